@@ -33,7 +33,7 @@ def cells() -> dict[str, tuple[str, str, Cell]]:
 
 
 def reach(cell: Cell, seed: int = 0) -> np.ndarray:
-    """(T,): the length of the gradient of a loss on the last output with respect to x_t, at the initial weights."""
+    """(T,): the norm of the gradient of a loss on the last output with respect to x_t, at the initial weights."""
     rng = np.random.default_rng(seed)
     mr.manual_seed(seed)
     layer = cell.layer(I, H, dtype=np.float64)
@@ -59,7 +59,7 @@ def picture(found: dict[str, tuple[str, str, Cell]]) -> Figure:
     for ax in axes[len(lines) :]:
         ax.set_axis_off()
     figure.supxlabel("time step t of 100; the loss is at the last one")
-    figure.supylabel("length of dL/dx_t, as a share of that at the last step")
+    figure.supylabel("norm of dL/dx_t, relative to the last step")
     return figure
 
 

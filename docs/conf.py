@@ -17,6 +17,7 @@ import cpu_figures  # noqa: E402
 import playground_weights  # noqa: E402
 import ranks_measured  # noqa: E402
 import repository  # noqa: E402
+import tracks  # noqa: E402
 import verification_table  # noqa: E402
 
 import minirnn  # noqa: E402
@@ -38,9 +39,12 @@ extensions = [
     "sphinx_copybutton",
     "sphinx_design",
     "sphinx_gallery.gen_gallery",
+    "bibliography_links",
+    "descriptions",
+    "moved",
     "op_columns",
-    "sidebar_names",
     "source_pages",
+    "tracks",
 ]
 root_doc = "index"
 exclude_patterns = ["_build", "_templates", "examples", "**/GALLERY_HEADER.rst", "**/sg_execution_times.rst", "data"]
@@ -78,7 +82,7 @@ sphinx_gallery_conf = {
     "filename_pattern": r"/\d\d_",
     "within_subsection_order": "FileNameSortKey",
     "image_scrapers": ("picture_scraper.pictures",),
-    "capture_repr": ("__repr__",),
+    "capture_repr": ("_repr_html_", "__repr__"),
     "ignore_repr_types": r"Picture|Text|matplotlib",
     "abort_on_example_error": True,
     "download_all_examples": False,
@@ -99,9 +103,10 @@ sphinx_gallery_conf = {
 
 html_theme = "pydata_sphinx_theme"
 html_title = "minirnn"
+html_favicon = "_static/favicon.svg"
 html_static_path = ["_static", "images/gradient_flow.png"]
 html_css_files = ["minirnn.css"]
-html_js_files = [("op_columns.js", {"defer": "defer"}), ("wide.js", {"defer": "defer"})]
+html_js_files = [(script, {"defer": "defer"}) for script in ("op_columns.js", "wide.js", "fold.js")]
 WRITTEN = [
     p.relative_to(HERE).with_suffix("").as_posix() for folder in (HERE, HERE / "ops") for p in folder.glob("*.md")
 ]
@@ -131,6 +136,7 @@ def setup(app: object) -> None:
     api_pages.write(HERE / "api")
     playground_weights.write(HERE / "_static" / "playground" / "weights.js")
     ranks_measured.write(HERE / "api" / "ranks.txt")
+    tracks.write(HERE / "api" / "tracks.txt")
     verification_table.write(HERE / "api" / "verification.txt")
     cpu_figures.write(HERE / "api")
     cell_gallery.write(HERE / "api")

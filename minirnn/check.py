@@ -34,9 +34,9 @@ def number(
     *,
     finite: bool = True,
 ) -> float:
-    """A numeric attribute in ``low .. high``; None is no limit.
+    """A numeric attribute in ``low .. high``; None means no limit.
 
-    Raises TypeError if it is no number, ValueError if it is outside, NaN, or, if `finite`, infinite.
+    Raises TypeError if it is not a number, ValueError if it is outside, NaN, or, if `finite`, infinite.
     """
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, float, np.integer, np.floating)):
         raise TypeError(f"{op}: {name} is {shown(value)}\n  expected a number")
@@ -62,7 +62,7 @@ def is_integer(value: Any) -> bool:
 
 
 def integer(op: str, name: str, value: Any, low: int | None = None, high: int | None = None, meaning: str = "") -> int:
-    """An integer (or integer scalar array) in ``low .. high``; None is no limit. Raises TypeError or ValueError."""
+    """An integer (or integer scalar array) in ``low .. high``; None means no limit. Raises TypeError or ValueError."""
     if hasattr(value, "dtype") and not isinstance(value, np.generic):  # an array or a Tensor
         if value.shape != () or value.dtype.kind not in "iu":
             raise (ValueError if value.shape != () else TypeError)(
@@ -76,7 +76,7 @@ def integer(op: str, name: str, value: Any, low: int | None = None, high: int | 
 
 
 def choice(op: str, name: str, value: Any, known: Collection[str]) -> str:
-    """A string attribute that must be one of `known`. Raises TypeError if it is no string, else ValueError."""
+    """A string attribute that must be one of `known`. Raises TypeError if it is not a string, else ValueError."""
     if not isinstance(value, str):
         raise TypeError(f"{op}: {name} is {shown(value)}\n  expected one of {', '.join(map(repr, known))}")
     if value not in known:
@@ -176,7 +176,7 @@ def kept(op: str, keepdims: bool | None, keepdim: bool | None) -> bool:
 def axis(op: str, given: Any, ndim: int, dim: Any = None, *, scalar: bool = False) -> int:
     """A non-negative axis out of `axis` or `dim`; with `scalar` an array without axes has one, as in torch.
 
-    Raises ValueError if there is no such axis, TypeError if it is no integer or both are given.
+    Raises ValueError if there is no such axis, TypeError if it is not an integer or both are given.
     """
     k = axis_or_dim(op, given, dim)
     if scalar and ndim == 0:

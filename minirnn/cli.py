@@ -32,6 +32,7 @@ COMMANDS = {
         "minirnn.commands.explain",
         "print the formulas of an op or an own cell, forward and backward, and what it keeps",
     ),
+    "figures": ("minirnn.commands.figures", "write the figures of the chapters to files for slides"),
     "convert": ("minirnn.commands.convert", "convert weights between the layouts of other libraries"),
     "verify": ("minirnn.commands.verify", "check every op in several independent ways"),
     "bench": ("minirnn.commands.bench", "measure the ops"),
@@ -41,7 +42,7 @@ COMMANDS = {
     "show": ("minirnn.commands.show", "show an exercise, or a picture of what is wrong with the answer"),
     "reset": ("minirnn.commands.reset", "begin an exercise anew"),
     "grade": ("minirnn.commands.grade", "grade what students handed in"),
-    "course": ("minirnn.commands.course", "show the map of a course; for teachers: copy, extend, verify or export it"),
+    "course": ("minirnn.commands.course", "show the map of a course; for teachers: copy, extend, verify, export, exam"),
 }
 
 

@@ -47,7 +47,7 @@ def host_array(data: Any, dtype: Any = None) -> np.ndarray:
     TypeError
         The dtype is neither a number nor bool.
     ValueError
-        A list is ragged, or a text is no number.
+        A list is ragged, or a string is not a number.
     """
     if dtype is not None:
         with suppress(TypeError, ValueError):  # which dtype_of reports

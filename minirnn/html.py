@@ -93,6 +93,6 @@ def outputs(self: Any) -> str:
 
 
 def shows_outputs(outputs_of_an_op: type[Outputs]) -> type[Outputs]:
-    """A decorator for named tuples of Tensors: notebooks show each output in a row of its own."""
+    """A decorator for named tuples of Tensors: notebooks show each output in its own row."""
     outputs_of_an_op._repr_html_ = outputs  # type: ignore[attr-defined]
     return outputs_of_an_op

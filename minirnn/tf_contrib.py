@@ -1,7 +1,7 @@
 """The objects of early TensorFlow's ``contrib.cudnn_rnn``: CudnnLSTM, CudnnGRU, CudnnRNNRelu, CudnnRNNTanh,
 RNNParamsSaveable.
 
-An object knows the network and has no weights of its own: the parameter buffer is passed to every call. All arrays are
+An object describes the network and holds no weights: the parameter buffer is passed to every call. All arrays are
 time-major, and there are neither lengths nor projections; for these use `minirnn.ops.cudnn_rnn_v3` or `minirnn.nn`.
 """
 

@@ -33,6 +33,8 @@ lowest=(env "MINIRNN_CUDNN_RNN=${MINIRNN_CUDNN_RNN:-steps}")
 of_rungs=tests/devices/cuda/launch/cudnn_rnn/test_gpu.py
 asking=(-m "cuda and not slow" tests --ignore "$of_rungs") # all tests that ask for a GPU
 if [ "$device" != cuda ] || [ -n "$quick" ]; then asking=(tests/devices tests/ops tests/nn); fi
+layers=(-m "slow or not slow") # all networks on all rungs
+[ -z "$quick" ] || layers=(-k "stored and lstm and steps")
 training=(--steps 300)
 [ -z "$quick" ] || training=(--steps 3 --hidden 16 --length 8 --batch 4)
 failed=0
@@ -66,7 +68,7 @@ step() { # name, limit in seconds, command
 step litmus 120 "$python" -m tests.devices.cuda.gpu.litmus --device "$device" --json "$out/litmus.json" $quick
 step rungs 480 "$python" -m tests.devices.cuda.gpu.first_layers --device "$device" --json "$out/rungs.json" $quick
 step ops 480 "${lowest[@]}" "$python" -m minirnn verify --device "$device" --out "$out/ops.json" $quick
-step layers 480 "${pytest[@]}" ${QUICK:+-k "stored and lstm and steps"} "$of_rungs"
+step layers 480 "${pytest[@]}" "${layers[@]}" "$of_rungs"
 [ -f "$out/train.passed" ] || rm -rf "$out/trained" # half a run would be refused
 step train 480 "$python" -m minirnn train --device "$device" "${training[@]}" --out "$out/trained"
 step ratios 480 "${bench[@]}" --part ladder --part layout --json "$out/ratios.json"

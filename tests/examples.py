@@ -7,10 +7,10 @@ from hypothesis import HealthCheck, settings
 FULL = 100
 """Examples of a test that names no number, in the profile `full`."""
 
-QUICK = 15
+QUICK = 10
 """Those of the default run."""
 
-FEWEST = 5
+FEWEST = 4
 """In the default run no test makes fewer, unless it asks for fewer in the profile `full`."""
 
 

@@ -78,6 +78,7 @@ def test_all_steps_are_done_in_order_and_not_again(machine: Machine) -> None:
 def test_without_quick_nothing_is_left_out(machine: Machine) -> None:
     machine.run(quick=False)
     assert not any("--quick" in line or " -k " in line for line in machine.asked)
+    assert "-m slow or not slow tests/devices/cuda/launch/cudnn_rnn/test_gpu.py" in machine.asked[STEPS.index("layers")]
     assert "-m cuda and not slow tests --ignore tests/" in machine.asked[-1]
 
 

@@ -65,7 +65,3 @@ def test_a_tutorial_opens_with_a_question_shows_a_picture_and_ends_with_somethin
     assert text.rstrip().rpartition("# Try it\n# ------\n")[2].startswith("# ")
     claims = (Path(__file__).parent / "book" / "test_claims.py").read_text(encoding="utf-8")
     assert "assert " in text or f"def test_{path.name[:2]}_" in claims
-
-
-def test_they_are_numbered_as_planned() -> None:
-    assert [int(path.name[:2]) for path in TUTORIALS] == list(range(1, 22))

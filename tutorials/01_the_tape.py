@@ -96,8 +96,12 @@ for frame in frames:
     print(frame)
 
 # %%
-# A ``TapePlayer`` draws each of these frames. In the third one the product has its turn, and ``h`` has got all three
-# shares:
+# A ``TapePlayer`` draws each of these frames. On the site and in a notebook it has buttons:
+
+TapePlayer(loss, names)
+
+# %%
+# In the third frame the product has its turn, and ``h`` has got all three shares:
 
 mr.viz.show(TapePlayer(loss, names).draw(2))
 

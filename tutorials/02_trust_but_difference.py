@@ -5,7 +5,7 @@ r"""
 *How do I know that a gradient is right?*
 
 You wrote a backward pass. It runs, the loss goes down, and still a term is wrong. That happens, because a wrong
-gradient can point downhill, too. The test is older than backpropagation: change one number and see how the loss
+gradient can also point downhill. The test is older than backpropagation: change one number and see how the loss
 changes.
 
 | **You need** chapter 1 and Taylor's series.
@@ -52,7 +52,7 @@ changes.
 #
 # With :math:`\epsilon = 10^{-16}` (``float64``) that is a step of about :math:`10^{-5}` and an error near
 # :math:`10^{-11}`. With :math:`\epsilon = 10^{-7}` (``float32``) it is a step near 0.01 and an error near
-# :math:`10^{-5}`. Two differences can be combined so that the errors of order :math:`s^2` cancel, too:
+# :math:`10^{-5}`. Two differences can be combined so that the errors of order :math:`s^2` cancel as well:
 #
 # .. math::
 #    :label: richardson
@@ -202,13 +202,12 @@ except mr.gradcheck.GradcheckError as error_report:
 # Further reading
 # ---------------
 # Griewank and Walther (2008), *Evaluating Derivatives*, explain why a tape needs no such compromise between two errors.
-# Press and others, *Numerical Recipes*, section 5.7, treat the choice of the step.
+# Press, Teukolsky, Vetterling and Flannery (2007), *Numerical Recipes*, section 5.7, treat the choice of the step.
 #
 # Try it
 # ------
 # Make ``WrongTanh`` right. Then make it wrong by 1 %, and find the tolerance at which ``gradcheck`` stops seeing it.
 #
-# Then write it yourself: :doc:`exercises </exercises>` ``ex03`` (finite differences), ``ex04`` (a random direction)
-# and, when you have read some more tutorials, ``ex21`` (kill the mutants: the tests that find planted mistakes).
+# Then write it yourself: :doc:`exercises </exercises>` ``ex03`` (finite differences) and ``ex04`` (a random direction).
 #
 # Next: :doc:`03_one_step_then_many`.

@@ -2,7 +2,7 @@ r"""
 3. One step, then many
 ======================
 
-*What is backpropagation through time?*
+*What is backpropagation through time (BPTT)?*
 
 A recurrent network is one small formula, used again and again: the state after a step is computed from the state before
 it and the next input. This chapter applies the chain rule to that loop, by hand and then by machine.
@@ -28,8 +28,17 @@ it and the next input. This chapter applies the chain rule to that loop, by hand
 #
 # An input :math:`x_t` has B rows (one for each sequence of the batch) and I columns. A state :math:`h_t` has B rows and
 # H columns, one for each unit. So W has the shape (I, H), R has the shape (H, H), and b is one row. All steps use the
-# same W, R and b. The initial state :math:`h_0` is given, often as zeros.
-#
+# same W, R and b. The initial state :math:`h_0` is given, often as zeros. Here is a drawing of the step, and below it
+# of the way back that this chapter derives.
+
+import numpy as np
+
+import minirnn as mr
+from minirnn.viz import cell_graph, gradient_flow, gradient_shares, per_step_gradients, tape_graph
+
+mr.viz.show(cell_graph("rnn_tanh"))
+
+# %%
 # Each step may contribute a loss :math:`\ell_t`, which depends on the state of that step alone:
 #
 # .. math::
@@ -37,13 +46,7 @@ it and the next input. This chapter applies the chain rule to that loop, by hand
 #
 #    L = \sum_{t=1}^{T} \ell_t
 #
-# Here are six steps. Only the last state has a loss, the sum of its squares. (Python counts from 0: the state after the
-# first step is ``states[0]``.)
-
-import numpy as np
-
-import minirnn as mr
-from minirnn.viz import gradient_flow, gradient_shares, per_step_gradients, tape_graph
+# Here are six steps. Only the last state has a loss, the sum of its squares.
 
 T, B, I, H = 6, 4, 3, 5
 rng = np.random.default_rng(0)
@@ -176,12 +179,10 @@ mr.viz.show(gradient_shares(shares, name="R"))
 
 # %%
 # The term of the first step is zero: the state before it was zero, so R multiplied nothing. The term of the last step
-# is more than twice as large as any other. The reason is in the next picture, which shows how long the gradient is at
-# each state.
+# is more than twice as large as any other. The next picture shows why: it has the norm of the gradient at each state.
 
 norms = np.array([[np.linalg.norm(s.grad) for s in states]])
-mr.viz.show(gradient_flow(norms, layers=["h"], quantity="length of dL/dh_t\nover batch and units"))
-print("length of the gradient at each state:", norms[0].round(3))
+mr.viz.show(gradient_flow(norms, layers=["h"], quantity="norm of dL/dh_t\nover batch and units"))
 
 # %%
 # On the way back each step multiplies by the slopes of tanh, which are at most 1, and by R, which here keeps lengths
@@ -202,18 +203,16 @@ print("length of the gradient at each state:", norms[0].round(3))
 #    \frac{\partial h_k}{\partial h_{k-1}} = \operatorname{diag}(1 - h_k \odot h_k) R^{\top}
 #
 # So a loss at step s reaches the state at step t through a product of :math:`s - t` matrices. If such products shrink,
-# a network cannot learn from events that far apart. What products of forty matrices do is the subject of the next
-# chapter.
+# a network cannot learn from events that far apart.
 #
 # What it costs
 # -------------
 # Per step the forward pass multiplies by W and R once. The backward pass needs two products for each of them,
 # :eq:`rnn-carry` and :eq:`rnn-weights`. So backward takes about twice as long as forward. It also needs every state:
-# memory for T B H numbers, proportional to T. Chapter 12 shows how to trade memory for time.
+# memory for T B H numbers, proportional to T. Chapter 13 shows how to trade memory for time.
 #
-# A deep network of T layers could be differentiated by a recursion over its layers. A tape needs none: it remembers the
-# nodes in the order in which they were made, and the reverse of this order visits each node after everything that uses
-# it. So a sequence of a million steps overflows no stack.
+# A tape needs no recursion for this. It remembers the nodes in the order in which they were made, and the reverse of
+# this order visits each node after everything that uses it. So a sequence of a million steps overflows no stack.
 #
 # What a fused op hides
 # ---------------------
@@ -238,8 +237,8 @@ print(f"largest difference between both gradients: {difference:.0e} (float32)")
 # Further reading
 # ---------------
 # Werbos (1990), *Backpropagation through time: what it does and how to do it*, is the classic description, with
-# pseudocode. Williams and Peng (1990) cut the loop to run online, which is chapter 13's truncation. Goodfellow, Bengio
-# and Courville (2016), section 10.2, derive the same equations for a softmax output.
+# pseudocode. Williams and Peng (1990) cut the loop to run online, as in chapter 8. Goodfellow, Bengio and Courville
+# (2016), section 10.2, derive the same equations for a softmax output.
 #
 # Try it
 # ------

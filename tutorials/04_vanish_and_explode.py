@@ -40,12 +40,12 @@ colors = {0.7: BLUE, 1.0: GREEN, 1.3: ORANGE, 2.0: RED}
 back = T - np.arange(T + 1)  # how many steps lie between t and T
 
 
+def network(radius, function=mr.tanh):
+    return lambda t, h: function(h @ (radius * R) + x[t])
+
+
 def linear(radius):
-    return lambda t, h: h @ (radius * R) + x[t]
-
-
-def network(radius):
-    return lambda t, h: mr.tanh(h @ (radius * R) + x[t])
+    return network(radius, lambda z: z)
 
 
 def largest(jacobians):
@@ -68,9 +68,6 @@ for radius in (0.7, 1.0, 1.3):
     ax.semilogy(radius**back, color=colors[radius], linestyle="--", linewidth=1)
 ax.legend(frameon=False)
 mr.viz.show(ax.figure)
-
-above = {radius: round(float(kept[0] / radius**T), 2) for radius, kept in without_tanh.items()}
-print("above the dashed line at step 0, as a factor:", above)
 
 # %%
 # The blue gradient vanishes and the orange one explodes. In the long run both lines are straight on this logarithmic
@@ -128,10 +125,9 @@ shares = values[0] / values[0, 0]
 print("after 40 steps, as shares of the largest:", ", ".join(f"{shares[k]:.0e}" for k in (0, 1, 2, 3, 8, 16)))
 
 # %%
-# Gradients do not vanish evenly. After 40 steps two directions are left. They belong to the two complex eigenvalues of
-# the largest size (complex eigenvalues come in pairs). The next directions have lost another factor of a hundred, and
-# half of all have lost more than another factor of a million. Whatever a loss asks of those directions never reaches
-# the early steps.
+# Gradients do not vanish evenly. After 40 steps two directions are left. They belong to the largest pair of complex
+# eigenvalues. The next directions have lost another factor of a hundred, and half of all have lost more than another
+# factor of a million. Whatever a loss asks of those directions never reaches the early steps.
 #
 # With the tanh
 # -------------
@@ -168,21 +164,20 @@ print("after 40 steps, as shares of the largest:", ", ".join(f"{shares[k]:.0e}" 
 # :eq:`bound` allows an explosion in all four networks. It happens in one.
 
 
-def slope_and_norm(radius):
-    h, slopes = np.zeros(H), []
+def states_of(radius):
+    states = [mr.tensor(np.zeros((1, H)), requires_grad=True)]
     for t in range(T):
-        h = np.tanh(h @ (radius * R) + x[t])
-        slopes.append((1 - h * h).mean())
-    return float(np.mean(slopes)), float(np.linalg.norm(radius * R, 2))
+        states.append(network(radius)(t, states[-1]))
+    return states
 
 
 ax = axes("With tanh (solid) and without (dashed)")
 with_tanh, slopes = {}, {}
 for radius, color in colors.items():
     with_tanh[radius] = largest(state_jacobians(network(radius), start, T))
-    slope, norm = slope_and_norm(radius)
-    slopes[radius] = slope
-    ax.semilogy(with_tanh[radius], color=color, label=f"radius {radius}, norm {norm:.1f}: mean slope {slope:.2f}")
+    slopes[radius], norm = np.mean([1 - h.numpy() ** 2 for h in states_of(radius)[1:]]), np.linalg.norm(radius * R, 2)
+    label = f"radius {radius}, norm {norm:.1f}: mean slope {slopes[radius]:.2f}"
+    ax.semilogy(with_tanh[radius], color=color, label=label)
     ax.semilogy(without_tanh[radius], color=color, linestyle="--", linewidth=1)
 ax.set_ylim(1e-9, 1e15)
 ax.legend(frameon=False, fontsize="small", loc="upper center", ncols=2)
@@ -193,7 +188,7 @@ print("left after 40 steps:", {radius: f"{kept[0]:.1e}" for radius, kept in with
 # With the radius 1.0 a gradient now vanishes, because every step also multiplies by slopes below 1. With 1.3 it is
 # carried best: what the matrix adds, the slopes take away again. With 2.0 it still explodes. The larger the matrix
 # makes the states, the flatter tanh is there (the mean slopes in the legend). This brake is strong enough for 1.3, but
-# not for 2.0. So tanh is no cure. It moves the border between vanishing and exploding to a larger radius.
+# not for 2.0. So tanh does not cure it. It moves the border between vanishing and exploding to a larger radius.
 #
 # An orthogonal matrix Q is the case without a stretch: all its singular values are 1. It keeps the length of every
 # gradient, and then the slopes alone decide:
@@ -215,16 +210,12 @@ print("left after 40 steps:", {radius: f"{kept[0]:.1e}" for radius, kept in with
 # :math:`\delta h_t` over all 32 units.
 
 norms_of_loss = []
-for radius in colors:
-    states = [mr.tensor(np.zeros((1, H)), requires_grad=True)]
-    for t in range(T):
-        states.append(network(radius)(t, states[-1]))
+for states in map(states_of, colors):
     norms_of_loss.append([np.linalg.norm(g) for g in mr.grad((states[-1] ** 2).sum(), states)])
 names = [f"radius {radius}" for radius in colors]
-mr.viz.show(gradient_flow(norms_of_loss, layers=names, quantity="length of dL/dh_t\nover the 32 units"))
+mr.viz.show(gradient_flow(norms_of_loss, layers=names, quantity="norm of dL/dh_t\nover the 32 units"))
 reached = [float(row[0] / row[-1]) for row in norms_of_loss]
-for name, share in zip(names, reached, strict=True):
-    print(f"{name}: {share:.1e} of the gradient's length reaches step 0")
+print("share of the norm that reaches step 0:", *(f"{share:.1e}" for share in reached))
 
 # %%
 # The gradient of the *weights* does not vanish. It is a sum over all steps, and the last steps always contribute.

@@ -41,8 +41,17 @@ multiplied by nothing but a gate. How much of the gradient really goes there?
 #    \end{aligned}
 #
 # The *cell state* c is the memory. The *hidden state* h is what the rest of the network sees of it, and what the gates
-# of the next step see.
-#
+# of the next step see. The drawing has both ways through one step, with the factor on each arrow. (n is
+# :math:`\tilde c`.)
+
+import numpy as np
+
+import minirnn as mr
+from minirnn.viz import cell_graph, cell_paths, gradient_flow, path_strengths
+
+mr.viz.show(cell_graph("lstm"))
+
+# %%
 # One step back
 # -------------
 # Two gradients are carried back from step t + 1, one for each state. As in chapter 3 an arrow marks what is carried,
@@ -108,11 +117,6 @@ multiplied by nothing but a gate. How much of the gradient really goes there?
 #    \end{aligned}
 #
 # ``cell_paths`` computes each of the four from the values that the op saved anyway.
-
-import numpy as np
-
-import minirnn as mr
-from minirnn.viz import cell_paths, gradient_flow, path_strengths
 
 T, I, H = 60, 4, 16
 rng = np.random.default_rng(0)
@@ -227,7 +231,7 @@ print("f:", f, "  slope of the gate:", (f * (1 - f)).round(3), "  left after 60 
 # out. Which new paths would you have to add to :eq:`four-paths`? (:doc:`LSTMBlockCell </ops/lstm_block_cell>` has the
 # terms.)
 #
-# Then write it yourself: :doc:`exercises </exercises>` ``ex07`` (LSTM cell), ``ex09`` (LSTM through time) and
-# ``ex31`` (projection).
+# Then write it yourself: :doc:`exercises </exercises>` ``ex07`` (LSTM cell), ``ex09`` (LSTM through time), ``ex31``
+# (projection) and ``ex21`` (kill the mutants).
 #
 # Next: :doc:`06_two_grus`.

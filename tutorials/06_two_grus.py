@@ -42,13 +42,21 @@ results are close but wrong. There are two GRUs, and both are called GRU.
 #
 # The first is that of the paper (Cho et al. 2014) and of TensorFlow's ``GRUBlockCell``. The second is that of cuDNN,
 # torch and Keras' default. With the gate after the product, all three products with :math:`h_{t-1}` can be computed as
-# one, before any gate is known.
+# one, before any gate is known. The drawings use the letters of their libraries: TensorFlow's has c for
+# :math:`\tilde h`, cuDNN's has n, and z for u.
 
 import numpy as np
 from matplotlib.figure import Figure
 
 import minirnn as mr
+from minirnn.viz import cell_graph
 from minirnn.viz.colors import BLUE, ORANGE
+
+mr.viz.show(cell_graph("gru_block_cell"))
+mr.viz.show(cell_graph("gru"))
+
+# %%
+# Give both the same weights and the same state. Do they agree?
 
 B, I, H = 3, 4, 5
 rng = np.random.default_rng(0)
@@ -73,8 +81,8 @@ difference = np.abs(before.h.numpy() - reset_after(h, w_ru, w_c, b_ru)).max(axis
 print("same weights, largest difference of h for each row:", difference.round(3))
 
 # %%
-# These are no rounding errors, because a state that starts between -1 and 1 stays there. Over a sequence the two remain
-# apart, with small weights as with large ones:
+# These are not rounding errors, because a state that starts between -1 and 1 stays there. Over a sequence the two
+# remain apart, with small weights as with large ones:
 
 fig = Figure(figsize=(8, 3), layout="constrained")
 ax = fig.add_subplot()
@@ -201,3 +209,5 @@ print("u = 1 keeps the old state:", np.array_equal(kept.h.numpy(), h))
 # other pair of matrices commutes?
 #
 # Then write it yourself: :doc:`exercises </exercises>` ``ex10`` (GRU, reset before) and ``ex11`` (GRU, reset after).
+#
+# Next: :doc:`07_long_lags`.

@@ -77,7 +77,7 @@ for (const box of document.querySelectorAll(".op-columns")) {
     if (first) first.tabIndex = 0;
   }
 
-  // Columns that do not fit side by side can be put away; where there are many, C++ waits to be asked for.
+  // Formula and NumPy are shown first. CUDA and C++ wait to be asked for.
   const buttons = [...box.querySelectorAll(".op-choice button")];
   function show(button, yes) {
     button.setAttribute("aria-pressed", String(yes));
@@ -87,5 +87,5 @@ for (const box of document.querySelectorAll(".op-columns")) {
   for (const button of buttons) {
     button.addEventListener("click", () => show(button, button.getAttribute("aria-pressed") !== "true"));
   }
-  buttons.forEach((button, k) => show(button, k < 3 || window.innerWidth >= 1700 || window.innerWidth < 960));
+  buttons.forEach((button, k) => show(button, k < 2));
 }

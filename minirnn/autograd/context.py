@@ -29,7 +29,7 @@ class FunctionCtx:
         """Keep arguments and results of the op for backward, where `saved_tensors` has them.
 
         Only these two can be differentiated again: an intermediate value of forward counts as a constant in second
-        derivatives, unless forward returns it, too.
+        derivatives, unless forward also returns it.
 
         Raises
         ------

@@ -160,7 +160,7 @@ def _check_nested(name: str, args: Sequence[Any]) -> None:
 
 
 def _recorded(function: type[Function], ctx: FunctionCtx, args: Sequence[Any], outputs: tuple[Any, ...]) -> list[Any]:
-    """The results as Tensors of the tape; what is no Tensor is handed on."""
+    """The results as Tensors of the tape; what is not a Tensor is handed on."""
     numbers = [k for k, y in enumerate(outputs) if isinstance(y, Tensor)]
     for k, y in enumerate(outputs):
         if isinstance(y, (list, tuple, np.ndarray)):
@@ -201,7 +201,7 @@ class _Node(Op):
         carried: Sequence[int],
     ) -> None:
         self.function, self.ctx, self.carried = function, ctx, carried
-        # What is no Tensor, with None in the places of Tensors; and which results are Tensors.
+        # What is not a Tensor, with None in the places of Tensors; and which results are Tensors.
         self.others = [None if isinstance(a, Tensor) else a for a in args]
         self.places = [k for k, a in enumerate(args) if isinstance(a, Tensor)]
         self.results = [isinstance(y, Tensor) for y in outputs]
@@ -226,7 +226,7 @@ class _Node(Op):
         return self._checked(given, inputs)
 
     def _spread(self, values: Sequence[Any]) -> list[Any]:
-        """One value for each result, None for what is no Tensor."""
+        """One value for each result, None for what is not a Tensor."""
         left = iter(values)
         return [next(left) if is_tensor else None for is_tensor in self.results]
 

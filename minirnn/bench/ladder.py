@@ -100,7 +100,7 @@ def gathered(rung: str, size: Size, device: Cuda, backward: bool) -> int:
     plan = plan_of(Sizes("lstm", T, B, H, H, 1, 4), device.driver.limits, backward)
     if rung != RUNGS[-1] or isinstance(plan, str):
         return 0  # what other rungs read is arrays
-    return (T if backward else T - 1) * plan.gathered  # the first state is no message
+    return (T if backward else T - 1) * plan.gathered  # the first state is not a message
 
 
 def passes(device: Cuda, size: Size) -> tuple[Call, Call]:

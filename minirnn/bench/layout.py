@@ -1,4 +1,4 @@
-"""Where cuDNN itself keeps the weights of a layer, as torch shows it, beside our parameter buffer.
+"""Where cuDNN keeps the weights of a layer, as torch shows it, compared with our parameter buffer.
 
 The order of the buffer is known from three libraries; whether a GPU's cuDNN puts gaps between its parts, nothing but a
 GPU can say. ``minirnn bench --check --device cuda`` writes it down.

@@ -1,6 +1,6 @@
-"""The time of the sequence ops beside that of torch and of their matrix products alone.
+"""The time of the sequence ops compared with torch and with their matrix products alone.
 
-Each peer runs in a process of its own, and they take turns. Libraries keep their threads spinning for up to 0.2 s after
+Each peer runs in its own process, and they take turns. Libraries keep their threads spinning for up to 0.2 s after
 a call, which takes the cores away from the next one, so nobody starts before all others' threads are asleep: without
 that torch looks up to three times slower. Every number is the median of several samples, each of at least 0.12 s; the
 table shows ratios within this run, which is all that can be compared between machines.
@@ -87,7 +87,7 @@ def header(peers: Sequence[str]) -> str:
 
 
 def compared(peers: Sequence[str]) -> Sequence[str]:
-    """With whom minirnn is compared. torch is named where it is missing, too."""
+    """The libraries that minirnn is compared with. torch is named even if it is missing."""
     return PEERS[1:] if set(peers) <= set(PEERS) else [peer for peer in peers if peer != "minirnn"]
 
 

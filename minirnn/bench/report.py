@@ -72,7 +72,7 @@ def values_of(device: Device, golden: Path | None, quick: bool, report: dict[str
 
 
 def ladder_of(device: Device, golden: Path | None, quick: bool, report: dict[str, Any]) -> Iterator[None]:
-    """The rungs of CudnnRNN beside cuDNN, size by size."""
+    """The rungs of CudnnRNN compared with cuDNN, size by size."""
     rows = report.setdefault("times", {}).setdefault("ladder", [])
     for row in rungs.ladder(device, quick):
         rows.append(row)

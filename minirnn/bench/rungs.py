@@ -1,7 +1,7 @@
-"""The times of CudnnRNN's rungs on a GPU beside torch (cuDNN), a table of ``minirnn bench --check``.
+"""The times of CudnnRNN's rungs on a GPU compared with torch (cuDNN), a table of ``minirnn bench --check``.
 
-All ways of one layer are sampled in turns, so that a change of clocks or load meets all of them; a number is the
-median, beside it the 10th and 90th percentile. The precision is asked of both in the same words: "float32" means
+All ways of one layer are sampled in turns, so that a change of clocks or load affects all of them. A number is the
+median, followed by the 10th and 90th percentile. Both get the same setting of precision: "float32" means
 neither may round to TF32 (torch's own default for recurrent layers does), "tf32" that both may, "float16" that values
 are stored so.
 """
@@ -22,8 +22,8 @@ from minirnn.devices.cuda.launch.cudnn_rnn.choice import RUNGS
 from minirnn.devices.precision import use_precision
 
 MORE_SIZES: tuple[Size, ...] = ((1024, 8, 2048, 2048), (512, 16, 128, 128), (256, 64, 192, 192), (128, 20, 512, 512))
-"""Sizes whose weights fit on no chip; with few units, for which cuDNN has CUDA kernels of its own; with a batch that is
-no multiple of 8."""
+"""Sizes whose weights fit on no chip; with few units, for which cuDNN has special CUDA kernels; with a batch that is
+not a multiple of 8."""
 PRECISIONS = {"float32": ("float32", False), "tf32": ("float32", True), "float16": ("float16", False)}
 """Name -> dtype of the arrays, and whether products may round to TF32."""
 TORCH = -1
@@ -33,7 +33,7 @@ ROUNDS, SECONDS = 15, 0.01
 
 
 def ladder(device: Any, quick: bool) -> Iterator[Row]:
-    """cudnn_rnn on each rung, and on the lowest as a CUDA graph, beside torch; nothing on a device without rungs.
+    """cudnn_rnn on each rung, and on the lowest as a CUDA graph, next to torch; nothing on a device without rungs.
 
     A row's ``used`` says which rungs computed it: a lower one where the one asked for cannot be had. ``device_seconds``
     is the time between two events on the GPU's stream around one call.

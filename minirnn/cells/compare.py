@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 from minirnn.cells.derive import Derivation
 from minirnn.cells.expr import CellError, Expr
-from minirnn.cells.formulas import Formula
+from minirnn.cells.formulas import Formula, Writer
 from minirnn.cells.rules import RULES
 from minirnn.cells.terms import Term, times
 from minirnn.cells.text import write
@@ -107,9 +107,9 @@ def compare(d: Derivation, function: Callable[..., Any]) -> Written:
         problems += [f"{n}: the step has no such gradient" for n in result if n not in right and n not in ends]
     if problems:
         raise CellError("\n  ".join([f"{name}: the backward pass is not its derivative", *problems]))
-    vectors = {f"d{n}" for n in d.step.vectors}
-    lines = [Formula(n, "sum of " * (n in vectors) + write(e, names, top=True)) for n, e in mine.items() if e.varies]
-    return Written(lines)
+    vectors, w = {f"d{n}" for n in d.step.vectors}, Writer(d)
+    texts = {n: write(e, names, top=True) for n, e in mine.items() if e.varies}
+    return Written([Formula(n, w.sum(mine[n], text) if n in vectors else text) for n, text in texts.items()])
 
 
 def run(function: Callable[..., Any], arguments: list[Expr]) -> tuple[Any, dict[str, Expr]]:

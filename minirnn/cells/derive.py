@@ -60,6 +60,8 @@ class Derivation:
         """Values of the step itself, without gradients."""
         self.stages: dict[Expr, int] = {}
         self.taken = {*self.names.values(), *step.constants}
+        self.came: set[str] = set()
+        """The labels of gradients that come from outside: each is a node of its own, so no two have the same."""
         self.incoming = [self.gradient(f"d{n}", 0) for n in step.order]
         self.cuts: list[tuple[Expr, Expr]] = []
         self.arrived = self.sweep()
@@ -86,6 +88,9 @@ class Derivation:
     def gradient(self, name: str, stage: int) -> Expr:
         """A gradient that comes from outside of a stage."""
         name = self.free(name)
+        while name in self.came:
+            name += "_"
+        self.came.add(name)
         e = self.step.graph.node("gradient", (), name)
         self.stages[e] = stage
         self.names[e] = name
@@ -130,7 +135,8 @@ class Derivation:
                 ranks.setdefault(d, own if own is not None else FAR // 2 - len(ranks))
             if e.op in CUTS:
                 (v,) = e.args
-                label = f"d{self.names[v]}" + (f"_{self.names[e]}" if v.op in LEAVES or v in step.after else "")
+                partly = v.op in LEAVES or v in step.after or sum(m.args == (v,) for m in step.cuts) > 1
+                label = f"d{self.names[v]}" + (f"_{self.names[e]}" if partly else "")
                 dv = self.gradient(label, self.stage(d) + 1)
                 ranks[dv] = len(ranks) - FAR // 2
                 cuts[e] = d, dv
@@ -155,6 +161,9 @@ class Derivation:
         """The gradients that get a name: those that leave the step, and those that are used twice."""
         found: dict[Expr, tuple[str, Expr]] = {}
         taken = set(self.taken) | {f"d{n}" for n in self.step.order}
+        vectors = set(self.step.vectors.values())
+        read = {a for e in needed([e for e in self.ends.values() if e.varies]) for a in e.args}
+        """What a line reads. The gradient of a vector is a sum over steps, so its name is for no line to read."""
 
         def give(e: Expr, name: str, owner: Expr) -> None:
             while name in (n for n, _ in found.values()):
@@ -163,10 +172,12 @@ class Derivation:
             found[e] = name, owner
 
         for owner, e in self.ends.items():
+            if owner in vectors and e in read:
+                continue
             if e.varies and e.op != "gradient" and e not in found and owner.op == "input":
                 give(e, self.free(f"d{self.names[owner]}"), owner)
         for owner, e in self.arrived.items():
-            if self.uses[e] > 1 and e not in found and e.op not in ("gradient", "neg"):
+            if self.uses[e] > 1 and e not in found and e.op not in ("gradient", "neg") and owner not in vectors:
                 if owner in self.names:
                     give(e, self.free(f"d{self.names[owner]}"), owner)
                 elif (result := self.function_of(owner)) is not None:
@@ -176,7 +187,8 @@ class Derivation:
         atoms = {*self.incoming, *found}
         for owner, e in self.arrived.items():
             if self.uses[e] > 1 and e not in found and e.op not in ("gradient", "neg") and not is_scaled(e, atoms):
-                give(e, next(n for k in range(1, 99) if (n := f"d{k}") not in taken), owner)
+                of = e if owner in vectors else owner
+                give(e, next(n for k in range(1, 99) if (n := f"d{k}") not in taken), of)
         return found
 
     def function_of(self, e: Expr) -> Expr | None:

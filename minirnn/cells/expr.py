@@ -6,6 +6,7 @@ Equal expressions of one graph are one object, so a common subexpression is foun
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from numbers import Real
 from typing import Any, NoReturn
@@ -118,6 +119,22 @@ class Expr:
             found = mul(found, self)
         return found if n > 0 else div(1, found)
 
+    def __rpow__(self, b: Any) -> Expr:
+        base = float(b) if isinstance(b, Real) else 0.0
+        instead = f"exp(x * {math.log(base):.9g})" if base > 0 else "exp(x * log(b)), with a base above 0"
+        raise CellError(f"a number was raised to the power of a value of the step\n  write {instead}")
+
+    def __and__(self, _: Any) -> Expr:
+        refuse(
+            "was combined by & or |",
+            "write where(a, where(b, x, y), y) for a & b, where(a, x, where(b, x, y)) for a | b",
+        )
+
+    __rand__ = __or__ = __ror__ = __and__
+
+    def __invert__(self) -> Expr:
+        refuse("was negated by ~", "exchange the values of where: where(a, y, x)")
+
     def __gt__(self, b: Any) -> Expr:
         return compared("gt", self, b)
 
@@ -170,7 +187,7 @@ class Expr:
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):
             raise AttributeError(name)
-        refuse(f"was asked for .{name}")
+        refuse(f"was asked for .{name}, perhaps by a function of Tensors")
 
 
 def refuse(what: str, instead: str = LANGUAGE) -> NoReturn:
@@ -223,6 +240,8 @@ def mul(a: Any, b: Any) -> Expr:
     if "neg" in (a.op, b.op):
         product = mul(a.args[0] if a.op == "neg" else a, b.args[0] if b.op == "neg" else b)
         return product if a.op == b.op else neg(product)
+    if b.op == "div" and is_number(b.args[0], 1):
+        return div(a, b.args[1])
     if b.op == "mul":  # a * (b * c) is a * b * c
         return mul(mul(a, b.args[0]), b.args[1])
     return a.graph.node("mul", (a, b))

@@ -69,13 +69,14 @@ class Writer:
                     lines.append(Formula(self.names[dv], self.through(m, dm)))
             for _, e, of in d.lines:
                 if d.stage(e) == stage:
-                    lines.append(Formula(self.names[e], self.sum(self.write(e), of in vectors)))
+                    lines.append(Formula(self.names[e], self.sum(e, self.write(e)) if of in vectors else self.write(e)))
         written = {line.of for line in d.lines}
+        sums = {e for _, e, of in d.lines if of in vectors}
         for owner, e in d.ends.items():  # what has another name, or came in as it is
             if owner.op == "input" and owner not in written and not is_number(e, 0):
                 name = self.name(d.free(f"d{d.names[owner]}"), True)
                 right = self.inline.get(e, self.names.get(e) or self.write(e))
-                lines.append(Formula(name, self.sum(right, owner in vectors)))
+                lines.append(Formula(name, self.sum(e, right) if owner in vectors and e not in sums else right))
         return lines
 
     def products(self) -> list[Formula]:
@@ -99,7 +100,7 @@ class Writer:
             if m.op == "product":
                 left = self.transposed(self.factor(dm))
                 lines.append(Formula(names(f"dU{self.number(m)}", True), self.times(left, self.factor(m.args[0]))))
-        return [*lines, Formula(names("db", True), self.sum(side["zxh"], True))]
+        return [*lines, Formula(names("db", True), self.summed(side["zxh"]))]
 
     # ---- how things are written
 
@@ -147,8 +148,14 @@ class Writer:
     def transposed(self, a: str) -> str:
         return rf"{a}^\top" if self.tex else f"{a}^T"
 
-    def sum(self, a: str, summed: bool) -> str:
-        return a if not summed else rf"\sum {a}" if self.tex else f"sum of {a}"
+    def sum(self, e: Expr, text: str) -> str:
+        """The sum of a gradient over steps and samples, `text` as it is written."""
+        if e.op in ("add", "sub") and text != self.names.get(e):
+            text = rf"\left({text}\right)" if self.tex else f"({text})"
+        return self.summed(text)
+
+    def summed(self, text: str) -> str:
+        return rf"\sum {text}" if self.tex else f"sum of {text}"
 
     def beside(self, parts: list[str]) -> str:
         bar = r" \mid " if self.tex else " | "

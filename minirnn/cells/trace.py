@@ -42,7 +42,7 @@ class Step:
     cuts : list of Expr
         Calls of product and unit_mean, in the order in which they were made.
     read : bool
-        Whether a step gets the last state. A cell whose output is no state has one that no step reads.
+        Whether a step gets the last state. A cell whose output is not a state has one that no step reads.
     """
 
     def __init__(
@@ -178,6 +178,9 @@ class Step:
         if len(found) != len(given):
             self.fail(f"it returns {len(found)} values", f"expected {len(given)}: the new {', '.join(given)}")
         by_name = dict(zip(given, found, strict=True))
+        called = [self.names.get(e, "") if isinstance(e, Expr) else "" for e in found]
+        if called != list(given) and sorted(called) == sorted(given):
+            self.fail(f"it returns {', '.join(called)}", f"expected the new {', '.join(given)} in the order of states=")
         after: list[Expr] = []
         for name in self.order:
             if not isinstance(by_name[name], Expr):

@@ -48,7 +48,7 @@ def real(fits: Callable[[float], bool], expected: str) -> Callable[[str], float]
 
 
 def path(text: str) -> Path:
-    """A reader of names of files and folders: nothing is no name, and not the current folder."""
+    """A reader of names of files and folders. An empty name is an error and does not mean the current folder."""
     if not text:
         raise argparse.ArgumentTypeError("got '', expected a name; the current folder is .")
     return Path(text)

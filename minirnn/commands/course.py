@@ -1,4 +1,4 @@
-"""``minirnn course``: its map; for teachers: copy it, add exercises, verify it, export it to a platform."""
+"""``minirnn course``: its map; for teachers: copy it, add exercises, verify it, export it, write an exam."""
 
 from __future__ import annotations
 
@@ -15,15 +15,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     action = (
         "map: print what the course has and what depends on what; init: copy minirnn's course to DIR; "
         "new-exercise: add an exercise of your own, NAME, to the course in DIR; "
-        "verify: check that solutions pass and mistakes are told apart; export: write a grader for a platform to --out"
+        "verify: check that solutions pass and mistakes are told apart; "
+        "export: write a grader for a platform to --out; "
+        "exam: write a question on each unit of the syllabus, and the answers, to DIR"
     )
-    add("action", choices=("map", "init", "new-exercise", "verify", "export"), help=action)
+    add("action", choices=("map", "init", "new-exercise", "verify", "export", "exam"), help=action)
     add("name", metavar="NAME", nargs="?", help="with new-exercise: the id of the exercise, such as softsign")
     folder = "folder of the course (default: minirnn's own; for map the course folder you are in, if you are in one)"
     add("folder", metavar="DIR", nargs="?", type=path, help=folder)
     add("--cuda", action="store_true", help="with new-exercise: a CUDA kernel instead of a Python function")
     add("--to", choices=("gradescope", "classroom50"), default="gradescope", help="platform (default gradescope)")
     add("--out", type=path, metavar="FILE", help="zip file to write; with map: a picture")
+    add(
+        "--seed", metavar="TEXT", help="with exam: any text, which draws the numbers; the same text gives the same exam"
+    )
 
 
 def run(args: argparse.Namespace) -> int:
@@ -46,6 +51,17 @@ def run(args: argparse.Namespace) -> int:
             copy_course(args.folder)
         says = f"{args.folder}/course.toml says what each exercise is worth"
         print(f"{says}; minirnn course verify {args.folder} checks it")
+        return 0
+    if args.action == "exam":
+        from minirnn.learn.exam import write
+
+        if args.folder is None or not args.seed:
+            raise UserError(
+                "minirnn course exam: expected a folder and --seed TEXT; who knows the text has the answers"
+            )
+        with user_mistakes():
+            asked, answered = write(args.folder, args.seed)
+        print(f"{asked}  for your students\n{answered}  for you alone")
         return 0
     with user_mistakes():
         course = load(args.folder or HERE)

@@ -4,14 +4,22 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from minirnn.commands.arguments import path
 from minirnn.user_error import UserError, user_mistakes
 
+if TYPE_CHECKING:
+    from minirnn.learn.course import Tree
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.epilog = "minirnn learn init DIR makes a course folder; minirnn learn, in it, checks what you save."
-    parser.add_argument("action", metavar="init DIR", nargs="?", choices=("init",), help="make a course folder")
+    parser.epilog = (
+        "minirnn learn init DIR makes a course folder; minirnn learn, in it, checks what you save; minirnn learn "
+        "milestone N lets your own parts do one of four runs and keeps the picture."
+    )
+    what = "make a course folder, or do the run of a milestone, 1 to 4"
+    parser.add_argument("action", metavar="init DIR | milestone N", nargs="?", choices=("init", "milestone"), help=what)
     parser.add_argument("folder", metavar="", nargs="?", type=path, help=argparse.SUPPRESS)
     parser.add_argument("--missing", action="store_true", help="with init: add to a folder what is not there yet")
     parser.add_argument("--course", type=path, metavar="DIR", help="with init: another course than minirnn's own")
@@ -35,8 +43,26 @@ def run(args: argparse.Namespace) -> int:
 
     with user_mistakes():
         tree = find_tree(Path.cwd())
+    if args.action == "milestone":
+        return milestone(tree, str(args.folder or "no number"))
     try:
         watch(tree)
     except ValueError as error:
         raise UserError(str(error)) from error
+    return 0
+
+
+def milestone(tree: Tree, number: str) -> int:
+    """Do the run of a milestone with the learner's parts."""
+    from minirnn.learn.milestones import MILESTONES
+    from minirnn.learn.mine.runs import reach
+
+    names = {str(one.number): one for one in MILESTONES}
+    if number not in names:
+        raise UserError(f"minirnn learn milestone: got {number}; expected 1 to {len(names)}")
+    one = names[number]
+    with user_mistakes():
+        found, path = reach(tree, one)
+    print(f"{one.year}, {one.title} by your {', '.join(one.needs)}: {found.words}")
+    print(f"the picture: {path}")
     return 0

@@ -1,4 +1,4 @@
-"""``minirnn reset``: puts an exercise back to how it was given; what was written is kept beside it."""
+"""``minirnn reset``: puts an exercise back to how it was given; what was written is kept next to it."""
 
 from __future__ import annotations
 

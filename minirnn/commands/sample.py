@@ -37,8 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--temperature", type=warm, default=TEMPERATURE, metavar="X", help=wild)
     add("--length", type=whole(1, 10**9), default=LENGTH, metavar="N", help="characters to write (default %(default)s)")
     add("--seed", type=whole(0), default=0, metavar="N", help="seed of the draws (default %(default)s)")
-    moved = "where the own cell of the model is now, if its file moved"
-    add("--cell", type=absolute, metavar=FORM, help=moved)
+    add("--cell", type=absolute, metavar=FORM, help="the own cell of a model that has one; this file is run")
     add("--device", metavar="NAME", help="where to compute (default: MINIRNN_DEVICE, else cpu)")
 
 
@@ -60,7 +59,7 @@ def run(args: argparse.Namespace) -> int:
             for number in itertools.islice(ids, args.length):
                 write(trained.vocabulary.characters[number])
     finally:
-        write("\n")  # after Ctrl-C, too
+        write("\n")  # also after Ctrl-C
     return 0
 
 
@@ -79,7 +78,7 @@ def encoded(prompt: str, trained: Trained) -> np.ndarray:
 
 
 def beginning(vocabulary: CharVocabulary) -> np.ndarray:
-    """What stands before the beginning of a line, (1,): the end of another; without lines a space, or any character."""
+    """The character before a line begins, (1,): the end of another line; without lines a space, or any character."""
     first = next((c for c in "\n " if c in vocabulary.characters), vocabulary.characters[0])
     return vocabulary.encode(first)
 

@@ -22,7 +22,7 @@ def add_options(parser: argparse.ArgumentParser, many: bool = False) -> None:
     add("--cell", type=cell, metavar="CELL", help=cells)
     add("--device", metavar="NAME", help="where to compute (default: MINIRNN_DEVICE, else cpu)")
     text = "UTF-8 text to learn from (default: the source of Python's standard library)"
-    add("--text", type=os.path.abspath, metavar="FILE", help=text)  # leads there from another folder, too
+    add("--text", type=os.path.abspath, metavar="FILE", help=text)  # absolute, so that --resume works from any folder
     number("--steps", type=whole(1), metavar="N", help=f"training steps in all (default {d.steps})")
     number("--seed", type=whole(0), metavar="N", help=f"seed of all random numbers (default {d.seed})")
     units = f"units of the recurrent layer (default {d.hidden})"

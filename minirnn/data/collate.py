@@ -87,7 +87,7 @@ def pad_collate(
     batch_first : bool, keyword only
         Padded sequences are (B, T, ..) instead of (T, B, ..).
     padding_value : float or sequence of float, keyword only
-        What stands past the end, for all or for each of the sequences: ``(0.0, -100)`` marks targets that
+        The value past the end, for all or for each of the sequences: ``(0.0, -100)`` marks targets that
         ``cross_entropy(..., ignore_index=-100)`` leaves out.
 
     Returns

@@ -43,7 +43,7 @@ def copy_memory(rng: np.random.Generator, T: int, B: int, *, length: int = 10, s
     Raises
     ------
     TypeError, ValueError
-        `rng` is no Generator; a size too small or no whole number.
+        `rng` is not a Generator; a size too small or no whole number.
 
     Notes
     -----

@@ -50,7 +50,7 @@ class TensorDataset(Dataset):
     Raises
     ------
     TypeError, ValueError
-        If one is no array, or they differ in N.
+        If one is not an array, or they differ in N.
 
     Examples
     --------

@@ -39,8 +39,8 @@ class DataLoader:
     generator : numpy.random.Generator, keyword only
         Where random orders come from; by default the stream of `minirnn.manual_seed`.
     seed : int, keyword only
-        Instead of a generator: the loader has a stream of its own. The first, second, .. pass have the same orders in
-        every run, whatever else is drawn.
+        Instead of a generator: the loader has its own stream. The first, second, .. pass have the same order in every
+        run, whatever else is drawn.
 
     Raises
     ------

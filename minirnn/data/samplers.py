@@ -53,8 +53,7 @@ class RandomSampler:
     generator : numpy.random.Generator, optional
         By default the stream of `minirnn.manual_seed`.
     seed : int, keyword only
-        Instead of a generator: the sampler has a stream of its own, so that the first, second, .. order are the same in
-        every run.
+        Instead of a generator: the sampler has its own stream. The first, second, .. order are the same in every run.
 
     Raises
     ------

@@ -41,7 +41,7 @@ def sine_wave(
     Raises
     ------
     TypeError, ValueError
-        `rng` is no Generator; a size too small or no whole number; `periods` not two ascending numbers above 2.
+        `rng` is not a Generator; a size too small or no whole number; `periods` not two ascending numbers above 2.
 
     Notes
     -----

@@ -18,7 +18,7 @@ class Task(NamedTuple):
     x : ndarray, float32
         Inputs, time-major (T, B, I).
     target : ndarray
-        What to predict. Shape, dtype and loss belong to the task and stand in its docstring.
+        What to predict. Shape, dtype and loss belong to the task and are given in its docstring.
     baseline : float
         The expected loss of the best prediction that uses no memory. A network that stays there has learned the
         statistics of the task and nothing else; how far it falls below says how much it remembers.
@@ -41,7 +41,7 @@ def check_rng(function: str, rng: object) -> np.random.Generator:
 
 
 def check_count(function: str, name: str, value: Any, minimum: int, why: str = "") -> int:
-    """Return `value` as an int, or raise TypeError if it is no whole number, ValueError if it is below `minimum`."""
+    """Return `value` as an int, or raise TypeError if it is not a whole number, ValueError if it is below `minimum`."""
     try:
         count = operator.index(value)
     except TypeError:

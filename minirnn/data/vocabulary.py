@@ -167,7 +167,7 @@ def unigram_entropy(ids: Any, V: int) -> float:
 
 
 def check_ids(function: str, ids: Any, V: int | None = None) -> np.ndarray:
-    """Return `ids` as an integer array (N,), or raise ValueError if they are no ids of a vocabulary of size V."""
+    """Return `ids` as an integer array (N,), or raise ValueError if they are not ids of a vocabulary of size V."""
     try:
         numbers = np.asarray(ids)
     except ValueError:

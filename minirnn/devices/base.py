@@ -1,6 +1,6 @@
 """The device contract: what a device must offer (primitives) and what it may offer (fused kernels).
 
-A device takes and returns *arrays* of its own kind. It knows no Tensor and no tape. Arrays must have ``shape``,
+A device takes and returns its own kind of *arrays*. It knows no Tensor and no tape. Arrays must have ``shape``,
 ``dtype`` and ``ndim`` and support ``+ - * / **`` and unary ``-`` among themselves and with Python numbers, by NumPy's
 rules of broadcasting and of dtypes: the tape adds gradients with them. Nobody writes into an array once it was handed
 out.
@@ -15,8 +15,8 @@ from __future__ import annotations
 import inspect
 import math
 from collections import Counter
-from collections.abc import Callable, Sequence
-from types import ModuleType
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType, ModuleType
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -168,6 +168,26 @@ OPTIONS: dict[str, str] = {
 """What kernels may be able to do beyond their signature. Without it the op is computed by its composition."""
 
 
+HOOKS: dict[str, str] = {
+    "walk": "(count, nodes, seeds, back, add) -> the gradients of variables 0 .. count-1, None where there is none:"
+    " the way back over a tape (minirnn/engine/walked.py)",
+    "unbroadcast": "(dy, shape) -> the gradient of what was broadcast from this shape",
+    "clip_by_norm": "(gradients, max_norm) -> gradients, norm",
+    "rmsprop": "(p, g, v, buffer, *, lr, alpha, eps, momentum) -> p, v, buffer; v and buffer None at the first step",
+    "dropout_mask": "(u, rate) -> mask: 1 / (1 - rate) or 0 for each of the random numbers u in [0, 1)",
+    "all_reduce": "(rank, size, part, pass_on) -> the sum over all ranks, in host memory; pass_on(values, count) sends"
+    " an array to the next rank and returns the one of `count` numbers from the rank before",
+    "recompute": "(count, start, step, back) -> what the last call of back returned: the way back through a chain of"
+    " `count` functions of which nothing was kept (`checkpoint_sequential`)",
+    "lstm_start": "(uniform, normal) -> W, R, b: the first weights of an LSTM from random numbers (I, 4H), (4, H, H)",
+}
+"""What is done above the kernels, and a device may do itself: name and signature of a function in `Device.hooks`.
+
+It is given arrays of the device, lists and numbers. What it leaves alone it answers with NotImplemented; that is then
+done as on every other device.
+"""
+
+
 class DeviceUnavailable(RuntimeError):
     """A known device that cannot work here. The text says why and names the one command that would bring it."""
 
@@ -186,6 +206,8 @@ class Device:
     half_kernels : frozenset of str
         Kernels that take float16 arrays themselves. The others are given float32 ones instead, and what they return is
         rounded (`minirnn.ops.fused`).
+    hooks : dict
+        What of `HOOKS` it does itself: name -> function. Most devices have none.
     fallbacks : collections.Counter
         How often an op was computed by its composition because its kernel is missing here.
     """
@@ -194,6 +216,7 @@ class Device:
     kernels: ClassVar[frozenset[str]] = frozenset()
     kernel_options: ClassVar[frozenset[str]] = frozenset()
     half_kernels: ClassVar[frozenset[str]] = frozenset()
+    hooks: Mapping[str, Callable[..., Any]] = MappingProxyType({})
 
     def __init__(self) -> None:
         self.fallbacks: Counter[str] = Counter()
@@ -233,6 +256,11 @@ class Device:
             return getattr(self, name)
         self.fallbacks[name] += 1
         return None
+
+    def instead(self, name: str, *args: Any, **kwargs: Any) -> Any:
+        """What the device's own hook `name` returns; NotImplemented if it has none."""
+        own = self.hooks.get(name)
+        return NotImplemented if own is None else own(*args, **kwargs)
 
     def runs_plan(self, plan: Plan) -> bool:
         """Whether its kernels for own cells, if it has them, know all that this cell needs."""
@@ -283,7 +311,7 @@ class Device:
 
 
 def _through_the_host(name: str) -> Callable[..., Array]:
-    """The primitive `name` of `OPTIONAL` for a device that has none of its own."""
+    """The primitive `name` of `OPTIONAL` for a device that does not have it."""
     function = getattr(host_math, name)
 
     def primitive(self: Device, *args: Any) -> Array:
@@ -299,6 +327,9 @@ for _name in OPTIONAL:
 
 def sum_to_shape(device: Device, a: Array, shape: Sequence[int]) -> Array:
     """Sum `a` over the axes along which an array of `shape` was broadcast: the adjoint of broadcasting."""
+    own = device.instead("unbroadcast", a, tuple(shape))
+    if own is not NotImplemented:
+        return own
     extra = a.ndim - len(shape)
     axes = tuple(k for k in range(a.ndim) if k < extra or (shape[k - extra] == 1 and a.shape[k] != 1))
     return device.reshape(device.sum(a, axes, True) if axes else a, tuple(shape))

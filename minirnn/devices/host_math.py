@@ -1,6 +1,6 @@
 """Mathematics that NumPy lacks or names otherwise: arrays of host memory in, arrays of host memory out.
 
-The `cpu` device computes these primitives with it, and so does every device that has no version of its own
+The `cpu` device computes these primitives with it, and so does every device that does not have its own version
 (`devices/base.py`, `OPTIONAL`). float16 is computed in float32 wherever roundings would add up.
 """
 

@@ -19,6 +19,7 @@ from minirnn.engine.order import Tensors, Wanted, in_order
 from minirnn.engine.outputs import Cotangents, backward_of
 from minirnn.engine.tape import mode
 from minirnn.engine.tensor import Tensor, leaf
+from minirnn.engine.walked import walked
 
 Gradients = dict[Tensor, Any]
 _FLOAT32, _SCALARS = np.float32, (np.float16, np.float64)
@@ -42,7 +43,7 @@ def backward(
     retain_graph : bool
         Keep the tape for another backward pass. By default it is freed.
     create_graph : bool
-        Record the backward pass itself, so that gradients can be differentiated again (keeps the tape, too).
+        Record the backward pass itself, so that gradients can be differentiated again (this also keeps the tape).
     inputs : Tensor or sequence of Tensor, optional
         Only to `grad` of these; by default of all leaves.
     gradient : array_like, optional
@@ -154,6 +155,10 @@ def run_backward(
     found: Gradients = {}
     outer, mode.enabled = mode.enabled, create_graph
     try:  # not `with no_grad()`: a Ctrl-C could come before the first line of its __exit__
+        if roots and "walk" in roots[0].device.hooks and not create_graph and send is _send:
+            own = walked(roots[0].device, arrived, stops, targets, wanted, _after_hooks, _send)
+            if own is not None:
+                (found, arrived), stops = own, []
         for t in stops:
             dy = arrived.pop(t, None)
             if dy is None:

@@ -1,7 +1,7 @@
 """Tensors made from nothing: zeros, ones, full, arange, linspace, eye.
 
 They have torch's names, arguments and defaults: float32, or int64 for `full` and `arange` of integers. Sizes come one
-by one or as a tuple. What is random stands in `random_creation`.
+by one or as a tuple. Random Tensors are in `random_creation`.
 """
 
 from __future__ import annotations
@@ -125,7 +125,7 @@ def zeros(*args: Any, size: Any = None, dtype: Any = None, device: Place = None,
     Raises
     ------
     TypeError
-        If a size is no integer, the dtype is unknown, or gradients are asked for a dtype that is not floating.
+        If a size is not an integer, the dtype is unknown, or gradients are asked for a dtype that is not floating.
     ValueError
         If a size is negative or the device is unknown.
     """
@@ -176,7 +176,7 @@ def arange(
     Raises
     ------
     TypeError
-        If an argument is no number.
+        If an argument is not a number.
     ValueError
         If `step` is 0 or leads away from `end`, or one of them is not finite.
     """
@@ -210,7 +210,7 @@ def linspace(
     Raises
     ------
     TypeError
-        If an argument is no number, or `steps` no integer.
+        If an argument is not a number, or `steps` no integer.
     ValueError
         If `steps` is negative.
     """

@@ -20,7 +20,7 @@ class HasGrad(Protocol):
 class RemovableHandle:
     """Takes a hook off again: by ``handle.remove()``, by ``handle()``, or at the end of ``with handle:``.
 
-    The name is torch's. Whoever removes a hook twice does no harm.
+    The name is torch's. Removing a hook twice does no harm.
     """
 
     __slots__ = ("_remove",)

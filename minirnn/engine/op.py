@@ -28,10 +28,10 @@ class Op:
     saves : bool
         ``backward`` uses values at all. They are let go after a pass; a node without any may be walked again.
     view : bool
-        The output is a part of the only input, or all of it in another shape: who writes into it writes into the input.
+        The output is a part of the only input, or all of it in another shape: writing into it writes into the input.
     precision : str or None
-        How the forward pass multiplied float32 matrices (`use_precision`): the backward pass does so, too. None: the op
-        multiplies none.
+        How the forward pass multiplied float32 matrices (`use_precision`); the backward pass does the same. None: the
+        op multiplies none.
     """
 
     arithmetic = False

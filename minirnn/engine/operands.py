@@ -1,6 +1,6 @@
 """What an op accepts: Tensors, arrays and numbers made into Tensors of one device.
 
-Arguments that are no Tensors (integers, axes, ...) are read by `minirnn.check`.
+Arguments that are not Tensors (integers, axes, ...) are read by `minirnn.check`.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Ops with several outputs: they share one node of the tape, and their gradients meet there again.
 
-The node's array is the tuple of all outputs. Each output is a Tensor of its own, made from the node by an `Output`,
+The node's array is the tuple of all outputs. Each output is a separate Tensor, made from the node by an `Output`,
 whose backward sends its gradient to the node under its number. There the gradients wait side by side, as `Cotangents`,
 until all have arrived.
 """

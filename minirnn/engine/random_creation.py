@@ -103,7 +103,7 @@ def randint(
     Raises
     ------
     TypeError
-        If a bound is no integer or the size is missing.
+        If a bound is not an integer or the size is missing.
     ValueError
         If ``low >= high``, or a bound does not fit into the dtype.
     """

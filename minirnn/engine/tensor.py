@@ -189,7 +189,7 @@ class Tensor(Methods):
     # ---- tape
 
     def detach(self) -> Tensor:
-        """The same values as a new leaf through which no gradient flows. Who writes into it writes into this one."""
+        """The same values as a new leaf through which no gradient flows. Writing into it writes into this one."""
         twin = leaf(self.device, self.array)
         twin.viewed = ref(self), None, self.seq
         return twin
@@ -313,7 +313,7 @@ def tensor(data: Any, requires_grad: bool = False, device: str | Device | None =
     Raises
     ------
     TypeError
-        For a dtype that is no number or bool, or if `requires_grad` meets an integer dtype.
+        For a dtype that is not a number or bool, or if `requires_grad` meets an integer dtype.
     ValueError
         For an unknown device or a ragged list.
     """

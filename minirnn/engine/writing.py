@@ -1,11 +1,11 @@
 """Writing into a Tensor: it becomes a newer version of itself, and so does what it is a view of.
 
-No array is ever written into, and no node of the tape changes. Who writes ``t += u`` computes a new value out of
-`version(t)`, which is what `t` was until then; `write` lets `t` take the value and its place on the tape. Nodes that
+No array is ever written into, and no node of the tape changes. ``t += u`` computes a new value from `version(t)`, which
+is what `t` was until then; `write` lets `t` take the value and its place on the tape. Nodes that
 read `t` before find its older version by their number (`settled`), so their gradients go where they belong.
 
-A view (``t[0]``, ``t.view(-1)``, ``t.detach()``, ``t.data``) knows what it is a view of. Writing into it writes into
-that, too. Other views that were made before keep the values that they have: this is the one difference to torch.
+A view (``t[0]``, ``t.view(-1)``, ``t.detach()``, ``t.data``) knows what it is a view of. Writing into it writes
+into that as well. Other views that were made before keep their values; this is the one difference from torch.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class Passed(Op):
 
 
 def version(t: Tensor) -> Tensor:
-    """`t` as it is now, as a Tensor of its own: the value that is written into `t` is computed out of it."""
+    """`t` as it is now, as a separate Tensor: the value that is written into `t` is computed from it."""
     twin = leaf(t.device, t.array)
     twin.op, twin.parents, twin._requires_grad, twin.seq = t.op, t.parents, t._requires_grad, t.seq
     return twin
@@ -129,7 +129,7 @@ def _become(name: str, t: Tensor, old: Tensor, new: Tensor) -> None:
     else:
         t.op, t.parents = Passed(), (old,)
     if not hasattr(t, "viewed"):
-        t.viewed = None  # whatever op the new value has: of that it is no view
+        t.viewed = None  # whatever op the new value has: and is not a view of that
     latest.seq = t.seq
     previous = getattr(t, "older", None)
     if previous is not None:
@@ -176,7 +176,7 @@ def _shared(viewed: Tensor, t: Tensor) -> bool:
     if t.seq < viewed.seq or not (isinstance(a, np.ndarray) and isinstance(b, np.ndarray)):
         return True
     if 0 in a.strides and _link(viewed) is None:
-        return True  # a value of its own, of which the host keeps a row or an element alone: a copy of t.expand(...)
+        return True  # a separate value, of which the host only keeps a row or an element: a copy of t.expand(...)
     return np.may_share_memory(a, b) or not t.size
 
 

@@ -1,4 +1,4 @@
-"""Which op somebody means: by its name here, by TensorFlow's, or by the name of the layer it stands behind."""
+"""Which op somebody means: by its name here, by TensorFlow's, or by the name of the layer that uses it."""
 
 from __future__ import annotations
 

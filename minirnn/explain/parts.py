@@ -1,4 +1,4 @@
-"""The parts of every fused op: where its formulas stand, and the functions that compute them. See `places`."""
+"""The parts of every fused op: where its formulas are, and the functions that compute them. See `places`."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Where an op is written: its formulas, and the NumPy, CUDA and C++ that compute it, found in the sources by name.
 
 A *part* is one block of formulas: a step forward, a step backward, a loop over steps. The site's pages and
-`minirnn explain` show the same places, cut from the files as they are. Which parts there are stands in `parts`.
+`minirnn explain` show the same places, cut from the files as they are. `parts` lists all parts.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Part:
     formula: tuple[str, int, str]
     """Module, number of the block in its docstring, label of the lines."""
     written: Mapping[str, tuple[Place, ...]]
-    """Column -> places; the first shows the formulas, the others what stands around it."""
+    """Column -> places; the first shows the formulas, the others their surroundings."""
 
     def formulas(self) -> Cut:
         return cuts.formulas(*self.formula)

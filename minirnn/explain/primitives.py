@@ -27,7 +27,7 @@ def primitive_lines(op: str, source: bool = False) -> Iterator[str]:
     nodes, asked, others = DECLARED[function]
     asked = tuple(name for name in asked if name in COMPUTES)
     yield f"\n== {op}: formulas ({place(function)})\n"
-    if "primitives" not in function.__module__:  # a module of its own, which explains the formulas
+    if "primitives" not in function.__module__:  # its own module, which explains the formulas
         yield f"{inspect.getdoc(inspect.getmodule(function))}\n"
     for node in nodes:
         yield f"{node.__name__}: {inspect.getdoc(node) if '__doc__' in vars(node) and node.__doc__ else 'a node'}\n"

@@ -48,7 +48,7 @@ def type_of(p: inspect.Parameter, documented: dict[str, str]) -> str:
 
 
 def documented_types(docstring: str) -> dict[str, str]:
-    """What stands behind ``name :`` in the section Parameters of a numpydoc docstring, without "optional"."""
+    """The text after ``name :`` in the section Parameters of a numpydoc docstring, without "optional"."""
     section = re.search(r"^Parameters\n-+\n(.*?)(?=^\w[\w ]*\n-+$|\Z)", docstring, flags=re.DOTALL | re.MULTILINE)
     found = {}
     for names, said in re.findall(r"^(\*{0,2}\w[\w*, ]*?) : (.+)$", section[1] if section else "", flags=re.MULTILINE):

@@ -1,4 +1,4 @@
-"""The call of the function to be differentiated: its inputs on a tape of their own, its outputs and vectors checked."""
+"""The call of the function to be differentiated: its inputs on a separate tape, its outputs and vectors checked."""
 
 from __future__ import annotations
 

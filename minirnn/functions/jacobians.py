@@ -69,7 +69,7 @@ def jacobian(
     Raises
     ------
     TypeError
-        If `inputs` or what `func` returned are no Tensors, or an input has no floating dtype.
+        If `inputs` or what `func` returned are not Tensors, or an input has no floating dtype.
     ValueError
         For another strategy.
     RuntimeError

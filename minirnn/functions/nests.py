@@ -18,7 +18,7 @@ def inside(nest: Any) -> Iterator[tuple[Any, Any]]:
 
 
 def leaves_of(value: Any) -> Iterator[Any]:
-    """What is no nest, from left to right."""
+    """What is not a nest, from left to right."""
     if is_nest(value):
         for _, part in inside(value):
             yield from leaves_of(part)

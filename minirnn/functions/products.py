@@ -55,7 +55,7 @@ def vjp(
     Raises
     ------
     TypeError
-        If `inputs`, `v` or what `func` returned are no Tensors, or an input has no floating dtype.
+        If `inputs`, `v` or what `func` returned are not Tensors, or an input has no floating dtype.
     ValueError
         If `v` does not fit, or is needed.
     RuntimeError

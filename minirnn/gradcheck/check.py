@@ -77,7 +77,7 @@ def gradcheck(
 
     Notes
     -----
-    At a kink (relu at 0, maximum of equal values, a bound of clip) differences are no derivative: choose inputs at
+    At a kink (relu at 0, maximum of equal values, a bound of clip) differences are not the derivative: choose inputs at
     least 1e-4 away. A gradient that is meant to differ from the derivative (clip with ``straight_through``, `detach`)
     is reported as wrong where it does. A gradient wrong by less than the tolerance is not found. A function that varies
     over distances below 1e-4 needs smaller `steps`.

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from html import escape
 from math import inf, isfinite
+
+from minirnn.html import STYLE
 
 
 class GradcheckError(AssertionError):
@@ -88,6 +91,21 @@ class Report:
             numbers = f"{r.difference:>12.1e}{r.tolerance:>11.1e}"
             lines.append(f"{r.name:{width}}  {r.shape!s:14}{checked:>8}{r.wrong:>6}{numbers}")
         return "\n".join([*lines, *self.problems, "passed" if self else "FAILED"])
+
+    def _repr_html_(self) -> str:
+        """A table with a row per input; what is off is red and has its worst entry next to it."""
+        titles = ("input", "shape", "checked", "off", "difference", "tolerance", "")
+        rows = ["".join(f'<th style="text-align:left">{title}</th>' for title in titles)]
+        for r in self.inputs:
+            worst = str(r).splitlines()[1].strip() if r.wrong else ""
+            checked = f"{r.checked} directions" if r.directions else f"{r.checked}"
+            cells = (r.name, f"{r.shape}", checked, f"{r.wrong}", f"{r.difference:.1e}", f"{r.tolerance:.1e}", worst)
+            color = "color:#c0392b;font-weight:bold;" if r.wrong else ""
+            rows.append("".join(f'<td style="{color}text-align:left">{escape(cell)}</td>' for cell in cells))
+        table = "".join(f"<tr>{row}</tr>" for row in rows)
+        said = "".join(f"<p>{escape(problem)}</p>" for problem in self.problems)
+        verdict = "passed" if self else "FAILED"
+        return f'<div style="{STYLE}"><table>{table}</table>{said}<b>{verdict}</b></div>'
 
 
 def ratio(difference: float, tolerance: float) -> float:

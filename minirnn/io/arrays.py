@@ -125,7 +125,7 @@ def _read_safetensors(name: str, data: bytes) -> tuple[dict[str, np.ndarray], di
 
 
 def write_arrays(path: str | os.PathLike[str], arrays: Mapping[str, np.ndarray], metadata: Mapping[str, str]) -> None:
-    """Write a safetensors file atomically. `minirnn.io.load` reads it, too, with its metadata.
+    """Write a safetensors file atomically. `minirnn.io.load` can read it, with its metadata.
 
     Raises
     ------

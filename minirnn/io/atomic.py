@@ -85,7 +85,7 @@ def atomic_write(path: str | os.PathLike[str], mode: str = "w") -> Iterator[IO[A
 
 
 def check_target(target: Path) -> int | None:
-    """Return the permissions of the file at `target`, or None; raise ValueError if no file can stand there."""
+    """Return the permissions of the file at `target`, or None; raise ValueError if no file can be written there."""
     if not os.path.isdir(target.parent):
         raise ValueError(
             f"can't write {str(target)!r}: there is no folder {str(target.parent)!r}\n  expected an existing folder"

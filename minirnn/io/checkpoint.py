@@ -48,7 +48,7 @@ def save(path: str | os.PathLike[str] | IO[bytes], arrays: Mapping[str, Any], me
     Raises
     ------
     TypeError
-        An array of another dtype; metadata that JSON would change (tuples, arrays, keys that are no strings).
+        An array of another dtype; metadata that JSON would change (tuples, arrays, keys that are not strings).
     ValueError
         `path` can't be written, or the metadata is too large for the header of the file.
     OSError

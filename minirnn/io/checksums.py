@@ -1,8 +1,8 @@
 """Checksums of what a checkpoint holds: a bit that changed on a disk or on a copy's way is noticed when it is read.
 
 They are CRC-32, one for each array with its dtype and shape, and one for the metadata. CRC-32 finds every change of up
-to 32 neighboring bits; of other changes it misses one in four billion. It is no protection from somebody who changes
-a file by intent.
+to 32 neighboring bits. It misses one in four billion other changes. It does not protect against somebody who changes
+a file on purpose.
 """
 
 from __future__ import annotations

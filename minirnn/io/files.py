@@ -1,4 +1,4 @@
-"""Reading a whole file that a user named, with a sentence about what stands in the way."""
+"""Reading a whole file that a user named, or saying in a sentence why it cannot be read."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Makes a text that a student wrote safe to print and to write into any report. Each is cleaned once: where it enters.
 
 What a terminal, a spreadsheet, XML or UTF-8 could stumble over is replaced: surrogates, control characters (ESC and
-NUL, and those of C1), characters that turn the direction of writing, and code points that are no characters.
+NUL, and those of C1), characters that turn the direction of writing, and code points that are not characters.
 """
 
 from __future__ import annotations

@@ -133,7 +133,7 @@ def load(folder: Path | str = HERE) -> Course:
     Raises
     ------
     CourseError
-        If ``course.toml`` is missing, is no TOML, or says something that makes no sense: which entry, and what is
+        If ``course.toml`` is missing, is not TOML, or says something that makes no sense: which entry, and what is
         expected.
     """
     path = Path(folder) / "course.toml"

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from minirnn.learn.course import Course, Entry, Tree
+from minirnn.learn.milestones import milestone_lines
 from minirnn.viz.colors import BLUE, GRAY, GREEN, ORANGE
 from minirnn.viz.picture import Picture, new_figure
 
@@ -15,7 +16,7 @@ WIDTH = 34
 
 
 def map_text(course: Course, tree: Tree | None = None) -> str:
-    """The chapters with their exercises, a line each; with `tree` also what is passed, and the hints used."""
+    """The chapters with their exercises and the milestones, a line each; with `tree` also what is passed."""
     lines = [f"{course.title}: {len(course.entries)} exercises, {course.points} points", ""]
     ids = max(len(id) for id in course.entries)
     for number, (chapter, entries) in enumerate(course.chapters.items(), 1):
@@ -23,6 +24,7 @@ def map_text(course: Course, tree: Tree | None = None) -> str:
         for entry in entries:
             mark = {"passed": "[x]", "open": "[ ]", "later": " . "}[standing(entry, tree)] + " " if tree else ""
             lines.append(f"    {mark}{entry.id:{ids}}  {entry.title:{WIDTH}} {'; '.join(notes(entry, tree))}".rstrip())
+    lines += milestone_lines(course, tree)
     if tree is not None:
         passed = sum(tree.passed(entry) for entry in course.entries.values())
         open_now = [entry.id for entry in course.entries.values() if standing(entry, tree) == "open"]

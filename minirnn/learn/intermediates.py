@@ -1,4 +1,4 @@
-"""All that a reference computes on its way: what is among it is no mistake yet."""
+"""All that a reference computes on its way: what is among it is not a mistake yet."""
 
 from __future__ import annotations
 

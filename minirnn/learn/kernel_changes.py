@@ -58,7 +58,8 @@ def changes(source: str, function: str) -> list[KernelChange]:
     fixed = [m.span() for m in DECLARED.finditer(source)] + list(loop_heads(source))
     inside = [t for t in tokens if body[0] < t.start < body[1] and not any(a <= t.start < b for a, b in fixed)]
     found = itertools.chain(of_names(source, inside, known), of_indices(source, inside, known),
-                            of_operators(source, inside, known), of_assignments(source, inside))  # fmt: skip
+                            of_operators(source, inside, known), of_conditions(source, inside, known),
+                            of_assignments(source, inside))  # fmt: skip
     unique = {(c.start, c.end, c.new): c for c in found if not any(a <= c.start < b for a, b in fixed)}
     return sorted(unique.values(), key=lambda c: c.rank)[:MOST]
 
@@ -204,7 +205,7 @@ def of_indices(source: str, tokens: list[Token], known: Names) -> Iterator[Kerne
 
 
 OPERATORS = {"<": ("<=",), "<=": ("<",), ">": (">=",), ">=": (">",), "/": ("%",), "%": ("/",), "+": ("-", "*"),
-             "-": ("+",), "*": ("+",), "==": ("!=",), "&&": ("||",), "||": ("&&",)}  # fmt: skip
+             "-": ("+",), "*": ("+",), "==": ("!=",)}  # fmt: skip
 
 
 def of_rows(source: str, known: Names, begin: int, end: int) -> Iterator[KernelChange]:
@@ -228,7 +229,7 @@ def of_operators(source: str, tokens: list[Token], known: Names) -> Iterator[Ker
     atom = r"(?:[^\W\d]\w*(?:\.[xyz])?(?:\[[^\[\]]*\])?|\d[\w.]*)"
     begin, end = (tokens[0].start, tokens[-1].end) if tokens else (0, 0)
     yield from of_rows(source, known, begin, end)
-    for m in re.finditer(rf"(?<![\w.\])])({atom})\s*(<=|>=|==|&&|\|\||[-+*/%<>])(?![=+\-<>])\s*({atom})(?![\w(\[.])",
+    for m in re.finditer(rf"(?<![\w.\])])({atom})\s*(<=|>=|==|[-+*/%<>])(?![=+\-<>])\s*({atom})(?![\w(\[.])",
                          source[begin:end]):  # fmt: skip
         for other in OPERATORS.get(m[2], ()):
             tight = m[2] in "*/%" or source[begin + m.end() :].lstrip()[:1] not in "*/%"
@@ -247,6 +248,46 @@ def of_operators(source: str, tokens: list[Token], known: Names) -> Iterator[Ker
         close = for_head_end(source, begin + m.end())
         yield KernelChange(begin + m.start(), close + 1, f"({source[begin + m.end() : close]})",
                            f"{m[1]} does not belong here", 2)  # fmt: skip
+
+
+def of_conditions(source: str, tokens: list[Token], known: Names) -> Iterator[KernelChange]:
+    """``||`` for ``&&`` and the other way round, and a bound of an index that is not asked for."""
+    for start, end, ends in conditions(source, tokens):
+        text = source[start:end]
+        for m in re.finditer(r"&&|\|\|", text):
+            if not balanced(text[: m.start()]):
+                continue
+            other = "||" if m[0] == "&&" else "&&"
+            new = f"({text[: m.start()]}) {other} ({text[m.end() :]})"
+            yield KernelChange(start, end, f"({new})", f"{other} belongs here, not {m[0]}", 0)
+        here = [n for n, (kind, begin, stop) in known.items() if kind == "whole" and begin <= start <= stop]
+        after = source.find(";", end)
+        used = set(re.findall(r"[^\W\d]\w*", source[end : source.find(";", after + 1) if ends else after]))
+        bounds = [(f"{n} < {size}", f"{n} >= {size}") for n in here if n in used and n.islower()
+                  for size in here if size.isupper()]  # fmt: skip
+        bounds += [(f"{n} == 0", f"{n} > 0") for n in here if n in used and n.islower()]
+        for holds, fails in bounds:
+            if holds not in text and fails not in text:
+                new = f"({text}) || {fails}" if ends else f"({text}) && {holds}"
+                says = f"the bound is missing: threads with {fails} must do nothing here"
+                yield KernelChange(start, end, f"({new})", says, 0)
+
+
+def conditions(source: str, tokens: list[Token]) -> Iterator[tuple[int, int, bool]]:
+    """From where to where each condition of an ``if`` or before a ``?`` goes, and whether a thread returns with it."""
+    for k, token in enumerate(tokens):
+        if token.text == "if" and tokens[k + 1 : k + 2] and tokens[k + 1].text == "(":
+            end = for_head_end(source, tokens[k + 1].end)
+            yield tokens[k + 1].end, end, re.match(r"\)\s*\{?\s*return\b", source[end:]) is not None
+        if token.text == "?":
+            before = [t for t in tokens[:k] if t.text in ("=", "return", ";", "{", "}", "+=")]
+            if before and balanced(source[before[-1].end : token.start]):
+                text = source[before[-1].end : token.start]
+                yield token.start - len(text.lstrip()), token.start - len(text) + len(text.rstrip()), False
+
+
+def balanced(text: str) -> bool:
+    return text.count("(") == text.count(")")
 
 
 def split(inner: str) -> list[str]:

@@ -85,7 +85,7 @@ def trained(exercise: Capstone, child: Child, text: np.ndarray, seed: Sequence[i
 
 
 def parameters(exercise: Capstone, value: Mapping[str, Any]) -> dict[str, np.ndarray]:
-    """What training returned, by name. Raises `Failed` if that is no model."""
+    """What training returned, by name. Raises `Failed` if that is not a model."""
     values, names = list(value.get("values", [])), value.get("names")
     if names and sorted(names) == sorted(NAMES):
         values = [values[names.index(name)] for name in NAMES]

@@ -258,7 +258,9 @@ class Repair:
                 return found
         for line in self.alone[:2]:
             some = [c for c in self.near if c.line == line and (c.rank == 0 or " for " not in c.group)]
-            pairs = [p for p in itertools.combinations(some, 2) if p[0].start != p[1].start or p[0].end != p[1].end]
+            indices = sorted(itertools.combinations(range(len(some)), 2), key=sum)  # likely ones with likely ones first
+            pairs = [(some[i], some[k]) for i, k in indices]
+            pairs = [p for p in pairs if p[0].start != p[1].start or p[0].end != p[1].end]
             if found := self.first(pairs[:400]):
                 return found
         return ()

@@ -144,7 +144,7 @@ def backward_of(program: Program, changed: Mapping[int, CodeType | None]) -> Cal
 
 
 def other_way(program: Program) -> Callable[..., Any]:
-    """The right numbers with other rounding: a test that wants equal bits is no good."""
+    """The right numbers with other rounding: a test that wants equal bits is bad."""
     exact = backward_of(program, {})
     return lambda *args: [a * (1 + 1e-12) for a in exact(*args)]
 

@@ -102,7 +102,7 @@ def hidden(exercise: Exercise) -> Iterator[str]:
         try:
             with np.errstate(all="ignore"):
                 got = [program.run(one, mutant.changed) for one in inputs]
-        except Exception:  # shapes that do not meet: that is no way to earn points
+        except Exception:  # shapes that do not meet: such a change earns no points
             continue
         same = all(equal(one[n], other[n]) for one, other in zip(right, got, strict=True) for n in one)
         if same and ".max(" not in mutant.sentence():  # what is taken off before exp changes nothing

@@ -51,7 +51,7 @@ from minirnn.nn.states import LSTMHidden, LSTMState
 if TYPE_CHECKING:
     from minirnn.nn.batch_norm import BatchNorm1d
     from minirnn.nn.convolution import Conv1d
-else:  # torch's other names are answered, too
+else:  # torch's other names are answered as well
     LATER = {"BatchNorm1d": "minirnn.nn.batch_norm", "Conv1d": "minirnn.nn.convolution"}
     __getattr__, __dir__ = imported_later(__name__, LATER)
 

@@ -27,7 +27,7 @@ class BatchNorm1d(Module):
     affine : bool
         Whether there are a weight and a bias.
     track_running_stats : bool
-        Whether there are a running mean and variance. Without them, those of the batch are taken in evaluation, too.
+        Whether there are a running mean and variance. Without them, evaluation also uses those of the batch.
     device, dtype
         Where and in which dtype the parameters are.
     bias : bool

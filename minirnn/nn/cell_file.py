@@ -53,6 +53,23 @@ def title(text: str) -> str:
     return name or Path(file).stem
 
 
+def checked_name(what: str, given: str | None, saved: str) -> str:
+    """The cell of something that was saved with one: `given` for an own cell, since only the user names files to run.
+
+    Raises
+    ------
+    UserError
+        `saved` is an own cell and `given` names none, or the other way round; `what` says of what.
+    """
+    if names_a_file(saved) and (given is None or not names_a_file(given)):
+        raise UserError(
+            f"{what} has an own cell, which was {saved!r}\na file runs only if you name it: add --cell {FORM}"
+        )
+    if given is not None and names_a_file(given) and not names_a_file(saved):
+        raise UserError(f"{what} has no own cell: leave --cell {given} out")
+    return saved if given is None else given
+
+
 def cell_in(text: str) -> Cell:
     """The cell that ``FILE.py:name`` names; without a name, the only one of the file.
 

@@ -118,7 +118,7 @@ class RNNCell(_Cell):
     Other Parameters
     ----------------
     nonlinearity : {{"tanh", "relu"}}
-        f; it stands after `bias`.
+        f; this argument comes after `bias`.
     """
 
     def __init__(
@@ -243,7 +243,7 @@ class LSTMCell(_Cell):
         Raises
         ------
         TypeError, ValueError
-            If a shape or dtype does not fit, or `hx` is no pair.
+            If a shape or dtype does not fit, or `hx` is not a pair.
         """
         h, c = (None, None) if hx is None else lstm_pair("LSTMCell", "hx", hx, "hc")
         return LSTMHidden(*self._step("lstm", input, {"h": h, "c": c}))

@@ -77,7 +77,7 @@ class Sequential(_ModuleRow):
     Raises
     ------
     TypeError
-        Something is no module.
+        Something is not a module.
     ValueError
         A name is empty, has a dot, or is that of a method.
     """
@@ -147,7 +147,7 @@ class ModuleList(_ModuleRow):
     Raises
     ------
     TypeError
-        Something is no module.
+        Something is not a module.
     """
 
     def __init__(self, modules: Iterable[Module] | None = None) -> None:
@@ -168,7 +168,7 @@ class ModuleDict(_Modules, Table):
     Raises
     ------
     TypeError
-        Something is no module, or a name no string.
+        Something is not a module, or a name no string.
     ValueError
         A name is empty, has a dot, or is that of a method such as "keys".
     """

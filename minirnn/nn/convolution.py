@@ -19,7 +19,7 @@ MODES = {"zeros": "constant", "reflect": "reflect", "replicate": "replicate", "c
 
 
 class Conv1d(Module):
-    """`minirnn.nn.functional.conv1d` with a weight and a bias of its own.
+    """`minirnn.nn.functional.conv1d` with its own weight and bias.
 
     Parameters
     ----------

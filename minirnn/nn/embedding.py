@@ -91,7 +91,7 @@ class Embedding(Module):
         Raises
         ------
         ValueError
-            If `embeddings` is no matrix.
+            If `embeddings` is not a matrix.
         """
         if not isinstance(embeddings, Tensor):
             embeddings = as_tensor(embeddings)

@@ -107,8 +107,8 @@ class Pass(Op):
 class _Passing:
     """One call of a module with backward hooks: what enters and leaves it goes through a `Pass` each.
 
-    The gradients of the outputs pass first; the hooks are called when those of the inputs have come, too. If no input
-    requires gradients, they are called at once.
+    The gradients of the outputs pass first; the hooks are called once those of the inputs have also arrived. If no
+    input requires gradients, they are called at once.
     """
 
     def __init__(self, module: Any, hooks: Hooks) -> None:
@@ -190,7 +190,7 @@ def _through(
 
 
 def _with_zeros(places: list[int], values: tuple[Any, ...], grads: list[Any]) -> list[Any]:
-    """Gradients with zeros where none came: as in torch, hooks are called for an input without influence, too."""
+    """Gradients with zeros where none came: as in torch, hooks are also called for an input without influence."""
     like = [values[k] for k in places]
     return [
         leaf(t.device, t.device.full(t.shape, 0, t.dtype)) if g is None else g for t, g in zip(like, grads, strict=True)

@@ -58,7 +58,7 @@ def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
     ValueError
         There is no such nonlinearity.
     TypeError
-        `param` is no number.
+        `param` is not a number.
     """
     if nonlinearity == "leaky_relu":
         slope = 0.01 if param is None else check.number("calculate_gain", "param", param)
@@ -193,7 +193,7 @@ def orthogonal_(tensor: Leaf, gain: float = 1, generator: Any = None) -> Leaf:
     """A random matrix whose rows (or columns, if they are fewer) are orthogonal and of length `gain`.
 
     Axes behind the first count as one. What passes such a matrix neither grows nor shrinks, however many steps it
-    takes. Saxe et al. 2013.
+    takes. Saxe et al. 2014.
 
     Raises
     ------

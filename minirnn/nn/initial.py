@@ -76,7 +76,7 @@ def redraw_glorot(*parameters: Parameter | None) -> None:
 
 
 def size(module: str, name: str, value: Any) -> int:
-    """A number of units. Raises TypeError if it is no integer, ValueError if it is below 1."""
+    """A number of units. Raises TypeError if it is not an integer, ValueError if it is below 1."""
     if not check.is_integer(value):
         raise TypeError(f"{module}: {name} is {shown(value)}\n  expected an integer")
     if not 1 <= value < 2**62:
@@ -92,7 +92,7 @@ def open_forget_gate(module: str, forget_bias: Any, bias: bool) -> Callable[...,
     Raises
     ------
     TypeError, ValueError
-        If `forget_bias` is no finite number, or there is no bias.
+        If `forget_bias` is not a finite number, or there is no bias.
     """
     if forget_bias is None:
         return lambda bias_ih, bias_hh: None

@@ -51,7 +51,7 @@ class Row(Items):
         raise NotImplementedError
 
     def _place(self, index: Any, end: int) -> int:
-        """A place 0 .. end - 1. Raises TypeError if `index` is no integer, IndexError outside."""
+        """A place 0 .. end - 1. Raises TypeError if `index` is not an integer, IndexError outside."""
         try:
             place = index_of(index)
         except TypeError:

@@ -62,7 +62,7 @@ class _LSTMBlock(Module):
         return {"forget_bias": self.forget_bias, "cell_clip": clip, "use_peephole": self.use_peephole}
 
     def initial_state(self, state: Any, B: int, like: Tensor) -> LSTMState:
-        """A state as Tensors (B, H), zeros if None. Raises TypeError if it is no pair, ValueError for other shapes."""
+        """A state as Tensors (B, H), zeros if None. TypeError if it is not a pair, ValueError for other shapes."""
         name = type(self).__name__
         c, h = (None, None) if state is None else states.lstm_pair(name, "state", state, "ch")
         return LSTMState(
@@ -191,7 +191,7 @@ class LSTMBlockFusedCell(_LSTMBlock):
 
 
 def check_lengths(name: str, lengths: Any, T: int, B: int) -> np.ndarray:
-    """`lengths` as int64 (B,). Raises TypeError if they are no integers, ValueError if one is not in 0 .. T."""
+    """`lengths` as int64 (B,). Raises TypeError if they are not integers, ValueError if one is not in 0 .. T."""
     array = integers(f"{name}: sequence_length", lengths)
     if array.shape != (B,):
         raise ValueError(f"{name}: sequence_length has shape {array.shape}\n  expected (B,) = ({B},), from inputs")

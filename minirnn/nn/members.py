@@ -1,7 +1,7 @@
 """What is inside a module: its parameters, buffers and modules, found by looking at its attributes.
 
-Nothing has to be called first: a subclass may leave ``super().__init__()`` out. What an attribute cannot say about
-itself stands in two records, made when they are needed: which Tensors are buffers, and which parameters are None.
+Nothing has to be called first: a subclass may leave ``super().__init__()`` out. Two records, made when they are
+needed, hold what an attribute cannot say about itself: which Tensors are buffers, and which parameters are None.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from minirnn.pointers import pointer
 class Members:
     """The half of `Module` that finds, registers and guards what is inside."""
 
-    # Both are replaced, never written into, so that a shallow copy of a module has records of its own.
+    # Both are replaced, never written into, so that a shallow copy of a module has its own records.
     _buffer_names: Mapping[str, bool] = MappingProxyType({})  # name -> whether it is saved
     _absent: frozenset[str] = frozenset()  # names of parameters that are None
 
@@ -49,14 +49,14 @@ class Members:
             setattr(self, name, param)
 
     def register_buffer(self, name: str, tensor: Tensor | None, persistent: bool = True) -> None:
-        """Make a Tensor part of the module that is no parameter: it is moved with it, and saved if `persistent`.
+        """Make a Tensor part of the module that is not a parameter: it is moved with it, and saved if `persistent`.
 
         It becomes the attribute `name`; assigning another Tensor there replaces it. None holds the place.
 
         Raises
         ------
         TypeError
-            `tensor` is neither a Tensor nor None, or is a Parameter, or `name` is no string.
+            `tensor` is neither a Tensor nor None, or is a Parameter, or `name` is not a string.
         ValueError
             `name` is empty, has a dot, or belongs to something else.
         """

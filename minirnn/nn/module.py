@@ -91,8 +91,8 @@ class Module(Members):
     ) -> RemovableHandle:
         """Call ``hook(module, args, output)`` after each `forward`; what it returns, if not None, replaces the output.
 
-        With `with_kwargs` it is ``hook(module, args, kwargs, output)``; with `always_call` it is called with None for
-        the output when something raised, too. The rest is as for `register_forward_pre_hook`.
+        With `with_kwargs` it is ``hook(module, args, kwargs, output)``; with `always_call` it is also called after an
+        exception, with None for the output. The rest is as for `register_forward_pre_hook`.
         """
         return self._add_hook("forward", Hook(hook, with_kwargs, always_call), prepend)
 
@@ -130,7 +130,7 @@ class Module(Members):
         Parameters
         ----------
         state_dict : mapping of str to array_like
-            Arrays or Tensors (torch's, too) of the right shapes, of any floating dtype; the parameters keep theirs.
+            Arrays or Tensors (also torch's) of the right shapes, of any floating dtype; the parameters keep theirs.
         strict : bool
             Whether missing and unexpected names are an error. A wrong shape always is.
 
@@ -142,7 +142,7 @@ class Module(Members):
         Raises
         ------
         TypeError
-            If `state_dict` is no mapping, or a value is not of a floating dtype.
+            If `state_dict` is not a mapping, or a value is not of a floating dtype.
         ValueError
             If a shape or, if `strict`, a name does not fit. The message lists all of them and the likely cause.
         """

@@ -48,7 +48,7 @@ def destination(args: tuple[Any, ...], device: Any, dtype: Any) -> tuple[Device 
 def _is_dtype(value: Any) -> bool:
     if isinstance(value, (Tensor, Device)) or value is None:
         return False
-    if isinstance(value, str):  # "cpu" is no dtype, and "float64" is no device
+    if isinstance(value, str):  # "cpu" is not a dtype, and "float64" is not a device
         try:
             return np.dtype(value) in DTYPES
         except TypeError:

@@ -1,7 +1,7 @@
-"""A recurrent layer, opened: the same numbers step by step, each value a node of its own, by name.
+"""A recurrent layer, opened: the same numbers step by step, each value its own node, by name.
 
-`nn.LSTM`, `nn.GRU`, `nn.RNN` and layers of own cells compute a whole sequence as one node. Whoever wants to look
-inside, at a gate, or at the gradient of a state in the middle of the sequence, opens the layer: `opened` gives all of
+`nn.LSTM`, `nn.GRU`, `nn.RNN` and layers of own cells compute a whole sequence as one node. To look inside,
+at a gate or at the gradient of a state in the middle of the sequence, open the layer: `opened` gives all of
 them one form. Dropout is off and masks are their means, as in evaluation.
 """
 

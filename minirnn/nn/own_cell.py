@@ -44,7 +44,7 @@ class Cell(Formulas):
         return prove(self, devices, seed)
 
 
-def cell(*, states: Sequence[str], output: str | None = None) -> Callable[[Callable[..., Any]], Cell]:
+def cell(states: Sequence[str], *, output: str | None = None) -> Callable[[Callable[..., Any]], Cell]:
     """A decorator that makes a `Cell` of a function of one step.
 
     Parameters
@@ -52,19 +52,19 @@ def cell(*, states: Sequence[str], output: str | None = None) -> Callable[[Calla
     states : sequence of str
         Names of the parameters that are states. The function returns the new ones in this order.
     output : str, optional
-        What the layer hands on at every step. Default: the last state. A name that is no state is one more value that
-        the function returns, after the states.
+        What the layer hands on at every step. Default: the last state. A name that is not a state is one more value
+        that the function returns, after the states.
 
     Notes
     -----
     The names of the function's parameters say what they are (:mod:`minirnn.cells.trace`): gates ``z_NAME`` of
     ``x W + h R + b``, ``x_NAME`` of x alone, ``h_NAME`` of h alone; states; masks ``mask_NAME``; after a ``*`` learned
-    vectors (H,), and constants if they have a default. Further products with matrices of their own are `product`.
+    vectors (H,), and constants if they have a default. Further products with their own matrices are `product`.
 
     Raises
     ------
     CellError
-        If the function is no step of a cell: with the line, and what to write instead.
+        If the function is not a step of a cell: with the line, and what to write instead.
     """
     if callable(states):
         raise CellError("cell: got a function\n  expected @cell(states=('h',)) above it: the names of its states")

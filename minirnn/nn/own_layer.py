@@ -21,7 +21,7 @@ from minirnn.messages import shown
 from minirnn.nn.initial import Factory, redraw_uniform, size
 from minirnn.nn.module import Module
 from minirnn.nn.parameter import Parameter
-from minirnn.nn.regularization import new_seeds, probability
+from minirnn.nn.regularization import dropped_input, dropped_weight, new_seeds, probability
 from minirnn.nn.sequences import time_major
 from minirnn.nn.states import check_place
 from minirnn.ops.cudnn_rnn.check import steps_of
@@ -49,6 +49,8 @@ class CellLayer(Module):
     proj_size : int
         P > 0: the output is multiplied by weight_hr (P, H), and that is what R reads. Only for cells that read h
         nowhere else, as for LSTM.
+    input_dropout, weight_dropout : float
+        As of `mr.nn.LSTM`. `weight_dropout` also acts on the matrices of `product`.
     masks : mapping of str to float, optional
         How often each mask is 1 while training; in evaluation it is this number. Without it the default in the cell's
         function. A mask without either is given in every call.
@@ -83,13 +85,15 @@ class CellLayer(Module):
         input_size: int,
         hidden_size: int,
         num_layers: int = 1,
+        *,
         batch_first: bool = False,
         dropout: float = 0.0,
         bidirectional: bool = False,
         proj_size: int = 0,
         device: str | Device | None = None,
         dtype: Any = None,
-        *,
+        input_dropout: float = 0.0,
+        weight_dropout: float = 0.0,
         masks: Mapping[str, float] | None = None,
         variational: bool = False,
         initial: Mapping[str, Any] | None = None,
@@ -104,6 +108,12 @@ class CellLayer(Module):
         self.bidirectional = check.flag(name, "bidirectional", bidirectional)
         self.variational = check.flag(name, "variational", variational)
         self.dropout = probability(name, "dropout", dropout)
+        self.input_dropout = probability(name, "input_dropout", input_dropout)
+        self.weight_dropout = probability(name, "weight_dropout", weight_dropout)
+        if self.weight_dropout and not (cell.plan().reads_h or cell.plan().products):
+            raise ValueError(
+                f"{name}: weight_dropout is {weight_dropout}, and the cell has no recurrent matrix\n  expected 0"
+            )
         if self.dropout > 0 and self.num_layers == 1:
             warnings.warn(
                 f"{name}: dropout={dropout} does nothing with num_layers=1, since it acts between layers only",
@@ -147,13 +157,13 @@ class CellLayer(Module):
             shapes |= {"weight_hh": (n_h * H, self.P)} if n_h else {}
             shapes |= {"bias": (len(step.gates) * H,)}
             shapes |= {f"product_{k + 1}": (H, H) for k in range(self.plan.products)}
-            shapes |= dict.fromkeys(step.vectors, (H,))
             shapes |= {"weight_hr": (self.P, H)} if self.proj_size else {}
-            for n in shapes:
-                if hasattr(type(self), n) or n in vars(self):
+            for n in step.vectors:
+                if hasattr(type(self), n) or n in vars(self) or n in shapes:
                     raise ValueError(
                         f"{self.name}: a vector is called {n!r}, as something that a layer has\n  expected another name"
                     )
+            shapes |= dict.fromkeys(step.vectors, (H,))
             for n, shape in shapes.items():
                 setattr(self, n + suffix, make.uniform(shape, 1 / math.sqrt(H)))
             self._names.append({n: n + suffix for n in shapes})
@@ -201,6 +211,16 @@ class CellLayer(Module):
             tuple(own[n] for n in step.vectors),
         )
 
+    def _with_dropped(self, weights: list[Weights]) -> list[Weights]:
+        """The weights with new masks on all recurrent matrices: first those of R, then those of products."""
+        p, seeds, found, n = self.weight_dropout, new_seeds(), [], self.plan.products
+        for k, (W, R, Wp, b, U, vectors) in enumerate(weights):
+            dropped_R = None if R is None else dropped_weight(R, p, k, seeds)
+            first = len(weights) + k * n
+            dropped_U = tuple(dropped_weight(u, p, first + j, seeds) for j, u in enumerate(U))
+            found.append((W, dropped_R, Wp, b, dropped_U, vectors))
+        return found
+
     def _sorted(self, rows: Any, kinds: str) -> Any:
         """Rows in the order of the arguments, in that of the plan."""
         step = self.cell.step
@@ -245,6 +265,11 @@ class CellLayer(Module):
         L, D = self.num_layers, self.D
         before = self._states(states, B, batched, x)
         all_masks = self._masks(masks or {}, T, B, x)
+        weights = [self.weights(p) for p in range(L * D)]
+        if self.training and self.weight_dropout:
+            weights = self._with_dropped(weights)
+        if self.training and self.input_dropout:
+            x = dropped_input(x, self.input_dropout, self.variational)
         between = None
         if self.training and self.dropout and L > 1:
             shape = (1 if self.variational else T, B, D * self.P)
@@ -255,10 +280,8 @@ class CellLayer(Module):
             own = slice(k * D, (k + 1) * D)
             *inner, h0 = [s[own] if L > 1 else s for s in before]
             c0 = stack(inner, 1) if inner else None
-            weights = [self.weights(p) for p in range(k * D, (k + 1) * D)]
-            y, h_n, *c_n = run_cell(
-                self.plan, y, h0, c0, weights, lengths=steps, masks=[m[own] if L > 1 else m for m in all_masks]
-            )
+            own_masks = [m[own] if L > 1 else m for m in all_masks]
+            y, h_n, *c_n = run_cell(self.plan, y, h0, c0, weights[own], lengths=steps, masks=own_masks)
             ends.append([*(c_n[0][:, j] for j in range(self.plan.states - 1) if c_n), h_n])
             if between is not None and k < L - 1:
                 y = y * between[k]
@@ -371,6 +394,7 @@ class CellLayer(Module):
 
     def extra_repr(self) -> str:
         defaults = {"num_layers": 1, "batch_first": False, "dropout": 0.0, "bidirectional": False, "proj_size": 0}
+        defaults |= {"input_dropout": 0.0, "weight_dropout": 0.0}
         changed = [f"{k}={getattr(self, k)}" for k, v in defaults.items() if getattr(self, k) != v]
         return ", ".join([self.name, str(self.input_size), str(self.hidden_size), *changed])
 

@@ -382,7 +382,7 @@ class LSTM(_Recurrent):
         Raises
         ------
         TypeError, ValueError
-            If a shape, dtype or length does not fit, or `hx` is no pair.
+            If a shape, dtype or length does not fit, or `hx` is not a pair.
         """
         h0, c0 = (None, None) if hx is None else lstm_pair("LSTM", "hx", hx, "hc")
         output, h_n, c_n = self._run(input, h0, c0, lengths, True)

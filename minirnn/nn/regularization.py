@@ -32,10 +32,10 @@ from __future__ import annotations
 from typing import Any, Protocol
 
 from minirnn import check, random
-from minirnn.engine.tensor import Tensor, tensor
+from minirnn.engine.tensor import Tensor
 from minirnn.messages import shown
 from minirnn.ops.cudnn_rnn.compose import Weights
-from minirnn.ops.cudnn_rnn.dropout import dropout_mask, dropout_masks
+from minirnn.ops.cudnn_rnn.dropout import dropout_masks, mask_like
 from minirnn.ops.cudnn_rnn.params import Network
 from minirnn.ops.cudnn_rnn.zoneout import drawn_zoneout, expected_zoneout
 
@@ -50,10 +50,10 @@ DOCS = """input_dropout : float
     weight_dropout : float
         Probability, while training, that a recurrent weight is 0 throughout a call; the others are scaled by
         ``1 / (1 - weight_dropout)``. Gradients reach the raw ``weight_hh`` through the mask; a state dict holds the raw
-        ones (the weight drop of AWD-LSTM, Merity et al. 2018).
+        ones (weight drop: Merity et al. 2018).
     zoneout : float, or for LSTM a pair (of h, of c)
         Probability that a unit keeps its old state in a step of training; in evaluation the state is the mean of old
-        and new by this weight (Krueger et al. 2017). One number serves h and c, with masks of their own."""
+        and new by this weight (Krueger et al. 2017). One number serves h and c, which have separate masks."""
 """The options in the docstrings of the layers."""
 
 
@@ -83,7 +83,7 @@ def checked(
 
 
 def probability(name: str, what: str, value: Any, meaning: str = "the probability of a zero") -> float:
-    """`value` as a float. Raises TypeError if it is no number, ValueError outside 0 .. 1."""
+    """`value` as a float. Raises TypeError if it is not a number, ValueError outside 0 .. 1."""
     p = check.number(name, what, value)
     if not 0 <= p <= 1:
         raise ValueError(f"{name}: {what} is {value}\n  expected 0 .. 1, {meaning}")
@@ -140,15 +140,15 @@ def new_seeds() -> tuple[int, int]:
 def with_masks(weights: list[Weights], p: float) -> list[Weights]:
     """The weights, each weight_hh (G*H, P) times its own scaled mask."""
     seeds = new_seeds()
-    masks = (_on_device(dropout_mask(R.shape, p, k, *seeds), R) for k, (_, R, *_) in enumerate(weights))
-    return [(W, R * mask, Wp, bW, bR) for (W, R, Wp, bW, bR), mask in zip(weights, masks, strict=True)]
+    return [(W, dropped_weight(R, p, k, seeds), *more) for k, (W, R, *more) in enumerate(weights)]  # type: ignore[misc]
+
+
+def dropped_weight(A: Tensor, p: float, stream: int, seeds: tuple[int, int]) -> Tensor:
+    """A matrix times its scaled mask, which is made with this stream number."""
+    return A * mask_like(A, A.shape, p, stream, *seeds)
 
 
 def dropped_input(x: Tensor, p: float, variational: bool) -> Tensor:
     """x (T, B, I) times its scaled mask."""
     T, B, width = x.shape
-    return x * _on_device(dropout_mask((1 if variational else T, B, width), p, 0, *new_seeds()), x)
-
-
-def _on_device(mask: Any, like: Tensor) -> Tensor:
-    return tensor(mask, device=like.device, dtype=like.dtype)
+    return x * mask_like(x, (1 if variational else T, B, width), p, 0, *new_seeds())

@@ -39,12 +39,12 @@ _LETTERS = {"h": "h", "h_0": "h", "h_n": "h", "hx": "h", "c": "c", "c_0": "c", "
 
 
 def lstm_pair(module: str, name: str, value: Any, order: str) -> tuple[Any, Any]:
-    """The parts of an LSTM's state in `order`, "hc" or "ch": by name if `value` has names, else as they stand.
+    """The parts of an LSTM's state in `order`, "hc" or "ch": by name if `value` has names, else in its order.
 
     Raises
     ------
     TypeError
-        If `value` is no pair, or its names are not those of h and c.
+        If `value` is not a pair, or its names are not those of h and c.
     """
     pair = f"({order[0]}, {order[1]})"
     if isinstance(value, tuple) and hasattr(value, "_asdict"):

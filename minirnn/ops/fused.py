@@ -6,7 +6,7 @@ The same rules hold for every fused op:
 * float16 is computed in float32, and every result is rounded once, at the end; kernels know nothing of it, but for
   those that a device names in `half_kernels`;
 * backward: a formula of Tensor ops around the Grad kernel;
-* what has no formula of its own (the Grad ops themselves, for second derivatives) is differentiated through its
+* ops without their own formula (the Grad ops themselves, for second derivatives) are differentiated through their
   composition.
 """
 
@@ -89,7 +89,7 @@ def gradients_through_composition(
     dy: Sequence[Tensor | None],
     wanted: Sequence[bool],
 ) -> list[Tensor | None]:
-    """Gradients of the wanted inputs, by differentiating the composition from primitives on a tape of its own.
+    """Gradients of the wanted inputs, by differentiating the composition from primitives on a separate tape.
 
     Under ``create_graph`` that tape hangs on the outer one, so the result can be differentiated again.
     """

@@ -8,7 +8,7 @@ from minirnn.engine.tensor import Tensor, tensor
 
 
 def follow(parameter: Tensor, memory: dict[str, Any]) -> None:
-    """Bring the Tensors in `memory` beside `parameter`, in its dtype: ``module.to(...)`` may have moved it."""
+    """Move the Tensors in `memory` to the device and dtype of `parameter`, since ``module.to(...)`` may change them."""
     for name, value in memory.items():
         if isinstance(value, Tensor) and (value.device is not parameter.device or value.dtype != parameter.dtype):
             memory[name] = tensor(value, device=parameter.device, dtype=parameter.dtype)

@@ -1,4 +1,4 @@
-"""What an optimizer is given: parameters, parameters with names, or groups of them with settings of their own."""
+"""The parameters of an optimizer: parameters, parameters with names, or groups of them with their own settings."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def parameters_of(name: str, group: Mapping[str, Any]) -> tuple[list[Tensor], li
     TypeError
         They are something else than Tensors, or a set, which has no order.
     ValueError
-        There is no "params", one is no leaf or comes twice, or some have names and others have none.
+        There is no "params", one is not a leaf or comes twice, or some have names and others have none.
     """
     if "params" not in group:
         raise ValueError(f"{name}: a group has {', '.join(map(repr, group)) or 'no keys'}\n  expected 'params' in it")

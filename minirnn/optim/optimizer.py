@@ -18,7 +18,7 @@ from minirnn.optim.groups import given_groups, mismatch, parameters_of
 from minirnn.optim.settings import at_least_zero, setting
 
 Params = Iterable[Tensor] | Iterable[tuple[str, Tensor]] | Iterable[dict[str, Any]]
-"""Parameters, ``module.named_parameters()``, or groups: dicts with "params" and settings of their own."""
+"""Parameters, ``module.named_parameters()``, or groups: dicts with "params" and their own settings."""
 
 
 class Optimizer:
@@ -43,7 +43,7 @@ class Optimizer:
     parameters : list of Tensor
         Those of all groups.
     lr, momentum, ...
-        Settings are attributes, too: they read those of the first group, and writing one writes it to all groups.
+        Settings are also attributes. Reading reads that of the first group, and writing writes to all groups.
 
     Notes
     -----
@@ -52,9 +52,9 @@ class Optimizer:
     Raises
     ------
     TypeError
-        `params` are no Tensors.
+        `params` are not Tensors.
     ValueError
-        There are no parameters, one comes twice or is no leaf, or a setting is out of range.
+        There are no parameters, one comes twice or is not a leaf, or a setting is out of range.
     """
 
     settings: ClassVar[dict[str, Callable[[str, str, Any], Any]]] = {}
@@ -111,7 +111,7 @@ class Optimizer:
         self.param_groups.append(group)
 
     def checked(self, group: Mapping[str, Any]) -> dict[str, Any]:
-        """A group with its settings looked at and converted; what is no setting stays as it is."""
+        """A group with its settings looked at and converted; what is not a setting stays as it is."""
         name = type(self).__name__
         return {k: self.settings[k](name, k, v) if k in self.settings else v for k, v in group.items()}
 
@@ -213,7 +213,7 @@ class Optimizer:
         Raises
         ------
         TypeError
-            It is no dict, or holds something else than numbers and arrays.
+            It is not a dict, or holds something else than numbers and arrays.
         ValueError
             The state is incomplete, or belongs to another optimizer or to parameters of other shapes.
         """

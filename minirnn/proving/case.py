@@ -48,9 +48,9 @@ class Case:
         The step of central differences; 0 where the gradient is meant to be another one (an active clip passes it
         straight through).
     has_definition : bool
-        Whether the composition is a computation of its own, which is not so for a primitive.
+        Whether the composition is a separate computation. It is not for a primitive.
     second_order : bool
-        Whether gradients of gradients are compared, too.
+        Whether gradients of gradients are also compared.
     quick : bool
         Whether a quick run has this case.
     """

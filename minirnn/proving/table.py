@@ -162,7 +162,7 @@ def count_cases(comparisons: Iterable[Comparison]) -> dict[Cell, int]:
 
 
 def to_json(head: dict[str, Any], results: Iterable[Result]) -> str:
-    """The table as JSON: a row for each cell, and the names of the columns; a reason that cells share stands once."""
+    """The table as JSON: a row for each cell, and the names of the columns. Shared reasons are stored once."""
     ordered = sorted(results, key=lambda r: r.cell)
     reasons = sorted({r.reason for r in ordered if r.reason})
     number = {reason: k for k, reason in enumerate(reasons)}

@@ -7,7 +7,7 @@ last place, the worst that NVIDIA and NumPy state), and T steps of L layers do a
 
 * at worst all of them point the same way: the relative error is N u (Higham, Accuracy and Stability, 3.1);
 * taken as independent, they add up to more than 8 sqrt(N) u with a chance of 2 exp(-8*8/2) = 3e-14 a value (Higham and
-  Mary, A new approach to probabilistic rounding error analysis, 2019).
+  Mary 2019).
 
 The tolerance is the smaller one, relative to ``S = max(1, largest expected value)``: the inputs are drawn so that sums
 and states are of size 1, and the step of a recurrence does not enlarge an error. With float16 data everything is

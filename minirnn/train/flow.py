@@ -25,7 +25,7 @@ def row_names(model: CharModel) -> list[str]:
 def gradient_norms(model: CharModel, ids: Any, target: Any, at: int = -1) -> np.ndarray:
     """How the gradient of the loss at one step alone flows to all steps.
 
-    The sequence is computed step by step, every value a node of its own, so that the gradient at each can be looked at.
+    The sequence is computed step by step. Every value is its own node, so that the gradient at each can be looked at.
 
     Parameters
     ----------

@@ -53,8 +53,8 @@ def check(folder: Path, resume: bool) -> None:
 def check_writable(folder: Path) -> None:
     """Raise UserError if no files can be made in `folder`. It is tried: what permissions say is not all there is.
 
-    Folders that are missing are made for it below one with a name of its own, and taken away again: a process that
-    starts at the same time and needs the same folders never sees these.
+    Missing folders are created for the test inside a folder with a unique name, and removed again. A process that
+    starts at the same time and needs the same folders never sees them.
     """
     missing = [one for one in (folder, *folder.parents) if not one.exists()]
     there = missing[-1].parent if missing else folder

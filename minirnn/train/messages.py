@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 from minirnn.machine import this_program
-from minirnn.nn.cell_file import title
+from minirnn.nn.cell_file import names_a_file, title
 from minirnn.train.folder import FILES
 from minirnn.train.progress import both_units
 from minirnn.train.run import Training
@@ -47,16 +47,21 @@ def result(training: Training, folder: Path, written: str) -> str:
     return "\n".join(lines)
 
 
-def sampling(folder: Path) -> str:
+def sampling(folder: Path, cell: str) -> str:
     """The command line that lets the model of the run in `folder` write."""
     where = [] if folder == Path(DEFAULT_OUT) else ["--checkpoint", shlex.quote(str(folder))]
-    return " ".join([this_program(), "sample", *where])
+    return " ".join([this_program(), "sample", *where, *own(cell)])
 
 
-def command(folder: Path, *options: str) -> str:
+def command(folder: Path, cell: str, *options: str) -> str:
     """The command line that goes on with the run in `folder`."""
     out = [] if folder == Path(DEFAULT_OUT) else [f"--out {shlex.quote(str(folder))}"]
-    return " ".join([this_program(), "train", *options, *out])
+    return " ".join([this_program(), "train", *options, *own(cell), *out])
+
+
+def own(cell: str) -> list[str]:
+    """The option that names the file of an own cell: no command runs a file that only a checkpoint names."""
+    return ["--cell", shlex.quote(cell)] if names_a_file(cell) else []
 
 
 def shown(text: str) -> str:

@@ -8,7 +8,7 @@ inside.
 
 A model of one direction scores the *next* character, given all before it. With two directions that would be too easy,
 since the reverse direction has seen it: such a model reads a text in which some characters are blanked out, and
-scores what stood there.
+scores the characters that were there.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from minirnn import nn
+from minirnn import nn, random
 from minirnn.engine.tensor import Tensor
 from minirnn.messages import meant
 from minirnn.nn.cell_file import cell_in, names_a_file
 from minirnn.nn.opened import Opened, Values, opened
-from minirnn.train.options import CELLS, OF_BUILT_IN, Options
+from minirnn.train.options import CELLS, REGULARIZATION, Options
 
 State = tuple[Tensor, ...]
 EMBEDDING = 64
@@ -64,7 +64,7 @@ class CharModel(nn.Module):
     projection : int
         P, the width of h if it is projected (lstm, and own cells that allow it); 0 for none.
     regularization
-        `variational`, and for built-in cells `input_dropout`, `weight_dropout`, `zoneout` (one number).
+        `variational`, `input_dropout`, `weight_dropout`, and for built-in cells `zoneout` (one number).
 
     Attributes
     ----------
@@ -98,6 +98,8 @@ class CharModel(nn.Module):
         self.recurrent: Any = kind(EMBEDDING, hidden, layers, device=device, **more)
         if cell == "lstm":
             self._open_forget_gates()
+            if "lstm_start" in self.embedding.weight.device.hooks and not projection:
+                self._start_as_the_device_does()
         one = self.opened
         self.output = nn.Linear(one.P * one.D, V, device=device)
         self.state_names = one.states
@@ -106,7 +108,7 @@ class CharModel(nn.Module):
     def of(cls, options: Options, V: int, device: str | None = None) -> Self:
         """The model that the options of a run ask for, by default on their device."""
         o = options
-        names = ("variational",) if names_a_file(o.cell) else ("variational", *OF_BUILT_IN)
+        names = REGULARIZATION[: -1 if names_a_file(o.cell) else None]
         return cls(
             o.cell,
             V,
@@ -131,6 +133,24 @@ class CharModel(nn.Module):
                 bias = p.numpy().copy()
                 bias[self.hidden : 2 * self.hidden] += 1
                 p.assign(bias)
+
+    def _start_as_the_device_does(self) -> None:
+        """Take the first weights of each layer and direction from the device's hook, whose gates are i, ci, f, o."""
+        H, named = self.hidden, dict(self.recurrent.named_parameters())
+        for name, W in named.items():
+            if not name.startswith("weight_ih"):
+                continue
+            rng, device = random.generator(), W.device
+            uniform, normal = rng.random((W.shape[1], 4 * H)), rng.standard_normal((4, H, H))
+            found = device.instead("lstm_start", *[device.asarray(a.astype(W.dtype)) for a in (uniform, normal)])
+            if found is NotImplemented:
+                continue
+            kernel, recurrent, bias = (device.to_numpy(a) for a in found)
+            for part, values in (("weight_ih", kernel.T), ("weight_hh", recurrent.T), ("bias_ih", bias)):
+                i, ci, f, o = np.split(values, 4)
+                named[name.replace("weight_ih", part)].assign(np.concatenate([i, f, ci, o]))
+            b_hh = named[name.replace("weight_ih", "bias_hh")]
+            b_hh.assign(np.zeros_like(b_hh.numpy()))
 
     def size(self) -> int:
         """How many numbers are learned."""

@@ -11,8 +11,8 @@ from minirnn.user_error import UserError, user_mistakes
 
 CELLS = ("lstm", "gru", "rnn")
 """The built-in cells."""
-OF_BUILT_IN = ("input_dropout", "weight_dropout", "zoneout")
-"""The options that layers of own cells do not have."""
+REGULARIZATION = ("variational", "input_dropout", "weight_dropout", "zoneout")
+"""What built-in layers are handed; layers of own cells have masks in place of zoneout."""
 LARGEST_LAYER = 4096
 """Units. The weights of such an LSTM and what Adam remembers of them take a gigabyte."""
 
@@ -83,12 +83,11 @@ def check_own_cell(options: Options) -> None:
     """Raise UserError unless there is the own cell, and layers of it can have these options."""
     cell = cell_in(options.cell)
     name = cell.__name__
-    for option in OF_BUILT_IN:
-        if getattr(options, option):
-            instead = "; a parameter mask_NAME of its function is one" if option == "zoneout" else ""
-            raise UserError(
-                f"--{option.replace('_', '-')} is for {', '.join(CELLS)}; the own cell {name} has none{instead}"
-            )
+    if options.zoneout:
+        raise UserError(
+            f"--zoneout is for {', '.join(CELLS)}; the own cell {name} has none: "
+            "a parameter mask_NAME of its function is one"
+        )
     if options.projection and not can_project(cell):
         raise UserError(f"--projection: the step of {name} reads its output itself, so it cannot be projected")
     unknown = [n for n, rate in cell.step.masked.items() if rate is None]
@@ -97,7 +96,7 @@ def check_own_cell(options: Options) -> None:
             f"--cell: the mask {unknown[0]!r} of {name} has no rate; write {unknown[0]}=0.9 in its function"
         )
     with user_mistakes():
-        cell.layer(2, 3)
+        cell.layer(2, 3, weight_dropout=options.weight_dropout)
 
 
 def resumed(saved: dict[str, Any], chosen: dict[str, Any], step: int) -> Options:

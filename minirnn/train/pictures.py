@@ -30,6 +30,8 @@ PRIME = 200
 """At most so many characters are read before the sample."""
 WARM_UP, SHOWN = 200, 60
 """The characters that are read before the picture of the gates, and those that are shown in it."""
+UNITS = 16
+"""At most so many units have a row in that picture."""
 PIECES, PIECE, SKIPPED = 32, 600, 120
 """Where units are listened to: so many pieces of text, of so many characters each, the first of which are not shown."""
 LISTENED = 1 << 24
@@ -165,10 +167,13 @@ def gates(training: Training) -> viz.Picture:
         candidates=[n for n, limits in kinds.items() if limits == CANDIDATE],
         states=[n for n, limits in kinds.items() if limits is None],
         meaning={} if own else MEANING,
+        most=UNITS,
     )
     layer = " of the last layer" if training.options.layers > 1 else ""
     what = "The hidden state" if not one.gates else "Gates and states" if own else "The gates"
-    picture.figure.suptitle(f"{what}{layer} while the model reads, a row for each unit", fontweight="bold")
+    H = next(iter(values.values())).shape[1]
+    rows = f"{UNITS} of {H} units" if UNITS < H else "a row for each unit"
+    picture.figure.suptitle(f"{what}{layer} while the model reads, {rows}", fontweight="bold")
     return picture
 
 

@@ -34,7 +34,7 @@ from minirnn.user_error import UserError, user_mistakes
 COLUMNS = ("step", "loss", "gradient_norm", "validation_loss")
 """The columns of metrics.jsonl."""
 LOG_EVERY, VALIDATE_EVERY = 10, 100
-"""Steps. They are no options, and no shares of --steps, so that a longer run repeats a shorter one."""
+"""Steps. They are not options, and no shares of --steps, so that a longer run repeats a shorter one."""
 VALIDATION_BATCHES = 20
 CLIP = 1.0
 """The largest norm of the gradient; a longer one is scaled down."""

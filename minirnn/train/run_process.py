@@ -1,8 +1,8 @@
 """A training run in its own process, as the sweep's workers start it: ``python -m minirnn.train.run_process``.
 
-The numbers of a run depend on nothing that a worker did before, nor on its threads: the process begins with a random
-stream, a BLAS and a memory of its own. It ends with its worker, saved: its standard input is a pipe that is closed when
-the worker dies or wants it to stop.
+The numbers of a run do not depend on what a worker did before, nor on its threads, because the process begins with its
+own random stream, BLAS and memory. If its worker dies, the process saves the run and ends: its standard input is a pipe
+that is closed when the worker dies or wants it to stop.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from minirnn.train.work import begun, continued, enough_memory, train
 from minirnn.user_error import UserError, one_line
 
 RESULT, STOP = "result.json", "stop"
-"""What a finished run leaves in its folder; what stands in the folder of the sweep once it shall stop."""
+"""The file that a finished run leaves in its folder; the file in the sweep's folder that tells runs to stop."""
 FINISHED, DIVERGED, STOPPED, FAILED = "finished", "diverged", "stopped", "failed"
 """How a run ended. The first two are final."""
 BLAS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")

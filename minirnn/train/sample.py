@@ -24,7 +24,7 @@ def characters(model: CharModel, prime: Any, temperature: float = TEMPERATURE, s
     """Let a model of one direction read `prime` and go on, without end, one character at a time.
 
     Each character is drawn from softmax(scores / temperature), and the model reads it in its turn. The random numbers
-    are a stream of their own, so that a sample does not disturb the training.
+    have their own stream, so that a sample does not disturb the training.
 
     Parameters
     ----------

@@ -11,7 +11,7 @@ import numpy as np
 
 from minirnn import data, devices
 from minirnn.io import checkpoint
-from minirnn.nn.cell_file import absolute, cell_in, changed, definition, names_a_file
+from minirnn.nn.cell_file import cell_in, changed, checked_name, definition, names_a_file
 from minirnn.train.model import CharModel
 from minirnn.train.options import Options
 from minirnn.user_error import UserError, user_mistakes
@@ -40,7 +40,7 @@ def read_model(path: Path, device: str | None = None, cell: str | None = None) -
     device : str, optional
         Where the model shall compute: any device, whichever it was trained on (default: the default device).
     cell : str, optional
-        Where the own cell of the model is now, ``FILE.py:name``, if its file moved.
+        Where the own cell of a model that has one is: ``FILE.py:name``. What a checkpoint names is never run.
 
     Raises
     ------
@@ -52,8 +52,8 @@ def read_model(path: Path, device: str | None = None, cell: str | None = None) -
     arrays, metadata = read_checkpoint(path)
     weights = {key.removeprefix("model."): value for key, value in arrays.items() if key.startswith("model.")}
     with damages(path):
+        check_cell(path, cell, metadata)
         options = Options(**metadata["options"] | ({} if cell is None else {"cell": cell}))
-        check_cell(path, options, metadata)
         vocabulary = data.CharVocabulary.from_json(metadata["vocabulary"])
         model = CharModel.of(options, len(vocabulary), device=name)
         model.load_state_dict(weights)
@@ -63,25 +63,14 @@ def read_model(path: Path, device: str | None = None, cell: str | None = None) -
         return Trained(model, vocabulary, options, int(metadata["step"]))
 
 
-def check_cell(path: Path, options: Options, metadata: dict[str, Any]) -> None:
-    """Raise UserError if an own cell is no longer where it was, or computes something else than the run's."""
-    trained = metadata.get("cell")
-    if trained is None:
-        if names_a_file(options.cell):
-            raise UserError(f"checkpoint {str(path)!r} has no own cell: leave --cell {options.cell} out")
+def check_cell(path: Path, cell: str | None, metadata: dict[str, Any]) -> None:
+    """Raise UserError unless `cell`, as the user named it, is that of the run: an own cell must compute the same."""
+    name = checked_name(f"checkpoint {str(path)!r}", cell, metadata["options"]["cell"])
+    if not names_a_file(name):
         return
-    if options.cell != absolute(options.cell):  # a file is run, so it must not be whichever lies in this folder
-        raise UserError(
-            f"checkpoint {str(path)!r}: {options.cell} is no full path; --cell FILE.py:name says where it is"
-        )
-    try:
-        difference = changed(trained, definition(cell_in(options.cell)))
-    except UserError as error:
-        raise UserError(
-            f"the cell of checkpoint {str(path)!r}: {error}\n--cell FILE.py:name says where it is now"
-        ) from None
+    difference = changed(metadata["cell"], definition(cell_in(name)))
     if difference:
-        raise UserError(f"{options.cell} is not the cell of checkpoint {str(path)!r}: {difference}")
+        raise UserError(f"{name} is not the cell of checkpoint {str(path)!r}: {difference}")
 
 
 def read_text(options: Options) -> str:

@@ -1,4 +1,4 @@
-"""Many runs of ``minirnn train`` that differ in some numbers: each in a folder of its own, all in one table.
+"""Many runs of ``minirnn train`` that differ in some numbers: each in its own folder, all in one table.
 
 What a run computes depends on its options alone, so a sweep has the same results on any executor, and after any
 interruption: a run goes on from its checkpoint, and one that is finished is not repeated.
@@ -23,7 +23,7 @@ from minirnn._version import __version__
 from minirnn.executors import outcomes
 from minirnn.io.atomic import atomic_write
 from minirnn.messages import meant
-from minirnn.nn.cell_file import cell_in, changed, definition, names_a_file
+from minirnn.nn.cell_file import cell_in, changed, checked_name, definition, names_a_file
 from minirnn.train.folder import check_writable, opened
 from minirnn.train.messages import command, sampling, say
 from minirnn.train.options import Options, of_new_run
@@ -126,6 +126,9 @@ def resume(folder: Path, given: Mapping[str, Any], executor: Executor, quiet: bo
     if not (folder / PLAN).exists():
         raise UserError(f"nothing to resume: there is no {folder / PLAN}; to start a sweep, leave --resume out")
     saved = read_plan(folder)
+    cell = checked_name("the sweep to resume", given.get("cell"), saved.constant.get("cell", Options.cell))
+    if names_a_file(cell):
+        saved.constant["cell"] = cell  # the file may have moved
     for name, values in given.items():
         listed = values if name in NUMBERS else [values]
         if name not in saved.varied and listed != [(asdict(Options()) | saved.constant)[name]]:
@@ -208,16 +211,17 @@ def finish(folder: Path, plan: Plan, rows: Sequence[Row], interrupt: Interrupt) 
     best = min(done, key=lambda row: row.result["validation_loss"], default=None)
     with atomic_write(folder / TABLE) as file:
         write_csv(file, rows, plan.varied)
+    cell = plan.constant.get("cell", Options.cell)
     say(text_of(rows, plan.varied))
     draw(folder, rows, plan.varied, best, folder / PICTURE)
     if best is not None:
         say(f"best: {best.name}, validation loss {both_units(best.result['validation_loss'])} per character")
-        say(f"to draw its pictures: {command(folder / best.name, '--resume')}")
-        say(f"to let it write: {sampling(folder / best.name)}")
+        say(f"to draw its pictures: {command(folder / best.name, cell, '--resume')}")
+        say(f"to let it write: {sampling(folder / best.name, cell)}")
     say(f"in {folder}: {TABLE}, {PICTURE} and a folder for each run")
     left = sum(row.result["ended"] == STOPPED for row in rows)
     if left or interrupt.requested:
-        again = command(folder, "--resume").replace(" train ", " sweep ", 1)
+        again = command(folder, cell, "--resume").replace(" train ", " sweep ", 1)
         say(f"stopped with {left} of {len(rows)} runs to do, saved; to go on: {again}")
         return 130
     return 1 if any(row.result["ended"] == FAILED for row in rows) else 0

@@ -1,4 +1,4 @@
-"""Which units of a trained model tell something about the text that a reader can see, too.
+"""Units of a trained model whose states follow a visible property of the text.
 
 A unit tells a property of the text if its state c_t says what the property is at step t. How much it says is the mutual
 information of the two, in bits:

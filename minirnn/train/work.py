@@ -1,4 +1,4 @@
-"""A training run from its beginning, or from its last checkpoint, to its pictures, in a folder of its own."""
+"""A training run from its beginning, or from its last checkpoint, to its pictures, in its own folder."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def continued(
     """The run whose checkpoint, read from `path`, has `arrays` and `metadata`, not yet shared with the other ranks."""
     with damages(path):
         options = resumed(metadata["options"], given, metadata["step"])
-        check_cell(path, options, metadata)
+        check_cell(path, given.get("cell"), metadata)
         text_hash = metadata["text_sha256"]
     check_shards(world, options.shards, options.batch)
     with user_mistakes():
@@ -115,17 +115,18 @@ def work(training: Training, folder: Path, quiet: bool) -> int:
         if training.world.rank:
             return 0 if training.step >= steps else 130
         finished = training.step >= steps
-        again = command(folder, "--resume", *([f"--steps {2 * steps}"] if finished else []))
+        cell = training.options.cell
+        again = command(folder, cell, "--resume", *([f"--steps {2 * steps}"] if finished else []))
         if not finished:
             say(f"stopped after step {training.step} of {steps}, saved; to go on: {again}")
         try:
             with interrupt.at_once(), Doing("writing a sample, drawing pictures", quiet):
                 written = pictures.draw_all(folder, training)
         except KeyboardInterrupt:
-            say(f"not all pictures are drawn; to draw them: {command(folder, '--resume')}")
+            say(f"not all pictures are drawn; to draw them: {command(folder, cell, '--resume')}")
             return 130
         say(result(training, folder, written))
-        say(f"to let it write: {sampling(folder)}")
+        say(f"to let it write: {sampling(folder, cell)}")
         if finished:
             say(f"to go on: {again}")
         advice = None if quiet else native_hint.on_native(training)

@@ -38,7 +38,7 @@ FAMILIES: dict[str, tuple[str, str, tuple[str, ...], tuple[str, ...], int, tuple
     "GRUBlockCellGrad": ("gru_block_cell", "gru_block_cell_grad", GRU, ("r", "u", "c", "h"), 3, ("d_h",)),
 }
 HALF = ("lstm_block_cell", "lstm_block_cell_grad", "block_lstm", "block_lstm_grad")
-"""The ops that have files in float16, too."""
+"""The ops that also have files in float16."""
 QUICK = (
     *("lstm_cell_plain", "block_lstm_peephole_short", "block_lstm_v2_full", "gru_cell_plain"),
     *("gru_bi_l2", "lstm_bi_l2_len_proj", "canonical_lstm_bi_l2", "params_size"),
@@ -185,7 +185,7 @@ def block_backward(case: Arrays, device: str) -> Finding:
 def beside(
     case: Arrays, outputs: dict[str, Any], gradients: dict[str, Any], forward: Count, backward: Count
 ) -> Finding:
-    """The worst of all that was found, each beside the stored value of its name, which was rounded as often."""
+    """The worst of all results, each compared with the stored value of its name, which was rounded as often."""
     groups = ((outputs, forward.twice()), (gradients, backward.twice()))
     return worst(
         compare_arrays(name, t.numpy(), case[name], of(t.dtype.name, count))
@@ -198,7 +198,7 @@ def beside(
 
 
 def network_jobs(case: Arrays, attributes: dict[str, Any], device: str) -> Iterator[tuple[str, str, Run]]:
-    """V3 for every file, the older versions for what they can do; where the call trained, their Backprop ops, too."""
+    """V3 for every file, the older versions for what they can do; where the call trained, also their Backprop ops."""
     for version in ("", "_v2", "_v3") if attributes["op"] == "CudnnRNN" else ("_v3",):
         for dtype in ("float64", "float32"):
             yield f"cudnn_rnn{version}", dtype, partial(network, case, attributes, device, dtype, version, True)

@@ -5,9 +5,11 @@ There is one call for all three, `show`, so that one script runs in a notebook, 
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -68,6 +70,17 @@ def collect() -> list[Any]:
     global _collected
     _collected = []
     return _collected
+
+
+@contextlib.contextmanager
+def collecting() -> Iterator[list[Any]]:
+    """A list that gets what is shown until the end of the ``with``."""
+    global _collected
+    before = _collected
+    try:
+        yield collect()
+    finally:
+        _collected = before
 
 
 def _in_notebook() -> bool:

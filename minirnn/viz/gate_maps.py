@@ -21,12 +21,13 @@ def gate_map(
     candidates: Collection[str] = CANDIDATES,
     states: Collection[str] = (),
     meaning: Mapping[str, str] = MEANING,
+    most: int | None = None,
     axes: Any | None = None,
 ) -> Picture:
     """Draw the value of each gate, one row per unit and one column per time step.
 
-    The units stand in the same order in all maps: by the mean over time of the gate `order`. So the units that keep
-    their state are neighbors, and it is seen at once what their other gates do.
+    The units have the same order in all maps: by the mean over time of the gate `order`. Units that keep their state
+    are therefore neighbors, and you see at once what their other gates do.
 
     Parameters
     ----------
@@ -43,19 +44,23 @@ def gate_map(
         Which names are states, without limits: their colors end at the largest magnitude.
     meaning : mapping of str to str
         What the names mean, for the titles.
+    most : int, optional
+        How many units are shown, at least 2: in this order the first, the last, and others at equal distances. None
+        shows all.
     axes : array of Axes, optional
         (G,) for G gates; None makes a new figure.
 
     Returns
     -------
     Picture
-        ``ax``: (G,). ``data``: (H, T) for each gate as drawn, and "unit" (H,), the unit of each row.
+        ``ax``: (G,). ``data``: for each gate a row per unit and a column per step, as drawn, and "unit", the unit of
+        each row.
 
     Raises
     ------
     ValueError
         No gates, a shape that is not (T, H), different shapes, values outside the range, a text of another length, an
-        `order` that is none of the gates, or axes not (G,).
+        `order` that is none of the gates, `most` below 2, or axes not (G,).
     """
     arrays = checked_gates("gate_map", gates, candidates, ndim=2, states=states)
     T, H = next(iter(arrays.values())).shape
@@ -69,10 +74,15 @@ def gate_map(
     if order and order not in arrays:
         raise ValueError(f"gate_map: order is {shown(order)}\n  expected one of {', '.join(arrays)}, or ''")
     unit = np.argsort(-np.nan_to_num(arrays[order]).mean(axis=0), kind="stable") if order else np.arange(H)
+    if most is not None:
+        if most < 2:
+            raise ValueError(f"gate_map: most is {shown(most)}\n  expected 2 or more units, or None for all {H}")
+        if most < H:
+            unit = unit[np.linspace(0, H - 1, most).round().astype(int)]
 
     grid = _grid(len(arrays), T, axes)
     artists: dict[str, Any] = {}
-    data = {name: values.T[unit] for name, values in arrays.items()}  # (H, T)
+    data = {name: values.T[unit] for name, values in arrays.items()}  # (units, T)
     for ax, (name, values) in zip(grid, data.items(), strict=True):
         signed = name in candidates or name in states
         high = float(np.abs(values[np.isfinite(values)]).max(initial=0)) or 1 if name in states else 1
@@ -83,7 +93,7 @@ def gate_map(
             bar.ax.set_yticklabels([f"{v:.3g}" for v in (low, 0, high)])
         ax.set_title(f"{name}: {meaning[name]}" if name in meaning else name)
         ax.set_ylabel("unit")
-        ax.set_yticks([])
+        ax.set_yticks(range(len(unit)) if most else [], unit if most else [], fontsize=7)
         ax.grid(False)
         if text is None:
             whole_steps(ax)

@@ -28,7 +28,7 @@ def gradient_flow(
 
     Backpropagation goes from right to left and multiplies by one Jacobian a step. Colors stand for powers of ten: a
     picture that gets evenly darker to the left shows a gradient that vanishes exponentially, one that gets brighter a
-    gradient that explodes. Exactly zero has no logarithm and gets a pattern of its own, since it means something else:
+    gradient that explodes. Exactly zero has no logarithm. It gets its own pattern, because it means something else:
     this step has no path to the loss, or every number on the way has underflowed.
 
     Parameters

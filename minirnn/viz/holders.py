@@ -1,4 +1,4 @@
-"""Who holds which weight: blocks, warps and lanes over the recurrent matrix."""
+"""Which block, warp and lane holds each weight of the recurrent matrix."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def weight_holders(
     Raises
     ------
     TypeError, ValueError
-        Another way or itemsize, a size that is no integer of 1 or more, or axes not (2,).
+        Another way or itemsize, a size that is not an integer of 1 or more, or axes not (2,).
     """
     check.choice("weight_holders", "way", way, WAYS)
     for name, value in (("H", H), ("gates", gates), ("warps", warps), ("units", units)):

@@ -22,7 +22,7 @@ STYLES: dict[str, dict[str, Any]] = {
 }
 """The line of each rung."""
 ASIDE = 0.075
-"""How far marks of one place stand apart, in shares of the distance to the next place: so none hides another."""
+"""The distance between marks of one place, relative to the distance between places, so that no mark hides another."""
 QUANTITIES = {
     "bytes": ("product bytes", "kernel bytes", "gathered"),
     "launches": ("launches",),
@@ -66,7 +66,7 @@ def ladder_counts(
     Raises
     ------
     ValueError
-        If it is no such report, or has no rows of this pass.
+        If it is not such a report, or has no rows of this pass.
     """
     rows = [row for row in _rows(report) if row["pass"] == which]
     if not rows:
@@ -120,7 +120,7 @@ def _varied(rows: list[dict[str, Any]], axis: str) -> tuple[list[dict[str, Any]]
 
 
 def _beside(at: np.ndarray, rung: str) -> np.ndarray:
-    """Where the marks of a rung stand: a little beside the places, which lie evenly on the log scale."""
+    """The positions of a rung's marks: slightly shifted from the places, which are evenly spaced on the log scale."""
     places = np.log2(at)
     gap = min(np.diff(places).min(), np.ptp(places) / 2) if len(at) > 1 else 1.0
     k = list(STYLES).index(rung) if rung in STYLES else 0

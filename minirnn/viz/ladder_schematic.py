@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 RUNGS = ("steps", "barrier", "persistent")
 MEMORY = "#E8E8E8"
 WIDTH, HEIGHT = 12.0, 10.0
-"""The size of a sketch, in units of its own."""
+"""The size of a sketch, in its own units."""
 LEFTS = (0.5, 3.4, 6.3, 9.2)
 """The left edges of the four blocks of threads."""
 

@@ -93,7 +93,7 @@ def layer_jacobians(layer: Any, x: Any) -> np.ndarray:
     -------
     ndarray, (T+1, n, n)
         ``[t, j, k]`` = d states_T[j] / d states_t[k], with the states one after the other, n numbers in all. An
-        output that is no state, but is read by the next step, is the last of them.
+        output that is not a state, but is read by the next step, is the last of them.
 
     Raises
     ------

@@ -96,7 +96,7 @@ def who_reads(columns: int = 4, slices: int = 3, *, axes: Any | None = None) -> 
     Raises
     ------
     TypeError, ValueError
-        Columns or slices that are no integer of 1 or more, or axes not (2,).
+        Columns or slices that are not integers of 1 or more, or axes not (2,).
     """
     for name, value in (("columns", columns), ("slices", slices)):
         check.integer("who_reads", name, value, 1)

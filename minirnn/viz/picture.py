@@ -67,7 +67,7 @@ def axes_or_new(function: str, ax: Any, width: float, height: float) -> Axes:
 
 
 def check_axes(function: str, ax: Any) -> None:
-    """Raise TypeError when `ax` is no Matplotlib Axes."""
+    """Raise TypeError when `ax` is not a Matplotlib Axes."""
     from matplotlib.axes import Axes
 
     if not isinstance(ax, Axes):
@@ -95,7 +95,7 @@ def whole_steps(ax: Axes) -> None:
 
 
 def check_tensor(function: str, name: str, value: Any) -> None:
-    """Raise TypeError when `value` is no Tensor."""
+    """Raise TypeError when `value` is not a Tensor."""
     if not isinstance(value, Tensor):
         raise TypeError(f"{function}: {name} is a {type(value).__name__}\n  expected a Tensor")
 
@@ -127,13 +127,13 @@ def as_series(function: str, name: str, values: Any, expected: str = "(T, ...)")
 
 
 def save(picture: Picture | Figure, path: str | os.PathLike[str], *, dpi: float = 150) -> None:
-    """Write a picture to a PNG or SVG file: whole, or not at all. A `ColoredText` can become an HTML page, too.
+    """Write a picture to a PNG, SVG or PDF file: whole, or not at all. A `ColoredText` can also become an HTML page.
 
     Parameters
     ----------
     picture : Picture or matplotlib Figure
     path : path
-        Ends in ``.png`` or ``.svg``, or for a `ColoredText` in ``.html``.
+        Ends in ``.png``, ``.svg`` or ``.pdf``, or for a `ColoredText` in ``.html``.
     dpi : float
         Pixels per inch of a PNG.
 
@@ -151,21 +151,21 @@ def save(picture: Picture | Figure, path: str | os.PathLike[str], *, dpi: float 
     page = getattr(picture, "page", None)
     if ending == ".html" and page is not None:
         data = page().encode()
-    elif ending in (".png", ".svg"):
+    elif ending in (".png", ".svg", ".pdf"):
         data = render(figure, ending[1:], dpi)
     else:
         more = "" if page is None else ", or .html"
-        raise ValueError(f"save: the path {os.fspath(path)!r} ends in {ending!r}\n  expected .png or .svg{more}")
+        raise ValueError(f"save: the path {os.fspath(path)!r} ends in {ending!r}\n  expected .png, .svg or .pdf{more}")
     with atomic_write(path, "wb") as file:
         file.write(data)
 
 
 def render(figure: Figure, kind: str, dpi: float) -> bytes:
-    """Return the bytes of a PNG or SVG file; the same figure gives the same bytes."""
+    """Return the bytes of a PNG, SVG or PDF file; the same figure gives the same bytes."""
     import matplotlib
 
-    # SVG carries the date and random names unless told otherwise: then every rebuild of the docs changes each file.
-    metadata = {"Date": None} if kind == "svg" else None
+    # SVG and PDF carry the date, and SVG random names, unless told otherwise: every rebuild would change each file.
+    metadata = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(kind)
     buffer = BytesIO()
     with matplotlib.rc_context({"svg.hashsalt": "minirnn"}):
         figure.savefig(buffer, format=kind, dpi=dpi, metadata=metadata)

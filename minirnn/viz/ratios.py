@@ -87,7 +87,7 @@ def update_ratios(ratios: Mapping[str, Any], *, ax: Axes | None = None) -> Pictu
     values = {name: as_numbers("update_ratios", name, r, 1, "(steps,)") for name, r in ratios.items()}
     if len({len(r) for r in values.values()}) != 1:
         lengths = {name: len(r) for name, r in values.items()}
-        raise ValueError(f"update_ratios: got lengths {lengths}\n  expected one number a step for each parameter")
+        raise ValueError(f"update_ratios: got lengths {lengths}\n  expected one number per step for each parameter")
     ax = axes_or_new("update_ratios", ax, 8, 3.4)
     artists = {}
     for name, r in values.items():

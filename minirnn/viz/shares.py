@@ -23,7 +23,7 @@ def per_step_gradients(
     """Split the gradient of a weight into the shares of the time steps that used it.
 
     A weight used T times has T gradients, and what ``weight.grad`` shows is their sum. Here each step gets a copy of
-    the weight, a node of its own on the tape, so that the gradient of each use can be asked for.
+    the weight, which is its own node on the tape, so that you can ask for the gradient of each use.
 
     Parameters
     ----------

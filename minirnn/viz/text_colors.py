@@ -25,7 +25,7 @@ STYLE = "font-family:ui-monospace,Menlo,Consolas,monospace;white-space:pre-wrap;
 
 @dataclass(frozen=True, repr=False)
 class ColoredText(Picture):
-    """A `Picture` that is text, too: notebooks show it as HTML, and `minirnn.viz.save` writes it to ``.html``.
+    """A `Picture` that is also text: notebooks show it as HTML, and `minirnn.viz.save` writes it to ``.html``.
 
     Attributes
     ----------
@@ -69,7 +69,7 @@ def colored_text(
     text : str, or sequence of str
         The T characters, or T pieces of text such as words.
     labels : str or sequence of str, optional
-        What stands above each text; "unit 0", "unit 1", ... by default, and nothing above a single one.
+        The label above each text; "unit 0", "unit 1", ... by default, and nothing above a single one.
     width : int
         Characters in a line of the figure; longer lines go on in the next one. HTML lines are as wide as the page.
     axes : array of Axes, optional
@@ -141,7 +141,7 @@ def _names(labels: Any, U: int) -> list[str]:
 
 
 def visible(character: str) -> str:
-    """A sign for a character that has no ink of its own; a space stays, since its background is seen."""
+    """A visible sign for an invisible character. A space stays a space, because its background is visible."""
     return {"\n": "\u21b5", "\t": "\u21e5"}.get(character, character if character.isprintable() else "\ufffd")
 
 

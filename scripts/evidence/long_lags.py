@@ -7,7 +7,7 @@
 Every network has 64 units and is trained by Adam on batches of 32 new sequences, until the mean loss of 50 steps is
 below a tenth of what a network without memory reaches, or the steps are over. `reach` is the length of the gradient of
 the last step's loss with respect to the state after the first step, as a share of that with respect to the last output,
-before training. Tutorial 20 draws the results.
+before training. Tutorial 7 draws the results.
 """
 
 from __future__ import annotations

@@ -30,7 +30,7 @@ class Mutant:
     old: str
     new: str
     make: Callable[[], str | None]
-    """Makes the text of the file; None if it is no Python."""
+    """Makes the text of the file; None if it is not Python."""
     segment: str
     number: int = 1
     """Of the places of the function where this change can be made."""
@@ -109,7 +109,7 @@ def segments(function: ast.FunctionDef) -> dict[ast.AST, int]:
 
 
 def spliced(source: str, old: ast.AST, new: ast.AST) -> str | None:
-    """The source with `new` in place of `old`, and all other lines where they were. None if it is no Python."""
+    """The source with `new` in place of `old`, and all other lines where they were. None if it is not Python."""
     text = source.encode()
     starts = [0]
     for line in text.split(b"\n"):

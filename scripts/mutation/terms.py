@@ -87,7 +87,7 @@ def _variants(node: ast.AST, returns_gradients: bool) -> Iterator[Change]:
 
 
 def _negated(value: ast.expr) -> Iterator[Change]:
-    """The value of an assignment or return, or one element of it, negated; nothing if it is no formula."""
+    """The value of an assignment or return, or one element of it, negated; nothing if it is not a formula."""
     match value:
         case ast.Tuple(elements):
             for element in elements:

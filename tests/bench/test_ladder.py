@@ -58,6 +58,7 @@ def test_counts_of_the_plain_rung_of_one_launch_are_those_of_its_barrier() -> No
     assert forward["sent"] == 4 * (T - 1) * (H + 1) and backward["sent"] == 4 * T * (H + 1)
 
 
+@pytest.mark.slow
 def test_published_counts_can_be_had_again() -> None:
     published = json.loads(PUBLISHED.read_text())
     assert published["times"] == TIMES and published["counts"] == COUNTS

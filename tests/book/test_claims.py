@@ -194,133 +194,10 @@ def test_06_an_open_update_gate_keeps_the_old_state(chapter: SimpleNamespace) ->
     assert np.array_equal(chapter.kept.h.numpy(), chapter.h)
 
 
-# ---- 8. Real batches
+# ---- 7. Up to which lag?
 
 
-def test_08_padding_of_nan_changes_no_bit(chapter: SimpleNamespace) -> None:
-    assert all(np.array_equal(a, b) for a, b in zip(chapter.of_clean, chapter.of_dirty, strict=True))
-    past = chapter.past
-    assert (chapter.dx[past] == 0).all() and (chapter.output[past] == 0).all() and (chapter.dx[~past] != 0).all()
-
-
-def test_08_the_gradient_runs_against_each_direction(chapter: SimpleNamespace) -> None:
-    forward, backward = chapter.arriving.values()
-    assert (np.diff(forward) > 0).all() and (np.diff(backward) < 0).all()
-
-
-def test_08_only_the_longest_sequence_can_be_reversed_with_the_rectangle(chapter: SimpleNamespace) -> None:
-    assert chapter.same == [n == chapter.T for n in chapter.lengths]
-
-
-def test_08_an_output_depends_on_its_sequence_up_to_its_end(chapter: SimpleNamespace) -> None:
-    reached, past = chapter.reached, chapter.past
-    assert (reached[past] == 0).all() and (reached[:, 1] == 0).all()
-    longer = chapter.lengths > 2
-    assert (reached[:, longer][~past[:, longer]] > 0).all()
-
-
-# ---- 13. A model from beginning to end
-
-
-def test_13_orthogonal_matrices_and_the_forget_bias_decide_what_arrives(chapter: SimpleNamespace) -> None:
-    reach = chapter.reach
-    assert reach["tanh, uniform"] < 1 / 3 ** (62 / 2) < 1e-14  # the slopes of tanh come on top
-    assert reach["tanh, orthogonal"] > 1e10 * reach["tanh, uniform"]
-    assert 10**7.5 < reach["LSTM, forget bias 1"] / reach["LSTM, uniform"] < 10**8.5
-    assert reach["LSTM, both"] > 100 * reach["LSTM, forget bias 1"]
-    assert round(1 / np.sqrt(3), 2) == 0.58 and round(1 / (1 + np.exp(-1)), 2) == 0.73
-
-
-def test_13_training_begins_at_guessing_and_beats_frequencies(chapter: SimpleNamespace) -> None:
-    assert abs(chapter.checked[0][1] - np.log(chapter.V)) < 0.2
-    assert chapter.checked[-1][1] < 0.75 * chapter.unigram
-
-
-def test_13_few_steps_are_clipped_most_of_them_early(chapter: SimpleNamespace) -> None:
-    clipped = np.flatnonzero(np.array(chapter.norms) > chapter.LIMIT)
-    assert len(chapter.norms) == 301 and 0 < len(clipped) < 20 and np.median(clipped) < 30
-
-
-def test_13_temperature_varies_what_is_written(chapter: SimpleNamespace) -> None:
-    different = [len(set(chapter.write(temperature))) for temperature in (0.3, 0.8, 1.5)]
-    assert different[0] < different[1] < different[2]
-
-
-# ---- 12. Gradients of gradients
-
-
-def test_12_the_product_is_a_difference_of_gradients(chapter: SimpleNamespace) -> None:
-    assert chapter.error < 1e-6
-    product = chapter.hessian_times(chapter.sharpest)
-    assert np.linalg.norm(product - chapter.curvature * chapter.sharpest) < 0.01 * chapter.curvature
-
-
-def test_12_a_rate_below_two_over_k_falls_and_a_large_one_jumps_first(chapter: SimpleNamespace) -> None:
-    curves = chapter.curves
-    assert all((np.diff(curves[factor]) < 0).all() for factor in (0.5, 1.8))
-    assert max(curves[20.0]) > curves[20.0][0] + 0.2 and curves[20.0][-1] < curves[1.8][-1]
-    assert chapter.there < chapter.curvature / 3
-
-
-def test_12_clipping_by_value_turns_the_gradient(chapter: SimpleNamespace) -> None:
-    assert chapter.turned < 0.5
-
-
-def test_12_memory_follows_the_formula(chapter: SimpleNamespace) -> None:
-    more = np.array(chapter.by_segment) - [256 / K + 2 * K for K in chapter.segments]
-    assert (more > 0).all() and (more < 20).all()  # the work in progress
-    assert np.allclose(np.diff(chapter.everything) / np.diff(chapter.lengths), 2, atol=0.05)
-    more = np.array(chapter.checkpoints) - 2 * np.sqrt(2 * np.array(chapter.lengths))
-    assert (more > 0).all() and (more < 20).all()
-
-
-# ---- 14. From the last state to attention
-
-
-def test_14_the_last_state_holds_four_symbols_and_attention_all(chapter: SimpleNamespace) -> None:
-    of_last = dict(zip(chapter.n_symbols, chapter.accuracy["last state"], strict=True))
-    assert of_last[4] > 0.9 > of_last[8] > of_last[16] and of_last[16] < 0.66
-    assert min(chapter.accuracy["attention"]) > 0.95
-
-
-def test_14_attention_looks_at_the_right_place(chapter: SimpleNamespace) -> None:
-    assert np.allclose(chapter.weights.sum(axis=1), 1)
-    assert np.abs(chapter.places - np.arange(12)[::-1]).max() <= 1
-
-
-def test_14_the_gradient_is_hundreds_of_times_as_long(chapter: SimpleNamespace) -> None:
-    assert chapter.heard["attention"][0] > 100 * chapter.heard["last state"][0]
-
-
-def test_14_one_wrong_symbol_spoils_only_the_weak_model(chapter: SimpleNamespace) -> None:
-    result = chapter.result
-    lost = {name: (result[name, "with the teacher"] - result[name, "alone"]).mean() for name in chapter.models}
-    wrong = {name: result[name, "teacher, one wrong symbol"] for name in chapter.models}
-    assert lost["last state"] > 0.1 > lost["attention"] > 0
-    assert wrong["last state"][5:].max() < 0.3 and wrong["attention"][4] < 0.5 and wrong["attention"][-3:].min() > 0.9
-
-
-# ---- 15. What dropout may touch
-
-
-def test_15_a_fresh_mask_cuts_and_zoneout_does_not(chapter: SimpleNamespace) -> None:
-    zeros = {place: (sizes == 0).mean() for place, sizes in chapter.maps.items()}
-    assert zeros["none"] == zeros["zoneout"] == 0 and min(zeros["c"], zeros["c, one mask"]) > 0.2
-    dropped = (chapter.maps["c, one mask"][:, :-1] == 0).all(axis=1)  # the same units at every step
-    assert 0 < dropped.sum() < chapter.H and (chapter.maps["c, one mask"][~dropped] > 0).all()
-
-
-def test_15_what_is_left_of_the_direction(chapter: SimpleNamespace) -> None:
-    first = {place: cosines[0] for place, cosines in chapter.cosines.items()}
-    assert min(first[place] for place in ("input", "h", "zoneout")) > 0.4 > first["weights"] > 0.1
-    assert abs(first["c"]) < 0.05 and chapter.lengths["c, one mask"][0] > 1e5
-    assert 0.7**-40 - 1 > 1e6
-
-
-# ---- 20. Up to which lag?
-
-
-def test_20_the_reach_rises_before_the_error_falls(chapter: SimpleNamespace) -> None:
+def test_07_the_reach_rises_before_the_error_falls(chapter: SimpleNamespace) -> None:
     for name, (losses, reached) in chapter.found.items():
         if name == "RNN":
             assert losses[-1] > 0.15 and max(reached.values()) < 1e-4
@@ -336,7 +213,7 @@ def test_20_the_reach_rises_before_the_error_falls(chapter: SimpleNamespace) -> 
     }
 
 
-def test_20_a_bias_of_three_begins_with_much_and_learns_last(chapter: SimpleNamespace) -> None:
+def test_07_a_bias_of_three_begins_with_much_and_learns_last(chapter: SimpleNamespace) -> None:
     learned = {
         name: np.flatnonzero(losses < 0.1 / 6)[0] for name, (losses, _) in chapter.found.items() if losses[-1] < 0.1 / 6
     }
@@ -345,7 +222,7 @@ def test_20_a_bias_of_three_begins_with_much_and_learns_last(chapter: SimpleName
     assert 0.3 < reached[0] < 0.5 and reached[50] < 0.01
 
 
-def test_20_the_stored_results_say_what_the_chapter_says(chapter: SimpleNamespace) -> None:
+def test_07_the_stored_results_say_what_the_chapter_says(chapter: SimpleNamespace) -> None:
     results, lags = chapter.RESULTS, chapter.LAGS
     assert all(len(rows) == len(lags) for rows in results.values())
 
@@ -370,26 +247,149 @@ def test_20_the_stored_results_say_what_the_chapter_says(chapter: SimpleNamespac
     assert all(np.mean(results["GRU"][k][1]) < best for k, best in enumerate(best_lstm))
 
 
-def test_20_the_numbers_are_those_of_the_stored_sweep() -> None:
-    root = TUTORIALS["20_long_lags"].parents[1]
+def test_07_the_numbers_are_those_of_the_stored_sweep() -> None:
+    root = TUTORIALS["07_long_lags"].parents[1]
     script = runpy.run_path(str(root / "scripts/evidence/long_lags.py"))
     rows = json.loads((root / "docs/data/long_lags.json").read_text(encoding="utf-8"))["rows"]
-    text = TUTORIALS["20_long_lags"].read_text(encoding="utf-8")
+    text = TUTORIALS["07_long_lags"].read_text(encoding="utf-8")
     table = re.search(r"^RESULTS = \{\n.*?^\}", text, flags=re.M | re.S)
     assert table and ast.literal_eval(table[0].partition("= ")[2]) == ast.literal_eval(
         script["as_table"](rows).partition("= ")[2]
     )
 
 
-# ---- 21. What a cut loses
+# ---- 8. What a cut loses
 
 
-def test_21_the_bias_grows_with_memory_and_shrinks_with_the_window(chapter: SimpleNamespace) -> None:
+def test_08_the_bias_grows_with_memory_and_shrinks_with_the_window(chapter: SimpleNamespace) -> None:
     lost = np.array(list(chapter.lost.values()))
     assert (np.diff(lost, axis=0) > 0).all() and (np.diff(lost, axis=1) < 0).all()
     zero, one, three = lost[:, chapter.pieces.index(32)]
     assert 0.03 < zero < 0.045 and 0.085 < one < 0.115 and 0.7 < three < 0.8
 
 
-def test_21_the_losses_do_not_depend_on_the_window(chapter: SimpleNamespace) -> None:
+def test_08_the_losses_do_not_depend_on_the_window(chapter: SimpleNamespace) -> None:
     assert all(np.allclose(ratios, 1, rtol=1e-5) for ratios in chapter.losses.values())
+
+
+# ---- 9. Real batches
+
+
+def test_09_padding_of_nan_changes_no_bit(chapter: SimpleNamespace) -> None:
+    assert all(np.array_equal(a, b) for a, b in zip(chapter.of_clean, chapter.of_dirty, strict=True))
+    past = chapter.past
+    assert (chapter.dx[past] == 0).all() and (chapter.output[past] == 0).all() and (chapter.dx[~past] != 0).all()
+
+
+def test_09_the_gradient_runs_against_each_direction(chapter: SimpleNamespace) -> None:
+    forward, backward = chapter.arriving.values()
+    assert (np.diff(forward) > 0).all() and (np.diff(backward) < 0).all()
+
+
+def test_09_only_the_longest_sequence_can_be_reversed_with_the_rectangle(chapter: SimpleNamespace) -> None:
+    assert chapter.same == [n == chapter.T for n in chapter.lengths]
+
+
+def test_09_an_output_depends_on_its_sequence_up_to_its_end(chapter: SimpleNamespace) -> None:
+    reached, past = chapter.reached, chapter.past
+    assert (reached[past] == 0).all() and (reached[:, 1] == 0).all()
+    longer = chapter.lengths > 2
+    assert (reached[:, longer][~past[:, longer]] > 0).all()
+
+
+# ---- 10. A model from beginning to end
+
+
+def test_10_orthogonal_matrices_and_the_forget_bias_decide_what_arrives(chapter: SimpleNamespace) -> None:
+    reach = chapter.reach
+    assert reach["tanh, uniform"] < 1 / 3 ** (62 / 2) < 1e-14  # the slopes of tanh come on top
+    assert reach["tanh, orthogonal"] > 1e10 * reach["tanh, uniform"]
+    assert 10**7.5 < reach["LSTM, forget bias 1"] / reach["LSTM, uniform"] < 10**8.5
+    assert reach["LSTM, both"] > 100 * reach["LSTM, forget bias 1"]
+    assert round(1 / np.sqrt(3), 2) == 0.58 and round(1 / (1 + np.exp(-1)), 2) == 0.73
+
+
+def test_10_training_begins_at_guessing_and_beats_frequencies(chapter: SimpleNamespace) -> None:
+    assert abs(chapter.checked[0][1] - np.log(chapter.V)) < 0.2
+    assert chapter.checked[-1][1] < 0.75 * chapter.unigram
+
+
+def test_10_few_steps_are_clipped_most_of_them_early(chapter: SimpleNamespace) -> None:
+    clipped = np.flatnonzero(np.array(chapter.norms) > chapter.LIMIT)
+    assert len(chapter.norms) == 301 and 0 < len(clipped) < 20 and np.median(clipped) < 30
+
+
+def test_10_temperature_varies_what_is_written(chapter: SimpleNamespace) -> None:
+    different = [len(set(chapter.write(temperature))) for temperature in (0.3, 0.8, 1.5)]
+    assert different[0] < different[1] < different[2]
+
+
+# ---- 11. From the last state to attention
+
+
+def test_11_the_last_state_holds_four_symbols_and_attention_all(chapter: SimpleNamespace) -> None:
+    of_last = dict(zip(chapter.n_symbols, chapter.accuracy["last state"], strict=True))
+    assert of_last[4] > 0.9 > of_last[8] > of_last[16] and of_last[16] < 0.66
+    assert min(chapter.accuracy["attention"]) > 0.95
+
+
+def test_11_attention_looks_at_the_right_place(chapter: SimpleNamespace) -> None:
+    assert np.allclose(chapter.weights.sum(axis=1), 1)
+    assert np.abs(chapter.places - np.arange(12)[::-1]).max() <= 1
+
+
+def test_11_the_gradient_is_hundreds_of_times_as_long(chapter: SimpleNamespace) -> None:
+    assert chapter.heard["attention"][0] > 100 * chapter.heard["last state"][0]
+
+
+def test_11_one_wrong_symbol_spoils_only_the_weak_model(chapter: SimpleNamespace) -> None:
+    result = chapter.result
+    lost = {name: (result[name, "with the teacher"] - result[name, "alone"]).mean() for name in chapter.models}
+    wrong = {name: result[name, "teacher, one wrong symbol"] for name in chapter.models}
+    assert lost["last state"] > 0.1 > lost["attention"] > 0
+    assert wrong["last state"][5:].max() < 0.3 and wrong["attention"][4] < 0.5 and wrong["attention"][-3:].min() > 0.9
+
+
+# ---- 12. What dropout may touch
+
+
+def test_12_a_fresh_mask_cuts_and_zoneout_does_not(chapter: SimpleNamespace) -> None:
+    zeros = {place: (sizes == 0).mean() for place, sizes in chapter.maps.items()}
+    assert zeros["none"] == zeros["zoneout"] == 0 and min(zeros["c"], zeros["c, one mask"]) > 0.2
+    dropped = (chapter.maps["c, one mask"][:, :-1] == 0).all(axis=1)  # the same units at every step
+    assert 0 < dropped.sum() < chapter.H and (chapter.maps["c, one mask"][~dropped] > 0).all()
+
+
+def test_12_what_is_left_of_the_direction(chapter: SimpleNamespace) -> None:
+    first = {place: cosines[0] for place, cosines in chapter.cosines.items()}
+    assert min(first[place] for place in ("input", "h", "zoneout")) > 0.4 > first["weights"] > 0.1
+    assert abs(first["c"]) < 0.05 and chapter.lengths["c, one mask"][0] > 1e5
+    assert 0.7**-40 - 1 > 1e6
+
+
+# ---- 13. Gradients of gradients
+
+
+def test_13_the_product_is_a_difference_of_gradients(chapter: SimpleNamespace) -> None:
+    assert chapter.error < 1e-6
+    product = chapter.hessian_times(chapter.sharpest)
+    assert np.linalg.norm(product - chapter.curvature * chapter.sharpest) < 0.01 * chapter.curvature
+
+
+def test_13_a_rate_below_two_over_k_falls_and_a_large_one_jumps_first(chapter: SimpleNamespace) -> None:
+    curves = chapter.curves
+    assert all((np.diff(curves[factor]) < 0).all() for factor in (0.5, 1.8))
+    assert max(curves[20.0]) > curves[20.0][0] + 0.2 and curves[20.0][-1] < curves[1.8][-1]
+    assert chapter.there < chapter.curvature / 3
+
+
+def test_13_clipping_by_value_turns_the_gradient(chapter: SimpleNamespace) -> None:
+    assert chapter.turned < 0.5
+
+
+def test_13_memory_follows_the_formula(chapter: SimpleNamespace) -> None:
+    more = np.array(chapter.by_segment) - [256 / K + 2 * K for K in chapter.segments]
+    assert (more > 0).all() and (more < 20).all()  # the work in progress
+    assert np.allclose(np.diff(chapter.everything) / np.diff(chapter.lengths), 2, atol=0.05)
+    more = np.array(chapter.checkpoints) - 2 * np.sqrt(2 * np.array(chapter.lengths))
+    assert (more > 0).all() and (more < 20).all()

@@ -53,6 +53,7 @@ FUNCTIONS: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any] | None]] =
     "sign": (np.sign, None),
     "softmax": (lambda z: np.exp(z) / np.exp(z).sum(axis=-1, keepdims=True), None),
     "mean": (lambda a: np.mean(a, axis=-1, keepdims=True), None),
+    "gcd": (lambda a: float(np.gcd.reduce(np.asarray(a, int).ravel())), None),
     "rows": (lambda a: np.sum(a, axis=0, keepdims=True), None),
 }
 

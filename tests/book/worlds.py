@@ -12,6 +12,7 @@ from minirnn.engine.tensor import Tensor
 from tests.book import worlds_masks
 from tests.book.symbols import Indices, at, grads_of, losses, node
 from tests.book.tex import World
+from tests.book.worlds_machines import WORLDS as MACHINES
 from tests.book.worlds_training import WORLDS as TRAINING
 
 
@@ -220,7 +221,7 @@ def parts(rng: np.random.Generator) -> tuple[World, Indices]:
 
 
 def one_last_loss(rng: np.random.Generator) -> tuple[World, Indices]:
-    """Chapter 20: the reach of the last loss, from the product of the Jacobians of chapter 3."""
+    """Chapter 7: the reach of the last loss, from the product of the Jacobians of chapter 3."""
     world, indices = rnn(rng)
     T = indices[0]["T"]
     arrives = rng.normal(size=world["h"](T).shape)
@@ -229,24 +230,28 @@ def one_last_loss(rng: np.random.Generator) -> tuple[World, Indices]:
     return found, indices
 
 
-WORLDS: dict[str, Callable[[np.random.Generator], tuple[World, Indices]]] = TRAINING | {
-    "03_one_step_then_many": rnn,
-    "04_vanish_and_explode": products,
-    "05_the_lstms_highway": lstm,
-    "06_two_grus": lambda rng: gru(rng, before=bool(rng.integers(2))),
-    "06_two_grus:before": lambda rng: gru(rng, before=True),
-    "06_two_grus:after": lambda rng: gru(rng, before=False),
-    "12_gradients_of_gradients": worlds_masks.second,
-    "14_attention": attention,
-    "15_what_dropout_may_touch": worlds_masks.masks,
-    "15_what_dropout_may_touch:mask": lambda rng: worlds_masks.cell(rng, masked=True),
-    "15_what_dropout_may_touch:zoneout": lambda rng: worlds_masks.cell(rng, masked=False),
-    "15_what_dropout_may_touch:norm": worlds_masks.norm,
-    "17_many_hands": parts,
-    "20_long_lags": one_last_loss,
-    "block_lstm": lstm,
-    "gru_block_cell:before": lambda rng: gru(rng, before=True),
-    "gru_block_cell:after": lambda rng: gru(rng, before=False),
-    "gru_block_cell": lambda rng: gru(rng, before=True),
-}
+WORLDS: dict[str, Callable[[np.random.Generator], tuple[World, Indices]]] = (
+    TRAINING
+    | MACHINES
+    | {
+        "03_one_step_then_many": rnn,
+        "04_vanish_and_explode": products,
+        "05_the_lstms_highway": lstm,
+        "06_two_grus": lambda rng: gru(rng, before=bool(rng.integers(2))),
+        "06_two_grus:before": lambda rng: gru(rng, before=True),
+        "06_two_grus:after": lambda rng: gru(rng, before=False),
+        "13_gradients_of_gradients": worlds_masks.second,
+        "11_attention": attention,
+        "12_what_dropout_may_touch": worlds_masks.masks,
+        "12_what_dropout_may_touch:mask": lambda rng: worlds_masks.cell(rng, masked=True),
+        "12_what_dropout_may_touch:zoneout": lambda rng: worlds_masks.cell(rng, masked=False),
+        "12_what_dropout_may_touch:norm": worlds_masks.norm,
+        "20_many_hands": parts,
+        "07_long_lags": one_last_loss,
+        "block_lstm": lstm,
+        "gru_block_cell:before": lambda rng: gru(rng, before=True),
+        "gru_block_cell:after": lambda rng: gru(rng, before=False),
+        "gru_block_cell": lambda rng: gru(rng, before=True),
+    }
+)
 """By page; a label that begins with `before-` has the world `page:before` where there is one."""

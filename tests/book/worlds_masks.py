@@ -1,4 +1,4 @@
-"""Symbols of chapters 12 and 15: masks, zoneout, layer norm, and second derivatives."""
+"""Symbols of chapters 13 and 12: masks, zoneout, layer norm, and second derivatives."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ Indices = list[dict[str, int]]
 
 
 def training(rng: np.random.Generator) -> tuple[World, Indices]:
-    """Chapter 13: a plain network with and without cuts, a clipped gradient, a softmax; each independent."""
+    """Chapter 10: a plain network with and without cuts, a clipped gradient, a softmax; each independent."""
     K = int(rng.integers(1, 4))
     T, I, H, V = 6, 3, 4, 5
     x = [mr.tensor(rng.normal(size=(1, I))) for _ in range(T + 1)]
@@ -82,7 +82,7 @@ def training(rng: np.random.Generator) -> tuple[World, Indices]:
 
 
 def padded(rng: np.random.Generator) -> tuple[World, Indices]:
-    """Chapter 8: a sequence of n steps in a rectangle of T."""
+    """Chapter 9: a sequence of n steps in a rectangle of T."""
     T, n, I, H = 6, int(rng.integers(3, 6)), 3, 4
     x = {t: mr.tensor(rng.normal(size=(1, I))) for t in range(1, T + 1)}
     W, b = mr.tensor(rng.normal(size=(I, H))), mr.tensor(rng.normal(size=(1, H)))
@@ -109,7 +109,7 @@ def padded(rng: np.random.Generator) -> tuple[World, Indices]:
 
 
 def two_directions(rng: np.random.Generator) -> tuple[World, Indices]:
-    """Chapter 8: the states a and b of both directions over n steps."""
+    """Chapter 9: the states a and b of both directions over n steps."""
     n, I, H = 5, 3, 4
     x = {t: mr.tensor(rng.normal(size=(1, I))) for t in range(1, n + 1)}
     W, R = ({d: mr.tensor(rng.normal(size=(rows, H))) for d in "ab"} for rows in (I, H))
@@ -180,9 +180,9 @@ def differences(rng: np.random.Generator) -> tuple[World, Indices]:
 WORLDS: dict[str, Callable[[np.random.Generator], tuple[World, Indices]]] = {
     "01_the_tape": neuron,
     "02_trust_but_difference": differences,
-    "08_real_batches": padded,
-    "08_real_batches:padded": padded,
-    "08_real_batches:two": two_directions,
-    "13_from_beginning_to_end": training,
-    "21_what_a_cut_loses": training,
+    "09_real_batches": padded,
+    "09_real_batches:padded": padded,
+    "09_real_batches:two": two_directions,
+    "10_from_beginning_to_end": training,
+    "08_what_a_cut_loses": training,
 }

@@ -15,8 +15,10 @@ from typing import Any
 import pytest
 
 import minirnn
+from minirnn import cell, sigmoid, tanh
 from minirnn.cells.formulas import Writer, as_latex, with_products
 from tests.cells.with_torch import CELLS, gallery
+from tests.devices.cells.own_layers import multiplicative
 
 ROOT = Path(minirnn.__file__).parent
 
@@ -153,6 +155,42 @@ def test_common_subexpressions_have_names_that_a_reader_knows() -> None:
     assert lines["da_i"] == "(dc * z + dn) * i"  # of what exp is applied to
     assert lines["dz_z"] == "dc * i * (1 - z * z)"
     assert lines["dm"] == "m_grad - da_i - da_f"
+
+
+@cell(states=("h",))
+def biased_twice(z_a, h, *, bz, bn, w):
+    z = sigmoid(z_a + bz + w * h)
+    n = tanh(z_a - bn)
+    h = (1 - z) * n + z * h
+    return h
+
+
+def test_the_name_of_a_sum_over_steps_is_read_by_no_other_line() -> None:
+    lines = {line.name: line.value for line in Writer(biased_twice.derivation).backward()}
+    assert lines["da_z"] == "dh * (h_prev - n) * z * (1 - z)"
+    assert (lines["dbz"], lines["dw"]) == ("sum of da_z", "sum of da_z * h_prev")
+    assert lines["dbn"] == "sum of -da_n"
+    assert lines["dh_prev"] == "dh * z + da_z * w"
+    sums = [n for n, value in lines.items() if value.startswith("sum of")]
+    assert not any(re.search(rf"\b{n}\b", value) for n in sums for value in lines.values())
+
+
+def test_a_sum_over_steps_has_its_terms_in_brackets() -> None:
+    @cell(states=("h",))
+    def shared(z_f, z_r, h, *, b):
+        f = sigmoid(z_f + b)
+        r = tanh(z_r - b)
+        h = f * h + r
+        return h
+
+    lines = {line.name: line.value for line in Writer(shared.derivation).backward()}
+    assert lines["db"] == "sum of (dz_f - dz_r)"
+    assert r"\delta b &= \sum \left(\delta z_{f} - \delta z_{r}\right)" in shared.latex()
+
+
+def test_every_product_of_one_value_comes_back_through_its_own_matrix() -> None:
+    lines = {line.name: line.value for line in Writer(multiplicative.derivation).backward()}
+    assert set(lines["dm"].split(" + ")) == {"dx_f @ U1", "dx_n @ U2"}
 
 
 @pytest.mark.parametrize("name", CELLS)

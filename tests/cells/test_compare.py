@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from minirnn import cell, sigmoid, tanh
 from minirnn.cells.expr import CellError
 from tests.cells.with_torch import gallery
 
@@ -73,6 +74,23 @@ def test_what_is_wrong_is_named(changes: dict[str, str], words: str) -> None:
         gallery("peephole_lstm").backward(by_hand(changes))
     lines = str(caught.value).split("\n  ")
     assert lines == ["peephole_lstm: the backward pass is not its derivative", words]
+
+
+def test_a_sum_over_steps_that_was_written_by_hand_has_brackets() -> None:
+    @cell(states=("h",))
+    def shared(z_f, z_r, h, *, b):
+        f = sigmoid(z_f + b)
+        r = tanh(z_r - b)
+        h = f * h + r
+        return h
+
+    @shared.backward
+    def _(dh, f, r, h_prev):
+        dz_f = dh * h_prev * f * (1 - f)
+        dz_r = dh * (1 - r * r)
+        return {"dz_f": dz_f, "dz_r": dz_r, "db": dz_f - dz_r, "dh_prev": dh * f}
+
+    assert "db = sum of (dz_f - dz_r)" in shared.backward_formulas()
 
 
 def test_each_mistake_is_told_once() -> None:

@@ -15,6 +15,7 @@ from minirnn.cells.expr import Expr
 from minirnn.cells.plan import Plan
 from tests.cells import by_plan
 from tests.cells.with_torch import CELLS, gallery, torch_step
+from tests.devices.cells.own_layers import multiplicative, residual
 
 torch = pytest.importorskip("torch")
 B, H = 3, 5
@@ -41,7 +42,8 @@ def delayed(z_a, old, h):
 
 
 def cells() -> dict[str, Any]:
-    return {name: gallery(name) for name in CELLS} | {"normalized": normalized, "zoned": zoned, "delayed": delayed}
+    made_up = {"normalized": normalized, "zoned": zoned, "delayed": delayed}
+    return {name: gallery(name) for name in CELLS} | made_up | {"multiplicative": multiplicative, "residual": residual}
 
 
 ALL = cells()

@@ -36,7 +36,14 @@ ONE += [
     "k * {}",
     "1 - {}",
 ]
-ONE += ["mr.product({})", "mr.unit_mean({})", "mr.clip({}, -0.5, 0.7)", "{} ** 2", "w * {}"]
+ONE += [
+    "mr.product({})",
+    "mr.product({0}) - mr.tanh(mr.product({0}))",
+    "mr.unit_mean({})",
+    "mr.clip({}, -0.5, 0.7)",
+    "{} ** 2",
+    "w * {}",
+]
 TWO = ["{} + {}", "{} - {}", "{} * {}", "{} / (1.5 + mr.sin({}))", "mr.maximum({}, {})", "mr.minimum({}, {})"]
 TWO += ["mr.where({0} > {1}, {0}, 0.3)", "mr.where({} > 0, {}, 1)"]
 
@@ -52,10 +59,9 @@ def random_cell(rng: np.random.Generator) -> Any:
     for n in range(rng.integers(3, 12)):
         forms, count = (ONE, 1) if rng.random() < 0.6 else (TWO, 2)
         form = str(rng.choice(forms))
-        if "product" in form or "unit_mean" in form:
-            products += 1
-            if products > 3:
-                continue
+        products += form.count("product") + form.count("unit_mean")
+        if products > 4 and ("product" in form or "unit_mean" in form):
+            continue
         pick = [str(rng.choice(unread if unread and rng.random() < 0.7 else known)) for _ in range(count)]
         pick = [p if p in known else known[0] for p in pick]
         lines.append(f"v{n} = mr.tanh({form.format(*pick)})" if rng.random() < 0.3 else f"v{n} = {form.format(*pick)}")

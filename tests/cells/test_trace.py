@@ -37,6 +37,12 @@ def combined(z_a, h):
     return where(h, z_a, h)
 
 
+def exchanged(z_a, c, h):
+    c = c + tanh(z_a)
+    h = tanh(c)
+    return h, c
+
+
 def vararg(z_a, h, *more):
     return tanh(z_a) + h
 
@@ -60,6 +66,16 @@ WRONG = {
     "a condition": (("h",), combined, "the condition is a value of the step"),
     "another function": (("h",), lambda z_a, h: mr.erf(z_a) + h, "given to erf"),
     "a bound": (("h",), lambda z_a, h: mr.clip(z_a, -1, h), "a bound is a value"),
+    "a power of a number": (("h",), lambda z_a, h: 2**z_a + h, r"write exp\(x \* 0.693147"),
+    "a number to the power of zero": (("h",), lambda z_a, h: 0**z_a + h, r"a number was raised.*\n.*a base above 0"),
+    "and": (("h",), lambda z_a, h: where((z_a > 0) & (h > 0), z_a, h), r"combined by & or \|\n(.|\n)*where\(a, where"),
+    "not": (("h",), lambda z_a, h: where(~(z_a > 0), z_a, h), "exchange the values of where"),
+    "a function of Tensors": (
+        ("h",),
+        lambda z_a, h: mr.softmax(z_a) + h,
+        "asked for .dtype, perhaps by a function of T",
+    ),
+    "exchanged states": (("c", "h"), exchanged, "returns h, c\n  expected the new c, h in the order of states="),
     "zero": (("h",), lambda z_a, h: tanh(z_a) / 0, "divided by 0"),
     "an unused gate": (("h",), lambda z_a, z_b, h: tanh(z_a), "the gate 'z_b' is never used"),
     "an unused state": (("c", "h"), lambda z_a, c, h: (tanh(z_a), sigmoid(z_a)), "the state 'c' is never used"),
@@ -95,8 +111,9 @@ def test_what_cannot_be_is_one_error_with_its_line(case: str) -> None:
 
 
 def test_a_forgotten_call_is_named() -> None:
-    with pytest.raises(CellError, match="expected @cell"):
-        cell(states=branches)  # type: ignore[arg-type]
+    with pytest.raises(CellError, match=r"expected @cell\(states=\('h',\)\) above it"):
+        cell(step)  # type: ignore[arg-type]
+    assert cell("h")(step).step.given_states == ("h",)
 
 
 def step(x_a: Any, h: Any, *, u: Any, dt: float = 0.5) -> Any:

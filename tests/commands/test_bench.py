@@ -25,6 +25,7 @@ def test_numbers_ratios_and_machine_are_printed_and_stored(tmp_path: Path, capsy
     assert stored["machine"]["versions"]["numpy"] == np.__version__
 
 
+@pytest.mark.slow
 def test_what_torch_does_not_have_is_compared_with_the_products_alone(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

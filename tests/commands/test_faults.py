@@ -16,7 +16,6 @@ import pytest
 
 from minirnn import cli, io
 from minirnn.commands import convert
-from tests.slow import slow_unless
 
 TRAIN = ["train", "--steps", "2", "--hidden", "6", "--length", "4", "--batch", "3", "--text", "text.txt"]
 
@@ -40,7 +39,8 @@ def run(capsys):
 
 
 @pytest.mark.skipif(os.name != "posix", reason="needs a shell")
-@pytest.mark.parametrize("closed", slow_unless(["<&- >&- 2>&-"], [">&-", "2>&-", "<&- >&- 2>&-"]))
+@pytest.mark.slow
+@pytest.mark.parametrize("closed", [">&-", "2>&-", "<&- >&- 2>&-"])
 def test_closed_streams_stop_no_training(place, closed):
     command = shlex.join([sys.executable, "-m", "minirnn", *TRAIN, "--out", "run"])
     done = subprocess.run(f"{command} {closed}", shell=True, capture_output=True, encoding="utf-8")

@@ -80,3 +80,12 @@ def test_a_report_cannot_be_changed() -> None:
         report.problems = ("one",)  # type: ignore[misc]
     with pytest.raises(FrozenInstanceError):
         report.inputs[0].wrong = 1  # type: ignore[misc]
+
+
+def test_a_notebook_shows_a_table_in_which_what_is_off_is_red() -> None:
+    html = Report((entry("x<0>", 0.5, 1.0), entry("y", 2.0, 1.0, 1)), ("draws <numbers>",))._repr_html_()
+    rows = html.split("<tr>")[2:]
+    assert len(rows) == 2 and "x&lt;0&gt;" in rows[0] and "color" not in rows[0]
+    assert rows[1].count("color:#c0392b") == 7 and "worst y[1, 2]: backward gives 1.5" in rows[1]
+    assert "draws &lt;numbers&gt;" in html and "<b>FAILED</b>" in html
+    assert "<b>passed</b>" in Report((entry("x", 0.5, 1.0),), ())._repr_html_()

@@ -15,7 +15,7 @@ import pytest
 from minirnn.learn.check import check
 from minirnn.learn.course import COURSE, CourseError, find_tree, load, new_tree
 from minirnn.learn.exercise import PUBLIC
-from minirnn.learn.grading.collecting import collect
+from minirnn.learn.grading.reading import collect
 from minirnn.learn.grading.task import grade
 from minirnn.learn.new_exercise import new_exercise
 from minirnn.learn.verify import verify

@@ -14,7 +14,9 @@ import pytest
 
 import minirnn as mr
 from minirnn import cell, clip, sigmoid, softplus, sqrt, tanh, unit_mean, where
+from minirnn.nn.own_layer import CellLayer
 from tests.cells.with_torch import CELLS, gallery, torch_direction
+from tests.devices.cells.own_layers import multiplicative, residual
 from tests.each import each
 
 torch = pytest.importorskip("torch")
@@ -44,7 +46,7 @@ def odd(z_a, old, m, h, *, v):
     return h, m, tanh(v * old + m)
 
 
-OWN = {"normalized": normalized, "zoned": zoned, "odd": odd}
+OWN = {"normalized": normalized, "zoned": zoned, "odd": odd, "multiplicative": multiplicative, "residual": residual}
 
 
 def named(name: str) -> Any:
@@ -196,6 +198,72 @@ def test_layers_are_stacked_with_dropout_between() -> None:
     assert not np.allclose(first.numpy(), y.numpy())
 
 
+@pytest.mark.parametrize("variational", [False, True])
+def test_dropout_is_that_of_the_built_in_layer(variational: bool) -> None:
+    """With one seed, the same masks act on the same values and on the same weights."""
+    options: dict[str, Any] = {"dropout": 0.3, "input_dropout": 0.4, "weight_dropout": 0.2, "variational": variational}
+    options |= {"bidirectional": True, "dtype": "float64"}
+    theirs, ours = mr.nn.LSTM(I, H, 2, **options), gallery("lstm").layer(I, H, 2, **options)
+    for n, p in ours.named_parameters():
+        if n.startswith("bias"):
+            p.assign(getattr(theirs, n.replace("bias", "bias_ih")) + getattr(theirs, n.replace("bias", "bias_hh")))
+        else:
+            p.assign(getattr(theirs, n))
+    x, found = mr.randn(T, B, I, dtype="float64", requires_grad=True), []
+    for layer in (theirs, ours):
+        mr.manual_seed(7)
+        y = layer(x)[0]
+        found.append([y, *mr.grad(y.sum(), [x, layer.weight_hh_l1_reverse])])
+    for a, b in zip(*found, strict=True):
+        np.testing.assert_allclose(b.numpy(), a.numpy(), atol=1e-13)
+    assert (found[1][2].numpy() == 0).mean() > 0.1
+    np.testing.assert_allclose(ours.eval()(x)[0].numpy(), theirs.eval()(x)[0].numpy(), atol=1e-13)
+
+
+def test_weight_dropout_reaches_the_matrices_of_products() -> None:
+    layer = gallery("gru_block").layer(I, 40, weight_dropout=0.25)
+    x = mr.randn(T, B, I)
+    gradients = mr.grad(layer(x)[0].sum(), [layer.weight_hh, layer.product_1])
+    for g in gradients:
+        assert abs((g.numpy() == 0).mean() - 0.25) < 0.06
+    assert not np.array_equal(gradients[0].numpy()[:40] == 0, gradients[1].numpy() == 0)
+
+
+@cell(states=("h",))
+def solver(z_a, h, *, dt=0.2):
+    for _ in range(3):
+        h = h + dt * (tanh(z_a + mr.product(h)) - h)
+    return h
+
+
+class Formed(CellLayer):
+    """R is antisymmetric, and the three products of a step have one matrix."""
+
+    def weights(self, k: int) -> Any:
+        W, R, Wp, b, U, vectors = super().weights(k)
+        return W, R - R.T, Wp, b, (U[0],) * len(U), vectors
+
+
+def test_a_subclass_gives_matrices_a_form(rng: np.random.Generator) -> None:
+    layer = Formed(solver, I, H, dtype="float64")
+    values = {n: rng.normal(size=p.shape) for n, p in layer.named_parameters()} | {"x": rng.normal(size=(T, B, I))}
+    for n, p in layer.named_parameters():
+        p.assign(values[n])
+    names = ["x", "weight_ih", "weight_hh", "bias", "product_1"]
+    x = mr.tensor(values["x"], requires_grad=True)
+    found = mr.grad((layer(x)[0] ** 2).sum(), [x, *[getattr(layer, n) for n in names[1:]]])
+    t = {n: torch.tensor(values[n], requires_grad=True) for n in names}
+    h, loss = torch.zeros(B, H, dtype=torch.float64), 0.0
+    for x_t in t["x"]:
+        z = x_t @ t["weight_ih"].T + h @ (t["weight_hh"] - t["weight_hh"].T).T + t["bias"]
+        for _ in range(3):
+            h = h + 0.2 * (torch.tanh(z + h @ t["product_1"].T) - h)
+        loss = loss + (h**2).sum()
+    loss.backward()  # type: ignore[attr-defined]
+    for n, g in zip(names, found, strict=True):
+        np.testing.assert_allclose(g.numpy(), t[n].grad, atol=1e-13 * np.abs(t[n].grad.numpy()).max(), err_msg=n)
+
+
 @pytest.mark.parametrize("name", ["sru", "slstm", "gru_block"])
 def test_steps_one_by_one_are_the_sequence(name: str) -> None:
     layer = gallery(name).layer(I, H, 2, dtype="float64")
@@ -257,6 +325,8 @@ def test_initial_values_of_biases_and_vectors() -> None:
     [
         (lambda: gallery("gru").layer(3, 5, proj_size=2), "reads h itself"),
         (lambda: gallery("lstm").layer(3, 5, proj_size=5), "proj_size < hidden_size"),
+        (lambda: gallery("sru").layer(3, 5, weight_dropout=0.1), "the cell has no recurrent matrix"),
+        (lambda: gallery("lstm").layer(3, 5, input_dropout=2), "expected 0 .. 1"),
         (lambda: gallery("lstm").layer(3, 5, initial={"z_q": 1}), "expected a gate or a vector"),
         (lambda: gallery("lstm").layer(3, 5, initial={"z_f": [1, 2]}), r"expected a number or \(H,\)"),
         (lambda: gallery("lstm").layer(3, 5, masks={"mask_h": 1}), "has no mask 'mask_h'"),
@@ -274,6 +344,15 @@ def test_initial_values_of_biases_and_vectors() -> None:
 def test_wrong_calls_are_named(call: Any, words: str) -> None:
     with pytest.raises((TypeError, ValueError), match=words):
         call()
+
+
+@pytest.mark.parametrize("taken", ["weight_ih", "weight_hh", "bias", "product_1", "cell", "num_layers", "forward"])
+@pytest.mark.parametrize("layers", [1, 2])
+def test_a_vector_cannot_be_called_as_something_else_of_a_layer(taken: str, layers: int) -> None:
+    scope: dict[str, Any] = {"mr": mr}
+    exec(f"def made(z_a, h, *, {taken}):\n    return mr.tanh(z_a + mr.product({taken} * h))", scope)
+    with pytest.raises(ValueError, match=f"a vector is called '{taken}', as something that a layer has"):
+        cell(states=("h",))(scope["made"]).layer(3, 5, layers)
 
 
 def test_a_lambda_makes_layers() -> None:

@@ -15,6 +15,7 @@ from minirnn import cell, clip, sigmoid, sqrt, tanh, unit_mean
 from minirnn.devices.cpu.device import CPU
 from minirnn.proving.table import ABSENT, FAILED, PASSED
 from tests.cells.with_torch import gallery
+from tests.slow import slow_unless
 
 
 @cell(states=("h",))
@@ -35,7 +36,7 @@ def ways(proof: Any) -> set[str]:
     return {r.cell.way for r in proof.results}
 
 
-@pytest.mark.parametrize("name", ["gru_block", "slstm", "sru", "normalized"])
+@pytest.mark.parametrize("name", slow_unless(["sru", "normalized"], ["gru_block", "slstm", "sru", "normalized"]))
 def test_a_cell_is_proved(name: str) -> None:
     own: Any = normalized if name == "normalized" else gallery(name)
     proof = own.verify(["cpu"])

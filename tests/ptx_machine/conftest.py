@@ -1,10 +1,8 @@
-"""What runs for minutes under weak memory is left to the stage `ptx` of CI, which asks for it: ``--devices ptx``."""
+"""What nvcc has to compile is left to the stage `ptx` of CI, which asks for it: ``--devices ptx``."""
 
 from __future__ import annotations
 
 import pytest
-
-LONG = {"test_kernels", "test_puzzles", "test_litmus"}
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -12,5 +10,5 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         return
     for item in items:
         module = item.nodeid.partition("::")[0]
-        if module.startswith("tests/ptx_machine/") and item.path.stem in LONG and not item.get_closest_marker("slow"):
+        if module.startswith("tests/ptx_machine/") and not item.get_closest_marker("slow"):
             item.add_marker(pytest.mark.skip(reason="long: pytest --devices ptx tests/ptx_machine"))

@@ -188,6 +188,34 @@ def _passing() -> list[Litmus]:
                (f"{ST} [x], 1; {ACQ_REL}; {RST} [y], 1", f"{RLD} %r0, [y]; {RST} [z], 1",
                 f"{RLD} %r0, [z]; {ACQ_REL}; {LD} %r1, [x]"),
                "r[1][0] == 1 and r[2][0] == 1 and r[2][1] == 0", True, (0, 1, 2), "the thread between has no pattern"),
+        Litmus("message passing, on by a third thread without a fence, fence.sc of the others",
+               (f"{ST} [x], 1; {SC}; atom.global.add.u32 %r3, [y], 1", f"atom.global.add.u32 %r0, [y], 1; {RST} [z], 1",
+                f"{RLD} %r0, [z]; {SC}; {LD} %r1, [x]"),
+               "r[1][0] == 1 and r[2][0] == 1 and r[2][1] == 0", True, (0, 1, 2),
+               "no pattern tells which fence is the first"),
+        Litmus("message passing, the same with the flag next to the counter",
+               (f"{ST} [x], 1; {SC}; atom.global.add.u32 %r3, [y], 1",
+                f"atom.global.add.u32 %r0, [y], 1; {RST} [y+4], 1", f"{RLD} %r0, [y+4]; {SC}; {LD} %r1, [x]"),
+               "r[1][0] == 1 and r[2][0] == 1 and r[2][1] == 0", True, (0, 1, 2), "they are two places all the same"),
+        Litmus("message passing, the same if the reader knows the counter",
+               (f"{ST} [x], 1; {SC}; atom.global.add.u32 %r3, [y], 1",
+                f"atom.global.add.u32 %r0, [y], 1; {RST} [z], 1",
+                f"{RLD} %r0, [z]; {RLD} %r2, [y]; {SC}; {LD} %r1, [x]"),
+               "r[1][0] == 1 and r[2][0] == 1 and r[2][1] == 0 and r[2][2] == 2", False, (0, 1, 2), SYNC),
+        Litmus("message passing, on by a third thread, three times fence.sc",
+               (f"{ST} [x], 1; {SC}; atom.global.add.u32 %r3, [y], 1",
+                f"atom.global.add.u32 %r0, [y], 1; {SC}; {RST} [z], 1", f"{RLD} %r0, [z]; {SC}; {LD} %r1, [x]"),
+               "r[1][0] == 1 and r[2][0] == 1 and r[2][1] == 0", False, (0, 1, 2), SYNC),
+        Litmus("message passing, fence.sc and a weak flag", (f"{ST} [x], 1; {SC}; {ST} [y], 1",
+               f"{LD} %r0, [y]; {SC}; {LD} %r1, [x]"), OLD_DATA, False, APART,
+               "if the reader's fence were first, its read would precede the write that it read"),
+        Litmus("message passing, fence.sc and a flag of scope cta", (f"{ST} [x], 1; {SC}; {CST} [y], 1",
+               f"{CLD} %r0, [y]; {SC}; {LD} %r1, [x]"), OLD_DATA, False, APART,
+               "if the reader's fence were first, its read would precede the write that it read"),
+        Litmus("message passing, fence.sc and a weak flag, on by a barrier",
+               (f"{ST} [x], 1; {SC}; {ST} [y], 1", f"{LD} %r0, [y]; bar.sync 0",
+                f"bar.sync 0; {SC}; {LD} %r1, [x]"), "r[1][0] == 1 and r[2][1] == 0", False, (0, 1, 1),
+               "the barrier, then fence-sc order"),
         Litmus("message passing, the barrier before the fence of another thread",
                (f"{ST} [x], 1; bar.sync 0", f"bar.sync 0; {ACQ_REL}; {RST} [y], 1",
                 f"{RLD} %r0, [y]; {ACQ_REL}; {LD} %r1, [x]"),
@@ -213,12 +241,27 @@ def _buffering() -> list[Litmus]:
         first, second = (f"{ld} %r0, [{a}]; {between}; {RST} [{b}], {value}" for a, b in ("xy", "yx"))
         return Litmus(f"load buffering, {name}", (first, second), "r[0][0] == 1 and r[1][0] == 1", allowed, APART, why)
 
+    def write_and_read(name: str, fence: str, allowed: bool, why: str) -> Litmus:
+        threads = (f"{RST} [x], 1; {fence}; {RST} [y], 1", f"{RST} [y], 2; {fence}; {RLD} %r0, [x]")
+        return Litmus(f"a write and a read (R), {name}", threads, "y == 2 and r[1][0] == 0", allowed, APART, why)
+
+    def observed(name: str, fence: str, allowed: bool, why: str) -> Litmus:
+        reader, other = f"{RLD} %r0, [x]; {fence}; {RLD} %r1, [y]", f"{RST} [y], 1; {fence}; {RLD} %r0, [x]"
+        threads = (f"{RST} [x], 1", reader, other)
+        question = "r[1][0] == 1 and r[1][1] == 0 and r[2][0] == 0"
+        return Litmus(f"read to write causality (RWC), {name}", threads, question, allowed, (0, 1, 2), why)
+
     sc = "fence-sc order: one of the fences comes first"
     return [
         stores("relaxed", "", True, APART, NO_SYNC), stores("weak", "", True, APART, NO_SYNC, ST, LD),
         stores("volatile", "", True, APART, NO_SYNC, VST, VLD),
         stores("fence.acq_rel", ACQ_REL, True, APART, "no read observes a write, so nothing synchronizes"),
         stores("fence.sc", SC, False, APART, sc), stores("membar.gl", "membar.gl", False, APART, sc),
+        write_and_read("relaxed", "", True, NO_SYNC),
+        write_and_read("fence.acq_rel", ACQ_REL, True, "no read observes a write"),
+        write_and_read("fence.sc", SC, False, sc), observed("relaxed", "", True, NO_SYNC),
+        observed("fence.acq_rel", ACQ_REL, True, "no read observes the second write"),
+        observed("fence.sc", SC, False, sc),
         stores("fence.sc of scope sys", "fence.sc.sys", False, APART, sc),
         stores("fence.sc of scope cta, two blocks", "fence.sc.cta", True, APART, "fences that are not morally strong"),
         stores("fence.sc of scope cta, one block", "fence.sc.cta", False, TOGETHER, sc),

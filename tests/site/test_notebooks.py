@@ -14,6 +14,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.slow import slow_unless
+
 ROOT = Path(__file__).parents[2]
 BUILT = ROOT / "docs" / "tutorials"
 CELL = ROOT / "docs" / "install_cell.py"
@@ -84,7 +86,8 @@ def test_where_minirnn_is_nothing_is_installed() -> None:
 
 
 @pytest.mark.skipif(not NOTEBOOKS, reason="the site is not built")
-@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda p: p.stem)
+# A sample: the site was built by running all of them, and tests/test_tutorials.py runs each as a script.
+@pytest.mark.parametrize("path", slow_unless(4, NOTEBOOKS), ids=lambda p: p.stem)
 def test_a_notebook_begins_with_the_installation_runs_and_shows_pictures(path: Path, tmp_path: Path) -> None:
     nbclient = pytest.importorskip("nbclient", reason=SITE)
     nbformat = pytest.importorskip("nbformat", reason=SITE)

@@ -84,10 +84,11 @@ def test_each_op_shows_its_formulas_and_what_computes_them(opened: Callable[[int
 
 
 def test_three_clicks_lead_to_formula_numpy_and_cuda_of_an_op(page: Any) -> None:
-    page.locator(".minirnn-doors .sd-card", has_text="Look up an op").click()
+    page.locator("article").get_by_role("link", name="formula, NumPy and CUDA side by side").click()
     page.wait_for_url("**/ops/README.html")
     page.get_by_role("link", name="lstm_block_cell", exact=True).click()
     page.wait_for_url("**/ops/lstm_block_cell.html*")
+    box(page, "lstm_block_cell").get_by_role("button", name="C++, CUDA", exact=True).click()
     for title, text in [("Formula", ""), ("NumPy", "np.tanh(zc)"), ("C++, CUDA", "const V ci = tanh(zc);")]:
         column = box(page, "lstm_block_cell").locator(f'.op-column[data-column="{title}"]')
         assert column.is_visible() and text in column.inner_text()
@@ -130,6 +131,7 @@ def test_the_keyboard_reaches_every_statement(opened: Callable[[int], Any], site
         return page.evaluate("document.activeElement.getAttribute('aria-label')")
 
     place = box(page, "gru_block_cell")
+    place.get_by_role("button", name="C++, CUDA", exact=True).click()
     place.locator(".op-choice button").last.focus()
     for _ in range(2):  # the link to the source, then the first formula
         page.keyboard.press("Tab")
@@ -156,7 +158,21 @@ def test_columns_stand_side_by_side_or_on_a_phone_below_each_other(
     page.goto(f"{site}ops/lstm_block_cell.html")
     boxes = [c.bounding_box() for c in box(page, "lstm_block_cell").locator(".op-column").all()]
     lefts, tops = {b["x"] for b in boxes if b}, {b["y"] for b in boxes if b}
-    assert (len(lefts), len(tops)) == ((1, 3) if stacked else (3, 1))
+    assert (len(lefts), len(tops)) == ((1, 2) if stacked else (2, 1))
+
+
+@pytest.mark.parametrize("width", [1280, 1800, 390])
+def test_a_page_opens_with_formula_and_numpy_and_the_others_are_a_click_away(
+    opened: Callable[[int], Any], site: str, width: int
+) -> None:
+    page = opened(width)
+    page.goto(f"{site}ops/lstm_block_cell.html")
+    place = box(page, "lstm_block_cell")
+    columns = place.locator(".op-column").all()
+    shown = [column.get_attribute("data-column") for column in columns if column.is_visible()]
+    assert shown == ["Formula", "NumPy"] and len(columns) == 3
+    place.get_by_role("button", name="C++, CUDA", exact=True).click()
+    assert all(column.is_visible() for column in columns)
 
 
 def test_a_column_can_be_put_away(opened: Callable[[int], Any], site: str) -> None:

@@ -5,7 +5,8 @@ Tests `docs/_static/playground/` and `docs/playground_weights.py`.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -103,9 +104,7 @@ def test_a_screen_reader_hears_names_and_what_the_pictures_show(playground: Any)
         assert group.locator("legend").inner_text()
     for picture in playground.locator(".playground svg").all():
         assert picture.get_attribute("role") == "img" and len(str(picture.get_attribute("aria-label"))) > 20
-    assert (
-        playground.locator('.pg-said[role="status"]').inner_text().startswith("Of the gradient of the state h at step")
-    )
+    assert "the gradient norm at step 30 reaches step 1" in playground.locator('.pg-said[role="status"]').inner_text()
 
 
 def test_the_verdicts_of_the_table_are_so(playground: Any) -> None:
@@ -122,12 +121,89 @@ def test_the_verdicts_of_the_table_are_so(playground: Any) -> None:
     assert part(cell="gru", forget=-3) < part(cell="gru", forget=5) / 100
 
 
+def amount(words: str) -> tuple[float, float]:
+    """The bounds of what "34 %" or "one part in 10⁹" says."""
+    if power := re.fullmatch(r"one part in 10([⁰¹²³⁴⁵⁶⁷⁸⁹]+)", words):
+        exponent = int("".join(str("⁰¹²³⁴⁵⁶⁷⁸⁹".index(digit)) for digit in power[1]))
+        return 10.0 ** (-exponent - 0.5), 10.0 ** (-exponent + 0.5)
+    value = float(words.removesuffix(" %").replace(",", "")) / 100
+    return 0.95 * value, 1.05 * value
+
+
+def in_turn(page: Any, slider: Any) -> Iterator[tuple[float, str]]:
+    """Every place of a slider, and what is said there."""
+    slider.focus()
+    page.keyboard.press("Home")
+    while True:
+        value = float(slider.input_value())
+        yield value, said(page)
+        page.keyboard.press("ArrowRight")
+        if float(slider.input_value()) == value:
+            return
+
+
+COMPARED = re.compile(
+    r"The plain RNN passes (.+) of the gradient norm from step 30 back to step 1\. With the forget bias (\S+), "
+    r"the LSTM’s forget gates are (\d+) % open, and its cell state passes (.+?): (.+)\."
+)
+
+
+def test_the_front_page_shows_its_claim_and_says_what_is_true_at_every_place_of_the_slider(page: Any) -> None:
+    draw = page.evaluate("window.playground.draws")[2]
+    settings = {"nonlinearity": "tanh", "radius": 1, "T": 30, "weight": 0, "draw": 2}
+    rnn = numbers({**settings, "cell": "rnn", "forget": 0}, draw, [])["dh"]
+    part = rnn[0] / rnn[-1]
+    first = COMPARED.fullmatch(said(page))
+    assert first and float(first[2]) == 3 and part < 1e-5 and amount(first[4])[0] > 0.3
+    seen = []
+    for bias, sentence in in_turn(page, page.get_by_label("Forget bias")):
+        words = COMPARED.fullmatch(sentence)
+        assert words and float(words[2]) == bias, sentence
+        dc = numbers({**settings, "cell": "lstm", "forget": bias}, draw, [])["dc"]
+        kept = dc[0] / dc[-1]
+        for stated, true in ((words[1], part), (words[4], kept)):
+            low, high = amount(stated)
+            assert low <= true <= high, (sentence, true)
+        ratio = kept / part
+        if times := re.fullmatch(r"(?:about 10([⁰¹²³⁴⁵⁶⁷⁸⁹]+)|([\d,.]+)) times as much as the RNN", words[5]):
+            assert ratio >= 2 and times[2] and abs(float(times[2].replace(",", "")) / ratio - 1) < 0.06, (
+                sentence,
+                ratio,
+            )
+        else:
+            assert words[5] == ("less than the RNN" if ratio <= 0.5 else "about as much as the RNN") and ratio < 2
+        seen.append((int(words[3]), kept))
+    assert len(seen) == 33 and seen == sorted(seen)  # the further the gates are open, the more arrives
+
+
+def test_the_sentence_of_the_playground_is_true_for_every_cell_and_radius(playground: Any) -> None:
+    draws = playground.evaluate("window.playground.draws")
+    settings = {"nonlinearity": "tanh", "forget": 1, "T": 30, "weight": 0, "draw": 0}
+    verdicts = set()
+    for cell, label in (("rnn", "RNN"), ("lstm", "LSTM"), ("gru", "GRU")):
+        playground.get_by_role("radio", name=label, exact=True).check()
+        for radius, sentence in in_turn(playground, playground.get_by_label("Spectral radius")):
+            shown = numbers({**settings, "cell": cell, "radius": radius}, draws[0], [])
+            values = shown["dc"] or shown["dh"]
+            part, verdict = values[0] / values[-1], sentence.rpartition(" ")[2]
+            assert verdict == ("vanishes." if part < 0.01 else "explodes." if part > 100 else "arrives."), (
+                sentence,
+                part,
+            )
+            if found := re.match(r"(?:Only )?(.+?) of the ", sentence):
+                low, high = amount(found[1])
+                assert low <= part <= high, (sentence, part)
+            verdicts.add(verdict)
+    assert {"vanishes.", "arrives."} <= verdicts
+
+
 def test_the_front_page_opens_with_a_picture_that_can_be_moved(page: Any) -> None:
-    assert page.locator(".playground svg").count() == 2
-    before = page.locator(".playground svg").first.inner_html()
-    page.get_by_label("Spectral radius").focus()
+    pictures = page.locator(".playground svg")
+    assert pictures.count() == 2 and "forget f" in str(pictures.last.get_attribute("aria-label"))
+    before = [picture.inner_html() for picture in pictures.all()]
+    page.get_by_label("Forget bias").focus()
     page.keyboard.press("ArrowLeft")
     said(page)
-    assert page.locator(".playground svg").first.inner_html() != before
+    assert all(one.inner_html() != other for one, other in zip(pictures.all(), before, strict=True))
     doors = [d.inner_text().split("\n")[0] for d in page.locator(".minirnn-doors .sd-card").all()]
-    assert doors == ["Learn", "Look up an op", "Teach"]
+    assert doors == ["Learn", "Use", "Teach"]

@@ -45,10 +45,92 @@ def test_searching_for_a_tensorflow_name_finds_its_page(page: Any, site: str) ->
     assert overflow(page) <= 0
 
 
+@pytest.mark.parametrize(
+    ("word", "expected"),
+    [
+        ("install", "use.html"),
+        ("BPTT", "tutorials/03_one_step_then_many.html"),
+        ("vanishing", "tutorials/04_vanish_and_explode.html"),
+    ],
+)
+def test_searching_for_a_word_of_the_field_finds_its_page_among_the_first(
+    opened: Callable[[int], Any], site: str, word: str, expected: str
+) -> None:
+    page = opened(1280)
+    page.goto(f"{site}search.html?q={word}")
+    page.wait_for_selector("#search-results li a")
+    page.wait_for_function("document.querySelector('#search-results .search-summary')?.textContent.includes('found')")
+    found = [a.get_attribute("href") for a in page.locator("#search-results li > a").all()]
+    assert any(expected in href for href in found[:3]), found[:8]
+
+
+def test_an_old_address_leads_to_the_new_page(opened: Callable[[int], Any], site: str) -> None:
+    page = opened(1280)
+    page.goto(f"{site}tutorials/13_from_beginning_to_end.html")
+    page.wait_for_url("**/tutorials/10_from_beginning_to_end.html")
+
+
 @pytest.mark.parametrize("path", ["ops/cudnn_rnn.html", "api/ops.html", "verified.html", "cuda.html", "glossary.html"])
 def test_pages_fit_the_window(page: Any, site: str, path: str) -> None:
     page.goto(f"{site}{path}")
     assert broken_images(page) == [] and overflow(page) <= 0
+
+
+def test_the_tape_player_is_turned_by_its_buttons_and_by_the_keyboard(page: Any, site: str) -> None:
+    page.goto(f"{site}tutorials/01_the_tape.html")
+    player = page.locator("[id^=tape-player-]").first
+    assert overflow(page) <= 0
+
+    def seen() -> list[int]:
+        return [k for k, frame in enumerate(player.locator("figure").all()) if frame.is_visible()]
+
+    assert seen() == [0] and player.locator("figure").count() > 3
+    player.locator("figure").nth(0).get_by_text("next").click()
+    assert seen() == [1]
+    player.locator("input").nth(1).focus()
+    page.keyboard.press("ArrowRight")
+    assert seen() == [2]
+
+
+def test_every_figure_of_a_chapter_is_described(page: Any, site: str) -> None:
+    for name in ("03_one_step_then_many", "05_the_lstms_highway", "19_one_launch_for_all_steps"):
+        page.goto(f"{site}tutorials/{name}.html")
+        texts = [image.get_attribute("alt") for image in page.locator("article img.sphx-glr-single-img").all()]
+        assert texts and all(len(text) > 40 for text in texts) and len(set(texts)) == len(texts), texts
+
+
+VISIBLE_LINES = """() => [...document.querySelectorAll("article div.highlight-Python pre")]
+  .filter((pre) => pre.checkVisibility())
+  .map((pre) => pre.textContent.split("\\n").filter((line) => line.trim()).length)"""
+
+
+def test_in_a_chapter_code_that_draws_is_folded_and_on_a_phone_all_long_code(page: Any, site: str) -> None:
+    phone = page.viewport_size["width"] < 768
+    page.goto(f"{site}tutorials/04_vanish_and_explode.html")
+    folds = page.locator("details.code-fold")
+    assert folds.count() > 0 and not any(fold.get_attribute("open") for fold in folds.all())
+    assert any(text.startswith("Code for the figure") for text in folds.locator("summary").all_inner_texts())
+    before = page.evaluate(VISIBLE_LINES)
+    assert before and (max(before) <= 12) == phone
+    folds.locator("summary").first.click()
+    assert len(page.evaluate(VISIBLE_LINES)) == len(before) + 1
+
+
+def test_every_kind_of_page_is_described_and_has_an_icon(opened: Callable[[int], Any], site: str) -> None:
+    page = opened(1280)
+    descriptions = []
+    for path in (
+        "index.html",
+        "use.html",
+        "ops/lstm_block_cell.html",
+        "tutorials/04_vanish_and_explode.html",
+        "search.html",
+    ):
+        page.goto(f"{site}{path}")
+        descriptions.append(page.locator('meta[name="description"]').get_attribute("content"))
+        assert page.locator('link[rel="icon"]').get_attribute("href").endswith("favicon.svg")
+    assert len(set(descriptions)) == 5 and all(20 < len(one) <= 204 for one in descriptions), descriptions
+    assert descriptions[3] == "When does the signal die?"
 
 
 def test_the_sidebar_names_things(opened: Callable[[int], Any], site: str) -> None:

@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 
 BUILT = Path(__file__).parents[2] / "docs" / "_build" / "html"
-PAGES = sorted(p.relative_to(BUILT).as_posix() for p in BUILT.rglob("*.html") if "_static" not in p.parts)
+FOUND = [p for p in BUILT.rglob("*.html") if "_static" not in p.parts]
+PAGES = sorted(p.relative_to(BUILT).as_posix() for p in FOUND if 'http-equiv="refresh"' not in p.read_text("utf-8"))
 AT_ONCE = 40
 WIDTHS = (390, 768, 1280)
 
@@ -42,6 +43,7 @@ SETTLED = """async () => {
 
 BROKEN = """() => {
   const found = [];
+  for (const folded of document.querySelectorAll("details.code-fold")) folded.open = true;
   for (const pre of document.querySelectorAll("main pre")) {
     if (pre.closest(".op-columns, .sphx-glr-script-out") || !pre.checkVisibility()) continue;  // output may wrap
     pre.style.whiteSpace = "pre";

@@ -14,7 +14,6 @@ import numpy as np
 import pytest
 
 from minirnn import cli
-from minirnn.io import checkpoint
 from minirnn.train import pictures
 from minirnn.train.flow import gradient_norms, row_names
 from minirnn.train.folder import CHECKPOINT, FILES
@@ -28,6 +27,7 @@ from tests.cells.with_torch import GALLERY
 from tests.slow import slow_unless
 from tests.train.runs import TINY, Train, complaint, interrupt_at, outcome
 
+DROPPED = "--layers 2 --dropout 0.3 --weight-dropout 0.2 --input-dropout 0.1"
 SOURCE = """\
 from minirnn import cell, sigmoid, tanh
 
@@ -78,14 +78,16 @@ def test_a_run_with_an_own_cell_leaves_what_every_run_leaves(
     assert err == ""
     assert "patient with 2 layers of 7 units on cpu: " in out
     assert sorted(path.name for path in (tmp_path / "out").iterdir()) == sorted(FILES)
-    trained = read_model(tmp_path / "out" / CHECKPOINT)
+    assert f"sample --checkpoint out --cell {file}:patient\n" in out
+    assert f"train --resume --steps 40 --cell {file}:patient --out out\n" in out
+    trained = read_model(tmp_path / "out" / CHECKPOINT, cell=f"{file}:patient")
     assert trained.options.cell == f"{file}:patient"
     assert {"recurrent.slow_l0", "recurrent.slow_l1"} <= set(trained.model.state_dict())
-    assert cli.main(["sample", "--checkpoint", "out", "--length", "30"]) == 0
+    assert cli.main(["sample", "--checkpoint", "out", "--cell", "cells.py:patient", "--length", "30"]) == 0
     assert len(capsys.readouterr().out) == 31
 
 
-@pytest.mark.parametrize("more", slow_unless(["--layers 2 --dropout 0.3"], ["--layers 2 --dropout 0.3", "--shards 3"]))
+@pytest.mark.parametrize("more", slow_unless([DROPPED], [DROPPED, "--shards 3"]))
 def test_a_resumed_run_has_the_same_bits(
     more: str, train: Train, no_pictures: None, file: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -96,8 +98,8 @@ def test_a_resumed_run_has_the_same_bits(
         assert train(*own, out="stopped") == 130
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
-    monkeypatch.chdir(elsewhere)  # the path of the cell leads there from any folder
-    assert train("--resume", out=str(tmp_path / "stopped")) == 0
+    monkeypatch.chdir(elsewhere)
+    assert train("--resume", "--cell", "../cells.py:patient", out=str(tmp_path / "stopped")) == 0
     assert outcome(tmp_path / "stopped") == outcome(tmp_path / "out")
 
 
@@ -140,7 +142,7 @@ def test_the_equations_of_a_built_in_cell_learn_what_it_learns(
         (
             "patient(",
             "other(",
-            "there is no 'patient' in it; it has other, plain, unrated; likely 'plain' is meant; --cell",
+            "there is no 'patient' in it; it has other, plain, unrated; likely 'plain' is meant",
         ),
         ("SLOW = 0.5", "SLOW = nothing", "cells.py, line 3: NameError: name 'nothing' is not defined"),
     ],
@@ -155,7 +157,7 @@ def test_a_cell_that_was_changed_is_refused_with_the_line(
     assert SOURCE.count(old) == 1
     file.write_text(SOURCE.replace(old, new))
     again = ["--resume", "--out", "out"] if command == "train" else ["--checkpoint", "out"]
-    assert cli.main([command, *again]) == 2
+    assert cli.main([command, *again, "--cell", "cells.py:patient"]) == 2
     assert words in complaint(capsys, command)
 
 
@@ -164,34 +166,37 @@ def test_what_is_around_a_cell_may_change_and_its_file_may_move(
 ) -> None:
     assert train("--cell", "cells.py:patient", "--steps", "1") == 0
     file.write_text("import minirnn\n" + SOURCE.replace("dt * (1 - k)", "dt*(1-k)") + "# the end\n")
-    assert train("--resume", "--steps", "2") == 0
+    assert train("--resume", "--steps", "2", "--cell", "cells.py:patient") == 0
     file.rename(tmp_path / "moved.py")
     capsys.readouterr()
-    assert train("--resume", "--steps", "3") == 2
-    words = f"there is no file {file}; expected FILE.py:name; --cell FILE.py:name says where it is now"
-    assert words in complaint(capsys)
+    assert train("--resume", "--steps", "3", "--cell", "cells.py:patient") == 2
+    assert f"there is no file {file}; expected FILE.py:name" in complaint(capsys)
     assert train("--resume", "--steps", "3", "--cell", "moved.py:plain") == 2
     assert "moved.py:plain is not the cell of checkpoint 'out" in complaint(capsys)
     assert cli.main(["sample", "--checkpoint", "out", "--cell", "moved.py:patient", "--length", "9"]) == 0
     assert train("--resume", "--steps", "3", "--cell", "moved.py:patient") == 0
-    capsys.readouterr()
-    assert train("--resume", "--steps", "4") == 0  # from now on it is there
 
 
-def test_a_checkpoint_cannot_name_a_file_of_whatever_folder_this_is(
-    train: Train, no_pictures: None, file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert train("--cell", "cells.py:patient", "--steps", "1") == 0
-    path = tmp_path / "out" / CHECKPOINT
-    arrays, metadata = checkpoint.load(path)
-    metadata["options"]["cell"] = "evil.py:patient"
-    checkpoint.save(path, arrays, metadata)
-    (tmp_path / "evil.py").write_text("open('it ran', 'w')\n" + SOURCE)
+@pytest.mark.parametrize(
+    "command", ["train --resume --out out", "sample --checkpoint out", "sweep --resume --out sweep"]
+)
+def test_a_file_that_the_user_did_not_name_never_runs(
+    command: str, train: Train, no_pictures: None, file: Path, text: Path, tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    own = ["--cell", "cells.py:patient", "--steps", "1"]
+    if command.startswith("sweep"):
+        assert cli.main(["sweep", *TINY, "--text", str(text), *own, "--executor", "threads:1", "--out", "sweep"]) == 0
+    else:
+        assert train(*own) == 0
+    file.write_text(f"{SOURCE}\nfrom pathlib import Path\nPath('it ran').touch()\n")  # the same cell, and more
     capsys.readouterr()
-    assert cli.main(["sample", "--checkpoint", "out"]) == 2
-    assert "evil.py:patient is no full path; --cell FILE.py:name says" in complaint(capsys, "sample")
-    assert train("--resume") == 2
+    assert cli.main(command.split()) == 2
+    words = f"has an own cell, which was '{file}:patient'; a file runs only if you name it: add --cell FILE.py:name"
+    assert words in complaint(capsys, command.split()[0])
     assert not (tmp_path / "it ran").exists()
+    assert cli.main([*command.split(), "--cell", "cells.py:patient"]) == 0
+    assert (tmp_path / "it ran").exists()
 
 
 def test_a_run_of_a_built_in_cell_takes_no_file(
@@ -261,9 +266,7 @@ def test_mistakes_are_one_line_and_leave_nothing(
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"zoneout": 0.1}, "--zoneout is for lstm, gru, rnn; the own cell patient has none; a parameter mask_NAME"),
-        ({"weight_dropout": 0.1}, "--weight-dropout is for lstm, gru, rnn; the own cell patient has none"),
-        ({"input_dropout": 0.1}, "--input-dropout is for lstm, gru, rnn"),
+        ({"zoneout": 0.1}, "--zoneout is for lstm, gru, rnn; the own cell patient has none: a parameter mask_NAME"),
         ({"projection": 3}, "--projection: the step of patient reads its output itself, so it cannot be projected"),
     ],
 )
@@ -309,7 +312,7 @@ def test_rows_units_and_gates_have_the_names_of_the_function(
     assert name_of(training.model, 9) == "unit 2 of layer 1"
 
 
-@pytest.mark.parametrize("path", sorted(GALLERY.glob("*.py")), ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", slow_unless(4, sorted(GALLERY.glob("*.py"))), ids=lambda path: path.stem)
 def test_every_cell_of_the_gallery_can_be_trained_and_drawn(path: Path, text: Path, unrendered: None) -> None:
     options = of_new_run({"cell": str(path), "hidden": 5, "batch": 2, "length": 5})
     training = Training(options, text.read_text())
@@ -330,7 +333,8 @@ def test_a_sweep_has_an_own_cell_and_notices_a_change(
     assert cli.main(["sweep", *tiny, "--cell", "cells.py:patient", "--hidden", "5", "7", "--out", "out"]) == 0
     plan = json.loads((tmp_path / "out" / "sweep.json").read_text())
     assert plan["constant"]["cell"] == f"{file}:patient" and "n = tanh(z_n)" in plan["cell"]
-    again = ["sweep", "--resume", "--hidden", "6", "--out", "out", "--quiet", "--executor", "threads:1"]
+    again = ["sweep", "--resume", "--cell", "cells.py:patient", "--hidden", "6", "--out", "out", "--quiet"]
+    again += ["--executor", "threads:1"]
     file.write_text(SOURCE.replace("tanh(z_n)", "sigmoid(z_n)"))
     capsys.readouterr()
     assert cli.main(again) == 2

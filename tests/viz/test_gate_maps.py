@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from minirnn.viz import gate_map
 
@@ -40,3 +41,19 @@ def test_it_draws_into_axes_that_are_there(rng: np.random.Generator) -> None:
     axes = Figure().subplots(2, 1)
     picture = gate_map({"r": rng.random((T, H)), "z": rng.random((T, H))}, axes=axes)
     assert picture.ax[0] is axes[0] and "sorted by the mean of z" in axes[1].get_xlabel()
+
+
+def test_some_units_are_chosen_at_equal_distances_in_their_order(rng: np.random.Generator) -> None:
+    f = rng.random((T, 9))
+    all_units = gate_map({"f": f}).data["unit"]
+    picture = gate_map({"f": f}, most=3)
+    assert picture.data["unit"].tolist() == all_units[[0, 4, 8]].tolist()
+    np.testing.assert_array_equal(picture.data["f"], f[:, picture.data["unit"]].T)
+    labels = [label.get_text() for label in picture.ax[0].get_yticklabels()]
+    assert labels == [str(unit) for unit in picture.data["unit"]]
+    assert gate_map({"f": f}, most=20).data["unit"].tolist() == all_units.tolist()
+
+
+def test_one_unit_is_too_few(rng: np.random.Generator) -> None:
+    with pytest.raises(ValueError, match="most is 1\n  expected 2 or more units"):
+        gate_map({"f": rng.random((T, H))}, most=1)

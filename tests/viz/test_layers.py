@@ -135,7 +135,7 @@ def test_an_lstm_and_its_equations_have_the_same_values(rng: np.random.Generator
     assert a.unlimited == ("c",) and b.unlimited == ("c", "h")
 
 
-@pytest.mark.parametrize("name", MADE)
+@pytest.mark.parametrize("name", slow_unless(4, MADE))
 def test_the_values_of_every_layer_can_be_drawn(name: str, rng: np.random.Generator) -> None:
     layer = MADE[name](I, H, num_layers=2, bidirectional=True, batch_first=True)
     x = rng.normal(size=(B, T, I)).astype(np.float32)

@@ -117,7 +117,7 @@ def test_a_picture_that_can_not_be_drawn_leaves_the_old_file(tmp_path):
 
 
 def test_other_endings_and_other_things_are_refused(tmp_path):
-    with pytest.raises(ValueError, match=r"ends in '.jpg'\n  expected .png or .svg"):
+    with pytest.raises(ValueError, match=r"ends in '.jpg'\n  expected .png, .svg or .pdf"):
         save(loss_curve([1, 2], [3, 2]), tmp_path / "a.jpg")
     with pytest.raises(ValueError, match="ends in ''"):
         save(loss_curve([1, 2], [3, 2]), tmp_path / "a")

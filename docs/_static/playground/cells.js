@@ -149,7 +149,7 @@
       R[g] = R[g].map((one, j) => (j === row ? one.map((v, k) => (k === column ? w + offset : v)) : one));
       return forward({ ...net, R }).loss;
     });
-    return { loss, dh, dc, w, dw, offsets, losses };
+    return { loss, steps, dh, dc, w, dw, offsets, losses };
   }
 
   const norm = (v) => Math.hypot(...v);

@@ -15,6 +15,8 @@
     return `rgb(${mixed.join(",")})`;
   }
 
+  const mean = (values) => values.reduce((sum, v) => sum + v, 0) / values.length;
+
   function power(exponent) {
     const signs = "⁰¹²³⁴⁵⁶⁷⁸⁹";
     const digits = [...String(Math.abs(exponent))].map((d) => signs[d]).join("");
@@ -61,11 +63,28 @@
     curves.forEach(({ name, values }, k) => {
       const path = values.map((v, t) => `${t ? "L" : "M"}${x_of(t)} ${y_of(v > 0 ? Math.log10(v) : low)}`).join("");
       body += `<path class="pg-line pg-line-${k}" d="${path}" />`;
-      body += text(box.left + 8 + 110 * k, 14, name, `class="pg-name-${k}"`);
+      body += text(box.left + 8 + 130 * k, 14, name, `class="pg-name-${k}"`);
     });
     const ends = curves.map(({ name, values }) => `${name}: ${values[0].toExponential(1)} at step 1, ` +
       `${values[T - 1].toExponential(1)} at step ${T}`);
     return frame(width, height, `Size of the gradient at each step. ${ends.join("; ")}`, body);
+  }
+
+  // How open the gates are at each step, the mean over the units. names: { f: "forget f", ... }
+  function gates(width, steps, names) {
+    const T = steps.length, height = 230;
+    const box = { left: 44, right: width - 12, top: 22, bottom: height - 38 };
+    const x_of = (t) => box.left + (T > 1 ? t / (T - 1) : 0.5) * (box.right - box.left);
+    const y_of = (v) => box.bottom - v * (box.bottom - box.top);
+    let body = axes(box, "time step", steps_axis(T, x_of), [0, 0.5, 1].map((v) => [y_of(v), v]));
+    const means = Object.entries(names).map(([gate, name], k) => {
+      const values = steps.map((s) => mean(s[gate]));
+      const path = values.map((v, t) => `${t ? "L" : "M"}${x_of(t)} ${y_of(v)}`).join("");
+      body += `<path class="pg-line pg-line-${k}" d="${path}" />`;
+      body += text(box.left + 8 + 95 * k, 14, name, `class="pg-name-${k}"`);
+      return `${name} ${mean(values).toFixed(2)}`;
+    });
+    return frame(width, height, `How open the gates are, on average: ${means.join(", ")}`, body);
   }
 
   // One cell a unit and step: the gradient's size there, as a color
@@ -123,5 +142,5 @@
     return frame(width, height, said, body);
   }
 
-  window.playground = { ...(window.playground || {}), curve, heat, landscape };
+  window.playground = { ...(window.playground || {}), curve, heat, landscape, gates, power, mean };
 })();

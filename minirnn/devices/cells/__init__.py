@@ -11,5 +11,5 @@ INCLUDE = FOLDER.parent
 
 
 def headers() -> list[Path]:
-    """All headers: a cache of compiled kernels belongs to their texts, too."""
+    """All headers. The key of a cache of compiled kernels includes their texts."""
     return sorted(FOLDER.glob("*.h"))

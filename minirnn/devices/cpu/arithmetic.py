@@ -19,7 +19,7 @@ Kernel = TypeVar("Kernel", bound=Callable[..., Any])
 def without_false_alarms(kernel: Kernel) -> Kernel:
     """A decorator of kernels in which such a product may occur. What is NaN stays NaN, as on other devices.
 
-    The kernel runs in a context of its own, where NumPy's settings are its own, too. `np.errstate` would have to put
+    The kernel runs in its own context, with its own NumPy settings. `np.errstate` would have to put
     them back, and a Ctrl-C may come before it does.
     """
 

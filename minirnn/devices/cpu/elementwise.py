@@ -14,7 +14,7 @@ import numpy as np
 MANY = 8192
 """Elements from which several passes over the array are faster than one slow one."""
 BLOCK = 65536
-"""Elements of a block, for what takes many passes."""
+"""Elements per block, in computations that take many passes."""
 BITS: dict[Any, Any] = {np.dtype(np.float32): np.dtype(np.int32), np.dtype(np.float64): np.dtype(np.int64)}
 
 

@@ -49,7 +49,7 @@ class Pool:
     def __init__(self, min_block: int = MIN_BLOCK, max_idle: int = MAX_IDLE) -> None:
         self.min_block = min_block
         self.max_idle = max_idle
-        self.idle: dict[int, list[np.ndarray]] = {}  # size in bytes -> blocks; the size used last stands last
+        self.idle: dict[int, list[np.ndarray]] = {}  # size in bytes -> blocks; the size used last comes last
         self.idle_bytes = 0
         self.lock = threading.Lock()
 

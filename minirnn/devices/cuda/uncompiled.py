@@ -1,4 +1,4 @@
-"""Kernels that the compiler refuses. What they would have computed goes to the next lower rung."""
+"""Kernels that the compiler refuses. The lowest rung, `steps`, computes what they would have computed."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable, Hashable
 
 from minirnn.devices.cuda.driver import CompileError, Kernel
 
-WARNING = "the rung {} of CudnnRNN does not compile here; the next lower rung computes instead"
+WARNING = "the rung {} of CudnnRNN does not compile here; the rung steps computes instead"
 
 
 class Uncompiled:

@@ -22,7 +22,7 @@ class Struct:
     """A struct of the kernels: called with the values of its first fields, it gives its bytes. All others are 0.
 
     `fields` are words: `name` is a number, `name*` an address, `name!` a float, `name%` Rows, `name[]` a Matrix.
-    ctypes has structs, too, which take ten times as long: with one sample, as long as ten steps.
+    ctypes also has structs, but they take ten times as long: with one sample, as long as ten steps.
     """
 
     def __init__(self, name: str, fields: str) -> None:

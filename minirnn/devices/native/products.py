@@ -1,6 +1,6 @@
 """Matrix products of the device `native`: large ones by its own micro-kernel and threads, small ones by BLAS.
 
-BLAS has threads of its own, and two pools of threads fight for the cores. So BLAS computes in one thread here
+BLAS has its own threads, and two pools of threads compete for the cores. So BLAS computes in one thread here
 (`minirnn.devices.native.blas`), which is how it computes small products anyway; what is worth several threads goes to
 `kernels/gemm.h`.
 """

@@ -132,7 +132,7 @@ def _biases(rest: dict[str, np.ndarray], GH: int) -> Iterator[dict[str, np.ndarr
 
 
 def _split_biases(rest: dict[str, np.ndarray], H: int) -> Iterator[dict[str, np.ndarray]]:
-    """The other arrays, if they are no biases, or b_ru (2H,) and b_c (H,), which are joined."""
+    """The other arrays, if they are not biases, or b_ru (2H,) and b_c (H,), which are joined."""
     found = sorted(rest.items(), key=lambda item: -item[1].size)
     if not found:
         yield {}

@@ -96,7 +96,7 @@ def find_layout(
 
 
 def _floats(name: str, a: Any) -> np.ndarray:
-    """The array as float64: the search must not add rounding of its own."""
+    """The array as float64, so that the search itself adds no rounding errors."""
     try:
         array = values_of(a)
         if array.dtype.kind not in "fiu":

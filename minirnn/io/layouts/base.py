@@ -27,8 +27,8 @@ class Layout(ABC):
     gru_kinds : tuple of str
         The kinds of GRU that it has.
     form : str
-        How its matrices stand, for the finder: units are "rows" or "columns"; "fused" is [W | R]' in one array, "split"
-        the same with the gates r and z in one array and n in another. Empty for any other form.
+        The form of its matrices, for the finder: units are "rows" or "columns"; "fused" is [W | R]' in one array,
+        "split" the same with the gates r and z in one array and n in another. Empty for any other form.
     projection, peepholes, clip, adds_forget_bias : bool
         Whether it has them, and whether the cell adds a number to the forget gate when it runs.
     one_bias : bool
@@ -59,7 +59,7 @@ class Layout(ABC):
 
     @abstractmethod
     def write(self, weights: Weights, settings: Settings) -> tuple[dict[str, np.ndarray], Settings]:
-        """The arrays, and what must be known beside them. The caller has called `check_holds` before."""
+        """The arrays, and the settings needed to read them. The caller has called `check_holds` before."""
 
     def to_hub(self, rnn_mode: str, stacked: np.ndarray) -> np.ndarray:
         """Gates along the first axis, from the order of this layout to that of the hub."""

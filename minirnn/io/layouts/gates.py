@@ -23,7 +23,7 @@ def in_hub_letters(order: str) -> str:
 
 
 def reorder(stacked: np.ndarray, source: str, target: str, axis: int = 0) -> np.ndarray:
-    """The blocks along `axis`, which stand in the order `source`, put into the order `target`.
+    """The blocks along `axis`, rearranged from the order `source` to the order `target`.
 
     >>> reorder(np.array([1, 2, 3, 4]), "icfo", "ifno").tolist()
     [1, 3, 2, 4]

@@ -31,7 +31,7 @@ Group = dict[str, np.ndarray]
 
 
 def prefix(layer: int, direction: int, layers: int, directions: int) -> str:
-    """What stands before the names of one group."""
+    """The prefix of the names of one group."""
     if layers == directions == 1:
         return ""
     return f"layer_{layer}/" + ("" if directions == 1 else ("forward/", "backward/")[direction])
@@ -47,7 +47,7 @@ def leaf(key: str) -> tuple[str, str]:
 def place(key: str, names: Mapping[str, str]) -> tuple[str, str] | None:
     """The folder of an array and the name that `names` gives it; None if it isn't listed.
 
-    The keys of `names` may have a folder of their own: ``gates/kernel``.
+    The keys of `names` may include a folder: ``gates/kernel``.
     """
     folder, name = leaf(key)
     parent, last = leaf(folder[:-1])
@@ -63,7 +63,7 @@ def natural(text: str) -> list[Any]:
 
 
 class GroupedLayout(Layout):
-    """A layout whose arrays stand in groups, one for each layer and direction.
+    """A layout whose arrays form groups, one for each layer and direction.
 
     Attributes
     ----------
@@ -126,7 +126,7 @@ class GroupedLayout(Layout):
         return arrays, beside
 
     def beside(self, weights: Weights, settings: Settings) -> Settings:
-        """What must be known beside the arrays of `weights`."""
+        """The settings needed to read the arrays of `weights`."""
         return Settings()
 
     def write_layer(self, weights: Weights, layer: LayerWeights, beside: Settings) -> Group:

@@ -38,7 +38,7 @@ def find(name: str) -> Layout:
     ValueError
         There is no such layout, or it has another gate order.
     TypeError
-        `name` is no string.
+        `name` is not a string.
     """
     if not isinstance(name, str):
         raise TypeError(f"convert: a layout is called {shown(name)}\n  expected one of {', '.join(LAYOUTS)}")

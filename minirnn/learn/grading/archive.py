@@ -34,7 +34,7 @@ class Archive:
     Raises
     ------
     Unreadable
-        If it is no zip file, is damaged, or lists more than anybody hands in.
+        If it is not a zip file, is damaged, or lists more than anybody hands in.
     """
 
     def __init__(self, data: bytes | IO[bytes]) -> None:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import nullcontext
+from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Protocol
 
 from minirnn.learn.cleaned import printable
-from minirnn.learn.course import Course, Entry
 from minirnn.learn.grading.archive import Archive, Unreadable
 from minirnn.learn.grading.folder import SKIPPED, Folder
 from minirnn.learn.grading.handed import MOST_NAMES, MOST_NOTES, MOST_TOGETHER, Handed
@@ -32,14 +32,24 @@ class Source(Protocol):
     def read(self, name: str) -> bytes: ...
 
 
-def collect(submission: Path | bytes, course: Course, notebooks: bool = False) -> Handed:
-    """Read what `submission` has of the exercises of `course`.
+@dataclass(frozen=True)
+class Wanted:
+    """An exercise to look for: its file in the course, the path by which the catalog knows it, and its function."""
+
+    id: str
+    file: str
+    path: str
+    function: str
+
+
+def collect(submission: Path | bytes, wanted: Sequence[Wanted], notebooks: bool = False) -> Handed:
+    """Read what `submission` has of the exercises `wanted`.
 
     Parameters
     ----------
     submission : Path or bytes
         A folder, a zip file, or the bytes of a zip file.
-    course : Course
+    wanted : sequence of Wanted
         What to look for.
     notebooks : bool
         Whether an exercise without a file of its own is looked for in the cells of notebooks.
@@ -51,25 +61,24 @@ def collect(submission: Path | bytes, course: Course, notebooks: bool = False) -
     """
     try:
         if isinstance(submission, bytes):
-            return collected(Archive(submission), course, notebooks)
+            return collected(Archive(submission), wanted, notebooks)
         if submission.is_dir():
             with Folder(submission) as folder:
-                handed = collected(folder, course, notebooks)
+                handed = collected(folder, wanted, notebooks)
             cut = f"only the first {MOST_NAMES} files were looked at" if folder.cut else ""
             return Handed(handed.files, (*handed.notes, *([cut] if cut else [])), handed.reasons)
         with open(submission, "rb") if submission.is_file() else nullcontext(None) as file:
             if file is None:
                 raise Unreadable("it is neither a folder nor a file")
-            return collected(Archive(file), course, notebooks)
+            return collected(Archive(file), wanted, notebooks)
     except Unreadable as error:
         return Handed(problem=str(error))
     except OSError as error:
         return Handed(problem=f"it cannot be read: {error.strerror or error}")
 
 
-def collected(source: Source, course: Course, notebooks: bool) -> Handed:
+def collected(source: Source, entries: Sequence[Wanted], notebooks: bool) -> Handed:
     """The exercises that `source` has."""
-    entries = course.entries.values()
     wanted = {PurePosixPath(entry.file).name for entry in entries}
     candidates: dict[str, list[str]] = {name: [] for name in wanted}
     sizes: dict[str, int] = {}
@@ -95,7 +104,7 @@ def collected(source: Source, course: Course, notebooks: bool) -> Handed:
         place = place_of(entry, [name for name in names if sizes[name] >= 0] or names)
         if place is None:
             continue
-        if (others := len(names) - 1) and not is_other_exercise(course, entry, names):
+        if (others := len(names) - 1) and not is_other_exercise(entries, entry, names):
             notes.append(f"{printable(place)} is graded; {others} more of that name ignored")
         try:
             data = source.read(place)
@@ -107,26 +116,26 @@ def collected(source: Source, course: Course, notebooks: bool) -> Handed:
             reasons[entry.id] = f"{printable(place)} {error}"
             notes.append(f"ignored: {printable(place)} {error}")
     if notebooks:
-        notes += from_notebooks(source, [n for n in strange if n.lower().endswith(".ipynb")], course, files)
+        notes += from_notebooks(source, [n for n in strange if n.lower().endswith(".ipynb")], entries, files)
         strange = [n for n in strange if not n.lower().endswith(".ipynb")]
-    notes += ignored(sorted(strange), course, files, reasons)
+    notes += ignored(sorted(strange), entries, files, reasons)
     if len(notes) > MOST_NOTES:
         notes = [*notes[:MOST_NOTES], f"and {len(notes) - MOST_NOTES} more"]
     return Handed(files, tuple(notes), reasons)
 
 
-def place_of(entry: Entry, names: list[str]) -> str | None:
+def place_of(entry: Wanted, names: list[str]) -> str | None:
     """The file of an exercise: at its place, below a folder, or alone under its name."""
-    for ending in (entry.file, entry.exercise.path, PurePosixPath(entry.exercise.path).name):
+    for ending in (entry.file, entry.path, PurePosixPath(entry.path).name):
         matches = [n for n in names if n == ending or n.endswith(f"/{ending}")]
         if matches:
             return min(matches, key=lambda n: (n.count("/"), n))
     return None
 
 
-def is_other_exercise(course: Course, entry: Entry, names: list[str]) -> bool:
+def is_other_exercise(entries: Sequence[Wanted], entry: Wanted, names: list[str]) -> bool:
     """Whether the files of this name are those of several exercises, which differ in their folders alone."""
-    same = sum(PurePosixPath(e.file).name == PurePosixPath(entry.file).name for e in course.entries.values())
+    same = sum(PurePosixPath(e.file).name == PurePosixPath(entry.file).name for e in entries)
     return same >= len(names)
 
 
@@ -154,9 +163,11 @@ def bare(name: str) -> str:
     return left[::-1].strip()
 
 
-def ignored(strange: list[str], course: Course, files: dict[str, bytes], reasons: dict[str, str]) -> list[str]:
+def ignored(
+    strange: list[str], entries: Sequence[Wanted], files: dict[str, bytes], reasons: dict[str, str]
+) -> list[str]:
     """What is said about files that were perhaps meant to be an exercise; also fills in `reasons` of missing ones."""
-    by_file = {PurePosixPath(entry.file).name: entry for entry in course.entries.values()}
+    by_file = {PurePosixPath(entry.file).name: entry for entry in entries}
     notes = []
     for name in strange:
         file = meant(PurePosixPath(name).name, by_file)
@@ -170,7 +181,7 @@ def ignored(strange: list[str], course: Course, files: dict[str, bytes], reasons
     return notes
 
 
-def from_notebooks(source: Source, names: list[str], course: Course, files: dict[str, bytes]) -> list[str]:
+def from_notebooks(source: Source, names: list[str], entries: Sequence[Wanted], files: dict[str, bytes]) -> list[str]:
     """Add answers that lie in notebooks to `files`; returns what is said about it."""
     notes = []
     for name in sorted(names)[:MOST_NOTES]:
@@ -181,9 +192,9 @@ def from_notebooks(source: Source, names: list[str], course: Course, files: dict
             notes.append(f"ignored: {shown} {error}")
             continue
         found = []
-        for entry in course.entries.values():
+        for entry in entries:
             if entry.id not in files and entry.file.endswith(".py"):
-                text = answer_in(cells, entry.exercise.function)
+                text = answer_in(cells, entry.function)
                 if text is not None:
                     files[entry.id] = text.encode("utf-8", errors="replace")
                     found.append(entry.id)

@@ -19,7 +19,7 @@ from minirnn.learn.grading.handed import MOST_FILE, MOST_NAMES
 
 DEEPEST = 24
 SKIPPED = {".git", ".hg", ".svn", ".venv", "venv", "node_modules", "site-packages", "__pycache__", ".minirnn"}
-"""Folders in which no answer lies, and often very many files; the stubs that minirnn keeps are no answers, either."""
+"""Folders in which no answer lies, and often very many files; the stubs that minirnn keeps are not answers either."""
 
 
 class Folder:

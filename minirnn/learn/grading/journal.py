@@ -44,7 +44,7 @@ class Records:
     Raises
     ------
     CourseError
-        If the file is no journal, or damaged in its middle.
+        If the file is not a journal, or damaged in its middle.
     """
 
     def __init__(self, path: Path) -> None:

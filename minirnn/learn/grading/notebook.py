@@ -19,7 +19,7 @@ def code_cells(data: bytes) -> list[str]:
     Raises
     ------
     Unreadable
-        If it is no notebook.
+        If it is not a notebook.
     """
     try:
         book = json.loads(data.decode("utf-8", errors="replace"))

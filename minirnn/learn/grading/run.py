@@ -11,11 +11,11 @@ from minirnn._version import __version__
 from minirnn.executors import outcomes
 from minirnn.learn.cleaned import printable
 from minirnn.learn.course import Course
-from minirnn.learn.grading.collecting import collect
 from minirnn.learn.grading.courses import PackedCourse, pack_course
 from minirnn.learn.grading.handed import Handed
 from minirnn.learn.grading.journal import Journal, Records
 from minirnn.learn.grading.publish import Publisher
+from minirnn.learn.grading.reading import collect
 from minirnn.learn.grading.regrade import merged
 from minirnn.learn.grading.students import Student
 from minirnn.learn.grading.task import Grades, failure_in_words, grade, grade_submission

@@ -1,15 +1,12 @@
 """Which students' answers resemble each other more than those of the class do: a hint where to look, never a verdict.
 
 Answers to a formula have to be alike. So what counts is by how much two answers are more alike than answers to that
-exercise are in the median: two with the same unusual mistake stand out, two that are right do not. Names, comments,
-spaces and what the stub gave are left out before; rapidfuzz compares the rest.
+exercise are in the median: two with the same unusual mistake stand out, two that are right do not. rapidfuzz compares
+the words and signs that `tokens` finds.
 """
 
 from __future__ import annotations
 
-import io
-import re
-import tokenize
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
@@ -18,6 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from minirnn.learn.course import Course, CourseError, Entry
+from minirnn.learn.grading import reading
 from minirnn.learn.reports.csv import line
 
 FEWEST_TOKENS = 25
@@ -28,11 +26,6 @@ MOST_TOKENS = 4000
 STANDS_OUT = 0.5
 """A pair is named if half of what the two could be more alike than usual, squared, is there."""
 MOST_PAIRS = 200
-CUDA_TOKEN = re.compile(r"//[^\n]*|/\*.*?(?:\*/|\Z)|\"(?:\\.|[^\"\\\n])*+\"?|([A-Za-z_]\w*)|(\d[\w.]*)|(\S)", re.DOTALL)
-"""What is never closed goes to the end, so that each character is read once."""
-KEPT = {"for", "while", "if", "else", "return", "def", "lambda", "in", "not", "and", "or", "float", "int", "np",
-        "threadIdx", "blockIdx", "blockDim", "__syncthreads", "__shared__"}  # fmt: skip
-"""Words that are kept; all other names are one and the same."""
 HINT = "a hint where to look, never a verdict: short answers to one question resemble each other"
 
 
@@ -108,56 +101,17 @@ def exercises(
 ) -> Iterator[Exercise]:
     """The exercises that enough students have answered at enough length."""
     for entry in course.entries.values():
-        stub = set(lines_of(course.stub(entry)))
         known: dict[str, str] = {}
         who, texts = [], []
-        for k, student in enumerate(students):
-            if entry.id in answers[student]:
-                own = own_text(answers[student][entry.id].decode("utf-8", errors="replace"), stub)
-                words = tokens(own, entry.file.endswith(".py"))[:MOST_TOKENS]
-                if len(words) >= FEWEST_TOKENS:
-                    who.append(k)
-                    texts.append("".join(known.setdefault(word, chr(0x100 + len(known) % 50_000)) for word in words))
+        there = [k for k, student in enumerate(students) if entry.id in answers[student]]
+        files = [answers[students[k]][entry.id] for k in there]
+        read = reading.words(files, course.stub(entry), entry.file.endswith(".py"), MOST_TOKENS)
+        for k, words in zip(there, read, strict=True):
+            if len(words) >= FEWEST_TOKENS:
+                who.append(k)
+                texts.append("".join(known.setdefault(word, chr(0x100 + len(known) % 50_000)) for word in words))
         if len(who) >= FEWEST_STUDENTS:
             yield Exercise(entry, who, texts)
-
-
-def lines_of(text: str) -> Iterator[str]:
-    """The lines of a text without their spaces."""
-    for one in text.splitlines():
-        if bare := "".join(one.split()):
-            yield bare
-
-
-def own_text(text: str, stub: set[str]) -> str:
-    """The lines that are not the stub's."""
-    return "\n".join(one for one in text.splitlines() if "".join(one.split()) not in stub)
-
-
-def tokens(text: str, python: bool) -> list[str]:
-    """The words and signs of a program, without comments and layout; all names are one, and so are all numbers."""
-    return list(python_tokens(text) if python else cuda_tokens(text))
-
-
-def python_tokens(text: str) -> Iterator[str]:
-    skipped = {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.STRING}
-    try:
-        for token in tokenize.generate_tokens(io.StringIO(text.replace("\0", "")).readline):
-            if token.type not in skipped and token.string.strip():
-                yield word(token.string, token.type == tokenize.NAME, token.type == tokenize.NUMBER)
-    except (tokenize.TokenError, SyntaxError, ValueError, RecursionError):
-        return  # what is no Python is compared as far as it is
-
-
-def cuda_tokens(text: str) -> Iterator[str]:
-    for match in CUDA_TOKEN.finditer(text):
-        name, number, sign = match.groups()
-        if name or number or sign:
-            yield word(name or number or sign, bool(name), bool(number))
-
-
-def word(text: str, name: bool, number: bool) -> str:
-    return "0" if number else "name" if name and text not in KEPT else text
 
 
 def as_csv(found: Iterable[Pair]) -> Iterator[str]:

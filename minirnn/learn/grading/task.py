@@ -16,9 +16,9 @@ from minirnn.learn import text
 from minirnn.learn.check import Result, check
 from minirnn.learn.cleaned import printable
 from minirnn.learn.course import Course, Entry
-from minirnn.learn.grading.collecting import collect
 from minirnn.learn.grading.courses import PackedCourse, course_of
 from minirnn.learn.grading.handed import Handed
+from minirnn.learn.grading.reading import collect
 from minirnn.learn.reports.sheet import NOT_STARTED, Row, Sheet
 
 NOT_YET = "not graded: the grader did not come so far"
@@ -129,7 +129,7 @@ def grade(
     student : str
         Whose answers they are.
     handed : Handed
-        The files, as `collect` finds them.
+        The files, as `reading.collect` finds them.
     only : sequence of str
         Ids of the exercises to grade; all if it is empty.
     after_each : callable

@@ -8,7 +8,7 @@ from pathlib import Path
 from minirnn.io.atomic import atomic_write
 from minirnn.learn.course import Course, CourseError
 from minirnn.learn.grading import regrade, similarity, statistics
-from minirnn.learn.grading.collecting import collect
+from minirnn.learn.grading.reading import collect
 from minirnn.learn.grading.regrade import Difference
 from minirnn.learn.grading.statistics_picture import draw
 from minirnn.learn.grading.students import Student

@@ -36,6 +36,9 @@ FARTHEST: tuple[Maker, ...] = (terms.of_extra_terms, terms.of_extra_factors, ope
 """What people do often, what they do sometimes (of which there are `FEW`, tried at once), and what explains some of the
 rest."""
 
+MOST_PAIRS = 20_000
+"""How many pairs of changes are compared by what either of them gives."""
+
 
 @dataclass
 class Tried:
@@ -221,26 +224,27 @@ class Search:
         return True
 
     def twos(self, times: int = 300) -> tuple[Hypothesis, ...] | None:
-        """The first two changes that give the answer's numbers together.
+        """The first two changes that give the answer's numbers together: `times` pairs of them are evaluated.
 
-        A change that gives some of the wrong numbers exactly, though not all, is no accident: such pairs come first.
+        Those come first that explain most of the wrong numbers without being evaluated (see `explained_by`).
         """
         if not self.tried:
             return None
         end = self.evaluations + times
         misses = np.array([t.misses for t in self.tried], np.float32)
-        same = 1 - np.array([t.differs for t in self.tried], np.float32)
-        alone = misses @ same.T < 0.5  # [a, b]: what a misses, b makes different
+        differs = np.array([t.differs for t in self.tried], np.float32)
+        alone = misses @ (1 - differs).T < 0.5  # [a, b]: what a misses, b makes different
         pairs = np.argwhere(np.triu(alone & alone.T, 1))
         if not len(pairs):
             return None
-        right, mine, most = self.rows
-        given = (1 - misses) @ ~close(mine, right, most)
         ranks = np.array([t.hypothesis.rank for t in self.tried])
         numbers = np.array([t.hypothesis.number for t in self.tried])
-        apart = numbers[pairs[:, 0]] != numbers[pairs[:, 1]]
-        unlikely = 100 * ~self.added_up(pairs) - 200 * (given > 0)[pairs].sum(1)
-        for a, b in pairs[np.argsort(ranks[pairs].sum(1) + 0.5 * apart + unlikely, kind="stable")]:
+        far = ranks[pairs].sum(1) + 0.5 * (numbers[pairs[:, 0]] != numbers[pairs[:, 1]])
+        gives_some = ((1 - misses) @ self.wrong_numbers > 0)[pairs].sum(1)
+        best = np.argsort(far - 10 * gives_some, kind="stable")[:MOST_PAIRS]
+        pairs, far = pairs[best], far[best]
+        unlikely = far - 100 * self.explained_by(pairs)
+        for a, b in pairs[np.argsort(unlikely, kind="stable")]:
             if self.evaluations > end:
                 return None
             first, second = self.tried[a], self.tried[b]
@@ -249,20 +253,40 @@ class Search:
                 return first.hypothesis, second.hypothesis
         return None
 
+    @cached_property
+    def wrong_numbers(self) -> np.ndarray:
+        """Which numbers of the answer are wrong."""
+        right, mine, most = self.rows
+        return ~close(mine, right, most)
+
+    def explained_by(self, pairs: np.ndarray) -> np.ndarray:
+        """For each pair the share of the wrong numbers that follow from what either change gives alone.
+
+        A number is one of theirs; or the sum of both differences, if neither passes through the other; or the product
+        of both ratios, if one passes through the other and scales it. What one of them gives is no accident: the other
+        should leave it alone, and what it changes of that counts against the pair.
+        """
+        right, mine, most = self.rows
+        wrong = self.wrong_numbers
+        gives = np.array([t.gives for t in self.tried])
+        misses = np.array([t.misses for t in self.tried])
+        differs = np.array([t.differs for t in self.tried])
+        found = []
+        for k in range(0, len(pairs), 1000):
+            a, b = pairs[k : k + 1000].T
+            with np.errstate(all="ignore"):
+                added = np.abs(gives[a] + gives[b] - right - mine) <= 4 * most
+                scaled = np.abs(gives[a] * gives[b] - mine * right) <= 4 * most * np.abs(right)
+            explained = ~misses[a] | ~misses[b] | added | scaled
+            spoilt = (~misses[a] & differs[b]) | (~misses[b] & differs[a])
+            found.append((explained & wrong).sum(1) - 0.25 * (spoilt & wrong).sum(1))
+        return np.concatenate(found) / max(wrong.sum(), 1)
+
     def both(self, first: Tried, second: Tried) -> dict[int, CodeType | None] | None:
         """The code of two hypotheses together; of lines that only one of them changes it is there already."""
         if first.changed.keys().isdisjoint(second.changed):
             return {**first.changed, **second.changed}
         return self.code(first.hypothesis, second.hypothesis)
-
-    def added_up(self, pairs: np.ndarray) -> np.ndarray:
-        """For which pairs the sum of both differences is that of the answer, as it is if neither changes the other."""
-        right, mine, most = self.rows
-        weights = np.random.default_rng(0).normal(size=right.size) / most
-        with np.errstate(all="ignore"):
-            sums = np.array([(t.gives - right) @ weights for t in self.tried])
-            rest: np.ndarray = np.abs(sums[pairs].sum(1) - (mine - right) @ weights)
-        return rest < 30 * np.sqrt(right.size)
 
     def outputs_with(self, marked: np.ndarray) -> set[str]:
         """The outputs that have one of the `marked` numbers."""

@@ -115,9 +115,13 @@ def complements(site: Site, part: Part) -> Iterator[Hypothesis]:
             yield site.change(part.path, node.right, says, "1 minus the gate", 0)
     elif isinstance(node, ast.Name | ast.Subscript):
         value = site.evaluate(text)
-        if isinstance(value, np.ndarray) and value.size and value.min() >= 0 and value.max() <= 1:
-            says = f"1 - {text} stands where {text} belongs: the gate and 1 minus it are exchanged"
-            yield site.change(part.path, formed("1 - g", g=node), says, "the gate itself", 0)
+        if isinstance(value, np.ndarray) and value.size and value.dtype.kind == "f":
+            says, turned = f"1 - {text} stands where {text} belongs", formed("1 - g", g=node)
+            if value.min() >= 0 and value.max() <= 1:
+                both = "the gate and 1 minus it are exchanged"
+                yield site.change(part.path, turned, f"{says}: {both}", "the gate itself", 0)
+            else:
+                yield site.change(part.path, turned, says, f"{text} itself", 2)
 
 
 def is_array(site: Site, text: str) -> bool:

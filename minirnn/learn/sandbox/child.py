@@ -265,7 +265,7 @@ def one(value: Any) -> Any:
 def prepare(kind: str, root: str) -> None:
     """Import what sessions of a kind of exercise need, once for all answers; no answer is there yet."""
     sys.path.insert(0, root)  # the grader's minirnn, for kernels and for answers that import it
-    subprocess.Popen  # noqa: B018  imported before the locks: its import is no attempt to use it
+    subprocess.Popen  # noqa: B018  imported before the locks: importing it is not an attempt to use it
     np.random.default_rng()  # NumPy imports its generators when they are first used
     if kind == "simulated":
         from . import child_cuda  # the simulator, which other answers do not need

@@ -12,7 +12,7 @@ Place = tuple[ast.AST, str, int]
 TICK = "_minirnn_tick"
 """What counts the rounds of a loop: it is in the tree, and no part of the answer."""
 Kinds = dict[str, "tuple[str, tuple[int, ...]] | None"]
-"""What names hold: the kind of its numbers and the shape; None for what is no number."""
+"""What names hold: the kind of its numbers and the shape; None for what is not a number."""
 
 
 @dataclass

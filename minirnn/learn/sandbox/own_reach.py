@@ -6,6 +6,18 @@ import ast
 
 from .own_change import TICK
 
+INTO = {"copyto", "put", "place", "putmask", "fill_diagonal", "put_along_axis"}
+"""Functions of NumPy that write into what they are given."""
+
+
+def may_change(call: ast.Call) -> bool:
+    """Whether a call may change what it is called on, or its arguments: of NumPy's functions few do."""
+    function = call.func
+    if not isinstance(function, ast.Attribute):
+        return False
+    plain = isinstance(function.value, ast.Name) and function.value.id in ("np", "numpy", "math")
+    return not plain or function.attr in INTO or any(keyword.arg in ("out", None) for keyword in call.keywords)
+
 
 def reached(tree: ast.Module, function: str) -> dict[int, list[int]]:
     """For each line of the function that is asked for, which of the values that it returns may change with it.
@@ -25,7 +37,7 @@ def reached(tree: ast.Module, function: str) -> dict[int, list[int]]:
             names = {n.id for t in targets for n in ast.walk(t) if isinstance(n, ast.Name) and n.id != TICK}
         if isinstance(node, ast.For | ast.If | ast.While):
             names |= {n.id for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):  # it may change what it is called on
+        if isinstance(node, ast.Call) and may_change(node):
             names |= {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}
         if names:
             used = {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}

@@ -19,7 +19,7 @@ from .own_statements import of_statement, of_stored
 OPERATORS = {ast.Add: "added", ast.Sub: "subtracted", ast.Mult: "multiplied", ast.Div: "divided"}
 SIGNS = {ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.Eq: "==", ast.NotEq: "!="}
 MOST = 6000
-"""So many changes are listed; a file that allows more is no answer to an exercise."""
+"""So many changes are listed; a file that allows more is not an answer to an exercise."""
 
 
 def changes(

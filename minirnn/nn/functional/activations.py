@@ -82,7 +82,7 @@ def hardtanh(input: Any, min_val: float = -1.0, max_val: float = 1.0, inplace: b
 
 
 def bounds(op: str, min_val: Any, max_val: Any) -> tuple[float, float]:
-    """The bounds of `hardtanh`. Raises TypeError if one is no number, ValueError if they are exchanged."""
+    """The bounds of `hardtanh`. Raises TypeError if one is not a number, ValueError if they are exchanged."""
     low = check.number(op, "min_val", min_val, finite=False)
     high = check.number(op, "max_val", max_val, finite=False)
     if low > high:
@@ -155,7 +155,7 @@ def softplus(input: Any, beta: float = 1.0, threshold: float = 20.0) -> Tensor:
     Raises
     ------
     TypeError, ValueError
-        If `beta` or `threshold` is no finite number, or `beta` is 0.
+        If `beta` or `threshold` is not a finite number, or `beta` is 0.
     """
     if input.__class__ is Expr:
         return apply("softplus", input * beta) / beta

@@ -34,8 +34,8 @@ def widened(op: str, input: Any, place: Device | None = None) -> tuple[Tensor, n
 def of_one_dtype(op: str, name: str, value: Any, like: Tensor, dtype: Any) -> Tensor:
     """A parameter on the device of `like`, the input, whose dtype was `dtype`. Arrays are converted.
 
-    A Tensor must have that dtype (or float32 beside a float16, as torch has it): another one would change that of all
-    that follows. Raises TypeError for another dtype, ValueError for another device.
+    A Tensor must have that dtype (or float32 next to a float16, as in torch), because another one would change that of
+    all results. Raises TypeError for another dtype, ValueError for another device.
     """
     if isinstance(value, Tensor) and value.dtype not in (dtype, like.dtype):
         raise TypeError(
@@ -47,8 +47,8 @@ def of_one_dtype(op: str, name: str, value: Any, like: Tensor, dtype: Any) -> Te
 def two_alike(op: str, input: Any, target: Any) -> tuple[Tensor, Tensor, np.dtype[Any]]:
     """An input and its target of the same shape, both widened, and the dtype of the result.
 
-    Integers and bools take the dtype of the other one, as in torch, and so do arrays and lists beside a Tensor: a NumPy
-    array of float64 does not make the loss of a float32 network one of float64.
+    Integers and bools take the dtype of the other one, as in torch, and so do arrays and lists next to a Tensor. A
+    float64 array therefore does not turn the loss of a float32 network into float64.
 
     Raises
     ------
@@ -85,7 +85,7 @@ def constant_like(op: str, name: str, value: Any, like: Tensor) -> Tensor:
 
 
 def above_0(op: str, name: str, value: Any, *, finite: bool = True) -> float:
-    """Such as the `delta` of `huber_loss`. Raises TypeError if it is no number, ValueError if it is not positive."""
+    """Such as the `delta` of `huber_loss`. Raises TypeError if it is not a number, ValueError if it is not positive."""
     value = check.number(op, name, value, finite=finite)
     if value <= 0:
         raise ValueError(f"{op}: {name} is {value}\n  expected a number above 0")

@@ -17,7 +17,7 @@ from minirnn.ops.primitives import add, clip, concat, exp, unbind, where
 from minirnn.ops.primitives.declare import Primitive
 
 _NEVER = -1e30
-"""The logarithm of a probability 0: finite, so that differences of two such are no NaN, and far below all others."""
+"""The logarithm of a probability 0: finite, so that differences of two such are not NaN, and far below all others."""
 
 
 class NeverHappens(Op):
@@ -95,7 +95,7 @@ def ctc_loss(
     Raises
     ------
     TypeError
-        If `log_probs` is not floating, or targets or lengths are no integers.
+        If `log_probs` is not floating, or targets or lengths are not integers.
     ValueError
         If shapes or lengths do not fit, or a target is `blank` or no class.
     """
@@ -115,7 +115,7 @@ def ctc_loss(
         raise ValueError(f"{op}: input_lengths run to {steps.max()}\n  expected at most T = {T}, from log_probs")
     z = _extended(op, targets, sizes, blank, C)  # (B, 2S+1)
     read = (np.arange(T)[:, None] < steps)[:, :, None]  # (T, B, 1)
-    x = x if read.all() else where(read, x, 0.0)  # what stands after the lengths may be NaN
+    x = x if read.all() else where(read, x, 0.0)  # values after the lengths may be NaN
 
     losses = _paths(x, z, steps, sizes)  # (B,)
     if x.requires_grad:  # adds 0, and to the gradient that of the sum of the probabilities: see log_probs above

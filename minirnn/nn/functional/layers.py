@@ -83,9 +83,9 @@ def embedding(
     Raises
     ------
     TypeError
-        If `input` are no integers.
+        If `input` are not integers.
     ValueError
-        If an id or `padding_idx` has no row, `weight` is no matrix, or one of the last four is not its default.
+        If an id or `padding_idx` has no row, `weight` is not a matrix, or one of the last four is not its default.
     """
     only_defaults("embedding", max_norm, scale_grad_by_freq, sparse)
     if isinstance(input, Tensor) and input.dtype.kind == "f" and _is_whole(weight):
@@ -120,7 +120,7 @@ def only_defaults(op: str, max_norm: Any, scale_grad_by_freq: Any, sparse: Any) 
 
 
 def padding_row(op: str, padding_idx: Any, V: int) -> int:
-    """`padding_idx` as a row 0 .. V-1. Raises TypeError if it is no integer, ValueError if there is no such row."""
+    """`padding_idx` as a row 0 .. V-1. Raises TypeError if it is not an integer, ValueError if there is no such row."""
     return check.integer(op, "padding_idx", padding_idx, -V, V - 1, f", of V = {V} rows") % V
 
 
@@ -137,7 +137,7 @@ def dropout(input: Any, p: float = 0.5, training: bool = True, inplace: bool = F
     Raises
     ------
     TypeError
-        If `input` has no floating dtype or `p` is no number.
+        If `input` has no floating dtype or `p` is not a number.
     ValueError
         If `p` is not in 0 .. 1.
     """

@@ -36,7 +36,7 @@ def layer_norm(input: Any, normalized_shape: Any, weight: Any = None, bias: Any 
     Raises
     ------
     TypeError
-        If `input` is not floating or `eps` is no number.
+        If `input` is not floating or `eps` is not a number.
     ValueError
         If the last axes of `input`, `weight` or `bias` have other sizes.
     """

@@ -1,4 +1,4 @@
-"""pad: what stands around an array, a constant or its own elements."""
+"""pad: surround an array by a constant or by its own elements."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def pad(input: Any, pad: Any, mode: str = "constant", value: float | None = None
     input : array_like of any dtype
     pad : tuple of int
         Pairs (before, after), that of the LAST axis first: ``(1, 2)`` puts one element before and two after along the
-        last axis, ``(1, 2, 3, 4)`` three before and four after along the axis before it, too.
+        last axis, ``(1, 2, 3, 4)`` also three before and four after along the axis before it.
     mode : {"constant", "reflect", "replicate", "circular"}
         Beyond the end "constant" has `value`, "reflect" what a mirror at the last element shows, "replicate" the last
         element, "circular" goes on at the other end.
@@ -32,7 +32,7 @@ def pad(input: Any, pad: Any, mode: str = "constant", value: float | None = None
     Raises
     ------
     TypeError
-        If `pad` holds no integers or `value` is no number.
+        If `pad` holds no integers or `value` is not a number.
     ValueError
         If `pad` has an odd length or more pairs than there are axes, if it takes away more than there is, if mirror or
         circle are shorter than it, or if a `value` comes with another mode.

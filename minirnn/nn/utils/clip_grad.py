@@ -10,7 +10,7 @@ import numpy as np
 from minirnn import check
 from minirnn.engine.operands import tensor_list
 from minirnn.engine.tape import no_grad
-from minirnn.engine.tensor import Tensor, tensor
+from minirnn.engine.tensor import Tensor, leaf, tensor
 from minirnn.ops.primitives import absolute, clip
 
 EXPECTED = "Tensors, such as module.parameters()"
@@ -54,6 +54,12 @@ def clip_grad_norm_(
     max_norm = _at_least_zero(op, "max_norm", max_norm)
     owners = _with_gradients(op, parameters)
     gradients = [p.grad for p in owners if p.grad is not None]
+    if gradients and norm_type == 2:
+        own = gradients[0].device.instead("clip_by_norm", [g.array for g in gradients], max_norm)
+        if own is not NotImplemented:
+            for p, new in zip(owners, own[0], strict=True):
+                p.grad = leaf(p.device, new)
+            return _as_number(float(own[1]), gradients)
     norm = _total_norm(op, gradients, norm_type, error_if_nonfinite)
     _scale(owners, max_norm, norm)
     return _as_number(norm, gradients)
@@ -89,7 +95,7 @@ def clip_grad_value_(parameters: Any, clip_value: float, foreach: bool | None = 
     Raises
     ------
     TypeError, ValueError
-        `parameters` are no Tensors, or `clip_value` is no number or negative.
+        `parameters` are not Tensors, or `clip_value` is not a number or negative.
     """
     op = "clip_grad_value_"
     limit = _at_least_zero(op, "clip_value", clip_value)

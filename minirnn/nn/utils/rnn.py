@@ -45,7 +45,7 @@ def pad_sequence(
     batch_first : bool
         The result is (B, T, ..) instead of (T, B, ..).
     padding_value : float
-        What stands where a sequence has no step.
+        The value where a sequence has no step.
     padding_side : {"right", "left"}
         Whether that is after its end or before its beginning. What `RNN`, `GRU` and `LSTM` take with ``lengths=`` is
         padded on the right.
@@ -83,7 +83,7 @@ def pad_sequence(
 
 
 def unpad_sequence(padded_sequences: Any, lengths: Any, batch_first: bool = False) -> list[Tensor]:
-    """The sequences that `pad_sequence` put side by side, each of its own length: torch.nn.utils.rnn.unpad_sequence.
+    """The sequences that `pad_sequence` put side by side, each with its length: torch.nn.utils.rnn.unpad_sequence.
 
     Parameters
     ----------
@@ -125,7 +125,7 @@ def pack_sequence(sequences: Any, enforce_sorted: bool = True) -> PackedSequence
 
 
 def unpack_sequence(packed_sequences: PackedSequence) -> list[Tensor]:
-    """The sequences that `pack_sequence` packed, each of its own length."""
+    """The sequences that `pack_sequence` packed, each with its length."""
     return unpad_sequence(*pad_packed_sequence(packed_sequences))
 
 

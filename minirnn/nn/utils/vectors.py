@@ -16,7 +16,7 @@ def parameters_to_vector(parameters: Iterable[Tensor]) -> Tensor:
     Raises
     ------
     TypeError, ValueError
-        `parameters` are no Tensors, or there are none, or they are of several devices or dtypes.
+        `parameters` are not Tensors, or there are none, or they are of several devices or dtypes.
     """
     return concat([p.reshape(-1) for p in _leaves("parameters_to_vector", parameters)])
 
@@ -27,9 +27,9 @@ def vector_to_parameters(vec: Tensor, parameters: Iterable[Tensor]) -> None:
     Raises
     ------
     TypeError
-        `parameters` are no Tensors.
+        `parameters` are not Tensors.
     ValueError
-        `vec` is no vector, or has not as many numbers as the parameters; or one of them is no leaf.
+        `vec` is not a vector, or its size differs from that of the parameters; or one of them is not a leaf.
     """
     op = "vector_to_parameters"
     found = _leaves(op, parameters)

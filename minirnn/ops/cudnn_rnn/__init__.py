@@ -44,7 +44,7 @@ the recurrent side::
 
 A layer's output puts the two directions side by side; it is multiplied by the dropout mask and feeds both directions
 of the next layer. Past the length of a sequence its state stays, its output is 0, and no gradient arises. With zoneout
-units keep their old state at random: its two lines, which stand around every cell, are in `zoneout`.
+units keep their old state at random: its two lines, which follow every cell, are in `zoneout`.
 
 Calling this package calls the op: ``mr.ops.cudnn_rnn(input, ...)`` is `versions.cudnn_rnn`. The three public versions
 are in `versions`, what they have in common in `calls`, the nodes of the tape, one for each layer, in `layers`, their

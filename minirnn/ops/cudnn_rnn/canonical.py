@@ -72,7 +72,7 @@ def cudnn_rnn_params_to_canonical(
     ValueError
         A wrong size, mode or count; `params` is not (n,).
     TypeError
-        `params` is no floating array, a size is no integer.
+        `params` is not a floating array, a size is not an integer.
     """
     op = "cudnn_rnn_params_to_canonical"
     params_check.unused(op, dropout, seed, seed2)
@@ -152,7 +152,7 @@ def cudnn_rnn_canonical_to_params(
     ValueError
         A wrong size, mode or count; a wrong number of pieces, or of elements of a piece.
     TypeError
-        A piece is no floating array or has another dtype than the others; a size is no integer.
+        A piece is not a floating array or has another dtype than the others; a size is not an integer.
     """
     op = "cudnn_rnn_canonical_to_params"
     params_check.unused(op, dropout, seed, seed2)

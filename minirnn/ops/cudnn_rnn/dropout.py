@@ -17,7 +17,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from minirnn.engine.tensor import Tensor, tensor
+from minirnn.engine.tensor import Tensor, leaf, tensor
 
 
 def philox_key(seed: int, seed2: int) -> int:
@@ -28,7 +28,7 @@ def philox_key(seed: int, seed2: int) -> int:
 def dropout_mask(shape: tuple[int, ...], dropout: float, layer: int, seed: int, seed2: int) -> np.ndarray:
     """The mask (T, B, D*P), float64, that multiplies the output of `layer` on its way to the next one.
 
-    Masks of other shapes are made alike; `layer` then is the number of any stream of its own.
+    Masks of other shapes are made in the same way; `layer` is then the number of any separate stream.
     """
     if dropout >= 1:  # the scale 1 / (1 - dropout) does not exist, and nothing is left to scale
         return np.zeros(shape)
@@ -41,13 +41,27 @@ def dropout_masks(
     """The masks between L layers, in the dtype and on the device of `like`; None if nothing is dropped."""
     if not dropout or L == 1:
         return None
-    made = (dropout_mask(shape, dropout, layer, *seeds) for layer in range(L - 1))
-    return [tensor(mask, device=like.device, dtype=like.dtype) for mask in made]
+    return [mask_like(like, shape, dropout, layer, *seeds) for layer in range(L - 1)]
+
+
+def mask_like(like: Tensor, shape: tuple[int, ...], dropout: float, layer: int, seed: int, seed2: int) -> Tensor:
+    """`dropout_mask` in the dtype and on the device of `like`, which may make it from the random numbers itself."""
+    device = like.device
+    if "dropout_mask" in device.hooks and dropout < 1:
+        u = device.asarray((random_bits(shape, layer, seed, seed2) / 2**32).astype(like.dtype))
+        own = device.instead("dropout_mask", u, dropout)
+        if own is not NotImplemented:
+            return leaf(device, own)
+    return tensor(dropout_mask(shape, dropout, layer, seed, seed2), device=device, dtype=like.dtype)
+
+
+def random_bits(shape: tuple[int, ...], stream: int, seed: int, seed2: int) -> np.ndarray:
+    """u_k, 32 bits for each element."""
+    n = int(np.prod(shape))
+    bits = np.random.Philox(key=philox_key(seed, seed2), counter=[0, 0, 0, stream]).random_raw((n + 1) // 2)
+    return bits.astype("<u8").view("<u4")[:n].reshape(shape)
 
 
 def dropped(shape: tuple[int, ...], p: float, stream: int, seed: int, seed2: int) -> np.ndarray:
     """Where ``u_k < p * 2**32``: true with probability p."""
-    n = int(np.prod(shape))
-    bits = np.random.Philox(key=philox_key(seed, seed2), counter=[0, 0, 0, stream]).random_raw((n + 1) // 2)
-    u = bits.astype("<u8").view("<u4")[:n]
-    return (u < np.uint64(round(p * 2**32))).reshape(shape)
+    return random_bits(shape, stream, seed, seed2) < np.uint64(round(p * 2**32))

@@ -83,7 +83,7 @@ class Network:
     ValueError
         An unknown string, a size below 1, "skip_input" with I != H, a projection without lstm or not below H.
     TypeError
-        A size that is no integer (bool and float included), a mode that is no string.
+        A size that is not an integer (bool and float included), a mode that is not a string.
     """
 
     rnn_mode: str

@@ -40,7 +40,7 @@ def count(op: str, name: str, given: Any, expected: int, formula: str) -> None:
 
 
 def pieces(op: str, name: str, value: Any) -> list[Any]:
-    """A list of arrays; a single array is refused, since its first axis is no list of pieces."""
+    """A list of arrays; a single array is refused, since its first axis is not a list of pieces."""
     if isinstance(value, Tensor) or not isinstance(value, Sequence) or isinstance(value, str):
         raise TypeError(f"{op}: {name} is a {type(value).__name__}\n  expected a list of arrays, in canonical order")
     return list(value)

@@ -325,7 +325,7 @@ def cudnn_rnn_backprop_v3(
 ) -> CudnnRNNBackpropOutput:
     """The gradient of `cudnn_rnn_v3`; otherwise as `cudnn_rnn_backprop_v2`.
 
-    What stands at padding in `output_backprop` is ignored; `input_backprop` is 0 there.
+    Values at padding in `output_backprop` are ignored; `input_backprop` is 0 there.
     """
     op, lengths = "cudnn_rnn_backprop_v3", _given("cudnn_rnn_backprop_v3", sequence_lengths)
     inputs, outputs = (input, input_h, input_c, params), (output, output_h, output_c)

@@ -1,7 +1,7 @@
 """Zoneout (Krueger et al. 2017): at each step, units of the state keep their old value at random.
 
-``h_new, c_new`` are what the lines of the cell make of ``x, h', c'`` (`minirnn.ops.cudnn_rnn`), after a projection if
-there is one. The cell itself stays as it is; around it stands::
+Let ``h_new, c_new`` be the result of the cell for ``x, h', c'`` (`minirnn.ops.cudnn_rnn`), after a projection if there
+is one. Zoneout leaves the cell itself unchanged and computes::
 
     c = zc * c' + (1 - zc) * c_new            # lstm only
     h = zh * h' + (1 - zh) * h_new
@@ -16,10 +16,10 @@ While training zh and zc are masks, fresh for each step, example and unit: 1 (ke
 evaluation they are their expectation, the number p. One formula serves both; no gradient flows into zh and zc.
 
 * The lstm's h_new is ``o * tanh(c_new)``: zoneout of c reaches h one step later, as in the paper's formula and in its
-  authors' code. c and h have masks of their own.
+  authors' code. c and h have separate masks.
 * With a projection the h that is kept is the projected one, P wide: it is the state that the next step sees.
 * Past its length a sequence keeps its state, and gives output 0, whatever the masks say there.
-* A reverse direction has masks of its own, in the order of time: those at t act where it visits t.
+* A reverse direction has its own masks, in the order of time: those at t act where it visits t.
 
 The masks are drawn like those of dropout (`minirnn.ops.cudnn_rnn.dropout`): element k, counted in C order over
 (T, B, width), is 1 if ``u_k < p * 2**32``. The stream number is l*D + d for zh of direction d of layer l, and L*D more

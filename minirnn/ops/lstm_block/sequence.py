@@ -101,7 +101,7 @@ class BlockLSTM(FusedOp):
         if all(g is None for g in (i_grad, f_grad, o_grad, ci_grad, co_grad)) or L == 0:
             return grad_op(*inputs, *y, cs_grad, h_grad)
 
-        # Gradients that arrive at i, f, o, ci, co. They reach the pre-activations dz of their own step, and through
+        # Gradients that arrive at i, f, o, ci, co. They reach the pre-activations dz of the same step, and through
         # these the state before it, where they join cs_grad and h_grad of the step before. Nothing past L counts.
         x, cs_prev, h_prev, w, wci, wcf, wco, _ = inputs
         I = x.shape[2]

@@ -14,7 +14,7 @@ from minirnn.ops.primitives.declare import Primitive
 def product(v: Any) -> Expr:
     """``v @ U.T`` with a matrix U (H, H) that the layer learns: one more recurrent product, in the middle of a step.
 
-    GRUBlockCell's candidate is ``tanh(x_c + product(r * h))``. Each call in a cell's function has a matrix of its own,
+    GRUBlockCell's candidate is ``tanh(x_c + product(r * h))``. Each call in a cell's function has its own matrix,
     ``product_1``, ``product_2``, .. of the layer. The units of `v` are mixed, so a step is cut there into two stages.
 
     Raises

@@ -16,7 +16,7 @@ from minirnn.ops.primitives.gathering import *
 from minirnn.ops.primitives.in_place import KINDS as _KINDS  # noqa: F401  (likewise)
 from minirnn.ops.primitives.indexing import *
 from minirnn.ops.primitives.logic import *
-from minirnn.ops.primitives.methods import CASTS as _CASTS  # noqa: F401  (the methods of Tensor that are no ops)
+from minirnn.ops.primitives.methods import CASTS as _CASTS  # noqa: F401  (the methods of Tensor that are not ops)
 from minirnn.ops.primitives.norms import *
 from minirnn.ops.primitives.numpy_functions import SAME as _SAME  # noqa: F401  (likewise)
 from minirnn.ops.primitives.pieces import *

@@ -51,7 +51,7 @@ def clip(x: Any, low: float | None = None, high: float | None = None, *, straigh
     Raises
     ------
     TypeError
-        If a bound is no number.
+        If a bound is not a number.
     ValueError
         If ``low > high`` or a bound is NaN.
     """

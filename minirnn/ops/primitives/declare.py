@@ -134,8 +134,8 @@ def op(
     Parameters
     ----------
     *parts
-        The nodes that it records, the names of the device's primitives that it uses beside them, and the ops that it
-        is composed of.
+        The nodes that it records, the names of further device primitives that it uses, and the ops that it is composed
+        of.
     method : str, optional
         What it is called as a method of Tensor, if not by its own name; several names with spaces between, "" for none.
     operator : str, optional
@@ -160,7 +160,7 @@ def op(
 
 
 def method(function: Function, *names: str) -> Function:
-    """Make a function that is no op a method of Tensor, under its own name or others."""
+    """Make a function that is not an op a method of Tensor, under its own name or others."""
     for name in names or (function.__name__,):
         setattr(Tensor, name, function)
     return function

@@ -47,7 +47,7 @@ def einsum(equation: str, *operands: Any) -> Tensor:
     Raises
     ------
     TypeError
-        If `equation` is no text.
+        If `equation` is not a string.
     ValueError
         If the equation cannot be read or does not fit the shapes.
 

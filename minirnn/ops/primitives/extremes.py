@@ -34,7 +34,7 @@ class Max(Reduction, uses="max", reads="xy"):
 
     def backward(self, dy: Tensor, y: Tensor, x: Tensor) -> tuple[Tensor]:
         y, dy = self.with_axes(y), self.with_axes(dy)
-        hit = (x == y) | ((x != x) & (y != y))  # a NaN that won is equal to itself, too
+        hit = (x == y) | ((x != x) & (y != y))  # a NaN that won counts as equal to itself
         count = summed(hit.astype(x.dtype), *(range(x.ndim) if self.axes is None else self.axes))
         return (choose(hit, dy / count, 0.0),)
 
@@ -134,7 +134,7 @@ def max(
     ValueError
         If there is no element to choose from.
     TypeError
-        If `axis` and `dim` are given, or `dim` is no integer.
+        If `axis` and `dim` are given, or `dim` is not an integer.
     """
     return _of_one_or_two(Max, x, dim_or_other, axis, keepdims, dim, keepdim)
 

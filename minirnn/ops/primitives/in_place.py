@@ -25,7 +25,7 @@ from minirnn.ops.primitives.indexing import put
 from minirnn.ops.primitives.shapes import broadcast_to
 
 KINDS = "biuf"
-"""Kinds of dtypes: a value is written into a Tensor of its own kind or of a later one."""
+"""Kinds of dtypes: a value is written into a Tensor of the same kind or of a later one."""
 
 
 def written(name: str, t: Tensor, compute: Callable[[Tensor], Tensor]) -> Tensor:

@@ -227,7 +227,7 @@ def embedding(weight: Any, ids: Any) -> Tensor:
     TypeError
         If `ids` are not integers.
     ValueError
-        If `weight` is no matrix or an id has no row.
+        If `weight` is not a matrix or an id has no row.
     """
     weight = as_tensor(weight)
     if weight.ndim != 2:

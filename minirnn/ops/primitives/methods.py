@@ -1,4 +1,4 @@
-"""Methods of Tensor that are no ops: ops in the form of a method, what it is, copies of it, new Tensors like it.
+"""Methods of Tensor that are not ops: ops in the form of a method, what it is, copies of it, new Tensors like it.
 
 The methods that are ops are declared where the op is: see `declare`.
 """

@@ -48,7 +48,7 @@ def norm(
     Raises
     ------
     TypeError
-        If `x` is of no float dtype, or `p` is no number.
+        If `x` is of no float dtype, or `p` is not a number.
     ValueError
         If `p` is an unknown word: the nuclear norm is not here, since it needs singular values.
     """

@@ -68,7 +68,7 @@ def chunk(x: Any, chunks: int, axis: int = check.FIRST, *, dim: int | None = Non
     Raises
     ------
     TypeError, ValueError
-        If `chunks` is no integer of 1 or more, or there is no such axis.
+        If `chunks` is not an integer of 1 or more, or there is no such axis.
     """
     x = as_tensor(x)
     axis = check.axis("chunk", axis, x.ndim, dim)

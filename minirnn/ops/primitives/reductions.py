@@ -94,6 +94,6 @@ def mean(
     n = prod(x.shape if axes is None else (x.shape[k] for k in axes))
     if n == 0:
         return Sum(axes, x.shape, kept)(x) * float("nan")
-    if x.dtype == np.float16:  # the sum could overflow, and n have no float16 of its own
+    if x.dtype == np.float16:  # the sum could overflow, and n may not be a float16
         return (Sum(axes, x.shape, kept)(x.astype(np.float32)) / n).astype(np.float16)
     return Sum(axes, x.shape, kept)(x) / n

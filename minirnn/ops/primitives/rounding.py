@@ -66,7 +66,7 @@ def round(x: Any, decimals: int = 0, *, ndigits: int | None = None) -> Tensor:
     Raises
     ------
     TypeError
-        If `decimals` is no integer, or `x` is of dtype bool.
+        If `decimals` is not an integer, or `x` is of dtype bool.
     """
     x = numeric("round", x)
     return Round(check.integer("round", "decimals", decimals if ndigits is None else ndigits))(x)

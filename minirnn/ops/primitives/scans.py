@@ -102,7 +102,7 @@ def cumsum(x: Any, axis: int | None = None, *, dim: int | None = None, dtype: An
 def cumprod(x: Any, axis: int | None = None, *, dim: int | None = None, dtype: Any = None) -> Tensor:
     """Products of the elements up to each place: ``y[t] = y[t-1] * x[t]`` along `axis` (in torch: `dim`).
 
-    The gradient is right where elements are 0, too. Bools and small integers become int64.
+    The gradient is also right where elements are 0. Bools and small integers become int64.
     """
     return _scanned("cumprod", Cumprod, x, axis, dim, dtype)
 
@@ -135,7 +135,7 @@ def prod(
 ) -> Tensor:
     """Product over `axis` (an int, a tuple, or None for all); 1 over nothing.
 
-    The gradient is right where elements are 0, too. Bools and small integers become int64. `dim` and `keepdim` are
+    The gradient is also right where elements are 0. Bools and small integers become int64. `dim` and `keepdim` are
     torch's names of `axis` and `keepdims`.
     """
     x = as_tensor(x) if dtype is None else as_tensor(x).astype(dtype)

@@ -138,14 +138,14 @@ def transpose(
 ) -> Tensor:
     """`x` with its axes in the order `axes`, by default reversed; or, given two integers, with these exchanged.
 
-    ``transpose(x, (2, 0, 1))`` is NumPy's, ``transpose(x, 0, 1)`` is torch's (whose `dim0` and `dim1` are names, too).
+    ``transpose(x, (2, 0, 1))`` is NumPy's, ``transpose(x, 0, 1)`` is torch's (whose names `dim0` and `dim1` also work).
 
     Raises
     ------
     ValueError
         If `axes` does not name every axis once, or there is no such axis.
     TypeError
-        If an axis is no integer, or only one of two is given.
+        If an axis is not an integer, or only one of two is given.
     """
     x = as_tensor(x)
     axes, other = check.axis_or_dim("transpose", axes, dim0), check.axis_or_dim("transpose", other, dim1)

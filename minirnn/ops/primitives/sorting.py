@@ -64,7 +64,7 @@ def topk(
     Raises
     ------
     TypeError
-        If `k` is no integer.
+        If `k` is not an integer.
     ValueError
         If there are fewer than `k` elements along `axis`.
     """

@@ -33,7 +33,7 @@ def _moments(
 ) -> tuple[Tensor, Tensor]:
     """Variance and mean along the axes; float16 is computed in float32."""
     kept, axis = check.kept(op, keepdims, keepdim), check.axis_or_dim(op, axis, dim)
-    if isinstance(axis, bool):  # torch takes var(x, False), too: unbiased by position
+    if isinstance(axis, bool):  # torch also takes var(x, False): unbiased by position
         axis, unbiased = None, axis
     if unbiased is not None and correction is not None:
         raise TypeError(f"{op}: got unbiased={unbiased} and correction={correction}\n  expected one of the two")

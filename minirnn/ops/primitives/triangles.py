@@ -35,7 +35,7 @@ def tril(x: Any, diagonal: int = 0) -> Tensor:
     ValueError
         If there are fewer than two axes.
     TypeError
-        If `diagonal` is no integer.
+        If `diagonal` is not an integer.
     """
     return _triangle("tril", x, diagonal, lower=True)
 

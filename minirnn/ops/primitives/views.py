@@ -213,7 +213,7 @@ def narrow(x: Any, dim: int, start: int, length: int) -> Tensor:
     ValueError
         If the stretch does not lie inside the axis.
     TypeError
-        If a number is no integer.
+        If a number is not an integer.
     """
     x = as_tensor(x)
     axis = check.axis("narrow", dim, x.ndim)

@@ -13,7 +13,7 @@ from minirnn.optim.optimizer import Optimizer
 
 
 class _Cycling(LRScheduler):
-    """A schedule that may move momentum, too: that of SGD and RMSprop, the first of Adam's betas."""
+    """A schedule that may also change momentum: that of SGD and RMSprop, or the first of Adam's betas."""
 
     cycle_momentum: bool
     use_beta1: bool
@@ -67,7 +67,7 @@ class OneCycleLR(_Cycling):
         Share of the steps that go up, 0 .. 1.
     anneal_strategy : "cos" or "linear"
     cycle_momentum : bool
-        Whether momentum (for Adam: beta1) is scheduled, too.
+        Whether momentum (for Adam: beta1) is also scheduled.
     base_momentum, max_momentum : float, or list of float
     div_factor, final_div_factor : float
         The start is ``max_lr / div_factor``, the end ``start / final_div_factor``; above 0.
@@ -183,7 +183,7 @@ class CyclicLR(_Cycling):
         torch, a state dict does not hold a function.
     scale_mode : "cycle" or "iterations"
     cycle_momentum : bool
-        Whether momentum (for Adam: beta1) is scheduled, too.
+        Whether momentum (for Adam: beta1) is also scheduled.
     base_momentum, max_momentum : float, or list of float
     """
 

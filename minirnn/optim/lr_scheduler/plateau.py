@@ -80,7 +80,7 @@ class ReduceLROnPlateau(LRScheduler):
         Raises
         ------
         TypeError
-            `metrics` is no number, and no Tensor or array of one; or an `epoch` is given.
+            `metrics` is not a number, and no Tensor or array of one; or an `epoch` is given.
         """
         no_epoch("ReduceLROnPlateau", epoch)
         try:

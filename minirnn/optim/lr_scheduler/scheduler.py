@@ -173,19 +173,19 @@ class LRScheduler:
     def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
         """Go on where `state_dict` was called, here or in torch. On an error nothing is changed.
 
-        The optimizer's step sizes are its own to load: load its state, too.
+        The optimizer's state holds its step sizes, so load that state as well.
 
         Raises
         ------
         TypeError
-            It is no dict.
+            It is not a dict.
         ValueError
             It belongs to another schedule, or to an optimizer with another number of groups.
         """
         vars(self).update(copy.deepcopy(self._fitting(state_dict)))
 
     def _fitting(self, state: Any, also: Sequence[str] = ()) -> dict[str, Any]:
-        """The entries of `state`, if they are those of this schedule; `also` names those that are no attributes."""
+        """The entries of `state`, if they are those of this schedule; `also` names those that are not attributes."""
         where = f"{type(self).__name__}.load_state_dict"
         if not isinstance(state, Mapping):
             raise TypeError(f"{where}: got a {type(state).__name__}\n  expected a dict, as of state_dict()")

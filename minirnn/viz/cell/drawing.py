@@ -90,7 +90,7 @@ def cell_graph(cell: Formulas | str, *, dark: bool = False, ax: Axes | None = No
     Raises
     ------
     TypeError
-        If `cell` is no cell.
+        If `cell` is not a cell.
     ValueError
         If minirnn has no cell of this name.
     """

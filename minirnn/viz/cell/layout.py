@@ -1,7 +1,7 @@
 """Where the boxes of a cell's graph are, in inches, and the ways of its arrows around them.
 
 The order and the heights are those of `minirnn.viz.tape.layout`; columns are as wide as their widest box. An arrow that
-passes a column passes it level, at a height of its own. So no line is behind a box.
+passes a column does so horizontally, at its own height, so that no line runs behind a box.
 """
 
 from __future__ import annotations

@@ -34,7 +34,7 @@ def tape_nodes(output: Tensor, function: str = "tape_graph", changed: dict[Tenso
     Of a Tensor that was written into later it is the version that was read. `changed` collects the values whose
     backward formula needs one that was changed, and by what.
 
-    Raises TypeError if it is no Tensor, RuntimeError if a backward pass has freed its tape.
+    Raises TypeError if it is not a Tensor, RuntimeError if a backward pass has freed its tape.
     """
     if not isinstance(output, Tensor):
         raise TypeError(f"{function}: output is {type(output).__name__}\n  expected a Tensor")
@@ -63,9 +63,9 @@ def tape_graph(
 ) -> Picture:
     """Draw what was recorded to compute `output`.
 
-    Leaves stand on the left, what was computed from them to the right; an arrow leads from a value to each op that used
-    it, one for each use. A long tape goes from the top down instead, so that it fits the width of a page. Values and
-    gradients of small arrays stand in the boxes: call after ``backward(retain_graph=True)`` to see the gradients of
+    Leaves are on the left, and values computed from them are further right. An arrow leads from a value to each op that
+    used it, one for each use. A long tape goes from the top down instead, so that it fits the width of a page. Boxes
+    show the values and gradients of small arrays: call after ``backward(retain_graph=True)`` to see the gradients of
     leaves (and of values with ``retain_grad()``). A longer tape is drawn with one box for all nodes of a kind.
 
     Parameters
@@ -92,7 +92,7 @@ def tape_graph(
     Raises
     ------
     TypeError
-        If `output` is no Tensor.
+        If `output` is not a Tensor.
     ValueError
         If `steps` are not in the order in which they were computed.
     RuntimeError
@@ -114,7 +114,7 @@ def tape_graph(
         index = {t: k for k, t in enumerate(nodes)}
         edges = [(index[p], index[t]) for t in nodes for p in t.parents]
         counts, note = [1] * len(nodes), ""
-    # Between kinds of op arrows can go around in circles; only those to the right decide where the boxes stand.
+    # Between kinds of op arrows can go around in circles; only those to the right determine the places of the boxes.
     layout = arranged(len(labels), sorted({e for e in edges if e[0] < e[1]}))
     columns = 1 + int(max(x for x, _ in layout.boxes))
     down = columns > WIDEST if down is None else down
@@ -228,7 +228,7 @@ def _as_it_is(place: tuple[float, float]) -> tuple[float, float]:
 
 
 def _turned(place: tuple[float, float]) -> tuple[float, float]:
-    """The place when values flow down: what stood at the top of a column stands at the left of a row."""
+    """The place when values flow down: the top of a column becomes the left end of a row."""
     return -place[1], -place[0]
 
 

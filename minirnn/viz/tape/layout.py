@@ -1,4 +1,4 @@
-"""Where the boxes of a tape stand: in columns, in an order with few crossings, and the ways of the long arrows.
+"""The places of a tape's boxes: in columns, in an order with few crossings, with paths for the long arrows.
 
 The steps are those of Sugiyama, Tagawa and Toda (1981). Each box gets a column; an arrow over several columns gets a
 bend in each column between, shared by all arrows that leave the same box, so that a value with many uses has one trunk
@@ -28,7 +28,7 @@ class Layout(NamedTuple):
 def arranged(n: int, edges: list[Edge]) -> Layout:
     """The layout of boxes 0 .. n-1 with these arrows, which lead from lower to higher numbers."""
     column = _columns(n, edges)
-    bends: dict[Edge, int] = {}  # (box, column) -> the node that stands there for it
+    bends: dict[Edge, int] = {}  # (box, column) -> the node that takes its place there
     links: set[Edge] = set()
     chains: dict[Edge, list[int]] = {}
     for a, b in edges:

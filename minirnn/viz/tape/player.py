@@ -11,8 +11,10 @@ import numpy as np
 
 from minirnn.engine.outputs import Cotangents, Output
 from minirnn.engine.tensor import Tensor
+from minirnn.html import block
 from minirnn.viz.colors import BLUE, GRAY, ORANGE, PURPLE
-from minirnn.viz.picture import Picture
+from minirnn.viz.picture import Picture, render
+from minirnn.viz.tape.animation import animation
 from minirnn.viz.tape.graph import kind_of, tape_graph, tape_nodes
 from minirnn.viz.tape.walk import after_hooks, check_unchanged, visits
 
@@ -34,8 +36,8 @@ class Frame:
         The value whose op is walked back through.
     name : str
     arrives : numpy.ndarray or dict of str to numpy.ndarray
-        The gradient of the loss by this value: the sum over all its uses. A fused op with several outputs has a dict:
-        "output k" -> the gradient by that output, for those at which something arrives.
+        The gradient of the loss with respect to this value: the sum over all its uses. A fused op with several
+        outputs has a dict: "output k" -> the gradient with respect to that output, if one arrives.
     sends : tuple
         (name, array) for each input: what this use of it adds to its gradient.
     collected : tuple
@@ -80,7 +82,7 @@ class TapePlayer:
     Raises
     ------
     ValueError
-        If the loss is no single number, or nothing was recorded for it.
+        If the loss is not a single number, or nothing was recorded for it.
     RuntimeError
         If the tape was freed, or a value that it needs was changed by `Tensor.assign`.
     """
@@ -120,6 +122,12 @@ class TapePlayer:
 
     def __repr__(self) -> str:
         return f"TapePlayer(step {self.position} of {len(self)})"
+
+    def _repr_html_(self) -> str:
+        """All frames with buttons; of a tape that is too long to be drawn, the words."""
+        if len(tape_nodes(self.loss)) > MAX_DRAWN:
+            return block("\n".join(map(str, self.frames)))
+        return animation([(str(frame), render(self.draw(k).figure, "png", 80)) for k, frame in enumerate(self.frames)])
 
     def step(self) -> Frame | None:
         """Go one node further, print what happens there and return it. After the last one: the leaves, and None."""

@@ -50,7 +50,7 @@ def tape_svg(output: Tensor, *, names: Mapping[str, Tensor] | None = None, max_n
     Raises
     ------
     TypeError
-        If `output` is no Tensor.
+        If `output` is not a Tensor.
     """
     picture = tape_graph(output, names=names, max_nodes=max_nodes)
     nodes = tape_nodes(output)

@@ -55,7 +55,7 @@ def check_unchanged(nodes: list[Tensor], changed: Mapping[Tensor, str], function
 def visits(loss: Tensor, nodes: list[Tensor]) -> Iterator[Visit]:
     """Walk back from `loss`, of shape (), through all `nodes` of its tape, newest first.
 
-    Hooks are called as in a backward pass, for they may replace a gradient; only those of `retain_grad` are not.
+    Hooks are called as in a backward pass, because they may replace a gradient. Those of `retain_grad` are not called.
     """
     collected: dict[Tensor, Gradient] = {loss: loss.device.full((), 1, loss.dtype)}
     for node in sorted(nodes, key=lambda t: t.seq, reverse=True):

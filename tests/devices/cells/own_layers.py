@@ -50,8 +50,21 @@ def two_inner_states(z_a, p, s, h, *, w):
     return new_p, 0.7 * s + 0.3 * p, tanh(new_p + s)
 
 
+@cell(states=("c", "h"))
+def multiplicative(x_m, h_m, x_f, x_n, c, h):
+    m = x_m * h_m
+    f = sigmoid(x_f + product(m))
+    c = f * c + (1 - f) * tanh(x_n + product(m))
+    return c, tanh(c)
+
+
+@cell(states=("h",))
+def residual(z_a, h, *, dt=0.3):
+    return h + dt * (product(h) - 0.1 * h + tanh(z_a))
+
+
 MADE_UP = {"many_gates": many_gates, "three_stages": three_stages, "layer_norm": layer_norm, "gates_of_h": gates_of_h}
-MADE_UP |= {"two_inner_states": two_inner_states}
+MADE_UP |= {"two_inner_states": two_inner_states, "multiplicative": multiplicative, "residual": residual}
 ALL = [*CELLS, *MADE_UP]
 
 

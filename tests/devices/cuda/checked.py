@@ -19,6 +19,7 @@ from minirnn.devices.cuda.device import Cuda
 from minirnn.devices.cuda.sim.driver import SimDriver
 from minirnn.devices.cuda.sim.options import SimOptions
 from tests.ops.block_cases import gru_inputs, lstm_inputs
+from tests.slow import slow_unless
 
 ORDERS = {0: SimOptions(check=True), 1: SimOptions(check=True, seed=1), 2: SimOptions(check=True, seed=2, preempt=16)}
 
@@ -29,7 +30,7 @@ CPU = devices.get("cpu")
 B, I, H, T = 7, 5, 45, 3  # B * H = 315: a block of 256 threads and one of 59
 
 
-@pytest.fixture(scope="module", params=ORDERS)
+@pytest.fixture(scope="module", params=slow_unless([1], ORDERS))
 def checked(request: pytest.FixtureRequest) -> Cuda:
     return Cuda(SimDriver(ORDERS[request.param]))
 

@@ -13,12 +13,11 @@ from minirnn.devices.counting import Counting
 from minirnn.devices.cuda.array import CudaArray
 from minirnn.devices.cuda.device import Cuda
 from minirnn.devices.cuda.driver import LaunchError
-from minirnn.devices.cuda.launch.cudnn_rnn import persistent
 from minirnn.devices.cuda.missed import WORDS
 from minirnn.devices.cuda.sim.driver import SimDriver
 from minirnn.devices.cuda.sim.options import SimOptions
 from tests.devices.cuda.launch.cudnn_rnn.ladder_cases import device_on, random_case, tiny_layouts
-from tests.devices.cuda.launch.cudnn_rnn.test_persistent import OneBlockLess
+from tests.devices.cuda.launch.cudnn_rnn.test_one_launch import leave_out_a_block
 
 pytestmark = pytest.mark.skipif(
     mr.devices.available()["cuda-sim"] is not None, reason=f"cuda-sim: {mr.devices.available()['cuda-sim']}"
@@ -45,14 +44,7 @@ def waiting(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
 @pytest.fixture
 def broken(waiting: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
     """The same with a block left out of the forward pass."""
-    kernel_of = persistent.kernel_of
-    monkeypatch.setattr(
-        persistent,
-        "kernel_of",
-        lambda device, name, *more: (OneBlockLess if "grad" not in name else lambda k: k)(
-            kernel_of(device, name, *more)
-        ),
-    )
+    leave_out_a_block(monkeypatch, lambda name: "grad" not in name)
     return waiting
 
 
@@ -131,8 +123,7 @@ def test_such_a_launch_can_be_recorded_and_still_says_what_it_missed(
         for name, value in case.run(waiting).items():
             np.testing.assert_array_equal(value, expected[name], err_msg=name)
     assert waiting.recordings.counts["recorded"] >= 2 and waiting.recordings.counts["replayed"] >= 6
-    kernel_of = persistent.kernel_of
-    monkeypatch.setattr(persistent, "kernel_of", lambda *a: OneBlockLess(kernel_of(*a)))
+    leave_out_a_block(monkeypatch)
     waiting.recordings.clear()
     for _ in range(3):  # plain, recorded, replayed
         with pytest.raises(LaunchError, match=GAVE_UP):

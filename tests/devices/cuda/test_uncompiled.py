@@ -1,4 +1,4 @@
-"""A rung that does not compile hands its layers to the next lower one, and says so once.
+"""A rung that does not compile hands its layers to the lowest one, and says so once.
 
 Tests `minirnn/devices/cuda/uncompiled.py`.
 """
@@ -26,13 +26,13 @@ persistent.cu(7): error: identifier "x" is undefined
 
 @pytest.fixture
 def compiled(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
-    """How often each file was compiled; persistent.cu never compiles."""
+    """How often each file was compiled; persistent.cu and barrier.cu never compile."""
     counts: Counter[str] = Counter()
     kernel_of = Cuda.kernel_of
 
     def refusing(self: Cuda, file: str, *more: Any, **named: Any) -> Any:
         counts[file] += 1
-        if file == "cudnn_rnn/persistent.cu":
+        if file in ("cudnn_rnn/persistent.cu", "cudnn_rnn/barrier.cu"):
             raise CompileError(SAID)
         return kernel_of(self, file, *more, **named)
 
@@ -40,19 +40,26 @@ def compiled(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
     return counts
 
 
-def test_the_next_rung_computes_and_one_warning_names_rung_and_reason(
-    rng: np.random.Generator, compiled: Counter[str]
+@pytest.mark.parametrize("rung", ["barrier", "persistent"])
+def test_the_lowest_rung_computes_and_one_warning_names_rung_and_reason(
+    rung: str, rng: np.random.Generator, compiled: Counter[str]
 ) -> None:
-    device = device_on("persistent")
+    device = device_on(rung)
     case = random_case(rng, "gru", T=4, B=2, I=3, H=8)
-    with pytest.warns(RuntimeWarning, match=r'rung persistent .*\n  persistent\.cu\(7\): error: .*"x"') as told:
+    with pytest.warns(
+        RuntimeWarning, match=rf'rung {rung} .* rung steps computes .*\n  persistent\.cu\(7\): error: .*"x"'
+    ) as told:
         found = case.run(device)
     assert len(told) == 1
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         case.run(device)  # not a word, and not compiled again
-    assert compiled["cudnn_rnn/persistent.cu"] == 1
-    assert device.rungs == {"steps forward": 2, "persistent backward": 2}
+    if rung == "persistent":
+        assert compiled["cudnn_rnn/persistent.cu"] == 1
+        assert device.rungs == {"steps forward": 2, "persistent backward": 2}
+    else:
+        assert compiled["cudnn_rnn/barrier.cu"] == 1  # the kernels of both passes are in one file
+        assert device.rungs == {"steps forward": 2, "steps backward": 2}
     assert_close(found, case.run(mr.devices.get("cpu")), 1e-12)
 
 

@@ -1,7 +1,7 @@
 """What is said about a whole class: numbers that NumPy confirms, and pairs that a hand can count.
 
 Tests `minirnn/learn/grading/statistics.py`, `minirnn/learn/grading/statistics_picture.py`,
-`minirnn/learn/grading/similarity.py` and `minirnn/learn/grading/whole_class.py`.
+`minirnn/learn/grading/similarity.py`, `minirnn/learn/grading/tokens.py` and `minirnn/learn/grading/whole_class.py`.
 """
 
 from __future__ import annotations
@@ -15,9 +15,10 @@ import pytest
 
 from minirnn.learn.course import CourseError, load
 from minirnn.learn.grading import similarity
-from minirnn.learn.grading.similarity import HINT, pairs, tokens
+from minirnn.learn.grading.similarity import HINT, pairs
 from minirnn.learn.grading.statistics import as_csv, as_markdown, statistics
 from minirnn.learn.grading.statistics_picture import draw
+from minirnn.learn.grading.tokens import tokens
 from minirnn.learn.grading.whole_class import ClassReports
 from minirnn.learn.reports.sheet import NOT_STARTED, Row, Sheet
 from tests.learn.answers import solution

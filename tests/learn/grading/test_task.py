@@ -13,9 +13,9 @@ import pytest
 
 from minirnn.learn.course import CourseError
 from minirnn.learn.grading import task as grading
-from minirnn.learn.grading.collecting import collect
 from minirnn.learn.grading.courses import pack_course
 from minirnn.learn.grading.handed import Handed
+from minirnn.learn.grading.reading import collect
 from minirnn.learn.grading.task import grade_submission
 from minirnn.learn.sandbox import templates
 from tests.learn.answers import body, solution

@@ -10,6 +10,8 @@ Tests `minirnn/learn/hypotheses/search.py`, `minirnn/learn/hypotheses/program.py
 
 from __future__ import annotations
 
+import inspect
+
 import numpy as np
 import pytest
 
@@ -54,8 +56,6 @@ def inputs_of(function, seed):
 
 def found(function, outputs, changes):
     """What is found if the source of a function has pieces exchanged."""
-    import inspect
-
     source = inspect.getsource(function)
     for old, new in changes:
         assert old in source, old
@@ -101,6 +101,47 @@ def test_a_new_formula_is_diagnosed_without_any_help(row):
     outputs = ("ds", "dh0") if function is leaky else ("dx", "dg", "dW", "db")
     hypotheses = found(function, outputs, changes)
     assert any(says in h.sentence() for h in hypotheses), [h.sentence() for h in hypotheses]
+
+
+ENTANGLED = {
+    "one after the other": ("ex08", ("+ dzo * wco", ""), ("dzf * wcf", "dzf * wci")),
+    "side by side, at every step": ("ex09", (" * (1 - ci[t] * ci[t])", ""), ("dcs * cs_prev", "-dcs * cs_prev")),
+    "one scales what the other changes": ("ex06", ("da = dh_t * (1 - h[t] * h[t])", "da = dh_t"), ("dR += ", "dR -= ")),
+}  # fmt: skip
+"""Two changes that alter each other's numbers."""
+
+
+@pytest.mark.parametrize("name", ENTANGLED)
+def test_two_changes_that_alter_each_others_numbers_are_found_among_few_pairs(name):
+    id, *changes = ENTANGLED[name]
+    exercise = EXERCISES[id]
+    source = inspect.getsource(exercise.reference)
+    for old, new in changes:
+        assert old in source, old
+        source = source.replace(old, new)
+    namespace = {"np": np}
+    exec(source, namespace)
+    program, cases = Program(exercise.reference, tuple(exercise.outputs)), []
+    for seed, sizes in PUBLIC_CASES[::-1]:
+        inputs = exercise.case([seed], sizes)
+        got = exercise.named(namespace[exercise.function](**inputs))
+        cases.append((inputs, exercise.expected(inputs), got))
+    search = Search(program, cases)
+    assert search.try_all() == []
+    assert search.twos(60) is not None
+
+
+def test_one_minus_a_value_is_found_though_the_value_is_no_gate():
+    """A scale of a normalization: above 1 for one case, below 1 for another."""
+    exercise = EXERCISES["ex27"]
+    program = Program(exercise.reference, tuple(exercise.outputs))
+    step = next(s for s in program.every.values() if s.target == "n")
+    turned = compile("n = (x - mean) * (1 - s)", "", "exec")
+    inputs = exercise.case([0], PUBLIC_CASES[0][1])
+    inputs["x"] *= 0.1
+    assert program.variables(inputs, {})["s"].max() > 1
+    search = Search(program, [(inputs, exercise.expected(inputs), program.run(inputs, {step.number: turned}))])
+    assert [h.sentence() for h in search.try_all()] == ["n: 1 - s stands where s belongs"]
 
 
 @pytest.mark.parametrize("id", [id for id, e in EXERCISES.items() if e.kind == "python"])
@@ -160,7 +201,9 @@ def test_what_is_said_to_give_the_numbers_gives_them(id, rng):
             continue  # cannot run, or changes nothing
         if not all(np.isfinite(np.asarray(v, float)).all() for g in got for v in g.values()):
             continue
-        search = Search(program, list(zip(inputs, expected, got, strict=True)))
+        cases = list(zip(inputs, expected, got, strict=True))  # a case that is wrong comes first, as in diagnose()
+        cases.sort(key=lambda case: all(plain.same(case[2][n], case[1][n]) for n in case[1]))
+        search = Search(program, cases)
         ones = search.try_all()
         assert ones, hypotheses[k].sentence()
         assert turn(search, ones[0]) <= turn(search, hypotheses[k])

@@ -33,6 +33,7 @@ void fail(const char *format, ...) {
 void thread_main() {
     Runner *t = machine.running;
     machine.kernel(*t, machine.parameters);
+    take_place(*t);
     t->state = DONE;
 }
 
@@ -64,6 +65,7 @@ void settle_barrier(Block *b, u32 number) {
 
 static void wait(Runner &t, u32 number, u32 threads, u32 vote) {
     finish_all_late(t);
+    take_place(t);
     if (number > 15) fail("barrier %u: there are 16", number);
     Barrier &barrier = t.block->barriers[number];
     barrier.expected = threads;
@@ -232,6 +234,7 @@ extern "C" int ptx_launch(const Launch *launch, char *said, u32 *where, u64 *cou
     memcpy(counts, machine.counts, sizeof machine.counts);
     forget_memory();
     machine.sequential.clear();
+    machine.open.clear();
     machine.running = nullptr;
     return status;
 }

@@ -47,7 +47,8 @@ struct Runner : Thread {
     Release fenced;                             // by its last fences
     std::unordered_map<u64, Release> released;  // by its own release operations, at that place
     std::vector<Heard> heard;
-    Late *late = nullptr;  // loads that it began
+    std::shared_ptr<Fence> fence;  // its last one, if its place is open
+    Late *late = nullptr;          // loads that it began
 };
 
 struct Barrier {
@@ -79,8 +80,9 @@ struct Machine {
     bool evicts;     // in this launch lines of an L1 are replaced now and then
     u32 interrupts;  // in this launch one of so many weak accesses lets others run first
     Runner *running;
-    u64 tired;             // turns that a thread ended tired, since something happened
-    Knowledge sequential;  // of fence.sc with the scope of the device
+    u64 tired;                                 // turns that a thread ended tired, since something happened
+    Knowledge sequential;                      // of fence.sc with the scope of the device, and a place
+    std::vector<std::shared_ptr<Fence>> open;  // those without one
     u64 counts[8];
 };
 
@@ -117,6 +119,7 @@ void meet(Block *b);  // all threads of the block know what each of them did
 void check_bounds(Runner &t, u64 at, u32 bytes, const char *verb);
 void forget_bounds(const void *variables);
 void forget_memory();
+void take_place(Runner &t);     // its last fence.sc comes after all that have a place
 void forget_thread(Runner &t);  // at its end
 
 }  // namespace ptx

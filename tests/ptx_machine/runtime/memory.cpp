@@ -20,6 +20,7 @@ struct Message {
 typedef std::vector<Message> History;
 
 static const size_t LONGEST = 24;
+static const u32 LONGEST_WAIT = 200;     // rounds, until a fence takes its place
 static const u64 DISTANCE = 1ull << 20;  // of two messages in the order, so that others fit between
 static std::unordered_map<u64, History> histories;
 static u8 pages[1 << 16];  // whether anything in a page was written, by the number of the page
@@ -134,21 +135,79 @@ static void keep_newer(std::shared_ptr<const Knowledge> &a, const std::shared_pt
     if (b && (!a || b->made > a->made)) a = b;
 }
 
+// Whether what the thread of an open fence wrote behind it is known, or anything later at that place.
+static bool is_known(const Fence &fence, const Knowledge &known) {
+    if (!fence.at) return false;
+    if (Knowledge::of(known.seen, fence.at) >= fence.order) return true;
+    for (const Message &m : histories.at(fence.at & ~7ull))
+        if (m.order >= fence.order && m.mask & fence.mask && m.when &&
+            (Knowledge::of(known.blocks, m.block) >= m.when || Knowledge::of(known.threads, m.who) >= m.when))
+            return true;
+    return false;
+}
+
+// The fence takes the next place in the order, and knows what those before it knew. Open fences come before it if it
+// knows what was written behind them.
+static void close(Fence &fence) {
+    auto &open = machine.open;
+    fence.open = false;
+    for (size_t k = 0; k < open.size(); k++)
+        if (open[k].get() == &fence) open.erase(open.begin() + k--);
+    fence.known.join(machine.sequential);
+    for (size_t k = 0; k < open.size();) {
+        const std::shared_ptr<Fence> other = open[k++];
+        if (!is_known(*other, fence.known)) continue;
+        close(*other);
+        fence.known.join(other->known);
+        k = 0;
+    }
+    machine.sequential.join(fence.known);
+    fence.block->sequential.join(fence.known);
+}
+
+template <class Which>
+static void close_those(Which which) {
+    for (size_t k = 0; k < machine.open.size();) {
+        const std::shared_ptr<Fence> fence = machine.open[k++];
+        if (!which(*fence)) continue;
+        close(*fence);
+        k = 0;
+    }
+}
+
+static void learn(Runner &t, const Knowledge &told) {
+    for (const auto &fence : told.fences)
+        if (fence->open) close(*fence);
+    t.own.join(told);
+}
+
+// A read took a message that was written behind an open fence, or a later one. Causality order tells of it only if the
+// read was strong and took just that number.
+static void has_read(u64 at, u8 mask, const Message &m, bool strong) {
+    if (machine.open.empty()) return;
+    close_those([&](const Fence &f) {
+        const bool overlaps = f.at && f.at >> 3 == at >> 3 && f.mask & mask;
+        return overlaps && f.order <= m.order && !(strong && f.at == at && f.mask == mask);
+    });
+}
+
 // What the thread was told at this place (0: anywhere) counts from now on.
 static void acquire(Runner &t, Scope scope, u64 at) {
     size_t kept = 0;
     for (auto &heard : t.heard) {
         const auto &told = heard.same_block ? heard.release.in_block : heard.release.on_device;
         if ((at && heard.at != at) || (!heard.same_block && scope == BLOCK)) t.heard[kept++] = heard;
-        else if (told) t.own.join(*told);
+        else if (told) learn(t, *told);
     }
     t.heard.resize(kept);
 }
 
-// A strong read has taken the message. Only if both name scopes that include the other thread does that mean anything.
-static void observe(Runner &t, const Message &m, u64 at, Order order, Scope scope) {
+// A read has taken the message. Only if both name scopes that include the other thread does that mean anything.
+static void observe(Runner &t, const Message &m, u64 at, u8 mask, Order order, Scope scope) {
     const bool same_block = m.block == t.block->number;
-    if (!m.strong || (!same_block && (scope == BLOCK || m.strong == 1 + BLOCK))) return;
+    const bool strong = order != WEAK && m.strong && (same_block || (scope == DEVICE && m.strong != 1 + BLOCK));
+    has_read(at, mask, m, strong);
+    if (!strong) return;
     t.own.saw(at, m.order);
     if (tells(m.release)) t.heard.push_back({at, m.release, same_block});
     if (order == ACQUIRE || order == ACQ_REL) acquire(t, scope, at);
@@ -172,7 +231,8 @@ static Release release_of(Runner &t, u64 at, Order order, Scope scope) {
 static std::shared_ptr<const Knowledge> both(const std::shared_ptr<const Knowledge> &a,
                                              const std::shared_ptr<const Knowledge> &b) {
     if (!a || !b) return a ? a : b;
-    auto sum = std::make_shared<Knowledge>(*a);
+    auto sum = std::make_shared<Knowledge>();
+    sum->join(*a);
     sum->join(*b);
     sum->made = machine.now;
     return sum;
@@ -193,20 +253,28 @@ static void to_memory(u64 place, u64 value, u8 mask) {
         if (mask >> k & 1) ((u8 *)place)[k] = ((const u8 *)&value)[k];
 }
 
+// Behind an open fence: it comes after those that have a place by now, so their knowledge is the writer's.
+static void before_a_write(Runner &t) {
+    if (!t.fence) return;
+    t.fence->known.join(machine.sequential);
+    t.own.join(machine.sequential);
+}
+
 static void append(Runner &t, History &h, u64 at, u64 value, u8 mask, Order order, Scope scope, bool attached,
                    const Release &release) {
     const u64 ripe = machine.round + (one_in(2) ? 0 : random_number() % machine.options.delay);
     const u8 strong = order == WEAK ? 0 : 1 + scope;
     Message m = {0, ++machine.now, t.who, t.block->number, value, mask, strong, attached, ripe, release};
     const size_t last = h.size() - 1;
-    const bool before_it = !attached && last && !h[last].attached && one_in(8) && oldest(t, h, at, 0xff) < last &&
-                           h[last].order - h[last - 1].order > 1;
+    const bool before_it = !attached && !t.fence && last && !h[last].attached && one_in(8) &&
+                           oldest(t, h, at, 0xff) < last && h[last].order - h[last - 1].order > 1;
     m.order = before_it ? (h[last - 1].order + h[last].order) / 2 : h[last].order + DISTANCE;
     machine.counts[INSERTED] += before_it;
     h.insert(h.begin() + last + !before_it, m);
     to_memory(at & ~7ull, value_at(h, h.size() - 1, mask), mask);
     const auto cached = t.block->cached.find(at);
     if (cached != t.block->cached.end() && cached->second < m.order) cached->second = m.order;
+    if (t.fence) t.fence->at = at, t.fence->order = m.order, t.fence->mask = mask;
     shorten(h);
 }
 
@@ -234,6 +302,19 @@ static u64 changed(Change change, Kind kind, u32 bytes, u64 old, u64 a, u64 b) {
 
 using namespace ptx;
 
+static void place_now(Runner &t) {
+    if (!t.fence) return;
+    const std::shared_ptr<Fence> fence = t.fence;
+    t.fence.reset();
+    if (fence->open) close(*fence);
+    t.own.join(fence->known);
+}
+
+void ptx::take_place(Runner &t) {
+    while (t.fence && t.fence->open && machine.round < t.fence->until) leave();
+    place_now(t);
+}
+
 static u64 direct(u64 at, u32 bytes) {
     u64 value = 0;
     memcpy(&value, (const void *)at, bytes);
@@ -258,6 +339,7 @@ u64 ptx_load(Thread &thread, u64 at, u32 bytes, Order order, Scope scope) {
         return direct(at, bytes);
     }
     others_turn(t, order);
+    take_place(t);
     const u64 place = at & ~7ull;
     const u8 mask = mask_of(at, bytes);
     const auto found = histories.find(place);
@@ -268,7 +350,7 @@ u64 ptx_load(Thread &thread, u64 at, u32 bytes, Order order, Scope scope) {
     size_t i = cached ? through_cache(t, h, from, at, mask) : any_of(h, from, mask);
     const u64 value = value_at(h, i, mask) >> 8 * (at & 7);
     while (i > 0 && !(h[i].mask & mask)) i--;
-    if (order != WEAK) observe(t, h[i], at, order, scope);
+    observe(t, h[i], at, mask, order, scope);
     return value;
 }
 
@@ -286,6 +368,8 @@ void ptx_store(Thread &thread, u64 at, u32 bytes, u64 value, Order order, Scope 
     }
     finish_late(t, at, bytes);
     if (order >= RELEASE) finish_all_late(t);
+    if (order >= RELEASE || (t.fence && t.fence->at)) take_place(t);
+    before_a_write(t);
     const u8 mask = mask_of(at, bytes);
     History &h = history_of(at & ~7ull, mask);
     const Release release = order == WEAK ? Release() : release_of(t, at, order, scope);
@@ -298,6 +382,8 @@ u64 ptx_change(Thread &thread, u64 at, u32 bytes, Change change, Kind kind, u64 
     finish_all_late(t);
     leave();
     const bool in_shared = at >= SHARED_WINDOW;
+    if (in_shared || order != RELAXED || scope != DEVICE || change == COMPARE || (t.fence && t.fence->at))
+        take_place(t);
     if (in_shared) at = (u64)shared_at(t, at - SHARED_WINDOW, bytes);
     else check_bounds(t, at, bytes, "an atomic");
     if (in_shared || !machine.options.weak) {
@@ -311,6 +397,8 @@ u64 ptx_change(Thread &thread, u64 at, u32 bytes, Change change, Kind kind, u64 
     size_t i = h.size() - 1;
     while (i > 0 && !(h[i].mask & mask)) i--;
     const bool together = !i || h[i].block == t.block->number || (scope == DEVICE && h[i].strong != 1 + BLOCK);
+    if (together) before_a_write(t);
+    else place_now(t);
     if (!together && one_in(2)) i = any_of(h, oldest(t, h, at, mask), mask);  // nothing makes it atomic
     const u64 old = value_at(h, i, mask) >> 8 * (at & 7), next = changed(change, kind, bytes, old, a, b);
     Release release = release_of(t, at, order, scope);
@@ -319,7 +407,7 @@ u64 ptx_change(Thread &thread, u64 at, u32 bytes, Change change, Kind kind, u64 
         release.on_device = both(h[i].release.on_device, release.on_device);
     }
     const Message before = h[i];
-    observe(t, before, at, order, scope);
+    observe(t, before, at, mask, order, scope);
     if (change == COMPARE && old != a) return old;
     if (next != old) machine.moved = true;
     append(t, h, at, next << 8 * (at & 7), mask, order, scope, together, release);
@@ -330,19 +418,26 @@ void ptx_fence(Thread &thread, bool sequential, Scope scope) {
     Runner &t = runner(thread);
     finish_all_late(t);
     if (!machine.options.weak) return;
+    take_place(t);
     if (one_in(4)) leave();  // so that others come between it and what was before
     machine.counts[FENCES]++;
     machine.now++;
     acquire(t, scope, 0);
     if (sequential) {
+        close_those([&](const Fence &f) { return f.block == t.block; });
         t.own.join(t.block->sequential);
-        if (scope == DEVICE) t.own.join(machine.sequential);
+        t.block->sequential.join(*all_that_it_knows(t));
     }
-    t.fenced.in_block = all_that_it_knows(t);
-    if (scope == DEVICE) t.fenced.on_device = t.fenced.in_block;
-    if (!sequential) return;
-    t.block->sequential.join(*t.fenced.in_block);
-    if (scope == DEVICE) machine.sequential.join(*t.fenced.in_block);
+    auto told = std::make_shared<Knowledge>(*all_that_it_knows(t));
+    if (sequential && scope == DEVICE) {
+        const u64 until = machine.round + random_number() % (one_in(2) ? 16 : LONGEST_WAIT);
+        t.fence = std::make_shared<Fence>(Fence{t.block, *told, until});
+        machine.open.push_back(t.fence);
+        told->fences.push_back(t.fence);
+    }
+    t.fenced.in_block = told;
+    if (scope == DEVICE) t.fenced.on_device = told;
+    if (one_in(2)) place_now(t);
 }
 
 bool ptx_backwards(Thread &t) { return machine.options.weak && one_in(2); }

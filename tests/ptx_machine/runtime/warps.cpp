@@ -89,6 +89,7 @@ u64 ptx_exchange(Thread &thread, Exchange what, u32 mask, u64 value, u32 argumen
     if (!(mask >> t.lane & 1))
         fail("a warp operation with mask %08x by lane %u, which the mask leaves out", mask, t.lane);
     finish_all_late(t);
+    take_place(t);
     t.what = what, t.mask = mask, t.value = value, t.argument = argument, t.limits = limits;
     t.state = IN_WARP;
     if (!settle_warp(&t)) leave();

@@ -126,7 +126,7 @@ class Calls:
         return target
 
     def other_than(self, taken: set[str], kind: str) -> str:
-        """A free array that is no operand: a call of several statements would write into it before it reads all."""
+        """A free array that is not an operand: a call of several statements would write into it before it reads all."""
         left = [p for p in self.free[kind] if p not in taken]
         if left:
             self.free[kind].remove(left[-1])

@@ -14,6 +14,7 @@ from minirnn.devices.cpu.columns.direction import forward_pieces, left_matrix, p
 from minirnn.devices.cpu.columns.visit import Array, Visit, steps_at_once
 from minirnn.devices.cpu.own_cell.calls import HALVES, Calls, compiled
 from minirnn.devices.cpu.own_cell.slots import SMOOTH, Run, Slots
+from minirnn.devices.cpu.own_cell.way_back import back_of
 
 
 class Weights(NamedTuple):
@@ -148,7 +149,7 @@ def written(plan: Plan) -> Loop:
 
 
 def between(plan: Plan, calls: Calls, m: Expr) -> None:
-    """The product with a matrix of its own, or the mean, of a value."""
+    """The product of a value with its matrix, or its mean."""
     (v,) = m.args
     k = plan.derivation.step.cuts.index(m)
     source = calls.get(v)
@@ -229,7 +230,7 @@ def forward(plan: Plan, d: Direction, keep: bool) -> tuple[Array, list[Array], K
     for a in inner:
         a[-1 if d.visit.reverse else 0] = 0
     h_before = None
-    if keep and plan.reads_before >> plan.states - 1 & 1:
+    if keep and back_of(plan).reads_before(plan.states - 1):
         h_before = workspace.empty((T, H, B), dtype)
     masks = [m[:T].transpose(0, 2, 1) for m in d.masks]
     up = int(not d.visit.reverse)

@@ -42,6 +42,10 @@ class Back(NamedTuple):
     multiplied: dict[int, int]
     """Vector, or cut, -> row of its gradient."""
 
+    def reads_before(self, state: int) -> bool:
+        """Whether the factors, or the gradients of matrices, need this state before each step."""
+        return any(place == ("before", state) for _, place in self.sources)
+
 
 def back_of(plan: Plan) -> Back:
     if "numpy backward" not in plan.made:
@@ -76,7 +80,7 @@ class Writer:
         return rows or [Row(e, None, None)]
 
     def gate_row(self, k: int) -> Row:
-        """The first row of a gate, where its gradient will be. Gates with equal gradients have rows of their own."""
+        """The first row of a gate, where its gradient will be. Gates with equal gradients still have separate rows."""
         return self.gate_rows[k]
 
     def order_of_gates(self) -> list[int]:
@@ -242,7 +246,7 @@ class Writer:
                     lines.append(f"copyto({target}, {at[e]})")
         for k in self.gates:
             row, e = self.gate_rows[k], d.gates[k]
-            if isinstance(row.target.value, tuple):  # a gradient that another gate has, too, or none
+            if isinstance(row.target.value, tuple):  # the gradient of another gate as well, or none
                 target = self.view(self.index(row))
                 lines.append(f"copyto({target}, {at[e]})" if e.varies else f"{target}.fill(0)")
         last = plan.states - 1

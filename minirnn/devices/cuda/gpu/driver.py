@@ -32,7 +32,7 @@ from minirnn.devices.precision import chosen
 
 COPIED = 1 << 20
 """Up to this many bytes are copied on the host first, so that `h2d` need not wait; beyond, the copy costs more."""
-NON_BLOCKING = 1  # CU_STREAM_NON_BLOCKING: other libraries' work on the default stream is no business of a recording
+NON_BLOCKING = 1  # CU_STREAM_NON_BLOCKING: other libraries' work on the default stream does not concern a recording
 LATE = (
     "a kernel's error can show in a later call: with MINIRNN_DEBUG=1 each launch is waited for, and the one that"
     " fails runs again in the simulator; this GPU context is lost if memory was at fault, start Python anew"

@@ -32,7 +32,7 @@ class SimDriver:
     DeviceUnavailable
         If there is no C++ compiler, or none that works; the text says what to install.
     ValueError
-        If ``MINIRNN_SIM`` holds a word that is no option.
+        If ``MINIRNN_SIM`` holds a word that is not an option.
     """
 
     name = "cuda-sim"

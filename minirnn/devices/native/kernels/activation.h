@@ -8,7 +8,7 @@
 //
 //     sigmoid(x) = 1 / (1 + e^-x)        tanh(x) = (e^2x - 1) / (e^2x - 1 + 2)
 //
-// where e^2x - 1 = 2^n q + (2^n - 1) is exact for small x, too. Far out they are exactly 0, 1 and -1. NaN stays NaN:
+// where e^2x - 1 = 2^n q + (2^n - 1) is exact for small x as well. Far out they are exactly 0, 1 and -1. NaN stays NaN:
 // a comparison with it is false, so the limits let it pass.
 #pragma once
 #include <cmath>
@@ -54,7 +54,7 @@ INLINE void exponential(Vector<real> y, Vector<real> &scale, Vector<real> &q) {
 #pragma GCC unroll 16
     for (int k = E::TERMS - 1; k >= 2; k--) p = p * r + real(INVERSE_FACTORIAL[k]);
     q = p * (r * r) + r;
-    Whole bits;  // n stands in the lowest bits of `rounded`; an exponent with 0 behind it is a power of 2
+    Whole bits;  // n is in the lowest bits of `rounded`; an exponent with 0 behind it is a power of 2
     std::memcpy(&bits, &rounded, sizeof bits);
     bits = (bits + E::BIAS) << E::MANTISSA;
     std::memcpy(&scale, &bits, sizeof bits);

@@ -2,8 +2,8 @@
 //
 // The steps go from the last one visited to the first. A tile is dh of some samples and units: what comes back through R
 // from the step after, and dy; the cell turns it into da, the gradients of its pre-activations, at once. What is summed
-// over the steps (dW, dR, dx) are products over all of da at the end. A cell with products inside has one more pass a step
-// for each further stage; the gradients of these products stand in da, behind those of the gates.
+// over the steps (dW, dR, dx) are products over all of da at the end. A cell with products inside has one more pass per
+// step for each further stage. The gradients of these products are in da, behind those of the gates.
 #pragma once
 #include "cell.h"
 #include "shares.h"
@@ -106,7 +106,7 @@ class Backward {
             for (Index n = 0; n < N; n++) {
                 const Index u = j + n * lanes, row = visit.step(k) * d.B + b + i;
                 V dh = load<real>(sums.at + (i * N + n) * lanes);
-                // Added at the end: it may be large beside each of the products' many terms.
+                // Added at the end: it may be large compared with each of the products' many terms.
                 if (Cell::CARRIES || ZONED || b + i >= later)
                     dh += load(const_cast<const real *>(g.dh0.at(b + i)) + u, d.P - u);
                 if (b + i >= now) {

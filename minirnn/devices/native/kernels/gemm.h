@@ -8,7 +8,7 @@
 #include "tile.h"
 
 constexpr Index K_BLOCK = 192, N_BLOCK = 512, M_BLOCK = 96;  // M_BLOCK is a multiple of ROWS
-constexpr Index PACKED_FROM = 256;  // columns of B for which contiguous rows of A are packed, too
+constexpr Index PACKED_FROM = 256;  // columns of B for which even contiguous rows of A are packed
 
 template <class real>
 struct Product {

@@ -62,7 +62,7 @@ void forward(const GruBlockArrays<real> &d, real *ru, real *r_h, real *blocks, M
     me.wait();
     each(d, me, [&](Index b, Index j, Index count) {
         s.gates[2] = load(d.b_c + j, count);
-        s.products[0] = at(d.c, b, j, count);  // of x, too
+        s.products[0] = at(d.c, b, j, count);  // of x as well
         s.before[0] = at(d.h_prev, b, j, count);
         s.saved[1] = at(d.u, b, j, count);
         Cell<real>().step(Stage<1>(), s);

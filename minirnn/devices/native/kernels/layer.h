@@ -81,7 +81,7 @@ class Visit {
     std::vector<Index> alive;  // alive[t + 1]: how many samples have step t
 };
 
-// Where in its arrays a vector of units stands.
+// The place of a vector of units in its arrays.
 struct Place {
     Index row, before;  // of this step, and of the step visited before; -1: there is none
     Index b, u;

@@ -2,7 +2,7 @@
 //
 // What a sample computes at a step depends on that sample's step before, in all its units, and on no other sample. So
 // threads that share the tiles by samples never wait for each other until the last step. But then each of them reads all
-// of R at every step, from a cache of its own, and each needs enough samples for tiles of its own.
+// of R at every step, from its own cache, and each needs enough samples for its own tiles.
 //
 // Otherwise they share them by units: each reads its own panels of R only, and all meet after every step.
 #pragma once
@@ -10,7 +10,7 @@
 #include "team.h"
 
 class Shares {
-    static constexpr Index NEAR_BYTES = 3 << 19;  // of weights that stay in a cache of 2 MiB beside what passes through
+    static constexpr Index NEAR_BYTES = 3 << 19;  // of weights that stay in a cache of 2 MiB next to streamed data
 
   public:
     const Member me;

@@ -38,7 +38,7 @@ struct Matrix {
 };
 
 // sums (M, N, lanes) += a (M, K) @ w, with w packed: (K, N, lanes). A row of a is `a_row` numbers after the one before;
-// if that is 0, a is packed, too: (K, ROWS). M is at most ROWS, and N at most COLUMNS; or GATE_ROWS and 4.
+// if that is 0, a is also packed: (K, ROWS). M is at most ROWS, and N at most COLUMNS; or GATE_ROWS and 4.
 template <class real>
 SHARED void multiply(Index M, Index N, Index K, const real *a, Index a_row, const real *w, real *sums);
 

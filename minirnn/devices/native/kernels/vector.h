@@ -12,7 +12,7 @@
 
 #define INLINE inline __attribute__((always_inline))
 #define SHARED \
-    __attribute__((visibility("default")))  // for the libraries of single cells, too, which are linked to this one
+    __attribute__((visibility("default")))  // also for the libraries of single cells, which are linked to this one
 
 using Index = std::int64_t;
 

@@ -1,6 +1,6 @@
 """An audit hook: it sees what Python code does and says it in words, so that a student is told what is forbidden.
 
-It does not see native code, and is no wall: `landlock` and `seccomp` are.
+It does not see native code, and is not a wall: `landlock` and `seccomp` are.
 """
 
 from __future__ import annotations

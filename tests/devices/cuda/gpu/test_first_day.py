@@ -33,6 +33,7 @@ def test_litmus_tests_on_the_simulator_see_nothing_weak(tmp_path: Path) -> None:
     assert len(rows) == 2 * len(litmus.SHAPES) and all(row["runs"] == 256 and row["weak"] == 0 for row in rows)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(build.reason_against() is not None, reason=f"ptx: {build.reason_against()}")
 def test_litmus_tests_on_the_ptx_machine_see_what_is_allowed_and_no_more() -> None:
     """Its memory is weak: message passing without fences shows it."""

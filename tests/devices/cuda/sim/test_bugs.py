@@ -20,6 +20,7 @@ from minirnn.devices.cuda.sim.report import SimError
 from tests.devices.cuda.sim.process import say
 from tests.devices.cuda.sim.run import put, take
 from tests.each import each
+from tests.slow import slow_unless
 
 SOURCE = (Path(__file__).parent / "bugs.cu").read_text(encoding="utf-8")
 THREAD = r"thread \((\d+),0,0\) of block \((\d+),0,0\)"
@@ -95,7 +96,7 @@ SEEN_WITHOUT_CHECKS = [
 ]
 
 
-@pytest.fixture(scope="module", params=MODES)
+@pytest.fixture(scope="module", params=slow_unless(["seed 3", "preempt"], MODES))
 def checked(request: pytest.FixtureRequest) -> SimModule:
     return SimDriver(MODES[request.param]).module(SOURCE, "bugs.cu")
 

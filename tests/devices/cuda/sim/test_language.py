@@ -14,6 +14,7 @@ from minirnn.devices.cuda.sim.driver import SimDriver
 from minirnn.devices.cuda.sim.launch import SimModule
 from minirnn.devices.cuda.sim.options import SimOptions
 from tests.devices.cuda.sim.run import put, take
+from tests.slow import slow_unless
 
 TILE = 16
 SOURCE = (Path(__file__).parent / "language.cu").read_text(encoding="utf-8")
@@ -27,7 +28,7 @@ MODES = {
 LINE = np.dtype([("count", "i4"), ("slope", "f8"), ("offset", "f4", 3)], align=True)
 
 
-@pytest.fixture(scope="module", params=MODES)
+@pytest.fixture(scope="module", params=slow_unless(["seed", "check, seed, preempt"], MODES))
 def module(request: pytest.FixtureRequest) -> SimModule:
     return SimDriver(MODES[request.param]).module(SOURCE, "language.cu")
 

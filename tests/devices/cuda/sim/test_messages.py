@@ -22,7 +22,7 @@ pytestmark = pytest.mark.skipif(
 
 # Block 1 sends `data` and then `flag`; block 0 waits for the flag and reads. Volatile is what the names say.
 SEND = """
-extern "C" __global__ void send(int *memory, int *result) {
+extern "C" __global__ void NAME(int *memory, int *result) {
     int *data = memory, *flag = memory + 64;
     volatile int *vdata = data, *vflag = flag;
     if (threadIdx.x) return;
@@ -80,32 +80,39 @@ WRONG = {
 }  # fmt: skip
 
 
-def sent(writer: str, reader: str, options: SimOptions) -> int:
+def kernel(writer: str, reader: str, name: str = "send") -> str:
+    return SEND.replace("NAME", name).replace("WRITER", writer).replace("READER", reader)
+
+
+NAMES = {name: f"send_{k}" for k, name in enumerate([*RIGHT, *WRONG])}
+ALL = "".join(kernel(*{**RIGHT, **WRONG}[name][:2], called) for name, called in NAMES.items())
+"""All of them are one text, which is compiled once."""
+
+
+def sent(options: SimOptions, name: str, text: str = ALL) -> int:
     """What block 0 has read."""
     driver = SimDriver(options)
     memory, result = put(driver, np.zeros(128, "i4")), put(driver, np.full(1, 7, "i4"))
-    text = SEND.replace("WRITER", writer).replace("READER", reader)
-    driver.module(text, "send.cu").function("send")(memory, result, grid=(2,), block=(32,))
+    driver.module(text, "send.cu").function(name)(memory, result, grid=(2,), block=(32,))
     return int(take(driver, result, 1, "i4")[0])
 
 
 @each("options", ORDERS, ids=lambda o: f"seed{o.seed}")
 @each("name", RIGHT)
 def test_a_message_with_its_fences_arrives_without_an_alarm(name: str, options: SimOptions) -> None:
-    assert sent(*RIGHT[name], options) == 7
+    assert sent(options, NAMES[name]) == 7
 
 
 @each("options", ORDERS, ids=lambda o: f"seed{o.seed}")
 @each("name", WRONG)
 def test_a_message_that_nothing_orders_is_reported(name: str, options: SimOptions) -> None:
-    writer, reader, says = WRONG[name]
-    with pytest.raises(SimError, match=says):
-        sent(writer, reader, options)
+    with pytest.raises(SimError, match=WRONG[name][2]):
+        sent(options, NAMES[name])
 
 
 def test_the_report_names_the_read_and_the_write() -> None:
     with pytest.raises(SimError) as caught:
-        sent("*vdata = 7;\n*vflag = 1;", f"{WAIT}\n*result = *vdata;", ORDERS[0])
+        sent(ORDERS[0], "send", kernel("*vdata = 7;\n*vflag = 1;", f"{WAIT}\n*result = *vdata;"))
     assert [place.line for place in caught.value.places] == [8, 6]
     assert "thread (0,0,0) of block (0,0,0)" in str(caught.value) and "thread 0 of block 1" in str(caught.value)
 

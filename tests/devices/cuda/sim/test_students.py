@@ -20,6 +20,7 @@ from minirnn.devices.cuda.sim.options import SimOptions
 from minirnn.devices.cuda.sim.report import SimError
 from tests.devices.cuda.sim.run import put, take
 from tests.each import each
+from tests.slow import slow_unless
 
 HEAD, *SECTIONS = (Path(__file__).parent / "students.cu").read_text(encoding="utf-8").split("// ---- ")
 TEXTS = {section.partition("\n")[0]: HEAD + "// " + section for section in SECTIONS}
@@ -166,14 +167,15 @@ def with_bug(text: str, number: int) -> tuple[str, int]:
     return changed, text.count("\n", 0, found.start()) + 1
 
 
-@each("order", {**ORDERS, **FAST})
+@pytest.mark.parametrize("orders", [ORDERS, pytest.param(FAST, marks=pytest.mark.slow)], ids=["check mode", "plain"])
 @each("name", CASES)
-def test_it_is_right_and_no_alarm_is_raised(name: str, order: str) -> None:
-    got = run({**ORDERS, **FAST}[order], name, TEXTS[name])
-    np.testing.assert_allclose(got, CASES[name].expected(data()), rtol=1e-4, atol=1e-4)
+def test_it_is_right_and_no_alarm_is_raised(name: str, orders: dict[str, SimOptions]) -> None:
+    for order, options in orders.items():
+        got = run(options, name, TEXTS[name])
+        np.testing.assert_allclose(got, CASES[name].expected(data()), rtol=1e-4, atol=1e-4, err_msg=order)
 
 
-@pytest.mark.parametrize("name, number", planted())
+@pytest.mark.parametrize("name, number", slow_unless(3, planted()))
 def test_a_planted_bug_is_reported_in_every_order(name: str, number: int) -> None:
     text, line = with_bug(TEXTS[name], number)
     for options in ORDERS.values():

@@ -75,6 +75,7 @@ def test_no_exception_of_an_answer_reaches_the_judge(tmp_path, name):
 
 
 RETURNED = [
+    "np.full((2, 5), np.inf) * [1, -1, 1, -1, 1]", "np.float16(6e4) * np.full((2, 5), np.float16(9))",
     "type", "object()", "lambda: 0", "iter(int, 1)", "'x' * 1000", "{1: {2: 3}}", "[[[]]]", "np.array([None])",
     "np.empty((0, 5))", "np.zeros(1, 'O')", "float('nan')", "10 ** 400", "range(10 ** 9)", "np.zeros((1,) * 32)",
     "np.array('x')", "np.zeros(3, 'M8[s]')", "memoryview(b'')", "Ellipsis", "np.ma.masked", "__import__('sys')",

@@ -21,7 +21,7 @@
         real *c_, real *values, real *y, u32 *meeting, u32 polls, u32 *error
 template <class Cell>
 __device__ void forward(PARAMETERS) {
-    constexpr int GW = ROWS_OF_W<Cell>, G = ROWS_OF_R<Cell>, I = INNER<Cell>;
+    constexpr int GW = ROWS_OF_W<Cell>, G = ROWS_OF_R<Cell>, I = INNER<Cell>;  // gates of x, of h; states besides h
     const Direction direction(T, B, H);
     const int d = direction.d, first_unit = blockIdx.x * units, owned = min(units, H - first_unit);
 
@@ -54,12 +54,12 @@ __device__ void forward(PARAMETERS) {
             }
 
             Step<real, Cell> s;
-            join_gates<Cell>(a, a2, s.gates);
+            join_gates<Cell>(a, a2, s.gates);  // what the formula of the cell begins with: in most cells a + a2
             for (int j = 0; j < I; j++) s.before[j] = c_[((i64)(d * I + j) * B + row) * H + unit];
             s.before[I] = h_before[row * H + unit];
             Cell().step(s);
 
-            const bool valid = counts(lengths, t, row);
+            const bool valid = counts(lengths, t, row);  // past its length a row keeps its state, and its output is 0
             h_after[row * H + unit] = valid ? s.after[I] : s.before[I];
             y[direction.at(t, row, unit)] = valid ? s.after[I] : real(0);
             for (int j = 0; j < I; j++)
@@ -87,7 +87,7 @@ KERNELS(__launch_bounds__(THREADS, 1), barrier, forward, PARAMETERS,
         const real *dy, real *dh, real *dc_, real *da, u32 *meeting, u32 polls, u32 *error
 template <class Cell>
 __device__ void backward(PARAMETERS_GRAD) {
-    constexpr int G = ROWS_OF_R<Cell>, COLUMNS = GATES<Cell>, I = INNER<Cell>;
+    constexpr int G = ROWS_OF_R<Cell>, COLUMNS = GATES<Cell>, I = INNER<Cell>;  // gates of h, all; states besides h
     const Direction direction(T, B, H);
     const int d = direction.d, first_unit = blockIdx.x * units, owned = min(units, H - first_unit);
 
@@ -108,14 +108,14 @@ __device__ void backward(PARAMETERS_GRAD) {
 
         for (int cell = threadIdx.x; cell < B * owned; cell += blockDim.x) {
             const int row = cell / owned, own = cell % owned, unit = first_unit + own;
-            const i64 k_ = ((i64)d * B + row) * H + unit;
-            real dh_sum = dh[k_];  // what passes by the product
+            const i64 own_dh = ((i64)d * B + row) * H + unit;
+            real dh_sum = dh[own_dh];  // what passes by the product
             if (step > 0) {
                 for (int n = 0; n < G * H; n++)  // dh += da2 R
                     dh_sum += da_after[(i64)row * COLUMNS * H + n] * weights[n * units + own];
             }
             if (step == T) {
-                dh[k_] = dh_sum;
+                dh[own_dh] = dh_sum;
                 continue;
             }
 
@@ -124,16 +124,16 @@ __device__ void backward(PARAMETERS_GRAD) {
             for (int n = 0; n < KEPT<Cell>; n++)
                 kept[n] = valid ? values[(((i64)(d * T + t) * KEPT<Cell> + n) * B + row) * H + unit] : real(0);
             Gradient<real, Cell> s;
-            take<Cell>(kept, s);
+            take<Cell>(kept, s);  // what the way forward left: gates, and states before the step
             if (READS_H<Cell>) s.after[I] = valid ? y[direction.at(t, row, unit)] : real(0);
             for (int j = 0; j < I; j++) s.d_after[j] = dc_[((i64)(d * I + j) * B + row) * H + unit];
             s.d_after[I] = dh_sum + (valid ? dy[direction.at(t, row, unit)] : real(0));
             Cell().grad(s);
 
-            to_columns<Cell>(s, gradient);
+            to_columns<Cell>(s, gradient);  // of the gates, those of h alone first
             for (int j = 0; j < COLUMNS; j++)
                 da[(((i64)(d * T + t) * B + row) * COLUMNS + j) * H + unit] = valid ? gradient[j] : real(0);
-            dh[k_] = valid ? s.d_before[I] : dh_sum;
+            dh[own_dh] = valid ? s.d_before[I] : dh_sum;
             for (int j = 0; j < I; j++)
                 if (valid) dc_[((i64)(d * I + j) * B + row) * H + unit] = s.d_before[j];
         }

@@ -1,6 +1,6 @@
 """CudnnRNN on a CUDA device, all steps of a layer in one launch, a barrier between two steps: the rung `barrier`.
 
-The kernels are written to be read: `cudnn_rnn/barrier.cu`. They judge those of `persistent.py`, and are launched alike.
+The kernels are written to be read: `cudnn_rnn/barrier.cu`. They judge those of `persistent.py`.
 """
 
 from __future__ import annotations
@@ -9,10 +9,15 @@ import numpy as np
 
 from minirnn.devices.cuda.array import CudaArray
 from minirnn.devices.cuda.launch.copies import copy
-from minirnn.devices.cuda.launch.cudnn_rnn.all_steps import all_input_parts
 from minirnn.devices.cuda.launch.cudnn_rnn.barrier_plan import BarrierPlan
 from minirnn.devices.cuda.launch.cudnn_rnn.direction import Direction, GateGradients
-from minirnn.devices.cuda.launch.cudnn_rnn.persistent import fits, kernel_of, launch, recurrent_weights, stacked
+from minirnn.devices.cuda.launch.cudnn_rnn.one_launch import (
+    compiled,
+    gate_gradients,
+    inputs_and_weights,
+    launch,
+    recurrent_weights,
+)
 
 FILE = "cudnn_rnn/barrier.cu"
 SLOTS = 2
@@ -30,14 +35,13 @@ def forward(
 ) -> CudaArray | None:
     """Fill y; c (D, B, H) goes from the first state to the last. Returns h_n (D, B, H); None: it does not fit."""
     device, sizes = directions[0].device, directions[0].sizes
-    kernel = kernel_of(device, FILE, f"{sizes.mode}_barrier", x.dtype, plan)
-    if kernel is None or not fits(kernel, plan, sizes.D):
+    kernel = compiled(directions, FILE, "barrier", x.dtype, plan)
+    if kernel is None:
         return None
-    A, R = all_input_parts(directions, x), recurrent_weights(directions)
-    biases = stacked(device, [b for direction in directions for b in direction.weights[3:]])
     h = device.empty((SLOTS, *h0.shape), x.dtype)
     copy(device, h[0], h0)
-    launch(directions, kernel, plan, (A, R, biases, h, c, values, y), (meeting(directions),), filled_with=0)
+    arrays = *inputs_and_weights(directions, x), h, c, values, y
+    launch(directions, kernel, plan, arrays, (meeting(directions),), filled_with=0)
     return h[sizes.T % SLOTS]
 
 
@@ -54,14 +58,13 @@ def backward(
 
     None, and nothing is changed: it does not fit.
     """
-    device, sizes = directions[0].device, directions[0].sizes
-    kernel = kernel_of(device, FILE, f"{sizes.mode}_barrier_grad", dh.dtype, plan)
-    if kernel is None or not fits(kernel, plan, sizes.D):
+    kernel = compiled(directions, FILE, "barrier_grad", dh.dtype, plan)
+    if kernel is None:
         return None
-    da = device.empty((sizes.D, sizes.T, sizes.B, sizes.columns * sizes.H), dh.dtype)
+    da = gate_gradients(directions, dh.dtype)
     arrays = recurrent_weights(directions), values, y, dy, dh, dc, da
     launch(directions, kernel, plan, arrays, (meeting(directions),), filled_with=0)
-    return [GateGradients(da[d]) for d in range(sizes.D)]
+    return [GateGradients(da[d]) for d in range(directions[0].sizes.D)]
 
 
 def meeting(directions: list[Direction]) -> CudaArray:

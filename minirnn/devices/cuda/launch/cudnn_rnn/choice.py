@@ -70,7 +70,7 @@ def choose(
     Raises
     ------
     ValueError
-        If `wanted` is no rung.
+        If `wanted` is not a rung.
     """
     if wanted is not None and check_rung(wanted) == "steps":
         return Choice("steps", "asked for")
@@ -102,6 +102,6 @@ def check_rung(name: str) -> str:
 
 
 def rung_from_environment() -> str | None:
-    """What ``MINIRNN_CUDNN_RNN`` asks for, None for "auto" or nothing. Raises ValueError for a word that is no rung."""
+    """What ``MINIRNN_CUDNN_RNN`` asks for, None for "auto" or nothing. ValueError for a word that is not a rung."""
     name = os.environ.get(VARIABLE) or AUTO
     return None if name == AUTO else check_rung(name)

@@ -11,10 +11,17 @@ import numpy as np
 from minirnn.devices.cuda.array import CudaArray
 from minirnn.devices.cuda.driver import Kernel
 from minirnn.devices.cuda.launch.cudnn_rnn import plan as plans
-from minirnn.devices.cuda.launch.cudnn_rnn.all_steps import all_input_parts
 from minirnn.devices.cuda.launch.cudnn_rnn.choice import choose
 from minirnn.devices.cuda.launch.cudnn_rnn.direction import GateGradients
-from minirnn.devices.cuda.launch.cudnn_rnn.persistent import SLOTS, fits, launch, recurrent_weights, stacked
+from minirnn.devices.cuda.launch.cudnn_rnn.one_launch import (
+    fits,
+    gate_gradients,
+    inputs_and_weights,
+    launch,
+    recurrent_weights,
+    stacked,
+)
+from minirnn.devices.cuda.launch.cudnn_rnn.persistent import EMPTY, SLOTS
 from minirnn.devices.cuda.launch.own_cell.layer import Found, Layer, kernel_of
 
 OWN = np.dtype([("vectors", "u8"), ("masks", "u8"), ("d_vectors", "u8")])
@@ -41,13 +48,11 @@ def forward(
     kernel = None if chosen is None else compiled(layer, "persistent", x.dtype, chosen)
     if chosen is None or kernel is None:
         return None
-    A, R = all_input_parts(layer.directions, x), recurrent_weights(layer.directions)
-    biases = device.concatenate([b for direction in layer.directions for b in direction.weights[3:5]], 0)
     h_n = device.empty(h0.shape, x.dtype)
     states = device.empty((sizes.D, max(sizes.T - 1, 1), sizes.B, sizes.H), x.dtype)  # between steps
     vectors, masks = own_arrays(layer)
-    arrays = A, R, biases, device.contiguous(h0), h_n, c, values, y
-    launch(layer.directions, kernel, chosen, arrays, (states,), (struct(vectors, masks, None),))
+    arrays = *inputs_and_weights(layer.directions, x), device.contiguous(h0), h_n, c, values, y
+    launch(layer.directions, kernel, chosen, arrays, (states,), EMPTY, (struct(vectors, masks, None),))
     return h_n
 
 
@@ -60,12 +65,12 @@ def backward(
     if not isinstance(chosen, plans.BackwardPlan) or kernel is None:
         return None
     T, B, H, D, count = sizes.T, sizes.B, sizes.H, sizes.D, layer.plan.vectors
-    da = device.empty((D, T, B, sizes.columns * H), dh.dtype)
+    da = gate_gradients(layer.directions, dh.dtype)
     shares = device.empty((D, SLOTS, chosen.slices, B, H), dh.dtype)
     d_vectors = device.empty((D, T, count, B, H), dh.dtype) if count else None
     vectors, masks = own_arrays(layer)
     arrays = recurrent_weights(layer.directions), values, y, dy, dh, dc
-    launch(layer.directions, kernel, chosen, arrays, (da, shares), (struct(vectors, masks, d_vectors),))
+    launch(layer.directions, kernel, chosen, arrays, (da, shares), EMPTY, (struct(vectors, masks, d_vectors),))
     return [Found(GateGradients(da[d]), None, None if d_vectors is None else d_vectors[d]) for d in range(D)]
 
 

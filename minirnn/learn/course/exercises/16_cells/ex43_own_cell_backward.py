@@ -1,6 +1,6 @@
 """ex43  A cell of your own, backward.
 
-One gate k decides how much of c a unit keeps, and it writes the rest (tutorial 19):
+One gate k decides how much of c a unit keeps, and it writes the rest (tutorial 17):
 
 k = sigmoid(z_k + slow)
 n = tanh(z_n)
@@ -10,7 +10,7 @@ h = o * tanh_c, tanh_c = tanh(c)
 
 z_k, z_n, z_o, c_prev, k, n, o, tanh_c (B, H)    slow (H,)
 
-The same lines, below `@patient.backward` of tutorial 19, are compared with what minirnn derives.
+The same lines, below `@patient.backward` of tutorial 17, are compared with what minirnn derives.
 """
 
 import numpy as np  # noqa: F401

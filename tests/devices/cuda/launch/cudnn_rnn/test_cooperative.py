@@ -1,6 +1,6 @@
 """Kernels whose blocks wait for each other are launched cooperatively, on a GPU or on the stand-in.
 
-Tests `minirnn/devices/cuda/launch/cudnn_rnn/persistent.py` and `minirnn/devices/cuda/gpu/occupancy.py`.
+Tests `minirnn/devices/cuda/launch/cudnn_rnn/one_launch.py` and `minirnn/devices/cuda/gpu/occupancy.py`.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import pytest
 import minirnn as mr
 from minirnn.devices.cuda.driver import LaunchError
 from minirnn.devices.cuda.gpu import driver as gpu
-from minirnn.devices.cuda.launch.cudnn_rnn import persistent
+from minirnn.devices.cuda.launch.cudnn_rnn import one_launch
 from tests.devices.cuda.launch.cudnn_rnn.ladder_cases import Case, assert_close, random_case
 
 pytestmark = [
@@ -52,7 +52,7 @@ def test_launched_plainly_they_wait_in_vain(device: Any, case: Case, monkeypatch
     """A GPU that is not busy has all blocks on it all the same; the stand-in has what CUDA promises and no more."""
     if "tests.stand_in_gpu.machine" not in sys.modules:
         pytest.skip("a real GPU mostly runs them")
-    kernel_of = persistent.kernel_of
+    kernel_of = one_launch.kernel_of
 
     def plain(*given: Any) -> Any:
         kernel = kernel_of(*given)
@@ -63,7 +63,7 @@ def test_launched_plainly_they_wait_in_vain(device: Any, case: Case, monkeypatch
         call.name, call.max_resident_blocks = kernel.name, kernel.max_resident_blocks  # type: ignore[attr-defined]
         return call
 
-    monkeypatch.setattr(persistent, "PATIENCE", 2000)
-    monkeypatch.setattr(persistent, "kernel_of", plain)
+    monkeypatch.setattr(one_launch, "PATIENCE", 2000)
+    monkeypatch.setattr(one_launch, "kernel_of", plain)
     with pytest.raises(LaunchError, match="lstm_persistent .*gave up waiting for the messages of step 1"):
         case.run(device)

@@ -17,6 +17,7 @@ import pytest
 import minirnn as mr
 from minirnn.devices.cuda.launch.cudnn_rnn.choice import RUNGS
 from tests.devices.cuda.launch.cudnn_rnn.ladder_cases import FILES, MODES, assert_close, assert_stored, random_case
+from tests.slow import slow_unless
 
 pytestmark = [
     pytest.mark.cuda,
@@ -54,7 +55,7 @@ def gpu(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iter
 _tried: dict[str, str] = {}
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", slow_unless(4, FILES), ids=lambda path: path.stem)
 def test_stored_values_of_torch(path: Path, gpu: Any) -> None:
     assert_stored(path, "cuda", "float64")
 
@@ -70,7 +71,7 @@ SIZES = [
 ]
 
 
-@pytest.mark.parametrize("T, B, H, D", SIZES, ids=str)
+@pytest.mark.parametrize("T, B, H, D", slow_unless(SIZES[:2], SIZES), ids=str)
 @pytest.mark.parametrize("mode", MODES)
 def test_the_cpu_in_float64(mode: str, T: int, B: int, H: int, D: int, gpu: Any, rng: np.random.Generator) -> None:
     case = random_case(rng, mode, T, B, 7, H, D)
@@ -106,9 +107,8 @@ def test_a_missing_block_is_an_error_and_no_hang() -> None:
     """In a process of its own, which is ended if it hangs."""
     code = (
         "import numpy as np, minirnn as mr; from tests.devices.cuda.launch.cudnn_rnn.ladder_cases import random_case;"
-        "from tests.devices.cuda.launch.cudnn_rnn.test_persistent import OneBlockLess;"
-        "from minirnn.devices.cuda.launch.cudnn_rnn import persistent as p; made = p.kernel_of;"
-        "p.kernel_of = lambda *a: OneBlockLess(made(*a)); p.PATIENCE = 1 << 15;"
+        "from tests.devices.cuda.launch.cudnn_rnn.test_one_launch import leave_out_a_block;"
+        "import pytest; leave_out_a_block(pytest.MonkeyPatch(), polls=1 << 15);"
         "device = mr.devices.get('cuda'); device.cudnn_rnn_rung = 'persistent';"
         "random_case(np.random.default_rng(0), 'lstm', 4, 3, 5, 64, 2, 'f4').run(device)"
     )

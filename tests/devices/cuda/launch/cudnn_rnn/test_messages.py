@@ -19,6 +19,7 @@ from tests.devices.cuda.launch.cudnn_rnn.ladder_cases import (
     random_case,
     tiny_layouts,
 )
+from tests.slow import slow_unless
 
 pytestmark = pytest.mark.skipif(
     mr.devices.available()["cuda-sim"] is not None, reason=f"cuda-sim: {mr.devices.available()['cuda-sim']}"
@@ -117,7 +118,7 @@ def test_a_share_of_one_bit_less_costs_no_accuracy(rng: np.random.Generator, mon
         assert ours.mean() <= 2 * theirs.mean() and ours.max() <= 3 * theirs.max(), name
 
 
-@pytest.mark.parametrize("mode", ["gru", "rnn_tanh"])
+@pytest.mark.parametrize("mode", slow_unless(["gru"], ["gru", "rnn_tanh"]))
 def test_slots_are_used_again_and_again_in_any_order_of_the_threads(
     mode: str, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -131,8 +132,11 @@ def test_slots_are_used_again_and_again_in_any_order_of_the_threads(
             assert_close(case.run(device), expected, 1e-11)
 
 
-def test_a_recording_that_is_replayed_begins_with_cleared_memory(rng: np.random.Generator) -> None:
+def test_a_recording_that_is_replayed_begins_with_cleared_memory(
+    rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Each time with other numbers, whose shares must not be taken for those of the time before."""
+    tiny_layouts(monkeypatch)
     device = device_on("persistent", SimOptions())  # in check mode no address comes again
     device.recordings.enabled = True
     case = random_case(rng, "lstm", T=6, B=3, I=2, H=9, dtype="f4")

@@ -1,11 +1,11 @@
-"""The persistent rung of CudnnRNN in the simulator: against stored values, the CPU, the lowest rung; its controls.
+"""The persistent rung of CudnnRNN in the simulator: its layouts against the CPU, and kernels with a planted fault.
 
-Tests `minirnn/devices/cuda/launch/cudnn_rnn/persistent.py` and `minirnn/devices/cuda/kernels/cudnn_rnn/`.
+Tests `minirnn/devices/cuda/launch/cudnn_rnn/persistent.py` and `minirnn/devices/cuda/kernels/cudnn_rnn/`. What it
+shares with the other rung of one launch: `tests/devices/cuda/launch/cudnn_rnn/test_one_launch.py`.
 """
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,47 +13,27 @@ import pytest
 
 import minirnn as mr
 from minirnn.devices.cuda.driver import LaunchError
-from minirnn.devices.cuda.launch.cudnn_rnn import persistent
 from minirnn.devices.cuda.sim.options import SimOptions
 from tests.devices.cuda.launch.cudnn_rnn.ladder_cases import (
     CHECKS,
-    FILES,
     MODES,
     assert_close,
-    assert_stored,
     device_on,
     planted,
     random_case,
-    shared_device_on,
     tiny_layouts,
     with_fault,
 )
+from tests.slow import slow_unless
 
 pytestmark = pytest.mark.skipif(
     mr.devices.available()["cuda-sim"] is not None, reason=f"cuda-sim: {mr.devices.available()['cuda-sim']}"
 )
 
 
-@pytest.mark.parametrize(
-    ("path", "options"),
-    [  # a plain run has each network with one order of the threads
-        pytest.param(path, options, id=f"{path.stem}-seed{options.seed}", marks=[pytest.mark.slow] * (k % 3 != n))
-        for k, path in enumerate(FILES)
-        for n, options in enumerate(CHECKS)
-    ],
-)
-def test_stored_values_of_torch_in_check_mode(path: Path, options: SimOptions, monkeypatch: pytest.MonkeyPatch) -> None:
-    tiny_layouts(monkeypatch)
-    name = shared_device_on("persistent", options)
-    device = mr.devices.get(name)
-    device.rungs.clear()
-    assert_stored(path, name, "float64" if options.seed else "float32")
-    assert {key.split()[0] for key in device.rungs} == {"steps" if "proj" in path.stem else "persistent"}
-
-
 @pytest.mark.parametrize("kept", [1, pytest.param(8, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("dtype", ["f8", pytest.param("f4", marks=pytest.mark.slow)])
-@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("mode", slow_unless(["lstm", "gru"], MODES))
 def test_several_chunks_tiles_and_blocks(
     mode: str, dtype: str, kept: int, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -70,9 +50,11 @@ def test_several_chunks_tiles_and_blocks(
 @pytest.mark.parametrize(
     "T, B, H, D",
     [
-        *(pytest.param(*sizes, marks=pytest.mark.slow) for sizes in ((1, 1, 1, 1), (4, 1, 9, 1), (2, 9, 4, 2))),
+        *(
+            pytest.param(*sizes, marks=pytest.mark.slow)
+            for sizes in ((1, 1, 1, 1), (4, 1, 9, 1), (2, 9, 4, 2), (7, 5, 33, 2))
+        ),
         (1, 3, 7, 2),
-        (7, 5, 33, 2),
     ],
 )
 def test_odd_sizes_with_the_layouts_of_a_gpu(T: int, B: int, H: int, D: int, rng: np.random.Generator) -> None:
@@ -118,18 +100,6 @@ def test_groups_of_the_batch_compute_their_rows_and_nobody_elses(
         assert device.rungs == {"persistent forward": 1, "persistent backward": 1}
 
 
-@pytest.mark.parametrize("mode", MODES)
-def test_the_order_of_threads_changes_no_bit(
-    mode: str, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    tiny_layouts(monkeypatch)
-    case = random_case(rng, mode, T=4, B=5, I=3, H=11, dtype="f4")
-    results = [case.run(device_on("persistent", options)) for options in (SimOptions(), *CHECKS)]
-    for other in results[1:]:
-        for name, value in results[0].items():
-            np.testing.assert_array_equal(value, other[name], err_msg=name)
-
-
 def test_nan_is_a_number_like_others_and_stays_in_its_row(
     rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -142,7 +112,7 @@ def test_nan_is_a_number_like_others_and_stays_in_its_row(
     assert np.isfinite(others).all()
 
 
-@pytest.mark.parametrize("fault", [False, True])
+@pytest.mark.parametrize("fault", slow_unless([False], [False, True]))
 def test_a_nan_of_all_bits_is_sent_as_another_one(
     fault: bool, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -161,48 +131,6 @@ def test_a_nan_of_all_bits_is_sent_as_another_one(
     assert planted() == []
 
 
-# ---- when it cannot be
-
-
-def test_blocks_that_do_not_fit_at_once_take_the_lowest_rung(
-    rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    tiny_layouts(monkeypatch)
-    case = random_case(rng, "lstm", T=3, B=2, I=3, H=6)
-    device = device_on("persistent", SimOptions(resident=5))  # of 2 * 3 blocks
-    assert_close(case.run(device), case.run(mr.devices.get("cpu")), 1e-12)
-    assert device.rungs == {"steps forward": 1, "steps backward": 1}
-
-
-class OneBlockLess:
-    """A kernel of whose grid the last block is left out."""
-
-    def __init__(self, kernel: Any) -> None:
-        self.kernel, self.name, self.max_resident_blocks = kernel, kernel.name, kernel.max_resident_blocks
-
-    def __call__(self, *args: Any, grid: Any, **more: Any) -> None:
-        self.kernel(*args, grid=(grid[0] - 1, *grid[1:]), **more)
-
-
-@pytest.mark.parametrize("backward", [False, True])
-@pytest.mark.parametrize("options", CHECKS, ids=lambda o: f"seed{o.seed}")
-def test_a_missing_block_is_an_error_and_no_hang(
-    backward: bool, options: SimOptions, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    tiny_layouts(monkeypatch)
-    kernel_of, file = persistent.kernel_of, "cudnn_rnn/persistent_grad.cu" if backward else "cudnn_rnn/persistent.cu"
-    monkeypatch.setattr(
-        persistent,
-        "kernel_of",
-        lambda device, name, *more: (OneBlockLess if name == file else lambda k: k)(kernel_of(device, name, *more)),
-    )
-    case = random_case(rng, "gru", T=4, B=2, I=3, H=8)
-    with pytest.raises(
-        LaunchError, match=r"gave up waiting for the messages of step [12] .*\n.*\n.*MINIRNN_CUDNN_RNN=steps"
-    ):
-        case.run(device_on("persistent", options))
-
-
 # ---- controls: kernels with a fault, which the tests above would not let pass
 
 WAIT = "!watch.lost && !complete()"
@@ -213,6 +141,7 @@ def run_both(case: Any, options: SimOptions) -> tuple[dict[str, np.ndarray], dic
     return case.run(device_on("persistent", options)), case.run(mr.devices.get("cpu"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", CHECKS, ids=lambda o: f"seed{o.seed}")
 def test_control_without_waiting_the_results_are_wrong(
     options: SimOptions, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
@@ -232,7 +161,7 @@ def test_control_without_waiting_the_results_are_wrong(
             np.testing.assert_allclose(found[name], expected[name], rtol=1e-3, atol=1e-3)
 
 
-@pytest.mark.parametrize("backward", [False, True])
+@pytest.mark.parametrize("backward", slow_unless([False], [False, True]))
 def test_control_without_the_barrier_between_gathering_and_multiplying_check_mode_objects(
     backward: bool, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -246,6 +175,25 @@ def test_control_without_the_barrier_between_gathering_and_multiplying_check_mod
     assert planted() == []
 
 
+@pytest.mark.parametrize("fault", [False, True])
+def test_a_tile_of_the_batch_is_gathered_while_other_warps_multiply_the_last_one(
+    fault: bool, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """So they need two places in turn; check mode objects to the control, which has one."""
+    tiny_layouts(monkeypatch, warps=2)
+    if fault:
+        with_fault(monkeypatch, ("tile ^= 1", "tile ^= 0"))
+    case = random_case(rng, "lstm", T=4, B=5, I=3, H=13, D=1)
+    if not fault:
+        found, expected = run_both(case, CHECKS[1])
+        assert_close(found, expected, 1e-12)
+        return
+    with pytest.raises(LaunchError, match="race"):
+        case.run(device_on("persistent", CHECKS[1]))
+    assert planted() == []
+
+
+@pytest.mark.slow
 def test_control_of_one_phase_only_old_shares_are_taken_for_new_ones(
     rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -261,6 +209,7 @@ def test_control_of_one_phase_only_old_shares_are_taken_for_new_ones(
     assert not np.allclose(found, expected, rtol=1e-3, atol=1e-3)
 
 
+@pytest.mark.slow
 def test_control_with_one_slot_a_starved_block_misses_its_share(
     rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -12,6 +12,7 @@ from minirnn import devices
 from minirnn.devices.cuda.launch import threads
 from minirnn.devices.cuda.sim.options import SimOptions
 from tests.devices.cuda.launch.cudnn_rnn.ladder_cases import CHECKS, MODES, assert_close, device_on, random_case
+from tests.slow import slow_unless
 
 TOLERANCES = {"f4": 2e-5, "f8": 1e-13}
 
@@ -23,7 +24,7 @@ LAYERS = [*PLAIN, *ZONED, *PROJECTED]
 QUICK = [*PLAIN, ("lstm", 0, "masks"), ("gru", 0, "numbers"), ("rnn_tanh", 0, "masks"), *PROJECTED[:2]]
 
 
-@pytest.mark.parametrize("options", CHECKS, ids=["in order", "seed 1", "seed 2"])
+@pytest.mark.parametrize("options", slow_unless([CHECKS[1]], CHECKS), ids=["in order", "seed 1", "seed 2"])
 @pytest.mark.parametrize("dtype", TOLERANCES)
 @pytest.mark.parametrize(
     "mode, P, zoneout", [pytest.param(*row, marks=[] if row in QUICK else pytest.mark.slow) for row in LAYERS]

@@ -1,0 +1,56 @@
+"""Pages at old addresses lead to where their text is now."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+MOVED = {
+    "more": "use",
+    "tutorials/07_one_node_or_many": "tutorials/14_one_node_or_many",
+    "tutorials/08_real_batches": "tutorials/09_real_batches",
+    "tutorials/09_the_opaque_buffer": "tutorials/16_the_opaque_buffer",
+    "tutorials/10_a_kernel_without_a_gpu": "tutorials/18_a_kernel_without_a_gpu",
+    "tutorials/11_one_launch_for_all_steps": "tutorials/19_one_launch_for_all_steps",
+    "tutorials/12_gradients_of_gradients": "tutorials/13_gradients_of_gradients",
+    "tutorials/13_from_beginning_to_end": "tutorials/10_from_beginning_to_end",
+    "tutorials/14_attention": "tutorials/11_attention",
+    "tutorials/15_what_dropout_may_touch": "tutorials/12_what_dropout_may_touch",
+    "tutorials/16_whose_gates": "tutorials/15_whose_gates",
+    "tutorials/17_many_hands": "tutorials/20_many_hands",
+    "tutorials/18_addition_is_not_associative": "tutorials/21_addition_is_not_associative",
+    "tutorials/19_your_own_cell": "tutorials/17_your_own_cell",
+    "tutorials/20_long_lags": "tutorials/07_long_lags",
+    "tutorials/21_what_a_cut_loses": "tutorials/08_what_a_cut_loses",
+}
+"""Old address, new address."""
+
+PAGE = """<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<title>This page has moved</title>
+<meta http-equiv="refresh" content="0; url={name}.html">
+<link rel="canonical" href="{name}.html">
+</head>
+<body><p>This page has moved to <a href="{name}.html">{name}.html</a>.</p></body>
+</html>
+"""
+
+
+def write(folder: Path) -> None:
+    """Write a page for each old address. Old and new pages are in the same folder."""
+    for old, new in MOVED.items():
+        path = folder / f"{old}.html"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(PAGE.format(name=Path(new).name), encoding="utf-8")
+
+
+def finished(app: Any, error: Exception | None) -> None:
+    if error is None and app.builder.name == "html":
+        write(Path(app.outdir))
+
+
+def setup(app: Any) -> dict[str, bool]:
+    app.connect("build-finished", finished)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

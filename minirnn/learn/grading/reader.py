@@ -1,0 +1,98 @@
+"""The process that reads submissions for `reading`: it forks for each request, and the fork has limits.
+
+It imports neither a course nor an exercise. A request is eight bytes with its length, and a pickle, which comes from
+the judge; what is told is eight bytes and JSON, or eight bytes alone if the fork ended before.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+import pickle
+import signal
+import struct
+import sys
+from pathlib import Path
+from typing import Any
+
+from minirnn.learn.grading import collecting, tokens
+from minirnn.learn.grading.handed import Handed
+
+SECONDS, MEGABYTES = 20, 1024
+"""What reading one submission may use."""
+MOST_TOLD = 64 << 20
+"""Bytes of what a fork tells."""
+
+
+def answer(what: str, *arguments: Any) -> bytes:
+    """The answer to a request, as JSON."""
+    return json.dumps(collected(*arguments) if what == "collect" else tokens.words_of(*arguments)).encode()
+
+
+def collected(submission: Path | bytes, wanted: list[collecting.Wanted], notebooks: bool) -> dict[str, Any]:
+    handed = collecting.collect(submission, wanted, notebooks)
+    files = {id: base64.b64encode(data).decode() for id, data in handed.files.items()}
+    return dict(files=files, notes=handed.notes, reasons=handed.reasons, problem=handed.problem)
+
+
+def as_handed(told: dict[str, Any]) -> Handed:
+    """What `collected` told."""
+    files = {id: base64.b64decode(data) for id, data in told["files"].items()}
+    return Handed(files, tuple(told["notes"]), told["reasons"], told["problem"])
+
+
+def main() -> None:
+    """Serve the judge until it closes the pipe."""
+    import resource  # noqa: F401  so that no fork imports it
+
+    import minirnn.learn.sandbox.locks.limits  # noqa: F401
+
+    asked, told = sys.stdin.buffer, sys.stdout.buffer
+    while len(head := asked.read(8)) == 8:
+        request = asked.read(struct.unpack("<Q", head)[0])
+        reply = forked(request)
+        told.write(struct.pack("<Q", len(reply)) + reply)
+        told.flush()
+
+
+def forked(request: bytes) -> bytes:
+    """What a fork answers; nothing if it did not come to its end."""
+    out, into = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        status = 1
+        try:
+            os.close(out)
+            bound()
+            with os.fdopen(into, "wb") as pipe:
+                pipe.write(answer(*pickle.loads(request)))
+            status = 0
+        except MemoryError:
+            pass
+        finally:
+            os._exit(status)
+    os.close(into)
+    with os.fdopen(out, "rb") as pipe:
+        reply = pipe.read(MOST_TOLD + 1)
+    if len(reply) > MOST_TOLD:
+        os.kill(pid, signal.SIGKILL)
+    ended = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+    return reply if ended == 0 and len(reply) <= MOST_TOLD else b""
+
+
+def bound() -> None:
+    """Bound what this process may use in addition to what it has; it writes no file."""
+    from minirnn.learn.sandbox.locks import limits  # which Windows lacks
+
+    limits.limit(SECONDS, addresses() + MEGABYTES, file_bytes=0, processes=None, more=0)
+
+
+def addresses() -> int:
+    """Megabytes of addresses that this process has (on Linux)."""
+    import resource
+
+    try:
+        return int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize() >> 20
+    except OSError:
+        return 0

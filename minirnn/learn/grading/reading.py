@@ -1,0 +1,121 @@
+"""Reads what students handed in, inside of a process with limits: what it costs is its own student's matter.
+
+The judge keeps one process, the reader, which has imported what reading needs and forks for each request. The fork has
+limits of processor time, memory and the size of what it tells. It runs nothing that it reads. What it tells is JSON, in
+which nothing is run, either.
+"""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import json
+import os
+import pickle
+import struct
+import subprocess
+import sys
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from minirnn.learn.course import Course
+from minirnn.learn.grading import reader
+from minirnn.learn.grading.collecting import Wanted
+from minirnn.learn.grading.handed import Handed
+
+ROOT = Path(__file__).parents[3]
+"""The folder that minirnn lies in."""
+START = "import sys; sys.path.insert(0, sys.argv[1]); from minirnn.learn.grading.reader import main; main()"
+TOO_MUCH = f"it cannot be read: that takes more than {reader.SECONDS} s or {reader.MEGABYTES} MB"
+FORKS = hasattr(os, "fork")
+
+
+class Gone(Exception):
+    """The reader has ended."""
+
+
+class Reader:
+    """The process that forks for each request."""
+
+    def __init__(self) -> None:
+        self.process = subprocess.Popen(
+            [sys.executable, "-I", "-c", START, str(ROOT)],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=os.sep, env={**os.environ, "OPENBLAS_NUM_THREADS": "1"},
+        )  # fmt: skip
+
+    def ask(self, request: bytes) -> bytes:
+        """What the fork tells; nothing if it ended before it had told all."""
+        assert self.process.stdin is not None and self.process.stdout is not None
+        try:
+            self.process.stdin.write(struct.pack("<Q", len(request)) + request)
+            self.process.stdin.flush()
+            head = self.process.stdout.read(8)
+            size = struct.unpack("<Q", head)[0] if len(head) == 8 else -1
+            data = self.process.stdout.read(size) if size >= 0 else b""
+        except OSError:
+            raise Gone from None
+        if len(data) != size:
+            raise Gone
+        return data
+
+    def close(self) -> None:
+        for pipe in (self.process.stdin, self.process.stdout):
+            with contextlib.suppress(OSError):
+                pipe and pipe.close()
+        self.process.kill()
+        self.process.wait()
+
+
+kept: dict[int, Reader] = {}
+"""The reader of each process: a fork of the judge has its own."""
+keeping = threading.Lock()
+
+
+def asked(*request: Any) -> Any:
+    """The answer to a request (see `reader.answer`); None if it took too much."""
+    if not FORKS:
+        return json.loads(reader.answer(*request))
+    message = pickle.dumps(request)
+    with keeping:
+        for last in (False, True):
+            mine = kept.get(os.getpid())
+            if mine is None:
+                mine = kept[os.getpid()] = Reader()
+            try:
+                told = mine.ask(message)
+                break
+            except Gone:
+                kept.pop(os.getpid()).close()
+                if last:
+                    raise RuntimeError("the process that reads submissions ended; tell the maintainers") from None
+    return json.loads(told) if told else None
+
+
+@atexit.register
+def close_all() -> None:
+    """End this process's reader."""
+    if reader_of_mine := kept.pop(os.getpid(), None):
+        reader_of_mine.close()
+
+
+def wanted_of(course: Course) -> list[Wanted]:
+    """What is looked for: all exercises of a course."""
+    return [Wanted(e.id, e.file, e.exercise.path, e.exercise.function) for e in course.entries.values()]
+
+
+def collect(submission: Path | bytes, course: Course, notebooks: bool = False) -> Handed:
+    """What `collecting.collect` finds of the exercises of a course; what takes too much to read has a `problem`."""
+    where = submission if isinstance(submission, bytes) else submission.absolute()
+    told = asked("collect", where, wanted_of(course), notebooks)
+    return Handed(problem=TOO_MUCH) if told is None else reader.as_handed(told)
+
+
+def words(answers: Sequence[bytes], stub: str, python: bool, most: int) -> list[list[str]]:
+    """The words of some answers to an exercise, as `similarity` compares them; none of what takes too much to read."""
+    told = asked("words", list(answers), stub, python, most)
+    if told is None and len(answers) > 1:  # one of them is at fault, and costs itself only
+        half = len(answers) // 2
+        return [*words(answers[:half], stub, python, most), *words(answers[half:], stub, python, most)]
+    return [[] for _ in answers] if told is None else told

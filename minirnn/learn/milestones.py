@@ -1,0 +1,58 @@
+"""The milestones of a course: four runs in the order of history, each of which needs answers of the learner's.
+
+Elman 1990; Hochreiter and Schmidhuber 1997; Graves 2013, who let an LSTM write text; Diamos et al. 2016, who kept all
+steps in one kernel. The runs themselves are in `minirnn.learn.mine.runs`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from minirnn.learn.course import Course, Tree
+
+FOLDER = "milestones"
+"""Where the pictures are, in a course folder."""
+
+
+@dataclass(frozen=True)
+class Milestone:
+    """A run; `needs` are the exercises whose answers compute in it."""
+
+    number: int
+    year: int
+    title: str
+    needs: tuple[str, ...]
+
+    @property
+    def file(self) -> str:
+        """Where its picture is, in a course folder."""
+        return f"{FOLDER}/milestone_{self.number}.png"
+
+    def reached(self, tree: Tree) -> bool:
+        return (tree.root / self.file).is_file()
+
+    def missing(self, tree: Tree) -> list[str]:
+        """The exercises that are still to be passed."""
+        entries = tree.course.entries
+        return [id for id in self.needs if id not in entries or not tree.passed(entries[id])]
+
+
+MILESTONES = (
+    Milestone(1, 1990, "an Elman network", ("ex06",)),
+    Milestone(2, 1997, "an LSTM", ("ex09", "ex15", "ex16")),
+    Milestone(3, 2013, "a character model", ("ex09", "ex15", "ex16", "ex24", "ex25", "ex35")),
+    Milestone(4, 2016, "all steps in one launch", ("ex40",)),
+)
+
+
+def milestone_lines(course: Course, tree: Tree | None) -> list[str]:
+    """Those that the exercises of a course can reach, a line each for its map."""
+    lines = []
+    for one in MILESTONES:
+        if not set(one.needs) <= course.entries.keys():
+            continue
+        mark = ""
+        if tree is not None:
+            mark = "[x] " if one.reached(tree) else " .  " if one.missing(tree) else "[ ] "
+        lines.append(f"    {mark}{one.number}  {one.title} ({one.year}), by your {' '.join(one.needs)}")
+    return ["", "Milestones, each a run with your own parts: minirnn learn milestone N", *lines] if lines else []

@@ -1,0 +1,296 @@
+"""Exercises about cells and sequences in the place of `rnn_sequence_grad` and the block ops' gradients.
+
+Each function takes an answer, the device and what the kernel was called with. It returns what the kernel returns, or
+NotImplemented if the exercise is about another case. The kernels have gates as rows, in the order i, f, n, o, where the
+exercises have columns, in the order i, ci, f, o.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from minirnn.devices.cpu.cudnn_rnn.layer import VALUES, saved_shape
+from minirnn.learn.mine.answers import Answer, like
+
+Array = np.ndarray
+
+
+class Layer(NamedTuple):
+    """What `rnn_sequence_grad` is given."""
+
+    x: Array
+    h0: Array
+    c0: Any
+    weights: Sequence[tuple[Any, ...]]
+    saved: Any
+    y: Array
+    dy: Array
+    dh_n: Array
+    dc_n: Any
+
+    def values(self, rnn_mode: str) -> list[Array]:
+        """What the forward pass saved of the first direction, (T, B, H) each, in the order of `VALUES`."""
+        (T, B, _), names = self.x.shape, VALUES[rnn_mode]
+        shape = saved_shape(rnn_mode, T, B, self.weights, False)
+        return [self.saved.reshape(shape)[0, :, k].transpose(0, 2, 1) for k in range(len(names))]
+
+    def dh(self) -> Array:
+        """The gradient of each h from outside, (T, B, P), that of the last state included."""
+        dh = self.dy.copy()
+        dh[-1] += self.dh_n[0]
+        return dh
+
+
+def one_way(
+    arguments: Sequence[Any], options: dict[str, Any], mode: str, *, projected: bool = False, lengths: bool = False
+) -> Layer | None:
+    """The call, if it is about a layer of one direction that the exercises know."""
+    layer = Layer(*arguments)
+    W, _, Wp, *_ = layer.weights[0]
+    known = options["rnn_mode"] == mode and len(layer.weights) == 1 and W is not None and (Wp is not None) == projected
+    return layer if known and plain(options) and (options["lengths"] is not None) == lengths else None
+
+
+def plain(options: dict[str, Any]) -> bool:
+    return options.get("zoneout") is None
+
+
+def given_back(layer: Layer, options: dict[str, Any], dx: Any, dh0: Any, dc0: Any, *weights: Any) -> Any:
+    """The results in the form of the kernel; `weights` are the gradients of W, R, Wp, bW, bR."""
+    wanted = [None if w is None else like(d, w) for d, w in zip(weights, layer.weights[0], strict=True)]
+    new_dx = like(dx, layer.x) if options["need_dx"] else None
+    return new_dx, like(dh0, layer.h0[0])[None], None if dc0 is None else like(dc0, layer.c0[0])[None], [tuple(wanted)]
+
+
+def by_steps(layer: Layer, step: Callable[..., Sequence[Any]]) -> list[Any]:
+    """Go back through all steps: dx, dh0, dc0 and the sums of the other gradients.
+
+    ``step(t, h_prev, dh, dc)`` returns dx, dh_prev, dc_prev and the gradients of the weights.
+    """
+    dx: list[Any] = [None] * len(layer.x)
+    dh, dc = layer.dh_n[0], None if layer.dc_n is None else layer.dc_n[0]
+    sums: list[Any] = []
+    for t in reversed(range(len(dx))):
+        dx[t], dh, dc, *weights = step(t, layer.y[t - 1] if t else layer.h0[0], layer.dy[t] + dh, dc)
+        sums = [a + b for a, b in zip(sums, weights, strict=True)] if sums else weights
+    return [np.stack(dx), dh, dc, *sums]
+
+
+# ---- tanh RNN
+
+
+def rnn_step(answer: Answer, device: Any, *arguments: Any, **options: Any) -> Any:
+    layer = one_way(arguments, options, "rnn_tanh")
+    if layer is None or (len(layer.x) > 1 and "ex06" in device.active):
+        return NotImplemented
+    W, R, *_ = layer.weights[0]
+
+    def step(t: int, h_prev: Array, dh: Array, dc: Any) -> Sequence[Any]:
+        dx, dh_prev, *weights = answer(layer.x[t], h_prev, W.T, R.T, layer.y[t], dh)
+        return dx, dh_prev, None, *weights
+
+    dx, dh0, _, dW, dR, db = by_steps(layer, step)
+    return given_back(layer, options, dx, dh0, None, dW.T, dR.T, None, db, db)
+
+
+def rnn_sequence(answer: Answer, device: Any, *arguments: Any, **options: Any) -> Any:
+    layer = one_way(arguments, options, "rnn_tanh")
+    if layer is None:
+        return NotImplemented
+    W, R, *_ = layer.weights[0]
+    dx, dh0, dW, dR, db = answer(layer.x, layer.h0[0], W.T, R.T, layer.y, layer.dh())
+    return given_back(layer, options, dx, dh0, None, dW.T, dR.T, None, db, db)
+
+
+def rnn_lengths(answer: Answer, device: Any, *arguments: Any, **options: Any) -> Any:
+    layer = one_way(arguments, options, "rnn_tanh", lengths=True)
+    if layer is None:
+        return NotImplemented
+    W, R, *_ = layer.weights[0]
+    lengths = np.asarray(options["lengths"])
+    there = (np.arange(len(layer.x))[:, None] < lengths)[:, :, None]  # what lies beyond may be anything
+    x, dy, h = np.where(there, layer.x, 0), np.where(there, layer.dy, 0), layer.y.copy()
+    for t in range(1, len(h)):
+        h[t] = np.where(there[t], h[t], h[t - 1])
+    dx, dh0, dW, dR, db = answer(x, layer.h0[0], W.T, R.T, h, lengths, dy, layer.dh_n[0])
+    return given_back(layer, options, dx, dh0, None, dW.T, dR.T, None, db, db)
+
+
+# ---- LSTM
+
+
+def block_layout(W: Array, R: Array, bW: Array, bR: Array) -> tuple[Array, Array]:
+    """w (I+H, 4H) and b (4H,) with columns i, ci, f, o from rows i, f, n, o."""
+    w, b = np.concatenate([W, R], axis=1).T, bW + bR
+    order = [0, 2, 1, 3]
+    return (np.concatenate([np.split(a, 4, axis=-1)[k] for k in order], axis=-1) for a in (w, b))  # type: ignore[return-value]
+
+
+def lstm_layout(answer: Answer, device: Any, W: Array, R: Array, bW: Array, bR: Array) -> Any:
+    w, b = answer(W, R, bW, bR)
+    return np.asarray(w, W.dtype), np.asarray(b, W.dtype)
+
+
+def as_rows(dw: Any) -> Array:
+    """A gradient with columns i, ci, f, o as one with rows i, f, n, o."""
+    i, ci, f, o = np.split(np.asarray(dw).T, 4)
+    return np.concatenate([i, f, ci, o])
+
+
+def lstm_results(layer: Layer, options: dict[str, Any], results: Sequence[Any], dwp: Any = None) -> Any:
+    dx, dc0, dh0, dw, db = results
+    dw, db, I = as_rows(dw), as_rows(db), layer.x.shape[2]
+    return given_back(layer, options, dx, dh0, dc0, dw[:, :I], dw[:, I:], dwp, db, db)
+
+
+def lstm_step(answer: Answer, device: Any, *arguments: Any, **options: Any) -> Any:
+    layer = one_way(arguments, options, "lstm")
+    if layer is None or (len(layer.x) > 1 and "ex09" in device.active):
+        return NotImplemented
+    W, R, _, bW, bR = layer.weights[0]
+    w, _ = device.lstm_layout(W, R, bW, bR)
+    o, i, f, ci, c_prev = layer.values("lstm")
+    cs = i * ci + f * c_prev
+    co = np.tanh(cs)
+
+    def step(t: int, h_prev: Array, dh: Array, dc: Array) -> Sequence[Any]:
+        gates = i[t], cs[t], f[t], o[t], ci[t], co[t]
+        dx, dcs_prev, dh_prev, *weights = answer(layer.x[t], c_prev[t], h_prev, w, *gates, dc, dh)
+        return dx, dh_prev, dcs_prev, *weights
+
+    dx, dh0, dc0, dw, db = by_steps(layer, step)
+    return lstm_results(layer, options, (dx, dc0, dh0, dw, db))
+
+
+def lstm_sequence(answer: Answer, device: Any, *arguments: Any, **options: Any) -> Any:
+    layer = one_way(arguments, options, "lstm")
+    if layer is None:
+        return NotImplemented
+    W, R, _, bW, bR = layer.weights[0]
+    w, _ = device.lstm_layout(W, R, bW, bR)
+    o, i, f, ci, c_prev = layer.values("lstm")
+    cs = i * ci + f * c_prev
+    series = dict(x=layer.x, i=i, cs=cs, f=f, o=o, ci=ci, co=np.tanh(cs), h=layer.y, dh=layer.dh())
+    if layer.dc_n[0].any():
+        # The exercise has no gradient of the last cs. One more step with i = 0 and f = o = 1, whose h is given it,
+        # hands it on unchanged, and gets no gradient itself.
+        last = dict.fromkeys(series, 0.0) | dict(f=1.0, o=1.0)
+        more = {k: np.full((1, *a.shape[1:]), last[k], a.dtype) for k, a in series.items()}
+        more["dh"] = layer.dc_n
+        series = {k: np.concatenate([a, more[k]]) for k, a in series.items()}
+    x, *gates, h, dh = series.values()
+    dx, dcs0, dh0, dw, db = answer(x, layer.c0[0], layer.h0[0], w, *gates, h, dh)
+    return lstm_results(layer, options, (dx[: len(layer.x)], dcs0, dh0, dw, db))
+
+
+def lstm_projected(answer: Answer, device: Any, *arguments: Any, **options: Any) -> Any:
+    layer = one_way(arguments, options, "lstm", projected=True)
+    if layer is None:
+        return NotImplemented
+    W, R, Wp, bW, bR = layer.weights[0]
+    w, _ = block_layout(W, R, bW, bR)
+    o, i, f, ci, c_prev = layer.values("lstm")
+    cs = i * ci + f * c_prev
+    co = np.tanh(cs)
+
+    def step(t: int, h_prev: Array, dh: Array, dc: Array) -> Sequence[Any]:
+        gates = i[t], cs[t], f[t], o[t], ci[t], co[t]
+        dx, dcs_prev, dh_prev, *weights = answer(layer.x[t], c_prev[t], h_prev, w, Wp.T, *gates, dc, dh)
+        return dx, dh_prev, dcs_prev, *weights
+
+    dx, dh0, dc0, dw, dwp, db = by_steps(layer, step)
+    return lstm_results(layer, options, (dx, dc0, dh0, dw, db), dwp.T)
+
+
+def peephole_sequence(answer: Answer, device: Any, *arrays: Any, seq_len_max: int, use_peephole: bool) -> Any:
+    if not use_peephole or not seq_len_max:
+        return NotImplemented
+    x, cs_prev, h_prev, w, wci, wcf, wco, b, i, cs, f, o, ci, co, h, cs_grad, h_grad = arrays
+    dx, sums = np.zeros_like(x), [np.zeros_like(a) for a in (w, wci, wcf, wco, b)]
+    dcs, dh = np.zeros_like(cs_prev), np.zeros_like(h_prev)
+    for t in reversed(range(seq_len_max)):
+        before = (cs[t - 1], h[t - 1]) if t else (cs_prev, h_prev)
+        gates = i[t], cs[t], f[t], o[t], ci[t], co[t]
+        outside = cs_grad[t] + dcs, h_grad[t] + dh
+        dx[t], dcs, dh, *more = answer(x[t], *before, w, wci, wcf, wco, *gates, *outside)
+        sums = [a + d for a, d in zip(sums, more, strict=True)]
+    weights = [like(d, a) for d, a in zip(sums, (w, wci, wcf, wco, b), strict=True)]
+    return dx, like(dcs, cs_prev), like(dh, h_prev), *weights
+
+
+# ---- GRU
+
+
+def gru_step(answer: Answer, device: Any, *arguments: Any, **options: Any) -> Any:
+    layer = one_way(arguments, options, "gru")
+    if layer is None:
+        return NotImplemented
+    W, R, *_ = layer.weights[0]
+    q, r, z, n, _ = layer.values("gru")
+
+    def step(t: int, h_prev: Array, dh: Array, dc: Any) -> Sequence[Any]:
+        dx, dh_prev, *weights = answer(layer.x[t], h_prev, W, R, r[t], z[t], n[t], q[t], dh)
+        return dx, dh_prev, None, *weights
+
+    dx, dh0, _, dW, dR, dbW, dbR = by_steps(layer, step)
+    return given_back(layer, options, dx, dh0, None, dW, dR, None, dbW, dbR)
+
+
+def gru_block_step(answer: Answer, device: Any, *arrays: Any) -> Any:
+    """The kernel also returns the gradients in front of the gates, which the exercise does not ask for.
+
+    So 3H more inputs, all zero, are wired one to one to the three gates: the gradient of such an input is that of its
+    gate.
+    """
+    x, h_prev, w_ru, w_c, _, _, r, u, c, d_h = arrays
+    (B, I), H = x.shape, h_prev.shape[1]
+    wires = np.eye(3 * H, dtype=x.dtype)
+    x_wired = np.concatenate([x, np.zeros((B, 3 * H), x.dtype)], axis=1)
+    ru_wired, c_wired = (
+        np.concatenate([w[:I], wires[:, part], w[I:]]) for w, part in ((w_ru, slice(2 * H)), (w_c, slice(2 * H, None)))
+    )
+    d_x, d_h_prev, *_ = answer(x_wired, h_prev, ru_wired, c_wired, r, u, c, d_h)
+    d_x = like(d_x, x_wired)
+    return d_x[:, :I], like(d_h_prev, h_prev), d_x[:, I + 2 * H :], d_x[:, I : I + 2 * H]
+
+
+# ---- two directions
+
+
+def two_directions(answer: Answer, device: Any, *arguments: Any, **options: Any) -> Any:
+    """The exercise splits the layer into two of one direction; each of them goes the way of such a layer."""
+    layer = Layer(*arguments)
+    T, B, _ = layer.x.shape
+    if len(layer.weights) != 2 or layer.weights[0][0] is None or options["lengths"] is not None or not plain(options):
+        return NotImplemented
+    P = layer.h0.shape[2]
+    W, R = (np.stack([weights[k].T for weights in layer.weights]) for k in (0, 1))
+    h = np.stack([layer.y[..., :P], layer.y[..., P:]])
+    steps = None
+    if layer.saved is not None:
+        steps = layer.saved.reshape(saved_shape(options["rnn_mode"], T, B, layer.weights, False))
+    ends: dict[int, Any] = {}
+
+    def rnn_backward(x: Array, h0: Array, W_d: Array, R_d: Array, h_d: Array, dh: Array) -> Any:
+        d = 0 if 0 not in ends and np.array_equal(W_d, W[0]) and np.array_equal(R_d, R[0]) else 1
+        own = slice(d, d + 1)
+        saved = None if steps is None else np.ascontiguousarray(steps[d][:: -1 if d else 1]).reshape(-1)
+        c0, dc_n = (None, None) if layer.c0 is None else (layer.c0[own], layer.dc_n[own])
+        like_x, like_h = like(x, layer.x), like(h_d, h[d])
+        ends[d] = found = device.rnn_sequence_grad(
+            like_x, layer.h0[own], c0, [layer.weights[d]], saved, like_h, like(dh, h[d]), layer.dh_n[own], dc_n,
+            **(options | {"need_dx": True}),
+        )  # fmt: skip
+        dx, dh0, _, ((dW, dR, _, dbW, _),) = found
+        return dx, dh0[0], dW.T, dR.T, dbW
+
+    dx, dW, dR, db = answer(layer.x, W, R, h, layer.dy, rnn_backward)
+    if sorted(ends) != [0, 1]:
+        return NotImplemented
+    dW, dR, db = like(dW, W), like(dR, R), np.asarray(db, layer.x.dtype)
+    weights = [(dW[d].T, dR[d].T, ends[d][3][0][2], db[d], ends[d][3][0][4]) for d in (0, 1)]
+    dh0, dc0 = (None if ends[0][k] is None else np.concatenate([ends[0][k], ends[1][k]]) for k in (1, 2))
+    return like(dx, layer.x) if options["need_dx"] else None, dh0, dc0, weights

@@ -1,0 +1,138 @@
+"""Exercises about losses, embeddings, weights and steps in the place of kernels, primitives and hooks.
+
+Each function takes an answer, the device and what the kernel was called with. It returns what the kernel returns, or
+NotImplemented if the exercise is about another case.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from typing import Any
+
+import numpy as np
+
+from minirnn.learn.mine.answers import Answer, AnswerFailed, like
+
+Array = np.ndarray
+
+
+def log_sum_exp(answer: Answer, device: Any, x: Array, *, target: Array) -> Any:
+    if not x.size:
+        return NotImplemented
+    rows, right = x.reshape(-1, x.shape[-1]), target.reshape(-1)
+    _, _, lse = answer(rows, rows)
+    return (like(lse - rows[np.arange(len(rows)), right], right.astype(x.dtype)).reshape(target.shape),)
+
+
+def cross_entropy_grad(answer: Answer, device: Any, x: Array, dy: Array, *, target: Array) -> Any:
+    """The exercise has the mean over N rows; dloss = N gives each row its own gradient."""
+    if not x.size:
+        return NotImplemented
+    rows = x.reshape(-1, x.shape[-1])
+    _, dlogits = answer(rows, target.reshape(-1), float(len(rows)))
+    return ((like(dlogits, rows) * dy.reshape(-1, 1)).reshape(x.shape),)
+
+
+def embedding(answer: Answer, device: Any, shape: Any, index: Any, values: Array) -> Any:
+    ids = index[0] if index else None
+    if len(shape) != 2 or len(index) != 1 or not isinstance(ids, np.ndarray) or ids.dtype.kind != "i" or not ids.size:
+        return NotImplemented
+    if (ids < 0).any() or values.shape != (*ids.shape, shape[1]):
+        return NotImplemented
+    if ids.ndim != 2:
+        ids, values = ids.reshape(-1, 1), values.reshape(-1, 1, shape[1])
+    return like(answer(ids, values, shape[0]), np.empty(shape, values.dtype))
+
+
+def adam(answer: Answer, device: Any, p: Array, g: Array, m: Any, v: Any, *, step: int, **settings: float) -> Any:
+    before = [np.zeros_like(p) if a is None else a for a in (m, v)]
+    order = [settings[name] for name in ("lr", "beta1", "beta2", "eps")]
+    return tuple(like(a, p) for a in answer(p, g, *before, step, *order))
+
+
+def rmsprop(answer: Answer, device: Any, p: Array, g: Array, v: Any, buffer: Any, **settings: float) -> Any:
+    before = [np.zeros_like(p) if a is None else a for a in (v, buffer)]
+    order = [settings[name] for name in ("lr", "alpha", "eps", "momentum")]
+    return tuple(like(a, p) for a in answer(p, g, *before, *order))
+
+
+def clip(answer: Answer, device: Any, gradients: list[Array], max_norm: float) -> Any:
+    clipped, norm = answer([np.asarray(g) for g in gradients], max_norm)
+    return [like(a, g) for a, g in zip(clipped, gradients, strict=True)], float(norm)
+
+
+def dropout(answer: Answer, device: Any, u: Array, rate: float) -> Any:
+    """A mask is what becomes of ones."""
+    rows = u.reshape(-1, u.shape[-1])
+    ones = np.ones((1, *rows.shape), u.dtype)
+    y, _ = answer(ones, rows, rate, True, ones)
+    return like(y, ones)[0].reshape(u.shape)
+
+
+def lstm_start(answer: Answer, device: Any, uniform: Array, normal: Array) -> Any:
+    return tuple(np.asarray(a, uniform.dtype) for a in answer(uniform, normal))
+
+
+def unbroadcast(answer: Answer, device: Any, dy: Array, shape: tuple[int, ...]) -> Any:
+    """The exercise has four shapes that a (T, B, H) can come from; one of them may be the shape that is asked for."""
+    if dy.ndim > 3 or dy.ndim == 0 or not dy.size:
+        return NotImplemented
+    full = dy.reshape((1,) * (3 - dy.ndim) + dy.shape)
+    T, B, H = full.shape
+    shapes = [(H,), (B, 1), (T, 1, H), ()]
+    if shape not in shapes:
+        return NotImplemented
+    return like(answer(full, shapes)[shapes.index(shape)], np.empty(shape, dy.dtype))
+
+
+def ring(answer: Answer, device: Any, rank: int, size: int, part: Array, pass_on: Any) -> Any:
+    """The exercise says what all ranks do. Here each rank does all of it, with zeros in the place of others' numbers.
+
+    What its own rank receives comes from the real rank before it, and so its own sums are right.
+    """
+    if part.dtype.kind != "f" or part.size < size:
+        return NotImplemented
+    flat = part.reshape(-1)
+    parts, counts = np.zeros((size, flat.size), part.dtype), np.zeros(size, np.int64)
+    parts[rank] = flat
+    wires: list[deque[Array]] = [deque() for _ in range(size)]
+    own: deque[Array] = deque()
+
+    def send(r: int, values: Any) -> None:
+        message = np.array(values, part.dtype)
+        wires[(r + 1) % size].append(message)
+        counts[r] += message.nbytes
+        if r == rank:
+            own.append(message)
+
+    def receive(r: int) -> Array:
+        message = wires[r].popleft()
+        return message if r != rank else pass_on(own.popleft(), message.size).reshape(message.shape)
+
+    sums, _ = answer(parts, send, receive, counts.copy)
+    return like(sums[rank], flat).reshape(part.shape)
+
+
+def recompute(answer: Answer, device: Any, count: int, start: Any, step: Any, back: Any) -> Any:
+    """Numbers stand for the states, as in the exercise, and there is room for 2 * sqrt(count) of them."""
+    states: list[Any] = []
+    gradients: list[Any] = []
+
+    def kept(state: Any) -> int:
+        if sum(s is not None for s in states) >= 2 * math.ceil(math.sqrt(count)):
+            raise AnswerFailed(f"your ex29 keeps more states than there is room for, of {count} steps")
+        states.append(state)
+        return len(states) - 1
+
+    def go_back(t: int, s: int, dh: int | None) -> int:
+        gradients.append(back(t, states[s], None if dh is None else gradients[dh]))
+        return len(gradients) - 1
+
+    size = start.array.nbytes
+    budget = 2 * math.ceil(math.sqrt(count)) * size
+    last = answer(
+        count, budget, size, lambda: kept(start), lambda t, s: kept(step(t, states[s])), go_back,
+        lambda s: states.__setitem__(s, None),
+    )  # fmt: skip
+    return gradients[last]

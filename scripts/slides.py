@@ -1,0 +1,331 @@
+#!/usr/bin/env python3
+r"""Makes slides of a chapter: its question, its equations with their numbers, its figures and its summary.
+
+    python scripts/slides.py slides                                # all chapters of the core
+    python scripts/slides.py slides 05_the_lstms_highway           # one chapter
+    python scripts/slides.py slides --from slides/my_lecture.md    # after you have edited a deck
+
+A deck is Markdown, which you may edit, and a page made of it, which a browser shows and prints, one slide per sheet.
+Slides are divided by ``---``, formulas are TeX, and the text of the chapter is in ``<!-- -->``, for the
+speaker. The folder needs no network: formulas are drawn by the MathJax of the docs
+(``pip install sphinx-mathjax-offline``), which is copied into it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import html
+import importlib.util
+import io
+import re
+import shutil
+import sys
+import textwrap
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).parents[1]
+TUTORIALS = ROOT / "tutorials"
+CORE = 13  # the number of its last chapter
+ON_A_SLIDE = 8  # lines of formulas
+TITLE = re.compile(r"^(\S.*)\n[-=]{3,}$", flags=re.M)
+MATH = re.compile(r"^\.\. math::\n((?:[ \t]+.*(?:\n|\Z)|[ \t]*\n)+)", flags=re.M)
+FORMULA = re.compile(r"\$\$\n(.*?)\n\$\$", flags=re.S)
+
+STYLE = """
+@page { size: 297mm 167mm; margin: 0; }
+* { box-sizing: border-box; }
+html { scroll-snap-type: y proximity; font: 3.2vmin/1.4 system-ui, "Segoe UI", "DejaVu Sans", sans-serif; }
+body { margin: 0; background: #fff; color: #1a1a1a; }
+section { min-height: 100vh; padding: 5vmin 8vmin; display: flex; flex-direction: column; justify-content: center;
+  scroll-snap-align: start; border-bottom: 1px solid #ccc; position: relative; overflow: hidden; }
+h1 { font-size: 1.9em; line-height: 1.15; margin: 0 0 .5em; } h2 { font-size: 1.35em; margin: 0 0 .6em; }
+p, ul { margin: .3em 0; max-width: 62em; } em { color: #00527a; } code { font-size: .9em; }
+img { width: 100%; height: 66vh; object-fit: contain; }
+.formula { margin: .4em 0; flex-shrink: 0; }
+.number { position: absolute; right: 3vmin; bottom: 2vmin; color: #595959; font-size: .7em; }
+.notes { position: absolute; left: 8vmin; right: 14vmin; bottom: 1.5vmin; font-size: .6em; }
+.notes[open] { max-height: 45vh; overflow-y: auto; background: #f4f4f4; padding: 1em; white-space: pre-line; }
+@media print {
+  html { font-size: 5.4mm; }
+  section { height: 167mm; min-height: 0; break-after: page; border: 0; padding: 8mm 14mm; }
+  img { height: 112mm; } .notes { display: none; }
+}
+"""
+PAGE = """<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>{title}</title>
+<style>{style}</style>
+<script>MathJax = {{ tex: {{ inlineMath: [["\\\\(", "\\\\)"]], displayMath: [["\\\\[", "\\\\]"]] }} }};</script>
+<script defer src="mathjax.js"></script>
+</head>
+<body>
+{slides}
+</body>
+</html>
+"""
+
+
+def cells(path: Path) -> Iterator[tuple[bool, str]]:
+    """The cells of a chapter, with whether each is code; the first is the docstring."""
+    text = path.read_text(encoding="utf-8")
+    opening = re.match(r'r?"""\n(.*?)"""\n', text, flags=re.S)
+    assert opening is not None, f"{path.name} opens with no docstring"
+    yield False, opening[1]
+    for part in text[opening.end() :].split("\n# %%\n")[1:]:
+        said = re.match(r"(?:#.*\n)*", part + "\n")
+        assert said is not None
+        yield False, re.sub(r"^# ?", "", said[0], flags=re.M)
+        yield True, part[said.end() :]
+
+
+def run(path: Path, folder: Path) -> Iterator[list[tuple[str, str]]]:
+    """Run the code of a chapter; after each cell, the figures that it showed: a file and what it shows, in words."""
+    from minirnn.viz import Picture, display
+    from minirnn.viz.alt import described
+
+    shown = display.collect()
+    name = "slides_chapter"
+    spec = importlib.util.spec_from_loader(name, loader=None)
+    assert spec is not None
+    module = sys.modules[name] = importlib.util.module_from_spec(spec)
+    count = 0
+    for is_code, text in cells(path):
+        if not is_code:
+            continue
+        with contextlib.redirect_stdout(io.StringIO()):
+            exec(compile(text, str(path), "exec"), module.__dict__)
+        found = []
+        for picture in shown:
+            count += 1
+            file = folder / path.stem / f"{count}.svg"
+            file.parent.mkdir(parents=True, exist_ok=True)
+            figure = picture.figure if isinstance(picture, Picture) else picture
+            figure.savefig(file)
+            found.append((f"{path.stem}/{count}.svg", described(picture)))
+        shown.clear()
+        yield found
+
+
+def numbers() -> dict[str, str]:
+    """The number of each labelled equation of the book, such as 5.3, by its label."""
+    found = {}
+    for path in sorted(TUTORIALS.glob("[0-9][0-9]_*.py")):
+        labels = re.findall(r"^# +:label: (\S+)$", path.read_text(encoding="utf-8"), flags=re.M)
+        found |= {label: f"{int(path.name[:2])}.{number}" for number, label in enumerate(labels, 1)}
+    return found
+
+
+class Deck:
+    """The slides of a chapter, as they grow."""
+
+    def __init__(self) -> None:
+        self.numbers, self.heading = numbers(), ""
+        self.slides, self.notes, self.told = list[str](), list[str](), set[str]()
+
+    def add(self, *lines: str) -> None:
+        """One more slide below the heading that holds, with the text that it comes from."""
+        head = [f"## {self.heading}"] if self.heading else []
+        self.slides.append("\n\n".join([*head, *lines, *self.remark()]))
+
+    def remark(self) -> list[str]:
+        """The text that no slide has yet, as a comment."""
+        notes = "\n\n".join(self.notes).replace("--", "\u2013")
+        self.notes.clear()
+        return [f"<!--\n{notes}\n-->"] if notes else []
+
+    def tell(self, text: str) -> list[str]:
+        """How a text begins, unless a slide says so already."""
+        sentence = first_sentence(text)
+        fresh = [sentence] if sentence and sentence not in self.told else []
+        self.told.add(sentence)
+        return fresh
+
+    def close(self, heading: str = "") -> None:
+        """Go on to another heading; what has no slide yet gets one, with the beginnings of its paragraphs."""
+        if self.notes:
+            paragraphs = [part for note in self.notes for part in note.split("\n\n") if part.strip()]
+            lines = [f"- {line}" for paragraph in paragraphs for line in self.tell(paragraph)]
+            if lines:
+                self.add("\n".join(lines))
+            else:
+                self.slides[-1] = "\n\n".join([self.slides[-1], *self.remark()])
+        self.heading = self.flat(heading)
+
+    def flat(self, text: str) -> str:
+        """Text of a chapter as Markdown."""
+        text = re.sub(r":eq:`([^`]+)`", lambda found: f"({self.numbers[found[1]]})", text)
+        text = re.sub(r":doc:`([^`<]+) <[^>]+>`", r"\1", text)
+        text = re.sub(r":doc:`(\d\d)_[^`]+`", lambda found: f"chapter {int(found[1])}", text)
+        text = re.sub(r":doc:`/?([^`]+)`", r"the page *\1*", text)
+        text = re.sub(r":math:`([^`]+)`", r"$\1$", text)
+        return re.sub(r"``([^`]+)``", r"`\1`", text)
+
+    def equations(self, text: str) -> list[str]:
+        """The displayed equations of a text, each with its number."""
+        found = []
+        for match in MATH.finditer(text):
+            body = textwrap.dedent(match[1])
+            label = re.search(r"^:label: (\S+)$", body, flags=re.M)
+            tex = re.sub(r"^:\w+:.*$", "", body, flags=re.M).strip()
+            tag = f" \\tag{{{self.numbers[label[1]]}}}" if label else ""
+            found.append(f"$$\n{tex}{tag}\n$$")
+        return found
+
+    def section(self, text: str) -> None:
+        """Slides of a piece of text: how it begins, its equations, or its list."""
+        said = re.sub(r"\n{3,}", "\n\n", self.flat(MATH.sub("", text)).strip())
+        self.notes += [said] if said else []
+        formulas = self.equations(text)
+        bullets = re.findall(r"^- (?:.+\n?)(?:^  .+\n?)*", said, flags=re.M)
+        lead = self.tell(said) if formulas else []
+        while formulas:
+            shown = [formulas.pop(0)]
+            while formulas and sum(map(height, [*shown, formulas[0]])) <= ON_A_SLIDE:
+                shown.append(formulas.pop(0))
+            self.add(*lead, *shown)
+            lead = []
+        if bullets:
+            self.add("\n".join(" ".join(bullet.split()) for bullet in bullets))
+
+    def figure(self, file: str, words: str, after: str) -> None:
+        claim = self.tell(self.flat(MATH.sub("", TITLE.split(after)[0])))
+        self.add(f"![{' '.join(words.split()).replace(']', ')')}]({file})", *claim)
+
+
+def height(formula: str) -> int:
+    """The lines that a formula takes; one with a fraction or a sum is as tall as two."""
+    lines = formula.split("\\\\")
+    return len(lines) + sum(bool(re.search(r"\\(?:frac|sum|prod)", line)) for line in lines)
+
+
+def first_sentence(text: str) -> str:
+    """How a text begins, up to the end of its first sentence or of its first paragraph."""
+    paragraph = " ".join(text.strip().partition("\n\n")[0].split())
+    found = re.match(r".+?[.?!:](?=\s+[A-Z`$*]|$)", paragraph)
+    return (found[0] if found else paragraph).rstrip(":") + ("." if paragraph and found and found[0][-1] == ":" else "")
+
+
+def compose(path: Path, figures: Iterator[list[tuple[str, str]]] | None = None) -> str:
+    """The deck of a chapter in Markdown. Without `figures` the chapter is not run, and the deck has none."""
+    parts, deck = list(cells(path)), Deck()
+    opening = parts[0][1]
+    title, question = opening.strip().split("\n")[0], re.search(r"^\*(.+)\*$", opening, flags=re.M)
+    assert question is not None, f"{path.name} opens with no question"
+    able = re.search(r"^\| (\*\*You will be able to\*\* (?:.+\n)(?:^  .+\n)*)", opening, flags=re.M)
+    deck.notes.append(deck.flat(TITLE.sub("", opening)).strip())
+    deck.add(f"# {title}", f"*{question[1]}*", *([" ".join(deck.flat(able[1]).split())] if able else []))
+    for k, (is_code, text) in enumerate(parts[1:], 1):
+        if is_code:
+            after = parts[k + 1][1] if k + 1 < len(parts) else ""
+            for file, words in next(figures) if figures else ():
+                deck.figure(file, words, after)
+            continue
+        before, *headed = TITLE.split(text)
+        if before.strip():
+            deck.section(before)
+        for heading, body in zip(headed[::2], headed[1::2], strict=True):
+            deck.close(heading)
+            if heading in ("Further reading", "Try it"):
+                deck.add("\n".join(f"- {line}" for line in sentences(deck.flat(body))))
+            else:
+                deck.section(body)
+    deck.close()
+    return "\n\n---\n\n".join(deck.slides) + "\n"
+
+
+def sentences(text: str) -> list[str]:
+    """The sentences of a text; a year in brackets and initials end none."""
+    return [line for line in re.split(r"(?<=[.?!]) (?=[A-Z:`])", " ".join(text.split())) if line]
+
+
+def inline(text: str) -> str:
+    """Code, formulas, strong and emphasized words of a line as HTML."""
+    kept: list[str] = []
+
+    def keep(shown: str) -> str:
+        kept.append(shown)
+        return f"\0{len(kept) - 1}\0"
+
+    text = re.sub(r"`([^`]+)`", lambda m: keep(f"<code>{html.escape(m[1])}</code>"), text)
+    text = re.sub(r"\$([^$]+)\$", lambda m: keep(f"\\({html.escape(m[1], quote=False)}\\)"), text)
+    text = html.escape(text, quote=False)
+    text = re.sub(r"\*\*(.+?)\*\*", r"<strong>\1</strong>", text)
+    text = re.sub(r"(?<!\w)\*(?!\s)(.+?)(?<!\s)\*(?!\w)", r"<em>\1</em>", text)
+    return re.sub(r"\0(\d+)\0", lambda m: kept[int(m[1])], text)
+
+
+def slide(markdown: str, number: int, of: int) -> str:
+    """One slide as HTML."""
+    notes = re.findall(r"<!--\n?(.*?)\n?-->", markdown, flags=re.S)
+    blocks = re.split(r"\n\s*\n", re.sub(r"<!--.*?-->", "", markdown, flags=re.S).strip())
+    lines = []
+    for block in blocks:
+        if formula := FORMULA.fullmatch(block):
+            lines.append(f'<div class="formula">\\[{html.escape(formula[1], quote=False)}\\]</div>')
+        elif heading := re.fullmatch(r"(#{1,2}) (.+)", block):
+            level = len(heading[1])
+            lines.append(f"<h{level}>{inline(heading[2])}</h{level}>")
+        elif picture := re.fullmatch(r"!\[(.*)\]\((.+)\)", block, flags=re.S):
+            lines.append(f'<img src="{html.escape(picture[2])}" alt="{html.escape(picture[1])}">')
+        elif block.startswith("- "):
+            items = re.split(r"\n(?=- )", block)
+            lines.append("<ul>" + "".join(f"<li>{inline(item[2:])}</li>" for item in items) + "</ul>")
+        elif block:
+            lines.append(f"<p>{inline(block)}</p>")
+    said = html.escape("\n\n".join(notes), quote=False)
+    lines += [f'<details class="notes"><summary>Notes</summary>{said}</details>'] if said else []
+    return "<section>\n" + "\n".join(lines) + f'\n<div class="number">{number} / {of}</div>\n</section>'
+
+
+def page(markdown: str) -> str:
+    """A deck as one page of HTML."""
+    slides = re.split(r"\n\s*\n---\n\s*\n", markdown.strip())
+    title = re.search(r"^# (.+)$", markdown, flags=re.M)
+    shown = "\n".join(slide(text, number, len(slides)) for number, text in enumerate(slides, 1))
+    return PAGE.format(title=html.escape(title[1] if title else "Slides"), style=STYLE, slides=shown)
+
+
+def mathjax() -> Path:
+    """The file that draws formulas in a browser, of the package that the docs use."""
+    spec = importlib.util.find_spec("sphinx-mathjax-offline")
+    if spec is None or spec.origin is None:
+        raise SystemExit("formulas need MathJax: pip install sphinx-mathjax-offline")
+    return Path(spec.origin).parent / "static" / "mathjax" / "tex-svg-full.js"
+
+
+def write(path: Path, folder: Path) -> Path:
+    """Run a chapter, and write its figures and its deck."""
+    source = folder / f"{path.stem}.md"
+    source.write_text(compose(path, run(path, folder)), encoding="utf-8")
+    return source
+
+
+def main(arguments: list[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("folder", type=Path, help="where the decks go")
+    parser.add_argument("chapters", nargs="*", help="such as 05_the_lstms_highway (default: the core)")
+    parser.add_argument("--from", dest="source", type=Path, metavar="FILE.md", help="make the page of a deck again")
+    args: Any = parser.parse_args(arguments)
+    known = {path.stem: path for path in sorted(TUTORIALS.glob("[0-9][0-9]_*.py"))}
+    wrong = [name for name in args.chapters if name not in known]
+    if wrong:
+        parser.error(f"no chapter is called {wrong[0]}; expected one of {', '.join(known)}")
+    script = mathjax()
+    args.folder.mkdir(parents=True, exist_ok=True)
+    shutil.copy(script, args.folder / "mathjax.js")
+    chosen = args.chapters or [name for name in known if int(name[:2]) <= CORE]
+    for source in [args.source] if args.source else (write(known[name], args.folder) for name in chosen):
+        made = args.folder / f"{source.stem}.html"
+        made.write_text(page(source.read_text(encoding="utf-8")), encoding="utf-8")
+        print(made)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,143 @@
+"""Whatever a text is, what reads it answers or refuses: Hypothesis looks for one that does neither.
+
+Tests `minirnn/learn/cleaned.py`, `minirnn/learn/grading/collecting.py`, `minirnn/learn/grading/archive.py`,
+`minirnn/learn/grading/notebook.py`, `minirnn/learn/grading/tokens.py`, `minirnn/learn/sandbox/kernel_text.py` and
+`minirnn/learn/sandbox/protocol.py`.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import zipfile
+
+import numpy as np
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from minirnn.devices.cuda.driver import CompileError
+from minirnn.learn.cleaned import cleaned, printable
+from minirnn.learn.grading.archive import Unreadable
+from minirnn.learn.grading.collecting import Wanted, collect, meant
+from minirnn.learn.grading.handed import MOST_NOTES
+from minirnn.learn.grading.notebook import answer_in, code_cells
+from minirnn.learn.grading.tokens import tokens, words_of
+from minirnn.learn.sandbox import kernel_text, protocol
+
+ANY = st.text(st.integers(0, 0x10FFFF).map(chr), max_size=60)
+"""Texts of any code points, halves of characters too."""
+WANTED = [Wanted("ex01", "exercises/01_tape/ex01_mul_add.py", "01_tape/ex01_mul_add.py", "mul_add"),
+          Wanted("ex17", "exercises/09_cuda/ex17_pointwise.cu", "09_cuda/ex17_pointwise.cu", "pointwise")]  # fmt: skip
+FILES = [entry.file.rpartition("/")[2] for entry in WANTED]
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
+    lambda inner: (
+        st.lists(inner, max_size=4)
+        | st.dictionaries(
+            st.sampled_from(["cells", "worksheets", "cell_type", "source", "input", "code", "metadata"]),
+            inner,
+            max_size=5,
+        )
+    ),
+    max_leaves=20,
+)
+
+
+@given(ANY)
+@example("\ud800\x1b[2J\u202e\r\n\x00\x9b")
+def test_a_cleaned_text_can_be_printed_and_is_cleaned_once(text):
+    clean = cleaned(text)
+    clean.encode()
+    assert all(c.isprintable() or c in "\n\t" for c in clean)
+    assert cleaned(clean) == clean and printable(text).isprintable() and len(printable(text * 9)) <= 120
+
+
+@given(st.one_of(ANY, st.tuples(ANY, st.sampled_from(FILES), ANY).map("".join)))
+@example("ex01" + "copy-1" * 30 + ".py")
+def test_a_name_means_an_exercise_or_none(name):
+    assert meant(name, FILES) in (None, *FILES)
+
+
+@st.composite
+def damaged_zips(draw):
+    """A zip file with bytes exchanged, left out or put in."""
+    names = draw(st.lists(st.sampled_from([*(e.file for e in WANTED), "../x.py", "a/ex01.py", "n.ipynb"]), max_size=4))
+    data = io.BytesIO()
+    with zipfile.ZipFile(data, "w", draw(st.sampled_from([zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED]))) as file:
+        for name in dict.fromkeys(names):
+            file.writestr(name, draw(st.binary(max_size=80)))
+    damaged = bytearray(data.getvalue())
+    for at, new in draw(st.lists(st.tuples(st.integers(0, len(damaged)), st.binary(max_size=3)), max_size=4)):
+        damaged[at : at + draw(st.integers(0, 3))] = new
+    return bytes(damaged)
+
+
+@given(st.one_of(damaged_zips(), st.binary(max_size=60)), st.booleans())
+def test_an_archive_gives_files_or_reasons(data, notebooks):
+    handed = collect(data, WANTED, notebooks)
+    assert set(handed.files) <= {"ex01", "ex17"} and len(handed.notes) <= MOST_NOTES + 1
+    assert all(text.isprintable() for text in (*handed.notes, *handed.reasons.values(), handed.problem))
+
+
+@given(st.one_of(JSON.map(json.dumps).map(str.encode), st.binary(max_size=60)))
+@example(b"[" * 100_000)
+@example(b'{"cells": [{"cell_type": "code", "source": ["def mul_add(a):\\n", "  %matplotlib"]}]}')
+def test_a_notebook_has_cells_or_is_none(data):
+    try:
+        cells = code_cells(data)
+    except Unreadable:
+        return
+    assert all(isinstance(cell, str) for cell in cells)
+    answer = answer_in(cells, "mul_add")
+    assert answer is None or "mul_add" in answer
+
+
+@given(ANY | st.text("/*\"'\\\n#ab1 =()", max_size=60), st.booleans())
+def test_any_text_has_words(text, python):
+    words = tokens(text, python)
+    assert all(word and not word.isspace() for word in words) and "secret" not in words
+    assert words_of([text.encode(errors="replace")], "", python, 3)[0] == tokens(
+        text.encode(errors="replace").decode(), python, 3
+    )
+
+
+PIECE = st.sampled_from(["int x = 1;", "// a", "/* b\n c */", '"asm"', "'\\''", "#define A 1\n", "\\\n", "<:0:>", "\n",
+                         "1.5e3f", "[[unlikely]]", "#include <math.h>\n"])  # fmt: skip
+"""What a kernel may hold; none of it stays open, but for a line comment, which a new line ends."""
+
+
+@given(ANY | st.lists(PIECE | st.text("/*\"'\\\n#<:%[](){}ab R", max_size=5)).map("".join))
+def test_a_kernel_is_let_pass_or_refused(text):
+    try:
+        kernel_text.refuse(text)
+    except CompileError as error:
+        assert str(error)
+
+
+@given(
+    st.lists(PIECE),
+    st.sampled_from(["asm", "__asm__", "a\\\nsm", "__has_include", "__builtin_memcpy", "cusim_x", "[[gnu::naked]]"]),
+    st.lists(PIECE),
+)
+def test_what_is_refused_is_refused_wherever_it_stands(before, word, after):
+    with pytest.raises(CompileError):
+        kernel_text.refuse("\n".join([*before, "", f" {word} ", *after]))
+
+
+@st.composite
+def damaged_messages(draw):
+    arrays = [np.arange(6.0).reshape(2, 3), np.float32(2), np.zeros((0, 3)), np.array([True])]
+    data = bytearray(protocol.pack({"a": draw(st.sampled_from(arrays)), "b": [1, "x", (2.5, None)]}))
+    for at, new in draw(st.lists(st.tuples(st.integers(0, len(data)), st.binary(max_size=3)), max_size=4)):
+        data[at : at + draw(st.integers(0, 3))] = new
+    return bytes(data)
+
+
+@given(st.one_of(damaged_messages(), st.binary(max_size=60)))
+def test_what_is_no_message_is_a_bad_one(data):
+    try:
+        message = protocol.unpack(data)
+    except protocol.BadMessage:
+        return
+    assert isinstance(message, dict)

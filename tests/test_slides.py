@@ -1,0 +1,148 @@
+"""Slides have the equations, figures and summary of their chapter, can be edited, and need no network.
+
+Tests `scripts/slides.py`.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from minirnn.viz import display
+from tests.book.test_equations import ROOT, TUTORIALS, blocks
+
+CORE = [name for name in TUTORIALS if int(name[:2]) <= 13]
+SMALL = '''"""
+1. A small chapter
+==================
+
+*Is it small?*
+
+| **You need** nothing.
+| **You will be able to** see ``x`` and
+  :math:`y < 2`.
+"""
+
+# %%
+# The curve
+# ---------
+# It *falls*. The rest of the text is for the speaker -- who knows it.
+#
+# .. math::
+#
+#    a &< b \\\\\\\\
+#    c &= d
+
+import minirnn as mr
+
+mr.viz.show(mr.viz.loss_curve([1, 2, 3], [3.0, 2.0, 1.0]))
+
+# %%
+# The end is at 1. Nothing more.
+#
+# Summary
+# -------
+# - One
+#   and two.
+# - ``three``
+'''
+
+
+def load() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("slides", ROOT / "scripts" / "slides.py")
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+SLIDES = load()
+
+
+@pytest.fixture(autouse=True)
+def nothing_is_collected_afterwards(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(display, "_collected", None)
+    (tmp_path / "tex.js").write_text("drawn")
+    monkeypatch.setattr(SLIDES, "mathjax", lambda: tmp_path / "tex.js")
+
+
+@pytest.mark.parametrize("name", CORE)
+def test_a_deck_has_every_equation_and_heading_of_its_chapter(name: str) -> None:
+    deck = SLIDES.compose(TUTORIALS[name])
+    for label, tex in blocks(TUTORIALS[name]):
+        tag = f" \\tag{{{SLIDES.numbers()[label]}}}" if label else ""
+        assert f"$$\n{tex}{tag}\n$$" in deck
+    assert deck.count("\n$$\n\n") == len(list(blocks(TUTORIALS[name])))
+    text = re.sub(r"^# ?", "", TUTORIALS[name].read_text(encoding="utf-8"), flags=re.M)
+    headings = re.findall(r"^(\S.*)\n-{3,}$", text, flags=re.M)
+    assert {"Summary", "Further reading", "Try it"} <= set(headings)
+    for heading in headings:
+        assert f"## {SLIDES.Deck().flat(heading)}\n" in deck, heading
+    assert not re.search(r":(math|doc|eq):`|\.\. math|``", deck)
+
+
+def test_equations_are_numbered_by_chapter_and_told_apart() -> None:
+    found = SLIDES.numbers()
+    assert found["lstm-states"] == "5.2" and len(set(found.values())) == len(found) > 60
+
+
+def test_a_page_has_a_section_per_slide_and_fetches_nothing() -> None:
+    for name in CORE:
+        deck = SLIDES.compose(TUTORIALS[name])
+        page = SLIDES.page(deck)
+        assert page.count("<section>") == page.count("</section>") == deck.count("\n---\n") + 1 > 5
+        assert re.findall(r'(?:src|href)="([^"]+)"', page) == ["mathjax.js"]
+        assert "@media print" in page and "break-after: page" in page
+
+
+def test_figures_claims_and_notes_of_a_small_chapter(tmp_path: Path) -> None:
+    chapter = tmp_path / "01_small.py"
+    chapter.write_text(SMALL, encoding="utf-8")
+    deck = SLIDES.write(chapter, tmp_path).read_text(encoding="utf-8")
+    title, formula, figure, summary = deck.split("\n\n---\n\n")
+    assert title.startswith("# 1. A small chapter\n\n*Is it small?*\n\n**You will be able to** see `x` and $y < 2$.")
+    assert formula.startswith("## The curve\n\nIt *falls*.\n\n$$\na &< b")
+    assert "the speaker \u2013 who knows it" in formula.partition("<!--")[2]
+    found = re.fullmatch(r"## The curve\n\n!\[(.+)\]\((.+)\)\n\n(.+)\n\n<!--\n(.+)\n-->", figure, flags=re.S)
+    assert found is not None
+    alt, file, claim, notes = found.groups()
+    assert notes == "The end is at 1. Nothing more."
+    assert "loss" in alt and file == "01_small/1.svg" and claim == "The end is at 1."
+    assert "<svg" in (tmp_path / file).read_text(encoding="utf-8")
+    assert summary.startswith("## Summary\n\n- One and two.\n- `three`")
+    page = SLIDES.page(deck)
+    assert "\\[a &amp;&lt; b" in page and "\\(y &lt; 2\\)" in page and "<em>falls</em>" in page
+    assert "<ul><li>One and two.</li><li><code>three</code></li></ul>" in page
+    assert f'<img src="{file}" alt="' in page and '<div class="number">4 / 4</div>' in page
+
+
+def test_an_edited_deck_becomes_a_page(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    deck = tmp_path / "mine.md"
+    deck.write_text("# Mine\n\n---\n\n## **A** <b>\n\n$a$ and `a < b`, 2 * 3 * 4\n\n<!--\nsay\n-->\n", encoding="utf-8")
+    assert SLIDES.main([str(tmp_path / "out"), "--from", str(deck)]) == 0
+    page = (tmp_path / "out" / "mine.html").read_text(encoding="utf-8")
+    assert "<title>Mine</title>" in page and "<h2><strong>A</strong> &lt;b&gt;</h2>" in page
+    assert "<p>\\(a\\) and <code>a &lt; b</code>, 2 * 3 * 4</p>" in page and "<summary>Notes</summary>say<" in page
+    assert (tmp_path / "out" / "mathjax.js").read_text() == "drawn" and "mine.html" in capsys.readouterr().out
+
+
+def test_an_unknown_chapter_is_refused_with_the_names(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        SLIDES.main([str(tmp_path), "05_lstm"])
+    assert "no chapter is called 05_lstm; expected one of 01_the_tape, " in capsys.readouterr().err
+
+
+@pytest.mark.slow
+def test_the_command_makes_two_chapters_with_all_their_figures(tmp_path: Path) -> None:
+    names = ["05_the_lstms_highway", "08_what_a_cut_loses"]
+    assert SLIDES.main([str(tmp_path), *names]) == 0
+    for name in names:
+        shows = TUTORIALS[name].read_text(encoding="utf-8").count("mr.viz.show(")
+        deck = (tmp_path / f"{name}.md").read_text(encoding="utf-8")
+        files = re.findall(rf"^!\[.+\]\(({name}/\d\.svg)\)$", deck, flags=re.M)
+        assert len(files) == shows >= 1 and all((tmp_path / file).stat().st_size > 5000 for file in files)
+        assert SLIDES.page(deck) == (tmp_path / f"{name}.html").read_text(encoding="utf-8")

@@ -1,0 +1,247 @@
+r"""
+10. A model from beginning to end
+=================================
+
+*Which decisions make a character model, and what does each of them change?*
+
+A model that writes text needs few lines of code. In between there are decisions that are easy to copy and hard to see:
+how the weights begin, how long a gradient may get, how a character is drawn. This chapter derives what each of them
+does, and measures it.
+
+| **You need** chapters 3 to 5.
+| **You will be able to** choose a start for the weights, clip a gradient and say what that does to the update, derive
+  the gradient of softmax with cross-entropy, and sample with a temperature.
+| **Time**: 20 minutes.
+"""
+
+# %%
+# The model
+# ---------
+# The text is Python's own standard library. Characters become numbers, and rare ones share one number. The last tenth
+# is kept for validation. The model has an embedding, a recurrent layer, and a linear layer that gives a score to each
+# possible next character.
+
+import numpy as np
+from matplotlib.figure import Figure
+
+import minirnn as mr
+from minirnn.viz import loss_curve
+from minirnn.viz.colors import BLUE, GRAY, GREEN, ORANGE, RED
+
+text = mr.data.python_source_text()
+vocabulary = mr.data.CharVocabulary.from_text(text, min_count=20)
+train_ids, validation_ids = mr.data.train_validation_split(vocabulary.encode(text))
+V, H = len(vocabulary), 128
+
+
+class CharModel(mr.nn.Module):
+    def __init__(self, recurrent):
+        super().__init__()
+        self.embedding = mr.nn.Embedding(V, 32)
+        self.recurrent = recurrent
+        self.head = mr.nn.Linear(H, V)
+
+    def forward(self, characters, state=None):
+        h, state = self.recurrent(self.embedding(characters), state)
+        return self.head(h), state
+
+
+# %%
+# How weights begin
+# -----------------
+# torch draws the entries of R uniformly between :math:`-1/\sqrt{H}` and :math:`1/\sqrt{H}`. Their variance is
+# :math:`1/(3H)`. Each entry of :math:`\delta z R^\top` is a sum of H terms, so a step back multiplies the squared norm
+# of a gradient by 1/3 on average, and the norm by about 0.58. Over 62 steps that is :math:`10^{-15}`, before tanh has
+# taken its share. An orthogonal R keeps the norm (:eq:`orthogonal`). In an LSTM the direct path is multiplied by the
+# forget gate instead, and a *forget bias* of 1 moves the gate from 0.5 to 0.73.
+#
+# Here a loss looks at the last of 64 steps, and the figure shows the norm that arrives at each earlier state.
+
+
+def norms_on_the_way_back(recurrent, T=64, B=8):
+    """The norm of dL/d(state) after each step, where L is the loss at the last step alone; the mean over B texts."""
+    model, state, states = CharModel(recurrent), None, []
+    characters = np.stack([train_ids[k : k + T + 1] for k in range(0, 1000 * B, 1000)], axis=1)  # (T+1, B)
+    for t in range(T):
+        scores, state = model(characters[t : t + 1], state)
+        states.append(state if isinstance(state, tuple) else (state,))  # of an LSTM h and c, else h
+    grads = mr.grad(mr.ops.cross_entropy(scores[0], characters[T], "sum"), [a for parts in states[:-1] for a in parts])
+    by_step = np.concatenate(grads).reshape(T - 1, -1, B, H)
+    return np.sqrt((by_step**2).sum(axis=(1, 3))).mean(axis=1)
+
+
+def orthogonal(recurrent):
+    gates = np.split(recurrent.weight_hh_l0.numpy(), recurrent.weight_hh_l0.shape[0] // H)
+    recurrent.weight_hh_l0.assign(np.concatenate([np.linalg.qr(block)[0] for block in gates]))
+    return recurrent
+
+
+mr.manual_seed(0)
+networks = {
+    "tanh, uniform": (mr.nn.RNN(32, H), BLUE),
+    "tanh, orthogonal": (orthogonal(mr.nn.RNN(32, H)), GREEN),
+    "LSTM, uniform": (mr.nn.LSTM(32, H), GRAY),
+    "LSTM, forget bias 1": (mr.nn.LSTM(32, H, forget_bias=1.0), ORANGE),
+    "LSTM, both": (orthogonal(mr.nn.LSTM(32, H, forget_bias=1.0)), RED),
+}
+ax = Figure(figsize=(8, 3.2), layout="constrained").add_subplot()
+reach = {}
+for name, (recurrent, color) in networks.items():
+    norms = norms_on_the_way_back(recurrent)
+    reach[name] = norms[0] / norms[-1]
+    ax.semilogy(norms / norms[-1], color=color, label=f"{name}: {reach[name]:.0e} arrives")
+ax.set(title="Untrained networks: the norm of the gradient", xlabel="time step t   (\u2190 backpropagation)")
+ax.legend(frameon=False, fontsize="small", loc="lower right")
+mr.viz.show(ax.figure)
+
+# %%
+# In the tanh network the orthogonal matrix raises what arrives by more than ten powers of ten. In the LSTM the forget
+# bias raises it by eight. Orthogonal matrices then add a factor of more than a hundred, because the detours through h
+# lead through them.
+#
+# Training
+# --------
+# Batches have 16 rows of 32 characters. Each row continues where it stopped in the batch before. The state is handed
+# on, but ``detach()`` cuts its gradient: this is the truncation of chapter 8.
+
+mr.manual_seed(1)
+model = CharModel(mr.nn.LSTM(32, H, forget_bias=1.0))
+optimizer = mr.optim.Adam(model.parameters(), lr=0.008)
+batches = mr.data.CharBatches(train_ids, T=32, B=16)
+LIMIT, state = 0.5, None
+losses, norms, checked = [], [], []
+for step in range(301):
+    if step % 100 == 0:
+        with mr.no_grad():
+            x, y = mr.data.CharBatches(validation_ids, T=200, B=32).batch(0)
+            checked.append((step, mr.ops.cross_entropy(model(x)[0], y).item()))
+    x, y = next(batches)
+    scores, state = model(x, state and mr.nn.LSTMHidden(*(a.detach() for a in state)))  # here the gradient is cut
+    loss = mr.ops.cross_entropy(scores, y)
+    optimizer.zero_grad()
+    loss.backward()
+    norms.append(float(mr.nn.utils.clip_grad_norm_(model.parameters(), LIMIT)))
+    optimizer.step()
+    losses.append(loss.item())
+
+unigram = mr.data.unigram_entropy(train_ids, V)
+lines = {f"all {V} characters equally likely": np.log(V), "only their frequencies known": unigram}
+validation = tuple(zip(*checked, strict=True))
+mr.viz.show(loss_curve(range(len(losses)), losses, validation=validation, baselines=lines))
+
+# %%
+# The loss begins at guessing and falls below what can be reached without memory.
+#
+# What clipping does
+# ------------------
+# Let the row a hold the gradient of all weights, and let m be the limit. *Clipping by norm* shortens what is too long:
+#
+# .. math::
+#    :label: clip-norm
+#
+#    \begin{aligned}
+#    \hat a &= \min \left( 1, \frac{m}{\lVert a \rVert} \right) a \\
+#    \frac{\hat a}{\lVert \hat a \rVert} &= \frac{a}{\lVert a \rVert} \\
+#    \lVert \eta \hat a \rVert &\le \eta m
+#    \end{aligned}
+#
+# The direction stays, and an update of gradient descent with the learning rate :math:`\eta` is never longer than
+# :math:`\eta m`. *Clipping by value* bounds each entry alone:
+#
+# .. math::
+#    :label: clip-value
+#
+#    \bar a_j = \max(-m, \min(m, a_j))
+#
+# This turns the direction, because it shortens only the large entries. Adam divides the gradient by a running average
+# of its size. A factor common to all steps cancels there, but a single long gradient would stay in the averages.
+
+ax = Figure(figsize=(8, 2.5), layout="constrained").add_subplot()
+ax.plot(norms, color=BLUE, linewidth=1, label="norm of the gradient of all weights")
+ax.axhline(LIMIT, color=RED, linestyle="--", label=f"limit {LIMIT}")
+ax.set(ylim=(0, None), xlabel="training step", title="Which steps were clipped?")
+ax.legend(frameon=False)
+mr.viz.show(ax.figure)
+
+# %%
+# Only a few of the 301 steps were clipped, most of them at the beginning.
+#
+# From scores to a character
+# --------------------------
+# The row z holds a score for each of the V characters. Softmax turns scores into probabilities, and the loss of a step
+# is the *cross-entropy*, where y is the number of the character that really follows:
+#
+# .. math::
+#    :label: cross-entropy
+#
+#    \begin{aligned}
+#    p_j &= \frac{\exp(z_j)}{\sum_{k=1}^{V} \exp(z_k)} \\
+#    \ell &= -\log(p_y) = \log \left( \sum_{k=1}^{V} \exp(z_k) \right) - z_y
+#    \end{aligned}
+#
+# The derivative of the logarithm of the sum with respect to :math:`z_j` is :math:`p_j`. With the row :math:`e_y`, which
+# is 1 at y and 0 elsewhere,
+#
+# .. math::
+#    :label: cross-entropy-back
+#
+#    \begin{aligned}
+#    \delta z &= p - e_y \\
+#    \lVert \delta z \rVert &\le \sqrt{2}
+#    \end{aligned}
+#
+# So a single prediction cannot send back a large gradient. If gradients explode, they do so on the way through time.
+#
+# To write text, a *temperature* :math:`\tau` divides the scores before the softmax:
+#
+# .. math::
+#    :label: temperature
+#
+#    \begin{aligned}
+#    q_j &= \frac{\exp(\frac{z_j}{\tau})}{\sum_{k=1}^{V} \exp(\frac{z_k}{\tau})} \\
+#    \frac{q_j}{q_y} &= \left( \frac{p_j}{p_y} \right)^{\frac{1}{\tau}}
+#    \end{aligned}
+#
+# Below 1 it enlarges all ratios: the likely characters become likelier. Above 1 the probabilities become more alike.
+
+
+def write(temperature, length=120, prompt="    def __init__(self, "):
+    draw, written, characters, state = np.random.default_rng(0), [], vocabulary.encode(prompt), None
+    with mr.no_grad():
+        for _ in range(length):
+            scores, state = model(np.array(characters)[:, None], state)
+            q = np.exp(scores[-1, 0].numpy().astype(np.float64) / temperature)
+            characters = [draw.choice(V, p=q / q.sum())]
+            written += characters
+    return vocabulary.decode(written)
+
+
+for temperature in (0.3, 0.8, 1.5):
+    print(f"--- temperature {temperature}\n{write(temperature)}")
+
+# %%
+# A low temperature repeats what is safe. A high one misspells. ``minirnn train`` does all of this with a larger
+# network.
+#
+# Summary
+# -------
+# - In a tanh network start with an orthogonal R, in an LSTM with a forget bias.
+# - Clipping by norm keeps the direction, clipping by value does not.
+# - Cross-entropy sends back :math:`p - e_y`, which is never long.
+#
+# Further reading
+# ---------------
+# Pascanu, Mikolov and Bengio (2013) introduce clipping by norm. Saxe, McClelland and Ganguli (2014) analyze orthogonal
+# starts.
+# Jozefowicz, Zaremba and Sutskever (2015) measure what the forget bias is worth.
+#
+# Try it
+# ------
+# Set the state to None before each batch: what does the validation loss say? Then train with a limit of 0.05, once with
+# Adam and once with ``mr.optim.SGD``, and predict which of the two becomes slower.
+#
+# Then write it yourself: :doc:`exercises </exercises>` ``ex23`` (stable exponentials), ``ex24`` (softmax and
+# cross-entropy), ``ex25`` (embedding), ``ex35`` (initialization), ``ex36`` (RMSprop with momentum), ``ex16`` (Adam)
+# and ``ex41`` (capstone: a character model).
+#
+# Next: :doc:`11_attention`.

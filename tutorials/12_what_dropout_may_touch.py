@@ -1,0 +1,250 @@
+r"""
+12. What dropout may touch
+==========================
+
+*Where in a recurrent network can values be dropped without dropping its memory?*
+
+Dropout sets random values to zero during training and scales up the rest, so that no unit can rely on a single other
+unit. In a recurrent network a mask on the path through time acts again at every step. This chapter puts masks at each
+place in turn and asks what reaches an earlier state.
+
+| **You need** chapters 3 to 5.
+| **You will be able to** write the backward pass of dropout, variational dropout, weight drop, zoneout and layer norm,
+  and say which of them leave a memory intact.
+| **Time**: 20 minutes.
+"""
+
+# %%
+# One mask, forward and backward
+# ------------------------------
+# A mask m holds 0 with probability p and :math:`1/(1-p)` otherwise. The backward pass uses the same mask:
+#
+# .. math::
+#    :label: dropout
+#
+#    \begin{aligned}
+#    \hat x_t &= m_t \odot x_t \\
+#    \delta x_t &= m_t \odot \delta \hat x_t \\
+#    \bar m &= p \cdot 0 + (1 - p) \frac{1}{1 - p} = 1 \qquad \text{the mean over all masks}
+#    \end{aligned}
+#
+# What was dropped gets no gradient. The mean of a mask is 1, so nothing has to be rescaled in evaluation.
+#
+# Three masks in one step
+# -----------------------
+# A plain step has three places for a mask: the input, the state before, and the recurrent weights.
+#
+# .. math::
+#    :label: masks-step
+#
+#    \begin{aligned}
+#    z_t &= (m^{(x)}_t \odot x_t) W + (m^{(h)}_t \odot h_{t-1}) (M \odot R) + b \\
+#    h_t &= \tanh(z_t)
+#    \end{aligned}
+#
+# *Variational dropout* draws :math:`m^{(x)}` and :math:`m^{(h)}` once per sequence and uses the same mask at all steps.
+# *Weight drop* (also called DropConnect) draws one mask M for R, which is the same for all steps and all rows of the
+# batch. The step back follows from :eq:`rnn-carry` and :eq:`rnn-weights`, with each factor where it was:
+#
+# .. math::
+#    :label: masks-back
+#
+#    \begin{aligned}
+#    \delta z_t &= \delta h_t \odot (1 - h_t \odot h_t) \\
+#    \delta x_t &= m^{(x)}_t \odot (\delta z_t W^{\top}) \\
+#    \delta h_{t-1}^{\leftarrow} &= m^{(h)}_t \odot (\delta z_t (M \odot R)^{\top}) \\
+#    \delta W &= \sum_{t=1}^{T} (m^{(x)}_t \odot x_t)^{\top} \delta z_t \\
+#    \delta R &= M \odot \sum_{t=1}^{T} (m^{(h)}_t \odot h_{t-1})^{\top} \delta z_t
+#    \end{aligned}
+#
+# Masks on the straight path
+# --------------------------
+# The LSTM's cell state has a straight path through time (:doc:`05_the_lstms_highway`). With a mask on
+# :math:`c_{t-1}`, and gates held fixed, the path over several steps is
+#
+# .. math::
+#    :label: mask-path
+#
+#    \frac{\partial c_t}{\partial c_s} = \prod_{k=s+1}^{t} \operatorname{diag}(m_k \odot f_k)
+#
+# If m is fresh at each step, a unit survives n steps with the probability :math:`P_n`. The product of its n factors
+# still has mean 1, but its variance :math:`V_n` grows exponentially:
+#
+# .. math::
+#    :label: dropout-noise
+#
+#    \begin{aligned}
+#    P_n &= (1 - p)^{n} \\
+#    V_n &= \frac{1}{(1 - p)^{n}} - 1
+#    \end{aligned}
+#
+# If one mask serves all steps, a unit is either always dropped or multiplied by :math:`(1-p)^{-n}` in n steps.
+# *Zoneout* has no zeros on the path. Let :math:`\hat c_t` be the new cell state that the step computes. Where a random
+# :math:`q_t` is 1 (with probability p), the unit keeps its old value instead. The new :math:`\hat h_t = o_t \odot
+# \tanh(\hat c_t)` is mixed with :math:`h_{t-1}` in the same way.
+#
+# .. math::
+#    :label: zoneout
+#
+#    \begin{aligned}
+#    \hat c_t &= f_t \odot c_{t-1} + i_t \odot \tilde c_t \\
+#    c_t &= q_t \odot c_{t-1} + (1 - q_t) \odot \hat c_t \\
+#    \delta \hat c_t &= (1 - q_t) \odot \delta c_t + \delta \hat h_t \odot o_t \odot (1 - \tanh^2(\hat c_t)) \\
+#    \delta c_{t-1} &= q_t \odot \delta c_t + f_t \odot \delta \hat c_t \\
+#    \bar c_t &= p c_{t-1} + (1 - p) \hat c_t
+#    \end{aligned}
+#
+# Its straight path is *wider* than that of the LSTM, because a forget gate is replaced by 1 now and then:
+#
+# .. math::
+#    :label: zoneout-path
+#
+#    \frac{\partial c_t}{\partial c_s} = \prod_{k=s+1}^{t} \operatorname{diag}(q_k + (1 - q_k) \odot f_k)
+#
+# In evaluation zoneout takes the mean over all masks, the last line of :eq:`zoneout`. These are the five places, in an
+# LSTM whose masks can be placed freely:
+
+import numpy as np
+from matplotlib.colors import LogNorm
+from matplotlib.figure import Figure
+
+import minirnn as mr
+from minirnn.viz.colors import BLUE, GRAY, GREEN, ORANGE, PURPLE, RED, SIZES
+
+T, B, I, H, p = 40, 8, 8, 32, 0.3
+rng = np.random.default_rng(0)
+x = rng.normal(size=(T, B, I))
+w = rng.normal(size=(I + H, 4 * H)) / np.sqrt(I + H)
+upstream = rng.normal(size=(B, H))
+
+
+def cells(place, draw):
+    """The cell states c_0 .. c_T, with masks at one place."""
+
+    def mask(*shape):
+        return (draw.random(shape) >= p) / (1 - p)
+
+    weights = w * np.concatenate([np.ones((I, 4 * H)), mask(H, 4 * H)]) if place == "weights" else w
+    c, h = (mr.tensor(np.zeros((B, H)), requires_grad=True) for _ in "ch")
+    none, b, one, states = np.zeros(H), np.zeros(4 * H), mask(B, H), [c]
+    for x_t in x:
+        x_in = x_t * mask(B, I) if place == "input" else x_t
+        h_in = h * mask(B, H) if place == "h" else h
+        c_in = c * {"c": mask(B, H), "c, one mask": one}.get(place, 1.0)
+        y = mr.ops.lstm_block_cell(x_in, c_in, h_in, weights, none, none, none, b, forget_bias=3.0, cell_clip=0.0)
+        q_c, q_h = (draw.random((2, B, H)) < p) * (place == "zoneout")
+        c, h = q_c * c + (1 - q_c) * y.cs, q_h * h + (1 - q_h) * y.h
+        states.append(c)
+    return states
+
+
+def gradients(place, seed=0):
+    """dL/dc_t for t = 0 .. T, (T+1, B*H), of a loss that looks at c_T only."""
+    states = cells(place, np.random.default_rng(seed))
+    return np.stack([g.numpy().ravel() for g in mr.grad((states[-1] * upstream).sum(), states)])
+
+
+# %%
+# What reaches each cell state
+# ----------------------------
+# This is a single sequence. Each row is a unit, each column a time step, and the color is the size of the gradient that
+# arrives there. White is exactly zero: nothing that this unit held at this step can be learned.
+
+titles = {"none": "no masks", "c": "c, a mask for each step", "c, one mask": "c, one mask", "zoneout": "zoneout"}
+maps = {place: np.abs(gradients(place)[:, :H].T) for place in titles}  # (H, T+1)
+fig = Figure(figsize=(8.4, 5), layout="constrained")
+for ax, (place, sizes) in zip(fig.subplots(2, 2, sharex=True, sharey=True).flat, maps.items(), strict=True):
+    image = ax.imshow(np.ma.masked_equal(sizes, 0), cmap=SIZES, norm=LogNorm(1e-3, 1e3), aspect="auto")
+    ax.set_title(titles[place])
+fig.supxlabel("time step t   (\u2190 backpropagation)")
+fig.supylabel("unit")
+fig.colorbar(image, ax=fig.axes, label="size of dL/dc_t", extend="both")
+mr.viz.show(fig)
+
+# %%
+# A fresh mask on c cuts the path again and again. With one mask for all steps, units that are dropped never remember,
+# and the gradients of the others explode. Zoneout cuts nothing.
+#
+# How much of the gradient is still signal? The right picture shows the cosine of its angle to the gradient without
+# masks, averaged over 10 draws: 1 is the same direction, 0 is noise.
+
+signal = gradients("none")
+colors = {"input": BLUE, "h": GREEN, "zoneout": PURPLE, "weights": ORANGE, "c, one mask": GRAY, "c": RED}
+fig = Figure(figsize=(8.4, 4), layout="constrained")
+left, right = fig.subplots(1, 2)
+left.semilogy(np.linalg.norm(signal, axis=1), color="black", linewidth=1, label="no masks")
+cosines, lengths = {}, {}
+for place, color in colors.items():
+    drawn = np.stack([gradients(place, seed) for seed in range(10)])  # (10, T+1, B*H)
+    norms = np.linalg.norm(drawn, axis=2)  # (10, T+1)
+    lengths[place] = norms.mean(axis=0)
+    cosines[place] = ((drawn * signal).sum(axis=2) / norms / np.linalg.norm(signal, axis=1)).mean(axis=0)
+    left.semilogy(lengths[place], color=color, label=place)
+    right.plot(cosines[place], color=color)
+    print(f"{place:<12} at step 0: length {lengths[place][0]:10.3g}, cosine {cosines[place][0]:5.2f}")
+left.set_title("Length of dL/dc_t, all units and rows")
+right.set_title("Cosine with the gradient without masks")
+right.axhline(0, color="0.6", linewidth=0.8)
+fig.supxlabel("time step t   (\u2190 backpropagation)")
+fig.legend(*left.get_legend_handles_labels(), frameon=False, loc="outside upper center", ncols=7, fontsize="small")
+mr.viz.show(fig)
+
+# %%
+# Masks on the input and on h, and zoneout, leave a good part of the direction over forty steps, because they are not on
+# the straight path or do not cut it. A mask on the weights stays the same at all steps and makes another network, so
+# less is left. Under a fresh mask on c nothing is left: in :eq:`dropout-noise` :math:`V_{40}` is above a million. So
+# ``mr.nn.LSTM`` offers ``input_dropout``, ``dropout``, ``weight_dropout`` and ``zoneout``, and no mask on c.
+#
+# Layer norm in a cell
+# --------------------
+# Layer norm draws nothing, but it also acts at every step. It shifts and scales each row, with means over the units:
+#
+# .. math::
+#    :label: norm-step
+#
+#    \begin{aligned}
+#    \mu_t &= \operatorname{mean}(z_t) \\
+#    s_t &= \sqrt{\operatorname{mean}((z_t - \mu_t) \odot (z_t - \mu_t)) + \varepsilon} \\
+#    \hat z_t &= \frac{z_t - \mu_t}{s_t} \\
+#    h_t &= \tanh(\gamma \odot \hat z_t + \beta)
+#    \end{aligned}
+#
+# Each entry of :math:`z_t` acts on its own unit, on :math:`\mu_t` and on :math:`s_t`. These are the three terms of the
+# backward pass:
+#
+# .. math::
+#    :label: norm-back
+#
+#    \begin{aligned}
+#    \delta \hat z_t &= \delta h_t \odot (1 - h_t \odot h_t) \odot \gamma \\
+#    \delta z_t &= \frac{1}{s_t} \left( \delta \hat z_t - \operatorname{mean}(\delta \hat z_t)
+#    - \hat z_t \odot \operatorname{mean}(\delta \hat z_t \odot \hat z_t) \right) \\
+#    \delta h_{t-1}^{\leftarrow} &= \delta z_t R^{\top}
+#    \end{aligned}
+#
+# The division by :math:`s_t` matters over time. If W, R and b are all multiplied by 10, :math:`s_t` is ten times as
+# large (apart from :math:`\varepsilon`), and the product of :math:`1/s_t` with R stays what it was. So the scale of the
+# weights no longer makes gradients explode or vanish.
+#
+# Summary
+# -------
+# - A mask in the forward pass is the same mask in the backward pass, :eq:`masks-back`.
+# - On the straight path a mask's noise grows exponentially with the lag, :eq:`dropout-noise`.
+# - Zoneout puts 1 where dropout puts 0, :eq:`zoneout-path`, so the memory stays.
+# - Layer norm makes the gradient independent of the scale of the weights, :eq:`norm-back`.
+#
+# Further reading
+# ---------------
+# Gal and Ghahramani (2016) derive one mask for all steps from Bayesian inference. Krueger et al. (2017), *Zoneout*,
+# compare it with other masks. Merity, Keskar and Socher (2018), *Regularizing and optimizing LSTM language models*,
+# introduce weight drop. Ba, Kiros and Hinton (2016), *Layer normalization*, show the invariances.
+#
+# Try it
+# ------
+# Put a mask on the candidate alone (Semeniuta et al. 2016, *Recurrent dropout without memory loss*). Where is its line
+# in the second figure? Then train the LSTM to keep a number for twenty steps, with zoneout and with a mask on c.
+#
+# Then write it yourself: :doc:`exercises </exercises>` ``ex26`` (variational dropout) and ``ex27`` (layer
+# normalization).
+#
+# Next: :doc:`13_gradients_of_gradients`.

@@ -1,0 +1,250 @@
+r"""
+13. Gradients of gradients
+==========================
+
+*What does a second derivative through an LSTM tell me, and what does going back twice cost?*
+
+The gradient says which way is down. The second derivative says how quickly that changes. For n weights it is an n by n
+matrix, far too large to write down, but its product with one vector costs about as much as two backward passes. This
+chapter also asks what a backward pass has to remember, and how to remember less.
+
+| **You need** chapters 3 to 5.
+| **You will be able to** multiply by a Hessian, read a learning rate off a curvature, say what clipping does to a
+  gradient's direction, and choose the segments of checkpointing.
+| **Time**: 20 minutes.
+"""
+
+# %%
+# A product with the Hessian
+# --------------------------
+# Write all weights as one row w, and the gradient of the loss as the row g. The *Hessian* :math:`\mathbf{H}` is the
+# Jacobian of g. It is symmetric, because the order of two derivatives does not matter. For a fixed row v, the number
+# s says how steep the loss is in the direction of v, and its gradient is the product that we want:
+#
+# .. math::
+#    :label: hessian-product
+#
+#    \begin{aligned}
+#    \mathbf{H} &= \frac{\partial g}{\partial w} = \mathbf{H}^{\top} \\
+#    s &= g v^{\top} \\
+#    \nabla s &= v \mathbf{H}
+#    \end{aligned}
+#
+# So ask for the gradient with ``create_graph=True``, which puts it on the tape, multiply it by v, and go back once
+# more. The network below is an LSTM that says at each step which of four characters it read two steps before.
+
+import tracemalloc
+
+import numpy as np
+from matplotlib.figure import Figure
+
+import minirnn as mr
+from minirnn.viz.colors import BLUE, GREEN, RED
+
+T, B, I, H = 10, 16, 4, 8
+rng = np.random.default_rng(0)
+characters = rng.integers(0, I, (T, B))
+x = np.eye(I)[characters]  # (T, B, I): one-hot
+target = characters[:-2]  # (T-2, B): for the steps 2 .. T-1
+state, none, b = np.zeros((B, H)), np.zeros(H), np.zeros(4 * H)
+w = mr.tensor(rng.normal(size=(I + H, 4 * H)) / np.sqrt(I + H), requires_grad=True)
+readout = 4 * rng.normal(size=(H, I)) / np.sqrt(H)
+
+
+def loss_of(w):
+    h = mr.ops.block_lstm(T, x, state, state, w, none, none, none, b, cell_clip=0.0).h
+    return mr.ops.cross_entropy(h[2:] @ readout, target)  # nats per character
+
+
+def hessian_times(v, at=w):
+    (g,) = mr.grad(loss_of(at), [at], create_graph=True)
+    return mr.grad((g * v).sum(), at).numpy()
+
+
+def gradient_at(values):
+    here = mr.tensor(values, requires_grad=True)
+    return mr.grad(loss_of(here), here).numpy()
+
+
+v, step = rng.normal(size=w.shape), 1e-5
+product = hessian_times(v)
+difference = (gradient_at(w.numpy() + step * v) - gradient_at(w.numpy() - step * v)) / (2 * step)
+error = np.abs(product - difference).max() / np.abs(product).max()
+print(f"largest relative difference from differences of gradients: {error:.1e}")
+
+# %%
+# ``block_lstm`` has a hand-written backward kernel but no second one. Under ``create_graph=True`` minirnn goes back
+# through the kernel's *composition* from primitives, so gradients of any order exist on every device.
+#
+# The largest curvature
+# ---------------------
+# The loss along a direction v curves with :math:`v \mathbf{H} v^{\top}` if v has length 1. No direction curves upwards
+# more than the eigenvector u of the largest eigenvalue k:
+#
+# .. math::
+#    :label: largest-curvature
+#
+#    \begin{aligned}
+#    u \mathbf{H} &= k u \\
+#    \frac{v \mathbf{H} v^{\top}}{v v^{\top}} &\le k = \frac{u \mathbf{H} u^{\top}}{u u^{\top}}
+#    \end{aligned}
+#
+# Multiply any row by :math:`\mathbf{H}` again and again, and the eigenvector whose eigenvalue has the largest size wins
+# (power iteration). Here that eigenvalue is positive:
+
+
+def largest_curvature(at=w, iterations=40):
+    v = np.ones(at.shape) / np.sqrt(at.size)
+    for _ in range(iterations):
+        hv = hessian_times(v, at)
+        v = hv / np.linalg.norm(hv)
+    return float((v * hessian_times(v, at)).sum()), v
+
+
+curvature, sharpest = largest_curvature()
+print(f"largest curvature k = {curvature:.2f}, and 2 / k = {2 / curvature:.2f}")
+
+# %%
+# Near the weights and along u, the loss is a parabola with curvature k. At the distance d from its lowest point the
+# gradient is k d, and a step of gradient descent with the rate :math:`\eta` subtracts :math:`\eta k d`. After n steps
+#
+# .. math::
+#    :label: descent
+#
+#    d_n = (1 - \eta k) d_{n-1} = (1 - \eta k)^{n} d_0
+#
+# This shrinks if :math:`\eta < 2 / k` and explodes above, like the products of Jacobians in chapter 4. A loss is a
+# parabola only nearby, so here are forty steps with rates well below 2/k, just below it, and far above it:
+
+curves, ends = {}, {}
+for factor in (0.5, 1.8, 20.0):
+    values, losses = w.numpy().copy(), []
+    for _ in range(40):
+        losses.append(loss_of(mr.tensor(values)).item())
+        values = values - factor / curvature * gradient_at(values)
+    curves[factor], ends[factor] = losses, values
+    print(f"rate {factor:>4} / k: loss {losses[0]:.3f} -> {losses[-1]:.3f}, largest on the way {max(losses):.3f}")
+
+ax = Figure(figsize=(8, 3.2), layout="constrained").add_subplot()
+for (factor, losses), color in zip(curves.items(), (GREEN, RED, BLUE), strict=True):
+    ax.plot(losses, color=color, label=f"rate {factor:g} / k")
+ax.legend(loc="lower left", frameon=False)
+ax.set(xlabel="step", ylabel="loss (nats per character)", title="Three rates, k the largest curvature at the start")
+mr.viz.show(ax.figure)
+
+there, _ = largest_curvature(mr.tensor(ends[20.0], requires_grad=True))
+print(f"largest curvature where the rate 20 / k ended: {there:.2f}")
+
+# %%
+# Below 2/k the loss falls at every step. With a rate ten times above it, the loss first jumps up, but it does not keep
+# rising. The weights are thrown to a flatter place, where the same rate works. A curvature describes one place only.
+#
+# The direction of a clipped gradient
+# -----------------------------------
+# Clipping by norm, for a gradient longer than :math:`\tau`, changes its length and not its direction e:
+#
+# .. math::
+#    :label: clip-direction
+#
+#    \begin{aligned}
+#    e &= \frac{g}{\lVert g \rVert} \\
+#    \hat g &= \tau e \\
+#    \frac{\partial \hat g}{\partial w} &= \frac{\tau}{\lVert g \rVert} (\mathbf{H} - e^{\top} e \mathbf{H})
+#    \end{aligned}
+#
+# The last line is the derivative of a quotient. It removes from every change of g the part along g itself. So a clipped
+# gradient does not depend on how steep the loss is, only on the direction. Clipping each entry by value is different,
+# because it turns the gradient:
+
+g = gradient_at(w.numpy())
+by_value = np.clip(g, *(np.median(np.abs(g)) * np.array([-1, 1])))
+turned = float((g * by_value).sum() / np.linalg.norm(g) / np.linalg.norm(by_value))
+print(f"cosine of the gradient and the gradient clipped by value, at the median: {turned:.2f}")
+
+# %%
+# What the backward pass must remember
+# ------------------------------------
+# The tape keeps some number a of arrays per step: here 2, what tanh gets and what it returns. Backpropagation through
+# time needs all :math:`aT` of them. *Checkpointing* keeps only the first state of each segment of K steps. The
+# backward pass takes the segments from the last to the first and runs each one again when it gets there. So it holds
+# T/K first states and the arrays of one segment. Complete the square to find the best length:
+#
+# .. math::
+#    :label: checkpoint-memory
+#
+#    \begin{aligned}
+#    M_K &= \frac{T}{K} + a K \\
+#    M_K - 2 \sqrt{a T} &= (\sqrt{\frac{T}{K}} - \sqrt{a K})^{2} \ge 0
+#    \end{aligned}
+#
+# The square is zero at :math:`K = \sqrt{T/a}`, and there :math:`M_K = 2 \sqrt{aT}`. The price is one more forward pass:
+# if backward costs two forward passes, training costs 4 instead of 3. Here is the memory that Python really allocates:
+
+first = mr.tensor(rng.normal(size=(64, 64)))
+R = mr.tensor(np.linalg.qr(rng.normal(size=(64, 64)))[0], requires_grad=True)
+
+
+def segment(h, K):
+    for _ in range(K):
+        h = mr.tanh(h @ R)
+    return h
+
+
+def peak(T, K):
+    """The most memory held at once, in arrays of one step; without checkpoints if K is None."""
+    tracemalloc.start()
+    h = segment(first, T) if K is None else first
+    for _ in range(T // K if K else 0):
+        h = mr.checkpoint(segment, h, K)
+    (h**2).sum().backward()
+    most = tracemalloc.get_traced_memory()[1] / (64 * 64 * 8)
+    tracemalloc.stop()
+    R.grad = None
+    return most
+
+
+peak(4, 2)  # what is allocated once does not count
+left, right = Figure(figsize=(8.4, 3.6), layout="constrained").subplots(1, 2)
+lengths, segments = (32, 72, 128, 200, 288, 392), (2, 4, 8, 16, 32, 64, 128)
+everything = [peak(n, None) for n in lengths]
+checkpoints = [peak(n, round(np.sqrt(n / 2))) for n in lengths]
+left.plot(lengths, everything, color=RED, marker="o", label="no checkpoints")
+left.plot(lengths, checkpoints, color=BLUE, marker="o", label="checkpoints")
+left.plot(lengths, 2 * np.sqrt(2 * np.array(lengths)), color="0.4", linestyle="--", label="formula")
+left.set(xlabel="number of steps T", ylabel="memory (arrays of one step)", title="Every T with its best K")
+by_segment = [peak(256, K) for K in segments]
+right.semilogx(segments, by_segment, base=2, color=BLUE, marker="o", label="measured")
+right.plot(segments, [256 / K + 2 * K for K in segments], color="0.4", linestyle="--", label="formula")
+right.set(xlabel="steps per segment K", title="T = 256")
+right.set_xticks(segments, segments)
+for ax in (left, right):
+    ax.legend(frameon=False)
+mr.viz.show(left.figure)
+print("memory for T = 256, by K:", dict(zip(segments, np.round(by_segment).astype(int).tolist(), strict=True)))
+
+# %%
+# Both follow the formula, with a few arrays more for the work in progress. Segments inside segments need even less:
+# with a tree of them the memory grows with the logarithm of T, and each level costs one more forward pass.
+#
+# Summary
+# -------
+# - A Hessian times a vector is the gradient of a number, :eq:`hessian-product`: no matrix is made.
+# - With a learning rate above 2/k, descent on a parabola diverges, :eq:`descent`. A real loss may be flatter elsewhere.
+# - Clipping by norm keeps the direction and ignores the steepness, :eq:`clip-direction`.
+# - Checkpoints need :math:`2 \sqrt{aT}` arrays, not :math:`aT`, for one more forward pass, :eq:`checkpoint-memory`.
+#
+# Further reading
+# ---------------
+# Pearlmutter (1994), *Fast exact multiplication by the Hessian*, is the source of :eq:`hessian-product`. Pascanu,
+# Mikolov and Bengio (2013) explain clipping by walls of high curvature. Griewank and Walther (2000), *Revolve*, place
+# checkpoints optimally. Chen et al. (2016), *Training deep nets with sublinear memory cost*, use segments of the root
+# of the depth.
+#
+# Try it
+# ------
+# Compute ``largest_curvature()`` every ten steps while training with Adam. Does it grow or shrink? Then add a penalty
+# to the loss, the squared norm of its gradient with respect to x (with ``create_graph=True``), and train with it.
+#
+# Then write it yourself: :doc:`exercises </exercises>` ``ex29`` (recomputation) and ``ex30`` (double backward).
+#
+# This is the end of the core. Next: :doc:`14_one_node_or_many` begins the track on libraries.

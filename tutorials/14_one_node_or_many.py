@@ -1,0 +1,170 @@
+r"""
+14. One node or many?
+=====================
+
+*What does a fused op save, and is it still right?*
+
+``lstm_block_cell`` can be written with some twenty primitives: a product, activations, sums. Or it can be one op with
+its own backward formula. Both give the same numbers. What is gained?
+
+| **You need** chapter 5.
+| **You will be able to** say what a fused op saves and what it does not, and name what proves its backward pass.
+| **Time**: 10 minutes.
+"""
+
+# %%
+# The same step twice
+# -------------------
+# A device without fused kernels computes the op by its *composition*: its definition in primitives. Counting devices
+# count what both do.
+
+import numpy as np
+
+import minirnn as mr
+from minirnn.devices.base import Device
+from minirnn.devices.counting import Counting
+from minirnn.devices.cpu.primitives import Primitives
+from minirnn.viz import tape_graph
+
+
+class Plain(Primitives, Device):
+    """NumPy without a single fused kernel."""
+
+    name = "plain"
+
+
+B, I, H = 16, 32, 64
+rng = np.random.default_rng(0)
+shapes = [(B, I), (B, H), (B, H), (I + H, 4 * H), (H,), (H,), (H,), (4 * H,)]
+arrays = [rng.normal(size=s).astype(np.float32) / 4 for s in shapes]
+
+
+def gradients(device):
+    inputs = [mr.tensor(a, requires_grad=True, device=device) for a in arrays]
+    device.reset()
+    with device.section("forward"):
+        y = mr.ops.lstm_block_cell(*inputs, use_peephole=True)
+    with device.section("backward"):
+        (y.h.sum() + y.cs.sum()).backward(retain_graph=True)
+    return y, inputs, [t.grad.numpy() for t in inputs]
+
+
+composed, fused = Counting(Plain()), Counting("cpu")
+y_many, leaves_many, many = gradients(composed)
+y_one, leaves_one, one = gradients(fused)
+worst = max(np.abs(a - b).max() / np.abs(b).max() for a, b in zip(many, one, strict=True))
+print(f"largest relative difference of any gradient: {worst:.1e}")
+assert worst < 1e-5
+
+# %%
+# The gradients are equal, up to rounding. The tapes are not:
+
+inputs = ("x", "cs_prev", "h_prev", "w", "wci", "wcf", "wco", "b")
+
+
+def named(y, leaves):
+    """What to call the values of this step: the inputs, and the outputs i, cs, f, o, ci, co, h."""
+    return dict(zip(inputs, leaves, strict=True)) | y._asdict()
+
+
+many_nodes = tape_graph(y_many.h, names=named(y_many, leaves_many), max_nodes=60)
+mr.viz.show(many_nodes)
+
+# %%
+# This is the definition of the op: read it from the top down, and compare it with the formula in
+# ``minirnn/ops/lstm_block/cell.py``. The fused op puts all of it into one box:
+
+one_node = tape_graph(y_one.h, names=named(y_one, leaves_one), max_nodes=60)
+mr.viz.show(one_node)
+
+boxes = {name: len(p.data["labels"]) - len(inputs) for name, p in (("composed", many_nodes), ("fused", one_node))}
+print("boxes without the inputs:", boxes)
+assert boxes["composed"] > 20 and boxes["fused"] == 2
+
+# %%
+# What the fusion saves
+# ---------------------
+
+print(f"{'':<10}{'':<10}{'calls':>7}{'MFLOP':>8}{'MB moved':>10}")
+for name, device in (("composed", composed), ("fused", fused)):
+    for section in ("forward", "backward"):
+        total = device.total(section)
+        print(f"{name:<10}{section:<10}{total.calls:>7}{total.flops / 1e6:>8.2f}{total.bytes / 1e6:>10.2f}")
+many, one = ([device.total(section) for section in ("forward", "backward")] for device in (composed, fused))
+for what, low, high in (("flops", 0.98, 1.02), ("calls", 4.5, 5.5), ("bytes", 1.5, 2)):
+    ratio = sum(getattr(part, what) for part in many) / sum(getattr(part, what) for part in one)
+    print(f"{what}: composed / fused = {ratio:.2f}")
+    assert low < ratio < high
+
+# %%
+# The arithmetic is nearly the same. What shrinks is the number of *calls* and the bytes that go through memory between
+# them: each primitive writes its result out, and the next one reads it back in. On a GPU every call is at least one
+# launch, and chapter 19 counts what that means for a sequence.
+#
+# How much work is there for each byte? Divide F, the number of additions and multiplications, by the number M of bytes
+# that are read and written. For the product of a step, the row :math:`[x \mid h]` times a matrix of shape
+# (I + H, 4H) in float32,
+#
+# .. math::
+#    :label: product-intensity
+#
+#    \begin{aligned}
+#    F &= 8 B H (I + H) \\
+#    M &= 4 (B (I + H) + 4 H (I + H) + 4 B H) \\
+#    \frac{F}{M} &\le \frac{B}{2}
+#    \end{aligned}
+#
+# because each weight has four bytes and is used B times, for a multiplication and an addition each time. A product of
+# two gates, element by element, reads two arrays of B H numbers and writes one:
+#
+# .. math::
+#    :label: gates-intensity
+#
+#    \frac{F_g}{M_g} = \frac{B H}{4 \cdot (B H + B H + B H)} = \frac{1}{12}
+#
+# Such an op is far too little work for what it moves. A processor that could do 12 operations in the time of a byte
+# would do one in 144. Fusing leaves F as it is and makes M smaller.
+#
+# Is it still right?
+# ------------------
+# A fused backward is written by hand, so it can be wrong by hand. That is why the composition stays: it is the judge.
+# :doc:`/verified` has the table of what each fused op in minirnn was compared with, output by output: with its
+# composition, with finite differences, and with stored results of other libraries.
+#
+# One disagreement is on purpose. TensorFlow clips the cell state to the limit m and lets the gradient through *as if it
+# had not*, although the derivative of the clip is 0 wherever it is active:
+#
+# .. math::
+#    :label: straight-through
+#
+#    \begin{aligned}
+#    \bar c_j &= \max(-m, \min(m, c_j)) \\
+#    \delta c_j &= \delta \bar c_j
+#    \end{aligned}
+
+x = mr.tensor([[2.0]], requires_grad=True)
+w = mr.tensor(np.float32([[3, 3, 3, 3], [0, 0, 0, 0]]))
+zero, none, b = np.zeros((1, 1), np.float32), np.zeros(1, np.float32), np.zeros(4, np.float32)
+y = mr.ops.lstm_block_cell(x, 4 + zero, zero, w, none, none, none, b, cell_clip=3.0)
+y.cs.sum().backward()
+print(f"cs is held at {y.cs.item()}, and the gradient of x is {x.grad.item():.4f}, not 0")
+assert y.cs.item() == 3.0 and x.grad.item() != 0
+
+# %%
+# Straight through: sometimes useful, never a derivative. minirnn does the same as TensorFlow here, fused and
+# composed, and says so in :doc:`/disagreements`.
+#
+# Further reading
+# ---------------
+# Appleyard, Kocisky and Blunsom (2016) fuse the elementwise operations of an LSTM step on a GPU and measure what each
+# fusion gains. Griewank and Walther (2008) prove that a gradient costs a small multiple of its function, however the
+# function is cut into ops. Bengio et al. (2013) is the source of the straight-through estimator.
+#
+# Try it
+# ------
+# Print ``composed.report()``. Which primitive moves the most bytes? Then set ``B = 1`` and compare the MFLOP of the
+# products with the rest.
+#
+# Then write it yourself: :doc:`exercise </exercises>` ``ex08`` (peepholes).
+#
+# Next: :doc:`15_whose_gates`.

@@ -1,0 +1,215 @@
+r"""
+21. Addition is not associative
+===============================
+
+*Why do two ranks not give the bits of one, and how can they?*
+
+In real numbers (a + b) + c is a + (b + c). A computer rounds after each addition, and in another order it rounds in
+other places. This tutorial looks at the last bits of a sum, follows them through a training run, and then fixes the
+order, so that any number of processes gives the same bits.
+
+| **You need** chapter 20.
+| **You will be able to** say why the order of a sum changes its last bits, and fix the order.
+| **Time**: 12 minutes.
+"""
+
+# %%
+# Three numbers
+# -------------
+
+import numpy as np
+from matplotlib.figure import Figure
+
+import minirnn as mr
+from minirnn import nn, parallel
+from minirnn.viz.colors import BLUE, GREEN, ORANGE, RED
+
+left, right = (0.1 + 0.2) + 0.3, 0.1 + (0.2 + 0.3)
+print(left, right, left == right)
+assert left != right and abs(left - right) < 2e-16
+
+# %%
+# Both results are as close to 0.6 as rounding allows; neither is the wrong one. The distance between them is one *ulp*,
+# one unit in the last place: the gap between a number and the next one that can be stored.
+#
+# A sum over ranks
+# ----------------
+# Here are the gradients of 64 examples for 20 000 weights, in float32. P ranks sum 64 / P examples each, one after the
+# other, and then the P results are added. How far is the result from that of one rank, in ulps?
+
+rng = np.random.default_rng(0)
+gradients = rng.normal(size=(64, 20_000)).astype(np.float32)
+
+
+def one_after_the_other(parts):
+    total = parts[0].copy()
+    for part in parts[1:]:
+        total += part
+    return total
+
+
+def sum_on(P):
+    return one_after_the_other([one_after_the_other(own) for own in np.split(gradients, P)])
+
+
+one = sum_on(1)
+ax = Figure(figsize=(8, 3.2), layout="constrained").add_subplot()
+places = np.arange(-4, 5)
+share_equal = {}
+for k, (P, color) in enumerate(zip((2, 4, 8), (BLUE, ORANGE, GREEN), strict=True)):
+    ulps = np.round((sum_on(P) - one) / np.spacing(np.abs(one)))
+    share_equal[P] = (ulps == 0).mean()
+    shares = [(ulps == place).mean() for place in places]
+    ax.bar(places + 0.27 * (k - 1), shares, 0.27, color=color, label=f"{P} ranks")
+ax.set_xticks(places)
+ax.set_xlabel("difference to the sum of one rank, in units of the last place")
+ax.set_ylabel("share of the weights")
+ax.set_title("The same 64 numbers, added in other orders")
+ax.legend(frameon=False)
+mr.viz.show(ax.figure)
+print({P: f"{share:.0%} equal" for P, share in share_equal.items()})
+assert all(0.05 < share < 0.6 for share in share_equal.values())
+
+# %%
+# How far can a sum be off? One addition of float32 rounds its result to 24 binary places. Its relative error e is at
+# most :math:`u = 2^{-24}`:
+#
+# .. math::
+#    :label: one-addition
+#
+#    \begin{aligned}
+#    \hat s &= (a + b) (1 + e) \\
+#    \lvert e \rvert &\le u
+#    \end{aligned}
+#
+# In a sum of n numbers, let d be the largest number of additions that one of them goes through. Each number is then
+# multiplied by at most d factors 1 + e, so
+#
+# .. math::
+#    :label: sum-bound
+#
+#    \lvert \hat S - S \rvert \le \frac{d u}{1 - d u} \sum_{k=1}^{n} \lvert x_k \rvert
+#
+# One after the other, d is n - 1. In pairs, then pairs of pairs, it is the logarithm of n to the base 2.
+#
+# Most sums differ, usually by a few units. Which order is closest to the truth? float64 knows the sums exactly enough:
+
+exact = gradients.astype(np.float64).sum(0)
+size = {}
+for name, total in {"1 rank": one, "8 ranks": sum_on(8), "in pairs": parallel.tree_sum(list(gradients))}.items():
+    size[name] = np.sqrt(np.mean((total - exact) ** 2))
+    print(f"{name:8} off by {size[name]:.2e} (root of the mean square)")
+assert size["in pairs"] < size["8 ranks"] < size["1 rank"]
+
+# %%
+# More ranks make the sum *more* exact, because a number goes through fewer roundings. Adding in pairs, then pairs of
+# pairs, is the best of the three: a number goes through six additions instead of up to 63.
+#
+# What a last bit becomes
+# -----------------------
+# Does it matter? Two runs begin with equal weights. One adds the gradients of a batch in two parts, the other in one.
+# This is the largest distance between their weights:
+
+T, B, I, H = 12, 16, 4, 16
+x = rng.normal(size=(T, B, I)).astype(np.float32)
+y = np.tanh(np.cumsum(x.sum(2, keepdims=True), axis=0))  # (T, B, 1): what the network has seen so far
+
+
+class Net(nn.Module):
+    def __init__(self):
+        mr.manual_seed(1)
+        self.recurrent, self.output = nn.LSTM(I, H), nn.Linear(H, 1)
+
+    def forward(self, x):
+        return self.output(self.recurrent(x)[0])
+
+
+def train(world, shards, order="tree", steps=300):
+    """The weights after each step, on one rank of a world."""
+    net = Net()
+    model = parallel.DistributedDataParallel(net, world, shards=shards, order=order)
+    optimizer = mr.optim.Adam(net.parameters(), lr=0.02)
+    history = []
+    for _ in range(steps):
+        optimizer.zero_grad()
+        for shard in world.shards(shards):
+            rows = slice(shard * B // shards, (shard + 1) * B // shards)
+            ((model(mr.tensor(x[:, rows])) - mr.tensor(y[:, rows])) ** 2).mean().backward()
+        optimizer.step()
+        history.append(np.concatenate([p.numpy().ravel() for p in net.parameters()]))
+    return np.array(history)
+
+
+alone, again = (train(parallel.World(), shards=1) for _ in range(2))
+halves = train(parallel.World(), shards=2)
+apart = np.abs(halves - alone).max(axis=1)
+assert np.array_equal(alone, again)
+ax = Figure(figsize=(8, 3.2), layout="constrained").add_subplot()
+ax.semilogy(np.arange(1, len(apart) + 1), np.maximum(apart, 1e-9), color=RED, label="two parts against one")
+ax.axhline(np.spacing(np.float32(0.25)), color="0.5", linestyle=":", label="one unit in the last place of 0.25")
+ax.set_xlabel("step")
+ax.set_ylabel("largest distance of a weight")
+ax.set_title("Two runs that differ in the order of addition")
+ax.legend(frameon=False)
+mr.viz.show(ax.figure)
+print(f"after 1 step {apart[0]:.1e}, after {len(apart)} steps {apart[-1]:.1e}")
+assert apart[-1] > 100 * np.spacing(np.float32(0.25))
+
+# %%
+# The runs move apart by far more than a last bit: each step turns the difference of the weights into a difference of
+# gradients, and Adam divides small gradients by small numbers. Neither run is worse. But nobody can tell a changed
+# number of ranks from a changed program any more, and a run that is resumed on another machine is another run.
+#
+# The same run twice is the same to the last bit (that was checked above). So the cure is to fix the order.
+#
+# One order for any number of ranks
+# ---------------------------------
+# Let the order belong to the *shards*, the parts of a batch that are computed one by one, and not to the ranks.
+# Neighbors are added in pairs, then the pairs, then the fours. A rank adds what is its own and sends the rest of the
+# tree. This is the tree of eight shards on two ranks (colors), with one message at its root:
+
+ax = Figure(figsize=(8, 3), layout="constrained").add_subplot()
+ax.set_axis_off()
+centers = {(0, k): float(k) for k in range(8)}
+for level in range(1, 4):
+    for k in range(8 >> level):
+        a, b = centers[level - 1, 2 * k], centers[level - 1, 2 * k + 1]
+        centers[level, k] = (a + b) / 2
+        for child in (a, b):
+            ax.plot([child, centers[level, k]], [level - 1, level], color="0.5", zorder=1)
+for (level, k), center in centers.items():
+    owner = "0.3" if level == 3 else (BLUE, ORANGE)[(k << level) // 4]
+    ax.scatter(center, level, s=420, color=owner, zorder=2)
+    ax.text(center, level, str(k) if level == 0 else "+", color="white", ha="center", va="center", weight="bold")
+for level, text in enumerate(["gradients of the shards", "pairs", "fours", "the batch: one message"]):
+    ax.text(7.7, level, text, va="center")
+ax.set_xlim(-0.5, 11)
+mr.viz.show(ax.figure)
+
+# %%
+# With ``order="tree"``, eight shards give the same weights on 1, 2, 4 and 8 ranks:
+
+runs = {P: parallel.simulate(lambda world: train(world, 8, steps=20), P) for P in (1, 2, 4, 8)}
+for P, histories in runs.items():
+    same = all(np.array_equal(history, runs[1][0]) for history in histories)
+    print(f"{P} ranks: {'the same bits' if same else 'other bits'} after 20 steps")
+    assert same
+
+# %%
+# ``mpiexec -n 4 minirnn train --shards 8`` does this with processes: its checkpoint and its metrics are the same files,
+# byte for byte, on 1, 2, 4 and 8 ranks. Two things are still not promised. A shard of another size rounds in another
+# way, so the number of shards is part of the run. And another processor, or another version of NumPy, may add inside a
+# product in another order: :doc:`../determinism` says what holds where.
+#
+# Further reading
+# ---------------
+# Higham and Mary (2019) prove that the error of a sum grows about as the square root of its length, if rounding
+# errors behave like independent numbers. Salmon et al. (2011) make random numbers that are the same on any number of
+# processors.
+#
+# Try it
+# ------
+# Take four shards instead of eight, in ``runs``. Which numbers of ranks give the same bits as each other, and are these
+# the bits of eight shards?
+#
+# This is the last chapter. Next: :doc:`exercises </exercises>`, or :doc:`a cell of your own </own_cell>`.
