@@ -56,9 +56,10 @@ class Loop(torch.nn.Module):
         known = torch_functions([])
         known["product"] = self.product
         f = cell.function
-        self.step = types.FunctionType(
-            f.__code__, {**f.__globals__, **known, "__name__": __name__}, f.__name__, f.__defaults__, f.__closure__
-        )
+        home = types.ModuleType(f"torch_{cell.__name__}")  # torch.compile looks there for the names of the function
+        vars(home).update({**f.__globals__, **known, "__name__": home.__name__})
+        sys.modules[home.__name__] = home
+        self.step = types.FunctionType(f.__code__, vars(home), f.__name__, f.__defaults__, f.__closure__)
         self.step.__kwdefaults__ = {**(f.__kwdefaults__ or {}), **cell.step.constants}
 
     def product(self, v: Any) -> Any:
