@@ -1,7 +1,7 @@
 """Measures own cells on `native` next to the same step in torch, as docs/cells.md shows it.
 
     python scripts/evidence/own_cells.py                      # all cells, into docs/data/cpu/own_cells.json
-    python scripts/evidence/own_cells.py --compile lstm ugrnn # these two against torch.compile of the whole loop, too
+    python scripts/evidence/own_cells.py --compile lstm ugrnn # these two also against torch.compile of the whole loop
 
 torch's loop is written well: one product for the inputs of all steps, ``unbind``, and ``chunk`` for the gates. Forward
 and backward, float32, one thread, in turns in one process. The least processor time of each counts, because other
