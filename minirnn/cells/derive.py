@@ -61,7 +61,7 @@ class Derivation:
         self.stages: dict[Expr, int] = {}
         self.taken = {*self.names.values(), *step.constants}
         self.came: set[str] = set()
-        """The labels of gradients that come from outside: each is a node of its own, so no two have the same."""
+        """The labels of gradients that come from outside. Each is a separate node, so no two have the same."""
         self.incoming = [self.gradient(f"d{n}", 0) for n in step.order]
         self.cuts: list[tuple[Expr, Expr]] = []
         self.arrived = self.sweep()

@@ -36,7 +36,7 @@ class Place(NamedTuple):
 
     A step reads gates, before, vectors, masks, products and sets saved, after, multiplied. A gradient reads saved,
     before, after, vectors, masks, d_after, d_multiplied, carried and sets d_gates, d_before, d_vectors, d_products,
-    carried. What an earlier stage set may be read, too.
+    carried. What an earlier stage set may also be read.
     """
 
     array: str
@@ -77,7 +77,7 @@ class Stage(NamedTuple):
 
 
 class Cut(NamedTuple):
-    """What stands between two stages, for all units of a sample at once.
+    """What is computed between two stages, for all units of a sample at once.
 
     Forward, after stage `forward`: ``products[k] = multiplied[k] @ U.T`` for a product, with U the matrix number
     `matrix`, or the mean of ``multiplied[k]`` over units, the same for every unit, for a unit_mean. Backward, after

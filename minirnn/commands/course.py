@@ -100,7 +100,7 @@ def begin(args: argparse.Namespace) -> int:
     print(f"{reference}  the inputs, and what is expected")
     print(f"{solution}  the right answer, for you alone")
     print(f"{toml}  its title, points and hints")
-    print(f"All of it works as it stands. Change it, then: minirnn course verify {folder}")
+    print(f"All of it works as it is. Change it, then: minirnn course verify {folder}")
     return 0
 
 

@@ -43,7 +43,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     sizes.add_argument("--mode", default="lstm", choices=list(GATES))
     sizes.add_argument("--direction", default="unidirectional", choices=list(DIRECTIONS))
     sizes.add_argument("--input-mode", default="linear_input", choices=list(INPUT_MODES))
-    sizes.add_argument("--dropout", type=float, default=0.0, help="above 0: masks are kept, too")
+    sizes.add_argument("--dropout", type=float, default=0.0, help="above 0: masks are also kept")
     sizes.add_argument("--zoneout", action="store_true", help="units keep their old state at random")
     sizes.add_argument("--dtype", default="float32", choices=["float16", "float32", "float64"])
 

@@ -26,13 +26,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help=f"{EXECUTOR}; instead of --jobs")  # fmt: skip
     who = parser.add_argument_group("who")
     add = who.add_argument
-    add("--id", metavar="PATH", default="", help="where the student's name stands in a path, such as 'hw1/{id}_*.zip'")
+    add("--id", metavar="PATH", default="", help="where the student's name is in a path, such as 'hw1/{id}_*.zip'")
     add("--roster", type=path, metavar="CSV", help="the students: id, and name, email, submission, submitted, due")
     add("--student", action="append", default=[], metavar="ID", help="grade this student only; may be repeated")
     what = parser.add_argument_group("what")
     add = what.add_argument
     add("--only", action="append", default=[], metavar="EX", help="grade this exercise only; may be repeated")
-    add("--notebooks", action="store_true", help="look for answers in the cells of notebooks, too")
+    add("--notebooks", action="store_true", help="also look for answers in the cells of notebooks")
     add("--trusted", action="store_true",
         help="grade although this system lacks locks that matter: you know who wrote the answers, or nothing else is"
         " on this machine")  # fmt: skip
@@ -43,7 +43,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--overrides", type=path, metavar="CSV", help="what counts instead: id, exercise, points, comment, private")
     again = parser.add_argument_group("again")
     add = again.add_argument
-    add("--journal", type=path, metavar="FILE", help="keep all grades here (default: beside the first csv or junit)")
+    add("--journal", type=path, metavar="FILE", help="keep all grades here (default: next to the first csv or junit)")
     add("--resume", action="store_true", help="go on with the journal of a run that was stopped")
     add("--regrade", type=path, metavar="OLD", help="the journal of an earlier run: say whose points change")
 

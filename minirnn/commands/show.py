@@ -10,7 +10,7 @@ from minirnn.user_error import UserError, user_mistakes
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("exercise", metavar="EX", nargs="?", help="such as ex05 (default: the first not passed yet)")
-    drawn = "draw |yours - expected| into a PNG file beside the exercise"
+    drawn = "draw |yours - expected| into a PNG file next to the exercise"
     parser.add_argument("--diff", action="store_true", help=drawn)
     parser.add_argument("--solution", action="store_true", help="print the solution, once the exercise is passed")
 

@@ -55,7 +55,7 @@ def outcomes(
 
     A task whose worker was lost is begun anew by another worker. It is yielded when one has done it, so nothing is
     counted twice. What the function itself raises is its result, and is not tried again. When the caller stops early,
-    by an exception or by Ctrl-C, too, tasks that nobody has begun are taken back.
+    also by an exception or by Ctrl-C, tasks that nobody has begun are taken back.
 
     Parameters
     ----------

@@ -137,7 +137,7 @@ def connect(address: str, patience: float) -> Any:
         ) from error
     try:
         scheduler = json.loads(Path(address).read_text("utf-8"))["address"] if address.endswith(".json") else address
-        with ThreadPoolExecutor(1) as apart:  # a notebook has an event loop of its own in this thread
+        with ThreadPoolExecutor(1) as apart:  # a notebook has its own event loop in this thread
             apart.submit(asyncio.run, answers(scheduler, patience)).result()
         return Client(scheduler, timeout=patience, set_as_default=False)
     except Exception as error:  # whatever listens there may have sent anything

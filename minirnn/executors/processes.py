@@ -1,7 +1,7 @@
-"""Processes of this machine, each a pool of its own: one that dies takes only its own task along.
+"""Processes of this machine, each a separate pool: one that dies only loses its own task.
 
-A `concurrent.futures.ProcessPoolExecutor` is broken for good once one of its processes was killed, and all tasks that
-it has not done are lost with it, whichever process had them. So each of our workers is such a pool with one process,
+A `concurrent.futures.ProcessPoolExecutor` is broken for good once one of its processes was killed, and all its
+unfinished tasks are lost with it, whichever process had them. So each of our workers is such a pool with one process,
 which a thread feeds; the thread makes a new one when it breaks.
 """
 
@@ -71,7 +71,7 @@ class Worker:
             raise
 
     def kill(self) -> None:
-        self.ended = True  # one that is just being started, too
+        self.ended = True  # also one that is just being started
         if (pid := self.pid) is not None:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGTERM)

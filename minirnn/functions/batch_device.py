@@ -206,7 +206,7 @@ class BatchDevice(_Primitives, Device):
 
 
 def _behind(index: tuple[Any, ...]) -> tuple[Any, ...]:
-    """An index of a sample, for all samples. NumPy moves axes if an array stands next to an integer or an array."""
+    """An index of a sample, for all samples. NumPy moves axes if an array is next to an integer or an array."""
     arrays = sum(isinstance(k, np.ndarray) for k in index)
     if arrays > 1 or (arrays and any(isinstance(k, int) for k in index)):
         raise NotBatched

@@ -43,7 +43,7 @@ def save(path: str | os.PathLike[str] | IO[bytes], arrays: Mapping[str, Any], me
         They need not be contiguous.
     metadata : dict of str to Any
         None, bool, int, float, str, lists and str-keyed dicts of these. They come back equal: floats to the last bit
-        (NaN and infinities, too), ints of any size.
+        (also NaN and infinities), ints of any size.
 
     Raises
     ------

@@ -44,7 +44,7 @@ def standing(entry: Entry, tree: Tree | None) -> str:
 
 
 def notes(entry: Entry, tree: Tree | None) -> list[str]:
-    """What stands behind a title: the tutorial, what to do before, the hints used."""
+    """The text after a title: the tutorial, what to do before, the hints used."""
     found = [f"tutorial {entry.tutorial}"] if entry.tutorial else []
     found += [f"after {' '.join(entry.needs)}"] if entry.needs else []
     used = tree.state["hints"].get(entry.id, 0) if tree else 0
@@ -83,7 +83,7 @@ def map_picture(course: Course, tree: Tree | None = None) -> Picture:
 
 
 def places(course: Course) -> dict[str, tuple[float, float]]:
-    """Where each box stands: x counts the exercises before it, y is near those that it needs."""
+    """The place of each box: x counts the exercises before it, y is near those that it needs."""
     depth: dict[str, int] = {}
     for entry in course.entries.values():
         depth[entry.id] = max((depth[need] + 1 for need in entry.needs if need in depth), default=0)

@@ -61,7 +61,7 @@ def kernel_parts(
             if counted:
                 counts = {c.name: (reply.counts.get(c.measure, -1), c.most(inputs), c.look) for c in exercise.counts}
     parts = worst(judged)
-    right = all(part.ok for part in parts)  # who computes nothing reads little: that is no merit
+    right = all(part.ok for part in parts)  # a kernel that computes nothing reads little, which earns nothing
     return parts + [counted_part(name, *numbers, right) for name, numbers in counts.items()]
 
 
@@ -112,7 +112,7 @@ def outputs_primed(exercise: CudaExercise, child: Child, message: dict[str, Any]
 
 
 def counted_part(name: str, number: Any, most: int, look: str, right: bool = True) -> Part:
-    """What was counted as an output of its own, right if it is not more than allowed, and the outputs are right."""
+    """What was counted, as a separate output, right if it is not more than allowed, and the outputs are right."""
     if not right:
         return Part(name, False, float("inf"))
     ok = isinstance(number, int) and 0 <= number <= most

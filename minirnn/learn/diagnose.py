@@ -201,7 +201,7 @@ def from_the_tree(
         if not search.wrong:  # to the digits that float32 has
             return None
         ones = search.try_all()
-    except (OSError, TypeError, SyntaxError, AssertionError):  # a reference without a source of its own
+    except (OSError, TypeError, SyntaxError, AssertionError):  # a reference without source
         search, ones = None, []
     if search is not None and ones:
         found = told([shown(search.program, ones[0])], [h.sentence() for h in ones[1:]], ones[0].target, digits=digits)
@@ -311,7 +311,7 @@ def fitted_terms(exercise: Exercise, case: Case) -> Iterator[tuple[str, tuple[fl
         right = flat(case.expected)
         error = flat(case.got) - right
         missing = [m for m in mutants(program, case.inputs) if m.kind == "missing"]
-    except (OSError, TypeError, SyntaxError, AssertionError, ValueError):  # no source of its own, or nothing that fits
+    except (OSError, TypeError, SyntaxError, AssertionError, ValueError):  # no source, or nothing that fits
         return
     if not np.isfinite(error).all() or not error.any():
         return

@@ -106,7 +106,7 @@ class Exercise:
 
     @property
     def number(self) -> int:
-        """A number of its own, for the seeds: that in its id, or one made of its id."""
+        """A unique number, for the seeds: that in its id, or one made from its id."""
         return int(self.id[2:]) if re.fullmatch(r"ex\d+", self.id) else zlib.crc32(self.id.encode())
 
     @property

@@ -80,8 +80,8 @@ END
 AUTOGRADER = '''#!/usr/bin/env python3
 """Grades the checkout in the current folder: python -I autograder.py [FORMAT:FILE ...]
 
-Classroom 50 runs it without arguments: it writes result.json there, and exits 0 whatever the score. It works in a
-folder of its own with a Python of its own; in the checkout nothing is run but answers, below locks.
+Classroom 50 runs it without arguments: it writes result.json there, and exits 0 whatever the score. It works in
+its own folder with its own Python. In the checkout, only answers are run, with locks.
 """
 import hashlib, os, pathlib, subprocess, sys, tempfile
 

@@ -35,7 +35,7 @@ class Intermediates:
             for text in texts.get(step.number, ()):
                 try:
                     self.add(eval(code_of(text), env))
-                except Exception:  # a name of a comprehension, a slice: no value of its own
+                except Exception:  # a name of a comprehension, a slice: these have no value
                     continue
 
         with np.errstate(all="ignore"):

@@ -111,7 +111,7 @@ def names(source: str, tokens: list[Token], start: int, body: tuple[int, int]) -
                 if token.text == ";" or depth < 0 or (token.text == "," and m.start() < body[0]):
                     break
                 if wanted and re.fullmatch(r"[^\W\d]\w*", token.text):
-                    if not re.match(r"\s*\[", source[token.end :]):  # arrays have no value of their own
+                    if not re.match(r"\s*\[", source[token.end :]):  # arrays have no single value
                         found.setdefault(token.text, (kind, token.end, end))
                     wanted = False
                 wanted = wanted or (token.text == "," and depth == 0)
@@ -177,7 +177,7 @@ def of_names(source: str, tokens: list[Token], known: Names) -> Iterator[KernelC
 
 
 def of_indices(source: str, tokens: list[Token], known: Names) -> Iterator[KernelChange]:
-    """The index that stands elsewhere in the kernel."""
+    """The index that occurs elsewhere in the kernel."""
     places = []
     for k, token in enumerate(tokens):
         if token.text == "[":

@@ -31,9 +31,9 @@ class KnownMistakes:
     ) -> Diagnosis | None:
         """The diagnosis of these cases, which ``find()`` finds if they are new.
 
-        It tells, too, whether it looked at nothing but what the cases hold: else the diagnosis is not kept.
+        It also says whether it only looked at the cases. Otherwise the diagnosis is not kept.
         """
-        key = id(exercise), fingerprint(cases)  # the exercise is kept, too, so that its number stays its own
+        key = id(exercise), fingerprint(cases)  # the exercise is also kept, so that no other gets its id()
         with self._lock:
             if key in self._found:
                 self._found.move_to_end(key)

@@ -35,7 +35,7 @@ def model_flow(result: Result) -> Picture:
 def differences(result: Result) -> Picture:
     """Draw ``|yours - expected|`` of every output of the first case that is wrong, else of the first.
 
-    Outputs with a time axis (T, B, ...) are averaged over the batch, and stand above bars of their error by step.
+    Outputs with a time axis (T, B, ...) are averaged over the batch, and shown above bars of their error by step.
 
     Returns
     -------
@@ -117,7 +117,7 @@ def as_matrix(error: np.ndarray, letters: str) -> tuple[np.ndarray, tuple[str, s
 
 
 def mark_gates(ax: Any, matrix: np.ndarray, letters: str, gates: int) -> None:
-    """Draw lines between the gates that stand side by side, and write their names."""
+    """Draw lines between the gates that are side by side, and write their names."""
     last = letters.strip("()").rstrip(",").split(",")[-1].strip()
     if gates > 1 and last == f"{gates}H":
         H = matrix.shape[1] // gates

@@ -1,6 +1,6 @@
-"""The pytest plugin: plain `pytest` in a course folder, and what teachers need for exercises of their own.
+"""The pytest plugin: plain `pytest` in a course folder, and what teachers need for their own exercises.
 
-It is loaded where somebody asks for it: by ``-p minirnn.learn.plugin``, which stands in the pytest.ini of a course
+It is loaded where somebody asks for it: by ``-p minirnn.learn.plugin``, which is in the pytest.ini of a course
 folder (`minirnn learn init`). There every output of every exercise is a test. It also brings
 
 - the mark ``exercise(id, points=..., title=..., hidden=...)`` on tests, and ``--report=FORMAT:FILE`` that turns them
@@ -136,7 +136,7 @@ class ExerciseItem(pytest.Item):
         return self.path, 0, self.name
 
 
-# ---- exercises of one's own
+# ---- teachers' own exercises
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -159,7 +159,7 @@ def ratio(want: np.ndarray, got: np.ndarray) -> list[str]:
 
 
 def block_reasons(exercise: Exercise, name: str, want: np.ndarray, got: np.ndarray, case: Case) -> list[str]:
-    """Blocks of gates, or of the rows of x and h, that stand at other places, or differ by a number."""
+    """Blocks of gates, or of the rows of x and h, that are in other places, or differ by a number."""
     if want.shape != got.shape:
         return []
     sizes, names = sizes_of(exercise.outputs, case.expected), GATES.get(exercise.gates, ())

@@ -46,7 +46,7 @@ class Candidate:
 def tester_parts(exercise: Exercise, child: Child, chance: random.Random) -> list[Part]:
     """Try the student's test on right backward passes and on every wrong one: a part for each kind of mistake.
 
-    Right ones and wrong ones come in an order of `chance`, each with a generator of its own: a test that counts its
+    Right ones and wrong ones come in an order of `chance`, each with its own generator: a test that counts its
     calls, or knows seeds, wins nothing.
     """
     rights, wrongs = candidates(exercise)

@@ -96,7 +96,7 @@ def hidden(exercise: Exercise) -> Iterator[str]:
         program = Program(exercise.reference, tuple(exercise.outputs))
         right = [program.run(one) for one in inputs]
         found = [m for m in mutants(program, inputs[0]) if m.kind in ("missing", "factor")]
-    except Exception:  # a reference without a source of its own, or that cannot be followed line by line
+    except Exception:  # a reference without source, or that cannot be followed line by line
         return
     for mutant in found:
         try:

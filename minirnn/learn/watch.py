@@ -89,7 +89,7 @@ def run(tree: Tree, entry: Entry, out: Any) -> None:
 def wait(tree: Tree, entry: Entry, checked: str | None, changes: Any, out: Any) -> str:
     """Wait until something happens: "saved", "next", "previous" or "quit". Hints are given on the way.
 
-    `checked` is the digest of the file that was checked, so that a file saved during the check is noticed, too.
+    `checked` is the digest of the file that was checked, so that a file saved during the check is also noticed.
     """
     path = tree.file(entry)
     with keys() as pressed:

@@ -119,7 +119,7 @@ class Module(Members):
         """Copies of all values by name, `prefix` first, for `minirnn.io.checkpoint.save` and `load_state_dict`.
 
         Parameters and saved buffers, in torch's order: a module's own, then those of the modules inside. The values are
-        arrays that have the methods of Tensors, too, or, with `keep_vars`, the Parameters and Tensors themselves.
+        arrays that also have the methods of Tensors, or, with `keep_vars`, the Parameters and Tensors themselves.
         """
         saved = {name: value for name, value, is_saved in self._walk(prefix) if is_saved}
         return dict(saved) if keep_vars else {name: Values.of(value) for name, value in saved.items()}

@@ -7,7 +7,7 @@
     variational     both of these with one mask (B, width) for all steps           (Gal and Ghahramani 2016)
     weight_dropout  every layer and direction:         weight_hh * [u >= p] / (1 - p)   (Merity et al. 2018)
     zoneout         every layer, direction and step:   h = z * h' + (1 - z) * h_new     (Krueger et al. 2017)
-                    lstm also:                         c = z * c' + (1 - z) * c_new     z = [u < p] of its own
+                    lstm also:                         c = z * c' + (1 - z) * c_new     its own z = [u < p]
 
 where ``h_new, c_new`` are what the cell makes of the states ``h', c'`` before the step (`minirnn.ops.cudnn_rnn.zoneout`
 says which, and what its gradients are). All act while training. In evaluation the layer is the plain one, but for

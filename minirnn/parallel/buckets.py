@@ -92,4 +92,4 @@ def nodes_of_rank(world: World, rank: int, shards: int) -> list[Node]:
 
 
 ORDERS = {"fast": start_fast, "tree": start_tree}
-"""Who decides in which order gradients are added: the communicator, or the tree of `minirnn.parallel.sums`."""
+"""What decides in which order gradients are added: the communicator, or the tree of `minirnn.parallel.sums`."""

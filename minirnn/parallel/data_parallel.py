@@ -55,7 +55,7 @@ class DistributedDataParallel(Module):
     bucket_bytes : int
         Gradients travel in messages of about this size.
     order : {"fast", "tree"}
-        "fast": MPI adds in an order of its own. "tree": neighbors are added in pairs, then the pairs, ...
+        "fast": MPI chooses the order. "tree": neighbors are added in pairs, then the pairs, ...
         (`minirnn.parallel.sums`), so that the same shards give the same bits on any number of ranks.
     shards : int, optional
         Into how many parts the batch is cut, a multiple of the number of ranks, which is the default. With more, every
@@ -360,7 +360,7 @@ class DistributedDataParallel(Module):
 
 
 class _Trained:
-    """The parameters whose gradients travel; in a list of the module they would be its own, too."""
+    """The parameters whose gradients travel; in a list of the module they would also be its own."""
 
     def __init__(self, parameters: list[Any]) -> None:
         self.parameters = parameters

@@ -1,4 +1,4 @@
-"""Cells of one's own: a backward pass derived by hand, what a step saves for it, and a memory that lasts."""
+"""Own cells: a backward pass derived by hand, what a step saves for it, and a memory that lasts."""
 
 from __future__ import annotations
 

@@ -163,7 +163,7 @@ def recompute_with(
 
 
 def recompute_backward(T: Any, budget: Any, size: Any, start: Any, step: Any, back: Any, free: Any) -> Any:
-    """What is expected. How it is done within the budget stands in the course's solutions."""
+    """What is expected. How it is done within the budget is in the course's solutions."""
     return recompute_with(T, budget, size, start, step, back, free)
 
 

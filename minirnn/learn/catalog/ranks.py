@@ -99,7 +99,7 @@ def ring_with(
 
 
 def ring_all_reduce(parts: Any, send: Any, receive: Any, sent: Any) -> Any:
-    """What is expected. How it is done over the network stands in the course's solutions."""
+    """What is expected. How it is done over the network is in the course's solutions."""
     return ring_with(parts, send, receive, sent)
 
 

@@ -29,7 +29,7 @@ def gradients(rng: np.random.Generator, s: Sizes) -> Inputs:
 def adam(rng: np.random.Generator, s: Sizes) -> Inputs:
     parameter, gradient, m = rng.normal(size=(3, s.I, s.H))
     v = rng.uniform(0.01, 1, size=(s.I, s.H))
-    beta1, beta2 = (0.2, 0.3) if s.T % 2 else (0.9, 0.99)  # so small that 1 - beta * step is positive, too
+    beta1, beta2 = (0.2, 0.3) if s.T % 2 else (0.9, 0.99)  # so small that 1 - beta * step is also positive
     return dict(parameter=parameter, gradient=gradient, m=m, v=v, step=s.T, lr=0.4 / s.T, beta1=beta1, beta2=beta2,
                 eps=4e-3 / s.T)  # fmt: skip
 

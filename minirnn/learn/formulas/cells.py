@@ -1,4 +1,4 @@
-"""Cells of one's own: one step back, what a step has to save, and how far a gradient reaches."""
+"""Own cells: one step back, what a step has to save, and how far a gradient reaches."""
 
 import numpy as np
 

@@ -25,7 +25,7 @@ def gru_reset_after_backward(x, h_prev, W, R, r, z, n, q, dh):
     da_n = dh * (1 - z) * (1 - n * n)
     da_z = dh * (h_prev - n) * z * (1 - z)
     da_r = da_n * q * r * (1 - r)
-    # The reset gate stands between q and n: what reaches R and its bias is smaller by r than what reaches W.
+    # The reset gate is between q and n: what reaches R and its bias is smaller by r than what reaches W.
     dq = da_n * r
     da = np.concatenate([da_r, da_z, da_n], axis=1)
     da2 = np.concatenate([da_r, da_z, dq], axis=1)

@@ -1,4 +1,4 @@
-"""What stands around a recurrent cell: dropout, normalization, attention, projection, a second layer."""
+"""What surrounds a recurrent cell: dropout, normalization, attention, projection, a second layer."""
 
 import numpy as np
 

@@ -98,7 +98,7 @@ def directory_size(file: IO[bytes]) -> int:
     (size,) = struct.unpack_from("<I", tail, at + 12)
     if at >= 20 and tail[at - 20 : at - 16] == LOCATOR64:
         (record,) = struct.unpack_from("<Q", tail, at - 12)
-        for place in (record, start + at - 76):  # where it says, and where it stands if something was put in front
+        for place in (record, start + at - 76):  # where it says, and where it is if something was put in front
             if 0 <= place <= length - 56:
                 file.seek(place)
                 found = file.read(56)

@@ -27,7 +27,7 @@ class PackedCourse:
     Attributes
     ----------
     digest : str
-        What the course is known by: a hash of its files and of those of minirnn's course, which it stands on.
+        What the course is known by: a hash of its files and of those of minirnn's course, on which it is based.
     version : str
         The minirnn that it was packed with.
     data : bytes

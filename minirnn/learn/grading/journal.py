@@ -32,7 +32,7 @@ BEGINNING = b'{"format":'
 
 
 class Records:
-    """The sheets of a journal, read when they are asked for: only where they stand is kept in memory.
+    """The sheets of a journal, read when they are asked for: only their places are kept in memory.
 
     Attributes
     ----------
@@ -86,7 +86,7 @@ class Journal(Records):
     header : mapping
         What is graded with, as JSON types: a journal is gone on with only if it says the same.
     resume : bool
-        Whether to go on with the file as it is. Without, it begins anew; an older one is kept beside it with a ``~``.
+        Whether to go on with the file as it is. Without, it begins anew; an older one is kept next to it with a ``~``.
 
     Raises
     ------

@@ -169,7 +169,7 @@ def chosen(students: Sequence[Student], names: Sequence[str]) -> list[Student]:
 
 
 def check_names(students: Sequence[Student], wanted: Sequence[str]) -> None:
-    """Raises CourseError if two students would have the same file of their own."""
+    """Raises CourseError if two students would have the same report file."""
     found: dict[str, str] = {}
     for student in students if any("{id}" in text for text in wanted) else ():
         other = found.setdefault(known(file_name(student.id)), student.id)
@@ -189,7 +189,7 @@ def late_of(args: argparse.Namespace, students: Sequence[Student]) -> Late | Non
 
 
 def journal_beside(wanted: Sequence[str]) -> Path | None:
-    """Where the journal lies unless it is said: beside the first report that holds many submissions."""
+    """Where the journal lies unless it is said: next to the first report that holds many submissions."""
     for text in wanted:
         name, _, path = text.partition(":")
         if name in FORMATS and FORMATS[name].MANY and path:

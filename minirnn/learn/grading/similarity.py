@@ -1,7 +1,7 @@
 """Which students' answers resemble each other more than those of the class do: a hint where to look, never a verdict.
 
 Answers to a formula have to be alike. So what counts is by how much two answers are more alike than answers to that
-exercise are in the median: two with the same unusual mistake stand out, two that are right do not. rapidfuzz compares
+exercise are in the median: two with the same unusual mistake are, two that are right are not. rapidfuzz compares
 the words and signs that `tokens` finds.
 """
 
@@ -48,7 +48,7 @@ class Exercise:
 
 
 def pairs(course: Course, answers: Mapping[str, Mapping[str, bytes]], most: int = MOST_PAIRS) -> list[Pair]:
-    """The pairs of students whose answers are most alike, those first that stand out most.
+    """The pairs of students whose answers are most alike, the most conspicuous first.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Who handed in what: students by a roster, by a pattern of paths, or by the names of their submissions.
+"""Students and their submissions: by a roster, by a pattern of paths, or by the names of their submissions.
 
 Two submissions never share a student: that is an error before grading begins, since one of the grades would be lost.
 """
@@ -19,7 +19,7 @@ from minirnn.learn.cleaned import cleaned, printable
 from minirnn.learn.course import CourseError
 
 ARCHIVES = (".zip", ".rar", ".7z", ".tar", ".gz", ".tgz", ".xz", ".bz2")
-"""Endings of what students hand in; only the first can be read, but the others get a grade and a reason, too."""
+"""Endings of what students hand in; only the first can be read, but the others also get a grade and a reason."""
 COLUMNS = ("id", "name", "email", "submission", "submitted", "due")
 
 
@@ -58,7 +58,7 @@ def students_of(submissions: Sequence[Path], template: str = "", roster: Path | 
     submissions : sequence of Path
         Folders and zip files.
     template : str
-        A path with ``{id}`` where the student's name stands and ``*`` for anything within a name; it is compared with
+        A path with ``{id}`` where the student's name is and ``*`` for anything within a name; it is compared with
         the end of each submission's path.
     roster : Path or None
         A CSV file with a column ``id`` and, if wanted, ``name``, ``email``, ``submission`` (a name of what is handed

@@ -221,7 +221,7 @@ def placed(tree: ast.AST) -> ast.AST:
 
 
 def marked(tree: ast.stmt, path: Path) -> tuple[str, int, int]:
-    """The text of a statement (of a loop its first line), and where the node at `path` stands in it, and how wide."""
+    """The text of a statement (of a loop its first line), with the position and width of the node at `path`."""
     text = ast.unparse(tree).splitlines()[0]
     try:
         other = ast.unparse(ast.fix_missing_locations(put(tree, path, ast.Name("\x01", ast.Load()))))

@@ -91,7 +91,7 @@ class Program:
 
     @cached_property
     def blocks(self) -> dict[int, int]:
-        """For each statement the number of the first one of the lines that stand together with it."""
+        """For each statement the number of the first of the lines that belong together with it."""
         lists = [self.steps, *(part for step in self.every.values() for part in (step.body, step.orelse) if part)]
         return {step.number: part[0].number for part in lists for step in part}
 
@@ -131,7 +131,7 @@ class Program:
         return found
 
     def used_for(self, name: str) -> set[str]:
-        """The variables that stand in the statements which make `name`."""
+        """The variables used in the statements that compute `name`."""
         return set().union(*(_used(step) for step in self.every.values() if name in _made(step) and not step.body))
 
     def run(self, inputs: Mapping[str, Any], changed: Mapping[int, CodeType | None] | None = None) -> dict[str, Any]:
@@ -140,7 +140,7 @@ class Program:
         return self.named(_run_all(self.steps, env, changed or {}))
 
     def from_snapshot(self, inputs: Mapping[str, Any], changed: Mapping[int, CodeType | None]) -> dict[str, Any]:
-        """As `run`, from the first changed statement on: what stands before it gives what it gave the first time."""
+        """As `run`, from the first changed statement on: earlier statements give what they gave the first time."""
         first = min((self.places[number] for number in changed), default=0)
         states = self._states.get(id(inputs))
         if states is None:

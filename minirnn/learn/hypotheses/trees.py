@@ -87,7 +87,7 @@ def atoms(value: ast.expr, path: Path) -> Iterator[Part]:
 
 
 def is_closed(node: ast.AST) -> bool:
-    """Whether nothing in a node can stand elsewhere: what has names of its own, and ``np.pi``."""
+    """Whether nothing in a node can be used elsewhere: nodes with their own names, and ``np.pi``."""
     own_names = isinstance(node, ast.ListComp | ast.GeneratorExp | ast.Lambda)
     return own_names or (isinstance(node, ast.Attribute) and is_module(node.value))
 
@@ -97,7 +97,7 @@ def is_module(node: ast.AST) -> bool:
 
 
 class Slope(NamedTuple):
-    """``1 - y * y`` of tanh or ``s * (1 - s)`` of a sigmoid: the value, and the places it stands at."""
+    """``1 - y * y`` of tanh or ``s * (1 - s)`` of a sigmoid: the value, and the places where it occurs."""
 
     kind: str
     of: ast.expr
@@ -121,7 +121,7 @@ def slopes(product: list[Part]) -> Iterator[Slope]:
 
 
 def slope_places(value: ast.expr, path: Path) -> set[Path]:
-    """Where the factors of slopes stand in an expression."""
+    """The places of the factors of slopes in an expression."""
     found: set[Path] = set()
     for node, way in chains(value, path, PRODUCT):
         for slope in slopes(factors(node, way)):
@@ -150,7 +150,7 @@ def times(node: ast.expr, number: float) -> ast.expr:
 
 
 def formed(code: str, **parts: ast.expr) -> ast.expr:
-    """The tree of `code` with expressions put where their names stand."""
+    """The tree of `code` with expressions in the places of their names."""
     tree = filled(expression(code), parts)
     assert isinstance(tree, ast.expr)
     return tree

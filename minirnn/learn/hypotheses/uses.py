@@ -54,7 +54,7 @@ def of_old_values(site: Site) -> Iterator[Hypothesis]:
 
 
 def of_missing_parts(site: Site) -> Iterator[Hypothesis]:
-    """One of the arrays that are put side by side is left out, so that zeros stand there."""
+    """One of the arrays that are put side by side is left out and replaced by zeros."""
     for node, path in nodes(site.value, site.path):
         if isinstance(node, ast.Call) and text_of(node.func) in JOINS and node.args:
             parts = node.args[0]

@@ -24,7 +24,7 @@ FORMATS: Mapping[str, Any] = {
 """The formats by name. A module has ``render(sheets, stamp) -> str``; ``MANY`` says whether there may be many sheets,
 and then it has ``pieces(sheets, stamp)``, which yields the same text bit by bit: it is never in memory as a whole."""
 OTHERS = ("statistics", "similarity", "diff")
-"""What `minirnn grade` writes by ``--out`` beside these, about the whole class."""
+"""What `minirnn grade` also writes by ``--out``, about the whole class."""
 
 
 class Reports:

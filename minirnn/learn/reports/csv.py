@@ -1,4 +1,4 @@
-"""A table for a spreadsheet, nbgrader or otter: one line a student."""
+"""A table for a spreadsheet, nbgrader or otter: one line per student."""
 
 from __future__ import annotations
 

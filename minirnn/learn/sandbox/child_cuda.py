@@ -150,7 +150,7 @@ def by_name(text: str, buffers: dict[str, Any], arguments: dict[str, Any]) -> st
 
 def counts(trace: Trace, blocks: int) -> dict[str, int]:
     """What of device memory is read, by all threads and by one at most, 32-byte sectors moved for all its accesses, and
-    blocks that store nothing. What an atomic operation gets back is read, too.
+    blocks that store nothing. What an atomic operation returns also counts as read.
 
     Raises
     ------

@@ -1,6 +1,6 @@
 """What the text of a student's kernel may not hold: what reads other files, or takes a check off the kernel.
 
-It is looked at twice: as it stands, so that a complaint has its line, and after the preprocessor, for what macros make.
+It is looked at twice: as it is, so that a complaint has its line, and after the preprocessor, because of macros.
 Standard C++ is read as a compiler does: lines are joined, comments dropped, then there are words.
 """
 
@@ -53,12 +53,12 @@ STANDARD |= {
     "type_traits",
     "utility",
 }
-"""Headers of C++ that a kernel may include, beside the simulator's."""
+"""Headers of C++ that a kernel may include, in addition to the simulator's."""
 HARMLESS = re.compile(r"__builtin_(expect|assume|unreachable|trap|popcount|clz|ctz|ffs|nan|inf|huge_val|offsetof)\w*")
 MACHINERY = re.compile(r"cusim\w*|__(tsan|sanitizer|builtin|sync|atomic)_\w+|_mm\d*_\w+|__cxa_\w+", re.IGNORECASE)
 """Names below CUDA: the simulator's own, and those that reach memory where no check sees it."""
 
-Token = tuple[int, str]  # a line, and what stands there
+Token = tuple[int, str]  # a line, and its word
 
 
 def refused(line: object, what: str, instead: str = "a kernel of this course needs none") -> CompileError:
@@ -66,7 +66,7 @@ def refused(line: object, what: str, instead: str = "a kernel of this course nee
 
 
 def refuse(source: str) -> None:
-    """Look at a kernel as it stands.
+    """Look at a kernel as it is.
 
     Raises
     ------
@@ -177,7 +177,7 @@ def refuse_words(tokens: list[Token]) -> None:
 
 
 def inside(words: list[str], opening: str, closing: str, depth: int) -> list[str] | None:
-    """What stands in brackets of that depth; None if there are none."""
+    """The words in brackets of that depth; None if there are none."""
     if words[:depth] != [opening] * depth:
         return None
     found: list[str] = []

@@ -21,7 +21,7 @@ def lock(job: dict[str, Any], watched: Any = None, readable: Sequence[str] = ())
     job : dict
         Its ``ways`` are the locks to use; tests leave some out, to see that the others hold.
     watched : child.Answer or None
-        Whose Python code is watched, too.
+        Whose Python code is also watched.
     readable : sequence of str
         What may be read in addition.
     """

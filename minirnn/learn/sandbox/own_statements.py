@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from .own_change import Change, Place, Scope, expression, text
 
-PAIRS = "':' takes every row with every index: each row has an index of its own, so count the rows along"
+PAIRS = "':' takes every row with every index: each row has its own index, so count the rows along"
 
 
 def of_stored(node: ast.Subscript, above: dict[int, Place]) -> Iterator[Change]:

@@ -1,4 +1,4 @@
-"""Runs an answer in a process of its own, below a supervisor, with limits; whatever it does, the judge goes on."""
+"""Runs an answer in a separate process, below a supervisor, with limits. Whatever it does, the judge goes on."""
 
 from __future__ import annotations
 
@@ -165,7 +165,7 @@ class Child:
         self.clock = Clock(0, math.inf, self.limits.seconds + GPU_SECONDS if self.on_gpu else STARTING)
 
     def another(self, function: str) -> Child:
-        """The same answer in a process beside this one, where another of its functions is called."""
+        """The same answer in another process, where another of its functions is called."""
         return type(self)(self.file, self.shown, function, self.kind, self.limits, secret=self.secret)
 
     def anew(self) -> None:
@@ -273,7 +273,7 @@ class Child:
             came = any(select.select(reading, writing, [], INTERVAL))
             quiet = time.monotonic() - since
             self._listen()
-            self.clock.look(quiet)  # one that sends byte after byte comes to its limits, too
+            self.clock.look(quiet)  # one that sends byte after byte also reaches its limits
             if came:
                 return
 

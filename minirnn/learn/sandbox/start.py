@@ -2,7 +2,7 @@
 
 Where nothing can be forked it is the first file of an answer's process: ``python -I start.py unlocked``.
 
-It makes this folder a package of its own, so that nothing else of minirnn is imported (which is slow, and would put
+It makes this folder a separate package, so that nothing else of minirnn is imported (which is slow, and would put
 the course within reach), and hands over to `template` or `unlocked_child`.
 """
 

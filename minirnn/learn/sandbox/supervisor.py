@@ -2,7 +2,7 @@
 
 Where namespaces are allowed there are two: one that waits outside, and the number 1 inside, which no signal of an
 answer reaches and whose end is the end of all others. Nothing of an answer is run here. The judge sends a line for
-each session, with the descriptors of its pipes; a session is a process of its own that knows nothing of earlier ones.
+each session, with the descriptors of its pipes; a session is a new process that knows nothing of earlier ones.
 What is told to the judge are records: a letter, two numbers.
 
 It begins as a fork of the `template`. The first that it reads is its job; then a request is ``s``, with four
@@ -66,7 +66,7 @@ def main(control: socket.socket, namespaced: bool) -> None:
 
 
 def probe() -> dict[str, Any]:
-    """The locks that this system has, as `system_locks.Locks` names them; each is tried in a process of its own."""
+    """The locks that this system has, as `system_locks.Locks` names them; each is tried in a separate process."""
 
     def scratch() -> bool:
         namespaces.enter()
@@ -137,7 +137,7 @@ def tell(control: socket.socket, letter: bytes, number: int, seconds: float = 0.
 
 
 def start(control: socket.socket, pipes: list[int], job: dict[str, Any]) -> int:
-    """Start a session in a process of its own; the number of that process."""
+    """Start a session in a separate process; the number of that process."""
     from . import child, locking  # the template has imported them; who only asks for the locks needs no NumPy
 
     clear(job)

@@ -22,9 +22,9 @@ class Locks:
     Attributes
     ----------
     namespaces : bool
-        A process can have a system of its own.
+        A process can have its own namespaces.
     scratch : bool
-        It can have memory of its own as its only place to write.
+        It can have its own memory as its only place to write.
     landlock : int
         The version of Landlock; 0 if there is none.
     seccomp : bool
@@ -39,7 +39,7 @@ class Locks:
 
 @functools.cache
 def locks() -> Locks:
-    """The locks that this system has, tried in a process of its own."""
+    """The locks that this system has, tried in a separate process."""
     if not FORKS:
         return Locks()
     done = subprocess.run([sys.executable, "-I", str(START), "probe"], capture_output=True, encoding="utf-8")

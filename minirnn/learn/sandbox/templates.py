@@ -83,7 +83,7 @@ def supervisor(kind: str, environment: Mapping[str, str], control: int, complain
     Broken
         If there is none, and a new one cannot be started either.
     """
-    key = (os.getpid(), kind, *sorted(environment.items()))  # a fork of the judge has templates of its own
+    key = (os.getpid(), kind, *sorted(environment.items()))  # a fork of the judge has its own templates
     for _ in range(2):
         with keeping:
             template = kept.pop(key, None) or Template(kind, environment)
@@ -101,7 +101,7 @@ def supervisor(kind: str, environment: Mapping[str, str], control: int, complain
 
 
 def alone(kind: str, environment: Mapping[str, str], control: int, complaints: int) -> int:
-    """Start a supervisor from a template of its own, for an answer without locks: it could reach others by that."""
+    """Start a supervisor from a separate template: an answer without locks could reach others by a shared one."""
     template = Template(kind, environment)
     number = template.fork(control, complaints)
     template.close()

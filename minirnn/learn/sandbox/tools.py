@@ -1,4 +1,4 @@
-"""Compilers and other programs for a student's kernel, below locks of their own.
+"""Compilers and other programs for a student's kernel, with their own locks.
 
 What a compiler reads of a student is hostile text: it can ask for any file, loop and fill the disk. So it sees the
 kernel and the headers alone, writes into one folder, and has limits.

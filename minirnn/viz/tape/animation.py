@@ -18,7 +18,7 @@ BUTTON = "border:1px solid currentColor;border-radius:4px;cursor:pointer;padding
 def animation(frames: Sequence[tuple[str, bytes]]) -> str:
     """HTML that shows one of the frames at a time.
 
-    A row of radio buttons chooses the frame, so the arrow keys go through the frames, too. Below each frame there are
+    A row of radio buttons chooses the frame, so the arrow keys also go through the frames. Below each frame there are
     buttons to the one before and the next one.
 
     Parameters

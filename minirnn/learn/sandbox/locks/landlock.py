@@ -50,7 +50,7 @@ def lock(
     Parameters
     ----------
     readable, writable, runnable : iterable of str
-        Folders and files. What can be written or run can be read, too; nothing that can be written can be run.
+        Folders and files. What can be written or run can also be read. Nothing that can be written can be run.
     secret : sequence of str
         Folders in the others of which nothing can be read. What is named although it lies in one of them can be.
     listable : iterable of str

@@ -8,7 +8,7 @@ import resource
 FILE_BYTES = 16 << 20
 """The largest file that an answer may write, if it may write at all."""
 THREADS = 64
-"""Threads of an answer. The judge counts them, too (`clock`): of root's processes the system counts none."""
+"""Threads of an answer. The judge also counts them (`clock`), because the system does not count those of root."""
 
 
 def limit_time(seconds: int) -> None:

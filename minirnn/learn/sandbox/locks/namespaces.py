@@ -1,4 +1,4 @@
-"""Namespaces (Linux): a process sees a system of its own, with no other processes, no network and its own scratch.
+"""Namespaces (Linux): a process sees its own system, with no other processes, no network and its own scratch.
 
 The number 1 of a namespace of processes ends all others in it when it ends, and no signal from within reaches it.
 """
@@ -20,7 +20,7 @@ SCRATCH_BYTES, SCRATCH_FILES = 64 << 20, 1000
 
 
 def enter() -> None:
-    """Go into namespaces of one's own; the next process that is started is the number 1 there.
+    """Enter new namespaces; the next process that is started is number 1 there.
 
     Raises
     ------

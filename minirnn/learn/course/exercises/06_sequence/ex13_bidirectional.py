@@ -1,6 +1,6 @@
 """ex13  Two directions.
 
-One RNN reads x from its beginning, another, with weights of its own, from its end. Both states start at zero.
+One RNN reads x from its beginning. Another, with its own weights, reads it from its end. Both states start at zero.
 
     h[0][t] = tanh(x[t] @ W[0] + h[0][t-1] @ R[0] + b[0])
     h[1][t] = tanh(x[t] @ W[1] + h[1][t+1] @ R[1] + b[1])

@@ -5,7 +5,7 @@ The lower RNN reads x, the upper one reads the states of the lower one. Both beg
     h[0][t] = tanh(x[t]    @ W[0] + h[0][t-1] @ R[0] + b[0])
     h[1][t] = tanh(h[0][t] @ W[1] + h[1][t-1] @ R[1] + b[1])
     y[t]    = h[1][t]                    what the loss reads
-    h_n[l]  = h[l][T-1]                  the last states of both layers; the loss reads them, too
+    h_n[l]  = h[l][T-1]                  the last states of both layers; the loss also reads them
 
     x (T, B, I)    h (2, T, B, H)    W a list: W[0] (I, H), W[1] (H, H)    R (2, H, H)    b (2, H)
 

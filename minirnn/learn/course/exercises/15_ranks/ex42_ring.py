@@ -1,6 +1,6 @@
 """ex42  Adding up in a ring.
 
-P ranks have n numbers each, parts[r], and every rank wants the sum of all: that is an all-reduce. They stand in a ring
+P ranks have n numbers each, parts[r], and every rank wants the sum of all: that is an all-reduce. They form a ring
 and can only reach their right neighbor:
 
     send(r, values)     rank r sends an array to rank r + 1, the last rank to rank 0

@@ -8,7 +8,7 @@ n values of a step, real or invented, are numbered so that operands come first. 
     operands[v, a]  it is computed from value a
 
 A value is saved if the way back reads it, and if it can't be had otherwise: it is not there, and it is not a cheap
-value whose operands can all be had. What was saved can be had, too. Before you write the function, predict by hand what
+value whose operands can all be had. What was saved can also be had. Before you write the function, predict by hand what
 an LSTM saves, and compare with lstm.saved() of the gallery's cell.
 """
 

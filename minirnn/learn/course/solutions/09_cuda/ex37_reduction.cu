@@ -5,7 +5,7 @@ extern "C" __global__ void bias_gradient(int N, int H, const float *dz, float *d
     __shared__ float part[ROWS][COLUMNS];
     const int x = threadIdx.x, y = threadIdx.y, k = blockIdx.x * COLUMNS + x;
     float sum = 0;
-    // No thread returns early: those without a column come to the barriers, too, with a zero.
+    // No thread returns early: those without a column also come to the barriers, with a zero.
     if (k < H)
         for (int n = y; n < N; n += ROWS) sum += dz[n * H + k];
     part[y][x] = sum;
