@@ -238,7 +238,7 @@ class Chain(Checkpoint):
         self.x = x
 
     def backward(self, dy: Sequence[Tensor | None], y: Sequence[Tensor], *xs: Tensor) -> list[Tensor | None]:
-        if mode.enabled or dy[0] is None:  # the gradients are to be differentiated, too
+        if mode.enabled or dy[0] is None:  # the gradients are to be differentiated as well
             return super().backward(dy, y, *xs)
         totals: dict[Tensor, Any] = {}
 
