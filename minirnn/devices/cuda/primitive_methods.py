@@ -1,6 +1,6 @@
 """The elementwise primitives of the CUDA device, made from the names of their kernels.
 
-What many of them have in common is here. Each is a method of its own, which makes a call of it one call less.
+What many of them have in common is here. Each is a separate method, which saves a call.
 """
 
 from __future__ import annotations

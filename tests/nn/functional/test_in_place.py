@@ -1,4 +1,4 @@
-"""``inplace=True`` of activations and dropout, as in torch.
+"""``inplace=True`` of activations and dropout works as in torch.
 
 Tests `minirnn/nn/functional/arguments.py`.
 """
