@@ -34,6 +34,7 @@ def gradcheck(
     directions: int = 20,
     seed: int = 0,
     raise_exception: bool = True,
+    eps: float | None = None,
 ) -> Report:
     """Compare the gradients of ``fn(*inputs)`` with central differences in float64.
 
@@ -61,6 +62,8 @@ def gradcheck(
         Determines the cotangents and directions.
     raise_exception : bool
         If false, the report is handed back even if the check failed.
+    eps : float, optional
+        For the sake of programs written for torch; differences are taken with `steps`.
 
     Returns
     -------

@@ -366,3 +366,9 @@ def test_an_output_that_was_not_recorded_is_a_constant_also_at_order_two() -> No
     report = mr.gradcheck(lambda x: (x * x, mr.tensor(np.ones(2))), [X], order=2)
     assert list(report.errors) == ["x", "x, order 2", "cotangent 0, order 2", "cotangent 1, order 2"]
     assert report.inputs[3].analytic == report.inputs[3].numeric == 0
+
+
+def test_torchs_step_is_taken_and_changes_nothing() -> None:
+    x = mr.tensor([0.5, 2.0], dtype=np.float64, requires_grad=True)
+    assert mr.autograd.gradcheck(lambda t: t**3, (x,), eps=1e-6, atol=1e-4)
+    assert mr.gradcheck(lambda t: t**3, (x,), eps=1.0).errors == mr.gradcheck(lambda t: t**3, (x,)).errors
