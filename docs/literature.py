@@ -28,7 +28,7 @@ GROUPS = {
     "pictures": "Pictures and measures",
 }
 
-_NAME = r"[A-Z][^\W\d_]+(?:[-’'][A-Z][^\W\d_]+)*"
+_NAME = r"[A-Z](?=[^\W\d_]*[a-z])[^\W\d_]+(?:[-’'][A-Z][^\W\d_]+)*"
 CITATION = re.compile(
     rf"(?P<names>{_NAME}(?:,\s+{_NAME})*(?:,?\s+(?:and|&)\s+{_NAME}|\s+et\s+al\.)?),?\s+\(?(?P<year>(?:19|20)\d\d)\b\)?"
 )

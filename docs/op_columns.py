@@ -1,4 +1,4 @@
-"""The directive ``op-columns``: an op's formulas beside the NumPy, the CUDA and the C++ that compute them.
+"""The directive ``op-columns``: an op's formulas next to the NumPy, the CUDA and the C++ that compute them.
 
 All is cut from the sources when the site is built (`minirnn.explain.parts`). Statements that set the same names carry
 the same ``data-names``; `_static/op_columns.js` lights them up together.
@@ -112,7 +112,7 @@ def _plain(text: str) -> str:
 
 
 def code(cut: Cut, place: Place, names: dict[str, str]) -> Iterator[str]:
-    """The highlighted source with its statements marked, a line a block that keeps its indent where it is too long."""
+    """The highlighted source with its statements marked, a line per block, which keeps its indent if it wraps."""
     found = [s for s in place.statements() if any(n in names for n in s.names)]
     tokens = list(_tokens(cut))
     at = 0

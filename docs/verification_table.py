@@ -41,6 +41,6 @@ def ways() -> str:
 
 
 def write(path: Path) -> None:
-    """Write the parts of the page beside each other: `path`, and two files whose names begin like it."""
+    """Write the parts of the page next to each other: `path`, and two files whose names begin like it."""
     for suffix, text in (("", table()), ("_tolerances", tolerances()), ("_ways", ways())):
         path.with_name(f"{path.stem}{suffix}{path.suffix}").write_text(text, encoding="utf-8")

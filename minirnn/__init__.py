@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from minirnn import autograd, cuda, cudnn_rnn, data, io, utils, viz
     from minirnn.functions import checkpoint, checkpoint_sequential, hessian, hvp, jacobian, jvp, vhp, vjp, vmap
     from minirnn.gradcheck import gradcheck
+    from minirnn.io.nested import load, save
     from minirnn.nn.functional import softplus
     from minirnn.nn.own_cell import cell
     from minirnn.ops.own_cell.functions import product, straight_through, unit_mean
@@ -45,6 +46,7 @@ else:
             **dict.fromkeys(("checkpoint", "checkpoint_sequential", "vmap"), "minirnn.functions"),
             **dict.fromkeys(("hessian", "hvp", "jacobian", "jvp", "vhp", "vjp"), "minirnn.functions"),
             **dict.fromkeys(("product", "straight_through", "unit_mean"), "minirnn.ops.own_cell.functions"),
+            **dict.fromkeys(("load", "save"), "minirnn.io.nested"),
             "cell": "minirnn.nn.own_cell",
             "softplus": "minirnn.nn.functional",
         },
@@ -54,12 +56,15 @@ _attach(Tensor)
 
 __all__ = ["Tensor", "__version__", "autograd", "cell", "checkpoint", "checkpoint_sequential", "cudnn_rnn", "data"]
 __all__ += ["devices", "cuda", "inference_mode", "is_grad_enabled", "set_grad_enabled"]
-__all__ += ["enable_grad", "grad", "gradcheck", "hessian", "hvp", "io", "jacobian", "jvp", "manual_seed", "nn"]
+__all__ += ["enable_grad", "grad", "gradcheck", "hessian", "hvp", "io", "jacobian", "jvp", "load"]
 __all__ += [
+    "manual_seed",
+    "nn",
     "no_grad",
     "ops",
     "optim",
     "product",
+    "save",
     "softplus",
     "straight_through",
     "tensor",

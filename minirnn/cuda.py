@@ -8,6 +8,8 @@ from minirnn.random import manual_seed
 
 __getattr__, __dir__ = imported_later(__name__, {})  # which say what torch's other names are called here
 
+__path__: list[str] = []  # so that ``import minirnn.cuda.amp`` says, too, what to write
+
 __all__ = ["device_count", "empty_cache", "is_available", "manual_seed", "manual_seed_all", "synchronize"]
 
 

@@ -23,6 +23,22 @@ default = _Default()
 """The dtype of floats for which none is given: `set_default_dtype`."""
 
 
+_RANK = {"b": 0, "u": 1, "i": 1, "f": 2}
+
+
+def common_dtype(*arrays: Any, divides: bool = False) -> np.dtype[Any]:
+    """The dtype in which arrays are computed with each other, by torch's rule.
+
+    Floats go before integers, and these before bools. Among arrays of one kind those without axes do not count where
+    another has some. The quotient of integers has the default dtype.
+    """
+    top = max(_RANK[a.dtype.kind] for a in arrays)
+    if divides and top < 2:
+        return default.dtype
+    counted = [a for a in arrays if _RANK[a.dtype.kind] == top]
+    return np.result_type(*([a.dtype for a in counted if a.shape] or [a.dtype for a in counted]))
+
+
 def host_array(data: Any, dtype: Any = None) -> np.ndarray:
     """`data` as a NumPy array: arrays keep their dtype, Python floats get the default dtype.
 

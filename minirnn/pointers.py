@@ -140,6 +140,17 @@ class NotHere(AttributeError):
         return text + pointer(name, place)
 
 
+class Imports:
+    """What Python asks for a module of minirnn that nobody else has found, also in ``from minirnn.nn import name``."""
+
+    @staticmethod
+    def find_spec(fullname: str, path: Any = None, target: Any = None) -> None:
+        """Nothing. Raises ModuleNotFoundError if torch has that name: it says what to write."""
+        room, _, name = fullname.rpartition(".")
+        if room.partition(".")[0] == "minirnn" and (line := pointer(name, room.partition(".")[2])):
+            raise ModuleNotFoundError(f"cannot import {name!r} from {room!r}{line}")
+
+
 class Elsewhere:
     """An attribute that isn't there: looking for it is an AttributeError that says what to write."""
 
@@ -154,7 +165,8 @@ class Elsewhere:
 
 
 def attach(owner: type) -> None:
-    """Let a class answer to the names of the table, and to those of its own methods with ``_`` at their end."""
+    """Let imports and a class answer to the names of the table, and the class to those of its methods with ``_``."""
+    sys.meta_path.append(Imports)
     named = {name for part in table().values() for row in part for name in row.names}
     named = {name for name in named if (name[0].islower() or name == "H") and name.isidentifier()}
     there = {*dir(owner)}

@@ -1,21 +1,18 @@
-"""torch's other names at the top of minirnn: dtypes, `device`, `from_numpy`, `save`, `load`, `Generator`, `add`, ..."""
+"""torch's other names at the top of minirnn: dtypes, `device`, `from_numpy`, `Generator`, `add`, ..."""
 
 from __future__ import annotations
 
 import math
-import os
-from collections.abc import Mapping
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 
-from minirnn import check, devices, random
+from minirnn import backends, check, devices, random
 from minirnn.engine.creation import zeros
-from minirnn.engine.operands import pair
+from minirnn.engine.operands import forget_constants, pair
 from minirnn.engine.tensor import Tensor, tensor
 from minirnn.engine.tensor import as_tensor as _as_tensor
-from minirnn.host_array import default, float_dtype, integers, values_of
+from minirnn.host_array import default, float_dtype, integers
 from minirnn.messages import shown
 from minirnn.ops.primitives.arithmetic import add as plus
 from minirnn.ops.primitives.arithmetic import divide, multiply, subtract
@@ -35,21 +32,17 @@ __all__ = [
     "div",
     "equal",
     "from_numpy",
-    "load",
     "masked_select",
 ]
 __all__ += ["BoolTensor", "ByteTensor", "CharTensor", "DoubleTensor", "FloatTensor", "HalfTensor", "IntTensor"]
 __all__ += ["LongTensor", "ShortTensor", "get_default_device", "get_default_dtype", "set_default_device"]
-__all__ += ["set_default_dtype", "mul", "multinomial", "repeat_interleave", "save", "sub"]
+__all__ += ["set_default_dtype", "mul", "multinomial", "repeat_interleave", "sub"]
 __all__ += ["Size", "finfo", "iinfo", "inf", "is_tensor", "nan", "nonzero", "numel", "pi"]
 
 mul = multiply
 
 pi, inf, nan = math.pi, math.inf, math.nan
 Size, finfo, iinfo = tuple, np.finfo, np.iinfo
-
-backends = SimpleNamespace(cudnn=SimpleNamespace(enabled=True, deterministic=True, benchmark=False))
-"""What programs set before they start. Nothing reads it: every result is the same in each run."""
 
 
 def device(name: Any = "cpu", index: int | None = None) -> devices.Device:
@@ -74,6 +67,7 @@ def from_numpy(array: np.ndarray) -> Tensor:
 def set_default_dtype(d: Any) -> None:
     """Let Python floats, `zeros`, `rand`, parameters, ... have this dtype. Raises TypeError if it is not floating."""
     default.dtype = float_dtype("set_default_dtype", d)
+    forget_constants()
 
 
 def get_default_dtype() -> np.dtype[Any]:
@@ -105,6 +99,7 @@ def _typed(name: str, dtype: str) -> Any:
         return _sized_or_filled(name, args, dtype, device)
 
     constructor.__name__ = constructor.__qualname__ = name
+    constructor.dtype = np.dtype(dtype)  # type: ignore[attr-defined]  # for t.type(FloatTensor)
     constructor.__doc__ = (
         f"A Tensor of {dtype}: zeros of these sizes, ``{name}(2, 3)``, or the data, ``{name}([1, 2])``."
     )
@@ -271,31 +266,3 @@ def multinomial(probs: Any, num_samples: int, replacement: bool = False, *, gene
     stream = generator or random.generator()
     rows = [stream.choice(p.shape[1], num_samples, replacement, row / row.sum()) for row in p]
     return tensor(np.array(rows, np.int64).reshape(*t.shape[:-1], num_samples), device=t.device)
-
-
-# ---- files
-
-
-def save(obj: Mapping[str, Any], f: str | os.PathLike[str]) -> None:
-    """Write a state dict, names and arrays or Tensors, as a safetensors file: ``mr.save(net.state_dict(), path)``.
-
-    Raises
-    ------
-    TypeError
-        If `obj` is no dict of arrays: a module is saved by its state dict.
-    """
-    if not isinstance(obj, Mapping) or not all(hasattr(v, "dtype") for v in obj.values()):
-        raise TypeError(
-            f"save: got a {type(obj).__name__}\n  expected a dict of arrays, such as module.state_dict()\n"
-            "  mr.io.save also takes metadata; nothing is pickled"
-        )
-    from minirnn.io import checkpoint
-
-    checkpoint.save(f, {k: values_of(v) for k, v in obj.items()}, {})
-
-
-def load(f: str | os.PathLike[str], map_location: Any = None, weights_only: bool = True) -> dict[str, np.ndarray]:
-    """What `save` wrote: a dict of arrays, for ``net.load_state_dict``. The other arguments are for torch's sake."""
-    from minirnn.io import checkpoint
-
-    return checkpoint.load(f)[0]

@@ -46,7 +46,7 @@ def main() -> int:
     parser.add_argument("--jobs", type=int, default=1, help="compilers at a time")
     parser.add_argument("--quiet", action="store_true", help="no table")
     action = parser.add_mutually_exclusive_group()
-    action.add_argument("--write", action="store_true", help="store the counts, beside what is stored of others")
+    action.add_argument("--write", action="store_true", help="store the counts, and keep those of other files")
     action.add_argument("--check", action="store_true", help="exit with 1 if anything differs from what is stored")
     args = parser.parse_args()
     if not nvcc_version() or find_nvdisasm() is None:
@@ -96,7 +96,7 @@ def records(name: str, options: tuple[str, ...], arch: str) -> list[Record]:
 
 
 def loops_of(code: MachineCode) -> Iterator[Record]:
-    """The loops, each before those within it. Equal ones beside each other, as unrolling makes them, are one record."""
+    """The loops, each before those within it. Equal neighbors, as unrolling makes them, are one record."""
     last: Record = {}
     for depth, loop in code.all_loops():
         file, statement = code.statement(loop)

@@ -51,7 +51,7 @@ OTHERS = ("minirnn.engine.tensor", "minirnn.engine.copies")
 
 
 def attached() -> dict[str, Any]:
-    """What is no part of the class as it is written: operators first, then methods."""
+    """What is not part of the class as it is written: operators first, then methods."""
     found = {
         name: value
         for name, value in vars(Tensor).items()

@@ -35,13 +35,15 @@ UNITS = (
 COUNTED = "times|once|twice|microseconds?|milliseconds?|ms|us|bytes?|numbers?|launches|messages|lines?"
 COMPARED = "longer|more|less|fewer|larger|smaller|faster|slower"
 
+AFTER_OWN = "and|as|at|below|for|from|has|in|is|on|that|to|where|which|with"
+NOT_OF_X = "hand|default|finite|central|diff|the chain|itself|name"
 HABITS = {
     "stands: write 'is' or 'appears'": r"\bst(?:ands?|ood)\b(?! for| still| in for|-in| alone)",
     "beside: write 'next to' or 'compared with'": r"\bbeside\b",
-    "of its own: write 'its own'": r"\bof (?:its|their|one's|his|her) own\b(?! \w+s\b)",
+    "of its own: write 'its own'": rf"\bof (?:its|their|one's|his|her) own\b(?=[^\w ]| (?:{AFTER_OWN})\b|$)",
     "', for' before a clause: write 'because'": r", for (?:it|they|he|she|we|this|that|these|there|nothing|what|who)\b",
     "gradient by x: write 'with respect to x'": (
-        r"\b(?:gradients?|derivatives?) by (?!hand|default|finite|central|the chain|itself|name)"
+        rf"(?<!multiplies the )\b(?:gradients?|derivatives?) by (?!{NOT_OF_X})"
     ),
     "Who ...,: name the subject": r"(?:^|[.:;] )Who(?:ever)? (?!is\b|are\b|can\b)\w[^.?]*[,.](?!\S)",
     "', too': write 'also', or leave it out": r", too\b",
@@ -49,7 +51,7 @@ HABITS = {
         rf"(?<![Tt]here )(?<![Tt]here\n)\b(?:is|are|was|were) no (?!(?:{COMPARED})\b)\w"
     ),
     "has not: write 'does not have'": r"\b(?:has|have) not\b(?! \w+(?:ed|en|n|t)\b| been| yet)",
-    "a step: write 'per step'": rf"\b(?:{COUNTED}|[0-9]+ \w+) an? (?:{UNITS})\b",
+    "a step: write 'per step'": rf"\b(?:{COUNTED}|[0-9]+ \w+s) an? (?:{UNITS})\b",
 }
 COMPILED = {habit: re.compile(pattern) for habit, pattern in HABITS.items()}
 

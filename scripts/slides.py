@@ -44,7 +44,7 @@ section { min-height: 100vh; padding: 5vmin 8vmin; display: flex; flex-direction
 h1 { font-size: 1.9em; line-height: 1.15; margin: 0 0 .5em; } h2 { font-size: 1.35em; margin: 0 0 .6em; }
 p, ul { margin: .3em 0; max-width: 62em; } em { color: #00527a; } code { font-size: .9em; }
 img { width: 100%; height: 66vh; object-fit: contain; }
-.formula { margin: .4em 0; overflow-x: auto; }
+.formula { margin: .4em 0; flex-shrink: 0; }
 .number { position: absolute; right: 3vmin; bottom: 2vmin; color: #595959; font-size: .7em; }
 .notes { position: absolute; left: 8vmin; right: 14vmin; bottom: 1.5vmin; font-size: .6em; }
 .notes[open] { max-height: 45vh; overflow-y: auto; background: #f4f4f4; padding: 1em; white-space: pre-line; }
@@ -186,7 +186,7 @@ class Deck:
         lead = self.tell(said) if formulas else []
         while formulas:
             shown = [formulas.pop(0)]
-            while formulas and "".join([*shown, formulas[0]]).count("\\\\") + len(shown) < ON_A_SLIDE:
+            while formulas and sum(map(height, [*shown, formulas[0]])) <= ON_A_SLIDE:
                 shown.append(formulas.pop(0))
             self.add(*lead, *shown)
             lead = []
@@ -196,6 +196,12 @@ class Deck:
     def figure(self, file: str, words: str, after: str) -> None:
         claim = self.tell(self.flat(MATH.sub("", TITLE.split(after)[0])))
         self.add(f"![{' '.join(words.split()).replace(']', ')')}]({file})", *claim)
+
+
+def height(formula: str) -> int:
+    """The lines that a formula takes; one with a fraction or a sum is as tall as two."""
+    lines = formula.split("\\\\")
+    return len(lines) + sum(bool(re.search(r"\\(?:frac|sum|prod)", line)) for line in lines)
 
 
 def first_sentence(text: str) -> str:

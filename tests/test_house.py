@@ -24,7 +24,7 @@ ROOT = Path(minirnn.__file__).parent
 # The longest prefix counts. A module that matches none must be given its floor here.
 ROOMS = {
     0: "_version random html check host_array messages callable_module machine terminal later startup toolchain"
-    " user_error executors cells pointers cuda_versions",
+    " user_error executors cells pointers cuda_versions backends",
     1: "devices",
     2: "engine gradcheck",
     3: "ops",

@@ -6,6 +6,7 @@ Tests `minirnn/torch_names.py`, `minirnn/cuda.py`, `minirnn/pointers.py` and
 
 from __future__ import annotations
 
+import importlib
 import importlib.util
 import math
 import operator
@@ -72,7 +73,6 @@ def test_the_page_of_names_is_what_the_script_writes() -> None:
         ("mr.sparse_coo_tensor", "there are dense Tensors only"),
         ("mr.autograd.graph", "mr.checkpoint"),
         ("mr.cuda.graph", "records launches itself"),
-        ("t.squeeze_", "t = t.squeeze()"),
     ],
 )
 def test_an_answer_fits_the_place_where_the_name_was_looked_for(name: str, says: str) -> None:
@@ -128,6 +128,67 @@ def test_a_state_dict_is_saved_and_loaded(tmp_path: Path) -> None:
     other = mr.nn.Linear(2, 3)
     other.load_state_dict(mr.load(tmp_path / "net.safetensors"))
     assert mr.equal(net.weight, other.weight) and not mr.equal(net.weight, other.weight + 1)
+
+
+def test_a_constructor_with_a_dtype_in_its_name_is_a_type_too() -> None:
+    assert mr.tensor([1, 2]).type(mr.FloatTensor).dtype == np.float32
+    assert mr.tensor([1.0]).type(mr.LongTensor).dtype == np.int64
+
+
+def test_modules_are_imported_by_torchs_names() -> None:
+    for name in ("data", "checkpoint"):
+        module = importlib.import_module(f"minirnn.utils.{name}")
+        assert getattr(mr.utils, name) is module
+    assert mr.utils.data is mr.data and mr.utils.checkpoint.checkpoint is mr.checkpoint
+    assert mr.optim.lr_scheduler._LRScheduler is mr.optim.lr_scheduler.LRScheduler
+
+
+@pytest.mark.parametrize(
+    ("room", "name", "message"),
+    [
+        ("nn", "MultiheadAttention", "torch's MultiheadAttention is written here: three nn.Linear"),
+        ("distributions", "Categorical", "torch's distributions is not here: write log_prob"),
+        ("cuda.amp", "autocast", "torch's amp is not here"),
+        ("utils.tensorboard", "SummaryWriter", "torch's tensorboard is not here"),
+        ("nn.modules.loss", "_Loss", "torch's modules is written here: mr.nn"),
+        ("optim", "RAdam", "torch's RAdam is written here"),
+        ("data", "ConcatDataset", "torch's ConcatDataset is written here"),
+    ],
+)
+def test_an_import_of_what_is_not_here_says_what_to_write(room: str, name: str, message: str) -> None:
+    with pytest.raises(ModuleNotFoundError, match=re.escape(message)):
+        exec(f"from minirnn.{room} import {name}", {})
+
+
+def test_a_module_of_torch_that_is_not_here_says_what_to_write() -> None:
+    with pytest.raises(ModuleNotFoundError, match=r"torch's distributed is not here: mr\.parallel"):
+        importlib.import_module("minirnn.distributed")
+
+
+def test_an_import_of_what_torch_has_not_either_is_pythons_own_error() -> None:
+    name = "nowhere"
+    for line in (f"import minirnn.{name}", f"from minirnn.nn import {name}"):
+        with pytest.raises(ImportError, match="nowhere'") as caught:
+            exec(line, {})
+        assert "torch's" not in str(caught.value)
+    assert importlib.util.find_spec("minirnn.nowhere") is None
+
+
+def test_modules_have_torchs_records(rng: np.random.Generator) -> None:
+    torch = pytest.importorskip("torch")
+    for make in (
+        lambda lib: lib.nn.LSTM(2, 3, 2, bidirectional=True, proj_size=1),
+        lambda lib: lib.nn.GRU(2, 3, bias=False),
+        lambda lib: lib.nn.Sequential(lib.nn.Linear(2, 3, bias=False), lib.nn.BatchNorm1d(3)),
+        lambda lib: lib.nn.BatchNorm1d(3),
+    ):
+        theirs, ours = make(torch), make(mr)
+        for record in ("_parameters", "_buffers", "_modules"):
+            assert list(getattr(ours, record)) == list(getattr(theirs, record))
+        if hasattr(theirs, "_all_weights"):
+            assert ours._all_weights == theirs._all_weights
+            shapes = [[[tuple(w.shape) for w in part] for part in net.all_weights] for net in (ours, theirs)]
+            assert shapes[0] == shapes[1]
 
 
 def test_numpys_functions_record_or_refuse(rng: np.random.Generator) -> None:

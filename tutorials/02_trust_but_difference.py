@@ -202,7 +202,7 @@ except mr.gradcheck.GradcheckError as error_report:
 # Further reading
 # ---------------
 # Griewank and Walther (2008), *Evaluating Derivatives*, explain why a tape needs no such compromise between two errors.
-# Press and others, *Numerical Recipes*, section 5.7, treat the choice of the step.
+# Press, Teukolsky, Vetterling and Flannery (2007), *Numerical Recipes*, section 5.7, treat the choice of the step.
 #
 # Try it
 # ------

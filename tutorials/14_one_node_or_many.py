@@ -122,8 +122,8 @@ for what, low, high in (("flops", 0.98, 1.02), ("calls", 4.5, 5.5), ("bytes", 1.
 #
 #    \frac{F_g}{M_g} = \frac{B H}{4 \cdot (B H + B H + B H)} = \frac{1}{12}
 #
-# Such an op is far too little work for what it moves. On a processor that can do 12 operations in the time that one
-# byte takes, it uses a 144th of the arithmetic. Fusing leaves F as it is and makes M smaller.
+# Such an op does far too little work for the bytes that it moves. On a processor that can do 12 operations in the time
+# of one byte, it uses a 144th of the arithmetic. Fusing leaves F as it is and makes M smaller.
 #
 # Is it still right?
 # ------------------
@@ -153,6 +153,12 @@ assert y.cs.item() == 3.0 and x.grad.item() != 0
 # %%
 # Straight through: sometimes useful, never a derivative. minirnn does the same as TensorFlow here, fused and
 # composed, and says so in :doc:`/disagreements`.
+#
+# Further reading
+# ---------------
+# Appleyard, Kocisky and Blunsom (2016) fuse the elementwise operations of an LSTM step on a GPU and measure what each
+# fusion gains. Griewank and Walther (2008) prove that a gradient costs a small multiple of its function, however the
+# function is cut into ops. Bengio et al. (2013) is the source of the straight-through estimator.
 #
 # Try it
 # ------

@@ -132,6 +132,12 @@ assert finding.status == found.status == "found" and nothing.status != "found"
 # In ``minirnn convert`` the same knowledge is a command, which writes weights for torch, Keras, TensorFlow's cells,
 # cuDNN and ONNX.
 #
+# Further reading
+# ---------------
+# Hochreiter and Schmidhuber (1997) have an input gate and an output gate, and Gers, Schmidhuber and Cummins (2000)
+# add the forget gate. No paper fixes an order: each library chose its own. Greff et al. (2017) write all variants of
+# the cell in one notation.
+#
 # Try it
 # ------
 # Exchange the *input* matrices of two gates only (``weight_ih_l0``), and ask the finder again. Why can it not find

@@ -84,6 +84,12 @@ assert list(touched) == list(range(offsets[1], offsets[2]))
 # Other libraries hold the same numbers in other orders, as chapter 15 showed. ``minirnn convert`` knows them. It writes
 # weights for torch, Keras, TensorFlow's cells, cuDNN and ONNX.
 #
+# Further reading
+# ---------------
+# Appleyard, Kocisky and Blunsom (2016) explain why cuDNN wants the matrices of all gates next to each other: one
+# large product is faster than four small ones. Sak, Senior and Beaufays (2014) introduce the projection, whose matrix
+# is also in the buffer.
+#
 # Try it
 # ------
 # Draw ``parameter_buffer(1, 5, 5, rnn_mode="gru", input_mode="skip_input")``. Where did the input matrices go? What is

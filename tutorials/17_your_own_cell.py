@@ -197,6 +197,12 @@ assert share["LSTM"] > 1e4 * share["GRU"] and 0 < first["GRU"] < first["slow = 0
 # it, ``minirnn bench --cell patient.py:patient`` measures it, and ``minirnn train --cell patient.py:patient`` trains it
 # on text.
 #
+# Further reading
+# ---------------
+# Jozefowicz, Zaremba and Sutskever (2015) try thousands of cells, and Greff et al. (2017) take the LSTM apart; their
+# coupled gates are those of this chapter's cell. Zhou et al. (2016) get by with one gate. Beck et al. (2024) and Feng
+# et al. (2024) are two recent answers to the question of this chapter.
+#
 # Try it
 # ------
 # Give the cell a separate input gate (``z_i``), and look at how ``dz_k`` changes. Or take away the output gate:

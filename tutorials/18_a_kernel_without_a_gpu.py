@@ -186,6 +186,11 @@ assert np.allclose(on_cpu.h.numpy(), simulated.h.numpy(), atol=1e-14)
 # writes and another one reads without a fence. A kernel that passes here may still fail on a GPU. :doc:`/cuda` lists
 # what the simulator finds.
 #
+# Further reading
+# ---------------
+# Appleyard, Kocisky and Blunsom (2016) show what kernels like these gain in a whole network. Williams, Waterman and
+# Patterson (2009) explain when memory and when arithmetic sets the time of a kernel.
+#
 # Try it
 # ------
 # Replace ``__syncthreads()`` by ``__syncwarp()``. With 64 threads the race is back; with 32 it is gone. Why?

@@ -438,6 +438,12 @@ assert intensity["steps, B = 8"] < r / w < min(intensity["persistent, B = 1"], i
 # How much faster all that is on a GPU depends on its barriers, its caches and the size of the network, and must be
 # measured: :doc:`/cudnn_ladder` says what has been, and what has not.
 #
+# Further reading
+# ---------------
+# Diamos et al. (2016) keep R on the chip for all steps. Pöppel, Beck and Hochreiter (2025) do so on current GPUs and
+# search for the best division of the work. Appleyard, Kocisky and Blunsom (2016) describe the steps on the way.
+# Williams, Waterman and Patterson (2009) draw the roofline.
+#
 # Try it
 # ------
 # Let one block own 8 units instead of 4. How many blocks are left, and how many bytes of shared memory does each need?

@@ -264,6 +264,11 @@ assert (np.diff(computed) < 0).all() and (np.diff(messages) > 0).all() and messa
 # machine; :doc:`../parallel` has the commands. The gradients of the ranks are the same only up to rounding. Why, and
 # how they become the same to the last bit, is the next tutorial.
 #
+# Further reading
+# ---------------
+# Thakur, Rabenseifner and Gropp (2005) derive what each algorithm of this chapter costs, by latency and bandwidth.
+# Rabenseifner (2004) describes the all-reduce by halves.
+#
 # Try it
 # ------
 # Make the batch of the last figure ten times as large, and then ten times as small. From how many ranks on do the

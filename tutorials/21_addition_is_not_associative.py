@@ -201,6 +201,12 @@ for P, histories in runs.items():
 # way, so the number of shards is part of the run. And another processor, or another version of NumPy, may add inside a
 # product in another order: :doc:`../determinism` says what holds where.
 #
+# Further reading
+# ---------------
+# Higham and Mary (2019) prove that the error of a sum grows about as the square root of its length, if rounding
+# errors behave like independent numbers. Salmon et al. (2011) make random numbers that are the same on any number of
+# processors.
+#
 # Try it
 # ------
 # Take four shards instead of eight, in ``runs``. Which numbers of ranks give the same bits as each other, and are these

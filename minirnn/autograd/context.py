@@ -50,12 +50,16 @@ class FunctionCtx:
         found: list[Tensor | None] = []
         for t, seq in self._saved:
             if isinstance(t, Tensor) and t.seq != seq:
+                name = getattr(t, "older", (t, "assign() or in place"))[1]
                 raise RuntimeError(
-                    f"{self._name}: a saved Tensor (shape {t.shape}) was changed by assign() after use\n"
+                    f"{self._name}: a saved Tensor (shape {t.shape}) was changed by {name} after use\n"
                     "  expected the values of the forward pass; call backward before changing parameters"
                 )
             found.append(self._outputs[t] if isinstance(t, int) else t)
         return tuple(found)
+
+    def save_for_forward(self, *tensors: Tensor | None) -> None:
+        """Nothing: `mr.jvp` is composed of backward passes."""
 
     def mark_non_differentiable(self, *tensors: Tensor) -> None:
         """Say which results carry no gradient, such as indices or masks. Those without a float dtype never do."""

@@ -7,7 +7,8 @@ is written with ops on Tensors, so it can be differentiated again.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import wraps
+from functools import cache, wraps
+from inspect import signature
 from typing import Any, ClassVar
 
 import numpy as np
@@ -99,8 +100,13 @@ class Function:
         return registered(cls.__name__, cls.kernels, device_types, func)
 
     @classmethod
-    def apply(cls, *args: Any) -> Any:
-        """The results of forward, recorded as one node. Raises TypeError and ValueError for what does not fit."""
+    def apply(cls, *args: Any, **kwargs: Any) -> Any:
+        """The results of forward, recorded as one node. Raises TypeError and ValueError for what does not fit.
+
+        As in torch backward returns a gradient for each argument of forward, also for one that was given by its name.
+        """
+        if kwargs or _separate(cls):
+            args = _by_position(cls, args, kwargs)
         _check_nested(cls.__name__, args)
         ctx = FunctionCtx(cls.__name__, args)
         with no_grad():
@@ -121,6 +127,22 @@ class Function:
 def composed(function: type[Function], *args: Any) -> Any:
     """The results of forward as a composition: each op in it is recorded, and the formula of backward is not used."""
     return function.forward(*args) if _separate(function) else function.forward(FunctionCtx("", args), *args)
+
+
+def _by_position(function: type[Function], args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
+    """All arguments of forward but the context, and their defaults where `setup_context` sees them."""
+    known, context = signature_of(function.forward), () if _separate(function) else (None,)
+    if not kwargs and len(args) == len(known.parameters):
+        return args
+    try:
+        bound = known.bind(*context, *args, **kwargs)
+    except TypeError as error:
+        raise TypeError(f"{function.__name__}: {error}\n  expected the arguments of forward{known}") from None
+    bound.apply_defaults()
+    return bound.args[len(context) :]
+
+
+signature_of = cache(signature)
 
 
 def _separate(function: type[Function]) -> bool:

@@ -1,4 +1,4 @@
-"""``minirnn hint``: give a hint to an exercise, each time a plainer one."""
+"""``minirnn hint``: give a hint to an exercise, each time a plainer one, and the line where the answer goes wrong."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Print all hints given so far and one more."""
     from minirnn.learn import text
+    from minirnn.learn.check import check
     from minirnn.learn.course import find_tree
 
     with user_mistakes():
@@ -24,5 +25,6 @@ def run(args: argparse.Namespace) -> int:
         raise UserError("all exercises are passed: name the one whose hints you want")
     if not entry.hints:
         raise UserError(f"{entry.id} has no hints in this course")
-    print(text.hint(entry, tree.note_hint(entry)))
+    place = "" if entry.detail == "yes-no" else check(tree.course, entry, tree.file(entry)).place
+    print(text.hint(entry, tree.note_hint(entry), place=place))
     return 0

@@ -175,6 +175,10 @@ HOOKS: dict[str, str] = {
     "clip_by_norm": "(gradients, max_norm) -> gradients, norm",
     "rmsprop": "(p, g, v, buffer, *, lr, alpha, eps, momentum) -> p, v, buffer; v and buffer None at the first step",
     "dropout_mask": "(u, rate) -> mask: 1 / (1 - rate) or 0 for each of the random numbers u in [0, 1)",
+    "all_reduce": "(rank, size, part, pass_on) -> the sum over all ranks, in host memory; pass_on(values, count) sends"
+    " an array to the next rank and returns the one of `count` numbers from the rank before",
+    "recompute": "(count, start, step, back) -> what the last call of back returned: the way back through a chain of"
+    " `count` functions of which nothing was kept (`checkpoint_sequential`)",
     "lstm_start": "(uniform, normal) -> W, R, b: the first weights of an LSTM from random numbers (I, 4H), (4, H, H)",
 }
 """What is done above the kernels, and a device may do itself: name and signature of a function in `Device.hooks`.

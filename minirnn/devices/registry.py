@@ -96,6 +96,21 @@ def register(name: str, factory: Factory) -> None:
         _factories[name] = factory
 
 
+class _Installed:
+    """The factory that an entry point names; it is imported when it is needed."""
+
+    def __init__(self, entry: Any) -> None:
+        self.entry = entry
+
+    def __call__(self) -> Device:
+        device: Device = self.entry.load()()
+        return device
+
+    @property
+    def only_by_name(self) -> str | None:
+        return getattr(self.entry.load(), "only_by_name", None)
+
+
 def _read_entry_points() -> None:
     global _entry_points_read
     if not _entry_points_read:
@@ -103,7 +118,7 @@ def _read_entry_points() -> None:
 
         _entry_points_read = True
         for entry in entry_points(group="minirnn.devices"):
-            _factories.setdefault(entry.name, lambda entry=entry: entry.load()())  # type: ignore[misc]
+            _factories.setdefault(entry.name, _Installed(entry))
 
 
 def get(name: str | Device | None = None) -> Device:
@@ -142,15 +157,19 @@ def get(name: str | Device | None = None) -> Device:
 
 
 def available() -> dict[str, str | None]:
-    """All known devices: name -> None if it works here, else the reason why not."""
+    """All known devices: name -> None if it works here, else the reason why not.
+
+    A device whose factory has a text ``only_by_name`` is not made to find that out: the text is the reason.
+    """
     with _lock:
         _read_entry_points()
         names = sorted(_factories)
     reasons: dict[str, str | None] = {}
     for name in names:
         try:
-            get(name)
-            reasons[name] = None
+            reasons[name] = None if name in _made else getattr(_factories[name], "only_by_name", None)
+            if reasons[name] is None:
+                get(name)
         except Exception as error:  # a broken plug-in must not hide the working devices
             reasons[name] = str(error) or type(error).__name__
     return reasons

@@ -13,6 +13,7 @@ import numpy as np
 
 from minirnn.devices.base import FLOATS, Device
 from minirnn.engine.tensor import Tensor, as_tensor, leaf
+from minirnn.host_array import common_dtype, default
 
 Result = TypeVar("Result")
 
@@ -35,8 +36,13 @@ def python_number(value: Any) -> Any:
     return value.item() if isinstance(value, np.generic) else value
 
 
+def forget_constants() -> None:
+    """Make all constants anew: the default dtype is another one."""
+    _constants.clear()
+
+
 def constant(value: Any, like: Tensor) -> Tensor:
-    """`value` on the device of `like`; a number takes the dtype of `like` where NumPy's rules say so."""
+    """`value` on the device of `like`; a number takes the dtype of `like`, or the default one next to integers."""
     if value.__class__ not in _PYTHON_NUMBERS:
         value = python_number(value)
     if isinstance(value, (bool, int, float)):
@@ -53,8 +59,8 @@ def constant(value: Any, like: Tensor) -> Tensor:
 def _scalar(value: float, like: Tensor) -> Tensor:
     try:
         dtype = like.array.dtype
-        if dtype.kind == "b" and isinstance(value, float):  # NumPy would say float64
-            dtype = np.dtype(np.float32)
+        if dtype.kind != "f" and isinstance(value, float):  # NumPy would say float64
+            dtype = default.dtype
         return leaf(like.device, like.device.full((), value, np.result_type(dtype, value)))
     except OverflowError:  # of integers: a float that is too large becomes infinite
         text = str(value) if abs(value) < 2**64 else f"an integer of {int(value).bit_length()} bits"
@@ -73,15 +79,13 @@ def pair(a: Any, b: Any) -> tuple[Tensor, Tensor]:
     return constant(a, b), b
 
 
-def narrowed(x: Any, z: Any) -> tuple[Any, Any]:
-    """Two arrays of floats, of which one without axes takes the dtype of the other, as in torch."""
-    if x.dtype.kind == z.dtype.kind == "f" and x.dtype != z.dtype:
-        with np.errstate(over="ignore"):
-            if x.ndim == 0 < z.ndim:
-                return x.astype(z.dtype), z
-            if z.ndim == 0 < x.ndim:
-                return x, z.astype(x.dtype)
-    return x, z
+def narrowed(x: Any, z: Any, divides: bool = False) -> tuple[Any, Any]:
+    """Two arrays of NumPy in the dtype in which they are computed with each other; other devices see to theirs."""
+    if not isinstance(x, (np.ndarray, np.generic)) or (x.dtype == z.dtype and not (divides and x.dtype.kind != "f")):
+        return x, z
+    dtype = common_dtype(x, z, divides=divides)
+    with np.errstate(over="ignore"):
+        return x.astype(dtype), z.astype(dtype)
 
 
 def same_device(op: str, *operands: Tensor, names: Sequence[str] = "ab") -> Device:

@@ -100,7 +100,7 @@ def _walk(roots: Tensors, oldest: int) -> tuple[list[Tensor], dict[Tensor, tuple
         for p in n.parents:
             if p.op is None:
                 if p.seq > n.seq and reads(op, n.parents, p):
-                    changed[n] = p, "assign()"
+                    changed[n] = p, "assign() or in place"
                 if p.hooks is not None:
                     hooked = True
             elif p not in seen and p.seq > oldest:

@@ -66,9 +66,6 @@ class Tensor(Methods):
         "viewed",
     )
 
-    # NumPy then leaves `ndarray * tensor` to our __rmul__.
-    __array_ufunc__ = None
-
     array: Array
     shape: tuple[int, ...]
     dtype: np.dtype[Any]
@@ -289,6 +286,8 @@ def leaf(device: Device, array: Array, requires_grad: bool = False) -> Tensor:
 def _set_grad(t: Tensor, value: Any) -> None:
     if value is not None and not isinstance(value, Tensor):
         raise TypeError(f"grad: got a {type(value).__name__}\n  expected a Tensor, or None")
+    if value is not None and value.shape != t.shape:
+        raise ValueError(f"grad: got shape {value.shape}\n  expected that of the Tensor: {t.shape}")
     t._grad = value
 
 

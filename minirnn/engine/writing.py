@@ -10,6 +10,7 @@ into that as well. Other views that were made before keep their values; this is 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 from weakref import ref
 
@@ -86,13 +87,45 @@ def write(name: str, t: Tensor, old: Tensor, new: Tensor) -> Tensor:
     return written
 
 
+def turn(name: str, t: Tensor, view: Callable[[Tensor], Tensor]) -> Tensor:
+    """Let `t` be a view of what it was, as `squeeze_` does; returns `t`. Nothing else gets another value.
+
+    Raises
+    ------
+    RuntimeError
+        If `t` is a leaf that requires gradients.
+    """
+    if t.op is None and t._requires_grad:
+        raise RuntimeError(
+            f"{name}: the Tensor of shape {t.shape} is a leaf that requires gradients\n  expected a result"
+        )
+    old = version(t)
+    if hasattr(t, "viewed"):
+        old.viewed = t.viewed
+        del t.viewed
+    outer, mode.enabled = mode.enabled, True  # it keeps its place on the tape
+    try:
+        new = view(old)
+    finally:
+        mode.enabled = outer
+    t.array, t.op, t.parents = new.array, new.op, new.parents
+    t.seq = latest.seq = next_seq()
+    if hasattr(new, "viewed"):
+        t.viewed = new.viewed
+    if (previous := getattr(t, "older", None)) is not None:
+        old.older = previous
+    t.older = old, name
+    return t
+
+
 def _become(name: str, t: Tensor, old: Tensor, new: Tensor) -> None:
     t.array = new.array
     t.seq = next_seq()  # this is how the tape notices
     if old.op is None and new.op is None:  # all that `assign` does
         return
     if mode.enabled:
-        t.op, t.parents, t._requires_grad = new.op, new.parents, new._requires_grad
+        t.op, t._requires_grad = new.op, new._requires_grad
+        t.parents = tuple([old if p is t else p for p in new.parents])  # t += t
     else:
         t.op, t.parents = Passed(), (old,)
     if not hasattr(t, "viewed"):

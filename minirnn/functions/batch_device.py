@@ -15,6 +15,7 @@ from minirnn.devices.base import OPTIONAL, PRIMITIVES, Device
 from minirnn.devices.operators import Operators
 from minirnn.engine.tape import Op, mode, record
 from minirnn.engine.tensor import Tensor, leaf
+from minirnn.host_array import common_dtype
 
 
 class NotBatched(Exception):
@@ -65,7 +66,13 @@ def _elementwise(name: str) -> Any:
     def primitive(self: Any, *args: Any) -> Batch:
         ndim = max(a.ndim for a in args if isinstance(a, Batch))
         each = any(isinstance(a, Batch) and a.each for a in args)
-        return Batch(self, getattr(self.below, name)(*[self._rows_of(a, ndim) for a in args]), each)
+        rows = [self._rows_of(a, ndim) for a in args]
+        first = int(name == "where")  # whose condition is of another dtype than the values
+        values = [a for a in args[first:] if isinstance(a, Batch)]
+        if len(values) > 1 and (name == "divide" or len({a.dtype for a in values}) > 1):
+            dtype = common_dtype(*values, divides=name == "divide")
+            rows[first:] = [self.below.cast(a, dtype) for a in rows[first:]]
+        return Batch(self, getattr(self.below, name)(*rows), each)
 
     return primitive
 

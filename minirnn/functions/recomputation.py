@@ -17,7 +17,7 @@ from minirnn import check, random
 from minirnn.devices.precision import chosen
 from minirnn.engine.backward import run_backward
 from minirnn.engine.outputs import record_many
-from minirnn.engine.tape import Op, enable_grad, mode
+from minirnn.engine.tape import Op, enable_grad, mode, no_grad
 from minirnn.engine.tensor import Tensor, leaf, next_seq
 from minirnn.functions.nests import leaves_of, mapped
 from minirnn.messages import shown
@@ -209,6 +209,10 @@ def checkpoint_sequential(
             f"checkpoint_sequential: functions is a {type(functions).__name__}\n  expected a sequence of callables"
         )
     chain = list(functions)
+    if isinstance(input, Tensor) and "recompute" in input.device.hooks:
+        value = _by_hook(chain, input)
+        if value is not None:
+            return value
     for k, function in enumerate(chain):
         if not callable(function):
             raise TypeError(
@@ -221,6 +225,72 @@ def checkpoint_sequential(
         part = chain[k * size : (k + 1) * size]
         value = checkpoint(_in_turn, part, value, preserve_rng_state=preserve_rng_state)
     return _in_turn(chain[(segments - 1) * size :], value)
+
+
+class Chain(Checkpoint):
+    """y = f_n(... f_1(x)), of which x is kept. On the way back the device's hook decides what else is kept."""
+
+    def __init__(
+        self, function: Callable[[], Any], stream: Any, forms: list[str], parts: Sequence[Any], x: Tensor
+    ) -> None:
+        super().__init__(function, stream, forms)
+        self.parts = parts
+        self.x = x
+
+    def backward(self, dy: Sequence[Tensor | None], y: Sequence[Tensor], *xs: Tensor) -> list[Tensor | None]:
+        if mode.enabled or dy[0] is None:  # the gradients are to be differentiated, too
+            return super().backward(dy, y, *xs)
+        totals: dict[Tensor, Any] = {}
+
+        def run(t: int, state: Tensor) -> Tensor:
+            function, stream = self.parts[t]
+            with random.replayed(stream):
+                found: Tensor = function(state)
+            return found
+
+        def step(t: int, state: Tensor) -> Tensor:
+            with no_grad():
+                return run(t, state)
+
+        def back(t: int, state: Tensor, dh: Any) -> Any:
+            s, border = state.detach().requires_grad_(), next_seq()
+            with enable_grad():
+                out = run(t, s)
+            g = leaf(out.device, dy[0].array if dh is None else dh)  # type: ignore[union-attr]
+            found = run_backward([out], [g], None, False, False, border=border)
+            dx = found.pop(s, None)
+            for p, more in found.items():
+                totals[p] = totals[p] + more if p in totals else more
+            return s.device.full(s.shape, 0, s.dtype) if dx is None else dx
+
+        dx = self.x.device.hooks["recompute"](len(self.parts), self.x.detach(), step, back)
+        if dx is NotImplemented:
+            return super().backward(dy, y, *xs)
+        totals[self.x] = totals[self.x] + dx if self.x in totals else dx
+        return [leaf(p.device, totals[p]) if p in totals else None for p in xs]
+
+
+def _by_hook(functions: Sequence[Callable[[Any], Any]], x: Tensor) -> Tensor | None:
+    """The chain as one node for the device's hook. None if it is not a chain of functions from a Tensor to a Tensor."""
+    if not mode.enabled or not all(map(callable, functions)):
+        return None
+    streams, start, value = [], next_seq(), x
+    for function in functions:
+        streams.append(random.generator().bit_generator.state)
+        value = function(value)
+        if not isinstance(value, Tensor):
+            raise TypeError(
+                f"checkpoint_sequential: a function returned a {type(value).__name__}\n"
+                f"  expected a Tensor: the device {x.device} goes back through the chain itself"
+            )
+    if not value.requires_grad:
+        return value
+    reached = _reached([value], start)
+    parents = tuple(dict.fromkeys([x, *reached]))
+    node = Chain(
+        lambda: _in_turn(functions, x), streams[0], [_form(value)], list(zip(functions, streams, strict=True)), x
+    )
+    return record_many(node, value.device, [value.array], parents)[0]
 
 
 def _in_turn(functions: Sequence[Callable[[Any], Any]], value: Any) -> Any:

@@ -13,7 +13,8 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping
-from typing import Any
+from contextlib import nullcontext
+from typing import IO, Any
 
 import numpy as np
 
@@ -30,13 +31,13 @@ _DTYPES = ("float16", "float32", "float64", "bool") + tuple(
 _LARGEST_HEADER = 100_000_000  # bytes; what readers of safetensors accept
 
 
-def save(path: str | os.PathLike[str], arrays: Mapping[str, Any], metadata: dict[str, Any]) -> None:
+def save(path: str | os.PathLike[str] | IO[bytes], arrays: Mapping[str, Any], metadata: dict[str, Any]) -> None:
     """Write a checkpoint; a process killed at any moment leaves the older file or the new one, whole.
 
     Parameters
     ----------
-    path : path
-        The file, usually ``*.safetensors``. An older one is replaced at the very end.
+    path : path or binary file
+        The file, usually ``*.safetensors``. An older one is replaced at the very end. Into an open file it is written.
     arrays : mapping of str to array_like
         Arrays or Tensors of any shape, 0-d and empty ones included, of dtype float16/32/64, int8-64, uint8-64 or bool.
         They need not be contiguous.
@@ -75,7 +76,7 @@ def save(path: str | os.PathLike[str], arrays: Mapping[str, Any], metadata: dict
             f"  expected at most {_LARGEST_HEADER}: no reader accepts more\n"
             "  long lists of numbers belong in arrays"
         )
-    with atomic_write(path, "wb") as file:
+    with nullcontext(path) if hasattr(path, "write") else atomic_write(path, "wb") as file:
         file.write(data)
 
 
@@ -93,8 +94,8 @@ def _in_order(data: bytes) -> bytes:
     return len(encoded).to_bytes(8, "little") + encoded + data[8 + size :]
 
 
-def load(path: str | os.PathLike[str]) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
-    """Read a checkpoint that `save` wrote.
+def load(path: str | os.PathLike[str] | IO[bytes]) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+    """Read a checkpoint that `save` wrote, from a path or from an open binary file.
 
     Returns
     -------
@@ -112,8 +113,11 @@ def load(path: str | os.PathLike[str]) -> tuple[dict[str, np.ndarray], dict[str,
     from safetensors import SafetensorError
     from safetensors.numpy import load as from_safetensors
 
-    name = os.fspath(path)
-    data = read_bytes("checkpoint", name, "file written by minirnn")
+    if hasattr(path, "read"):
+        name, data = str(getattr(path, "name", "an open file")), path.read()
+    else:
+        name = os.fspath(path)
+        data = read_bytes("checkpoint", name, "file written by minirnn")
     header = _read_header(name, data)
 
     own = header.get("__metadata__")

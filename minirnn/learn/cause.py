@@ -8,6 +8,7 @@ several changes to the file. A guess is the last.
 from __future__ import annotations
 
 import ast
+import inspect
 import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
@@ -65,7 +66,7 @@ def cause(
         return facts
     if found is not None and found.exact:  # several changes to the formula
         return with_definitions(exercise, text, found)
-    return told(text, repair.others()) or found
+    return told(text, repair.others()) or strange_number(exercise, text) or found
 
 
 def mended(exercise: Exercise, child: Child, text: str) -> Diagnosis | None:
@@ -144,6 +145,32 @@ def warned(text: str, cases: Sequence[Case]) -> Diagnosis | None:
             if line == first and re.search(pattern, message):
                 lines = ("Here numbers stop being numbers:", "", f"    {rows[line - 1].strip()}", f"    {says}")
                 return Diagnosis(says, lines, short=f"line {line}: {says}", place=f", line {line}")
+    return None
+
+
+# ---- a number that the formula lacks
+
+NUMBER = re.compile(r"(?<![\w.\]])\d{1,30}(?:\.\d{0,30})?(?:[eE][+-]?\d{1,3})?(?![\w.])")
+ORDINARY = {0.0, 0.5, 1.0, 2.0, 3.0, 4.0}
+
+
+def strange_number(exercise: Exercise, text: str) -> Diagnosis | None:
+    """A guess: the first number in the student's function that the formula does not have."""
+    try:
+        known = ORDINARY | {float(n) for n in NUMBER.findall(inspect.getsource(exercise.reference))}
+    except (OSError, TypeError):
+        return None
+    inside = False
+    for line, row in enumerate(text.splitlines(), 1):
+        inside = inside or row.startswith("def ")
+        for found in NUMBER.finditer(row.partition("#")[0]) if inside else ():
+            if float(found[0]) not in known:
+                says = f"the formula has no {found[0]}: does it cut something off, or replace a value that is given?"
+                start, end = (len(row[:k].encode()) for k in found.span())
+                shown = marked(row, Change(0, line, start, end, says, 0, ""), "")
+                begin = "No change that is known explains your numbers. This is not in the formula:"
+                lines = (begin, "", *(f"    {one}" for one in shown))
+                return Diagnosis(says, lines, exact=False, short=f"line {line}: {says}", place=f", line {line}")
     return None
 
 

@@ -55,6 +55,8 @@ class Result:
         What the answer printed; in hidden cases only the teacher may see it.
     seconds : float
         What the cases took that students see: others would tell of the hidden ones.
+    place : str
+        The line of the mistake, such as ``line 8 (where you assign dzc)``; empty if none is known.
     busy : bool
         Whether the machine was too busy to judge, twice: nothing is known about the answer then.
     """
@@ -67,6 +69,7 @@ class Result:
     hidden_message: str = ""
     message: str = ""
     diagnosis: str = ""
+    place: str = ""
     prints: str = ""
     hidden_prints: str = ""
     busy: bool = False
@@ -118,7 +121,8 @@ def attempt(course: Course, entry: Entry, file: Path, hidden: bool, device: str)
     except Failed as failure:
         result.status = "not started" if failure.not_started else "failed"
         result.busy = failure.busy
-        place = entry.file + (f", line {failure.line}" if failure.line else "")
+        result.place = f"line {failure.line}" if failure.line else ""
+        place = ", ".join(filter(None, [entry.file, result.place]))
         result.message = str(failure) if failure.not_started else f"{place}\n{failure}"
         result.diagnosis = str(failure).splitlines()[0]
     result.seconds = time.perf_counter() - start if seconds is None else seconds
@@ -229,6 +233,7 @@ def explain(entry: Entry, child: Child, result: Result, text: str, detail: str) 
         if not place and found.target and exercise.kind == "python":
             place = place_of(found.target, found.value, child, found.inputs)
         lines += ["", f"  {entry.file}{place}"]
+        result.place = place.removeprefix(", ")
     if not result.exact and not complaints and exercise.kind == "python":
         places, stage = where_wrong(exercise, result.cases), stages.first_wrong()
         lines += [line for text in (places, stage) if text for line in ("", f"  {text}")]

@@ -295,8 +295,8 @@ def share_of(exercise: Exercise, cases: Sequence[Case]) -> Diagnosis | None:
     shares = [dict(fitted_terms(exercise, case)) for case in cases if case.wrong]
     for sentence, (share, rest) in shares[0].items() if shares else ():
         others = [found.get(sentence, (np.nan, 1.0)) for found in shares]
-        if any(r > 1e-7 or abs(s - share) > 1e-6 for s, r in others) or rest > 1e-7:
-            continue
+        if not abs(share) > 1e-6 or not all(r <= 1e-7 and abs(s - share) <= 1e-6 for s, r in [(share, rest), *others]):
+            continue  # nothing of it is missing, or what differs is no number
         text = f"{sentence.removesuffix(' is missing')} counts {1 - share:.6g} times, not once"
         return Diagnosis(text, ("This gives exactly your numbers:", "", f"    {text}"), text.partition(":")[0])
     return None
@@ -322,7 +322,8 @@ def fitted_terms(exercise: Exercise, case: Case) -> Iterator[tuple[str, tuple[fl
             except Exception:  # shapes that do not meet
                 continue
         if (length := float(lost @ lost)) > 0:
-            share = float(error @ lost) / length
+            with np.errstate(all="ignore"):
+                share = float(error @ lost) / length
             yield mutant.sentence(), (share, float(np.linalg.norm(error - share * lost) / np.linalg.norm(error)))
 
 

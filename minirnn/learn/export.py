@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import secrets
 import shutil
 import zipfile
 from pathlib import Path
@@ -42,7 +43,12 @@ SETUP = """#!/usr/bin/env bash
 # Run once, when Gradescope builds the grader's image: Python, a C++ compiler for the simulator, the libraries.
 set -euo pipefail
 apt-get update -qq && apt-get install -y -qq python3 python3-venv g++ binutils
-python3 -I -m venv /autograder/venv
+python=python3
+if ! python3 -I -c 'import sys; sys.exit(sys.version_info < (3, 11))'; then
+    apt-get install -y -qq python3.11 python3.11-venv  # Ubuntu 22.04 has 3.10 and, under this name, 3.11
+    python=python3.11
+fi
+"$python" -I -m venv /autograder/venv
 /autograder/venv/bin/python -I -m pip install -q {requirements}
 # Compile the simulator's library now rather than for the first submission.
 cd /autograder/source && MINIRNN_CACHE=/autograder/cache /autograder/venv/bin/python -I run.py doctor
@@ -140,7 +146,7 @@ jobs:
 
 
 def copy_course(folder: Path) -> None:
-    """Copy minirnn's course to `folder`, to be changed.
+    """Copy minirnn's course to `folder`, to be changed. It is named after the folder, and has a new hidden seed.
 
     Raises
     ------
@@ -150,6 +156,13 @@ def copy_course(folder: Path) -> None:
     if folder.exists():
         raise CourseError(f"{folder} is there already\n  expected a new folder: nothing is overwritten")
     shutil.copytree(HERE, folder)
+    file = folder / "course.toml"
+    own = {"name": folder.absolute().name, "hidden_seed": secrets.token_hex(24)}
+    text = file.read_text(encoding="utf-8")
+    for key, value in own.items():
+        before = next(line for line in text.splitlines() if line.startswith(f"{key} = "))
+        text = text.replace(before, f"{key} = {json.dumps(value)}", 1)
+    file.write_text(text, encoding="utf-8", newline="\n")
 
 
 def export(course: Course, platform: str, out: Path) -> None:

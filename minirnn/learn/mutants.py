@@ -24,7 +24,7 @@ KINDS = (
     ("factor", r"^the factor .* is missing$"),
     ("square", r"the square is missing$"),
     ("complement", r"the gate and 1 minus it are exchanged$"),
-    ("step", r"wrong step|^(\w+) stands where \1_prev belongs"),
+    ("step", r"wrong step|^(\w+) is used where \1_prev belongs"),
 )
 """What a mutant is called, and what is said about it."""
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -86,7 +88,7 @@ def rearrangements(exercise: Exercise, name: str, pairs: Pairs) -> Iterator[str]
     for axis, shift in itertools.product(range(want.ndim), (1, -1)):
         if want.shape[axis] > 2 and always(lambda w, c, a=axis, s=shift: np.roll(w, s, a)):
             yield f"it is shifted by one along its axis number {axis}"
-    for scale, text in scales(axes(exercise.outputs[name])):
+    for scale, text in scales(exercise, pairs[0][2]):
         if always(lambda w, c, f=scale: w * f(c)):
             yield text
     yield from same(ratio(*pair[:2]) for pair in pairs)
@@ -119,18 +121,31 @@ REVERSED = {"is reversed in time": only(3, lambda want: want[::-1])}
 """The same for arrays whose axes have no names: three of them are taken for (T, B, units)."""
 
 
-def scales(letters: Sequence[str]) -> Iterator[tuple[Callable[[Case], float], str]]:
-    """Factors that follow from the sizes of a case."""
+LENGTHS = {"T": "the number of steps", "B": "the batch size"}
+"""What messages call the length of an axis; of others they name the letter."""
 
-    def size(case: Case, axis: int, least: int) -> float:
-        x = np.asarray(case.inputs.get("x", 0))
-        return float(x.shape[axis]) if x.ndim >= least else np.nan
 
-    mean = "a gradient is the sum over the batch, not the mean"
-    yield lambda c: 1.0 / size(c, -2, 2), f"it is divided by the batch size: {mean}"
-    yield lambda c: size(c, -2, 2), "it is multiplied by the batch size"
-    yield lambda c: 1.0 / size(c, 0, 3), "it is divided by the number of steps"
-    yield lambda c: 1.0 / (size(c, 0, 3) * size(c, 1, 3)), "it is divided by the number of steps and the batch size"
+def scales(exercise: Exercise, first: Case) -> Iterator[tuple[Callable[[Case], float], str]]:
+    """Factors that follow from the sizes of a case: the product of the lengths of up to three axes, or one over it."""
+    letters = list(lengths(exercise, first))
+    for count in range(1, min(3, len(letters)) + 1):
+        for chosen in itertools.combinations(letters, count):
+            names = " times ".join(LENGTHS.get(letter, letter) for letter in chosen)
+
+            def product(case: Case, power: float = 1.0, chosen: tuple[str, ...] = chosen) -> float:
+                known = lengths(exercise, case)
+                return float(math.prod(known[letter] for letter in chosen) ** power)
+
+            hint = ": a gradient is the sum over the batch, not the mean" if chosen == ("B",) else ""
+            yield partial(product, power=-1.0), f"it is divided by {names}{hint}"
+            yield product, f"it is multiplied by {names}"
+
+
+def lengths(exercise: Exercise, case: Case) -> dict[str, int]:
+    """The lengths of the axes of a case by their letters; T and B also by an x (T, B, I) or (B, I)."""
+    x = np.asarray(case.inputs.get("x", 0))
+    own = dict(zip({3: "TB", 2: "B"}.get(x.ndim, ""), x.shape, strict=False))
+    return own | sizes_of(exercise.outputs, case.expected)
 
 
 def ratio(want: np.ndarray, got: np.ndarray) -> list[str]:

@@ -62,9 +62,14 @@ def notes(tree: Tree) -> str:
     return "\n".join(note for note in (tree.pytest_note(), "" if FORKS else NOTE) if note)
 
 
-def hint(entry: Entry, given: int, width: int = WIDTH) -> str:
-    """The hints up to number `given`, in lines of at most `width` characters, and how many have been used."""
+def hint(entry: Entry, given: int, width: int = WIDTH, place: str = "") -> str:
+    """The hints up to number `given`, in lines of at most `width` characters, and how many have been used.
+
+    `place` is where the student's own file goes wrong, if that is known.
+    """
     lines = [f"{entry.id}  {entry.title}", ""]
+    if place:
+        lines += [f"  Your file goes wrong at {place}.", ""]
     for k, words in enumerate(entry.hints[:given]):
         lines += textwrap.wrap(
             words, width, initial_indent=f"  {k + 1}. ", subsequent_indent="     ", break_long_words=False

@@ -241,6 +241,23 @@ class Members:
             elif recurse and value is not self and value not in above:
                 yield from value._walk(f"{prefix}{name}.", recurse, (*above, self))
 
+    # ---- torch's own records, which programs read
+
+    @property
+    def _parameters(self) -> dict[str, Parameter | None]:
+        """This module's own parameters by name."""
+        return {n: v for n, v in vars(self).items() if isinstance(v, Parameter) or n in self._absent}
+
+    @property
+    def _buffers(self) -> dict[str, Tensor | None]:
+        """This module's own buffers by name."""
+        return {name: vars(self)[name] for name in self._buffer_names}
+
+    @property
+    def _modules(self) -> dict[str, Any]:
+        """The modules directly inside by name."""
+        return dict(self._named_inside())
+
     # ---- finding by name
 
     def get_submodule(self, target: str) -> Any:

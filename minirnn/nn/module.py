@@ -12,6 +12,7 @@ from minirnn import check, html
 from minirnn.devices.base import Device
 from minirnn.engine.hooks import RemovableHandle
 from minirnn.engine.tensor import Tensor, leaf
+from minirnn.engine.values import Values
 from minirnn.nn import moving
 from minirnn.nn.hooks import Hook, Hooks, call_with_hooks
 from minirnn.nn.loading import check_names, check_values
@@ -118,10 +119,10 @@ class Module(Members):
         """Copies of all values by name, `prefix` first, for `minirnn.io.checkpoint.save` and `load_state_dict`.
 
         Parameters and saved buffers, in torch's order: a module's own, then those of the modules inside. The values are
-        arrays or, with `keep_vars`, the Parameters and Tensors themselves.
+        arrays that have the methods of Tensors, too, or, with `keep_vars`, the Parameters and Tensors themselves.
         """
         saved = {name: value for name, value, is_saved in self._walk(prefix) if is_saved}
-        return dict(saved) if keep_vars else {name: value.numpy().copy() for name, value in saved.items()}
+        return dict(saved) if keep_vars else {name: Values.of(value) for name, value in saved.items()}
 
     def load_state_dict(self, state_dict: Mapping[str, Any], strict: bool = True) -> IncompatibleKeys:
         """Set the values of all parameters and saved buffers by name. On an error nothing is changed.

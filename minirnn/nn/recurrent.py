@@ -103,6 +103,16 @@ class _Recurrent(Module):
     def flatten_parameters(self) -> None:
         """Nothing: for the sake of programs that were written for torch. Kernels take the weights where they are."""
 
+    @property
+    def _all_weights(self) -> list[list[str]]:
+        """The names of the parameters of each layer and direction, which programs written for torch read."""
+        return [list(own.values()) for own in self._names]
+
+    @property
+    def all_weights(self) -> list[list[Parameter]]:
+        """The parameters of each layer and direction."""
+        return [[getattr(self, name) for name in own] for own in self._all_weights]
+
     def weights(self, p: int) -> Weights:
         """W, R, Wp, bW, bR of pseudo-layer p = l*D + d, gates stacked; None for a projection or biases not there."""
         names = self._names[p]

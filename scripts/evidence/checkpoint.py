@@ -4,8 +4,8 @@
 
 Two runs compute the same loss, the squares of all outputs, and the same gradients. "whole" is one call of the LSTM over
 all steps. "checkpoint" goes over stretches of time, each in a checkpoint that hands on its state and the loss of its
-outputs. Memory is the peak that NumPy's arrays take above what there was before the run (tracemalloc), each run in a
-process of its own. Time is CPU time with one BLAS thread, the minimum over turns that the two take one after the other
+outputs. Memory is the peak that NumPy's arrays take above what there was before the run (tracemalloc), each run in its
+own process. Time is CPU time with one BLAS thread, the minimum over turns that the two take one after the other
 in one process. Only the ratios mean something.
 """
 
@@ -21,7 +21,7 @@ import tracemalloc
 from collections.abc import Callable
 from typing import Any
 
-for _library in ("OMP", "OPENBLAS", "MKL"):  # threads that wait for each other count as time, too
+for _library in ("OMP", "OPENBLAS", "MKL"):  # threads that wait for each other also count as time
     os.environ[f"{_library}_NUM_THREADS"] = "1"
 
 import numpy as np  # noqa: E402

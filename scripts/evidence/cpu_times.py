@@ -1,13 +1,13 @@
 """Measures what docs/performance.md shows, a table at a time, into docs/data/cpu/TABLE.json.
 
     python scripts/evidence/cpu_times.py passes      # forward, forward+backward, step of training; seven sizes
-    python scripts/evidence/cpu_times.py libraries   # forward beside JAX (jit, scan) and onnxruntime, three sizes
+    python scripts/evidence/cpu_times.py libraries   # forward, next to JAX (jit, scan) and onnxruntime, three sizes
     python scripts/evidence/cpu_times.py float64     # the middle four sizes in double precision
     python scripts/evidence/cpu_times.py steps       # T from 100 to 10,000
     python scripts/evidence/cpu_times.py threads     # 1, 2 and, where there are 4 cores, 4
     python scripts/evidence/cpu_times.py train       # a step of minirnn train in every cell
 
-Each library runs in a process of its own; they take turns, and nobody starts before the threads of all others sleep.
+Each library runs in its own process; they take turns, and nobody starts before the threads of all others sleep.
 Every row is written as soon as it is measured. After ``--minutes`` the run ends, and the same command goes on where it
 stopped; ``--again`` begins anew. ``--size``, ``--mode``, ``--samples`` and ``--libraries`` measure less; ``--out`` says
 where to.

@@ -3,7 +3,7 @@
     python scripts/evidence/grade_many.py 40 /tmp/class                # makes the submissions, grades them by --jobs 2
     python scripts/evidence/grade_many.py 1000 /tmp/class -- --jobs 2  # what comes behind -- goes to minirnn grade
 
-It prints the wall time beside what it may be (1.1 times the answers' own processor time over two, and a minute), the
+It prints the wall time next to its limit (1.1 times the answers' own processor time over two, and a minute), the
 memory of the grader's processes, and the part of the time that reports took. The same number makes the same class.
 """
 

@@ -1,7 +1,7 @@
 """Measures own cells on `native` next to the same step in torch, as docs/cells.md shows it.
 
     python scripts/evidence/own_cells.py                      # all cells, into docs/data/cpu/own_cells.json
-    python scripts/evidence/own_cells.py --compile lstm ugrnn # these two against torch.compile of the whole loop, too
+    python scripts/evidence/own_cells.py --compile lstm ugrnn # these two also against torch.compile of the whole loop
 
 torch's loop is written well: one product for the inputs of all steps, ``unbind``, and ``chunk`` for the gates. Forward
 and backward, float32, one thread, in turns in one process. The least processor time of each counts, because other
@@ -56,9 +56,10 @@ class Loop(torch.nn.Module):
         known = torch_functions([])
         known["product"] = self.product
         f = cell.function
-        self.step = types.FunctionType(
-            f.__code__, {**f.__globals__, **known, "__name__": __name__}, f.__name__, f.__defaults__, f.__closure__
-        )
+        home = types.ModuleType(f"torch_{cell.__name__}")  # torch.compile looks there for the names of the function
+        vars(home).update({**f.__globals__, **known, "__name__": home.__name__})
+        sys.modules[home.__name__] = home
+        self.step = types.FunctionType(f.__code__, vars(home), f.__name__, f.__defaults__, f.__closure__)
         self.step.__kwdefaults__ = {**(f.__kwdefaults__ or {}), **cell.step.constants}
 
     def product(self, v: Any) -> Any:

@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-for _library in ("OMP", "OPENBLAS", "MKL"):  # threads that wait for each other count as time, too
+for _library in ("OMP", "OPENBLAS", "MKL"):  # threads that wait for each other also count as time
     os.environ[f"{_library}_NUM_THREADS"] = "1"
 
 import numpy as np  # noqa: E402

@@ -3,10 +3,10 @@
     python scripts/evidence/ranks.py [--hidden 256] [--length 64] [--batch 32] [--turns 9] [--steps 10] [--json FILE]
 
 Three programs take turns: one rank that computes the batch whole, one rank that computes it in two shards, and two
-ranks with a shard each. Every rank has a core of its own and one thread. A turn is a program started anew, since a rank
+ranks with a shard each. Every rank has its own core and one thread. A turn is a program started anew, since a rank
 that waits keeps its core busy; its first steps do not count. Printed are medians over the turns, the speed-up (the
 median of the ratios of neighboring turns) and the share of a step that the ranks wait for messages (the rank that waits
-longest). Needs mpi4py, mpiexec and two cores with nothing else to do; the load of the machine is written down, too.
+longest). Needs mpi4py, mpiexec and two cores with nothing else to do; the load of the machine is also written down.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Runs the tests again and again: half of the runs in random order, half beside busy loops. A good suite never fails.
+"""Runs the tests again and again: half of the runs in random order, half next to busy loops. A good suite never fails.
 
     python scripts/evidence/soak.py --runs 40                                  the whole suite
     python scripts/evidence/soak.py --runs 8 --minutes 30 tests/hostile        some tests, no new run after 30 minutes
@@ -25,7 +25,7 @@ ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT / "scripts"))
 from skipped_for import node_id  # noqa: E402
 
-BUSY = 8  # loops that do nothing, beside every second run
+BUSY = 8  # loops that do nothing, during every second run
 
 
 @dataclass

@@ -1,4 +1,4 @@
-"""What the tape costs: a chain of 999 tiny ops, forward and backward, in microseconds an op.
+"""What the tape costs: a chain of 999 tiny ops, forward and backward, in microseconds per op.
 
 The chain is y = tanh(y * w + b), 333 times: with arrays this small the time is overhead, not arithmetic. Compared with
 NumPy without a tape (the same forward, and its backward written by hand) and, if installed, with torch in eager mode.
@@ -103,7 +103,7 @@ def compare(shape: tuple[int, ...], turns: int) -> None:
     for name, g in gradients.items():
         np.testing.assert_allclose(g, gradients["minirnn"], rtol=1e-4, err_msg=name)
     ours = statistics.median(both for _, both in times["minirnn"])
-    print(f"\nshape {shape}: us an op, median of {turns} turns (fastest)")
+    print(f"\nshape {shape}: us per op, median of {turns} turns (fastest)")
     print(f"{'':16}{'forward':>16}{'forward+backward':>20}{'minirnn / this':>16}")
     for name, pairs in times.items():
         cells = []

@@ -58,7 +58,7 @@ def start(module: str, tree: Path, *arguments: str) -> subprocess.Popen[bytes]:
 
 
 def wait(started: Mapping[Path, subprocess.Popen[bytes]]) -> None:
-    """Until the programs have ended. What one of them prints that has not done its work is shown."""
+    """Until the programs have ended. If one of them fails, its output is shown."""
     for tree, process in started.items():
         if process.wait() not in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED, pytest.ExitCode.NO_TESTS_COLLECTED):
             print((tree / LOG).read_text(encoding="utf-8", errors="replace")[-3000:], file=sys.stderr)

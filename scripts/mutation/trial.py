@@ -39,7 +39,7 @@ class Trial:
         self.tasks, self.out = tasks, out
         self.failed = ""
         self.killers: Counter[str] = Counter()
-        self.unsound: dict[str, bool] = {}  # whether a test that killed fails without a mutant, too
+        self.unsound: dict[str, bool] = {}  # whether a test that killed also fails without a mutant
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
@@ -75,7 +75,7 @@ class Trial:
         return ""
 
     def fork(self, task: dict[str, Any] | None, tests: list[Timed]) -> str:
-        """Run the tests in a process of its own, with the mutant of a task: the test that failed, or nothing."""
+        """Run the tests in a forked process, with the mutant of a task: the test that failed, or nothing."""
         read, write = os.pipe()
         child = os.fork()
         if child == 0:
@@ -146,7 +146,7 @@ class Trial:
 
 @contextmanager
 def changed(path: Path, text: str, number: int) -> Iterator[None]:
-    """Another text in a file. Each text has a time of its own, by which Python knows what it has compiled."""
+    """Another text in a file. Each text has its own time, by which Python knows what it has compiled."""
     original, when = path.read_bytes(), path.stat().st_mtime_ns
     path.write_text(text, encoding="utf-8")
     os.utime(path, ns=(when, when + number * 10**9))

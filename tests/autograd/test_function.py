@@ -380,3 +380,78 @@ def test_a_pass_frees_what_was_saved() -> None:
     y.sum().backward()
     with pytest.raises(RuntimeError, match="freed"):
         y.sum().backward()
+
+
+def test_arguments_by_name_and_defaults_are_torchs() -> None:
+    """With setup_context all arguments of forward are there; without one those that were given."""
+    torch = pytest.importorskip("torch")
+
+    def programs(lib: Any) -> list[Any]:
+        seen: list[Any] = []
+
+        class Joined(lib.autograd.Function):
+            @staticmethod
+            def forward(ctx: Any, x: Any, k: float = 2) -> Any:
+                ctx.k = k
+                return x * k
+
+            @staticmethod
+            def backward(ctx: Any, dy: Any) -> Any:
+                seen.append(ctx.needs_input_grad)
+                return (dy * ctx.k, None)[: len(ctx.needs_input_grad)]
+
+        class Apart(lib.autograd.Function):
+            @staticmethod
+            def forward(x: Any, k: float = 2) -> Any:
+                return x * k
+
+            @staticmethod
+            def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
+                x, ctx.k = inputs
+                ctx.save_for_forward(x)
+
+            @staticmethod
+            def backward(ctx: Any, dy: Any) -> Any:
+                seen.append(ctx.needs_input_grad)
+                return dy * ctx.k, None
+
+        for function in (Joined, Apart):
+            for named in ({}, {"k": 3}):
+                x = lib.ones(2, requires_grad=True)
+                function.apply(x, **named).sum().backward()
+                seen.append(x.grad.tolist())
+        return seen
+
+    assert programs(mr) == programs(torch)
+
+    class Two(mr.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, x: Any, k: float) -> Any:
+            return x * k
+
+    with pytest.raises(TypeError, match=r"Two: missing a required argument: 'k'\n  expected the arguments of forward"):
+        Two.apply(x=mr.ones(2))
+
+
+def test_an_operation_in_place_on_a_saved_value_is_named() -> None:
+    x = mr.tensor([1.0, 2.0], requires_grad=True) * 1
+    y = exp(mr)(x)
+    twice = Square.apply(x)
+    x.mul_(2)
+    y.sum().backward(retain_graph=True)
+    with pytest.raises(
+        RuntimeError, match=r"Square: a saved Tensor \(shape \(2,\)\) was changed by mul_\(\) after use"
+    ):
+        twice.sum().backward()
+
+
+class Square(mr.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, x: Any) -> Any:
+        ctx.save_for_backward(x)
+        return x * x
+
+    @staticmethod
+    def backward(ctx: Any, dy: Any) -> Any:
+        (x,) = ctx.saved_tensors
+        return 2 * dy * x

@@ -62,6 +62,13 @@ def test_every_entry_is_cited_or_on_the_reading_path() -> None:
     assert set(LIBRARY) == {entry.key for entry in found if entry is not None}
 
 
+@pytest.mark.parametrize("path", sorted((ROOT / "tutorials").glob("[0-9]*.py")), ids=lambda path: path.stem)
+def test_a_chapter_names_one_to_five_works_with_what_they_are_for(path: Path, tmp_path: Path) -> None:
+    text = path.read_text(encoding="utf-8").partition("\n# Further reading\n# ---------------\n")[2]
+    (tmp_path / "part").write_text(text.partition("\n# Try it\n")[0], encoding="utf-8")
+    assert 1 <= len({match[0] for match in cited(tmp_path / "part")}) <= 5
+
+
 @pytest.mark.parametrize(
     ("text", "key"),
     [
@@ -83,6 +90,10 @@ def test_a_citation_in_any_form_is_understood(text: str, key: str | None) -> Non
     (match,) = LITERATURE.citations(text)
     entry = LIBRARY.find(match["names"], match["year"])
     assert (entry and entry.key) == key
+
+
+def test_an_acronym_is_not_a_name() -> None:
+    assert not list(LITERATURE.citations("an LSTM (1997)"))
 
 
 def test_an_entry_says_who_what_where_when_and_what_for() -> None:

@@ -271,3 +271,81 @@ def test_a_value_written_over_another_stays_on_the_tape_and_sends_back_0(rng: np
         np.testing.assert_allclose(u.grad.numpy(), 6 * g.T if "transpose" in name else 3 * g, rtol=1e-15)
     (before + (t * second).sum()).backward()
     np.testing.assert_allclose(a.grad.numpy(), 2 * first, rtol=1e-15)
+
+
+def test_a_tensor_is_written_into_by_itself(rng: np.random.Generator) -> None:
+    """``t += t``: the new value reads the old one twice."""
+    both = Both(rng)
+    for write in (
+        lambda t: t.add_(t),
+        lambda t: t.__iadd__(t),
+        lambda t: t.sub_(t, alpha=3),
+        lambda t: t.copy_(t),
+        lambda t: t.add_(t.transpose(0, 1).clone()),
+        lambda t: t.__setitem__(0, t[1]),
+    ):
+        p = both.pair((3, 3), requires_grad=True)
+
+        def program(x: Any, write: Any = write) -> Any:
+            t = x * 2
+            write(t)
+            return (t * t).sum()
+
+        for loss in do(program, p):
+            loss.backward()
+        np.testing.assert_allclose(p[1].grad.numpy(), p[0].grad.numpy(), rtol=1e-12)
+
+
+def test_a_tensor_becomes_a_view_of_itself(rng: np.random.Generator) -> None:
+    """`unsqueeze_`, `squeeze_`, `t_`, `transpose_`: values, gradients and what a write into them reaches."""
+    both = Both(rng)
+
+    def recorded(x: Any) -> Any:
+        t = x * 2
+        before = t + 1
+        t.t_().unsqueeze_(0)
+        t.transpose_(1, 2).add_(1)
+        t.squeeze_()
+        return [(t * t).sum() + before.sum(), t]
+
+    p = both.pair((2, 3), requires_grad=True)
+    (theirs, t), (ours, u) = do(recorded, p)
+    theirs.backward()
+    ours.backward()
+    np.testing.assert_allclose(p[1].grad.numpy(), p[0].grad.numpy(), rtol=1e-12)
+    assert u.shape == tuple(t.shape)
+
+    def of_data(x: Any) -> Any:
+        row = x[1]
+        row.unsqueeze_(-1).mul_(3)
+        row.squeeze_()[0] = 7
+        return x
+
+    theirs, ours = do(of_data, both.pair((2, 3)))
+    np.testing.assert_array_equal(ours.numpy(), theirs.numpy())
+
+    t = mr.tensor([1.0, 2.0], requires_grad=True)
+    with pytest.raises(RuntimeError, match=r"unsqueeze_\(\): the Tensor of shape \(2,\) is a leaf that requires"):
+        t.unsqueeze_(0)
+    y = mr.tensor([[1.0, 2.0]], requires_grad=True) * 1
+    z = (y * y).sum()
+    with mr.no_grad():
+        y.squeeze_(0)
+    assert y.requires_grad and y.shape == (2,)
+    with pytest.raises(RuntimeError, match=r"was changed by squeeze_\(\) after use"):
+        z.backward()
+
+
+@each("op", ["roll", "diff", "gather", "index_select", "flip"])
+def test_what_changes_nothing_is_a_copy_all_the_same(op: str) -> None:
+    one, index = mr.tensor([5.0]), mr.tensor(0)
+    x = one if op in ("roll", "diff") else mr.tensor(5.0)
+    y = {
+        "roll": lambda: x.roll(3, 0),
+        "diff": lambda: x.diff(0),
+        "gather": lambda: x.gather(0, index),
+        "index_select": lambda: x.index_select(0, mr.tensor([0])),
+        "flip": lambda: x.flip(0),
+    }[op]()
+    y.mul_(2)
+    assert x.item() == 5 and y.item() == 10

@@ -101,12 +101,19 @@ mr.multinomial(X - 100, 1) -> multinomial & (2, 3) & 0 or more
 X.multinomial(9) -> multinomial & 9
 mr.repeat_interleave(X, -1) -> repeat_interleave & 0 or more
 X.repeat_interleave(0.5) -> repeat_interleave & float64
-mr.save(X, "a") -> Tensor & state_dict
+mr.save(mr.nn.Linear(2, 3), "a") -> Linear & state_dict()
+mr.save({"epochs": {1, 2}}, "a") -> set & at 'epochs' & pickled
 mr.inference_mode("a") -> inference_mode & str
 mr.set_grad_enabled("a") -> set_grad_enabled & 'a' & True or False
 X.size(2) -> raises IndexError: size & axis 2 & (2, 3)
 X.type("x") -> astype & x
 X.copy_("a") -> <U1
+mr.zeros(2, 3).squeeze_(7) -> axis 7 & 2 axes
+mr.zeros(2, 3).unsqueeze_("a") -> axis & 'a' & integer
+mr.zeros(1, 2, 3).t_() -> (1, 2, 3)
+mr.zeros(2, 3).transpose_(0, 5) -> transpose & axis 5
+mr.zeros(2, 3).swapaxes_(0, 5) -> transpose & axis 5
+X.swapdims_(0, 1) -> raises RuntimeError: swapdims_ & (2, 3) & leaf
 X.copy_(Y.new_zeros(4, 5)) -> (2, 3) & (4, 5)
 X.fill_("a") -> fill_ & 'a'
 X.uniform_(generator=3) -> uniform_ & 3

@@ -8,8 +8,10 @@ from __future__ import annotations
 import ast
 import inspect
 import itertools
+import math
 import re
 import textwrap
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
@@ -21,6 +23,7 @@ from minirnn.learn.exercise import PUBLIC_CASES
 from minirnn.learn.hypotheses.program import Program
 from minirnn.learn.judge import compare
 from minirnn.learn.mutants import mutants
+from minirnn.learn.rearranged import lengths, reason
 from tests.slow import slow_unless
 
 PYTHON = [id for id, exercise in EXERCISES.items() if exercise.kind == "python"]
@@ -71,6 +74,13 @@ def test_every_single_change_is_explained_exactly(id, every):
         assert found is not None and found.exact, mutant.sentence()
         explained += 1
     assert explained
+
+
+@pytest.mark.parametrize("id", PYTHON)
+def test_no_number_that_comes_in_can_be_written_down_instead(id):
+    """A rate or an eps is another one in each case: who writes 0.5 for it is wrong in one of them."""
+    one, two = (EXERCISES[id].case([seed], sizes) for seed, sizes in PUBLIC_CASES)
+    assert not [name for name, value in one.items() if type(value) in (int, float) and value == two[name]]
 
 
 @pytest.mark.parametrize("id", PYTHON)
@@ -135,13 +145,33 @@ def test_division_by_the_batch_size_and_reversal_in_time_are_named():
     exercise = EXERCISES["ex06"]
     cases = cases_of(exercise, exercise.expected)
     for change, sentence in (
-        (lambda c: {"db": c.expected["db"] / c.inputs["x"].shape[1]}, "the mean stands where the sum belongs"),
+        (lambda c: {"db": c.expected["db"] / c.inputs["x"].shape[1]}, "the mean is used where the sum belongs"),
         (lambda c: {"dR": c.expected["dR"] / c.inputs["x"].shape[1]}, "divided by the batch size"),
         (lambda c: {"dx": c.expected["dx"][::-1]}, "reversed order of time"),
         (lambda c: {"dR": c.expected["dR"].T}, "transposed"),
     ):
         found = diagnose(exercise, [Case(c.inputs, c.expected, {**c.expected, **change(c)}) for c in cases])
         assert found is not None and found.exact and sentence in found.sentence
+
+
+@pytest.mark.parametrize(
+    ("id", "output", "letters", "sentence"),
+    [
+        ("ex06", "dR", "TB", "it is divided by the number of steps times the batch size"),
+        ("ex07", "dw", "BH", "it is divided by the batch size times H"),
+        ("ex27", "dx", "K", "it is divided by K"),
+        ("ex25", "dw", "V", "it is divided by V"),
+    ],
+)
+def test_division_by_any_product_of_axis_lengths_is_named(id, output, letters, sentence):
+    exercise = EXERCISES[id]
+    cases = cases_of(exercise, exercise.expected)
+    share = [math.prod(lengths(exercise, c)[letter] for letter in letters) for c in cases]
+    spoiled = [
+        Case(c.inputs, c.expected, {**c.expected, output: c.expected[output] / n})
+        for c, n in zip(cases, share, strict=True)
+    ]
+    assert reason(exercise, spoiled, output).startswith(sentence)
 
 
 # ---- nothing is claimed that isn't so
@@ -180,6 +210,19 @@ def test_half_a_missing_term_is_a_guess_that_names_it():
     found = diagnose(exercise, cases_of(exercise, answer))
     assert not found.exact
     assert "dzi * wci is missing in dcs_prev" in found.sentence and "50%" in found.sentence
+
+
+@pytest.mark.parametrize("most", [10, 400])
+def test_numbers_that_overflow_are_no_share_of_a_term(most):
+    """exp of clipped numbers: wrong where they are large, and the largest cannot be a term that counts NaN times."""
+    exercise = EXERCISES["ex23"]
+
+    def answer(a):
+        lse = np.log(np.exp(np.clip(a["a"], -most, most)).sum(axis=1))
+        return {**exercise.expected(a), "lse": lse}
+
+    found = diagnose(replace(exercise, wrong=()), cases_of(exercise, answer))
+    assert found is None or "nan" not in found.sentence
 
 
 class Rewrite(ast.NodeTransformer):

@@ -34,6 +34,36 @@ def course(tmp_path_factory):
     return load(folder)
 
 
+def test_a_copy_of_the_course_is_named_after_its_folder_and_has_its_own_hidden_seed(tmp_path):
+    made = []
+    for name in ("rnn-2027", 'a "name"'):
+        copy_course(tmp_path / name)
+        made.append(load(tmp_path / name))
+    assert [course.name for course in made] == ["rnn-2027", 'a "name"']
+    seeds = {course.hidden_seed for course in (load(), *made)}
+    assert len(seeds) == 3 and all(len(course.hidden_seed) == 48 for course in made)
+    assert made[0].entries.keys() == load().entries.keys()
+
+
+@pytest.mark.parametrize(("version", "used"), [("3.10", "python3.11"), ("3.12", "python3")])
+def test_setup_of_gradescope_takes_python_3_11_or_later(course, tmp_path, version, used):
+    """Stand-ins for apt-get and the two Pythons write down how they were called."""
+    grader, commands = unpacked(course, "gradescope", tmp_path), tmp_path / "bin"
+    commands.mkdir()
+    old = version == "3.10"
+    for name in ("apt-get", "python3", "python3.11"):
+        answer = 'if [ "$2" = -c ]; then exit ' + str(int(old)) + "; fi\n" if name == "python3" else ""
+        stand_in = commands / name
+        stand_in.write_text(f'#!/bin/bash\necho {name} "$@" >> {shlex.quote(str(tmp_path / "calls"))}\n{answer}')
+        stand_in.chmod(0o755)
+    text = (grader / "setup.sh").read_text()
+    (tmp_path / "setup.sh").write_text(text.partition("/autograder/venv/bin/python")[0])
+    subprocess.run(["bash", str(tmp_path / "setup.sh")], check=True, env={"PATH": f"{commands}:/usr/bin:/bin"})
+    calls = (tmp_path / "calls").read_text().splitlines()
+    assert calls[-1] == f"{used} -I -m venv /autograder/venv"
+    assert ("apt-get install -y -qq python3.11 python3.11-venv" in calls) == old
+
+
 @pytest.fixture
 def checkout(tmp_path):
     """A student's checkout with a right answer, and with traps for a grader that imports from it."""

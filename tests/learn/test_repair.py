@@ -70,6 +70,20 @@ def test_what_comes_in_and_changes_nothing_is_told(tmp_path):
     assert "of dh only dh[3] is used" in checked(tmp_path, "ex06", wrong).message
 
 
+def test_a_number_that_the_formula_lacks_is_told_if_nothing_explains_the_answer(tmp_path):
+    lse = "    lse = largest + np.log(np.exp(a - largest[:, None]).sum(axis=1))"
+    clipped = "    lse = np.log(np.exp(np.clip(a, -400, 400)).sum(axis=1))  # 7 is in a comment"
+    result = checked(tmp_path, "ex23", solution("ex23", (lse, clipped)))
+    assert "the formula has no 400: does it cut something off" in result.diagnosis and not result.exact
+    assert result.place == f"line {1 + solution('ex23', (lse, clipped)).splitlines().index(clipped)}"
+
+
+def test_what_bounds_numbers_does_not_belong_into_a_formula(tmp_path):
+    right = "da = dh_t * (1 - h[t] * h[t])"
+    result = checked(tmp_path, "ex06", solution("ex06", (right, f"da = np.clip({right[5:]}, -0.5, 0.5)")))
+    assert result.exact and "np.clip does not belong here" in result.diagnosis
+
+
 def test_what_numpy_warned_of_is_told_with_its_line(tmp_path):
     text = """import numpy as np
 

@@ -1,4 +1,4 @@
-"""minirnn's kernels as nvcc's PTX, under weak memory: the results of the cpu device, for each architecture.
+"""minirnn's kernels as nvcc's PTX, under weak memory: the results of the cpu device, for four architectures.
 
 Tests `minirnn/devices/cuda/kernels/` and `tests/ptx_machine/translate.py`. Many more tests run on the machine with
 ``--devices ptx``.
@@ -26,17 +26,17 @@ pytestmark = pytest.mark.skipif(build.reason_against() is not None, reason=f"ptx
 
 
 def in_turn(cases: Sequence[tuple[object, ...]], sample: bool = True) -> list[object]:
-    """Each case for each architecture; a plain run takes one of them (or none), another one from case to case."""
-    return [
-        pytest.param(
-            *case,
-            arch,
-            id="-".join(map(str, (*case, arch))),
-            marks=[pytest.mark.slow] * (not sample or n != k % len(ARCHITECTURES)),
-        )
-        for k, case in enumerate(cases)
-        for n, arch in enumerate(ARCHITECTURES)
-    ]
+    """Each case for two architectures, others from case to case; a plain run takes one of them, or none.
+
+    nvcc takes most of the time. The modes of four cases in a row meet all architectures from rung to rung.
+    """
+    found = []
+    for k, case in enumerate(cases):
+        for slow, n in ((not sample, k + k // 4), (True, k + k // 4 + 2)):
+            arch = ARCHITECTURES[n % len(ARCHITECTURES)]
+            name = "-".join(map(str, (*case, arch)))
+            found.append(pytest.param(*case, arch, id=name, marks=[pytest.mark.slow] * slow))
+    return found
 
 
 FILES = [(name,) for name in sorted(VARIANTS)]

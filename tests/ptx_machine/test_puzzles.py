@@ -1,6 +1,7 @@
 """The answers of docs/puzzles.md are what the judges say, and its differences are those that are planted.
 
-Tests `tests/ptx_machine/puzzles.py`. Here each judge has one run; `tests/ptx_machine/test_planted.py` has all of them.
+Tests `tests/ptx_machine/puzzles.py`. Here a judge has one run, and the PTX machine eight;
+`tests/ptx_machine/test_planted.py` has all of them.
 """
 
 from __future__ import annotations
@@ -49,7 +50,8 @@ def test_the_answer_is_what_the_judge_says(number: int, judge: int) -> None:
     puzzle = puzzles.PUZZLES[number - 1]
     if judge == 2 and build.reason_against() is not None:
         pytest.skip(f"ptx: {build.reason_against()}")
-    said = verdict(puzzle, puzzle.where, judges(puzzle.where)[judge][0])
+    runs = judges(puzzle.where)[judge][: 8 if judge == 2 else 1]
+    said = next(filter(None, (verdict(puzzle, puzzle.where, run) for run in runs)), "")
     assert bool(said) == (puzzle.noticed[judge] == "y"), said
 
 

@@ -32,6 +32,7 @@ from minirnn.devices.cuda.missed import MissedMessages
 from minirnn.devices.cuda.primitive_methods import BOOL, arithmetic, comparison, function, rounding, unary
 from minirnn.devices.cuda.recordings import Recordings
 from minirnn.devices.cuda.uncompiled import Uncompiled
+from minirnn.host_array import common_dtype
 
 _CONSTANTS_KEPT = 256
 
@@ -192,17 +193,14 @@ class Cuda(Device, kernels_in=(cell, lstm_sequence, gru_block, cudnn_rnn_sequenc
         self._own(a)
         return self.cast(a, dtype)
 
-    def _common(self, *operands: Any) -> np.dtype:
-        """The dtype of a result, by NumPy's rules."""
+    def _common(self, *operands: Any, divides: bool = False) -> np.dtype:
+        """The dtype of a result: `common_dtype`, and for Python numbers NumPy's rule."""
         for a in operands:
             if not isinstance(a, (CudaArray, bool, int, float, np.generic)):
                 self._own(a)
-        wide = [a.dtype for a in operands if isinstance(a, CudaArray) and a.shape]
-        if wide and all(
-            getattr(a, "dtype", wide[0]).kind == "f" for a in operands
-        ):  # an array without axes widens none
-            return np.result_type(*wide)
-        return np.result_type(*[a.dtype if isinstance(a, (CudaArray, np.generic)) else a for a in operands])
+        arrays = [a for a in operands if isinstance(a, (CudaArray, np.generic))]
+        numbers = [a for a in operands if not isinstance(a, (CudaArray, np.generic))]
+        return np.result_type(common_dtype(*arrays, divides=divides), *numbers)
 
     # ---- elementwise, one operand
 

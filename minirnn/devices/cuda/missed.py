@@ -16,7 +16,7 @@ from minirnn.devices.cuda.array import CudaArray
 from minirnn.devices.cuda.driver import LaunchError
 
 WORDS = 64
-"""So many kernels have a word of their own; all others share the last one."""
+"""So many kernels have their own word; all others share the last one."""
 
 
 class MissedMessages:

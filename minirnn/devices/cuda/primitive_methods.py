@@ -1,6 +1,6 @@
 """The elementwise primitives of the CUDA device, made from the names of their kernels.
 
-What many of them have in common is here. Each is a method of its own, which makes a call of it one call less.
+What many of them have in common is here. Each is a separate method, which saves a call.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class Operands(Launcher, Protocol):
 
     def _operand(self, a: Any, dtype: np.dtype) -> CudaArray: ...
 
-    def _common(self, *operands: Any) -> np.dtype: ...
+    def _common(self, *operands: Any, divides: bool = False) -> np.dtype: ...
 
 
 def unary(kernel: str) -> Callable[[Any, CudaArray], CudaArray]:
@@ -67,9 +67,7 @@ def arithmetic(kernel: str) -> Callable[[Any, Any, Any], CudaArray]:
     """A primitive of `arithmetic.cu` with two operands."""
 
     def primitive(self: Operands, a: Any, b: Any) -> CudaArray:
-        dtype = self._common(a, b)
-        if kernel == "divide" and dtype.kind != "f":
-            dtype = np.dtype(np.float64)
+        dtype = self._common(a, b, divides=kernel == "divide")
         if dtype == BOOL and kernel == "power":
             dtype = np.dtype(np.int8)
         if dtype == BOOL and kernel == "subtract":

@@ -48,8 +48,6 @@ WINDOW_MISTAKES = (
         "the windows are counted from the end of the sequence; they begin at t = 0, k, 2k, ...",
         partial(truncated_with, flows=lambda t, k, T: (T - t) % k > 0),
     ),
-    Wrong("the windows have one step less than k", partial(truncated_with, flows=lambda t, k, T: t % (k - 1) > 0)),
-    Wrong("the windows have one step more than k", partial(truncated_with, flows=lambda t, k, T: t % (k + 1) > 0)),
     Wrong(
         "the gradient flows over one cut: it must stop at the first step of every window",
         partial(truncated_with, flows=lambda t, k, T: t != k),

@@ -36,7 +36,7 @@ REDUCTION_SLIPS = (
     ),
     Slip("threads without a column read beyond the row", (("if (k < H)\n        for", "for"),)),
     Slip(
-        "the barrier stands where only half of the threads come",
+        "only half of the threads come to the barrier",
         (
             (
                 "if (y < half) part[y][x] += part[y + half][x];\n        __syncthreads();",

@@ -103,16 +103,8 @@ TAPE_MISTAKES = (
         "add: each summand got half; each gets the whole gradient", slopes=slopes_but("add", lambda *_: (0.5, 0.5))
     ),
     tape_mistake(
-        "tanh: the slope is that of a sigmoid, y*(1 - y)",
-        slopes=slopes_but("tanh", lambda out, inputs, values: (values[out] * (1 - values[out]),)),
-    ),
-    tape_mistake(
         "the gradient of the last variable begins with its value; with respect to itself it is 1",
         start=lambda values: values[-1],
-    ),
-    tape_mistake(
-        "tanh: the square in 1 - y*y is missing",
-        slopes=slopes_but("tanh", lambda out, inputs, values: (1 - values[out],)),
     ),
     tape_mistake(
         "tanh: the slope is 1 - y*y with the output y; the input was taken",
@@ -143,14 +135,14 @@ def smooth_gradient(rng: np.random.Generator, shape: tuple[int, ...], x: np.ndar
 
 def a_function(rng: np.random.Generator, s: Sizes) -> Inputs:
     # eps so large that the error of a one-sided difference shows.
-    return dict(f=smooth(rng, (s.B, s.I)), x=rng.normal(size=(s.B, s.I)), eps=1e-3)
+    return dict(f=smooth(rng, (s.B, s.I)), x=rng.normal(size=(s.B, s.I)), eps=4e-3 / s.T)
 
 
 def a_function_and_its_gradient(rng: np.random.Generator, s: Sizes) -> Inputs:
     shape, seed = (s.B, s.I), int(rng.integers(1 << 30))
     x, v = rng.normal(size=(2, *shape))
     f = smooth(np.random.default_rng(seed), shape)
-    return dict(f=f, gradient=smooth_gradient(np.random.default_rng(seed), shape, x), x=x, v=v, eps=1e-3)
+    return dict(f=f, gradient=smooth_gradient(np.random.default_rng(seed), shape, x), x=x, v=v, eps=4e-3 / s.T)
 
 
 def central(f: Any, x: np.ndarray, direction: np.ndarray, eps: float) -> Any:
@@ -191,7 +183,7 @@ DIFFERENCE_MISTAKES = (
         lambda f, x, eps: differences(x, lambda e: (f(x) - f(x - eps * e)) / eps),
     ),
     Wrong(
-        "one side is missing: f(x) stands where f(x - eps) belongs",
+        "one side is missing: f(x) is used where f(x - eps) belongs",
         lambda f, x, eps: differences(x, lambda e: (f(x + eps * e) - f(x)) / (2 * eps)),
     ),
     Wrong(

@@ -30,7 +30,8 @@ def adam(rng: np.random.Generator, s: Sizes) -> Inputs:
     parameter, gradient, m = rng.normal(size=(3, s.I, s.H))
     v = rng.uniform(0.01, 1, size=(s.I, s.H))
     beta1, beta2 = (0.2, 0.3) if s.T % 2 else (0.9, 0.99)  # so small that 1 - beta * step is positive, too
-    return dict(parameter=parameter, gradient=gradient, m=m, v=v, step=s.T, lr=0.1, beta1=beta1, beta2=beta2, eps=1e-3)
+    return dict(parameter=parameter, gradient=gradient, m=m, v=v, step=s.T, lr=0.4 / s.T, beta1=beta1, beta2=beta2,
+                eps=4e-3 / s.T)  # fmt: skip
 
 
 def one_bias(weight_ih: Any, weight_hh: Any, bias_ih: Any, bias_hh: Any) -> Any:

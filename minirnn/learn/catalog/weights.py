@@ -163,38 +163,36 @@ START_MISTAKES = (
 def rmsprop(rng: np.random.Generator, s: Sizes) -> Inputs:
     parameter, gradient, last = rng.normal(size=(3, s.I, s.H))
     v = rng.uniform(0.01, 1, size=(s.I, s.H))
-    return dict(parameter=parameter, gradient=gradient, v=v, buffer=last, lr=0.1, alpha=0.9, eps=1e-2, momentum=0.7)
+    return dict(parameter=parameter, gradient=gradient, v=v, buffer=last, lr=0.48 / s.T, alpha=0.95 - 0.2 / s.T,
+                eps=0.04 / s.T, momentum=0.9 - 0.8 / s.T)  # fmt: skip
 
 
 def rmsprop_with(
     parameter: Any, gradient: Any, v: Any, buffer: Any, lr: float, alpha: float, eps: float, momentum: float, *,
-    inside: bool = False, old: bool = False, weighted: bool = False, root: bool = True,
-    swapped: bool = False, forgotten: bool = False, rate_inside: bool = False, sign: float = 1.0,
-    nesterov: bool = False,
+    inside: bool = False, old: bool = False, weighted: bool = False, swapped: bool = False, forgotten: bool = False,
+    rate_inside: bool = False, nesterov: bool = False,
 ) -> Any:  # fmt: skip
     """`rmsprop_step` with one of its rules changed."""
     keep, take = (1 - alpha, alpha) if swapped else (alpha, 1 - alpha)
     new = keep * v + take * gradient * gradient
     base = v if old else new
-    scale = np.sqrt(base + eps) if inside else (np.sqrt(base) if root else base) + eps
+    scale = np.sqrt(base + eps) if inside else np.sqrt(base) + eps
     move = gradient / scale
     moved = momentum * buffer + (1 - momentum if weighted else lr if rate_inside else 1.0) * move
     step = move if forgotten else momentum * moved + move if nesterov else moved
-    return parameter - sign * (1.0 if rate_inside else lr) * step, new, moved
+    return parameter - (1.0 if rate_inside else lr) * step, new, moved
 
 
 STEP_MISTAKES = (
     Wrong("eps is added outside of the square root", partial(rmsprop_with, inside=True)),
     Wrong("the gradient is divided by the root of the new v, not of the old one", partial(rmsprop_with, old=True)),
     Wrong("buffer: what is added is not multiplied by 1 - momentum", partial(rmsprop_with, weighted=True)),
-    Wrong("the square root of v is missing", partial(rmsprop_with, root=False)),
     Wrong("v: alpha and 1 - alpha are exchanged", partial(rmsprop_with, swapped=True)),
     Wrong("parameter: the step is lr * buffer, with its momentum", partial(rmsprop_with, forgotten=True)),
     Wrong(
         "lr belongs to the step, not into the buffer: the buffer stays the same when lr changes",
         partial(rmsprop_with, rate_inside=True),
     ),
-    Wrong("parameter: the step goes against the gradient: subtract it", partial(rmsprop_with, sign=-1.0)),
     Wrong("parameter: this is Nesterov's momentum; here the step is lr * buffer", partial(rmsprop_with, nesterov=True)),
 )
 

@@ -127,7 +127,7 @@ def partial_sums(length: int, line: str) -> dict[str, str]:
         "a[:, :-1].sum(1)": f"the last number of a {line} is left out",
         "a[:, 1:].sum(1)": f"the first number of a {line} is left out",
         "a[:, 0]": f"only the first number of a {line} counts: the shares of the threads are not added up",
-        "a[:, -1]": f"only the last number of a {line} counts: = stands where += belongs",
+        "a[:, -1]": f"only the last number of a {line} counts: = is used where += belongs",
     }
     for n in (n for n in POWERS if n < length):
         forms[f"a[:, :{n}].sum(1)"] = f"only the first {n} numbers of a {line} count: a loop over the rest is missing"

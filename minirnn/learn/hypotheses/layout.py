@@ -30,7 +30,7 @@ def of_orders(site: Site) -> Iterator[Hypothesis]:
                 says = f"the order is {', '.join(taken)}; expected {', '.join(names)}"
                 yield site.change((*path, ("args", 0)), new, says, f"not in the order {', '.join(taken)}", 1)
             for k, j in itertools.permutations(range(len(names)), 2):
-                says = f"{names[j]} stands where {names[k]} belongs, too"
+                says = f"{names[j]} is used where {names[k]} belongs, too"
                 yield site.change((*path, ("args", 0), ("elts", k)), parts.elts[j], says, f"not {names[j]}", 1)
             says = f"the parts {', '.join(names)} are added; they belong side by side"
             sum_of = ast.List([expression("+".join(f"({n})" for n in names))] * len(names), ast.Load())
@@ -66,21 +66,21 @@ def of_cuts(site: Site) -> Iterator[Hypothesis]:
                 end = ast.Slice(lower=negative(index.upper))
                 kind = "the two parts are cut in the wrong order"
                 yield site.change(
-                    way, end, f"{shown(node, k, end)} stands where {text} belongs", "the first part", 1, kind
+                    way, end, f"{shown(node, k, end)} is used where {text} belongs", "the first part", 1, kind
                 )
                 other = ast.Slice(lower=index.upper)
                 yield site.change(
-                    way, other, f"{shown(node, k, other)} stands where {text} belongs", "the first part", 1
+                    way, other, f"{shown(node, k, other)} is used where {text} belongs", "the first part", 1
                 )
             elif index.lower is not None and index.upper is None and index.step is None:
                 start = ast.Slice(upper=negative(index.lower))
                 kind = "the two parts are cut in the wrong order"
                 yield site.change(
-                    way, start, f"{shown(node, k, start)} stands where {text} belongs", "the second part", 1, kind
+                    way, start, f"{shown(node, k, start)} is used where {text} belongs", "the second part", 1, kind
                 )
                 other = ast.Slice(upper=index.lower)
                 yield site.change(
-                    way, other, f"{shown(node, k, other)} stands where {text} belongs", "the second part", 1
+                    way, other, f"{shown(node, k, other)} is used where {text} belongs", "the second part", 1
                 )
 
 

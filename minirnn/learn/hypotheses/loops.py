@@ -49,7 +49,7 @@ def of_conditions(site: Site) -> Iterator[Hypothesis]:
             zero = formed("a if c else 0.0 * b", a=node.body, b=node.orelse, c=node.test)
             yield site.change(path, zero, says, f"{other} at the first step", 1)
             first = formed("a if c else b[0]", a=node.body, b=base_of(node.body), c=node.test)
-            says = f"at the first step {text_of(base_of(node.body))}[0] stands where {other} belongs"
+            says = f"at the first step {text_of(base_of(node.body))}[0] is used where {other} belongs"
             yield site.change(path, first, says, f"{other} at the first step", 1)
         else:
             yield site.change(path, node.body, f"{body} is taken always, not only if {text_of(node.test)}", "", 1)
@@ -59,14 +59,13 @@ def of_conditions(site: Site) -> Iterator[Hypothesis]:
         yield site.change(path, node.orelse, says, f"{other} only at the first step", 1)
         if wraps:
             for array in alike(site, node.orelse, pool(site)):
-                says = f"at the first step {array} stands where {other} belongs"
+                says = f"at the first step {array} is used where {other} belongs"
                 new = formed("a if c else b", a=node.body, b=expression(array), c=node.test)
                 yield site.change(path, new, says, f"{other} at the first step", 2)
             for t in site.step.loops:
                 now = f"{text_of(base_of(node.body))}[{t}]"
-                says = (
-                    f"{now} stands where {body} belongs: it is taken from the wrong step (this one, not the one before)"
-                )
+                why = "it is taken from the wrong step (this one, not the one before)"
+                says = f"{now} is used where {body} belongs: {why}"
                 yield site.change(path, expression(now), says, "that of the step before", 0)
 
 
@@ -87,13 +86,13 @@ def of_comparisons(site: Site) -> Iterator[Hypothesis]:
             new = ast.Compare(node.left, [operator()], node.comparators)
             taken = text_of(new)
             off = "off by one: " if len(taken) != len(text) and taken[:3] == text[:3] else ""
-            yield site.change(path, new, f"{off}{taken} stands where {text} belongs", f"not {taken}", 0)
+            yield site.change(path, new, f"{off}{taken} is used where {text} belongs", f"not {taken}", 0)
         for shift in (-1, 1):
             new = ast.Compare(
                 node.left, node.ops, [formed(f"c + {shift}" if shift > 0 else "c - 1", c=node.comparators[0])]
             )
             taken = text_of(new)
-            yield site.change(path, new, f"off by one: {taken} stands where {text} belongs", f"not {taken}", 1)
+            yield site.change(path, new, f"off by one: {taken} is used where {text} belongs", f"not {taken}", 1)
 
 
 def of_assignments(site: Site) -> Iterator[Hypothesis]:

@@ -34,7 +34,9 @@ def instead(site: Site, atom: Part, other: str, rank: int = 1, code: str = "") -
     if isinstance(site.step.tree, ast.Return) and len(atom.path) <= len(site.path) + 1:
         return site.change(atom.path, new, f"{other} is returned in its place", f"not {other}", rank)
     step = step_of(other, atom.text) if site.step.loops or "_prev" in atom.text else ""
-    says = f"{other} stands where {atom.text} belongs" + (f": it is taken from the wrong step ({step})" if step else "")
+    says = f"{other} is used where {atom.text} belongs" + (
+        f": it is taken from the wrong step ({step})" if step else ""
+    )
     return site.change(atom.path, new, says, "", rank)
 
 
@@ -73,11 +75,11 @@ def elements(site: Site, atom: Part) -> Iterator[Hypothesis]:
     if isinstance(index, ast.Name):
         for other, value in site.env.items():
             if isinstance(value, int) and not isinstance(value, bool) and other != index.id and other.islower():
-                says = f"{base}[{other}] stands where {atom.text} belongs"
+                says = f"{base}[{other}] is used where {atom.text} belongs"
                 yield site.change(atom.path, expression(f"{base}[{other}]"), says, f"not {base}[{other}]", 1)
     if isinstance(index, ast.Constant) and index.value in (0, 1):
         other = f"{base}[{1 - index.value}]"
-        yield site.change(atom.path, expression(other), f"{other} stands where {atom.text} belongs", f"not {other}", 1)
+        yield site.change(atom.path, expression(other), f"{other} is used where {atom.text} belongs", f"not {other}", 1)
 
 
 # ---- a whole line, and everywhere
@@ -98,7 +100,7 @@ def of_lines(site: Site) -> Iterator[Hypothesis]:
     for name, uses in seen.items():
         for other in alike(site, uses[0].node, around) if len(uses) > 1 else ():
             tree = expression(other)
-            says = f"{other} stands where {name} belongs, at every place"
+            says = f"{other} is used where {name} belongs, at every place"
             yield site.changes({p.path: tree for p in uses}, says, f"{name}, not {other}", 2)
 
 
@@ -134,7 +136,7 @@ def changed_forms(value: Any) -> list[tuple[str, str]]:
     """What people make of an argument before they use it."""
     if isinstance(value, int | np.integer):
         return [
-            ("a - 1", "{0} - 1 stands where {0} belongs, on every line"),
+            ("a - 1", "{0} - 1 is used where {0} belongs, on every line"),
             ("a + 1", "{0} + 1 stands for {0}, on every line"),
         ]
     if not isinstance(value, np.ndarray) or value.dtype.kind != "f":

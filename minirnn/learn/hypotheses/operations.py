@@ -35,7 +35,7 @@ def of_constants(site: Site) -> Iterator[Hypothesis]:
             continue
         if isinstance(node, ast.Constant) and isinstance(node.value, int | float) and not isinstance(node.value, bool):
             for other in {0, 1, 2, node.value + 1, node.value - 1, 0.5} - {node.value}:
-                says = f"{number(other)} stands where {node.value} belongs, in {context(site, path)}"
+                says = f"{number(other)} is used where {node.value} belongs, in {context(site, path)}"
                 yield site.change(path, ast.Constant(other), says, f"not {number(other)}", 2)
 
 
@@ -58,9 +58,11 @@ def of_powers(site: Site) -> Iterator[Hypothesis]:
         if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Pow):
             text, base, power = text_of(node), text_of(node.left), text_of(node.right)
             yield site.change(path, node.left, f"the power {power} of {base} is missing", "the power is missing", 0)
-            says = f"{base} * {power} stands where the power {text} belongs"
+            says = f"{base} * {power} is used where the power {text} belongs"
             product = ast.BinOp(node.left, ast.Mult(), node.right)
-            yield site.change(path, product, says, "a power", 1, f"a product with {power} stands where a power belongs")
+            yield site.change(
+                path, product, says, "a power", 1, f"a product with {power} is used where a power belongs"
+            )
             for shift, code in (("-1", "b ** (p - 1)"), ("+1", "b ** (p + 1)")):
                 new = formed(code, b=node.left, p=node.right)
                 says = f"{text}: the power is counted from another start, by {shift}"
@@ -76,7 +78,7 @@ def of_powers(site: Site) -> Iterator[Hypothesis]:
         for k, part in enumerate(parts):
             if any(part.text == other.text and part.inverse == other.inverse for other in parts[k + 1 :]):
                 yield site.change(part.path, expression("1.0"), f"{part.text}: the square is missing", "the square", 0)
-                says = f"abs({part.text}) stands where its square belongs"
+                says = f"abs({part.text}) is used where its square belongs"
                 yield site.change(part.path, formed("np.sign(p)", p=part.node), says, "a square", 1)
 
 
@@ -92,7 +94,7 @@ def of_functions(site: Site) -> Iterator[Hypothesis]:
             yield site.change(path, twice, f"{ONCE[name]} is taken twice: {text}", "taken once", 1)
             square = formed("p ** 2", p=node.args[0])
             if name == "np.sqrt":
-                yield site.change(path, square, f"a square stands where the root {text} belongs", "a root", 2)
+                yield site.change(path, square, f"a square is used where the root {text} belongs", "a root", 2)
             yield from of_widths(site, node, path)
         if name == "sum" and node.args and isinstance(node.args[0], ast.GeneratorExp | ast.ListComp):
             for end, which in (("-1", "last"), ("0", "first")):
@@ -100,7 +102,7 @@ def of_functions(site: Site) -> Iterator[Hypothesis]:
                 says = f"only the {which} of the terms counts, not their sum: {text}"
                 yield site.change(path, new, says, "the sum of all", 1)
         if name == "np.sum" and len(node.args) == 1:
-            says = f"the length, a root of squares, stands where the sum belongs: {text}"
+            says = f"the length, a root of squares, is used where the sum belongs: {text}"
             yield site.change(path, formed("np.sqrt(np.sum(a ** 2))", a=node.args[0]), says, "the sum", 1)
             product = factors(node.args[0], (*path, ("args", 0)))
             if len(product) == 2 and not product[1].inverse:
@@ -120,7 +122,7 @@ def of_functions(site: Site) -> Iterator[Hypothesis]:
                     yield site.change(path, formed(code, a=a, b=b), f"{words}: {text}", "the sum of products", 1)
         if name in TWINS:
             func = expression(TWINS[name])
-            says = f"{TWINS[name].removeprefix('np.')} stands where {name.removeprefix('np.')} belongs: {text}"
+            says = f"{TWINS[name].removeprefix('np.')} is used where {name.removeprefix('np.')} belongs: {text}"
             yield site.change((*path, ("func", -1)), func, says, name.removeprefix("np."), 1)
         if name == "min" and len(node.args) == 2:
             for k, kept in enumerate(node.args):
@@ -195,13 +197,13 @@ def of_sums(site: Site, node: ast.Call, path: Path) -> Iterator[Hypothesis]:
     twin, one = "mean" if right == "sum" else "sum", "sample" if axis == "0" else "number"
     whole = f"the {right} over all"
     for code, says in (
-        (f"a.{twin}({inside})", f"the {twin} stands where the {right} belongs: {text}"),
+        (f"a.{twin}({inside})", f"the {twin} is used where the {right} belongs: {text}"),
         (f"np.zeros_like(a.sum({inside})) + a.{right}()", f"all is summed up, not along axis {axis} alone: {text}"),
         (f"0.0 * a.sum({inside}) + a.take(0, {axis})", f"only the first {one} counts, not {whole}: {text}"),
         (f"0.0 * a.sum({inside}) + a.take(-1, {axis})", f"only the last {one} counts, not {whole}: {text}"),
         ("a", f"the {right} is missing: {text}"),
         (f"np.ones_like(a).sum({inside})", f"ones are added up, not the numbers: {text}"),
-        (f"a.max({inside})", f"the maximum stands where the {right} belongs: {text}"),
+        (f"a.max({inside})", f"the maximum is used where the {right} belongs: {text}"),
         (f"np.repeat(a.sum(-1, keepdims=True).sum(0)[None], a.shape[-1]) + 0 * a.sum({inside})",
          f"the sum is taken over both axes: {text}"),
     ):  # fmt: skip
@@ -260,7 +262,7 @@ def of_counters(site: Site) -> Iterator[Hypothesis]:
         value = site.evaluate(atom.text)
         if isinstance(value, int | np.integer) and not isinstance(value, bool):
             for shift in ("+ 1", "- 1"):
-                says = f"{atom.text} {shift} stands where {atom.text} belongs"
+                says = f"{atom.text} {shift} is used where {atom.text} belongs"
                 yield site.change(atom.path, expression(f"{atom.text} {shift}"), says, f"not {atom.text} {shift}", 1)
 
 

@@ -111,12 +111,12 @@ def complements(site: Site, part: Part) -> Iterator[Hypothesis]:
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Sub) and text_of(node.left) == "1":
         gate = text_of(node.right)
         if isinstance(node.right, ast.Name | ast.Subscript):
-            says = f"{gate} stands where {text} belongs: the gate and 1 minus it are exchanged"
+            says = f"{gate} is used where {text} belongs: the gate and 1 minus it are exchanged"
             yield site.change(part.path, node.right, says, "1 minus the gate", 0)
     elif isinstance(node, ast.Name | ast.Subscript):
         value = site.evaluate(text)
         if isinstance(value, np.ndarray) and value.size and value.dtype.kind == "f":
-            says, turned = f"1 - {text} stands where {text} belongs", formed("1 - g", g=node)
+            says, turned = f"1 - {text} is used where {text} belongs", formed("1 - g", g=node)
             if value.min() >= 0 and value.max() <= 1:
                 both = "the gate and 1 minus it are exchanged"
                 yield site.change(part.path, turned, f"{says}: {both}", "the gate itself", 0)

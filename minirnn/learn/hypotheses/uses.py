@@ -48,9 +48,9 @@ def of_old_values(site: Site) -> Iterator[Hypothesis]:
         name = atom.text
         new = [n for n in made if n < site.step.number and site.program.every[n].target == name]
         if isinstance(atom.node, ast.Name) and new and isinstance(site.evaluate(name), np.ndarray):
-            says = f"the old {name} stands where the new one belongs"
+            says = f"the old {name} is used where the new one belongs"
             old = expression(f"{GIVEN}[{name!r}]")
-            yield site.change(atom.path, old, says, "the new one", 1, "old values stand where the new ones belong")
+            yield site.change(atom.path, old, says, "the new one", 1, "old values are used where the new ones belong")
 
 
 def of_missing_parts(site: Site) -> Iterator[Hypothesis]:

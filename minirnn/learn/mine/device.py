@@ -149,3 +149,8 @@ def made(kind: Callable[[Tree], Any]) -> Any:
 def mine() -> Mine:
     """The device `mine` of the course folder that the program runs in."""
     return made(Mine)
+
+
+ONLY_BY_NAME = "made when it is asked for by its name: it runs the answers of the course folder that you are in"
+"""So a list of devices, as `minirnn doctor` prints it, runs nothing that a student wrote."""
+mine.only_by_name = ONLY_BY_NAME  # type: ignore[attr-defined]

@@ -20,7 +20,7 @@ from minirnn.devices.cuda.launch.lstm_block import cell
 from minirnn.devices.cuda.sim.driver import SimDriver
 from minirnn.learn.course import Entry, Tree
 from minirnn.learn.mine.answers import AnswerFailed
-from minirnn.learn.mine.device import made, plug_in
+from minirnn.learn.mine.device import ONLY_BY_NAME, made, plug_in
 from minirnn.learn.mine.parts import Part
 from minirnn.learn.mine.probes import B, H, I, T, clipped, gradients, leaves, numbers, weighed
 from minirnn.ops import gru_block_cell, lstm_block_cell, softmax
@@ -203,3 +203,6 @@ def mine_cuda_sim() -> MineOnSim:
     """The device `mine-cuda-sim` of the course folder that the program runs in."""
     device: MineOnSim = made(MineOnSim)
     return device
+
+
+mine_cuda_sim.only_by_name = ONLY_BY_NAME  # type: ignore[attr-defined]

@@ -7,12 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from minirnn import nn, random
+from minirnn import devices, nn, random
 from minirnn.devices.base import Device
 from minirnn.engine.tensor import Tensor, tensor
+from minirnn.functions.recomputation import checkpoint_sequential
 from minirnn.learn.catalog import EXERCISES
 from minirnn.learn.mine.through_time import block_layout
 from minirnn.ops import block_lstm, cross_entropy, gru_block_cell, tanh
+from minirnn.parallel.world import World, simulate
 
 Probe = Callable[[Device], list[np.ndarray]]
 """Computes on a device; all numbers that it gives."""
@@ -129,6 +131,22 @@ def dropped(device: Device) -> list[np.ndarray]:
         y, _ = net(x)
     weighed(y).backward()
     return numbers(y, x.grad)
+
+
+def added_up(device: Device) -> list[np.ndarray]:
+    rng = np.random.default_rng(0)
+    parts = rng.standard_normal((3, 2, 5))
+
+    def work(world: World) -> np.ndarray:
+        with devices.use_device(device):
+            return world.all_reduce(parts[world.rank])
+
+    return simulate(work, len(parts))
+
+
+def remembered(x: Tensor, w: Tensor) -> Tensor:
+    """A chain of seven equal steps, of which the backward pass computes most twice."""
+    return checkpoint_sequential([lambda h: tanh(h @ w)] * 7, 3, x)
 
 
 def first_weights(device: Device) -> list[np.ndarray]:

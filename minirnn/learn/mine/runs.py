@@ -54,7 +54,8 @@ def reach(tree: Tree, milestone: Milestone, scale: float = 1.0) -> tuple[Reached
             raise CourseError(f"milestone {milestone.number} needs your {id}, which is {device.standing[id]}")
     import matplotlib
 
-    with random.replayed(np.random.Philox(0).state), matplotlib.rc_context(viz.style):
+    look: Any = viz.style
+    with random.replayed(np.random.Philox(0).state), matplotlib.rc_context(look):
         found = run(device, scale)
     idle = [id for id in milestone.needs if not device.calls[id]]
     if idle:
@@ -112,14 +113,15 @@ def elman(device: Device, scale: float) -> Reached:
         x, bits = batch()
         shares[lag] = float((out(net(x)[0][-1]).numpy().argmax(1) == bits).mean())
     ax = new_figure(6, 4).subplots()
-    lines = {}
+    lines: dict[str, Any] = {}
     for lag, color in zip(losses, (BLUE, ORANGE), strict=True):
-        (lines[lag],) = ax.plot(smooth(losses[lag]), color=color, label=f"lag {lag}: {shares[lag]:.0%} right")
+        (lines[f"lag {lag}"],) = ax.plot(smooth(losses[lag]), color=color, label=f"lag {lag}: {shares[lag]:.0%} right")
     ax.axhline(np.log(2), color=GRAY, linestyle="--", label="guessing")
     ax.set(title="An Elman network remembers one bit", xlabel="training step", ylabel="loss in nats", ylim=(0, None))
     ax.legend()
     words = f"after {SHORT} steps it knows {shares[SHORT]:.0%} of the bits, after {LONG} steps {shares[LONG]:.0%}"
-    return Reached(shares[SHORT] > 0.95 and shares[LONG] < 0.85, words, Picture(ax, lines, losses))
+    picture = Picture(ax, lines, {f"lag {lag}": np.array(values) for lag, values in losses.items()})
+    return Reached(shares[SHORT] > 0.95 and shares[LONG] < 0.85, words, picture)
 
 
 # ---- 1997
@@ -172,17 +174,14 @@ def characters(device: Device, scale: float) -> Reached:
         while training.step < options.steps:
             training.advance()
         validation = training.validation_loss()
-    steps = [line["step"] for line in training.lines[1:]]
-    losses = [line["loss"] for line in training.lines[1:]]
+    steps, losses = (np.array([line[name] for line in training.lines[1:]], float) for name in ("step", "loss"))
     ax = new_figure(6, 4).subplots()
     (line,) = ax.plot(steps, losses, color=BLUE, label="your model")
     ax.axhline(training.unigram_entropy, color=GRAY, linestyle="--", label="without memory")
     ax.set(title="A character model, all of it yours", xlabel="training step", ylabel="nats per character")
     ax.legend()
     words = f"its validation loss is {validation:.2f} nats; without memory {training.unigram_entropy:.2f}"
-    return Reached(
-        validation < training.unigram_entropy, words, Picture(ax, {"loss": line}, {"loss": np.array(losses)})
-    )
+    return Reached(validation < training.unigram_entropy, words, Picture(ax, {"loss": line}, {"loss": losses}))
 
 
 class standing_in:

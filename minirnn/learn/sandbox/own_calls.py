@@ -14,6 +14,9 @@ TWINS = {"sum": "mean", "mean": "sum", "max": "min", "min": "max", "maximum": "m
          "zeros_like": "ones_like", "zeros": "ones", "ones": "zeros", "vstack": "hstack", "hstack": "vstack",
          "floor": "ceil", "log": "log2", "log2": "log", "ones_like": "zeros_like"}  # fmt: skip
 
+BOUNDS = {"clip", "minimum", "maximum", "nan_to_num", "round", "around", "fmin", "fmax"}
+"""Functions by which numbers are kept within bounds, or made rounder: nobody wrote them into the formula."""
+
 
 def of_call(node: ast.Call, above: dict[int, Place], change: Any) -> Iterator[Change]:
     function = text(node.func)
@@ -26,6 +29,10 @@ def of_call(node: ast.Call, above: dict[int, Place], change: Any) -> Iterator[Ch
             yield change(new, f"{text(argument.right)} belongs outside of {function}(...)", 0)
             yield change(ast.BinOp(argument.left, argument.op, ast.Call(node.func, [argument.right], [])),
                          f"{text(argument.left)} belongs outside of {function}(...)", 0)  # fmt: skip
+    elif function.rpartition(".")[2] in BOUNDS:
+        for argument in node.args:
+            if not isinstance(argument, ast.Constant | ast.UnaryOp | ast.Starred):
+                yield change(argument, f"{function} does not belong here: it changes numbers", 0)
     method = isinstance(node.func, ast.Attribute) and text(node.func.value) not in ("np", "numpy", "math", "np.linalg")
     if isinstance(node.func, ast.Attribute):
         if method:

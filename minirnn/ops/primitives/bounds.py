@@ -94,8 +94,8 @@ def clamp(x: Any, min: Any = None, max: Any = None) -> Tensor:
     if isinstance(low, Tensor) or isinstance(high, Tensor):
         if low is not None and high is not None:  # max wins where the bounds are exchanged, and takes the gradient
             exchanged = as_tensor(low, device=x.device) > high
-            return where((x > high) | exchanged, high, where(x < low, low, x))
-        return where(x < low, low, x) if high is None else where(x > high, high, x)
+            return where((x > high) | exchanged | (high != high), high, where((x < low) | (low != low), low, x))
+        return where((x < low) | (low != low), low, x) if high is None else where((x > high) | (high != high), high, x)
     if x.dtype.kind != "f" and (isinstance(low, float) or isinstance(high, float)):
         x = x.astype(np.float32)
     device = x.device

@@ -29,6 +29,7 @@ from collections.abc import Callable
 from types import FunctionType
 from typing import Any, ClassVar, NamedTuple, TypeVar
 
+import numpy as np
 from numpy import ndarray
 
 from minirnn.cells.expr import Expr, apply
@@ -167,6 +168,9 @@ def method(function: Function, *names: str) -> Function:
 
 # ---- the functions of ops that take one Tensor or two
 
+WHOLE = frozenset(np.dtype(code).type for code in "?bhilqBHILQ")
+"""The classes of NumPy scalars that are no floats."""
+
 
 def unary(
     kind: type[Primitive],
@@ -208,6 +212,7 @@ def binary(
     name, node = kind.__name__.lower(), kind()
     alone = kind()
     alone.backward = getattr(alone, "of_first", alone.backward)
+    divides = kind.uses[0] == "divide"
 
     def function(a: Any, b: Any) -> Tensor:
         if a.__class__ is not Tensor or b.__class__ is not Tensor:
@@ -219,14 +224,17 @@ def binary(
             a, b = together(name, a, b)
             device = a.device
         x, z = a.array, b.array
-        if x.__class__ is not z.__class__:  # a NumPy scalar and an array
-            x, z = narrowed(x, z)
+        if x.__class__ is not z.__class__ or divides and x.__class__ in WHOLE:  # NumPy scalars
+            x, z = narrowed(x, z, divides)
         try:
             y = device.primitive(x, z)
+            if y.__class__ is ndarray:
+                if x.dtype is not z.dtype or (divides and y.dtype is not x.dtype):
+                    y = device.primitive(*narrowed(x, z, divides))
+                if not b._requires_grad:
+                    return record(alone, device, y, (a, b))
         except (ValueError, TypeError) as error:
             raise shape_error(name, a, b, error) from None
-        if y.__class__ is ndarray and not b.requires_grad:
-            return record(alone, device, y, (a, b))
         return record(node, device, y, (a, b))
 
     return op(kind, method=method, operator=operator)(named(function, name, doc, kind.uses[0], kind.__module__))

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from minirnn.engine.operands import pair, same_device, shape_error
+from minirnn.engine.operands import narrowed, pair, same_device, shape_error
 from minirnn.engine.tape import record
 from minirnn.engine.tensor import Tensor, leaf
 from minirnn.ops.primitives.declare import Primitive, op
@@ -34,7 +34,7 @@ class Remainder(Primitive, reads="x", broadcasts=True):
 
 def _on_host(op: str, a: Tensor, b: Tensor, function: Any) -> Any:
     device = same_device(op, a, b)
-    x, y = device.to_numpy(a.array), device.to_numpy(b.array)
+    x, y = narrowed(device.to_numpy(a.array), device.to_numpy(b.array))
     if a.dtype.kind == b.dtype.kind == "b":
         raise TypeError(f"{op}: operands have dtype bool\n  expected numbers; use x.astype('float32')")
     if "f" not in (a.dtype.kind, b.dtype.kind) and y.size and not y.all():

@@ -15,7 +15,7 @@ from minirnn.engine.tensor import Tensor, as_tensor
 from minirnn.host_array import integers
 from minirnn.messages import shown
 from minirnn.ops.primitives.declare import op
-from minirnn.ops.primitives.elementwise import where
+from minirnn.ops.primitives.elementwise import identity, where
 from minirnn.ops.primitives.indexing import GetItem, PutAdd
 
 __all__ = ["gather", "take_along_axis", "take_along_dim", "scatter", "scatter_add", "index_select"]
@@ -75,9 +75,7 @@ def gather(x: Any, dim: int, index: Any) -> Tensor:
     x = as_tensor(x)
     dim = check.axis("gather", dim, x.ndim, scalar=True)
     host, grid = _places("gather", x, dim, index)
-    if not x.ndim:
-        return x
-    return GetItem(grid)(x)
+    return GetItem(grid)(x) if x.ndim else identity(x)
 
 
 @op(gather, method="")
@@ -209,5 +207,5 @@ def index_select(x: Any, dim: int, index: Any) -> Tensor:
             f"  expected 0 .. {size - 1}, along axis {dim} of shape {x.shape}"
         )
     if not x.ndim:
-        return x
+        return identity(x)
     return GetItem((*[slice(None)] * dim, np.array(host, np.int64).reshape(-1)))(x)

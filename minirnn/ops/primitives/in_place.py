@@ -17,7 +17,7 @@ from minirnn.engine.creation import number_of
 from minirnn.engine.operands import constant
 from minirnn.engine.tape import mode
 from minirnn.engine.tensor import Tensor, as_tensor, leaf
-from minirnn.engine.writing import version, write
+from minirnn.engine.writing import turn, version, write
 from minirnn.messages import shown
 from minirnn.ops.primitives import bounds, division, gathering, logic, rounding, scans, triangles  # noqa: F401
 from minirnn.ops.primitives.declare import OPERATORS, method
@@ -78,6 +78,19 @@ for _name in NAMES.split():
         _of_method(_name, f"{_name}_", f"`{_name}`, written into this Tensor, which is returned.")
 for _sign, _name in OPERATORS.items():
     _of_method(f"__{_name}__", f"__i{_name}__", f"``t {_sign}= u``: written into the Tensor.", f"t {_sign}= u")
+
+
+def _of_view(name: str) -> None:
+    def in_place(t: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+        return turn(f"{name}_()", t, lambda old: getattr(old, name)(*args, **kwargs))
+
+    in_place.__name__ = in_place.__qualname__ = f"{name}_"
+    in_place.__doc__ = f"Let this Tensor be its own `{name}`; returns it."
+    method(in_place)
+
+
+for _name in ("squeeze", "unsqueeze", "t", "transpose", "swapaxes", "swapdims"):
+    _of_view(_name)
 
 
 @method

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from minirnn.engine.operands import pair, same_device, shape_error
+from minirnn.engine.operands import narrowed, pair, same_device, shape_error
 from minirnn.engine.tensor import Tensor, as_tensor, leaf
 from minirnn.ops.primitives.arithmetic import equal
 from minirnn.ops.primitives.declare import op
@@ -31,7 +31,7 @@ def _bits(op: str, a: Any, b: Any, of_bools: str, of_integers: Any) -> Tensor:
     try:
         if kinds == {"b"}:
             return leaf(device, getattr(device, of_bools)(a.array, b.array))
-        y = of_integers(device.to_numpy(a.array), device.to_numpy(b.array))
+        y = of_integers(*narrowed(device.to_numpy(a.array), device.to_numpy(b.array)))
     except (ValueError, TypeError) as error:
         raise shape_error(op, a, b, error) from None
     return leaf(device, device.asarray(y))

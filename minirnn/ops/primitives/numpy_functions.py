@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ import numpy as np
 from minirnn.engine.tape import mode
 from minirnn.engine.tensor import Tensor
 from minirnn.ops.primitives import elementwise, extremes, norms, products, reductions, scans, shapes, views
-from minirnn.ops.primitives.declare import method
+from minirnn.ops.primitives.declare import DECLARED, method
 
 SAME: dict[Any, Callable[..., Any]] = {
     np.sum: reductions.sum, np.mean: reductions.mean, np.prod: scans.prod, np.cumsum: scans.cumsum,
@@ -51,6 +52,13 @@ def _recorded(given: Any) -> bool:
     if isinstance(given, (list, tuple)):
         return any(map(_recorded, given))
     return isinstance(given, Tensor) and given.requires_grad and mode.enabled
+
+
+def _lost(function: Any) -> TypeError:
+    return TypeError(
+        f"np.{function.__name__}: got a Tensor that requires gradients, which NumPy would lose\n"
+        "  expected an op of minirnn, or t.detach() for the values alone"
+    )
 
 
 @method
@@ -92,8 +100,29 @@ def __array_function__(x: Tensor, function: Any, types: Any, args: Any, kwargs: 
         found = function(*_values(args), **_values(kwargs))
         if not _floats(found):  # what has no gradient
             return found
-        raise TypeError(
-            f"np.{function.__name__}: got a Tensor that requires gradients, which NumPy would lose\n"
-            "  expected an op of minirnn, or t.detach() for the values alone"
-        )
+        raise _lost(function)
     return SAME[function](*args, **kwargs)
+
+
+@cache
+def _of_ufuncs() -> dict[str, Callable[..., Any]]:
+    """The ops by their names, which are those of NumPy's functions of single elements."""
+    return {function.__name__: function for function in DECLARED}
+
+
+@method
+def __array_ufunc__(x: Tensor, function: np.ufunc, way: str, *inputs: Any, **kwargs: Any) -> Any:
+    """What NumPy calls for ``np.exp(t)`` and for ``array * t``, which is a Tensor.
+
+    Raises
+    ------
+    TypeError
+        If a Tensor requires gradients and there is no such op, or it has other arguments.
+    """
+    op = _of_ufuncs().get(function.__name__) if way == "__call__" and not kwargs else None
+    recorded = _recorded(inputs)
+    if op is not None and (recorded or function.nin == 2):
+        return op(*inputs)
+    if recorded:
+        raise _lost(function)
+    return getattr(function, way)(*_values(inputs), **kwargs)

@@ -19,6 +19,7 @@ from minirnn import check
 from minirnn.engine.tensor import Tensor, as_tensor, leaf
 from minirnn.ops.primitives.arithmetic import subtract
 from minirnn.ops.primitives.declare import Along, Primitive, op
+from minirnn.ops.primitives.elementwise import identity
 from minirnn.ops.primitives.indexing import GetItem
 from minirnn.ops.primitives.shapes import Concat, Reshape, Transpose, concat, flipped
 
@@ -139,7 +140,7 @@ def prod(
     """
     x = as_tensor(x) if dtype is None else as_tensor(x).astype(dtype)
     x = x if dtype is not None or x.dtype.kind == "f" else x.astype(np.int64)
-    axes = check.axes("prod", axis, x.ndim, dim)
+    axes = check.axes("prod", axis, x.ndim, dim, scalar=True)
     axes = tuple(range(x.ndim)) if axes is None else axes
     kept = tuple(1 if k in axes else n for k, n in enumerate(x.shape))
     rest = [k for k in range(x.ndim) if k not in axes]
@@ -166,4 +167,4 @@ def diff(
     for _ in range(n):
         a, b = _part(x, axis, 1, None), _part(x, axis, None, -1)
         x = a != b if x.dtype.kind == "b" else a - b
-    return x
+    return x if n or len(joined) > 1 else identity(x)

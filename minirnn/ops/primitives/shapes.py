@@ -12,8 +12,10 @@ from minirnn import check
 from minirnn.engine.operands import as_tensors, same_device
 from minirnn.engine.outputs import record_many
 from minirnn.engine.tensor import Tensor, as_tensor, leaf
+from minirnn.host_array import common_dtype
 from minirnn.messages import shown
 from minirnn.ops.primitives.declare import Primitive, View, op
+from minirnn.ops.primitives.elementwise import identity
 from minirnn.ops.primitives.indexing import GetItem
 
 __all__ = ["reshape", "transpose", "broadcast_to", "concat", "stack", "split", "expand_dims", "squeeze", "flip"]
@@ -148,10 +150,10 @@ def transpose(
     x = as_tensor(x)
     axes, other = check.axis_or_dim("transpose", axes, dim0), check.axis_or_dim("transpose", other, dim1)
     if other is not None:
-        first, second = check.axis("transpose", axes, x.ndim), check.axis("transpose", other, x.ndim)
-        exchanged = list(range(x.ndim))
+        first, second = (check.axis("transpose", k, x.ndim, scalar=True) for k in (axes, other))
+        exchanged = list(range(x.ndim or 1))
         exchanged[first], exchanged[second] = second, first
-        axes = exchanged
+        axes = exchanged[: x.ndim]
     if isinstance(axes, (int, np.integer)):
         axes = (int(axes),)
     order = tuple(range(x.ndim))[::-1] if axes is None else tuple(check.axis("transpose", k, x.ndim) for k in axes)
@@ -290,8 +292,8 @@ def flip(x: Any, axis: int | tuple[int, ...] | None = None, *, dims: int | tuple
     """`x` in reverse order along `axis` (an int or a tuple; in torch: `dims`)."""
     x = as_tensor(x)
     given = check.axis_or_dim("flip", axis, dims)
-    axes = check.axes("flip", given, x.ndim) if given is not None else (check.axis("flip", None, x.ndim),)
-    return flipped(x, *(axes or ()))
+    axes = check.axes("flip", given, x.ndim, scalar=True) if given is not None else (check.axis("flip", None, x.ndim),)
+    return flipped(x, *axes) if axes else identity(x)
 
 
 def flipped(x: Tensor, *axes: int) -> Tensor:
@@ -307,4 +309,5 @@ def _tensors(op: str, xs: Any) -> list[Tensor]:
         raise ValueError(f"{op}: got an empty list\n  expected at least one Tensor")
     ts = as_tensors(xs)
     same_device(op, *ts, names=[f"tensor {k}" for k in range(len(ts))])
-    return ts
+    dtype = common_dtype(*ts) if len({t.dtype for t in ts}) > 1 else ts[0].dtype
+    return [t if t.dtype == dtype else t.astype(dtype) for t in ts]

@@ -53,7 +53,7 @@ def count_nonzero(
 ) -> Tensor:
     """How many elements along `axis` are not 0 (NaN is not 0), int64."""
     x = as_tensor(x)
-    axes = check.axes("count_nonzero", axis, x.ndim, dim)
+    axes = check.axes("count_nonzero", axis, x.ndim, dim, scalar=True)
     return leaf(x.device, _count(x, axes, check.kept("count_nonzero", keepdims, keepdim), False))
 
 
@@ -63,7 +63,7 @@ def any(
 ) -> Tensor:
     """Whether an element along `axis` is not 0, bool; False where there is none."""
     x = as_tensor(x)
-    axes = check.axes("any", axis, x.ndim, dim)
+    axes = check.axes("any", axis, x.ndim, dim, scalar=True)
     count = _count(x, axes, check.kept("any", keepdims, keepdim), False)
     return leaf(x.device, x.device.greater(count, 0))
 
@@ -74,6 +74,6 @@ def all(
 ) -> Tensor:
     """Whether no element along `axis` is 0, bool; True where there is none."""
     x = as_tensor(x)
-    axes = check.axes("all", axis, x.ndim, dim)
+    axes = check.axes("all", axis, x.ndim, dim, scalar=True)
     count = _count(x, axes, check.kept("all", keepdims, keepdim), True)
     return leaf(x.device, x.device.equal(count, 0))

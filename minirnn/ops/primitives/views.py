@@ -16,6 +16,7 @@ from minirnn import check
 from minirnn.engine.tensor import Tensor, as_tensor
 from minirnn.messages import shown
 from minirnn.ops.primitives.declare import op
+from minirnn.ops.primitives.elementwise import identity
 from minirnn.ops.primitives.indexing import getitem
 from minirnn.ops.primitives.shapes import broadcast_to, expand_dims, reshape, swap_last, transpose
 
@@ -72,7 +73,8 @@ def movedim(x: Any, source: Axes, destination: Axes) -> Tensor:
         If there are not as many places as axes, or one is named twice.
     """
     x = as_tensor(x)
-    old, new = check.axes("movedim", source, x.ndim) or (), check.axes("movedim", destination, x.ndim) or ()
+    old = check.axes("movedim", source, x.ndim, scalar=True) or ()
+    new = check.axes("movedim", destination, x.ndim, scalar=True) or ()
     if len(old) != len(new) or source is None or destination is None:
         raise ValueError(
             f"movedim: source {shown(source)}, destination {shown(destination)}\n  expected as many places as axes"
@@ -237,7 +239,7 @@ def roll(x: Any, shifts: Axes, dims: Axes | None = None) -> Tensor:
     ValueError
         If there are not as many shifts as axes, or there is no such axis.
     """
-    x = as_tensor(x)
+    x = whole = as_tensor(x)
     steps = check.sizes("roll", shifts)
     if dims is None:
         if len(steps) != 1:
@@ -255,4 +257,4 @@ def roll(x: Any, shifts: Axes, dims: Axes | None = None) -> Tensor:
             index[axis] = np.roll(np.arange(n), step)
             x = x[tuple(index)]
             index[axis] = slice(None)
-    return x
+    return x if x is not whole else identity(x)

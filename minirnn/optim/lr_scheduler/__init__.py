@@ -20,6 +20,7 @@ from minirnn.optim.lr_scheduler.functions import LambdaLR, MultiplicativeLR
 from minirnn.optim.lr_scheduler.plateau import ReduceLROnPlateau
 from minirnn.optim.lr_scheduler.scheduler import LRScheduler
 
+_LRScheduler = LRScheduler  # torch's old name
 __getattr__, __dir__ = imported_later(__name__, {})  # which say what torch's other names are called here
 
 __all__ = [

@@ -29,8 +29,8 @@ SIZES = [  # T, B, I, H
     (2, 5, 70, 66),
     (3, 25, 9, 130),
     (70, 2, 3, 5),  # W x is computed ahead, in several pieces: few samples
-    (20, 7, 300, 260),  # and large weights
 ]
+LARGE = (20, 7, 300, 260)  # the same, and large weights
 SIZE_NAMES = [",".join(map(str, size)) for size in SIZES]
 
 
@@ -71,7 +71,7 @@ def with_nan_in_the_padding(layer: Layer) -> Layer:
     return layer
 
 
-@pytest.mark.parametrize("size", [*SIZES[:-1], pytest.param(SIZES[-1], marks=pytest.mark.slow)], ids=SIZE_NAMES)
+@pytest.mark.parametrize("size", SIZES, ids=SIZE_NAMES)
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("D", [1, 2])
 @pytest.mark.parametrize("rnn_mode", MODES)
@@ -84,6 +84,14 @@ def test_a_layer_equals_the_plain_loops(rnn_mode: str, D: int, dtype: str, size:
             layer = random_layer(rnn_mode, T=T, B=B, I=I, H=H, D=D, lengths=lengths, dtype=dtype, **options)
             layer = scaled(layer, dtype)
             assert_right(layer if lengths is None else with_nan_in_the_padding(layer))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("rnn_mode", "D", "dtype"), [*zip(MODES, (1, 2, 2, 1), 2 * ("float32", "float64"), strict=True)]
+)
+def test_a_large_layer_equals_the_plain_loops(rnn_mode: str, D: int, dtype: str, rng: Any) -> None:
+    test_a_layer_equals_the_plain_loops(rnn_mode, D, dtype, LARGE, rng)
 
 
 @pytest.mark.parametrize("number", ["2", "3", "7"])

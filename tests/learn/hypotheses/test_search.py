@@ -80,16 +80,16 @@ def alone(search):
 
 
 NEW = [
-    (highway, "db: the mean stands where the sum belongs", ("dc.sum(0)", "dc.mean(0)")),
+    (highway, "db: the mean is used where the sum belongs", ("dc.sum(0)", "dc.mean(0)")),
     (highway, "dc: tanh is applied again: c is already the output", ("1 - c * c", "1 - np.tanh(c) ** 2")),
     (highway, "dc: the slope of the sigmoid", ("(1 - c * c)", "c * (1 - c)")),
     (highway, "dx: W is not transposed", ("W.T", "W")),
     (highway, "this is the other convention of g", ("dy * g * (1 - c * c)", "dy * (1 - g) * (1 - c * c)"),
      ("(c - x)", "(x - c)"), ("dy * (1 - g)\n", "dy * g\n")),
     (highway, "dx: the term dy * (1 - g) is missing", (" + dy * (1 - g)", "")),
-    (highway, "dW: dy stands where dc belongs", ("x.T @ dc", "x.T @ dy")),
+    (highway, "dW: dy is used where dc belongs", ("x.T @ dc", "x.T @ dy")),
     (leaky, "the loop goes from the first to the last", ("reversed(range(len(x)))", "range(len(x))")),
-    (leaky, "ds: dy[t] stands where dh_t belongs", ("dh_t * (1 - a)", "dy[t] * (1 - a)")),
+    (leaky, "ds: dy[t] is used where dh_t belongs", ("dh_t * (1 - a)", "dy[t] * (1 - a)")),
     (leaky, "dh0: the term dh is missing", ("dh0 = dh", "dh0 = 0 * dh")),
     (leaky, "the last of the steps is left out", ("range(len(x))", "range(len(x) - 1)")),
 ]  # fmt: skip
@@ -141,7 +141,7 @@ def test_one_minus_a_value_is_found_though_the_value_is_no_gate():
     inputs["x"] *= 0.1
     assert program.variables(inputs, {})["s"].max() > 1
     search = Search(program, [(inputs, exercise.expected(inputs), program.run(inputs, {step.number: turned}))])
-    assert [h.sentence() for h in search.try_all()] == ["n: 1 - s stands where s belongs"]
+    assert [h.sentence() for h in search.try_all()] == ["n: 1 - s is used where s belongs"]
 
 
 @pytest.mark.parametrize("id", [id for id, e in EXERCISES.items() if e.kind == "python"])

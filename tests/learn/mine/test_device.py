@@ -154,7 +154,17 @@ def test_without_a_course_folder_the_error_says_how_to_make_one(tmp_path, monkey
     monkeypatch.chdir(tmp_path)
     with pytest.raises(DeviceUnavailable, match="device mine is made of your answers, but this is no course folder"):
         mine()
-    assert "minirnn learn init DIR" in (devices.available()["mine"] or "")
+
+
+def test_a_list_of_devices_runs_nothing_that_a_student_wrote(tmp_path, monkeypatch):
+    evil = f"import pathlib\npathlib.Path({str(tmp_path / 'ran')!r}).touch()\n"
+    tree = tree_with(tmp_path / "course", ex06=evil, ex40=evil)
+    monkeypatch.chdir(tree.root)
+    for name in ("mine", "mine-cuda-sim"):
+        assert "made when it is asked for by its name" in (devices.available()[name] or "")
+    assert not (tmp_path / "ran").exists()
+    mine()
+    assert (tmp_path / "ran").exists()
 
 
 def test_gradients_of_gradients_and_gradients_of_chosen_tensors_go_their_usual_way(everything):

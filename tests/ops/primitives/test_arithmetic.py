@@ -168,11 +168,19 @@ def test_an_integer_to_a_negative_power_is_an_error_on_every_device(device: str)
         two ** mr.tensor([1, -2], device=device)
     assert_same(two ** mr.tensor([0, 3], device=device), np.array([1, 27]))
     assert_same(two ** mr.tensor(np.array([], np.int64).reshape(0, 1), device=device), np.zeros((0, 2), np.int64))
-    assert_same(two ** mr.tensor([-1.0, 2.0], device=device), np.array([0.5, 9.0]))
+    assert_same(two ** mr.tensor([-1.0, 2.0], device=device), np.float32([0.5, 9.0]))
 
 
-def test_integers_divide_to_floats() -> None:
-    assert_same(mr.tensor([1, 2]) / mr.tensor([2, 4]), np.array([0.5, 0.5]))
+def test_integers_divide_to_floats_of_the_default_dtype(device: str) -> None:
+    whole, half = mr.tensor([1, 2], device=device), np.float32([0.5, 0.5])
+    assert_same(whole / mr.tensor([2, 4], device=device), half)
+    assert_same(whole / 2 * mr.tensor([1, 1], device=device), np.float32([0.5, 1]))
+    assert_same(mr.vmap(lambda a, b: a / b)(whole, whole), np.float32([1, 1]))
+    mr.set_default_dtype(np.float64)
+    try:
+        assert (whole / whole).dtype == (whole * 0.5).dtype == np.float64
+    finally:
+        mr.set_default_dtype(np.float32)
 
 
 @pytest.mark.parametrize("f", [lambda a: 0.0 * a, lambda a: a * 0.0, lambda a: 0.0 - a], ids=["0*a", "a*0", "0-a"])

@@ -1,4 +1,4 @@
-"""What operators accept: Tensors, Python numbers, NumPy arrays on either side; results have NumPy's dtypes.
+"""What operators accept: Tensors, Python numbers, NumPy arrays on either side; results have torch's dtypes.
 
 Tests `minirnn/engine/operands.py` through the public functions.
 """
@@ -45,19 +45,58 @@ def same_outcome(got: Any, expected: Any) -> None:
 COMPARISONS = (operator.eq, operator.ne, operator.lt, operator.le, operator.gt, operator.ge)
 
 
-def test_a_float_next_to_bools_gives_torchs_float32() -> None:
-    assert_same((mr.tensor([True, False]) * 0.5).numpy(), np.float32([0.5, 0]))
+RANKS = {"b": 0, "i": 1, "u": 1, "f": 2}
+
+
+def as_torch_computes(f: Any, a: Any, b: Any) -> tuple[Any, Any]:
+    """Arrays and numbers in the dtypes in which torch computes with them, so that NumPy does the same."""
+    if f in COMPARISONS:
+        return a, b
+    kinds = [RANKS[np.asarray(x).dtype.kind] for x in (a, b)]
+    if max(kinds) < 2 and f is operator.truediv:
+        return [np.asarray(x)[()].astype(np.float32) for x in (a, b)]
+    typed = [x for x, kind in zip((a, b), kinds, strict=True) if hasattr(x, "dtype") and kind == max(kinds)]
+    if not typed:  # a number of a higher kind
+        dtype = np.dtype(np.float32) if max(kinds) == 2 else np.dtype(np.int64)
+    else:
+        dtype = np.result_type(*([x.dtype for x in typed if x.ndim] or [x.dtype for x in typed]))
+    with np.errstate(over="ignore"):
+        return [
+            np.asarray(x)[()].astype(dtype) if hasattr(x, "dtype") or min(kinds) < max(kinds) else x for x in (a, b)
+        ]
+
+
+@each("f", [*OPERATORS, operator.floordiv, operator.mod, mr.maximum, mr.where], ids=str)
+def test_mixed_dtypes_are_torchs(f: Any) -> None:
+    torch = pytest.importorskip("torch")
+    known = [d for d in DTYPES if d[:5] != "uint1" and d[:5] != "uint3"]
+    cases = [((2, 3), (2, 3)), ((2, 3), ()), ((), (2, 3)), ((), ())]
+    for left in known:
+        for right in (*known, 2, 0.5):
+            for shapes in cases:
+                a = values(left, shapes[0])
+                b = values(right, shapes[1]) if isinstance(right, str) else right
+                if f in (operator.floordiv, operator.mod, operator.sub, operator.pow) and "bool" in (left, right):
+                    continue  # torch refuses most of them
+                if f is mr.maximum and not isinstance(right, str):
+                    continue
+                of_torch = {mr.maximum: torch.maximum, mr.where: lambda x, y: torch.where(torch.tensor(True), x, y)}
+                of_ours = {mr.where: lambda x, y: mr.where(mr.tensor(True), x, y)}
+                theirs = of_torch.get(f, f)(torch.tensor(a), torch.tensor(b) if isinstance(right, str) else b)
+                with np.errstate(over="ignore"):
+                    ours = of_ours.get(f, f)(mr.tensor(a), mr.tensor(b) if isinstance(right, str) else b)
+                found = str(theirs.dtype)[6:], tuple(theirs.shape)
+                assert (ours.dtype.name, ours.shape) == found, (left, right, shapes)
 
 
 @each("f", OPERATORS, ids=NAMES)
 @each("left", DTYPES)
-def test_two_tensors_give_the_dtype_and_values_that_numpy_gives(left: str, f: Any) -> None:
+def test_two_tensors_give_the_values_that_numpy_gives_in_torchs_dtype(left: str, f: Any) -> None:
     for right in DTYPES:
         for shape in ((2, 3), ()):
             a, b = values(left), values(right, shape)
-            if not shape and a.dtype.kind == b.dtype.kind == "f" and f not in COMPARISONS:  # as in torch it widens none
-                b = b.astype(left)
-            same_outcome(outcome(f, mr.tensor(a), mr.tensor(values(right, shape))), outcome(f, a, b))
+            expected = outcome(f, *as_torch_computes(f, a, b))
+            same_outcome(outcome(f, mr.tensor(a), mr.tensor(b)), expected)
 
 
 SCALARS = [2, -1, 0, 1, 3, 2.0, 0.5, -1.0, -0.0, 1.0, 3.0, 0.1, True, False, 300, float("inf")]
@@ -65,18 +104,18 @@ SCALARS = [2, -1, 0, 1, 3, 2.0, 0.5, -1.0, -0.0, 1.0, 3.0, 0.1, True, False, 300
 
 @each("f", OPERATORS, ids=NAMES)
 @each("scalar", SCALARS, ids=repr)
-def test_a_python_number_takes_the_dtype_that_numpy_gives_it(scalar: Any, f: Any) -> None:
+def test_a_python_number_takes_the_dtype_of_the_tensor_or_of_torch(scalar: Any, f: Any) -> None:
     for dtype in DTYPES:
         limits = np.iinfo(dtype) if np.dtype(dtype).kind in "iu" else None
         if limits and type(scalar) is int and not limits.min <= scalar <= limits.max:
             continue  # see test_a_number_that_an_integer_dtype_cannot_hold_is_an_error
-        if dtype == "bool" and (f is operator.pow or type(scalar) is float):
-            continue  # NumPy: int8 for arrays squared, int64 for scalars squared; and float64, where torch has float32
+        if dtype == "bool" and f is operator.pow:
+            continue  # NumPy: int8 for arrays squared, int64 for scalars squared
         for shape in ((2, 3), ()):
             a = values(dtype, shape)
             with np.errstate(all="ignore"):
-                same_outcome(outcome(f, mr.tensor(a), scalar), outcome(f, a, scalar))
-                same_outcome(outcome(f, scalar, mr.tensor(a)), outcome(f, scalar, a))
+                same_outcome(outcome(f, mr.tensor(a), scalar), outcome(f, *as_torch_computes(f, a, scalar)))
+                same_outcome(outcome(f, scalar, mr.tensor(a)), outcome(f, *as_torch_computes(f, scalar, a)))
 
 
 @pytest.mark.parametrize("f", OPERATORS, ids=NAMES)
@@ -91,7 +130,7 @@ def test_a_number_that_an_integer_dtype_cannot_hold_is_an_error(f: Any) -> None:
 def test_numbers_that_are_equal_but_of_two_types_are_kept_apart(scalars: Any) -> None:
     a = np.arange(3)
     for s in scalars:
-        assert_same(mr.tensor(a) * s, a * s)
+        assert_same(mr.tensor(a) * s, operator.mul(*as_torch_computes(operator.mul, a, s)))
 
 
 @pytest.mark.parametrize("f", OPERATORS, ids=NAMES)
@@ -109,7 +148,8 @@ def test_a_numpy_scalar_on_either_side_counts_like_a_python_number(device: str, 
     a, s = np.array([1.0, 2.0]).astype(dtype), kind(1)
     t = mr.tensor(a, device=device)
     for f in OPERATORS:
-        for got, expected in ((f(t, s), f(a, s.item())), (f(s, t), f(s.item(), a))):
+        there, back = as_torch_computes(f, a, s.item()), as_torch_computes(f, s.item(), a)
+        for got, expected in ((f(t, s), f(*there)), (f(s, t), f(*back))):
             assert isinstance(got, mr.Tensor)
             assert_same(got, expected)
 
@@ -146,7 +186,7 @@ def test_an_array_operand_is_copied(rng: np.random.Generator) -> None:
 
 
 def test_lists_are_operands_of_functions() -> None:
-    assert_same(ops.add([1.0, 2.0], [3, 4]), np.array([4.0, 6.0]))
+    assert_same(ops.add([1.0, 2.0], [3, 4]), np.float32([4.0, 6.0]))
     assert_same(ops.multiply(2.0, np.float16([1.5])), np.float16([3]))
     assert_same(ops.multiply(np.float16([1.5]), 2.0), np.float16([3]))
     assert_same(ops.where(np.array([True, False]), 2.0, np.float16([1.5, 1.5])), np.float16([2, 1.5]))
@@ -211,8 +251,15 @@ def test_gradients_cross_devices_with_to() -> None:
 
 
 def test_numpy_functions_do_not_swallow_tensors() -> None:
-    with pytest.raises(TypeError):
-        np.add(np.ones(2), mr.tensor([1.0, 2.0]))
+    t, p = mr.tensor([1.0, 4.0]), mr.tensor([1.0, 4.0], requires_grad=True)
+    for sums in (np.add(np.ones(2, np.float32), p), np.sqrt(p) + p - p + 1 - np.sqrt(p) + p):
+        assert_same(mr.grad(sums.sum(), p), np.float32([1, 1]))
+    assert type(np.sqrt(t)) is np.ndarray and np.sqrt(t).tolist() == [1, 2] and np.exp(mr.tensor(0.0)) == 1
     a = np.ones(2, np.float32)
-    with pytest.raises(TypeError):
-        a += mr.tensor([1.0, 2.0])
+    a += t
+    assert a.tolist() == [2, 5]
+    for swallows in (lambda: np.arctan(p), lambda: np.add.reduce(p), lambda: np.exp(p, dtype=np.float64)):
+        with pytest.raises(TypeError, match="requires gradients, which NumPy would lose"):
+            swallows()
+    with pytest.raises(TypeError, match=r"np\.add: got a Tensor"):
+        a += p

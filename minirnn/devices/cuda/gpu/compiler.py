@@ -16,7 +16,7 @@ from minirnn.devices.host_cpp import cache
 
 KERNELS = Path(__file__).parents[1] / "kernels"
 FLAGS = ("-std=c++17", "-lineinfo", "-diag-suppress=186")
-"""The flags of every compilation. 186: "pointless comparison of unsigned integer with zero", which stands in files for
+"""The flags of every compilation. 186: "pointless comparison of unsigned integer with zero", which occurs in files for
 all number types."""
 
 

@@ -130,7 +130,7 @@ __device__ inline Words<COUNT> look(const Words<COUNT> *from) {
 
 // ---- numbers at places that are written again and again
 
-// The bits of a number whose last one is 0: the nearest such number, of two the one whose last but one bit is 0, too.
+// The bits of a number whose last one is 0: the nearest such number, of two the one whose last but one bit is 0 as well.
 // A NaN remains one, of whatever bits; the largest number becomes infinity.
 __device__ inline Bits without_last_bit(real number) {
     const Number message = {number};

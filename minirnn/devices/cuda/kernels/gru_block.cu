@@ -48,7 +48,7 @@ extern "C" __global__ void gru_block_cell(int B, int H, const real *z_c, const r
 #pragma unroll
     for (int n = 0; n < PER_THREAD; n++) {
         Step<real, Cell> s;
-        s.gates[2] = b[n], s.products[0] = z[n];  // of x, too
+        s.gates[2] = b[n], s.products[0] = z[n];  // of x as well
         s.before[0] = h_prev_[n], s.saved[1] = u_[n];
         Cell().step(Stage<1>(), s);
         c_[n] = s.saved[2], h[n] = s.after[0];

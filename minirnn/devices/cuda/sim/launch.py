@@ -93,7 +93,7 @@ class SimModule:
 
 
 def _private_copy(path: Path) -> ctypes.CDLL:
-    """The library loaded once more, with variables of its own."""
+    """The library loaded once more, with its own variables."""
     handle, copy = tempfile.mkstemp(suffix=".so")
     os.close(handle)
     try:

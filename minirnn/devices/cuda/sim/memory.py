@@ -10,7 +10,7 @@ from minirnn.devices.cuda.driver import LaunchError, OutOfDeviceMemory
 from minirnn.devices.cuda.free_blocks import FreeBlocks
 from minirnn.devices.cuda.sim import library
 
-POOL_BYTES, POOL_BLOCKS = 64 << 20, 8192  # the smallest block has pages of its own, too, and a process has so many
+POOL_BYTES, POOL_BLOCKS = 64 << 20, 8192  # even the smallest block has its own pages, and a process has so many
 
 
 class SimBuffer:

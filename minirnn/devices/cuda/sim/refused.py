@@ -1,6 +1,6 @@
-"""What CUDA has and the simulator has not, or what no compiler takes any more: a sentence for each, with its line.
+"""What the simulator lacks of CUDA, or what no compiler accepts any more: a sentence for each, with its line.
 
-Headers are missed by the preprocessor; words are looked for in the preprocessed text, so what stands behind
+Headers are missed by the preprocessor; words are looked for in the preprocessed text, so code behind
 ``#ifndef __CUDASIM__`` is not refused.
 """
 

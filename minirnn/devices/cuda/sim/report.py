@@ -1,4 +1,4 @@
-"""The text about a failed launch: which line of which file an instruction belongs to, and what stands there."""
+"""The text about a failed launch: the file and line of an instruction, and the text of that line."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def output_of(command: list[str]) -> str:
 
 
 ask: Callable[[list[str]], str] = output_of
-"""Who runs the program that knows the lines; a process that may start none has it asked by another."""
+"""Runs the program that knows the lines. A process that may start none lets another one ask."""
 
 
 def place_of(pc: int, library: Path) -> Place:

@@ -3,7 +3,7 @@
 //
 //   gates: in the order of cells/form.h      a: W x + bW of W's rows      a2: R h' + bR of R's rows
 //   kept: what a step leaves for the way back: what the cell saves, then the states before that its gradient reads, then
-//   the inner states after. Its h is y; but with zoneout h is kept, too, behind all others
+//   the inner states after. Its h is y; with zoneout h is kept as well, behind all others
 //   da: the gradients of the gates in the columns that they have in memory (`column_of`)
 // Past its length a row keeps its state, its output is 0, and its gradient passes on unchanged.
 #pragma once
@@ -41,7 +41,7 @@ __device__ void join_gates(const real *a, const real *a2, real *gates) {
         gates[g] = g < Cell::OF_BOTH ? a[g] + a2[g] : g < ROWS_OF_W<Cell> ? a[g] : a2[g - Cell::OF_X];
 }
 
-// The biases of a unit: both of a gate in one number, except where its parts stand apart.
+// The biases of a unit: both of a gate in one number, except where its parts are separate.
 template <class Cell>
 struct Biases {
     real sum[ROWS_OF_W<Cell>], apart[Cell::OF_H + 1];
@@ -98,7 +98,7 @@ __device__ void to_columns(const Gradient<real, Cell> &s, real *da) {
     for (int g = 0; g < GATES<Cell>; g++) da[column_of<Cell>(g)] = s.d_gates[g];
 }
 
-// The gate whose gradient stands in a column.
+// The gate whose gradient is in a column.
 template <class Cell>
 CELL_FN constexpr int gate_of(int column) {
     return column < Cell::OF_H ? column + ROWS_OF_W<Cell> : column - Cell::OF_H;

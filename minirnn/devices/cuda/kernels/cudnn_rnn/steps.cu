@@ -1,5 +1,5 @@
-// CudnnRNN step by step: the elementwise part of one step of a layer, and of its gradient, in one launch each; the
-// products stand between them. The lowest rung of the ladder: any size, any GPU. Float16 arrives as float32.
+// CudnnRNN step by step: the elementwise part of one step of a layer, and of its gradient, in one launch each. The
+// products come between them. The lowest rung of the ladder: any size, any GPU. Float16 arrives as float32.
 //
 //   H units, P outputs (H without a projection), B rows of a batch
 //   rows of y and dy are `y_stride` elements apart: the directions of a layer lie side by side

@@ -57,7 +57,7 @@ class Plan:
     gathered : int
         Bytes of messages that all blocks of a direction gather in one step.
     batch, groups : int
-        Groups of the batch, and the rows of each. Every group has blocks of its own, which hold all weights among them.
+        Groups of the batch, and the rows of each. Every group has its own blocks, which hold all weights among them.
     cycles : float
         What a step asks of a multiprocessor (`cost.py`), to compare plans of one layer.
     """

@@ -1,7 +1,7 @@
 """A layer of own cells with one stage, all steps in one launch: the rung `persistent` of the ladder.
 
 The kernels are those of `launch/cudnn_rnn/persistent.py`, compiled with the header of the
-cell's plan; they are handed its vectors and masks, too.
+cell's plan; they also get its vectors and masks.
 """
 
 from __future__ import annotations

@@ -42,7 +42,7 @@ class Stages:
         count = len(plan.cuts)
         self.products = device.empty((count, *block), dtype) if count else None
         self.mean = None
-        if plan.means:  # a mean over units is a product, too
+        if plan.means:  # a mean over units is also a product
             self.mean = device.full((sizes.H, sizes.H), 1 / sizes.H, dtype)
         self.inside = np.zeros(sizes.T, INSIDE)
         steps, step_bytes = np.arange(sizes.T), sizes.B * sizes.H * dtype.itemsize

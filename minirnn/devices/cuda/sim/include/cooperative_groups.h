@@ -99,7 +99,7 @@ class thread_block {
   public:
     struct arrival_token {};
     static CUSIM_INLINE void sync(CUSIM_HERE) { cusim_syncthreads(file, line); }
-    static CUSIM_INLINE arrival_token barrier_arrive() { return {}; }  // whoever waits has arrived, too
+    static CUSIM_INLINE arrival_token barrier_arrive() { return {}; }  // a thread that waits has also arrived
     static CUSIM_INLINE void barrier_wait(arrival_token &&, CUSIM_HERE) { cusim_syncthreads(file, line); }
     static CUSIM_INLINE unsigned thread_rank() { return details::thread_number(); }
     static CUSIM_INLINE unsigned num_threads() { return blockDim.x * blockDim.y * blockDim.z; }
@@ -232,7 +232,7 @@ class grid_group {
     struct arrival_token {};
     static CUSIM_INLINE bool is_valid() { return true; }
     static CUSIM_INLINE void sync(CUSIM_HERE) { cusim_grid_barrier(file, line); }
-    static CUSIM_INLINE arrival_token barrier_arrive() { return {}; }  // whoever waits has arrived, too
+    static CUSIM_INLINE arrival_token barrier_arrive() { return {}; }  // a thread that waits has also arrived
     static CUSIM_INLINE void barrier_wait(arrival_token &&, CUSIM_HERE) { cusim_grid_barrier(file, line); }
     static CUSIM_INLINE dim3 dim_blocks() { return gridDim; }
     static CUSIM_INLINE dim3 group_dim() { return gridDim; }

@@ -38,7 +38,7 @@ struct CusimAccess {     // one traced access
 enum { CUSIM_OK = 0, CUSIM_FAILED = 1, CUSIM_INTERRUPTED = 2 };
 
 // Device memory. These functions are thread-safe and wait for a launch that is running. New memory is filled with
-// NaN of every type, 0x7FFB in each two bytes. Null: no address space or memory is left. 0 bytes have an address of their own, too.
+// NaN of every type, 0x7FFB in each two bytes. Null: no address space or memory is left. 0 bytes have their own address as well.
 CUSIM_API void *cusim_alloc(size_t bytes);
 // Returns 0: done; 1: no allocation; 2: freed before; 3: done, but a kernel wrote just outside it.
 CUSIM_API int cusim_free(void *p);

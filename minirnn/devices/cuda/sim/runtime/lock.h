@@ -1,4 +1,4 @@
-// The one lock, in a header of its own: <mutex> takes as long to compile as all the rest of what most parts include.
+// The one lock, in a separate header: <mutex> takes as long to compile as all the rest of what most parts include.
 #pragma once
 #include <mutex>
 

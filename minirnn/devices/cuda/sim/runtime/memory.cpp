@@ -158,7 +158,7 @@ CUSIM_API void *cusim_alloc(size_t bytes) {
         cursor = heap_begin + page;
     }
     if (bytes > (size_t)(heap_end - heap_begin)) return nullptr;
-    const size_t room = bytes ? bytes : 1;  // nothing, too, has an address of its own
+    const size_t room = bytes ? bytes : 1;  // even nothing has its own address
     const size_t region_bytes = (room + 16 + page - 1) / page * page;
     const bool guarded = guards < MOST_GUARDS || bytes >= LARGE;
     char *region = find_place(region_bytes + guarded * page);

@@ -186,7 +186,7 @@ static inline void check_write(Cell *c, const Me &me, int32_t here, const Place 
 }
 
 // Atomics of global memory race only with plain writes: who asks whether an atomic is worth while reads what it changes.
-// Volatile writes race with plain reads, too. mark: of the write
+// Volatile writes also race with plain reads. mark: of the write
 static inline void check_atomic_write(Cell *c, const Me &me, int32_t here, const Place &place, void *pc,
                                       uint32_t mark) {
     const Access &w = c->written, &r = c->read;

@@ -55,10 +55,11 @@ def tiny_layouts(
     rows: int = 2,
     kept: int = 8,
     batch_groups: int = 1,
+    warps: int = 1,
 ) -> None:
     """Small layers on many blocks: two units a block; a table of columns of four units and three slices; batch tiles.
 
-    `batch_groups`: groups of blocks, each for a part of the batch.
+    `batch_groups`: groups of blocks, each for a part of the batch. `warps`: of a block on the way back.
 
     `kept` 1 leaves what is beyond the first chunk of each row to shared memory.
     """
@@ -67,7 +68,7 @@ def tiny_layouts(
         return plans.forward_of(sizes, limits, groups, parts, rows, min(kept, 4), batch_groups)
 
     def small_table(sizes: Sizes, limits: Any) -> Any:
-        return plans.backward_of(sizes, limits, 4, 1, slices, rows, 4 * kept, batch_groups)
+        return plans.backward_of(sizes, limits, 4, warps, slices, rows, 4 * kept, batch_groups)
 
     monkeypatch.setattr(plans, "forward_plan", small)
     monkeypatch.setattr(plans, "backward_plan", small_table)

@@ -175,6 +175,24 @@ def test_control_without_the_barrier_between_gathering_and_multiplying_check_mod
     assert planted() == []
 
 
+@pytest.mark.parametrize("fault", [False, True])
+def test_a_tile_of_the_batch_is_gathered_while_other_warps_multiply_the_last_one(
+    fault: bool, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """So they need two places in turn; check mode objects to the control, which has one."""
+    tiny_layouts(monkeypatch, warps=2)
+    if fault:
+        with_fault(monkeypatch, ("tile ^= 1", "tile ^= 0"))
+    case = random_case(rng, "lstm", T=4, B=5, I=3, H=13, D=1)
+    if not fault:
+        found, expected = run_both(case, CHECKS[1])
+        assert_close(found, expected, 1e-12)
+        return
+    with pytest.raises(LaunchError, match="race"):
+        case.run(device_on("persistent", CHECKS[1]))
+    assert planted() == []
+
+
 @pytest.mark.slow
 def test_control_of_one_phase_only_old_shares_are_taken_for_new_ones(
     rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch

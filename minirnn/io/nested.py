@@ -1,0 +1,96 @@
+"""`save` and `load` of torch: dicts, lists and tuples of arrays, numbers and texts in one safetensors file.
+
+Arrays are stored under the names that lead to them, ``model.weight_ih_l0``. What holds them is the entry `_STRUCTURE`
+of the metadata; a state dict, which is a dict of arrays alone, has none. Nothing is pickled.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import IO, Any
+
+import numpy as np
+
+from minirnn import devices
+from minirnn.engine.tensor import Tensor, tensor
+from minirnn.engine.values import Values
+from minirnn.io import checkpoint
+
+_STRUCTURE = "minirnn.structure"
+_PLAIN = (bool, int, float, str, type(None))
+
+
+def save(obj: Any, f: str | os.PathLike[str] | IO[bytes]) -> None:
+    """Write what `load` gives back: ``mr.save({"epoch": 3, "model": net.state_dict()}, path)``.
+
+    Parameters
+    ----------
+    obj : dict, list, tuple, Tensor, array, number, str or None
+        Dicts, lists and tuples may hold any of these.
+    f : path or binary file
+        A file that has a path is replaced at once, when all is written.
+
+    Raises
+    ------
+    TypeError
+        If there is anything else in it. A module and an optimizer are saved by their state dicts.
+    """
+    arrays: dict[str, Any] = {}
+    structure = _apart(obj, "", arrays)
+    flat = (
+        isinstance(obj, Mapping) and list(obj) == list(arrays) and not any(isinstance(v, Tensor) for v in obj.values())
+    )
+    checkpoint.save(f, arrays, {} if flat else {_STRUCTURE: structure})
+
+
+def load(f: str | os.PathLike[str] | IO[bytes], map_location: Any = None, weights_only: bool = True) -> Any:
+    """What `save` wrote. Tensors go to the device `map_location`, if it is one; `weights_only` is for torch's sake."""
+    arrays, metadata = checkpoint.load(f)
+    values = {name: array.view(Values) for name, array in arrays.items()}
+    if _STRUCTURE not in metadata:
+        return values
+    place = devices.get(map_location) if isinstance(map_location, (str, devices.Device)) else None
+    return _together(metadata[_STRUCTURE], values, place)
+
+
+def _apart(value: Any, path: str, arrays: dict[str, Any]) -> dict[str, Any]:
+    """What `value` is, for JSON; arrays go to `arrays` under their path."""
+    if type(value) in _PLAIN:
+        return {"plain": value}
+    if isinstance(value, (Tensor, np.ndarray, np.generic)):
+        name = path or "value"
+        while name in arrays:  # {"a": {"b": x}, "a.b": y}
+            name += "'"
+        arrays[name] = value
+        kind = "tensor" if isinstance(value, Tensor) else "array" if isinstance(value, np.ndarray) else "scalar"
+        return {kind: name}
+    if isinstance(value, Mapping):
+        return {
+            "dict": [
+                [_apart(k, path, {}), _apart(v, f"{path}.{k}" if path else str(k), arrays)] for k, v in value.items()
+            ]
+        }
+    if isinstance(value, (list, tuple)):
+        inside = [_apart(v, f"{path}.{k}" if path else str(k), arrays) for k, v in enumerate(value)]
+        return {"list" if isinstance(value, list) else "tuple": inside}
+    where = f" at {path!r}" if path else ""
+    raise TypeError(
+        f"save: got a {type(value).__name__}{where}\n"
+        "  expected arrays, numbers and texts, or dicts, lists and tuples of them: nothing is pickled"
+        + ("\n  likely its state_dict() is meant" if hasattr(value, "state_dict") else "")
+    )
+
+
+def _together(node: dict[str, Any], values: dict[str, Any], place: Any) -> Any:
+    ((kind, what),) = node.items()
+    if kind == "plain":
+        return what
+    if kind == "dict":
+        return {_together(k, values, place): _together(v, values, place) for k, v in what}
+    if kind in ("list", "tuple"):
+        inside = [_together(v, values, place) for v in what]
+        return inside if kind == "list" else tuple(inside)
+    if kind == "tensor":
+        return tensor(values[what], device=place)
+    return values[what][()] if kind == "scalar" else values[what]

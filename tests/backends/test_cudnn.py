@@ -1,0 +1,17 @@
+"""What programs written for torch set before they start.
+
+Tests `minirnn/backends/cudnn.py` and `minirnn/backends/__init__.py`.
+"""
+
+from __future__ import annotations
+
+import minirnn as mr
+import minirnn.backends.cudnn as cudnn
+
+
+def test_settings_of_cudnn_may_be_set() -> None:
+    assert mr.backends.cudnn is cudnn and cudnn.deterministic and cudnn.enabled
+    before = cudnn.benchmark
+    mr.backends.cudnn.benchmark = True
+    assert cudnn.benchmark and not before
+    cudnn.benchmark = before
