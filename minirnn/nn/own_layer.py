@@ -21,7 +21,7 @@ from minirnn.messages import shown
 from minirnn.nn.initial import Factory, redraw_uniform, size
 from minirnn.nn.module import Module
 from minirnn.nn.parameter import Parameter
-from minirnn.nn.regularization import dropped_input, dropped_weight, new_seeds, probability
+from minirnn.nn.regularization import dropped_input, new_seeds, probability, with_masks_of_own
 from minirnn.nn.sequences import time_major
 from minirnn.nn.states import check_place
 from minirnn.ops.cudnn_rnn.check import steps_of
@@ -211,16 +211,6 @@ class CellLayer(Module):
             tuple(own[n] for n in step.vectors),
         )
 
-    def _with_dropped(self, weights: list[Weights]) -> list[Weights]:
-        """The weights with new masks on all recurrent matrices: first those of R, then those of products."""
-        p, seeds, found, n = self.weight_dropout, new_seeds(), [], self.plan.products
-        for k, (W, R, Wp, b, U, vectors) in enumerate(weights):
-            dropped_R = None if R is None else dropped_weight(R, p, k, seeds)
-            first = len(weights) + k * n
-            dropped_U = tuple(dropped_weight(u, p, first + j, seeds) for j, u in enumerate(U))
-            found.append((W, dropped_R, Wp, b, dropped_U, vectors))
-        return found
-
     def _sorted(self, rows: Any, kinds: str) -> Any:
         """Rows in the order of the arguments, in that of the plan."""
         step = self.cell.step
@@ -267,7 +257,7 @@ class CellLayer(Module):
         all_masks = self._masks(masks or {}, T, B, x)
         weights = [self.weights(p) for p in range(L * D)]
         if self.training and self.weight_dropout:
-            weights = self._with_dropped(weights)
+            weights = with_masks_of_own(weights, self.weight_dropout)
         if self.training and self.input_dropout:
             x = dropped_input(x, self.input_dropout, self.variational)
         between = None

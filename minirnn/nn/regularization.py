@@ -38,6 +38,7 @@ from minirnn.ops.cudnn_rnn.compose import Weights
 from minirnn.ops.cudnn_rnn.dropout import dropout_masks, mask_like
 from minirnn.ops.cudnn_rnn.params import Network
 from minirnn.ops.cudnn_rnn.zoneout import drawn_zoneout, expected_zoneout
+from minirnn.ops.own_cell.compose import Weights as OwnWeights
 
 Probabilities = tuple[float, float]
 
@@ -141,6 +142,17 @@ def with_masks(weights: list[Weights], p: float) -> list[Weights]:
     """The weights, each weight_hh (G*H, P) times its own scaled mask."""
     seeds = new_seeds()
     return [(W, dropped_weight(R, p, k, seeds), *more) for k, (W, R, *more) in enumerate(weights)]  # type: ignore[misc]
+
+
+def with_masks_of_own(weights: list[OwnWeights], p: float) -> list[OwnWeights]:
+    """The weights of an own cell with new masks on all recurrent matrices: first those of R, then those of products."""
+    seeds, found = new_seeds(), []
+    for k, (W, R, Wp, b, U, vectors) in enumerate(weights):
+        dropped_R = None if R is None else dropped_weight(R, p, k, seeds)
+        first = len(weights) + k * len(U)
+        dropped_U = tuple(dropped_weight(u, p, first + j, seeds) for j, u in enumerate(U))
+        found.append((W, dropped_R, Wp, b, dropped_U, vectors))
+    return found
 
 
 def dropped_weight(A: Tensor, p: float, stream: int, seeds: tuple[int, int]) -> Tensor:
