@@ -1,7 +1,7 @@
 """The process that reads submissions for `reading`: it forks for each request, and the fork has limits.
 
-It imports neither a course nor an exercise. A request is eight bytes with its length, and a pickle, which comes from
-the judge; what is told is eight bytes and JSON, or eight bytes alone if the fork ended before.
+It imports neither a course nor an exercise. A request is eight bytes with its length, and JSON (`encoded`). The answer
+is eight bytes and JSON, or eight bytes alone if the fork ended before.
 """
 
 from __future__ import annotations
@@ -9,10 +9,10 @@ from __future__ import annotations
 import base64
 import json
 import os
-import pickle
 import signal
 import struct
 import sys
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +23,33 @@ SECONDS, MEGABYTES = 20, 1024
 """What reading one submission may use."""
 MOST_TOLD = 64 << 20
 """Bytes of what a fork tells."""
+
+
+def encoded(*request: Any) -> bytes:
+    """A request as JSON. Bytes, paths and `Wanted` become dicts with one entry, which `decoded` turns back."""
+    return json.dumps(request, default=_plain).encode()
+
+
+def _plain(value: bytes | Path | collecting.Wanted) -> dict[str, Any]:
+    if isinstance(value, bytes):
+        return {"bytes": base64.b64encode(value).decode()}
+    return {"path": os.fspath(value)} if isinstance(value, Path) else {"wanted": asdict(value)}
+
+
+def decoded(request: bytes) -> list[Any]:
+    """The request that `encoded` wrote."""
+    return json.loads(request, object_hook=_meant)
+
+
+def _meant(entry: dict[str, Any]) -> Any:
+    match [*entry.items()]:
+        case [("bytes", text)]:
+            return base64.b64decode(text)
+        case [("path", text)]:
+            return Path(text)
+        case [("wanted", fields)]:
+            return collecting.Wanted(**fields)
+    return entry
 
 
 def answer(what: str, *arguments: Any) -> bytes:
@@ -66,7 +93,7 @@ def forked(request: bytes) -> bytes:
             os.close(out)
             bound()
             with os.fdopen(into, "wb") as pipe:
-                pipe.write(answer(*pickle.loads(request)))
+                pipe.write(answer(*decoded(request)))
             status = 0
         except MemoryError:
             pass

@@ -11,7 +11,6 @@ import atexit
 import contextlib
 import json
 import os
-import pickle
 import struct
 import subprocess
 import sys
@@ -77,7 +76,7 @@ def asked(*request: Any) -> Any:
     """The answer to a request (see `reader.answer`); None if it took too much."""
     if not FORKS:
         return json.loads(reader.answer(*request))
-    message = pickle.dumps(request)
+    message = reader.encoded(*request)
     with keeping:
         for last in (False, True):
             mine = kept.get(os.getpid())

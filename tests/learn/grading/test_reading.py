@@ -51,7 +51,7 @@ def test_a_fork_that_takes_too_much_ends_and_tells_nothing(cost, monkeypatch, tm
     monkeypatch.setattr(reader, "MEGABYTES", 200)
     monkeypatch.setattr(reader, "MOST_TOLD", 50 if cost == "too long a reply" else 1000)
     monkeypatch.setattr(reader, "answer", answer)
-    assert reader.forked(reader.pickle.dumps(())) == b""
+    assert reader.forked(reader.encoded()) == b""
     assert not (tmp_path / "made").exists() or not (tmp_path / "made").read_bytes()
 
 
