@@ -37,7 +37,7 @@ def cube(second: float = 6.0, save_slope: bool = True) -> Any:
         @staticmethod
         def backward(ctx: Any, dy: Any, d_slope: Any) -> Any:
             x, slope = ctx.saved_tensors
-            return dy * slope + d_slope * second * x
+            return dy * slope + d_slope * second * x, None  # as in torch, also for the default of `scale`
 
     return Cube
 
@@ -46,13 +46,13 @@ def with_kernel(guard: str = GUARD, wrong: float = 0.0) -> Any:
     op = cube()
     source = mr.devices.CudaSource(TEXT.replace("GUARD", guard))
 
-    def kernel(x: Any) -> Any:
+    def kernel(x: Any, scale: float) -> Any:
         y, slope = (x.device.empty(x.shape, x.dtype) for _ in range(2))
         source("two", x.size, x, y, slope, threads=x.size)
         return y, slope
 
     op.register_kernel("cuda", kernel)
-    op.register_kernel("cpu", lambda x: (x * x * x, 3 * x * (x + wrong)))
+    op.register_kernel("cpu", lambda x, scale: (x * x * x, 3 * x * (x + wrong)))
     return op
 
 
