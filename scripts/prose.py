@@ -1,6 +1,6 @@
 """Finds habits of writing that docs/contributing.md asks to avoid ("How we write"), and counts them per thousand words.
 
-    python scripts/prose.py                 the counts for docs, tutorials, code and tests
+    python scripts/prose.py                 the counts for docs, tutorials and code
     python scripts/prose.py docs/cuda.md    each place in these files or folders
 
 Prose is the text of Markdown pages without code, and the docstrings, comments and messages of Python, C++ and CUDA
@@ -25,7 +25,6 @@ GROUPS = {
     "docs": ["README.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md", "docs"],
     "tutorials": ["tutorials"],
     "code": ["minirnn", "scripts"],
-    "tests": ["tests"],
 }
 
 UNITS = (

@@ -53,7 +53,7 @@ def test_texts_of_each_kind_are_read_with_their_lines(prose: Any, tmp_path: Path
     assert found == {"code.py": [1, 2, 3], "kernel.cu": [2], "page.md": [1, 6]}
 
 
-@pytest.mark.parametrize("group", ["docs", "tutorials", "code"])
+@pytest.mark.parametrize("group", ["docs", "tutorials", pytest.param("code", marks=pytest.mark.slow)])
 def test_a_thousand_words_have_at_most_half_a_habit(prose: Any, group: str) -> None:
     files = [*prose.files(prose.GROUPS[group])]
     found = [(path.relative_to(ROOT), *place) for path in files for place in prose.places(path)]
