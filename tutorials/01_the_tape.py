@@ -4,9 +4,9 @@ r"""
 
 *What does backward() actually do, and why does .grad add up?*
 
-A gradient describes small changes. If ``w`` grows by a tiny amount, how many times that amount does the loss grow by?
-For a single multiplication the answer is easy. The *tape* records every operation of a program, and ``backward()``
-combines their answers by the chain rule.
+A gradient describes small changes. If ``w`` grows by a small amount, the loss grows by that amount times the gradient.
+For a single multiplication the gradient is easy to write down. The *tape* records every operation of a program, and
+``backward()`` combines their gradients by the chain rule.
 
 | **You need** the chain rule and some Python.
 | **You will be able to** follow ``backward()`` node by node, write the rule of a node as a vector-Jacobian product, and
@@ -114,8 +114,8 @@ shares_of_h = [share for frame in frames for name, share in frame.sends if name 
 print("sent to h:", np.concatenate(shares_of_h).round(4), " sum:", sum(shares_of_h).round(4))
 
 # %%
-# ``backward()`` does all of this in one call. It stores the gradients in ``.grad`` of the *leaves*, the Tensors that no
-# operation computed. A small change of ``w`` gives the same slope:
+# ``backward()`` does all of this in one call. It stores the gradients in ``.grad`` of the *leaves*, the Tensors that
+# are not the result of an operation. A small change of ``w`` gives the same slope:
 
 loss.backward()
 nudge = 1e-3

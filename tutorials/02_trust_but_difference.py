@@ -5,7 +5,7 @@ r"""
 *How do I know that a gradient is right?*
 
 You wrote a backward pass. It runs and the loss goes down, and yet one of its terms is wrong. This is possible because a
-step along a wrong gradient can still lower the loss. The test for it is older than backpropagation: change one number
+step against a wrong gradient can still lower the loss. The test for it is older than backpropagation: change one number
 and see how the loss changes.
 
 | **You need** chapter 1 and Taylor's series.
@@ -128,7 +128,7 @@ print(mr.gradcheck(lambda x, h, w: mr.ops.lstm_block_cell(x, cs, h, w, none, non
 # %%
 # A planted mistake
 # -----------------
-# Here is ``tanh`` with a backward pass that somebody wrote from memory. It has :math:`1 - y` instead of
+# Here is ``tanh`` with a backward pass that somebody wrote from memory. It multiplies by :math:`1 - y` instead of
 # :math:`1 - y^2`.
 
 from minirnn.engine.tape import Op, record  # noqa: E402

@@ -76,8 +76,8 @@ mr.viz.show(picture)
 # Two derivatives of one loss
 # ---------------------------
 # A state influences the loss in two ways: directly through its own :math:`\ell_t`, and indirectly through the next
-# state. The *partial* derivative holds all other states fixed and contains only the direct way. The *total* derivative
-# contains both. This book writes :math:`\delta v` for the total derivative of L with respect to :math:`v`, an array
+# state. The *partial* derivative holds all other states fixed and includes only the direct way. The *total* derivative
+# includes both. This book writes :math:`\delta v` for the total derivative of L with respect to :math:`v`, an array
 # with the shape of :math:`v`. For a state it has two parts:
 #
 # .. math::
@@ -143,8 +143,8 @@ mr.viz.show(picture)
 # factors: the *memory* of the network before step t (:math:`h_{t-1}`), and the gradient of the losses from step t on
 # (:math:`\delta z_t`). If either factor is zero, step t contributes nothing to the gradient of R.
 #
-# Equations :eq:`bptt` and :eq:`rnn-weights` translate directly into code. It goes backwards through the states that the
-# forward pass stored:
+# Equations :eq:`bptt` and :eq:`rnn-weights` translate directly into code. Its loop goes backwards through the states
+# that the forward pass stored:
 
 
 def backward_through_time(x, states, dy, W, R):
@@ -177,7 +177,7 @@ mr.viz.show(gradient_shares(shares, name="R"))
 
 # %%
 # The term of the first step is zero because the state before it is zero. The term of the last step is more than twice
-# as large as any other. The next figure shows the reason, the norm of the gradient at each state.
+# as large as any other. The next figure shows the reason: the norm of the gradient at each state.
 
 norms = np.array([[np.linalg.norm(s.grad) for s in states]])
 mr.viz.show(gradient_flow(norms, layers=["h"], quantity="norm of dL/dh_t\nover batch and units"))
@@ -208,7 +208,7 @@ mr.viz.show(gradient_flow(norms, layers=["h"], quantity="norm of dL/dh_t\nover b
 # -------------
 # At each step the forward pass multiplies by W and R once. The backward pass needs two products for each of them,
 # :eq:`rnn-carry` and :eq:`rnn-weights`, and therefore takes about twice as long. It also needs every state, which takes
-# memory for T B H numbers. Chapter 13 shows how to use less memory and more time.
+# memory for T B H numbers. Chapter 13 shows how to trade memory for time.
 #
 # The tape needs no recursion. It stores the nodes in the order in which they were created. In reverse order, each node
 # comes after all nodes that use its result. A sequence of a million steps therefore does not overflow the stack.

@@ -158,7 +158,7 @@ print("after 40 steps, as shares of the largest:", ", ".join(f"{shares[k]:.0e}" 
 #
 # This proves two statements, and only these two. If :math:`\lVert R \rVert < 1`, gradients vanish exponentially. If
 # gradients explode, then :math:`\lVert R \rVert > 1`. The converse statements are not true, because the bound is loose.
-# Each step also turns the gradient, away from the direction that the next step stretches most. And most units have a
+# Each step also turns the gradient away from the direction that the next step stretches most. And most units have a
 # smaller slope than the largest one. In the next figure :math:`\lVert R \rVert` is 1.7 times the radius, so :eq:`bound`
 # allows an explosion in all four networks. It happens in one.
 
@@ -190,7 +190,7 @@ print("left after 40 steps:", {radius: f"{kept[0]:.1e}" for radius, kept in with
 # 1.3, but not for 2.0. Tanh therefore does not prevent explosions. It moves the border between vanishing and exploding
 # to a larger radius.
 #
-# All singular values of an orthogonal matrix Q are 1. It preserves the norm of every gradient, so only the slopes can
+# All singular values of an orthogonal matrix Q are 1, so it preserves the norm of every gradient. Only the slopes can
 # change the norm:
 #
 # .. math::
@@ -220,11 +220,11 @@ print("share of the norm that reaches step 0:", *(f"{share:.1e}" for share in re
 # %%
 # The gradient of the *weights* does not vanish. It is a sum over all steps, and the last steps always contribute. Only
 # the contribution of the early steps vanishes. The network then learns from the recent past only, and the loss curve
-# does not show it. An explosion is easier to see, and it has a simple and good remedy: if the norm of the gradient is
-# above a limit, scale the gradient down and keep its direction (``mr.nn.utils.clip_grad_norm_``). Vanishing has no such
-# remedy, because a factor that enlarges the contribution of the early steps also enlarges that of the late steps. The
-# remedy is another *path* for the gradient, which does not multiply by a matrix at every step. The LSTM of the next
-# chapter has such a path.
+# does not show it. An explosion is easier to see, and it has a simple and effective remedy: if the norm of the gradient
+# is above a limit, scale the gradient down and keep its direction (``mr.nn.utils.clip_grad_norm_``). Vanishing
+# gradients have no such remedy, because a factor that enlarges the contribution of the early steps also enlarges that
+# of the late steps. The remedy is another *path* for the gradient, which does not multiply by a matrix at every step.
+# The LSTM of the next chapter has such a path.
 #
 # Summary
 # -------

@@ -21,7 +21,7 @@ takes it?
 # The LSTM has three *gates*: the input gate i, the forget gate f and the output gate o. A gate is a number between 0
 # and 1 for each unit. The *candidate* :math:`\tilde c` holds the values that may be added to the cell state. All four
 # are computed in the same way, each with its own weights. The first line is for i. For f, c and o replace the letter i.
-# The sigmoid :math:`\sigma` maps every number to one between 0 and 1:
+# The sigmoid :math:`\sigma` maps every number to a value between 0 and 1:
 #
 # .. math::
 #    :label: lstm-gates

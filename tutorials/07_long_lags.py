@@ -110,9 +110,9 @@ for name, (losses, reached) in found.items():
 # The GRU and the LSTM with the bias 0 also began with a reach of a millionth, no better than the plain network. A small
 # reach at the start is therefore not decisive, because a gated network can increase it by opening its gates. The second
 # marked number is often only a few steps from the end, so its gradient arrives. To keep this number, the network learns
-# to leave gates open for longer. Open gates also carry the gradient further back, and the network can learn to keep
-# earlier numbers. A plain network has no gates. It can only change its one recurrent matrix, which also has to do
-# everything else.
+# to leave gates open for longer. Open gates also carry the gradient further back, which helps the network to open them
+# further. A plain network has no gates. It can only change its one recurrent matrix, which also has to do everything
+# else.
 #
 # A large reach at the start is not decisive either. The LSTM with the bias 3 began with a reach of 0.4 and lost most of
 # it in the first 50 training steps, while it learned to output 1. It was the last of the three gated networks to learn
@@ -223,8 +223,8 @@ mr.viz.show(fig)
 # Further reading
 # ---------------
 # Hochreiter and Schmidhuber (1997) introduce the task. Le, Jaitly and Hinton (2015) solve it with relu and an identity
-# start. Jozefowicz, Zaremba and Sutskever (2015) find that the forget bias matters more than most changes to the cell.
-# Arjovsky, Shah and Bengio (2016) compare networks on this task and on the copy memory task, which
+# matrix at the start. Jozefowicz, Zaremba and Sutskever (2015) find that the forget bias matters more than most changes
+# to the cell. Arjovsky, Shah and Bengio (2016) compare networks on this task and on the copy memory task, which
 # ``mr.data.copy_memory`` generates.
 #
 # Try it

@@ -67,9 +67,9 @@ not. This chapter shows which terms of the gradient are lost, and why more data 
 # they lose each pair with the probability :math:`d/K`. By the bound of chapter 4, the missing terms are small if the
 # network forgets quickly. The bias is largest for a network that remembers.
 #
-# The left plot shows the pairs. The right plot shows the bias for three LSTMs with different forget biases, which
-# remember for different times (chapter 5). It compares the gradient for 256 characters in one piece with the gradient
-# for the same characters in windows of K.
+# In the figure, the left plot shows the pairs. The right plot shows the bias for three LSTMs with different forget
+# biases, which remember for different times (chapter 5). It compares the gradient for 256 characters in one piece with
+# the gradient for the same characters in windows of K.
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -147,8 +147,8 @@ for bias, shares in lost.items():
 #
 # Try it
 # ------
-# Leave ``detach()`` out of ``gradient``. What does ``backward()`` say in the second window, and why? Then let the
-# windows overlap. Start each one K/2 steps early, without a loss on these extra steps. Which pairs come back?
+# Leave ``detach()`` out of ``gradient``. Which error does ``backward()`` raise in the second window, and why? Then let
+# the windows overlap. Start each one K/2 steps early, without a loss on these extra steps. Which pairs come back?
 #
 # Then write it yourself: :doc:`exercise </exercises>` ``ex34`` (truncated in windows).
 #

@@ -16,9 +16,9 @@ fixed size, whether the input has two symbols or twenty. This works for two.
 # %%
 # The task, and two models
 # ------------------------
-# The task is to read n random symbols out of twelve and to write them in reverse order. Both models have an encoder, a
-# GRU that reads in both directions (chapter 9), and a decoder, a GRU that begins with the encoder's last state and
-# writes one symbol per step. The second model also has *additive attention*. It compares the decoder's state
+# The task is to read n random symbols out of twelve and to write all of them in reverse order. Both models have an
+# encoder, a GRU that reads in both directions (chapter 9), and a decoder, a GRU that begins with the encoder's last
+# state and writes one symbol per step. The second model also has *additive attention*. It compares the decoder's state
 # :math:`d_t` with each of the S states :math:`k_s` of the encoder. A softmax turns the scores :math:`z_{t,s}` into
 # weights. The weighted sum :math:`c_t` of the states is then used together with :math:`d_t`:
 #

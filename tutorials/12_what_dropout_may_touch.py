@@ -102,7 +102,7 @@ step. This chapter puts masks at each place in turn and measures the gradient at
 #    \frac{\partial c_t}{\partial c_s} = \prod_{k=s+1}^{t} \operatorname{diag}(q_k + (1 - q_k) \odot f_k)
 #
 # In evaluation zoneout uses the mean over all masks, the last line of :eq:`zoneout`. The function ``cells`` is an LSTM
-# with masks at any one of these five places:
+# with masks on the input, h, the weights or c, or with zoneout:
 
 import numpy as np
 from matplotlib.colors import LogNorm

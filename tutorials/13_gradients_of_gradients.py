@@ -137,8 +137,8 @@ there, _ = largest_curvature(mr.tensor(ends[20.0], requires_grad=True))
 print(f"largest curvature where the rate 20 / k ended: {there:.2f}")
 
 # %%
-# With a rate below 2/k the loss falls at every step. With a rate of ten times 2/k, the loss first jumps up, but it does
-# not keep rising. The weights move to a flatter region, where the same rate works. A curvature describes one point.
+# With a rate below 2/k the loss falls at every step. At ten times 2/k it first jumps up, but it does not keep rising.
+# The weights move to a flatter region, where the same rate works. Curvature is a property of one point.
 #
 # The direction of a clipped gradient
 # -----------------------------------
