@@ -4,9 +4,9 @@ r"""
 
 *What does backward() actually do, and why does .grad add up?*
 
-A gradient is a statement about small changes: if ``w`` grows by a little, by how many times that little does the loss
-grow? For one multiplication everyone knows the answer. The tape's whole job is to remember which multiplications there
-were.
+A gradient describes small changes. If ``w`` grows by a small amount, the loss grows by that amount times the gradient.
+For a single multiplication the gradient is easy to write down. The *tape* records every operation of a program, and
+``backward()`` combines their gradients by the chain rule.
 
 | **You need** the chain rule and some Python.
 | **You will be able to** follow ``backward()`` node by node, write the rule of a node as a vector-Jacobian product, and
@@ -17,7 +17,8 @@ were.
 # %%
 # A neuron
 # --------
-# Here is a neuron with one input and a loss that uses its output several times:
+# Here is a neuron with one input and a loss that uses its output several times. The sign :math:`\odot` multiplies
+# element by element.
 #
 # .. math::
 #    :label: tape-neuron
@@ -28,7 +29,7 @@ were.
 #    L &= h \odot h + h
 #    \end{aligned}
 #
-# Everything computed from a Tensor that requires a gradient is recorded.
+# The tape records every operation on a Tensor that requires a gradient. Each record is a *node*.
 
 import numpy as np
 
@@ -47,23 +48,23 @@ picture = tape_graph(loss, names=names)
 mr.viz.show(picture)
 
 # %%
-# Read the picture from left to right and you have the program; read it from right to left and you have the derivative.
-# ``h`` has three arrows leaving it: it is used three times, twice in ``h * h`` and once in the sum.
+# Read from left to right, the figure is the program. Read from right to left, it is the computation of the derivative.
+# Three arrows leave ``h``, because it is used three times: twice in ``h * h`` and once in the sum.
 #
 # The rule of a node
 # ------------------
-# This book writes :math:`\delta v` for the derivative of L with respect to :math:`v`. A node gets :math:`\delta u` for
-# its result u and sends a share to each of its arguments. If the argument is a row, the derivatives of u form a matrix,
-# the *Jacobian*, and the share is a row times this matrix, a *vector-Jacobian product*. An argument that is used n
-# times gets n shares, and they add up:
+# This book writes :math:`\delta v` for the derivative of L with respect to :math:`v`. A node receives :math:`\delta u`
+# for its result u and sends a *share* of the gradient to each of its arguments. If u and the argument are rows, the
+# derivatives of u with respect to the argument form a matrix, the *Jacobian*. The share is the row :math:`\delta u`
+# times this matrix, a *vector-Jacobian product*. An argument that is used n times receives n shares, and they add up:
 #
 # .. math::
 #    :label: sum-over-uses
 #
 #    \delta v = \sum_{k=1}^{n} \delta u_k \frac{\partial u_k}{\partial v}
 #
-# No node builds the matrix. For tanh it is diagonal, so the product is elementwise. For a matrix product
-# :math:`y = a M` the matrix is the transpose of M, which is already there:
+# No node builds the Jacobian. For tanh it is diagonal, so the product is elementwise. For a matrix product
+# :math:`y = a M` the Jacobian with respect to a is the transpose of M, and M is already in memory:
 #
 # .. math::
 #    :label: tape-rules
@@ -88,8 +89,8 @@ mr.viz.show(picture)
 #
 # Walking back, one node at a time
 # --------------------------------
-# ``tape_player`` goes back the way ``backward()`` does. A value waits until all its uses have sent their share; what
-# *arrives* is their sum.
+# ``tape_player`` visits the nodes in the same order as ``backward()``. A value waits until all its uses have sent their
+# shares. The gradient that *arrives* there is the sum of these shares.
 
 frames = tape_player(loss, names)
 for frame in frames:
@@ -101,19 +102,20 @@ for frame in frames:
 TapePlayer(loss, names)
 
 # %%
-# In the third frame the product has its turn, and ``h`` has got all three shares:
+# In the third frame the product ``h * h`` has sent its shares, and ``h`` has received all three:
 
 mr.viz.show(TapePlayer(loss, names).draw(2))
 
 # %%
-# Look at ``h``: the two uses in ``h * h`` send ``h`` each, the sum sends 1, and :math:`2h + 1` arrives. That is the
-# derivative of :math:`h^2 + h`. No node knows this formula. Each one knows only its own rule.
+# Each of the two uses in ``h * h`` sends ``h``, and the sum sends 1. At ``h`` the gradient :math:`2h + 1` arrives,
+# which is the derivative of :math:`h^2 + h`. No node contains this formula. Each node contains only its own rule.
 
 shares_of_h = [share for frame in frames for name, share in frame.sends if name == "h"]
 print("sent to h:", np.concatenate(shares_of_h).round(4), " sum:", sum(shares_of_h).round(4))
 
 # %%
-# ``backward()`` does all of this at once and leaves the result in ``.grad`` of the leaves. A nudge of ``w`` agrees:
+# ``backward()`` does all of this in one call. It stores the gradients in ``.grad`` of the *leaves*, the Tensors that
+# are not the result of an operation. A small change of ``w`` gives the same slope:
 
 loss.backward()
 nudge = 1e-3
@@ -130,7 +132,7 @@ print(f"w.grad {w.grad.item():.4f}, nudging w {slope:.4f}")
 # %%
 # Why ``.grad`` adds up
 # ---------------------
-# Call ``backward()`` on a second loss, and the gradient does not replace the first one:
+# If you call ``backward()`` on a second loss, its gradient does not replace the first one:
 
 first = w.grad.item()
 again = mr.ops.tanh(x * w + b).sum()
@@ -138,26 +140,27 @@ again.backward()
 print(f"after the first loss {first:.4f}, after the second {w.grad.item():.4f}")
 
 # %%
-# This is the same rule as for ``h``: a value used in two places gets the sum of what both send. Two losses are two
-# uses. A recurrent network uses its weights once in *every time step*, and the gradient of these weights is a sum over
-# all steps (chapter 3). (Between training steps you want to start at zero: ``optimizer.zero_grad()``, or ``w.grad =
-# None``.)
+# The rule is the same as for ``h``. A value that is used in two places receives the sum of both shares, and two losses
+# are two uses. A recurrent network uses its weights at *every time step*, so the gradient of these weights is a sum
+# over all steps (chapter 3). Before each training step, set the gradient back to zero with ``optimizer.zero_grad()`` or
+# ``w.grad = None``.
 #
 # Summary
 # -------
-# - The tape records every node. ``backward()`` visits them in the reverse order.
+# - The tape records every operation as a node. ``backward()`` visits the nodes in reverse order.
 # - Each node computes a vector-Jacobian product with its own local rule.
-# - A value that is used several times gets the sum of what its uses send, :eq:`sum-over-uses`.
+# - A value that is used several times receives the sum of the shares from all its uses, :eq:`sum-over-uses`.
 #
 # Further reading
 # ---------------
-# Griewank and Walther (2008), *Evaluating Derivatives*, is the standard book on differentiation by programs. Baydin,
-# Pearlmutter, Radul and Siskind (2018), *Automatic differentiation in machine learning: a survey*, is a shorter start.
+# Griewank and Walther (2008), *Evaluating Derivatives*, is the standard book on automatic differentiation. Baydin,
+# Pearlmutter, Radul and Siskind (2018), *Automatic differentiation in machine learning: a survey*, is a shorter
+# introduction.
 #
 # Try it
 # ------
-# Change ``h * h`` to ``h * h * h`` and predict what arrives at ``h`` before you run the player. Then read
-# ``minirnn/engine/tape.py`` and ``minirnn/engine/backward.py``: the engine that you just watched.
+# Change ``h * h`` to ``h * h * h`` and predict what arrives at ``h`` before you run the player. Then read the code that
+# you have just watched, ``minirnn/engine/tape.py`` and ``minirnn/engine/backward.py``.
 #
 # Then write it yourself: :doc:`exercises </exercises>` ``ex01`` (product and sum), ``ex02`` (the tape, backwards) and
 # ``ex22`` (broadcasting, backwards).

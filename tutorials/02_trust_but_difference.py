@@ -4,9 +4,9 @@ r"""
 
 *How do I know that a gradient is right?*
 
-You wrote a backward pass. It runs, the loss goes down, and still a term is wrong. That happens, because a wrong
-gradient can also point downhill. The test is older than backpropagation: change one number and see how the loss
-changes.
+You wrote a backward pass. It runs and the loss goes down, and yet one of its terms is wrong. This is possible because a
+step against a wrong gradient can still lower the loss. The test for it is older than backpropagation: change one number
+and see how the loss changes.
 
 | **You need** chapter 1 and Taylor's series.
 | **You will be able to** choose the step of a finite difference, say how large its error is, and find a wrong backward
@@ -17,49 +17,50 @@ changes.
 # %%
 # One number at a time
 # --------------------
-# Let :math:`L_{w+s}` be the loss after one weight w has been changed to w + s, with everything else as it was. The
-# *central difference* compares both sides:
+# Let :math:`L_{w+s}` be the loss after one weight w has been changed to w + s, while everything else stays the same.
+# The *central difference* compares the losses on both sides of w:
 #
 # .. math::
 #    :label: central-difference
 #
 #    D_s = \frac{L_{w+s} - L_{w-s}}{2 s}
 #
-# Taylor's series says how good it is, where :math:`L^{(n)}` is the n-th derivative at w. In the difference all even
-# terms cancel:
+# Taylor's series gives its error. Let :math:`L^{(n)}` be the n-th derivative at w. In the difference all even terms
+# cancel:
 #
 # .. math::
 #    :label: central-error
 #
 #    D_s = L^{(1)} + \frac{s^2}{6} L^{(3)} + \frac{s^4}{120} L^{(5)} \qquad + \dots
 #
-# So a step ten times smaller makes the error a hundred times smaller. The one-sided difference, with :math:`L_w` in the
-# place of :math:`L_{w-s}`, has an error of the order s. But computers round. If each loss is off by at most
-# :math:`\epsilon M`, the computed difference :math:`\hat D_s` obeys
+# If the step is ten times smaller, the error is a hundred times smaller. The one-sided difference, with :math:`L_w` in
+# place of :math:`L_{w-s}`, has an error of order s. But computers round. If the rounding error of each loss is at most
+# :math:`\epsilon M`, the computed difference :math:`\hat D_s` satisfies
 #
 # .. math::
 #    :label: difference-bound
 #
 #    \lvert \hat D_s - L^{(1)} \rvert \le \frac{\epsilon M}{s} + \frac{s^2}{6} Q
 #
-# where M bounds the loss and Q its third derivative. The first term grows as s shrinks. The sum is smallest where its
-# derivative with respect to s is zero:
+# where M is a bound on the loss and Q is a bound on its third derivative. The first term grows as s shrinks. The sum is
+# smallest where its derivative with respect to s is zero:
 #
 # .. math::
 #    :label: best-step
 #
 #    s_{\star} = \left( \frac{3 \epsilon M}{Q} \right)^{\frac{1}{3}}
 #
-# With :math:`\epsilon = 10^{-16}` (``float64``) that is a step of about :math:`10^{-5}` and an error near
-# :math:`10^{-11}`. With :math:`\epsilon = 10^{-7}` (``float32``) it is a step near 0.01 and an error near
-# :math:`10^{-5}`. Two differences can be combined so that the errors of order :math:`s^2` cancel as well:
+# Let M and Q be near 1. For ``float64`` (:math:`\epsilon = 10^{-16}`) the best step is about :math:`10^{-5}`, and the
+# error is near :math:`10^{-11}`. For ``float32`` (:math:`\epsilon = 10^{-7}`) the best step is near 0.01, and the error
+# is near :math:`10^{-5}`. Two differences can be combined so that the errors of order :math:`s^2` cancel as well:
 #
 # .. math::
 #    :label: richardson
 #
 #    \frac{4 D_{s/2} - D_s}{3} = L^{(1)} - \frac{s^4}{480} L^{(5)} \qquad + \dots
 #
-# The figure shows all three for one number.
+# The figure shows the relative error for the derivative of :math:`\tanh(x z)` with respect to z: central differences in
+# both precisions, and the combination.
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -111,12 +112,12 @@ ten_times = error(difference(1e-2, np.float64)) / error(difference(1e-3, np.floa
 print(f"float64: a step ten times smaller, an error {ten_times:.0f} times smaller")
 
 # %%
-# On the right the error falls with :math:`s^2`. On the left it rises again, because two numbers that agree in nearly
-# all their digits leave little but rounding when subtracted. ``float32`` has about seven digits, and its best
-# difference here is good to between five and six of them. So gradients are checked in ``float64``.
+# On the right the error is proportional to :math:`s^2`. On the left it rises again, because the difference of two
+# numbers that agree in nearly all digits is mostly rounding error. ``float32`` has about seven digits, and its best
+# difference here is correct to between five and six of them. Gradients are therefore checked in ``float64``.
 #
-# The green curve, :eq:`richardson`, allows a larger step, far away from the rounding. At :math:`s = 10^{-3}` its error
-# is about :math:`10^{-12}`. ``minirnn.gradcheck`` uses this rule, for every input and every output:
+# The green curve, :eq:`richardson`, allows a larger step, at which rounding matters less. At :math:`s = 10^{-3}` its
+# error is about :math:`10^{-12}`. ``minirnn.gradcheck`` uses this rule for every input and every output:
 
 w = mr.tensor(rng.normal(size=(5, 12)), requires_grad=True)
 h = mr.tensor(rng.normal(size=(2, 3)), requires_grad=True)
@@ -127,7 +128,8 @@ print(mr.gradcheck(lambda x, h, w: mr.ops.lstm_block_cell(x, cs, h, w, none, non
 # %%
 # A planted mistake
 # -----------------
-# Here is ``tanh`` with a backward pass that somebody wrote from memory: :math:`1 - y` instead of :math:`1 - y^2`.
+# Here is ``tanh`` with a backward pass that somebody wrote from memory. It multiplies by :math:`1 - y` instead of
+# :math:`1 - y^2`.
 
 from minirnn.engine.tape import Op, record  # noqa: E402
 
@@ -150,13 +152,13 @@ except mr.gradcheck.GradcheckError as error_report:
     print(found_wrong)
 
 # %%
-# The wrong slope :math:`1 - y` is positive everywhere, like the right one. So a step against it still goes downhill, a
-# network would train, and nobody would notice without a check.
+# The wrong slope :math:`1 - y` is positive everywhere, like the right one. A step against the wrong gradient still goes
+# downhill. A network would train, and nobody would notice the mistake without a check.
 #
 # What a lazy check misses
 # ------------------------
-# The loss ``y.sum()`` gives every output the same weight, 1. Some mistakes survive that, for example a gradient that
-# mixes up two outputs. A random weight for each output has no such blind spot.
+# The loss ``y.sum()`` gives every output the same weight, 1. It cannot reveal some mistakes, for example a backward
+# pass that swaps the gradients of two outputs. A random weight for each output reveals them.
 
 
 class Swapped(Op):
@@ -190,23 +192,25 @@ except mr.gradcheck.GradcheckError as error_report:
     print(found_swapped)
 
 # %%
-# :doc:`/verified` has the table of what has been checked in this way.
+# The table in :doc:`/verified` shows what has been checked in this way.
 #
 # Summary
 # -------
 # - The central difference has an error of order :math:`s^2` and a rounding error of order :math:`\epsilon / s`,
 #   :eq:`difference-bound`.
 # - Check in ``float64``, with a random weight for every output.
-# - A loss that goes down does not prove a gradient right.
+# - A loss that goes down does not prove that the gradient is right.
 #
 # Further reading
 # ---------------
-# Griewank and Walther (2008), *Evaluating Derivatives*, explain why a tape needs no such compromise between two errors.
-# Press, Teukolsky, Vetterling and Flannery (2007), *Numerical Recipes*, section 5.7, treat the choice of the step.
+# Griewank and Walther (2008), *Evaluating Derivatives*, explain why a tape needs no compromise between two kinds of
+# error. Press, Teukolsky, Vetterling and Flannery (2007), *Numerical Recipes*, section 5.7, treat the choice of the
+# step.
 #
 # Try it
 # ------
-# Make ``WrongTanh`` right. Then make it wrong by 1 %, and find the tolerance at which ``gradcheck`` stops seeing it.
+# Correct ``WrongTanh``. Then give it an error of 1 %, and find the tolerance at which ``gradcheck`` no longer reports
+# it.
 #
 # Then write it yourself: :doc:`exercises </exercises>` ``ex03`` (finite differences) and ``ex04`` (a random direction).
 #

@@ -4,12 +4,12 @@ r"""
 
 *What is backpropagation through time (BPTT)?*
 
-A recurrent network is one small formula, used again and again: the state after a step is computed from the state before
-it and the next input. This chapter applies the chain rule to that loop, by hand and then by machine.
+A recurrent network repeats one small formula, which computes the next state from the current state and the next input.
+This chapter applies the chain rule to that loop, first by hand and then with the tape.
 
 | **You need** chapters 1 and 2: what a tape records, and how a gradient is checked.
-| **You will be able to** write the backward pass of a recurrent network, say what each term of the gradient of its
-  weights means, and say what it costs.
+| **You will be able to** write the backward pass of a recurrent network, explain each term in the gradient of its
+  weights, and say what the backward pass costs.
 | **Time**: 20 minutes.
 """
 
@@ -27,9 +27,9 @@ it and the next input. This chapter applies the chain rule to that loop, by hand
 #    \end{aligned}
 #
 # An input :math:`x_t` has B rows (one for each sequence of the batch) and I columns. A state :math:`h_t` has B rows and
-# H columns, one for each unit. So W has the shape (I, H), R has the shape (H, H), and b is one row. All steps use the
-# same W, R and b. The initial state :math:`h_0` is given, often as zeros. Here is a drawing of the step, and below it
-# of the way back that this chapter derives.
+# H columns, one for each unit. W has the shape (I, H), R has the shape (H, H), and b is one row. All steps use the same
+# W, R and b. The initial state :math:`h_0` is given, often as zeros. The drawing shows the step and, below it, the
+# backward pass that this chapter derives.
 
 import numpy as np
 
@@ -39,14 +39,14 @@ from minirnn.viz import cell_graph, gradient_flow, gradient_shares, per_step_gra
 mr.viz.show(cell_graph("rnn_tanh"))
 
 # %%
-# Each step may contribute a loss :math:`\ell_t`, which depends on the state of that step alone:
+# Each step may have a loss :math:`\ell_t`, which depends only on the state of that step:
 #
 # .. math::
 #    :label: rnn-loss
 #
 #    L = \sum_{t=1}^{T} \ell_t
 #
-# Here are six steps. Only the last state has a loss, the sum of its squares.
+# Here are six steps. Only the last step has a loss, the sum of the squares of its state.
 
 T, B, I, H = 6, 4, 3, 5
 rng = np.random.default_rng(0)
@@ -70,16 +70,15 @@ picture = tape_graph(loss, names={"R": R, "W": W}, steps=states)
 mr.viz.show(picture)
 
 # %%
-# Unrolled over time, the loop is a chain like any other. The tape does not know that its parts are copies of one
-# formula. Two things are new compared with a chain of different layers: a loss may arrive at every state, and R is used
-# six times.
+# Unrolled over time, the loop is an ordinary chain of operations. Two things are different from a chain of layers:
+# every state may have a loss, and R is used six times.
 #
 # Two derivatives of one loss
 # ---------------------------
-# A state influences the loss in two ways: at once, through its own :math:`\ell_t`, and later, through the next state.
-# The *partial* derivative holds all other states fixed and sees the first way only. The *total* derivative follows both
-# ways. This book writes :math:`\delta v` for the total derivative of L with respect to :math:`v`, an array of the shape
-# of :math:`v`, and gives the two parts names:
+# A state influences the loss in two ways: directly through its own :math:`\ell_t`, and indirectly through the next
+# state. The *partial* derivative holds all other states fixed and includes only the direct way. The *total* derivative
+# includes both. This book writes :math:`\delta v` for the total derivative of L with respect to :math:`v`, an array
+# with the shape of :math:`v`. For a state it has two parts:
 #
 # .. math::
 #    :label: rnn-parts
@@ -88,26 +87,25 @@ mr.viz.show(picture)
 #    = \delta y_t + \delta h_t^{\leftarrow}
 #
 # - :math:`\delta y_t` *arrives* from the loss of step t. It is the partial derivative.
-# - :math:`\delta h_t^{\leftarrow}` is *carried* back from step t + 1. After the last step there is nothing:
+# - :math:`\delta h_t^{\leftarrow}` is *carried* back from step t + 1. No step follows the last one, so
 #   :math:`\delta h_T^{\leftarrow} = 0`.
 # - :math:`\delta h_t` is the *total*, their sum.
 #
-# In code these are ``dy``, ``dh_carried`` and ``dh``. Many mistakes in hand-written backward passes are one of the
-# three in the place of another.
+# In code these are ``dy``, ``dh_carried`` and ``dh``. Many hand-written backward passes confuse two of them.
 #
 # One step back
 # -------------
-# How does :math:`\delta h_t` get to the arguments of the step? Through tanh it goes unit by unit, and the slope of tanh
-# can be read off its value, because :math:`\tanh' = 1 - \tanh^2`:
+# How does :math:`\delta h_t` reach the arguments of the step? Tanh acts on each unit separately, and its slope follows
+# from its value, because :math:`\tanh' = 1 - \tanh^2`:
 #
 # .. math::
 #    :label: rnn-slope
 #
 #    \delta z_t = \delta h_t \odot (1 - h_t \odot h_t)
 #
-# The sign :math:`\odot` multiplies element by element. Through the matrix product :math:`h_{t-1} R` each unit :math:`j`
-# of :math:`h_{t-1}` reaches every unit :math:`k` of :math:`z_t` with the weight :math:`R_{jk}`. The chain rule adds
-# over all :math:`k`, which is a product with the transposed matrix. The same holds for the input:
+# In the matrix product :math:`h_{t-1} R` each unit :math:`j` of :math:`h_{t-1}` contributes to every unit :math:`k` of
+# :math:`z_t` with the weight :math:`R_{jk}`. The chain rule sums over all :math:`k`. This sum is a product with the
+# transposed matrix. The same holds for the input:
 #
 # .. math::
 #    :label: rnn-carry
@@ -118,8 +116,8 @@ mr.viz.show(picture)
 #    \end{aligned}
 #
 # No Jacobian matrix is ever built. A backward formula multiplies a row (the gradient so far) by the Jacobian of one
-# step, and this *vector-Jacobian product* costs as much as the step itself. Put together, the whole of backpropagation
-# through time is one line:
+# step, and this *vector-Jacobian product* costs as much as the step itself. Combined, these formulas give
+# backpropagation through time in one line:
 #
 # .. math::
 #    :label: bptt
@@ -128,9 +126,9 @@ mr.viz.show(picture)
 #
 # The gradient of the weights
 # ---------------------------
-# R is used at every step. Imagine a copy :math:`R_t` for each step. The gradient of the copy comes from the product
-# :math:`h_{t-1} R_t`, in which the weight from :math:`j` to :math:`k` is multiplied by unit :math:`j` and acts on
-# :math:`z_t` at unit :math:`k`. All copies are equal, so their gradients add up:
+# R is used at every step. Imagine a separate copy :math:`R_t` for each step. In the product :math:`h_{t-1} R_t`, the
+# weight from :math:`j` to :math:`k` is multiplied by unit :math:`j` of :math:`h_{t-1}` and added to unit :math:`k` of
+# :math:`z_t`. This gives the gradient of each copy. All copies are the same matrix, so their gradients add up:
 #
 # .. math::
 #    :label: rnn-weights
@@ -141,12 +139,12 @@ mr.viz.show(picture)
 #    \delta b &= \sum_{t=1}^{T} \operatorname{rows}(\delta z_t)
 #    \end{aligned}
 #
-# The operator "rows" adds over the rows, that is, over the batch. Each term of :math:`\delta R` is a product of what
-# the network *remembered* before step t (:math:`h_{t-1}`) and what all later losses *want* to change at step t
-# (:math:`\delta z_t`). If one of them is zero, step t teaches R nothing.
+# The operator "rows" sums over the rows, that is, over the batch. Each term of :math:`\delta R` is a product of two
+# factors: the *memory* of the network before step t (:math:`h_{t-1}`), and the gradient of the losses from step t on
+# (:math:`\delta z_t`). If either factor is zero, step t contributes nothing to the gradient of R.
 #
-# Equations :eq:`bptt` and :eq:`rnn-weights` are the program. It runs backwards through the states that the forward pass
-# kept:
+# Equations :eq:`bptt` and :eq:`rnn-weights` translate directly into code. Its loop goes backwards through the states
+# that the forward pass stored:
 
 
 def backward_through_time(x, states, dy, W, R):
@@ -172,22 +170,23 @@ print(f"largest difference from the tape: {max(abs(dW - W.grad.numpy()).max(), a
 # %%
 # How far back does a term reach?
 # -------------------------------
-# The bars show the size of each of the six terms of :math:`\delta R`.
+# The bars show the norm of each of the six terms of :math:`\delta R`.
 
 shares = per_step_gradients(step, R, mr.tensor(np.zeros((B, H))), T, lambda h: (h**2).sum())
 mr.viz.show(gradient_shares(shares, name="R"))
 
 # %%
-# The term of the first step is zero: the state before it was zero, so R multiplied nothing. The term of the last step
-# is more than twice as large as any other. The next picture shows why: it has the norm of the gradient at each state.
+# The term of the first step is zero because the state before it is zero. The term of the last step is more than twice
+# as large as any other. The next figure shows the reason: the norm of the gradient at each state.
 
 norms = np.array([[np.linalg.norm(s.grad) for s in states]])
 mr.viz.show(gradient_flow(norms, layers=["h"], quantity="norm of dL/dh_t\nover batch and units"))
 
 # %%
-# On the way back each step multiplies by the slopes of tanh, which are at most 1, and by R, which here keeps lengths
-# times 0.9. After five steps a fiftieth is left. To see all distances at once, put :eq:`bptt` into itself until only
-# what arrives is left. For a batch of one sequence, so that a state is one row,
+# On the way back each step multiplies by the slopes of tanh, which are at most 1, and by the transpose of R, which here
+# multiplies every norm by 0.9. After five steps a fiftieth of the norm is left. To see all distances at once,
+# substitute :eq:`bptt` into itself until only the arriving gradients are left. For a batch of one sequence, whose state
+# is one row, the result is
 #
 # .. math::
 #    :label: rnn-unrolled
@@ -202,22 +201,21 @@ mr.viz.show(gradient_flow(norms, layers=["h"], quantity="norm of dL/dh_t\nover b
 #
 #    \frac{\partial h_k}{\partial h_{k-1}} = \operatorname{diag}(1 - h_k \odot h_k) R^{\top}
 #
-# So a loss at step s reaches the state at step t through a product of :math:`s - t` matrices. If such products shrink,
-# a network cannot learn from events that far apart.
+# The gradient of a loss at step s reaches the state at step t through a product of :math:`s - t` matrices. If such
+# products shrink, a network cannot learn from events that are far apart.
 #
 # What it costs
 # -------------
-# Per step the forward pass multiplies by W and R once. The backward pass needs two products for each of them,
-# :eq:`rnn-carry` and :eq:`rnn-weights`. So backward takes about twice as long as forward. It also needs every state:
-# memory for T B H numbers, proportional to T. Chapter 13 shows how to trade memory for time.
+# At each step the forward pass multiplies by W and R once. The backward pass needs two products for each of them,
+# :eq:`rnn-carry` and :eq:`rnn-weights`, and therefore takes about twice as long. It also needs every state, which takes
+# memory for T B H numbers. Chapter 13 shows how to trade memory for time.
 #
-# A tape needs no recursion for this. It remembers the nodes in the order in which they were made, and the reverse of
-# this order visits each node after everything that uses it. So a sequence of a million steps overflows no stack.
+# The tape needs no recursion. It stores the nodes in the order in which they were created. In reverse order, each node
+# comes after all nodes that use its result. A sequence of a million steps therefore does not overflow the stack.
 #
 # What a fused op hides
 # ---------------------
-# ``nn.RNN`` computes the same loop as one node of the tape. Its gradient is the same sum, but you can no longer look at
-# the terms.
+# ``nn.RNN`` computes the same loop as one node of the tape. Its gradient is the same sum, but its terms are hidden.
 
 fused = mr.nn.RNN(I, H, bias=False)
 fused.load_state_dict({"weight_ih_l0": W.numpy().T.astype(np.float32), "weight_hh_l0": R.numpy().T.astype(np.float32)})
@@ -230,20 +228,21 @@ print(f"largest difference between both gradients: {difference:.0e} (float32)")
 # Summary
 # -------
 # - Backpropagation through time is the chain rule on the unrolled loop: :eq:`bptt`.
-# - At each state the gradient is the sum of what arrives from its own loss and what is carried from the next step.
-# - The gradient of a shared weight is a sum over its uses: memory times wish, :eq:`rnn-weights`.
+# - At each state the gradient is the sum of two parts: one arrives from the loss of that step, and one is carried back
+#   from the next step.
+# - The gradient of a shared weight is a sum over its uses, :eq:`rnn-weights`.
 # - A loss and a state that are n steps apart are connected by a product of n Jacobians, :eq:`rnn-unrolled`.
 #
 # Further reading
 # ---------------
 # Werbos (1990), *Backpropagation through time: what it does and how to do it*, is the classic description, with
-# pseudocode. Williams and Peng (1990) cut the loop to run online, as in chapter 8. Goodfellow, Bengio and Courville
-# (2016), section 10.2, derive the same equations for a softmax output.
+# pseudocode. Williams and Peng (1990) truncate the loop to run online, as in chapter 8. Goodfellow, Bengio and
+# Courville (2016), section 10.2, derive the same equations for a softmax output.
 #
 # Try it
 # ------
 # Put a loss on *every* step (``loss = sum((s**2).sum() for s in states)``) and predict how the bars change. Then
-# replace 0.9 by 1.2.
+# replace 0.9 with 1.2.
 #
 # Then write it yourself: :doc:`exercises </exercises>` ``ex05`` (RNN cell) and ``ex06`` (backpropagation through time).
 #

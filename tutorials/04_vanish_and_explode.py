@@ -5,23 +5,23 @@ r"""
 *When does the signal die?*
 
 A loss and a state that are n steps apart are connected by a product of n Jacobians. A product of many numbers below one
-is almost nothing, and a product of many numbers above one is huge. Matrices can do both at once, each direction in its
-own way.
+is almost zero, and a product of many numbers above one is huge. A product of matrices can shrink in some directions and
+grow in others.
 
 | **You need** chapter 3, and from linear algebra: eigenvalues, singular values, the norm of a matrix.
-| **You will be able to** bound what a gradient keeps over n steps, say when the bound is loose, and read from a picture
-  whether a network can learn from the distant past.
+| **You will be able to** bound how much of a gradient is left after n steps, say when the bound is loose, and see in a
+  figure whether a network can learn from the distant past.
 | **Time**: 20 minutes.
 """
 
 # %%
 # A network without its tanh
 # --------------------------
-# We begin with the matrix alone: :math:`h_t = h_{t-1} R + x_t`. The Jacobian of each step is :math:`R^\top`, so that of
-# n steps is its n-th power. One random matrix is scaled so that its *spectral radius* :math:`\rho`, the largest
-# absolute value of its eigenvalues, is 0.7, 1.0 and 1.3. ``state_jacobians`` asks the tape for
-# :math:`\partial h_T / \partial h_t` at every step t. The norm of this matrix is its largest singular value: the factor
-# by which it can lengthen a gradient on its way from T back to t.
+# We begin with the matrix alone: :math:`h_t = h_{t-1} R + x_t`. The Jacobian of each step is :math:`R^\top`, and the
+# Jacobian of n steps is its n-th power. We scale one random matrix so that its *spectral radius* :math:`\rho`, the
+# largest absolute value of its eigenvalues, is 0.7, 1.0 and 1.3. ``state_jacobians`` uses the tape to compute
+# :math:`\partial h_T / \partial h_t` at every step t. The norm of this matrix is its largest singular value, the
+# largest factor by which it can enlarge a gradient on the way from T back to t.
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -61,7 +61,7 @@ def axes(title, y_label="norm of\nd h_T / d h_t", x_label="time step t   (\u2190
     return ax
 
 
-ax = axes("Without tanh: solid the norm, dashed radius to the power T - t")
+ax = axes("Without tanh: norm (solid) and radius to the power T - t (dashed)")
 without_tanh = {radius: largest(state_jacobians(linear(radius), start, T)) for radius in colors}
 for radius in (0.7, 1.0, 1.3):
     ax.semilogy(without_tanh[radius], color=colors[radius], label=f"spectral radius {radius}")
@@ -70,15 +70,15 @@ ax.legend(frameon=False)
 mr.viz.show(ax.figure)
 
 # %%
-# The blue gradient vanishes and the orange one explodes. In the long run both lines are straight on this logarithmic
-# scale and parallel to the dashed ones. But they are not *on* the dashed lines: going left they first rise above them,
-# and at the end they are above by a factor that is the same for all radii.
+# The blue gradient vanishes and the orange one explodes. Over many steps the lines become straight on this logarithmic
+# scale and parallel to the dashed ones. But they are not *on* the dashed lines. From right to left they first rise
+# above them, and at the end they are above them by a factor that is the same for all radii.
 #
 # Eigenvalues and singular values
 # -------------------------------
-# Where does the factor come from? If R has H independent eigenvectors, the columns of a matrix V, then
-# :math:`R^n = V \Lambda^n V^{-1}`. The norm of a product is at most the product of the norms, and a matrix stretches
-# its own eigenvectors by the eigenvalues. So
+# Where does this factor come from? If R has H independent eigenvectors, the columns of a matrix V, then
+# :math:`R^n = V \Lambda^n V^{-1}`, with the eigenvalues on the diagonal of :math:`\Lambda`. The norm of a product is at
+# most the product of the norms, and a matrix stretches its eigenvectors by their eigenvalues. Therefore
 #
 # .. math::
 #    :label: powers
@@ -88,9 +88,8 @@ mr.viz.show(ax.figure)
 #    \kappa &= \lVert V \rVert \lVert V^{-1} \rVert
 #    \end{aligned}
 #
-# If the eigenvectors are perpendicular to each other, R is called *normal*, :math:`\kappa` is 1, and the norm is
-# exactly :math:`\rho^n`. Otherwise a matrix can stretch first and shrink later. Here are two matrices of 2 x 2 numbers
-# with the same eigenvalues, 0.7 and 0.6:
+# If the eigenvectors are orthogonal, R is called *normal*, :math:`\kappa` is 1, and the norm is exactly :math:`\rho^n`.
+# Otherwise a matrix can stretch first and shrink later. Here are two matrices with the eigenvalues 0.7 and 0.6:
 
 normal = np.array([[0.7, 0.0], [0.0, 0.6]])
 skewed = np.array([[0.7, 2.0], [0.0, 0.6]])
@@ -105,17 +104,17 @@ ax.legend(frameon=False)
 mr.viz.show(ax.figure)
 
 # %%
-# The orange matrix makes a gradient longer at first, although both of its eigenvalues are below one. Then it shrinks
-# with the same slope as the blue one. So two questions have two answers. *What can one step do?* Look at singular
-# values. *What will fifty steps do?* Look at eigenvalues.
+# The orange matrix can enlarge a gradient at first, although both of its eigenvalues are below one. Later the orange
+# curve falls with the same slope as the blue one. To know what one step can do, look at the singular values. To know
+# what fifty steps will do, look at the eigenvalues.
 #
-# A matrix of 32 units has 32 singular values. Here are all of them, next to the powers of the 32 eigenvalues, for the
-# spectral radius 0.7:
+# A Jacobian of 32 units has 32 singular values. Here they are, with the powers of the 32 eigenvalues, for the radius
+# 0.7:
 
 values = np.linalg.svd(state_jacobians(linear(0.7), start, T), compute_uv=False)  # (T+1, H), largest first
 eigenvalues = np.sort(np.abs(np.linalg.eigvals(0.7 * R)))[::-1]  # (H,)
 title = "All directions: singular values (blue), eigenvalues to the power T - t (orange)"
-ax = axes(title, "what a direction keeps")
+ax = axes(title, "factor along a direction")
 ax.semilogy(np.where(values > 1e-17, values, np.nan), color=BLUE, linewidth=0.8)
 ax.semilogy(eigenvalues ** back[:, None], color=ORANGE, linewidth=0.8, linestyle="--")
 ax.set_ylim(1e-17, 10)
@@ -125,9 +124,9 @@ shares = values[0] / values[0, 0]
 print("after 40 steps, as shares of the largest:", ", ".join(f"{shares[k]:.0e}" for k in (0, 1, 2, 3, 8, 16)))
 
 # %%
-# Gradients do not vanish evenly. After 40 steps two directions are left. They belong to the largest pair of complex
-# eigenvalues. The next directions have lost another factor of a hundred, and half of all have lost more than another
-# factor of a million. Whatever a loss asks of those directions never reaches the early steps.
+# Gradients do not vanish equally in all directions. After 40 steps two directions are left. They belong to the largest
+# pair of complex eigenvalues. The next directions are smaller by another factor of a hundred, and half of all
+# directions by more than a factor of a million. The gradient in those directions never reaches the early steps.
 #
 # With the tanh
 # -------------
@@ -141,15 +140,15 @@ print("after 40 steps, as shares of the largest:", ", ".join(f"{shares[k]:.0e}" 
 #    D_t &= \operatorname{diag}(1 - h_t \odot h_t)
 #    \end{aligned}
 #
-# Let :math:`\gamma_t` be the largest slope at step t. It is at most 1. A diagonal matrix stretches by at most its
-# largest entry, and :math:`R^\top` by at most the largest singular value of R. So for any gradient g, a row,
+# Let :math:`\gamma_t` be the largest slope at step t. It is at most 1. A diagonal matrix stretches a row by at most its
+# largest entry, and :math:`R^\top` by at most the largest singular value of R. Every gradient g, a row, satisfies
 #
 # .. math::
 #    :label: one-step-bound
 #
 #    \lVert g D_t R^{\top} \rVert \le \lVert g D_t \rVert \lVert R \rVert \le \gamma_t \lVert R \rVert \lVert g \rVert
 #
-# The same holds for the next step back, with the result in the place of g. After all steps from T back to t,
+# The same holds for the next step back, with the result in place of g. Over all steps from T back to t this gives
 #
 # .. math::
 #    :label: bound
@@ -157,11 +156,11 @@ print("after 40 steps, as shares of the largest:", ", ".join(f"{shares[k]:.0e}" 
 #    \lVert \frac{\partial h_T}{\partial h_t} \rVert \le \lVert R \rVert^{T-t} \prod_{k=t+1}^{T} \gamma_k
 #    \le \lVert R \rVert^{T-t}
 #
-# which proves two statements, and only these two. If :math:`\lVert R \rVert < 1`, gradients vanish exponentially. If
-# gradients explode, then :math:`\lVert R \rVert > 1`. Neither can be turned around: the bound is loose, because a
-# gradient that one step stretches most is turned, and the next step stretches another direction most, and because most
-# units have a smaller slope than the largest. In the next picture :math:`\lVert R \rVert` is 1.7 times the radius, so
-# :eq:`bound` allows an explosion in all four networks. It happens in one.
+# This proves two statements, and only these two. If :math:`\lVert R \rVert < 1`, gradients vanish exponentially. If
+# gradients explode, then :math:`\lVert R \rVert > 1`. The converse statements are not true, because the bound is loose.
+# Each step also turns the gradient away from the direction that the next step stretches most. And most units have a
+# smaller slope than the largest one. In the next figure :math:`\lVert R \rVert` is 1.7 times the radius, so :eq:`bound`
+# allows an explosion in all four networks. It happens in one.
 
 
 def states_of(radius):
@@ -186,12 +185,13 @@ print("left after 40 steps:", {radius: f"{kept[0]:.1e}" for radius, kept in with
 
 # %%
 # With the radius 1.0 a gradient now vanishes, because every step also multiplies by slopes below 1. With 1.3 it is
-# carried best: what the matrix adds, the slopes take away again. With 2.0 it still explodes. The larger the matrix
-# makes the states, the flatter tanh is there (the mean slopes in the legend). This brake is strong enough for 1.3, but
-# not for 2.0. So tanh does not cure it. It moves the border between vanishing and exploding to a larger radius.
+# preserved best, because the slopes nearly cancel the growth by the matrix. With 2.0 it still explodes. A larger matrix
+# makes larger states, and there tanh is flatter (see the mean slopes in the legend). This effect is strong enough for
+# 1.3, but not for 2.0. Tanh therefore does not prevent explosions. It moves the border between vanishing and exploding
+# to a larger radius.
 #
-# An orthogonal matrix Q is the case without a stretch: all its singular values are 1. It keeps the length of every
-# gradient, and then the slopes alone decide:
+# All singular values of an orthogonal matrix Q are 1, so it preserves the norm of every gradient. Only the slopes can
+# change the norm:
 #
 # .. math::
 #    :label: orthogonal
@@ -201,12 +201,12 @@ print("left after 40 steps:", {radius: f"{kept[0]:.1e}" for radius, kept in with
 #    \lVert g D_t Q^{\top} \rVert &= \lVert g D_t \rVert \le \lVert g \rVert
 #    \end{aligned}
 #
-# Hence the advice to start with orthogonal matrices, and hence its limit: with tanh the gradient still shrinks, unless
-# the states stay near zero, where the slope is 1.
+# This is why training often starts with orthogonal matrices. But with tanh the gradient still shrinks, unless the
+# states stay near zero, where the slope is 1.
 #
 # What vanishes
 # -------------
-# Here is what arrives at each state from the loss :math:`\sum_j h_{T,j}^2`. The color is the length of
+# The next figure shows the gradient of the loss :math:`\sum_j h_{T,j}^2` at each state. The color is the norm of
 # :math:`\delta h_t` over all 32 units.
 
 norms_of_loss = []
@@ -218,32 +218,32 @@ reached = [float(row[0] / row[-1]) for row in norms_of_loss]
 print("share of the norm that reaches step 0:", *(f"{share:.1e}" for share in reached))
 
 # %%
-# The gradient of the *weights* does not vanish. It is a sum over all steps, and the last steps always contribute.
-# What vanishes is the share of the early steps, so the network learns from the recent past only, and nothing in the
-# loss curve says so. An explosion is easier to see, and there is a blunt and good remedy: if the gradient is longer
-# than some limit, shorten it and keep its direction (``mr.nn.utils.clip_grad_norm_``). Against vanishing there is no
-# such remedy, because a factor that makes the early share longer makes the late share longer, too. What helps is
-# another *path* for the gradient, one that does not multiply by a matrix at every step. That is the LSTM's idea, and
-# the next chapter.
+# The gradient of the *weights* does not vanish. It is a sum over all steps, and the last steps always contribute. Only
+# the contribution of the early steps vanishes. The network then learns from the recent past only, and the loss curve
+# does not show it. An explosion is easier to see, and it has a simple and effective remedy: if the norm of the gradient
+# is above a limit, scale the gradient down and keep its direction (``mr.nn.utils.clip_grad_norm_``). Vanishing
+# gradients have no such remedy, because a factor that enlarges the contribution of the early steps also enlarges that
+# of the late steps. The remedy is another *path* for the gradient, which does not multiply by a matrix at every step.
+# The LSTM of the next chapter has such a path.
 #
 # Summary
 # -------
-# - Over n steps a gradient is multiplied by n matrices :math:`D_t R^\top`. Their norms bound what it keeps,
+# - Over n steps a gradient is multiplied by n matrices :math:`D_t R^\top`. Their norms bound how much of it is left,
 #   :eq:`bound`.
-# - :math:`\lVert R \rVert < 1` is enough for vanishing, :math:`\lVert R \rVert > 1` is needed for exploding.
-# - Singular values say what one step can do, eigenvalues what many steps do, :eq:`powers`.
-# - An orthogonal R keeps lengths; tanh loses them.
+# - If :math:`\lVert R \rVert < 1`, gradients vanish. They can explode only if :math:`\lVert R \rVert > 1`.
+# - Singular values describe one step, and eigenvalues describe many steps, :eq:`powers`.
+# - An orthogonal R preserves norms. Tanh reduces them.
 #
 # Further reading
 # ---------------
-# Hochreiter (1991), in German, and Bengio, Simard and Frasconi (1994) found the problem. Pascanu, Mikolov and Bengio
-# (2013) prove both statements and introduce clipping by norm. Le, Jaitly and Hinton (2015) start with the identity
-# matrix and relu. Arjovsky, Shah and Bengio (2016) keep R unitary throughout training.
+# Hochreiter (1991), in German, and Bengio, Simard and Frasconi (1994) discovered the problem. Pascanu, Mikolov and
+# Bengio (2013) prove both statements and introduce clipping by norm. Le, Jaitly and Hinton (2015) start with the
+# identity matrix and relu. Arjovsky, Shah and Bengio (2016) keep R unitary throughout training.
 #
 # Try it
 # ------
-# Make ``R`` orthogonal (``np.linalg.qr(R)[0]``), a normal matrix whose eigenvalues all have the size 1. What happens to
-# the first and the third figure, and to the green line with tanh?
+# Make ``R`` orthogonal (``np.linalg.qr(R)[0]``), a normal matrix whose eigenvalues all have the absolute value 1. How
+# do the first and the third figure change, and the green line with tanh?
 #
 # Then write it yourself: :doc:`exercise </exercises>` ``ex15`` (clipping).
 #

@@ -4,9 +4,10 @@ r"""
 
 *Which path carries the gradient?*
 
-A plain network computes each state anew, and on the way back every step multiplies the gradient by a matrix. The LSTM
-keeps a second state, the cell state, and *adds* to it. One term of that sum leads straight back to the step before,
-multiplied by nothing but a gate. How much of the gradient really goes there?
+A plain network computes each state anew, and each step back multiplies the gradient by a matrix. The LSTM keeps a
+second state, the cell state, and *adds* to it. Through one term of that sum the gradient goes straight back to the
+previous step and is multiplied only by a gate. This straight path is the highway of the title. How much of the gradient
+takes it?
 
 | **You need** chapters 3 and 4.
 | **You will be able to** write the LSTM's forward and backward pass, name the four paths between neighboring cell
@@ -17,9 +18,10 @@ multiplied by nothing but a gate. How much of the gradient really goes there?
 # %%
 # The cell
 # --------
-# Three *gates* are numbers between 0 and 1, one for each unit: the input gate i, the forget gate f and the output gate
-# o. The *candidate* :math:`\tilde c` is what could be added. All four are computed alike, each with its own weights.
-# The first line is for i, and f, c and o have the same line with their own letters:
+# The LSTM has three *gates*: the input gate i, the forget gate f and the output gate o. A gate is a number between 0
+# and 1 for each unit. The *candidate* :math:`\tilde c` holds the values that may be added to the cell state. All four
+# are computed in the same way, each with its own weights. The first line is for i. For f, c and o replace the letter i.
+# The sigmoid :math:`\sigma` maps every number to a value between 0 and 1:
 #
 # .. math::
 #    :label: lstm-gates
@@ -40,9 +42,9 @@ multiplied by nothing but a gate. How much of the gradient really goes there?
 #    h_t &= o_t \odot \tanh(c_t)
 #    \end{aligned}
 #
-# The *cell state* c is the memory. The *hidden state* h is what the rest of the network sees of it, and what the gates
-# of the next step see. The drawing has both ways through one step, with the factor on each arrow. (n is
-# :math:`\tilde c`.)
+# The *cell state* c is the memory. The *hidden state* h is the output, which the rest of the network and the gates of
+# the next step use. The drawing shows the forward and the backward pass of one step, with the factor on each arrow (n
+# is :math:`\tilde c`).
 
 import numpy as np
 
@@ -54,8 +56,8 @@ mr.viz.show(cell_graph("lstm"))
 # %%
 # One step back
 # -------------
-# Two gradients are carried back from step t + 1, one for each state. As in chapter 3 an arrow marks what is carried,
-# and what arrives from outside is :math:`\delta y_t`. The rules are those of sums and products:
+# Two gradients are carried back from step t + 1, one for each state. As in chapter 3 an arrow marks a carried gradient,
+# and :math:`\delta y_t` arrives from outside. The rules for sums and products give
 #
 # .. math::
 #    :label: lstm-back-states
@@ -65,8 +67,8 @@ mr.viz.show(cell_graph("lstm"))
 #    \delta c_t &= \delta c_t^{\leftarrow} + \delta h_t \odot o_t \odot (1 - \tanh^2(c_t))
 #    \end{aligned}
 #
-# The cell state has its own carried gradient *and* a share of :math:`\delta h_t`. To forget one of the two is the most
-# common mistake. Each factor of a product gets the other one:
+# The cell state receives its own carried gradient *and* a share of :math:`\delta h_t`. The most common mistake is to
+# forget one of the two. In a product, the gradient of each factor is multiplied by the other factor:
 #
 # .. math::
 #    :label: lstm-back-gates
@@ -78,7 +80,8 @@ mr.viz.show(cell_graph("lstm"))
 #    \delta z_{c,t} &= \delta c_t \odot i_t \odot (1 - \tilde c_t \odot \tilde c_t)
 #    \end{aligned}
 #
-# Now the step before. The cell state is reached straight through f, the hidden state through all four gates:
+# The gradient reaches the previous cell state straight through f, and the previous hidden state through the three gates
+# and the candidate:
 #
 # .. math::
 #    :label: lstm-carry
@@ -89,21 +92,22 @@ mr.viz.show(cell_graph("lstm"))
 #    + \delta z_{o,t} R_o^{\top}
 #    \end{aligned}
 #
-# The weights are those of four plain networks, each with its own :math:`\delta z`. For example,
+# The gradients of the weights are those of four plain networks, each with its own :math:`\delta z`. For example,
 #
 # .. math::
 #    :label: lstm-weights
 #
 #    \delta R_f = \sum_{t=1}^{T} h_{t-1}^{\top} \delta z_{f,t}
 #
-# minirnn has these lines three times with the same names: in NumPy, in C++ and in CUDA
-# (:doc:`LSTMBlockCell </ops/lstm_block_cell>`; there :math:`\tilde c` is called ``ci``, and the four :math:`\delta z`
-# are the columns of ``dicfo``).
+# minirnn has these lines three times with the same names: in NumPy, in C++ and in CUDA. In
+# :doc:`LSTMBlockCell </ops/lstm_block_cell>`, :math:`\tilde c` is called ``ci``, and the four :math:`\delta z` are the
+# columns of ``dicfo``.
 #
 # Four paths
 # ----------
-# From :math:`c_{t-1}` to :math:`c_t` a gradient has four ways: straight through f, and three detours through
-# :math:`h_{t-1}` into a gate. Let :math:`S_t` be the way from c to h:
+# Four paths lead from :math:`c_{t-1}` to :math:`c_t`: the straight path through f, and three detours through
+# :math:`h_{t-1}` into the forget gate, the input gate or the candidate. Let :math:`S_t` be the Jacobian of the path
+# from :math:`c_t` to :math:`h_t`:
 #
 # .. math::
 #    :label: four-paths
@@ -116,7 +120,7 @@ mr.viz.show(cell_graph("lstm"))
 #    S_t &= \operatorname{diag}(o_t \odot (1 - \tanh^2(c_t)))
 #    \end{aligned}
 #
-# ``cell_paths`` computes each of the four from the values that the op saved anyway.
+# ``cell_paths`` computes each of the four from values that the op saves for its backward pass.
 
 T, I, H = 60, 4, 16
 rng = np.random.default_rng(0)
@@ -140,10 +144,10 @@ means = {name: float(usual.data[name].mean()) for name in ("forget path f", "for
 print("mean strength:", {name: round(mean, 2) for name, mean in means.items()})
 
 # %%
-# The straight path is more than three times as strong as any detour. The detours are not nothing. Each goes through the
-# output gate and a tanh, then through a matrix, and then through a slope. The slope of a sigmoid is at most 1/4, and
-# that of the candidate's tanh is up to 1, so the candidate's detour is the strongest of the three. Is :eq:`four-paths`
-# complete? The tape can say:
+# The straight path is more than three times as strong as any detour, but the detours are not negligible. Each goes
+# through the output gate and a tanh, then through a matrix, and then through a slope. The slope of a sigmoid is at most
+# 1/4, and that of the candidate's tanh is up to 1. The detour through the candidate is therefore the strongest of the
+# three. The tape can check that :eq:`four-paths` is complete:
 
 t, y = 30, lstm(1.0)
 o_before = y.o[t - 1].numpy()
@@ -161,23 +165,24 @@ print(f"largest difference between the Jacobian and the sum of the four paths: {
 # %%
 # One number that decides
 # -----------------------
-# At the beginning of training the weights know nothing, and f is about :math:`\sigma(b)`, where b is the bias of the
-# forget gate. The straight path keeps the factor :math:`\sigma(b)^n` after n steps. Half of the gradient is left after
+# At the start of training f is about :math:`\sigma(b)`, where b is the bias of the forget gate. Over n steps the
+# straight path multiplies the gradient by :math:`\sigma(b)^n`. Half of the gradient is left after
 #
 # .. math::
 #    :label: half-life
 #
 #    n_{1/2} = \frac{\log(2)}{\log(1 + \exp(-b))}
 #
-# steps, which grows about as :math:`e^b`. The bias 0 halves the gradient at every step. TensorFlow's default, the bias
-# 1, halves it every 2 steps, and the bias 3 every 14. A task with a lag of 100 steps needs a bias of about
-# :math:`\log(100 / \log 2) \approx 5`, or gates that training has opened.
+# steps. This half-life grows about as :math:`e^b`. A bias of 0 halves the gradient at every step. A bias of 1,
+# TensorFlow's default, halves it every 2 steps, and a bias of 3 every 14 steps. A task with a lag of 100 steps needs a
+# bias of about :math:`\log(100 / \log 2) \approx 5`, or gates that training has opened.
 
 half_life = {bias: np.log(2) / np.log1p(np.exp(-bias)) for bias in (0.0, 1.0, 3.0, 5.0)}
 print("half-life in steps:", {bias: round(float(n), 1) for bias, n in half_life.items()})
 
 # %%
-# The picture shows a loss at the last of 60 steps, and what of its gradient reaches each earlier cell state.
+# In the next figure the loss depends only on the last of 60 steps. The color is the norm of its gradient at each
+# earlier cell state.
 
 norms = []
 for forget_bias in (0.0, 1.0, 3.0):
@@ -188,25 +193,26 @@ for forget_bias in (0.0, 1.0, 3.0):
         cells.append(y.cs)
         h = y.h
     norms.append([np.linalg.norm(g) for g in mr.grad((h**2).sum(), cells[:-1])])
-mr.viz.show(
-    gradient_flow(norms, layers=["bias 0", "bias 1", "bias 3"], quantity="length of dL/dc_t\nover the 16 units")
-)
+mr.viz.show(gradient_flow(norms, layers=["bias 0", "bias 1", "bias 3"], quantity="norm of dL/dc_t\nover the 16 units"))
 reached = [float(row[0] / row[-1]) for row in norms]
 print("share of the gradient's length that reaches step 0:", ", ".join(f"{share:.0e}" for share in reached))
 
 # %%
-# With the bias 3 the gradient even grows a little on its way, because the detours add to the straight path. Compare the
-# plain network of chapter 4: there every step multiplies by the same matrix and by slopes of tanh. Here it is a number
-# for each unit and step, between 0 and 1, *chosen by the network*. A unit that needs to remember holds its f near 1.
-# One that needs to forget drops it. The gradient passes the same gates on its way back.
+# With a bias of 3 the gradient even grows a little on the way back, because the detours add to the straight path. In
+# the plain network of chapter 4 every step multiplies by the same matrix and by slopes of tanh. On the straight path of
+# the LSTM every step multiplies each unit by a number between 0 and 1, *which the network computes*. A unit that has to
+# remember keeps its f near 1. A unit that has to forget lowers it. On the way back the gradient passes through the same
+# gates.
 #
-# The highway does not remove the products of chapter 4. If f is below 1, the gradient still shrinks exponentially, only
-# more slowly, and the detours can still explode. What has changed is that the network controls the rate.
+# The straight path does not remove the products of chapter 4. If f is below 1, the gradient still shrinks
+# exponentially, only more slowly, and the detours can still explode. The difference is that the network controls the
+# rate.
 #
 # Saturated is not always bad
 # ---------------------------
-# A gate near 1 has almost no slope: :math:`f (1 - f)` is near zero, so the gate itself learns slowly. But the straight
-# path is widest then. The slope of a gate and the strength of the path that it guards are two different things.
+# A gate near 1 is *saturated*. Its slope :math:`f (1 - f)` is near zero, so the gate itself learns slowly. But the
+# straight path through it is then at its strongest. The slope of a gate and the strength of its path are two different
+# things.
 
 f = np.array([0.5, 0.9, 0.99])
 print("f:", f, "  slope of the gate:", (f * (1 - f)).round(3), "  left after 60 steps:", (f**60).round(6))
@@ -215,15 +221,16 @@ print("f:", f, "  slope of the gate:", (f * (1 - f)).round(3), "  left after 60 
 # Summary
 # -------
 # - The cell state is a sum, so its gradient has a path without a matrix: :math:`\delta c_t \odot f_t`.
-# - The total :math:`\delta c_t` has two parts: what is carried, and what comes through h, :eq:`lstm-back-states`.
+# - The total :math:`\delta c_t` has two parts: one is carried from the next step, and one comes through h,
+#   :eq:`lstm-back-states`.
 # - Between neighboring cell states there are four paths, :eq:`four-paths`. The straight one dominates.
 # - The forget bias sets the half-life of the gradient at the start of training, :eq:`half-life`.
 #
 # Further reading
 # ---------------
 # Hochreiter and Schmidhuber (1997) introduce the cell, still without a forget gate. Gers, Schmidhuber and Cummins
-# (2000) add it. Jozefowicz, Zaremba and Sutskever (2015) show how much its bias matters. Greff et al. (2017) leave out
-# one part of the LSTM at a time. Tallec and Ollivier (2018) choose the bias from the time lag, as above.
+# (2000) add this gate. Jozefowicz, Zaremba and Sutskever (2015) show how much its bias matters. Greff et al. (2017)
+# leave out one part of the LSTM at a time. Tallec and Ollivier (2018) choose the bias from the time lag, as above.
 #
 # Try it
 # ------

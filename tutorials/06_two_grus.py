@@ -4,19 +4,20 @@ r"""
 
 *Why do my converted weights fail?*
 
-You load the weights of a GRU trained in one library into another. Shapes fit, names fit, nothing complains, and the
-results are close but wrong. There are two GRUs, and both are called GRU.
+You train a GRU in one library and load its weights into another. All shapes and names match and there is no error, but
+the results are slightly wrong. The reason is that two different cells are called GRU.
 
 | **You need** chapters 3 and 5.
-| **You will be able to** write both GRUs forward and backward, tell which one a library has, and say when they agree.
+| **You will be able to** write the forward and backward pass of both GRUs, find out which one a library has, and say
+  when they agree.
 | **Time**: 15 minutes.
 """
 
 # %%
 # One state, two gates
 # --------------------
-# The GRU has a highway like the LSTM's, but no second state. Its update gate u mixes the old state with a candidate
-# :math:`\tilde h`, and its reset gate r decides how much of the old state the candidate sees:
+# The GRU has a straight path like the LSTM's, but no second state. Its update gate u mixes the old state with a
+# candidate :math:`\tilde h`, and its reset gate r decides how much of the old state the candidate sees:
 #
 # .. math::
 #    :label: gru-both
@@ -27,7 +28,7 @@ results are close but wrong. There are two GRUs, and both are called GRU.
 #    h_t &= u_t \odot h_{t-1} + (1 - u_t) \odot \tilde h_t
 #    \end{aligned}
 #
-# The two GRUs differ in the candidate. In the first one r acts *before* the matrix product, in the second one *after*
+# The two GRUs differ in the candidate. In the first GRU r acts *before* the matrix product, and in the second *after*
 # it:
 #
 # .. math::
@@ -40,10 +41,10 @@ results are close but wrong. There are two GRUs, and both are called GRU.
 #
 #    \tilde h_t = \tanh(x_t W_h + b_h + r_t \odot (h_{t-1} R_h + b_R))
 #
-# The first is that of the paper (Cho et al. 2014) and of TensorFlow's ``GRUBlockCell``. The second is that of cuDNN,
-# torch and Keras' default. With the gate after the product, all three products with :math:`h_{t-1}` can be computed as
-# one, before any gate is known. The drawings use the letters of their libraries: TensorFlow's has c for
-# :math:`\tilde h`, cuDNN's has n, and z for u.
+# The first is used in the paper (Cho et al. 2014) and in TensorFlow's ``GRUBlockCell``. The second is used in cuDNN and
+# torch, and it is the default in Keras. If the gate acts after the product, all three products with :math:`h_{t-1}` can
+# be computed as one, before any gate is known. The drawings use the letters of their libraries. TensorFlow writes c for
+# :math:`\tilde h`, and cuDNN writes n for :math:`\tilde h` and z for u.
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -56,7 +57,7 @@ mr.viz.show(cell_graph("gru_block_cell"))
 mr.viz.show(cell_graph("gru"))
 
 # %%
-# Give both the same weights and the same state. Do they agree?
+# Do both give the same result for the same weights and the same state?
 
 B, I, H = 3, 4, 5
 rng = np.random.default_rng(0)
@@ -81,8 +82,8 @@ difference = np.abs(before.h.numpy() - reset_after(h, w_ru, w_c, b_ru)).max(axis
 print("same weights, largest difference of h for each row:", difference.round(3))
 
 # %%
-# These are not rounding errors, because a state that starts between -1 and 1 stays there. Over a sequence the two
-# remain apart, with small weights as with large ones:
+# The differences are far too large for rounding errors, because a state that starts between -1 and 1 stays in this
+# range. Over a sequence the two states remain apart, with small weights as well as large ones:
 
 fig = Figure(figsize=(8, 3), layout="constrained")
 ax = fig.add_subplot()
@@ -103,7 +104,8 @@ mr.viz.show(fig)
 # %%
 # One step back
 # -------------
-# The last line of :eq:`gru-both` sends the gradient to three places. This part is the same for both:
+# The last line of :eq:`gru-both` sends the gradient to the old state, the update gate and the candidate. This part is
+# the same for both GRUs:
 #
 # .. math::
 #    :label: gru-back
@@ -114,10 +116,10 @@ mr.viz.show(fig)
 #    \delta z_{u,t} &= \delta h_t \odot (h_{t-1} - \tilde h_t) \odot u_t \odot (1 - u_t)
 #    \end{aligned}
 #
-# As always :math:`\delta z` belongs to what is inside the sigmoid or tanh. The update gate learns from the *difference*
-# between the old state and the candidate: if they are equal, it does not matter which one is kept. From here the two
-# GRUs part. If r acts before, the gradient goes through the matrix first and meets r and h afterwards. With
-# :math:`\delta q_t` for what arrives at the product of r and h,
+# Here z is again the argument of a sigmoid or tanh. The update gate learns from the *difference* between the old state
+# and the candidate. If they are equal, it does not matter which one is kept. From here on the two GRUs differ. If r
+# acts before the product, the gradient goes first through the matrix and then to r and h. Let :math:`\delta q_t` be the
+# gradient that arrives at :math:`r_t \odot h_{t-1}`. Then
 #
 # .. math::
 #    :label: before-back
@@ -130,7 +132,7 @@ mr.viz.show(fig)
 #    \delta R_h &= \sum_{t=1}^{T} (r_t \odot h_{t-1})^{\top} \delta z_{h,t}
 #    \end{aligned}
 #
-# If r acts after, the gradient meets r first and goes through the matrix afterwards:
+# If r acts after the product, the gradient goes first to r and then through the matrix:
 #
 # .. math::
 #    :label: after-back
@@ -142,13 +144,13 @@ mr.viz.show(fig)
 #    \delta R_h &= \sum_{t=1}^{T} h_{t-1}^{\top} (\delta z_{h,t} \odot r_t)
 #    \end{aligned}
 #
-# In both, :math:`\delta h_t \odot u_t` is the straight path, and a bias of the update gate sets its half-life as the
+# In both, :math:`\delta h_t \odot u_t` is the straight path. The bias of the update gate sets its half-life, as the
 # forget bias does in the LSTM. The other three terms are detours through a matrix.
 #
 # When do both agree?
 # -------------------
-# :math:`(r \odot h) R_h` and :math:`r \odot (h R_h)` are equal when r can move through the product. That is so if r is
-# the same number for all units:
+# :math:`(r \odot h) R_h` and :math:`r \odot (h R_h)` are equal if r can be moved past the matrix. This is possible if r
+# is the same number for all units:
 
 w_flat = w_ru.copy()
 w_flat[:, :H] = 0
@@ -158,7 +160,7 @@ with_one_r = np.abs(flat - reset_after(h, w_flat, w_c, b_flat)).max()
 print(f"with one r for all units they differ by {with_one_r:.0e}")
 
 # %%
-# It is also so if the product does not mix units, that is, if :math:`R_h` is a diagonal matrix, whatever r is:
+# For any r, it is also possible if the product does not mix units, that is, if :math:`R_h` is a diagonal matrix:
 
 w_diagonal = np.concatenate([w_c[:I], np.diag(rng.normal(size=H))])
 diagonal = mr.ops.gru_block_cell(x, h, w_ru, w_diagonal, b_ru, b_c).h.numpy()
@@ -166,9 +168,8 @@ with_diagonal = np.abs(diagonal - reset_after(h, w_ru, w_diagonal, b_ru)).max()
 print(f"with a diagonal matrix they differ by {with_diagonal:.0e}")
 
 # %%
-# Both are special cases, and training leads to neither of them by itself. In general no weights of one GRU make the
-# other compute the same function. So nothing can be *converted* from one to the other, and minirnn refuses instead of
-# pretending:
+# Both are special cases, and training does not lead to either of them. In general no weights of one GRU make the other
+# compute the same function. The weights cannot be *converted*, and minirnn therefore raises an error:
 
 gru = mr.nn.GRU(I, H)
 state = mr.nn.GRUBlockCell(H, I).state_dict()
@@ -182,8 +183,8 @@ except (ValueError, KeyError) as error:
 # %%
 # The second confusion: who keeps the old state?
 # ----------------------------------------------
-# In :eq:`gru-both` the gate u = 1 keeps the old state. Other papers write it the other way round, with u = 1 for the
-# new one (Chung et al. 2014). One line checks it: push the gate to 1 and look at what comes out.
+# In :eq:`gru-both`, u = 1 keeps the old state. Other papers define the gate the other way round, so that u = 1 takes
+# the candidate (Chung et al. 2014). To find out which one you have, push the gate to 1 and look at the result.
 
 keep = np.concatenate([np.zeros(H), np.full(H, 50.0)])
 kept = mr.ops.gru_block_cell(x, h, 0 * w_ru, w_c, keep, b_c)
@@ -192,21 +193,21 @@ print("u = 1 keeps the old state:", np.array_equal(kept.h.numpy(), h))
 # %%
 # Summary
 # -------
-# - Two GRUs differ in where the reset gate acts: :eq:`before-candidate` and :eq:`after-candidate`.
+# - The two GRUs differ in where the reset gate acts: :eq:`before-candidate` and :eq:`after-candidate`.
 # - Their backward passes apply the same factors in another order: :eq:`before-back` and :eq:`after-back`.
-# - Weights of one cannot be converted to the other, except in special cases.
-# - The straight path of a GRU is its update gate.
+# - The weights of one cannot be converted to the other, except in special cases.
+# - The straight path of a GRU goes through its update gate.
 #
 # Further reading
 # ---------------
-# Cho et al. (2014) introduce the cell, with the gate before. Chung et al. (2014) compare it with the LSTM. Appleyard,
-# Kocisky and Blunsom (2016) show why cuDNN moves the gate behind the product. :doc:`/disagreements` lists what else
-# libraries do not agree on.
+# Cho et al. (2014) introduce the cell, with the reset gate before the product. Chung et al. (2014) compare it with the
+# LSTM. Appleyard, Kocisky and Blunsom (2016) show why cuDNN moves the gate after the product. :doc:`/disagreements`
+# lists other points on which libraries differ.
 #
 # Try it
 # ------
-# Make :math:`R_h` nearly diagonal: add a small matrix to ``w_diagonal`` and plot the difference against its size. Which
-# other pair of matrices commutes?
+# Make :math:`R_h` nearly diagonal: add a small matrix to ``w_diagonal`` and plot the difference against its size.
+# Multiplying by r is a product with a diagonal matrix. Which other pairs of matrices commute?
 #
 # Then write it yourself: :doc:`exercises </exercises>` ``ex10`` (GRU, reset before) and ``ex11`` (GRU, reset after).
 #

@@ -4,8 +4,8 @@ r"""
 
 *Which networks learn from the distant past, and could we have known before training?*
 
-Chapters 4 and 5 looked at networks before training: how much of a gradient reaches the first step. Here they are
-trained on a task that needs the distant past. Prediction and outcome are put next to each other, and they do not always
+Chapters 4 and 5 measured how much of a gradient reaches the first step of an untrained network. This chapter trains
+such networks on a task that needs the distant past. It compares the prediction with the outcome, and they do not always
 agree.
 
 | **You need** chapters 4 to 6.
@@ -17,10 +17,10 @@ agree.
 # %%
 # A task with a known lag
 # -----------------------
-# In the *adding problem* (Hochreiter and Schmidhuber 1997) each step brings a random number and a mark. Two numbers of
-# the sequence are marked, one in its first half and one in its second half. After the last step the network has to say
-# their sum. A network that remembers nothing says 1 and has a mean squared error of 1/6. To do better it must carry the
-# first number over at least half of the T steps.
+# In the *adding problem* (Hochreiter and Schmidhuber 1997) the inputs of each step are a random number and a mark. Two
+# numbers of the sequence are marked, one in its first half and one in its second half. After the last step the network
+# has to output their sum. A network without memory outputs the mean, 1, and has a mean squared error of 1/6. To do
+# better, a network must keep the first marked number for at least half of the T steps.
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -38,8 +38,8 @@ networks = {
 }
 
 # %%
-# The *reach* of a network is the share of the gradient that arrives at the state after the first step, compared with
-# the gradient of the last output:
+# The *reach* of a network is the norm of the gradient at the state after the first step, divided by the norm of the
+# gradient at the last output:
 #
 # .. math::
 #    :label: reach
@@ -80,7 +80,7 @@ def train(make, steps=1000):
 found = {name: train(make) for name, (make, _) in networks.items()}
 
 # %%
-# The left picture shows the loss, the right one the reach, both during training.
+# The left plot shows the loss during training, and the right plot shows the reach.
 
 fig = Figure(figsize=(8.4, 3.6), layout="constrained")
 left, right = fig.subplots(1, 2)
@@ -100,28 +100,31 @@ for name, (losses, reached) in found.items():
     print(f"{name:<20} reach {reached[0]:.0e} -> {reached[1000]:.0e}   error at the end {losses[-1]:.4f}")
 
 # %%
-# All four begin by learning to say 1. The plain network stays there: its reach remains below a ten-thousandth, so
-# hardly anything tells it about the first number. The others learn, and each time in the same order: *first the reach
-# rises, then the error falls*. When the reach first exceeds a tenth, the error is still close to that of a network
-# without memory.
+# All four networks first learn to output 1. The plain network never gets further. Its reach remains below a
+# ten-thousandth, so hardly any gradient arrives from the first number. The others learn the task, always in the same
+# order: *first the reach rises, then the error falls*. When the reach first exceeds a tenth, the error is still close
+# to that of a network without memory.
 #
 # What a small reach at the start means
 # -------------------------------------
-# The GRU and the LSTM with the bias 0 began with a millionth as well, no better than the plain network. So a small
-# reach at the start does not decide. What counts is what a network can do about it. A gate can be opened. The second
-# marked number is often only a few steps from the end, so its gradient arrives, and what helps to keep that number
-# (gates that stay open longer) also carries the gradient further back. Each opening makes the next one possible. A
-# plain network has no gate. It can only change its one matrix, which also has to do everything else.
+# The GRU and the LSTM with the bias 0 also began with a reach of a millionth, no better than the plain network. A small
+# reach at the start is therefore not decisive, because a gated network can increase it by opening its gates. The second
+# marked number is often only a few steps from the end, so its gradient arrives. To keep this number, the network learns
+# to leave gates open for longer. Open gates also carry the gradient further back, which helps the network to open them
+# further. A plain network has no gates. It can only change its one recurrent matrix, which also has to do everything
+# else.
 #
-# A large reach at the start does not decide either. The LSTM with the bias 3 began with 0.4 and lost most of it in the
-# first 50 steps, while it learned to say 1. It was the last of the three to learn.
+# A large reach at the start is not decisive either. The LSTM with the bias 3 began with a reach of 0.4 and lost most of
+# it in the first 50 training steps, while it learned to output 1. It was the last of the three gated networks to learn
+# the task.
 #
 # Prediction and outcome
 # ----------------------
-# Seven networks, five lengths, two seeds (one for gated networks at 200 steps), at most 3,000 training steps. The
-# numbers are stored, because the runs take more than an hour: ``python scripts/evidence/long_lags.py
-# docs/data/long_lags.json`` makes them again. For each length there is the median reach before training, and for each
-# seed the number of steps until the error was below a tenth of 1/6 (None: not within 3,000 steps).
+# The next comparison has seven networks, five lengths and two seeds (one for gated networks at 200 steps), with at most
+# 3,000 training steps. The runs take more than an hour, so their results are stored here.
+# ``python scripts/evidence/long_lags.py docs/data/long_lags.json`` computes them again. For each length the table has
+# the median reach before training. For each seed it has the number of steps until the error was below a tenth of 1/6
+# (None: not within 3,000 steps).
 
 LAGS = (10, 20, 50, 100, 200)
 RESULTS = {
@@ -198,34 +201,35 @@ fig.legend(*left.get_legend_handles_labels(), frameon=False, loc="outside upper 
 mr.viz.show(fig)
 
 # %%
-# Compare the networks in pairs. The plain network and the orthogonal one learn up to 20 steps. The third plain network,
-# with relu and an identity matrix, has a reach of 0.7 at every length, and it learns at every length. So among plain
-# networks, which cannot change much, the reach before training predicts who gets furthest. It does not promise success:
-# the orthogonal network has a fiftieth left after 50 steps and still fails.
+# The plain network and the orthogonal one learn sequences of up to 20 steps. The third plain network, with relu and an
+# identity matrix, has a reach of 0.7 at every length, and it learns at every length. Plain networks cannot change much,
+# and their reach before training predicts which of them learns the longest sequences. It does not guarantee success.
+# The orthogonal network has a reach of a fiftieth at 50 steps and still fails.
 #
-# Among gated networks it predicts little. The GRU's reach over 200 steps is below :math:`10^{-30}`, and the GRU learns
-# faster than every LSTM. For the LSTM the forget bias helps where it should, at long lags: at 100 steps the biases 1
-# and 3 learn sooner than the bias 0. At 10 steps the bias 0 learns soonest. No LSTM learned 200 steps.
+# For gated networks the reach before training predicts little. The GRU's reach over 200 steps is below
+# :math:`10^{-30}`, and yet the GRU learns faster than every LSTM. A forget bias helps the LSTM at long lags, as
+# expected. At 100 steps the LSTMs with the biases 1 and 3 learn sooner than the one with the bias 0. At 10 steps the
+# LSTM with the bias 0 learns soonest. No LSTM learned the task at 200 steps.
 #
-# This is what pictures of untrained networks can and cannot say. They show what the first gradients contain. They do
-# not show where training will lead.
+# Figures of untrained networks show what the first gradients contain. They do not show where training will lead.
 #
 # Summary
 # -------
-# - The reach :eq:`reach` says what arrives *now*. It can be measured at any time during training, in one backward pass.
-# - In gated networks training raises it first, and then the error falls.
-# - Before training it orders plain networks, and hardly the gated ones.
+# - The reach :eq:`reach` describes a network as it is *now*. One backward pass measures it, at any time during
+#   training.
+# - In gated networks training first raises the reach, and then the error falls.
+# - Before training, the reach predicts the order of the plain networks, but hardly that of the gated ones.
 #
 # Further reading
 # ---------------
 # Hochreiter and Schmidhuber (1997) introduce the task. Le, Jaitly and Hinton (2015) solve it with relu and an identity
-# start. Jozefowicz, Zaremba and Sutskever (2015) find the forget bias to matter more than most changes of the cell.
-# Arjovsky, Shah and Bengio (2016) compare networks on this task and on copy memory, which ``mr.data.copy_memory``
-# draws.
+# matrix at the start. Jozefowicz, Zaremba and Sutskever (2015) find that the forget bias matters more than most changes
+# to the cell. Arjovsky, Shah and Bengio (2016) compare networks on this task and on the copy memory task, which
+# ``mr.data.copy_memory`` generates.
 #
 # Try it
 # ------
-# Give the GRU's update gate a bias of 3 at the start, and predict both pictures. Then take ``mr.data.copy_memory``:
-# which networks hold four symbols for 20 steps?
+# Give the GRU's update gate a bias of 3 at the start, and predict both plots. Then use ``mr.data.copy_memory``. Which
+# networks can keep four symbols for 20 steps?
 #
 # Next: :doc:`08_what_a_cut_loses`.

@@ -4,37 +4,38 @@ r"""
 
 *Which part of the gradient does truncation throw away?*
 
-A long text is trained on in windows. The state crosses from one window to the next, the gradient does not. This chapter
-writes down which terms are lost, and why more data does not bring them back.
+On a long text, a network is trained in windows. The state crosses from one window to the next, but the gradient does
+not. This chapter shows which terms of the gradient are lost, and why more data does not bring them back.
 
 | **You need** chapters 3 to 5.
-| **You will be able to** say which terms of a gradient survive a cut, why the error is a bias, and what a window costs
-  a network that remembers.
+| **You will be able to** say which terms of a gradient survive a cut, explain why the error is a bias, and say how much
+  a network with a long memory loses.
 | **Time**: 10 minutes.
 """
 
 # %%
 # Which terms survive a cut
 # -------------------------
-# A text has no end, so a training step takes a window of K characters. The state is handed on to the next window, but
-# the gradient is not: ``detach()`` keeps the value of the state and cuts the tape. This is *truncated backpropagation
-# through time*. What does it compute? For a plain network, let :math:`v_{t,s}` be what the loss of step s alone sends
-# back to the state at step t. It is one term of :eq:`rnn-unrolled`:
+# A text can be very long, so a training step uses a window of K characters. The state is passed on to the next window,
+# but the gradient is not: ``detach()`` keeps the value of the state and cuts the tape. This is *truncated
+# backpropagation through time*. Which gradient does it compute? For a plain network, let :math:`v_{t,s}` be the
+# gradient of the loss of step s alone at the state of step t. It is one term of :eq:`rnn-unrolled`:
 #
 # .. math::
 #    :label: sent-back
 #
 #    v_{t,s} = \delta y_s \prod_{k=t+1}^{s} \frac{\partial h_k}{\partial h_{k-1}} \qquad t \le s
 #
-# Put into :eq:`rnn-weights`, it gives a double sum over pairs: a step t that uses R, and a step s whose loss feels it.
+# Substituting it into :eq:`rnn-weights` gives a double sum over pairs of a step t, which uses R, and a step s, whose
+# loss depends on it.
 #
 # .. math::
 #    :label: double-sum
 #
 #    \delta R = \sum_{s=1}^{T} \sum_{t=1}^{s} h_{t-1}^{\top} \left( v_{t,s} \odot (1 - h_t \odot h_t) \right)
 #
-# A cut between t and s removes a factor of the product in :eq:`sent-back`, so the whole term is zero. Let
-# :math:`C_{t,s}` be 1 if t and s are in the same window and 0 if not. The truncated gradient is
+# A cut between t and s replaces a factor of the product in :eq:`sent-back` with zero, so the whole term is zero. Let
+# :math:`C_{t,s}` be 1 if t and s are in the same window and 0 otherwise. The truncated gradient is
 #
 # .. math::
 #    :label: truncated
@@ -42,16 +43,18 @@ writes down which terms are lost, and why more data does not bring them back.
 #    \delta R_K = \sum_{s=1}^{T} \sum_{t=1}^{s} C_{t,s} \cdot h_{t-1}^{\top}
 #    \left( v_{t,s} \odot (1 - h_t \odot h_t) \right)
 #
-# It is easy to believe that this loses only the pairs more than K steps apart. It loses every pair across a cut, even
-# neighbors. Of all pairs with the distance :math:`d = s - t` this many survive, where T is a multiple of K:
+# You might expect to lose only the pairs that are more than K steps apart. But every pair across a cut is lost, even
+# two neighboring steps. If T is a multiple of K, the number of pairs with the distance :math:`d = s - t` that survive
+# is
 #
 # .. math::
 #    :label: survivors
 #
 #    \sum_{s=d+1}^{T} C_{s-d,s} = \frac{T}{K} (K - d) \qquad 0 \le d \le K
 #
-# Compared with all :math:`T - d` pairs, the share is about :math:`1 - d/K`. One neighboring pair in K is lost, half of
-# the pairs at the distance K/2, and all pairs from K on. The error is the sum of what is left out:
+# There are :math:`T - d` pairs in all, so the share of survivors is about :math:`1 - d/K`. One neighboring pair in K is
+# lost, half of the pairs at the distance K/2, and all pairs at the distance K or more. The error is the sum of the
+# missing terms:
 #
 # .. math::
 #    :label: truncation-bias
@@ -59,13 +62,14 @@ writes down which terms are lost, and why more data does not bring them back.
 #    \delta R_K - \delta R = - \sum_{s=1}^{T} \sum_{t=1}^{s} (1 - C_{t,s}) \cdot h_{t-1}^{\top}
 #    \left( v_{t,s} \odot (1 - h_t \odot h_t) \right)
 #
-# This is a *bias*. The noise of a random batch averages out over many batches, but this error does not, because the
-# missing terms have no reason to have the mean zero. Windows that begin at random positions do not help: they lose each
-# pair with the probability :math:`d/K`. By chapter 4's bound, the missing terms are small if the network forgets
-# quickly. So the bias is largest for a network that remembers.
+# This is a *bias*. The noise of a random batch averages out over many batches. This error does not, because there is no
+# reason why the mean of the missing terms should be zero. Windows that begin at random positions do not help, because
+# they lose each pair with the probability :math:`d/K`. By the bound of chapter 4, the missing terms are small if the
+# network forgets quickly. The bias is largest for a network that remembers.
 #
-# The figure shows the pairs, and then the bias of three LSTMs. Their forget biases are different, so they remember for
-# different times (chapter 5). 256 characters in one piece are compared with the same characters in windows of K.
+# In the figure, the left plot shows the pairs. The right plot shows the bias for three LSTMs with different forget
+# biases, which remember for different times (chapter 5). It compares the gradient for 256 characters in one piece with
+# the gradient for the same characters in windows of K.
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -123,28 +127,28 @@ for bias, shares in lost.items():
 
 # %%
 # With windows of 32 steps the LSTM with the forget bias 0 loses 4 % of its gradient, the one with the bias 1 a tenth,
-# and the one with the bias 3 three quarters. The better a network remembers, the more of its gradient a cut takes. In
-# an LSTM both h and c are cut, and the count :eq:`survivors` is the same.
+# and the one with the bias 3 three quarters. The better a network remembers, the more of its gradient it loses at a
+# cut. An LSTM is cut at both h and c, and the count :eq:`survivors` is the same.
 #
-# The losses do not depend on K, because the state crosses every cut. So a network can *use* older characters than those
-# of its window. It is never told to keep them for that long.
+# The losses do not depend on K, because the state crosses every cut. A network can therefore *use* characters from
+# before its window. But no gradient trains it to keep them for that long.
 #
 # Summary
 # -------
 # - A gradient through time is a sum over pairs of steps, :eq:`double-sum`. A cut removes every pair that it separates.
-# - At the distance d a share of about :math:`d/K` is lost, and from K on everything.
+# - At the distance d a share of about :math:`d/K` of the pairs is lost, and at the distance K or more all of them.
 # - The error :eq:`truncation-bias` is a bias. More data and a smaller learning rate do not remove it.
 #
 # Further reading
 # ---------------
-# Williams and Peng (1990) describe truncated backpropagation and compare it with the full one. Tallec and Ollivier
-# (2017), *Unbiasing truncated backpropagation through time*, remove the bias with windows of random length and weights
-# for the terms, and pay with variance.
+# Williams and Peng (1990) describe truncated backpropagation and compare it with the full algorithm. Tallec and
+# Ollivier (2017), *Unbiasing truncated backpropagation through time*, remove the bias with windows of random length and
+# weights for the terms, at the price of more variance.
 #
 # Try it
 # ------
-# Leave ``detach()`` out of ``gradient``. What does ``backward()`` say in the second window, and why? Then let the
-# windows overlap: run each one K/2 steps before it begins, without a loss there. Which pairs come back?
+# Leave ``detach()`` out of ``gradient``. Which error does ``backward()`` raise in the second window, and why? Then let
+# the windows overlap. Start each one K/2 steps early, without a loss on these extra steps. Which pairs come back?
 #
 # Then write it yourself: :doc:`exercise </exercises>` ``ex34`` (truncated in windows).
 #

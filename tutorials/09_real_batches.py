@@ -2,23 +2,23 @@ r"""
 9. Real batches
 ===============
 
-*What must an op not look at when sequences have different lengths?*
+*What must an op ignore when sequences have different lengths?*
 
-Sentences have different lengths, but arrays are rectangles. So a batch is padded. From then on every op has to know
-what not to look at, forward and backward, in both directions of time.
+Sentences have different lengths, but arrays are rectangles. Shorter sequences are therefore *padded* to the length of
+the longest one. Every op then has to ignore the padding, forward and backward, in both directions of time.
 
 | **You need** chapters 3 and 5.
-| **You will be able to** write a recurrent layer with lengths, forward and backward, say what arrives at the first and
-  the last state in each direction, and test that padding does not matter.
+| **You will be able to** write the forward and backward pass of a recurrent layer with lengths, say which gradients
+  arrive at the first and the last state in each direction, and test that padding has no effect.
 | **Time**: 15 minutes.
 """
 
 # %%
 # A step that does nothing
 # ------------------------
-# For one sequence of the batch with n steps, let the *mask* :math:`m_t` be 1 for :math:`t \le n` and 0 after it. A
-# padded step keeps the old state and gives the output 0. With :math:`\hat h_t` for the state that an ordinary step
-# would compute,
+# For one sequence of the batch with n steps, let the *mask* :math:`m_t` be 1 for :math:`t \le n` and 0 for later steps.
+# A padded step keeps the old state, and its output is 0. Let :math:`\hat h_t` be the state that an ordinary step would
+# compute. Then
 #
 # .. math::
 #    :label: padded-step
@@ -29,14 +29,14 @@ what not to look at, forward and backward, in both directions of time.
 #    y_t &= m_t h_t
 #    \end{aligned}
 #
-# So the last state of the rectangle is the last *valid* state of each sequence, which is what a loss wants to see:
+# The last state of the array is therefore the last *valid* state of each sequence, which is the one that a loss needs:
 #
 # .. math::
 #    :label: padded-last
 #
 #    h_T = h_n
 #
-# On the way back each line is a sum or a product with a constant:
+# For the backward pass, each line is a sum or a product with a constant:
 #
 # .. math::
 #    :label: padded-back
@@ -47,8 +47,9 @@ what not to look at, forward and backward, in both directions of time.
 #    \delta h_{t-1}^{\leftarrow} &= \delta z_t R^{\top} + (1 - m_t) \delta h_t
 #    \end{aligned}
 #
-# A padded step is the identity in both directions. What arrives at the last state passes through it unchanged, and
-# :math:`\delta z_t` is zero there, so it adds nothing to the gradient of x or of the weights:
+# A padded step is the identity, both forward and backward. The gradient that arrives at the last state passes through
+# it unchanged. :math:`\delta z_t` is zero at a padded step, which therefore adds nothing to the gradients of x and of
+# the weights:
 #
 # .. math::
 #    :label: padded-weights
@@ -57,9 +58,10 @@ what not to look at, forward and backward, in both directions of time.
 #
 # Padding must not matter
 # -----------------------
-# In code there is a trap. A product with a mask is wrong where the padding is NaN or infinite, because
-# :math:`0 \cdot \text{NaN}` is NaN. An op has to *select* (``where``), not multiply, or not look at all. So the hardest
-# test is simple: fill the padding with NaN.
+# These formulas have a trap in code. A product with a mask is wrong where the padding is NaN or infinite, because
+# :math:`0 \cdot \text{NaN}` is NaN. Instead of multiplying, an op has to *select* (``where``) or not read the padding
+# at all. The hardest test is therefore simple: fill the padding with NaN. Here is that test for a fused LSTM with two
+# layers and two directions:
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -94,7 +96,7 @@ for name, a, b in zip(("output", "gradient of x", "gradient of all weights"), of
     print(f"{name:<24} equal with NaN in the padding: {np.array_equal(a, b)}")
 
 # %%
-# They are equal bit for bit. Past the end of a sequence its output is 0, and no gradient reaches the input:
+# The results are equal bit for bit. Past the end of a sequence the output is 0, and no gradient reaches the input:
 
 fig = Figure(figsize=(9, 3), layout="constrained")
 for ax, values, title in zip(fig.subplots(1, 2), (output, dx), ("output", "gradient of x"), strict=True):
@@ -111,7 +113,7 @@ mr.viz.show(fig)
 # Two directions
 # --------------
 # The second direction reads the sequence from its end. Let :math:`a_t` be the state of the forward direction and
-# :math:`b_t` that of the backward one, each with its own weights:
+# :math:`b_t` that of the backward direction, each with its own weights. The output joins both in one row:
 #
 # .. math::
 #    :label: two-directions
@@ -122,8 +124,9 @@ mr.viz.show(fig)
 #    y_t &= [a_t \mid b_t]
 #    \end{aligned}
 #
-# The backward direction begins with :math:`b_{n+1}`, its initial state, at the end of *each sequence*. Its gradient
-# runs forward in time. Where :math:`\delta y_{a,t}` and :math:`\delta y_{b,t}` are the two halves of what arrives,
+# The backward direction starts at the end of *each sequence* with its initial state :math:`b_{n+1}`. Its gradient runs
+# forward in time. Let :math:`\delta y_{a,t}` and :math:`\delta y_{b,t}` be the two halves of the arriving gradient.
+# Then
 #
 # .. math::
 #    :label: two-directions-back
@@ -133,7 +136,7 @@ mr.viz.show(fig)
 #    \delta b_t &= \delta y_{b,t} + \left( \delta b_{t-1} \odot (1 - b_{t-1} \odot b_{t-1}) \right) R_b^{\top}
 #    \end{aligned}
 #
-# At the ends one term is missing, because no step comes after:
+# At the last step of each direction one term is missing, because no step follows:
 #
 # .. math::
 #    :label: two-directions-ends
@@ -143,10 +146,10 @@ mr.viz.show(fig)
 #    \delta b_1 &= \delta y_{b,1}
 #    \end{aligned}
 #
-# So the states at step n and at step 1 change places. At step n the forward direction has read everything, and only
-# its own loss arrives. The backward direction has read one input there, and the losses of all steps arrive. At step 1
-# it is the other way around. A classifier that takes ``output[-1]`` of a network with two directions therefore uses a
-# backward state that has read one input. It should take :math:`a_n` and :math:`b_1`.
+# At step n the forward direction has read the whole sequence, and a gradient arrives only from the loss of this step.
+# The backward direction has read only one input there, and gradients arrive from the losses of all steps. At step 1 it
+# is the other way around. If a classifier takes ``output[-1]`` of a network with two directions, it uses a backward
+# state that has read only one input. It should take :math:`a_n` and :math:`b_1`.
 
 x, p = mr.tensor(clean[:, :1], requires_grad=True), 0.4 * rng.normal(size=(2, I, H))
 matrices = [np.linalg.qr(rng.normal(size=(H, H)))[0] for _ in range(2)]
@@ -168,8 +171,8 @@ ax.legend(frameon=False, fontsize="small")
 mr.viz.show(ax.figure)
 
 # %%
-# If you reverse a padded array by hand with ``x[::-1]``, short sequences begin with padding. Each has to be turned
-# around within its own length:
+# If you reverse a padded array with ``x[::-1]``, short sequences begin with padding. Each sequence has to be reversed
+# within its own length:
 
 p = 0.4 * rng.normal(size=mr.ops.cudnn_rnn_params_size(1, H, I, rnn_mode="gru"))
 one = np.zeros((1, B, H))
@@ -188,8 +191,8 @@ for n, fine in zip(lengths, same, strict=True):
     print(f"length {n}: reversing the whole rectangle {'is fine' if fine else 'starts in the padding'}")
 
 # %%
-# How much of each input reaches one output? In a network with two directions, the output of step 3 depends on the
-# inputs before it and on those after it, but on nothing past the end:
+# How strongly does one output depend on each input? In a network with two directions, the output of step 3 depends on
+# the inputs before and after it, but on nothing past the end:
 
 
 def reach(t):
@@ -210,8 +213,8 @@ picture.ax.set_xlabel("input, counted from 0   (hatched: exactly zero)")
 mr.viz.show(picture)
 
 # %%
-# The sequence of length 2 has no step 3, so nothing of it counts. All others count up to their ends, and not one step
-# further.
+# The sequence of length 2 has no step 3, so all its gradients are zero. In the other sequences the output depends on
+# every input up to the end, and on none after it.
 #
 # Summary
 # -------
@@ -222,12 +225,12 @@ mr.viz.show(picture)
 # Further reading
 # ---------------
 # Schuster and Paliwal (1997), *Bidirectional recurrent neural networks*, introduce the second direction. Graves and
-# Schmidhuber (2005) use it with the LSTM and compare both directions with one.
+# Schmidhuber (2005) use it with the LSTM and compare two directions with one.
 #
 # Try it
 # ------
 # Put a loss on the last *valid* output of each sequence (``output[lengths - 1, np.arange(B)]``) and look at ``dx``
-# again. Which steps of the backward direction does that loss see?
+# again. On which steps of the backward direction does that loss depend?
 #
 # Then write it yourself: :doc:`exercises </exercises>` ``ex13`` (two directions), ``ex32`` (two layers) and ``ex12``
 # (lengths).

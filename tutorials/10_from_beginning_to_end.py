@@ -2,24 +2,24 @@ r"""
 10. A model from beginning to end
 =================================
 
-*Which decisions make a character model, and what does each of them change?*
+*Which decisions go into a character model, and what does each of them change?*
 
-A model that writes text needs few lines of code. In between there are decisions that are easy to copy and hard to see:
-how the weights begin, how long a gradient may get, how a character is drawn. This chapter derives what each of them
-does, and measures it.
+A model that writes text needs only a few lines of code. These lines contain decisions that are easy to copy and hard to
+notice: how to initialize the weights, how large a gradient may become, and how to draw a character. This chapter
+derives and measures the effect of each decision.
 
 | **You need** chapters 3 to 5.
-| **You will be able to** choose a start for the weights, clip a gradient and say what that does to the update, derive
-  the gradient of softmax with cross-entropy, and sample with a temperature.
+| **You will be able to** choose initial weights, clip a gradient and say how that changes the update, derive the
+  gradient of softmax with cross-entropy, and sample with a temperature.
 | **Time**: 20 minutes.
 """
 
 # %%
 # The model
 # ---------
-# The text is Python's own standard library. Characters become numbers, and rare ones share one number. The last tenth
-# is kept for validation. The model has an embedding, a recurrent layer, and a linear layer that gives a score to each
-# possible next character.
+# The text is the source code of Python's standard library. Each character becomes a number, and rare characters share
+# one. The last tenth of the text is kept for validation. The model has an embedding (a row of weights for each
+# character), a recurrent layer, and a linear layer that gives a score to each possible next character.
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -51,11 +51,11 @@ class CharModel(mr.nn.Module):
 # -----------------
 # torch draws the entries of R uniformly between :math:`-1/\sqrt{H}` and :math:`1/\sqrt{H}`. Their variance is
 # :math:`1/(3H)`. Each entry of :math:`\delta z R^\top` is a sum of H terms, so a step back multiplies the squared norm
-# of a gradient by 1/3 on average, and the norm by about 0.58. Over 62 steps that is :math:`10^{-15}`, before tanh has
-# taken its share. An orthogonal R keeps the norm (:eq:`orthogonal`). In an LSTM the direct path is multiplied by the
-# forget gate instead, and a *forget bias* of 1 moves the gate from 0.5 to 0.73.
+# of a gradient by 1/3 on average, and the norm by about 0.58. Over 62 steps this factor is :math:`10^{-15}`, even
+# without the slopes of tanh. An orthogonal R preserves the norm (:eq:`orthogonal`). In an LSTM the straight path
+# multiplies by the forget gate instead, and a *forget bias* of 1 moves the gate from 0.5 to 0.73.
 #
-# Here a loss looks at the last of 64 steps, and the figure shows the norm that arrives at each earlier state.
+# In the figure the loss depends only on the last of 64 steps. The lines show the gradient norm at each earlier state.
 
 
 def norms_on_the_way_back(recurrent, T=64, B=8):
@@ -95,14 +95,14 @@ ax.legend(frameon=False, fontsize="small", loc="lower right")
 mr.viz.show(ax.figure)
 
 # %%
-# In the tanh network the orthogonal matrix raises what arrives by more than ten powers of ten. In the LSTM the forget
-# bias raises it by eight. Orthogonal matrices then add a factor of more than a hundred, because the detours through h
-# lead through them.
+# In the tanh network the orthogonal matrix raises the norm at the first state by more than ten powers of ten. In the
+# LSTM the forget bias raises it by eight powers of ten. Orthogonal matrices then add a factor of more than a hundred,
+# because they multiply the gradient on the detours through h.
 #
 # Training
 # --------
-# Batches have 16 rows of 32 characters. Each row continues where it stopped in the batch before. The state is handed
-# on, but ``detach()`` cuts its gradient: this is the truncation of chapter 8.
+# A batch has 16 rows of 32 characters. Each row continues where it stopped in the previous batch. The state is passed
+# on, but ``detach()`` cuts its gradient. This is the truncation of chapter 8.
 
 mr.manual_seed(1)
 model = CharModel(mr.nn.LSTM(32, H, forget_bias=1.0))
@@ -130,11 +130,12 @@ validation = tuple(zip(*checked, strict=True))
 mr.viz.show(loss_curve(range(len(losses)), losses, validation=validation, baselines=lines))
 
 # %%
-# The loss begins at guessing and falls below what can be reached without memory.
+# The loss begins at the level of guessing and falls below the level that can be reached without memory.
 #
 # What clipping does
 # ------------------
-# Let the row a hold the gradient of all weights, and let m be the limit. *Clipping by norm* shortens what is too long:
+# Let the row a be the gradient of all weights, and let m be the limit. If the norm of a is above the limit, *clipping
+# by norm* scales it down:
 #
 # .. math::
 #    :label: clip-norm
@@ -145,16 +146,16 @@ mr.viz.show(loss_curve(range(len(losses)), losses, validation=validation, baseli
 #    \lVert \eta \hat a \rVert &\le \eta m
 #    \end{aligned}
 #
-# The direction stays, and an update of gradient descent with the learning rate :math:`\eta` is never longer than
-# :math:`\eta m`. *Clipping by value* bounds each entry alone:
+# The direction does not change, and the norm of an update of gradient descent with the learning rate :math:`\eta` is at
+# most :math:`\eta m`. *Clipping by value* bounds each entry separately:
 #
 # .. math::
 #    :label: clip-value
 #
 #    \bar a_j = \max(-m, \min(m, a_j))
 #
-# This turns the direction, because it shortens only the large entries. Adam divides the gradient by a running average
-# of its size. A factor common to all steps cancels there, but a single long gradient would stay in the averages.
+# This changes the direction, because it reduces only the large entries. Adam divides the gradient by a running average
+# of its size. A factor that is common to all steps cancels there, but one large gradient would stay in the averages.
 
 ax = Figure(figsize=(8, 2.5), layout="constrained").add_subplot()
 ax.plot(norms, color=BLUE, linewidth=1, label="norm of the gradient of all weights")
@@ -168,8 +169,8 @@ mr.viz.show(ax.figure)
 #
 # From scores to a character
 # --------------------------
-# The row z holds a score for each of the V characters. Softmax turns scores into probabilities, and the loss of a step
-# is the *cross-entropy*, where y is the number of the character that really follows:
+# The row z holds a score for each of the V characters. Softmax turns the scores into probabilities. The loss of a step
+# is the *cross-entropy*, where y is the number of the character that actually follows:
 #
 # .. math::
 #    :label: cross-entropy
@@ -190,7 +191,8 @@ mr.viz.show(ax.figure)
 #    \lVert \delta z \rVert &\le \sqrt{2}
 #    \end{aligned}
 #
-# So a single prediction cannot send back a large gradient. If gradients explode, they do so on the way through time.
+# The gradient of a single prediction is therefore never large. If gradients explode, they do so on the way through
+# time.
 #
 # To write text, a *temperature* :math:`\tau` divides the scores before the softmax:
 #
@@ -202,7 +204,8 @@ mr.viz.show(ax.figure)
 #    \frac{q_j}{q_y} &= \left( \frac{p_j}{p_y} \right)^{\frac{1}{\tau}}
 #    \end{aligned}
 #
-# Below 1 it enlarges all ratios: the likely characters become likelier. Above 1 the probabilities become more alike.
+# A temperature below 1 enlarges all ratios, so likely characters become even more likely. Above 1 the probabilities
+# become more equal.
 
 
 def write(temperature, length=120, prompt="    def __init__(self, "):
@@ -220,25 +223,24 @@ for temperature in (0.3, 0.8, 1.5):
     print(f"--- temperature {temperature}\n{write(temperature)}")
 
 # %%
-# A low temperature repeats what is safe. A high one misspells. ``minirnn train`` does all of this with a larger
-# network.
+# At a low temperature the text repeats likely phrases. At a high temperature it has spelling mistakes.
+# ``minirnn train`` does all of this with a larger network.
 #
 # Summary
 # -------
-# - In a tanh network start with an orthogonal R, in an LSTM with a forget bias.
-# - Clipping by norm keeps the direction, clipping by value does not.
-# - Cross-entropy sends back :math:`p - e_y`, which is never long.
+# - Start a tanh network with an orthogonal R, and an LSTM with a forget bias.
+# - Clipping by norm keeps the direction of the gradient. Clipping by value does not.
+# - The gradient of cross-entropy is :math:`p - e_y`, whose norm is never large.
 #
 # Further reading
 # ---------------
 # Pascanu, Mikolov and Bengio (2013) introduce clipping by norm. Saxe, McClelland and Ganguli (2014) analyze orthogonal
-# starts.
-# Jozefowicz, Zaremba and Sutskever (2015) measure what the forget bias is worth.
+# initial weights. Jozefowicz, Zaremba and Sutskever (2015) measure the effect of the forget bias.
 #
 # Try it
 # ------
-# Set the state to None before each batch: what does the validation loss say? Then train with a limit of 0.05, once with
-# Adam and once with ``mr.optim.SGD``, and predict which of the two becomes slower.
+# Set the state to None before each batch. How does the validation loss change? Then train with a limit of 0.05, once
+# with Adam and once with ``mr.optim.SGD``, and predict which of the two becomes slower.
 #
 # Then write it yourself: :doc:`exercises </exercises>` ``ex23`` (stable exponentials), ``ex24`` (softmax and
 # cross-entropy), ``ex25`` (embedding), ``ex35`` (initialization), ``ex36`` (RMSprop with momentum), ``ex16`` (Adam)

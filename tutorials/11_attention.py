@@ -2,25 +2,25 @@
 11. From the last state to attention
 ====================================
 
-*How much fits into one state, and what helps when it is too little?*
+*How much fits into one state, and what helps when that is not enough?*
 
-Sequence in, sequence out: an encoder reads, a decoder writes. What the decoder knows of the input is the encoder's last
-state, a vector of fixed size, whether the input had two symbols or twenty. That works for two.
+An encoder reads a sequence, and a decoder writes another. The decoder gets only the encoder's last state, a vector of
+fixed size, whether the input has two symbols or twenty. This works for two.
 
 | **You need** chapters 3 to 6, and softmax from chapter 10.
-| **You will be able to** write additive attention forward and backward, say which path it opens for the gradient, and
-  explain what teacher forcing hides.
+| **You will be able to** write the forward and backward pass of additive attention, say which path it opens for the
+  gradient, and explain what teacher forcing hides.
 | **Time**: 20 minutes.
 """
 
 # %%
 # The task, and two models
 # ------------------------
-# Read n symbols out of twelve and write them backwards. Nothing can be guessed: every symbol must be remembered. Both
-# models have an encoder, a GRU that reads in both directions, and a decoder, a GRU that begins with the encoder's
-# last state and says one symbol per step. The second model also *looks back*, by additive attention: the decoder's
-# state :math:`d_t` is compared with every one of the S states :math:`k_s` of the encoder, a softmax turns the scores
-# :math:`z_{t,s}` into weights, and the sum :math:`c_t` of the states with these weights is used next to :math:`d_t`:
+# The task is to read n random symbols out of twelve and to write all of them in reverse order. Both models have an
+# encoder, a GRU that reads in both directions (chapter 9), and a decoder, a GRU that begins with the encoder's last
+# state and writes one symbol per step. The second model also has *additive attention*. It compares the decoder's state
+# :math:`d_t` with each of the S states :math:`k_s` of the encoder. A softmax turns the scores :math:`z_{t,s}` into
+# weights. The weighted sum :math:`c_t` of the states is then used together with :math:`d_t`:
 #
 # .. math::
 #    :label: attention
@@ -31,8 +31,8 @@ state, a vector of fixed size, whether the input had two symbols or twenty. That
 #    c_t &= \sum_{s=1}^{S} a_{t,s} k_s
 #    \end{aligned}
 #
-# On the way back, what arrives at :math:`c_t` reaches every :math:`k_s` directly, with its weight as the only factor,
-# however many steps lie between. It also reaches the weights, and through the softmax all scores:
+# On the way back, the gradient at :math:`c_t` reaches every :math:`k_s` directly, with its weight as the only factor,
+# no matter how many steps lie between. It also reaches the weights and, through the softmax, all scores:
 #
 # .. math::
 #    :label: attention-back
@@ -98,8 +98,8 @@ def task(n, B):
 # %%
 # Training
 # --------
-# Each batch has one length between 2 and 16. In training the decoder is always given the *right* symbol before. This is
-# called *teacher forcing*: all steps can be computed at once, and a mistake at one step does not spoil the next.
+# All sequences of a batch have one length between 2 and 16. In training the decoder always gets the *right* previous
+# symbol. With this *teacher forcing* all steps can be computed at once, and a mistake does not affect the next step.
 
 
 def trained(attention, steps=450):
@@ -144,12 +144,12 @@ mr.viz.show(ax.figure)
 print("with 16 symbols:", {name: round(float(shares[7]), 2) for name, shares in accuracy.items()})
 
 # %%
-# The last state holds four symbols nearly without a mistake, and loses more than a third of sixteen. With attention the
-# state only has to hold the place. This even works at lengths that the model has never seen.
+# The last state keeps four symbols nearly without a mistake, but loses more than a third of sixteen. With attention the
+# state only has to keep the position. This works even at lengths that the model has never seen.
 #
 # Where it looks
 # --------------
-# The picture shows the weights :math:`a_{t,s}`, one row for each step of the decoder.
+# The figure shows the weights :math:`a_{t,s}`, one row for each step of the decoder.
 
 source, target, before = task(12, 1)
 with mr.no_grad():
@@ -166,12 +166,11 @@ places = weights.argmax(axis=1)
 print("looks at:", places)
 
 # %%
-# It begins at the end of the input and goes back, without being told to.
+# The decoder looks at the end of the input first and then moves back. It has learned this order from the task alone.
 #
 # A short way for the gradient
 # ----------------------------
-# The last symbol to write is the first that was read. How large is the gradient of the last step's loss at each input
-# *before* training, when everything must still be learned?
+# The last symbol to write was read first. How large is the gradient of its loss at each input *before* training?
 
 (source, target, before), heard = task(16, 64), {}
 for name in models:
@@ -182,19 +181,19 @@ for name in models:
     scores, _, _ = model.decode(before, mr.concat([last[0:1], last[1:2]], axis=2), states)
     loss = mr.ops.cross_entropy(scores[-1], target[-1], "sum")
     heard[name] = np.linalg.norm(mr.grad(loss, x).numpy(), axis=2).mean(axis=1)  # (S,)
-picture = gradient_flow(list(heard.values()), layers=list(heard), quantity="length of dL/dx_s,\nmean over sequences")
+picture = gradient_flow(list(heard.values()), layers=list(heard), quantity="norm of dL/dx_s,\nmean over sequences")
 picture.ax.set_title("The gradient of the last symbol's loss at each input, before training")
 picture.ax.set_xlabel("place of the input   (the symbol to write is that of place 0)")
 mr.viz.show(picture)
 print("length at input 0:", {name: f"{lengths[0]:.1e}" for name, lengths in heard.items()})
 
 # %%
-# Without attention the path is a product of sixteen Jacobians of the decoder, and little arrives. With attention
-# :eq:`attention-back` leads from the last step straight to every state of the encoder.
+# Without attention the path is a product of sixteen Jacobians of the decoder, and little arrives. With attention a path
+# leads straight from the last step to every state of the encoder, :eq:`attention-back`.
 #
 # Exposure bias
 # -------------
-# In use there is no teacher. The decoder is given its own symbols, and it has never met a mistake in training.
+# After training there is no teacher. The decoder gets its own symbols, and in training it never met a wrong one.
 
 
 def alone(model, source):
@@ -225,25 +224,26 @@ mr.viz.show(fig)
 print({", ".join(key): round(float(shares.mean()), 2) for key, shares in result.items()})
 
 # %%
-# Without the teacher both lose, the weak model far more, because one mistake leads to the next. The dotted lines show
-# how. A wrong symbol at step 4 (gray line) spoils everything that the first model says afterwards, although the later
-# symbols that it is given are right. The model with attention finds its place again after some steps.
+# Without the teacher both get worse, and the weak model far more, because one mistake leads to the next. The dotted
+# lines show this effect. A wrong symbol at step 4 (gray line) spoils everything that the first model writes afterwards,
+# although the later symbols that it gets are right. The model with attention recovers after some steps.
 #
 # Summary
 # -------
-# - A last state of fixed size loses more symbols the longer the input is.
+# - The longer the input is, the more symbols a last state of fixed size loses.
 # - Attention is a weighted mean of all states with weights from a softmax, :eq:`attention`.
-# - It connects each loss to each state by one step, :eq:`attention-back`. Teacher forcing hides the decoder's mistakes.
+# - It connects each loss directly to each state, :eq:`attention-back`. Teacher forcing hides the decoder's mistakes.
 #
 # Further reading
 # ---------------
 # Sutskever, Vinyals and Le (2014) reverse the input instead, to shorten the path. Bahdanau, Cho and Bengio (2015)
-# introduce additive attention, with pictures like the second one. Bengio et al. (2015) treat exposure bias by
+# introduce additive attention, with figures like the second one. Bengio et al. (2015) reduce exposure bias by
 # *scheduled sampling*. Vaswani et al. (2017) keep attention and drop the recurrence.
 #
 # Try it
 # ------
-# In half of the batches pass what ``alone`` writes in place of ``before``. What happens to the dashed and dotted lines?
+# In half of the batches, pass the output of ``alone`` in place of ``before``. What happens to the dashed and dotted
+# lines?
 #
 # Then write it yourself: :doc:`exercise </exercises>` ``ex28`` (attention).
 #

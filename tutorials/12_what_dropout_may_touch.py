@@ -4,9 +4,9 @@ r"""
 
 *Where in a recurrent network can values be dropped without dropping its memory?*
 
-Dropout sets random values to zero during training and scales up the rest, so that no unit can rely on a single other
-unit. In a recurrent network a mask on the path through time acts again at every step. This chapter puts masks at each
-place in turn and asks what reaches an earlier state.
+During training, dropout multiplies values by a random *mask*, which sets some to zero and scales up the rest, so that
+no unit can rely on a single other unit. In a recurrent network a mask on the path through time acts again at every
+step. This chapter puts masks at each place in turn and measures the gradient at earlier states.
 
 | **You need** chapters 3 to 5.
 | **You will be able to** write the backward pass of dropout, variational dropout, weight drop, zoneout and layer norm,
@@ -17,7 +17,7 @@ place in turn and asks what reaches an earlier state.
 # %%
 # One mask, forward and backward
 # ------------------------------
-# A mask m holds 0 with probability p and :math:`1/(1-p)` otherwise. The backward pass uses the same mask:
+# Each entry of a mask m is 0 with probability p and :math:`1/(1-p)` otherwise. The backward pass uses the same mask:
 #
 # .. math::
 #    :label: dropout
@@ -28,11 +28,11 @@ place in turn and asks what reaches an earlier state.
 #    \bar m &= p \cdot 0 + (1 - p) \frac{1}{1 - p} = 1 \qquad \text{the mean over all masks}
 #    \end{aligned}
 #
-# What was dropped gets no gradient. The mean of a mask is 1, so nothing has to be rescaled in evaluation.
+# A dropped value gets no gradient. The mean of a mask is 1, so evaluation needs no rescaling.
 #
 # Three masks in one step
 # -----------------------
-# A plain step has three places for a mask: the input, the state before, and the recurrent weights.
+# A plain step has three places for a mask: the input, the previous state, and the recurrent weights.
 #
 # .. math::
 #    :label: masks-step
@@ -44,7 +44,7 @@ place in turn and asks what reaches an earlier state.
 #
 # *Variational dropout* draws :math:`m^{(x)}` and :math:`m^{(h)}` once per sequence and uses the same mask at all steps.
 # *Weight drop* (also called DropConnect) draws one mask M for R, which is the same for all steps and all rows of the
-# batch. The step back follows from :eq:`rnn-carry` and :eq:`rnn-weights`, with each factor where it was:
+# batch. The step back follows from :eq:`rnn-carry` and :eq:`rnn-weights`, with each mask where it was:
 #
 # .. math::
 #    :label: masks-back
@@ -59,16 +59,16 @@ place in turn and asks what reaches an earlier state.
 #
 # Masks on the straight path
 # --------------------------
-# The LSTM's cell state has a straight path through time (:doc:`05_the_lstms_highway`). With a mask on
-# :math:`c_{t-1}`, and gates held fixed, the path over several steps is
+# The LSTM's cell state has a straight path through time (:doc:`05_the_lstms_highway`). With a mask on :math:`c_{t-1}`
+# and with fixed gates, this path over several steps is
 #
 # .. math::
 #    :label: mask-path
 #
 #    \frac{\partial c_t}{\partial c_s} = \prod_{k=s+1}^{t} \operatorname{diag}(m_k \odot f_k)
 #
-# If m is fresh at each step, a unit survives n steps with the probability :math:`P_n`. The product of its n factors
-# still has mean 1, but its variance :math:`V_n` grows exponentially:
+# If m is drawn anew at each step, a unit survives n steps with the probability :math:`P_n`. The product of its n
+# factors still has mean 1, but its variance :math:`V_n` grows exponentially:
 #
 # .. math::
 #    :label: dropout-noise
@@ -78,10 +78,10 @@ place in turn and asks what reaches an earlier state.
 #    V_n &= \frac{1}{(1 - p)^{n}} - 1
 #    \end{aligned}
 #
-# If one mask serves all steps, a unit is either always dropped or multiplied by :math:`(1-p)^{-n}` in n steps.
-# *Zoneout* has no zeros on the path. Let :math:`\hat c_t` be the new cell state that the step computes. Where a random
-# :math:`q_t` is 1 (with probability p), the unit keeps its old value instead. The new :math:`\hat h_t = o_t \odot
-# \tanh(\hat c_t)` is mixed with :math:`h_{t-1}` in the same way.
+# If all steps use one mask, a unit is either always dropped or multiplied by :math:`(1-p)^{-n}` in n steps. *Zoneout*
+# puts no zeros on the path. Let :math:`\hat c_t` be the new cell state that the step computes. If a random :math:`q_t`
+# is 1 (with probability p), the unit keeps its old value instead. The new :math:`\hat h_t = o_t \odot \tanh(\hat c_t)`
+# is mixed with :math:`h_{t-1}` in the same way.
 #
 # .. math::
 #    :label: zoneout
@@ -94,15 +94,15 @@ place in turn and asks what reaches an earlier state.
 #    \bar c_t &= p c_{t-1} + (1 - p) \hat c_t
 #    \end{aligned}
 #
-# Its straight path is *wider* than that of the LSTM, because a forget gate is replaced by 1 now and then:
+# Its straight path is *stronger* than that of the LSTM, because 1 replaces some of the forget gates at random:
 #
 # .. math::
 #    :label: zoneout-path
 #
 #    \frac{\partial c_t}{\partial c_s} = \prod_{k=s+1}^{t} \operatorname{diag}(q_k + (1 - q_k) \odot f_k)
 #
-# In evaluation zoneout takes the mean over all masks, the last line of :eq:`zoneout`. These are the five places, in an
-# LSTM whose masks can be placed freely:
+# In evaluation zoneout uses the mean over all masks, the last line of :eq:`zoneout`. The function ``cells`` is an LSTM
+# with masks on the input, h, the weights or c, or with zoneout:
 
 import numpy as np
 from matplotlib.colors import LogNorm
@@ -147,8 +147,8 @@ def gradients(place, seed=0):
 # %%
 # What reaches each cell state
 # ----------------------------
-# This is a single sequence. Each row is a unit, each column a time step, and the color is the size of the gradient that
-# arrives there. White is exactly zero: nothing that this unit held at this step can be learned.
+# The figure shows a single sequence. Each row is a unit, each column a time step, and the color is the size of the
+# gradient that arrives there. White is exactly zero: nothing can be learned from that unit at that step.
 
 titles = {"none": "no masks", "c": "c, a mask for each step", "c, one mask": "c, one mask", "zoneout": "zoneout"}
 maps = {place: np.abs(gradients(place)[:, :H].T) for place in titles}  # (H, T+1)
@@ -162,11 +162,11 @@ fig.colorbar(image, ax=fig.axes, label="size of dL/dc_t", extend="both")
 mr.viz.show(fig)
 
 # %%
-# A fresh mask on c cuts the path again and again. With one mask for all steps, units that are dropped never remember,
-# and the gradients of the others explode. Zoneout cuts nothing.
+# A new mask on c at each step cuts the path again and again. With one mask for all steps, dropped units never remember,
+# and the gradients of the others explode. Zoneout does not cut the path.
 #
-# How much of the gradient is still signal? The right picture shows the cosine of its angle to the gradient without
-# masks, averaged over 10 draws: 1 is the same direction, 0 is noise.
+# How much of the gradient is still signal? In the next figure, the right plot shows the cosine of its angle to the
+# gradient without masks, averaged over 10 draws. A value of 1 is the same direction, and 0 is noise.
 
 signal = gradients("none")
 colors = {"input": BLUE, "h": GREEN, "zoneout": PURPLE, "weights": ORANGE, "c, one mask": GRAY, "c": RED}
@@ -182,7 +182,7 @@ for place, color in colors.items():
     left.semilogy(lengths[place], color=color, label=place)
     right.plot(cosines[place], color=color)
     print(f"{place:<12} at step 0: length {lengths[place][0]:10.3g}, cosine {cosines[place][0]:5.2f}")
-left.set_title("Length of dL/dc_t, all units and rows")
+left.set_title("Norm of dL/dc_t over all units and rows")
 right.set_title("Cosine with the gradient without masks")
 right.axhline(0, color="0.6", linewidth=0.8)
 fig.supxlabel("time step t   (\u2190 backpropagation)")
@@ -190,14 +190,15 @@ fig.legend(*left.get_legend_handles_labels(), frameon=False, loc="outside upper 
 mr.viz.show(fig)
 
 # %%
-# Masks on the input and on h, and zoneout, leave a good part of the direction over forty steps, because they are not on
-# the straight path or do not cut it. A mask on the weights stays the same at all steps and makes another network, so
-# less is left. Under a fresh mask on c nothing is left: in :eq:`dropout-noise` :math:`V_{40}` is above a million. So
-# ``mr.nn.LSTM`` offers ``input_dropout``, ``dropout``, ``weight_dropout`` and ``zoneout``, and no mask on c.
+# Masks on the input and on h, and zoneout, preserve much of the direction over forty steps, because they are not on the
+# straight path or do not cut it. A mask on the weights stays the same at all steps and makes a different network, so
+# less is left. With a new mask on c at each step nothing is left, because :math:`V_{40}` in :eq:`dropout-noise` is
+# above a million. ``mr.nn.LSTM`` therefore offers ``input_dropout``, ``dropout``, ``weight_dropout`` and ``zoneout``,
+# but no mask on c.
 #
 # Layer norm in a cell
 # --------------------
-# Layer norm draws nothing, but it also acts at every step. It shifts and scales each row, with means over the units:
+# Layer norm draws no mask, but it also acts at every step. It shifts and scales each row, with means over the units:
 #
 # .. math::
 #    :label: norm-step
@@ -209,8 +210,7 @@ mr.viz.show(fig)
 #    h_t &= \tanh(\gamma \odot \hat z_t + \beta)
 #    \end{aligned}
 #
-# Each entry of :math:`z_t` acts on its own unit, on :math:`\mu_t` and on :math:`s_t`. These are the three terms of the
-# backward pass:
+# Each entry of :math:`z_t` affects its own unit, :math:`\mu_t` and :math:`s_t`. The backward pass has a term for each:
 #
 # .. math::
 #    :label: norm-back
@@ -223,21 +223,21 @@ mr.viz.show(fig)
 #    \end{aligned}
 #
 # The division by :math:`s_t` matters over time. If W, R and b are all multiplied by 10, :math:`s_t` is ten times as
-# large (apart from :math:`\varepsilon`), and the product of :math:`1/s_t` with R stays what it was. So the scale of the
-# weights no longer makes gradients explode or vanish.
+# large (apart from :math:`\varepsilon`), and the product of :math:`1/s_t` with R does not change. The scale of the
+# weights can therefore no longer make gradients explode or vanish.
 #
 # Summary
 # -------
-# - A mask in the forward pass is the same mask in the backward pass, :eq:`masks-back`.
-# - On the straight path a mask's noise grows exponentially with the lag, :eq:`dropout-noise`.
-# - Zoneout puts 1 where dropout puts 0, :eq:`zoneout-path`, so the memory stays.
+# - The backward pass uses the same masks as the forward pass, :eq:`masks-back`.
+# - The noise of a mask on the straight path grows exponentially with the number of steps, :eq:`dropout-noise`.
+# - Zoneout puts 1 where dropout puts 0, :eq:`zoneout-path`, so memory is preserved.
 # - Layer norm makes the gradient independent of the scale of the weights, :eq:`norm-back`.
 #
 # Further reading
 # ---------------
 # Gal and Ghahramani (2016) derive one mask for all steps from Bayesian inference. Krueger et al. (2017), *Zoneout*,
 # compare it with other masks. Merity, Keskar and Socher (2018), *Regularizing and optimizing LSTM language models*,
-# introduce weight drop. Ba, Kiros and Hinton (2016), *Layer normalization*, show the invariances.
+# introduce weight drop. Ba, Kiros and Hinton (2016), *Layer normalization*, show its invariances.
 #
 # Try it
 # ------

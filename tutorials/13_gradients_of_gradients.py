@@ -2,15 +2,15 @@ r"""
 13. Gradients of gradients
 ==========================
 
-*What does a second derivative through an LSTM tell me, and what does going back twice cost?*
+*What can I learn from a second derivative through an LSTM, and what does it cost?*
 
-The gradient says which way is down. The second derivative says how quickly that changes. For n weights it is an n by n
-matrix, far too large to write down, but its product with one vector costs about as much as two backward passes. This
-chapter also asks what a backward pass has to remember, and how to remember less.
+The gradient gives the direction of the steepest slope. The second derivative describes how quickly the gradient
+changes. For n weights it is an n by n matrix, far too large to store, but its product with one vector costs about as
+much as two backward passes. This chapter also shows how much memory a backward pass needs, and how to reduce it.
 
 | **You need** chapters 3 to 5.
-| **You will be able to** multiply by a Hessian, read a learning rate off a curvature, say what clipping does to a
-  gradient's direction, and choose the segments of checkpointing.
+| **You will be able to** multiply by a Hessian, choose a learning rate from a curvature, say what clipping does to a
+  gradient's direction, and choose the segments for checkpointing.
 | **Time**: 20 minutes.
 """
 
@@ -18,8 +18,8 @@ chapter also asks what a backward pass has to remember, and how to remember less
 # A product with the Hessian
 # --------------------------
 # Write all weights as one row w, and the gradient of the loss as the row g. The *Hessian* :math:`\mathbf{H}` is the
-# Jacobian of g. It is symmetric, because the order of two derivatives does not matter. For a fixed row v, the number
-# s says how steep the loss is in the direction of v, and its gradient is the product that we want:
+# Jacobian of g. It is symmetric, because the order of two derivatives does not matter. For a fixed row v, the number s
+# is the slope of the loss in the direction of v, and its gradient is the product that we want:
 #
 # .. math::
 #    :label: hessian-product
@@ -30,8 +30,8 @@ chapter also asks what a backward pass has to remember, and how to remember less
 #    \nabla s &= v \mathbf{H}
 #    \end{aligned}
 #
-# So ask for the gradient with ``create_graph=True``, which puts it on the tape, multiply it by v, and go back once
-# more. The network below is an LSTM that says at each step which of four characters it read two steps before.
+# Compute the gradient with ``create_graph=True``, which records it on the tape. Then multiply it by v and go back once
+# more. The network below is an LSTM. At each step it outputs which of four characters it read two steps before.
 
 import tracemalloc
 
@@ -73,13 +73,13 @@ error = np.abs(product - difference).max() / np.abs(product).max()
 print(f"largest relative difference from differences of gradients: {error:.1e}")
 
 # %%
-# ``block_lstm`` has a hand-written backward kernel but no second one. Under ``create_graph=True`` minirnn goes back
-# through the kernel's *composition* from primitives, so gradients of any order exist on every device.
+# ``block_lstm`` has a hand-written kernel for the first derivative, but not for the second. With ``create_graph=True``
+# minirnn goes back through the same function, *composed* of primitive ops, so gradients of any order exist everywhere.
 #
 # The largest curvature
 # ---------------------
-# The loss along a direction v curves with :math:`v \mathbf{H} v^{\top}` if v has length 1. No direction curves upwards
-# more than the eigenvector u of the largest eigenvalue k:
+# If v has norm 1, the curvature of the loss in the direction v is :math:`v \mathbf{H} v^{\top}`. It is largest in the
+# direction of the eigenvector u of the largest eigenvalue k:
 #
 # .. math::
 #    :label: largest-curvature
@@ -89,8 +89,8 @@ print(f"largest relative difference from differences of gradients: {error:.1e}")
 #    \frac{v \mathbf{H} v^{\top}}{v v^{\top}} &\le k = \frac{u \mathbf{H} u^{\top}}{u u^{\top}}
 #    \end{aligned}
 #
-# Multiply any row by :math:`\mathbf{H}` again and again, and the eigenvector whose eigenvalue has the largest size wins
-# (power iteration). Here that eigenvalue is positive:
+# *Power iteration* multiplies a row by :math:`\mathbf{H}` again and again. The row approaches the eigenvector whose
+# eigenvalue has the largest absolute value. Here that eigenvalue is positive:
 
 
 def largest_curvature(at=w, iterations=40):
@@ -105,16 +105,17 @@ curvature, sharpest = largest_curvature()
 print(f"largest curvature k = {curvature:.2f}, and 2 / k = {2 / curvature:.2f}")
 
 # %%
-# Near the weights and along u, the loss is a parabola with curvature k. At the distance d from its lowest point the
-# gradient is k d, and a step of gradient descent with the rate :math:`\eta` subtracts :math:`\eta k d`. After n steps
+# Near the current weights and along u, the loss is nearly a parabola with curvature k. At the distance d from its
+# lowest point the gradient is k d, and a step of gradient descent with the rate :math:`\eta` subtracts
+# :math:`\eta k d`. After n steps the distance is
 #
 # .. math::
 #    :label: descent
 #
 #    d_n = (1 - \eta k) d_{n-1} = (1 - \eta k)^{n} d_0
 #
-# This shrinks if :math:`\eta < 2 / k` and explodes above, like the products of Jacobians in chapter 4. A loss is a
-# parabola only nearby, so here are forty steps with rates well below 2/k, just below it, and far above it:
+# It shrinks if :math:`\eta < 2 / k` and explodes if the rate is larger, like the products of Jacobians in chapter 4.
+# But a loss is a parabola only nearby. Here are forty steps with rates well below 2/k, just below it, and far above it:
 
 curves, ends = {}, {}
 for factor in (0.5, 1.8, 20.0):
@@ -136,12 +137,12 @@ there, _ = largest_curvature(mr.tensor(ends[20.0], requires_grad=True))
 print(f"largest curvature where the rate 20 / k ended: {there:.2f}")
 
 # %%
-# Below 2/k the loss falls at every step. With a rate ten times above it, the loss first jumps up, but it does not keep
-# rising. The weights are thrown to a flatter place, where the same rate works. A curvature describes one place only.
+# With a rate below 2/k the loss falls at every step. At ten times 2/k it first jumps up, but it does not keep rising.
+# The weights move to a flatter region, where the same rate works. Curvature is a property of one point.
 #
 # The direction of a clipped gradient
 # -----------------------------------
-# Clipping by norm, for a gradient longer than :math:`\tau`, changes its length and not its direction e:
+# If the norm of a gradient is above :math:`\tau`, clipping by norm changes its norm and not its direction e:
 #
 # .. math::
 #    :label: clip-direction
@@ -152,9 +153,8 @@ print(f"largest curvature where the rate 20 / k ended: {there:.2f}")
 #    \frac{\partial \hat g}{\partial w} &= \frac{\tau}{\lVert g \rVert} (\mathbf{H} - e^{\top} e \mathbf{H})
 #    \end{aligned}
 #
-# The last line is the derivative of a quotient. It removes from every change of g the part along g itself. So a clipped
-# gradient does not depend on how steep the loss is, only on the direction. Clipping each entry by value is different,
-# because it turns the gradient:
+# The last line is the derivative of a quotient. It removes the part along g from every change of g. A clipped gradient
+# therefore depends only on the direction, not on how steep the loss is. Clipping by value turns the gradient:
 
 g = gradient_at(w.numpy())
 by_value = np.clip(g, *(np.median(np.abs(g)) * np.array([-1, 1])))
@@ -164,10 +164,10 @@ print(f"cosine of the gradient and the gradient clipped by value, at the median:
 # %%
 # What the backward pass must remember
 # ------------------------------------
-# The tape keeps some number a of arrays per step: here 2, what tanh gets and what it returns. Backpropagation through
-# time needs all :math:`aT` of them. *Checkpointing* keeps only the first state of each segment of K steps. The
-# backward pass takes the segments from the last to the first and runs each one again when it gets there. So it holds
-# T/K first states and the arrays of one segment. Complete the square to find the best length:
+# The tape stores a number a of arrays per step. Here a is 2, for the argument and the result of tanh. Backpropagation
+# through time needs all :math:`aT` of them. *Checkpointing* stores only the first state of each segment of K steps. The
+# backward pass goes from the last segment to the first and runs each one again. At any time it stores T/K first states
+# and the arrays of one segment. Completing the square gives the best length:
 #
 # .. math::
 #    :label: checkpoint-memory
@@ -177,8 +177,8 @@ print(f"cosine of the gradient and the gradient clipped by value, at the median:
 #    M_K - 2 \sqrt{a T} &= (\sqrt{\frac{T}{K}} - \sqrt{a K})^{2} \ge 0
 #    \end{aligned}
 #
-# The square is zero at :math:`K = \sqrt{T/a}`, and there :math:`M_K = 2 \sqrt{aT}`. The price is one more forward pass:
-# if backward costs two forward passes, training costs 4 instead of 3. Here is the memory that Python really allocates:
+# The square is zero at :math:`K = \sqrt{T/a}`, and there :math:`M_K = 2 \sqrt{aT}`. The price is one more forward pass.
+# If a backward pass costs two forward passes, training costs 4 instead of 3. Here is the memory that Python allocates:
 
 first = mr.tensor(rng.normal(size=(64, 64)))
 R = mr.tensor(np.linalg.qr(rng.normal(size=(64, 64)))[0], requires_grad=True)
@@ -223,22 +223,22 @@ mr.viz.show(left.figure)
 print("memory for T = 256, by K:", dict(zip(segments, np.round(by_segment).astype(int).tolist(), strict=True)))
 
 # %%
-# Both follow the formula, with a few arrays more for the work in progress. Segments inside segments need even less:
-# with a tree of them the memory grows with the logarithm of T, and each level costs one more forward pass.
+# Both curves follow the formula, plus a few arrays for the work in progress. Segments inside segments need even less.
+# With a tree of them the memory grows with the logarithm of T, and each level costs one more forward pass.
 #
 # Summary
 # -------
-# - A Hessian times a vector is the gradient of a number, :eq:`hessian-product`: no matrix is made.
+# - A Hessian times a vector is the gradient of a number, :eq:`hessian-product`. It needs no matrix.
 # - With a learning rate above 2/k, descent on a parabola diverges, :eq:`descent`. A real loss may be flatter elsewhere.
 # - Clipping by norm keeps the direction and ignores the steepness, :eq:`clip-direction`.
-# - Checkpoints need :math:`2 \sqrt{aT}` arrays, not :math:`aT`, for one more forward pass, :eq:`checkpoint-memory`.
+# - Checkpoints need :math:`2 \sqrt{aT}` arrays, not :math:`aT`, and one more forward pass, :eq:`checkpoint-memory`.
 #
 # Further reading
 # ---------------
 # Pearlmutter (1994), *Fast exact multiplication by the Hessian*, is the source of :eq:`hessian-product`. Pascanu,
-# Mikolov and Bengio (2013) explain clipping by walls of high curvature. Griewank and Walther (2000), *Revolve*, place
-# checkpoints optimally. Chen et al. (2016), *Training deep nets with sublinear memory cost*, use segments of the root
-# of the depth.
+# Mikolov and Bengio (2013) explain clipping with walls of high curvature in the loss. Griewank and Walther (2000),
+# *Revolve*, place checkpoints optimally. Chen et al. (2016), *Training deep nets with sublinear memory cost*, use
+# segments as long as the square root of the depth.
 #
 # Try it
 # ------
