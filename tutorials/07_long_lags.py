@@ -120,7 +120,7 @@ for name, (losses, reached) in found.items():
 #
 # Prediction and outcome
 # ----------------------
-# The next comparison has seven networks, five lengths and two seeds (one for gated networks at 200 steps), with at most
+# The next comparison has seven networks, five lengths and two seeds (one for the LSTMs at 200 steps), with at most
 # 3,000 training steps. The runs take more than an hour, so their results are stored here.
 # ``python scripts/evidence/long_lags.py docs/data/long_lags.json`` computes them again. For each length the table has
 # the median reach before training. For each seed it has the number of steps until the error was below a tenth of 1/6

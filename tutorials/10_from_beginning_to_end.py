@@ -130,7 +130,8 @@ validation = tuple(zip(*checked, strict=True))
 mr.viz.show(loss_curve(range(len(losses)), losses, validation=validation, baselines=lines))
 
 # %%
-# The loss begins at the level of guessing and falls below the level that can be reached without memory.
+# The loss begins at the level of guessing. It falls below the level of a model that only knows how frequent each character
+# is.
 #
 # What clipping does
 # ------------------
