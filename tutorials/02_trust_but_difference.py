@@ -34,8 +34,8 @@ and see how the loss changes.
 #    D_s = L^{(1)} + \frac{s^2}{6} L^{(3)} + \frac{s^4}{120} L^{(5)} \qquad + \dots
 #
 # If the step is ten times smaller, the error is a hundred times smaller. The one-sided difference
-# :math:`(L_{w+s} - L_w) / s` has an error of order s. But computers round. If the rounding error of each loss is at most
-# :math:`\epsilon M`, the computed difference :math:`\hat D_s` satisfies
+# :math:`(L_{w+s} - L_w) / s` has an error of order s. But computers round. If the rounding error of each loss is at
+# most :math:`\epsilon M`, the computed difference :math:`\hat D_s` satisfies
 #
 # .. math::
 #    :label: difference-bound

@@ -88,7 +88,7 @@ mr.viz.show(ax.figure)
 #    \kappa &= \lVert V \rVert \lVert V^{-1} \rVert
 #    \end{aligned}
 #
-# If the eigenvectors are orthonormal, R is called *normal*, :math:`\kappa` is 1, and the norm is exactly :math:`\rho^n`.
+# If the eigenvectors are orthonormal, R is called *normal*, :math:`\kappa` is 1, and the norm is :math:`\rho^n`.
 # Otherwise a matrix can stretch first and shrink later. Here are two matrices with the eigenvalues 0.7 and 0.6:
 
 normal = np.array([[0.7, 0.0], [0.0, 0.6]])

@@ -82,7 +82,8 @@ difference = np.abs(before.h.numpy() - reset_after(h, w_ru, w_c, b_ru)).max(axis
 print("same weights, largest difference of h for each row:", difference.round(3))
 
 # %%
-# The differences are far too large for rounding errors. Over a sequence the two states remain apart, with small weights as well as large ones:
+# The differences are far too large for rounding errors. Over a sequence the two states remain apart, with small weights
+# as well as large ones:
 
 fig = Figure(figsize=(8, 3), layout="constrained")
 ax = fig.add_subplot()

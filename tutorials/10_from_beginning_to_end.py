@@ -130,8 +130,7 @@ validation = tuple(zip(*checked, strict=True))
 mr.viz.show(loss_curve(range(len(losses)), losses, validation=validation, baselines=lines))
 
 # %%
-# The loss begins at the level of guessing. It falls below the level of a model that only knows how frequent each character
-# is.
+# The loss begins at the level of guessing and falls below the level of a model that only knows the characters' frequencies.
 #
 # What clipping does
 # ------------------
