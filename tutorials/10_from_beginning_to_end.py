@@ -130,7 +130,8 @@ validation = tuple(zip(*checked, strict=True))
 mr.viz.show(loss_curve(range(len(losses)), losses, validation=validation, baselines=lines))
 
 # %%
-# The loss begins at the level of guessing and falls below the level of a model that only knows the characters' frequencies.
+# The loss begins at the level of guessing and falls below that of a model that only knows how frequent each
+# character is.
 #
 # What clipping does
 # ------------------
