@@ -1,4 +1,4 @@
-"""Activations as modules: each keeps its options and calls the function of `nn.functional`."""
+"""Activations as modules. Each stores its options and calls the function of `nn.functional`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ from minirnn.nn.options import WithOptions, calls, declared, option
 @declared
 class _Activation(WithOptions):
     def forward(self, input: Any) -> Tensor:
-        """Any shape; with an option `dim`, one that has this axis."""
+        """The activation of `input`, elementwise or along `dim`, in the same shape (half as long along `dim` for
+        `GLU`)."""
         return self._call(input)
 
 
@@ -87,7 +88,7 @@ class SiLU(_Activation):
 
 @calls(functional.gelu)
 class GELU(_Activation):
-    """``x * Phi(x)``, exactly or, with `approximate` "tanh", nearly: `minirnn.nn.functional.gelu`."""
+    """``x * Phi(x)``, exact or with the tanh approximation: `minirnn.nn.functional.gelu`."""
 
     approximate: str = option("none", check.choice, ("none", "tanh"))
 
