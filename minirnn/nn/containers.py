@@ -37,7 +37,7 @@ class _ModuleRow(_Modules, Row):
             raise TypeError(f"{type(self).__name__}: got {shown(values)}\n  expected a list of modules")
         return [self._item(value) for value in values]
 
-    def append(self, module: Any) -> Self:  # torch's name of the argument
+    def append(self, module: Any) -> Self:  # torch's name for the argument
         """Append a module; returns itself."""
         return super().append(module)
 
@@ -178,7 +178,7 @@ class ModuleDict(_Modules, Table):
         if modules is not None:
             self.update(modules)
 
-    def update(self, modules: Any) -> None:  # torch's name of the argument
+    def update(self, modules: Any) -> None:  # torch's name for the argument
         """Add the modules of a mapping or of pairs (name, module). Modules with the same names are replaced."""
         super().update(modules)
 
