@@ -117,8 +117,7 @@ class Derivation:
         inside = {a for e in step.nodes if len(e.args) == 1 for a in e.args}
         atoms = set(self.incoming)
         ranks = {d: k for k, d in enumerate(self.incoming)}
-        """The order of the terms of a sum: those that came through a product, then states, then others as in the
-        step."""
+        """The order of the terms of a sum: those through a product, then states, then others as in the step."""
         found: dict[Expr, Expr] = {}
         cuts: dict[Expr, tuple[Expr, Expr]] = {}
         for e in reversed(step.nodes):

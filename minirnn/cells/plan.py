@@ -226,8 +226,7 @@ class Plan:
         return Stage(tuple(loads), tuple(statements), tuple(stores))
 
     def crossing(self, d: Derivation) -> tuple[Expr, ...]:
-        """Gradients that have a name in one stage and are read in a later one. Others are computed where they are
-        read."""
+        """Gradients that are named in one stage and read in a later one. Others are computed where they are read."""
         found: dict[Expr, None] = {}
 
         def visit(e: Expr, stage: int) -> None:

@@ -31,8 +31,7 @@ def one_name_of(grad: Any, gradient: Any) -> Any:
 
 
 def seeds_of(name: str, outputs: Sequence[Tensor], grads: Sequence[Any]) -> list[Tensor]:
-    """The gradient of each output, where the backward pass starts. It is the given one, or 1 for an output of shape
-    ()."""
+    """The gradient of each output at which the backward pass starts: the given one, or 1 for shape ()."""
     if len(grads) != len(outputs):
         raise ValueError(f"{name}: got {len(grads)} gradients for {len(outputs)} outputs\n  expected one for each")
     for y in outputs:  # a constant is allowed among other outputs, because its gradient is 0

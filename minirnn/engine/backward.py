@@ -67,8 +67,7 @@ def backward(
 
 
 def _add_to_grads(gradients: Gradients, create_graph: bool) -> None:
-    """Add each gradient to the `grad` of its leaf, after callbacks of `when_backward_ends` had the chance to change
-    it."""
+    """Add each gradient to the `grad` of its leaf, after the callbacks of `when_backward_ends`, which may change it."""
     for callback in running.callbacks or ():
         callback(gradients)
     mode.enabled = create_graph
@@ -145,8 +144,7 @@ def grad(
 def run_backward(
     roots: Tensors, seeds: Tensors, inputs: Tensors | None, create_graph: bool, retain_graph: bool, border: int = 0
 ) -> Gradients:
-    """Gradients of sum(root * seed) with respect to `inputs`, or to every leaf that the pass reaches if `inputs` is
-    None.
+    """Gradients of sum(root * seed) with respect to `inputs`, or to every leaf if `inputs` is None.
 
     Inside the pass, a gradient is a Tensor if `create_graph` is set and a bare array otherwise. The pass stops at
     Tensors that are not newer than `border`. It treats them as leaves, whatever made them, and leaves their hooks to
@@ -192,8 +190,7 @@ def _seeded(roots: Tensors, seeds: Tensors, create_graph: bool) -> Gradients:
 
 
 def _send(t: Tensor, op: Any, dy: Any, arrived: Gradients, wanted: Wanted, create_graph: bool) -> None:
-    """Compute the gradients of the parents of `t` from that of `t`, which `op` made, and add each to what has
-    arrived."""
+    """Compute the gradients of the parents of `t` from that of `t`, which `op` made, and add them to `arrived`."""
     parents = t.parents
     n = len(parents)
     if create_graph or not op.arithmetic:

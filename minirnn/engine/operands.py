@@ -158,8 +158,7 @@ def any_tensor(op: str, x: Any) -> Tensor:
 
 
 def iterated(op: str, what: str, given: Any, expected: str) -> Iterable[Any]:
-    """`given`. Raises TypeError if it is one Tensor or has no elements. `what` names an element, such as
-    "parameter"."""
+    """`given`. Raises TypeError if it is one Tensor or not iterable. `what` names an element, such as "parameter"."""
     if isinstance(given, (Tensor, np.ndarray, Mapping, str)) or not isinstance(given, Iterable):
         kind = "one Tensor" if isinstance(given, Tensor) else f"a {type(given).__name__}"
         raise TypeError(f"{op}: {what}s is {kind}\n  expected {expected}")

@@ -53,8 +53,8 @@ def in_order(roots: Tensors, inputs: Tensors | None, border: int) -> Order:
 
 
 def _with_leaves(nodes: Tensors, targets: Collection[Tensor], wanted: Wanted, border: int) -> list[Tensor]:
-    """`nodes` and the leaves with hooks. A leaf comes after the oldest node that used it: its gradient is complete
-    there.
+    """`nodes` and the leaves with hooks. A leaf comes after the oldest node that used it, when its gradient is
+    complete.
 
     A hook can therefore run, and for example send the gradient to other ranks, before the pass reaches older nodes.
     """

@@ -20,8 +20,7 @@ class Cotangents(dict[int, Any]):
     """Gradients of the outputs of one op, by output number."""
 
     def join(self, others: Cotangents) -> None:
-        """Add the gradients of `others` in place. A new dictionary for each of T outputs would take time quadratic in
-        T."""
+        """Add the gradients of `others` in place. New dictionaries for T outputs would take time quadratic in T."""
         for k, g in others.items():
             self[k] = self[k] + g if k in self else g
 
@@ -44,8 +43,7 @@ _new = object.__new__
 
 
 def record_many(op: Op, device: Device, arrays: Sequence[Array], parents: tuple[Tensor, ...]) -> list[Tensor]:
-    """The output Tensors of an op with several outputs. They share one node, whose array is the tuple of all
-    outputs."""
+    """The output Tensors of an op with several outputs, which share one node. Its array is the tuple of all outputs."""
     return outputs_of(record(op, device, tuple(arrays), parents))
 
 
@@ -72,8 +70,7 @@ def outputs_of(node: Tensor) -> list[Tensor]:
 
 
 def hold(y: Tensor, array: Array) -> None:
-    """Replace the array of `y` and its node with `array`, which has the same values, so that the old one can be
-    freed."""
+    """Replace the array of `y` and its node with `array`, which has the same values, so that the old one is freed."""
     if isinstance(y.op, Output):
         (node,) = y.parents
         node.array = tuple([array if k == y.op.index else a for k, a in enumerate(node.array)])
@@ -81,8 +78,7 @@ def hold(y: Tensor, array: Array) -> None:
 
 
 def backward_of(op: Any, node: Tensor, dy: Any, bare: bool) -> Sequence[Any]:
-    """The gradients of a node's inputs, for an op with one or more outputs whose backward is written with ops on
-    Tensors.
+    """The gradients of a node's inputs, for an op with any number of outputs whose backward uses ops on Tensors.
 
     `dy` and the results are Tensors on the tape, so that they can be differentiated again. With `bare` they are arrays.
     """

@@ -21,8 +21,7 @@ mode = _Mode()
 
 
 class _set_grad:
-    """Context manager and decorator that switches recording on or off. It also works without parentheses:
-    ``@mr.no_grad``."""
+    """Context manager and decorator that switches recording on or off, also without parentheses: ``@mr.no_grad``."""
 
     value: bool
     _before: list[bool]

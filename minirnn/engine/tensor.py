@@ -99,8 +99,7 @@ class Tensor(Methods):
 
     @property
     def size(self) -> Size:
-        """The number of elements, as in NumPy. ``size()`` returns the shape and ``size(0)`` a single size, as in
-        torch."""
+        """The number of elements, as in NumPy. ``size()`` is the shape and ``size(0)`` a single size, as in torch."""
         found = Size(prod(self.array.shape))
         found.axes = self.array.shape
         return found
@@ -226,8 +225,7 @@ class Tensor(Methods):
         return self
 
     def register_hook(self, hook: Callable[[Tensor], Tensor | None]) -> RemovableHandle:
-        """Call ``hook(gradient)`` when the gradient of this Tensor is complete, and replace it with a result that is
-        not None.
+        """Call ``hook(gradient)`` when this Tensor's gradient is complete. A result that is not None replaces it.
 
         Returns a handle. ``handle.remove()`` or ``handle()`` removes the hook.
 
@@ -334,8 +332,8 @@ def tensor(data: Any, requires_grad: bool = False, device: str | Device | None =
 
 
 def _numbers_of(data: Any, dtypes: list[np.dtype[Any]]) -> Any:
-    """The nested list with each Tensor replaced by its number. A Tensor must have one element; `dtypes` collects its
-    dtype."""
+    """The nested list with each Tensor, which must have one element, replaced by its number; adds its dtype to
+    `dtypes`."""
     kinds = set(map(type, data))  # fast for a long list of numbers, which is returned unchanged
     if not any(issubclass(kind, (list, tuple, Tensor)) for kind in kinds):
         return data

@@ -16,8 +16,8 @@ from minirnn.nn.options import WithOptions, calls, declared, option
 @declared
 class _Activation(WithOptions):
     def forward(self, input: Any) -> Tensor:
-        """The activation of `input`, elementwise or along `dim`, in the same shape (half as long along `dim` for
-        `GLU`)."""
+        """The activation of `input`, elementwise or along `dim`, in the same shape (`GLU`: half as long along
+        `dim`)."""
         return self._call(input)
 
 
@@ -121,14 +121,14 @@ class _AlongDim(_Activation):
 
 @calls(functional.softmax)
 class Softmax(_AlongDim):
-    """``exp(x) / sum(exp(x))`` along `dim`, which must be given; `axis` is our word for it."""
+    """``exp(x) / sum(exp(x))`` along `dim`, which must be given; `axis` is minirnn's name for it."""
 
 
 @calls(functional.log_softmax)
 class LogSoftmax(_AlongDim):
-    """``log(softmax(x))`` along `dim`, which must be given; `axis` is our word for it."""
+    """``log(softmax(x))`` along `dim`, which must be given; `axis` is minirnn's name for it."""
 
 
 @calls(functional.softmin)
 class Softmin(_AlongDim):
-    """``softmax(-x)`` along `dim`, which must be given; `axis` is our word for it."""
+    """``softmax(-x)`` along `dim`, which must be given; `axis` is minirnn's name for it."""

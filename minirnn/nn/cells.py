@@ -44,8 +44,7 @@ class _Cell(Module):
         self.register_parameter("bias_hh", make.uniform((GH,), bound) if self.bias else None)
 
     def reset_parameters(self) -> None:
-        """Draw new values for all parameters, uniformly from -1/sqrt(H) .. 1/sqrt(H), in the order of their names
-        above."""
+        """Draw new values for all parameters, uniformly from -1/sqrt(H) .. 1/sqrt(H), in the order above."""
         redraw_uniform(self.parameters(), 1 / math.sqrt(self.hidden_size))
 
     def _step(self, rnn_mode: str, input: Any, states: Mapping[str, Any]) -> list[Tensor]:
@@ -222,8 +221,8 @@ class LSTMCell(_Cell):
         opened(self.bias_ih, self.bias_hh)
 
     def reset_parameters(self) -> None:
-        """Draw new values for all parameters like `RNNCell`, then set the forget gate's bias if there is a
-        `forget_bias`."""
+        """Draw new values for all parameters like `RNNCell`, then set the forget gate's bias to `forget_bias`, if
+        given."""
         super().reset_parameters()
         open_forget_gate("LSTMCell", self.forget_bias, self.bias)(self.bias_ih, self.bias_hh)
 

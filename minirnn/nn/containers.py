@@ -61,8 +61,7 @@ class _ModuleRow(_Modules, Row):
 
 
 class Sequential(_ModuleRow):
-    """Calls modules one after another, each with the output of the previous one: torch.nn.Sequential. It works like a
-    list.
+    """A list of modules that calls each with the output of the previous one: torch.nn.Sequential.
 
     ::
 

@@ -28,6 +28,6 @@ class Dropout(WithOptions):
     inplace: bool = option(False, check.flag)
 
     def forward(self, input: Any) -> Tensor:
-        """Any shape and any floating dtype. The mask comes from the public random stream and is the same on every
+        """Any shape and floating dtype. The mask comes from the public random stream and is the same on every
         device."""
         return functional.dropout(input, self.p, self.training, self.inplace)

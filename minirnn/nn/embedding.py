@@ -122,8 +122,7 @@ class Embedding(Module):
             self.weight.assign(table)
 
     def forward(self, input: Any) -> Tensor:
-        """The rows of the table: integers (...) -> (..., I). Raises TypeError for other dtypes, ValueError for ids
-        outside 0 .. V-1."""
+        """Integers (...) -> rows (..., I). Raises TypeError for other dtypes, ValueError for ids outside 0 .. V-1."""
         return functional.embedding(input, self.weight, self.padding_idx)
 
     def extra_repr(self) -> str:

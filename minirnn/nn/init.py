@@ -89,8 +89,7 @@ def normal_(tensor: Leaf, mean: float = 0.0, std: float = 1.0, generator: Any = 
 def trunc_normal_(
     tensor: Leaf, mean: float = 0.0, std: float = 1.0, a: float = -2.0, b: float = 2.0, generator: Any = None
 ) -> Leaf:
-    """Fill with normal values, and draw those outside `a` .. `b` again. (`a` and `b` are values, not multiples of
-    `std`.)
+    """Fill with normal values, drawing those outside `a` .. `b` again. (`a`, `b` are values, not multiples of `std`.)
 
     Raises
     ------
@@ -133,8 +132,7 @@ def zeros_(tensor: Leaf) -> Leaf:
 
 
 def eye_(tensor: Leaf) -> Leaf:
-    """Set the diagonal to 1 and the rest to 0, so that a layer returns its inputs. Raises ValueError unless there are
-    two axes."""
+    """Set the diagonal to 1 and the rest to 0, so a layer returns its inputs. Raises ValueError without two axes."""
     _matrix("eye_", tensor, exactly=True, floating=False)
     return _set(tensor, np.eye(tensor.shape[0], tensor.shape[1]))
 
@@ -153,8 +151,7 @@ def xavier_uniform_(tensor: Leaf, gain: float = 1.0, generator: Any = None) -> L
 
 
 def xavier_normal_(tensor: Leaf, gain: float = 1.0, generator: Any = None) -> Leaf:
-    """Normal with deviation ``gain * sqrt(2 / (fan_in + fan_out))``. Errors and source are those of
-    `xavier_uniform_`."""
+    """Normal with deviation ``gain * sqrt(2 / (fan_in + fan_out))``. Errors and source: see `xavier_uniform_`."""
     op = "xavier_normal_"
     std = check.number(op, "gain", gain) * math.sqrt(2 / max(1, sum(_fans(op, tensor))))
     return _set(tensor, std * _stream(op, tensor, generator).standard_normal(tensor.shape))
@@ -188,8 +185,7 @@ def kaiming_uniform_(
 def kaiming_normal_(
     tensor: Leaf, a: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu", generator: Any = None
 ) -> Leaf:
-    """Normal with deviation ``calculate_gain(nonlinearity, a) / sqrt(fan)``; the rest is the same as for
-    `kaiming_uniform_`."""
+    """Normal with deviation ``calculate_gain(nonlinearity, a) / sqrt(fan)``; for the rest see `kaiming_uniform_`."""
     std = _kaiming_std("kaiming_normal_", tensor, a, mode, nonlinearity)
     return _set(tensor, std * _stream("kaiming_normal_", tensor, generator).standard_normal(tensor.shape))
 

@@ -51,8 +51,7 @@ class Row(Items):
         raise NotImplementedError
 
     def _place(self, index: Any, end: int) -> int:
-        """The index as a number 0 .. end - 1. Raises TypeError if it is not an integer, IndexError if it is out of
-        range."""
+        """The index as a number 0 .. end - 1. Raises TypeError if it is not an integer, IndexError if out of range."""
         try:
             place = index_of(index)
         except TypeError:

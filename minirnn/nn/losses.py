@@ -64,7 +64,7 @@ class CrossEntropyLoss(_OfClasses):
     weight : (C,), optional
         A factor for each class.
     size_average, reduce
-        torch's old names of `reduction`; giving one is an error.
+        torch's old names for `reduction`; passing one is an error.
     ignore_index : int
         Targets with this index are ignored.
     reduction : {"mean", "sum", "none"}
@@ -106,7 +106,7 @@ class BCELoss(_Weighted):
     ----------
     weight : array_like that broadcasts to the shape of the input, optional
     size_average, reduce
-        torch's old names of `reduction`; giving one is an error.
+        torch's old names for `reduction`; passing one is an error.
     reduction : {"mean", "sum", "none"}
     """
 
@@ -140,7 +140,7 @@ class MSELoss(_Unweighted):
     Parameters
     ----------
     size_average, reduce
-        torch's old names of `reduction`; giving one is an error.
+        torch's old names for `reduction`; passing one is an error.
     reduction : {"mean", "sum", "none"}
     """
 
@@ -187,7 +187,7 @@ class KLDivLoss(_Unweighted):
     Parameters
     ----------
     size_average, reduce
-        torch's old names of `reduction`; giving one is an error.
+        torch's old names for `reduction`; passing one is an error.
     reduction : {"mean", "batchmean", "sum", "none"}
         "batchmean" is the divergence of a batch; "mean" divides by the number of all elements.
     log_target : bool

@@ -62,8 +62,7 @@ class _LSTMBlock(Module):
         return {"forget_bias": self.forget_bias, "cell_clip": clip, "use_peephole": self.use_peephole}
 
     def initial_state(self, state: Any, B: int, like: Tensor) -> LSTMState:
-        """The state as Tensors (B, H), zeros if None. Raises TypeError if it is not a pair, ValueError for other
-        shapes."""
+        """The state as Tensors (B, H), zeros if None. Raises TypeError if not a pair, ValueError for other shapes."""
         name = type(self).__name__
         c, h = (None, None) if state is None else states.lstm_pair(name, "state", state, "ch")
         return LSTMState(

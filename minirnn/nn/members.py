@@ -26,8 +26,7 @@ class Members:
     # ---- registering
 
     def register_parameter(self, name: str, param: Parameter | None) -> None:
-        """The same as assigning a Parameter. With None the name is reserved, and only a Parameter can be assigned to
-        it.
+        """The same as assigning a Parameter. None reserves the name, so that only a Parameter can be assigned to it.
 
         Raises
         ------
@@ -194,7 +193,7 @@ class Members:
     def named_parameters(
         self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
     ) -> Iterator[tuple[str, Parameter]]:
-        """Names and parameters of this module and, if `recurse`, of the modules inside. Names begin with `prefix` and a
+        """Names and parameters of this module and, if `recurse`, of modules inside. Names begin with `prefix` and a
         dot.
 
         A parameter with several names is listed once, under the first, or without `remove_duplicate` under each.
@@ -263,7 +262,7 @@ class Members:
     # ---- finding by name
 
     def get_submodule(self, target: str) -> Any:
-        """The module with a name such as "encoder.layers.0", or this one for "". Raises AttributeError if there is
+        """The module with a name such as "encoder.layers.0"; this one for "". Raises AttributeError if there is
         none."""
         return self if target == "" else self._get("get_submodule", target, Members, "a module")
 
@@ -315,8 +314,7 @@ def _close(name: Any, names: Mapping[str, Any]) -> str:
 
 
 class NoAttribute(AttributeError):
-    """Raised for an unknown attribute. It searches for the closest name only when the message is read, so ``hasattr``
-    is fast."""
+    """Raised for an unknown attribute. The message finds the closest name when it is read, so ``hasattr`` is fast."""
 
     def __init__(self, owner: Any, attribute: str) -> None:
         super().__init__(owner, attribute)

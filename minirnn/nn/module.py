@@ -1,5 +1,4 @@
-"""Module: the base class of layers, with hooks, saving and loading, train and eval modes, and moving between
-devices."""
+"""Module: the base class of layers, with hooks, saving and loading, train and eval modes, and moving."""
 
 from __future__ import annotations
 
@@ -187,7 +186,7 @@ class Module(Members):
                 p.grad = None if set_to_none else leaf(p.device, p.device.full(p.shape, 0, p.dtype))
 
     def apply(self, fn: Callable[[Module], Any]) -> Self:
-        """Call ``fn(module)`` for all modules inside and then for this one, for example to set initial values; returns
+        """Call ``fn(module)`` for all modules inside and then this one, for example to set initial values; returns
         itself.
 
         Raises TypeError if `fn` cannot be called.
@@ -206,8 +205,7 @@ class Module(Members):
     # ---- moving
 
     def to(self, *args: Any, device: str | Device | None = None, dtype: Any = None, non_blocking: bool = False) -> Self:
-        """Move all parameters and buffers to a device, convert them to a floating dtype, or both, in place; returns
-        itself.
+        """Move parameters and buffers to a device, convert them to a floating dtype, or both, in place; returns itself.
 
         The forms are ``to(device)``, ``to(dtype)``, ``to(device, dtype)`` and ``to(tensor)``, which has both. Buffers
         of integer dtypes keep their dtype. Parameters stay the same objects, so optimizers stay valid, and their state

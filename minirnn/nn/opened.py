@@ -82,8 +82,7 @@ class Opened(ABC):
 
     @property
     def carried(self) -> tuple[str, ...]:
-        """The values that a step reads from the previous one: the states, and an output that goes through R but is not
-        a state."""
+        """The values that a step reads from the previous one: states, and an output that only goes through R."""
         return self.states
 
     def width(self, state: str) -> int:

@@ -1,5 +1,4 @@
-"""Checks of the inputs and states of recurrent modules. States are zeros by default, and an LSTM's state has named
-parts.
+"""Checks of the inputs and states of recurrent modules, and the named parts of an LSTM's state.
 
 TensorFlow writes the state of an LSTM as (c, h), torch as (h, c). Both parts have the same shape, so exchanging them
 raises no error. A named pair is therefore read by its names, whichever module made it. Only a pair without names is

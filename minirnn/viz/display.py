@@ -120,8 +120,7 @@ def _show_in_window(figure: Any) -> bool:
 
 
 def _draws_files_only() -> bool:
-    """Whether Matplotlib's backend has no windows. The call lets Matplotlib choose a backend, which is agg without a
-    display."""
+    """Whether Matplotlib's backend has no windows. The call makes Matplotlib choose one: agg without a display."""
     import matplotlib
     from matplotlib.backends.registry import BackendFilter, backend_registry
 

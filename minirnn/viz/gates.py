@@ -167,8 +167,7 @@ def _marker(t: np.ndarray) -> str:
 
 
 def _legend(grid: np.ndarray, own_figure: bool) -> None:
-    """Draw one legend for lines and bands: below a new figure, or in the first panel of the user's axes that has
-    them."""
+    """Draw one legend for lines and bands: below a new figure, or in the first of the user's panels that has them."""
     seen: dict[str, Any] = {}
     for ax in grid.flat:
         new = {

@@ -1,5 +1,4 @@
-"""Pictures of blocks of one launch that wait for each other: a grid barrier over time, and the data that blocks
-exchange."""
+"""Pictures of blocks that wait for each other: a grid barrier over time, and the data that blocks exchange."""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
-"""The paths from one cell state of an LSTM to the next: the forget path, and the three paths through h and the
-gates."""
+"""The paths from one cell state of an LSTM to the next: the forget path, and three paths through h and the gates."""
 
 from __future__ import annotations
 

@@ -52,8 +52,7 @@ class Region(NamedTuple):
 
 
 class LayerParams(NamedTuple):
-    """The parameters of a pseudo-layer, gates stacked: W (G*H, in) or None, R (G*H, P), Wp (P, H) or None, bW, bR
-    (G*H,)."""
+    """A pseudo-layer's parameters, gates stacked: W (G*H, in) or None, R (G*H, P), Wp (P, H) or None, bW, bR (G*H,)."""
 
     W: Any
     R: Any

@@ -31,8 +31,7 @@ from minirnn.ops.cudnn_rnn.params import Network
 SAMPLE = 15
 TAIL = 1 + SAMPLE
 ZONED = 3
-"""The number that zoneout adds to the kind, which is 0 without masks, 1 with a mask per step, 2 with one mask for
-all."""
+"""Zoneout adds this to the kind, which is 0 without masks, 1 with a mask per step, 2 with one mask for all."""
 
 
 class Part(NamedTuple):

@@ -37,8 +37,7 @@ class Unpack(Op):
 
 
 def unpack(params: Tensor, regions: Sequence[Region]) -> list[Tensor]:
-    """The regions, which cover the whole buffer (n,), as one node. They are views of the buffer if the device has
-    views."""
+    """The regions, which cover the whole buffer (n,), as one node; views of the buffer if the device has views."""
     device, buffer = params.device, params.array
     arrays = [device.reshape(device.getitem(buffer, (slice(r.offset, r.offset + r.size),)), r.shape) for r in regions]
     return record_many(Unpack(device, regions), device, arrays, (params,))

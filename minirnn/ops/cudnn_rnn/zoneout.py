@@ -64,8 +64,7 @@ def expected_zoneout(net: Network, p_h: float, p_c: float) -> Zoneout:
 
 
 def given_zoneout(op: str, masks: Any, net: Network, T: int, B: int, time_major: bool, x: Tensor) -> Zoneout:
-    """The user's `zoneout_masks` by layer. They are zh, or for lstm a pair (zh, zc), of which one may be None (nothing
-    is kept).
+    """The user's `zoneout_masks` by layer: zh, or for lstm a pair (zh, zc). One of them may be None (nothing is kept).
 
     Each is a number or (L*D, T, B, width), batch-major (L*D, B, T, width); any axis may be 1.
     """

@@ -284,8 +284,7 @@ def block_lstm_grad(
     use_peephole: bool,
     name: str | None = None,
 ) -> BlockLSTMGradOutput:
-    """The gradients of `block_lstm` by backpropagation through time, exactly as TensorFlow's BlockLSTMGrad computes
-    them.
+    """The gradients of `block_lstm` by backpropagation through time, exactly as in TensorFlow's BlockLSTMGrad.
 
     The result depends only on the arguments. The forward pass is not computed again, so the saved values may be any.
     Values past seq_len_max are not read.

@@ -1,5 +1,4 @@
-"""The node of a layer of a user's own cell. The device's kernel or the composition computes all steps and
-directions."""
+"""The node of a layer of a user's own cell, computed by the device's kernel or by the composition."""
 
 from __future__ import annotations
 

@@ -91,8 +91,7 @@ class Along(Primitive):
 
 
 class View(Primitive, reads=""):
-    """A node whose output is its input in another shape, or a part of it. Writing into the output writes into the
-    input."""
+    """A node whose output is its input in another shape or a part of it. Writing into it writes into the input."""
 
     view = True
 
@@ -240,8 +239,7 @@ def binary(
 
 
 def named(function: Any, name: str, doc: str, primitive: str, module: str) -> Any:
-    """A function with the name of its op and with its primitive in its code: ``device.primitive`` becomes
-    ``device.tanh``.
+    """A function with the name and the primitive of its op: ``device.primitive`` becomes ``device.tanh``.
 
     Looking it up by name in each call would cost a scalar op 50 ns, or 6 %.
     """

@@ -80,8 +80,7 @@ def einsum(equation: str, *operands: Any) -> Tensor:
 
 @lru_cache(maxsize=1024)
 def _read(equation: str, shapes: tuple[tuple[int, ...], ...]) -> tuple[tuple[Labels, ...], Labels]:
-    """The labels of each operand and of the result. Axes of ``...`` are called ".0", ".1", ..., beginning with the
-    last."""
+    """The labels of each operand and of the result. Axes of ``...`` are called ".0", ".1", ..., from the last one."""
     text = equation.replace(" ", "")
     left, arrow, right = text.partition("->")
     parts = left.split(",")

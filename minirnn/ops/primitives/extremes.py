@@ -148,8 +148,7 @@ def min(
     dim: int | None = None,
     keepdim: bool | None = None,
 ) -> Any:
-    """The smallest element. NaN is smaller than all numbers here, so it is the minimum. The arguments are those of
-    `max`."""
+    """The smallest element. NaN is smaller than all numbers here, so it is the minimum. Arguments: see `max`."""
     return _of_one_or_two(Min, x, dim_or_other, axis, keepdims, dim, keepdim)
 
 

@@ -37,8 +37,7 @@ method(view_as, "reshape_as")
 
 @method
 def transpose(x: Tensor, *axes: Any, **named: Any) -> Tensor:
-    """``t.transpose()``, ``t.transpose((2, 0, 1))``, ``t.transpose(2, 0, 1)``; ``t.transpose(0, 1)`` exchanges two
-    axes."""
+    """``t.transpose()``, ``t.transpose((2, 0, 1))``, ``t.transpose(2, 0, 1)``; ``t.transpose(0, 1)`` swaps two axes."""
     return shapes.transpose(x, axes) if len(axes) > 2 else shapes.transpose(x, *axes, **named)
 
 

@@ -63,8 +63,7 @@ def _lost(function: Any) -> TypeError:
 
 @method
 def __array__(x: Tensor, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
-    """The values as a NumPy array. NumPy calls this for ``np.asarray(t)``, and for each element of
-    ``np.array([t, t])``.
+    """The values as a NumPy array. NumPy calls this for ``np.asarray(t)``, and twice for ``np.array([t, t])``.
 
     Raises
     ------

@@ -39,7 +39,7 @@ class Unbind(Along, uses="getitem", reads=""):
 
 @op(Unbind)
 def unbind(x: Any, axis: int = check.FIRST, *, dim: int | None = None) -> tuple[Tensor, ...]:
-    """All ``x[t]`` along `axis` (in torch: `dim`), without that axis. Time and memory are linear in its size.
+    """All ``x[t]`` along `axis` (torch: `dim`), without that axis. Time and memory are linear in its size.
 
     Raises
     ------

@@ -18,8 +18,7 @@ Axes = int | tuple[int, ...] | None
 
 
 class Reduction(Primitive):
-    """A node that stores `kept`, the shape of the result with the summed axes as 1, which broadcasts against the
-    input."""
+    """A node with `kept`, the shape of the result with the summed axes as 1, which broadcasts against the input."""
 
     def __init__(self, axes: tuple[int, ...] | None, shape: tuple[int, ...], keepdims: bool = False) -> None:
         self.axes = axes
@@ -31,8 +30,7 @@ class Reduction(Primitive):
         return getattr(device, self.uses[0])(x, self.axes, self.keepdims)
 
     def with_axes(self, t: Tensor) -> Tensor:
-        """The result, or its gradient, in a shape that broadcasts against the input: with the summed axes as 1, or
-        ()."""
+        """The result, or its gradient, in a shape that broadcasts: with the summed axes as 1, or ()."""
         return t if t.shape in (self.kept, ()) else Reshape(self.kept)(t)
 
 

@@ -230,8 +230,7 @@ def narrow(x: Any, dim: int, start: int, length: int) -> Tensor:
 
 @op(getitem)
 def roll(x: Any, shifts: Axes, dims: Axes | None = None) -> Tensor:
-    """`x` with its elements shifted by `shifts` places along `dims`. Elements that leave at the end return at the
-    front.
+    """`x` shifted by `shifts` places along `dims`. Elements that leave at the end return at the front.
 
     Without `dims`, `x` is shifted as if it were flat.
 

@@ -1,5 +1,4 @@
-"""minirnn's built-in cells in the language of user-defined cells, for pictures. Tests compare their formulas with the
-docstrings."""
+"""minirnn's built-in cells in the language of user-defined cells, for pictures. Tests check their formulas."""
 
 from __future__ import annotations
 

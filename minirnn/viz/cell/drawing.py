@@ -1,5 +1,4 @@
-"""Draws a cell. The upper half shows how a step computes its values, the lower half how gradients go back through
-them."""
+"""Draws a cell. The upper half shows how a step computes its values, the lower half how gradients go back."""
 
 from __future__ import annotations
 

@@ -39,8 +39,7 @@ class Places(NamedTuple):
 
 
 def placed(sizes: list[Point], edges: list[Edge]) -> Places:
-    """The places of boxes of these widths and heights, from left to right. The lower left corner of the picture is (0,
-    0)."""
+    """The places of boxes of these widths and heights, from left to right. The lower left corner is (0, 0)."""
     found = arranged(len(sizes), edges)
     columns = [int(c) for c, _ in found.boxes]
     widths: dict[int, float] = defaultdict(float)

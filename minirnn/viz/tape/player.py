@@ -1,5 +1,4 @@
-"""Plays the backward pass one node at a time, with the gradient that arrives at it and those that it sends to its
-inputs."""
+"""Plays the backward pass one node at a time, with the gradients that arrive at it and that it sends to its inputs."""
 
 from __future__ import annotations
 
@@ -216,8 +215,7 @@ def tape_player(loss: Tensor, names: Mapping[str, Tensor] | None = None) -> list
 
 
 def _titles(nodes: list[Tensor], names: Mapping[str, Tensor]) -> dict[Tensor, str]:
-    """The title of each node: its given name, or its kind and a number, with ``[k]`` for output k of an op with
-    several."""
+    """The title of each node: its given name, or its kind and a number, with ``[k]`` for output k of several."""
     called = {t: name for name, t in names.items()}
     counts: Counter[str] = Counter()
     titles: dict[Tensor, str] = {}

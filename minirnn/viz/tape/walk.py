@@ -1,5 +1,4 @@
-"""The backward pass of `Tensor.backward` as a sequence of visits, each with the gradients that a node sends to its
-inputs.
+"""The backward pass of `Tensor.backward` as visits of nodes, with the gradients that each sends to its inputs.
 
 It makes the same calls as `minirnn.engine.backward` in the same order, so all values are the same to the last bit. It
 leaves out the code for speed and the side effects: no `grad` changes and no tape is freed.
@@ -18,8 +17,7 @@ from minirnn.engine.tensor import Tensor, leaf
 from minirnn.engine.writing import reads
 
 Gradient = Any
-"""An array of the device. For an op with several outputs, `Cotangents` with an array for each output that has a
-gradient."""
+"""An array of the device. For an op with several outputs, `Cotangents` with an array for each that has a gradient."""
 
 
 class Visit(NamedTuple):
