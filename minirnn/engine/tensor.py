@@ -332,8 +332,7 @@ def tensor(data: Any, requires_grad: bool = False, device: str | Device | None =
 
 
 def _numbers_of(data: Any, dtypes: list[np.dtype[Any]]) -> Any:
-    """The nested list with each Tensor, which must have one element, replaced by its number; adds its dtype to
-    `dtypes`."""
+    """The nested list with each Tensor of one element replaced by its number. Its dtype is added to `dtypes`."""
     kinds = set(map(type, data))  # fast for a long list of numbers, which is returned unchanged
     if not any(issubclass(kind, (list, tuple, Tensor)) for kind in kinds):
         return data

@@ -16,8 +16,7 @@ from minirnn.nn.options import WithOptions, calls, declared, option
 @declared
 class _Activation(WithOptions):
     def forward(self, input: Any) -> Tensor:
-        """The activation of `input`, elementwise or along `dim`, in the same shape (`GLU`: half as long along
-        `dim`)."""
+        """The activation, elementwise or along `dim`, in the shape of `input` (`GLU`: half as long along `dim`)."""
         return self._call(input)
 
 

@@ -101,14 +101,14 @@ _COMMON = """
     bias : bool
         Whether there are the two biases bias_ih and bias_hh.
     device, dtype
-        Where and in which dtype (default float32) the parameters are.
+        Device and dtype (default float32) of the parameters.
 
     Attributes
     ----------
     weight_ih : Parameter, (G*H, I)
     weight_hh : Parameter, (G*H, H)
     bias_ih, bias_hh : Parameter, (G*H,), or None
-        All are drawn uniformly from -1/sqrt(H) .. 1/sqrt(H), in this order, as in torch.
+        All are drawn uniformly from -1/sqrt(H) .. 1/sqrt(H) in this order, as in torch.
 """
 
 
@@ -169,8 +169,8 @@ class GRUCell(_Cell):
         n = tanh(x W_n' + b_in + r * (h' R_n' + b_hn))
         h = (1 - z) * n + z * h'
 
-    (`GRUBlockCell` resets before the product; in general no weights make the two equal, and `load_state_dict` refuses
-    those of the other.) Cho et al. 2014.
+    (`GRUBlockCell` resets before the product. In general no weights make the two equal, and `load_state_dict` refuses
+    weights of the other.) Cho et al. 2014.
 {_COMMON}    """
 
     def __init__(
@@ -201,8 +201,8 @@ class LSTMCell(_Cell):
     Other Parameters
     ----------------
     forget_bias : float, keyword only
-        minirnn's own, as for `LSTM`: the forget gate's part of ``bias_ih`` starts as `forget_bias`, that of ``bias_hh``
-        as 0, so that their sum is what was asked for.
+        An option of minirnn, as for `LSTM`: the forget gate's part of ``bias_ih`` starts as `forget_bias`, that of
+        ``bias_hh`` as 0, so that their sum is `forget_bias`.
     """
 
     def __init__(
@@ -221,8 +221,7 @@ class LSTMCell(_Cell):
         opened(self.bias_ih, self.bias_hh)
 
     def reset_parameters(self) -> None:
-        """Draw new values for all parameters like `RNNCell`, then set the forget gate's bias to `forget_bias`, if
-        given."""
+        """Draw new values for all parameters like `RNNCell`, then set the forget gate's bias, if there is one."""
         super().reset_parameters()
         open_forget_gate("LSTMCell", self.forget_bias, self.bias)(self.bias_ih, self.bias_hh)
 

@@ -262,8 +262,7 @@ class Members:
     # ---- finding by name
 
     def get_submodule(self, target: str) -> Any:
-        """The module with a name such as "encoder.layers.0"; this one for "". Raises AttributeError if there is
-        none."""
+        """The module with a name such as "encoder.layers.0"; this one for "". Raises AttributeError without one."""
         return self if target == "" else self._get("get_submodule", target, Members, "a module")
 
     def get_parameter(self, target: str) -> Parameter:

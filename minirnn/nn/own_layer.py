@@ -43,7 +43,7 @@ class CellLayer(Module):
     batch_first : bool
         input and output are (B, T, ..) instead of (T, B, ..).
     dropout : float
-        Probability of a zero between layers, while training.
+        Probability of a zero between layers in training.
     bidirectional : bool
         D = 2 directions.
     proj_size : int

@@ -207,11 +207,11 @@ _COMMON = f"""
     batch_first : bool
         input and output are (B, T, ..) instead of (T, B, ..); states stay (L*D, B, ..).
     dropout : float
-        Probability of a zero between layers, while training. Masks come from `minirnn.manual_seed`'s stream.
+        Probability of a zero between layers in training. Masks come from `minirnn.manual_seed`'s stream.
     bidirectional : bool
         D = 2 directions.
     device, dtype
-        Where and in which dtype (default float32) the parameters are.
+        Device and dtype (default float32) of the parameters.
     {DOCS}
 
     Attributes
@@ -277,8 +277,8 @@ class RNN(_Recurrent):
 class GRU(_Recurrent):
     __doc__ = f"""A GRU whose reset gate acts after the matrix product, over a sequence: torch.nn.GRU.
 
-    ``n = tanh(x W_n' + b_in + r * (h' R_n' + b_hn))``. (`GRUBlockCell` resets before the product; in general no weights
-    make the two equal, and `load_state_dict` refuses those of the other.) Gates r, z, n.
+    ``n = tanh(x W_n' + b_in + r * (h' R_n' + b_hn))``. (`GRUBlockCell` resets before the product. In general no weights
+    make the two equal, and `load_state_dict` refuses weights of the other.) Gates r, z, n.
 {_COMMON}    """
 
     def __init__(
@@ -317,11 +317,11 @@ class LSTM(_Recurrent):
     Other Parameters
     ----------------
     forget_bias : float, keyword only
-        minirnn's own; torch has none. What the bias of all forget gates is at the start: their part of ``bias_ih`` is
-        set to it and their part of ``bias_hh`` to 0, so the sum ``bias_ih + bias_hh``, which is what acts, is exactly
+        The initial bias of all forget gates, an option that torch does not have. Their part of ``bias_ih`` is set to it
+        and their part of ``bias_hh`` to 0, so the sum ``bias_ih + bias_hh``, which the gates use, is exactly
         `forget_bias`. With 1 the gates start open, and gradients reach far back (Gers et al. 2000; Jozefowicz et al.
-        2015). It is an initial value and nothing else: both parts are trained, saved and loaded as in torch. None, the
-        default: drawn like all others.
+        2015). It is only an initial value: both parts are trained, saved and loaded as in torch. With None, the
+        default, they are drawn like all others.
     """
 
     def __init__(

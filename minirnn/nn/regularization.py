@@ -42,18 +42,19 @@ from minirnn.ops.own_cell.compose import Weights as OwnWeights
 Probabilities = tuple[float, float]
 
 DOCS = """input_dropout : float
-        Probability of a zero in the input of the first layer, while training. This option and the following ones are
-        ours; their formulas, sources and order of drawing: `minirnn.nn.regularization`.
+        Probability of a zero in the input of the first layer in training. torch does not have this option and the
+        following ones. Their formulas, sources and order of drawing are in `minirnn.nn.regularization`.
     variational : bool
         Whether `dropout` and `input_dropout` draw one mask (B, width) for all steps (Gal and Ghahramani 2016) instead
-        of one for each.
+        of one for each step.
     weight_dropout : float
-        Probability, while training, that a recurrent weight is 0 throughout a call; the others are scaled by
-        ``1 / (1 - weight_dropout)``. Gradients reach the raw ``weight_hh`` through the mask; a state dict holds the raw
-        ones (weight drop: Merity et al. 2018).
+        Probability in training that a recurrent weight is 0 for a whole call. The others are scaled by
+        ``1 / (1 - weight_dropout)``. Gradients reach the raw ``weight_hh`` through the mask, and a state dict holds the
+        raw weights (weight drop: Merity et al. 2018).
     zoneout : float, or for LSTM a pair (of h, of c)
-        Probability that a unit keeps its old state in a step of training; in evaluation the state is the mean of old
-        and new by this weight (Krueger et al. 2017). One number serves h and c, which have separate masks."""
+        Probability that a unit keeps its old state in a step of training. In evaluation the state is the mean of old
+        and new with this weight (Krueger et al. 2017). A single number is used for h and c, which have separate
+        masks."""
 """The text about the options in the docstrings of the layers."""
 
 

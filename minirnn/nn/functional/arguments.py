@@ -85,7 +85,7 @@ def constant_like(op: str, name: str, value: Any, like: Tensor) -> Tensor:
 
 
 def above_0(op: str, name: str, value: Any, *, finite: bool = True) -> float:
-    """A positive option, such as `delta` of `huber_loss`. Raises TypeError if not a number, ValueError if not
+    """A positive option, such as `huber_loss`'s `delta`. Raises TypeError if not a number, ValueError if not
     positive."""
     value = check.number(op, name, value, finite=finite)
     if value <= 0:
