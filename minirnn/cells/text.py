@@ -34,10 +34,8 @@ def write(
 
     Parameters
     ----------
-    names : of values that are written by their names
-    number : how numbers and constants are written
-    inline : texts, which bind as a product does, of values without a name
-    top : whether `e` itself is spelled out, though it has a name
+    names : names of the values that are written by name number : how numbers and constants are written inline : texts
+    of values without a name, which bind like products top : whether to write out `e` itself although it has a name
     """
 
     def place(a: Expr, least: int) -> str:

@@ -98,7 +98,7 @@ def same_device(op: str, *operands: Tensor, names: Sequence[str] = "ab") -> Devi
 
 
 def together(op: str, a: Tensor, b: Tensor) -> tuple[Tensor, Tensor]:
-    """Two operands of different devices on one of them, as `vmap` needs. Raises ValueError if no device can lift."""
+    """Two operands of different devices on one of them, which `vmap` needs. Raises ValueError for other devices."""
     for device in (a.device, b.device):
         if hasattr(device, "lift"):
             return device.lift(a), device.lift(b)
@@ -158,7 +158,7 @@ def any_tensor(op: str, x: Any) -> Tensor:
 
 
 def iterated(op: str, what: str, given: Any, expected: str) -> Iterable[Any]:
-    """`given`. Raises TypeError if it is one Tensor or not iterable. `what` names an element, such as "parameter"."""
+    """`given`. Raises TypeError unless it is a list or an iterator. `what` names an element, such as "parameter"."""
     if isinstance(given, (Tensor, np.ndarray, Mapping, str)) or not isinstance(given, Iterable):
         kind = "one Tensor" if isinstance(given, Tensor) else f"a {type(given).__name__}"
         raise TypeError(f"{op}: {what}s is {kind}\n  expected {expected}")

@@ -82,7 +82,7 @@ class Opened(ABC):
 
     @property
     def carried(self) -> tuple[str, ...]:
-        """The values that a step reads from the previous one: states, and an output that only goes through R."""
+        """The values that a step reads from the previous one: the states, and an output that is read through R."""
         return self.states
 
     def width(self, state: str) -> int:

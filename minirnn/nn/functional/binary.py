@@ -19,7 +19,7 @@ _SMALLEST = float(np.float32(1e-12))  # torch rounds this to float32 in every dt
 
 
 def _log_from_minus_100(x: Tensor) -> Tensor:
-    """``max(log(x), -100)``, without which a single wrong prediction of probability 1 would make the loss infinite."""
+    """``max(log(x), -100)``. Otherwise a single wrong prediction of probability 1 would make the loss infinite."""
     return clip(where(x > 0, log(where(x > 0, x, 1.0)), -math.inf), -100.0, None)
 
 

@@ -18,7 +18,7 @@ def one_of(op: str, name: str, value: Any, low: int) -> int:
 
 
 def around(op: str, padding: Any, kernel: int, stride: int, dilation: int) -> tuple[int, int]:
-    """The numbers of zeros before and after a sequence, for the `padding` of conv1d."""
+    """The numbers of elements to add before and after a sequence, for the `padding` of conv1d."""
     if not isinstance(padding, str):
         n = one_of(op, "padding", padding, 0)
         return n, n

@@ -42,7 +42,7 @@ class Arguments(NamedTuple):
     """x, h0, (c0,) params"""
     lengths: np.ndarray | None
     zoneout: Zoneout | None
-    """The zoneout masks that were given, by layer."""
+    """The user's zoneout masks, by layer."""
 
 
 def to_time_major(ts: Sequence[Tensor], time_major: bool) -> Sequence[Tensor]:
