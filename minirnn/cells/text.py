@@ -34,8 +34,10 @@ def write(
 
     Parameters
     ----------
-    names : names of the values that are written by name number : how numbers and constants are written inline : texts
-    of values without a name, which bind like products top : whether to write out `e` itself although it has a name
+    names : names of the values that are written by name
+    number : how numbers and constants are written
+    inline : texts of values without a name, which bind like products
+    top : whether to write out `e` itself although it has a name
     """
 
     def place(a: Expr, least: int) -> str:
