@@ -4,8 +4,8 @@ r"""
 
 *What does a fused op save, and is it still right?*
 
-``lstm_block_cell`` can be written with some twenty primitives: a product, activations, sums. Or it can be one op with
-its own backward formula. Both give the same numbers. What is gained?
+You can write ``lstm_block_cell`` with about twenty primitives, such as products, activations and sums. You can also
+write it as one op with its own backward formula. Both give the same numbers. What do you gain from the single op?
 
 | **You need** chapter 5.
 | **You will be able to** say what a fused op saves and what it does not, and name what proves its backward pass.
@@ -15,8 +15,8 @@ its own backward formula. Both give the same numbers. What is gained?
 # %%
 # The same step twice
 # -------------------
-# A device without fused kernels computes the op by its *composition*: its definition in primitives. Counting devices
-# count what both do.
+# A device without fused kernels computes the op by its *composition*, which is its definition in primitives. We wrap
+# both devices in a counting device, which counts their calls, operations and bytes.
 
 import numpy as np
 
@@ -57,7 +57,7 @@ print(f"largest relative difference of any gradient: {worst:.1e}")
 assert worst < 1e-5
 
 # %%
-# The gradients are equal, up to rounding. The tapes are not:
+# The gradients are equal up to rounding, but the tapes differ. This is the tape of the composition:
 
 inputs = ("x", "cs_prev", "h_prev", "w", "wci", "wcf", "wco", "b")
 
@@ -71,7 +71,7 @@ many_nodes = tape_graph(y_many.h, names=named(y_many, leaves_many), max_nodes=60
 mr.viz.show(many_nodes)
 
 # %%
-# This is the definition of the op: read it from the top down, and compare it with the formula in
+# This graph is the definition of the op. Read it from the top down and compare it with the formula in
 # ``minirnn/ops/lstm_block/cell.py``. The fused op puts all of it into one box:
 
 one_node = tape_graph(y_one.h, names=named(y_one, leaves_one), max_nodes=60)
@@ -97,13 +97,13 @@ for what, low, high in (("flops", 0.98, 1.02), ("calls", 4.5, 5.5), ("bytes", 1.
     assert low < ratio < high
 
 # %%
-# The arithmetic is nearly the same. What shrinks is the number of *calls* and the bytes that go through memory between
-# them: each primitive writes its result out, and the next one reads it back in. On a GPU every call is at least one
-# launch, and chapter 19 counts what that means for a sequence.
+# The amount of arithmetic is nearly the same. Fusion reduces the number of *calls* and the bytes that go through memory
+# between them, because each primitive writes its result to memory and the next one reads it back. On a GPU every call
+# is at least one launch. Chapter 19 counts the launches for a whole sequence.
 #
-# How much work is there for each byte? Divide F, the number of additions and multiplications, by the number M of bytes
-# that are read and written. For the product of a step, the row :math:`[x \mid h]` times a matrix of shape
-# (I + H, 4H) in float32,
+# How much work is there for each byte? Divide F, the number of additions and multiplications, by M, the number of bytes
+# read and written. For the product of a step, the row :math:`[x \mid h]` times a matrix of shape (I + H, 4H) in
+# float32,
 #
 # .. math::
 #    :label: product-intensity
@@ -122,17 +122,17 @@ for what, low, high in (("flops", 0.98, 1.02), ("calls", 4.5, 5.5), ("bytes", 1.
 #
 #    \frac{F_g}{M_g} = \frac{B H}{4 \cdot (B H + B H + B H)} = \frac{1}{12}
 #
-# Such an op does far too little work for the bytes that it moves. On a processor that can do 12 operations in the time
-# of one byte, it uses a 144th of the arithmetic. Fusing leaves F as it is and makes M smaller.
+# Such an op does far too little work for the bytes that it moves. Take a processor that can do 12 operations in the
+# time it needs to move one byte. This op uses only 1/144 of its arithmetic. Fusing leaves F unchanged and reduces M.
 #
 # Is it still right?
 # ------------------
-# A fused backward is written by hand, so it can be wrong by hand. That is why the composition stays: it is the judge.
-# :doc:`/verified` has the table of what each fused op in minirnn was compared with, output by output: with its
-# composition, with finite differences, and with stored results of other libraries.
+# A fused backward pass is written by hand, so it can contain mistakes. That is why minirnn keeps the composition as a
+# reference. The table in :doc:`/verified` lists the comparisons for each output of each fused op: with its composition,
+# with finite differences, and with stored results of other libraries.
 #
-# One disagreement is on purpose. TensorFlow clips the cell state to the limit m and lets the gradient through *as if it
-# had not*, although the derivative of the clip is 0 wherever it is active:
+# One disagreement is intentional. TensorFlow clips the cell state to the limit m, but passes the gradient through *as
+# if it had not clipped*, although the derivative of the clip is 0 wherever it is active:
 #
 # .. math::
 #    :label: straight-through
@@ -151,14 +151,15 @@ print(f"cs is held at {y.cs.item()}, and the gradient of x is {x.grad.item():.4f
 assert y.cs.item() == 3.0 and x.grad.item() != 0
 
 # %%
-# Straight through: sometimes useful, never a derivative. minirnn does the same as TensorFlow here, fused and
-# composed, and says so in :doc:`/disagreements`.
+# This is called a straight-through gradient. It is sometimes useful, but it is not the derivative. minirnn follows
+# TensorFlow here, both fused and composed, and documents this in :doc:`/disagreements`.
 #
 # Further reading
 # ---------------
 # Appleyard, Kocisky and Blunsom (2016) fuse the elementwise operations of an LSTM step on a GPU and measure what each
-# fusion gains. Griewank and Walther (2008) prove that a gradient costs a small multiple of its function, however the
-# function is cut into ops. Bengio et al. (2013) is the source of the straight-through estimator.
+# fusion gains. Griewank and Walther (2008) prove that computing a gradient costs a small multiple of computing the
+# function, no matter how the function is divided into ops. Bengio et al. (2013) is the source of the straight-through
+# estimator.
 #
 # Try it
 # ------

@@ -4,8 +4,8 @@ r"""
 
 *Which of these numbers is the forget gate?*
 
-An LSTM's weights are four matrices for the input, four for the state, and some biases. Every library stacks them in its
-own order. If you take one order for another, nothing complains, because all shapes fit.
+An LSTM has four weight matrices for the input, four for the state, and some biases. Every library stacks them in its
+own order. If you confuse two orders, you get no error, because all shapes match.
 
 | **You need** chapter 5.
 | **You will be able to** list the orders of gates that libraries use, and find the order of unknown weights from one
@@ -16,8 +16,8 @@ own order. If you take one order for another, nothing complains, because all sha
 # %%
 # Four gates, many orders
 # -----------------------
-# cuDNN and torch stack the gates as i, f, n, o, where n is the candidate; TensorFlow's cells as i, n, f, o; ONNX as i,
-# o, f, n. Here is an LSTM that computes with the right order, and with every other order of its four gates:
+# cuDNN and torch stack the gates as i, f, n, o, where n is the candidate. TensorFlow's cells use i, n, f, o, and ONNX
+# uses i, o, f, n. We run an LSTM with the right order, and with every other order of its four gates:
 
 import itertools
 
@@ -69,21 +69,20 @@ print(f"correlations of the other 23: {wrong.min():.2f} to {wrong.max():.2f}")
 assert (apart[1:] > 1e-3).all() and apart[0] == 0 and wrong.max() > 0.8
 
 # %%
-# Only the right order gives the right numbers. But some wrong orders give outputs that look much like them, so that a
-# glance at a plot, or at a loss, may not tell. All gates are sigmoids or a tanh of a sum: every order computes
-# *something*.
+# Only the right order gives the right numbers. But some wrong orders give very similar outputs, so you may not notice
+# the mistake in a plot or in the loss. Every gate is a sigmoid or tanh of a sum, so every order computes *something*.
 #
 # A test that tells
 # -----------------
-# What does tell is one input with a known output. ``minirnn.io.find_layout`` tries all readings of some arrays (gate
-# orders, transposes, the two kinds of GRU, the order of axes) and says which of them gives this output:
+# One input with a known output is enough to find the order. ``minirnn.io.find_layout`` tries all ways to read the
+# arrays (gate orders, transposes, the two kinds of GRU, the order of axes) and reports which of them gives this output:
 
 finding = mr.io.find_layout(list(given.values()), x, right)
 print(finding)
 assert "gates i, f, n, o" in str(finding)
 
 # %%
-# Now somebody has sent the arrays in another order, and without a word:
+# Now suppose that somebody sends the arrays in another order without saying so:
 
 sent = list(reordered(orders[letters.index("iofn")]).values())
 found = mr.io.find_layout(sent, x, right)
@@ -91,8 +90,7 @@ print(found)
 assert "gates i, o, f, n" in str(found)
 
 # %%
-# The answer is only as good as the known output. Take the output of the network that somebody *believes* to be right,
-# and no reading fits, or a wrong one does:
+# The answer is only as good as the known output. If that output is wrong, either no reading fits or a wrong one does:
 
 nothing = mr.io.find_layout(list(given.values()), x, right + 0.1)
 print(nothing)
@@ -101,10 +99,10 @@ assert finding.status == found.status == "found" and nothing.status != "found"
 # %%
 # What no output can tell
 # -----------------------
-# The order of the *gates* can be found, because each gate has its own place in the formulas. The order of the *units*
-# cannot, if the layer after it has been reordered as well. Let P be a permutation matrix: it has one 1 in each row and
-# each column, and :math:`P P^\top` is the identity. Take the columns of every gate g in another order, and with them
-# the rows of :math:`R_g` and of the next layer's matrix V:
+# You can find the order of the *gates*, because each gate has its own place in the formulas. You cannot find the order
+# of the *units* if the next layer has been reordered to match. Let P be a permutation matrix. It has one 1 in each row
+# and each column, and :math:`P P^\top` is the identity. Permute the columns of every gate g, and in the same way the
+# rows of :math:`R_g` and of the next layer's matrix V:
 #
 # .. math::
 #    :label: permuted-weights
@@ -116,7 +114,7 @@ assert finding.status == found.status == "found" and nothing.status != "found"
 #    \hat V &= P^\top V
 #    \end{aligned}
 #
-# All states are then permuted, and the output of the next layer is the same, number for number:
+# This permutes all states, and every value in the output of the next layer stays the same:
 #
 # .. math::
 #    :label: permuted-states
@@ -126,22 +124,22 @@ assert finding.status == found.status == "found" and nothing.status != "found"
 #    \hat h_t \hat V &= h_t V
 #    \end{aligned}
 #
-# So a network of H units has H! sets of weights that compute the same function. Two networks that were trained from
-# different seeds cannot be compared unit by unit.
+# So a network of H units has H! sets of weights that compute the same function. You cannot compare two networks unit by
+# unit if they were trained from different seeds.
 #
-# In ``minirnn convert`` the same knowledge is a command, which writes weights for torch, Keras, TensorFlow's cells,
-# cuDNN and ONNX.
+# The command ``minirnn convert`` uses the same layouts to write weights for torch, Keras, TensorFlow's cells, cuDNN and
+# ONNX.
 #
 # Further reading
 # ---------------
 # Hochreiter and Schmidhuber (1997) have an input gate and an output gate, and Gers, Schmidhuber and Cummins (2000)
-# add the forget gate. No paper fixes an order: each library chose its own. Greff et al. (2017) write all variants of
+# add the forget gate. No paper fixes an order, so each library chose its own. Greff et al. (2017) write all variants of
 # the cell in one notation.
 #
 # Try it
 # ------
-# Exchange the *input* matrices of two gates only (``weight_ih_l0``), and ask the finder again. Why can it not find
-# this?
+# Exchange only the *input* matrices of two gates (``weight_ih_l0``), and call ``find_layout`` again. Why can it not
+# find this order?
 #
 # Then write it yourself: :doc:`exercise </exercises>` ``ex14`` (gate orders).
 #

@@ -4,8 +4,8 @@ r"""
 
 *What is inside cuDNN's parameter blob?*
 
-cuDNN takes all weights and biases of a network as one long array, whose layout is "opaque": subject to change, and
-nothing to be saved or looked at. Let us look.
+cuDNN takes all weights and biases of a network as one long array. Its documentation calls the layout "opaque": it may
+change, and you should neither save it nor look inside. Let us look inside.
 
 | **You need** chapters 5 and 15.
 | **You will be able to** find the weights of a gate in cuDNN's buffer, and take the buffer apart and put it together
@@ -14,7 +14,7 @@ nothing to be saved or looked at. Let us look.
 """
 
 # %%
-# Two bidirectional LSTM layers of five units, three inputs:
+# Here is the buffer of two bidirectional LSTM layers with five units and three inputs:
 
 import numpy as np
 
@@ -28,9 +28,9 @@ picture = parameter_buffer(L, H, I, **sizes)
 mr.viz.show(picture)
 
 # %%
-# Weights first, layer by layer and direction by direction; for each the four matrices that read the input (full),
-# then the four that read the state (hatched). All biases come after all weights: two for each gate, although an LSTM
-# uses only their sum. Layer 1 reads the outputs of both directions, so its input matrices are wider.
+# The weights come first, ordered by layer and then by direction. Each direction has four matrices that read the input
+# (solid), then four that read the state (hatched). All biases come after all weights. There are two for each gate,
+# although an LSTM uses only their sum. Layer 1 reads the outputs of both directions, so its input matrices are wider.
 
 names, offsets = picture.data["name"], picture.data["offset"]
 assert all(name.startswith("b") for name in names[32:]) and not any(name.startswith("b") for name in names[:32])
@@ -56,8 +56,8 @@ for name, offset in list(zip(names, offsets, strict=True))[:3]:
 #
 # Canonical form
 # --------------
-# The way out of the blob: one array for each block. ``params_to_canonical`` cuts it up, ``canonical_to_params`` puts
-# it together again.
+# The canonical form has one array for each block. ``params_to_canonical`` splits the buffer, and
+# ``canonical_to_params`` puts it together again.
 
 rng = np.random.default_rng(0)
 params = rng.normal(size=total).astype(np.float32)
@@ -70,8 +70,8 @@ print("round trip is exact:", np.array_equal(back.numpy(), params))
 assert np.array_equal(back.numpy(), params)
 
 # %%
-# Both are ops with gradients: cut the buffer, regularize one gate alone, and the gradient lands in the right place of
-# the buffer.
+# Both are ops with gradients. If you split the buffer and regularize a single gate, the gradient arrives at the right
+# place in the buffer.
 
 p = mr.tensor(params, requires_grad=True)
 weights, _ = mr.ops.cudnn_rnn_params_to_canonical(L, H, I, p, **settings)
@@ -81,14 +81,14 @@ print(f"gradient at {touched.min()} .. {touched.max()}, block 1 starts at {offse
 assert list(touched) == list(range(offsets[1], offsets[2]))
 
 # %%
-# Other libraries hold the same numbers in other orders, as chapter 15 showed. ``minirnn convert`` knows them. It writes
-# weights for torch, Keras, TensorFlow's cells, cuDNN and ONNX.
+# Other libraries store the same numbers in other orders, as chapter 15 showed. ``minirnn convert`` knows these orders
+# and writes weights for torch, Keras, TensorFlow's cells, cuDNN and ONNX.
 #
 # Further reading
 # ---------------
-# Appleyard, Kocisky and Blunsom (2016) explain why cuDNN wants the matrices of all gates next to each other: one
-# large product is faster than four small ones. Sak, Senior and Beaufays (2014) introduce the projection, whose matrix
-# is also in the buffer.
+# Appleyard, Kocisky and Blunsom (2016) explain why cuDNN stores the matrices of all gates next to each other. One large
+# product is faster than four small ones. Sak, Senior and Beaufays (2014) introduce the projection, whose matrix is also
+# in the buffer.
 #
 # Try it
 # ------

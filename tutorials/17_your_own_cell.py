@@ -4,25 +4,25 @@ r"""
 
 *What if I change the equations?*
 
-The LSTM and the GRU are two of the many cells that people have tried. To try one more, you need its step, the
-gradient of its step, and code that is fast enough to train. This chapter invents a cell, lets minirnn derive its
-gradient, proves it, and trains it against the LSTM and the GRU.
+The LSTM and the GRU are two of the many cells that people have tried. To try one more, you need its step, the gradient
+of its step, and code that is fast enough to train. In this chapter you invent a cell, let minirnn derive and verify its
+gradient, and compare its training with that of the LSTM and the GRU.
 
 | **You need** chapters 2, 5 and 6.
-| **You will be able to** write a cell of your own, read its derived backward pass, and train it against the LSTM and
-  the GRU.
+| **You will be able to** write your own cell, read its derived backward pass, and compare its training with that of the
+  LSTM and the GRU.
 | **Time**: 12 minutes.
 """
 
 # %%
 # A step in Python
 # ----------------
-# The LSTM has two gates for its memory: f says how much to keep, and i how much to write. What if one gate decides
-# both? A unit that keeps 90 % then writes 10 %. Each unit also gets its own number, ``slow``, which is added to
-# this gate, so that some units can be patient by nature.
+# The LSTM has two gates for its memory: f decides how much to keep, and i how much to write. What if one gate decides
+# both? A unit that keeps 90 % then writes 10 %. Each unit also gets its own value, ``slow``, which is added to the
+# pre-activation of this gate. Units with a large value keep their memory longer from the start.
 #
-# The names of the parameters say what they are: ``z_NAME`` is a gate that reads x and h, c and h are the states, and
-# what comes after the ``*`` is a learned vector.
+# The names of the parameters define their roles. ``z_NAME`` is a gate that reads x and h, c and h are the states, and
+# each parameter after the ``*`` is a learned vector.
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -48,13 +48,13 @@ print(patient.backward_formulas())
 mr.viz.show(mr.viz.cell_graph(patient))
 
 # %%
-# Nobody wrote these lines: they are derived from the step. Read the first one from the right. ``dh`` arrives at h,
-# passes the output gate and the slope of tanh, and joins ``c_grad``, which arrives from the next step. ``dc_prev =
-# dc * k`` is the highway of chapter 5. The line of ``dz_k`` is new: the gate is told the difference between what it
-# keeps, ``c_prev``, and what it could write, ``n``. In the picture, follow an orange arrow from right to left, and
-# multiply by what is written on it.
+# Nobody wrote these lines. minirnn derived them from the step. Read the first one from the right: ``dh`` arrives at h,
+# is multiplied by the output gate and the slope of tanh, and is added to ``c_grad``, which arrives from the next step.
+# ``dc_prev = dc * k`` is the highway of chapter 5. The line of ``dz_k`` is new. The gradient of this gate is
+# proportional to the difference between the value it keeps, ``c_prev``, and the value it could write, ``n``. In the
+# picture, follow an orange arrow from right to left, and multiply by the factor written on it.
 #
-# In the notation of this book, with s for the row ``slow``, the step and what is derived from it are
+# In the notation of this book, with s for the row ``slow``, the step and its derived backward pass are
 #
 # .. math::
 #    :label: patient-step
@@ -78,16 +78,16 @@ mr.viz.show(mr.viz.cell_graph(patient))
 #
 # Is it right?
 # ------------
-# ``verify`` compares the kernels with finite differences and with the same step composed from single operations on
-# the tape. Every entry is the worst error as a part of what is allowed, so all of them must be below 1.
+# ``verify`` compares the kernels with finite differences and with the same step composed from single operations on the
+# tape. Every entry is the largest error divided by the allowed error, so all entries must be below 1.
 
 proof = patient.verify(["cpu"])
 print(proof)
 assert proof
 
 # %%
-# You can also derive the lines by hand and have them judged. Here is a typical slip: the cell also writes with the
-# gate k, but ``dz_n`` forgets the factor ``1 - k``.
+# You can also derive the lines by hand and have minirnn check them. Here is a typical mistake. The cell also writes
+# with the gate k, but ``dz_n`` lacks the factor ``1 - k``.
 
 try:
 
@@ -108,9 +108,9 @@ except TypeError as error:
 # %%
 # How far does a gradient reach?
 # ------------------------------
-# Before any training: a loss on the last of 60 steps, and how much of its gradient arrives at each earlier input.
-# ``slow = 0`` is the cell without patience. In the other one, ``slow`` is spread from 0 to 4, so that the gates k of
-# the units begin between 0.5 and 0.98.
+# Before any training, we put a loss on the last of 60 steps and measure how much of its gradient arrives at each
+# earlier input. ``slow = 0`` is the cell without patience. In the other one, ``slow`` ranges from 0 to 4, so the gates
+# k of the units begin between 0.5 and 0.98.
 
 T, B, H = 60, 32, 16
 
@@ -138,13 +138,13 @@ print({name: f"{s:.0e}" for name, s in share.items()})
 assert 4e-3 < share["slow 0 .. 4"] < 6e-3 and max(share["slow = 0"], share["GRU"]) < 1e-10
 
 # %%
-# With the gates spread out, some five thousandths of the gradient reach the first step. Of the GRU's gradient, and of
-# that of the cell without patience, less than a ten-billionth does.
+# With the gates spread out, about five thousandths of the gradient norm reach the first step. For the GRU and for the
+# cell without patience, it is less than a ten-billionth.
 #
 # Does it learn?
 # --------------
-# The adding problem: two of the 60 numbers carry a mark, and their sum is wanted at the end. Whoever answers 1 every
-# time has an error of 0.167.
+# The task is the adding problem. Two of the 60 numbers are marked, and the network must output their sum at the end. A
+# network that always answers 1 has an error of 0.167.
 
 
 def train(layer, updates=400):
@@ -183,34 +183,34 @@ print("updates until the mean of 20 errors is below 0.05:", {name: k for name, k
 assert share["LSTM"] > 1e4 * share["GRU"] and 0 < first["GRU"] < first["slow = 0"] < first["slow 0 .. 4"]
 
 # %%
-# The GRU and both versions of our cell learn the task. The LSTM does not begin within these 400 updates. Compare this
-# with the reach at the start: the LSTM's is more than ten thousand times the GRU's, and yet the GRU learns first; and
-# in this run patience does not make our cell learn sooner. So the reach of the initial weights does not tell which
-# network learns first at 60 steps: training changes the gates, and with them the reach.
+# The GRU and both versions of our cell learn the task. The LSTM does not begin to learn within these 400 updates.
+# Compare this with the reach at the start. The LSTM's is more than ten thousand times the GRU's, and yet the GRU learns
+# first. In this run patience does not make our cell learn sooner either. At 60 steps you cannot predict from the reach
+# of the initial weights which network learns first, because training changes the gates and therefore the reach.
 #
 # Fast on other devices
 # ---------------------
-# The whole sequence is one node of the tape: here in NumPy, with ``mr.use_device("native")`` in C++ that is generated
-# from the same plan, and with ``"cuda-sim"`` or ``"cuda"`` in a kernel. Nothing in this script would change.
+# The whole sequence is one node of the tape. Here NumPy computes it. With ``mr.use_device("native")``, C++ generated
+# from the same plan does, and with ``"cuda-sim"`` or ``"cuda"``, a kernel does. The rest of this script stays the same.
 #
-# The commands read the cell from a file: ``minirnn explain patient.py:patient`` prints what each device makes of
-# it, ``minirnn bench --cell patient.py:patient`` measures it, and ``minirnn train --cell patient.py:patient`` trains it
-# on text.
+# The commands read the cell from a file. ``minirnn explain patient.py:patient`` prints its formulas and how each device
+# computes it, ``minirnn bench --cell patient.py:patient`` measures it, and ``minirnn train --cell patient.py:patient``
+# trains it on text.
 #
 # Further reading
 # ---------------
-# Jozefowicz, Zaremba and Sutskever (2015) try thousands of cells, and Greff et al. (2017) take the LSTM apart; their
-# coupled gates are those of this chapter's cell. Zhou et al. (2016) get by with one gate. Beck et al. (2024) and Feng
-# et al. (2024) are two recent answers to the question of this chapter.
+# Jozefowicz, Zaremba and Sutskever (2015) try thousands of cells. Greff et al. (2017) remove or change single parts of
+# the LSTM. One of their variants couples two gates like this chapter's cell. Zhou et al. (2016) get by with one gate.
+# Beck et al. (2024) and Feng et al. (2024) are two recent answers to the question of this chapter.
 #
 # Try it
 # ------
-# Give the cell a separate input gate (``z_i``), and look at how ``dz_k`` changes. Or take away the output gate:
-# what does the cell save then for its way back? ``patient.saved()`` tells.
+# Give the cell a separate input gate (``z_i``), and look at how ``dz_k`` changes. Then remove the output gate. What
+# does the cell now save for its backward pass? ``patient.saved()`` lists it.
 #
-# :doc:`/own_cell` has the whole language, and :doc:`/cells` thirteen cells from the literature.
+# :doc:`/own_cell` describes the whole language, and :doc:`/cells` shows thirteen cells from the literature.
 #
-# Then write it yourself: :doc:`exercises </exercises>` ``ex43`` (a cell of your own, backward), ``ex44`` (what a step
-# saves) and ``ex45`` (a long memory).
+# Then write it yourself: :doc:`exercises </exercises>` ``ex43`` (your own cell, backward), ``ex44`` (what a step saves)
+# and ``ex45`` (a long memory).
 #
 # This is the end of the track on libraries. Next: :doc:`18_a_kernel_without_a_gpu` begins the track on hardware.

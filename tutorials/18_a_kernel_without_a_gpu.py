@@ -4,8 +4,8 @@ r"""
 
 *What do threads do, and what goes wrong?*
 
-A CUDA kernel is one small program that thousands of threads run at once, each with its own number. minirnn's kernels
-are real CUDA C++. This page runs them on your processor: the simulator compiles the same text with the host's compiler.
+A CUDA kernel is one small program that thousands of threads run at once, each with its own index. minirnn's kernels are
+real CUDA C++. This page runs them on your CPU, because the simulator compiles the same source with the host's compiler.
 
 | **You need** chapter 5 and a little C.
 | **You will be able to** read and write a CUDA kernel, and say what a barrier is for and what a race is.
@@ -15,8 +15,8 @@ are real CUDA C++. This page runs them on your processor: the simulator compiles
 # %%
 # One thread, one unit
 # --------------------
-# An LSTM step has B rows and H units. The cell kernels give each unit of each row to one thread. Here are 5 rows and
-# 12 units, in blocks of 8 by 4 threads:
+# An LSTM step has B rows and H units. The cell kernels use one thread for each unit of each row. Here are 5 rows and 12
+# units, in blocks of 8 by 4 threads:
 
 import numpy as np
 
@@ -33,8 +33,8 @@ threads = thread_map(5, 12, grid=(2, 2), block=(8, 4))
 mr.viz.show(threads)
 
 # %%
-# Blocks have a fixed size, and the work is rarely a multiple of it. For N numbers in blocks of S threads, thread k of
-# block j works on number i, and J is the smallest number of blocks that is enough:
+# Blocks have a fixed size, and the amount of work is rarely a multiple of it. For N elements in blocks of S threads,
+# thread k of block j works on element i, and J is the smallest number of blocks that is enough:
 #
 # .. math::
 #    :label: grid-index
@@ -44,8 +44,8 @@ mr.viz.show(threads)
 #    (J - 1) S + 1 &\le N \le J S
 #    \end{aligned}
 #
-# Threads beyond the edge have nothing to do: that is the ``if (row >= B || unit >= H) return;`` at the top of every
-# kernel. Forget it, and they write where nothing of theirs is.
+# Threads beyond the edge have nothing to do. That is why every kernel begins with
+# ``if (row >= B || unit >= H) return;``. If you forget it, these threads write outside the array.
 
 driver = SimDriver(SimOptions(check=True))
 
@@ -73,12 +73,12 @@ said = run(
 assert "thread (36,0,0) of block (1,0,0)" in said and "byte 400" in said
 
 # %%
-# 128 threads, 100 numbers; thread 36 of block 1 is the first one outside. On a GPU this might crash, or quietly change
-# somebody else's array. The simulator checks every access.
+# There are 128 threads but only 100 numbers. Thread 36 of block 1 is the first one outside. On a GPU this might crash
+# or silently overwrite another array. The simulator checks every access.
 #
 # A race
 # ------
-# Threads of a block can share memory, and then they must wait for each other. This kernel turns 64 numbers around:
+# Threads of a block can share memory, but then they must wait for each other. This kernel reverses 64 numbers:
 
 turn_around = """extern "C" __global__ void turn_around(float *x) {
     __shared__ float s[64];
@@ -92,24 +92,24 @@ said = run(turn_around.replace("BARRIER", ""), y, name="turn_around")
 assert "never written" in said and "thread (0,0,0)" in said
 
 # %%
-# Thread 0 read what thread 63 had not written yet. With the barrier each waits until all have written:
+# Thread 0 read an element before thread 63 had written it. With the barrier, each thread waits until all have written:
 
 said = run(turn_around.replace("BARRIER", "__syncthreads();"), y, name="turn_around")
 assert said == "no complaint"
 
 # %%
-# And if only half of the threads come to the barrier?
+# What happens if only half of the threads reach the barrier?
 
 said = run(turn_around.replace("BARRIER", "if (threadIdx.x < 32) __syncthreads();"), y, name="turn_around")
 assert "race" in said and "thread (32,0,0)" in said
 
 # %%
-# Then the other half does not wait, and the race is back.
+# The other half does not wait, and the race is back.
 #
 # Neighbors should read neighbors
 # -------------------------------
-# Memory comes in sectors of 32 bytes. If the 32 threads of a warp read 32 neighboring floats, 4 sectors do. If they
-# read down a column of a matrix with 32 columns, each needs a different sector:
+# Memory is read in sectors of 32 bytes. If the 32 threads of a warp read 32 neighboring floats, 4 sectors are enough.
+# If they read down a column of a matrix with 32 columns, each needs a different sector:
 
 source = """extern "C" __global__ void read(const float *x, float *y, int step) {
     y[threadIdx.x] = x[threadIdx.x * step];
@@ -130,9 +130,9 @@ print("sectors a warp:", len(coalesced.data["sectors"]), "against", len(strided.
 assert (len(coalesced.data["sectors"]), len(strided.data["sectors"])) == (4, 32)
 
 # %%
-# Eight times the traffic for the same 128 bytes. This is a *count*, not a time: it is the same on every laptop, which
-# is why it can be graded. If the numbers of neighboring threads are d places apart, 32 of them spread over 128 d bytes,
-# and no thread needs more than one sector. So with the first number at the beginning of a sector, a warp reads
+# This is eight times the traffic for the same 128 bytes. It is a *count*, not a time. It is the same on every laptop,
+# so an exercise can grade it. If neighboring threads read floats that are d places apart, 32 of them spread over 128 d
+# bytes, and no thread needs more than one sector. If the first float is at the beginning of a sector, a warp reads
 #
 # .. math::
 #    :label: sectors
@@ -141,10 +141,10 @@ assert (len(coalesced.data["sectors"]), len(strided.data["sectors"])) == (4, 32)
 #
 # sectors.
 #
-# Shared memory has its own rule: 32 banks, each gives one word at a time. A column of a 32-wide tile lies in a single
-# bank; a tile of width 33 spreads it over all of them. That is why tiles in CUDA programs have an extra column. In
-# general, words that are d places apart meet in the same bank after :math:`32 / \gcd(d, 32)` of them, so the number of
-# rounds is the greatest common divisor
+# Shared memory has its own rule. It has 32 banks, and each bank delivers one word at a time. A column of a 32-wide tile
+# is in a single bank. A tile of width 33 spreads the column over all of them. That is why tiles in CUDA programs often
+# have an extra column. In general, if words are d places apart, the banks repeat after :math:`32 / \gcd(d, 32)` words.
+# The number of rounds is therefore the greatest common divisor
 #
 # .. math::
 #    :label: bank-rounds
@@ -169,7 +169,7 @@ assert worst.data["words"].max() == 32 and padded.bank_conflicts(3) == [1]
 # The real thing
 # --------------
 # ``minirnn/devices/cuda/kernels/lstm_block/cell.cu`` runs the LSTM step (``minirnn/devices/cells/lstm_block.h``) on a
-# GPU. Here it runs on your processor, next to NumPy's:
+# GPU. Here it runs on your CPU, and we compare it with NumPy's step:
 
 rng = np.random.default_rng(0)
 B, I, H = 5, 3, 12
@@ -182,18 +182,18 @@ assert np.allclose(on_cpu.h.numpy(), simulated.h.numpy(), atol=1e-14)
 # %%
 # What the simulator cannot tell
 # ------------------------------
-# Nothing about time, nothing about banks and caches. It does find races between blocks, and memory that one block
-# writes and another one reads without a fence. A kernel that passes here may still fail on a GPU. :doc:`/cuda` lists
-# what the simulator finds.
+# It cannot measure time, and it does not model banks and caches. It does find races between blocks, and memory that one
+# block writes and another one reads without a fence. A kernel that passes here may still fail on a GPU. :doc:`/cuda`
+# lists the errors that the simulator finds.
 #
 # Further reading
 # ---------------
-# Appleyard, Kocisky and Blunsom (2016) show what kernels like these gain in a whole network. Williams, Waterman and
-# Patterson (2009) explain when memory and when arithmetic sets the time of a kernel.
+# Appleyard, Kocisky and Blunsom (2016) show how much kernels like these speed up a whole network. Williams, Waterman
+# and Patterson (2009) explain when memory and when arithmetic limits the speed of a kernel.
 #
 # Try it
 # ------
-# Replace ``__syncthreads()`` by ``__syncwarp()``. With 64 threads the race is back; with 32 it is gone. Why?
+# Replace ``__syncthreads()`` with ``__syncwarp()``. With 64 threads the race is back, but with 32 it is gone. Why?
 #
 # Then write it yourself: :doc:`exercises </exercises>` ``ex17`` (a pointwise kernel), ``ex39`` (fused gates),
 # ``ex20`` (coalescing), ``ex19`` (a race) and ``ex37`` (a reduction).

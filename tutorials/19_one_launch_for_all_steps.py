@@ -4,11 +4,11 @@ r"""
 
 *How many kernels must be started for a sequence?*
 
-Every kernel that a GPU runs must be launched, and a launch takes time, however small the kernel is. So one way to go
+Every kernel that a GPU runs must be launched, and a launch takes time, however small the kernel is. One way to go
 faster is to launch fewer kernels. Taken to its limit, a single kernel stays on the GPU and loops over time itself.
 
 | **You need** chapters 5 and 18.
-| **You will be able to** count the launches of a sequence, and say what a kernel that stays on the GPU must keep and
+| **You will be able to** count the launches of a sequence, and explain what a persistent kernel must keep and
   wait for.
 | **Time**: 25 minutes.
 """
@@ -16,8 +16,8 @@ faster is to launch fewer kernels. Taken to its limit, a single kernel stays on 
 # %%
 # Counting launches
 # -----------------
-# The same LSTM three ways, on the simulated GPU: from primitives, one fused launch a step, and a whole layer with the
-# inputs of all steps multiplied at once. The counts are those of a real GPU.
+# We compute the same LSTM in three ways on the simulated GPU: from primitives, with one fused launch per step, and as a
+# whole layer that multiplies the inputs of all steps at once. A real GPU would need the same number of launches.
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -99,16 +99,16 @@ assert per_step["from primitives"] == 15 and per_step["one fused launch a step"]
 assert launches["inputs of all steps at once"] == [2 * n + 1 for n in lengths]
 
 # %%
-# The first way starts 15 kernels for each step. If a launch takes 5 microseconds, a thousand steps of it wait for
-# :math:`1000 \cdot 15 \cdot 5\,\mu s = 75` milliseconds, whatever the GPU can do. The last way still starts two
-# kernels a step (a product and the rest), because each step must wait for the one before, and the end of a kernel is
-# the usual way to wait for everybody.
+# The first way launches 15 kernels for each step. If a launch takes 5 microseconds, a thousand steps wait for
+# :math:`1000 \cdot 15 \cdot 5\,\mu s = 75` milliseconds, no matter how fast the GPU is. The last way still launches two
+# kernels per step (a product and the rest). Each step must wait for the previous one, and the end of a kernel is the
+# usual way to wait for all threads.
 #
 # Staying
 # -------
-# A *persistent* kernel never ends between steps. Each block keeps its rows of the recurrent matrix, close by, for the
-# whole sequence; after each step all blocks meet at a barrier that they build themselves: a counter in memory, which
-# everyone raises and then watches.
+# A *persistent* kernel does not end between steps. Each block keeps its rows of the recurrent matrix in shared memory
+# for the whole sequence. After each step all blocks meet at a barrier. The kernel builds this barrier from a counter in
+# memory: every block increments it and then waits until it reaches the goal.
 
 persistent = """
 // h_t = tanh(x_t + R h_{t-1}) for all steps in one launch.   x: (T, H), R: (H, H), h: (T+1, H)
@@ -180,7 +180,7 @@ print(
 assert driver.launches == 1 and error < 1e-5
 
 # %%
-# One launch for twelve steps. Without the barrier a block would run ahead and read states that are not there yet:
+# All twelve steps take one launch. Without the barrier, a block would run ahead and read states that are not ready yet:
 
 h, *_ = run("", seed=1)
 wrong = np.abs(h - expected).max(axis=1) > 1e-3
@@ -190,10 +190,10 @@ assert wrong.any()
 # %%
 # What a fence waits for
 # ----------------------
-# ``__threadfence()`` lets a thread go on when everything that it stored has reached the place where all others will see
-# it. So it costs as long as the youngest store still needs for its way. A kernel that trains also stores what the way
-# back will need. It can do so before the barrier; or between the two halves of the barrier. What does one thread do in
-# memory, access by access, from one barrier to the one after the next?
+# ``__threadfence()`` makes a thread wait until all its stores are visible to every other thread. The wait lasts as long
+# as its most recent store needs to get there. A kernel for training also stores the values that the backward pass
+# needs. It can store them before the barrier or between the two halves of the barrier. The figure shows every memory
+# access of one thread, from one barrier to the one after the next:
 
 orders = {
     "save, then meet": f"SAVE {together}",
@@ -238,8 +238,9 @@ print("stores that were made just before the fence:", fresh)
 assert fresh == {"save, then meet": 5, "arrive, save, wait": 1}
 
 # %%
-# In the upper row five stores are under way when the fence comes, in the lower row one: the other four were made before
-# the thread began to wait and to read, and have had the whole next product to arrive. The numbers are the same:
+# In the upper row, five stores are still under way at the fence. In the lower row there is only one. The other four
+# were made before the thread began to wait and to read, so they had the time of the whole next product to arrive. Both
+# orders give the same numbers:
 
 found = [run(meet)[0] for meet in orders.values()]
 assert np.array_equal(*found)
@@ -247,8 +248,9 @@ assert np.array_equal(*found)
 # %%
 # The catch
 # ---------
-# A barrier waits for *all* blocks, so all must be on the chip at once. A block that has not started cannot arrive, and
-# those that wait for it never make room. A GPU would wait forever; the simulator tells:
+# A barrier waits for *all* blocks, so all of them must be on the chip at once. A block that has not started cannot
+# arrive, and the blocks that wait for it never make room. A GPU would wait forever, but the simulator reports the
+# deadlock:
 
 try:
     run(together, resident=6)
@@ -259,8 +261,8 @@ else:
     raise AssertionError("eight blocks met although only six were there")
 
 # %%
-# Hence the rules of persistent kernels: ask first how many blocks fit (``max_resident_blocks``), never start more, and
-# give every wait a limit. The gain: weights that stay on the chip are read once, not T times.
+# This gives the rules for persistent kernels: ask first how many blocks fit (``max_resident_blocks``), never start
+# more, and give every wait a limit. In return, weights that stay on the chip are read once instead of T times.
 
 weights_read = {"one product a step": T * R.nbytes, "persistent": R.nbytes}
 for name, nbytes in weights_read.items():
@@ -269,18 +271,18 @@ for name, nbytes in weights_read.items():
 # %%
 # The ladder
 # ----------
-# minirnn has three ways to compute a layer of CudnnRNN, rungs of a ladder. What differs is how the state gets from one
-# step to the next, and where R waits meanwhile:
+# minirnn has three ways to compute a layer of CudnnRNN. We call them the rungs of a ladder. They differ in how the
+# state gets from one step to the next, and in where R is kept:
 
 sketch = between_steps()
 mr.viz.show(sketch)
 
 # %%
-# *barrier* is the kernel above for all cells, forward and backward. *persistent* does without the barrier: each
-# number has its own place for each step. The place is empty at first, so whoever finds something there has the
-# number. Backward there are too many numbers for that: places are used again, and the last bit of a number says
-# whether it is the new one or the one before. A loop of *steps* can also be recorded once and started as a whole (a
-# CUDA graph). All of it runs in the simulator, and agrees to rounding:
+# *barrier* is the kernel above for all cells, forward and backward. *persistent* needs no barrier. In the forward pass,
+# each value has its own place in memory for each step. The place is empty at first, so a thread waits until it is
+# filled. The backward pass has too many values for that, so it reuses places, and the last bit of a value shows whether
+# it is new or left from before. A loop of *steps* can also be recorded once and launched as a whole (a CUDA graph). All
+# rungs run in the simulator, and their results agree up to rounding:
 
 T, B, I, H = 16, 2, 8, 32
 x, dy = rng.normal(size=(T, B, I)), rng.normal(size=(T, B, H))
@@ -312,8 +314,8 @@ for rung, recorded in (("steps", False), ("steps", True), ("barrier", False), ("
 # %%
 # From 33 launches to one
 # -----------------------
-# What is left of the launches when no gradient is asked for? ``minirnn bench --ladder`` counts that, and more, for the
-# layouts of a large GPU. The first way of this page would start 15 kernels for each of these sixteen steps:
+# How many launches remain when no gradient is needed? ``minirnn bench --ladder`` counts them for the layouts of a large
+# GPU. The first way on this page would launch 15 kernels for each of these sixteen steps:
 
 sizes = [(4, 1, 48, 48), (16, 1, 48, 48), (16, 4, 48, 48), (16, 1, 96, 96)]
 rows = [row for size in sizes for rung in ("steps", "persistent") for row in counted(size, rung)]
@@ -331,22 +333,22 @@ mr.viz.show(fig)
 assert sixteen == {"from primitives": 240, "steps": 33, "steps, recorded": 2, "persistent": 2}
 
 # %%
-# Thirty-three are one product for the inputs of all steps, then a product and the gates for each step. On every way
-# with two launches the first is that product, so the sixteen steps themselves are one.
+# The 33 launches are one product for the inputs of all steps, plus two per step (a product and the gates). Where the
+# total is 2, the first launch is that same product, so all sixteen steps take a single launch.
 #
 # Who holds which weight
 # ----------------------
-# A product as beginners write it: each thread computes one sum, and reads one row of R for it. When the launch ends,
-# all that was read is forgotten.
+# In the simplest matrix product, each thread computes one sum and reads one row of R for it. When the launch ends, the
+# values of R are lost and must be read again.
 
 plain = weight_holders("plain", 128)
 mr.viz.show(plain)
 assert (plain.data["register"] == -1).all()
 
 # %%
-# A kernel that stays deals R out once. The four rows of a unit, one a gate, must lie in the same warp, since the unit
-# needs all four sums at once: that is why every block has a stripe in each quarter of R. Within a warp the lanes share
-# each row, four numbers each, which is as much as a lane can read at once:
+# A persistent kernel distributes R once. The four rows of a unit, one per gate, must be in the same warp, because the
+# unit needs all four sums at once. That is why every block has a stripe in each quarter of R. Within a warp, each lane
+# holds four numbers of each row, which is as much as a lane can read at once:
 
 persistent = weight_holders("persistent", 128)
 mr.viz.show(persistent)
@@ -356,13 +358,13 @@ assert (quarters == quarters[0]).all() and held["register"].max() + 1 == 32
 print("numbers of R in the registers of a lane:", held["register"].max() + 1)
 
 # %%
-# Each lane multiplies what it holds by its four numbers of h, and the lanes add up what they have. Four numbers of h
-# are read from shared memory for 32 multiplications with R: each is used for eight rows.
+# Each lane multiplies its weights by its four numbers of h, and then the lanes add up their products. A lane reads four
+# numbers of h from shared memory for 32 multiplications with R, because it uses each of them for eight rows.
 
 # %%
 # What it moves
 # -------------
-# Launches are one thing. What a rung reads, and how often its threads must wait for each other, was counted as well:
+# We also counted the bytes that each rung reads, and how often its threads must wait for each other:
 
 counts = ladder_counts({"rows": rows, "device": "cuda-sim with the layouts of an H200"})
 mr.viz.show(counts)
@@ -373,15 +375,16 @@ for axis, share in shares.items():
 assert max(shares, key=shares.get) == "B" and shares["B"] < 1
 
 # %%
-# Longer sequences and larger layers favor *persistent*, because R is read once; larger batches favor *steps*, which
-# uses each row of R for the whole batch at once, while every block of a persistent kernel must gather all states.
+# Longer sequences and larger layers favor *persistent*, because it reads R only once. Larger batches favor *steps*. It
+# uses each row of R for the whole batch at once, whereas every block of a persistent kernel must gather all states.
 #
 # Arithmetic or memory?
 # ---------------------
-# A layer with B sequences and H units does F operations for the products with R over T steps. What it moves depends on
-# where R is. A launch per step reads R from memory T times, and a persistent kernel once. Both read the four
-# pre-activations and both states of each unit at every step, and write both states: eight numbers of four bytes. (What
-# blocks gather from each other stays in the cache.) With s for *steps* and p for *persistent*,
+# A layer with B sequences and H units does F operations for the products with R over T steps. The number of bytes it
+# moves depends on where R is kept. With a launch per step, R is read from memory T times. A persistent kernel reads it
+# once. At every step both read the four pre-activations and both states of each unit, and write both states. These are
+# eight numbers of four bytes. (The states that blocks gather from each other stay in the cache.) With s for *steps* and
+# p for *persistent*,
 #
 # .. math::
 #    :label: layer-bytes
@@ -392,7 +395,7 @@ assert max(shares, key=shares.get) == "B" and shares["B"] < 1
 #    M_p &= 16 H^2 + 32 T B H
 #    \end{aligned}
 #
-# The quotient a = F / M is the *arithmetic intensity*. It has two bounds, one from R and one from the states:
+# The quotient a = F / M is the *arithmetic intensity*. R and the states give upper bounds for it:
 #
 # .. math::
 #    :label: layer-intensity
@@ -403,15 +406,16 @@ assert max(shares, key=shares.get) == "B" and shares["B"] < 1
 #    \frac{F}{M_p} &\le \frac{T B}{2}
 #    \end{aligned}
 #
-# A chip that can do r operations and move w bytes per second cannot be faster than its arithmetic or its memory:
+# A chip that can do r operations and move w bytes per second is limited by its arithmetic or by its memory. Its speed v
+# is at most
 #
 # .. math::
 #    :label: roofline
 #
 #    v = \min(r, a w)
 #
-# This is the *roofline*. The figure has it for the data sheet of an H200 (67 trillion operations in float32 and 4.8
-# trillion bytes per second). The points are computed, not measured: they are bounds.
+# This is the *roofline*. The figure shows it for an H200, according to its data sheet (67 trillion operations in
+# float32 and 4.8 trillion bytes per second). The points are computed bounds, not measurements.
 
 r, w, T, H = 67e12, 4.8e12, 64, 512
 work = {}
@@ -430,24 +434,24 @@ print("operations per byte:", {name: round(a, 1) for name, a in intensity.items(
 assert intensity["steps, B = 8"] < r / w < min(intensity["persistent, B = 1"], intensity["steps, B = 64"])
 
 # %%
-# A launch per step with few sequences is bound by memory: it has half an operation for each byte. One sequence is
-# enough to take the persistent kernel to the flat part of the roof, where arithmetic is the limit. With 64 sequences
-# both are there, and it no longer matters who keeps R. A small R stays in the cache from launch to launch. Then the
-# bytes come from the cache, whose roof is higher.
+# With a launch per step and a single sequence, memory is the limit, because there is only half an operation for each
+# byte. One sequence is enough to move the persistent kernel to the flat part of the roof, where arithmetic is the
+# limit. With 64 sequences both are there, and keeping R on the chip no longer helps. A small R stays in the cache
+# between launches. The bytes then come from the cache, whose roof is higher.
 #
-# How much faster all that is on a GPU depends on its barriers, its caches and the size of the network, and must be
-# measured: :doc:`/cudnn_ladder` says what has been, and what has not.
+# The speedup on a GPU depends on its barriers, its caches and the size of the network, and must be measured.
+# :doc:`/cudnn_ladder` lists what has been measured so far.
 #
 # Further reading
 # ---------------
 # Diamos et al. (2016) keep R on the chip for all steps. Pöppel, Beck and Hochreiter (2025) do so on current GPUs and
-# search for the best division of the work. Appleyard, Kocisky and Blunsom (2016) describe the steps on the way.
-# Williams, Waterman and Patterson (2009) draw the roofline.
+# search for the best division of the work. Appleyard, Kocisky and Blunsom (2016) describe the intermediate
+# optimizations. Williams, Waterman and Patterson (2009) introduce the roofline.
 #
 # Try it
 # ------
-# Let one block own 8 units instead of 4. How many blocks are left, and how many bytes of shared memory does each need?
-# From which batch on does the lowest rung move the fewest bytes?
+# Give each block 8 units instead of 4. How many blocks are left, and how many bytes of shared memory does each need?
+# From which batch size does the lowest rung move the fewest bytes?
 #
 # Then write it yourself: :doc:`exercises </exercises>` ``ex38`` (softmax of rows), ``ex18`` (a shared tile) and
 # ``ex40`` (a sequence in one launch).

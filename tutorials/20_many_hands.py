@@ -4,10 +4,10 @@
 
 *How do several processes train one network, and when does it pay?*
 
-Cut a batch into parts, give each part to a process, add up the gradients, and let every process take the same step.
-That is all of data-parallel training. This tutorial asks when the parts add up to the right gradient, when the
-gradients travel, and what sending them costs. Nothing here needs MPI: four *ranks* run as threads of one process, and
-messages take the time that a formula says.
+Data-parallel training splits a batch into parts and gives each part to a process. The processes add up their gradients,
+and each of them takes the same step. In this chapter you see when the parts add up to the right gradient, when the
+gradients are sent, and what sending them costs. You do not need MPI. Four *ranks* run as threads of one process, and a
+formula gives the time of each message.
 
 | **You need** chapter 3.
 | **You will be able to** say when the gradients of parts add up to the gradient of a batch, and what sending them
@@ -80,8 +80,8 @@ assert distance(found[0], gradient(whole)) < 1e-13
 assert all(np.array_equal(g, found[0]) for g in found)
 
 # %%
-# Every rank holds the same gradient, and it is that of the whole batch. Without the weights it is not: the rank with
-# one sequence then counts as much as a rank with two.
+# Every rank has the same gradient, and it equals the gradient of the whole batch. Without the weights it does not,
+# because the rank with one sequence then counts as much as a rank with two.
 
 wrong = parallel.simulate(lambda world: rank(world, weighted=False), 4)
 print(f"unweighted: {distance(wrong[0], gradient(whole)):.1%} off")
@@ -90,9 +90,10 @@ assert distance(wrong[0], gradient(whole)) > 0.01
 # %%
 # What the formula asks of a loss
 # -------------------------------
-# It holds for losses that are means over examples. A mean over *characters* is also one, with the number of characters
-# as the weight. But where sequences differ in length, ranks differ in characters although they have as many sequences.
-# Here the lengths of 32 sequences are spread more and more widely, and two ranks take 16 each, the long ones together:
+# The formula holds for losses that are means over examples. It also holds for a mean over *characters*, with the number
+# of characters as the weight. But if sequences differ in length, ranks with the same number of sequences have different
+# numbers of characters. Here the lengths of 32 sequences vary more and more. Two ranks take 16 sequences each, and one
+# of them gets all the long ones:
 
 spreads = np.linspace(0, 1, 11)
 errors = {"weighted by characters": [], "weighted by sequences": []}
@@ -118,18 +119,19 @@ assert max(errors["weighted by characters"]) < 1e-12
 assert errors["weighted by sequences"][0] < 1e-12 and errors["weighted by sequences"][-1] > 0.1
 
 # %%
-# No weight helps a loss that looks at several examples at once: one that compares each sequence with all others of the
-# batch, say, or a layer that takes means over the batch. Its parts are other losses, and their gradients add up to
-# something else.
+# No weights can help if the loss of one example depends on other examples. Such a loss may compare each sequence with
+# all others of the batch, or the network may have a layer that takes means over the batch. The losses of the parts are
+# then different functions, and their gradients do not add up to the gradient of the batch.
 #
 # When gradients travel
 # ---------------------
-# A backward pass goes from the last layer to the first. The gradient of the last layer is complete long before the
-# pass is over, and can be sent meanwhile. That works only if the tape hands it out: a network of four layers that is
-# *one* node hands out everything at its end. So ``nn.LSTM`` has a node for each layer.
+# A backward pass goes from the last layer to the first. The gradient of the last layer is complete long before the pass
+# ends, so it can be sent during the pass. That works only if the tape returns this gradient early. If a network of four
+# layers is *one* node, the tape returns all its gradients at the end. That is why ``nn.LSTM`` has a node for each
+# layer.
 #
-# The computation below is real, on one rank; the messages are computed. Each is an all-reduce among eight ranks over
-# 1 Gb/s Ethernet, which starts when the one before is through.
+# In the figure below, the backward pass is measured on one rank, and the times of the messages are computed. Each
+# message is an all-reduce among eight ranks over 1 Gb/s Ethernet, which starts when the previous one is complete.
 
 network = NETWORKS["1 Gb/s Ethernet"]
 ranks = 8
@@ -193,13 +195,13 @@ begins = [e.begin for e in early if e.name.startswith("bucket")]
 assert sum(begin < early[0].end for begin in begins) > len(begins) / 2
 
 # %%
-# More than half of the messages leave before the backward pass is over. What is left to wait for is the network being
-# slower than the computation.
+# More than half of the messages start before the backward pass is over. The remaining wait is there because the network
+# is slower than the computation.
 #
 # How large a message?
 # --------------------
-# A message costs a latency, whatever its size. Many small ones pay it many times; one large one leaves only when the
-# last gradient is there. The best size lies in between, and the valley is flat:
+# Every message has a latency, whatever its size. Many small messages pay it many times, whereas one large message can
+# start only when the last gradient is ready. The best size is in between, and the minimum is flat:
 
 choices = [2_000, 8_000, 32_000, 128_000, 512_000, 2_000_000]
 finished, counts = [], []
@@ -228,8 +230,8 @@ assert counts == sorted(counts, reverse=True) and counts[-1] == 1
 # %%
 # How many hands?
 # ---------------
-# The time of the computation falls with the number of ranks, that of the messages does not. This is the cost of adding
-# up one megabyte, by four algorithms and by the usual model of a network:
+# The time of the computation falls with the number of ranks, but the time of the messages does not. The figure shows
+# the cost of adding up one megabyte with four algorithms, according to the usual model of a network:
 
 picture = mr.viz.all_reduce_costs(1e6)
 mr.viz.show(picture)
@@ -237,11 +239,12 @@ data = picture.data
 assert data["parameter server"][-1] > 100 * data["ring"][-1] > 100 * data["halving"][-1]
 
 # %%
-# One server that adds up everything is the bottleneck of all. In a ring each rank handles a share, and the bytes that
-# one rank sends hardly grow with the number of ranks; but the latencies do, and for thousands of ranks halving wins.
+# A single server that adds up everything becomes a bottleneck. In a ring, each rank handles a share, and the bytes that
+# one rank sends hardly grow with the number of ranks. But the number of latencies does grow, and for thousands of ranks
+# halving is faster.
 #
-# With a fixed batch, more ranks make the parts smaller while the messages stay as large. At some number of ranks the
-# messages take longer than the backward pass they hide behind:
+# With a fixed batch, more ranks make the parts smaller, but the messages keep their size. At some number of ranks the
+# messages take longer than the backward pass that should hide them:
 
 seconds = early[0].end - early[0].begin  # of the whole batch on one rank
 P = np.array([2, 4, 8, 16, 32, 64])
@@ -260,19 +263,20 @@ mr.viz.show(ax.figure)
 assert (np.diff(computed) < 0).all() and (np.diff(messages) > 0).all() and messages[-1] > computed[-1]
 
 # %%
-# So more hands want larger batches, or a faster network. ``mpiexec -n 2 minirnn train --shards 2`` tries it on your
-# machine; :doc:`../parallel` has the commands. The gradients of the ranks are the same only up to rounding. Why, and
-# how they become the same to the last bit, is the next tutorial.
+# More ranks therefore need larger batches or a faster network. Try it on your machine with
+# ``mpiexec -n 2 minirnn train --shards 2``. :doc:`../parallel` has the commands. The gradients of the ranks agree with
+# those of one process only up to rounding. The next chapter explains why, and how to make them the same to the last
+# bit.
 #
 # Further reading
 # ---------------
-# Thakur, Rabenseifner and Gropp (2005) derive what each algorithm of this chapter costs, by latency and bandwidth.
+# Thakur, Rabenseifner and Gropp (2005) derive the cost of each algorithm of this chapter from latency and bandwidth.
 # Rabenseifner (2004) describes the all-reduce by halves.
 #
 # Try it
 # ------
-# Make the batch of the last figure ten times as large, and then ten times as small. From how many ranks on do the
-# messages take longer than the arithmetic?
+# Make the batch of the last figure ten times larger, and then ten times smaller. From how many ranks on do the messages
+# take longer than the arithmetic?
 #
 # Then write it yourself: :doc:`exercise </exercises>` ``ex42`` (adding up in a ring).
 #

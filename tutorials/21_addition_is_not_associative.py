@@ -4,9 +4,9 @@ r"""
 
 *Why do two ranks not give the bits of one, and how can they?*
 
-In real numbers (a + b) + c is a + (b + c). A computer rounds after each addition, and in another order it rounds in
-other places. This tutorial looks at the last bits of a sum, follows them through a training run, and then fixes the
-order, so that any number of processes gives the same bits.
+For real numbers, (a + b) + c equals a + (b + c). A computer rounds after each addition, so another order gives other
+rounding errors. In this chapter you look at the last bits of a sum and follow them through a training run. Then you fix
+the order so that any number of processes gives the same bits.
 
 | **You need** chapter 20.
 | **You will be able to** say why the order of a sum changes its last bits, and fix the order.
@@ -29,13 +29,13 @@ print(left, right, left == right)
 assert left != right and abs(left - right) < 2e-16
 
 # %%
-# Both results are as close to 0.6 as rounding allows; neither is the wrong one. The distance between them is one *ulp*,
-# one unit in the last place: the gap between a number and the next one that can be stored.
+# Both results are as close to 0.6 as rounding allows, and neither is wrong. They differ by one *ulp*, a unit in the
+# last place. That is the gap between a number and the next one that can be stored.
 #
 # A sum over ranks
 # ----------------
-# Here are the gradients of 64 examples for 20 000 weights, in float32. P ranks sum 64 / P examples each, one after the
-# other, and then the P results are added. How far is the result from that of one rank, in ulps?
+# Here are the gradients of 64 examples for 20 000 weights, in float32. P ranks add up 64 / P examples each, one after
+# the other, and then the P results are added. How far is the result from that of one rank, in ulps?
 
 rng = np.random.default_rng(0)
 gradients = rng.normal(size=(64, 20_000)).astype(np.float32)
@@ -71,8 +71,8 @@ print({P: f"{share:.0%} equal" for P, share in share_equal.items()})
 assert all(0.05 < share < 0.6 for share in share_equal.values())
 
 # %%
-# How far can a sum be off? One addition of float32 rounds its result to 24 binary places. Its relative error e is at
-# most :math:`u = 2^{-24}`:
+# How large can the error of a sum be? One addition in float32 rounds its result to 24 binary digits. Its relative error
+# e is at most :math:`u = 2^{-24}` in magnitude:
 #
 # .. math::
 #    :label: one-addition
@@ -90,9 +90,11 @@ assert all(0.05 < share < 0.6 for share in share_equal.values())
 #
 #    \lvert \hat S - S \rvert \le \frac{d u}{1 - d u} \sum_{k=1}^{n} \lvert x_k \rvert
 #
-# One after the other, d is n - 1. In pairs, then pairs of pairs, it is the logarithm of n to the base 2.
+# If you add one number after the other, d is n - 1. If you add pairs, then pairs of pairs, d is the logarithm of n to
+# the base 2.
 #
-# Most sums differ, usually by a few units. Which order is closest to the truth? float64 knows the sums exactly enough:
+# Most sums in the figure differ, usually by a few units. Which order is closest to the true sum? float64 is accurate
+# enough to answer this:
 
 exact = gradients.astype(np.float64).sum(0)
 size = {}
@@ -102,13 +104,14 @@ for name, total in {"1 rank": one, "8 ranks": sum_on(8), "in pairs": parallel.tr
 assert size["in pairs"] < size["8 ranks"] < size["1 rank"]
 
 # %%
-# More ranks make the sum *more* exact, because a number goes through fewer roundings. Adding in pairs, then pairs of
-# pairs, is the best of the three: a number goes through six additions instead of up to 63.
+# More ranks make the sum *more* accurate, because each number goes through fewer roundings. Adding pairs, then pairs of
+# pairs, is the best of the three, because a number goes through six additions instead of up to 63.
 #
 # What a last bit becomes
 # -----------------------
-# Does it matter? Two runs begin with equal weights. One adds the gradients of a batch in two parts, the other in one.
-# This is the largest distance between their weights:
+# Does a difference in the last bit matter? Two runs begin with equal weights. One computes the gradient of a batch in
+# two parts and adds them, and the other computes it in one part. The figure shows the largest distance between their
+# weights:
 
 T, B, I, H = 12, 16, 4, 16
 x = rng.normal(size=(T, B, I)).astype(np.float32)
@@ -156,17 +159,19 @@ print(f"after 1 step {apart[0]:.1e}, after {len(apart)} steps {apart[-1]:.1e}")
 assert apart[-1] > 100 * np.spacing(np.float32(0.25))
 
 # %%
-# The runs move apart by far more than a last bit: each step turns the difference of the weights into a difference of
-# gradients, and Adam divides small gradients by small numbers. Neither run is worse. But nobody can tell a changed
-# number of ranks from a changed program any more, and a run that is resumed on another machine is another run.
+# The runs move apart by far more than the last bit. Each step turns the difference of the weights into a difference of
+# gradients, and Adam amplifies small gradients because it divides them by small numbers. Neither run is worse. But you
+# can no longer distinguish the effect of another number of ranks from that of a changed program, and a run that is
+# resumed on another machine gives other results.
 #
-# The same run twice is the same to the last bit (that was checked above). So the cure is to fix the order.
+# The same run gives the same bits each time, as the code above checks. The remedy is to fix the order.
 #
 # One order for any number of ranks
 # ---------------------------------
-# Let the order belong to the *shards*, the parts of a batch that are computed one by one, and not to the ranks.
-# Neighbors are added in pairs, then the pairs, then the fours. A rank adds what is its own and sends the rest of the
-# tree. This is the tree of eight shards on two ranks (colors), with one message at its root:
+# The order should depend on the *shards*, the parts of a batch that are computed one by one, and not on the ranks. We
+# add neighbors in pairs, then pairs of pairs, and so on. Each rank adds up the part of the tree that it owns, and sends
+# the results for the rest of the tree. This is the tree of eight shards on two ranks (colors), with one message at its
+# root:
 
 ax = Figure(figsize=(8, 3), layout="constrained").add_subplot()
 ax.set_axis_off()
@@ -196,20 +201,20 @@ for P, histories in runs.items():
     assert same
 
 # %%
-# ``mpiexec -n 4 minirnn train --shards 8`` does this with processes: its checkpoint and its metrics are the same files,
-# byte for byte, on 1, 2, 4 and 8 ranks. Two things are still not promised. A shard of another size rounds in another
-# way, so the number of shards is part of the run. And another processor, or another version of NumPy, may add inside a
-# product in another order: :doc:`../determinism` says what holds where.
+# ``mpiexec -n 4 minirnn train --shards 8`` does this with processes. Its checkpoint and metrics files are identical,
+# byte for byte, on 1, 2, 4 and 8 ranks. There are two limits. A shard of another size rounds differently, so the result
+# depends on the number of shards. And another processor, or another version of NumPy, may add in another order inside a
+# matrix product. :doc:`../determinism` lists the guarantees.
 #
 # Further reading
 # ---------------
-# Higham and Mary (2019) prove that the error of a sum grows about as the square root of its length, if rounding
-# errors behave like independent numbers. Salmon et al. (2011) make random numbers that are the same on any number of
-# processors.
+# Higham and Mary (2019) prove that the error of a sum grows roughly like the square root of its length, if rounding
+# errors behave like independent random numbers. Salmon et al. (2011) generate random numbers that are the same on any
+# number of processors.
 #
 # Try it
 # ------
-# Take four shards instead of eight, in ``runs``. Which numbers of ranks give the same bits as each other, and are these
-# the bits of eight shards?
+# Use four shards instead of eight in ``runs``. Which numbers of ranks give the same bits? Are these the bits of eight
+# shards?
 #
-# This is the last chapter. Next: :doc:`exercises </exercises>`, or :doc:`a cell of your own </own_cell>`.
+# This is the last chapter. Next: :doc:`exercises </exercises>`, or :doc:`your own cell </own_cell>`.

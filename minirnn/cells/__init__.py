@@ -1,6 +1,6 @@
-"""A recurrent cell of your own: its language, its derivative, and its formulas in print. No Tensor, no array.
+"""The language of user-defined recurrent cells, their derivatives and printed formulas, without Tensors or arrays.
 
-`trace` runs a Python function of one step on symbols (`expr`), `derive` sweeps back over what it computed by the
-`rules`, and `plan` cuts both into stages for the devices. `text` writes expressions, `formulas` the lines of a cell,
-`compare` judges a backward pass that somebody wrote by hand.
+`trace` runs a Python function of one step on symbols (`expr`). `derive` applies the `rules` backward to its values.
+`plan` splits both passes into stages for the devices. `text` writes expressions, `formulas` writes the lines of a cell,
+and `compare` checks a handwritten backward pass.
 """

@@ -1,4 +1,4 @@
-"""A cell as a whole: its step, its way back, its plans, and its formulas in print."""
+"""A cell as a whole: its step, its backward pass, its plans, and its printed formulas."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ class Formulas:
     Attributes
     ----------
     function : callable
-        The step as it was given.
+        The step, as the user wrote it.
     step : minirnn.cells.trace.Step
-        What the function reads, computes and returns.
+        The values that the function reads, computes and returns.
     derivation : minirnn.cells.derive.Derivation
-        The way back.
+        The backward pass.
     """
 
     def __init__(
@@ -39,25 +39,25 @@ class Formulas:
         self.by_hand: Written | None = None
 
     def plan(self, projected: bool = False) -> Plan:
-        """What devices compute; `projected`: of a layer that projects its output."""
+        """The plan for devices. `projected` is for a layer that projects its output."""
         if projected not in self.plans:
             self.plans[projected] = Plan(Derivation(self.step, True) if projected else self.derivation)
         return self.plans[projected]
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """The step itself: the function that was given."""
+        """Call the user's step function."""
         return self.function(*args, **kwargs)
 
     def __repr__(self) -> str:
         return f"<cell {self.__name__}({', '.join(self.step.signature)})>"
 
     def with_constants(self, **constants: float) -> Self:
-        """The same cell with other values of its constants."""
+        """The same cell with other values for its constants."""
         kept = {n: v for n, v in self.step.constants.items() if n not in constants}
         return type(self)(self.function, self.step.given_states, self.step.output, **kept, **constants)
 
     def __reduce__(self) -> str:
-        """Cells are pickled by their name, as functions are; a copy is the same cell."""
+        """Cells are pickled by name, like functions. A copy is the same cell."""
         return self.__qualname__
 
     # ---- in print
@@ -67,10 +67,10 @@ class Formulas:
         return as_text(Writer(self.derivation).forward())
 
     def backward_formulas(self, products: bool = False) -> str:
-        """The way back as text: derived, or as it was written by hand and found to be right (`backward`).
+        """The backward pass as text: the derived one, or a handwritten one that was found to be right (`backward`).
 
-        ``dc`` is the whole gradient of c, and ``dc_prev`` is what goes to the step before. Where the step adds to what
-        arrives from the next step and from the loss, that is called ``c_grad``: ``dc = c_grad + ..``.
+        ``dc`` is the whole gradient of c, and ``dc_prev`` goes to the previous step. The gradient that arrives from the
+        next step and from the loss is called ``c_grad`` if the step adds to it: ``dc = c_grad + ..``.
 
         `products` adds the lines that every cell has: dx, dW, dR, db.
         """
@@ -79,13 +79,13 @@ class Formulas:
         return as_text(with_products(lines, w) if products else lines)
 
     def backward(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        """Decorate a backward pass of the cell that you wrote by hand: it is compared with the derived one.
+        """Decorator for a handwritten backward pass of the cell, which is compared with the derived one.
 
-        Its parameters are names of the step: gradients that come in (``c_grad``, ``h_grad``), states before the step
-        (``c_prev``), values (``i``, ``tanh_c``) and vectors. Where the step adds nothing to ``h_grad``, it is the
-        whole gradient, and may be called ``dh``. The function sets the gradients of gates, states and vectors
-        (``dz_i``, ``dc_prev``, ``dwci``; sums over steps are left out), as local variables or in a dict that it
-        returns. If it is right, `backward_formulas` prints it.
+        The parameters of the function are names of the step: incoming gradients (``c_grad``, ``h_grad``), states before
+        the step (``c_prev``), values (``i``, ``tanh_c``) and vectors. If the step adds nothing to ``h_grad``, this is
+        the whole gradient, and you may call it ``dh``. The function sets the gradients of gates, states and vectors
+        (``dz_i``, ``dc_prev``, ``dwci``, without sums over steps), as local variables or in a dict that it returns. If
+        they are right, `backward_formulas` prints them.
 
         Raises
         ------
@@ -96,7 +96,7 @@ class Formulas:
         return function
 
     def latex(self, products: bool = False) -> str:
-        """The step and its way back as two aligned blocks of LaTeX."""
+        """The step and its backward pass as two aligned blocks of LaTeX."""
         w = Writer(self.derivation, "latex")
         backward = with_products(w.backward(), w) if products else w.backward()
         return "\n\n".join(as_latex(part) for part in (w.forward(), backward))
@@ -107,5 +107,5 @@ class Formulas:
         return f"<div><p><b>{html.escape(repr(self))}</b></p>{parts}</div>"
 
     def saved(self) -> list[str]:
-        """The names of what a step keeps for its way back, next to its states."""
+        """The names of the values that a step saves for its backward pass, in addition to its states."""
         return [self.derivation.names[e] for e in self.derivation.saved]

@@ -1,7 +1,7 @@
-"""A backward pass that somebody wrote by hand, judged by the derived one: which term, factor or sign differs.
+"""Compares a handwritten backward pass with the derived one, and finds the term, factor or sign that differs.
 
-The function is run on the symbols of the step, so both are formulas of the same values. They are compared at random
-points, since there are many ways to write one formula; the words come from their terms.
+The function runs on the symbols of the step, so both are formulas of the same values. They are compared at random
+points, because there are many ways to write one formula. Their terms give the text of the message.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Values = list[float]
 
 
 class Numbers:
-    """Values of expressions at random points; inputs and gradients are drawn, all else is computed from them."""
+    """Values of expressions at random points. Inputs and gradients are random, and all else is computed from them."""
 
     def __init__(self) -> None:
         self.draw = random.Random(0)
@@ -63,13 +63,13 @@ def over(a: Values, b: Values) -> Values:
 
 
 class Written(NamedTuple):
-    """A backward pass by hand: its lines, as they are printed."""
+    """The lines of a handwritten backward pass, as they are printed."""
 
     lines: list[Formula]
 
 
 def compare(d: Derivation, function: Callable[..., Any]) -> Written:
-    """The lines of a backward pass that is right. Raises CellError with what is wrong, line by line."""
+    """The lines of a correct backward pass. Raises CellError with the mistakes, line by line."""
     name = d.step.name
     known = {n: e for e, n in d.names.items() if not e.varies or e.op == "gradient"}
     known |= {f"{n}_grad": e for n, e in zip(d.step.order, d.incoming, strict=True) if f"{n}_grad" not in known}
@@ -94,7 +94,7 @@ def compare(d: Derivation, function: Callable[..., Any]) -> Written:
     for n, e in {
         **right,
         **ends,
-    }.items():  # in their order: a mistake is told once, and is taken as right from there on
+    }.items():  # in their order: each mistake is reported once, and later lines are checked as if it were right
         if n not in mine:
             if n in ends and not (e.op == "gradient" and d.names[e] == n):
                 problems.append(f"{n} is missing: {write(e, d.names, top=True)}")
@@ -113,7 +113,7 @@ def compare(d: Derivation, function: Callable[..., Any]) -> Written:
 
 
 def run(function: Callable[..., Any], arguments: list[Expr]) -> tuple[Any, dict[str, Expr]]:
-    """What the function returns, and its local variables that are formulas, in the order of their last line."""
+    """The result of the function, and its local variables that are formulas, in the order of their last line."""
     found: dict[str, Expr] = {}
     code = function.__code__
 
@@ -135,7 +135,7 @@ def run(function: Callable[..., Any], arguments: list[Expr]) -> tuple[Any, dict[
 
 
 class Difference:
-    """What tells a formula from the right one, in words."""
+    """Describes in words how a formula differs from the right one."""
 
     def __init__(self, mine: Expr, right: Expr, numbers: Numbers, d: Derivation, names: Mapping[Expr, str]) -> None:
         self.mine, self.right, self.numbers, self.names = mine, right, numbers, names
@@ -165,7 +165,7 @@ class Difference:
         return lines + [f"the term {self.text(t)} does not belong there" for t in pool]
 
     def terms(self, e: Expr, sign: float = 1) -> list[Term]:
-        """Its terms, multiplied out over sums of gradients."""
+        """The terms of `e`, multiplied out over sums of gradients."""
         if not e.varies or e in self.atoms:
             return [Term(sign, [e])] if e.op != "number" else [Term(sign * e.value, [])]
         if e.op in ("add", "sub"):
@@ -189,7 +189,7 @@ class Difference:
         return write(found, self.names, top=found in (self.mine, self.right))
 
     def factor(self, ratio: Values, own: Sequence[Expr] = ()) -> str:
-        """The one factor that makes the difference; `own` are those of the two terms."""
+        """The single factor that explains the difference. `own` are the factors of the two terms."""
         if close(ratio, [-1.0] * POINTS):
             return "the sign is wrong"
         found = [f for e in self.values for f in (e, 1 - e, 1 - e * e, e * (1 - e))]

@@ -1,8 +1,8 @@
-"""The backward formulas of a step: a sweep back over what it computed, and what the step must save for them.
+"""The backward formulas of a step, found by a sweep back over its values, and the values that the step must save.
 
-The rules are those of the tape. The art is in what is left out: zero terms are dropped, common factors come before a
-bracket, slopes are written through outputs (``i * (1 - i)``), a gradient that is used once gets no name, and a value is
-saved only if a formula reads it and nothing that is there gives it.
+The rules are those of the tape. The formulas are then simplified: zero terms are dropped, common factors come before a
+bracket, slopes are written with outputs (``i * (1 - i)``), and a gradient that is used once gets no name. A value is
+saved only if a formula reads it and it cannot be computed from values that are available.
 """
 
 from __future__ import annotations
@@ -23,31 +23,31 @@ class Line(NamedTuple):
     name: str
     value: Expr
     of: Expr
-    """Whose gradient it is."""
+    """The expression whose gradient this is."""
 
 
 def is_scaled(e: Expr, atoms: Collection[Expr]) -> bool:
-    """Whether `e` is another gradient times numbers: nothing worth a name."""
+    """Whether `e` is another gradient times numbers. It then needs no name."""
     return e not in atoms and sum(f.op != "constant" for f in term_of(e, atoms).factors) == 1 and e.op in ("mul", "neg")
 
 
 class Derivation:
-    """What `Step` has, and its way back.
+    """A `Step` and its backward pass.
 
     Attributes
     ----------
     incoming : list of Expr
-        What arrives at the new states, from the next step and from the loss: ``c_grad``; ``dc`` where the step adds
-        nothing to it, since ``dc`` is always the whole gradient of c.
+        The gradients of the new states from the next step and from the loss, such as ``c_grad``. The name is ``dc`` if
+        the step adds nothing to it, because ``dc`` is always the whole gradient of c.
     gates, before, vectors : list of Expr
         The gradients of the inputs, 0 where there is none.
     cuts : list of (dm, dv)
-        For each product: the gradient of its result, and what comes of it for its operand, a gradient of the next
-        stage.
+        For each product, the gradient of its result, and the resulting gradient of its operand, which belongs to the
+        next stage.
     lines : list of Line
-        The formulas in their order; those of vectors are summed over steps and samples.
+        The formulas in their order. Those of vectors are summed over steps and samples.
     saved : list of Expr
-        Values that the step leaves; `again` are those computed again from what is there.
+        Values that the step saves. `again` are values that are computed again from available ones.
     names : dict of Expr to str
         Of values and of gradients.
     """
@@ -57,16 +57,16 @@ class Derivation:
         self.projected = projected
         self.names = dict(step.names)
         self.own = set(step.nodes) | set(step.names)
-        """Values of the step itself, without gradients."""
+        """Values of the step, without gradients."""
         self.stages: dict[Expr, int] = {}
         self.taken = {*self.names.values(), *step.constants}
         self.came: set[str] = set()
-        """The labels of gradients that come from outside. Each is a separate node, so no two have the same."""
+        """The labels of gradients that come from outside. Each is a separate node, so labels are unique."""
         self.incoming = [self.gradient(f"d{n}", 0) for n in step.order]
         self.cuts: list[tuple[Expr, Expr]] = []
         self.arrived = self.sweep()
         for n, after, e in zip(step.order, step.after, self.incoming, strict=True):
-            if self.arrived.get(after) is not e:  # the step adds to it: d.. is the name of the total
+            if self.arrived.get(after) is not e:  # the step adds to it, so the total gets the name d..
                 self.names[e] = self.free(f"{n}_grad")
         zero = step.graph.number(0)
         self.gates, self.before, self.vectors = (
@@ -86,7 +86,7 @@ class Derivation:
     # ---- the sweep
 
     def gradient(self, name: str, stage: int) -> Expr:
-        """A gradient that comes from outside of a stage."""
+        """A gradient that comes from outside a stage."""
         name = self.free(name)
         while name in self.came:
             name += "_"
@@ -97,19 +97,19 @@ class Derivation:
         return e
 
     def free(self, name: str) -> str:
-        """`name`, or with underscores behind it if the function uses it."""
+        """`name`, with underscores appended if the function uses it."""
         while name in self.taken:
             name += "_"
         return name
 
     def stage(self, e: Expr) -> int:
-        """How many products of the way back come before `e`. Values of the step are there from the start."""
+        """The number of products of the backward pass that come before `e`; 0 for values of the step."""
         if e not in self.stages:
             self.stages[e] = max([self.stage(a) for a in e.args]) if e.varies else 0
         return self.stages[e]
 
     def sweep(self) -> dict[Expr, Expr]:
-        """The gradient that arrives at each value."""
+        """The gradient of each value."""
         step, graph = self.step, self.step.graph
         arriving: dict[Expr, list[Expr]] = {}
         for e, d in zip(step.after, self.incoming, strict=True):
@@ -117,7 +117,7 @@ class Derivation:
         inside = {a for e in step.nodes if len(e.args) == 1 for a in e.args}
         atoms = set(self.incoming)
         ranks = {d: k for k, d in enumerate(self.incoming)}
-        """Which term of a sum comes first: what came through a product, then states, then the others as in the step."""
+        """The order of the terms of a sum: those through a product, then states, then others as in the step."""
         found: dict[Expr, Expr] = {}
         cuts: dict[Expr, tuple[Expr, Expr]] = {}
         for e in reversed(step.nodes):
@@ -131,7 +131,7 @@ class Derivation:
                 continue
             found[e] = d
             if (e in self.names or e in inside) and not is_scaled(d, atoms):
-                atoms.add(d)  # it may get a name: its factors are not taken apart any more
+                atoms.add(d)  # it may get a name, so its factors stay together from here on
                 ranks.setdefault(d, own if own is not None else FAR // 2 - len(ranks))
             if e.op in CUTS:
                 (v,) = e.args
@@ -158,12 +158,12 @@ class Derivation:
         return Counter(a for e in needed(ends) for a in e.args) + Counter(ends)
 
     def named(self) -> dict[Expr, tuple[str, Expr]]:
-        """The gradients that get a name: those that leave the step, and those that are used twice."""
+        """The gradients that get a name. These leave the step or are used twice."""
         found: dict[Expr, tuple[str, Expr]] = {}
         taken = set(self.taken) | {f"d{n}" for n in self.step.order}
         vectors = set(self.step.vectors.values())
         read = {a for e in needed([e for e in self.ends.values() if e.varies]) for a in e.args}
-        """What a line reads. The gradient of a vector is a sum over steps, so its name is for no line to read."""
+        """Expressions that a line reads. The gradient of a vector is a sum over steps, so no line may read its name."""
 
         def give(e: Expr, name: str, owner: Expr) -> None:
             while name in (n for n, _ in found.values()):
@@ -181,7 +181,7 @@ class Derivation:
                 if owner in self.names:
                     give(e, self.free(f"d{self.names[owner]}"), owner)
                 elif (result := self.function_of(owner)) is not None:
-                    name = f"da_{self.names[result]}"  # of what a function is applied to
+                    name = f"da_{self.names[result]}"  # the gradient of a function's argument
                     if name not in taken:
                         give(e, name, owner)
         atoms = {*self.incoming, *found}
@@ -221,7 +221,7 @@ class Derivation:
     # ---- what is saved
 
     def is_leaf(self, e: Expr) -> bool:
-        """Whether the way back names this value of the step rather than spelling it out."""
+        """Whether the backward pass uses the name of this value of the step and does not write it out."""
         return e in self.own and e.op not in NUMBERS and (e.op == "input" or e in self.step.names or not is_cheap(e))
 
     def leaves(self, ends: Iterable[Expr]) -> list[Expr]:
@@ -243,16 +243,16 @@ class Derivation:
         return list(found)
 
     def formulas(self) -> list[Expr]:
-        """All that the way back computes."""
+        """All expressions that the backward pass computes."""
         return [e for e in self.ends.values() if e.varies] + [line.value for line in self.lines]
 
     def what_is_saved(self) -> tuple[list[Expr], list[Expr]]:
-        """Values that are saved, and those that are computed again: cheap ones whose operands are there."""
+        """Values that are saved, and cheap values that are computed again because their operands are available."""
         step = self.step
         last = step.after[-1]
         there = {*step.states.values(), *step.vectors.values(), *step.masks.values(), *step.after}
         read = self.leaves(self.formulas())
-        if self.projected:  # the state is what comes out of the projection
+        if self.projected:  # the state is the output of the projection
             there.discard(last)
             read.append(last)
         must = {e for e in read if e not in there and (e.op in LEAVES or not is_cheap(e))} | set(self.read_later(there))
@@ -275,11 +275,11 @@ class Derivation:
         return saved, again
 
     def read_later(self, there: set[Expr]) -> list[Expr]:
-        """Values of one stage that a later stage of the step reads and cannot compute from what is there."""
+        """Values of one stage that a later stage of the step reads and cannot compute from values in `there`."""
         found: dict[Expr, None] = {}
 
         def need(e: Expr) -> None:
-            if e in there or e.op in NUMBERS or e.op == "input":  # gates, states and vectors are there in all stages
+            if e in there or e.op in NUMBERS or e.op == "input":  # these are available in all stages
                 return
             if is_cheap(e):
                 for a in e.args:
@@ -294,7 +294,7 @@ class Derivation:
         return list(found)
 
     def own_name(self, e: Expr) -> str:
-        """``tanh_c`` for tanh(c), else ``t1``."""
+        """The name of a value without one: ``tanh_c`` for tanh(c), else ``t1``."""
         operand = self.names.get(e.args[0]) if len(e.args) == 1 else None
         taken = {*self.names.values(), *self.step.constants}
         if operand and f"{e.op}_{operand}" not in taken:
@@ -302,6 +302,6 @@ class Derivation:
         return next(n for k in range(1, 99) if (n := f"t{k}") not in taken)
 
     def reads(self, which: Sequence[Expr]) -> list[int]:
-        """Which of these values the way back reads, as their indices."""
+        """The indices of the values that the backward pass reads."""
         read = set(self.leaves([*self.formulas(), *[a for e in self.again for a in e.args]]))
         return [k for k, e in enumerate(which) if e in read]

@@ -1,7 +1,7 @@
-"""Symbols: what a cell's function is run on, and what its formulas are made of.
+"""Symbols, which are the arguments of a cell's function when it is traced, and the parts of its formulas.
 
-Equal expressions of one graph are one object, so a common subexpression is found by identity. Numbers are folded, ``+
-0`` and ``* 1`` vanish, and a minus moves out of products: ``a * (-b)`` is ``-(a * b)``.
+Equal expressions of one graph are the same object, so common subexpressions are found by identity. Numbers are folded,
+``+ 0`` and ``* 1`` are dropped, and a minus moves out of products: ``a * (-b)`` becomes ``-(a * b)``.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ COMPARISONS = {"gt": ">", "lt": "<", "ge": ">=", "le": "<="}
 NUMBERS = ("number", "constant")
 LEAVES = (*NUMBERS, "input", "gradient")
 CUTS = ("product", "unit_mean")
-"""What needs all units of a sample. A step is cut there into stages."""
+"""Functions that need all units of a sample. A step is split there into stages."""
 
 
 class CellError(TypeError):
-    """What is wrong with a cell, and what to write instead."""
+    """Raised for a mistake in a cell. The message says what to write instead."""
 
 
 class Graph:
-    """The expressions of one cell, each once, in the order in which they were made."""
+    """The expressions of one cell without duplicates, in the order in which they were made."""
 
     def __init__(self) -> None:
         self.known: dict[tuple[Any, ...], Expr] = {}
@@ -44,7 +44,7 @@ class Graph:
         return self.node("number", (), float(v))
 
     def lift(self, v: Any) -> Expr:
-        """A symbol or a number as a symbol; a comparison as 1 where it is true, else 0."""
+        """A symbol for a symbol, a number or a comparison, which is 1 where it is true, else 0."""
         if isinstance(v, Expr):
             if v.graph is not self:
                 raise CellError(
@@ -60,16 +60,16 @@ class Graph:
 
 
 class Expr:
-    """A node: `op`, its operands `args`; `value` is a number, a name, or which product it is."""
+    """A node with an `op` and its operands `args`. `value` is a number, a name, or the index of a product."""
 
     __slots__ = ("args", "graph", "index", "op", "stage", "value", "varies")
 
     def __init__(self, graph: Graph, op: str, args: tuple[Expr, ...], value: Any, index: int) -> None:
         self.graph, self.op, self.args, self.value, self.index = graph, op, args, value, index
         self.stage: int = max([a.stage for a in args], default=0) + (op in CUTS)
-        """How many products inside the step come before it."""
+        """The number of products inside the step that come before this value."""
         self.varies: bool = op == "gradient" or any(a.varies for a in args)
-        """Whether it depends on a gradient. Then it does so linearly."""
+        """Whether it depends on a gradient. The dependence is always linear."""
 
     def __repr__(self) -> str:
         return f"<{self.op} {self.value}>" if not self.args else f"<{self.op} of {len(self.args)}>"
@@ -150,7 +150,7 @@ class Expr:
     def __array_ufunc__(self, ufunc: Any, method: str, *args: Any, **_: Any) -> Any:
         operators = {"add": add, "subtract": sub, "multiply": mul, "divide": div}
         if ufunc.__name__ in operators and all(isinstance(a, (Expr, Real)) for a in args):
-            return operators[ufunc.__name__](*args)  # the number on the left is one of NumPy's
+            return operators[ufunc.__name__](*args)  # the number on the left is a NumPy scalar
         return refuse(f"was given to np.{ufunc.__name__}")
 
     def __bool__(self) -> bool:
@@ -270,7 +270,7 @@ def choose(condition: Expr, a: Any, b: Any) -> Expr:
 
 
 def apply(name: str, *args: Any, **options: Any) -> Any:
-    """A function of the language on symbols: what ``mr.tanh`` and the others call when they are given one."""
+    """The result of a function of the language on symbols. ``mr.tanh`` and others call it for a symbol."""
     graph: Graph = next(a.graph for a in args if isinstance(a, Expr))
     name = "abs" if name == "absolute" else name
     if name not in FUNCTIONS:
@@ -303,7 +303,7 @@ def apply(name: str, *args: Any, **options: Any) -> Any:
 
 
 def is_number_of(e: Expr) -> bool:
-    """Whether `e` is computed from numbers and constants alone."""
+    """Whether `e` is computed only from numbers and constants."""
     return e.op in NUMBERS or e.op not in LEAVES and all(map(is_number_of, e.args))
 
 
@@ -312,7 +312,7 @@ def kind_of(v: Any) -> str:
 
 
 def needed(ends: Sequence[Expr]) -> list[Expr]:
-    """`ends` and all that they are computed from, in the order in which it was made: operands come first."""
+    """`ends` and all expressions that they depend on, operands first."""
     found: set[Expr] = set()
     waiting = list(ends)
     while waiting:

@@ -1,4 +1,4 @@
-"""The formulas of a cell, line by line: as text in the style of minirnn's docstrings, or as LaTeX."""
+"""The formulas of a cell, line by line, as text in the style of minirnn's docstrings or as LaTeX."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ class Writer:
                     lines.append(Formula(self.names[e], self.sum(e, self.write(e)) if of in vectors else self.write(e)))
         written = {line.of for line in d.lines}
         sums = {e for _, e, of in d.lines if of in vectors}
-        for owner, e in d.ends.items():  # what has another name, or came in as it is
+        for owner, e in d.ends.items():  # values that have another name, or that came in unchanged
             if owner.op == "input" and owner not in written and not is_number(e, 0):
                 name = self.name(d.free(f"d{d.names[owner]}"), True)
                 right = self.inline.get(e, self.names.get(e) or self.write(e))
@@ -80,7 +80,7 @@ class Writer:
         return lines
 
     def products(self) -> list[Formula]:
-        """What every cell has: what becomes of the gradients of the gates."""
+        """The lines that every cell has, which use the gradients of the gates: dx, dW, dR, db."""
         step, names = self.step, self.name
         side = {}
         for kinds in ("zx", "zh", "zxh"):
@@ -93,7 +93,7 @@ class Writer:
         if side["zh"]:
             h = f"{step.order[-1]}_prev"
             dh, right = names(f"d{h}", True), self.times(side["zh"], "R")
-            inner = [line.value for line in self.backward() if line.name == dh]  # what does not go through R
+            inner = [line.value for line in self.backward() if line.name == dh]  # the part that does not go through R
             lines.append(Formula(dh, " + ".join([*inner, right])))
             lines.append(Formula(names("dR", True), self.times(self.transposed(side["zh"]), names(h, False))))
         for m, dm, _ in self.arriving:
@@ -115,11 +115,11 @@ class Writer:
         )
 
     def is_ours(self, m: Expr) -> bool:
-        """Whether the name of a product's result is not the user's; then it is written where it is read."""
+        """Whether the user did not name the result of a product. It is then written where it is read."""
         return bool(re.fullmatch(r"m\d+", self.d.names[m])) and m not in self.d.saved
 
     def number(self, m: Expr) -> int:
-        """The matrices of `product` are U1, U2, ..: product_1, product_2, .. of a layer."""
+        """The number k of the matrix Uk of `product`, which is product_k of a layer."""
         return 1 + [c for c in self.step.cuts if c.op == "product"].index(m)
 
     def product(self, m: Expr) -> str:
@@ -129,7 +129,7 @@ class Writer:
         return self.times(v, self.transposed(self.matrix(m)))
 
     def through(self, m: Expr, dm: Expr) -> str:
-        """What comes back through a product or a mean."""
+        """The gradient that comes back through a product or a mean, as text."""
         if m.op == "unit_mean":
             text = write(dm, self.names, self.style, self.literal)
             return rf"\overline{{{text}}}" if self.tex else f"unit_mean({text})"
@@ -149,7 +149,7 @@ class Writer:
         return rf"{a}^\top" if self.tex else f"{a}^T"
 
     def sum(self, e: Expr, text: str) -> str:
-        """The sum of a gradient over steps and samples, `text` as it is written."""
+        """The sum of a gradient over steps and samples. `text` is the gradient as text."""
         if e.op in ("add", "sub") and text != self.names.get(e):
             text = rf"\left({text}\right)" if self.tex else f"({text})"
         return self.summed(text)
@@ -167,7 +167,7 @@ class Writer:
         if gradient and not n.rstrip("_").endswith("_grad"):
             return rf"\delta {self.name(n[1:], False)}" if n[1:] and not n[1:].isdigit() else rf"\delta_{{{n[1:]}}}"
         function, _, operand = n.partition("_")
-        if function in ("sigmoid", "tanh") and operand[:1].isalpha():  # a value that has no other name, such as tanh_c
+        if function in ("sigmoid", "tanh") and operand[:1].isalpha():  # a value without another name, such as tanh_c
             return RULES[function].latex.format(self.name(operand, False))
         stem, _, index = n.partition("_")
         if found := re.fullmatch(r"([A-Za-z]+)(\d+)", stem):
@@ -192,6 +192,6 @@ def as_latex(found: list[Formula]) -> str:
 
 
 def with_products(lines: list[Formula], w: Writer) -> list[Formula]:
-    """The lines of a way back, and those that every cell has; what goes to h_prev is one line."""
+    """The lines of a backward pass and those that every cell has. The gradient of h_prev is a single line."""
     more = w.products()
     return [*[line for line in lines if line.name not in {one.name for one in more}], *more]

@@ -1,8 +1,8 @@
-"""The way back as sums of products: what a step of it costs when all that does not depend on gradients is there.
+"""The backward pass as sums of products. A step computes only these sums if all other values are available.
 
-Every gradient is linear in those that come in. So it is a sum ``factor * atom``, where a factor depends on values of
-the step alone and can be computed for many steps at once; atoms are the gradients that come in, those that come through
-products, and sums that are used more than once. The LSTM's way back becomes, with dh and dc as atoms::
+Every gradient is linear in the incoming gradients. It is therefore a sum of ``factor * atom``. A factor depends only on
+values of the step, so it can be computed for many steps at once. Atoms are the incoming gradients, those that come
+through products, and sums that are used more than once. With dh and dc as atoms, the LSTM's backward pass becomes::
 
     (da_o, dc_h) = (.., ..) * dh        dc = c_grad + dc_h    (dc_prev, da_i, da_f, da_n) = (f, .., .., ..) * dc
 """
@@ -20,7 +20,7 @@ Form = dict[Expr, Expr]
 
 
 class Target(NamedTuple):
-    """A gradient that is computed in each step: ``sum of factor * atom``."""
+    """A gradient that each step computes as ``sum of factor * atom``."""
 
     value: Expr
     form: Form
@@ -33,11 +33,11 @@ class Linear:
     Attributes
     ----------
     targets : list of Target
-        Sums that are atoms of later ones, and all gradients that leave the step.
+        Sums that are atoms of later sums, and all gradients that leave the step.
     atoms : list of Expr
-        In the order in which they are there: those that come in, those through products, sums.
+        In the order in which they become available: incoming gradients, those through products, sums.
 
-    With `named`, every gradient that has a name and is read again is an atom, as in the printed formulas.
+    With `named`, every named gradient that is read again is an atom, as in the printed formulas.
     """
 
     def __init__(self, d: Derivation, named: bool = False) -> None:
@@ -61,7 +61,7 @@ class Linear:
         self.targets.sort(key=lambda t: t.stage)
 
     def form(self, e: Expr) -> Form:
-        """A node as a sum over atoms, from the forms of its operands."""
+        """A node as a sum over atoms, computed from the forms of its operands."""
         if e.op == "gradient":
             return {e: self.one}
         if e.op == "where":

@@ -1,8 +1,8 @@
-"""What the devices are handed: a cell cut into stages, each with what it reads, computes and leaves.
+"""The plan of a cell for the devices. It consists of stages, each with the values that it reads, computes and stores.
 
-A step with products inside it has a stage before and one after each; so has its way back. A stage is a list of
-statements in the order of the cell's function. Whatever a device makes of a plan (a header in C++, calls of NumPy) is a
-walk over its stages, so all devices compute the same lines in the same order.
+A step with products inside it has a stage before the first product and one after each. The same holds for its backward
+pass. A stage is a list of statements in the order of the cell's function. Every device generates its code (a C++
+header, or NumPy calls) from these stages, so all devices compute the same lines in the same order.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ signed sizeof static static_assert static_cast struct switch template this threa
 typename union unsigned using virtual void volatile wchar_t while xor xor_eq real acc V Stage Step Gradient
 """
 RESERVED = frozenset([*CPP.split(), *FUNCTIONS, *keyword.kwlist])
-"""What no value may be called in C++, CUDA or NumPy's calls."""
+"""Names that no value may have in C++, CUDA or NumPy's calls."""
 
 
 class Place(NamedTuple):
@@ -36,7 +36,7 @@ class Place(NamedTuple):
 
     A step reads gates, before, vectors, masks, products and sets saved, after, multiplied. A gradient reads saved,
     before, after, vectors, masks, d_after, d_multiplied, carried and sets d_gates, d_before, d_vectors, d_products,
-    carried. What an earlier stage set may also be read.
+    carried. A stage may also read values that an earlier stage set.
     """
 
     array: str
@@ -60,7 +60,7 @@ class Statement(NamedTuple):
 class Store(NamedTuple):
     place: Place
     value: Expr
-    """It has a name in this stage, or is written where it is stored."""
+    """The value has a name in this stage, or is computed in the store itself."""
 
 
 class Stage(NamedTuple):
@@ -72,12 +72,12 @@ class Stage(NamedTuple):
 
     @property
     def names(self) -> dict[Expr, str]:
-        """What a stage has under a name when its last statement is done."""
+        """The named values of a stage after its last statement."""
         return {load.value: load.name for load in self.loads} | {one.value: one.name for one in self.statements}
 
 
 class Cut(NamedTuple):
-    """What is computed between two stages, for all units of a sample at once.
+    """An operation between two stages, for all units of a sample at once.
 
     Forward, after stage `forward`: ``products[k] = multiplied[k] @ U.T`` for a product, with U the matrix number
     `matrix`, or the mean of ``multiplied[k]`` over units, the same for every unit, for a unit_mean. Backward, after
@@ -92,41 +92,41 @@ class Cut(NamedTuple):
 
 
 class Plan:
-    """A cell as the devices see it.
+    """The plan of a cell, with all the information that devices need.
 
     Attributes
     ----------
     name : str
     projected : bool
-        Whether the new h goes through a projection: then a gradient reads `after` of it from `saved`, or sets it.
+        Whether the new h goes through a projection. A gradient then reads `after` of h from `saved`, or sets it.
     of_both, of_x, of_h : int
         Gates of each kind, in this order.
     gate_names, state_names, vector_names, mask_names : tuple of str
         In the order of the arrays; the last state is h.
     states, saved, vectors, masks : int
-        How many there are.
+        The number of each.
     reads_h : bool
         Whether any gate reads h through R.
     cuts : tuple of Cut
     products, means : int
-        How many cuts are products, and how many are means.
+        The number of cuts that are products, and of those that are means.
     carried : int
-        Gradients that one stage leaves for a later one.
+        The number of gradients that one stage stores for a later one.
     reads_before, reads_after : int
-        Which states the way back reads: bit k for state k.
+        The states that the backward pass reads, with bit k for state k.
     carries : bool
-        Whether the step reads h' itself.
+        Whether the step reads h' directly.
     forward, backward : tuple of Stage
     fingerprint : str
         The same for equal plans.
     made : dict of str to anything
-        Where devices keep what they have made of it.
+        A cache in which devices keep the code that they generate.
     """
 
     def __init__(self, d: Derivation) -> None:
         step = d.step
         self.derivation, self.projected = d, d.projected
-        self.name = re.sub(r"\W", "_", step.name)  # a lambda's is <lambda>
+        self.name = re.sub(r"\W", "_", step.name)  # the name of a lambda is <lambda>
         self.names = identifiers(d)
         self.made: dict[str, Any] = {}
         kinds = [n[0] for n in step.gates]
@@ -226,7 +226,7 @@ class Plan:
         return Stage(tuple(loads), tuple(statements), tuple(stores))
 
     def crossing(self, d: Derivation) -> tuple[Expr, ...]:
-        """Gradients that have a name in one stage and are read in a later one. What has none waits for its reader."""
+        """Gradients that are named in one stage and read in a later one. Others are computed where they are read."""
         found: dict[Expr, None] = {}
 
         def visit(e: Expr, stage: int) -> None:
@@ -246,7 +246,7 @@ class Plan:
 
     @cached_property
     def formulas(self) -> str:
-        """The step and its way back, for a comment above what a device makes of it."""
+        """The step and its backward pass as text, for a comment above the code of a device."""
         w = Writer(self.derivation)
         return f"{as_text(w.forward())}\n\n{as_text(w.backward())}"
 
@@ -263,7 +263,7 @@ class Plan:
 
 
 def identifiers(d: Derivation) -> dict[Expr, str]:
-    """The names of a derivation, each once and legal in C++."""
+    """The names of a derivation, made unique and legal in C++."""
     found: dict[Expr, str] = {}
     taken = set(RESERVED)
     for e, name in d.names.items():
@@ -276,5 +276,5 @@ def identifiers(d: Derivation) -> dict[Expr, str]:
 
 
 def literal(e: Expr) -> str:
-    """A number or constant by its value, exactly."""
+    """The exact value of a number or constant, as text."""
     return repr(e.value[1] if e.op == "constant" else e.value)

@@ -1,9 +1,9 @@
-"""The table of all functions of a cell: value, derivative, and how each is written.
+"""The table of all functions of the cell language, with value, derivative and notation.
 
-A derivative is given d, the gradient of the result y, and the operands; it returns a gradient for each operand, None
-where there is none. Derivatives are written in terms of y where that saves an evaluation: tanh' = 1 - y * y. They are
-those of the tape: 0 at the corner of relu and abs. Where the two operands of maximum or minimum are equal, all goes to
-the first.
+A derivative takes d, the gradient of the result y, and the operands. It returns a gradient for each operand, None where
+there is none. Derivatives use y where that saves an evaluation: tanh' = 1 - y * y. They are the same as on the tape: 0
+at the corner of relu and abs. If the two operands of maximum or minimum are equal, the whole gradient goes to the
+first.
 
     text     Python's and the book's
     latex    mathematics
@@ -32,7 +32,7 @@ class Rule(NamedTuple):
     numpy: str
     binds: int = CALL
     cheap: bool = False
-    """Whether the way back computes it again rather than having it saved."""
+    """Whether the backward pass computes the value again, so that it need not be saved."""
 
 
 def infix(sign: str, numpy: str, value: Any, derivative: Any, binds: int, latex: str = "") -> Rule:
@@ -115,13 +115,13 @@ RULES: dict[str, Rule] = {
     "lt": compare("<", "less", lambda a, b: a < b, "<"),
     "ge": compare(">=", "greater_equal", lambda a, b: a >= b, r"\ge"),
     "le": compare("<=", "less_equal", lambda a, b: a <= b, r"\le"),
-    # the value of the first, the gradient to the second
+    # the value of the first operand, with the gradient for the second
     "straight_through": Rule(
         lambda y, x: y, lambda d, y, value, x: (None, d),
         "straight_through({0}, {1})", "{0}", "{0}", "copyto({out}, {0})", cheap=True,
     ),
     "copy": Rule(lambda x: x, lambda d, y, x: (d,), "{0}", "{0}", "{0}", "copyto({out}, {0})", cheap=True),
-    # what needs all units of a sample; the devices compute it between two stages
+    # functions that need all units of a sample, which devices compute between two stages
     "product": Rule(lambda v: v, None, "product({0})", r"U {0}", "", ""),
     "unit_mean": Rule(lambda v: v, None, "unit_mean({0})", r"\overline{{{0}}}", "", ""),
 }  # fmt: skip

@@ -1,7 +1,7 @@
-"""Sums of products, in the order in which a lecturer would write them.
+"""Sums of products, with their terms collected and ordered as in a textbook.
 
-A gradient is linear in the gradients that it is made of. So it is a sum of terms ``number * gradient * factors``: terms
-of one gradient are collected (``dh * h_prev - dh * n`` is ``dh * (h_prev - n)``), and terms that cancel vanish.
+A gradient is linear in the gradients that it depends on. It is a sum of terms ``number * gradient * factors``. Terms of
+one gradient are collected (``dh * h_prev - dh * n`` is ``dh * (h_prev - n)``), and terms that cancel are dropped.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ class Term(NamedTuple):
 
 
 def term_of(e: Expr, atoms: Collection[Expr]) -> Term:
-    """A product as its factors, down to the gradients in `atoms`."""
+    """The factors of a product, split down to the gradients in `atoms`."""
     if e.op == "number":
         return Term(e.value, [])
     if e in atoms:
@@ -42,7 +42,7 @@ def total(
 ) -> Expr:
     """The sum of gradients.
 
-    `leads` says which factor of a term is the gradient, `rank` in which order gradients come.
+    `leads` returns whether a factor of a term is the gradient, and `rank` the position of a gradient.
     """
     groups: dict[Expr, list[Term]] = {}
     for e in parts:
@@ -54,7 +54,7 @@ def total(
 
 
 def collected(graph: Graph, terms: list[Term]) -> Term:
-    """The sum of terms as one: common factors before a bracket."""
+    """The sum of terms as a single term, with common factors before a bracket."""
     merged: list[Term] = []
     for number, factors in terms:  # equal ones first
         same = next(
@@ -84,7 +84,7 @@ def collected(graph: Graph, terms: list[Term]) -> Term:
 
 
 def signed(graph: Graph, terms: Sequence[Term]) -> Expr:
-    """A sum that begins with a term without a minus, if there is one."""
+    """The sum of terms. It begins with a term without a minus, if there is one."""
     first = next((k for k, one in enumerate(terms) if one.number > 0), 0)
     found = graph.number(0)
     for number, factors in [*terms[first : first + 1], *terms[:first], *terms[first + 1 :]]:
@@ -94,6 +94,6 @@ def signed(graph: Graph, terms: Sequence[Term]) -> Expr:
 
 
 def times(graph: Graph, number: float, factors: Sequence[Expr]) -> Expr:
-    """A product: numbers first, then constants, then the others as they come."""
+    """The product of a number and factors: numbers first, then constants, then the others in their order."""
     ordered = sorted(factors, key=lambda f: f.op != "constant")
     return reduce(mul, ordered, graph.number(number))

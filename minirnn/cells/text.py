@@ -1,4 +1,4 @@
-"""Expressions as text, as LaTeX, and as C++: the table of `rules` with the parentheses that are needed."""
+"""Expressions as text, as LaTeX and as C++, from the table of `rules` and with only the necessary parentheses."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Style = Literal["text", "latex", "cpp"]
 
 
 def shown(v: float) -> str:
-    """A number as people write it."""
+    """A number as text, in the form in which people write it."""
     return str(int(v)) if math.isfinite(v) and v == math.floor(v) and abs(v) < 1e6 else repr(v)
 
 
@@ -30,14 +30,14 @@ def write(
     inline: Mapping[Expr, str] | None = None,
     top: bool = False,
 ) -> str:
-    """An expression.
+    """An expression as text.
 
     Parameters
     ----------
-    names : of values that are written by their names
+    names : names of the values that are written by name
     number : how numbers and constants are written
-    inline : texts, which bind as a product does, of values without a name
-    top : whether `e` itself is spelled out, though it has a name
+    inline : texts of values without a name, which bind like products
+    top : whether to write out `e` itself although it has a name
     """
 
     def place(a: Expr, least: int) -> str:
@@ -61,7 +61,7 @@ def write(
         if e.op == "neg":
             return form.format(place(e.args[0], PRODUCT)), SUM
         left, right = e.args
-        # a - (b + c) and a / (b * c): what comes second binds more tightly
+        # a - (b + c) and a / (b * c): the second operand must bind more tightly
         return form.format(place(left, rule.binds), place(right, rule.binds + (e.op in ("sub", "div")))), rule.binds
 
     return spell(e, top)[0]

@@ -1,14 +1,13 @@
-"""A cell's function, run once on symbols: what it reads, what it computes, and under which names.
+"""Traces a cell's function: runs it once on symbols to find the values that it reads and computes, and their names.
 
-A function says by the names of its parameters what they are::
+The names of the parameters define their roles::
 
     z_NAME      a gate of both:  x W + h R + b            a name of `states`   the state before the step
     x_NAME      a gate of x alone:     x W + b            mask_NAME            a mask of the step, without a gradient
     h_NAME      a gate of h alone:     h R + b
 
-and, after a ``*``, a learned vector (H,) if there is no default, a constant if that is a number. The names of its local
-variables are seen by a trace function that looks at the frame after every line: it works in notebooks, and needs no
-source text.
+and, after a ``*``, a learned vector (H,) if there is no default, a constant if that is a number. A trace function finds
+the names of local variables in the frame after every line. It works in notebooks and needs no source text.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ from typing import Any, NoReturn
 from minirnn.cells.expr import LANGUAGE, NUMBERS, CellError, Expr, Graph, needed
 
 KINDS = ("z", "x", "h")
-"""Gates by the first letter of their name, in the order in which devices have them: OF_BOTH, OF_X, OF_H."""
+"""The first letters of the kinds of gates, in the order of the devices: OF_BOTH, OF_X, OF_H."""
 
 
 class Step:
@@ -33,7 +32,7 @@ class Step:
     Attributes
     ----------
     states, gates, vectors, masks : dict of str to Expr
-        What it reads, by name; `states` are those before the step, the output last, `gates` in the order of `KINDS`.
+        The inputs, by name. `states` are those before the step, the output last. `gates` are in the order of `KINDS`.
     constants : dict of str to float
     after : list of Expr
         The new states, in the order of `states`.
@@ -42,7 +41,7 @@ class Step:
     cuts : list of Expr
         Calls of product and unit_mean, in the order in which they were made.
     read : bool
-        Whether a step gets the last state. A cell whose output is not a state has one that no step reads.
+        Whether a step reads the last state. If the output of a cell is not a state, no step reads it.
     """
 
     def __init__(
@@ -55,12 +54,12 @@ class Step:
         if not isinstance(code, CodeType):
             self.fail(f"got {type(function).__name__}", "expected a Python function of one step")
         self.code: CodeType = code
-        self.given_states = tuple(states)  # in the order of the user
+        self.given_states = tuple(states)  # in the user's order
         self.output = self.given_states[-1] if output is None else output
         self.read = self.output in self.given_states
         self.graph = Graph()
         self.names: dict[Expr, str] = {}
-        self.masked: dict[str, float | None] = {}  # the rates of masks
+        self.masked: dict[str, float | None] = {}  # the rate of each mask
         self.read_parameters(inspect.signature(function).parameters, constants)
         self.after = self.run()
         self.cuts = self.graph.cuts
@@ -135,7 +134,7 @@ class Step:
 
     @property
     def signature(self) -> list[str]:
-        """Its parameters as they are written."""
+        """The parameters as they are written in the function."""
         constants = [f"{n}={v:g}" for n, v in self.constants.items()]
         return [*self.positional, *(["*"] if self.vectors or constants else []), *self.vectors, *constants]
 
@@ -155,7 +154,7 @@ class Step:
             found = self.function(*[by_name[n] for n in self.positional], **keywords)
         except (CellError, NameError, TypeError, AttributeError, ValueError, ArithmeticError) as error:
             lines = [line for frame, line in traceback.walk_tb(error.__traceback__) if frame.f_code is self.code]
-            if not lines:  # the call itself
+            if not lines:  # the event of the call itself
                 raise
             text = str(error) if isinstance(error, CellError) else f"{type(error).__name__}: {error}\n  {LANGUAGE}"
             raise CellError(f"{self.place(lines[-1])}: {text}") from None
@@ -164,7 +163,7 @@ class Step:
         return self.results(found)
 
     def watch(self, frame: FrameType, event: str, _: Any) -> Any:
-        """Python's trace function: it gives values the names of the variables that hold them."""
+        """Python's trace function. It gives values the names of the variables that hold them."""
         if frame.f_code is not self.code:
             return None
         for name, value in frame.f_locals.items():
@@ -209,7 +208,7 @@ class Step:
                 self.names[m] = self.unused(f"m{k + 1}")
 
     def unused(self, name: str) -> str:
-        """`name`, or the first of name2, name3, .. that nothing has."""
+        """`name`, or the first of name2, name3, .. that is not used."""
         taken, k, plain = {*self.names.values(), *self.constants}, 1, name
         while name in taken or f"{name}_prev" in taken and name not in self.states:
             k, name = k + 1, f"{plain}{k + 1}"

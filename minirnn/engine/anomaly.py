@@ -1,7 +1,7 @@
-"""Anomaly mode: a backward pass that makes a NaN names the line of the forward pass that it belongs to.
+"""Anomaly mode: when a backward pass makes a NaN, the error names the line of the forward pass that called the op.
 
-While it is on, each recorded op notes the line of the program that called it, under its number on the tape. The tape
-asks for that number in any case, so nothing is slower while the mode is off.
+While the mode is on, each recorded op stores the line of the program that called it, under its number on the tape. The
+tape needs that number in any case, so the mode costs nothing while it is off.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class _Anomaly:
             tape.next_seq = _noted_seq if on else next_seq  # type: ignore[attr-defined]
 
     def check(self, t: Tensor, k: int, g: Any) -> None:
-        """Raise RuntimeError if `g`, what the op of `t` gives its input number `k`, has a NaN."""
+        """Raise RuntimeError if `g`, the gradient that the op of `t` returns for input `k`, has a NaN."""
         parts = list(g.values()) if isinstance(g, Cotangents) else [] if g is None else [g]
         values = [t.device.to_numpy(part.array if isinstance(part, Tensor) else part) for part in parts]
         if not any(v.dtype.kind == "f" and np.isnan(v).any() for v in map(np.asarray, values)):
@@ -61,7 +61,7 @@ def _noted_seq() -> int:
 
 
 class set_detect_anomaly:
-    """Look for anomalies from now on, or not; ``with`` it for a block alone. See `detect_anomaly`."""
+    """Switch anomaly mode on or off, from now on or for a ``with`` block. See `detect_anomaly`."""
 
     def __init__(self, mode: bool, check_nan: bool = True) -> None:
         self._before = anomaly.lines is not None, anomaly.check_nan
@@ -77,10 +77,11 @@ class set_detect_anomaly:
 
 
 class detect_anomaly(set_detect_anomaly):
-    """``with mr.autograd.detect_anomaly():`` for the forward and the backward pass, which is slower then.
+    """Context manager that switches anomaly mode on: ``with mr.autograd.detect_anomaly():``.
 
-    A gradient with a NaN is a RuntimeError with the op and the line of the forward pass that called it. With
-    ``check_nan=False`` lines are noted, but nothing is checked.
+    Put the forward and the backward pass inside the block. Both are slower there. A gradient with a NaN raises
+    RuntimeError, which names the op and the line of the forward pass that called it. With ``check_nan=False`` lines are
+    stored, but gradients are not checked.
     """
 
     def __init__(self, check_nan: bool = True) -> None:

@@ -1,4 +1,4 @@
-"""What users pass to `Tensor.backward` and `grad`: Tensors and gradients, checked, with what is left out filled in."""
+"""Checks the arguments of `Tensor.backward` and `grad`, and fills in gradients that the user left out."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ def _is_list_for(y: Tensor, grads: Any) -> bool:
 
 
 def one_name_of(grad: Any, gradient: Any) -> Any:
-    """The gradient that `Tensor.backward` was given under torch's name of it."""
+    """The gradient given to `Tensor.backward`, either as `grad` or under torch's name `gradient`."""
     if grad is not None:
         raise TypeError("backward: got grad and gradient\n  expected one: gradient is torch's name of grad")
     return gradient
 
 
 def seeds_of(name: str, outputs: Sequence[Tensor], grads: Sequence[Any]) -> list[Tensor]:
-    """The gradient of each output, with which the backward pass starts: the given one, or 1 for a number."""
+    """The gradient of each output at which the backward pass starts: the given one, or 1 for shape ()."""
     if len(grads) != len(outputs):
         raise ValueError(f"{name}: got {len(grads)} gradients for {len(outputs)} outputs\n  expected one for each")
-    for y in outputs:  # one constant among others is fine: its gradient is 0
+    for y in outputs:  # a constant is allowed among other outputs, because its gradient is 0
         if y.requires_grad:
             break
     else:
@@ -68,7 +68,7 @@ def _given(name: str, k: int, y: Tensor, g: Any) -> Tensor:
     """The gradient that the user gave for output `k`."""
     if not isinstance(g, Tensor):
         g = as_tensor(g, y.device, y.dtype)
-    if g.device is not y.device:  # moved here, it would be a constant: its own gradient would be lost
+    if g.device is not y.device:  # a copy on this device would be a constant, and its gradient would be lost
         raise ValueError(
             f"{name}: the gradient of output {k} lives on {g.device}, the output on {y.device}\n"
             f"  expected one device; move it with g.to({str(y.device)!r})"

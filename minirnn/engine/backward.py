@@ -1,6 +1,6 @@
-"""The backward pass: from outputs back to what they were computed from, in the order that `order` finds.
+"""The backward pass. It goes from outputs back to their inputs, in the order that `order` finds.
 
-What users call comes first: `Tensor.backward` and `grad`.
+The public functions `Tensor.backward` and `grad` come first.
 """
 
 from __future__ import annotations
@@ -45,9 +45,9 @@ def backward(
     create_graph : bool
         Record the backward pass itself, so that gradients can be differentiated again (this also keeps the tape).
     inputs : Tensor or sequence of Tensor, optional
-        Only to `grad` of these; by default of all leaves.
+        Add gradients only to `grad` of these Tensors. By default all leaves get theirs.
     gradient : array_like, optional
-        torch's name of `grad`.
+        torch's name for `grad`.
 
     Raises
     ------
@@ -67,7 +67,7 @@ def backward(
 
 
 def _add_to_grads(gradients: Gradients, create_graph: bool) -> None:
-    """The end of `Tensor.backward`: whoever waits for it may change the gradients, then each is added to its `grad`."""
+    """Add each gradient to the `grad` of its leaf, after the callbacks of `when_backward_ends`, which may change it."""
     for callback in running.callbacks or ():
         callback(gradients)
     mode.enabled = create_graph
@@ -130,7 +130,7 @@ def grad(
     results = []
     for t in xs:
         g = found.get(t)
-        if g is None:  # it has no influence on the outputs
+        if g is None:  # the input has no influence on the outputs
             g = t.device.full(t.shape, 0, t.dtype)
             results.append(leaf(t.device, g))
         else:
@@ -144,17 +144,18 @@ def grad(
 def run_backward(
     roots: Tensors, seeds: Tensors, inputs: Tensors | None, create_graph: bool, retain_graph: bool, border: int = 0
 ) -> Gradients:
-    """Gradients of sum(root * seed) with respect to every leaf reached (`inputs` None) or to `inputs`.
+    """Gradients of sum(root * seed) with respect to `inputs`, or to every leaf if `inputs` is None.
 
-    Inside, a gradient is a Tensor if `create_graph` is set and a bare array otherwise. The pass stops at Tensors that
-    are not newer than `border`: they count as leaves, whatever made them, and their hooks are left to another pass.
+    Inside the pass, a gradient is a Tensor if `create_graph` is set and a bare array otherwise. The pass stops at
+    Tensors that are not newer than `border`. It treats them as leaves, whatever made them, and leaves their hooks to
+    another pass.
     """
     nodes, stops, targets, wanted = in_order(roots, inputs, border)
     send = _send if anomaly.lines is None else _watched
-    arrived = _seeded(roots, seeds, create_graph)  # gradients, so far, of Tensors whose turn is still to come
+    arrived = _seeded(roots, seeds, create_graph)  # gradients so far of Tensors that the pass has not reached
     found: Gradients = {}
     outer, mode.enabled = mode.enabled, create_graph
-    try:  # not `with no_grad()`: a Ctrl-C could come before the first line of its __exit__
+    try:  # not `with no_grad()`, because a Ctrl-C could arrive before the first line of its __exit__
         if roots and "walk" in roots[0].device.hooks and not create_graph and send is _send:
             own = walked(roots[0].device, arrived, stops, targets, wanted, _after_hooks, _send)
             if own is not None:
@@ -170,7 +171,7 @@ def run_backward(
                 found[t] = dy
             if op is not None:
                 send(t, op, dy, arrived, wanted, create_graph)
-        # What is left belongs to other leaves, and to inputs that do not depend on others.
+        # The remaining gradients belong to other leaves, and to inputs that do not depend on others.
         found |= _of_leaves(arrived, None if wanted is None else targets, border, create_graph)
     finally:
         mode.enabled = outer
@@ -179,7 +180,7 @@ def run_backward(
 
 
 def _seeded(roots: Tensors, seeds: Tensors, create_graph: bool) -> Gradients:
-    """The gradients that the pass begins with."""
+    """The gradients at which the pass begins, by Tensor."""
     arrived: Gradients = {}
     for r, s in zip(roots, seeds, strict=True):
         if r._requires_grad:
@@ -189,12 +190,12 @@ def _seeded(roots: Tensors, seeds: Tensors, create_graph: bool) -> Gradients:
 
 
 def _send(t: Tensor, op: Any, dy: Any, arrived: Gradients, wanted: Wanted, create_graph: bool) -> None:
-    """Turn the gradient of `t`, which `op` made, into those of its parents, and add each to what has arrived there."""
+    """Compute the gradients of the parents of `t` from that of `t`, which `op` made, and add them to `arrived`."""
     parents = t.parents
     n = len(parents)
     if create_graph or not op.arithmetic:
         gs = backward_of(op, t, dy, bare=not create_graph)
-    elif n == 2:  # two and one are spelled out: the list takes 0.1 us more
+    elif n == 2:  # one and two parents have their own code, because the list takes 0.1 us more
         a, b = parents
         gs = op.backward(dy, t.array, a.array, b.array)
     elif n == 1:
@@ -208,7 +209,7 @@ def _send(t: Tensor, op: Any, dy: Any, arrived: Gradients, wanted: Wanted, creat
         if g is None or not p._requires_grad or (wanted is not None and p not in wanted):
             continue
         x, kind = p.array, g.__class__
-        # Two NumPy scalars of one class need no look at shape and dtype: these are the hottest lines of all.
+        # Two NumPy scalars of one class need no check of shape and dtype. These lines run most often of all.
         if fit and (
             kind is not x.__class__
             or (kind is not _FLOAT32 and kind not in _SCALARS and (g.shape != x.shape or g.dtype != x.dtype))
@@ -223,7 +224,7 @@ def _send(t: Tensor, op: Any, dy: Any, arrived: Gradients, wanted: Wanted, creat
 
 
 def _watched(t: Tensor, op: Any, dy: Any, arrived: Gradients, wanted: Wanted, create_graph: bool) -> None:
-    """`_send` while anomalies are looked for: an error where the first NaN comes up."""
+    """`_send` in anomaly mode: raises an error at the first NaN."""
     _send(t, op, dy, arrived, wanted, create_graph)
     if anomaly.check_nan:
         for k, p in enumerate(t.parents):
@@ -231,7 +232,7 @@ def _watched(t: Tensor, op: Any, dy: Any, arrived: Gradients, wanted: Wanted, cr
 
 
 def _of_leaves(arrived: Gradients, targets: Wanted, border: int, create_graph: bool) -> Gradients:
-    """The gradients of the `targets` (None: all) that no node made, after the hooks of those that are new."""
+    """The gradients of the `targets` (None: all) that are leaves, after the hooks of the new ones."""
     found: Gradients = {}
     for t, g in arrived.items():
         if targets is None or t in targets:
@@ -240,9 +241,9 @@ def _of_leaves(arrived: Gradients, targets: Wanted, border: int, create_graph: b
 
 
 def _finish(roots: Tensors, nodes: Tensors) -> None:
-    """Free the nodes, and tell the devices that a pass is over.
+    """Free the nodes, and notify the devices that the pass is over.
 
-    A node that saves nothing, and that depends on none that does, stays: another pass may walk it.
+    A node stays if it saves nothing and depends on no node that does, because another pass may still use it.
     """
     for n in reversed(nodes):
         if n.op.saves or n.parents[0].op is FREED or _lost(n):  # type: ignore[union-attr]
@@ -265,7 +266,7 @@ def _wrong_count(op: Any, gs: Sequence[Any], parents: Tensors) -> TypeError:
 
 
 def _fitted(g: Any, p: Tensor, create_graph: bool) -> Any:
-    """Sum a gradient over the axes its input was broadcast along; give it the dtype of the input."""
+    """The gradient `g`, summed over the axes along which its input was broadcast, in the dtype of the input."""
     if create_graph:
         if g.shape != p.shape:
             extra = g.ndim - p.ndim
@@ -277,7 +278,7 @@ def _fitted(g: Any, p: Tensor, create_graph: bool) -> Any:
 
 def _after_hooks(t: Tensor, g: Any, create_graph: bool) -> Any:
     value = g if create_graph else leaf(t.device, g)
-    # `retain_grad` keeps what is left after all other hooks.
+    # `retain_grad` keeps the gradient that remains after all other hooks.
     for hook in sorted(t.hooks or (), key=lambda h: getattr(h, "retains", False)):
         changed = hook(value)
         if changed is not None:

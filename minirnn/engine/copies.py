@@ -1,8 +1,8 @@
 """Copies and pickles of Tensors: new leaves with the same values, dtype, device and `requires_grad`.
 
-A copy shares no memory with its original. Values travel through the host, so a Tensor of any device can be pickled,
-also into a worker process. Only open pickles that you trust: opening one runs what it says. Files are for
-`minirnn.io.checkpoint`. DLPack hands the memory to another library.
+A copy shares no memory with its original. Values are copied through the host, so you can pickle a Tensor of any device,
+for example to send it to a worker process. Only open pickles that you trust, because opening one runs its code. For
+files, use `minirnn.io.checkpoint`. DLPack shares the memory with another library.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def _from_host(kind: type[Tensor], values: np.ndarray, device: Device, requires_
 
 
 def _reduce(self: Tensor, protocol: Any) -> tuple[Any, ...]:
-    """For ``pickle`` and ``copy.copy``: a leaf without gradient comes back, also for a Tensor that an op made."""
+    """For ``pickle`` and ``copy.copy``. The copy is a leaf without gradient, even if an op made the original."""
     if self.hooks:
         warnings.warn(
             f"a hook of a Tensor of shape {self.shape} is left behind: copies and pickles have no hooks", stacklevel=2
@@ -45,12 +45,12 @@ def _reduce(self: Tensor, protocol: Any) -> tuple[Any, ...]:
 
 
 def _deepcopy(self: Tensor, memo: dict[int, Any]) -> Tensor:
-    """For ``copy.deepcopy``: a leaf with a copy of the gradient, without hooks.
+    """For ``copy.deepcopy``. Returns a leaf with a copy of the gradient, without hooks.
 
     Raises
     ------
     RuntimeError
-        An op made this Tensor, and a copy would have lost its history.
+        If an op made this Tensor, because a copy would lose its history.
     """
     if self.op is not None:
         raise RuntimeError(
@@ -65,10 +65,10 @@ def _deepcopy(self: Tensor, memo: dict[int, Any]) -> Tensor:
 
 
 def copied_leaf(t: Kind, memo: dict[int, Any]) -> Kind:
-    """A leaf of the class and with the values and attributes of `t`, entered into the `memo` of ``copy.deepcopy``."""
+    """A leaf with the class, values and attributes of `t`. It is stored in the `memo` of ``copy.deepcopy``."""
     twin = new_leaf(type(t), t.device, t.device.asarray(np.array(t.numpy())), t.requires_grad)
     memo[id(t)] = twin
-    if vars_of := getattr(t, "__dict__", None):  # of a class derived without __slots__
+    if vars_of := getattr(t, "__dict__", None):  # a class derived without __slots__ has a __dict__
         vars(twin).update(copy.deepcopy(vars_of, memo))
     return twin
 

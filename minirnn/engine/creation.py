@@ -1,7 +1,7 @@
-"""Tensors made from nothing: zeros, ones, full, arange, linspace, eye.
+"""Functions that create Tensors: zeros, ones, full, arange, linspace, eye.
 
-They have torch's names, arguments and defaults: float32, or int64 for `full` and `arange` of integers. Sizes come one
-by one or as a tuple. Random Tensors are in `random_creation`.
+They have torch's names, arguments and defaults: float32, or int64 for `full` and `arange` of integers. You can pass
+sizes one by one or as a tuple. Random Tensors are in `random_creation`.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ Place = str | Device | None
 
 
 def shape_of(op: str, size: tuple[Any, ...]) -> tuple[int, ...]:
-    """The sizes given one by one, or as one tuple or list."""
+    """The shape from sizes given one by one, or as one tuple or list."""
     given = tuple(size[0]) if len(size) == 1 and isinstance(size[0], (tuple, list)) else size
     if any(isinstance(n, (bool, np.bool_)) or not hasattr(n, "__index__") for n in given):
         raise TypeError(f"{op}: size is {shown(size[0] if len(size) == 1 else size)}\n  expected integers")
@@ -59,7 +59,7 @@ def shape_given(op: str, args: tuple[Any, ...], size: Any) -> tuple[int, ...]:
 
 
 def number_of(op: str, name: str, value: Any) -> Any:
-    """A Python number, out of a number, a NumPy scalar, or a Tensor or array of one element."""
+    """The Python number in a number, a NumPy scalar, or a Tensor or array of one element."""
     if isinstance(value, (Tensor, np.ndarray)) and value.size == 1:
         value = value.item()
     if isinstance(value, (np.bool_, np.integer, np.floating)):
@@ -116,16 +116,16 @@ def zeros(*args: Any, size: Any = None, dtype: Any = None, device: Place = None,
     *args : int, or one tuple of int
         The shape, also as ``size=``.
     dtype : dtype
-        By default that of `mr.set_default_dtype`, at first float32.
+        By default the default dtype (`mr.set_default_dtype`), which is initially float32.
     device : str or Device, optional
-        Where it is made; by default on the default device (`use_device`).
+        Where to create the Tensor; by default on the default device (`use_device`).
     requires_grad : bool
-        Whether gradients shall be computed for it.
+        Whether to compute gradients for the Tensor.
 
     Raises
     ------
     TypeError
-        If a size is not an integer, the dtype is unknown, or gradients are asked for a dtype that is not floating.
+        If a size is not an integer, the dtype is unknown, or `requires_grad` is set for a dtype that is not floating.
     ValueError
         If a size is negative or the device is unknown.
     """
@@ -140,14 +140,14 @@ def ones(*args: Any, size: Any = None, dtype: Any = None, device: Place = None, 
 
 
 def empty(*args: Any, size: Any = None, dtype: Any = None, device: Place = None, requires_grad: bool = False) -> Tensor:
-    """A Tensor whose values do not matter. They are zeros: a program that reads them does the same each time."""
+    """A Tensor whose values do not matter. They are zeros, so a program that reads them is reproducible."""
     return _filled(
         "empty", shape_given("empty", args, size), 0, or_default(dtype, default.dtype), device, requires_grad
     )
 
 
 def full(size: Any, fill_value: Any, *, dtype: Any = None, device: Place = None, requires_grad: bool = False) -> Tensor:
-    """`fill_value` everywhere. Without a dtype a float gives float32, an integer int64, a bool bool.
+    """A Tensor filled with `fill_value`. Without a dtype, a float gives float32, an integer int64, a bool bool.
 
     The other arguments and errors are those of `zeros`.
     """
@@ -169,16 +169,16 @@ def arange(
     device: Place = None,
     requires_grad: bool = False,
 ) -> Tensor:
-    """``start, start + step, ...`` up to `end`, which is left out: ``arange(end)`` or ``arange(start, end, step)``.
+    """The numbers ``start, start + step, ...`` before `end`: ``arange(end)`` or ``arange(start, end, step)``.
 
-    Without a dtype integers give int64; one float among them gives float32.
+    Without a dtype, integers give int64. If any argument is a float, the result is float32.
 
     Raises
     ------
     TypeError
         If an argument is not a number.
     ValueError
-        If `step` is 0 or leads away from `end`, or one of them is not finite.
+        If `step` is 0 or has the wrong sign to reach `end`, or an argument is not finite.
     """
     if end is None:
         start, end = 0, start
@@ -205,12 +205,12 @@ def arange(
 def linspace(
     start: Any, end: Any, steps: int, *, dtype: Any = None, device: Place = None, requires_grad: bool = False
 ) -> Tensor:
-    """`steps` numbers at equal distances, from `start` to `end`, both included; float32 by default.
+    """`steps` evenly spaced numbers from `start` to `end`, both included; float32 by default.
 
     Raises
     ------
     TypeError
-        If an argument is not a number, or `steps` no integer.
+        If an argument is not a number, or `steps` is not an integer.
     ValueError
         If `steps` is negative.
     """
@@ -241,22 +241,22 @@ def like_it(function: Any, like: Any, *args: Any, dtype: Any, device: Place, req
 
 
 def zeros_like(input: Any, *, dtype: Any = None, device: Place = None, requires_grad: bool = False) -> Tensor:
-    """Zeros with the shape, and unless others are given the dtype and device, of `input`."""
+    """Zeros with the shape of `input`, and by default with its dtype and device."""
     return like_it(zeros, input, dtype=dtype, device=device, requires_grad=requires_grad)
 
 
 def ones_like(input: Any, *, dtype: Any = None, device: Place = None, requires_grad: bool = False) -> Tensor:
-    """Ones with the shape, and unless others are given the dtype and device, of `input`."""
+    """Ones with the shape of `input`, and by default with its dtype and device."""
     return like_it(ones, input, dtype=dtype, device=device, requires_grad=requires_grad)
 
 
 def empty_like(input: Any, *, dtype: Any = None, device: Place = None, requires_grad: bool = False) -> Tensor:
-    """`empty` with the shape, and unless others are given the dtype and device, of `input`."""
+    """`empty` with the shape of `input`, and by default with its dtype and device."""
     return like_it(empty, input, dtype=dtype, device=device, requires_grad=requires_grad)
 
 
 def full_like(
     input: Any, fill_value: Any, *, dtype: Any = None, device: Place = None, requires_grad: bool = False
 ) -> Tensor:
-    """`fill_value` with the shape, and unless others are given the dtype and device, of `input`."""
+    """A Tensor filled with `fill_value`, with the shape of `input`, and by default with its dtype and device."""
     return like_it(full, input, fill_value, dtype=dtype, device=device, requires_grad=requires_grad)

@@ -1,9 +1,9 @@
-"""torch's names of the dtypes: ``mr.float32`` and relatives are NumPy's dtypes, which a Tensor has in `dtype`."""
+"""torch's names for the dtypes. ``mr.float32`` and the others are NumPy's dtypes, as in `Tensor.dtype`."""
 
 import numpy as np
 
 __all__ = ["bool", "double", "float16", "float32", "float64", "half", "int8", "int16", "int32", "int64", "long"]
-__all__ += ["short", "uint8"]  # without float and int, which `from minirnn import *` shall leave what they are
+__all__ += ["short", "uint8"]  # without float and int, because `from minirnn import *` must not replace Python's types
 
 float16 = np.dtype("float16")
 float32 = np.dtype("float32")

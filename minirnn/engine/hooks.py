@@ -1,4 +1,4 @@
-"""Hooks: what registering one gives back, the hook of `Tensor.retain_grad`, and what runs when a pass is over."""
+"""Hooks: the handle that removes one, the hook of `Tensor.retain_grad`, and callbacks for the end of a pass."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ from typing import Any, Protocol
 from weakref import ref
 
 Callback = Callable[[dict[Any, Any]], None]
-"""Takes the gradient of each leaf, by Tensor."""
+"""A function of a dict from each leaf to its gradient."""
 
 
 class HasGrad(Protocol):
-    """As much of a Tensor as the hooks of this module need."""
+    """The part of a Tensor's interface that the hooks of this module need."""
 
     grad: Any
 
 
 class RemovableHandle:
-    """Takes a hook off again: by ``handle.remove()``, by ``handle()``, or at the end of ``with handle:``.
+    """Removes a hook, by ``handle.remove()``, by ``handle()``, or at the end of ``with handle:``.
 
-    The name is torch's. Removing a hook twice does no harm.
+    The name is torch's. You may remove a hook twice.
     """
 
     __slots__ = ("_remove",)
@@ -30,12 +30,12 @@ class RemovableHandle:
 
     @classmethod
     def of(cls, hooks: list[Any], hook: Any) -> RemovableHandle:
-        """Put a hook at the end of a list; the handle takes it out again."""
+        """Append a hook to a list, and return the handle that removes it."""
         hooks.append(hook)
         return cls(lambda: hooks.remove(hook) if hook in hooks else None)
 
     def remove(self) -> None:
-        """Take the hook off."""
+        """Remove the hook."""
         if self._remove is not None:
             self._remove()
             self._remove = None
@@ -55,7 +55,7 @@ class Retain:
     retains = True
 
     def __init__(self, t: HasGrad) -> None:
-        self.ref = ref(t)  # with the Tensor itself its hook would be a cycle
+        self.ref = ref(t)  # a strong reference would make a cycle of the Tensor and its hook
 
     def __call__(self, gradient: Any) -> None:
         t = self.ref()
@@ -71,24 +71,24 @@ class _Pass(threading.local):
 
 
 running = _Pass()
-"""What is to be called at the end of the `Tensor.backward` that runs in this thread; None where none runs."""
+"""The callbacks for the end of the `Tensor.backward` that runs in this thread; None if none runs."""
 
 
 def when_backward_ends(callback: Callback) -> bool:
-    """Have `callback` called once, when the `Tensor.backward` that runs now has every gradient.
+    """Call `callback` once, when the `Tensor.backward` that runs now has all gradients.
 
     Parameters
     ----------
     callback : callable
-        It gets a dict from each leaf to its gradient, an array (with ``create_graph`` a Tensor), and may change the
-        gradients in it. What is there when it returns is added to `Tensor.grad`. In torch the name for this is
-        ``queue_callback``.
+        It gets a dict from each leaf to its gradient, which is an array (with ``create_graph`` a Tensor). It may change
+        the gradients in the dict. When it returns, the gradients in the dict are added to `Tensor.grad`. torch calls
+        this ``queue_callback``.
 
     Returns
     -------
     bool
-        False, and nothing will be called, unless a hook asks that a `Tensor.backward` runs: `mr.grad` has no end of
-        this kind, since it leaves `Tensor.grad` alone.
+        Whether the callback is registered. It is False outside the hooks of a `Tensor.backward`. `mr.grad` does not
+        call callbacks, because it does not change `Tensor.grad`.
     """
     if running.callbacks is None:
         return False

@@ -1,8 +1,8 @@
-"""Op: what a node of the tape means.
+"""Op: the operation of a node of the tape.
 
-Every op has a ``backward``: given the gradient of what it made, it returns the gradients of what went in. The formula
-is written once and read in two ways: on Tensors, so that gradients can be differentiated again
-(``create_graph=True``), or, for ops marked ``arithmetic``, on the bare arrays, which is several times faster.
+Every op has a ``backward``, which computes the gradients of the inputs from the gradient of the output. The formula is
+written once and runs in two ways. It runs on Tensors, so that gradients can be differentiated again
+(``create_graph=True``). For ops marked ``arithmetic`` it also runs on bare arrays, which is several times faster.
 """
 
 from __future__ import annotations
@@ -12,26 +12,26 @@ from typing import Any
 
 
 class Op:
-    """What a node of the tape means. One instance may serve many nodes; attributes (an axis, say) live on the instance.
+    """The operation of a node of the tape. Many nodes may share one instance, which holds attributes such as an axis.
 
     Class attributes
     ----------------
     arithmetic : bool
         ``backward`` uses nothing but ``+ - * / **`` and unary ``-``, so it may be given bare arrays.
     broadcasts : bool
-        Inputs were broadcast against each other: their gradients are summed back to their shapes (and cast to their
-        dtypes) after ``backward``.
+        Inputs were broadcast against each other. After ``backward``, their gradients are summed back to their shapes
+        (and cast to their dtypes).
     reads_inputs : bool
-        ``backward`` uses the values of the inputs: changing one of them before the backward pass is an error.
+        ``backward`` uses the values of the inputs. Changing one of them before the backward pass is an error.
     only_others : bool
-        The value of an input is used for the gradients of the other inputs alone.
+        The value of an input is used only for the gradients of the other inputs.
     saves : bool
-        ``backward`` uses values at all. They are let go after a pass; a node without any may be walked again.
+        ``backward`` uses saved values. They are freed after a pass. A node without any can take part in another pass.
     view : bool
-        The output is a part of the only input, or all of it in another shape: writing into it writes into the input.
+        The output is a part of the only input, or all of it in another shape. Writing into it writes into the input.
     precision : str or None
-        How the forward pass multiplied float32 matrices (`use_precision`); the backward pass does the same. None: the
-        op multiplies none.
+        How the forward pass multiplied float32 matrices (`use_precision`); the backward pass does the same. None if the
+        op multiplies no matrices.
     """
 
     arithmetic = False
@@ -47,18 +47,18 @@ class Op:
         return type(self).__name__
 
     backward: Callable[..., Sequence[Any]]
-    """``backward(dy, y, *inputs)``: gradients of the inputs, in their order, None where there is none.
+    """``backward(dy, y, *inputs)`` returns the gradients of the inputs, in their order, None where there is none.
 
     `dy` is the gradient of the output `y`. For an op with several outputs `dy` and `y` are lists, and entries of `dy`
     are None where nothing arrived.
     """
 
     whole: Callable[..., Any]
-    """Of a view: ``whole(x, y)`` is the input `x`, a version that nobody else has, with `y` written into its place."""
+    """For a view, ``whole(x, y)`` is a new version of the input `x` in which `y` replaces the part that is viewed."""
 
 
 class Freed(Op):
-    """Takes the place of an op whose part of the tape was given back."""
+    """Replaces an op whose part of the tape was freed."""
 
 
 FREED = Freed()

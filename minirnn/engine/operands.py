@@ -1,4 +1,4 @@
-"""What an op accepts: Tensors, arrays and numbers made into Tensors of one device.
+"""Turns the operands of an op, which may be Tensors, arrays or numbers, into Tensors of one device.
 
 Arguments that are not Tensors (integers, axes, ...) are read by `minirnn.check`.
 """
@@ -20,7 +20,7 @@ Result = TypeVar("Result")
 # ---- operands of arithmetic
 
 _constants: dict[tuple[Device, Any, Any, Any], Tensor] = {}
-_CACHEABLE = frozenset((-2, -1, -0.5, 0.5, 1, 2, 3))  # those that formulas use; not 0, since 0.0 == -0.0
+_CACHEABLE = frozenset((-2, -1, -0.5, 0.5, 1, 2, 3))  # the numbers in formulas; not 0, because 0.0 == -0.0
 
 
 _PYTHON_NUMBERS = frozenset((bool, int, float))
@@ -32,12 +32,12 @@ def is_number(value: Any) -> bool:
 
 
 def python_number(value: Any) -> Any:
-    """A NumPy scalar as the Python number of its value: next to a Tensor, ``float32 / np.sqrt(64)`` stays float32."""
+    """A NumPy scalar as a Python number, so that ``float32 / np.sqrt(64)`` with a Tensor stays float32."""
     return value.item() if isinstance(value, np.generic) else value
 
 
 def forget_constants() -> None:
-    """Make all constants anew: the default dtype is another one."""
+    """Clear the cache of constants, because the default dtype has changed."""
     _constants.clear()
 
 
@@ -59,10 +59,10 @@ def constant(value: Any, like: Tensor) -> Tensor:
 def _scalar(value: float, like: Tensor) -> Tensor:
     try:
         dtype = like.array.dtype
-        if dtype.kind != "f" and isinstance(value, float):  # NumPy would say float64
+        if dtype.kind != "f" and isinstance(value, float):  # NumPy would choose float64
             dtype = default.dtype
         return leaf(like.device, like.device.full((), value, np.result_type(dtype, value)))
-    except OverflowError:  # of integers: a float that is too large becomes infinite
+    except OverflowError:  # integers raise this; a float that is too large becomes infinite
         text = str(value) if abs(value) < 2**64 else f"an integer of {int(value).bit_length()} bits"
         raise OverflowError(f"operand: {text} does not fit into {like.dtype}\n  expected a number that does") from None
 
@@ -80,7 +80,7 @@ def pair(a: Any, b: Any) -> tuple[Tensor, Tensor]:
 
 
 def narrowed(x: Any, z: Any, divides: bool = False) -> tuple[Any, Any]:
-    """Two arrays of NumPy in the dtype in which they are computed with each other; other devices see to theirs."""
+    """Two NumPy arrays in the dtype of their result. Arrays of other devices are returned unchanged."""
     if not isinstance(x, (np.ndarray, np.generic)) or (x.dtype == z.dtype and not (divides and x.dtype.kind != "f")):
         return x, z
     dtype = common_dtype(x, z, divides=divides)
@@ -89,7 +89,7 @@ def narrowed(x: Any, z: Any, divides: bool = False) -> tuple[Any, Any]:
 
 
 def same_device(op: str, *operands: Tensor, names: Sequence[str] = "ab") -> Device:
-    """The device all operands live on. Raises ValueError if there are two; `names` are those of the operands."""
+    """The common device of all operands. Raises ValueError if there are two. `names` are the names of the operands."""
     device = operands[0].device
     for t in operands[1:]:
         if t.device is not device:
@@ -98,7 +98,7 @@ def same_device(op: str, *operands: Tensor, names: Sequence[str] = "ab") -> Devi
 
 
 def together(op: str, a: Tensor, b: Tensor) -> tuple[Tensor, Tensor]:
-    """Two operands of different devices on one. Raises ValueError if none of them is above the other (`vmap`)."""
+    """Two operands of different devices on one of them, which `vmap` needs. Raises ValueError for other devices."""
     for device in (a.device, b.device):
         if hasattr(device, "lift"):
             return device.lift(a), device.lift(b)
@@ -106,14 +106,14 @@ def together(op: str, a: Tensor, b: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def mixed_devices(op: str, *operands: Tensor, names: Sequence[str] = "ab") -> ValueError:
-    """The complaint that the operands live on different devices, each with its name."""
+    """The error for operands on different devices, with the name of each."""
     first, *rest = [f"{name} {{}}on {t.device.name}" for name, t in zip(names, operands, strict=True)]
     places = ", ".join([first.format("is "), *[text.format("") for text in rest]])
     return ValueError(f"{op}: different devices: {places}\n  expected one device; move with t.to(name)")
 
 
 def shape_error(op: str, a: Tensor, b: Tensor, error: Exception) -> Exception:
-    """The device's complaint about two operands, with the op named and what it needs."""
+    """The device's error about two operands, with the name of the op and the shapes that it needs."""
     try:
         np.broadcast_shapes(a.shape, b.shape)
         expected = f"dtypes and shapes that fit ({error})"
@@ -127,8 +127,8 @@ def shape_error(op: str, a: Tensor, b: Tensor, error: Exception) -> Exception:
 
 
 def float_tensor(op: str, x: Any) -> Tensor:
-    """`x` as a Tensor, which must hold floats. Raises TypeError for integers and bools."""
-    if x.__class__ is not Tensor:  # most are, and a call saved is 0.1 us
+    """`x` as a Tensor of floats. Raises TypeError for integers and bools."""
+    if x.__class__ is not Tensor:  # most are Tensors, and skipping the call saves 0.1 us
         x = as_tensor(x)
     if x.array.dtype.kind != "f":
         raise TypeError(f"{op}: got dtype {x.dtype}\n  expected float16, float32 or float64; use x.astype('float32')")
@@ -136,13 +136,13 @@ def float_tensor(op: str, x: Any) -> Tensor:
 
 
 def made_float(op: str, x: Any) -> Tensor:
-    """`x` as a Tensor of floats: integers and bools become float32, as in torch."""
+    """`x` as a Tensor of floats. Integers and bools become float32, as in torch."""
     x = as_tensor(x)
     return x if x.dtype.kind == "f" else x.astype(np.float32)
 
 
 def numeric(op: str, x: Any) -> Tensor:
-    """`x` as a Tensor of floats or integers. Raises TypeError for bools, for which NumPy has no such function."""
+    """`x` as a Tensor of floats or integers. Raises TypeError for bools, because NumPy lacks the function for them."""
     x = as_tensor(x)
     if x.array.dtype.kind == "b":
         raise TypeError(f"{op}: got dtype bool\n  expected numbers; use x.astype('float32')")
@@ -158,7 +158,7 @@ def any_tensor(op: str, x: Any) -> Tensor:
 
 
 def iterated(op: str, what: str, given: Any, expected: str) -> Iterable[Any]:
-    """`given`, unless it is one Tensor or nothing that has elements. `what` names an element: "parameter"."""
+    """`given`. Raises TypeError unless it is a list or an iterator. `what` names an element, such as "parameter"."""
     if isinstance(given, (Tensor, np.ndarray, Mapping, str)) or not isinstance(given, Iterable):
         kind = "one Tensor" if isinstance(given, Tensor) else f"a {type(given).__name__}"
         raise TypeError(f"{op}: {what}s is {kind}\n  expected {expected}")
@@ -166,7 +166,7 @@ def iterated(op: str, what: str, given: Any, expected: str) -> Iterable[Any]:
 
 
 def all_tensors(op: str, what: str, found: list[Any]) -> list[Tensor]:
-    """`found`, whose elements must be Tensors. Raises TypeError for the first that is none."""
+    """`found`, whose elements must be Tensors. Raises TypeError for the first that is not."""
     for k, t in enumerate(found):
         if not isinstance(t, Tensor):
             hint = "\n  likely named_parameters() in the place of parameters()" if isinstance(t, tuple) else ""
@@ -175,14 +175,14 @@ def all_tensors(op: str, what: str, found: list[Any]) -> list[Tensor]:
 
 
 def tensor_list(op: str, what: str, given: Any, expected: str, *, one: bool = False) -> list[Tensor]:
-    """The Tensors of a list or an iterator; with `one` a Tensor alone counts as a list. Raises TypeError otherwise."""
+    """The Tensors of a list or iterator. With `one`, a single Tensor counts as a list. Raises TypeError otherwise."""
     if one and isinstance(given, Tensor):
         return [given]
     return all_tensors(op, what, list(iterated(op, what, given, expected)))
 
 
 def as_tensors(values: Iterable[Any]) -> list[Tensor]:
-    """Each of `values` as a Tensor: arrays and numbers come to the device of the first Tensor among them."""
+    """Each of `values` as a Tensor. Arrays and numbers are moved to the device of the first Tensor among them."""
     values = list(values)
     place = device_of(*values)
     return [t if isinstance(t, Tensor) else as_tensor(t, device=place) for t in values]
@@ -192,7 +192,7 @@ def as_tensors(values: Iterable[Any]) -> list[Tensor]:
 
 
 def device_of(*values: Any) -> Device | None:
-    """The device of the first Tensor among the arguments: arrays and lists follow it. None if there is no Tensor."""
+    """The device of the first Tensor among the arguments, or None. Arrays and lists are moved to it."""
     return next((t.device for t in values if isinstance(t, Tensor)), None)
 
 
@@ -202,12 +202,12 @@ def tensors(op: str, place: Device | None = None, /, **arguments: Any) -> list[T
     Raises
     ------
     TypeError
-        If one is missing, no array, or of another dtype than the first.
+        If one is missing, is not an array, or has another dtype than the first.
     ValueError
         If they live on different devices.
     """
     first = next(iter(arguments.values()))
-    if isinstance(first, Tensor):  # the usual case first: Tensors of one device and dtype need no closer look
+    if isinstance(first, Tensor):  # the usual case first: Tensors of one device and dtype need no other checks
         device, dtype = first.device, first.array.dtype
         for value in arguments.values():
             if not isinstance(value, Tensor) or value.device is not device or value.array.dtype is not dtype:
@@ -243,15 +243,15 @@ def _converted(op: str, device: Device | None, arguments: dict[str, Any]) -> lis
 
 
 def remembered(function: Callable[..., Result]) -> Callable[..., Result]:
-    """`function`, which remembers what it found for arguments it has seen: attributes and shapes come again and again.
+    """`function` with a cache of its results, because the same attributes and shapes are passed again and again.
 
-    What it raises is not remembered, and what can change (a Tensor, an array, a list) is looked at each time.
+    Errors are not cached, and neither are calls with arguments that can change (a Tensor, an array, a list).
     """
     known = lru_cache(maxsize=512, typed=True)(function)
 
     @wraps(function)
     def look(*arguments: Any) -> Result:
-        if Tensor in map(type, arguments):  # hashed by identity, and `assign` may have changed its value
+        if Tensor in map(type, arguments):  # a Tensor is hashed by identity, and `assign` may have changed its value
             return function(*arguments)
         try:
             return known(*arguments)

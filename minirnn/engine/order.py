@@ -1,7 +1,7 @@
-"""The order of a backward pass: which Tensors it comes to, newest first.
+"""The order of a backward pass: the Tensors that it visits, newest first.
 
-Tensors carry a number that only grows (``seq``), so sorting by it is a topological order: no recursion, no depth
-limit.
+Each new Tensor gets a larger number (``seq``), so sorting by it gives a topological order. This needs no recursion and
+has no depth limit.
 """
 
 from __future__ import annotations
@@ -20,20 +20,20 @@ _seq = attrgetter("seq")
 
 
 class Order(NamedTuple):
-    """Where a pass comes along."""
+    """The Tensors that a pass visits."""
 
     nodes: list[Tensor]
     """The recorded Tensors, newest first."""
     stops: list[Tensor]
-    """The same, and leaves with hooks between them."""
+    """The same, with leaves that have hooks in between."""
     targets: Collection[Tensor]
-    """The Tensors whose gradients are asked for; none: those of all leaves are."""
+    """The Tensors whose gradients are needed; empty means all leaves."""
     wanted: Wanted
-    """Where gradients flow: to what leads to one of the targets; None: anywhere."""
+    """The Tensors that depend on a target. Gradients flow only to these. None means all."""
 
 
 def in_order(roots: Tensors, inputs: Tensors | None, border: int) -> Order:
-    """The way from `roots` back to `inputs` (None: to all leaves), which ends at Tensors not newer than `border`.
+    """The order from `roots` back to `inputs` (None: all leaves), without Tensors that are not newer than `border`.
 
     Raises
     ------
@@ -42,7 +42,7 @@ def in_order(roots: Tensors, inputs: Tensors | None, border: int) -> Order:
     """
     wanted, oldest = None, border
     if inputs and all(t.op is not None for t in inputs):
-        oldest = max(border, min(t.seq for t in inputs))  # nothing that is older than all inputs depends on them
+        oldest = max(border, min(t.seq for t in inputs))  # a Tensor that is older than all inputs cannot depend on them
     nodes, changed, hooked = _walk(roots, oldest)
     if inputs is not None:
         nodes, wanted = _leading_to(inputs, nodes)
@@ -53,9 +53,10 @@ def in_order(roots: Tensors, inputs: Tensors | None, border: int) -> Order:
 
 
 def _with_leaves(nodes: Tensors, targets: Collection[Tensor], wanted: Wanted, border: int) -> list[Tensor]:
-    """`nodes`, and the leaves with hooks, each behind the oldest node that used it: there its gradient is complete.
+    """`nodes` and the leaves with hooks. A leaf comes after the oldest node that used it, when its gradient is
+    complete.
 
-    So a hook runs, and can send the gradient away, while older nodes are still to come.
+    A hook can therefore run, and for example send the gradient to other ranks, before the pass reaches older nodes.
     """
     stops: list[Tensor] = []
     found: set[Tensor] = set()
@@ -70,7 +71,7 @@ def _with_leaves(nodes: Tensors, targets: Collection[Tensor], wanted: Wanted, bo
 
 
 def _leading_to(inputs: Tensors, nodes: Tensors) -> tuple[list[Tensor], set[Tensor]]:
-    """Those of `nodes` that depend on one of `inputs`, newest first, and the same with the inputs as a set."""
+    """The `nodes` that depend on one of `inputs`, newest first, and the set of these nodes and the inputs."""
     wanted = set(inputs)
     path = []
     for n in reversed(nodes):
@@ -81,11 +82,11 @@ def _leading_to(inputs: Tensors, nodes: Tensors) -> tuple[list[Tensor], set[Tens
 
 
 def _walk(roots: Tensors, oldest: int) -> tuple[list[Tensor], dict[Tensor, tuple[Tensor, str]], bool]:
-    """The recorded Tensors that `roots` were made of, newest first: a topological order. Leaves are left out.
+    """The recorded Tensors from which `roots` were computed, newest first, without leaves. This is a topological order.
 
-    Those not newer than `oldest` are left out as well: they cannot depend on anything newer. The second result names
-    Tensors whose backward reads an input that was changed since, and by what; the third tells whether leaves may have
-    hooks.
+    Tensors that are not newer than `oldest` are left out as well, because they cannot depend on anything newer. The
+    second result has the Tensors whose backward reads an input that was changed since, and what changed it. The third
+    is whether leaves may have hooks.
     """
     nodes = [r for r in dict.fromkeys(roots) if r.op is not None and r.seq > oldest]
     seen = set(nodes)

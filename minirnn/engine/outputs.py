@@ -1,8 +1,8 @@
-"""Ops with several outputs: they share one node of the tape, and their gradients meet there again.
+"""Ops with several outputs. The outputs share one node of the tape, which collects their gradients.
 
-The node's array is the tuple of all outputs. Each output is a separate Tensor, made from the node by an `Output`,
-whose backward sends its gradient to the node under its number. There the gradients wait side by side, as `Cotangents`,
-until all have arrived.
+The node's array is the tuple of all outputs. Each output is a separate Tensor, which an `Output` makes from the node.
+The backward of an `Output` sends its gradient to the node under its number. The node keeps the gradients as
+`Cotangents` until all have arrived.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ class Cotangents(dict[int, Any]):
     """Gradients of the outputs of one op, by output number."""
 
     def join(self, others: Cotangents) -> None:
-        """Add what came from another use. A new dictionary for each of T outputs would take a time quadratic in T."""
+        """Add the gradients of `others` in place. New dictionaries for T outputs would take time quadratic in T."""
         for k, g in others.items():
             self[k] = self[k] + g if k in self else g
 
 
 class Output(Op):
-    """Output number `index` of the op that made its only parent."""
+    """Returns output number `index` of the op that made its only parent."""
 
-    arithmetic = True  # it only hands on what it is given
+    arithmetic = True  # it only passes its gradient on
     reads_inputs = saves = False
 
     def __init__(self, index: int) -> None:
@@ -43,14 +43,14 @@ _new = object.__new__
 
 
 def record_many(op: Op, device: Device, arrays: Sequence[Array], parents: tuple[Tensor, ...]) -> list[Tensor]:
-    """The Tensors of an op with several outputs. They share one node, whose array is the tuple of all of them."""
+    """The output Tensors of an op with several outputs, which share one node. Its array is the tuple of all outputs."""
     return outputs_of(record(op, device, tuple(arrays), parents))
 
 
 def outputs_of(node: Tensor) -> list[Tensor]:
-    """A Tensor for each output of a node. Those of an integer or bool dtype carry no gradient.
+    """A Tensor for each output of a node. Outputs of an integer or bool dtype have no gradient.
 
-    It does for each what `record` does, without a call for each.
+    It has its own code instead of a call of `record` for each output, because calls take time.
     """
     recorded, device, parents = mode.enabled and node._requires_grad, node.device, (node,)
     outs = []
@@ -70,7 +70,7 @@ def outputs_of(node: Tensor) -> list[Tensor]:
 
 
 def hold(y: Tensor, array: Array) -> None:
-    """Let `y` and its node hold `array`, which has the same values: the array that they held may go."""
+    """Replace the array of `y` and its node with `array`, which has the same values, so that the old one is freed."""
     if isinstance(y.op, Output):
         (node,) = y.parents
         node.array = tuple([array if k == y.op.index else a for k, a in enumerate(node.array)])
@@ -78,10 +78,9 @@ def hold(y: Tensor, array: Array) -> None:
 
 
 def backward_of(op: Any, node: Tensor, dy: Any, bare: bool) -> Sequence[Any]:
-    """The gradients of a node's inputs, by an op, of one output or several, that is written with ops on Tensors.
+    """The gradients of a node's inputs, for an op with any number of outputs whose backward uses ops on Tensors.
 
-    `dy` and the results are Tensors, still tied to the tape, so that they can be differentiated again; or, if they are
-    `bare`, arrays.
+    `dy` and the results are Tensors on the tape, so that they can be differentiated again. With `bare` they are arrays.
     """
     if op.precision is not None and op.precision != chosen.precision:
         with use_precision(op.precision):

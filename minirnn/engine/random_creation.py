@@ -52,7 +52,7 @@ def rand(
     device: Place = None,
     requires_grad: bool = False,
 ) -> Tensor:
-    """Random numbers, equally likely everywhere in ``0 <= x < 1``, from the stream of `manual_seed`.
+    """Random numbers from the uniform distribution on ``0 <= x < 1``, from the stream of `manual_seed`.
 
     `generator` may be another stream of NumPy. The other arguments and errors are those of `zeros`.
     """
@@ -62,7 +62,7 @@ def rand(
         _generator("rand", generator),
     )
     place = devices.get(device)
-    if found == np.float16:  # rounded from float32, some would become 1
+    if found == np.float16:  # rounding from float32 would turn some numbers into 1
         values: Any = stream.integers(0, 2**11, shape) / 2**11
     else:
         values = stream.random(shape, found.type)
@@ -77,7 +77,7 @@ def randn(
     device: Place = None,
     requires_grad: bool = False,
 ) -> Tensor:
-    """Random numbers of the normal distribution with mean 0 and variance 1. The arguments are those of `rand`."""
+    """Random numbers from the normal distribution with mean 0 and variance 1. The arguments are those of `rand`."""
     shape, found, stream = (
         shape_given("randn", args, size),
         _floating("randn", or_default(dtype, default.dtype)),
@@ -141,12 +141,12 @@ def randperm(
 
 
 def rand_like(input: Any, *, dtype: Any = None, device: Place = None, requires_grad: bool = False) -> Tensor:
-    """`rand` with the shape, and unless others are given the dtype and device, of `input`."""
+    """`rand` with the shape of `input`, and by default with its dtype and device."""
     return like_it(rand, input, dtype=dtype, device=device, requires_grad=requires_grad)
 
 
 def randn_like(input: Any, *, dtype: Any = None, device: Place = None, requires_grad: bool = False) -> Tensor:
-    """`randn` with the shape, and unless others are given the dtype and device, of `input`."""
+    """`randn` with the shape of `input`, and by default with its dtype and device."""
     return like_it(randn, input, dtype=dtype, device=device, requires_grad=requires_grad)
 
 
@@ -159,7 +159,7 @@ def randint_like(
     device: Place = None,
     requires_grad: bool = False,
 ) -> Tensor:
-    """`randint` with the shape, and unless others are given the dtype and device, of `input`."""
+    """`randint` with the shape of `input`, and by default with its dtype and device."""
     t = as_tensor(input)
     place = t.device if device is None else device
     return randint(low, high, t.shape, dtype=or_default(dtype, t.dtype), device=place, requires_grad=requires_grad)

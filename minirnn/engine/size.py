@@ -1,4 +1,4 @@
-"""The number of elements of a Tensor: NumPy's `size`, which torch's programs call."""
+"""The number of elements of a Tensor. It works both as NumPy's `size` and as torch's method `size()`."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 
 class Size(int):
-    """A number of elements that can be called, for torch's sake."""
+    """The number of elements, which can also be called as in torch."""
 
     axes: tuple[int, ...]
 

@@ -1,4 +1,4 @@
-"""The tape: recording what was computed, or not. What a node means is in `op`, the pass over the tape in `backward`."""
+"""The tape: recording ops, and switching recording on and off. Ops are in `op`, the backward pass in `backward`."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 from minirnn.check import flag
 from minirnn.devices.base import Array, Device
-from minirnn.engine.op import Op as Op  # for whoever writes an op and records it
+from minirnn.engine.op import Op as Op  # for modules that define an op and record it
 from minirnn.engine.tensor import Tensor, next_seq
 
 
@@ -21,7 +21,7 @@ mode = _Mode()
 
 
 class _set_grad:
-    """Context manager and decorator that switches recording on or off: also ``@mr.no_grad`` without parentheses."""
+    """Context manager and decorator that switches recording on or off, also without parentheses: ``@mr.no_grad``."""
 
     value: bool
     _before: list[bool]
@@ -55,7 +55,7 @@ class _set_grad:
 
         @wraps(function)
         def generator(*args: Any, **kwargs: Any) -> Any:
-            """Each piece between two ``yield`` runs with the switch, what the caller does in between without."""
+            """The generator runs with the switch, and the caller's code between two ``yield`` runs without it."""
             pieces = function(*args, **kwargs)
             resume, given = pieces.send, None
             while True:
@@ -77,19 +77,19 @@ class _set_grad:
 
 
 class no_grad(_set_grad):
-    """``with mr.no_grad():`` or ``@mr.no_grad()``: nothing is recorded inside."""
+    """Switch recording off: ``with mr.no_grad():`` or ``@mr.no_grad()``."""
 
     value = False
 
 
 class enable_grad(_set_grad):
-    """``with mr.enable_grad():`` records again inside a `no_grad` block."""
+    """Switch recording on again inside a `no_grad` block: ``with mr.enable_grad():``."""
 
     value = True
 
 
 class inference_mode(_set_grad):
-    """``with mr.inference_mode():``: another name of `no_grad`. Its results may be used anywhere afterwards."""
+    """Another name for `no_grad`: ``with mr.inference_mode():``. You may use its results anywhere afterwards."""
 
     value = False
 
@@ -102,7 +102,7 @@ class inference_mode(_set_grad):
 
 
 class set_grad_enabled(_set_grad):
-    """Record from now on, or not; ``with mr.set_grad_enabled(training):`` for a block alone."""
+    """Switch recording on or off, from now on or for a block: ``with mr.set_grad_enabled(training):``."""
 
     def __new__(cls, mode: bool) -> Any:
         self = super().__new__(cls)
@@ -121,7 +121,7 @@ class set_grad_enabled(_set_grad):
 
 
 class _switched(set_grad_enabled):
-    """The same with nothing switched before the block."""
+    """The same, but recording is switched only inside the block."""
 
     def __init__(self, mode: bool) -> None:
         pass

@@ -1,10 +1,10 @@
-"""Tensor: an array on a device that remembers how it was made.
+"""Tensor: an array on a device that stores how it was computed.
 
-A Tensor is its own node of the tape: it holds the op that made it and the Tensors that went in (its parents). ``seq``
-is a number that only grows, so sorting Tensors by it is a topological order, and no graph search is needed.
+A Tensor is its own node of the tape. It holds the op that made it and the inputs of that op (its parents). Each new
+Tensor gets a larger number ``seq``, so sorting Tensors by it gives a topological order without a graph search.
 
-This module only stores. Recording is in `tape`, the backward pass in `backward`; arithmetic, indexing and the methods
-that compute (``t + u``, ``t.sum()``, ...) are attached by the ops themselves when `minirnn` is imported.
+This module only stores data. Recording is in `tape`, and the backward pass in `backward`. The ops attach arithmetic,
+indexing and the methods that compute (``t + u``, ``t.sum()``, ...) when `minirnn` is imported.
 """
 
 from __future__ import annotations
@@ -32,16 +32,16 @@ else:
     Methods = object
 
 next_seq: Callable[[], int] = count(1).__next__
-"""The next number of the clock that orders everything on all tapes (one call, so threads cannot share a number)."""
+"""Returns the next `seq`, which orders all tapes. It is a single call, so two threads cannot get the same number."""
 
 
 class Tensor(Methods):
-    """An array on a device, and a node of the tape. Made by `minirnn.engine.tensor` and by ops.
+    """An array on a device, and a node of the tape. `minirnn.engine.tensor` and ops create it.
 
     Attributes
     ----------
     array : Array
-        The device's array. Never written into; `assign` and the operations in place replace it.
+        The device's array. It is never written into; `assign` and in-place operations replace it.
     device : Device
         Where the array is; equals its name, ``t.device == "cpu"``.
     requires_grad : bool
@@ -49,7 +49,7 @@ class Tensor(Methods):
     grad : Tensor or None
         Where `backward` adds up the gradient of a leaf (or after `retain_grad`).
     op, parents : Op or None, tuple of Tensor
-        What made this Tensor, and out of which; None and () for a leaf.
+        The op that made this Tensor, and its inputs; None and () for a leaf.
     """
 
     __slots__ = (
@@ -83,30 +83,30 @@ class Tensor(Methods):
     viewed: tuple[Any, Op | None, int] | None
 
     def __dir__(self) -> list[str]:
-        return [name for name in object.__dir__(self) if hasattr(type(self), name)]  # without what `pointers` attaches
+        return [name for name in object.__dir__(self) if hasattr(type(self), name)]  # not those of `pointers`
 
     # ---- what it is
 
-    # The array's own, by `attrgetter`: it takes half the time of a Python property, and every op asks.
+    # `attrgetter` takes half the time of a Python property, and every op reads these attributes.
     if not TYPE_CHECKING:
         shape = property(attrgetter("array.shape"))
         dtype = property(attrgetter("array.dtype"))
         ndim = property(attrgetter("array.ndim"))
 
-        # The engine reads and writes the slots; what users set is looked at.
+        # The engine reads and writes the slots directly. These properties check the values that users set.
         requires_grad = property(attrgetter("_requires_grad"), lambda self, value: self.requires_grad_(value))
         grad = property(attrgetter("_grad"), lambda self, value: _set_grad(self, value))
 
     @property
     def size(self) -> Size:
-        """The number of elements, as in NumPy; ``size()`` and ``size(0)`` are torch's shape and one of its numbers."""
+        """The number of elements, as in NumPy. ``size()`` is the shape and ``size(0)`` a single size, as in torch."""
         found = Size(prod(self.array.shape))
         found.axes = self.array.shape
         return found
 
     @property
     def is_leaf(self) -> bool:
-        """Whether no recorded op made it: parameters and data."""
+        """Whether no recorded op made this Tensor. Parameters and data are leaves."""
         return self.op is None
 
     def __len__(self) -> int:
@@ -135,7 +135,7 @@ class Tensor(Methods):
         return value
 
     def __format__(self, spec: str) -> str:
-        """``f"{loss:.3f}"``: a Tensor of one element is written like its Python number."""
+        """Formats a Tensor of one element like its Python number: ``f"{loss:.3f}"``."""
         if self.shape == () or (spec and self.size == 1):
             return format(self.item(), spec)
         if not spec:
@@ -146,7 +146,7 @@ class Tensor(Methods):
         )
 
     def __round__(self, digits: int | None = None) -> float | int:
-        """``round(loss, 2)``: the Python number of a Tensor of one element, rounded."""
+        """The Python number of a Tensor of one element, rounded: ``round(loss, 2)``."""
         return round(self.item(), digits)
 
     def __repr__(self) -> str:
@@ -171,7 +171,7 @@ class Tensor(Methods):
     # ---- out of the Tensor
 
     def numpy(self) -> np.ndarray:
-        """The values as a read-only NumPy array. On the cpu device it shares memory; ``.copy()`` it to change it."""
+        """The values as a read-only NumPy array. On the cpu device it shares memory. Call ``.copy()`` to change it."""
         view = self.device.to_numpy(self.array).view()
         view.flags.writeable = False
         return view
@@ -189,14 +189,14 @@ class Tensor(Methods):
     # ---- tape
 
     def detach(self) -> Tensor:
-        """The same values as a new leaf through which no gradient flows. Writing into it writes into this one."""
+        """A new leaf with the same values, through which no gradient flows. Writing into it writes into this Tensor."""
         twin = leaf(self.device, self.array)
         twin.viewed = ref(self), None, self.seq
         return twin
 
     @property
     def data(self) -> Tensor:
-        """`detach`; what is assigned to it replaces the values, whatever is recorded."""
+        """The same as `detach()`. Assigning to it replaces the values, even while ops are recorded."""
         return self.detach()
 
     @data.setter
@@ -214,7 +214,7 @@ class Tensor(Methods):
         TypeError
             If the dtype is not a floating one.
         ValueError
-            If they shall be off, and an op made this Tensor (use `detach`).
+            If you switch gradients off but an op made this Tensor (use `detach`).
         """
         if self.op is not None and not requires_grad:
             raise ValueError(
@@ -225,10 +225,9 @@ class Tensor(Methods):
         return self
 
     def register_hook(self, hook: Callable[[Tensor], Tensor | None]) -> RemovableHandle:
-        """Call ``hook(gradient)`` when the gradient of this Tensor is complete; what it returns, if not None,
-        replaces it.
+        """Call ``hook(gradient)`` when this Tensor's gradient is complete. A result that is not None replaces it.
 
-        Returns a handle: ``handle.remove()``, or ``handle()``, takes the hook off again.
+        Returns a handle. ``handle.remove()`` or ``handle()`` removes the hook.
 
         Raises
         ------
@@ -252,7 +251,7 @@ class Tensor(Methods):
         return self
 
     def assign(self, value: Any) -> Tensor:
-        """Replace the values of this leaf, keeping shape, dtype and device; returns itself. The tape notices.
+        """Replace the values of this leaf, keeping shape, dtype and device; returns itself.
 
         A backward pass that still needs the old values fails with a clear error instead of giving a wrong gradient.
 
@@ -268,12 +267,12 @@ class Tensor(Methods):
             hint = "\n  likely transposed" if new.shape == self.shape[::-1] else ""
             raise ValueError(f"assign: got values of shape {new.shape}\n  expected {self.shape}{hint}")
         self.array = new.array
-        self.seq = next_seq()  # later than every op that read the old values: this is how the tape notices
+        self.seq = next_seq()  # later than every op that read the old values, so the tape detects the change
         return self
 
 
 def leaf(device: Device, array: Array, requires_grad: bool = False) -> Tensor:
-    """Wrap an array of `device` as a leaf, without a copy and without a check."""
+    """An array of `device` as a leaf, without a copy or a check."""
     t = Tensor.__new__(Tensor)
     t.array = array
     t.device = device
@@ -297,14 +296,14 @@ def check_can_require_grad(dtype: np.dtype[Any], requires_grad: bool) -> None:
 
 
 def tensor(data: Any, requires_grad: bool = False, device: str | Device | None = None, dtype: Any = None) -> Tensor:
-    """Make a Tensor from numbers, nested lists, an array or another Tensor; the values are copied.
+    """A new Tensor from numbers, nested lists, an array or another Tensor. The values are copied.
 
     Parameters
     ----------
     data : array_like
         Arrays keep their dtype; Python floats become float32, Python ints int64.
     requires_grad : bool
-        Whether gradients shall be computed for it.
+        Whether to compute gradients for the Tensor.
     device : str or Device, optional
         Default: the default device (`use_device`, ``MINIRNN_DEVICE``), or the device of `data` if that is a Tensor.
     dtype : dtype, optional
@@ -313,7 +312,7 @@ def tensor(data: Any, requires_grad: bool = False, device: str | Device | None =
     Raises
     ------
     TypeError
-        For a dtype that is not a number or bool, or if `requires_grad` meets an integer dtype.
+        For a dtype that is not a number or bool, or if `requires_grad` is set for an integer dtype.
     ValueError
         For an unknown device or a ragged list.
     """
@@ -333,8 +332,8 @@ def tensor(data: Any, requires_grad: bool = False, device: str | Device | None =
 
 
 def _numbers_of(data: Any, dtypes: list[np.dtype[Any]]) -> Any:
-    """A nested list in which each Tensor, which must have one element, is its number; `dtypes` collects theirs."""
-    kinds = set(map(type, data))  # quick for a long list of numbers, which stays what it is
+    """The nested list with each Tensor of one element replaced by its number. Its dtype is added to `dtypes`."""
+    kinds = set(map(type, data))  # fast for a long list of numbers, which is returned unchanged
     if not any(issubclass(kind, (list, tuple, Tensor)) for kind in kinds):
         return data
     found = []
@@ -353,12 +352,12 @@ def _numbers_of(data: Any, dtypes: list[np.dtype[Any]]) -> Any:
 
 
 def as_tensor(data: Any, device: Device | None = None, dtype: Any = None) -> Tensor:
-    """`data` itself if it is a Tensor that fits, else a constant Tensor of its values.
+    """`data` itself if it is a Tensor of this device and dtype, else a constant Tensor with its values.
 
     Raises
     ------
     TypeError
-        If `data` is a list with Tensors that require gradients, which would be lost.
+        If `data` is a list with Tensors that require gradients, because their gradients would be lost.
     """
     if (
         isinstance(data, Tensor)
@@ -375,7 +374,7 @@ def as_tensor(data: Any, device: Device | None = None, dtype: Any = None) -> Ten
 
 
 def _holds_gradients(data: Any) -> bool:
-    kinds = set(map(type, data))  # quick for a long list of numbers
+    kinds = set(map(type, data))  # fast for a long list of numbers
     if not any(issubclass(kind, (list, tuple, Tensor)) for kind in kinds):
         return False
     held = [v for v in data if isinstance(v, (list, tuple, Tensor))]

@@ -1,4 +1,4 @@
-"""Values of a Tensor as an array to which torch's methods can still be said: what a state dict holds."""
+"""Values of a Tensor as an array that still has torch's methods. State dicts hold these."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from minirnn.engine.tensor import Tensor, tensor
 
 
 class Values(np.ndarray):
-    """An array. A method that only Tensors have is that of a Tensor of these values: ``v.cpu().clone()``."""
+    """An array that also has the methods of a Tensor with these values: ``v.cpu().clone()``."""
 
     @classmethod
     def of(cls, t: Tensor) -> Values:
@@ -20,7 +20,7 @@ class Values(np.ndarray):
 
     @property
     def size(self) -> Size:
-        """The number of elements; ``size()`` and ``size(0)`` are torch's shape and one of its numbers."""
+        """The number of elements. ``size()`` returns the shape and ``size(0)`` a single size, as in torch."""
         found = Size(np.asarray(self).size)
         found.axes = self.shape
         return found

@@ -1,8 +1,8 @@
-"""A backward pass in the order that a device's own hook takes: `HOOKS["walk"]` of `minirnn.devices.base`.
+"""A backward pass in the order of a device's own hook, `HOOKS["walk"]` of `minirnn.devices.base`.
 
-The hook sees numbers in place of Tensors. It is told what each variable was made of, and which gradients the pass
-begins with. It calls ``back(k, gradient)`` for the gradients that variable k sends to those it was made of, and ``add``
-for the sum of two. What a gradient is, it need not know.
+The hook sees numbers in place of Tensors. Its arguments are the parents of each variable and the gradients at which the
+pass begins. It calls ``back(k, gradient)`` for the gradients that variable k sends to its parents, and ``add`` for the
+sum of two. It does not need to know the type of a gradient.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def walked(
     after_hooks: Callable[..., Any],
     send: Callable[..., None],
 ) -> tuple[Gradients, Gradients] | None:
-    """The gradients of the targets among the nodes, and those that arrive at leaves. None if the hook has no way.
+    """The gradients of the targets among the nodes, and those of leaves. None if the hook cannot order the pass.
 
     `stops`, `targets` and `wanted` are those of `minirnn.engine.order`, `send` and `after_hooks` those of the pass.
     """

@@ -1,11 +1,12 @@
-"""Writing into a Tensor: it becomes a newer version of itself, and so does what it is a view of.
+"""Writing into a Tensor. The Tensor becomes a newer version of itself, and so does the Tensor that it is a view of.
 
 No array is ever written into, and no node of the tape changes. ``t += u`` computes a new value from `version(t)`, which
-is what `t` was until then; `write` lets `t` take the value and its place on the tape. Nodes that
-read `t` before find its older version by their number (`settled`), so their gradients go where they belong.
+is a separate Tensor for the old `t`. Then `write` gives `t` the new value and its place on the tape. Nodes that read
+`t` before find its older version by their number (`settled`), so their gradients go to the right Tensor.
 
-A view (``t[0]``, ``t.view(-1)``, ``t.detach()``, ``t.data``) knows what it is a view of. Writing into it writes
-into that as well. Other views that were made before keep their values; this is the one difference from torch.
+A view (``t[0]``, ``t.view(-1)``, ``t.detach()``, ``t.data``) stores the Tensor that it is a view of. Writing into the
+view also writes into that Tensor. Other views that were made before keep their values. This is the only difference from
+torch.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ class _Latest:
 
 
 latest = _Latest()
-"""When a recorded Tensor was last written into: only nodes that are older may have to look for older versions."""
+"""The `seq` at which a recorded Tensor was last written into. Only older nodes may need older versions."""
 
 
 class Passed(Op):
@@ -41,14 +42,14 @@ class Passed(Op):
 
 
 def version(t: Tensor) -> Tensor:
-    """`t` as it is now, as a separate Tensor: the value that is written into `t` is computed from it."""
+    """A separate Tensor with the current value of `t`, from which the new value of `t` is computed."""
     twin = leaf(t.device, t.array)
     twin.op, twin.parents, twin._requires_grad, twin.seq = t.op, t.parents, t._requires_grad, t.seq
     return twin
 
 
 def write(name: str, t: Tensor, old: Tensor, new: Tensor) -> Tensor:
-    """Let `t` be `new`, a Tensor of its shape and dtype that nobody else has; returns `t`.
+    """Replace `t` with `new`, a Tensor of its shape and dtype that has no other references; returns `t`.
 
     Parameters
     ----------
@@ -60,8 +61,8 @@ def write(name: str, t: Tensor, old: Tensor, new: Tensor) -> Tensor:
     Raises
     ------
     RuntimeError
-        If `t`, or what it is a view of, is a leaf that requires gradients, and something is recorded; or if what it is
-        a view of was changed since the view was made.
+        If `t`, or the Tensor it is a view of, is a leaf that requires gradients while ops are recorded; or if the
+        Tensor it is a view of was changed after the view was made.
     """
     written, chain = t, _viewed(name, t)
     _check_leaf(name, t, t)
@@ -88,7 +89,7 @@ def write(name: str, t: Tensor, old: Tensor, new: Tensor) -> Tensor:
 
 
 def turn(name: str, t: Tensor, view: Callable[[Tensor], Tensor]) -> Tensor:
-    """Let `t` be a view of what it was, as `squeeze_` does; returns `t`. Nothing else gets another value.
+    """Replace `t` with a view of itself, as `squeeze_` does; returns `t`. No other Tensor changes.
 
     Raises
     ------
@@ -120,8 +121,8 @@ def turn(name: str, t: Tensor, view: Callable[[Tensor], Tensor]) -> Tensor:
 
 def _become(name: str, t: Tensor, old: Tensor, new: Tensor) -> None:
     t.array = new.array
-    t.seq = next_seq()  # this is how the tape notices
-    if old.op is None and new.op is None:  # all that `assign` does
+    t.seq = next_seq()  # the tape detects the change by this number
+    if old.op is None and new.op is None:  # the same as `assign`
         return
     if mode.enabled:
         t.op, t._requires_grad = new.op, new._requires_grad
@@ -129,13 +130,13 @@ def _become(name: str, t: Tensor, old: Tensor, new: Tensor) -> None:
     else:
         t.op, t.parents = Passed(), (old,)
     if not hasattr(t, "viewed"):
-        t.viewed = None  # whatever op the new value has: and is not a view of that
+        t.viewed = None  # the new value may come from a view, but `t` is not a view of its input
     latest.seq = t.seq
     previous = getattr(t, "older", None)
     if previous is not None:
         old.older = previous
     t.older = old, name
-    if t.hooks is not None:  # those of `retain_grad` want the gradient of the name, the others that of the value
+    if t.hooks is not None:  # hooks of `retain_grad` follow the name `t`, and other hooks stay with the old value
         old.hooks = [h for h in t.hooks if not getattr(h, "retains", False)] or None
         t.hooks = [h for h in t.hooks if getattr(h, "retains", False)] or None
 
@@ -154,12 +155,12 @@ def _check_leaf(name: str, t: Tensor, written: Tensor) -> None:
 
 
 def _viewed(name: str, t: Tensor) -> list[tuple[Tensor, Any]]:
-    """What `t` is a view of, what that is a view of, and so on, each with the op that makes the view."""
+    """The Tensor that `t` is a view of, the one that is a view of, and so on, each with the op that makes the view."""
     chain: list[tuple[Tensor, Any]] = []
     while (found := _link(t)) is not None:
         viewed, op, seq = found
         if viewed is None or (op is not None and not (op.view and _shared(viewed, t))):
-            break  # nobody has it any more, or it is a copy
+            break  # there are no references to it any more, or it is a copy
         if viewed.seq > seq:
             raise RuntimeError(
                 f"{name}: what the Tensor of shape {t.shape} is a view of was changed after the view was made\n"
@@ -171,19 +172,19 @@ def _viewed(name: str, t: Tensor) -> list[tuple[Tensor, Any]]:
 
 
 def _shared(viewed: Tensor, t: Tensor) -> bool:
-    """Whether a reshaped Tensor is a view: in host memory that depends on how the elements lie there."""
+    """Whether a reshaped Tensor is a view. In host memory that depends on the layout of the elements."""
     a, b = viewed.array, t.array
     if t.seq < viewed.seq or not (isinstance(a, np.ndarray) and isinstance(b, np.ndarray)):
         return True
     if 0 in a.strides and _link(viewed) is None:
-        return True  # a separate value, of which the host only keeps a row or an element: a copy of t.expand(...)
+        return True  # a separate value, such as a copy of t.expand(...), stored as one row or element
     return np.may_share_memory(a, b) or not t.size
 
 
 def _link(t: Tensor) -> tuple[Tensor | None, Any, int] | None:
     if not hasattr(t, "viewed"):
         op: Any = t.op
-        if op.__class__ is Output and hasattr(t.parents[0].op, "piece"):  # of split, chunk, unbind
+        if op.__class__ is Output and hasattr(t.parents[0].op, "piece"):  # made by split, chunk or unbind
             (node,) = t.parents
             return node.parents[0], node.op.piece(op.index), t.seq  # type: ignore[union-attr]
         return (t.parents[0], op, t.seq) if op is not None and op.view else None
@@ -197,9 +198,9 @@ def _link(t: Tensor) -> tuple[Tensor | None, Any, int] | None:
 
 
 def settled(n: Tensor) -> tuple[Tensor, str] | None:
-    """Let a node that is older than a write into one of its inputs have the version of the input that it read.
+    """Give a node that is older than a write into one of its inputs the version of the input that it read.
 
-    Returns an input that has another value by now, and what changed it, if the backward formula needs the old one.
+    Returns an input whose value has changed since, and what changed it, if the backward formula needs the old value.
     """
     change = None
     op: Any = n.op

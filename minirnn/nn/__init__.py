@@ -1,4 +1,4 @@
-"""Modules: parameters with a formula. Layers, recurrent cells and losses."""
+"""Modules: layers, recurrent cells and losses."""
 
 from typing import TYPE_CHECKING
 
@@ -51,7 +51,7 @@ from minirnn.nn.states import LSTMHidden, LSTMState
 if TYPE_CHECKING:
     from minirnn.nn.batch_norm import BatchNorm1d
     from minirnn.nn.convolution import Conv1d
-else:  # torch's other names are answered as well
+else:  # torch's other names raise an error with a hint
     LATER = {"BatchNorm1d": "minirnn.nn.batch_norm", "Conv1d": "minirnn.nn.convolution"}
     __getattr__, __dir__ = imported_later(__name__, LATER)
 

@@ -1,4 +1,4 @@
-"""Activations as modules: each keeps its options and calls the function of `nn.functional`."""
+"""Activations as modules. Each stores its options and calls the function of `nn.functional`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from minirnn.nn.options import WithOptions, calls, declared, option
 @declared
 class _Activation(WithOptions):
     def forward(self, input: Any) -> Tensor:
-        """Any shape; with an option `dim`, one that has this axis."""
+        """The activation, elementwise or along `dim`, in the shape of `input` (`GLU`: half as long along `dim`)."""
         return self._call(input)
 
 
@@ -87,7 +87,7 @@ class SiLU(_Activation):
 
 @calls(functional.gelu)
 class GELU(_Activation):
-    """``x * Phi(x)``, exactly or, with `approximate` "tanh", nearly: `minirnn.nn.functional.gelu`."""
+    """``x * Phi(x)``, exact or with the tanh approximation: `minirnn.nn.functional.gelu`."""
 
     approximate: str = option("none", check.choice, ("none", "tanh"))
 
@@ -120,14 +120,14 @@ class _AlongDim(_Activation):
 
 @calls(functional.softmax)
 class Softmax(_AlongDim):
-    """``exp(x) / sum(exp(x))`` along `dim`, which must be given; `axis` is our word for it."""
+    """``exp(x) / sum(exp(x))`` along `dim`, which must be given; `axis` is minirnn's name for it."""
 
 
 @calls(functional.log_softmax)
 class LogSoftmax(_AlongDim):
-    """``log(softmax(x))`` along `dim`, which must be given; `axis` is our word for it."""
+    """``log(softmax(x))`` along `dim`, which must be given; `axis` is minirnn's name for it."""
 
 
 @calls(functional.softmin)
 class Softmin(_AlongDim):
-    """``softmax(-x)`` along `dim`, which must be given; `axis` is our word for it."""
+    """``softmax(-x)`` along `dim`, which must be given; `axis` is minirnn's name for it."""

@@ -1,4 +1,4 @@
-"""BatchNorm1d: each channel brought to one scale over the batch, then to a learned one."""
+"""BatchNorm1d: normalizes each channel over the batch, then applies a learned scale and bias."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ class BatchNorm1d(Module):
         The number of channels C.
     eps : float
     momentum : float or None
-        The share of a batch in the running mean and variance; None: they are the means over all batches.
+        The weight of a new batch in the running mean and variance. With None they are the means over all batches.
     affine : bool
         Whether there are a weight and a bias.
     track_running_stats : bool
         Whether there are a running mean and variance. Without them, evaluation also uses those of the batch.
     device, dtype
-        Where and in which dtype the parameters are.
+        Device and dtype of the parameters.
     bias : bool
-        Whether there is a bias; without `affine` there is none.
+        Whether there is a bias. Without `affine` there is none.
 
     Attributes
     ----------
@@ -75,13 +75,13 @@ class BatchNorm1d(Module):
     bias: Tensor | None
 
     def reset_running_stats(self) -> None:
-        """Forget the batches."""
+        """Reset the running mean and variance."""
         for buffer, value in ((self.running_mean, 0), (self.running_var, 1), (self.num_batches_tracked, 0)):
             if buffer is not None:
                 buffer.assign(np.full(buffer.shape, value))
 
     def reset_parameters(self) -> None:
-        """Weights become 1 and biases 0 again, and the batches are forgotten."""
+        """Set weights to 1 and biases to 0, and reset the running mean and variance."""
         self.reset_running_stats()
         for parameter, value in ((self.weight, 1.0), (self.bias, 0.0)):
             if parameter is not None:

@@ -1,7 +1,7 @@
-"""A cell by where it is written, ``FILE.py:name``: how commands name a cell of the user's own.
+"""Finds a user's own cell from ``FILE.py:name``, the form in which commands name it.
 
-`cell_in` runs the file and finds the cell. `definition` says what the cell computes in lines of text, so that what was
-trained with a cell can tell later whether the file still says the same.
+`cell_in` runs the file and finds the cell. `definition` describes the cell in lines of text, which are saved with a
+trained model. They show later whether the file has changed.
 """
 
 from __future__ import annotations
@@ -27,18 +27,18 @@ FORM = "FILE.py:name"
 
 
 def names_a_file(text: str) -> bool:
-    """Whether `text` names a cell in a file: nothing else that commands know has a colon, a slash or the ending .py."""
+    """Whether `text` names a cell in a file. No other name in the commands has a colon, a slash or the ending .py."""
     return any(sign in text for sign in (":", "/", os.sep)) or text.endswith(".py")
 
 
 def split(text: str) -> tuple[str, str]:
-    """The file, and the name of the cell in it; empty if only a file was given."""
+    """The file and the name of the cell in it. The name is empty if only a file was given."""
     file, _, name = text.rpartition(":")
     return (text, "") if not file or os.sep in name or "/" in name or name.endswith(".py") else (file, name)
 
 
 def absolute(text: str) -> str:
-    """The same, leading there from any folder; what names no file stays as it is."""
+    """The same with an absolute path. Text that does not name a file is returned unchanged."""
     if not names_a_file(text):
         return text
     file, name = split(text)
@@ -46,7 +46,7 @@ def absolute(text: str) -> str:
 
 
 def title(text: str) -> str:
-    """What a cell is called: the name of the function, or of the file where only that was given."""
+    """The title of a cell: the name of its function, or of its file if only that was given."""
     if not names_a_file(text):
         return text
     file, name = split(text)
@@ -54,12 +54,12 @@ def title(text: str) -> str:
 
 
 def checked_name(what: str, given: str | None, saved: str) -> str:
-    """The cell of something that was saved with one: `given` for an own cell, since only the user names files to run.
+    """The cell for a saved model. It is `given` for a user's own cell, because only the user may name files to run.
 
     Raises
     ------
     UserError
-        `saved` is an own cell and `given` names none, or the other way round; `what` says of what.
+        Only one of `saved` and `given` is a user's own cell. `what` describes the saved object.
     """
     if names_a_file(saved) and (given is None or not names_a_file(given)):
         raise UserError(
@@ -71,15 +71,15 @@ def checked_name(what: str, given: str | None, saved: str) -> str:
 
 
 def cell_in(text: str) -> Cell:
-    """The cell that ``FILE.py:name`` names; without a name, the only one of the file.
+    """The cell that ``FILE.py:name`` names, or without a name the only cell of the file.
 
-    The file runs as ``python FILE.py`` would run it, so it can import what lies next to it; but its ``__name__`` is not
+    The file runs as with ``python FILE.py``, so it can import modules next to it, but its ``__name__`` is not
     ``"__main__"``.
 
     Raises
     ------
     UserError
-        There is no such file, an error is in it (with the line), or it has no such cell; those that it has are listed.
+        There is no such file, it has an error (with the line), or it has no such cell. The message lists its cells.
     """
     file, name = split(text)
     found = names_in(file, source_of(file))
@@ -114,7 +114,7 @@ def source_of(file: str) -> str:
 
 @lru_cache(maxsize=16)
 def names_in(file: str, source: str) -> dict[str, Any]:
-    """What the names of a file stand for after it has run; UserError, with the line, if it cannot."""
+    """The global names of a file after it has run. Raises UserError, with the line, if it fails."""
     path = os.path.abspath(file)
     module = ModuleType(Path(path).stem)
     module.__file__ = path
@@ -127,10 +127,10 @@ def names_in(file: str, source: str) -> dict[str, Any]:
         raise UserError(f"{error.filename or file}{where}: {error.msg}") from None
     except KeyboardInterrupt:
         raise
-    except BaseException as error:  # whatever it is, it is in the user's file
+    except BaseException as error:  # any exception is an error in the user's file
         lines = [n for frame, n in traceback.walk_tb(error.__traceback__) if frame.f_code.co_filename == path]
         place = f"{file}, line {lines[-1]}" if lines else file
-        if isinstance(error, CellError):  # names the line of the step by itself
+        if isinstance(error, CellError):  # it already names the line of the step
             raise UserError(str(error) if path in str(error) else f"{place}: {error}") from None
         raise UserError(f"{place}: {type(error).__name__}: {error}") from None
     finally:
@@ -139,10 +139,10 @@ def names_in(file: str, source: str) -> dict[str, Any]:
 
 
 def definition(cell: Formulas) -> list[str]:
-    """What a cell computes: its parameters, and a line for each value that has a name.
+    """The definition of a cell as text: its parameters, and a line for each named value.
 
-    Cells with equal lines have the same parameters in the same order, and the same outputs, whatever the file looks
-    like around them.
+    Cells with equal lines have the same parameters in the same order and the same outputs, whatever else is in the
+    file.
     """
     step: Step = cell.step
     gates = ", ".join([*step.positional, *(["*", *step.vectors] if step.vectors else [])])
@@ -162,7 +162,7 @@ def formula(step: Step, e: Expr) -> str:
 
 
 def changed(before: list[str], now: list[str]) -> str:
-    """What is different, in the first line that is; empty if nothing is."""
+    """The difference in the first line that differs, as text; empty if there is none."""
     for a, b in zip(before, now, strict=False):
         if a != b:
             return f"it was {a}, and is {b}"

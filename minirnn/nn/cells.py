@@ -1,7 +1,7 @@
 """RNNCell, GRUCell and LSTMCell: torch.nn's cells, one step of `RNN`, `GRU` and `LSTM`, computed as one node.
 
-Arguments, parameter names, layouts, the order of initial draws and results are torch's, so a torch ``state_dict`` loads
-unchanged, and the weights of a layer of `LSTM` are those of an `LSTMCell`: weight_ih_l0 is weight_ih.
+Arguments, parameter names, layouts, the order of initial draws and results are the same as in torch, so a torch
+``state_dict`` loads unchanged. A layer of `LSTM` has the same weights as an `LSTMCell`: weight_ih_l0 is weight_ih.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from minirnn.ops.primitives import expand_dims, squeeze
 
 
 class _Cell(Module):
-    """What the three cells share: parameters, checks, and the call of the node."""
+    """The base class of the three cells, with their parameters, checks, and the call of the node."""
 
     def __init__(
         self, rnn_mode: str, input_size: int, hidden_size: int, bias: bool, device: str | Device | None, dtype: Any
@@ -44,11 +44,11 @@ class _Cell(Module):
         self.register_parameter("bias_hh", make.uniform((GH,), bound) if self.bias else None)
 
     def reset_parameters(self) -> None:
-        """Draw all parameters anew, uniformly from -1/sqrt(H) .. 1/sqrt(H), in the order of their names above."""
+        """Draw new values for all parameters, uniformly from -1/sqrt(H) .. 1/sqrt(H), in the order above."""
         redraw_uniform(self.parameters(), 1 / math.sqrt(self.hidden_size))
 
     def _step(self, rnn_mode: str, input: Any, states: Mapping[str, Any]) -> list[Tensor]:
-        """The new states, in the shape of the input: with or without a batch axis. `states` are given by name."""
+        """The new states, with a batch axis if the input has one. `states` are given by name."""
         name, I, H = type(self).__name__, self.input_size, self.hidden_size
         x = input if isinstance(input, Tensor) else as_tensor(input, device=self.weight_ih.device)
         check_place(name, "input", x, self.weight_ih.dtype, self.weight_ih.device)
@@ -85,7 +85,7 @@ class _Cell(Module):
         return state
 
     def load_state_dict(self, state: Mapping[str, Any], strict: bool = True) -> Any:
-        """`Module.load_state_dict`. Raises ValueError for the weights of the GRU that resets before the product."""
+        """`Module.load_state_dict`. Raises ValueError for weights of a GRU that resets before the product."""
         refuse_other_gru(type(self).__name__, state, "after")
         return super().load_state_dict(state, strict)
 
@@ -101,14 +101,14 @@ _COMMON = """
     bias : bool
         Whether there are the two biases bias_ih and bias_hh.
     device, dtype
-        Where and in which dtype (default float32) the parameters are.
+        Device and dtype (default float32) of the parameters.
 
     Attributes
     ----------
     weight_ih : Parameter, (G*H, I)
     weight_hh : Parameter, (G*H, H)
     bias_ih, bias_hh : Parameter, (G*H,), or None
-        All are drawn uniformly from -1/sqrt(H) .. 1/sqrt(H), in this order, as in torch.
+        All are drawn uniformly from -1/sqrt(H) .. 1/sqrt(H) in this order, as in torch.
 """
 
 
@@ -169,8 +169,8 @@ class GRUCell(_Cell):
         n = tanh(x W_n' + b_in + r * (h' R_n' + b_hn))
         h = (1 - z) * n + z * h'
 
-    (`GRUBlockCell` resets before the product; in general no weights make the two equal, and `load_state_dict` refuses
-    those of the other.) Cho et al. 2014.
+    (`GRUBlockCell` resets before the product. In general no weights make the two equal, and `load_state_dict` refuses
+    weights of the other.) Cho et al. 2014.
 {_COMMON}    """
 
     def __init__(
@@ -184,7 +184,7 @@ class GRUCell(_Cell):
         super().__init__("gru", input_size, hidden_size, bias, device, dtype)
 
     def forward(self, input: Any, hx: Any = None) -> Tensor:
-        """One step; arguments, result and errors as `RNNCell.forward`."""
+        """Compute one step. Arguments, result and errors are those of `RNNCell.forward`."""
         return self._step("gru", input, {"hx": hx})[0]
 
 
@@ -201,8 +201,8 @@ class LSTMCell(_Cell):
     Other Parameters
     ----------------
     forget_bias : float, keyword only
-        minirnn's own, as for `LSTM`: the forget gate's part of ``bias_ih`` starts as `forget_bias`, that of ``bias_hh``
-        as 0, so that their sum is what was asked for.
+        An option of minirnn, as for `LSTM`: the forget gate's part of ``bias_ih`` starts as `forget_bias`, that of
+        ``bias_hh`` as 0, so that their sum is `forget_bias`.
     """
 
     def __init__(
@@ -221,7 +221,7 @@ class LSTMCell(_Cell):
         opened(self.bias_ih, self.bias_hh)
 
     def reset_parameters(self) -> None:
-        """Draw all parameters anew as `RNNCell` does, then set the forget gate's bias if there is a `forget_bias`."""
+        """Draw new values for all parameters like `RNNCell`, then set the forget gate's bias, if there is one."""
         super().reset_parameters()
         open_forget_gate("LSTMCell", self.forget_bias, self.bias)(self.bias_ih, self.bias_hh)
 
@@ -232,13 +232,13 @@ class LSTMCell(_Cell):
         ----------
         input : (B, I), or (I,)
         hx : LSTMHidden or LSTMState, or a pair (h, c), (B, H) or (H,) each, optional
-            The state before the step; zeros by default. A state with the fields h and c is read by its names, also
-            TensorFlow's (c, h) of `LSTMBlockCell`; a plain pair is (h, c), as in torch.
+            The state before the step; zeros by default. A state with the fields h and c is read by name, including
+            TensorFlow's (c, h) of `LSTMBlockCell`. A plain pair is (h, c), as in torch.
 
         Returns
         -------
         LSTMHidden
-            ``h`` and ``c`` after the step, (B, H) or (H,): it unpacks as ``h, c = cell(x, (h, c))``.
+            ``h`` and ``c`` after the step, (B, H) or (H,). It unpacks as ``h, c = cell(x, (h, c))``.
 
         Raises
         ------

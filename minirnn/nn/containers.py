@@ -1,4 +1,4 @@
-"""Sequential, ModuleList and ModuleDict: modules in a row, by number and by name."""
+"""Sequential, ModuleList and ModuleDict: containers of modules."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class _Modules(Items):
     _one, _many = "module", "modules"
 
     def _items(self) -> dict[str, Any]:
-        # None may hold a place in a row, as in torch
+        # None may be an element, as in torch
         return {
             name: value
             for name, value in vars(self).items()
@@ -37,12 +37,12 @@ class _ModuleRow(_Modules, Row):
             raise TypeError(f"{type(self).__name__}: got {shown(values)}\n  expected a list of modules")
         return [self._item(value) for value in values]
 
-    def append(self, module: Any) -> Self:  # torch's name of the argument
-        """Put one at the end; returns itself."""
+    def append(self, module: Any) -> Self:  # torch's name for the argument
+        """Append a module; returns itself."""
         return super().append(module)
 
     def extend(self, modules: Iterable[Any]) -> Self:
-        """Put several at the end; returns itself."""
+        """Append several modules; returns itself."""
         return super().extend(modules)
 
     def __delitem__(self, index: int | slice) -> None:
@@ -51,7 +51,7 @@ class _ModuleRow(_Modules, Row):
         self._renumber(modules)
 
     def insert(self, index: int, module: Module) -> Any:
-        """Put a module before the one at `index`, as ``list.insert`` does; names become numbers."""
+        """Insert a module before the one at `index`, like ``list.insert``. Names become numbers."""
         modules = list(self)
         try:
             modules.insert(index, self._item(module))
@@ -61,7 +61,7 @@ class _ModuleRow(_Modules, Row):
 
 
 class Sequential(_ModuleRow):
-    """Modules one after another: each gets what the one before returned. Like a list, and like torch.nn.Sequential.
+    """A list of modules that calls each with the output of the previous one: torch.nn.Sequential.
 
     ::
 
@@ -79,7 +79,7 @@ class Sequential(_ModuleRow):
     TypeError
         Something is not a module.
     ValueError
-        A name is empty, has a dot, or is that of a method.
+        A name is empty, has a dot, or is the name of a method.
     """
 
     def __init__(self, *modules: Any) -> None:
@@ -90,7 +90,7 @@ class Sequential(_ModuleRow):
             self.extend(modules)
 
     def forward(self, input: Any) -> Any:
-        """The input through all modules; with none of them, the input itself."""
+        """The output of the last module, or the input if there are no modules."""
         for module in self:
             input = module(input)
         return input
@@ -99,7 +99,7 @@ class Sequential(_ModuleRow):
         items = self._items()
         if isinstance(index, slice):
             return type(self)(dict(list(items.items())[index]))
-        if isinstance(index, str) and index in items:  # torch takes numbers only
+        if isinstance(index, str) and index in items:  # torch only accepts numbers
             return items[index]
         return list(items.values())[self._place(index, len(items))]
 
@@ -110,7 +110,7 @@ class Sequential(_ModuleRow):
             super().__setitem__(index, module)  # type: ignore[index]
 
     def insert(self, index: int, module: Module) -> Self:
-        """Put a module before the one at `index`; returns itself. Names become numbers."""
+        """Insert a module before the one at `index`; returns itself. Names become numbers."""
         if isinstance(index, int) and not -len(self) <= index <= len(self):
             raise IndexError(f"Sequential.insert: index is {index}\n  expected {-len(self)} .. {len(self)}")
         super().insert(index, module)
@@ -138,7 +138,7 @@ class Sequential(_ModuleRow):
 
 
 class ModuleList(_ModuleRow):
-    """A list of modules, whose parameters are found: torch.nn.ModuleList. (A plain list would do here as well.)
+    """A list of modules whose parameters are found: torch.nn.ModuleList. (A plain list also works in minirnn.)
 
     Parameters
     ----------
@@ -159,7 +159,7 @@ class ModuleList(_ModuleRow):
 
 
 class ModuleDict(_Modules, Table):
-    """A dict of modules, whose parameters are found: torch.nn.ModuleDict.
+    """A dict of modules whose parameters are found: torch.nn.ModuleDict.
 
     Parameters
     ----------
@@ -168,17 +168,17 @@ class ModuleDict(_Modules, Table):
     Raises
     ------
     TypeError
-        Something is not a module, or a name no string.
+        Something is not a module, or a name is not a string.
     ValueError
-        A name is empty, has a dot, or is that of a method such as "keys".
+        A name is empty, has a dot, or is the name of a method such as "keys".
     """
 
     def __init__(self, modules: Any = None) -> None:
         if modules is not None:
             self.update(modules)
 
-    def update(self, modules: Any) -> None:  # torch's name of the argument
-        """Enter those of a mapping or of pairs of a name and a value; those of the same names are replaced."""
+    def update(self, modules: Any) -> None:  # torch's name for the argument
+        """Add the modules of a mapping or of pairs (name, module). Modules with the same names are replaced."""
         super().update(modules)
 
     def __setitem__(self, key: str, module: Module) -> None:

@@ -1,4 +1,4 @@
-"""Conv1d: a convolution over one axis, with its parameters."""
+"""Conv1d: a convolution over one axis, with its weight and bias."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from minirnn.nn.initial import Factory, redraw_uniform
 from minirnn.nn.module import Module
 
 MODES = {"zeros": "constant", "reflect": "reflect", "replicate": "replicate", "circular": "circular"}
-"""What is put around a sequence -> the mode of `pad`."""
+"""Name of the padding of a sequence -> the mode of `pad`."""
 
 
 class Conv1d(Module):
@@ -31,9 +31,9 @@ class Conv1d(Module):
         A divisor of C and O.
     bias : bool
     padding_mode : {"zeros", "reflect", "replicate", "circular"}
-        What is put around the sequence, as in `pad`.
+        The padding of the sequence, as in `pad`.
     device, dtype
-        Where and in which dtype the parameters are.
+        Device and dtype of the parameters.
 
     Attributes
     ----------
@@ -77,7 +77,7 @@ class Conv1d(Module):
         self.register_parameter("bias", make.uniform((O,), bound) if bias else None)
 
     def reset_parameters(self) -> None:
-        """Draw initial values anew, as the constructor does."""
+        """Draw new initial values, as the constructor does."""
         redraw_uniform(self.parameters(), 1 / math.sqrt(self.weight.shape[1] * self.weight.shape[2]))
 
     def forward(self, input: Any) -> Tensor:

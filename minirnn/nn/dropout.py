@@ -1,4 +1,4 @@
-"""Dropout: zeros at random places, while training."""
+"""Dropout: sets random elements to zero in training."""
 
 from __future__ import annotations
 
@@ -28,5 +28,5 @@ class Dropout(WithOptions):
     inplace: bool = option(False, check.flag)
 
     def forward(self, input: Any) -> Tensor:
-        """Any shape, any floating dtype. The mask comes from the public random stream, the same on every device."""
+        """Any shape and floating dtype. The mask is from the public random stream and the same on every device."""
         return functional.dropout(input, self.p, self.training, self.inplace)

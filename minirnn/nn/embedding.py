@@ -16,22 +16,22 @@ from minirnn.nn.parameter import Parameter
 
 
 class Embedding(Module):
-    """``y = weight[ids]``: the product of a one-hot vector and a matrix, without the zeros.
+    """``y = weight[ids]``, which equals the product of one-hot vectors and a matrix.
 
     Parameters
     ----------
     num_embeddings, embedding_dim : int
         V and I.
     padding_idx : int, optional
-        The id of padding: its row is zero at first and gets no gradient; a negative one counts from the end.
+        The id of padding. Its row is zero at first and gets no gradient. A negative id counts from the end.
     max_norm, norm_type, scale_grad_by_freq, sparse
-        Only torch's defaults: see `minirnn.nn.functional.embedding`.
+        Only torch's defaults are supported: see `minirnn.nn.functional.embedding`.
     _weight : (V, I), optional
-        The table, copied, instead of random numbers. The row `padding_idx` stays as it is.
+        The table, which is copied, instead of random numbers. The row `padding_idx` is not changed.
     _freeze : bool
         Whether the table gets no gradient.
     device, dtype
-        Where and in which dtype (default float32, or that of `_weight`) the table is.
+        Device and dtype (default float32, or that of `_weight`) of the table.
 
     Attributes
     ----------
@@ -84,9 +84,9 @@ class Embedding(Module):
         scale_grad_by_freq: bool = False,
         sparse: bool = False,
     ) -> Self:
-        """An Embedding of a given table (V, I), copied; by default frozen, so that it gets no gradient.
+        """An Embedding with a copy of a given table (V, I). By default it is frozen, so it gets no gradient.
 
-        torch shares the memory of the table; here it is a copy, since no Tensor is written into.
+        torch shares the memory of the table. Here it is a copy, because minirnn never writes into arrays.
 
         Raises
         ------
@@ -111,7 +111,7 @@ class Embedding(Module):
         )
 
     def reset_parameters(self) -> None:
-        """Draw the table anew; the row of padding becomes zero."""
+        """Draw new values for the table, and set the row of padding to zero."""
         self.weight.assign(Factory(self.weight.device, self.weight.dtype).normal(self.weight.shape))
         self._zero_padding()
 
@@ -122,7 +122,7 @@ class Embedding(Module):
             self.weight.assign(table)
 
     def forward(self, input: Any) -> Tensor:
-        """Integers (...) -> (..., I). Raises TypeError for other dtypes, ValueError for ids outside 0 .. V-1."""
+        """Integers (...) -> rows (..., I). Raises TypeError for other dtypes, ValueError for ids outside 0 .. V-1."""
         return functional.embedding(input, self.weight, self.padding_idx)
 
     def extra_repr(self) -> str:

@@ -17,8 +17,8 @@ from minirnn.ops.gru_block import GRUBlockCellOutput, gru_block_cell
 class GRUBlockCell(Module):
     """One GRU step whose reset gate acts before the matrix product: `minirnn.ops.gru_block_cell`.
 
-    The units come first, as in TensorFlow: ``GRUBlockCell(num_units, input_size)``. What carries a name of torch, such
-    as `GRU`, takes ``(input_size, hidden_size)``.
+    The number of units comes first, as in TensorFlow: ``GRUBlockCell(num_units, input_size)``. Modules with names from
+    torch, such as `GRU`, take ``(input_size, hidden_size)``.
 
     Parameters
     ----------
@@ -27,7 +27,7 @@ class GRUBlockCell(Module):
     input_size : int
         I.
     device, dtype
-        Where and in which dtype (default float32) the parameters are.
+        Device and dtype (default float32) of the parameters.
     name : str, optional
         TensorFlow's; it is accepted and ignored.
 
@@ -38,7 +38,7 @@ class GRUBlockCell(Module):
     w_c : Parameter, (I+H, H)
         `glorot_uniform`.
     b_ru : Parameter, (2H,)
-        Ones: at the start most of the state is kept, and gradients reach far back.
+        Ones. At the start most of the state is kept, and gradients reach far back.
     b_c : Parameter, (H,)
         Zeros. All four start as in TensorFlow's GRUBlockCellV2.
     """
@@ -61,13 +61,13 @@ class GRUBlockCell(Module):
         self.b_c = make.full((H,), 0.0)
 
     def reset_parameters(self) -> None:
-        """Draw initial values anew, as the constructor does."""
+        """Draw new initial values, as the constructor does."""
         redraw_glorot(self.w_ru, self.w_c)
         init.ones_(self.b_ru)
         init.zeros_(self.b_c)
 
     def forward(self, inputs: Any, state: Any = None) -> tuple[Tensor, Tensor]:
-        """One step, as TensorFlow's cells do it.
+        """Compute one step, with the interface of TensorFlow's cells.
 
         Parameters
         ----------
@@ -84,13 +84,13 @@ class GRUBlockCell(Module):
         return h, h
 
     def gates(self, inputs: Any, state: Any = None) -> GRUBlockCellOutput:
-        """The same as `forward`, with all that the op computes: ``r, u, c, h``."""
+        """The same as `forward`, but returns all outputs of the op: ``r, u, c, h``."""
         x = states.inputs("GRUBlockCell", inputs, "B I", self.input_size, self.num_units, self.w_c)
         h_prev = states.state("GRUBlockCell", "state", state, x.shape[0], self.num_units, x)
         return gru_block_cell(x, h_prev, self.w_ru, self.w_c, self.b_ru, self.b_c)
 
     def load_state_dict(self, state_dict: Mapping[str, Any], strict: bool = True) -> IncompatibleKeys:
-        """`Module.load_state_dict`. Raises ValueError for the weights of the GRU that resets after the product."""
+        """`Module.load_state_dict`. Raises ValueError for weights of a GRU that resets after the product."""
         refuse_other_gru("GRUBlockCell", state_dict, "before")
         return super().load_state_dict(state_dict, strict)
 

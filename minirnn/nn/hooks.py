@@ -1,4 +1,4 @@
-"""Hooks of a module: functions that are called before it, after it, and when gradients pass it."""
+"""Hooks of a module: functions that are called before and after it, and when gradients pass through it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from minirnn.messages import shown
 
 @dataclass(eq=False)
 class Hook:
-    """A function, and in which way it wants to be called."""
+    """A function, and the way to call it."""
 
     function: Callable[..., Any]
     with_kwargs: bool = False
@@ -33,7 +33,7 @@ class Hooks:
         self.backward: list[Hook] = []
 
     def add(self, kind: str, hook: Hook, prepend: bool) -> RemovableHandle:
-        """Enter a hook, last or, with `prepend`, first. Raises TypeError if it cannot be called."""
+        """Add a hook at the end or, with `prepend`, at the beginning. Raises TypeError if it cannot be called."""
         if not callable(hook.function):
             raise TypeError(f"register_{kind}_hook: hook is {shown(hook.function)}\n  expected a function")
         hooks: list[Hook] = getattr(self, kind.removeprefix("full_"))
@@ -47,7 +47,7 @@ class Hooks:
 
 
 def call_with_hooks(module: Any, hooks: Hooks, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """``module.forward(*args, **kwargs)`` with all hooks around it."""
+    """The result of ``module.forward(*args, **kwargs)``, with all hooks called around it."""
     result: Any = None
     called: set[Hook] = set()
     try:
@@ -105,15 +105,15 @@ class Pass(Op):
 
 
 class _Passing:
-    """One call of a module with backward hooks: what enters and leaves it goes through a `Pass` each.
+    """One call of a module with backward hooks. Its inputs go through a `Pass`, and so do its outputs.
 
-    The gradients of the outputs pass first; the hooks are called once those of the inputs have also arrived. If no
-    input requires gradients, they are called at once.
+    The gradients of the outputs arrive first. The hooks are called when those of the inputs have also arrived. If no
+    input requires gradients, the hooks are called immediately.
     """
 
     def __init__(self, module: Any, hooks: Hooks) -> None:
         self.module, self.hooks = module, hooks
-        self.inputs: int  # how many, and whether a gradient of theirs will come: known when they enter
+        self.inputs: int  # how many, and whether any of them requires a gradient; known from the start of the call
         self.watches_inputs: bool
         self.grad_output: tuple[Any, ...] | None = None
 
@@ -177,7 +177,7 @@ class _Passing:
 def _through(
     values: tuple[Any, ...], observe: Callable[[list[Any]], Sequence[Any]]
 ) -> tuple[list[int], tuple[Any, ...]]:
-    """The values with those Tensors that require gradients sent through a `Pass`, and their places."""
+    """The indices of Tensors that require gradients, and the values with these Tensors sent through a `Pass`."""
     places = [k for k, v in enumerate(values) if isinstance(v, Tensor) and v.requires_grad]
     if not places:
         return places, values
@@ -190,7 +190,7 @@ def _through(
 
 
 def _with_zeros(places: list[int], values: tuple[Any, ...], grads: list[Any]) -> list[Any]:
-    """Gradients with zeros where none came: as in torch, hooks are also called for an input without influence."""
+    """Gradients, with zeros where there is none. As in torch, hooks are also called for an input without influence."""
     like = [values[k] for k in places]
     return [
         leaf(t.device, t.device.full(t.shape, 0, t.dtype)) if g is None else g for t, g in zip(like, grads, strict=True)

@@ -1,8 +1,9 @@
 """Initial values of parameters, in place: torch.nn.init.
 
-Each function replaces the values of a leaf (by `Tensor.assign`, so the tape notices) and returns it. Values are drawn
-in float64 and rounded to its dtype, from the public random stream (`minirnn.manual_seed`) or from a `generator`, a
-``numpy.random.Generator``: one seed gives the same values on every device, and not those of torch.
+Each function replaces the values of a leaf with `Tensor.assign`, so that the tape detects the change, and returns it.
+Values are drawn in float64 and rounded to its dtype. They come from the public random stream (`minirnn.manual_seed`) or
+from a `generator`, a ``numpy.random.Generator``. One seed gives the same values on every device, but not the values of
+torch.
 
 *Fans*, for a weight (outputs, inputs, ...): fan_in is the number of inputs of each output, fan_out the number of
 outputs that each input reaches.
@@ -21,7 +22,7 @@ from minirnn.engine.tensor import Tensor
 from minirnn.later import imported_later
 from minirnn.messages import shown
 
-__getattr__, __dir__ = imported_later(__name__, {})  # which say what torch's other names are called here
+__getattr__, __dir__ = imported_later(__name__, {})  # for torch's other names, an error with the name here
 
 __all__ = [
     "calculate_gain",
@@ -48,7 +49,7 @@ GAINS |= {f"conv{transposed}{d}d": 1.0 for transposed in ("", "_transpose") for 
 
 
 def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
-    """The factor for the standard deviation of weights before a nonlinearity, which keeps the spread of the signal.
+    """The factor for the standard deviation of weights before a nonlinearity that keeps the variance of the signal.
 
     1 for "linear", "conv1d" ... and "sigmoid", 5/3 for "tanh", sqrt(2) for "relu", 3/4 for "selu", and
     sqrt(2 / (1 + param**2)) for "leaky_relu", whose slope `param` is 0.01 by default.
@@ -70,7 +71,7 @@ def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
 
 
 def uniform_(tensor: Leaf, a: float = 0.0, b: float = 1.0, generator: Any = None) -> Leaf:
-    """Uniform between `a` and `b`. Raises ValueError if `b` lies below `a`."""
+    """Fill with values from the uniform distribution between `a` and `b`. Raises ValueError if `b` is below `a`."""
     low, high = check.number("uniform_", "a", a), check.number("uniform_", "b", b)
     if high < low:
         raise ValueError(f"uniform_: a is {a}, b is {b}\n  expected a <= b")
@@ -79,7 +80,7 @@ def uniform_(tensor: Leaf, a: float = 0.0, b: float = 1.0, generator: Any = None
 
 
 def normal_(tensor: Leaf, mean: float = 0.0, std: float = 1.0, generator: Any = None) -> Leaf:
-    """Normal with this mean and standard deviation. Raises ValueError if `std` is negative."""
+    """Fill with normal values of this mean and standard deviation. Raises ValueError if `std` is negative."""
     mean, std = check.number("normal_", "mean", mean), check.number("normal_", "std", std, 0)
     draw = _stream("normal_", tensor, generator)
     return _set(tensor, mean + std * draw.standard_normal(tensor.shape))
@@ -88,7 +89,7 @@ def normal_(tensor: Leaf, mean: float = 0.0, std: float = 1.0, generator: Any = 
 def trunc_normal_(
     tensor: Leaf, mean: float = 0.0, std: float = 1.0, a: float = -2.0, b: float = 2.0, generator: Any = None
 ) -> Leaf:
-    """Normal, with what lies outside `a` .. `b` drawn again. (`a` and `b` are values, no numbers of deviations.)
+    """Fill with normal values, drawing those outside `a` .. `b` again. (`a`, `b` are values, not multiples of `std`.)
 
     Raises
     ------
@@ -111,7 +112,7 @@ def trunc_normal_(
 
 
 def constant_(tensor: Leaf, val: float) -> Leaf:
-    """The number `val` everywhere. It may be NaN, to see what is never read."""
+    """Fill with the number `val`. It may be NaN, to find values that are never read."""
     if not (isinstance(val, (float, np.floating)) and np.isnan(val)):
         val = check.number("constant_", "val", val, finite=False)
     _leaf("constant_", tensor, floating=False)
@@ -119,19 +120,19 @@ def constant_(tensor: Leaf, val: float) -> Leaf:
 
 
 def ones_(tensor: Leaf) -> Leaf:
-    """1 everywhere."""
+    """Fill with 1."""
     _leaf("ones_", tensor, floating=False)
     return _set(tensor, np.ones(tensor.shape))
 
 
 def zeros_(tensor: Leaf) -> Leaf:
-    """0 everywhere."""
+    """Fill with 0."""
     _leaf("zeros_", tensor, floating=False)
     return _set(tensor, np.zeros(tensor.shape))
 
 
 def eye_(tensor: Leaf) -> Leaf:
-    """1 on the diagonal, else 0: a layer that hands on its inputs. Raises ValueError unless there are two axes."""
+    """Set the diagonal to 1 and the rest to 0, so a layer returns its inputs. Raises ValueError without two axes."""
     _matrix("eye_", tensor, exactly=True, floating=False)
     return _set(tensor, np.eye(tensor.shape[0], tensor.shape[1]))
 
@@ -142,7 +143,7 @@ def xavier_uniform_(tensor: Leaf, gain: float = 1.0, generator: Any = None) -> L
     Raises
     ------
     ValueError
-        There are fewer than two axes, so no fans.
+        There are fewer than two axes, so fans are not defined.
     """
     op = "xavier_uniform_"
     bound = check.number(op, "gain", gain) * math.sqrt(6 / max(1, sum(_fans(op, tensor))))
@@ -150,7 +151,7 @@ def xavier_uniform_(tensor: Leaf, gain: float = 1.0, generator: Any = None) -> L
 
 
 def xavier_normal_(tensor: Leaf, gain: float = 1.0, generator: Any = None) -> Leaf:
-    """Normal with deviation ``gain * sqrt(2 / (fan_in + fan_out))``. Errors and source as `xavier_uniform_`."""
+    """Normal with deviation ``gain * sqrt(2 / (fan_in + fan_out))``. Errors and source: see `xavier_uniform_`."""
     op = "xavier_normal_"
     std = check.number(op, "gain", gain) * math.sqrt(2 / max(1, sum(_fans(op, tensor))))
     return _set(tensor, std * _stream(op, tensor, generator).standard_normal(tensor.shape))
@@ -167,9 +168,9 @@ def kaiming_uniform_(
     a : float
         The slope of "leaky_relu" below 0.
     mode : {"fan_in", "fan_out"}
-        Whose spread is kept: that of the signal, or that of the gradients.
+        Whether to keep the variance of the signal or that of the gradients.
     nonlinearity : str
-        What follows, as for `calculate_gain`.
+        The nonlinearity after the layer, as for `calculate_gain`.
 
     Raises
     ------
@@ -184,16 +185,16 @@ def kaiming_uniform_(
 def kaiming_normal_(
     tensor: Leaf, a: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu", generator: Any = None
 ) -> Leaf:
-    """Normal with deviation ``calculate_gain(nonlinearity, a) / sqrt(fan)``; the rest is as for `kaiming_uniform_`."""
+    """Normal with deviation ``calculate_gain(nonlinearity, a) / sqrt(fan)``; for the rest see `kaiming_uniform_`."""
     std = _kaiming_std("kaiming_normal_", tensor, a, mode, nonlinearity)
     return _set(tensor, std * _stream("kaiming_normal_", tensor, generator).standard_normal(tensor.shape))
 
 
 def orthogonal_(tensor: Leaf, gain: float = 1, generator: Any = None) -> Leaf:
-    """A random matrix whose rows (or columns, if they are fewer) are orthogonal and of length `gain`.
+    """Fill with a random matrix whose rows (or columns, if they are fewer) are orthogonal and have norm `gain`.
 
-    Axes behind the first count as one. What passes such a matrix neither grows nor shrinks, however many steps it
-    takes. Saxe et al. 2014.
+    Axes after the first count as one. With a gain of 1, products with a square matrix of this kind keep the norm over
+    any number of steps. Saxe et al. 2014.
 
     Raises
     ------
@@ -208,12 +209,12 @@ def orthogonal_(tensor: Leaf, gain: float = 1, generator: Any = None) -> Leaf:
         return tensor
     rows, columns = tensor.shape[0], math.prod(tensor.shape[1:])
     q, r = np.linalg.qr(draw.standard_normal((max(rows, columns), min(rows, columns))))
-    q = q * np.sign(np.diag(r))  # so that all orthogonal matrices are equally likely
+    q = q * np.sign(np.diag(r))  # this makes all orthogonal matrices equally likely
     return _set(tensor, gain * (q.T if rows < columns else q).reshape(tensor.shape))
 
 
 def sparse_(tensor: Leaf, sparsity: float, std: float = 0.01, generator: Any = None) -> Leaf:
-    """Normal with mean 0, but for a part of each column, `sparsity` rounded up, which is 0. Martens 2010.
+    """Fill with normal values of mean 0, and set a share `sparsity` of each column (rounded up) to 0. Martens 2010.
 
     Raises
     ------
@@ -266,7 +267,7 @@ def _kaiming_std(op: str, tensor: Any, a: float, mode: str, nonlinearity: str) -
 
 
 def _stream(op: str, tensor: Any, generator: Any) -> np.random.Generator:
-    """Where to draw from, once `tensor` is known to be a leaf that can take the values."""
+    """The generator to draw from. Raises an error unless `tensor` is a leaf that can hold the values."""
     _leaf(op, tensor)
     if generator is not None and not isinstance(generator, np.random.Generator):
         raise TypeError(
@@ -282,8 +283,8 @@ def _set(tensor: Leaf, values: np.ndarray) -> Leaf:
 
 
 def _inside(a: float, b: float, dtype: np.dtype[Any]) -> tuple[float, float]:
-    """The lowest and the highest number of `dtype` within a .. b."""
-    with np.errstate(over="ignore"):  # infinite in float16: the largest number is taken
+    """The smallest and the largest number of `dtype` in a .. b."""
+    with np.errstate(over="ignore"):  # infinite in float16, so the largest number is used
         low, high = dtype.type(a), dtype.type(b)
     if float(low) < a:
         low = np.nextafter(low, dtype.type(np.inf))
@@ -293,16 +294,16 @@ def _inside(a: float, b: float, dtype: np.dtype[Any]) -> tuple[float, float]:
 
 
 def _between(draw: np.random.Generator, mean: float, std: float, low: float, high: float, count: int) -> np.ndarray:
-    """Normal numbers within low .. high, by drawing again what is not accepted."""
+    """Normal numbers in low .. high. Numbers that are not accepted are drawn again."""
     found = np.empty(0)
     wide = math.erf((high - mean) / std / ROOT) - math.erf((low - mean) / std / ROOT) > 0.6
     peak = -0.5 * ((min(max(mean, low), high) - mean) / std) ** 2
     while found.size < count:
         missing = count - found.size
-        if wide:  # most normal numbers lie inside
+        if wide:  # most normal numbers are inside
             values = mean + std * draw.standard_normal(missing)
             accepted = (low <= values) & (values <= high)
-        else:  # uniform ones, each accepted as often as it is likely
+        else:  # uniform numbers, each accepted with a probability proportional to its density
             values = draw.uniform(low, high, missing)
             log_uniform = -draw.standard_exponential(missing)
             accepted = log_uniform <= -0.5 * ((values - mean) / std) ** 2 - peak

@@ -1,7 +1,7 @@
 """Initial values of parameters.
 
-All are drawn from the public random stream (`minirnn.manual_seed`) in float64 and rounded to the dtype asked for, so
-that one seed gives the same weights on every device and, up to rounding, in every dtype.
+All values are drawn from the public random stream (`minirnn.manual_seed`) in float64 and rounded to the requested
+dtype. One seed therefore gives the same weights on every device and, up to rounding, in every dtype.
 """
 
 from __future__ import annotations
@@ -23,25 +23,25 @@ class Factory:
     """Makes the parameters of one module on one device, in one dtype (by default `mr.set_default_dtype`'s)."""
 
     def __init__(self, device: str | Device | None = None, dtype: Any = None) -> None:
-        self.device = devices.get(device)  # before anything is drawn: an error leaves the random stream as it was
+        self.device = devices.get(device)  # first, so that an error does not change the random stream
         self.dtype = float_dtype("parameters", default.dtype if dtype is None else dtype)
 
     def __call__(self, values: Any) -> Parameter:
         return Parameter(values, device=self.device, dtype=self.dtype)
 
     def uniform(self, shape: Sequence[int], bound: float) -> Parameter:
-        """Uniform between -bound and bound."""
+        """A Parameter with values from the uniform distribution between -bound and bound."""
         return self._filled(shape, lambda: random.generator().uniform(-bound, bound, tuple(shape)))
 
     def glorot_uniform(self, shape: Sequence[int]) -> Parameter:
-        """Uniform with bound sqrt(6 / (fan_in + fan_out)), TensorFlow's default for kernels (inputs, outputs).
+        """`uniform` with bound sqrt(6 / (fan_in + fan_out)), TensorFlow's default for kernels (inputs, outputs).
 
-        A vector counts as fan_in and fan_out both. Glorot & Bengio 2010.
+        For a vector, fan_in and fan_out are both its length. Glorot & Bengio 2010.
         """
         return self.uniform(shape, glorot_bound(shape))
 
     def normal(self, shape: Sequence[int]) -> Parameter:
-        """Standard normal."""
+        """A Parameter with values from the standard normal distribution."""
         return self._filled(shape, lambda: random.generator().standard_normal(tuple(shape)))
 
     def full(self, shape: Sequence[int], value: float) -> Parameter:
@@ -50,7 +50,7 @@ class Factory:
     def _filled(self, shape: Sequence[int], values: Callable[[], np.ndarray]) -> Parameter:
         try:
             return self(values())
-        except (MemoryError, ValueError):  # ValueError: more bytes than can be counted
+        except (MemoryError, ValueError):  # ValueError: the number of bytes overflows
             raise ValueError(
                 f"a parameter of shape {tuple(shape)} takes {8 * math.prod(shape):.1e} bytes to draw\n"
                 "  expected one that fits into memory"
@@ -63,13 +63,13 @@ def glorot_bound(shape: Sequence[int]) -> float:
 
 
 def redraw_uniform(parameters: Iterable[Parameter], bound: float) -> None:
-    """New values for parameters, uniform between -bound and bound: what `Factory.uniform` draws for them, in order."""
+    """Draw new values for parameters, uniform between -bound and bound, in order, as `Factory.uniform` does."""
     for parameter in parameters:
         parameter.assign(random.generator().uniform(-bound, bound, parameter.shape))
 
 
 def redraw_glorot(*parameters: Parameter | None) -> None:
-    """New values for kernels: what `Factory.glorot_uniform` draws for them, in order. None is passed over."""
+    """Draw new values for kernels in order, as `Factory.glorot_uniform` does. None is skipped."""
     for parameter in parameters:
         if parameter is not None:
             redraw_uniform([parameter], glorot_bound(parameter.shape))
@@ -87,7 +87,7 @@ def size(module: str, name: str, value: Any) -> int:
 def open_forget_gate(module: str, forget_bias: Any, bias: bool) -> Callable[..., None]:
     """A function of bias_ih, bias_hh (4H,) that makes the sum of their forget gate's part equal to `forget_bias`.
 
-    Gates are i, f, g, o. The whole amount goes to bias_ih, and bias_hh gets 0. With None the function changes nothing.
+    Gates are i, f, g, o. bias_ih gets the whole amount, and bias_hh gets 0. With None the function changes nothing.
 
     Raises
     ------

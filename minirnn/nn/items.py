@@ -1,6 +1,6 @@
-"""What the containers share: modules or parameters in a row and by name, used like a list and a dict.
+"""Base classes of the containers, which hold modules or parameters like a list or a dict.
 
-They are attributes of the container, under their numbers or names, so that all that `Module` does reaches them.
+Items are attributes of the container under their numbers or names, so that all methods of `Module` reach them.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from minirnn.nn.module import Module
 
 
 class Items(Module):
-    """A container of items, in the order in which they were entered."""
+    """A container of items, in the order in which they were added."""
 
-    _one: str  # what messages call an item, and several
+    _one: str  # singular and plural of an item in messages
     _many: str
 
     def _items(self) -> dict[str, Any]:
@@ -33,7 +33,7 @@ class Items(Module):
         raise NotImplementedError
 
     def _set_items(self, items: Iterable[tuple[str, Any]]) -> None:
-        """Exchange all items for others, at once."""
+        """Replace all items at once."""
         items = list(items)
         for name in self._items():
             del vars(self)[name]
@@ -44,14 +44,14 @@ class Items(Module):
 
 
 class Row(Items):
-    """Items by number."""
+    """A container of items by number."""
 
     def _items_of(self, values: Any) -> list[Any]:
-        """The items of a list. Raises TypeError if it is none."""
+        """The items of a list. Raises TypeError if it is not a list."""
         raise NotImplementedError
 
     def _place(self, index: Any, end: int) -> int:
-        """A place 0 .. end - 1. Raises TypeError if `index` is not an integer, IndexError outside."""
+        """The index as a number 0 .. end - 1. Raises TypeError if it is not an integer, IndexError if out of range."""
         try:
             place = index_of(index)
         except TypeError:
@@ -79,15 +79,15 @@ class Row(Items):
         setattr(self, names[self._place(index, len(names))], self._item(value))
 
     def append(self, value: Any) -> Self:
-        """Put one at the end; returns itself."""
+        """Append an item; returns itself."""
         number = len(self)
-        while str(number) in vars(self):  # a name that was given
+        while str(number) in vars(self):  # the name is taken
             number += 1
         self._enter(str(number), self._item(value))
         return self
 
     def extend(self, values: Iterable[Any]) -> Self:
-        """Put several at the end; returns itself."""
+        """Append several items; returns itself."""
         for item in self._items_of(values):
             self.append(item)
         return self
@@ -96,7 +96,7 @@ class Row(Items):
         return self.extend(values)
 
     def pop(self, index: int) -> Any:
-        """Take the one at `index` out and return it."""
+        """Remove the item at `index` and return it."""
         items = list(self)
         item = items.pop(self._place(index, len(items)))
         self._renumber(items)
@@ -104,7 +104,7 @@ class Row(Items):
 
 
 class Table(Items):
-    """Items by name."""
+    """A container of items by name."""
 
     def __getitem__(self, key: str) -> Any:
         items = self._items()
@@ -135,21 +135,21 @@ class Table(Items):
         return self._items().items()
 
     def get(self, key: str, default: Any = None) -> Any:
-        """What has a name, or `default`."""
+        """The item with this name, or `default`."""
         return self._items().get(key, default)
 
     def pop(self, key: str) -> Any:
-        """Take one out and return it. Raises KeyError if there is none of that name."""
+        """Remove an item and return it. Raises KeyError if there is none with this name."""
         item = self[key]
         del self[key]
         return item
 
     def clear(self) -> None:
-        """Take all out."""
+        """Remove all items."""
         self._set_items([])
 
     def update(self, values: Any) -> None:
-        """Enter those of a mapping or of pairs of a name and a value; those of the same names are replaced."""
+        """Add the items of a mapping or of pairs (name, item). Items with the same names are replaced."""
         pairs = values.items() if isinstance(values, (Mapping, Table)) else values
         if not isinstance(pairs, Iterable) or isinstance(pairs, (str, Tensor, Module)):
             raise TypeError(

@@ -1,4 +1,4 @@
-"""LayerNorm and RMSNorm: the elements of each row brought to one scale, then to a learned one."""
+"""LayerNorm and RMSNorm: normalize the elements of each row, then apply a learned scale."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ class LayerNorm(Module):
     elementwise_affine : bool
         Whether there are a weight and a bias.
     bias : bool
-        Whether there is a bias; without `elementwise_affine` there is none.
+        Whether there is a bias. Without `elementwise_affine` there is none.
     device, dtype
-        Where and in which dtype (default float32) the parameters are.
+        Device and dtype (default float32) of the parameters.
 
     Attributes
     ----------
@@ -55,7 +55,7 @@ class LayerNorm(Module):
         self.bias = make.full(self.normalized_shape, 0.0) if elementwise_affine and bias else None
 
     def reset_parameters(self) -> None:
-        """Weights become 1 and biases 0 again."""
+        """Set weights to 1 and biases to 0."""
         _reset(self.weight, 1.0)
         _reset(self.bias, 0.0)
 
@@ -79,7 +79,7 @@ class RMSNorm(Module):
     elementwise_affine : bool
         Whether there is a weight.
     device, dtype
-        Where and in which dtype (default float32) the weight is.
+        Device and dtype (default float32) of the weight.
 
     Attributes
     ----------
@@ -102,7 +102,7 @@ class RMSNorm(Module):
         self.weight = Factory(device, dtype).full(self.normalized_shape, 1.0) if elementwise_affine else None
 
     def reset_parameters(self) -> None:
-        """Weights become 1 again."""
+        """Set the weight to 1."""
         _reset(self.weight, 1.0)
 
     def forward(self, input: Any) -> Tensor:

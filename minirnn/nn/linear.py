@@ -22,7 +22,7 @@ class Linear(Module):
         I and O.
     bias : bool
     device, dtype
-        Where and in which dtype (default float32) the parameters are.
+        Device and dtype (default float32) of the parameters.
 
     Attributes
     ----------
@@ -49,13 +49,13 @@ class Linear(Module):
     bias: Parameter | None
 
     def reset_parameters(self) -> None:
-        """Draw initial values anew, as the constructor does."""
+        """Draw new initial values, as the constructor does."""
         redraw_uniform(self.parameters(), 1 / math.sqrt(self.in_features))
 
     def forward(self, x: Any) -> Tensor:
         """(..., I) -> (..., O), in the dtype of the parameters.
 
-        Raises ValueError if the last axis is not I long, TypeError if x has another dtype.
+        Raises ValueError if the size of the last axis is not I, TypeError if x has another dtype.
         """
         if not isinstance(x, Tensor):
             x = as_tensor(x, device=self.weight.device)
@@ -67,7 +67,7 @@ class Linear(Module):
                 f"Linear: x has dtype {x.dtype}, the parameters have {self.weight.dtype}\n"
                 "  expected one dtype: x.astype(...), or Linear(..., dtype=...)"
             )
-        # One product of matrices: for (T, B, I), matmul would compute one for each t.
+        # One matrix product; for (T, B, I), matmul would compute one for each t.
         y = x.reshape(-1, self.in_features) @ self.weight.T
         if self.bias is not None:
             y = y + self.bias

@@ -1,4 +1,4 @@
-"""Checks of `Module.load_state_dict`: which names and shapes do not fit, and what the likely cause is."""
+"""Checks of `Module.load_state_dict`: names and shapes that do not fit, and the likely cause."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def _cause(own: Sequence[str], given: Sequence[str], missing: Sequence[str], une
         prefix = prefix[: prefix.rfind(".") + 1]
         if prefix and {name.removeprefix(prefix) for name in longer} == set(shorter):
             return f"likely {text.format(prefix)}"
-    from difflib import get_close_matches  # only after a mistake: it takes time to import
+    from difflib import get_close_matches  # imported only after a mistake, because it takes time
 
     for name in unexpected:
         if close := get_close_matches(name, missing, 1, 0.8):
@@ -76,7 +76,7 @@ def _cause(own: Sequence[str], given: Sequence[str], missing: Sequence[str], une
 
 
 def _gates_cause(name: str, got: tuple[int, ...], expected: tuple[int, ...]) -> str:
-    """What to say if the weights of another cell with as many units would have this shape; "" if they would not."""
+    """The likely cause, if weights of another cell with the same number of units would have this shape, else ""."""
     if name.rpartition(".")[2].startswith(("weight_ih", "weight_hh", "bias_ih", "bias_hh")) and got[1:] == expected[1:]:
         for gates, kind in _GATES.items():
             for own, own_kind in _GATES.items():
@@ -98,7 +98,7 @@ def _shape_cause(got: tuple[int, ...], expected: tuple[int, ...]) -> str:
 def refuse_other_gru(module: str, state: Any, reset: str) -> None:
     """Raise ValueError if `state` holds the weights of a GRU whose reset gate acts elsewhere.
 
-    `reset` says where that of the module acts: "before" or "after" the matrix product.
+    `reset` is the position of the module's reset gate: "before" or "after" the matrix product.
     """
     if not isinstance(state, Mapping):
         return

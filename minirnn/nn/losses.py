@@ -1,4 +1,4 @@
-"""Losses as modules: each keeps its options and calls the function of `nn.functional`."""
+"""Losses as modules. Each stores its options and calls the function of `nn.functional`."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class _Loss(WithOptions):
     reduction: str
 
     def forward(self, input: Any, target: Any) -> Tensor:
-        """Two of one shape, or scores and classes -> (), or the losses one by one unreduced."""
+        """The loss () of two Tensors of one shape, or of scores and classes; single losses for reduction "none"."""
         return self._call(input, target)
 
     def extra_repr(self) -> str:
@@ -56,25 +56,26 @@ class _OfClasses(_Loss):
 class CrossEntropyLoss(_OfClasses):
     """``-log_softmax(scores)[target]`` in nats, classes on axis 1: `minirnn.nn.functional.cross_entropy`.
 
-    It takes scores (B, C, ...) and classes (B, ...) or probabilities (B, C, ...), and gives (), or (B, ...) unreduced.
+    It takes scores (B, C, ...) and classes (B, ...) or probabilities (B, C, ...), and returns (), or (B, ...)
+    unreduced.
 
     Parameters
     ----------
     weight : (C,), optional
         A factor for each class.
     size_average, reduce
-        torch's old names of `reduction`; giving one is an error.
+        torch's old names for `reduction`; passing one is an error.
     ignore_index : int
-        Targets of this index do not count.
+        Targets with this index are ignored.
     reduction : {"mean", "sum", "none"}
     label_smoothing : float
         0 .. 1.
 
     Notes
     -----
-    For scores (T, B, C) and targets (T, B), as a recurrent network makes them, write
-    ``loss(scores.reshape(-1, C), target.reshape(-1))`` as with torch, or `minirnn.ops.cross_entropy`, whose classes are
-    on the last axis.
+    For scores (T, B, C) and targets (T, B) of a recurrent network, write
+    ``loss(scores.reshape(-1, C), target.reshape(-1))`` as in torch, or use `minirnn.ops.cross_entropy`, whose classes
+    are on the last axis.
     """
 
     label_smoothing: float = option(0.0, check.number, 0, 1)
@@ -84,8 +85,8 @@ class CrossEntropyLoss(_OfClasses):
 class NLLLoss(_OfClasses):
     """``-log_probs[target]``, classes on axis 1: `minirnn.nn.functional.nll_loss`.
 
-    It takes log-probabilities (B, C, ...) and classes (B, ...), and gives (), or (B, ...) unreduced. The parameters are
-    those of `CrossEntropyLoss`, without `label_smoothing`.
+    It takes log-probabilities (B, C, ...) and classes (B, ...), and returns (), or (B, ...) unreduced. The parameters
+    are those of `CrossEntropyLoss`, without `label_smoothing`.
     """
 
 
@@ -105,7 +106,7 @@ class BCELoss(_Weighted):
     ----------
     weight : array_like that broadcasts to the shape of the input, optional
     size_average, reduce
-        torch's old names of `reduction`; giving one is an error.
+        torch's old names for `reduction`; passing one is an error.
     reduction : {"mean", "sum", "none"}
     """
 
@@ -119,7 +120,7 @@ class BCEWithLogitsLoss(_Weighted):
     weight, size_average, reduce, reduction
         As for `BCELoss`.
     pos_weight : array_like that broadcasts to the shape of the input, optional
-        A factor for the positive answers.
+        A factor for positive targets.
     """
 
     pos_weight: Any = option(None, _weight, buffer=True)
@@ -139,7 +140,7 @@ class MSELoss(_Unweighted):
     Parameters
     ----------
     size_average, reduce
-        torch's old names of `reduction`; giving one is an error.
+        torch's old names for `reduction`; passing one is an error.
     reduction : {"mean", "sum", "none"}
     """
 
@@ -186,7 +187,7 @@ class KLDivLoss(_Unweighted):
     Parameters
     ----------
     size_average, reduce
-        torch's old names of `reduction`; giving one is an error.
+        torch's old names for `reduction`; passing one is an error.
     reduction : {"mean", "batchmean", "sum", "none"}
         "batchmean" is the divergence of a batch; "mean" divides by the number of all elements.
     log_target : bool
@@ -204,11 +205,11 @@ class CTCLoss(_Loss):
     Parameters
     ----------
     blank : int
-        The class that says nothing.
+        The class of the blank, which adds no label.
     reduction : {"mean", "sum", "none"}
         For "mean" each loss is first divided by its target's length.
     zero_infinity : bool
-        Whether the infinite losses of targets that are too long become 0.
+        Whether infinite losses of targets that are too long become 0.
     """
 
     blank: int = option(0, check.integer, 0)
@@ -218,5 +219,5 @@ class CTCLoss(_Loss):
     def forward(  # type: ignore[override]
         self, log_probs: Any, targets: Any, input_lengths: Any, target_lengths: Any
     ) -> Tensor:
-        """(T, B, C) or (T, C), targets (B, S) or in one row, lengths (B,) -> (), or (B,) unreduced."""
+        """The loss: (T, B, C) or (T, C), targets (B, S) or concatenated, lengths (B,) -> (), or (B,) unreduced."""
         return self._call(log_probs, targets, input_lengths, target_lengths)

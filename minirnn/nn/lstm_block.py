@@ -21,7 +21,7 @@ from minirnn.ops.primitives import concat, expand_dims, where
 
 
 class _LSTMBlock(Module):
-    """What a step and a sequence share: the parameters and attributes described at `LSTMBlockCell`."""
+    """The base class of the two modules, with the parameters and attributes described in `LSTMBlockCell`."""
 
     def __init__(
         self,
@@ -51,7 +51,7 @@ class _LSTMBlock(Module):
             self.wci, self.wcf, self.wco = (make.glorot_uniform((H,)) for _ in range(3))
 
     def reset_parameters(self) -> None:
-        """Draw initial values anew, as the constructor does."""
+        """Draw new initial values, as the constructor does."""
         redraw_glorot(self.w, self.wci, self.wcf, self.wco)
         init.zeros_(self.b)
 
@@ -62,7 +62,7 @@ class _LSTMBlock(Module):
         return {"forget_bias": self.forget_bias, "cell_clip": clip, "use_peephole": self.use_peephole}
 
     def initial_state(self, state: Any, B: int, like: Tensor) -> LSTMState:
-        """A state as Tensors (B, H), zeros if None. TypeError if it is not a pair, ValueError for other shapes."""
+        """The state as Tensors (B, H), zeros if None. Raises TypeError if not a pair, ValueError for other shapes."""
         name = type(self).__name__
         c, h = (None, None) if state is None else states.lstm_pair(name, "state", state, "ch")
         return LSTMState(
@@ -77,8 +77,8 @@ class _LSTMBlock(Module):
 class LSTMBlockCell(_LSTMBlock):
     """One LSTM step as one node: `minirnn.ops.lstm_block_cell`.
 
-    The units come first, as in TensorFlow: ``LSTMBlockCell(num_units, input_size)``. What carries a name of torch, such
-    as `LSTM`, takes ``(input_size, hidden_size)``.
+    The number of units comes first, as in TensorFlow: ``LSTMBlockCell(num_units, input_size)``. Modules with names from
+    torch, such as `LSTM`, take ``(input_size, hidden_size)``.
 
     Parameters
     ----------
@@ -89,11 +89,11 @@ class LSTMBlockCell(_LSTMBlock):
     forget_bias : float
         Added to the forget gate's pre-activation, so that it starts open.
     cell_clip : float, optional
-        Clip the cell state to -cell_clip .. cell_clip; None does not clip. Its gradient is passed straight through.
+        Clip the cell state to -cell_clip .. cell_clip; None does not clip. The gradient passes straight through.
     use_peephole : bool
-        Whether the gates see the cell state.
+        Whether the gates read the cell state.
     device, dtype
-        Where and in which dtype (default float32) the parameters are.
+        Device and dtype (default float32) of the parameters.
     name : str, optional
         TensorFlow's; it is accepted and ignored.
 
@@ -108,15 +108,15 @@ class LSTMBlockCell(_LSTMBlock):
     """
 
     def forward(self, inputs: Any, state: Any = None) -> tuple[Tensor, LSTMState]:
-        """One step, as TensorFlow's cells do it.
+        """Compute one step, with the interface of TensorFlow's cells.
 
         Parameters
         ----------
         inputs : (B, I)
         state : LSTMState or LSTMHidden, or a pair (c, h), (B, H) each, optional
-            The state before the step; zeros by default. A state with the fields h and c is read by its names, also
-            torch's (h, c) of `LSTMCell` and `LSTM`. A plain pair has no names: it is read as TensorFlow writes it,
-            (c, h), and nothing can tell an exchanged one. So keep the named state, or write ``LSTMState(c=c, h=h)``.
+            The state before the step; zeros by default. A state with the fields h and c is read by name, including
+            torch's (h, c) of `LSTMCell` and `LSTM`. A plain pair has no names. It is read in TensorFlow's order (c, h),
+            and an exchanged pair cannot be detected. Keep the named state, or write ``LSTMState(c=c, h=h)``.
 
         Returns
         -------
@@ -128,7 +128,7 @@ class LSTMBlockCell(_LSTMBlock):
         return y.h, LSTMState(y.cs, y.h)
 
     def gates(self, inputs: Any, state: Any = None) -> LSTMBlockCellOutput:
-        """The same as `forward`, with all that the op computes: ``i, cs, f, o, ci, co, h``."""
+        """The same as `forward`, but returns all outputs of the op: ``i, cs, f, o, ci, co, h``."""
         x = states.inputs("LSTMBlockCell", inputs, "B I", self.input_size, self.num_units, self.w)
         c, h = self.initial_state(state, x.shape[0], x)
         return lstm_block_cell(x, c, h, self.w, self.wci, self.wcf, self.wco, self.b, **self.attributes)
@@ -137,7 +137,7 @@ class LSTMBlockCell(_LSTMBlock):
 class LSTMBlockFusedCell(_LSTMBlock):
     """A whole LSTM sequence as one node: `minirnn.ops.block_lstm`.
 
-    Parameters and attributes: as `LSTMBlockCell`, so that values can go from one to the other.
+    Parameters and attributes are the same as for `LSTMBlockCell`, so you can copy values from one to the other.
     """
 
     def forward(self, inputs: Any, initial_state: Any = None, sequence_length: Any = None) -> tuple[Tensor, LSTMState]:
@@ -148,16 +148,16 @@ class LSTMBlockFusedCell(_LSTMBlock):
         inputs : (T, B, I)
             Time-major.
         initial_state : LSTMState or LSTMHidden, or a pair (c, h), (B, H) each, optional
-            The state before the first step; zeros by default. Read as by `LSTMBlockCell.forward`.
+            The state before the first step; zeros by default. It is read as in `LSTMBlockCell.forward`.
         sequence_length : (B,) integers in 0 .. T, optional
-            How many steps of each row count. What lies behind them is never used, not even a NaN.
+            The number of valid steps of each row. Values after them are never used, not even a NaN.
 
         Returns
         -------
         outputs : (T, B, H)
             h at each step; zeros from ``sequence_length[b]`` on.
         state : LSTMState
-            ``(c, h)``, (B, H) each: after the last step that counts, or the initial state of a row of length 0.
+            ``(c, h)``, (B, H) each: after the last valid step, or the initial state for a row of length 0.
 
         Raises
         ------
@@ -183,7 +183,7 @@ class LSTMBlockFusedCell(_LSTMBlock):
         return where(counts, y.h, 0.0), LSTMState(c, h)
 
     def gates(self, inputs: Any, initial_state: Any = None, seq_len_max: int | None = None) -> BlockLSTMOutput:
-        """All that the op computes, (T, B, H) each: ``i, cs, f, o, ci, co, h``; zeros from `seq_len_max` on."""
+        """All outputs of the op, (T, B, H) each: ``i, cs, f, o, ci, co, h``. They are zeros from `seq_len_max` on."""
         x = states.inputs("LSTMBlockFusedCell", inputs, "T B I", self.input_size, self.num_units, self.w)
         c, h = self.initial_state(initial_state, x.shape[1], x)
         L = x.shape[0] if seq_len_max is None else seq_len_max

@@ -1,7 +1,7 @@
-"""What is inside a module: its parameters, buffers and modules, found by looking at its attributes.
+"""The members of a module: its parameters, buffers and modules, which are found in its attributes.
 
-Nothing has to be called first: a subclass may leave ``super().__init__()`` out. Two records, made when they are
-needed, hold what an attribute cannot say about itself: which Tensors are buffers, and which parameters are None.
+A subclass may leave out ``super().__init__()``. Two records, which are made when they are needed, hold the information
+that is not in the attributes: which Tensors are buffers, and which parameters are None.
 """
 
 from __future__ import annotations
@@ -17,21 +17,21 @@ from minirnn.pointers import pointer
 
 
 class Members:
-    """The half of `Module` that finds, registers and guards what is inside."""
+    """The base class of `Module` that finds, registers and protects its members."""
 
-    # Both are replaced, never written into, so that a shallow copy of a module has its own records.
+    # Both are replaced and never written into, so that a shallow copy of a module has its own records.
     _buffer_names: Mapping[str, bool] = MappingProxyType({})  # name -> whether it is saved
     _absent: frozenset[str] = frozenset()  # names of parameters that are None
 
     # ---- registering
 
     def register_parameter(self, name: str, param: Parameter | None) -> None:
-        """The same as assigning a Parameter. With None the name is kept for a parameter: only one may be assigned.
+        """The same as assigning a Parameter. None reserves the name, so that only a Parameter can be assigned to it.
 
         Raises
         ------
         TypeError
-            `param` is neither a Parameter nor None, or `name` no string.
+            `param` is neither a Parameter nor None, or `name` is not a string.
         ValueError
             `name` is empty, has a dot, or belongs to something else.
         """
@@ -49,9 +49,9 @@ class Members:
             setattr(self, name, param)
 
     def register_buffer(self, name: str, tensor: Tensor | None, persistent: bool = True) -> None:
-        """Make a Tensor part of the module that is not a parameter: it is moved with it, and saved if `persistent`.
+        """Add a Tensor that is not a parameter to the module. It is moved with the module, and saved if `persistent`.
 
-        It becomes the attribute `name`; assigning another Tensor there replaces it. None holds the place.
+        It becomes the attribute `name`, and you can assign another Tensor to replace it. None reserves the name.
 
         Raises
         ------
@@ -71,12 +71,12 @@ class Members:
         object.__setattr__(self, name, tensor)
 
     def register_module(self, name: str, module: Any) -> None:
-        """The same as assigning a module, under a name that need not be an identifier: "0".
+        """The same as assigning a module, but the name need not be an identifier, such as "0".
 
         Raises
         ------
         TypeError
-            `module` is neither a Module nor None, or `name` no string.
+            `module` is neither a Module nor None, or `name` is not a string.
         ValueError
             `name` is empty, has a dot, or belongs to something else.
         """
@@ -119,14 +119,14 @@ class Members:
         self._forget(name)
 
     def _forget(self, name: str) -> None:
-        """Drop a name from the records: it is neither a buffer nor a parameter that is None any more."""
+        """Remove a name from the records of buffers and of parameters that are None."""
         if name in self._buffer_names:
             self._buffer_names = {n: saved for n, saved in self._buffer_names.items() if n != name}
         if name in self._absent:
             self._absent = self._absent - {name}
 
     def _check_replacement(self, name: str, old: Any, value: Any) -> None:
-        """Refuse a value over a parameter, buffer or module that would be lost by it without a word."""
+        """Raise TypeError if assigning `value` would silently replace a parameter, buffer or module."""
         got = f"{type(self).__name__}.{name}: got a {type(value).__name__}"
         if isinstance(old, Parameter) or name in self._absent:
             raise TypeError(
@@ -139,21 +139,21 @@ class Members:
         elif not isinstance(value, (list, tuple, dict)) or next(_nested({name: value}), None) is None:
             raise TypeError(f"{got}\n  expected a Module or None: it is a module, whose parameters would be lost")
 
-    if not TYPE_CHECKING:  # mypy would take every attribute for one that exists
+    if not TYPE_CHECKING:  # otherwise mypy would assume that every attribute exists
 
         def __getattr__(self, name: str) -> Any:
-            if name[:2] != "__" and hasattr(type(self), name):  # a property that raised: say what it said
+            if name[:2] != "__" and hasattr(type(self), name):  # a property that raised: raise its error
                 return object.__getattribute__(self, name)
             raise NoAttribute(self, name)
 
     # ---- finding
 
     def children(self) -> Iterator[Self]:
-        """The modules directly inside, each once."""
+        """The modules directly inside, without duplicates."""
         return (child for _, child in self.named_children())
 
     def named_children(self) -> Iterator[tuple[str, Self]]:
-        """The modules directly inside, each once, in the order in which they were assigned."""
+        """Names and modules directly inside, without duplicates, in the order of assignment."""
         seen = set()
         for name, child in self._named_inside():
             if child not in seen:
@@ -166,16 +166,16 @@ class Members:
                 yield name, value  # type: ignore[misc]
 
     def modules(self) -> Iterator[Self]:
-        """This module and all inside it, each once."""
+        """This module and all modules inside, without duplicates."""
         return (module for _, module in self.named_modules())
 
     def named_modules(
         self, memo: set[Any] | None = None, prefix: str = "", remove_duplicate: bool = True
     ) -> Iterator[tuple[str, Self]]:
-        """Names and modules, this one first, whose name is `prefix`.
+        """Names and modules. The first is this one, with the name `prefix`.
 
-        A module with several names comes once, under the first, or, without `remove_duplicate`, under each. What is in
-        `memo` is left out, and what is found enters it.
+        A module with several names is listed once, under the first, or without `remove_duplicate` under each. Modules
+        in `memo` are left out, and those that are found are added to it.
         """
         return self._modules_from(set() if memo is None else memo, prefix, remove_duplicate, ())
 
@@ -193,9 +193,10 @@ class Members:
     def named_parameters(
         self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
     ) -> Iterator[tuple[str, Parameter]]:
-        """Names and parameters: this module's and, if `recurse`, those of the modules inside; `prefix` and a dot first.
+        """Names and parameters of this module and, if `recurse`, of modules inside. Names begin with `prefix` and a
+        dot.
 
-        A parameter with several names comes once, under the first, or, without `remove_duplicate`, under each.
+        A parameter with several names is listed once, under the first, or without `remove_duplicate` under each.
         """
         seen: set[Parameter] = set()
         for name, value, _ in self._walk(f"{prefix}." if prefix else "", recurse):
@@ -204,13 +205,13 @@ class Members:
                 yield name, value
 
     def parameters(self, recurse: bool = True) -> Iterator[Parameter]:
-        """All parameters, each once: what an optimizer takes."""
+        """All parameters without duplicates, for an optimizer."""
         return (parameter for _, parameter in self.named_parameters(recurse=recurse))
 
     def named_buffers(
         self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
     ) -> Iterator[tuple[str, Tensor]]:
-        """Names and buffers, as `named_parameters`."""
+        """Names and buffers, like `named_parameters`."""
         seen: set[Tensor] = set()
         for name, value, _ in self._walk(f"{prefix}." if prefix else "", recurse):
             if not isinstance(value, Parameter) and not (remove_duplicate and value in seen):
@@ -218,15 +219,15 @@ class Members:
                 yield name, value
 
     def buffers(self, recurse: bool = True) -> Iterator[Tensor]:
-        """All buffers, each once."""
+        """All buffers without duplicates."""
         return (buffer for _, buffer in self.named_buffers(recurse=recurse))
 
     def _walk(
         self, prefix: str = "", recurse: bool = True, above: tuple[Any, ...] = ()
     ) -> Iterator[tuple[str, Tensor, bool]]:
-        """Name, value and whether it is saved, of parameters and buffers, in torch's order.
+        """The name, the value and whether it is saved, for all parameters and buffers in torch's order.
 
-        That is, a module's own parameters, then its buffers, then what is in lists, tuples, dicts and modules.
+        The order is a module's own parameters, then its buffers, then members of lists, tuples, dicts and modules.
         """
         attributes = vars(self)
         for name, value in attributes.items():
@@ -261,15 +262,15 @@ class Members:
     # ---- finding by name
 
     def get_submodule(self, target: str) -> Any:
-        """The module of a name such as "encoder.layers.0"; itself for "". Raises AttributeError if there is none."""
+        """The module with a name such as "encoder.layers.0"; this one for "". Raises AttributeError without one."""
         return self if target == "" else self._get("get_submodule", target, Members, "a module")
 
     def get_parameter(self, target: str) -> Parameter:
-        """The parameter of a name of `named_parameters`. Raises AttributeError if there is none."""
+        """The parameter with a name from `named_parameters`. Raises AttributeError if there is none."""
         return self._get("get_parameter", target, Parameter, "a parameter")
 
     def get_buffer(self, target: str) -> Tensor:
-        """The buffer of a name of `named_buffers`. Raises AttributeError if there is none."""
+        """The buffer with a name from `named_buffers`. Raises AttributeError if there is none."""
         names = dict(self.named_buffers(remove_duplicate=False))
         if target not in names:
             raise AttributeError(f"get_buffer: no buffer is called {shown(target)}\n  {_close(target, names)}")
@@ -312,7 +313,7 @@ def _close(name: Any, names: Mapping[str, Any]) -> str:
 
 
 class NoAttribute(AttributeError):
-    """There is no such attribute. The closest one is looked for only when the message is read: ``hasattr`` is quick."""
+    """Raised for an unknown attribute. The message finds the closest name when it is read, so ``hasattr`` is fast."""
 
     def __init__(self, owner: Any, attribute: str) -> None:
         super().__init__(owner, attribute)

@@ -1,4 +1,4 @@
-"""Module: parameters with a formula. Called, hooked, saved, switched, moved and printed."""
+"""Module: the base class of layers, with hooks, saving and loading, train and eval modes, and moving."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ class IncompatibleKeys(NamedTuple):
 
 
 class Module(Members):
-    """Base class of everything that has parameters.
+    """Base class of layers and of everything else that has parameters.
 
-    A subclass assigns `Parameter` and `Module` objects to its attributes and defines ``forward``. They are found by
-    looking at the attributes, also inside lists, tuples and dicts; their names are the paths to them::
+    A subclass assigns `Parameter` and `Module` objects to its attributes and defines ``forward``. They are found in the
+    attributes, and inside lists, tuples and dicts. Their names are the paths to them::
 
         class Net(nn.Module):
             def __init__(self):
@@ -39,11 +39,11 @@ class Module(Members):
         [name for name, _ in Net().named_parameters()]
         # ['layers.0.weight', 'layers.0.bias', 'layers.1.weight', 'layers.1.bias']
 
-    An attribute that is a plain Tensor is a constant: it is neither trained nor saved nor moved. `register_buffer`
-    makes it a buffer, which is saved and moved. Only a Parameter or None may be assigned over a parameter.
+    An attribute that is a plain Tensor is a constant, which is not trained, saved or moved. `register_buffer` makes it
+    a buffer, which is saved and moved. You can replace a parameter only with a Parameter or None.
 
-    Modules can be copied (``copy.deepcopy``) and pickled, also into worker processes. Only open pickles that you
-    trust; files are for `minirnn.io.checkpoint`.
+    You can copy modules (``copy.deepcopy``) and pickle them, for example for worker processes. Only open pickles that
+    you trust. For files, use `minirnn.io.checkpoint`.
 
     Attributes
     ----------
@@ -55,7 +55,7 @@ class Module(Members):
     _hooks: Hooks | None = None
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
-        """What ``module(...)`` computes."""
+        """The result of ``module(...)``. Subclasses define it."""
         raise NotImplementedError(f"{type(self).__name__} does not define forward()\n  expected a subclass that does")
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -74,10 +74,11 @@ class Module(Members):
     def register_forward_pre_hook(
         self, hook: Callable[..., Any], *, prepend: bool = False, with_kwargs: bool = False
     ) -> RemovableHandle:
-        """Call ``hook(module, args)`` before each `forward`; what it returns, if not None, replaces the arguments.
+        """Call ``hook(module, args)`` before each `forward`. A result that is not None replaces the arguments.
 
-        With `with_kwargs` it is ``hook(module, args, kwargs)`` and returns None or a pair of both. `prepend` puts it
-        before the others. The handle's ``remove()`` takes it away. Raises TypeError if `hook` cannot be called.
+        With `with_kwargs`, the call is ``hook(module, args, kwargs)``, which returns None or both as a pair. `prepend`
+        puts it before the other hooks. The handle's ``remove()`` removes it. Raises TypeError if `hook` cannot be
+        called.
         """
         return self._add_hook("forward_pre", Hook(hook, with_kwargs), prepend)
 
@@ -89,37 +90,39 @@ class Module(Members):
         with_kwargs: bool = False,
         always_call: bool = False,
     ) -> RemovableHandle:
-        """Call ``hook(module, args, output)`` after each `forward`; what it returns, if not None, replaces the output.
+        """Call ``hook(module, args, output)`` after each `forward`. A result that is not None replaces the output.
 
-        With `with_kwargs` it is ``hook(module, args, kwargs, output)``; with `always_call` it is also called after an
-        exception, with None for the output. The rest is as for `register_forward_pre_hook`.
+        With `with_kwargs`, the call is ``hook(module, args, kwargs, output)``. With `always_call`, it is also called
+        after an exception, with None for the output. The rest is the same as for `register_forward_pre_hook`.
         """
         return self._add_hook("forward", Hook(hook, with_kwargs, always_call), prepend)
 
     def register_full_backward_pre_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
-        """Call ``hook(module, grad_output)`` when the gradients of the outputs are there.
+        """Call ``hook(module, grad_output)`` when the gradients of the outputs are complete.
 
-        `grad_output` is a tuple like the outputs, None where nothing arrived; what the hook returns, if not None,
-        replaces it. The rest is as for `register_full_backward_hook`.
+        `grad_output` is a tuple like the outputs, None where there is no gradient. A result that is not None replaces
+        it. The rest is the same as for `register_full_backward_hook`.
         """
         return self._add_hook("full_backward_pre", Hook(hook), prepend)
 
     def register_full_backward_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
-        """Call ``hook(module, grad_input, grad_output)`` when the gradients of the module's inputs are there.
+        """Call ``hook(module, grad_input, grad_output)`` when the gradients of the module's inputs are complete.
 
-        `grad_input` is a tuple like the positional arguments, None where there is no gradient; what the hook returns,
-        if not None, replaces it. The outputs must be a Tensor or a tuple of Tensors; in a pair such as an LSTM's
-        ``(output, (h_n, c_n))`` only ``output`` is seen, as in torch. The handle's ``remove()`` takes the hook away.
+        `grad_input` is a tuple like the positional arguments, None where there is no gradient. A result that is not
+        None replaces it. The outputs must be a Tensor or a tuple of Tensors. In a pair such as an LSTM's
+        ``(output, (h_n, c_n))``, hooks only get the gradient of ``output``, as in torch. The handle's ``remove()``
+        removes the hook.
         """
         return self._add_hook("full_backward", Hook(hook), prepend)
 
     # ---- saving and loading
 
     def state_dict(self, *, prefix: str = "", keep_vars: bool = False) -> dict[str, Any]:
-        """Copies of all values by name, `prefix` first, for `minirnn.io.checkpoint.save` and `load_state_dict`.
+        """Copies of all values by name, with `prefix` in front, for `minirnn.io.checkpoint.save` and `load_state_dict`.
 
-        Parameters and saved buffers, in torch's order: a module's own, then those of the modules inside. The values are
-        arrays that also have the methods of Tensors, or, with `keep_vars`, the Parameters and Tensors themselves.
+        These are parameters and saved buffers in torch's order: a module's own, then those of the modules inside. The
+        values are arrays that also have the methods of Tensors. With `keep_vars` they are the Parameters and Tensors
+        themselves.
         """
         saved = {name: value for name, value, is_saved in self._walk(prefix) if is_saved}
         return dict(saved) if keep_vars else {name: Values.of(value) for name, value in saved.items()}
@@ -130,14 +133,15 @@ class Module(Members):
         Parameters
         ----------
         state_dict : mapping of str to array_like
-            Arrays or Tensors (also torch's) of the right shapes, of any floating dtype; the parameters keep theirs.
+            Arrays or Tensors (also torch's) of the right shapes and any floating dtype. The parameters keep their
+            dtype.
         strict : bool
             Whether missing and unexpected names are an error. A wrong shape always is.
 
         Returns
         -------
         missing_keys, unexpected_keys : list of str
-            Names without a value, and names without a parameter; both empty if `strict`. A named tuple.
+            A named tuple of the names without a value and the names without a parameter. Both are empty if `strict`.
 
         Raises
         ------
@@ -156,7 +160,7 @@ class Module(Members):
     # ---- switches
 
     def train(self, mode: bool = True) -> Self:
-        """Switch this module and all inside it to training (or, with False, to evaluation); returns itself.
+        """Switch this module and all modules inside to training (or, with False, to evaluation); returns itself.
 
         Raises TypeError if `mode` is neither True nor False.
         """
@@ -176,13 +180,14 @@ class Module(Members):
         return self
 
     def zero_grad(self, set_to_none: bool = True) -> None:
-        """Forget all gradients: ``grad`` becomes None or, without `set_to_none`, zeros where there is one."""
+        """Clear all gradients. ``grad`` becomes None or, without `set_to_none`, zeros if there is one."""
         for p in self.parameters():
             if p.grad is not None:
                 p.grad = None if set_to_none else leaf(p.device, p.device.full(p.shape, 0, p.dtype))
 
     def apply(self, fn: Callable[[Module], Any]) -> Self:
-        """Call ``fn(module)`` for all modules inside and then for this one, as to set initial values; returns itself.
+        """Call ``fn(module)`` for all modules inside and then this one, for example to set initial values; returns
+        itself.
 
         Raises TypeError if `fn` cannot be called.
         """
@@ -193,18 +198,18 @@ class Module(Members):
 
     def _apply(self, fn: Callable[[Module], Any], above: tuple[Module, ...]) -> None:
         for child in self.children():
-            if child is not self and child not in above:  # a child may know its parent
+            if child is not self and child not in above:  # a child may have an attribute for its parent
                 child._apply(fn, (*above, self))
         fn(self)
 
     # ---- moving
 
     def to(self, *args: Any, device: str | Device | None = None, dtype: Any = None, non_blocking: bool = False) -> Self:
-        """Bring all parameters and buffers to a device, into a floating dtype, or both, in place; returns itself.
+        """Move parameters and buffers to a device, convert them to a floating dtype, or both, in place; returns itself.
 
-        ``to(device)``, ``to(dtype)``, ``to(device, dtype)`` and ``to(tensor)``, which has both. Buffers of integer
-        dtypes keep them. Parameters stay the same objects, so optimizers stay valid, and what they remember follows.
-        `non_blocking` is accepted and changes nothing.
+        The forms are ``to(device)``, ``to(dtype)``, ``to(device, dtype)`` and ``to(tensor)``, which has both. Buffers
+        of integer dtypes keep their dtype. Parameters stay the same objects, so optimizers stay valid, and their state
+        is moved as well. `non_blocking` is accepted and ignored.
 
         Raises
         ------
@@ -219,7 +224,7 @@ class Module(Members):
     def _move(self, place: Device | None, kind: Any, kind_of_buffer: Callable[[Tensor], Any]) -> Self:
         for parameter in self.parameters():
             parameter.move(place, kind)
-        known: dict[Tensor, Tensor] = {}  # a buffer of two modules stays one
+        known: dict[Tensor, Tensor] = {}  # a buffer that two modules share stays shared
         for module in self.modules():
             for name in module._buffer_names:
                 buffer = vars(module)[name]
@@ -250,7 +255,7 @@ class Module(Members):
         return self.to(np.float32)
 
     def type(self, dst_type: Any) -> Self:
-        """Bring all parameters and *all* buffers, also those of integers, into a floating dtype; returns itself."""
+        """Convert all parameters and *all* buffers, including integer ones, to a floating dtype; returns itself."""
         _, kind = moving.destination((), None, dst_type)
         return self._move(None, kind, lambda buffer: kind)
 

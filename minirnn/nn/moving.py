@@ -1,4 +1,4 @@
-"""What `Module.to` is given: a device, a dtype, both, or a Tensor that has both."""
+"""Reads the arguments of `Module.to`: a device, a dtype, both, or a Tensor that has both."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from minirnn.messages import shown
 
 
 def destination(args: tuple[Any, ...], device: Any, dtype: Any) -> tuple[Device | None, np.dtype[Any] | None]:
-    """Where to, and in which floating dtype; None for what stays.
+    """The device and the floating dtype to convert to. None means no change.
 
     Raises
     ------
     TypeError
-        There is nothing, or the same thing twice, or a dtype that is not floating.
+        Nothing is given, or the same thing twice, or a dtype that is not floating.
     ValueError, DeviceUnavailable
         There is no such device, or it cannot work here.
     """
@@ -57,7 +57,7 @@ def _is_dtype(value: Any) -> bool:
 
 
 def moved(buffer: Tensor, device: Device | None, dtype: Any) -> Tensor:
-    """A buffer on another device and in another dtype; itself if nothing changes."""
+    """A buffer on another device and in another dtype; the same buffer if nothing changes."""
     device = buffer.device if device is None else device
     dtype = buffer.dtype if dtype is None else np.dtype(dtype)
     return buffer if device is buffer.device and dtype == buffer.dtype else tensor(buffer, device=device, dtype=dtype)

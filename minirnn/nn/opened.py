@@ -1,8 +1,8 @@
-"""A recurrent layer, opened: the same numbers step by step, each value its own node, by name.
+"""Opens a recurrent layer: computes the same values step by step, with a named node for each value.
 
-`nn.LSTM`, `nn.GRU`, `nn.RNN` and layers of own cells compute a whole sequence as one node. To look inside,
-at a gate or at the gradient of a state in the middle of the sequence, open the layer: `opened` gives all of
-them one form. Dropout is off and masks are their means, as in evaluation.
+`nn.LSTM`, `nn.GRU`, `nn.RNN` and layers of own cells compute a whole sequence as one node. To look at a gate, or at the
+gradient of a state in the middle of the sequence, open the layer. `opened` returns the same interface for all of them.
+Dropout is off and masks have their mean values, as in evaluation.
 """
 
 from __future__ import annotations
@@ -28,25 +28,25 @@ GATE, CANDIDATE = (0.0, 1.0), (-1.0, 1.0)
 
 
 class Values(NamedTuple):
-    """What one step of one direction of one layer computes."""
+    """The values of one step of one direction of one layer."""
 
     output: Tensor
     """(B, P)"""
     states: dict[str, Tensor]
-    """After the step: (B, H), the output, which need not be a state, (B, P)."""
+    """States after the step, (B, H), and the output, (B, P), which need not be a state."""
     gates: dict[str, Tensor]
-    """(B, H) each: values of sigmoid and tanh that have a name."""
+    """Named values of sigmoid and tanh, (B, H) each."""
 
 
 class Seen(NamedTuple):
-    """All that happens while a layer reads a sequence."""
+    """All values that a layer computes for a sequence."""
 
     steps: list[list[Values]]
-    """Of each pseudo-layer p = l*D + d the T steps, in order of t."""
+    """The T steps of each pseudo-layer p = l*D + d, in order of t."""
     output: list[Tensor]
-    """(B, D*P), of the T steps."""
+    """The output of each of the T steps, (B, D*P)."""
     state: tuple[Tensor, ...]
-    """After the last step, (L*D, B, width) each."""
+    """The states after the last step, (L*D, B, width) each."""
 
 
 class Opened(ABC):
@@ -56,11 +56,11 @@ class Opened(ABC):
     ----------
     layer : Module
     states : tuple of str
-        In the order in which a state is given and returned.
+        Names of the states, in the order in which they are passed and returned.
     memory : str
-        The state that carries most: the first that is not the output, if there is one.
+        The state that serves as the memory: the first that is not the output, if there is one.
     limits : dict of str to (float, float) or None
-        Between which numbers gates and states are; None: there are no limits.
+        The limits of each gate and state, or None if there are none.
     """
 
     layer: Any
@@ -82,11 +82,11 @@ class Opened(ABC):
 
     @property
     def carried(self) -> tuple[str, ...]:
-        """What a step reads of the one before: the states, and an output that is none but goes through R."""
+        """The values that a step reads from the previous one: the states, and an output that is read through R."""
         return self.states
 
     def width(self, state: str) -> int:
-        """The last axis of a state."""
+        """The size of the last axis of a state."""
         return self.P if state == self.output else self.H
 
     def zeros(self, B: int) -> tuple[Tensor, ...]:
@@ -97,14 +97,14 @@ class Opened(ABC):
 
     @abstractmethod
     def run(self, x: Tensor, state: Sequence[Tensor]) -> tuple[Tensor, tuple[Tensor, ...]]:
-        """The layer itself: x (T, B, I) and the state before -> the output and the state after."""
+        """Run the layer itself: x (T, B, I) and the state before -> the output and the state after."""
 
     @abstractmethod
     def step(self, p: int, x: Tensor, before: Mapping[str, Tensor]) -> Values:
         """One step of pseudo-layer p."""
 
     def trace(self, xs: Sequence[Tensor], state: Sequence[Tensor]) -> Seen:
-        """Do as `run` in evaluation, step by step: x (B, I) of T steps and the state before -> all that happens."""
+        """The same as `run` in evaluation, but step by step: x (B, I) of T steps and the state before -> all values."""
         T, outputs = len(xs), list(xs)
         steps: list[list[Values]] = []
         ends: list[dict[str, Tensor]] = []
@@ -120,7 +120,7 @@ class Opened(ABC):
                 found.append(own)
                 ends.append(before)
             steps += found
-            both = zip(*found, strict=True)  # the directions, step by step
+            both = zip(*found, strict=True)  # both directions for each step
             outputs = [v[0].output if self.D == 1 else concat([one.output for one in v], 1) for v in both]
         return Seen(steps, outputs, tuple(stack([end[n] for end in ends]) for n in self.states))
 
@@ -148,13 +148,13 @@ class BuiltIn(Opened):
         after = {"h": h} if c is None else {"h": h, "c": c}
         z = self.layer.zoneout
         for n, rate in zip("hc", z if isinstance(z, tuple) else (z, z), strict=True):
-            if rate and n in after:  # in evaluation zoneout takes the mean of old and new
+            if rate and n in after:  # in evaluation, zoneout takes the weighted mean of old and new
                 after[n] = zoned(rate, before[n], after[n])
         return Values(after["h"], after, gates)
 
 
 class Own(Opened):
-    """A layer of an own cell: gates and states have the names that its function gives them."""
+    """A layer of a user's own cell. Gates and states have their names in the cell's function."""
 
     def __init__(self, layer: CellLayer) -> None:
         self.layer, self.cell = layer, layer.cell.step
@@ -172,13 +172,13 @@ class Own(Opened):
         return (*self.states, self.output) if through_R else self.states
 
     def run(self, x: Tensor, state: Sequence[Tensor]) -> tuple[Tensor, tuple[Tensor, ...]]:
-        single = self.L * self.D == 1  # then the layer's states are (B, width)
+        single = self.L * self.D == 1  # in this case, the layer's states are (B, width)
         y, last = self.layer(x, [s[0] for s in state] if single else list(state))
         states = (last,) if len(self.states) == 1 else last
         return y, tuple(expand_dims(s, 0) if single else s for s in states)
 
     def inside(self, p: int, x: Tensor, before: Mapping[str, Tensor]) -> dict[Expr, Any]:
-        """All values of one step of pseudo-layer p, its inputs among them."""
+        """All values of one step of pseudo-layer p, including its inputs."""
         cell, weights, B = self.cell, self.layer.weights(p), x.shape[0]
         states = [before[n] if n in before else zeros((B, self.P), x) for n in cell.order]
         rates = [self.layer.mean_mask(n) for n in cell.masks]
@@ -197,7 +197,7 @@ def opened(layer: Any, name: str = "opened") -> Opened:
     Raises
     ------
     TypeError
-        If `layer` is none of those that can be opened; `name` is who says so.
+        If `layer` cannot be opened. `name` is the name of the caller in the message.
     """
     if isinstance(layer, CellLayer):
         return Own(layer)

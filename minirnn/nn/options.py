@@ -1,4 +1,4 @@
-"""Modules with options: a class declares them, and the constructor, the attributes and ``repr`` follow.
+"""Modules with options. A class declares its options, and gets a constructor, attributes and ``repr`` for them.
 
 ::
 
@@ -6,8 +6,9 @@
     class ELU(WithOptions):
         alpha: float = option(1.0, check.number)
 
-has a constructor with that parameter, an attribute that is handed to the function, and a ``repr`` that shows it. Type
-checkers, editors and ``inspect.signature`` see a dataclass. A class that computes something itself is `declared`.
+This class has a constructor with the parameter `alpha`, an attribute that is passed to the function, and a ``repr``
+that shows it. Type checkers, editors and ``inspect.signature`` see a dataclass. Use `declared` for a class that defines
+its own `forward`.
 """
 
 from __future__ import annotations
@@ -31,14 +32,14 @@ def option(
     Parameters
     ----------
     default
-        Its value where nothing is said.
+        Its default value.
     read : callable, optional
-        ``read(module, option, value, *limits)`` gets two names and the value, and returns what is kept or raises, as
-        the functions of `minirnn.check` do. Without it the value is kept as it is.
+        ``read(module, option, value, *limits)`` gets two names and the value, and returns the value to store or raises,
+        like the functions of `minirnn.check`. Without it, the value is stored unchanged.
     buffer : bool
         Whether it is a buffer, which is saved and moved with the module.
     kept : bool
-        Whether it becomes an attribute and is handed on; otherwise it is only read.
+        Whether it becomes an attribute and is passed to the function. Otherwise it is only checked.
     """
     return field(default=default, metadata=dict(read=read, limits=limits, buffer=buffer, kept=kept))
 
@@ -48,7 +49,7 @@ def declared(cls: Class) -> Class:
     """The class with a constructor for the options that it declares and inherits."""
     dataclass(eq=False, repr=False)(cls)
     for each in fields(cls):
-        if each.name in vars(cls):  # an option belongs to the module: the class would shadow a buffer of that name
+        if each.name in vars(cls):  # a class attribute would shadow a buffer of that name
             delattr(cls, each.name)
     cls._options = tuple(each.name for each in fields(cls) if each.metadata["kept"])
     _name_forward(cls)
@@ -56,7 +57,7 @@ def declared(cls: Class) -> Class:
 
 
 def _name_forward(cls: type) -> None:
-    """Give `cls` a copy of an inherited `forward` under its own name, which Python puts into messages."""
+    """Give `cls` a copy of an inherited `forward` with the name of `cls`, which Python puts into messages."""
     shared: Any = getattr(cls, "forward", None)
     if isinstance(shared, FunctionType) and "forward" not in vars(cls):
         own = FunctionType(shared.__code__, shared.__globals__, "forward", shared.__defaults__, shared.__closure__)
@@ -78,13 +79,13 @@ def calls(function: Callable[..., Tensor]) -> Callable[[Class], Class]:
 
 @dataclass(eq=False, repr=False)
 class WithOptions(Module):
-    """A module that reads, keeps and shows its options, and calls a function with them."""
+    """A module that checks, stores and shows its options, and calls a function with them."""
 
     _function: ClassVar[Callable[..., Tensor]]
     _options: ClassVar[tuple[str, ...]]
 
     def __post_init__(self) -> None:
-        """Read the options, in the order in which they are declared."""
+        """Check the options, in the order of their declaration."""
         for each in fields(self):
             value, how = vars(self).pop(each.name), each.metadata
             if how["read"] is not None:

@@ -1,4 +1,4 @@
-"""`cell`: a recurrent cell of your own, from a Python function of one step."""
+"""`cell`: a decorator that makes a recurrent cell from a Python function of one step."""
 
 from __future__ import annotations
 
@@ -14,27 +14,27 @@ from minirnn.proving.proof import Proof
 
 
 class Cell(Formulas):
-    """A recurrent cell: one step as a Python function, its backward formulas, and layers of it. `cell` makes it."""
+    """A recurrent cell: one step as a Python function, its backward formulas, and its layers. `cell` creates it."""
 
     def layer(self, input_size: int, hidden_size: int, *args: Any, **kwargs: Any) -> CellLayer:
         """A layer of this cell, as `minirnn.nn.own_layer.CellLayer` describes it: ``y, states = layer(x)``."""
         return CellLayer(self, input_size, hidden_size, *args, **kwargs)
 
     def verify(self, devices: Sequence[str] | None = None, seed: int = 0) -> Proof:
-        """Prove the cell as minirnn proves its own ops.
+        """Test the cell in the way that minirnn tests its own ops.
 
         Parameters
         ----------
         devices : names, optional
-            Default: all that are at hand.
+            Default: all that are available.
         seed : int
-            Of the random numbers.
+            Seed of the random numbers.
 
         Returns
         -------
         Proof
-            True if nothing failed; printed, it is a table as that of ``minirnn verify``: finite differences, the
-            composition on the tape in each dtype, second order, the simulator's check mode.
+            It is true if nothing failed. Printed, it is a table like that of ``minirnn verify``: finite differences,
+            the composition on the tape in each dtype, second order, the simulator's check mode.
 
         Raises
         ------
@@ -45,26 +45,27 @@ class Cell(Formulas):
 
 
 def cell(states: Sequence[str], *, output: str | None = None) -> Callable[[Callable[..., Any]], Cell]:
-    """A decorator that makes a `Cell` of a function of one step.
+    """A decorator that makes a `Cell` from a function of one step.
 
     Parameters
     ----------
     states : sequence of str
         Names of the parameters that are states. The function returns the new ones in this order.
     output : str, optional
-        What the layer hands on at every step. Default: the last state. A name that is not a state is one more value
-        that the function returns, after the states.
+        The output of the layer at every step. Default: the last state. A name that is not a state is one more value
+        that the function returns after the states.
 
     Notes
     -----
-    The names of the function's parameters say what they are (:mod:`minirnn.cells.trace`): gates ``z_NAME`` of
+    The names of the function's parameters define their roles (:mod:`minirnn.cells.trace`): gates ``z_NAME`` of
     ``x W + h R + b``, ``x_NAME`` of x alone, ``h_NAME`` of h alone; states; masks ``mask_NAME``; after a ``*`` learned
-    vectors (H,), and constants if they have a default. Further products with their own matrices are `product`.
+    vectors (H,), and constants if they have a default. Use `product` for further products, which have their own
+    matrices.
 
     Raises
     ------
     CellError
-        If the function is not a step of a cell: with the line, and what to write instead.
+        If the function is not a valid step. The message names the line and says what to write instead.
     """
     if callable(states):
         raise CellError("cell: got a function\n  expected @cell(states=('h',)) above it: the names of its states")

@@ -1,4 +1,4 @@
-"""Layers of an own cell: what ``my_cell.layer(input_size, hidden_size)`` makes."""
+"""Layers of a user's own cell, as ``my_cell.layer(input_size, hidden_size)`` creates them."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from minirnn.ops.primitives import broadcast_to, chunk, concat, expand_dims, squ
 
 
 class CellLayer(Module):
-    """Layers of an own cell over a sequence, computed as one node each. ``my_cell.layer(...)`` makes it.
+    """Layers of a user's own cell over a sequence, with one node for each layer. ``my_cell.layer(...)`` creates it.
 
     Parameters
     ----------
@@ -43,35 +43,36 @@ class CellLayer(Module):
     batch_first : bool
         input and output are (B, T, ..) instead of (T, B, ..).
     dropout : float
-        Probability of a zero between layers, while training.
+        Probability of a zero between layers in training.
     bidirectional : bool
         D = 2 directions.
     proj_size : int
-        P > 0: the output is multiplied by weight_hr (P, H), and that is what R reads. Only for cells that read h
-        nowhere else, as for LSTM.
+        P > 0: the output is multiplied by weight_hr (P, H), and R reads the product. This needs a cell that reads h
+        nowhere else, as in LSTM.
     input_dropout, weight_dropout : float
-        As of `mr.nn.LSTM`. `weight_dropout` also acts on the matrices of `product`.
+        The same as for `mr.nn.LSTM`. `weight_dropout` also acts on the matrices of `product`.
     masks : mapping of str to float, optional
-        How often each mask is 1 while training; in evaluation it is this number. Without it the default in the cell's
-        function. A mask without either is given in every call.
+        The probability that an element of each mask is 1 in training. In evaluation the mask is this number. The
+        default is the value in the cell's function. A mask with neither must be passed in every call.
     variational : bool
-        Whether masks and dropout are drawn once for all steps rather than at each.
+        Whether masks and dropout are drawn once for all steps instead of for each step.
     initial : mapping of str to number or array (H,), optional
         Initial values of the bias of a gate (``{"z_f": 1}``) or of a vector (``{"u": 0.9}``). All others are drawn
         uniformly from -1/sqrt(H) .. 1/sqrt(H).
     device, dtype
-        Where and in which dtype (default float32) the parameters are.
+        Device and dtype (default float32) of the parameters.
 
     Attributes
     ----------
     weight_ih : Parameter, (G*H, I)
-        Rows: the gates that read x, H rows each, in the order of the cell's arguments. It is missing if none does.
+        Rows: the gates that read x, H rows each, in the order of the cell's arguments. It is missing if no gate reads
+        x.
     weight_hh : Parameter, (G*H, P)
         Rows: the gates that read h, likewise.
     bias : Parameter, (G*H,)
-        Of all gates.
+        The biases of all gates.
     product_1, product_2, .. : Parameter, (H, H)
-        Of the calls of `product`.
+        The matrices of the calls of `product`.
     weight_hr : Parameter, (P, H)
         With `proj_size`.
 
@@ -141,7 +142,7 @@ class CellLayer(Module):
 
     @property
     def plan(self) -> Plan:
-        """What devices compute."""
+        """The plan for devices."""
         return self.cell.plan(self.proj_size > 0)
 
     # ---- parameters
@@ -194,7 +195,7 @@ class CellLayer(Module):
                 p.assign(new)
 
     def reset_parameters(self) -> None:
-        """Draw initial values anew, as the constructor does."""
+        """Draw new initial values, as the constructor does."""
         redraw_uniform(self.parameters(), 1 / math.sqrt(self.hidden_size))
         self._set_initial()
 
@@ -212,7 +213,7 @@ class CellLayer(Module):
         )
 
     def _sorted(self, rows: Any, kinds: str) -> Any:
-        """Rows in the order of the arguments, in that of the plan."""
+        """Rows in the order of the cell's arguments, sorted into the order of the plan."""
         step = self.cell.step
         given = [n for n in step.gate_order if n[0] in kinds]
         wanted = [n for n in step.gates if n[0] in kinds]
@@ -233,9 +234,9 @@ class CellLayer(Module):
             Before the first step, (B, H), or (L*D, B, H) with several layers or two directions; the output with P for
             H. Zeros by default.
         lengths : (B,) integers, 1 .. T, optional
-            In any order. Past its end a sequence gives output 0 and keeps its states; nothing there is read.
+            In any order. Past its end, a sequence keeps its states and its output is 0. Values there are not read.
         masks : mapping of str to (T, B, H), optional
-            Values of masks in place of those that are drawn; (L*D, T, B, H) with several layers or two directions.
+            Masks to use instead of random ones; (L*D, T, B, H) with several layers or two directions.
 
         Returns
         -------
@@ -283,12 +284,12 @@ class CellLayer(Module):
         return y, self._returned(after, batched)
 
     def step(self, input: Any, states: Any = None) -> tuple[Tensor, Any]:
-        """One step: ``y, states = layer.step(x, states)`` with x (B, I) or (I,), states as of a call.
+        """Compute one step, ``y, states = layer.step(x, states)``, with x (B, I) or (I,) and states as in a call.
 
         Raises
         ------
         ValueError
-            If the layer runs in both directions, which no single step can.
+            If the layer runs in both directions, because there is no single step for it.
         """
         if self.bidirectional:
             raise ValueError(f"{self.name}: step of a bidirectional layer\n  expected bidirectional=False")
@@ -347,7 +348,7 @@ class CellLayer(Module):
         return rates
 
     def mean_mask(self, name: str) -> float:
-        """What a mask is in evaluation. Raises ValueError if it has no rate."""
+        """The value of a mask in evaluation. Raises ValueError if it has no rate."""
         rate = self.rates[name]
         if rate is None:
             raise ValueError(
@@ -390,7 +391,7 @@ class CellLayer(Module):
 
 
 def can_project(cell: Formulas) -> bool:
-    """Whether the output of a cell can be projected: the step must read it through R, and nowhere else."""
+    """Whether the output of a cell can be projected. The step must read it only through R."""
     return cell.step.read and not cell.plan(True).carries
 
 

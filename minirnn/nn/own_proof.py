@@ -1,4 +1,4 @@
-"""``my_cell.verify()``: an own cell proven as minirnn proves its own ops, in the same ways and with the same table.
+"""``my_cell.verify()``: tests a user's own cell in the same ways as minirnn's own ops, with the same table.
 
 The case is a layer of the cell in both directions, with sequences of different lengths and random numbers.
 """
@@ -19,11 +19,11 @@ from minirnn.proving.proof import Proof, counts, proof_of
 T, B, I, H, D = 4, 3, 2, 5, 2
 LENGTHS = np.array([2, 4, 3])
 DIRECTIONS = 2
-"""Through each input, for central differences to second order."""
+"""The number of random directions for each input, for central differences to second order."""
 
 
 def prove(cell: Formulas, names: Sequence[str] | None = None, seed: int = 0) -> Proof:
-    """Prove a cell on devices; None: on all that are at hand."""
+    """Test a cell on devices, or on all available ones for None."""
     case = case_of(cell, seed)
     found = registry.available()
     devices = {name: found[name] if name in found else no_device(name) for name in (found if names is None else names)}
@@ -35,24 +35,24 @@ def prove(cell: Formulas, names: Sequence[str] | None = None, seed: int = 0) -> 
 
 
 def no_device(name: str) -> str | None:
-    """Raise the error that says which devices there are."""
+    """Raise the error that lists the available devices."""
     registry.get(name)
     return None
 
 
 def composes(case: Case, name: str) -> bool:
-    """Whether a device computes the cell by its composition, which would judge itself."""
+    """Whether a device computes the cell by its composition, which would then be compared with itself."""
     device = registry.get(name)
     before = device.fallbacks["cell_sequence"]
     try:
         case.call(*[tensor(a, device=device) for a in case.inputs.values()])
-    except Exception:  # the proof tells what was raised
+    except Exception:  # the table reports the error
         return False
     return device.fallbacks["cell_sequence"] > before
 
 
 def case_of(cell: Formulas, seed: int) -> Case:
-    """A layer of the cell as a case of the table."""
+    """The case of the table for a layer of the cell."""
     plan, rng = cell.plan(), np.random.default_rng(seed)
     values: Arrays = {"x": rng.normal(size=(T, B, I)), "h0": rng.normal(size=(D, B, H))}
     if plan.states > 1:

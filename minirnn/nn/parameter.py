@@ -44,10 +44,10 @@ class Parameter(Tensor):
         return new_leaf(cls, t.device, t.array, requires_grad)
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        """Everything is done in ``__new__``."""
+        """Does nothing, because ``__new__`` does everything."""
 
     def move(self, device: str | Device | None = None, dtype: Any = None) -> Parameter:
-        """Bring values and gradient to another device or dtype, in place, so that optimizers keep their hold.
+        """Move values and gradient to another device or dtype in place, so that optimizers stay valid.
 
         Returns itself. A backward pass that still needs the old values fails with a clear error, as after `assign`.
         """
@@ -61,7 +61,7 @@ class Parameter(Tensor):
         return self
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Parameter:
-        """A new leaf with equal values and, as in torch, no gradient: what ``copy.deepcopy(module)`` is made of."""
+        """A new leaf with equal values and, as in torch, without gradient. ``copy.deepcopy(module)`` uses it."""
         return copied_leaf(self, memo)
 
     def __repr__(self) -> str:

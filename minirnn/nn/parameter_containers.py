@@ -1,4 +1,4 @@
-"""ParameterList and ParameterDict: parameters by number and by name."""
+"""ParameterList and ParameterDict: containers of parameters."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class _Parameters(Items):
         return {name: value for name, value in vars(self).items() if isinstance(value, Parameter)}
 
     def _item(self, value: Any) -> Parameter:
-        """A Parameter as it is; Tensors and arrays become one."""
+        """A Parameter for a Parameter (unchanged), a Tensor or an array."""
         if isinstance(value, Parameter):
             return value
         if not isinstance(value, (Tensor, np.ndarray)):
@@ -42,7 +42,7 @@ class _Parameters(Items):
 
 
 class ParameterList(_Parameters, Row):
-    """A list of parameters: torch.nn.ParameterList. (A plain list of Parameters would be found as well.)
+    """A list of parameters: torch.nn.ParameterList. (Parameters in a plain list are also found.)
 
     Parameters
     ----------
@@ -65,7 +65,7 @@ class ParameterList(_Parameters, Row):
         return [self._item(value) for value in values]
 
     def pop(self, index: int = -1) -> Parameter:
-        """Take the parameter at `index` out and return it."""
+        """Remove the parameter at `index` and return it."""
         return super().pop(index)
 
 
@@ -80,9 +80,9 @@ class ParameterDict(_Parameters, Table):
     Raises
     ------
     TypeError
-        Something is neither, or a name no string.
+        Something is neither, or a name is not a string.
     ValueError
-        A name is empty, has a dot, or is that of a method such as "keys".
+        A name is empty, has a dot, or is the name of a method such as "keys".
     """
 
     def __init__(self, parameters: Any = None) -> None:
@@ -93,30 +93,30 @@ class ParameterDict(_Parameters, Table):
         return reversed(self._items())
 
     def setdefault(self, key: str, default: Any = None) -> Parameter:
-        """The parameter of a name, which `default` becomes if there is none."""
+        """The parameter of a name. If there is none, `default` is added under this name."""
         if key not in self:
             self[key] = default
         return self[key]
 
     def copy(self) -> ParameterDict:
-        """Another dict of the same parameters."""
+        """A new dict with the same parameters."""
         return type(self)(OrderedDict(self._items()))
 
     def popitem(self) -> tuple[str, Parameter]:
-        """Take the last one out and return its name and it. Raises KeyError if there is none."""
+        """Remove the last parameter and return its name and the parameter. Raises KeyError if there is none."""
         if not len(self):
             raise KeyError("ParameterDict is empty")
         key = list(self)[-1]
         return key, self.pop(key)
 
     def fromkeys(self, keys: Iterable[str], default: Any = None) -> ParameterDict:
-        """Another dict with `default` under each of the names."""
+        """A new dict with `default` for each of the names."""
         return type(self)(OrderedDict.fromkeys(keys, default))
 
     def update(self, parameters: Any) -> None:
-        """Enter those of a mapping or of pairs (name, parameter); those of the same names are replaced.
+        """Add the parameters of a mapping or of pairs (name, parameter). Parameters with the same names are replaced.
 
-        As in torch, those of a plain dict come sorted by name, those of an OrderedDict in its order.
+        As in torch, parameters of a plain dict are added sorted by name, those of an OrderedDict in its order.
         """
         plain = isinstance(parameters, Mapping) and not isinstance(parameters, OrderedDict)
         super().update(sorted(parameters.items()) if plain else parameters)

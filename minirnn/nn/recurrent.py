@@ -1,7 +1,7 @@
-"""RNN, GRU and LSTM: torch.nn's recurrent layers, computed as the CudnnRNN ops are, one node for each layer.
+"""RNN, GRU and LSTM: torch.nn's recurrent layers, computed like the CudnnRNN ops with one node for each layer.
 
-Arguments, parameter names, layouts and results are torch's, so a torch ``state_dict`` loads unchanged. New is
-``lengths=``: sequences of different lengths in any order, without packing.
+Arguments, parameter names, layouts and results are the same as in torch, so a torch ``state_dict`` loads unchanged. The
+argument ``lengths=`` is new. It accepts sequences of different lengths in any order, without packing.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ from minirnn.ops.fused import zeros
 from minirnn.ops.primitives import expand_dims, squeeze, transpose
 
 PARTS = {"W": "weight_ih", "R": "weight_hh", "bW": "bias_ih", "bR": "bias_hh", "Wp": "weight_hr"}
-"""torch's names, in torch's order."""
+"""The names of the parameters in torch, in torch's order."""
 
 
 class _Recurrent(Module):
-    """What RNN, GRU and LSTM share: parameters, checks, and the call of the op."""
+    """The base class of RNN, GRU and LSTM, with their parameters, checks, and the call of the op."""
 
     def __init__(
         self,
@@ -85,7 +85,7 @@ class _Recurrent(Module):
         )
         make = Factory(device, dtype)
         bound = 1 / math.sqrt(self.hidden_size)
-        self._names: list[dict[str, str]] = []  # of each pseudo-layer p = l*D + d, by what they are
+        self._names: list[dict[str, str]] = []  # for each pseudo-layer p = l*D + d, kind -> name
         for p, layer in enumerate(self.net.layers):
             suffix = f"_l{p // self.net.D}" + ("_reverse" if p % self.net.D else "")
             own = {}
@@ -101,11 +101,11 @@ class _Recurrent(Module):
         redraw_uniform(self.parameters(), 1 / math.sqrt(self.hidden_size))
 
     def flatten_parameters(self) -> None:
-        """Nothing: for the sake of programs that were written for torch. Kernels take the weights where they are."""
+        """Does nothing; it is here for programs written for torch. Kernels read the weights from separate arrays."""
 
     @property
     def _all_weights(self) -> list[list[str]]:
-        """The names of the parameters of each layer and direction, which programs written for torch read."""
+        """The names of the parameters of each layer and direction, for programs written for torch."""
         return [list(own.values()) for own in self._names]
 
     @property
@@ -114,13 +114,13 @@ class _Recurrent(Module):
         return [[getattr(self, name) for name in own] for own in self._all_weights]
 
     def weights(self, p: int) -> Weights:
-        """W, R, Wp, bW, bR of pseudo-layer p = l*D + d, gates stacked; None for a projection or biases not there."""
+        """W, R, Wp, bW, bR of pseudo-layer p = l*D + d, gates stacked. Missing projections and biases are None."""
         names = self._names[p]
         own = [getattr(self, names[letter]) if letter in names else None for letter in LayerParams._fields]
         return tuple(own)  # type: ignore[return-value]  # R is there
 
     def load_state_dict(self, state_dict: Mapping[str, Any], strict: bool = True) -> IncompatibleKeys:
-        """`Module.load_state_dict`. Raises ValueError for the weights of the GRU that resets before the product."""
+        """`Module.load_state_dict`. Raises ValueError for weights of a GRU that resets before the product."""
         refuse_other_gru(type(self).__name__, state_dict, "after")
         return super().load_state_dict(state_dict, strict)
 
@@ -165,13 +165,13 @@ class _Recurrent(Module):
             if value is not None:
                 states.append(self._state(what, value, expected, batched, x))
                 continue
-            if none is None or none.shape != expected:  # else h_0 and c_0 are the same zeros
+            if none is None or none.shape != expected:  # otherwise h_0 and c_0 share the same zeros
                 none = zeros(expected, x)
             states.append(none)
         return states
 
     def _state(self, what: str, value: Any, expected: tuple[int, ...], batched: bool, x: Tensor) -> Tensor:
-        """An initial state that was given, checked."""
+        """The user's initial state, after checks."""
         state = value if isinstance(value, Tensor) else as_tensor(value, device=x.device)
         check_place(type(self).__name__, what, state, x.dtype, x.device)
         letter = "P" if what != "c_0" and self.net.num_proj else "H"
@@ -207,11 +207,11 @@ _COMMON = f"""
     batch_first : bool
         input and output are (B, T, ..) instead of (T, B, ..); states stay (L*D, B, ..).
     dropout : float
-        Probability of a zero between layers, while training. Masks come from `minirnn.manual_seed`'s stream.
+        Probability of a zero between layers in training. Masks come from `minirnn.manual_seed`'s stream.
     bidirectional : bool
         D = 2 directions.
     device, dtype
-        Where and in which dtype (default float32) the parameters are.
+        Device and dtype (default float32) of the parameters.
     {DOCS}
 
     Attributes
@@ -258,7 +258,7 @@ class RNN(_Recurrent):
         hx : (L*D, B, H), optional
             State before the first step; zeros by default.
         lengths : (B,) integers, 1 .. T, optional
-            In any order. Past its end a sequence gives output 0 and keeps its state; nothing there is read.
+            In any order. Past its end, a sequence keeps its state and its output is 0. Values there are not read.
 
         Returns
         -------
@@ -277,8 +277,8 @@ class RNN(_Recurrent):
 class GRU(_Recurrent):
     __doc__ = f"""A GRU whose reset gate acts after the matrix product, over a sequence: torch.nn.GRU.
 
-    ``n = tanh(x W_n' + b_in + r * (h' R_n' + b_hn))``. (`GRUBlockCell` resets before the product; in general no weights
-    make the two equal, and `load_state_dict` refuses those of the other.) Gates r, z, n.
+    ``n = tanh(x W_n' + b_in + r * (h' R_n' + b_hn))``. (`GRUBlockCell` resets before the product. In general no weights
+    make the two equal, and `load_state_dict` refuses weights of the other.) Gates r, z, n.
 {_COMMON}    """
 
     def __init__(
@@ -303,7 +303,7 @@ class GRU(_Recurrent):
         super().__init__("gru", input_size, hidden_size, *rest, regularization=regularization)
 
     def forward(self, input: Any, hx: Any = None, lengths: Any = None) -> tuple[Tensor, Tensor]:
-        """Run over whole sequences; arguments, results and errors as `RNN.forward`."""
+        """Run over whole sequences. Arguments, results and errors are those of `RNN.forward`."""
         output, h_n, _ = self._run(input, self._single_state(hx), None, lengths, False)
         return output, h_n
 
@@ -317,11 +317,11 @@ class LSTM(_Recurrent):
     Other Parameters
     ----------------
     forget_bias : float, keyword only
-        minirnn's own; torch has none. What the bias of all forget gates is at the start: their part of ``bias_ih`` is
-        set to it and their part of ``bias_hh`` to 0, so the sum ``bias_ih + bias_hh``, which is what acts, is exactly
+        The initial bias of all forget gates, an option that torch does not have. Their part of ``bias_ih`` is set to it
+        and their part of ``bias_hh`` to 0, so the sum ``bias_ih + bias_hh``, which the gates use, is exactly
         `forget_bias`. With 1 the gates start open, and gradients reach far back (Gers et al. 2000; Jozefowicz et al.
-        2015). It is an initial value and nothing else: both parts are trained, saved and loaded as in torch. None, the
-        default: drawn like all others.
+        2015). It is only an initial value: both parts are trained, saved and loaded as in torch. With None, the
+        default, they are drawn like all others.
     """
 
     def __init__(
@@ -343,7 +343,7 @@ class LSTM(_Recurrent):
         weight_dropout: float = 0.0,
         zoneout: float | tuple[float, float] = 0.0,
     ) -> None:
-        open_forget_gate("LSTM", forget_bias, bias)  # checks it before anything is drawn
+        open_forget_gate("LSTM", forget_bias, bias)  # checks the argument before anything is drawn
         self.forget_bias = forget_bias
         regularization = input_dropout, variational, weight_dropout, zoneout
         rest = num_layers, bias, batch_first, dropout, bidirectional, proj_size, device, dtype
@@ -368,8 +368,8 @@ class LSTM(_Recurrent):
         ----------
         input : (T, B, I), or (B, T, I) with batch_first, or (T, I)
         hx : LSTMHidden or LSTMState, or a pair (h_0, c_0), of (L*D, B, P) and (L*D, B, H), optional
-            State before the first step; zeros by default. A state with the fields h and c is read by its names, also
-            TensorFlow's (c, h) of `LSTMBlockCell`; a plain pair is (h_0, c_0), as in torch.
+            State before the first step; zeros by default. A state with the fields h and c is read by name, including
+            TensorFlow's (c, h) of `LSTMBlockCell`. A plain pair is (h_0, c_0), as in torch.
         lengths : (B,) integers, 1 .. T, optional
             The same as for `RNN.forward`.
 
@@ -377,7 +377,7 @@ class LSTM(_Recurrent):
         -------
         output : (T, B, D*P)
         state : LSTMHidden
-            ``h`` (L*D, B, P) and ``c`` (L*D, B, H): it unpacks as ``output, (h_n, c_n) = lstm(x)``.
+            ``h`` (L*D, B, P) and ``c`` (L*D, B, H). It unpacks as ``output, (h_n, c_n) = lstm(x)``.
 
         Raises
         ------

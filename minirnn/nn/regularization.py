@@ -1,4 +1,4 @@
-"""Regularization made for recurrent layers: the options of `RNN`, `GRU` and `LSTM`, and the masks of one call.
+"""Regularization of recurrent layers: the options of `RNN`, `GRU` and `LSTM`, and the masks of one call.
 
 ``u_k`` are random numbers, uniform in 0 .. 1; [a] is 1 where a is true, else 0; p is the option's value::
 
@@ -9,22 +9,21 @@
     zoneout         every layer, direction and step:   h = z * h' + (1 - z) * h_new     (Krueger et al. 2017)
                     lstm also:                         c = z * c' + (1 - z) * c_new     its own z = [u < p]
 
-where ``h_new, c_new`` are what the cell makes of the states ``h', c'`` before the step (`minirnn.ops.cudnn_rnn.zoneout`
-says which, and what its gradients are). All act while training. In evaluation the layer is the plain one, but for
-zoneout: there z is its expectation p. Gradients flow through the masks, so with `weight_dropout` into the raw
-``weight_hh``, which the optimizer sees and a state dict holds.
+where ``h_new, c_new`` are the cell's results for the states ``h', c'`` before the step (see
+`minirnn.ops.cudnn_rnn.zoneout`, also for the gradients). All options act in training. In evaluation, the layer is the
+plain one, except for zoneout, where z is its expectation p. Gradients flow through the masks. With `weight_dropout`
+they reach the raw ``weight_hh``, which the optimizer updates and a state dict holds.
 
-The names: ``dropout`` keeps torch's meaning. ``variational`` says how its masks are drawn, as in the paper's title;
-AWD-LSTM calls the same a LockedDropout. ``weight_dropout`` is AWD-LSTM's WeightDrop, the DropConnect of Wan et al. 2013
-on the recurrent weights. Keras' ``recurrent_dropout``, a mask on h' itself, is not here: dropping weights in its place
-leaves the cell as it is, so that the fused kernels compute it.
+The names: ``dropout`` has torch's meaning. ``variational`` is named after the paper's title; AWD-LSTM calls it
+LockedDropout. ``weight_dropout`` is AWD-LSTM's WeightDrop, the DropConnect of Wan et al. 2013 on the recurrent weights.
+Keras' ``recurrent_dropout``, a mask on h' itself, is not supported. Dropping weights instead does not change the cell,
+so the fused kernels can compute it.
 
-What is drawn, in this order, each only if it is in use: two 32-bit seeds from the public random stream
-(`minirnn.manual_seed`) for `weight_dropout`, then two for `input_dropout`, then two for `dropout` (if there are two
-layers or more), then two for `zoneout`. From its seeds each mask follows by the counter-based generator of
-`minirnn.ops.cudnn_rnn.dropout`, with stream number 0 for the input, l for the output of layer l, k = l*D + d for the
-weights and for the z of h of direction d of layer l, and L*D + k for the z of its c. So one seed gives the same masks
-on every device and in every dtype.
+Each option in use draws two 32-bit seeds from the public random stream (`minirnn.manual_seed`), in this order:
+`weight_dropout`, `input_dropout`, `dropout` (if there are two layers or more), `zoneout`. The counter-based generator
+of `minirnn.ops.cudnn_rnn.dropout` makes each mask from its seeds. The stream number is 0 for the input, l for the
+output of layer l, k = l*D + d for the weights and for the z of h of direction d of layer l, and L*D + k for the z of
+its c. One seed therefore gives the same masks on every device and in every dtype.
 """
 
 from __future__ import annotations
@@ -43,23 +42,24 @@ from minirnn.ops.own_cell.compose import Weights as OwnWeights
 Probabilities = tuple[float, float]
 
 DOCS = """input_dropout : float
-        Probability of a zero in the input of the first layer, while training. This option and the following ones are
-        ours; their formulas, sources and order of drawing: `minirnn.nn.regularization`.
+        Probability of a zero in the input of the first layer in training. torch does not have this option and the
+        following ones. Their formulas, sources and order of drawing are in `minirnn.nn.regularization`.
     variational : bool
         Whether `dropout` and `input_dropout` draw one mask (B, width) for all steps (Gal and Ghahramani 2016) instead
-        of one for each.
+        of one for each step.
     weight_dropout : float
-        Probability, while training, that a recurrent weight is 0 throughout a call; the others are scaled by
-        ``1 / (1 - weight_dropout)``. Gradients reach the raw ``weight_hh`` through the mask; a state dict holds the raw
-        ones (weight drop: Merity et al. 2018).
+        Probability in training that a recurrent weight is 0 for a whole call. The others are scaled by
+        ``1 / (1 - weight_dropout)``. Gradients reach the raw ``weight_hh`` through the mask, and a state dict holds the
+        raw weights (weight drop: Merity et al. 2018).
     zoneout : float, or for LSTM a pair (of h, of c)
-        Probability that a unit keeps its old state in a step of training; in evaluation the state is the mean of old
-        and new by this weight (Krueger et al. 2017). One number serves h and c, which have separate masks."""
-"""The options in the docstrings of the layers."""
+        Probability that a unit keeps its old state in a step of training. In evaluation the state is the mean of old
+        and new with this weight (Krueger et al. 2017). A single number is used for h and c, which have separate
+        masks."""
+"""The text about the options in the docstrings of the layers."""
 
 
 class Regularized(Protocol):
-    """What a recurrent layer has."""
+    """The attributes of a recurrent layer that this module reads."""
 
     net: Network
     training: bool
@@ -73,7 +73,7 @@ class Regularized(Protocol):
 def checked(
     name: str, rnn_mode: str, input_dropout: Any, variational: Any, weight_dropout: Any, zoneout: Any
 ) -> tuple[float, bool, float, Any]:
-    """The options as the layer keeps them. Raises TypeError or ValueError for wrong ones."""
+    """The checked options, as the layer stores them. Raises TypeError or ValueError for wrong ones."""
     kept = zoneout if probabilities_of_zoneout(name, rnn_mode, zoneout) != (0, 0) else 0.0
     return (
         probability(name, "input_dropout", input_dropout),
@@ -92,7 +92,7 @@ def probability(name: str, what: str, value: Any, meaning: str = "the probabilit
 
 
 def probabilities_of_zoneout(name: str, rnn_mode: str, zoneout: Any) -> Probabilities:
-    """The probabilities of h and of c; that of c is 0 unless lstm."""
+    """The probabilities for h and for c, which is 0 unless lstm."""
     meaning = "the probability that a unit keeps its state"
     lstm = rnn_mode == "lstm"
     if isinstance(zoneout, (tuple, list)):
@@ -108,9 +108,9 @@ def probabilities_of_zoneout(name: str, rnn_mode: str, zoneout: Any) -> Probabil
 def masks_of_call(
     layer: Regularized, x: Tensor, weights: list[Weights]
 ) -> tuple[Tensor, list[Weights], dict[str, Any]]:
-    """x and the weights, each with its new masks, and what `run_layers` is told.
+    """x and the weights, each with new masks, and the arguments for `run_layers`.
 
-    In evaluation that is zoneout's expectation.
+    In evaluation, the arguments are zoneout's expectations.
     """
     net = layer.net
     options: dict[str, Any] = {}
@@ -139,13 +139,13 @@ def new_seeds() -> tuple[int, int]:
 
 
 def with_masks(weights: list[Weights], p: float) -> list[Weights]:
-    """The weights, each weight_hh (G*H, P) times its own scaled mask."""
+    """The weights, with each weight_hh (G*H, P) multiplied by its own scaled mask."""
     seeds = new_seeds()
     return [(W, dropped_weight(R, p, k, seeds), *more) for k, (W, R, *more) in enumerate(weights)]  # type: ignore[misc]
 
 
 def with_masks_of_own(weights: list[OwnWeights], p: float) -> list[OwnWeights]:
-    """The weights of an own cell with new masks on all recurrent matrices: first those of R, then those of products."""
+    """The weights of a user's own cell, with new masks on all recurrent matrices: first R, then the products."""
     seeds, found = new_seeds(), []
     for k, (W, R, Wp, b, U, vectors) in enumerate(weights):
         dropped_R = None if R is None else dropped_weight(R, p, k, seeds)
@@ -156,11 +156,11 @@ def with_masks_of_own(weights: list[OwnWeights], p: float) -> list[OwnWeights]:
 
 
 def dropped_weight(A: Tensor, p: float, stream: int, seeds: tuple[int, int]) -> Tensor:
-    """A matrix times its scaled mask, which is made with this stream number."""
+    """A matrix multiplied by its scaled mask, which is made with this stream number."""
     return A * mask_like(A, A.shape, p, stream, *seeds)
 
 
 def dropped_input(x: Tensor, p: float, variational: bool) -> Tensor:
-    """x (T, B, I) times its scaled mask."""
+    """x (T, B, I) multiplied by its scaled mask."""
     T, B, width = x.shape
     return x * mask_like(x, (1 if variational else T, B, width), p, 0, *new_seeds())

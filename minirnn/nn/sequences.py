@@ -1,4 +1,4 @@
-"""What a recurrent layer is given: a sequence in any of its three layouts."""
+"""Checks of the input of a recurrent layer, a sequence in any of three layouts."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from minirnn.ops.primitives import expand_dims, transpose
 def time_major(
     name: str, input: Any, like: Tensor, I: int, H: int, batch_first: bool, lengths: Any
 ) -> tuple[Tensor, bool]:
-    """The input as a Tensor (T, B, I), and whether it has a batch. It is of the dtype and device of `like`.
+    """The input as a Tensor (T, B, I) with the dtype and device of `like`, and whether it has a batch axis.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Identity, Flatten and Unflatten: modules that compute nothing, for places in a Sequential."""
+"""Identity, Flatten and Unflatten: modules without arithmetic, for use in a Sequential."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ class Identity(Module):
         pass
 
     def forward(self, input: Any) -> Any:
-        """What it is given."""
+        """The input, unchanged."""
         return input
 
 
 @declared
 class Flatten(WithOptions):
-    """The axes `start_dim` .. `end_dim` made one, in C order: torch.nn.Flatten.
+    """Merges the axes `start_dim` .. `end_dim` into one, in C order: torch.nn.Flatten.
 
     Parameters
     ----------
     start_dim, end_dim : int
-        By default all but the first, the batch: (B, ...) -> (B, n).
+        By default all axes but the first, the batch: (B, ...) -> (B, n).
     """
 
     start_dim: int = option(1, check.integer, -64)
@@ -51,14 +51,14 @@ class Flatten(WithOptions):
 
 
 class Unflatten(Module):
-    """One axis made several, in C order: torch.nn.Unflatten.
+    """Splits one axis into several, in C order: torch.nn.Unflatten.
 
     Parameters
     ----------
     dim : int
-        The axis. (torch's named axes are not here.)
+        The axis. (Torch's named axes are not supported.)
     unflattened_size : tuple of int
-        The lengths of the new axes; one may be -1, which stands for what is left.
+        The sizes of the new axes. One may be -1, and is then computed from the others.
     """
 
     def __init__(self, dim: int, unflattened_size: Sequence[int]) -> None:

@@ -1,8 +1,8 @@
-"""Inputs and states of recurrent modules: checked once, zeros by default, and the two parts of an LSTM's state by name.
+"""Checks of the inputs and states of recurrent modules, and the named parts of an LSTM's state.
 
-TensorFlow writes the state of an LSTM as (c, h), torch as (h, c). Both are pairs of equal shapes, so an exchange is no
-error anywhere. A named pair is therefore read by its names, whoever made it; only a pair without names is read in the
-order of the module that gets it.
+TensorFlow writes the state of an LSTM as (c, h), torch as (h, c). Both parts have the same shape, so exchanging them
+raises no error. A named pair is therefore read by its names, whichever module made it. Only a pair without names is
+read in the order of the module that receives it.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _LETTERS = {"h": "h", "h_0": "h", "h_n": "h", "hx": "h", "c": "c", "c_0": "c", "
 
 
 def lstm_pair(module: str, name: str, value: Any, order: str) -> tuple[Any, Any]:
-    """The parts of an LSTM's state in `order`, "hc" or "ch": by name if `value` has names, else in its order.
+    """The parts of an LSTM's state in `order`, "hc" or "ch". They are read by name if `value` has names, else in order.
 
     Raises
     ------
@@ -87,7 +87,8 @@ def exchanged(module: str, numbers: tuple[str, str]) -> str:
 def inputs(module: str, x: Any, letters: str, I: int, H: int, like: Tensor) -> Tensor:
     """`x` as a Tensor with the axes `letters` (such as ``"T B I"``), the last of which has the size `I`.
 
-    Arrays take the device of `like`, the parameters. `H` tells a cell whose two numbers were exchanged.
+    Arrays are moved to the device of `like`, the parameters. `H` serves to detect a cell whose two sizes were
+    exchanged.
     """
     if not isinstance(x, Tensor):
         x = as_tensor(x, device=like.device)
@@ -98,7 +99,7 @@ def inputs(module: str, x: Any, letters: str, I: int, H: int, like: Tensor) -> T
 
 
 def state(module: str, name: str, value: Any, B: int, H: int, like: Tensor) -> Tensor:
-    """A state (B, H), zeros if None.  Raises ValueError for another shape."""
+    """A state (B, H), zeros if None. Raises ValueError for another shape."""
     if value is None:
         return zeros((B, H), like)
     if isinstance(value, tuple):

@@ -1,4 +1,4 @@
-"""Ops: what a node of the tape means and how its gradient is assembled."""
+"""Ops: the operations of the tape's nodes, and their gradients."""
 
 from typing import TYPE_CHECKING
 

@@ -1,4 +1,4 @@
-"""The ops that `minirnn` itself offers, as torch does: ``mr.exp`` is ``mr.ops.exp``."""
+"""The ops that are also available directly from `minirnn`, as in torch: ``mr.exp`` is ``mr.ops.exp``."""
 
 # ruff: noqa: F403, F405
 from minirnn.ops.primitives import *

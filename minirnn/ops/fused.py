@@ -1,10 +1,10 @@
-"""Fused ops: one node of the tape for what would be many, computed by a device's kernel.
+"""Fused ops: a single node of the tape instead of many, computed by a device's kernel.
 
 The same rules hold for every fused op:
 
 * forward: the device's kernel computes it; a device without that kernel gets the composition from primitives instead;
-* float16 is computed in float32, and every result is rounded once, at the end; kernels know nothing of it, but for
-  those that a device names in `half_kernels`;
+* float16 is computed in float32, and every result is rounded once, at the end; kernels do not see float16, except those
+  that a device names in `half_kernels`;
 * backward: a formula of Tensor ops around the Grad kernel;
 * ops without their own formula (the Grad ops themselves, for second derivatives) are differentiated through their
   composition.
@@ -32,10 +32,10 @@ HALF = np.dtype(np.float16)
 
 
 class FusedOp(Op):
-    """An op whose forward is the device kernel `kernel`, and whose meaning is `compose`.
+    """An op that runs the device kernel `kernel`, and that `compose` defines.
 
-    Subclasses set ``kernel``, keep the kernel's keyword arguments in ``self.attributes`` and define ``compose``, and
-    ``backward`` where there is a kernel for it.
+    Subclasses set ``kernel``, keep the kernel's keyword arguments in ``self.attributes``, and define ``compose``. They
+    define ``backward`` if there is a kernel for it.
     """
 
     kernel: str
@@ -56,7 +56,7 @@ class FusedOp(Op):
         raise NotImplementedError
 
     def __call__(self, *inputs: Tensor) -> list[Tensor]:
-        """The outputs, as one node of the tape where the device has the kernel. The inputs are checked."""
+        """The outputs, as one node of the tape if the device has the kernel. The inputs must have been checked."""
         device = inputs[0].device
         if self.kernel not in device.kernels:
             device.fallbacks[self.kernel] += 1
@@ -69,11 +69,11 @@ class FusedOp(Op):
         return getattr(device, self.kernel)(*arrays, **self.attributes)
 
     def run_half(self, device: Device, *arrays: Array) -> Sequence[Array]:
-        """`run`, of float16 data in float32."""
+        """`run`, but float16 data are computed in float32."""
         return device.cast_floats(self.run(device, *device.cast_floats(arrays, np.float32)), HALF)
 
     def composed(self, *inputs: Tensor) -> list[Tensor]:
-        """`compose`, of float16 data in float32 as well."""
+        """`compose`, but float16 data are computed in float32."""
         if inputs[0].dtype != HALF:
             return list(self.compose(*inputs))
         wide = [astype(t, np.float32) if t.dtype == HALF else t for t in inputs]
@@ -89,13 +89,13 @@ def gradients_through_composition(
     dy: Sequence[Tensor | None],
     wanted: Sequence[bool],
 ) -> list[Tensor | None]:
-    """Gradients of the wanted inputs, by differentiating the composition from primitives on a separate tape.
+    """Gradients of the wanted inputs, from differentiating the composition on a separate tape.
 
-    Under ``create_graph`` that tape hangs on the outer one, so the result can be differentiated again.
+    With ``create_graph`` that tape is connected to the outer one, so the result can be differentiated again.
     """
     again = mode.enabled and any(t is not None and t.requires_grad for t in (*inputs, *dy))
     with enable_grad():
-        # New nodes or leaves, so that the inner backward pass stops at the inputs, also where one depends on another.
+        # New nodes or leaves, so that the inner backward pass stops at the inputs, even if one depends on another.
         ends = [
             t if not want else identity(t) if again and t.requires_grad else t.detach().requires_grad_()
             for t, want in zip(inputs, wanted, strict=True)
@@ -127,7 +127,7 @@ def or_zeros(g: Tensor | None, like: Tensor) -> Tensor:
 
 
 def all_or_zeros(dy: Sequence[Tensor | None], y: Sequence[Tensor]) -> list[Tensor]:
-    """`or_zeros` of all outputs. Neighbors of one shape get the same zeros."""
+    """`or_zeros` for all outputs. Neighbors of one shape share the same zeros."""
     found: list[Tensor] = []
     none: Tensor | None = None
     for g, like in zip(dy, y, strict=True):

@@ -82,7 +82,7 @@ class GRUBlockCell(FusedOp):
         d_x, d_h_prev, d_c_bar, d_r_bar_u_bar = GRUBlockCellGrad()(*inputs, r, u, c, d_h)
 
         if r_grad is not None or u_grad is not None or c_grad is not None:
-            # The same way back, starting at the gates instead of at h.
+            # The same backward pass, but it starts at the gates instead of h.
             c_bar = or_zeros(c_grad, c) * (1 - c * c)
             u_bar = or_zeros(u_grad, u) * u * (1 - u)
             x_h_prevr = c_bar @ w_c.T  # (B, I+H)
@@ -101,7 +101,7 @@ class GRUBlockCell(FusedOp):
 
 
 class GRUBlockCellGrad(FusedOp):
-    """The Grad op as a node: a function of the saved values it is given, differentiated through its composition."""
+    """The Grad op as a node. It is a function of the saved values, and is differentiated through its composition."""
 
     kernel = "gru_block_cell_grad"
 
@@ -147,7 +147,7 @@ def _check_shapes(
     check.shape(op, "w_c", w_c, "I+H, H", (I + H, H), source, f"{rows} c")
     for name, b, letters, width, gates in (("b_ru", b_ru, "2H", 2 * H, "r, u"), ("b_c", b_c, "H", H, "c")):
         note = f"entries are the gates {gates}"
-        if b == (2 * width,):  # no sum of the two would do
+        if b == (2 * width,):  # one summed bias would not be enough
             note = "likely the two biases of cuDNN's GRU, which resets after the product; here it resets before"
         check.shape(op, name, b, letters, (width,), source, note)
     for name, shape in zip(("r", "u", "c", "d_h"), saved, strict=False):
@@ -215,10 +215,10 @@ def gru_block_cell_grad(
     *,
     name: str | None = None,
 ) -> GRUBlockCellGradOutput:
-    """The gradient kernel of `gru_block_cell`, exactly as TensorFlow's GRUBlockCellGrad computes it.
+    """The gradients of `gru_block_cell`, exactly as TensorFlow's GRUBlockCellGrad computes them.
 
-    A function of the arguments alone: the forward pass is not computed again, so any `r, u, c` will do. It returns no
-    gradients of weights and biases; the node of `gru_block_cell` forms them (see the module docstring).
+    The result depends only on the arguments. The forward pass is not computed again, so `r, u, c` may have any values.
+    It has no gradients of weights and biases. The node of `gru_block_cell` computes them (see the module docstring).
 
     Parameters
     ----------

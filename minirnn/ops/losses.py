@@ -39,7 +39,7 @@ class CrossEntropy(FusedOp):
 
 
 class CrossEntropyGrad(FusedOp):
-    """The gradient as a node: a function of x and dy, differentiated through its composition."""
+    """The gradient as a node. It is a function of x and dy, and is differentiated through its composition."""
 
     kernel = "cross_entropy_grad"
 
@@ -55,7 +55,7 @@ class CrossEntropyGrad(FusedOp):
 def cross_entropy(x: Any, target: Any, reduction: str = "mean") -> Tensor:
     """Cross-entropy, in nats, between class scores and the right classes.
 
-    ``-log_softmax(x)[..., target]``, averaged over all rows (`reduction` "mean"), summed ("sum") or as it is ("none").
+    ``-log_softmax(x)[..., target]``, averaged over all rows (`reduction` "mean"), summed ("sum") or per row ("none").
 
     Parameters
     ----------
@@ -66,7 +66,7 @@ def cross_entropy(x: Any, target: Any, reduction: str = "mean") -> Tensor:
     Raises
     ------
     TypeError
-        If `target` holds no integers.
+        If `target` does not hold integers.
     ValueError
         If the shapes do not fit, a target is out of range, or `reduction` is unknown.
     """

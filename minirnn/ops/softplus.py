@@ -20,7 +20,7 @@ SOFTPLUS = Softplus()
 def log_one_plus_exp(x: Tensor) -> Tensor:
     """``log(1 + exp(x)) = max(x, 0) + log1p(exp(-|x|))``, without overflow, and exact where it is small.
 
-    It is a separate op because the pieces have kinks at 0, where the whole has none.
+    It is a separate op because ``max`` and ``|x|`` have kinks at 0, where their combination is smooth.
     """
     constant = x.detach()
     y = relu(constant) + log1p(exp(-absolute(constant)))

@@ -1,4 +1,4 @@
-"""Pictures of training and of gradients. Every drawing function returns a `Picture`, and `show` shows it."""
+"""Pictures of training and of gradients. Every drawing function returns a `Picture`, and `show` displays it."""
 
 from minirnn.viz.cell.drawing import CellDrawing, cell_graph
 from minirnn.viz.colors import signed_norm, style

@@ -1,4 +1,4 @@
-"""What a figure shows, in words, for people who do not see it: the text of the attribute ``alt`` of an image."""
+"""Descriptions of figures in words for people who cannot see them, for the attribute ``alt`` of an image."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 MOST = 8
-"""Curves that are described one by one; of more than that only the number is told."""
+"""The largest number of curves that are described one by one. Of more, only their number is given."""
 
 
 def described(picture: Picture | Figure) -> str:
-    """The titles, axes and curves of a figure in words; of a cell's drawing its formulas.
+    """A description of the titles, axes and curves of a figure; for a cell's drawing, its formulas.
 
     Parameters
     ----------
@@ -28,8 +28,8 @@ def described(picture: Picture | Figure) -> str:
     Returns
     -------
     str
-        One sentence for each thing that is drawn: the title, what the axes measure and from where to where, and for
-        each labeled curve its value at both ends.
+        One sentence each for the title, the axes with their quantities and ranges, and every labeled curve with its
+        values at both ends.
     """
     if isinstance(picture, CellDrawing):
         return picture.alt
@@ -90,5 +90,5 @@ def _curve(line: Any) -> str:
 
 
 def _clean(text: str) -> str:
-    """Without the signs of mathematical letters, on one line."""
+    """The text on one line, without the markup of mathematics."""
     return " ".join(text.replace("$", "").replace("\\", "").split()).replace("..", ".").replace("?.", "?")

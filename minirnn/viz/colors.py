@@ -1,7 +1,7 @@
-"""Which color means what, and the look of the documentation's figures.
+"""The meaning of colors, and the style of the documentation's figures.
 
-Colors are those of Okabe and Ito (2008), color maps are viridis (sizes) and RdBu_r (signs): all can be told apart with
-any kind of color vision. No function changes Matplotlib's settings; whoever likes the look asks for it:
+Colors are those of Okabe and Ito (2008), and color maps are viridis (sizes) and RdBu_r (signs). They can be
+distinguished with any kind of color vision. No function changes Matplotlib's settings. Use the style explicitly:
 
     with matplotlib.rc_context(minirnn.viz.style):
         minirnn.viz.loss_curve(steps, losses)
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 BLUE, ORANGE, GREEN, RED, PURPLE, GRAY = "#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7", "#6B6B6B"
 
-SIZES = "viridis"  # color map of things without a sign: norms, counts
-SIGNS = "RdBu_r"  # color map of things with a sign, together with signed_norm: blue below zero, white, red above
+SIZES = "viridis"  # color map for quantities without a sign: norms, counts
+SIGNS = "RdBu_r"  # color map for quantities with a sign, used with signed_norm: blue, white at zero, red
 
 style: dict[str, Any] = {
     "axes.grid": True,
@@ -37,7 +37,7 @@ style: dict[str, Any] = {
 
 
 def signed_norm(values: Any) -> TwoSlopeNorm:
-    """Return the scale that puts zero in the middle of a diverging color map, alike on both sides.
+    """Return a symmetric scale that puts zero in the middle of a diverging color map.
 
         ax.imshow(gradient, cmap=SIGNS, norm=signed_norm(gradient))
 

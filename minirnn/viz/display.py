@@ -1,6 +1,6 @@
-"""How a picture gets before somebody's eyes: in a notebook, in a window, or as a file that is named.
+"""Displays a picture in a notebook, in a window, or as a file whose name is printed.
 
-There is one call for all three, `show`, so that one script runs in a notebook, at a desk, and without a screen.
+`show` handles all three cases, so the same script runs in a notebook, on a desktop, and without a screen.
 """
 
 from __future__ import annotations
@@ -21,30 +21,30 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 FOLDER = "minirnn-pictures"
-_written: Counter[str] = Counter()  # how many pictures this process has written, by the name of its script
+_written: Counter[str] = Counter()  # number of pictures that this process has written, by the name of its script
 _collected: list[Any] | None = None
 
 
 def show(picture: Picture | Figure | TapeDrawing) -> None:
-    """Show a picture where it can be seen: in the notebook, in a window, or as a file.
+    """Show a picture in the notebook, in a window, or as a file.
 
-    In a notebook the picture appears below the cell. In a script, or at Python's prompt, a window opens where there is
-    a display, and the script goes on when the window is closed (as with ``matplotlib.pyplot.show``). Where there is no
-    display, or Matplotlib was told to use none (``MPLBACKEND=agg``), the picture is written to
-    ``minirnn-pictures/NAME-1.png``, the next one to ``NAME-2.png``, in the current folder; NAME is that of the script,
-    and one line says so. Files of an earlier run are replaced.
+    In a notebook, the picture appears below the cell. In a script or at Python's prompt, a window opens if there is a
+    display, and the script continues when you close it (as with ``matplotlib.pyplot.show``). If there is no display, or
+    ``MPLBACKEND=agg`` disables it, the picture is written to ``minirnn-pictures/NAME-1.png`` in the current folder, and
+    the next one to ``NAME-2.png``. NAME is the name of the script. A printed line names the file. Files of an earlier
+    run are replaced.
 
     Parameters
     ----------
     picture : Picture, matplotlib Figure or TapeDrawing
-        A `TapeDrawing` is SVG, which no window shows: a script writes it to ``NAME-1.svg``.
+        A `TapeDrawing` is SVG, which windows cannot show, so a script writes it to ``NAME-1.svg``.
 
     Raises
     ------
     TypeError
         If `picture` is something else.
     ValueError
-        If there is no display, and the file can't be written.
+        If there is no display and the file cannot be written.
 
     Examples
     --------
@@ -66,7 +66,7 @@ def show(picture: Picture | Figure | TapeDrawing) -> None:
 
 
 def collect() -> list[Any]:
-    """Return a list that from now on gets what is shown: for what builds a site, and shows pictures its own way."""
+    """Return a list to which pictures are appended from now on instead of being shown. Site builders use it."""
     global _collected
     _collected = []
     return _collected
@@ -74,7 +74,7 @@ def collect() -> list[Any]:
 
 @contextlib.contextmanager
 def collecting() -> Iterator[list[Any]]:
-    """A list that gets what is shown until the end of the ``with``."""
+    """A list to which pictures are appended, until the end of the ``with``, instead of being shown."""
     global _collected
     before = _collected
     try:
@@ -84,7 +84,7 @@ def collecting() -> Iterator[list[Any]]:
 
 
 def _in_notebook() -> bool:
-    """Whether this code runs in a Jupyter kernel; IPython in a terminal can show no pictures."""
+    """Whether this code runs in a Jupyter kernel. IPython in a terminal cannot show pictures."""
     if "IPython" not in sys.modules:
         return False
     shell = sys.modules["IPython"].get_ipython()
@@ -101,7 +101,7 @@ def _show_in_notebook(picture: Any, figure: Any) -> None:
 
 
 def _show_in_window(figure: Any) -> bool:
-    """Show the figure in a window until it is closed; False if Matplotlib finds no display for one."""
+    """Show the figure in a window until it is closed. Returns False if Matplotlib finds no display."""
     if _draws_files_only():
         return False
     from matplotlib import pyplot
@@ -110,9 +110,9 @@ def _show_in_window(figure: Any) -> bool:
     if ours:
         try:
             pyplot.figure(FigureClass=lambda **_: figure)  # type: ignore[arg-type]  # a window for a figure that exists
-        except ImportError:  # what Matplotlib was told to use by name is not installed, or has no display
+        except ImportError:  # the backend that the user chose is not installed, or has no display
             return False
-        if _draws_files_only():  # Matplotlib found this out by trying
+        if _draws_files_only():  # Matplotlib detects this when it tries a backend
             pyplot.close(figure)
             return False
     pyplot.show()
@@ -120,7 +120,7 @@ def _show_in_window(figure: Any) -> bool:
 
 
 def _draws_files_only() -> bool:
-    """Whether Matplotlib's backend has no windows. Asking lets Matplotlib choose it: agg where there is no display."""
+    """Whether Matplotlib's backend has no windows. The call makes Matplotlib choose one: agg without a display."""
     import matplotlib
     from matplotlib.backends.registry import BackendFilter, backend_registry
 
@@ -151,7 +151,7 @@ def _write(picture: Picture | Figure | TapeDrawing) -> Path:
 
 
 def _script() -> str:
-    """The name of the running script without its ending, "python" where there is none."""
+    """The name of the running script without its ending, or "python" if there is no script."""
     path = getattr(sys.modules.get("__main__"), "__file__", None)
     if not path:
         return "python"

@@ -26,35 +26,35 @@ def gate_map(
 ) -> Picture:
     """Draw the value of each gate, one row per unit and one column per time step.
 
-    The units have the same order in all maps: by the mean over time of the gate `order`. Units that keep their state
-    are therefore neighbors, and you see at once what their other gates do.
+    All maps have the same order of units, which are sorted by the mean over time of the gate `order`. Units that keep
+    their state are therefore neighbors, and you can compare their other gates.
 
     Parameters
     ----------
     gates : mapping of str to array_like
         Values of each gate after its sigmoid or tanh while one sequence is read, (T, H): ``{"i": ..., "f": ...}``.
     text : sequence of str, optional
-        What was read at each of the T steps, for the axis: a str of T characters, or T words.
+        The inputs of the T steps, for the axis: a str of T characters, or T words.
     order : str, optional
-        The gate by whose mean the units are sorted, the largest at the top; by default the forget or update gate (f, u
-        or z) if there is one, else the first. "" leaves the units as they are.
+        The gate by whose mean the units are sorted, the largest at the top. The default is the forget or update gate
+        (f, u or z) if there is one, else the first gate. "" keeps the order of the units.
     candidates : collection of str
-        Which names are values of a tanh, from -1 to 1; all others are gates, from 0 to 1.
+        The names whose values are results of a tanh, from -1 to 1. All others are gates, from 0 to 1.
     states : collection of str
-        Which names are states, without limits: their colors end at the largest magnitude.
+        The names of states, which have no limits. Their colors end at the largest magnitude.
     meaning : mapping of str to str
-        What the names mean, for the titles.
+        The meaning of each name, for the titles.
     most : int, optional
-        How many units are shown, at least 2: in this order the first, the last, and others at equal distances. None
-        shows all.
+        The number of units to show, at least 2. They are the first, the last, and evenly spaced units of this order.
+        None shows all.
     axes : array of Axes, optional
         (G,) for G gates; None makes a new figure.
 
     Returns
     -------
     Picture
-        ``ax``: (G,). ``data``: for each gate a row per unit and a column per step, as drawn, and "unit", the unit of
-        each row.
+        ``ax``: (G,). ``data``: for each gate a row per unit and a column per step, as drawn, and "unit", the index of
+        the unit in each row.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""What the gates do over time: how open they are, and how many are stuck."""
+"""The activity of gates over time: how open they are, and how many are saturated."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ MEANING = {
     "n": "candidate",
     "h": "hidden state",
 }
-"""The names that TensorFlow's ops, cuDNN and torch give to gates and candidates."""
+"""The names of gates and candidates in TensorFlow's ops, cuDNN and torch, with their meanings."""
 CANDIDATES = ("ci", "co", "g", "c", "n", "h")
-"""The names of what ends in a tanh, with values from -1 to 1."""
+"""The names of values that are results of a tanh, from -1 to 1."""
 
 
 def gate_activity(
@@ -42,17 +42,17 @@ def gate_activity(
     """Draw, for each gate and time step, the values (left) and the share of saturated ones (right).
 
     A gate y = sigmoid(z) has the derivative y (1 - y): 0.25 at y = 0.5, below 0.09 when y < 0.1 or y > 0.9. Such a gate
-    is *saturated*: it is decided, and hardly any gradient passes through it to change its mind. The same holds for a
-    tanh beyond 0.9 on either side (derivative 1 - y^2 < 0.19, of at most 1).
+    is *saturated*. Hardly any gradient passes through it, so training changes it slowly. The same holds for a tanh
+    beyond 0.9 on either side (derivative 1 - y^2 < 0.19, at most 1).
 
     Parameters
     ----------
     gates : mapping of str to array_like
         Values of each gate after its sigmoid or tanh, (T, B, H): ``{"i": ..., "f": ..., "o": ..., "ci": ...}``.
     candidates : collection of str
-        Which names are values of a tanh, from -1 to 1; all others are gates, from 0 to 1.
+        The names whose values are results of a tanh, from -1 to 1. All others are gates, from 0 to 1.
     meaning : mapping of str to str
-        What the names mean, for the titles.
+        The meaning of each name, for the titles.
     axes : array of Axes, optional
         (G, 2) for G gates; None makes a new figure.
 
@@ -61,7 +61,7 @@ def gate_activity(
     Picture
         ``ax``: (G, 2). ``data``, (T,) for each gate f: "f.mean", "f.low" and "f.high" (10 % and 90 % of the values lie
         below), "f.closed" and "f.open" (shares below 0.1 and above 0.9) or, for candidates, "f.saturated" (share
-        beyond 0.9 on either side). NaN at steps with values that aren't finite.
+        beyond 0.9 on either side). NaN at steps with values that are not finite.
 
     Raises
     ------
@@ -92,7 +92,7 @@ def gate_activity(
 def checked_gates(
     function: str, gates: Any, candidates: Collection[str], ndim: int, states: Collection[str] = ()
 ) -> dict[str, np.ndarray]:
-    """The gates as float64, or an error: (T, B, H) if `ndim` is 3, (T, H) if it is 2. `states` have no limits."""
+    """The checked gates as float64: (T, B, H) if `ndim` is 3, (T, H) if it is 2. `states` have no limits."""
     letters = "(T, B, H)" if ndim == 3 else "(T, H)"
     if not isinstance(gates, Mapping):
         raise TypeError(f"{function}: gates is a {type(gates).__name__}\n  expected a dict of {letters} arrays by name")
@@ -114,7 +114,7 @@ def checked_gates(
 
 
 def _steps(array: np.ndarray) -> np.ndarray:
-    """(T, B, H) -> (T, B*H). One NaN or infinity makes its whole step NaN: a gap in the curves instead of a guess."""
+    """(T, B, H) -> (T, B*H). One NaN or infinity makes its whole step NaN, which leaves a gap in the curves."""
     array[~np.isfinite(array).all(axis=(1, 2))] = np.nan
     return array.reshape(len(array), array[0].size)
 
@@ -163,11 +163,11 @@ def _draw_saturation(ax: Axes, name: str, y: np.ndarray, candidate: bool, artist
 
 
 def _marker(t: np.ndarray) -> str:
-    return "o" if len(t) == 1 else ""  # a single step has no line
+    return "o" if len(t) == 1 else ""  # a line needs more than one step
 
 
 def _legend(grid: np.ndarray, own_figure: bool) -> None:
-    """Explain lines and bands once: below a figure of our own, else in the first panel that has them."""
+    """Draw one legend for lines and bands: below a new figure, or in the first of the user's panels that has them."""
     seen: dict[str, Any] = {}
     for ax in grid.flat:
         new = {

@@ -1,4 +1,4 @@
-"""How gradients travel back through time: one color for each layer and time step."""
+"""Gradients on their way back through time, with one color for each layer and time step."""
 
 from __future__ import annotations
 
@@ -24,25 +24,25 @@ def gradient_flow(
     max_columns: int = 400,
     ax: Axes | None = None,
 ) -> Picture:
-    """Draw how much of the loss's gradient reaches each layer at each time step.
+    """Draw the norm of the loss's gradient that reaches each layer at each time step.
 
-    Backpropagation goes from right to left and multiplies by one Jacobian a step. Colors stand for powers of ten: a
-    picture that gets evenly darker to the left shows a gradient that vanishes exponentially, one that gets brighter a
-    gradient that explodes. Exactly zero has no logarithm. It gets its own pattern, because it means something else:
-    this step has no path to the loss, or every number on the way has underflowed.
+    Backpropagation goes from right to left and multiplies by one Jacobian per step. Colors have a logarithmic scale. A
+    picture that gets evenly darker to the left shows a gradient that vanishes exponentially. If it gets brighter, the
+    gradient explodes. Exactly zero has no logarithm. It gets its own pattern, because it has another meaning: this step
+    has no path to the loss, or every value on the path has underflowed.
 
     Parameters
     ----------
     norms : array_like
-        (L, T), not negative: for each layer (first row: next to the input) and time step, a norm of the gradient that
-        arrives there, for instance ``np.linalg.norm(h.grad, axis=(1, 2))`` with h.grad (T, B, H).
+        (L, T), not negative: a norm of the gradient that arrives at each layer (first row: next to the input) and time
+        step, for instance ``np.linalg.norm(h.grad, axis=(1, 2))`` with h.grad (T, B, H).
     layers : sequence of str, optional
         L names; "layer 0", "layer 1", ... by default, as in the parameters' names.
     quantity : str
-        What the norms are, for the color bar.
+        The name of the quantity, for the color bar.
     max_columns : int
-        A longer sequence is drawn in at most this many columns, each the largest norm of some neighboring steps. The
-        picture says so.
+        The largest number of columns. In a longer sequence, each column shows the largest norm of several neighboring
+        steps, and the picture says so.
     ax : Axes, optional
         Where to draw; None makes a new figure.
 
@@ -56,7 +56,7 @@ def gradient_flow(
     Raises
     ------
     TypeError, ValueError
-        Not (L, T), a negative norm, or no integer of 1 or more for `max_columns`.
+        Not (L, T), a negative norm, or a `max_columns` that is not an integer of 1 or more.
     """
     norms = as_numbers("gradient_flow", "norms", norms, 2, "(L, T): a row a layer, a column a time step")
     L, T = norms.shape
@@ -73,7 +73,7 @@ def gradient_flow(
 
     per_column = math.ceil(T / max_columns)
     first_step = np.arange(0, T, per_column)  # (columns,)
-    shown = np.maximum.reduceat(norms, first_step, axis=1)  # (L, columns); a NaN wins over every number
+    shown = np.maximum.reduceat(norms, first_step, axis=1)  # (L, columns); the maximum with a NaN is NaN
     data = {"norms": shown, "first_step": first_step, "steps_per_column": np.array(per_column)}
 
     finite = np.isfinite(shown)
@@ -90,7 +90,7 @@ def gradient_flow(
     if per_column > 1:
         notes.append(f"each column: the largest of {per_column} steps")
     if (shown == 0).any():
-        ax.patch.set(facecolor="white", edgecolor="0.65", hatch="////", linewidth=0)  # shows through where masked
+        ax.patch.set(facecolor="white", edgecolor="0.65", hatch="////", linewidth=0)  # visible where the mesh is masked
         notes.append("hatched: exactly zero")
     if not finite.all():
         from matplotlib.colors import ListedColormap
@@ -110,13 +110,13 @@ def gradient_flow(
 
 
 def _whole_decades(sizes: np.ma.MaskedArray) -> Any:
-    """Return a log scale from a power of ten to a power of ten: labels at both ends, even if all norms are alike."""
+    """Return a log scale between two powers of ten, so that both ends have labels even if all norms are equal."""
     from matplotlib.colors import LogNorm
 
     values = sizes.compressed()
     if not values.size:
         return LogNorm(0.1, 1)
-    # Not beyond what Matplotlib can put ticks around: 10.0**-324 is 0, 10.0**309 overflows.
+    # Matplotlib needs finite, positive ends for its ticks: 10.0**-324 is 0, 10.0**309 overflows.
     low = min(max(math.floor(math.log10(values.min())), -200), 199)
     high = min(max(math.ceil(math.log10(values.max())), low + 1), 200)
     return LogNorm(10.0**low, 10.0**high)

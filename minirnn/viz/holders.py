@@ -1,4 +1,4 @@
-"""Which block, warp and lane holds each weight of the recurrent matrix."""
+"""Pictures of the block, warp and lane that hold each weight of the recurrent matrix."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ def weight_holders(
 ) -> Picture:
     """Draw which block, warp and lane uses each element of the recurrent matrix R (G*H, H).
 
-    ``"plain"`` is a product as beginners write it: one thread computes one row's sum, reads that row, and keeps nothing
-    for the next step. ``"persistent"`` is what minirnn's kernels do that stay for a whole sequence: a warp has some
-    units, of each its G rows; a row is dealt out to the lanes in pieces of 16 bytes, which stay in their registers.
+    ``"plain"`` is the simplest product: one thread computes one row's sum, reads that row, and keeps nothing for the
+    next step. ``"persistent"`` is the layout of minirnn's persistent kernels. A warp has some units with their G rows
+    each. A row is distributed over the lanes in pieces of 16 bytes, which stay in registers.
 
     Parameters
     ----------
@@ -54,8 +54,8 @@ def weight_holders(
     -------
     Picture
         ``ax``: (2,): the blocks over all of R, and the lanes (or threads) over the rows of the first warp. ``data``:
-        for each element (G*H, H) "block", "warp" in the block, "lane" in the warp, and "register", the place among what
-        the lane keeps of R, or -1 where nobody keeps it.
+        for each element (G*H, H) "block", "warp" in the block, "lane" in the warp, and "register", its index among the
+        elements of R that the lane keeps, or -1 if no lane keeps it.
 
     Raises
     ------
@@ -86,7 +86,7 @@ def _persistent(H: int, gates: int, warps: int, units: int, itemsize: int) -> di
     gate, unit = row // H, row % H
     width = VECTOR // itemsize
     chunk, place = k // (LANES * width), k % width
-    number = unit % units * gates + gate  # of the row, among those of its warp
+    number = unit % units * gates + gate  # of the row among the rows of its warp
     return {
         "block": unit // (units * warps),
         "warp": unit // units % warps,
@@ -123,7 +123,7 @@ def _draw_holders(axes: np.ndarray, data: dict[str, np.ndarray], way: str) -> di
 
 
 def _number(ax: Axes, x: float, y: float, value: int, of: int) -> None:
-    """A number that can be read on its color."""
+    """Write a number in a color that is readable on its background."""
     ax.text(
         x, y, f"{value}",
         ha="center", va="center", fontsize=6, color="white" if value < 0.6 * of else "black",

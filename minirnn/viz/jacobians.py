@@ -1,4 +1,4 @@
-"""How a state at step t moves the state at the end: products of step Jacobians, and their singular values."""
+"""The effect of the state at step t on the last state: products of step Jacobians, and their singular values."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ if TYPE_CHECKING:
 
 
 def state_jacobians(step: Callable[[int, Tensor], Tensor], state: Tensor, T: int) -> np.ndarray:
-    """Jacobians of the last state by each state before it: d state_T / d state_t, for t = 0 .. T.
+    """Jacobians of the last state with respect to each earlier state: d state_T / d state_t, for t = 0 .. T.
 
-    Each is the product of the Jacobians of steps t+1 .. T; the last one is the identity. One backward pass for each
-    number in the state, so keep the state small.
+    Each is the product of the Jacobians of steps t+1 .. T, and the last one is the identity. This needs one backward
+    pass for each element of the state, so keep the state small.
 
     Parameters
     ----------
     step : callable
-        ``step(t, state)`` returns the state after step t, of the same shape. For an LSTM join c and h.
+        ``step(t, state)`` returns the state after step t, of the same shape. For an LSTM, concatenate c and h.
     state : Tensor
-        The state before step 0, of any shape; n numbers.
+        The state before step 0, of any shape, with n elements.
     T : int
         Number of steps.
 
@@ -62,17 +62,18 @@ def state_jacobians(step: Callable[[int, Tensor], Tensor], state: Tensor, T: int
 
 
 def jacobian_spectrum(jacobians: Any, *, label: str = "state", ax: Axes | None = None) -> Picture:
-    """Draw the singular values of d state_T / d state_t against t: what survives the way back.
+    """Draw the singular values of d state_T / d state_t against t.
 
-    The largest says how much a gradient can grow on the way from the last step to step t, the smallest how much it can
-    shrink; the band between holds all directions. A straight line on the log scale is exponential decay (or growth).
+    The largest is the most by which a gradient can grow from the last step back to step t, and the smallest the most by
+    which it can shrink. The band between them covers all directions. A straight line on the log scale is exponential
+    decay (or growth).
 
     Parameters
     ----------
     jacobians : array_like
         (T+1, n, n), from `state_jacobians`.
     label : str
-        What the state is called.
+        The name of the state.
     ax : Axes, optional
         Where to draw; None makes a new figure.
 
@@ -84,7 +85,7 @@ def jacobian_spectrum(jacobians: Any, *, label: str = "state", ax: Axes | None =
     Raises
     ------
     ValueError
-        If `jacobians` is not (T+1, n, n) or has numbers that are not finite.
+        If `jacobians` is not (T+1, n, n) or has values that are not finite.
     """
     jacobians = as_numbers("jacobian_spectrum", "jacobians", jacobians, 3, "(T+1, n, n)")
     if jacobians.shape[1] != jacobians.shape[2]:

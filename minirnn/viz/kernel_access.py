@@ -1,4 +1,4 @@
-"""What the threads of a warp do in memory: drawn from the accesses that the simulator recorded."""
+"""Pictures of the memory accesses of a warp's threads, as the simulator recorded them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SECTOR, BANKS, WORD = 32, 32, 4
 
 
 def _visit(function: str, trace: Any, line: int, which: int, shared: bool) -> np.ndarray:
-    """The accesses of one visit of a warp to a line, to shared memory or to device memory alone."""
+    """The accesses of one visit of a warp to a line, only those to shared memory or only those to device memory."""
     if not hasattr(trace, "warp_accesses"):
         raise TypeError(
             f"{function}: trace is a {type(trace).__name__}\n  expected the trace of a launch in the simulator"
@@ -32,10 +32,11 @@ def _visit(function: str, trace: Any, line: int, which: int, shared: bool) -> np
 
 
 def warp_accesses(trace: Any, line: int, *, which: int = 0, ax: Axes | None = None) -> Picture:
-    """Draw one access of a warp to device memory: which bytes each thread touches, and what that costs.
+    """Draw one access of a warp to device memory: the bytes that each thread touches, and the sectors that this needs.
 
-    The memory of a GPU comes in sectors of 32 bytes: the hardware moves all sectors in which any thread has a byte.
-    Neighboring threads that touch neighboring numbers share sectors (coalesced); threads far apart each pay for one.
+    The memory of a GPU is divided into sectors of 32 bytes. The hardware moves every sector in which any thread has a
+    byte. Neighboring threads that touch neighboring numbers share sectors (coalesced). Threads whose numbers are far
+    apart need one each.
 
     Parameters
     ----------
@@ -44,7 +45,7 @@ def warp_accesses(trace: Any, line: int, *, which: int = 0, ax: Axes | None = No
     line : int
         The line of the .cu file that makes the access.
     which : int
-        Which of the warp's visits to this line.
+        The index of the warp's visit to this line.
     ax : Axes, optional
         Where to draw; None makes a new figure.
 
@@ -72,7 +73,7 @@ def warp_accesses(trace: Any, line: int, *, which: int = 0, ax: Axes | None = No
         ax.axvspan(s * SECTOR - start, (s + 1) * SECTOR - start, color=ORANGE, alpha=(0.2, 0.38)[s % 2], linewidth=0)
         for s in sectors  # two shades, so that neighbors can be counted
     ]
-    # An outline, so that a word is seen where a pixel stands for many bytes.
+    # An outline, so that a word is visible where a pixel covers many bytes.
     bars = ax.barh(thread, size, left=address - start, height=0.8, color=BLUE, edgecolor=BLUE, linewidth=1)
     moved = len(sectors) * SECTOR
     ax.set_title(f"Line {line}: {used} bytes wanted, {moved} moved in {len(sectors)} sectors ({used / moved:.0%} used)")
@@ -89,7 +90,7 @@ def warp_accesses(trace: Any, line: int, *, which: int = 0, ax: Axes | None = No
 def thread_map(
     rows: int, columns: int, *, grid: Any, block: Any, rows_first: bool = True, ax: Axes | None = None
 ) -> Picture:
-    """Draw which thread computes which element of a matrix, one thread an element of a two-dimensional launch.
+    """Draw the thread that computes each element of a matrix, for a two-dimensional launch with one thread per element.
 
     Parameters
     ----------
@@ -106,7 +107,8 @@ def thread_map(
     Returns
     -------
     Picture
-        ``data``: block (rows, columns) number of the block of each element, thread: number within it; -1: no thread.
+        ``data``: block (rows, columns), the number of each element's block; thread, the number within it; -1 for no
+        thread.
 
     Raises
     ------
@@ -153,7 +155,7 @@ def thread_map(
 
 
 def bank_conflicts(trace: Any, line: int, *, which: int = 0, ax: Axes | None = None) -> Picture:
-    """Draw one access of a warp to shared memory by bank: threads that want different words of one bank wait.
+    """Draw one access of a warp to shared memory by bank. Threads that need different words of one bank must wait.
 
     Parameters
     ----------
@@ -167,7 +169,7 @@ def bank_conflicts(trace: Any, line: int, *, which: int = 0, ax: Axes | None = N
     Returns
     -------
     Picture
-        ``data``: words (32,): how many different words each bank has to give. ``artists``: "bars".
+        ``data``: words (32,), the number of different words that each bank must deliver. ``artists``: "bars".
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""What each rung of the CudnnRNN ladder costs, drawn from the counts of ``minirnn bench --ladder --json``."""
+"""The cost of each rung of the CudnnRNN ladder, drawn from the counts of ``minirnn bench --ladder --json``."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ STYLES: dict[str, dict[str, Any]] = {
     "barrier": {"color": GREEN, "marker": "^"},
     "persistent": {"color": BLUE, "marker": "s"},
 }
-"""The line of each rung."""
+"""The line style of each rung."""
 ASIDE = 0.075
-"""The distance between marks of one place, relative to the distance between places, so that no mark hides another."""
+"""The shift of marks at the same place, relative to the distance between places, so that no mark hides another."""
 QUANTITIES = {
     "bytes": ("product bytes", "kernel bytes", "gathered"),
     "launches": ("launches",),
     "barriers": ("block barriers",),
 }
-"""What a row of panels shows -> the counts of the report that are added up for it."""
+"""The quantity of a row of panels -> the counts of the report that are added up for it."""
 LABELS = {"bytes": "bytes moved", "launches": "launches by the host", "barriers": "barriers of blocks"}
 AXES = {"T": "time steps T", "B": "rows of the batch B", "H": "units H (= inputs I)"}
 TITLES = {
@@ -43,13 +43,14 @@ def ladder_counts(
 ) -> Picture:
     """Draw bytes moved, launches and barriers of each rung against T, B and H.
 
-    All are counts, the same in every run; none is a time. Bytes are operands and results of the products, once each,
-    32-byte sectors that warps of kernels touch, before any cache, and the messages that blocks receive.
+    All values are counts, which are the same in every run, and not times. Bytes are the operands and results of the
+    products (once each), the 32-byte sectors that warps of kernels touch (before any cache), and the messages that
+    blocks receive.
 
     Parameters
     ----------
     report : mapping or path
-        What ``minirnn bench --ladder --json FILE`` wrote, or its file: ``docs/data/cuda-sim/cudnn_ladder.json``.
+        A report of ``minirnn bench --ladder --json FILE``, or its file: ``docs/data/cuda-sim/cudnn_ladder.json``.
     which : str
         The pass: "forward" or "backward".
     axes : array of Axes, optional
@@ -60,18 +61,18 @@ def ladder_counts(
     Picture
         ``ax``: (3, 3), rows bytes, launches, barriers, columns T, B, H. ``data``: for each column and rung the places,
         "T.steps", and for each panel and rung the counts, "bytes.T.steps", (n,) each, in rising order. A column shows
-        the rows of the report that differ in its axis alone, the largest such set (the first, of several as large).
+        the largest set of rows of the report that differ only in its axis (the first of equally large sets).
         ``artists``: the lines, by the names of their counts.
 
     Raises
     ------
     ValueError
-        If it is not such a report, or has no rows of this pass.
+        If `report` is not such a report, or has no rows for this pass.
     """
     rows = [row for row in _rows(report) if row["pass"] == which]
     if not rows:
         raise ValueError(f"ladder_counts: no rows of the pass {which!r}\n  expected 'forward' or 'backward'")
-    columns = {axis: _varied(rows, axis) for axis in AXES}  # before anything is drawn: it may raise
+    columns = {axis: _varied(rows, axis) for axis in AXES}  # before drawing, because it may raise
     grid = _grid(axes)
     artists: dict[str, Any] = {}
     data: dict[str, np.ndarray] = {}
@@ -103,14 +104,14 @@ def ladder_counts(
 
 
 def _varied(rows: list[dict[str, Any]], axis: str) -> tuple[list[dict[str, Any]], str]:
-    """The rows that differ in this axis alone, each with its place `at`, and what they have in common."""
+    """The rows that differ only in this axis, each with its place `at`, and a text with their common values."""
     place = "TB?H".index(axis)
     found: dict[tuple[int, ...], list[dict[str, Any]]] = defaultdict(list)
     for row in rows:
         rest = list(row["size"])
         at = rest.pop(place)
         if axis == "H" and rest.pop() != at:
-            continue  # inputs are to grow with the units
+            continue  # the number of inputs must grow with the units
         found[tuple(rest)].append({**row, "at": at})
     if not found:
         raise ValueError("ladder_counts: no rows with as many inputs as units\n  expected some, to draw against H")
@@ -120,7 +121,7 @@ def _varied(rows: list[dict[str, Any]], axis: str) -> tuple[list[dict[str, Any]]
 
 
 def _beside(at: np.ndarray, rung: str) -> np.ndarray:
-    """The positions of a rung's marks: slightly shifted from the places, which are evenly spaced on the log scale."""
+    """The positions of a rung's marks, slightly shifted from the places, which are evenly spaced on the log scale."""
     places = np.log2(at)
     gap = min(np.diff(places).min(), np.ptp(places) / 2) if len(at) > 1 else 1.0
     k = list(STYLES).index(rung) if rung in STYLES else 0
@@ -128,7 +129,7 @@ def _beside(at: np.ndarray, rung: str) -> np.ndarray:
 
 
 def _explain(grid: np.ndarray, which: str, report: Any) -> None:
-    """Say above a figure of our own where the counts come from, and below it what R is and which line is which."""
+    """Write the source of the counts above a new figure, and the meaning of R and a legend below it."""
     figure = grid[0, 0].figure
     device = report.get("device") if isinstance(report, Mapping) else _read(report).get("device")
     where = f" on {device}".replace("on cuda-sim", "by the simulator") if device else ""
@@ -147,7 +148,7 @@ def _scale(ax: Any, quantity: str, at: list[int]) -> None:
     ax.set_xticks(at, [str(n) for n in at])
     ax.minorticks_off()
     if quantity == "barriers":
-        ax.set_yscale("symlog", linthresh=1)  # the lowest rung has none
+        ax.set_yscale("symlog", linthresh=1)  # the lowest rung has no barriers
         ax.set_ylim(bottom=-0.3, top=2 * max(1, ax.get_ylim()[1]))
     else:
         ax.set_yscale("log")

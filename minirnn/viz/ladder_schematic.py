@@ -1,4 +1,4 @@
-"""What happens between two steps on each rung of the CudnnRNN ladder, a sketch for each."""
+"""Sketches of the transition between two steps on each rung of the CudnnRNN ladder."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ LEFTS = (0.5, 3.4, 6.3, 9.2)
 def between_steps(*, axes: Any | None = None) -> Picture:
     """Sketch how the state gets from step t to step t+1 on each rung: ``steps``, ``barrier``, ``persistent``.
 
-    Gray is the memory of the device, boxes in color are what computes. R, the recurrent weights, is drawn where it is
-    when a step begins.
+    Device memory is gray, and boxes in color compute. R, the recurrent weights, is drawn at its place when a step
+    begins.
 
     Parameters
     ----------
     axes : array of Axes, optional
-        Three; None makes a new figure.
+        Three axes; None makes a new figure.
 
     Returns
     -------
     Picture
-        ``ax``: (3,), from the lowest rung to the highest. ``artists``: by rung, the boxes. There are no numbers in it.
+        ``ax``: (3,), from the lowest rung to the highest. ``artists``: by rung, the boxes. There is no ``data``.
 
     Raises
     ------

@@ -1,6 +1,7 @@
-"""What pictures need of a layer that reads a sequence: gates and states by name, Jacobians, and paths between states.
+"""Values of a layer for pictures: gates and states by name, Jacobians, and paths between states.
 
-All of them take an `nn.LSTM`, an own cell's layer, and, but for the paths, `nn.GRU` and `nn.RNN`.
+The functions accept an `nn.LSTM` or a layer of a user's own cell. All but `layer_paths` also accept `nn.GRU` and
+`nn.RNN`.
 """
 
 from __future__ import annotations
@@ -22,18 +23,18 @@ from minirnn.viz.paths import cell_paths
 
 
 class LayerValues(NamedTuple):
-    """What happens in a layer; result of `layer_values`.
+    """The values in a layer; result of `layer_values`.
 
     Attributes
     ----------
     gates : dict of str to ndarray
-        Values of sigmoid and tanh that have a name, (T, B, H).
+        Named values of sigmoid and tanh, (T, B, H).
     states : dict of str to ndarray
-        After each step, (T, B, H); the output is (T, B, P).
+        States after each step, (T, B, H); the output is (T, B, P).
     candidates : tuple of str
-        Which of them are values of a tanh, from -1 to 1.
+        The names whose values are results of a tanh, from -1 to 1.
     unlimited : tuple of str
-        Which states have no limits.
+        The names of states without limits.
     """
 
     gates: dict[str, np.ndarray]
@@ -43,17 +44,18 @@ class LayerValues(NamedTuple):
 
 
 def layer_values(layer: Any, x: Any, *, reverse: bool = False) -> LayerValues:
-    """Gates and states of a layer while it reads x, by name: those of an own cell have the names of its function.
+    """Gates and states of a layer for the input x, by name. Those of a user's own cell have the names in its function.
 
-    ``gate_activity(found.gates, candidates=found.candidates)`` draws them. Dropout is off, masks are their means.
+    ``gate_activity(found.gates, candidates=found.candidates)`` draws them. Dropout is off and masks have their mean
+    values.
 
     Parameters
     ----------
     layer : nn.LSTM, nn.GRU, nn.RNN or a layer of an own cell
-        If there are several layers, it is the last one that is shown.
+        If it has several layers, the result is for the last one.
     x : (T, B, I), or (B, T, I) if the layer is batch_first
     reverse : bool
-        Whether to show the direction that reads from the end.
+        Whether to return the direction that reads from the end.
 
     Returns
     -------
@@ -62,7 +64,7 @@ def layer_values(layer: Any, x: Any, *, reverse: bool = False) -> LayerValues:
     Raises
     ------
     TypeError, ValueError
-        If `layer` is none of these or has one direction only, or x does not fit.
+        If `layer` is none of these, has no reverse direction, or x does not fit.
     """
     one = opened(layer, "layer_values")
     if reverse and one.D == 1:
@@ -92,8 +94,8 @@ def layer_jacobians(layer: Any, x: Any) -> np.ndarray:
     Returns
     -------
     ndarray, (T+1, n, n)
-        ``[t, j, k]`` = d states_T[j] / d states_t[k], with the states one after the other, n numbers in all. An
-        output that is not a state, but is read by the next step, is the last of them.
+        ``[t, j, k]`` = d states_T[j] / d states_t[k], with all states concatenated to n numbers. An output that is not
+        a state but that the next step reads comes last.
 
     Raises
     ------
@@ -116,9 +118,10 @@ def layer_jacobians(layer: Any, x: Any) -> np.ndarray:
 def layer_paths(layer: Any, x: Any) -> dict[str, np.ndarray]:
     """Split d c_t / d c_{t-1} of one sequence into its paths, for `path_strengths`.
 
-    For an own cell, c is its first state that is not the output, or the only one. A path is named by the last thing
-    that it goes through: a gate that reads h (the name of the function's parameter), a `product` or `unit_mean`,
-    another state before the step, or nothing: ``directly``. For an `nn.LSTM` it is `cell_paths`.
+    For a user's own cell, c is its first state that is not the output, or the only one. A path is named after the last
+    value that it goes through: a gate that reads h (the name of the function's parameter), a `product` or `unit_mean`,
+    or another state before the step. Without any, it is called ``directly``. For an `nn.LSTM`, the result is that of
+    `cell_paths`.
 
     Parameters
     ----------
@@ -154,10 +157,10 @@ def layer_paths(layer: Any, x: Any) -> dict[str, np.ndarray]:
 
 
 def own_paths(one: Own, xs: Sequence[Tensor]) -> dict[str, np.ndarray]:
-    """`layer_paths` of an own cell.
+    """`layer_paths` for a user's own cell.
 
-    All functions of a step but the products act unit by unit, so their derivatives are diagonals (T, H); and for all
-    steps at once they are one gradient of a sum.
+    All functions of a step except products act on each unit separately, so their derivatives are diagonals (T, H). For
+    all steps at once, a derivative is one gradient of a sum.
     """
     cell, (_, R, Wp, _, U, vectors) = one.cell, one.layer.weights(0)
     T, H, of, after = len(xs), one.H, one.memory, dict(zip(one.cell.order, one.cell.after, strict=True))
@@ -183,7 +186,7 @@ def own_paths(one: Own, xs: Sequence[Tensor]) -> dict[str, np.ndarray]:
         return {e: g.numpy() for e, g in zip(leaves, grad(found.sum(), [values[e] for e in leaves]), strict=True)}
 
     def totals(values: dict[Expr, Any], seeds: dict[Expr, np.ndarray], targets: Sequence[Expr]) -> list[Any]:
-        """d target / d c of each target, by the last leaf that a path goes through: {leaf: (T, H, H)}."""
+        """d target / d c of each target, by the last leaf on the path: {leaf: (T, H, H)}."""
         through = dict(seeds)
         for m in cell.cuts:
             leaves = list(through)
@@ -192,7 +195,7 @@ def own_paths(one: Own, xs: Sequence[Tensor]) -> dict[str, np.ndarray]:
         leaves = list(through)
         return [{e: d[:, :, None] * through[e] for e, d in slopes(values, t, leaves).items()} for t in targets]
 
-    # within step t-1: how the states after it follow from c
+    # within step t-1: the dependence of the states after it on c
     c = after[of]
     values = {**given, c: leaf([found[c] for found in inside], H)}
     eye = np.broadcast_to(np.eye(H), (T, H, H))
@@ -217,7 +220,7 @@ def own_paths(one: Own, xs: Sequence[Tensor]) -> dict[str, np.ndarray]:
 
 
 def leaf(rows: Sequence[Tensor], H: int) -> Tensor:
-    """A value of all steps, (T, H), to differentiate with respect to it; zeros for an output that is projected."""
+    """A leaf with the values of all steps, (T, H), for differentiation; zeros for an output that is projected."""
     arrays = [np.zeros((1, H)) if 1 < row.shape[-1] < H else np.broadcast_to(row.numpy(), (1, H)) for row in rows]
     return tensor(np.concatenate(arrays).astype(np.float64), requires_grad=True, device="cpu")
 
@@ -227,7 +230,7 @@ def double(t: Tensor) -> np.ndarray:
 
 
 def single(function: str, layer: Any) -> Opened:
-    """A layer of one direction, opened."""
+    """The opened layer. Raises ValueError unless it has one layer and one direction."""
     one = opened(layer, function)
     if one.L * one.D > 1:
         raise ValueError(

@@ -1,4 +1,4 @@
-"""How the blocks of one launch wait for each other: a barrier of the grid over time, and who reads whose numbers."""
+"""Pictures of blocks that wait for each other: a grid barrier over time, and the data that blocks exchange."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from minirnn.viz.colors import BLUE, GRAY, GREEN, ORANGE, RED
 from minirnn.viz.picture import Picture, check_grid, new_figure
 
 WORK = (3.0, 5.0, 4.0)
-"""How long each block of the picture computes, in units of nothing."""
+"""The time that each block of the picture computes, in arbitrary units."""
 FENCE, COUNT, FLAG = 0.7, 0.6, 0.6
 
 
 def grid_barrier(*, ax: Any | None = None) -> Picture:
-    """Sketch a barrier of three blocks over time, as ``grid_barrier.cuh`` has it: fences, counter, flag.
+    """Sketch the barrier of ``grid_barrier.cuh`` for three blocks over time, with its fences, counter and flag.
 
-    Each block computes and writes its numbers, makes a fence and counts itself. The last one makes another fence and
-    sets the flag. All others wait for it, and a third fence comes before they read.
+    Each block computes and writes its numbers, executes a fence and increments the counter. The last block executes
+    another fence and sets the flag. All others wait for the flag, and execute a third fence before they read.
 
     Parameters
     ----------
@@ -75,15 +75,16 @@ def grid_barrier(*, ax: Any | None = None) -> Picture:
 
 
 def who_reads(columns: int = 4, slices: int = 3, *, axes: Any | None = None) -> Picture:
-    """Draw which blocks of the rung ``persistent`` read what other ones send in a step.
+    """Draw the blocks of the rung ``persistent`` whose data each block reads in a step.
 
-    Forward, every block gathers the whole state. Backward, the blocks are a table: block (p, q) gathers the gradients
-    of the units of slice q, and sends its share of dh to the owners of the units of column p (`persistent_grad.cu`).
+    In the forward pass, every block gathers the whole state. In the backward pass, the blocks form a table. Block (p,
+    q) gathers the gradients of the units of slice q, and sends its share of dh to the owners of the units of column p
+    (`persistent_grad.cu`).
 
     Parameters
     ----------
     columns, slices : int
-        Of the table, each of 1 or more. The units are dealt out evenly.
+        Numbers of columns and slices of the table, 1 or more each. The units are distributed evenly.
     axes : array of Axes, optional
         (2,); None makes a new figure.
 
@@ -91,7 +92,7 @@ def who_reads(columns: int = 4, slices: int = 3, *, axes: Any | None = None) -> 
     -------
     Picture
         ``ax``: (2,), forward and backward. ``data``: "forward", "gradients" and "shares", (blocks, blocks) each:
-        whether the block of this row reads what that of this column sends. ``artists``: the images, by pass.
+        whether the block of this row reads data from the block of this column. ``artists``: the images, by pass.
 
     Raises
     ------
@@ -104,8 +105,8 @@ def who_reads(columns: int = 4, slices: int = 3, *, axes: Any | None = None) -> 
         axes = new_figure(7.6, 4.0).subplots(1, 2)
     found = check_grid("who_reads", axes, (2,), "(2,): forward and backward")
     blocks = columns * slices
-    units = np.arange(blocks * slices)  # as many of each owner as there are slices
-    owner = units // slices  # of a unit: its column is owner // slices
+    units = np.arange(blocks * slices)  # each owner occurs once for each slice
+    owner = units // slices  # owner of each unit; its column is owner // slices
     in_slice = units // (len(units) // slices)
     p, q = np.divmod(np.arange(blocks), slices)
     gradients = np.zeros((blocks, blocks), bool)

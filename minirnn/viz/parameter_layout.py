@@ -1,4 +1,4 @@
-"""What is inside CudnnRNN's parameter buffer: one long strip, in which every weight and bias has its place."""
+"""The contents of CudnnRNN's parameter buffer, in which every weight and bias has its place."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ def parameter_buffer(
 ) -> Picture:
     """Draw the flat parameter buffer of a CudnnRNN network.
 
-    Each row is one layer and direction; its weights come first in memory, all its biases after the weights of all
-    layers. A block's width is its share of the elements, its color the gate; blocks that read the input of the layer
-    are full, those that read the state before are hatched, biases are outlined.
+    Each row is one layer and direction. In memory, the biases come after the weights of all layers. The width of a
+    block is its share of the elements, and its color shows the gate. Blocks that read the input of the layer are
+    filled, those that read the previous state are hatched, and biases are outlined.
 
     Parameters
     ----------

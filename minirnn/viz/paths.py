@@ -1,4 +1,4 @@
-"""The ways from one cell state of an LSTM to the next: the forget path, and the three ways through h and the gates."""
+"""The paths from one cell state of an LSTM to the next: the forget path, and three paths through h and the gates."""
 
 from __future__ import annotations
 
@@ -25,12 +25,13 @@ def cell_paths(i: Any, cs: Any, f: Any, o: Any, ci: Any, w: Any, *, gate_order: 
         input gate     dh'/dc' R_i  diag(ci * i * (1 - i))
         candidate      dh'/dc' R_ci diag(i * (1 - ci^2))             dh'/dc' = diag(o' * (1 - tanh(c')^2))
 
-    The gate o of step t acts after c_t, so no path leads through it. Without peepholes and with no clip active.
+    The gate o of step t acts after c_t, so no path leads through it. The formulas hold without peepholes and without an
+    active clip.
 
     Parameters
     ----------
     i, cs, f, o, ci : array_like
-        (T, H): what `block_lstm` computed for one row of the batch.
+        (T, H): the outputs of `block_lstm` for one row of the batch.
     w : array_like
         (I+H, 4H).
     gate_order : str
@@ -71,18 +72,18 @@ def cell_paths(i: Any, cs: Any, f: Any, o: Any, ci: Any, w: Any, *, gate_order: 
 
 
 def path_strengths(paths: dict[str, np.ndarray], *, state: str = "c", ax: Axes | None = None) -> Picture:
-    """Draw how strong each path from cell state to cell state is at each step.
+    """Draw the strength of each path from cell state to cell state at each step.
 
-    The strength is the root mean square over the rows of the path's Jacobian: what a gradient of random direction keeps
-    of its size in one step along this path alone. The highway is useful where the blue line is near 1 and the others
-    are small: then c_t carries its gradient unharmed.
+    The strength is the root mean square over the rows of the path's Jacobian. This is the share of its norm that a
+    gradient of random direction keeps in one step along this path alone. Where the blue line is near 1 and the others
+    are small, the highway works: c_t carries its gradient back almost unchanged.
 
     Parameters
     ----------
     paths : dict
-        What `cell_paths` or `layer_paths` returned.
+        The result of `cell_paths` or `layer_paths`.
     state : str
-        What the state is called, for the title.
+        The name of the state, for the title.
     ax : Axes, optional
         Where to draw; None makes a new figure.
 

@@ -1,4 +1,4 @@
-"""What every drawing function returns, how it gets its axes, and how a picture becomes a file."""
+"""The result of every drawing function, its axes, the checks of its arguments, and saving to a file."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ class Picture:
     Attributes
     ----------
     ax : Axes, or array of Axes
-        Where it was drawn: change titles and limits there.
+        The axes of the drawing. Change titles and limits there.
     artists : dict
-        The lines, meshes and bands by name, to restyle.
+        The lines, meshes and bands by name, for restyling.
     data : dict of str to ndarray
-        The numbers that are shown, after averaging and thinning: a test or a table reads these, not pixels.
+        The numbers that are shown, after averaging and thinning, for tests and tables.
     """
 
     ax: Any
@@ -38,7 +38,7 @@ class Picture:
 
     @property
     def figure(self) -> Figure:
-        """The whole figure that the axes belong to."""
+        """The figure that the axes belong to."""
         first = np.asarray(self.ax, dtype=object).flat[0]
         return first.figure.figure  # the second .figure leads from a subfigure to its figure
 
@@ -47,12 +47,12 @@ class Picture:
         return f"Picture({shapes})"
 
     def _repr_png_(self) -> bytes | None:
-        # A figure of pyplot's has a manager, and the notebook shows it anyway.
+        # A figure made by pyplot has a manager, and the notebook shows it anyway.
         return render(self.figure, "png", dpi=100) if self.figure.canvas.manager is None else None
 
 
 def new_figure(width: float, height: float) -> Figure:
-    """Return an empty figure, in inches, that belongs to nobody: pyplot doesn't know it, so nothing piles up."""
+    """Return an empty figure, with sizes in inches. pyplot does not know it, so figures do not pile up."""
     from matplotlib.figure import Figure
 
     return Figure(figsize=(width, height), layout="constrained")
@@ -88,7 +88,7 @@ def check_grid(function: str, axes: Any, shape: tuple[int, ...], expected: str) 
 
 
 def whole_steps(ax: Axes) -> None:
-    """Put the ticks of the horizontal axis at whole numbers: there is no step 2.5."""
+    """Put the ticks of the horizontal axis at whole numbers."""
     from matplotlib.ticker import MaxNLocator
 
     ax.xaxis.set_major_locator(MaxNLocator(nbins="auto", steps=[1, 2, 5, 10], integer=True))
@@ -101,7 +101,7 @@ def check_tensor(function: str, name: str, value: Any) -> None:
 
 
 def as_array(function: str, name: str, values: Any, expected: str) -> np.ndarray:
-    """`values` as an array, or raise ValueError for lists of different lengths."""
+    """`values` as an array. Raises ValueError for lists of different lengths."""
     try:
         return values_of(values)
     except ValueError as error:
@@ -127,7 +127,7 @@ def as_series(function: str, name: str, values: Any, expected: str = "(T, ...)")
 
 
 def save(picture: Picture | Figure, path: str | os.PathLike[str], *, dpi: float = 150) -> None:
-    """Write a picture to a PNG, SVG or PDF file: whole, or not at all. A `ColoredText` can also become an HTML page.
+    """Write a picture to a PNG, SVG or PDF file, completely or not at all. A `ColoredText` can also be an HTML page.
 
     Parameters
     ----------
@@ -140,7 +140,7 @@ def save(picture: Picture | Figure, path: str | os.PathLike[str], *, dpi: float 
     Raises
     ------
     ValueError
-        Another ending, or a place where no file can be written.
+        Another ending, or the file cannot be written.
     TypeError
         Neither a Picture nor a Figure.
     """
@@ -164,7 +164,7 @@ def render(figure: Figure, kind: str, dpi: float) -> bytes:
     """Return the bytes of a PNG, SVG or PDF file; the same figure gives the same bytes."""
     import matplotlib
 
-    # SVG and PDF carry the date, and SVG random names, unless told otherwise: every rebuild would change each file.
+    # By default SVG and PDF contain the date, and SVG random names, so every rebuild would change each file.
     metadata = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(kind)
     buffer = BytesIO()
     with matplotlib.rc_context({"svg.hashsalt": "minirnn"}):

@@ -1,4 +1,4 @@
-"""How rounding grows along a sequence: a low precision against float64."""
+"""The growth of rounding errors along a sequence, compared with float64."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SPACING = {"float32": 2.0**-23, "float16": 2.0**-10}
 def precision_over_time(
     values: Mapping[str, Any], exact: Any, *, quantity: str = "h", ax: Axes | None = None
 ) -> Picture:
-    """Draw the error of a sequence in lower precisions against the same in float64, step by step.
+    """Draw the error of a sequence in lower precisions, compared with float64, at each step.
 
     Parameters
     ----------
@@ -28,15 +28,15 @@ def precision_over_time(
     exact : array_like
         (T, ...), the same in float64.
     quantity : str
-        What it is, for the labels.
+        The name of the quantity, for the labels.
     ax : Axes, optional
         Where to draw; None makes a new figure.
 
     Returns
     -------
     Picture
-        ``data``: for each name the largest error of each step, divided by the largest value of the exact one, (T,).
-        ``artists``: a line by name. Dashed lines: the spacing of the numbers of that type.
+        ``data``: for each name the largest error of each step, divided by the largest exact value, (T,). ``artists``: a
+        line by name. Dashed lines: the spacing of the numbers of that type.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Training on several ranks: when gradients travel, and what sending them costs."""
+"""Training on several ranks: when gradients are sent, and the cost of sending them."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 
 
 def backward_timeline(steps: Mapping[str, Sequence[Event]], *, ax: Axes | None = None) -> Picture:
-    """Draw backward passes, the messages that leave meanwhile, and the time spent waiting for them.
+    """Draw backward passes, the messages that are sent during them, and the time spent waiting for messages.
 
     Parameters
     ----------
     steps : dict of str to list of Event
-        Label -> what a rank did, the ``events`` of a `minirnn.parallel.DistributedDataParallel`.
+        Label -> the ``events`` of a `minirnn.parallel.DistributedDataParallel` on one rank.
     ax : Axes, optional
         Where to draw; None makes a new figure.
 
@@ -82,7 +82,7 @@ def backward_timeline(steps: Mapping[str, Sequence[Event]], *, ax: Axes | None =
 def all_reduce_costs(
     nbytes: float, *, network: str | Network = "1 Gb/s Ethernet", most: int = 4096, ax: Axes | None = None
 ) -> Picture:
-    """Draw what an all-reduce of `nbytes` bytes costs on 2 to `most` ranks, computed by `minirnn.parallel.costs`.
+    """Draw the cost of an all-reduce of `nbytes` bytes on 2 to `most` ranks, computed by `minirnn.parallel.costs`.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""How far each training step moves each weight, compared with the weight itself."""
+"""The size of each training step's update of each weight, compared with the weight."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ RULE_OF_THUMB = 1e-3
 
 
 class UpdateRatios:
-    """Records, at each step of an optimizer, norm of the update / norm of the weight, for each parameter.
+    """Records the norm of the update / norm of the weight for each parameter at each step of an optimizer.
 
     Use it in place of the optimizer::
 
@@ -30,7 +30,7 @@ class UpdateRatios:
     Attributes
     ----------
     ratios : dict of str to list of float
-        Name of the parameter -> a ratio a step; NaN while the weight is all zero.
+        Name of the parameter -> one ratio per step; NaN while the weight is all zero.
     """
 
     def __init__(self, optimizer: Any, named_parameters: Iterable[tuple[str, Tensor]]) -> None:
@@ -49,7 +49,7 @@ class UpdateRatios:
         self.ratios: dict[str, list[float]] = {name: [] for name in self.parameters}
 
     def step(self) -> None:
-        """Take a step of the optimizer and measure it."""
+        """Make one step of the optimizer and measure the update."""
         before = {name: p.numpy().astype(np.float64) for name, p in self.parameters.items()}
         self.optimizer.step()
         for name, p in self.parameters.items():
@@ -62,10 +62,10 @@ class UpdateRatios:
 
 
 def update_ratios(ratios: Mapping[str, Any], *, ax: Axes | None = None) -> Picture:
-    """Draw, for each parameter and training step, how large the update is compared with the weight.
+    """Draw the size of the update compared with the weight, for each parameter and training step.
 
-    About one thousandth a step is a common rule of thumb. Far below, the parameter hardly learns; far above, it is
-    thrown about. Parameters far apart from each other want different learning rates.
+    About one thousandth per step is a common rule of thumb. Far below, the parameter hardly learns. Far above, its
+    updates are too large. If parameters have very different ratios, they need different learning rates.
 
     Parameters
     ----------
@@ -91,7 +91,7 @@ def update_ratios(ratios: Mapping[str, Any], *, ax: Axes | None = None) -> Pictu
     ax = axes_or_new("update_ratios", ax, 8, 3.4)
     artists = {}
     for name, r in values.items():
-        shown = np.where(r > 0, r, np.nan)  # no logarithm of zero
+        shown = np.where(r > 0, r, np.nan)  # zero has no logarithm
         (artists[name],) = ax.plot(np.arange(1, len(r) + 1), shown, linewidth=1.3, label=name)
     ax.axhline(RULE_OF_THUMB, color="0.3", linestyle="--", linewidth=1)
     ax.annotate("rule of thumb: 1/1000", (0.995, RULE_OF_THUMB), xycoords=("axes fraction", "data"), ha="right",

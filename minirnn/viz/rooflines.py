@@ -1,4 +1,4 @@
-"""What a machine allows: operations a second against operations a byte, and the floor that waiting sets."""
+"""The limits of a machine: operations per second against operations per byte, and the limit set by latency."""
 
 from __future__ import annotations
 
@@ -24,37 +24,37 @@ def roofline(
 ) -> Picture:
     """Draw pieces of work under the roof of a machine.
 
-    A piece of work that does few operations for each byte it moves is limited by memory: it can lie at most on the
-    slanted roof. With many operations a byte the processor is the limit: the flat roof. Work that is too small lies
-    below both, since it waits: a launch or a barrier takes `latency` whatever it starts. The mark is the best that
-    this work can reach with that wait.
+    Memory limits a piece of work that does few operations for each byte it moves. It can at most reach the slanted
+    roof. With many operations per byte, the processor is the limit, which is the flat roof. Very small work is below
+    both, because a launch or a barrier takes `latency`, whatever its size. The mark shows the best speed that this work
+    can reach with this latency.
 
     Parameters
     ----------
     work : mapping of str to (flops, bytes, seconds)
-        Name -> operations, bytes moved (`minirnn.devices.counting` counts both), and the time it took; NaN seconds for
-        work that was not measured, of which only the bound is drawn.
+        Name -> operations, bytes moved (`minirnn.devices.counting` counts both), and the time it took. For work that
+        was not measured, pass NaN seconds, and only the bound is drawn.
     peak : float
-        Operations a second the processor can do.
+        Operations per second of the processor.
     bandwidth : float
-        Bytes a second the memory can move.
+        Bytes per second of the memory.
     latency : float
-        Seconds that each piece of work waits at least.
+        Seconds that each piece of work waits as a minimum.
     ax : Axes, optional
         Where to draw; None makes a new figure.
 
     Returns
     -------
     Picture
-        ``data``: intensity (n,) in operations a byte, achieved and bound (n,) in operations a second, in the order of
-        `work`. ``artists``: "roof", "achieved", "bound".
+        ``data``: intensity (n,) in operations per byte, achieved and bound (n,) in operations per second, in the order
+        of `work`. ``artists``: "roof", "achieved", "bound".
 
     Raises
     ------
     ValueError
         If a number is not positive (`latency`: negative), or there is no work.
     """
-    if not (work and peak > 0 and bandwidth > 0 and latency >= 0):  # NaN is none of these
+    if not (work and peak > 0 and bandwidth > 0 and latency >= 0):  # NaN satisfies none of these conditions
         raise ValueError(
             f"roofline: got {len(work)} pieces of work, peak {peak}, bandwidth {bandwidth}, latency {latency}\n"
             "  expected some work and positive numbers, in operations, bytes and seconds"

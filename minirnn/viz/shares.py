@@ -1,4 +1,4 @@
-"""What each time step adds to the gradient of a weight: the terms of the sum that a fused op hands out as one."""
+"""The contribution of each time step to the gradient of a weight. A fused op only returns their sum."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ def per_step_gradients(
 ) -> np.ndarray:
     """Split the gradient of a weight into the shares of the time steps that used it.
 
-    A weight used T times has T gradients, and what ``weight.grad`` shows is their sum. Here each step gets a copy of
-    the weight, which is its own node on the tape, so that you can ask for the gradient of each use.
+    A weight used T times has T gradients, and ``weight.grad`` is their sum. Here each step gets its own copy of the
+    weight as a node of the tape, so that the gradient of each use can be computed.
 
     Parameters
     ----------
@@ -36,7 +36,7 @@ def per_step_gradients(
     T : int
         Number of steps.
     loss : callable
-        ``loss(state)`` of the last state; or of whatever else `step` collected.
+        ``loss(state)`` of the last state, or of other values that `step` collected.
 
     Returns
     -------
@@ -60,10 +60,10 @@ def per_step_gradients(
 
 
 def gradient_shares(shares: Any, *, name: str = "W", ax: Axes | None = None) -> Picture:
-    """Draw how much each time step contributes to the gradient of a weight.
+    """Draw the contribution of each time step to the gradient of a weight.
 
-    Bars are the norms of the shares. The line is the part of each share that points along their sum: where it is much
-    lower than the bar, or below zero, steps work against each other and cancel.
+    Bars are the norms of the shares. The line is the component of each share along their sum. Where it is much lower
+    than the bar, or below zero, the shares of different steps cancel.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Text in which the background of each character shows what a unit of the network held after reading it."""
+"""Text in which the background of each character shows the state of a unit after reading it."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 LONGEST = 10_000
-"""Characters. A picture of more would be several screens high, and slow to draw."""
-UNREADABLE = "#8c8c8c"  # the color of a state that is NaN or infinite
+"""The largest number of characters. A longer text would be several screens high and slow to draw."""
+UNREADABLE = "#8c8c8c"  # color of a state that is NaN or infinite
 CELL = 0.097, 0.19  # inches of a character: width, height
 STYLE = "font-family:ui-monospace,Menlo,Consolas,monospace;white-space:pre-wrap;overflow-wrap:anywhere;line-height:1.5"
 
@@ -30,8 +30,8 @@ class ColoredText(Picture):
     Attributes
     ----------
     html : str
-        The text as a piece of HTML, without script or image. Every character has its own background and the one of
-        black and white that is easier to read on it, so it does not matter whether the page around is light or dark.
+        The text as HTML, without scripts or images. Every character has its own background, and is black or white,
+        whichever is easier to read on it. It therefore works on light and dark pages.
     """
 
     html: str
@@ -40,7 +40,7 @@ class ColoredText(Picture):
         return self.html
 
     def page(self) -> str:
-        """A whole page with the text in it."""
+        """A complete HTML page with the text."""
         head = '<meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">'
         look = "<style>:root{color-scheme:light dark}body{margin:1.5rem auto;max-width:90ch;padding:0 1rem}</style>"
         title = "<title>Text colored by the state of a network</title>"
@@ -57,34 +57,34 @@ def colored_text(
 ) -> ColoredText:
     """Color each character of a text by the state of a unit: blue below zero, white at zero, red above.
 
-    A unit that has learned to count, or to remember that a quotation mark is open, shows it at a glance (Karpathy,
-    Johnson, Fei-Fei 2015, "Visualizing and Understanding Recurrent Networks"). The strongest color stands for the
-    unit's own largest absolute value in this text.
+    You can see at a glance whether a unit has learned to count, or to remember that a quotation mark is open (Karpathy,
+    Johnson, Fei-Fei 2015, "Visualizing and Understanding Recurrent Networks"). The strongest color is the unit's
+    largest absolute value in this text.
 
     Parameters
     ----------
     states : array_like
-        (T,): the state of one unit after it has read each character, for an LSTM best its c_t. (T, U): of U units; the
-        text is shown once for each.
+        (T,): the state of one unit after each character, for an LSTM preferably its c_t. (T, U): the states of U units.
+        The text is then shown once for each.
     text : str, or sequence of str
         The T characters, or T pieces of text such as words.
     labels : str or sequence of str, optional
         The label above each text; "unit 0", "unit 1", ... by default, and nothing above a single one.
     width : int
-        Characters in a line of the figure; longer lines go on in the next one. HTML lines are as wide as the page.
+        Characters per line of the figure. Longer lines are wrapped. HTML lines are as wide as the page.
     axes : array of Axes, optional
         (U,); None makes a new figure.
 
     Returns
     -------
     ColoredText
-        ``html``: the same as text. ``ax``: (U,). ``data``: states (T, U); row and column (T,), where the figure has
-        each character. ``artists``: "unit 0", ...: the meshes of colors.
+        ``html``: the same as HTML. ``ax``: (U,). ``data``: states (T, U); row and column (T,), the place of each
+        character in the figure. ``artists``: "unit 0", ...: the meshes of colors.
 
     Raises
     ------
     ValueError
-        Neither (T,) nor (T, U), no characters, more than 10,000, or another number of them than states.
+        Neither (T,) nor (T, U), no characters, more than 10,000, or different numbers of characters and states.
     TypeError
         A text that is neither a str nor a sequence of them.
 
@@ -97,7 +97,7 @@ def colored_text(
     try:
         single = np.ndim(states) == 1
     except ValueError:
-        single = False  # ragged: the check below says so
+        single = False  # ragged: the check below raises
     values = as_numbers(
         "colored_text", "states", [states] if single else states, 2, "(T,), or (T, U) for U units, T and U at least 1"
     )
@@ -146,7 +146,7 @@ def visible(character: str) -> str:
 
 
 def _places(pieces: list[str], width: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Row, first column and length of each piece; a line ends after its newline, or where it is full."""
+    """Row, first column and length of each piece. A line ends after a newline, or when it is full."""
     places, row, column = [], 0, 0
     for piece in pieces:
         length = max(1, len(piece))
@@ -161,7 +161,7 @@ def _places(pieces: list[str], width: int) -> tuple[np.ndarray, np.ndarray, np.n
 
 
 def _colors(values: np.ndarray) -> tuple[np.ndarray, Any]:
-    """(T, 3), and the scale they follow."""
+    """The colors (T, 3), and their scale."""
     import matplotlib
 
     norm = signed_norm(values)
@@ -204,8 +204,8 @@ def _draw(ax: Axes, pieces: list[str], colors: np.ndarray, places: tuple[np.ndar
             if sign != " ":
                 sign = sign if ord(sign) in drawn else "\ufffd"
                 where = ax.text(c + k + 0.5, r + 0.5, sign, color=ink, font=font, ha="center", va="center")
-                where.set_in_layout(False)  # it lies inside the cells; to measure each one would take seconds
-                where.set_parse_math(False)  # a dollar is a dollar
+                where.set_in_layout(False)  # the text is inside the cells, and measuring each piece would take seconds
+                where.set_parse_math(False)  # a dollar sign does not start a formula
     ax.set_xlim(0, max(int(right.max()), 40))
     ax.set_ylim(int(below.max()), 0)
     ax.set_axis_off()

@@ -1,4 +1,4 @@
-"""Measured times: what `minirnn bench --json` wrote, as multiples of torch's times or of those of the products."""
+"""Measured times from `minirnn bench --json`, as multiples of torch's times or of the times of the matrix products."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ def timings(
     dtype: str = "float32",
     ax: Axes | None = None,
 ) -> Picture:
-    """Draw the times of a report of ``minirnn bench --json FILE`` as multiples of torch's: the line at 1.
+    """Draw the times of a report of ``minirnn bench --json FILE`` as multiples of torch's, which are the line at 1.
 
-    Each library has a large mark at its median and a small one for every sample that was measured, so that the spread
-    is seen. The gray marks are the floor: the matrix products that any implementation must do, and nothing else. A
-    report without torch is drawn as multiples of the products, one with neither in milliseconds.
+    Each library has a large mark at its median and a small one for every sample, which show the spread. The gray marks
+    are a lower bound: only the matrix products, which any implementation must compute. A report without torch is drawn
+    as multiples of the products, and a report with neither in milliseconds.
 
-    Reports of ``minirnn bench --check --json FILE`` are drawn too; they have no samples.
+    Reports of ``minirnn bench --check --json FILE`` also work, but have no samples.
 
     Parameters
     ----------
@@ -70,7 +70,7 @@ def timings(
     reference = next((library for library in ("torch", "gemm") if library in libraries), None)
     data: dict[str, np.ndarray] = {"sizes": np.array([r["size"] for r in chosen])}
     data.update({library: np.array([r["ms"].get(library, np.nan) for r in chosen]) for library in libraries})
-    unit = data[reference] if reference else np.ones(len(chosen))  # milliseconds that count as 1
+    unit = data[reference] if reference else np.ones(len(chosen))  # milliseconds that are drawn as 1
     ax = axes_or_new("timings", ax, 8, 4.2)
     artists: dict[str, Any] = {}
     if reference:
@@ -81,7 +81,7 @@ def timings(
         samples = _samples(chosen, library) / unit[:, None]
         data[f"{library}, drawn"], data[f"{library}, samples"] = data[library] / unit, samples
         color = COLORS.get(library)
-        named = None if library == reference else _called(library)  # the line at 1 is named already
+        named = None if library == reference else _called(library)  # the line at 1 already has a name
         ax.plot(np.repeat(places, samples.shape[1]), samples.ravel(), "o", color=color, alpha=0.45, markersize=3)
         (artists[library],) = ax.plot(places, data[library] / unit, "_", color=color, ms=20, mew=3, label=named)
         if library != reference:
@@ -102,7 +102,7 @@ def _called(library: str | None) -> str:
 
 
 def _samples(chosen: list[dict[str, Any]], library: str) -> np.ndarray:
-    """Milliseconds (n, samples), NaN where there are fewer; (n, 0) for a report that keeps medians only."""
+    """Milliseconds (n, samples), NaN where there are fewer; (n, 0) for a report that only has medians."""
     rows = [r.get("samples_ms", {}).get(library, []) for r in chosen]
     found = np.full((len(rows), max(map(len, rows))), np.nan)
     for row, values in zip(found, rows, strict=True):
@@ -111,7 +111,7 @@ def _samples(chosen: list[dict[str, Any]], library: str) -> np.ndarray:
 
 
 def _scales(ax: Axes, data: Mapping[str, np.ndarray], reference: str | None) -> None:
-    """A log scale, where twice and half are as far from 1, and below each size what 1 is there."""
+    """Set a log scale, on which 2 and 1/2 are equally far from 1, and write the time of 1 below each size."""
     from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
     labels = [f"T {T}, B {B}\nI {I}, H {H}" for T, B, I, H in data["sizes"]]
@@ -135,10 +135,10 @@ def _scales(ax: Axes, data: Mapping[str, np.ndarray], reference: str | None) -> 
 
 
 def _machine(report: Mapping[str, Any], sampled: bool) -> str:
-    """The second line of the title: where and when it was measured."""
+    """The second line of the title, with the machine and the date of the measurement."""
     machine = report.get("machine", {})
     about = ", ".join(str(machine[k]) for k in ("processor", "date") if k in machine)
-    if "limits" in machine:  # a CUDA device has them, real or simulated
+    if "limits" in machine:  # CUDA devices have these, real or simulated
         about = f"{machine['limits']['name']}, {machine.get('date', '')}"
     lines = [about] * bool(about) + ["small dots: single samples"] * sampled
     return "\n" * bool(lines) + "; ".join(lines)
@@ -157,7 +157,7 @@ def _read(path: str | os.PathLike[str]) -> Mapping[str, Any]:
 
 
 def _results(report: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The rows of either kind of report, with the same names."""
+    """The rows of either kind of report, with common names."""
     rows = [{"dtype": "float32", **r} for r in report.get("results", [])]
     for r in report.get("times", {}).get("sequences", []):
         ms = {"minirnn": 1e3 * r["seconds"]}

@@ -1,4 +1,4 @@
-"""The loss while training, against what is reached without memory."""
+"""The loss in training, compared with baselines that need no memory."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ def loss_curve(
 ) -> Picture:
     """Draw the training loss, the validation loss and the baselines to beat.
 
-    Losses of single batches jump, so from 80 values on a mean of neighboring ones is drawn over them. A NaN or infinite
-    loss leaves a gap, and the first one is marked.
+    Losses of single batches are noisy, so with 80 values or more, a mean of neighbors is drawn over them. A NaN or
+    infinite loss leaves a gap, and the first one is marked.
 
     Parameters
     ----------
     steps, train_loss : array_like
-        (N,) each: the number of the training step, the loss there in nats per character.
+        (N,) each: the number of the training step, and its loss in nats per character.
     validation : (array_like, array_like), optional
         Steps and losses, (M,) each, usually far fewer.
     baselines : mapping of str to float, optional
@@ -74,7 +74,7 @@ def loss_curve(
         steps, train_loss, color=BLUE, marker=marker, lw=1, alpha=0.35 if averaged else 1, label="training"
     )
     if averaged:
-        # Drawn in the middle of its window: at the end of it, the mean of a falling loss would lie above the loss.
+        # Drawn in the middle of its window, because at the end, the mean of a falling loss would be above the loss.
         data["mean_steps"], data["mean_loss"] = _window_means(steps, window), _window_means(train_loss, window)
         label = f"training, mean of {window} neighbors"
         (artists["mean"],) = ax.plot(data["mean_steps"], data["mean_loss"], color=BLUE, lw=2, label=label)
@@ -104,7 +104,7 @@ def loss_curve(
     shown = shown[np.isfinite(shown)]
     if shown.size and shown.min() >= 0:
         ax.set_ylim(bottom=0)
-    ax.legend(loc="lower left", ncols=2, framealpha=0.85)  # a loss curve comes from above and seldom ends at zero
+    ax.legend(loc="lower left", ncols=2, framealpha=0.85)  # a loss curve falls and rarely ends at zero
     _name_baselines(ax, heights)
     if bits:
         right = ax.secondary_yaxis("right", functions=(_nats_to_bits, _bits_to_nats))
@@ -126,7 +126,7 @@ def _window_means(values: np.ndarray, window: int) -> np.ndarray:
 
 
 def _name_baselines(ax: Axes, heights: Mapping[str, float]) -> None:
-    """Write each name at the right end of its line: above it, or below it when the next line is close above."""
+    """Write each name at the right end of its line, above it, or below it if the next line is close above."""
     bottom, top = ax.get_ylim()
     if heights and max(heights.values()) > top - 0.07 * (top - bottom):  # room for the name above the highest line
         top = max(heights.values()) + 0.08 * (top - bottom)

@@ -1,4 +1,4 @@
-"""Layers, activations and losses as functions, with torch's names and arguments: what the modules of `nn` call."""
+"""Layers, activations and losses as functions with torch's names and arguments. The modules of `nn` call them."""
 
 from minirnn.later import imported_later
 from minirnn.nn.functional.activations import (
@@ -26,7 +26,7 @@ from minirnn.nn.functional.padding import pad
 from minirnn.nn.functional.regression import huber_loss, kl_div, l1_loss, mse_loss, smooth_l1_loss
 from minirnn.nn.functional.softmaxes import log_softmax, softmax, softmin
 
-__getattr__, __dir__ = imported_later(__name__, {})  # which say what torch's other names are called here
+__getattr__, __dir__ = imported_later(__name__, {})  # for torch's other names, an error with the name here
 
 __all__ = [
     "batch_norm",

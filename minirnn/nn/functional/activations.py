@@ -1,4 +1,4 @@
-"""Activations: functions of one element each, with torch's names, defaults and derivatives at the kinks."""
+"""Activations: elementwise functions and `glu`, with torch's names, defaults and derivatives at kinks."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class LeakyRelu(Primitive, uses="where", reads="x"):
 
     def forward(self, device: Any, x: Any) -> Any:
         below = device.multiply(x, self.slope)
-        # Between 0 and 1 it is the larger one, which is quicker to find.
+        # For slopes between 0 and 1 the result is the larger value, and a maximum is faster.
         return device.maximum(x, below) if 0 < self.slope <= 1 else device.where(device.greater(x, 0), x, below)
 
     def backward(self, dy: Tensor, y: Tensor, x: Tensor) -> tuple[Tensor]:
@@ -60,7 +60,7 @@ class Elu(Primitive, uses="where", reads="x"):
 
 
 def relu(input: Any, inplace: bool = False) -> Tensor:
-    """``max(x, 0)``; the derivative at 0 is 0. With `inplace` it is written into `input`."""
+    """``max(x, 0)``; the derivative at 0 is 0. With `inplace` the result is written into `input`."""
     return given_back(input, primitives.relu(source("relu", input, inplace)), inplace)
 
 
@@ -82,7 +82,7 @@ def hardtanh(input: Any, min_val: float = -1.0, max_val: float = 1.0, inplace: b
 
 
 def bounds(op: str, min_val: Any, max_val: Any) -> tuple[float, float]:
-    """The bounds of `hardtanh`. Raises TypeError if one is not a number, ValueError if they are exchanged."""
+    """The bounds of `hardtanh`. Raises TypeError if one is not a number, ValueError if ``min_val > max_val``."""
     low = check.number(op, "min_val", min_val, finite=False)
     high = check.number(op, "max_val", max_val, finite=False)
     if low > high:
@@ -163,7 +163,7 @@ def softplus(input: Any, beta: float = 1.0, threshold: float = 20.0) -> Tensor:
     x, dtype = widened("softplus", input)
     scaled = x if beta == 1 else x * beta
     y = log_one_plus_exp(scaled)
-    if beta == 1 and threshold >= 20 and x.dtype == np.float32:  # y is x there, and its derivative 1, to the last bit
+    if beta == 1 and threshold >= 20 and x.dtype == np.float32:  # there y is x, and its derivative 1, to the last bit
         return y.astype(dtype)
     return where(scaled > threshold, x, y if beta == 1 else y / beta).astype(dtype)
 

@@ -1,4 +1,4 @@
-"""What the functions of this room share: arguments of torch's signatures, and float16 that is computed in float32."""
+"""Checks of arguments that torch's signatures share, and float16 that is computed in float32."""
 
 from __future__ import annotations
 
@@ -14,28 +14,28 @@ from minirnn.engine.tensor import Tensor, as_tensor
 from minirnn.messages import shown
 
 ANY_INTEGER = (-(2**63), 2**63 - 1)
-"""The least and the largest `ignore_index`."""
+"""The smallest and the largest `ignore_index`."""
 
 
 def widened(op: str, input: Any, place: Device | None = None) -> tuple[Tensor, np.dtype[Any]]:
-    """`input` as a Tensor in which formulas are computed, and the dtype that their result gets.
+    """`input` as a Tensor of the dtype for computing, and the dtype of the result.
 
-    A float16 is computed in float32 and rounded once, at the end, as torch does.
+    float16 is computed in float32 and rounded once at the end, as in torch.
 
     Raises
     ------
     TypeError
-        If `input` has no floating dtype.
+        If `input` does not have a floating dtype.
     """
     x = float_tensor(op, input if isinstance(input, Tensor) else as_tensor(input, device=place))
     return (x.astype(np.float32) if x.dtype == np.float16 else x), x.dtype
 
 
 def of_one_dtype(op: str, name: str, value: Any, like: Tensor, dtype: Any) -> Tensor:
-    """A parameter on the device of `like`, the input, whose dtype was `dtype`. Arrays are converted.
+    """A parameter as a Tensor on the device of `like`, the input, whose dtype was `dtype`. Arrays are converted.
 
-    A Tensor must have that dtype (or float32 next to a float16, as in torch), because another one would change that of
-    all results. Raises TypeError for another dtype, ValueError for another device.
+    A Tensor must have that dtype (or float32 with a float16 input, as in torch), because another dtype would change
+    that of all results. Raises TypeError for another dtype, ValueError for another device.
     """
     if isinstance(value, Tensor) and value.dtype not in (dtype, like.dtype):
         raise TypeError(
@@ -47,15 +47,15 @@ def of_one_dtype(op: str, name: str, value: Any, like: Tensor, dtype: Any) -> Te
 def two_alike(op: str, input: Any, target: Any) -> tuple[Tensor, Tensor, np.dtype[Any]]:
     """An input and its target of the same shape, both widened, and the dtype of the result.
 
-    Integers and bools take the dtype of the other one, as in torch, and so do arrays and lists next to a Tensor. A
-    float64 array therefore does not turn the loss of a float32 network into float64.
+    Integers and bools take the dtype of the other argument, as in torch. Arrays and lists also do so if the other is a
+    Tensor. A float64 array therefore does not change the loss of a float32 network to float64.
 
     Raises
     ------
     TypeError
         If neither has a floating dtype.
     ValueError
-        If the shapes or the devices differ. Nothing is broadcast: (B, 1) against (B,) would silently give (B, B).
+        If the shapes or the devices differ. They do not broadcast, because (B, 1) and (B,) would silently give (B, B).
     """
     place = operands.device_of(input, target)
     x, y = (t if isinstance(t, Tensor) else as_tensor(t, device=place) for t in (input, target))
@@ -85,7 +85,8 @@ def constant_like(op: str, name: str, value: Any, like: Tensor) -> Tensor:
 
 
 def above_0(op: str, name: str, value: Any, *, finite: bool = True) -> float:
-    """Such as the `delta` of `huber_loss`. Raises TypeError if it is not a number, ValueError if it is not positive."""
+    """A positive option, such as `huber_loss`'s `delta`. Raises TypeError if not a number, ValueError if not
+    positive."""
     value = check.number(op, name, value, finite=finite)
     if value <= 0:
         raise ValueError(f"{op}: {name} is {value}\n  expected a number above 0")
@@ -93,7 +94,7 @@ def above_0(op: str, name: str, value: Any, *, finite: bool = True) -> float:
 
 
 def broadcasts(shape: tuple[int, ...], to: tuple[int, ...]) -> bool:
-    """Whether an array of this shape can stand in for one of the shape `to`."""
+    """Whether an array of this shape broadcasts to the shape `to`."""
     try:
         return np.broadcast_shapes(shape, to) == to
     except ValueError:
@@ -101,9 +102,9 @@ def broadcasts(shape: tuple[int, ...], to: tuple[int, ...]) -> bool:
 
 
 def source(op: str, input: Any, inplace: Any) -> Any:
-    """What a function with torch's `inplace` reads: `input`, or a copy of it if it will be written into.
+    """The input of a function with torch's `inplace`: `input`, or a copy if the function will write into `input`.
 
-    Raises TypeError if `input` is then no Tensor.
+    Raises TypeError if it is not a Tensor in the second case.
     """
     if not check.flag(op, "inplace", inplace):
         return input
@@ -113,12 +114,12 @@ def source(op: str, input: Any, inplace: Any) -> Any:
 
 
 def given_back(input: Any, y: Tensor, inplace: bool) -> Tensor:
-    """`y`; with torch's `inplace` it is written into `input`, by the rules of ``copy_``, and `input` is given."""
+    """`y`. With torch's `inplace`, `y` is written into `input` by the rules of ``copy_``, and `input` is returned."""
     return input.copy_(y) if inplace else y
 
 
 def no_legacy(op: str, size_average: Any = None, reduce: Any = None) -> None:
-    """Refuse torch's two old ways of saying `reduction`, which torch itself has deprecated. Raises TypeError."""
+    """Raise TypeError for torch's two old names for `reduction`, which torch itself has deprecated."""
     for name, value in (("size_average", size_average), ("reduce", reduce)):
         if value is not None:
             likely = f"  likely reduction={shown(value)} is meant: it is given by its name"
@@ -130,7 +131,7 @@ def no_legacy(op: str, size_average: Any = None, reduce: Any = None) -> None:
 
 
 def one_dim(op: str, dim: Any, axis: Any) -> Any:
-    """torch's `dim`, or `axis`, our word for it. Raises TypeError if both or neither are given."""
+    """The axis from torch's `dim` or from `axis`. Raises TypeError if both or neither are given."""
     if dim is not None and axis is not None:
         raise TypeError(
             f"{op}: got dim={shown(dim)} and axis={shown(axis)}\n  expected one: dim is torch's name of axis"

@@ -1,4 +1,4 @@
-"""Attention: a mean of values, weighted by how well each key answers a query."""
+"""Attention: a mean of values, weighted by how well each key matches a query."""
 
 from __future__ import annotations
 
@@ -36,11 +36,11 @@ def scaled_dot_product_attention(
     value : (..., S, V)
         The leading axes broadcast.
     attn_mask : array_like that broadcasts to (..., L, S), optional
-        Of dtype bool: True where a query may look at a key. Of a floating dtype: it is added to the scores.
+        A bool mask is True where a query may attend to a key. A floating mask is added to the scores.
     dropout_p : float
-        The probability with which weights are dropped. There is no `training` here: give 0 in evaluation.
+        The probability of dropping a weight. There is no argument `training`, so pass 0 in evaluation.
     is_causal : bool
-        Whether query l sees the keys 0 .. l only. It excludes `attn_mask`.
+        Whether query l only attends to the keys 0 .. l. It cannot be combined with `attn_mask`.
     scale : float, optional
         By default ``1 / sqrt(E)``.
     enable_gqa : bool
@@ -49,14 +49,14 @@ def scaled_dot_product_attention(
     Returns
     -------
     Tensor, (..., L, V)
-        A query that may look at no key at all gets zeros, as in torch. Vaswani et al. 2017.
+        The result is zero for a query that may not attend to any key, as in torch. Vaswani et al. 2017.
 
     Raises
     ------
     TypeError
-        If the first three do not have one floating dtype, or the mask neither bool nor floating.
+        If the first three do not have the same floating dtype, or the mask is neither bool nor floating.
     ValueError
-        If the shapes do not fit, `attn_mask` comes with `is_causal`, or `enable_gqa` is True.
+        If the shapes do not fit, `attn_mask` is combined with `is_causal`, or `enable_gqa` is True.
     """
     op = "scaled_dot_product_attention"
     place = operands.device_of(query, key, value, attn_mask)
@@ -82,7 +82,7 @@ def scaled_dot_product_attention(
 
 
 def _softmax_or_zeros(scores: Tensor) -> Tensor:
-    """softmax along the last axis; zeros where all scores are minus infinity, of which it would make NaN."""
+    """softmax along the last axis, but zeros instead of NaN where all scores are minus infinity."""
     if not scores.size:
         return scores
     dead = np.isneginf(scores.numpy()).all(-1, keepdims=True)  # (..., L, 1)

@@ -1,4 +1,4 @@
-"""Cross-entropy of yes-or-no targets: of probabilities, and of their scores before the sigmoid."""
+"""Binary cross-entropy of probabilities, and of their scores before the sigmoid."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from minirnn.nn.functional.reductions import reduced
 from minirnn.ops.primitives import absolute, clip, exp, log, log1p, relu, sigmoid, where
 from minirnn.ops.softplus import log_one_plus_exp
 
-_SMALLEST = float(np.float32(1e-12))  # which torch rounds to float32 in every dtype
+_SMALLEST = float(np.float32(1e-12))  # torch rounds this to float32 in every dtype
 
 
 def _log_from_minus_100(x: Tensor) -> Tensor:
-    """``max(log(x), -100)``: without it one wrong answer that is sure would make the loss infinite."""
+    """``max(log(x), -100)``. Otherwise a single wrong prediction of probability 1 would make the loss infinite."""
     return clip(where(x > 0, log(where(x > 0, x, 1.0)), -math.inf), -100.0, None)
 
 
@@ -52,7 +52,7 @@ def binary_cross_entropy(
 ) -> Tensor:
     """``-(y * log(x) + (1 - y) * log(1 - x))`` of probabilities x: ``torch.nn.functional.binary_cross_entropy``.
 
-    Both logarithms are at least -100. Of scores, `binary_cross_entropy_with_logits` is more exact.
+    Both logarithms are at least -100. For scores, `binary_cross_entropy_with_logits` is more accurate.
 
     Parameters
     ----------
@@ -63,7 +63,7 @@ def binary_cross_entropy(
     weight : array_like that broadcasts to the shape of `input`, optional
         A factor for each loss; the mean still divides by the number of elements.
     size_average, reduce
-        torch's old names of `reduction`; giving one is an error.
+        torch's old names for `reduction`; passing one is an error.
     reduction : {"mean", "sum", "none"}
 
     Raises
@@ -113,10 +113,10 @@ def binary_cross_entropy_with_logits(
     weight : array_like that broadcasts to the shape of `input`, optional
         A factor for each loss; the mean still divides by the number of elements.
     size_average, reduce
-        torch's old names of `reduction`; giving one is an error.
+        torch's old names for `reduction`; passing one is an error.
     reduction : {"mean", "sum", "none"}
     pos_weight : array_like that broadcasts to the shape of `input`, optional
-        p, the weight of the positive answers: above 1 for a better recall.
+        p, the weight of positive targets. Values above 1 improve recall.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Cross-entropy between class scores and classes, and the negative log-likelihood inside it. Classes are on axis 1."""
+"""Cross-entropy between class scores and classes, and negative log-likelihood. Classes are on axis 1."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def cross_entropy(
 ) -> Tensor:
     """Cross-entropy, in nats, between scores and classes: ``torch.nn.functional.cross_entropy``.
 
-    Of class indices it is ``-w[y] * log_softmax(x)[y]``, of class probabilities p
+    For class indices it is ``-w[y] * log_softmax(x)[y]``, for class probabilities p
     ``-sum over classes c of w[c] * p[c] * log_softmax(x)[c]``.
 
     Parameters
@@ -42,12 +42,12 @@ def cross_entropy(
     weight : (C,), optional
         w, a constant factor for each class.
     size_average, reduce
-        torch's old names of `reduction`; giving one is an error.
+        torch's old names for `reduction`; passing one is an error.
     ignore_index : int
-        Targets of this index have loss 0 and no gradient, and do not count in the mean. For indices only.
+        Targets with this index have loss 0 and no gradient, and do not count in the mean. Only for indices.
     reduction : {"mean", "sum", "none"}
-        The mean of indices divides by the sum of their weights, that of probabilities by the number of rows. The mean
-        of no rows, or of ignored ones alone, is NaN, with gradient 0.
+        The mean for indices divides by the sum of their weights, that for probabilities by the number of rows. If there
+        are no rows, or only ignored ones, the mean is NaN, with gradient 0.
     label_smoothing : float
         e, 0 .. 1: the target becomes ``(1 - e) * target + e / C`` (Szegedy et al. 2016).
 
@@ -58,8 +58,7 @@ def cross_entropy(
     Raises
     ------
     TypeError
-        If `input` is not floating, or `target` neither of integers nor of floats, or `size_average` or `reduce` is
-        given.
+        If `input` is not floating, `target` holds neither integers nor floats, or `size_average` or `reduce` is given.
     ValueError
         If the shapes do not fit, a target is out of range, or an option cannot be used.
     """
@@ -72,7 +71,7 @@ def cross_entropy(
     axis = _class_axis(op, x)
     w = _class_weights(op, weight, x, axis)
     if not isinstance(target, Tensor) and _kind(target) not in "fiu":
-        integers(f"{op}: target", target, "integers, or floats for probabilities")  # raises what is wrong with it
+        integers(f"{op}: target", target, "integers, or floats for probabilities")  # raises the error for it
     if _kind(target) == "f":
         losses = _of_probabilities(op, x, axis, target, w, ignore_index, smoothing)
         rows = x.size // x.shape[axis] if x.size else 0
@@ -102,12 +101,13 @@ def nll_loss(
 ) -> Tensor:
     """Negative log-likelihood ``-w[y] * x[y]`` of log-probabilities x: ``torch.nn.functional.nll_loss``.
 
-    After `log_softmax` it is `cross_entropy`, whose arguments it has but for `label_smoothing`; the target are indices.
+    After `log_softmax` it equals `cross_entropy`. It has the same arguments without `label_smoothing`, and targets are
+    indices.
 
     Raises
     ------
     TypeError
-        If `input` is not floating, `target` not of integers, or `size_average` or `reduce` is given.
+        If `input` is not floating, `target` does not hold integers, or `size_average` or `reduce` is given.
     ValueError
         If the shapes do not fit, a target is out of range, or `reduction` is unknown.
     """
@@ -153,7 +153,7 @@ def _class_weights(op: str, weight: Any, x: Tensor, axis: int) -> Tensor | None:
 
 
 def _along(w: Tensor, x: Tensor, axis: int) -> Tensor:
-    """(C,) as it broadcasts to `x`."""
+    """`w` (C,) in a shape that broadcasts to `x`."""
     return w.reshape((1,) * axis + w.shape + (1,) * (x.ndim - axis - 1))
 
 
@@ -180,7 +180,7 @@ def _of_probabilities(
 
 
 def _indices(op: str, x: Tensor, axis: int, target: Any, ignore_index: int) -> np.ndarray:
-    """The classes, on the host, checked; those to be ignored are as they were."""
+    """The checked classes on the host. Ignored ones are unchanged."""
     y = integers(f"{op}: target", target, "integers: the index of each right class").astype(np.int64)  # a copy
     expected = x.shape[:axis] + x.shape[axis + 1 :]
     if x.ndim == 1 and y.shape == (1,):
@@ -203,11 +203,11 @@ def _indices(op: str, x: Tensor, axis: int, target: Any, ignore_index: int) -> n
 
 
 def _picked(x: Tensor, axis: int, y: np.ndarray, w: Tensor | None, ignore_index: int) -> tuple[Tensor, np.ndarray]:
-    """``-w[y] * x[y]`` of each row, 0 where it is ignored, and what each counts in the mean."""
+    """``-w[y] * x[y]`` of each row, 0 for ignored rows, and the weight of each row in the mean."""
     kept = y != ignore_index
     classes = np.where(kept, y, 0)
     counts = kept.astype(np.float64) if w is None else w.numpy().astype(np.float64)[classes] * kept
-    if not kept.any():  # nothing is read; the sum keeps the result on the tape
+    if not kept.any():  # nothing is read, but the sum keeps the result on the tape
         return where(np.zeros(y.shape, np.bool_), x.sum(axis), 0.0), counts
     others = list(np.indices(y.shape))
     losses = -x[(*others[:axis], classes, *others[axis:])]

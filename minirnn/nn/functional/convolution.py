@@ -1,4 +1,4 @@
-"""conv1d: the same small matrix at every place of a sequence."""
+"""conv1d: a convolution along the last axis."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from minirnn.ops.primitives import stack
 
 
 def one_of(op: str, name: str, value: Any, low: int) -> int:
-    """A number for the only axis: an integer, or a tuple of one."""
+    """The number for the only axis, from an integer or a tuple with one integer."""
     return check.integer(op, name, value[0] if isinstance(value, (tuple, list)) and len(value) == 1 else value, low)
 
 
 def around(op: str, padding: Any, kernel: int, stride: int, dilation: int) -> tuple[int, int]:
-    """How many places are put before and after a sequence: `padding` of conv1d."""
+    """The numbers of elements to add before and after a sequence, for the `padding` of conv1d."""
     if not isinstance(padding, str):
         n = one_of(op, "padding", padding, 0)
         return n, n
@@ -40,8 +40,8 @@ def conv1d(
 ) -> Tensor:
     """``y[b, o, l] = bias[o] + sum over c, k of weight[o, c, k] * x[b, c, l * stride + k * dilation]``.
 
-    That is ``torch.nn.functional.conv1d``. `x` is `input` with zeros around it. With `groups` G the channels are G
-    blocks, and block g of the outputs sees block g of the inputs.
+    This is ``torch.nn.functional.conv1d``. `x` is `input` with zeros around it. With `groups` G, the channels form G
+    blocks, and block g of the outputs only depends on block g of the inputs.
 
     Parameters
     ----------
@@ -50,12 +50,12 @@ def conv1d(
     bias : (O,), optional
     stride, dilation : int
     padding : int, "valid" or "same"
-        How many zeros are put on each side; "valid" none, "same" as many as keep the length.
+        The number of zeros on each side. "valid" means none, and "same" as many as keep the length.
     groups : int
 
     Returns
     -------
-    Tensor (B, O, (L + padding - dilation * (K - 1) - 1) // stride + 1), `padding` being that of both sides
+    Tensor (B, O, (L + padding - dilation * (K - 1) - 1) // stride + 1), with the total `padding` of both sides
 
     Raises
     ------

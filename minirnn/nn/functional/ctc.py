@@ -1,4 +1,4 @@
-"""Connectionist temporal classification: the loss of a sequence of labels of which nobody knows when each is said."""
+"""Connectionist temporal classification: the loss of a sequence of labels at unknown times."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from minirnn.ops.primitives import add, clip, concat, exp, unbind, where
 from minirnn.ops.primitives.declare import Primitive
 
 _NEVER = -1e30
-"""The logarithm of a probability 0: finite, so that differences of two such are not NaN, and far below all others."""
+"""The logarithm of probability 0. It is finite, so that differences are not NaN, and far below all other logarithms."""
 
 
 class NeverHappens(Op):
@@ -41,7 +41,7 @@ class LogSumExp(Primitive, uses="exp log maximum", reads="x"):
         return device.add(device.log(total), shift)
 
     def backward(self, dy: Tensor, y: Tensor, *terms: Tensor) -> tuple[Tensor, ...]:
-        shift = y.detach()  # a constant: in the quotients it cancels
+        shift = y.detach()  # a constant, which cancels in the quotients
         shares = [exp(t - shift) for t in terms]
         part = dy / reduce(add, shares)
         return tuple(share * part for share in shares)
@@ -59,29 +59,29 @@ def ctc_loss(
     reduction: str = "mean",
     zero_infinity: bool = False,
 ) -> Tensor:
-    """Minus the logarithm of the probability of the target, summed over all times at which its labels can be said.
+    """Minus the logarithm of the probability of the target, summed over all possible times of its labels.
 
-    It is ``torch.nn.functional.ctc_loss``. A path says one class at each step; taking out its repetitions, then its
-    blanks, must leave the target. With the target extended by blanks, ``z = blank, y_1, blank, ..., y_S, blank``, the
-    probability ``a[t, s]`` of all beginnings that have come to z_s at step t is
+    This is ``torch.nn.functional.ctc_loss``. A path has one class at each step. Removing its repetitions and then its
+    blanks must give the target. With the target extended by blanks, ``z = blank, y_1, blank, ..., y_S, blank``, the
+    probability ``a[t, s]`` of all partial paths that are at z_s at step t is
 
         ``a[t, s] = (a[t-1, s] + a[t-1, s-1] + (a[t-1, s-2] if z_s != z_(s-2))) * p[t, z_s]``,
 
-    here computed by its logarithm, step by step on the tape, so that it has derivatives of any order. The loss is
+    whose logarithm is computed step by step on the tape, so that it has derivatives of any order. The loss is
     ``-log(a[T-1, 2S] + a[T-1, 2S-1])``. Graves et al. 2006.
 
     Parameters
     ----------
     log_probs : (T, B, C) or (T, C)
-        Logarithms of probabilities, such as of `log_softmax`. In the gradient they count as such, as in torch: it is
-        ``exp(log_probs)`` minus the share of the paths through each class, which sums up to 0 over the classes. After
-        `log_softmax` that is the derivative of the loss; for Tensors that are not normalised it is not.
-    targets : integers (B, S), padded, or (sum of target_lengths,), one after the other
+        Logarithms of probabilities, such as from `log_softmax`. The gradient assumes that they are normalised, as in
+        torch. It is ``exp(log_probs)`` minus the share of the paths through each class, which sums to 0 over the
+        classes. After `log_softmax` this is the derivative of the loss, but not for Tensors that are not normalised.
+    targets : integers (B, S), padded, or (sum of target_lengths,), concatenated
         Classes other than `blank`.
     input_lengths, target_lengths : integers (B,), or () for (T, C)
-        The steps and labels of each sequence; what comes after them is not looked at.
+        The numbers of steps and labels of each sequence. Later values are ignored.
     blank : int
-        The class that says nothing.
+        The class of the blank, which adds no label.
     reduction : {"mean", "sum", "none"}
         For "mean" each loss is divided by its target's length (at least 1), before the mean over B is taken.
     zero_infinity : bool
@@ -97,7 +97,7 @@ def ctc_loss(
     TypeError
         If `log_probs` is not floating, or targets or lengths are not integers.
     ValueError
-        If shapes or lengths do not fit, or a target is `blank` or no class.
+        If shapes or lengths do not fit, or a target is `blank` or not a class.
     """
     op = "ctc_loss"
     check.reduction(op, reduction)
@@ -118,7 +118,7 @@ def ctc_loss(
     x = x if read.all() else where(read, x, 0.0)  # values after the lengths may be NaN
 
     losses = _paths(x, z, steps, sizes)  # (B,)
-    if x.requires_grad:  # adds 0, and to the gradient that of the sum of the probabilities: see log_probs above
+    if x.requires_grad:  # adds 0 to the loss, and the gradient of the sum of probabilities: see log_probs above
         total = where(read, exp(x), 0.0).sum((0, 2))
         losses = losses + (total - total.detach())
     impossible = losses.numpy() > -_NEVER * 0.5
@@ -135,12 +135,12 @@ def ctc_loss(
 
 
 def _paths(x: Tensor, z: np.ndarray, steps: np.ndarray, sizes: np.ndarray) -> Tensor:
-    """Minus the logarithm of all paths' probability; about ``-_NEVER`` if there are none. (B,)"""
+    """Minus the logarithm of the probability of all paths (B,), or about ``-_NEVER`` if there are none."""
     T, B, _ = x.shape
     rows, S2 = np.arange(B), z.shape[1]
     never = as_tensor(np.full((B, 2), _NEVER), device=x.device, dtype=x.dtype)
     if not steps.any():
-        return where(sizes > 0, -_NEVER, x.sum((0, 2)))  # zeros: nothing of x is read
+        return where(sizes > 0, -_NEVER, x.sum((0, 2)))  # zeros, so that nothing of x is read
     scores = clip(x[:, rows[:, None], z], _NEVER, None)  # (T, B, 2S+1)
     skips = np.full(z.shape, _NEVER)
     skips[:, 3::2][z[:, 3::2] != z[:, 1:-2:2]] = 0.0  # from label to label over the blank between them
@@ -154,7 +154,7 @@ def _paths(x: Tensor, z: np.ndarray, steps: np.ndarray, sizes: np.ndarray) -> Te
     at_blank = a[rows, 2 * sizes]
     at_label = where(sizes > 0, a[rows, np.maximum(2 * sizes - 1, 0)], _NEVER)
     losses = -LOG_SUM_EXP(at_blank, at_label)
-    unheard = (steps == 0) & (sizes > 0)  # without a step nothing can be said; to say nothing costs nothing
+    unheard = (steps == 0) & (sizes > 0)  # without a step only the empty target is possible, with loss 0
     return where(unheard, -_NEVER, losses) if unheard.any() else losses
 
 
@@ -168,7 +168,7 @@ def _lengths(op: str, name: str, value: Any, B: int) -> np.ndarray:
 
 
 def _extended(op: str, targets: Any, sizes: np.ndarray, blank: int, C: int) -> np.ndarray:
-    """The labels of each sequence with a blank before, between and after them, padded with blanks. (B, 2S+1)"""
+    """The labels of each sequence with blanks before, between and after them, padded with blanks: (B, 2S+1)."""
     labels = integers(f"{op}: targets", targets)
     B, S = len(sizes), int(sizes.max()) if sizes.size else 0
     inside = np.arange(S) < sizes[:, None]  # (B, S)

@@ -1,4 +1,4 @@
-"""What the layers of the same names compute: linear, embedding, dropout; and one_hot."""
+"""The functions of the layers linear, embedding and dropout; and one_hot."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def linear(input: Any, weight: Any, bias: Any = None) -> Tensor:
             f"linear: input has shape {x.shape}\n  expected (..., I) with I = {I}, from weight {w.shape}{cause}"
         )
     rows = math.prod(x.shape[:-1])
-    # One product of matrices: for (T, B, I), matmul would compute one for each t.
+    # One matrix product; for (T, B, I), matmul would compute one for each t.
     y = x.reshape(rows, I) @ (w.T if w.ndim == 2 else w)
     for b in rest:
         if b.shape != out and b.shape != ():
@@ -72,9 +72,9 @@ def embedding(
     input : integers (...), 0 .. V-1
     weight : (V, I)
     padding_idx : int, optional
-        The row that gets no gradient, so that it stays as it is; a negative one counts from the end.
+        The row that gets no gradient, so that it does not change. A negative number counts from the end.
     max_norm, norm_type, scale_grad_by_freq, sparse
-        Only torch's defaults: rows are never rewritten while they are read, and gradients are dense.
+        Only torch's defaults are supported, because reading never changes rows, and gradients are dense.
 
     Returns
     -------
@@ -85,7 +85,8 @@ def embedding(
     TypeError
         If `input` are not integers.
     ValueError
-        If an id or `padding_idx` has no row, `weight` is not a matrix, or one of the last four is not its default.
+        If an id or `padding_idx` has no row, `weight` is not a matrix, or one of the last four differs from its
+        default.
     """
     only_defaults("embedding", max_norm, scale_grad_by_freq, sparse)
     if isinstance(input, Tensor) and input.dtype.kind == "f" and _is_whole(weight):
@@ -107,7 +108,7 @@ def _is_whole(value: Any) -> bool:
 
 
 def only_defaults(op: str, max_norm: Any, scale_grad_by_freq: Any, sparse: Any) -> None:
-    """Refuse the options of torch's embeddings that are not here. Raises ValueError."""
+    """Raise ValueError for options of torch's embeddings that minirnn does not support."""
     if max_norm is not None:
         raise ValueError(
             f"{op}: max_norm is {shown(max_norm)}\n  expected None: it would rewrite rows of the table while reading"
@@ -125,11 +126,11 @@ def padding_row(op: str, padding_idx: Any, V: int) -> int:
 
 
 ZERO = ", the probability of a zero"
-"""What the numbers of a dropout mean."""
+"""The meaning of a dropout's probability, for messages."""
 
 
 def dropout(input: Any, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
-    """``x * mask / (1 - p)``, the mask being 0 with probability `p`, else 1; `x` itself if not `training` or p = 0.
+    """``x * mask / (1 - p)``, where the mask is 0 with probability `p`, else 1; `x` itself if not `training` or p = 0.
 
     The mask is drawn on the host from the public random stream (`minirnn.manual_seed`), in float64, so one seed drops
     the same elements on every device and in every dtype. Srivastava et al. 2014, "inverted" form.
@@ -137,7 +138,7 @@ def dropout(input: Any, p: float = 0.5, training: bool = True, inplace: bool = F
     Raises
     ------
     TypeError
-        If `input` has no floating dtype or `p` is not a number.
+        If `input` does not have a floating dtype or `p` is not a number.
     ValueError
         If `p` is not in 0 .. 1.
     """
@@ -154,13 +155,13 @@ def dropout(input: Any, p: float = 0.5, training: bool = True, inplace: bool = F
 
 
 def one_hot(input: Any, num_classes: int = -1) -> Tensor:
-    """int64 zeros with a 1 at each index, along a new last axis: ``torch.nn.functional.one_hot``.
+    """Zeros with a 1 at each index along a new last axis, int64: ``torch.nn.functional.one_hot``.
 
     Parameters
     ----------
     input : integers (...), 0 or more
     num_classes : int
-        The size C of the new axis; -1 makes it one more than the largest index.
+        The size C of the new axis; -1 means one more than the largest index.
 
     Returns
     -------
@@ -169,9 +170,9 @@ def one_hot(input: Any, num_classes: int = -1) -> Tensor:
     Raises
     ------
     TypeError
-        If `input` holds no integers.
+        If `input` does not hold integers.
     ValueError
-        If an index is negative or `num_classes` or more, or there are none to count the classes from.
+        If an index is not in 0 .. num_classes - 1, or there are no indices from which to find the number of classes.
     """
     ids = integers("one_hot: input", input)
     C = check.integer("one_hot", "num_classes", num_classes, -1)

@@ -1,4 +1,4 @@
-"""Normalization: by mean and variance, by the root of the mean square, by the norm; and cosine similarity."""
+"""Normalization by mean and variance, by the root mean square, and by the norm; and cosine similarity."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def layer_norm(input: Any, normalized_shape: Any, weight: Any = None, bias: Any 
     ----------
     input : ``(..., *normalized_shape)``
     normalized_shape : int or tuple of int
-        The sizes of the last axes, over which mean and variance are taken.
+        The sizes of the last axes, over which mean and variance are computed.
     weight, bias : of shape normalized_shape, optional
     eps : float
         Keeps the divisor above 0.
@@ -48,7 +48,7 @@ def layer_norm(input: Any, normalized_shape: Any, weight: Any = None, bias: Any 
 class Normalized(Op):
     """y = (x - mean) * r,  r = 1 / sqrt(var + eps)     dx = r * (dy - mean(dy) - y * (mean(dy * y) + r * dr / n))
 
-    Means over n elements. r is a result as well, so that the derivative can be differentiated again.
+    Means are over n elements. r is also an output, so that the derivative can be differentiated again.
     """
 
     reads_inputs = False
@@ -77,8 +77,8 @@ class Normalized(Op):
 def rms_norm(input: Any, normalized_shape: Any, weight: Any = None, eps: float | None = None) -> Tensor:
     """``x / sqrt(mean(x**2) + eps) * weight`` over the last axes: ``torch.nn.functional.rms_norm``.
 
-    The arguments and errors are those of `layer_norm`; `eps` None is the spacing of the numbers of the dtype at 1, in
-    float16 that of float32, in which it is computed. Zhang & Sennrich 2019.
+    The arguments and errors are those of `layer_norm`. If `eps` is None, it is the spacing of the dtype's numbers at 1.
+    For float16 it is that of float32, because the result is computed in float32. Zhang & Sennrich 2019.
     """
     x, axes, dtype = _last_axes("rms_norm", input, normalized_shape, weight, None)
     eps = float(np.finfo(x.dtype).eps) if eps is None else check.number("rms_norm", "eps", eps)
@@ -87,7 +87,7 @@ def rms_norm(input: Any, normalized_shape: Any, weight: Any = None, eps: float |
 
 
 def shape_of(op: str, normalized_shape: Any) -> tuple[int, ...]:
-    """`normalized_shape` as a tuple. Raises TypeError if it holds no integers, ValueError if not sizes."""
+    """`normalized_shape` as a tuple. Raises TypeError if they are not integers, ValueError if they are not sizes."""
     many = isinstance(normalized_shape, (tuple, list))
     sizes = tuple(normalized_shape) if many else (normalized_shape,)
     if not all(map(check.is_integer, sizes)):
@@ -129,22 +129,21 @@ def batch_norm(
 ) -> Tensor:
     """``(x - mean) / sqrt(var + eps) * weight + bias`` for each channel: ``torch.nn.functional.batch_norm``.
 
-    While training mean and (biased) variance are those of the batch, over all axes but axis 1; otherwise they are the
+    In training, mean and (biased) variance are those of the batch, over all axes but axis 1. Otherwise they are the
     running ones. Ioffe and Szegedy 2015.
 
     Parameters
     ----------
     input : (B, C) or (B, C, ...)
     running_mean, running_var : Tensor (C,), or None
-        While training they become ``(1 - momentum) * running + momentum * new``, with the variance unbiased. None only
-        while training.
+        In training they become ``(1 - momentum) * running + momentum * new``, with the unbiased variance. They may be
+        None only in training.
     weight, bias : (C,), optional
 
     Raises
     ------
     TypeError, ValueError
-        If `input` is not floating or has one axis, a shape is another one, or a channel has a single value while
-        training.
+        If `input` is not floating or has one axis, a shape does not fit, or a channel has a single value in training.
     """
     x, dtype = widened("batch_norm", input, device_of(input, weight, bias, running_mean, running_var))
     if x.ndim < 2:
@@ -184,13 +183,13 @@ def normalize(
     Parameters
     ----------
     p : float
-        0 or more; 0 counts the elements that are not 0, infinity takes the largest absolute value.
+        0 or more. 0 counts the elements that are not 0, and infinity means the largest absolute value.
     dim : int
-        The axis along which norms are taken, torch's default being 1; `axis` is our word for it.
+        The axis along which norms are computed, by default 1 as in torch. `axis` is minirnn's name for it.
     eps : float
         The smallest divisor.
     out
-        Only None: results are new Tensors.
+        Must be None, because results are new Tensors.
 
     Raises
     ------
@@ -214,7 +213,7 @@ def cosine_similarity(x1: Any, x2: Any, dim: int = 1, eps: float = 1e-8, *, axis
     x1, x2 : array_like
         They broadcast against each other.
     dim : int
-        The axis of the vectors; `axis` is our word for it.
+        The axis of the vectors. `axis` is minirnn's name for it.
     eps : float
         The smallest norm.
 

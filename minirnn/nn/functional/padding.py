@@ -1,4 +1,4 @@
-"""pad: surround an array by a constant or by its own elements."""
+"""pad: adds a constant or an array's own elements around it."""
 
 from __future__ import annotations
 
@@ -21,21 +21,21 @@ def pad(input: Any, pad: Any, mode: str = "constant", value: float | None = None
     ----------
     input : array_like of any dtype
     pad : tuple of int
-        Pairs (before, after), that of the LAST axis first: ``(1, 2)`` puts one element before and two after along the
-        last axis, ``(1, 2, 3, 4)`` also three before and four after along the axis before it.
+        Pairs (before, after), beginning with the last axis. ``(1, 2)`` adds one element before and two after along the
+        last axis, and ``(1, 2, 3, 4)`` also three before and four after along the axis before it.
     mode : {"constant", "reflect", "replicate", "circular"}
-        Beyond the end "constant" has `value`, "reflect" what a mirror at the last element shows, "replicate" the last
-        element, "circular" goes on at the other end.
+        The new elements: "constant" adds `value`, "reflect" mirrors the array at the last element, "replicate" repeats
+        the last element, and "circular" continues at the other end.
     value : float, optional
         For "constant" only, 0 by default.
 
     Raises
     ------
     TypeError
-        If `pad` holds no integers or `value` is not a number.
+        If `pad` does not hold integers or `value` is not a number.
     ValueError
-        If `pad` has an odd length or more pairs than there are axes, if it takes away more than there is, if mirror or
-        circle are shorter than it, or if a `value` comes with another mode.
+        If `pad` has an odd length or more pairs than there are axes, if it removes more elements than there are, if the
+        array is too short for "reflect" or "circular", or if a `value` is given with another mode.
     """
     check.choice("pad", "mode", mode, MODES)
     x = input if isinstance(input, Tensor) else as_tensor(input)
@@ -46,7 +46,7 @@ def pad(input: Any, pad: Any, mode: str = "constant", value: float | None = None
         raise ValueError(f"pad: value is {shown(value)} and mode {mode!r}\n  expected a value for 'constant' only")
     for axis, (before, after) in pairs.items():
         size = x.shape[axis]
-        n = size + min(before, 0) + min(after, 0)  # what negative numbers leave
+        n = size + min(before, 0) + min(after, 0)  # the size after negative padding
         limit = {"constant": None, "reflect": size - 1, "replicate": None if size else 0, "circular": n}[mode]
         if mode in ("reflect", "replicate"):  # what is taken away may be what comes back from the other side
             n += max(before, 0) + max(after, 0)
@@ -94,7 +94,7 @@ def _with_constant(x: Tensor, axis: int, before: int, after: int, value: float) 
 
 
 def _places(n: int, before: int, after: int, mode: str) -> np.ndarray:
-    """From which place each element of the result comes."""
+    """The index in the input of each element of the result."""
     k = np.arange(-before, n + after)
     if mode == "replicate":
         return np.clip(k, 0, n - 1)

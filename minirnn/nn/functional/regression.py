@@ -1,4 +1,4 @@
-"""Losses of numbers against numbers: squared, absolute, and between the two; and the divergence of distributions."""
+"""Regression losses (squared, absolute, and between the two), and the Kullback-Leibler divergence."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ def mse_loss(
     Parameters
     ----------
     input, target : array_like
-        x and y, which have one shape: nothing is broadcast, since (B, 1) against (B,) would silently give (B, B).
-        Integers and bools take the dtype of the other one.
+        x and y, of the same shape. They do not broadcast, because (B, 1) and (B,) would silently give (B, B). Integers
+        and bools take the dtype of the other argument.
     size_average, reduce
-        torch's old names of `reduction`; giving one is an error.
+        torch's old names for `reduction`; passing one is an error.
     reduction : {"mean", "sum", "none"}
-        The mean of all elements (NaN if there are none), their sum, or the errors as they are.
+        The mean of all elements (NaN if there are none), their sum, or the unreduced errors.
     weight : array_like of the shape of `input`, optional
         Each error is multiplied by its weight, and the mean is ``sum(weight * error) / sum(weight)``.
 
@@ -64,7 +64,7 @@ def l1_loss(
 class Huber(Primitive, uses="clip", reads="x"):
     """l = c * (e - c / 2), where c is e held between -delta and delta        de = dl * c
 
-    Inside that is e**2 / 2, outside delta * (|e| - delta / 2).
+    Between the bounds this is e**2 / 2, outside it is delta * (|e| - delta / 2).
     """
 
     def __init__(self, delta: float) -> None:
@@ -83,7 +83,7 @@ def smooth_l1_loss(
 ) -> Tensor:
     """``d**2 / (2 * beta)`` where ``d = |x - y| < beta``, else ``d - beta / 2``.
 
-    It is ``torch.nn.functional.smooth_l1_loss``. What is not named here is as for `mse_loss`. Girshick 2015.
+    This is ``torch.nn.functional.smooth_l1_loss``. Other arguments and errors are those of `mse_loss`. Girshick 2015.
 
     Parameters
     ----------
@@ -101,15 +101,15 @@ def smooth_l1_loss(
 def huber_loss(input: Any, target: Any, reduction: str = "mean", delta: float = 1.0, weight: Any = None) -> Tensor:
     """``d**2 / 2`` where ``d = |x - y| <= delta``, else ``delta * (d - delta / 2)``.
 
-    It is ``torch.nn.functional.huber_loss``. What is not named here is as for `mse_loss`. Huber 1964.
+    This is ``torch.nn.functional.huber_loss``. Other arguments and errors are those of `mse_loss`. Huber 1964.
 
     Parameters
     ----------
     delta : float
         Above 0.
     weight : array_like of the shape of `input`, optional
-        Each loss is multiplied by its weight. The mean divides by the number of elements, as torch does here (and by
-        the sum of the weights in `mse_loss` and `l1_loss`).
+        Each loss is multiplied by its weight. The mean divides by the number of elements, as in torch. (In `mse_loss`
+        and `l1_loss` it divides by the sum of the weights.)
     """
     check.reduction("huber_loss", reduction)
     delta = above_0("huber_loss", "delta", delta)
@@ -130,19 +130,19 @@ def kl_div(
 ) -> Tensor:
     """Kullback-Leibler divergence ``p * (log(p) - x)`` of log-probabilities x from probabilities p.
 
-    It is ``torch.nn.functional.kl_div``. Where p is 0 the loss is ``-p * x = 0``, and its gradient with respect to p is
-    -x: the infinite one of the first term is left out, as in torch. What is not named here is as for
+    This is ``torch.nn.functional.kl_div``. Where p is 0, the loss is ``-p * x = 0``, and its gradient with respect to p
+    is -x. The infinite gradient of the first term is left out, as in torch. Other arguments and errors are those of
     `mse_loss`. Kullback & Leibler 1951.
 
     Parameters
     ----------
     input : array_like
-        x, LOGARITHMS of probabilities.
+        x, logarithms of probabilities.
     target : array_like of the shape of `input`
         p, or log(p) if `log_target`.
     reduction : {"mean", "batchmean", "sum", "none"}
-        "batchmean" divides the sum by the size of the first axis, which is the divergence of a batch; "mean" divides by
-        the number of all elements, as in torch (which warns of it).
+        "batchmean" divides the sum by the size of the first axis, which gives the divergence of a batch. "mean" divides
+        by the number of all elements, as in torch (which warns about it).
     log_target : bool
     """
     no_legacy("kl_div", size_average, reduce)
@@ -152,7 +152,7 @@ def kl_div(
     if log_target:
         losses = exp(y) * (y - x)
     else:
-        # p log(p) has the limit 0 at p = 0; of a negative p there is no logarithm.
+        # p log(p) has the limit 0 at p = 0. A negative p has no logarithm.
         log_y = where(y < 0, float("nan"), log(where(y > 0, y, 1.0)))
         losses = y * (log_y - x)
     if reduction == "batchmean":
@@ -161,7 +161,7 @@ def kl_div(
 
 
 def divergence_reduction(op: str, name: str, reduction: Any) -> str:
-    """The reductions of `kl_div`. Raises ValueError for an unknown one."""
+    """A reduction of `kl_div`. Raises ValueError for an unknown one."""
     if not isinstance(reduction, str) or reduction not in ("mean", "batchmean", "sum", "none"):
         raise ValueError(f"{op}: {name} is {shown(reduction)}\n  expected 'mean', 'batchmean', 'sum' or 'none'")
     return reduction

@@ -1,4 +1,4 @@
-"""softmax, log_softmax and softmin along an axis that is always named."""
+"""softmax, log_softmax and softmin along an axis that must be given."""
 
 from __future__ import annotations
 
@@ -16,8 +16,7 @@ def softmax(input: Any, dim: int | None = None, *, dtype: Any = None, axis: int 
     ----------
     input : array_like of a floating dtype
     dim : int
-        The axis to go along; `axis` is our word for it. torch guesses it where it is missing, and warns; here that is
-        an error.
+        The axis. `axis` is minirnn's name for it. If it is missing, torch guesses it and warns. Here that is an error.
     dtype : dtype, optional
         The dtype to convert `input` to beforehand.
 

@@ -1,4 +1,4 @@
-"""Clipping of gradients: of their common norm, or of each number. `minirnn.optim` has the same functions."""
+"""Clipping of gradients, by their total norm or elementwise. `minirnn.optim` has the same functions."""
 
 from __future__ import annotations
 
@@ -23,32 +23,32 @@ def clip_grad_norm_(
     error_if_nonfinite: bool = False,
     foreach: bool | None = None,
 ) -> Tensor:
-    """Multiply all gradients by ``min(1, max_norm / (norm + 1e-6))``, norm being theirs as one vector: torch's rule.
+    """Multiply all gradients by ``min(1, max_norm / (norm + 1e-6))``, where norm is their total norm, as in torch.
 
     Parameters
     ----------
     parameters : Tensor or iterable of Tensor
-        Those without a gradient are passed over.
+        Tensors without a gradient are skipped.
     max_norm : float
         0 or more; with ``math.inf`` the norm is only measured.
     norm_type : float or "inf"
         p of the p-norm; ``math.inf`` takes the largest absolute value.
     error_if_nonfinite : bool
-        Whether a norm that is NaN or infinite is an error. Otherwise it makes the gradients NaN or 0, as in torch.
+        Whether a norm that is NaN or infinite raises an error. Otherwise the gradients become NaN or 0, as in torch.
     foreach
         Accepted and ignored.
 
     Returns
     -------
     Tensor, ()
-        The norm before.
+        The norm before clipping.
 
     Raises
     ------
     TypeError, ValueError
         An argument does not fit.
     RuntimeError
-        The norm is not finite, and `error_if_nonfinite` is set. The gradients are left as they are.
+        The norm is not finite, and `error_if_nonfinite` is set. The gradients are not changed.
     """
     op = "clip_grad_norm_"
     max_norm = _at_least_zero(op, "max_norm", max_norm)
@@ -68,7 +68,7 @@ def clip_grad_norm_(
 def get_total_norm(
     tensors: Any, norm_type: float = 2.0, error_if_nonfinite: bool = False, foreach: bool | None = None
 ) -> Tensor:
-    """The norm of Tensors, such as gradients, taken as one vector; arguments and errors as `clip_grad_norm_`."""
+    """The norm of Tensors, such as gradients, as one vector. Arguments and errors are those of `clip_grad_norm_`."""
     found = tensor_list("get_total_norm", "tensor", tensors, EXPECTED, one=True)
     return _as_number(_total_norm("get_total_norm", found, norm_type, error_if_nonfinite), found)
 
@@ -76,7 +76,7 @@ def get_total_norm(
 def clip_grads_with_norm_(parameters: Any, max_norm: float, total_norm: Any, foreach: bool | None = None) -> None:
     """The second half of `clip_grad_norm_`: multiply by ``min(1, max_norm / (total_norm + 1e-6))``.
 
-    `total_norm` is a number, or a Tensor or an array of one number, as of `get_total_norm`.
+    `total_norm` is a number, or a Tensor or array of one number, such as the result of `get_total_norm`.
     """
     op = "clip_grads_with_norm_"
     max_norm = _at_least_zero(op, "max_norm", max_norm)
@@ -90,7 +90,7 @@ def clip_grads_with_norm_(parameters: Any, max_norm: float, total_norm: Any, for
 
 
 def clip_grad_value_(parameters: Any, clip_value: float, foreach: bool | None = None) -> None:
-    """Clip every number of every gradient to -clip_value .. clip_value; NaN stays NaN.
+    """Clip every element of every gradient to -clip_value .. clip_value; NaN stays NaN.
 
     Raises
     ------
@@ -117,7 +117,7 @@ def _with_gradients(op: str, parameters: Any) -> list[Tensor]:
 
 
 def _total_norm(op: str, tensors: list[Tensor], norm_type: Any, error_if_nonfinite: Any) -> float:
-    """The norm of all Tensors, in float64 from that of each."""
+    """The norm of all Tensors, computed in float64 from the norm of each."""
     p = math.inf if norm_type == "inf" else check.number(op, "norm_type", norm_type, finite=False)
     error_if_nonfinite = check.flag(op, "error_if_nonfinite", error_if_nonfinite)
     if not tensors:
@@ -134,13 +134,13 @@ def _total_norm(op: str, tensors: list[Tensor], norm_type: Any, error_if_nonfini
 
 
 def _as_number(norm: float, tensors: list[Tensor]) -> Tensor:
-    """A Tensor () of the dtype and on the device of the first."""
+    """A Tensor () with the dtype and device of the first Tensor."""
     with np.errstate(over="ignore"):  # float16
         return tensor(np.array(norm), device=tensors[0].device, dtype=tensors[0].dtype) if tensors else tensor(0.0)
 
 
 def _norm(t: Tensor, p: float) -> float:
-    """The norm of one Tensor: in its dtype, or in float64 where its powers may have no place in that."""
+    """The norm of one Tensor, computed in its dtype, or in float64 if powers could overflow or underflow."""
     if t.dtype != np.float16 and p in (-math.inf, 0, 1, 2, math.inf):
         norm = _norm_within(t, p)
         if math.isfinite(norm):

@@ -1,6 +1,6 @@
-"""Packed sequences, as programs of torch hand them to recurrent layers: only the steps that are there, in one array.
+"""Packed sequences, which torch programs pass to recurrent layers. They hold only the valid steps, in one array.
 
-`RNN`, `GRU` and `LSTM` pad them again and compute with their lengths, so ``lstm(x, lengths=lengths)`` is shorter.
+`RNN`, `GRU` and `LSTM` pad them again and use their lengths, so ``lstm(x, lengths=lengths)`` is simpler.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ __all__ = ["PackedSequence", "pack_padded_sequence", "packed_as", "pad_packed_se
 class PackedSequence(NamedTuple):
     """The steps of B sequences, longest first: those of the first step, then those of the second, ...
 
-    A sequence of the sorted batch is number ``sorted_indices[k]`` of the batch as it was given; ``unsorted_indices``
-    is the way back. Both are None where the batch was sorted already.
+    Sequence k of the sorted batch is sequence ``sorted_indices[k]`` of the original batch. ``unsorted_indices`` is the
+    inverse. Both are None if the batch was already sorted.
     """
 
     data: Tensor  # (sum of lengths, ..)
-    batch_sizes: Tensor  # (T,): how many sequences have a step t
+    batch_sizes: Tensor  # (T,), the number of sequences that have a step t
     sorted_indices: Tensor | None = None
     unsorted_indices: Tensor | None = None
 
@@ -34,7 +34,7 @@ class PackedSequence(NamedTuple):
 def pack_padded_sequence(
     input: Any, lengths: Any, batch_first: bool = False, enforce_sorted: bool = True
 ) -> PackedSequence:
-    """Leave out the padding: torch.nn.utils.rnn.pack_padded_sequence.
+    """The packed form of a padded batch: torch.nn.utils.rnn.pack_padded_sequence.
 
     Parameters
     ----------
@@ -42,17 +42,17 @@ def pack_padded_sequence(
     lengths : (B,) integers, 1 .. T
     batch_first : bool
     enforce_sorted : bool
-        Whether lengths that rise are an error.
+        Whether increasing lengths raise an error.
 
     Returns
     -------
     PackedSequence
-        Gradients flow back to the steps that are there.
+        Gradients flow back to the valid steps.
 
     Raises
     ------
     TypeError, ValueError
-        If the lengths do not fit, or rise.
+        If the lengths do not fit or increase.
     """
     name = "pack_padded_sequence"
     x = as_tensor(input)
@@ -91,7 +91,7 @@ def pad_packed_sequence(
     batch_first : bool
         The result is (B, T, ..) instead of (T, B, ..).
     padding_value : float
-        What is put where a sequence has no step.
+        The value of the padding.
     total_length : int, optional
         T of the result; the longest length by default.
 
@@ -117,7 +117,7 @@ def pad_packed_sequence(
     if total_length is not None:
         T = check.integer(name, "total_length", total_length, T)
     t, k = _places(ends)
-    steps = np.full((T, len(ends)), len(data))  # the last row of all is the padding
+    steps = np.full((T, len(ends)), len(data))  # the last row is the padding
     steps[t, order[k]] = np.arange(len(t))
     row = tensor(np.full((1, *data.shape[1:]), number, data.dtype), device=data.device)
     lengths = np.empty_like(ends)
@@ -126,7 +126,7 @@ def pad_packed_sequence(
 
 
 def unpacked(name: str, sequence: PackedSequence, lengths: Any) -> tuple[Tensor, np.ndarray]:
-    """What a layer computes with: the padded batch (T, B, ..) and its lengths (B,)."""
+    """The inputs of a layer: the padded batch (T, B, ..) and its lengths (B,)."""
     if lengths is not None:
         raise ValueError(f"{name}: lengths were given for a PackedSequence\n  expected none, since it has its own")
     padded, ends = pad_packed_sequence(sequence)
@@ -134,14 +134,14 @@ def unpacked(name: str, sequence: PackedSequence, lengths: Any) -> tuple[Tensor,
 
 
 def packed_as(sequence: PackedSequence, padded: Tensor) -> PackedSequence:
-    """A padded batch (T, B, ..) packed as `sequence` is."""
+    """A padded batch (T, B, ..), packed like `sequence`."""
     ends, order = _ends(sequence)
     t, k = _places(ends)
     return sequence._replace(data=padded[t, order[k]])
 
 
 def _ends(sequence: PackedSequence) -> tuple[np.ndarray, np.ndarray]:
-    """The lengths, longest first, and which sequence of the batch each is."""
+    """The lengths, longest first, and the index of each sequence in the batch."""
     sizes = integers("PackedSequence: batch_sizes", sequence.batch_sizes)
     if (
         sizes.ndim != 1
@@ -160,6 +160,6 @@ def _ends(sequence: PackedSequence) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _places(ends: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Step t and number k in the sorted batch of each step that is there, in the order of packed data."""
+    """Step t and index k in the sorted batch for each valid step, in the order of packed data."""
     t, k = np.nonzero(np.arange(ends[0])[:, None] < ends)
     return t, k

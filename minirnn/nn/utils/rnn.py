@@ -1,7 +1,7 @@
-"""Sequences of different lengths, as in torch.nn.utils.rnn: padded side by side, and cut apart again.
+"""Padding and unpadding sequences of different lengths, as in torch.nn.utils.rnn.
 
-`RNN`, `GRU` and `LSTM` take the padded input and its lengths, in any order of lengths:
-``output, state = lstm(x, lengths=lengths)``. Packed sequences, which programs of torch hand them, are in `packing`.
+`RNN`, `GRU` and `LSTM` accept the padded input and its lengths in any order:
+``output, state = lstm(x, lengths=lengths)``. Packed sequences, which torch programs use, are in `packing`.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from minirnn.messages import shown
 from minirnn.nn.utils.packing import PackedSequence, pack_padded_sequence, pad_packed_sequence
 from minirnn.ops.primitives import concat, stack
 
-__getattr__, __dir__ = imported_later(__name__, {})  # which say what torch's other names are called here
+__getattr__, __dir__ = imported_later(__name__, {})  # for torch's other names, an error with the name here
 
 __all__ = [
     "PackedSequence",
@@ -36,19 +36,19 @@ __all__ = [
 def pad_sequence(
     sequences: Any, batch_first: bool = False, padding_value: float = 0.0, padding_side: str = "right"
 ) -> Tensor:
-    """Put sequences side by side, each filled up to the length of the longest: torch.nn.utils.rnn.pad_sequence.
+    """A batch of sequences, each padded to the length of the longest: torch.nn.utils.rnn.pad_sequence.
 
     Parameters
     ----------
     sequences : sequence of array_like or Tensor, (T_b, ..) each
-        At least one. All axes but the first, the dtypes and the devices are equal; a length of 0 is possible.
+        At least one. All axes but the first, the dtypes and the devices must be equal. A length of 0 is allowed.
     batch_first : bool
         The result is (B, T, ..) instead of (T, B, ..).
     padding_value : float
-        The value where a sequence has no step.
+        The value of the padding.
     padding_side : {"right", "left"}
-        Whether that is after its end or before its beginning. What `RNN`, `GRU` and `LSTM` take with ``lengths=`` is
-        padded on the right.
+        Whether the padding is after the end or before the beginning. `RNN`, `GRU` and `LSTM` with ``lengths=`` need
+        padding on the right.
 
     Returns
     -------
@@ -83,7 +83,7 @@ def pad_sequence(
 
 
 def unpad_sequence(padded_sequences: Any, lengths: Any, batch_first: bool = False) -> list[Tensor]:
-    """The sequences that `pad_sequence` put side by side, each with its length: torch.nn.utils.rnn.unpad_sequence.
+    """The sequences of a batch from `pad_sequence`, without padding: torch.nn.utils.rnn.unpad_sequence.
 
     Parameters
     ----------
@@ -99,7 +99,7 @@ def unpad_sequence(padded_sequences: Any, lengths: Any, batch_first: bool = Fals
     Raises
     ------
     TypeError, ValueError
-        If the lengths do not fit. (torch takes a length above T for T.)
+        If the lengths do not fit. (In torch, a length above T counts as T.)
     """
     name = "unpad_sequence"
     t = as_tensor(padded_sequences)
@@ -119,18 +119,18 @@ def unpad_sequence(padded_sequences: Any, lengths: Any, batch_first: bool = Fals
 
 
 def pack_sequence(sequences: Any, enforce_sorted: bool = True) -> PackedSequence:
-    """`pad_sequence` and `pack_padded_sequence` in one call; sequences, (T_b, ..) each, have one step or more."""
+    """`pad_sequence` and `pack_padded_sequence` in one call. Sequences, (T_b, ..) each, must have at least one step."""
     steps = _sequences("pack_sequence", sequences)
     return pack_padded_sequence(pad_sequence(steps), [len(s) for s in steps], enforce_sorted=enforce_sorted)
 
 
 def unpack_sequence(packed_sequences: PackedSequence) -> list[Tensor]:
-    """The sequences that `pack_sequence` packed, each with its length."""
+    """The list of sequences that `pack_sequence` packed."""
     return unpad_sequence(*pad_packed_sequence(packed_sequences))
 
 
 def _sequences(name: str, sequences: Any) -> list[Tensor]:
-    """Tensors of one dtype and device whose shapes differ in the first axis alone."""
+    """The sequences as Tensors of one dtype and device, whose shapes differ only in the first axis."""
     if isinstance(sequences, (str, dict)) or not isinstance(sequences, Iterable):
         raise TypeError(f"{name}: sequences is {shown(sequences)}\n  expected a list of sequences, (T_b, ..) each")
     given = list(sequences)
@@ -150,7 +150,7 @@ def _sequences(name: str, sequences: Any) -> list[Tensor]:
 
 
 def _padding(name: str, value: Any, dtype: np.dtype[Any]) -> float:
-    """The padding value, a number that `dtype` can hold: NaN among floats only, no fraction among integers."""
+    """The padding value as a number that `dtype` can hold: NaN only for floats, no fraction for integers."""
     if isinstance(value, (float, np.floating)) and np.isnan(value) and dtype.kind == "f":
         return float(value)
     number = check.number(name, "padding_value", int(value) if isinstance(value, bool) else value, finite=False)

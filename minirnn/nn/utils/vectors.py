@@ -11,18 +11,18 @@ from minirnn.ops.primitives import concat
 
 
 def parameters_to_vector(parameters: Iterable[Tensor]) -> Tensor:
-    """One vector of all values, in their order, on the tape: gradients flow back into the parameters.
+    """One vector of all values in their order. It is on the tape, so gradients flow back into the parameters.
 
     Raises
     ------
     TypeError, ValueError
-        `parameters` are not Tensors, or there are none, or they are of several devices or dtypes.
+        `parameters` are not Tensors, or there are none, or they have several devices or dtypes.
     """
     return concat([p.reshape(-1) for p in _leaves("parameters_to_vector", parameters)])
 
 
 def vector_to_parameters(vec: Tensor, parameters: Iterable[Tensor]) -> None:
-    """Assign the stretches of a vector to the parameters, in their order. On an error nothing is changed.
+    """Assign the parts of a vector to the parameters in their order. On an error nothing is changed.
 
     Raises
     ------

@@ -42,14 +42,14 @@ the recurrent side::
                          dx = da W   dW = (da)' x   dR = (da2)' h'                # dW, ..., dbR: summed over T and B
                          dbW = da    dbR = da2
 
-A layer's output puts the two directions side by side; it is multiplied by the dropout mask and feeds both directions
-of the next layer. Past the length of a sequence its state stays, its output is 0, and no gradient arises. With zoneout
-units keep their old state at random: its two lines, which follow every cell, are in `zoneout`.
+A layer's output concatenates the two directions. It is multiplied by the dropout mask and feeds both directions of the
+next layer. Past the length of a sequence, its state stays the same, its output is 0, and there is no gradient. With
+zoneout, units keep their old state at random. The two lines of zoneout, which follow every cell, are in `zoneout`.
 
 Calling this package calls the op: ``mr.ops.cudnn_rnn(input, ...)`` is `versions.cudnn_rnn`. The three public versions
-are in `versions`, what they have in common in `calls`, the nodes of the tape, one for each layer, in `layers`, their
-composition from primitives in `compose`, the parameter buffer in `params` and `unpack`, the reserve space in `reserve`;
-the arithmetic of a layer is in `devices/cpu/cudnn_rnn/layer.py`.
+are in `versions`, and their common code in `calls`. `layers` has the nodes of the tape, one for each layer, and
+`compose` their composition from primitives. The parameter buffer is in `params` and `unpack`, and the reserve space in
+`reserve`. The arithmetic of a layer is in `devices/cpu/cudnn_rnn/layer.py`.
 
 Source: TensorFlow's CudnnRNN ops and cuDNN's documentation; LSTM with projection: Sak et al. 2014; GRU: Cho et al.
 2014.

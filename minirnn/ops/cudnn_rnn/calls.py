@@ -1,7 +1,7 @@
-"""What the three versions of the CudnnRNN ops have in common: a forward call, its reserve space, and its Backprop call.
+"""The common code of the three versions of the CudnnRNN ops: forward call, reserve space, and Backprop call.
 
-A forward call cuts the parameter buffer and runs the layers. What a Backprop call needs of that goes through the
-reserve space: the layers are recorded again, from what they left there, and followed back.
+A forward call splits the parameter buffer and runs the layers. The layers save the values for a Backprop call in the
+reserve space. A Backprop call records the layers again with these values, and runs the backward pass.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def forward_call(
 def _run(
     arguments: Arguments, inputs: Sequence[Tensor], masks: Sequence[Tensor] | None, keep: bool, kept: Kept | None = None
 ) -> tuple[list[Tensor], list[tuple[RecurrentLayer, list[Tensor]]]]:
-    """The network of a call, for x, h0, (c0,) params; and its layers."""
+    """The outputs of the network for x, h0, (c0,) params, and its layers."""
     net = arguments.net
     x, *states, params = inputs
     return run_layers(
@@ -82,9 +82,9 @@ def _reserve_space(
     layers: Sequence[tuple[RecurrentLayer, Sequence[Tensor]]],
     masks: Sequence[Tensor] | None,
 ) -> Tensor:
-    """All that the layers leave behind, in one array.
+    """The reserve space with all values that the layers saved.
 
-    The tape refers to it once it is there, so nothing is kept twice.
+    Once it is assembled, the tape refers to it, so no value is stored twice.
     """
     net, device, zoned, last = arguments.net, output.device, arguments.zoneout is not None, output.array
     between = [*[outputs[0] for _, outputs in layers[:-1]], *(masks or ())]
@@ -116,7 +116,8 @@ def backprop_call(
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """The gradients of input, input_h, input_c, params.
 
-    `outputs` are output, output_h, output_c, and `gradients` those of them. The dropout masks are in the reserve space.
+    `outputs` are output, output_h, output_c, and `gradients` are their gradients. The dropout masks are in the reserve
+    space.
     """
     arguments = check_forward(op, inputs, sequence_lengths, attributes, zoneout_masks)
     time_major, L = attributes.time_major, arguments.net.L

@@ -1,4 +1,4 @@
-"""Between the parameter buffer of the CudnnRNN ops and its single matrices and bias vectors.
+"""Conversion between the parameter buffer of the CudnnRNN ops and its matrices and bias vectors.
 
 The canonical form is a list of all matrices and a list of all bias vectors, in the order of the buffer::
 
@@ -46,7 +46,7 @@ def cudnn_rnn_params_to_canonical(
     seed2: int = 0,
     name: str | None = None,
 ) -> CanonicalOutput:
-    """Cut a parameter buffer into matrices and bias vectors (without a copy, on the cpu device).
+    """The matrices and bias vectors of a parameter buffer (without a copy on the cpu device).
 
     Parameters
     ----------
@@ -125,15 +125,15 @@ def cudnn_rnn_canonical_to_params(
     seed2: int = 0,
     name: str | None = None,
 ) -> Tensor:
-    """Join matrices and bias vectors to a parameter buffer.
+    """The parameter buffer of these matrices and bias vectors.
 
     Parameters
     ----------
     num_layers, num_units, input_size : int
         L, H, I.
     weights, biases : list of array_like or Tensor
-        The canonical form, one dtype for all. As in TensorFlow only the number of elements of each piece is looked
-        at: a matrix may come flat.
+        The canonical form, with one dtype for all. As in TensorFlow, only the number of elements of each piece is
+        checked, so a matrix may be flat.
     num_params : int, optional
         Length of each list, 2*G*L*D. Checked when given.
     rnn_mode, input_mode, direction : str
@@ -191,7 +191,7 @@ def cudnn_rnn_canonical_to_params_v2(
 
 
 def _check_counts(op: str, net: Network, **counts: int | None) -> None:
-    """Check the lengths of the two lists, where they are given. Only the matrices of V2 may include projections."""
+    """Check the lengths of the two lists if they are given. Only the matrices of V2 may include projections."""
     for name, given in counts.items():
         expected = net.biases if name == "num_params_biases" else net.weights
         more = " + L*D (projection)" if net.num_proj and expected is net.weights else ""

@@ -1,4 +1,4 @@
-"""Argument checks of the CudnnRNN ops; TensorFlow leaves several of these to chance."""
+"""Argument checks of the CudnnRNN ops. TensorFlow does not make several of them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Shape = tuple[int, ...]
 
 
 class Attributes(NamedTuple):
-    """What describes a network besides its arrays, as the user gave it. V1 and V2 are V3 with its defaults."""
+    """The user's arguments that describe a network, without its arrays. V1 and V2 are V3 with its defaults."""
 
     rnn_mode: Any
     input_mode: Any
@@ -42,7 +42,7 @@ class Arguments(NamedTuple):
     """x, h0, (c0,) params"""
     lengths: np.ndarray | None
     zoneout: Zoneout | None
-    """The zoneout masks that were given, by layer."""
+    """The user's zoneout masks, by layer."""
 
 
 def to_time_major(ts: Sequence[Tensor], time_major: bool) -> Sequence[Tensor]:
@@ -53,7 +53,7 @@ def to_time_major(ts: Sequence[Tensor], time_major: bool) -> Sequence[Tensor]:
 def check_forward(
     op: str, inputs: Sequence[Any], sequence_lengths: Any, attributes: Attributes, zoneout_masks: Any
 ) -> Arguments:
-    """Check what forward and backward ops have in common. `inputs` are input, input_h, input_c, params."""
+    """Check the arguments that forward and backward ops share. `inputs` are input, input_h, input_c, params."""
     input, input_h, input_c, params = inputs
     lstm = isinstance(attributes.rnn_mode, str) and attributes.rnn_mode == "lstm"
     cell = {"input_c": input_c} if lstm else {}
@@ -132,7 +132,7 @@ def _network(
 def _described(
     op: str, rnn_mode: str, L: int, H: int, I: int, direction: str, input_mode: str, num_proj: int
 ) -> Network:
-    """The same Network for the same sizes, whatever T and B: its regions are worked out once."""
+    """The Network of these sizes. It is cached, so its regions are computed once for all T and B."""
     return Network(rnn_mode, L, H, I, direction, input_mode, num_proj, op=op)
 
 
@@ -144,15 +144,15 @@ def check_backprop(
     gradients: Sequence[Any],
     reserve_space: Any,
 ) -> tuple[list[Tensor], list[Tensor], reserve.Contents | None]:
-    """Check the rest of a Backprop op: its outputs and gradients, time-major, and what is in the reserve space.
+    """The checked outputs and gradients of a Backprop op, time-major, and the contents of its reserve space.
 
-    That is None if the forward call kept nothing.
+    The contents are None if the forward call saved nothing.
     """
     net, x = arguments.net, arguments.inputs[0]
     T, B, _ = x.shape
     sizes = {"output": (T, B, net.D * net.P), "output_h": (net.L * net.D, B, net.P)}
     letters = {"output": "T, B, D*P", "output_h": "L*D, B, P", "output_c": "L*D, B, H"}
-    if net.rnn_mode == "lstm":  # the cell states of the others are dummies
+    if net.rnn_mode == "lstm":  # the cell states of other modes are dummies
         sizes["output_c"] = (net.L * net.D, B, net.H)
     names = [*sizes, *(f"{name}_backprop" for name in sizes)]
     given = dict(zip(names, [*outputs[: len(sizes)], *gradients[: len(sizes)]], strict=True))
@@ -176,7 +176,7 @@ def check_backprop(
 
 
 def of_another_call(op: str, device: Device, shape: Sequence[int]) -> ValueError:
-    """The error that a reserve space of this shape is."""
+    """The error for a reserve space of this shape, which belongs to another call."""
     return ValueError(
         f"{op}: reserve_space has shape {tuple(shape)}\n"
         f"  expected the one that the forward call on {device} returned with this output\n"
@@ -185,7 +185,7 @@ def of_another_call(op: str, device: Device, shape: Sequence[int]) -> ValueError
 
 
 def _contents(op: str, arguments: Arguments, space: Tensor, output: Tensor) -> reserve.Contents:
-    """What is in a reserve space, which must be that of the call that returned this output."""
+    """The contents of a reserve space. Raises ValueError unless the call that returned this output made it."""
     device = space.device
     try:
         found = reserve.cut(device, arguments.net, arguments.zoneout is not None, space.array, output.array)
@@ -210,7 +210,7 @@ def _shape(
     time_major: bool,
     note: str = "",
 ) -> None:
-    """check.shape for an array that was made time-major: the message shows it as the user gave it."""
+    """check.shape for an array that was made time-major. The message shows the shape in the user's layout."""
     if sizes != expected:
         swap = (lambda s: s) if time_major else (lambda s: (s[1], s[0], *s[2:]))
         raise ValueError(
@@ -220,7 +220,7 @@ def _shape(
 
 
 def steps_of(op: str, lengths: Any, T: int, B: int) -> np.ndarray | None:
-    """sequence_lengths as int64 (B,), each 1 .. T; None if all are T."""
+    """sequence_lengths as int64 (B,), each 1 .. T, or None if all are T."""
     if lengths is None:
         return None
     found = integers(f"{op}: sequence_lengths", lengths)

@@ -1,7 +1,7 @@
-"""A recurrent layer composed from primitive ops: the definition, step by step, direction by direction.
+"""The definition of a recurrent layer, composed from primitive ops for each step and direction.
 
-Slow, but its gradients come from the tape alone. It judges the fused kernels, and second derivatives go through it. The
-formulas are explained in the package.
+It is slow, but its gradients come only from the tape. The fused kernels are tested against it, and second derivatives
+use it. The formulas are explained in the package.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def _direction(
             zh, zc = (z[t] if isinstance(z, Tensor) else z for z in zoneout)
             h_new = zoned(zh, h, h_new)
             c_new = None if c is None else zoned(zc, c, c_new)
-        if valid is not None:  # past the end of a sequence its state stays and its output is 0
+        if valid is not None:  # past the end of a sequence, its state stays the same and its output is 0
             y = where(valid[t], h_new, 0.0)
             h_new = where(valid[t], h_new, h)
             c_new = None if c is None or c_new is None else where(valid[t], c_new, c)
@@ -96,5 +96,5 @@ def step(
     xr, xz, xn = chunk(ax, 3, 1)
     hr, hz, q = chunk(ah, 3, 1)
     r, z = sigmoid(xr + hr), sigmoid(xz + hz)
-    n = tanh(xn + r * q)  # reset after the product and its bias
+    n = tanh(xn + r * q)  # the reset gate acts after the product and its bias
     return (1 - z) * n + z * h, None, {"r": r, "z": z, "n": n}

@@ -3,11 +3,11 @@
 Element k of the mask between layers l and l + 1, counted in C order over (T, B, D*P), is made from 32 random bits u_k:
 it is 0 if ``u_k < dropout * 2**32``, else ``1 / (1 - dropout)``. The bits come from the counter-based generator
 Philox4x64-10 (Salmon et al. 2011) with the key ``(seed & 0xffffffff) << 32 | (seed2 & 0xffffffff)``: u_k is half
-``k % 2`` (low half first) of word ``k // 2 % 4`` of the block at counter ``(1 + k // 8, 0, 0, l)``. So each element
-can be computed by itself, in any order, by any thread.
+``k % 2`` (low half first) of word ``k // 2 % 4`` of the block at counter ``(1 + k // 8, 0, 0, l)``. Each element can
+therefore be computed separately, in any order, by any thread.
 
-cuDNN's own bits cannot be reproduced; its distribution is the same. TensorFlow advances its random state from call to
-call; here the same seeds give the same masks, so that finite differences work. The modules of `minirnn.nn` draw new
+cuDNN's own bits cannot be reproduced, but the distribution is the same. TensorFlow advances its random state with each
+call. Here the same seeds give the same masks, so that finite differences work. The modules of `minirnn.nn` draw new
 seeds for every training step.
 """
 
@@ -21,16 +21,16 @@ from minirnn.engine.tensor import Tensor, leaf, tensor
 
 
 def philox_key(seed: int, seed2: int) -> int:
-    """The key that the two seed attributes make."""
+    """The key made of the two seed attributes."""
     return (seed & 0xFFFFFFFF) << 32 | (seed2 & 0xFFFFFFFF)
 
 
 def dropout_mask(shape: tuple[int, ...], dropout: float, layer: int, seed: int, seed2: int) -> np.ndarray:
     """The mask (T, B, D*P), float64, that multiplies the output of `layer` on its way to the next one.
 
-    Masks of other shapes are made in the same way; `layer` is then the number of any separate stream.
+    Masks of other shapes are made in the same way. `layer` is then the number of a separate stream.
     """
-    if dropout >= 1:  # the scale 1 / (1 - dropout) does not exist, and nothing is left to scale
+    if dropout >= 1:  # the scale 1 / (1 - dropout) is not defined, and there is nothing to scale
         return np.zeros(shape)
     return np.where(dropped(shape, dropout, layer, seed, seed2), 0.0, 1 / (1 - dropout))
 
@@ -45,7 +45,7 @@ def dropout_masks(
 
 
 def mask_like(like: Tensor, shape: tuple[int, ...], dropout: float, layer: int, seed: int, seed2: int) -> Tensor:
-    """`dropout_mask` in the dtype and on the device of `like`, which may make it from the random numbers itself."""
+    """`dropout_mask` in the dtype and on the device of `like`. A device may compute it itself."""
     device = like.device
     if "dropout_mask" in device.hooks and dropout < 1:
         u = device.asarray((random_bits(shape, layer, seed, seed2) / 2**32).astype(like.dtype))

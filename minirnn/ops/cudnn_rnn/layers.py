@@ -1,9 +1,10 @@
-"""A recurrent network as nodes of the tape, one for each layer; what lies between the layers is arithmetic of Tensors.
+"""A recurrent network with one node of the tape for each layer, and ops of Tensors between the layers.
 
-A layer takes its weights as they are: W, R, Wp, bW, bR of each direction. So the gradients of the last layer arrive,
-and its hooks run, before the layers below are computed. The flat buffer of the CudnnRNN ops is cut before (`unpack`).
+The inputs of a layer include its weights W, R, Wp, bW, bR of each direction. The gradients of the last layer therefore
+arrive, and its hooks run, before the backward pass of the layers below. `unpack` splits the flat buffer of the CudnnRNN
+ops first.
 
-The formulas are those of the package, and of `zoneout`.
+The formulas are in the docstrings of the package and of `zoneout`.
 """
 
 from __future__ import annotations
@@ -30,20 +31,20 @@ REQUIRES_GRAD = attrgetter("requires_grad")
 
 
 class RecurrentLayer(FusedOp):
-    """The node: inputs x (T, B, in), h0 (D, B, P), for lstm c0 (D, B, H), the weights; outputs y, h_n(, c_n).
+    """The node. Inputs: x (T, B, in), h0 (D, B, P), for lstm c0 (D, B, H), the weights. Outputs: y, h_n(, c_n).
 
     Parameters
     ----------
     rnn_mode : {"lstm", "gru", "rnn_tanh", "rnn_relu"}
     lengths : (B,) integers, each 1 .. T, or None
     zoneout : (zh, zc) or None
-        How much of the old state stays at each step.
+        The share of the old state that is kept at each step.
     keep : bool
-        Whether to save what the backward pass needs. Without it a backward pass repeats the forward pass.
+        Whether to save the values for the backward pass. Otherwise a backward pass repeats the forward pass.
     present : tuple of bool
         Which of W, R, Wp, bW, bR of each direction are among the inputs. An absent bias is zero.
     half : bool
-        Whether the data are float16. They are computed in float32; what is saved is rounded to float16.
+        Whether the data are float16. They are computed in float32, and saved values are rounded to float16.
     """
 
     kernel = "rnn_sequence"
@@ -79,11 +80,11 @@ class RecurrentLayer(FusedOp):
         return self.composed(*inputs)
 
     def is_known_to(self, device: Device) -> bool:
-        """Whether the device's kernels, if it has them, know all that the layer asks for: zoneout, if there is any."""
+        """Whether the device's kernels support the layer, including its zoneout."""
         return self.zoneout is None or "zoneout" in device.kernel_options
 
     def recalled(self, saved: Array | None, outputs: Sequence[Array], *inputs: Tensor) -> list[Tensor]:
-        """The node of a forward pass that was computed before, from its outputs and what it saved."""
+        """The outputs of an earlier forward pass as a new node, made from its results and saved values."""
         device = inputs[0].device
         if self.kernel not in device.kernels or not self.is_known_to(device):
             return self(*inputs)
@@ -124,12 +125,12 @@ class RecurrentLayer(FusedOp):
         return [y, h_n] if c_n is None else [y, h_n, c_n]
 
     def run_half(self, device: Device, *arrays: Array) -> Sequence[Array]:
-        with use_precision("tf32"):  # it has as many digits as float16
+        with use_precision("tf32"):  # TF32 has as many digits as float16
             return super().run_half(device, *arrays)
 
     def run_back(self, device: Device, inputs: Sequence[Array], y: Array, dy: Sequence[Array], need_dx: bool) -> Any:
         """The gradients of `inputs` from those of the outputs, as arrays."""
-        if 0 in inputs[0].shape:  # the weights were used by no sequence
+        if 0 in inputs[0].shape:  # no sequence used the weights
             return [device.full(a.shape, 0, a.dtype) for a in inputs]
         given, attributes = self.arguments(device, inputs)
         of_y, dh_n, *dc_n = dy
@@ -165,7 +166,7 @@ class RecurrentLayer(FusedOp):
 
 
 class RecurrentStep(RecurrentLayer):
-    """One step alone: inputs x (B, I), h (B, H), for lstm c (B, H), the weights; outputs h(, c)."""
+    """The node of a single step. Inputs: x (B, I), h (B, H), for lstm c (B, H), the weights. Outputs: h(, c)."""
 
     def run(self, device: Device, *arrays: Array) -> Sequence[Array]:
         _, *found = super().run(device, *self.as_sequence(device, arrays))
@@ -173,13 +174,13 @@ class RecurrentStep(RecurrentLayer):
 
     def run_back(self, device: Device, inputs: Sequence[Array], y: Array, dy: Sequence[Array], need_dx: bool) -> Any:
         h, *dstates = (device.reshape(a, (1, *a.shape)) for a in (y, *dy))
-        of_y = device.full(h.shape, 0, h.dtype)  # h is handed on as the last state alone
+        of_y = device.full(h.shape, 0, h.dtype)  # h is only returned as the last state
         found = super().run_back(device, self.as_sequence(device, inputs), h, (of_y, *dstates), need_dx)
         n = 1 + self.states
         return [*[device.reshape(a, a.shape[1:]) if a.ndim == 3 else a for a in found[:n]], *found[n:]]
 
     def as_sequence(self, device: Device, arrays: Sequence[Array]) -> list[Array]:
-        """x and the states with an axis of one step, or of one direction, before the others."""
+        """x with a first axis for the single step, and the states with a first axis for the single direction."""
         n = 1 + self.states
         return [*[device.reshape(a, (1, *a.shape)) for a in arrays[:n]], *arrays[n:]]
 
@@ -190,9 +191,9 @@ class RecurrentStep(RecurrentLayer):
 
 
 class RecurrentLayerGrad(FusedOp):
-    """The gradient as a node, differentiated through the composition of the layer.
+    """The gradient as a node, which is differentiated through the composition of the layer.
 
-    Inputs: the `count` inputs of the layer, y, then the gradients of its outputs. Outputs: the gradients of its inputs.
+    Inputs: the `count` inputs of the layer, y, and the gradients of its outputs. Outputs: the gradients of its inputs.
     """
 
     kernel = "rnn_sequence_grad"
@@ -219,7 +220,7 @@ class RecurrentLayerGrad(FusedOp):
 
 
 class Kept(NamedTuple):
-    """What a forward pass leaves for a backward pass that comes without the tape, for each layer."""
+    """The values of each layer that a forward pass saves for a Backprop op, which does not use its tape."""
 
     saved: list[Array | None]
     outputs: list[Sequence[Array]]
@@ -238,12 +239,12 @@ def run_layers(
     keep: bool | None = None,
     kept: Kept | None = None,
 ) -> tuple[list[Tensor], list[tuple[RecurrentLayer, list[Tensor]]]]:
-    """y (T, B, D*P), h_n (L*D, B, P) (and c_n) of a network; and each layer with its outputs.
+    """y (T, B, D*P), h_n (L*D, B, P) (and c_n) of a network, and each layer with its outputs.
 
     Parameters
     ----------
     rnn_mode, lengths
-        As of `RecurrentLayer`.
+        The same as for `RecurrentLayer`.
     x : (T, B, I)
     states : for each layer h0 (D, B, P) and, for lstm, c0 (D, B, H)
     weights : for each layer W, R, Wp, bW, bR of each direction, None where there is none
@@ -251,9 +252,9 @@ def run_layers(
         Dropout masks, already scaled.
     zoneout : for each layer (zh, zc), optional
     keep : bool, optional
-        Whether layers save what a backward pass needs; None: those through which gradients may flow.
+        Whether layers save the values for a backward pass. None: only layers through which gradients may flow.
     kept : Kept, optional
-        What such a network made before: it is not computed again, but recorded.
+        The results of an earlier run of this network. They are recorded without computing them again.
     """
     ends: list[list[Tensor]] = []
     layers: list[tuple[RecurrentLayer, list[Tensor]]] = []
@@ -273,7 +274,7 @@ def run_layers(
 
 
 def with_weights(inputs: list[Tensor], weights: Sequence[Weights]) -> tuple[list[Tensor], tuple[bool, ...]]:
-    """The inputs of a layer, its weights after the others; and which weights are there."""
+    """The inputs of a layer, with its weights last, and for each weight whether it exists."""
     present = []
     for parts in weights:
         for w in parts:
@@ -284,7 +285,7 @@ def with_weights(inputs: list[Tensor], weights: Sequence[Weights]) -> tuple[list
 
 
 def keep_for(inputs: Sequence[Tensor]) -> bool:
-    """Whether a backward pass may come to a layer with these inputs."""
+    """Whether a backward pass may reach a layer with these inputs."""
     return mode.enabled and any(map(REQUIRES_GRAD, inputs))
 
 
@@ -297,6 +298,6 @@ def by_layer(L: int, *states: Tensor) -> list[list[Tensor]]:
 
 
 def run_step(rnn_mode: str, x: Tensor, states: Sequence[Tensor], weights: Weights) -> list[Tensor]:
-    """h (and c) after one step, as one node. The arguments are checked."""
+    """h (and c) after one step, as one node. The arguments must have been checked."""
     inputs, present = with_weights([x, *states], [weights])
     return RecurrentStep(rnn_mode, None, None, keep_for(inputs), present, x.dtype == HALF)(*inputs)

@@ -1,4 +1,4 @@
-"""The parameter buffer of the CudnnRNN ops: where each weight lies, how long it is, and its single matrices.
+"""The parameter buffer of the CudnnRNN ops: its size, and the place of each weight matrix and bias.
 
 One 1-D array, C order, no padding. Pseudo-layer p = l*D + d is direction d of layer l; in(l) = I for l = 0, else D*P::
 
@@ -52,7 +52,7 @@ class Region(NamedTuple):
 
 
 class LayerParams(NamedTuple):
-    """What one pseudo-layer owns, gates stacked: W (G*H, in) or None, R (G*H, P), Wp (P, H) or None, bW, bR (G*H,)."""
+    """A pseudo-layer's parameters, gates stacked: W (G*H, in) or None, R (G*H, P), Wp (P, H) or None, bW, bR (G*H,)."""
 
     W: Any
     R: Any
@@ -76,7 +76,7 @@ class Network:
     num_proj : int
         Width of h, 0 < num_proj < H, lstm only; 0 for no projection.
     op : str
-        Who asks: the first word of error messages.
+        The name of the caller, which begins error messages.
 
     Raises
     ------
@@ -142,7 +142,7 @@ class Network:
 
     @cached_property
     def inputs(self) -> int:
-        """How many arrays the network is computed from: x, h0, (c0,) params."""
+        """The number of input arrays: x, h0, (c0,) params."""
         return 4 if self.rnn_mode == "lstm" else 3
 
     def in_size(self, layer: int) -> int:
@@ -151,7 +151,7 @@ class Network:
 
     @cached_property
     def layers(self) -> tuple[LayerParams, ...]:
-        """For each pseudo-layer p its stacked regions; W and Wp may be None."""
+        """The stacked regions of each pseudo-layer p. W and Wp may be None."""
         GH, offset = self.G * self.H, 0
 
         def take(name: str, *shape: int) -> Region:
@@ -173,11 +173,11 @@ class Network:
 
     @cached_property
     def regions(self) -> tuple[Region, ...]:
-        """All of them in one row, pseudo-layer by pseudo-layer, without those that the network does not have."""
+        """All existing regions in one tuple, in the order of the pseudo-layers."""
         return tuple(region for layer in self.layers for region in layer if region is not None)
 
     def slices(self, params: Any) -> list[LayerParams]:
-        """The same, cut out of a buffer: writable views of a NumPy array, or Tensors on the tape."""
+        """The same regions of a buffer, as writable views of a NumPy array or Tensors on the tape."""
         return [LayerParams(*(None if r is None else r.of(params) for r in regions)) for regions in self.layers]
 
     @cached_property
@@ -188,7 +188,7 @@ class Network:
 
     @cached_property
     def weights(self) -> tuple[Region, ...]:
-        """The canonical matrices; under skip_input those of layer 0 are [H, 0]."""
+        """The canonical matrices. With skip_input, those of layer 0 are [H, 0]."""
         found: list[Region] = []
         for p, (W, R, Wp, _, _) in enumerate(self.layers):
             W = W or Region(f"W of {self._where(p)}", R.offset, (self.G * self.H, 0))
@@ -210,7 +210,7 @@ class Network:
         return f"layer {p // self.D}" + ("" if self.D == 1 else (", forward", ", reverse")[p % self.D])
 
     def check_params(self, op: str, shape: tuple[int, ...]) -> None:
-        """Raise ValueError unless `shape`, that of the buffer, is (n,)."""
+        """Raise ValueError unless `shape`, the shape of the buffer, is (n,)."""
         sizes = f"L = {self.L}, H = {self.H}, I = {self.I}, P = {self.P}"
         note = f"likely another input_mode (here {'no W' if self.skip else 'with W'} in layer 0), direction or mode"
         check.shape(op, "params", shape, "n", (self.size,), f"{self.direction} {self.rnn_mode} with {sizes}", note)
@@ -232,7 +232,7 @@ def cudnn_rnn_params_size(
 ) -> int:
     """Number of elements of the parameter buffer: n in the formula of this module.
 
-    `dropout`, `seed`, `seed2` and `name` are TensorFlow's and change nothing. Raises as `Network` does.
+    `dropout`, `seed`, `seed2` and `name` are accepted as in TensorFlow, and ignored. The errors are those of `Network`.
     """
     op = "cudnn_rnn_params_size"
     params_check.unused(op, dropout, seed, seed2)

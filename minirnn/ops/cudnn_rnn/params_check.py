@@ -1,4 +1,4 @@
-"""Argument checks of the CudnnRNN parameter ops: the description of a network, the counts of pieces, the pieces."""
+"""Argument checks of the CudnnRNN parameter ops: attributes of the network, numbers of pieces, and pieces."""
 
 from __future__ import annotations
 
@@ -27,20 +27,20 @@ def projection(op: str, rnn_mode: str, num_units: int, num_proj: Any) -> int:
 
 
 def unused(op: str, dropout: Any, seed: Any, seed2: Any) -> None:
-    """Attributes that TensorFlow's parameter ops have and that change nothing about the layout."""
+    """Check attributes of TensorFlow's parameter ops that do not affect the layout."""
     check.number(op, "dropout", dropout, 0, 1, ", the probability of a zero")
     for name, value in (("seed", seed), ("seed2", seed2)):
         check.integer(op, name, value, low=-(2**63), high=2**63 - 1)
 
 
 def count(op: str, name: str, given: Any, expected: int, formula: str) -> None:
-    """An attribute that only counts: optional, but if it is given it must be right."""
+    """Check an optional attribute that is a count. Raises ValueError unless it is None or right."""
     if given is not None and check.integer(op, name, given, 1) != expected:
         raise ValueError(f"{op}: {name} is {given}\n  expected {formula} = {expected}")
 
 
 def pieces(op: str, name: str, value: Any) -> list[Any]:
-    """A list of arrays; a single array is refused, since its first axis is not a list of pieces."""
+    """A list of arrays. A single array raises TypeError, because its first axis is not a list of pieces."""
     if isinstance(value, Tensor) or not isinstance(value, Sequence) or isinstance(value, str):
         raise TypeError(f"{op}: {name} is a {type(value).__name__}\n  expected a list of arrays, in canonical order")
     return list(value)

@@ -1,4 +1,4 @@
-"""The reserve space of the CudnnRNN ops: one 1-D array with all that a forward pass leaves for its Backprop op.
+"""The reserve space of the CudnnRNN ops: a 1-D array with all values that a forward pass saves for its Backprop op.
 
 ====================  =================================  ==========================================================
 part                  elements                           what
@@ -12,7 +12,7 @@ part                  elements                           what
 ``sample``            15                                 elements of ``output``: tells a stale reserve space
 ====================  =================================  ==========================================================
 
-A backward pass by the tape needs no reserve space, so it is put together when somebody first asks for its values.
+A backward pass on the tape needs no reserve space, so the array is only assembled when its values are first read.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ from minirnn.ops.cudnn_rnn.params import Network
 SAMPLE = 15
 TAIL = 1 + SAMPLE
 ZONED = 3
-"""What zoneout adds to the kind: 0 without masks, 1 with a mask of each step, 2 with one for all."""
+"""Zoneout adds this to the kind, which is 0 without masks, 1 with a mask per step, 2 with one mask for all."""
 
 
 class Part(NamedTuple):
-    """A named stretch of the reserve space."""
+    """A named range of the reserve space."""
 
     name: str
     offset: int
@@ -44,7 +44,7 @@ class Part(NamedTuple):
 
 
 class Contents(NamedTuple):
-    """What is in a reserve space besides its tail."""
+    """The contents of a reserve space, without its tail."""
 
     saved: list[Array | None]
     outputs: list[Array]
@@ -62,7 +62,7 @@ class Origin(NamedTuple):
 
 
 class ReserveSpace(Tensor):
-    """A Tensor whose array is put together when it is first asked for. Until then a Backprop op takes its contents."""
+    """A Tensor whose array is assembled when it is first read. Until then, a Backprop op uses its contents."""
 
     __slots__ = ("_made", "_origin")
 
@@ -92,7 +92,7 @@ class ReserveSpace(Tensor):
         self._made, self._origin = array, None
 
     def contents_for(self, net: Network, zoned: bool, output: Array) -> Contents | None:
-        """What it would hold, if it is not put together yet and belongs to the call that returned `output`."""
+        """Its contents if the array is not assembled yet and belongs to the call that returned `output`, else None."""
         origin, device = self._origin, self.device
         if origin is None or (origin.net, origin.zoned, origin.output.dtype) != (net, zoned, output.dtype):
             return None
@@ -107,7 +107,7 @@ class ReserveSpace(Tensor):
 
 @lru_cache(maxsize=256)
 def layout(net: Network, T: int, B: int, kind: int, saved: int) -> list[Part]:
-    """The parts in order. `saved`: how many elements a kernel saves of a layer."""
+    """The parts in their order. `saved` is the number of elements that a kernel saves for a layer."""
     width, steps = net.D * net.P, (0, T, 1)[kind % ZONED]
     shapes: list[tuple[str, tuple[int, ...]]] = []
     for layer in range(net.L):
@@ -141,7 +141,7 @@ def joined(device: Device, net: Network, contents: Contents, zoned: bool, output
 
 
 def cut(device: Device, net: Network, zoned: bool, reserve: Array, output: Array) -> Contents:
-    """What `joined` put together for this output, as slices. Raises ValueError if it was not that."""
+    """The contents of the array that `joined` made for this output, as slices. Raises ValueError for another array."""
     T, B, _ = output.shape
     size = reserve.shape[0]
     (kind,) = device.to_numpy(device.getitem(reserve, (slice(size - TAIL, size - SAMPLE),))).tolist() or [None]
@@ -155,7 +155,7 @@ def cut(device: Device, net: Network, zoned: bool, reserve: Array, output: Array
 
 
 def _slices(device: Device, parts: list[Part], reserve: Array) -> Contents:
-    """The parts of a reserve space, less its tail."""
+    """The parts of a reserve space, without its tail."""
     named: dict[str, list[Any]] = {"saved": [], "output": [], "mask": []}
     for part in parts[:-2]:
         what = part.name.partition(" ")[0]

@@ -1,4 +1,4 @@
-"""Cutting the parameter buffer of the CudnnRNN ops: the only place where ops read it."""
+"""Splitting the parameter buffer of the CudnnRNN ops. No other module reads the buffer in an op."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from minirnn.ops.primitives import concat
 class Unpack(Op):
     """y_k = region k of the buffer        the gradient of the buffer: those of all regions, one after the other"""
 
-    arithmetic = True  # it may be given bare arrays: they need no Tensors to be joined
+    arithmetic = True  # joining gradients also works on bare arrays
     reads_inputs = False
 
     def __init__(self, device: Device, regions: Sequence[Region]) -> None:
@@ -27,7 +27,7 @@ class Unpack(Op):
         self.order = sorted(range(len(regions)), key=lambda k: regions[k].offset)
 
     def backward(self, dy: Any, y: Sequence[Any], params: Any) -> tuple[Any]:
-        if isinstance(params, Tensor):  # this gradient shall be differentiated again
+        if isinstance(params, Tensor):  # this gradient will be differentiated again
             return (concat([or_zeros(dy[k], y[k]).reshape(-1) for k in self.order]),)
         flat = []
         for k in self.order:
@@ -37,7 +37,7 @@ class Unpack(Op):
 
 
 def unpack(params: Tensor, regions: Sequence[Region]) -> list[Tensor]:
-    """The regions, which cover the whole buffer (n,), as one node; views of the buffer where the device has such."""
+    """The regions, which cover the whole buffer (n,), as one node; views of the buffer if the device has views."""
     device, buffer = params.device, params.array
     arrays = [device.reshape(device.getitem(buffer, (slice(r.offset, r.offset + r.size),)), r.shape) for r in regions]
     return record_many(Unpack(device, regions), device, arrays, (params,))

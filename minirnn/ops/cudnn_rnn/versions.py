@@ -1,6 +1,6 @@
 """CudnnRNN, CudnnRNNV2 and CudnnRNNV3 and their Backprop ops, as users call them.
 
-What they compute is described in the package, `minirnn.ops.cudnn_rnn`; how they do it, in `calls`.
+The formulas are in the package `minirnn.ops.cudnn_rnn`, and the implementation is in `calls`.
 """
 
 from __future__ import annotations
@@ -47,14 +47,14 @@ class CudnnRNNBackpropOutput(NamedTuple):
 
 
 def _given(op: str, sequence_lengths: Any) -> Any:
-    """The lengths, which a V3 op needs. Raises TypeError without them."""
+    """The lengths, which a V3 op needs. Raises TypeError if they are None."""
     if sequence_lengths is None:
         raise TypeError(f"{op}: sequence_lengths is None\n  expected integers (B,), each 1 .. T")
     return sequence_lengths
 
 
 def _host_reserved(is_training: bool, like: Tensor) -> Tensor:
-    """Two numbers of cuDNN's choice of algorithm; here zeros, and ignored."""
+    """Zeros in place of the two numbers in which cuDNN stores its choice of algorithm. They are ignored."""
     return leaf(like.device, like.device.full((2 if is_training else 0,), 0, np.int8))
 
 
@@ -97,17 +97,17 @@ def cudnn_rnn(
         Probability, 0 .. 1, that an element of a layer's output is set to 0 on its way to the next layer; the others
         are scaled by ``1 / (1 - dropout)``. Never after the last layer, so without effect if L = 1.
     seed, seed2 : int
-        Together they determine the masks (`dropout`): the same seeds, the same masks, on every device.
+        Together they determine the masks (`dropout`). The same seeds give the same masks on every device.
     is_training : bool
-        False: no dropout, and nothing is kept. Gradients work all the same (cuDNN refuses them); they cost another
-        forward pass.
+        If False, there is no dropout, and nothing is saved for the backward pass. Gradients still work (cuDNN refuses
+        them), but need another forward pass.
     dropout_masks : (L-1, T, B, D*H) or (L-1, 1, B, D*H), optional
-        Masks to use instead, already scaled. Those with one step serve all steps alike (variational dropout, Gal and
+        Masks to use instead, already scaled. Masks with one step are used for all steps (variational dropout, Gal and
         Ghahramani 2016).
     zoneout_masks : number or (L*D, T, B, H); for lstm a pair of them, for h and for c; optional
         Zoneout (Krueger et al. 2017; `minirnn.ops.cudnn_rnn.zoneout`): ``h = zh * h' + (1 - zh) * h_new`` at each step,
-        the same with zc for c. Any axis may be 1; None in a pair is 0. They act as they are given, whatever
-        `is_training` says: masks of 0 and 1 in training, in evaluation their expectation.
+        the same with zc for c. Any axis may be 1; None in a pair is 0. `is_training` does not change them: pass masks
+        of 0 and 1 in training, and their expectation in evaluation.
     name : str, optional
         TensorFlow's name for the node. It is accepted, so that calls written for TensorFlow work, and ignored.
 
@@ -155,7 +155,7 @@ def cudnn_rnn_v2(
 ) -> CudnnRNNV2Output:
     """`cudnn_rnn` with one more output: ``host_reserved``, int8 (2,) when training and (0,) otherwise.
 
-    cuDNN keeps its choice of algorithm there; here it is zeros, and `cudnn_rnn_backprop_v2` ignores it.
+    cuDNN stores its choice of algorithm there. Here it is zeros, and `cudnn_rnn_backprop_v2` ignores it.
     """
     inputs, attributes = (
         (input, input_h, input_c, params),
@@ -190,8 +190,8 @@ def cudnn_rnn_v3(
     Parameters
     ----------
     sequence_lengths : (B,) integers, 1 .. T, in any order
-        Past its end a sequence keeps its state and gives output 0; nothing there is read, in either pass. The reverse
-        direction starts at the last valid step.
+        Past its end, a sequence keeps its state and its output is 0. Values there are not read in either pass. The
+        reverse direction starts at the last valid step.
     num_proj : int
         lstm only: 0, or P < H. Then h is ``m Wp'``, P wide; input_h and output_h are (L*D, B, P), output is (T, B,
         D*P).
@@ -234,10 +234,10 @@ def cudnn_rnn_backprop(
     Parameters
     ----------
     input, input_h, input_c, params, rnn_mode, input_mode, direction, dropout, seed, seed2, zoneout_masks
-        The arguments that `cudnn_rnn` was given.
+        The arguments of the call of `cudnn_rnn`.
     output, output_h, output_c, reserve_space
-        What it returned with is_training=True. The dropout masks are taken from `reserve_space`. (With the (0,) of
-        is_training=False the forward pass is repeated.)
+        The results of that call with is_training=True. The dropout masks are in `reserve_space`. (With the (0,) of
+        is_training=False, the forward pass is repeated.)
     output_backprop, output_h_backprop, output_c_backprop
         Gradients of output, output_h and (lstm) output_c.
     name : str, optional

@@ -17,13 +17,13 @@ evaluation they are their expectation, the number p. One formula serves both; no
 
 * The lstm's h_new is ``o * tanh(c_new)``: zoneout of c reaches h one step later, as in the paper's formula and in its
   authors' code. c and h have separate masks.
-* With a projection the h that is kept is the projected one, P wide: it is the state that the next step sees.
-* Past its length a sequence keeps its state, and gives output 0, whatever the masks say there.
-* A reverse direction has its own masks, in the order of time: those at t act where it visits t.
+* With a projection, the h that is kept is the projected one, P wide, because the next step reads it.
+* Past its length, a sequence keeps its state and its output is 0, whatever the masks are.
+* A reverse direction has its own masks in the order of time. The masks at t are used when it visits t.
 
 The masks are drawn like those of dropout (`minirnn.ops.cudnn_rnn.dropout`): element k, counted in C order over
-(T, B, width), is 1 if ``u_k < p * 2**32``. The stream number is l*D + d for zh of direction d of layer l, and L*D more
-for its zc.
+(T, B, width), is 1 if ``u_k < p * 2**32``. The stream number is l*D + d for zh of direction d of layer l. For its zc it
+is L*D larger.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ Zoneout = Sequence[tuple[Any, Any]]
 def drawn_zoneout(
     net: Network, T: int, B: int, p_h: float, p_c: float, seeds: tuple[int, int], like: Tensor
 ) -> Zoneout:
-    """The masks that the seeds make, in the dtype and on the device of `like`."""
+    """The masks for these seeds, in the dtype and on the device of `like`."""
     D, N = net.D, net.L * net.D
 
     def masks(layer: int, width: int, p: float, first: int) -> Any:
@@ -59,12 +59,12 @@ def drawn_zoneout(
 
 
 def expected_zoneout(net: Network, p_h: float, p_c: float) -> Zoneout:
-    """The numbers of evaluation."""
+    """The expectations of the masks, which are used in evaluation."""
     return [(p_h, p_c if net.rnn_mode == "lstm" else None)] * net.L
 
 
 def given_zoneout(op: str, masks: Any, net: Network, T: int, B: int, time_major: bool, x: Tensor) -> Zoneout:
-    """`zoneout_masks` as users give them: zh, for lstm a pair (zh, zc), of which one may be None (nothing is kept).
+    """The user's `zoneout_masks` by layer: zh, or for lstm a pair (zh, zc). One of them may be None (nothing is kept).
 
     Each is a number or (L*D, T, B, width), batch-major (L*D, B, T, width); any axis may be 1.
     """

@@ -27,12 +27,11 @@ Backward, for the gradients ``cs_grad`` of cs and ``h_grad`` of h; ``dz*`` are g
     [x_grad | h_prev_grad] = dicfo @ w^T
     w_grad = [x | h_prev]^T @ dicfo         b_grad = sum of dicfo over B
 
-The clip is passed straight through, as TensorFlow does: where it is active, the result is not the derivative of the
-forward pass. A whole sequence is in `sequence`.
+The gradient passes straight through the clip, as in TensorFlow. Where the clip is active, the result is not the
+derivative of the forward pass. A whole sequence is in `sequence`.
 
 The arithmetic is in `devices/cpu/lstm_block/cell.py`, and for C++ and CUDA in `devices/cells/lstm_block.h`. Source:
-TensorFlow's LSTMBlockCell and its Grad op; Hochreiter & Schmidhuber 1997; peepholes: Gers
-& Schmidhuber 2000.
+TensorFlow's LSTMBlockCell and its Grad op; Hochreiter & Schmidhuber 1997; peepholes: Gers & Schmidhuber 2000.
 """
 
 from __future__ import annotations
@@ -81,7 +80,7 @@ class LSTMBlockCellGradOutput(NamedTuple):
 
 
 def join_gates(i: Tensor, ci: Tensor, f: Tensor, o: Tensor) -> Tensor:
-    """Four (.., H) side by side: (.., 4H) in the order of the columns of w."""
+    """The four gates (.., H) joined to (.., 4H), in the order of the columns of w."""
     return concat([i, ci, f, o], i.ndim - 1)
 
 
@@ -108,7 +107,7 @@ def step(*inputs: Tensor, forget_bias: float, cell_clip: float, use_peephole: bo
 
 
 def step_grad(*arrays: Tensor, use_peephole: bool) -> tuple[Tensor, ...]:
-    """cs_prev_grad, dicfo, wci_grad, wcf_grad, wco_grad from the inputs, what was saved, cs_grad and h_grad."""
+    """cs_prev_grad, dicfo, wci_grad, wcf_grad, wco_grad from the inputs, the saved values, cs_grad and h_grad."""
     _, cs_prev, _, _, wci, wcf, wco, _, i, cs, f, o, ci, co, cs_grad, h_grad = arrays
     dzo = h_grad * co * o * (1 - o)
     dcs = cs_grad + h_grad * o * (1 - co * co)
@@ -168,7 +167,7 @@ def input_grads(x: Tensor, h_prev: Tensor, w: Tensor, dicfo: Tensor) -> tuple[Te
 
 
 def gates_grad(dy: Sequence[Tensor | None], y: Sequence[Tensor]) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """dzi, dzc, dzf, dzo: what arrives at the pre-activations from i, ci, f and o themselves."""
+    """dzi, dzc, dzf, dzo: the gradients of the pre-activations that come from the outputs i, ci, f and o."""
     i, _, f, o, ci, _, _ = y
     i_grad, _, f_grad, o_grad, ci_grad, _, _ = dy
     dzi = or_zeros(i_grad, i) * i * (1 - i)
@@ -181,7 +180,7 @@ def gates_grad(dy: Sequence[Tensor | None], y: Sequence[Tensor]) -> tuple[Tensor
 def add_gates_grad(
     found: Sequence[Tensor], dz: Sequence[Tensor], inputs: Sequence[Tensor], cs: Tensor, use_peephole: bool
 ) -> list[Tensor]:
-    """The five outputs of the Grad kernel, with what `gates_grad` found. cs has had its share of dzo before."""
+    """The five outputs of the Grad kernel plus the terms of `gates_grad`. cs has already received its term of dzo."""
     cs_prev_grad, dicfo, wci_grad, wcf_grad, wco_grad = found
     dzi, dzc, dzf, dzo = dz
     dicfo = dicfo + join_gates(dzi, dzc, dzf, dzo)
@@ -195,7 +194,7 @@ def add_gates_grad(
 
 
 class LSTMBlockCellGrad(FusedOp):
-    """The Grad op as a node: a function of the saved values it is given, differentiated through its composition."""
+    """The Grad op as a node. It is a function of the saved values, and is differentiated through its composition."""
 
     kernel = "lstm_block_cell_grad"
 
@@ -229,7 +228,7 @@ def lstm_block_cell(
     w : (I+H, 4H)
         Weights; rows [x rows; h_prev rows], columns the gates i, ci, f, o.
     wci, wcf, wco : (H,)
-        Peephole weights; read only with `use_peephole`, without it they may be None.
+        Peephole weights. They are read only with `use_peephole`, and may otherwise be None.
     b : (4H,)
         Bias in the order i, ci, f, o.
     forget_bias : float
@@ -281,10 +280,10 @@ def lstm_block_cell_grad(
     use_peephole: bool,
     name: str | None = None,
 ) -> LSTMBlockCellGradOutput:
-    """The gradient kernel of `lstm_block_cell`, exactly as TensorFlow's LSTMBlockCellGrad computes it.
+    """The gradients of `lstm_block_cell`, exactly as TensorFlow's LSTMBlockCellGrad computes them.
 
-    A function of the arguments alone: the forward pass is not computed again, so any saved values will do. It returns
-    no gradients of x, h_prev, w and b; the node of `lstm_block_cell` forms them (see the module docstring).
+    The result depends only on the arguments. The forward pass is not computed again, so the saved values may be any. It
+    has no gradients of x, h_prev, w and b. The node of `lstm_block_cell` computes them (see the module docstring).
 
     Parameters
     ----------

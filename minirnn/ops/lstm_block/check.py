@@ -1,4 +1,4 @@
-"""Argument checks of the LSTM block ops, and what their attributes mean: settled here, once, for all devices."""
+"""Argument checks of the LSTM block ops, and the meaning of their attributes, which is the same on all devices."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ GATES = {"icfo": "i, ci, f, o", "ifco": "i, f, ci, o"}
 
 @operands.remembered
 def attributes(op: str, forget_bias: Any, cell_clip: Any, use_peephole: Any, dtype: np.dtype[Any]) -> dict[str, Any]:
-    """The attributes for the kernels: numbers of the dtype of the arrays, as TensorFlow uses them.
+    """The attributes for the kernels, as numbers of the dtype of the arrays, as in TensorFlow.
 
-    A `cell_clip` that is not above 0 clips nothing: it becomes infinite. This is asked before it is rounded, so a limit
-    that is 0 in float16 clips to 0.
+    A `cell_clip` that is not above 0 becomes infinite, so it clips nothing. The test comes before rounding, so a limit
+    that rounds to 0 in float16 clips to 0.
     """
     number = check.number(op, "cell_clip", cell_clip, finite=False)
     with np.errstate(over="ignore"):
@@ -33,7 +33,7 @@ def attributes(op: str, forget_bias: Any, cell_clip: Any, use_peephole: Any, dty
 
 
 def check_cell(op: str, use_peephole: Any, inputs: LSTMBlockInputs, **saved: Any) -> list[Tensor]:
-    """The arguments of a cell op as Tensors that fit each other."""
+    """The arguments of a cell op as Tensors of matching shapes."""
     ts = operands.tensors(op, **_with_peepholes(op, use_peephole, inputs, saved), **saved)
     _cell_shapes(op, tuple(saved), *[t.array.shape for t in ts])
     return ts
@@ -42,7 +42,7 @@ def check_cell(op: str, use_peephole: Any, inputs: LSTMBlockInputs, **saved: Any
 def check_sequence(
     op: str, gate_order: str, use_peephole: Any, seq_len_max: Any, inputs: LSTMBlockInputs, **saved: Any
 ) -> tuple[int, list[Tensor]]:
-    """`seq_len_max` as a number and the arguments of a sequence op as Tensors that fit each other."""
+    """`seq_len_max` as a number, and the arguments of a sequence op as Tensors of matching shapes."""
     ts = operands.tensors(op, **_with_peepholes(op, use_peephole, inputs, saved), **saved)
     shapes = [t.array.shape for t in ts]
     _sequence_shapes(op, gate_order, tuple(saved), *shapes)
@@ -50,7 +50,7 @@ def check_sequence(
 
 
 def _with_peepholes(op: str, use_peephole: Any, inputs: LSTMBlockInputs, saved: dict[str, Any]) -> dict[str, Any]:
-    """The inputs by name, with zeros for peephole weights that are None: without peepholes they are not read."""
+    """The inputs by name, with zeros for peephole weights that are None, which are not read without peepholes."""
     _, _, _, _, wci, wcf, wco, _ = inputs
     if (wci is not None and wcf is not None and wco is not None) or use_peephole:  # which is checked later
         return inputs._asdict()
@@ -83,7 +83,7 @@ def _sequence_shapes(op: str, gate_order: str, saved: tuple[str, ...], *shapes: 
 
 
 def _weight_shapes(op: str, gate_order: str, inputs: LSTMBlockInputs, B: int, I: int) -> int:
-    """H, if the states and weights fit x."""
+    """H. Raises ValueError if the states and weights do not fit x."""
     x, cs_prev, h_prev, w, wci, wcf, wco, b = inputs
     _, H = check.rank(op, "cs_prev", cs_prev, "B H")
     check.positive(op, "H", H, f"cs_prev {cs_prev}")

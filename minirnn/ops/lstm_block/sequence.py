@@ -8,9 +8,9 @@ The step and its formulas are in `cell`. A sequence runs the step for t = 0 .. s
         c, h = cs[t], h[t]
     # all outputs are 0 past seq_len_max
 
-Backward it goes from the last step to the first: what a step returns for cs_prev and h_prev is added to ``cs_grad`` and
-``h_grad`` of the step before, and the gradients of the weights add up over the steps (backpropagation through time,
-Werbos 1990)::
+The backward pass goes from the last step to the first. It adds the gradients of a step's cs_prev and h_prev to
+``cs_grad`` and ``h_grad`` of the previous step, and sums the gradients of the weights over the steps (backpropagation
+through time, Werbos 1990)::
 
     dcs_carried = dh_carried = 0
     for t = seq_len_max - 1 .. 0:
@@ -21,8 +21,8 @@ Werbos 1990)::
         b_grad += sum of dicfo over B                               # the peephole gradients add up likewise
     x_grad[seq_len_max:] = 0                                    # cs_prev_grad = dcs_carried, h_prev_grad = dh_carried
 
-BlockLSTMV2 has the columns of w and b in the order i, f, ci, o. They are exchanged first, and those of ``w_grad`` and
-``b_grad`` exchanged back last::
+BlockLSTMV2 has the columns of w and b in the order i, f, ci, o. It exchanges these columns first, and exchanges those
+of ``w_grad`` and ``b_grad`` back at the end::
 
     w, b = exchange_f_and_ci(w), exchange_f_and_ci(b)
     w_grad, b_grad = exchange_f_and_ci(w_grad), exchange_f_and_ci(b_grad)
@@ -86,7 +86,7 @@ class BlockLSTM(FusedOp):
             cs, h = values[1], values[6]
             steps.append(values)
         if L == 0:
-            none = expand_dims(h, 0)[:0]  # no step, but still on the tape
+            none = expand_dims(h, 0)[:0]  # an output without steps must still be on the tape
             return [concat([none, zeros((T, B, H), x)]) for _ in range(7)]
         past = zeros((T - L, B, H), x)
         return [concat([stack(values), past]) for values in zip(*steps, strict=True)]
@@ -101,8 +101,9 @@ class BlockLSTM(FusedOp):
         if all(g is None for g in (i_grad, f_grad, o_grad, ci_grad, co_grad)) or L == 0:
             return grad_op(*inputs, *y, cs_grad, h_grad)
 
-        # Gradients that arrive at i, f, o, ci, co. They reach the pre-activations dz of the same step, and through
-        # these the state before it, where they join cs_grad and h_grad of the step before. Nothing past L counts.
+        # Gradients of the outputs i, f, o, ci, co. They reach the pre-activations dz of the same step, and through
+        # these the state before it, where they are added to cs_grad and h_grad of the previous step. Steps past L are
+        # ignored.
         x, cs_prev, h_prev, w, wci, wcf, wco, _ = inputs
         I = x.shape[2]
         x, i, cs, f, o, ci, co, h = (a[:L] for a in (x, i, cs, f, o, ci, co, h))
@@ -143,7 +144,7 @@ class BlockLSTM(FusedOp):
 
 
 class BlockLSTMGrad(FusedOp):
-    """The Grad op as a node: a function of the saved values it is given, differentiated through its composition."""
+    """The Grad op as a node. It is a function of the saved values, and is differentiated through its composition."""
 
     kernel = "block_lstm_grad"
 
@@ -254,7 +255,7 @@ def _sequence(
     cell_clip: Any,
     use_peephole: Any,
 ) -> BlockLSTMOutput:
-    """Both forward ops."""
+    """The outputs of both forward ops, which differ in `gate_order`."""
     L, ts = check_sequence(op, gate_order, use_peephole, seq_len_max, inputs)
     settled = attributes(op, forget_bias, cell_clip, use_peephole, ts[0].dtype)
     return BlockLSTMOutput(*BlockLSTM(seq_len_max=L, **settled)(*_in_gate_order(gate_order, ts)))
@@ -283,11 +284,10 @@ def block_lstm_grad(
     use_peephole: bool,
     name: str | None = None,
 ) -> BlockLSTMGradOutput:
-    """The gradient kernel of `block_lstm`, exactly as TensorFlow's BlockLSTMGrad computes it: backpropagation through
-    time.
+    """The gradients of `block_lstm` by backpropagation through time, exactly as in TensorFlow's BlockLSTMGrad.
 
-    A function of the arguments alone: the forward pass is not computed again, so any saved values will do. Nothing past
-    seq_len_max is read.
+    The result depends only on the arguments. The forward pass is not computed again, so the saved values may be any.
+    Values past seq_len_max are not read.
 
     Parameters
     ----------
@@ -354,7 +354,7 @@ def _sequence_grad(
     h_grad: Any,
     use_peephole: Any,
 ) -> BlockLSTMGradOutput:
-    """Both Grad ops."""
+    """The outputs of both Grad ops, which differ in `gate_order`."""
     use_peephole = check.flag(op, "use_peephole", use_peephole)
     given = {**saved._asdict(), "cs_grad": cs_grad, "h_grad": h_grad}
     L, ts = check_sequence(op, gate_order, use_peephole, seq_len_max, inputs, **given)
@@ -377,7 +377,7 @@ class ExchangeGates(Op):
 
 
 def exchange_f_and_ci(x: Tensor) -> Tensor:
-    """Turn the last axis, 4H long, from the order i, f, ci, o into i, ci, f, o, or back."""
+    """`x` with its last axis, 4H long, changed from the order i, f, ci, o to i, ci, f, o, or back."""
     H, array, device = x.shape[-1] // 4, x.array, x.device
     parts = [slice(0, H), slice(2 * H, 3 * H), slice(H, 2 * H), slice(3 * H, 4 * H)]
     columns = device.concatenate([device.getitem(array, (Ellipsis, part)) for part in parts], x.ndim - 1)

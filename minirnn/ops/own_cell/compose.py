@@ -1,7 +1,7 @@
-"""A layer of an own cell, composed from primitive ops: the definition, step by step, direction by direction.
+"""The definition of a layer of a user's own cell, composed from primitive ops for each step and direction.
 
-It walks over the traced step rather than calling the user's function, so it means what the devices compute. Its
-gradients come from the tape alone, so they are right to any order.
+It evaluates the traced step and does not call the user's function, so it computes the same as the devices. Its
+gradients come from the tape, so they are correct to any order.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ Weights = tuple[Any, Any, Any, Any, tuple[Any, ...], tuple[Any, ...]]
 
 
 def larger(a: Any, b: Any) -> Tensor:
-    """``maximum(a, b)``, where all of the gradient goes to `a` if both are equal. NaN stays NaN."""
+    """``maximum(a, b)``. If both are equal, the whole gradient goes to `a`. NaN stays NaN."""
     return where(a >= b, a, where(a != a, a, b))
 
 
@@ -55,11 +55,11 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     **{"sqrt": sqrt, "abs": absolute, "sin": sin, "cos": cos, "maximum": larger, "minimum": smaller, "clip": clip},
     **{"where": where, "straight_through": straight_through, "copy": lambda x: x, "unit_mean": unit_mean},
 }
-"""What a node of the step is on Tensors."""
+"""The function on Tensors for each kind of node of a step."""
 
 
 def evaluate(step: Step, values: Mapping[Expr, Any], U: Sequence[Tensor]) -> dict[Expr, Any]:
-    """All values of a step from its inputs."""
+    """All values of a step, computed from its inputs."""
     found = dict(values)
     products = [m for m in step.cuts if m.op == "product"]
     for e in step.nodes:
@@ -83,7 +83,7 @@ def evaluate(step: Step, values: Mapping[Expr, Any], U: Sequence[Tensor]) -> dic
 def inputs_of_step(
     step: Step, x: Tensor, states: Sequence[Tensor], weights: Weights, masks: Sequence[Any] = ()
 ) -> dict[Expr, Any]:
-    """The inputs of a step, gates (B, H) among them, from x (B, I) and the states before it, the output last."""
+    """The inputs of a step, including gates (B, H), from x (B, I) and the states before it, the output last."""
     W, R, _, b, _, vectors = weights
     parts = dict(zip(step.gates, chunk(b, len(step.gates), 0), strict=True))
     for source, w, kinds in ((x, W, "zx"), (states[-1], R, "zh")):
@@ -113,13 +113,13 @@ def compose_layer(
     lengths: np.ndarray | None,
     masks: Sequence[Tensor] = (),
 ) -> list[Tensor]:
-    """y (T, B, D*P), h_n (D, B, P), and c_n (D, states-1, B, H) if there are other states."""
+    """y (T, B, D*P), h_n (D, B, P), and c_n (D, states-1, B, H) if there are states other than h."""
     T = x.shape[0]
     valid = None
     if lengths is not None:
         steps = np.arange(T)[:, None, None] < lengths[None, :, None]  # (T, B, 1)
         valid = [tensor(v, device=x.device) for v in steps]
-        x = where(tensor(steps, device=x.device), x, 0.0)  # the values at padding must not reach the weights as 0 * NaN
+        x = where(tensor(steps, device=x.device), x, 0.0)  # values at padding must not reach the weights as 0 * NaN
     xs = unbind(x)
     outputs, ends = [], []
     for d, own in enumerate(weights):
@@ -128,7 +128,7 @@ def compose_layer(
         for t in range(T - 1, -1, -1) if d else range(T):
             found = evaluate(step, inputs_of_step(step, xs[t], states, own, [m[d, t] for m in masks]), own[4])
             new = states_after(step, found, own, x.shape[1])
-            if valid is not None:  # past the end of a sequence its states stay and its output is 0
+            if valid is not None:  # past the end of a sequence, its states stay the same and its output is 0
                 y[t] = where(valid[t], new[-1], 0.0)
                 states = [where(valid[t], after, before) for after, before in zip(new, states, strict=True)]
             else:

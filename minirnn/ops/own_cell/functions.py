@@ -1,4 +1,4 @@
-"""Functions of a cell's language that Tensors have no other name for. All take symbols and Tensors alike."""
+"""Functions of the cell language that are not ops of Tensors. They accept symbols and Tensors."""
 
 from __future__ import annotations
 
@@ -12,15 +12,16 @@ from minirnn.ops.primitives.declare import Primitive
 
 
 def product(v: Any) -> Expr:
-    """``v @ U.T`` with a matrix U (H, H) that the layer learns: one more recurrent product, in the middle of a step.
+    """``v @ U.T`` with a learned matrix U (H, H), for one more recurrent product in the middle of a step.
 
-    GRUBlockCell's candidate is ``tanh(x_c + product(r * h))``. Each call in a cell's function has its own matrix,
-    ``product_1``, ``product_2``, .. of the layer. The units of `v` are mixed, so a step is cut there into two stages.
+    GRUBlockCell's candidate is ``tanh(x_c + product(r * h))``. Each call in a cell's function has its own matrix
+    ``product_1``, ``product_2``, .. in the layer. The product needs all units of `v`, so the step is split there into
+    two stages.
 
     Raises
     ------
     CellError
-        Outside of a cell's function, where no layer holds the matrix.
+        If it is called outside a cell's function, where no layer has the matrix.
     """
     if isinstance(v, Expr):
         return apply("product", v)
@@ -30,9 +31,9 @@ def product(v: Any) -> Expr:
 
 
 def unit_mean(v: Any) -> Any:
-    """The mean over all units of a sample, the same for every unit: of a Tensor (.., H) its mean (.., 1).
+    """The mean over all units of each sample, which is the same for every unit: (.., H) -> (.., 1).
 
-    With it a cell can normalize: ``(z - unit_mean(z)) / sqrt(unit_mean((z - unit_mean(z)) ** 2) + eps)``.
+    A cell can use it to normalize: ``(z - unit_mean(z)) / sqrt(unit_mean((z - unit_mean(z)) ** 2) + eps)``.
     """
     return apply("unit_mean", v) if isinstance(v, Expr) else mean(float_tensor("unit_mean", v), -1, True)
 
@@ -48,15 +49,16 @@ class StraightThrough(Primitive, uses="", reads=""):
 
 
 def straight_through(value: Any, x: Any) -> Any:
-    """`value` forward, and the gradient passed straight on to `x` as if it were `x` (Bengio et al. 2013).
+    """`value` in the forward pass. Its gradient goes straight to `x`, as if it were `x` (Bengio et al. 2013).
 
-    ``straight_through(where(x > 0, 1, 0), x)`` is a step that learns. ``clip(x, low, high, straight_through=True)`` is
-    ``straight_through(clip(x, low, high), x)``, TensorFlow's cell clip.
+    ``straight_through(where(x > 0, 1, 0), x)`` is a step function that lets gradients pass.
+    ``clip(x, low, high, straight_through=True)`` is ``straight_through(clip(x, low, high), x)``, as in TensorFlow's
+    cell clip.
 
     Raises
     ------
     TypeError
-        If one is not of a float dtype.
+        If an argument does not have a float dtype.
     ValueError
         If shapes or devices differ.
     """

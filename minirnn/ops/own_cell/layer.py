@@ -1,4 +1,4 @@
-"""The node of a layer of an own cell: all steps and directions by the device's kernel, or the composition."""
+"""The node of a layer of a user's own cell, computed by the device's kernel or by the composition."""
 
 from __future__ import annotations
 
@@ -15,8 +15,7 @@ from minirnn.ops.own_cell.compose import Weights, compose_layer
 
 
 class CellSequence(RecurrentLayer):
-    """Inputs x (T, B, I), h0 (D, B, P), c0 (D, states-1, B, H) if there are other states, the weights of each
-    direction.
+    """Inputs: x (T, B, I), h0 (D, B, P), c0 (D, states-1, B, H) if there are other states, weights of each direction.
 
     Outputs y (T, B, D*P), h_n and, if there are other states, c_n.
 
@@ -72,7 +71,7 @@ class CellSequence(RecurrentLayer):
 
 
 class CellSequenceGrad(RecurrentLayerGrad):
-    """The gradient of a `CellSequence` as a node, differentiated through the composition."""
+    """The gradient of a `CellSequence` as a node, which is differentiated through the composition."""
 
     kernel = "cell_sequence_grad"
 
@@ -87,7 +86,7 @@ def run_cell(
     lengths: np.ndarray | None = None,
     masks: Sequence[Tensor] = (),
 ) -> list[Tensor]:
-    """y, h_n and, if the cell has other states, c_n of a layer. The arguments are checked; gates are as in the plan."""
+    """y, h_n and, if the cell has other states, c_n of a layer. The arguments must have been checked."""
     inputs = [x, h0, *([] if c0 is None else [c0])]
     for *parts, U, vectors in weights:
         inputs += [a for a in (*parts, *U, *vectors) if a is not None]

@@ -1,4 +1,4 @@
-"""Primitive ops: the vocabulary in which every backward formula is written. Their public names are those declared."""
+"""Primitive ops, with which all backward formulas are written. The public names are those declared in the modules."""
 
 # ruff: noqa: F403
 from types import FunctionType
@@ -32,5 +32,5 @@ from minirnn.ops.primitives.triangles import *
 from minirnn.ops.primitives.truths import *
 from minirnn.ops.primitives.views import *
 
-if not TYPE_CHECKING:  # a type checker reads the lists of the modules
+if not TYPE_CHECKING:  # a type checker reads the `__all__` lists of the modules
     __all__ = sorted(name for name, f in dict(vars()).items() if isinstance(f, FunctionType) and f in _DECLARED)

@@ -83,7 +83,7 @@ class PowerConstant(Arithmetic, uses="power", reads="x"):
 class Power(Primitive, uses="power", reads="xy", broadcasts=True):
     """y = a ** b       da = dy * b * a ** (b - 1),  db = dy * y * log(a)
 
-    The limits 0 are taken where the formulas give 0 * inf: da at a = b = 0, and db at a = 0 with b >= 0.
+    Where the formulas give 0 * inf, the gradient is the limit 0: da at a = b = 0, and db at a = 0 with b >= 0.
     """
 
     def backward(self, dy: Tensor, y: Tensor, a: Tensor, b: Tensor) -> tuple[Tensor | None, Tensor | None]:

@@ -1,4 +1,4 @@
-"""Numbers held between two bounds: clip, with numbers as bounds, and torch's clamp, whose bounds may be Tensors."""
+"""clip, whose bounds are numbers, and torch's clamp, whose bounds may be Tensors."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = ["clip", "clamp", "clamp_min", "clamp_max"]
 class Clip(Primitive, uses="clip"):
     """y = min(max(x, low), high)       dx = dy where low <= x <= high, else 0
 
-    With `straight_through` dx = dy everywhere: what TensorFlow's LSTM ops do with their cell clip.
+    With `straight_through`, dx = dy everywhere, as in the cell clip of TensorFlow's LSTM ops.
     """
 
     def __init__(self, low: float | None, high: float | None, straight_through: bool = False) -> None:
@@ -75,17 +75,17 @@ def clip(x: Any, low: float | None = None, high: float | None = None, *, straigh
 
 @op(Clip, where, "maximum", "minimum")
 def clamp(x: Any, min: Any = None, max: Any = None) -> Tensor:
-    """`x` where it lies between `min` and `max`, else the bound that it passes; NaN stays NaN.
+    """`x` where it is between `min` and `max`, else the bound that it exceeds; NaN stays NaN.
 
-    A bound is a number, a Tensor that broadcasts against `x`, or None for an open side. If `min` is above `max` the
-    result is `max`. Gradients pass where ``min <= x <= max``; elsewhere they go to the bound, if that is a Tensor.
+    A bound is a number, a Tensor that broadcasts against `x`, or None for an open side. If `min` is above `max`, the
+    result is `max`. Gradients pass where ``min <= x <= max``. Elsewhere they go to the bound, if it is a Tensor.
 
     Raises
     ------
     TypeError
         If a bound is neither a number nor a Tensor.
     ValueError
-        If there is no bound at all, or one is the number NaN.
+        If there is no bound, or a bound is the number NaN.
     """
     x = numeric("clamp", x)
     low, high = _bound("min", min), _bound("max", max)

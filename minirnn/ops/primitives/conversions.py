@@ -1,4 +1,4 @@
-"""To another device or dtype: `to` in all its forms."""
+"""Conversion to another device or dtype: `to` in all its forms."""
 
 from __future__ import annotations
 
@@ -39,19 +39,19 @@ def to_device(x: Tensor, device: Any) -> Tensor:
 def to(
     x: Any, *args: Any, device: Any = None, dtype: Any = None, copy: bool = False, non_blocking: bool = False
 ) -> Tensor:
-    """`x` on another device, in another dtype, or both; `x` itself if nothing changes. Gradients come back that way.
+    """`x` on another device, in another dtype, or both; `x` itself if nothing changes. Gradients are converted back.
 
     Parameters
     ----------
     *args
         ``to(device)``, ``to(dtype)``, ``to(device, dtype)``, or ``to(other)`` for the device and dtype of a Tensor. A
-        text is the name of a device, unless it is that of a dtype, such as "float32".
+        string is the name of a device, unless it is the name of a dtype, such as "float32".
     device, dtype
         The same by keyword.
     copy : bool
-        Whether the result shall be a new node even where nothing changes.
+        Whether the result is a new node even if nothing changes.
     non_blocking : bool
-        For torch's sake: it is ignored.
+        Accepted for compatibility with torch, and ignored.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""How a primitive is declared: once, as a class with its formula, its value and its derivative.
+"""Declares primitives. Each is a class with its formula, its value and its derivative.
 
     class Softsign(Primitive, uses="absolute add divide", reads="x"):
         \"""y = x / (1 + |x|)       dx = dy / (1 + |x|) ** 2\"""
@@ -12,15 +12,15 @@
 
     softsign = unary(Softsign, "``x / (1 + |x|)``: between -1 and 1.")
 
-`uses` names the primitives of the device that compute it. If there is one, `forward` may be left out: the value is what
-this primitive makes of the arrays. `reads` says which values the derivative needs: "x" the inputs, "y" the output,
-"others" for each input the other ones.
+`uses` names the primitives of the device that compute it. If there is only one, `forward` may be left out, and this
+primitive computes the value. `reads` lists the values that the derivative needs: "x" for the inputs, "y" for the
+output, "others" if each input's gradient needs only the other inputs.
 
-`unary` and `binary` write the function that users call. An op with more arguments has its own function: it reads
-the arguments, then calls the node, ``Softmax(axis)(x)``. `@op(Softmax)` says so, and makes it a method of Tensor.
-`minirnn explain` and the type stubs of the methods (``scripts/method_stubs.py``) read these declarations.
+`unary` and `binary` create the function that users call. An op with more arguments has its own function, which checks
+the arguments and calls the node, ``Softmax(axis)(x)``. `@op(Softmax)` declares this, and makes the function a method of
+Tensor. `minirnn explain` and the type stubs of the methods (``scripts/method_stubs.py``) read these declarations.
 
-A derivative calls nodes too, rather than functions: what it passes on needs no check.
+A derivative also calls nodes instead of functions, because its arguments need no checks.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 class Primitive(Op):
-    """The node of a primitive. Its arguments other than Tensors (an axis, say) are attributes of the instance."""
+    """The node of a primitive. Arguments that are not Tensors, such as an axis, are attributes of the instance."""
 
     uses: ClassVar[tuple[str, ...]] = ()
 
@@ -57,15 +57,15 @@ class Primitive(Op):
         if broadcasts is not None:
             cls.broadcasts = broadcasts
 
-    def forward(self, *device_and_arrays: Any, **none: Any) -> Array:  # with this signature a node may name its arrays
-        """``forward(device, *arrays)``: the value, on arrays of the device."""
+    def forward(self, *device_and_arrays: Any, **none: Any) -> Array:  # this signature lets a node name its arrays
+        """``forward(device, *arrays)`` returns the value as an array of the device."""
         device, *arrays = device_and_arrays
         return getattr(device, self.uses[0])(*arrays)
 
     def __call__(self, *xs: Tensor) -> Tensor:
-        """The value as a recorded Tensor. The operands are Tensors of one device."""
+        """The value as a recorded Tensor. The operands must be Tensors of one device."""
         device = xs[0].device
-        if len(xs) == 1:  # one and two are spelled out: the list takes 0.1 us more
+        if len(xs) == 1:  # one and two operands have their own code, because the list takes 0.1 us more
             y = self.forward(device, xs[0].array)
         elif len(xs) == 2:
             y = self.forward(device, xs[0].array, xs[1].array)
@@ -75,13 +75,13 @@ class Primitive(Op):
 
 
 class Arithmetic(Primitive):
-    """A node whose derivative is ``+ - * / **`` alone: it may be given bare arrays, which is several times faster."""
+    """A node whose derivative uses only ``+ - * / **``. It also works on bare arrays, which is several times faster."""
 
     arithmetic = True
 
 
 class Along(Primitive):
-    """A node whose primitive runs along one axis, which is not negative."""
+    """A node whose primitive runs along one non-negative axis."""
 
     def __init__(self, axis: int) -> None:
         self.axis = axis
@@ -91,7 +91,7 @@ class Along(Primitive):
 
 
 class View(Primitive, reads=""):
-    """A node whose output is its input in another shape, or a part of it: who writes into it writes into the input."""
+    """A node whose output is its input in another shape or a part of it. Writing into it writes into the input."""
 
     view = True
 
@@ -99,20 +99,20 @@ class View(Primitive, reads=""):
         (x,) = xs
         device = x.device
         y = record(self, device, self.forward(device, x.array), xs)
-        if not y.requires_grad:  # of a recorded one the tape knows it
+        if not y.requires_grad:  # the tape has this information for recorded Tensors
             y.viewed = x, self, x.seq
         return y
 
     def whole(self, x: Tensor, y: Tensor) -> Tensor:
-        return self.backward(y, y, x)[0]  # where nothing is lost the derivative undoes the view
+        return self.backward(y, y, x)[0]  # if the view loses no elements, its derivative undoes it
 
 
 class Declaration(NamedTuple):
-    """What is known of the function of an op."""
+    """The declaration of an op's function."""
 
-    nodes: tuple[type[Op], ...]  # which it records
+    nodes: tuple[type[Op], ...]  # that it records
     uses: tuple[str, ...]  # primitives of the device
-    calls: tuple[str, ...]  # ops that it is composed of
+    calls: tuple[str, ...]  # ops that it calls
 
 
 DECLARED: dict[Any, Declaration] = {}
@@ -134,10 +134,9 @@ def op(
     Parameters
     ----------
     *parts
-        The nodes that it records, the names of further device primitives that it uses, and the ops that it is composed
-        of.
+        The nodes that it records, the names of other device primitives that it uses, and the ops that it calls.
     method : str, optional
-        What it is called as a method of Tensor, if not by its own name; several names with spaces between, "" for none.
+        The name of the method of Tensor, if it differs; several names are separated by spaces, and "" means no method.
     operator : str, optional
         The operator that calls it.
     """
@@ -160,7 +159,7 @@ def op(
 
 
 def method(function: Function, *names: str) -> Function:
-    """Make a function that is not an op a method of Tensor, under its own name or others."""
+    """Make a function that is not an op a method of Tensor, under its own name or the given names."""
     for name in names or (function.__name__,):
         setattr(Tensor, name, function)
     return function
@@ -169,7 +168,7 @@ def method(function: Function, *names: str) -> Function:
 # ---- the functions of ops that take one Tensor or two
 
 WHOLE = frozenset(np.dtype(code).type for code in "?bhilqBHILQ")
-"""The classes of NumPy scalars that are no floats."""
+"""The classes of NumPy scalars that are not floats."""
 
 
 def unary(
@@ -181,14 +180,13 @@ def unary(
 ) -> Callable[[Any], Tensor]:
     """The function of an op of one Tensor, named after its node.
 
-    `takes` is what it does with its argument first: `float_tensor` refuses integers and bools. Floats are taken as they
-    are.
+    `takes` converts the argument first; `float_tensor` raises for integers and bools. Floats are used unchanged.
     """
     name, node = kind.__name__.lower(), kind()
 
     def of_primitive(x: Any) -> Tensor:
         if x.__class__ is not Tensor or x.array.dtype.kind != "f":
-            if x.__class__ is Expr:  # a symbol, in the function of a cell
+            if x.__class__ is Expr:  # a symbol in a cell's function
                 return apply(name, x)
             x = takes(name, x)
         device = x.device
@@ -204,10 +202,10 @@ def unary(
 def binary(
     kind: type[Primitive], doc: str, method: str | None = None, operator: str | None = None
 ) -> Callable[[Any, Any], Tensor]:
-    """The function of an op of two operands, which broadcast; named after its node.
+    """The function of an op of two operands, which broadcast. It is named after its node.
 
-    A node may have a second derivative, `of_first`: the same without that of the second operand. Arrays take it where
-    the second operand is a constant.
+    A node may also have a method `of_first`, which computes only the gradient of the first operand. It is used for
+    arrays if the second operand is a constant.
     """
     name, node = kind.__name__.lower(), kind()
     alone = kind()
@@ -241,9 +239,9 @@ def binary(
 
 
 def named(function: Any, name: str, doc: str, primitive: str, module: str) -> Any:
-    """A function under the name of its op, with its primitive written into it: ``device.primitive`` is ``device.tanh``.
+    """A function with the name and the primitive of its op: ``device.primitive`` becomes ``device.tanh``.
 
-    Looked up by its name in each call, it would cost a scalar op 50 ns, or 6 %.
+    Looking it up by name in each call would cost a scalar op 50 ns, or 6 %.
     """
     code = function.__code__
     names = tuple(primitive if n == "primitive" else n for n in code.co_names)

@@ -1,4 +1,4 @@
-"""Whole quotients and what is left: ``a // b`` and ``a % b``.
+"""Floor division and remainder: ``a // b`` and ``a % b``.
 
 Devices have no primitive that rounds down, so both are computed on the host.
 """
@@ -48,7 +48,7 @@ def _on_host(op: str, a: Tensor, b: Tensor, function: Any) -> Any:
 
 @op(FloorDivide, "to_numpy", "asarray", operator="//")
 def floor_divide(a: Any, b: Any) -> Tensor:
-    """``a // b``: the quotient rounded down, broadcasting. It is constant between its jumps, so the gradient is 0.
+    """``a // b``: the quotient rounded down, broadcasting. It is piecewise constant, so the gradient is 0.
 
     Raises
     ------
@@ -63,9 +63,10 @@ def floor_divide(a: Any, b: Any) -> Tensor:
 
 @op(Remainder, "to_numpy", "asarray", operator="%")
 def remainder(a: Any, b: Any) -> Tensor:
-    """``a % b``: what is left of `a` after ``a // b`` times `b`, with the sign of `b`, broadcasting.
+    """``a % b``: the remainder ``a - a // b * b``, with the sign of `b`, broadcasting.
 
-    The gradient with respect to `a` is 1, with respect to `b` it is ``-(a // b)``. Raises what `floor_divide` raises.
+    The gradient with respect to `a` is 1, with respect to `b` it is ``-(a // b)``. The errors are those of
+    `floor_divide`.
     """
     a, b = pair(a, b)
     return record(Remainder(), a.device, _on_host("remainder", a, b, np.remainder), (a, b))

@@ -1,11 +1,11 @@
-"""einsum: sums of products, told by letters. ``einsum("tbi,ih->tbh", x, w)`` is ``x @ w``.
+"""einsum: sums of products, with letters for the axes. ``einsum("tbi,ih->tbh", x, w)`` is ``x @ w``.
 
-It is written with transpose, reshape, matmul and sum, so it runs on every device and its gradients are those of these
-ops. Two operands at a time are brought into the shapes of one batched product:
+It is composed of transpose, reshape, matmul and sum, so it runs on every device and gets its gradients from these ops.
+It reshapes two operands at a time for one batched product:
 
     a: (batch, left, contracted) @ b: (batch, contracted, right) -> (batch, left, right)
 
-Three and more operands are taken in the order that NumPy's `einsum_path` finds.
+Three or more operands are multiplied in the order that NumPy's `einsum_path` finds.
 """
 
 from __future__ import annotations
@@ -33,16 +33,16 @@ Labels = tuple[str, ...]
 
 @op(transpose, reshape, matmul, sum_over, method="")
 def einsum(equation: str, *operands: Any) -> Tensor:
-    """Multiply `operands` and sum over the letters that the result does not have.
+    """The product of `operands`, summed over the letters that are not in the result.
 
     Parameters
     ----------
     equation : str
         Letters for the axes of each operand, separated by commas, then ``->`` and those of the result. Without ``->``
-        the result has the letters that occur once, in alphabetical order. ``...`` stands for further axes, which
-        broadcast. A letter twice in one operand is its diagonal.
+        the result has the letters that occur once, in alphabetical order. ``...`` means any other axes, which
+        broadcast. A letter that occurs twice in one operand selects its diagonal.
     operands : Tensors, or one list of them
-        Axes of one letter have equal sizes, or 1.
+        Axes with the same letter must have equal sizes, or size 1.
 
     Raises
     ------
@@ -80,7 +80,7 @@ def einsum(equation: str, *operands: Any) -> Tensor:
 
 @lru_cache(maxsize=1024)
 def _read(equation: str, shapes: tuple[tuple[int, ...], ...]) -> tuple[tuple[Labels, ...], Labels]:
-    """The labels of each operand and of the result. Axes of ``...`` are called ".0", ".1", ... from the last one on."""
+    """The labels of each operand and of the result. Axes of ``...`` are called ".0", ".1", ..., from the last one."""
     text = equation.replace(" ", "")
     left, arrow, right = text.partition("->")
     parts = left.split(",")
@@ -135,7 +135,7 @@ def _labels(letters: str, dots: int) -> Labels:
 
 
 def _diagonal(t: Tensor, labels: Labels) -> tuple[Tensor, Labels]:
-    """The elements of `t` whose indices agree wherever a label comes twice."""
+    """The diagonal of `t`: the elements whose indices agree along axes with the same label."""
     for label in dict.fromkeys(labels):
         axes = [k for k, other in enumerate(labels) if other == label]
         if len(axes) == 1:
@@ -172,11 +172,11 @@ def _of_equal_sizes(equation: str, terms: list[tuple[Tensor, Labels]]) -> list[t
 def _path(
     inputs: tuple[Labels, ...], shapes: tuple[tuple[int, ...], ...], output: Labels
 ) -> tuple[tuple[int, ...], ...]:
-    """Which operands are multiplied next; the product comes to the end of the list."""
+    """The operands to multiply at each step. The product is appended to the list."""
     if len(inputs) < 3:
         return ((0, 1),) if len(inputs) == 2 else ()
     numbers = {label: k for k, label in enumerate(dict.fromkeys(label for labels in inputs for label in labels))}
-    if len(numbers) > len(ascii_letters):  # NumPy has no more names
+    if len(numbers) > len(ascii_letters):  # NumPy has no more letters
         return ((0, 1), *[(0, k) for k in range(len(inputs) - 2, 0, -1)])
     arguments: list[Any] = []
     for labels, shape in zip(inputs, shapes, strict=True):
@@ -192,7 +192,7 @@ def _summed(t: Tensor, labels: Labels, kept: set[str]) -> tuple[Tensor, Labels]:
 
 
 def _product(one: tuple[Tensor, Labels], two: tuple[Tensor, Labels], kept: set[str]) -> tuple[Tensor, Labels]:
-    """The product of two operands, summed over the labels that both have and nobody else needs."""
+    """The product of two operands, summed over the labels that both have and that are not in `kept`."""
     a, of_a = _summed(*one, kept | set(two[1]))
     b, of_b = _summed(*two, kept | set(one[1]))
     both = [label for label in of_a if label in of_b]

@@ -1,4 +1,4 @@
-"""Functions applied to every element: exp, log, tanh, sigmoid, sine and relatives, maximum, minimum, where."""
+"""Functions of single elements: exp, log, tanh, sigmoid, sin and others, maximum, minimum, where."""
 
 from __future__ import annotations
 
@@ -226,7 +226,7 @@ class Where(Primitive, uses="where", reads="", broadcasts=True):
 
 
 def choose(condition: Tensor, a: Any, b: Any) -> Tensor:
-    """`where` for derivatives: `condition` is of dtype bool, on the device of `a` and `b`, and nobody assigns to it."""
+    """`where` for derivatives. `condition` has dtype bool, is on the device of `a` and `b`, and never changes."""
     return Where(condition)(*pair(a, b))
 
 
@@ -248,7 +248,7 @@ def where(condition: Any, a: Any, b: Any) -> Tensor:
         raise TypeError(f"where: condition has dtype {condition.dtype}\n  expected bool, such as x > 0")
     a, b = pair(a, b)
     same_device("where", condition, a, b, names=("condition", "a", "b"))
-    try:  # detached: the condition may be assigned to before the backward pass, and what was computed stays what it was
+    try:  # detached, because users may assign to the condition before the backward pass, which needs the old values
         return Where(condition.detach())(a, b)
     except (ValueError, TypeError) as error:
         raise shape_error(f"where (condition {condition.shape})", a, b, error) from None
@@ -272,7 +272,7 @@ class Cast(Primitive, uses="cast", reads=""):
 
 @op(Cast)
 def astype(x: Any, dtype: Any) -> Tensor:
-    """`x` in another dtype; `x` itself if it has it already."""
+    """`x` in another dtype; `x` itself if it already has this dtype."""
     x = as_tensor(x)
     dtype = dtype_of("astype", dtype)
     if x.dtype == dtype:
@@ -292,7 +292,7 @@ class Identity(Arithmetic, reads=""):
 
 @op(Identity, method="clone")
 def identity(x: Any) -> Tensor:
-    """`x` as a new node: gradients taken with respect to it stop here."""
+    """`x` as a new node. Gradients with respect to this node stop here."""
     return Identity()(as_tensor(x))
 
 

@@ -1,7 +1,7 @@
 """Largest and smallest elements: max, min, amax, amin, argmax, argmin.
 
-NumPy's word `axis` and torch's word `dim` mean two things here, as they do there: ``max(axis=1)`` is the largest
-values, ``max(dim=1)`` (and ``max(1)``) a named tuple of the values and of where they are.
+NumPy's argument `axis` and torch's argument `dim` give different results, as in those libraries. ``max(axis=1)``
+returns the largest values, and ``max(dim=1)`` (or ``max(1)``) a named tuple of the values and their indices.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ __all__ = ["max", "min", "amax", "amin", "argmax", "argmin"]
 
 
 class ValuesAndIndices(NamedTuple):
-    """Elements, and where they are along the axis: int64."""
+    """Elements and their indices along the axis, int64."""
 
     values: Tensor
     indices: Tensor
@@ -34,7 +34,7 @@ class Max(Reduction, uses="max", reads="xy"):
 
     def backward(self, dy: Tensor, y: Tensor, x: Tensor) -> tuple[Tensor]:
         y, dy = self.with_axes(y), self.with_axes(dy)
-        hit = (x == y) | ((x != x) & (y != y))  # a NaN that won counts as equal to itself
+        hit = (x == y) | ((x != x) & (y != y))  # a NaN that is the maximum counts as equal to itself
         count = summed(hit.astype(x.dtype), *(range(x.ndim) if self.axes is None else self.axes))
         return (choose(hit, dy / count, 0.0),)
 
@@ -58,7 +58,7 @@ def _not_empty(op: str, x: Tensor, axes: Any) -> None:
 
 
 def _place(op: str, primitive: str, x: Tensor, axis: Any, kept: bool) -> Tensor:
-    """The index of the first extreme element along `axis`; for None among all elements."""
+    """The index of the first extreme element along `axis`, or among all elements for None."""
     device = x.device
     if axis is None:
         _not_empty(op, x, range(x.ndim))
@@ -75,7 +75,7 @@ def _place(op: str, primitive: str, x: Tensor, axis: Any, kept: bool) -> Tensor:
 
 
 def _with_indices(op: str, primitive: str, x: Any, dim: Any, kept: bool) -> ValuesAndIndices:
-    """The first extreme elements along `dim` and their indices; the gradient goes to those elements alone."""
+    """The first extreme elements along `dim` and their indices. Only these elements get a gradient."""
     x = as_tensor(x)
     indices = _place(op, primitive, x, dim, True)
     values = gather(x, dim, indices)
@@ -89,11 +89,11 @@ def _with_indices(op: str, primitive: str, x: Any, dim: Any, kept: bool) -> Valu
 def _of_one_or_two(
     kind: type[Max], x: Any, given: tuple[Any, ...], axis: Any, keepdims: Any, dim: Any, keepdim: Any
 ) -> Any:
-    """What `max` and `min` have in common: which of the three functions is meant."""
+    """The result of `max` or `min`, from the one of three functions that the arguments select."""
     op = kind.uses[0]
     if len(given) > 2:
         raise TypeError(f"{op}: got {len(given) + 1} arguments\n  expected a Tensor, dim and keepdim")
-    if given:  # by position they are torch's: dim and keepdim, or another Tensor
+    if given:  # positional arguments are torch's: dim and keepdim, or another Tensor
         if dim is not None or (len(given) > 1 and (keepdim is not None or keepdims is not None)):
             raise TypeError(f"{op}: got dim or keepdim by position and by name\n  expected each once")
         if axis is not None:
@@ -101,7 +101,7 @@ def _of_one_or_two(
         if isinstance(given[0], (Tensor, np.ndarray)):
             return (maximum if kind is Max else minimum)(x, given[0])
         dim, keepdim = (*given, keepdim)[:2]
-        if isinstance(dim, (tuple, list)):  # several axes: torch has none, so they are NumPy's
+        if isinstance(dim, (tuple, list)):  # torch does not accept several axes, so they have NumPy's meaning
             axis, dim = dim, None
     kept = check.kept(op, keepdims, keepdim)
     if dim is None:
@@ -124,9 +124,9 @@ def max(
     """The largest element. NaN is larger than all numbers.
 
     - ``max(x)``: of all elements; ``max(x, axis=1)``, ``max(x, (0, 2))``: along axes, as in NumPy. Equal maxima share
-      the gradient equally (in torch: `amax`).
+      the gradient equally (torch: `amax`).
     - ``max(x, dim=1)``, ``max(x, 1)``: torch's named tuple ``(values, indices)``. The first of equal elements is taken,
-      and the gradient goes to it alone.
+      and only it gets the gradient.
     - ``max(a, b)``: the larger of two Tensors at each place, `maximum`.
 
     Raises
@@ -148,7 +148,7 @@ def min(
     dim: int | None = None,
     keepdim: bool | None = None,
 ) -> Any:
-    """The smallest element. NaN is smaller than all numbers here: it wins, as in `max`. Arguments: those of `max`."""
+    """The smallest element. NaN is smaller than all numbers here, so it is the minimum. Arguments: see `max`."""
     return _of_one_or_two(Min, x, dim_or_other, axis, keepdims, dim, keepdim)
 
 
@@ -191,8 +191,8 @@ def argmax(
 ) -> Tensor:
     """Index of the (first) largest element along `axis`, int64; no gradient.
 
-    Without `axis` it is the index among all elements in C order, as in NumPy and torch. `dim` and `keepdim` are torch's
-    names of `axis` and `keepdims`.
+    Without `axis`, it is the index among all elements in C order, as in NumPy and torch. `dim` and `keepdim` are
+    torch's names for `axis` and `keepdims`.
 
     Raises
     ------
@@ -212,6 +212,6 @@ def argmin(
     dim: int | None = None,
     keepdim: bool | None = None,
 ) -> Tensor:
-    """Index of the (first) smallest element along `axis`, int64; no gradient. Arguments: those of `argmax`."""
+    """Index of the (first) smallest element along `axis`, int64; no gradient. The arguments are those of `argmax`."""
     k, kept = check.axis_or_dim("argmin", axis, dim), check.kept("argmin", keepdims, keepdim)
     return _place("argmin", "argmin", as_tensor(x), k, kept)

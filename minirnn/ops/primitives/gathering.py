@@ -1,4 +1,4 @@
-"""Reading and adding along an axis at places that a Tensor names: gather, scatter, scatter_add, index_select.
+"""Reading and writing along an axis at the indices in a Tensor: gather, scatter, scatter_add, index_select.
 
 All of them are indexing with arrays (`indexing`): `gather` reads at ``(i, index[i, j], ...)``.
 """
@@ -22,7 +22,7 @@ __all__ = ["gather", "take_along_axis", "take_along_dim", "scatter", "scatter_ad
 
 
 def _places(op: str, x: Tensor, dim: int, index: Any) -> tuple[np.ndarray, tuple[np.ndarray, ...]]:
-    """`index` as a host array, and the index of each place of `x` that it names."""
+    """`index` as a host array, and the complete index into `x` of each of its elements."""
     host = integers(f"{op}: index", index)
     if host.ndim != x.ndim:
         raise ValueError(
@@ -43,7 +43,7 @@ def _places(op: str, x: Tensor, dim: int, index: Any) -> tuple[np.ndarray, tuple
         )
     grid: list[np.ndarray] = list(np.indices(host.shape, sparse=True))
     if grid:
-        grid[dim] = np.array(host, np.int64)  # a copy: what is recorded stays as it is
+        grid[dim] = np.array(host, np.int64)  # a copy, so that the recorded index cannot change
     return host, tuple(grid)
 
 
@@ -57,16 +57,16 @@ def gather(x: Any, dim: int, index: Any) -> Tensor:
     dim : int
         The axis along which `index` chooses.
     index : integers with as many axes as `x`
-        ``0 <= index < x.shape[dim]``. Along other axes it may be shorter than `x`, not longer.
+        ``0 <= index < x.shape[dim]``. Along other axes it may be shorter than `x`, but not longer.
 
     Returns
     -------
-    Tensor of the shape of `index`. The gradient is added up at the places that were read.
+    Tensor of the shape of `index`. Gradients add up at elements that were read more than once.
 
     Raises
     ------
     TypeError
-        If `index` holds no integers.
+        If `index` does not hold integers.
     ValueError
         If the shapes do not fit.
     IndexError
@@ -80,13 +80,13 @@ def gather(x: Any, dim: int, index: Any) -> Tensor:
 
 @op(gather, method="")
 def take_along_axis(x: Any, indices: Any, axis: int) -> Tensor:
-    """NumPy's order of the arguments of `gather`."""
+    """`gather` with the arguments in NumPy's order."""
     return gather(x, axis, indices)
 
 
 @op(gather)
 def take_along_dim(x: Any, indices: Any, dim: int | None = None) -> Tensor:
-    """`gather`, whose `indices` and `x` broadcast along the axes other than `dim`; without `dim` both are flat."""
+    """`gather` in which `indices` and `x` broadcast along axes other than `dim`. Without `dim` both are flattened."""
     x = as_tensor(x)
     host = integers("take_along_dim: indices", indices)
     if dim is None:
@@ -118,21 +118,21 @@ def _source(op: str, x: Tensor, index: np.ndarray, src: Any) -> Tensor:
 
 @op(PutAdd)
 def scatter_add(x: Any, dim: int, index: Any, src: Any) -> Tensor:
-    """`x` with ``src[i, j, k]`` added at ``[index[i, j, k], j, k]`` (for ``dim=0``); what is named twice gets both.
+    """`x` with ``src[i, j, k]`` added at ``[index[i, j, k], j, k]`` (for ``dim=0``). Repeated indices add up.
 
     The adjoint of `gather`. `x` itself is not changed.
 
     Parameters
     ----------
     x, dim, index
-        As those of `gather`.
+        The same as for `gather`.
     src : Tensor
         At least as long as `index` along every axis, of the dtype of `x`.
 
     Raises
     ------
     TypeError
-        If `index` holds no integers, or the dtypes differ.
+        If `index` does not hold integers, or the dtypes differ.
     ValueError
         If the shapes do not fit.
     IndexError
@@ -151,12 +151,12 @@ def scatter_add(x: Any, dim: int, index: Any, src: Any) -> Tensor:
 def scatter(x: Any, dim: int, index: Any, src: Any) -> Tensor:
     """`x` with ``src[i, j, k]`` written at ``[index[i, j, k], j, k]`` (for ``dim=0``): a new Tensor.
 
-    `src` may be a number. Of several elements that go to one place the last one stays, and it gets the gradient.
+    `src` may be a number. If several elements are written to one place, the last one stays and gets the gradient.
 
     Raises
     ------
     TypeError
-        If `index` holds no integers, or the dtypes differ.
+        If `index` does not hold integers, or the dtypes differ.
     ValueError
         If the shapes do not fit.
     IndexError
@@ -172,7 +172,7 @@ def scatter(x: Any, dim: int, index: Any, src: Any) -> Tensor:
         return x + 0
     if not x.ndim:
         return src
-    # The last element for each place, by its number.
+    # The index of the last element that is written to each place.
     places = np.ravel_multi_index(np.broadcast_arrays(*grid), x.shape).ravel()
     places, last = np.unique(places[::-1], return_index=True)
     chosen = src.reshape((host.size,))[host.size - 1 - last]
@@ -184,12 +184,12 @@ def scatter(x: Any, dim: int, index: Any, src: Any) -> Tensor:
 
 @op(GetItem)
 def index_select(x: Any, dim: int, index: Any) -> Tensor:
-    """The rows, columns, ... of `x` along `dim` that the one-dimensional `index` names, in its order.
+    """The rows, columns, ... of `x` along `dim` at the indices in the one-dimensional `index`, in its order.
 
     Raises
     ------
     TypeError
-        If `index` holds no integers.
+        If `index` does not hold integers.
     ValueError
         If `index` has more than one axis.
     IndexError

@@ -1,8 +1,8 @@
 """Operations that write into a Tensor: ``t += u`` and torch's methods whose names end in ``_``.
 
-Each computes the value that its op gives without the ``_`` and lets the Tensor become that (`minirnn.engine.writing`
-says how). Shape and dtype stay. They are recorded like any op; a leaf that requires gradients can be written into where
-nothing is recorded, inside ``with mr.no_grad():``.
+Each computes the value of the op without the ``_`` and gives it to the Tensor (see `minirnn.engine.writing`). Shape and
+dtype stay the same. These operations are recorded like any op. You can write into a leaf that requires gradients only
+where nothing is recorded, inside ``with mr.no_grad():``.
 """
 
 from __future__ import annotations
@@ -25,18 +25,18 @@ from minirnn.ops.primitives.indexing import put
 from minirnn.ops.primitives.shapes import broadcast_to
 
 KINDS = "biuf"
-"""Kinds of dtypes: a value is written into a Tensor of the same kind or of a later one."""
+"""Kinds of dtypes. A value may be written into a Tensor of the same kind or of a later one."""
 
 
 def written(name: str, t: Tensor, compute: Callable[[Tensor], Tensor]) -> Tensor:
-    """Let `t` be what `compute` makes of it.
+    """Replace `t` with the result of `compute`; returns `t`.
 
     Raises
     ------
     ValueError
         If the result has another shape.
     TypeError
-        If it has a dtype that does not fit into that of `t`.
+        If the dtype of the result cannot be written into that of `t`.
     RuntimeError
         If `t` may not be written into here.
     """
@@ -52,7 +52,7 @@ def written(name: str, t: Tensor, compute: Callable[[Tensor], Tensor]) -> Tensor
             raise TypeError(f"{name}: the result has dtype {new.dtype}, the Tensor {t.dtype}\n  expected one that fits")
         new = new.astype(t.dtype)
     if mode.enabled and old.requires_grad and not new.requires_grad:
-        new = put(old, (Ellipsis,), new)  # it does not depend on the old value, which gets the gradient 0, as in torch
+        new = put(old, (Ellipsis,), new)  # independent of the old value, whose gradient is 0, as in torch
     return write(name, t, old, new)
 
 
@@ -95,13 +95,13 @@ for _name in ("squeeze", "unsqueeze", "t", "transpose", "swapaxes", "swapdims"):
 
 @method
 def zero_(t: Tensor) -> Tensor:
-    """Zeros, written into this Tensor, which is returned."""
+    """Set all elements of this Tensor to 0; returns it."""
     return written("zero_()", t, lambda old: _filled(old, 0))
 
 
 @method
 def fill_(t: Tensor, value: Any) -> Tensor:
-    """A number, or a Tensor of one element, written into all of this Tensor, which is returned."""
+    """Set all elements of this Tensor to a number or to a Tensor of one element; returns it."""
     if isinstance(value, Tensor) and value.size == 1:
         return copy_(t, value.reshape(()))
     return written("fill_()", t, lambda old: _filled(old, number_of("fill_", "value", value)))
@@ -113,7 +113,7 @@ def _filled(t: Tensor, value: Any) -> Tensor:
 
 @method
 def copy_(t: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
-    """The values of `src`, which broadcasts, written into this Tensor in its dtype; `non_blocking` is ignored."""
+    """Write the values of `src`, which broadcasts, into this Tensor in its dtype. `non_blocking` is ignored."""
     source = src if isinstance(src, Tensor) else constant(src, t)
     source = source.to(t.device).astype(t.dtype)
     return written("copy_()", t, lambda old: put(old, (Ellipsis,), broadcast_to(source, old.shape)))
@@ -131,25 +131,25 @@ def _drawn(name: str, t: Tensor, generator: Any, draw: Callable[[np.random.Gener
 
 @method
 def uniform_(t: Tensor, low: float = 0.0, high: float = 1.0, *, generator: Any = None) -> Tensor:
-    """Random numbers from `low` to `high`, equally likely everywhere, written into this Tensor."""
+    """Fill this Tensor with random numbers from the uniform distribution between `low` and `high`."""
     return _drawn("uniform_", t, generator, lambda stream: stream.uniform(low, high, t.shape))
 
 
 @method
 def normal_(t: Tensor, mean: float = 0.0, std: float = 1.0, *, generator: Any = None) -> Tensor:
-    """Random numbers of the normal distribution, written into this Tensor."""
+    """Fill this Tensor with random numbers from the normal distribution."""
     return _drawn("normal_", t, generator, lambda stream: stream.normal(mean, std, t.shape))
 
 
 @method
 def bernoulli_(t: Tensor, p: float = 0.5, *, generator: Any = None) -> Tensor:
-    """1 with probability `p`, else 0, written into this Tensor."""
+    """Fill this Tensor with 1 with probability `p`, else 0."""
     return _drawn("bernoulli_", t, generator, lambda stream: stream.random(t.shape) < p)
 
 
 @method
 def random_(t: Tensor, low: int, high: int | None = None, *, generator: Any = None) -> Tensor:
-    """Random integers below `low`, or from `low` to ``high - 1``, written into this Tensor."""
+    """Fill this Tensor with random integers below `low`, or from `low` to ``high - 1``."""
     first, end = (0, low) if high is None else (low, high)
     return _drawn("random_", t, generator, lambda stream: stream.integers(first, end, t.shape))
 
@@ -159,6 +159,6 @@ def random_(t: Tensor, low: int, high: int | None = None, *, generator: Any = No
 
 @method
 def detach_(t: Tensor) -> Tensor:
-    """Make a leaf of this Tensor: what it was computed from gets no gradient through it any more."""
+    """Make this Tensor a leaf. The Tensors that it was computed from no longer get gradients through it."""
     t.op, t.parents, t._requires_grad = None, (), False
     return t

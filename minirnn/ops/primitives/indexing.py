@@ -34,7 +34,7 @@ class GetItem(View, uses="getitem", reads=""):
 
     @property
     def view(self) -> bool:  # type: ignore[override]
-        """Whether it copies nothing in torch: what arrays choose, or comes in reverse order, is a copy."""
+        """Whether torch returns a view. Indexing with arrays, or in reverse order, returns a copy."""
         return not any(isinstance(k, np.ndarray) or (isinstance(k, slice) and (k.step or 1) < 0) for k in self.index)
 
     def whole(self, x: Tensor, y: Tensor) -> Tensor:
@@ -70,7 +70,7 @@ class Put(Primitive, uses="put", reads="", broadcasts=True):
 
 
 def put(x: Tensor, index: Index, v: Tensor) -> Tensor:
-    """`x`, a version that nobody else has, with `v` written at `index`. T writes keep one array alive, not T."""
+    """`x` with `v` written at `index`. `x` must have no other references; T writes keep only one array alive."""
     y = Put(index)(x, v)
     if y.op is not None and (x.op is None or not x.op.saves):
         x.array = x.device.broadcast_to(x.device.full((), 0, x.dtype), x.shape)
@@ -113,9 +113,10 @@ def _check_slice(part: slice) -> None:
 
 
 def _integers_first(index: Index) -> tuple[Index, Index] | None:
-    """The index in two steps where NumPy's rule differs from torch's, which takes integers first: ``x[0, :, [1, 2]]``.
+    """The index in two steps, if NumPy's rule differs from torch's, which applies integers first: ``x[0, :, [1, 2]]``.
 
-    NumPy broadcasts integers with index arrays, and puts the axes of the result in front if others are in between.
+    NumPy broadcasts integers with index arrays, and moves the axes of the result to the front if other axes are in
+    between.
     """
     advanced = [k for k, part in enumerate(index) if isinstance(part, (int, np.ndarray))]
     if len(advanced) < 2 or advanced[-1] - advanced[0] < len(advanced):
@@ -136,7 +137,7 @@ def _integers_first(index: Index) -> tuple[Index, Index] | None:
 def getitem(x: Any, index: Any) -> Tensor:
     """``x[index]`` with integers, slices, None, ``...`` and arrays of integers or bools.
 
-    As in torch integers are taken first: ``x[0, :, [1, 2]]`` is ``x[0][:, [1, 2]]``.
+    As in torch, integers are applied first: ``x[0, :, [1, 2]]`` is ``x[0][:, [1, 2]]``.
 
     Raises
     ------
@@ -164,7 +165,7 @@ def _no_place(op: str, x: Tensor, error: IndexError) -> IndexError:
 
 @method
 def __setitem__(x: Tensor, index: Any, value: Any) -> None:
-    """``x[index] = value``: a number, or values that broadcast, in the dtype of `x`. It is recorded.
+    """Write a number, or values that broadcast, into `x` in its dtype: ``x[index] = value``. This is recorded.
 
     Raises
     ------
@@ -193,7 +194,7 @@ def __setitem__(x: Tensor, index: Any, value: Any) -> None:
 
 @op(PutAdd, method="")
 def put_add(shape: tuple[int, ...], index: Any, values: Any) -> Tensor:
-    """Zeros of `shape` with `values` added at `index`; what is named twice gets both. The adjoint of `getitem`."""
+    """Zeros of `shape` with `values` added at `index`. Repeated indices add up. The adjoint of `getitem`."""
     values = values if isinstance(values, Tensor) else as_tensor(values)
     index = _normal(index)
     shape = check.sizes("put_add", shape)

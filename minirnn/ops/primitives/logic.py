@@ -1,7 +1,7 @@
-"""Masks: & | ^ ~, logical_and and its kin, masked_fill. None has a gradient but masked_fill.
+"""Masks: & | ^ ~, logical_and and similar functions, masked_fill. Only masked_fill has a gradient.
 
-Devices have no primitives for bits. For bools other ones do: "and" is a product, "or" a maximum, "not" a comparison
-with False. The bits of integers, which recurrent networks hardly need, are computed on the host.
+Devices have no primitives for bits. For bools, other primitives are enough: "and" is a product, "or" a maximum, "not" a
+comparison with False. Recurrent networks hardly need the bits of integers, so these are computed on the host.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ def bitwise_not(x: Any) -> Tensor:
 
 
 def _truth(x: Any) -> Any:
-    """Bools as they are; of numbers, whether they differ from 0."""
+    """Bools unchanged; for numbers, whether they differ from 0."""
     return x if not isinstance(x, Tensor) or x.dtype.kind == "b" else x != 0
 
 
@@ -114,7 +114,8 @@ def logical_not(x: Any) -> Tensor:
 def masked_fill(x: Any, mask: Any, value: Any) -> Tensor:
     """`x` with `value` wherever `mask` is true; the mask broadcasts, and the dtype of `x` stays.
 
-    `value` is a number or a Tensor of shape (), which then gets the sum of the gradients at its places.
+    `value` is a number or a Tensor of shape (). The gradient of such a Tensor is the sum of the gradients where `mask`
+    is true.
 
     Raises
     ------

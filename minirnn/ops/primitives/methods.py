@@ -1,4 +1,4 @@
-"""Methods of Tensor that are not ops: ops in the form of a method, what it is, copies of it, new Tensors like it.
+"""Methods of Tensor that are not ops: variants of ops, properties, copies, and new Tensors like this one.
 
 The methods that are ops are declared where the op is: see `declare`.
 """
@@ -28,7 +28,7 @@ def reshape(x: Tensor, *shape: Any) -> Tensor:
 
 @method
 def view_as(x: Tensor, other: Tensor) -> Tensor:
-    """Itself in the shape of another Tensor."""
+    """This Tensor in the shape of another one."""
     return shapes.reshape(x, other.shape)
 
 
@@ -37,7 +37,7 @@ method(view_as, "reshape_as")
 
 @method
 def transpose(x: Tensor, *axes: Any, **named: Any) -> Tensor:
-    """``t.transpose()``, ``t.transpose((2, 0, 1))``, ``t.transpose(2, 0, 1)``; ``t.transpose(0, 1)`` exchanges two."""
+    """``t.transpose()``, ``t.transpose((2, 0, 1))``, ``t.transpose(2, 0, 1)``; ``t.transpose(0, 1)`` swaps two axes."""
     return shapes.transpose(x, axes) if len(axes) > 2 else shapes.transpose(x, *axes, **named)
 
 
@@ -62,7 +62,7 @@ for _name, _op in (("T", shapes.transpose), ("mT", views.matrix_transpose)):
 
 @method
 def numel(x: Tensor) -> int:
-    """The number of elements: torch's name of what `size` is here, as in NumPy."""
+    """The number of elements. This is torch's name for `size`."""
     return int(x.size)
 
 
@@ -71,7 +71,7 @@ method(numel, "nelement")
 
 @method
 def dim(x: Tensor) -> int:
-    """The number of axes: torch's name of what `ndim` is."""
+    """The number of axes. This is torch's name for `ndim`."""
     return x.ndim
 
 
@@ -79,7 +79,7 @@ method(dim, "ndimension")
 
 
 def as_type(x: Tensor, dtype: Any = None) -> Any:
-    """Itself in another dtype; without one the name of its dtype."""
+    """This Tensor in another dtype. Without an argument, the name of its dtype."""
     return x.dtype.name if dtype is None else astype(x, dtype)
 
 
@@ -95,13 +95,13 @@ def is_floating_point(x: Tensor) -> bool:
 
 @method
 def is_contiguous(x: Tensor) -> bool:
-    """True: how the elements lie in memory is never seen from outside."""
+    """Always True, because the memory layout is not visible to users."""
     return True
 
 
 @method
 def __contains__(x: Tensor, value: Any) -> bool:
-    """``value in x``: whether an element is equal to `value`."""
+    """Whether an element is equal to `value`: ``value in x``."""
     if not isinstance(value, (Tensor, np.ndarray, np.generic, bool, int, float)):
         raise TypeError(
             f"a Tensor was asked whether it holds a {type(value).__name__}\n  expected a number or a Tensor"
@@ -114,14 +114,14 @@ def __contains__(x: Tensor, value: Any) -> bool:
 
 @method
 def contiguous(x: Tensor) -> Tensor:
-    """Itself, or a copy if it is a view whose elements lie apart."""
+    """This Tensor, or a copy if it is a view whose elements are not contiguous."""
     together = not hasattr(x, "viewed") if not isinstance(x.array, np.ndarray) else x.array.flags.c_contiguous
     return x if together else elementwise.clone(x)
 
 
 @method
 def __pos__(x: Tensor) -> Tensor:
-    """``+x``: itself. Raises TypeError for dtype bool."""
+    """``+x`` returns the same Tensor. Raises TypeError for dtype bool."""
     if x.dtype.kind == "b":
         raise TypeError("positive: got dtype bool\n  expected numbers; use x.astype('float32')")
     return x
@@ -129,7 +129,7 @@ def __pos__(x: Tensor) -> Tensor:
 
 @method
 def type_as(x: Tensor, other: Tensor) -> Tensor:
-    """Itself in the dtype, and on the device, of another Tensor."""
+    """This Tensor with the dtype and device of another one."""
     if not isinstance(other, Tensor):
         raise TypeError(f"type_as: got a {type(other).__name__}\n  expected a Tensor")
     return to(x, other)
@@ -137,13 +137,13 @@ def type_as(x: Tensor, other: Tensor) -> Tensor:
 
 @method
 def cpu(x: Tensor) -> Tensor:
-    """Itself on the cpu device."""
+    """This Tensor on the cpu device."""
     return to_device(x, "cpu")
 
 
 @method
 def cuda(x: Tensor) -> Tensor:
-    """Itself on the device `cuda`."""
+    """This Tensor on the device `cuda`."""
     return to_device(x, "cuda")
 
 
@@ -158,7 +158,7 @@ def _cast(name: str, dtype: str) -> Callable[[Tensor], Tensor]:
 
 CASTS = {"half": "float16", "float": "float32", "double": "float64"}
 CASTS |= {"byte": "uint8", "short": "int16", "int": "int32", "long": "int64", "bool": "bool"}
-"""torch's names of dtypes, which are methods."""
+"""torch's methods that convert to a dtype, and the dtypes."""
 
 for _name, _dtype in CASTS.items():
     _cast(_name, _dtype)
@@ -171,7 +171,7 @@ for _name, _dtype in CASTS.items():
 def new_zeros(
     x: Tensor, *args: Any, size: Any = None, dtype: Any = None, device: Any = None, requires_grad: bool = False
 ) -> Tensor:
-    """`zeros` of the dtype and on the device of this Tensor, unless others are given."""
+    """`zeros` with the dtype and device of this Tensor, unless others are given."""
     return creation.zeros(*args, size=size, **_like(x, dtype, device), requires_grad=requires_grad)
 
 
@@ -179,7 +179,7 @@ def new_zeros(
 def new_ones(
     x: Tensor, *args: Any, size: Any = None, dtype: Any = None, device: Any = None, requires_grad: bool = False
 ) -> Tensor:
-    """`ones` of the dtype and on the device of this Tensor, unless others are given."""
+    """`ones` with the dtype and device of this Tensor, unless others are given."""
     return creation.ones(*args, size=size, **_like(x, dtype, device), requires_grad=requires_grad)
 
 
@@ -187,7 +187,7 @@ def new_ones(
 def new_empty(
     x: Tensor, *args: Any, size: Any = None, dtype: Any = None, device: Any = None, requires_grad: bool = False
 ) -> Tensor:
-    """`empty` of the dtype and on the device of this Tensor, unless others are given."""
+    """`empty` with the dtype and device of this Tensor, unless others are given."""
     return creation.empty(*args, size=size, **_like(x, dtype, device), requires_grad=requires_grad)
 
 
@@ -195,13 +195,13 @@ def new_empty(
 def new_full(
     x: Tensor, size: Any, fill_value: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False
 ) -> Tensor:
-    """`full` of the dtype and on the device of this Tensor, unless others are given."""
+    """`full` with the dtype and device of this Tensor, unless others are given."""
     return creation.full(size, fill_value, **_like(x, dtype, device), requires_grad=requires_grad)
 
 
 @method
 def new_tensor(x: Tensor, data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
-    """`mr.tensor` of the dtype and on the device of this Tensor, unless others are given."""
+    """`mr.tensor` with the dtype and device of this Tensor, unless others are given."""
     return tensor(data, requires_grad, **_like(x, dtype, device))
 
 

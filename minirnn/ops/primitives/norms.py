@@ -1,4 +1,4 @@
-"""norm: the length of vectors, with any p. Where a length is 0 its gradient is 0, as in torch."""
+"""norm: the p-norm of vectors, for any p. Where a norm is 0, its gradient is 0, as in torch."""
 
 from __future__ import annotations
 
@@ -40,17 +40,17 @@ def norm(
 
     - ``p=2``, ``p="fro"`` (the default) or None: the root of the sum of squares;
     - ``p=1``: the sum of the absolute values; ``p=inf``, ``p=-inf``: the largest and the smallest of them;
-    - ``p=0``: how many elements are not 0, with a gradient of 0; any other number: the formula.
+    - ``p=0``: the number of elements that are not 0, with a gradient of 0; any other number: the formula.
 
     A vector of zeros has the gradient 0. Equal largest values share the gradient equally. float16 is computed in
-    float32. `dim` and `keepdim` are torch's names of `axis` and `keepdims`.
+    float32. `dim` and `keepdim` are torch's names for `axis` and `keepdims`.
 
     Raises
     ------
     TypeError
-        If `x` is of no float dtype, or `p` is not a number.
+        If `x` does not have a float dtype, or `p` is not a number.
     ValueError
-        If `p` is an unknown word: the nuclear norm is not here, since it needs singular values.
+        If `p` is an unknown string. There is no nuclear norm, because it needs singular values.
     """
     if isinstance(p, str) and p in ("inf", "-inf"):
         p = float(p)
@@ -82,7 +82,7 @@ def _norm(x: Tensor, p: float, axes: tuple[int, ...], keepdims: bool) -> Tensor:
         return (amax if p > 0 else amin)(size, axes, keepdims)
     if p % 1 == 0 and p > 0:
         powers = size ** int(p)
-    else:  # at 0 the derivative of |x| ** p would be infinite, or a later one
+    else:  # at 0 a derivative of |x| ** p of some order would be infinite
         zero = size == 0
         powers = where(zero, 0.0 if p > 0 else inf, where(zero, 1.0, size) ** p)
     total = powers.sum(axis=axes, keepdims=keepdims)

@@ -1,6 +1,6 @@
-"""NumPy's functions of Tensors that require gradients: the op of the same meaning is recorded, others are refused.
+"""NumPy's functions called with Tensors that require gradients. The matching op is recorded; other functions raise.
 
-``np.stack([p, p])`` is ``mr.stack([p, p])``. Of Tensors without gradients NumPy takes the values and returns arrays.
+``np.stack([p, p])`` is ``mr.stack([p, p])``. For Tensors without gradients, NumPy uses the values and returns arrays.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ SAME: dict[Any, Callable[..., Any]] = {
     np.broadcast_to: shapes.broadcast_to, np.swapaxes: views.swapaxes, np.moveaxis: views.movedim,
     np.dot: products.matmul, np.outer: products.outer, np.linalg.norm: norms.norm,
 }  # fmt: skip
-"""Functions whose arguments mean the same there and here."""
+"""NumPy's functions whose arguments have the same meaning here, and the matching ops."""
 
 
 _TESTING = str(Path(np.__file__).parent / "testing")
 
 
 def _values(given: Any) -> Any:
-    """Arguments with arrays in the place of Tensors."""
+    """The arguments with each Tensor replaced by its array."""
     if isinstance(given, (list, tuple)):
         return type(given)(map(_values, given)) if type(given) in (list, tuple) else given
     if isinstance(given, dict):
@@ -42,7 +42,7 @@ def _values(given: Any) -> Any:
 
 
 def _floats(found: Any) -> bool:
-    """Whether a result has floats in it."""
+    """Whether a result contains floats."""
     if isinstance(found, (list, tuple)):
         return any(map(_floats, found))
     return isinstance(found, (np.ndarray, np.generic, float)) and np.asarray(found).dtype.kind == "f"
@@ -63,12 +63,13 @@ def _lost(function: Any) -> TypeError:
 
 @method
 def __array__(x: Tensor, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
-    """What NumPy calls for ``np.asarray(t)``, also of what is in a list: ``np.array([t, t])``.
+    """The values as a NumPy array. NumPy calls this for ``np.asarray(t)``, and twice for ``np.array([t, t])``.
 
     Raises
     ------
     TypeError
-        If the Tensor requires gradients: they would be lost. `np.testing` may have the values: it computes nothing.
+        If the Tensor requires gradients, because they would be lost. `np.testing` is exempt, because it only compares
+        values.
     """
     if _recorded(x) and not sys._getframe(1).f_code.co_filename.startswith(_TESTING):
         raise TypeError(
@@ -85,12 +86,13 @@ def __array__(x: Tensor, dtype: Any = None, copy: bool | None = None) -> np.ndar
 
 @method
 def __array_function__(x: Tensor, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
-    """What NumPy calls for ``np.sum(t)``.
+    """The result of a NumPy function of Tensors. NumPy calls this for ``np.sum(t)``.
 
     Raises
     ------
     TypeError
-        If a Tensor requires gradients, the function is none of `SAME` and gives floats: they would lose the gradients.
+        If a Tensor requires gradients, and the function is not in `SAME` and returns floats, because the gradients
+        would be lost.
     """
     if not _recorded(args) and not _recorded(list(kwargs.values())):
         return function(*_values(args), **_values(kwargs))
@@ -98,7 +100,7 @@ def __array_function__(x: Tensor, function: Any, types: Any, args: Any, kwargs: 
         function = np.amax if function is np.max else np.amin
     if function not in SAME:
         found = function(*_values(args), **_values(kwargs))
-        if not _floats(found):  # what has no gradient
+        if not _floats(found):  # the result has no gradient
             return found
         raise _lost(function)
     return SAME[function](*args, **kwargs)
@@ -106,18 +108,18 @@ def __array_function__(x: Tensor, function: Any, types: Any, args: Any, kwargs: 
 
 @cache
 def _of_ufuncs() -> dict[str, Callable[..., Any]]:
-    """The ops by their names, which are those of NumPy's functions of single elements."""
+    """The ops by name. These are the names of NumPy's elementwise functions."""
     return {function.__name__: function for function in DECLARED}
 
 
 @method
 def __array_ufunc__(x: Tensor, function: np.ufunc, way: str, *inputs: Any, **kwargs: Any) -> Any:
-    """What NumPy calls for ``np.exp(t)`` and for ``array * t``, which is a Tensor.
+    """The Tensor that a NumPy ufunc returns. NumPy calls this for ``np.exp(t)`` and for ``array * t``.
 
     Raises
     ------
     TypeError
-        If a Tensor requires gradients and there is no such op, or it has other arguments.
+        If a Tensor requires gradients, and there is no matching op or its arguments differ.
     """
     op = _of_ufuncs().get(function.__name__) if way == "__call__" and not kwargs else None
     recorded = _recorded(inputs)

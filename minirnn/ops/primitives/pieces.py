@@ -1,4 +1,4 @@
-"""One Tensor as several: chunk, unbind, and iteration, which is `unbind` along the first axis."""
+"""Splitting a Tensor: chunk, unbind, and iteration, which is `unbind` along the first axis."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ __all__ = ["unbind", "chunk"]
 class Unbind(Along, uses="getitem", reads=""):
     """y_k = x at place k of axis       dx = dy_0, dy_1, ... side by side (0 where none arrived)
 
-    One node for all pieces: T steps cost one gradient of the size of x, where T times ``x[t]`` would cost T of them.
+    There is one node for all pieces. T steps need one gradient of the size of x, whereas ``x[t]`` for T steps would
+    need T of them.
     """
 
     def of(self, x: Tensor) -> tuple[Tensor, ...]:
@@ -28,7 +29,7 @@ class Unbind(Along, uses="getitem", reads=""):
         return views_of(x, self, record_many(self, x.device, arrays, (x,)))
 
     def piece(self, k: int) -> GetItem:
-        """What takes the piece number `k` out of x."""
+        """The op that takes piece `k` out of x."""
         return GetItem((slice(None),) * self.axis + (k,))
 
     def backward(self, dy: list[Tensor | None], y: list[Tensor], x: Tensor) -> tuple[Tensor]:
@@ -38,7 +39,7 @@ class Unbind(Along, uses="getitem", reads=""):
 
 @op(Unbind)
 def unbind(x: Any, axis: int = check.FIRST, *, dim: int | None = None) -> tuple[Tensor, ...]:
-    """All ``x[t]`` along `axis` (in torch: `dim`), without that axis. Time and memory are linear in its size.
+    """All ``x[t]`` along `axis` (torch: `dim`), without that axis. Time and memory are linear in its size.
 
     Raises
     ------
@@ -51,19 +52,19 @@ def unbind(x: Any, axis: int = check.FIRST, *, dim: int | None = None) -> tuple[
 
 @method
 def __iter__(x: Tensor) -> Iterator[Tensor]:
-    """What ``for x_t in x`` walks over: the pieces of `unbind`."""
+    """An iterator over the pieces of `unbind`, for ``for x_t in x``."""
     if not x.shape:
         raise TypeError("iteration over a Tensor of shape ()\n  expected at least one axis")
     if x.requires_grad and mode.enabled:
         return iter(unbind(x))
-    return (x[k] for k in range(x.shape[0]))  # nothing is recorded, so each is taken when it is asked for
+    return (x[k] for k in range(x.shape[0]))  # nothing is recorded, so each piece is made when it is needed
 
 
 @op(split)
 def chunk(x: Any, chunks: int, axis: int = check.FIRST, *, dim: int | None = None) -> tuple[Tensor, ...]:
-    """Cut `x` along `axis` (in torch: `dim`) into `chunks` pieces of one size, the last one smaller if need be.
+    """`x` split along `axis` (torch: `dim`) into `chunks` pieces of equal size. The last one may be smaller.
 
-    As in torch there may be fewer of them: an axis of 7 in 5 chunks gives pieces of 2, 2, 2 and 1.
+    As in torch, there may be fewer pieces: an axis of 7 in 5 chunks gives pieces of 2, 2, 2 and 1.
 
     Raises
     ------

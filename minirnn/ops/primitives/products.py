@@ -28,7 +28,7 @@ class Matmul(Primitive, uses="matmul", reads="others", broadcasts=True):  # the 
         da = self(dy, swap_last(b)) if a.requires_grad else None
         if not b.requires_grad:
             return da, None
-        if b.ndim == 2 and a.ndim > 2:  # one product over all rows instead of one for each batch entry and a sum
+        if b.ndim == 2 and a.ndim > 2:  # one product over all rows is faster than one per batch entry and a sum
             rows = prod(a.shape[:-1])
             a = Reshape((rows, a.shape[-1]))(a)
             dy = Reshape((rows, dy.shape[-1]))(dy)
@@ -36,7 +36,7 @@ class Matmul(Primitive, uses="matmul", reads="others", broadcasts=True):  # the 
 
 
 MATMUL = {name: Matmul(name) for name in PRECISIONS}
-"""How float32 was multiplied -> the op."""
+"""Precision of float32 products -> the op."""
 
 
 @op(Matmul, operator="@")
@@ -79,7 +79,7 @@ def matmul(a: Any, b: Any) -> Tensor:
 
 
 def _with_axes(op: str, a: Any, b: Any, axes_of_a: int, axes_of_b: int, expected: str) -> Tensor:
-    """``a @ b``, if the operands have as many axes as `op` wants."""
+    """``a @ b``. Raises ValueError if the operands do not have the number of axes that `op` needs."""
     a, b = pair(a, b)
     if (a.ndim, b.ndim) != (axes_of_a, axes_of_b):
         raise ValueError(f"{op}: operands have shapes {a.shape} and {b.shape}\n  expected {expected}")
@@ -111,7 +111,7 @@ def bmm(a: Any, b: Any) -> Tensor:
     Raises
     ------
     ValueError
-        If the shapes are not these; batches of different sizes do not broadcast here, as in torch.
+        If the shapes differ from these. As in torch, batches of different sizes do not broadcast here.
     """
     a, b = pair(a, b)
     if a.ndim == 3 and b.ndim == 3 and a.shape[0] != b.shape[0]:

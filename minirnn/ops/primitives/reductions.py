@@ -18,7 +18,7 @@ Axes = int | tuple[int, ...] | None
 
 
 class Reduction(Primitive):
-    """Keeps `kept`, the shape of the result with the summed axes as 1, which broadcasts against the input."""
+    """A node with `kept`, the shape of the result with the summed axes as 1, which broadcasts against the input."""
 
     def __init__(self, axes: tuple[int, ...] | None, shape: tuple[int, ...], keepdims: bool = False) -> None:
         self.axes = axes
@@ -45,7 +45,7 @@ class Sum(Reduction, uses="sum", reads=""):
 
 
 def summed(x: Tensor, *axes: int) -> Tensor:
-    """The sum for derivatives: axes that are not negative stay, with size 1."""
+    """`sum` for derivatives, over non-negative axes, which stay with size 1."""
     return Sum(axes, x.shape, True)(x)
 
 
@@ -59,10 +59,10 @@ def sum(
     keepdim: bool | None = None,
     dtype: Any = None,
 ) -> Tensor:
-    """Sum over `axis` (an int, a tuple, or None for all); with `keepdims` it stays, with size 1.
+    """Sum over `axis` (an int, a tuple, or None for all). With `keepdims` the axes stay, with size 1.
 
-    `dim` and `keepdim` are torch's names of `axis` and `keepdims`; ``dim=()`` means all axes, as there. The sum is made
-    in `dtype`, if one is given; bools and small integers become int64.
+    `dim` and `keepdim` are torch's names for `axis` and `keepdims`, and as in torch ``dim=()`` means all axes. The sum
+    is computed in `dtype`, if one is given. Bools and small integers become int64.
     """
     x = as_tensor(x) if dtype is None else as_tensor(x).astype(dtype)
     if x.dtype.kind == "u":
@@ -85,7 +85,7 @@ def mean(
 
     The other arguments are those of `sum`. float16 is summed and divided in float32.
 
-    The mean of nothing is NaN.
+    The mean of no elements is NaN.
     """
     x = as_tensor(x) if dtype is None else as_tensor(x).astype(dtype)
     if x.dtype.kind != "f":

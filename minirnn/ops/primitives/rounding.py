@@ -1,4 +1,4 @@
-"""Functions that are flat almost everywhere: floor, ceil, round, trunc. Their gradient is 0, as in torch."""
+"""Piecewise constant functions: floor, ceil, round, trunc. Their gradient is 0, as in torch."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class Round(Flat, uses="round multiply divide cast"):
 
 @op(Round)
 def round(x: Any, decimals: int = 0, *, ndigits: int | None = None) -> Tensor:
-    """The nearest number with `decimals` digits behind the point; of two the one that ends on an even digit.
+    """The nearest number with `decimals` digits after the point. Ties go to the even digit.
 
     The gradient is 0. Negative `decimals` round to tens, hundreds, ...
 

@@ -1,12 +1,12 @@
-"""Sums and products up to each place along an axis: cumsum, cumprod; the product of all: prod; differences: diff.
+"""Cumulative sums and products along an axis (cumsum, cumprod), products (prod) and differences (diff).
 
-The derivative of a product divides by nothing, so elements may be 0. For ``y[t] = x[0] * ... * x[t]``
+The derivative of a product needs no division, so elements may be 0. For ``y[t] = x[0] * ... * x[t]``
 
     dx[t] = left[t] * right[t]        left[t] = x[0] * ... * x[t-1]
                                       right[t] = dy[t] + x[t+1] * right[t+1]
 
-`left` is a cumprod itself and `right` a `Recurrence`, walked backward. The derivative of a recurrence is one again, so
-all of this can be differentiated to any order.
+`left` is a cumprod, and `right` is a `Recurrence` that runs backward. The derivative of a recurrence is also a
+recurrence, so all of these ops can be differentiated to any order.
 """
 
 from __future__ import annotations
@@ -33,16 +33,16 @@ def _part(x: Tensor, axis: int, start: int | None, stop: int | None) -> Tensor:
 
 
 def _later(x: Tensor, axis: int, first: float) -> Tensor:
-    """`x` moved on by one step along `axis`: `first`, x[0], x[1], ... without the last."""
+    """`x` shifted by one step along `axis`: `first`, x[0], x[1], ... without the last."""
     shape = (*x.shape[:axis], 1, *x.shape[axis + 1 :])
     return Concat(axis)(leaf(x.device, x.device.full(shape, first, x.dtype)), _part(x, axis, None, -1))
 
 
 class Scan(Along):
-    """What walks along one axis, forward, and back again in its derivative."""
+    """A node that runs forward along one axis, and backward in its derivative."""
 
     def backwards(self, a: Tensor, b: Tensor) -> Tensor:
-        """``y[t] = a[t+1] * y[t+1] + b[t]``, walked from the end."""
+        """``y[t] = a[t+1] * y[t+1] + b[t]``, computed from the end."""
         k = self.axis
         return flipped(recurrence(_later(flipped(a, k), k, 0), flipped(b, k), k), k)
 
@@ -91,7 +91,7 @@ def _scanned(op: str, kind: type[Scan], x: Any, axis: Any, dim: Any, dtype: Any)
 
 @op(Cumsum)
 def cumsum(x: Any, axis: int | None = None, *, dim: int | None = None, dtype: Any = None) -> Tensor:
-    """Sums of the elements up to each place: ``y[t] = y[t-1] + x[t]`` along `axis` (in torch: `dim`).
+    """Cumulative sums along `axis` (torch: `dim`): ``y[t] = y[t-1] + x[t]``.
 
     Bools and small integers become int64. `x` is converted to `dtype` first, if one is given.
     """
@@ -100,7 +100,7 @@ def cumsum(x: Any, axis: int | None = None, *, dim: int | None = None, dtype: An
 
 @op(Cumprod, Recurrence)
 def cumprod(x: Any, axis: int | None = None, *, dim: int | None = None, dtype: Any = None) -> Tensor:
-    """Products of the elements up to each place: ``y[t] = y[t-1] * x[t]`` along `axis` (in torch: `dim`).
+    """Cumulative products along `axis` (torch: `dim`): ``y[t] = y[t-1] * x[t]``.
 
     The gradient is also right where elements are 0. Bools and small integers become int64.
     """
@@ -133,10 +133,10 @@ def prod(
     keepdim: bool | None = None,
     dtype: Any = None,
 ) -> Tensor:
-    """Product over `axis` (an int, a tuple, or None for all); 1 over nothing.
+    """Product over `axis` (an int, a tuple, or None for all). The product of no elements is 1.
 
     The gradient is also right where elements are 0. Bools and small integers become int64. `dim` and `keepdim` are
-    torch's names of `axis` and `keepdims`.
+    torch's names for `axis` and `keepdims`.
     """
     x = as_tensor(x) if dtype is None else as_tensor(x).astype(dtype)
     x = x if dtype is not None or x.dtype.kind == "f" else x.astype(np.int64)
@@ -146,7 +146,7 @@ def prod(
     rest = [k for k in range(x.ndim) if k not in axes]
     shape = tuple(x.shape[k] for k in rest)
     count = int(np.prod([x.shape[k] for k in axes], dtype=np.int64))
-    rows = Reshape((*shape, count))(Transpose((*rest, *axes))(x))  # the axes that vanish as one, the last
+    rows = Reshape((*shape, count))(Transpose((*rest, *axes))(x))  # the reduced axes become one, the last
     y = Prod()(rows)
     return Reshape(kept)(y) if check.kept("prod", keepdims, keepdim) else y
 
@@ -155,9 +155,9 @@ def prod(
 def diff(
     x: Any, n: int = 1, axis: int = check.LAST, prepend: Any = None, append: Any = None, *, dim: int | None = None
 ) -> Tensor:
-    """Differences of neighbors along `axis`, ``x[t+1] - x[t]``, taken `n` times; bools: whether neighbors differ.
+    """Differences of neighbors along `axis`, ``x[t+1] - x[t]``, taken `n` times. For bools, whether neighbors differ.
 
-    `prepend` and `append` are Tensors that are joined to `x` along `axis` first.
+    `prepend` and `append` are Tensors that are first joined to `x` along `axis`.
     """
     x = as_tensor(x)
     n = check.integer("diff", "n", n, 0)

@@ -1,4 +1,4 @@
-"""Ops that move elements without changing them: reshape, transpose, concat, stack, split and relatives."""
+"""Ops that move elements without changing them: reshape, transpose, concat, stack, split and others."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ class BroadcastTo(View, uses="broadcast_to", reads="", broadcasts=True):
         )
 
 
-class Concat(Primitive, uses="concatenate", reads="", broadcasts=True):  # what is broadcast are the dtypes
+class Concat(Primitive, uses="concatenate", reads="", broadcasts=True):  # only the dtypes are broadcast
     """y = x_0, x_1, ... one after the other along axis     dx_k = the part of dy that came from x_k"""
 
     def __init__(self, axis: int) -> None:
@@ -83,7 +83,7 @@ class Concat(Primitive, uses="concatenate", reads="", broadcasts=True):  # what 
 
 
 def views_of(x: Tensor, op: Any, pieces: list[Tensor]) -> tuple[Tensor, ...]:
-    """The pieces of `x`. Those that are not recorded are told where they come from; of the others the tape knows it."""
+    """The pieces of `x` as views. Pieces that are not recorded store their source; for others the tape has it."""
     for k, y in enumerate(pieces):
         if not y.requires_grad:
             y.viewed = x, op.piece(k), x.seq
@@ -102,7 +102,7 @@ class Split(Primitive, uses="getitem", reads=""):
         return views_of(x, self, record_many(self, x.device, arrays, (x,)))
 
     def piece(self, k: int) -> GetItem:
-        """What takes the piece number `k` out of x: who writes into the piece writes there."""
+        """The op that takes piece `k` out of x. Writing into the piece writes there."""
         start = sum(self.sizes[:k])
         return GetItem((slice(None),) * self.axis + (slice(start, start + self.sizes[k]),))
 
@@ -136,7 +136,7 @@ def reshape(x: Any, shape: int | Sequence[int]) -> Tensor:
 def transpose(
     x: Any, axes: int | Sequence[int] | None = None, other: int | None = None, *, dim0: Any = None, dim1: Any = None
 ) -> Tensor:
-    """`x` with its axes in the order `axes`, by default reversed; or, given two integers, with these exchanged.
+    """`x` with its axes in the order `axes`, by default reversed. Two integers exchange these two axes.
 
     ``transpose(x, (2, 0, 1))`` is NumPy's, ``transpose(x, 0, 1)`` is torch's (whose names `dim0` and `dim1` also work).
 
@@ -163,7 +163,7 @@ def transpose(
 
 
 def swap_last(x: Tensor) -> Tensor:
-    """`x` with its last two axes exchanged: the transposed matrices."""
+    """`x` with its last two axes exchanged, which transposes its matrices."""
     return Transpose((*range(x.ndim - 2), x.ndim - 1, x.ndim - 2))(x)
 
 
@@ -194,7 +194,7 @@ def broadcast_to(x: Any, shape: Sequence[int]) -> Tensor:
 
 @op(Concat, method="")
 def concat(xs: Sequence[Any], axis: int = check.FIRST, *, dim: int | None = None) -> Tensor:
-    """Tensors one after the other along an existing axis (in torch: `dim`).
+    """The Tensors joined along an existing axis (torch: `dim`).
 
     Raises
     ------
@@ -204,7 +204,7 @@ def concat(xs: Sequence[Any], axis: int = check.FIRST, *, dim: int | None = None
     ts = _tensors("concat", xs)
     whole = next((t for t in ts if t.shape != (0,)), ts[0])
     axis = check.axis("concat", axis, whole.ndim, dim)
-    if whole.ndim > 1:  # as in torch nothing, tensor([]), fits everywhere
+    if whole.ndim > 1:  # as in torch, the empty tensor([]) fits everywhere
         nothing = (*whole.shape[:axis], 0, *whole.shape[axis + 1 :])
         ts = [Reshape(nothing)(t) if t.shape == (0,) else t for t in ts]
     rest = {t.shape[:axis] + t.shape[axis + 1 :] for t in ts}
@@ -218,7 +218,7 @@ cat = concatenate = concat
 
 @op(Concat, Reshape, method="")
 def stack(xs: Sequence[Any], axis: int = check.FIRST, *, dim: int | None = None) -> Tensor:
-    """Tensors of one shape side by side along a new axis (in torch: `dim`).
+    """Tensors of the same shape joined along a new axis (torch: `dim`).
 
     Raises
     ------
@@ -232,21 +232,21 @@ def stack(xs: Sequence[Any], axis: int = check.FIRST, *, dim: int | None = None)
 
 
 def stacked(ts: Sequence[Tensor], axis: int) -> Tensor:
-    """`stack` for derivatives: Tensors of one shape and device, at an axis that is not negative."""
+    """`stack` for derivatives, for Tensors of the same shape and device and a non-negative axis."""
     shape = ts[0].shape[:axis] + (1,) + ts[0].shape[axis:]
     return Concat(axis)(*[Reshape(shape)(t) for t in ts])
 
 
 @op(Split)
 def split(x: Any, sizes: int | Sequence[int], axis: int = check.FIRST, *, dim: int | None = None) -> tuple[Tensor, ...]:
-    """Cut `x` along `axis` (in torch: `dim`) into pieces of `sizes` each, the last one smaller if need be.
+    """`x` split along `axis` (torch: `dim`) into pieces of size `sizes`. The last one may be smaller.
 
-    `sizes` may also be a list: the size of each piece. This is torch's meaning; `chunk` cuts into a number of pieces.
+    `sizes` may also be a list with the size of each piece, as in torch. `chunk` splits into a number of pieces.
 
     Raises
     ------
     ValueError
-        If the size is 0 (of an axis that is not empty) or negative, or the sizes of a list do not add up.
+        If the size is 0 (for an axis that is not empty) or negative, or the sizes of a list do not add up.
     """
     x = as_tensor(x)
     axis = check.axis("split", axis, x.ndim, dim)
@@ -269,7 +269,7 @@ def split(x: Any, sizes: int | Sequence[int], axis: int = check.FIRST, *, dim: i
 
 @op(Reshape, method="")
 def expand_dims(x: Any, axis: int | None = None, *, dim: int | None = None) -> Tensor:
-    """`x` with a new axis of size 1 at place `axis` (in torch: `dim`) of the result."""
+    """`x` with a new axis of size 1 at place `axis` (torch: `dim`) of the result."""
     x = as_tensor(x)
     axis = check.axis("expand_dims", axis, x.ndim + 1, dim)
     return Reshape(x.shape[:axis] + (1,) + x.shape[axis:])(x)
@@ -277,7 +277,7 @@ def expand_dims(x: Any, axis: int | None = None, *, dim: int | None = None) -> T
 
 @op(Reshape)
 def squeeze(x: Any, axis: int | tuple[int, ...] | None = None, *, dim: int | tuple[int, ...] | None = None) -> Tensor:
-    """`x` without those of the axes `axis` (an int, a tuple, or None for all; in torch: `dim`) that have size 1.
+    """`x` without the axes in `axis` (an int, a tuple, or None for all; torch: `dim`) that have size 1.
 
     Axes of another size stay, as in torch; NumPy would raise.
     """
@@ -289,7 +289,7 @@ def squeeze(x: Any, axis: int | tuple[int, ...] | None = None, *, dim: int | tup
 
 @op(GetItem, method="")
 def flip(x: Any, axis: int | tuple[int, ...] | None = None, *, dims: int | tuple[int, ...] | None = None) -> Tensor:
-    """`x` in reverse order along `axis` (an int or a tuple; in torch: `dims`)."""
+    """`x` in reverse order along `axis` (an int or a tuple; torch: `dims`)."""
     x = as_tensor(x)
     given = check.axis_or_dim("flip", axis, dims)
     axes = check.axes("flip", given, x.ndim, scalar=True) if given is not None else (check.axis("flip", None, x.ndim),)
@@ -297,12 +297,12 @@ def flip(x: Any, axis: int | tuple[int, ...] | None = None, *, dims: int | tuple
 
 
 def flipped(x: Tensor, *axes: int) -> Tensor:
-    """`flip` for derivatives: axes that are not negative."""
+    """`flip` for derivatives, with non-negative axes."""
     return GetItem(tuple(slice(None, None, -1 if k in axes else None) for k in range(x.ndim)))(x)
 
 
 def _tensors(op: str, xs: Any) -> list[Tensor]:
-    """What is joined, as Tensors of one device."""
+    """The Tensors to join, on one device."""
     if isinstance(xs, Tensor) or not isinstance(xs, (list, tuple)):
         raise TypeError(f"{op}: got a {type(xs).__name__}\n  expected a list or tuple of Tensors")
     if not xs:

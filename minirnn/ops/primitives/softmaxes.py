@@ -31,13 +31,13 @@ class LogSoftmax(Along, uses="log_softmax", reads="y"):
 
 @op(Softmax)
 def softmax(x: Any, axis: int = check.LAST, *, dim: int | None = None) -> Tensor:
-    """``exp(x) / sum(exp(x))`` along `axis` (in torch: `dim`), without overflow."""
+    """``exp(x) / sum(exp(x))`` along `axis` (torch: `dim`), without overflow."""
     return _along("softmax", Softmax, x, axis, dim)
 
 
 @op(LogSoftmax)
 def log_softmax(x: Any, axis: int = check.LAST, *, dim: int | None = None) -> Tensor:
-    """``log(softmax(x))`` along `axis` (in torch: `dim`), without overflow or underflow."""
+    """``log(softmax(x))`` along `axis` (torch: `dim`), without overflow or underflow."""
     return _along("log_softmax", LogSoftmax, x, axis, dim)
 
 

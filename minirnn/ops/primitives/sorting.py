@@ -1,7 +1,7 @@
-"""sort, argsort, topk: elements in order, and where they came from.
+"""sort, argsort, topk: sorted elements and their original indices.
 
-What is moved is read by `gather`, so the gradient of each element goes back to where it came from. The order is
-stable everywhere: equal elements keep theirs. NaN is larger than all numbers.
+`gather` reads the sorted elements, so the gradient of each element goes back to its original place. Sorting is always
+stable, so equal elements keep their order. NaN is larger than all numbers.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ __all__ = ["argsort", "sort", "topk"]
 
 
 def _order(op: str, x: Tensor, axis: Any, dim: Any, descending: bool) -> tuple[int, Tensor]:
-    """The axis, and where the sorted elements come from."""
+    """The axis, and the original indices of the sorted elements."""
     k = check.axis(op, axis, x.ndim, dim, scalar=True)
     if not x.ndim:
         return 0, leaf(x.device, x.device.full((), 0, np.int64))
@@ -31,9 +31,9 @@ def _order(op: str, x: Tensor, axis: Any, dim: Any, descending: bool) -> tuple[i
 def argsort(
     x: Any, axis: int = check.LAST, descending: bool = False, stable: bool = True, *, dim: int | None = None
 ) -> Tensor:
-    """Where the elements along `axis` come from when they are sorted, int64; no gradient.
+    """The indices that sort the elements along `axis`, int64; no gradient.
 
-    The order is stable even if `stable` is False. `dim` is torch's name of `axis`.
+    The order is stable even if `stable` is False. `dim` is torch's name for `axis`.
     """
     x = as_tensor(x)
     return _order("argsort", x, axis, dim, descending)[1]
@@ -43,9 +43,9 @@ def argsort(
 def sort(
     x: Any, axis: int = check.LAST, descending: bool = False, stable: bool = True, *, dim: int | None = None
 ) -> ValuesAndIndices:
-    """The elements along `axis` in order, and where they come from: a named tuple ``(values, indices)``.
+    """The sorted elements along `axis` and their original indices, as a named tuple ``(values, indices)``.
 
-    The order is stable even if `stable` is False; NaN is larger than all numbers. `dim` is torch's name of `axis`.
+    The order is stable even if `stable` is False. NaN is larger than all numbers. `dim` is torch's name for `axis`.
     """
     x = as_tensor(x)
     k, indices = _order("sort", x, axis, dim, descending)
@@ -56,10 +56,10 @@ def sort(
 def topk(
     x: Any, k: int, axis: int = check.LAST, largest: bool = True, sorted: bool = True, *, dim: int | None = None
 ) -> ValuesAndIndices:
-    """The `k` largest (or smallest) elements along `axis`, and where they are: a named tuple ``(values, indices)``.
+    """The `k` largest (or smallest) elements along `axis` and their indices, as a named tuple ``(values, indices)``.
 
-    They come in order, even if `sorted` is False, and of equal ones the first. NaN is larger than all numbers. `dim` is
-    torch's name of `axis`.
+    They are sorted even if `sorted` is False. Of equal elements, the first ones are taken. NaN is larger than all
+    numbers. `dim` is torch's name for `axis`.
 
     Raises
     ------

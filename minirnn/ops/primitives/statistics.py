@@ -1,4 +1,4 @@
-"""How far numbers are spread: var, std and var_mean, with torch's correction of 1; and logsumexp."""
+"""Variance and standard deviation: var, std and var_mean, with torch's correction of 1; and logsumexp."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Axes = int | tuple[int, ...] | None
 
 
 def _axes(op: str, axis: Any, ndim: int, dim: Any = None) -> tuple[int, ...]:
-    """The axes that vanish. An empty tuple stands for all of them, and a scalar has one, as in torch."""
+    """The axes to reduce. An empty tuple means all of them, and a scalar has one axis, as in torch."""
     return check.axes(op, axis, ndim, dim, scalar=True) or tuple(range(ndim))
 
 
@@ -55,7 +55,7 @@ def _moments(
 
 
 def _share(n: float) -> float:
-    """``1 / n``, infinite for 0: times a sum of 0 that is NaN."""
+    """``1 / n``, or infinity for 0, so that its product with a sum of 0 is NaN."""
     return 1 / n if n else float("inf")
 
 
@@ -72,13 +72,13 @@ def var(
 ) -> Tensor:
     """``sum((x - mean) ** 2) / (n - correction)`` over `axis` (an int, a tuple, or None for all).
 
-    As in torch `correction` is 1, or 0 with ``unbiased=False``. NumPy's ``ddof`` is `correction`, and 0 there. Without
-    enough elements the result is NaN. `dim` and `keepdim` are torch's names of `axis` and `keepdims`.
+    As in torch, `correction` is 1, or 0 with ``unbiased=False``. NumPy calls it ``ddof``, with a default of 0. If there
+    are too few elements, the result is NaN. `dim` and `keepdim` are torch's names for `axis` and `keepdims`.
 
     Raises
     ------
     TypeError
-        If `x` is of no float dtype, or `unbiased` and `correction` are given.
+        If `x` does not have a float dtype, or both `unbiased` and `correction` are given.
     """
     return _moments("var", x, axis, unbiased, keepdims, correction, dim, keepdim)[0]
 
@@ -117,7 +117,7 @@ def var_mean(
 
 
 def sqrt_or_zero(x: Tensor) -> Tensor:
-    """Square root; at 0 the gradients of all orders are 0 instead of infinite."""
+    """The square root. At 0 its gradients of all orders are 0 instead of infinite."""
     zero = x == 0
     return choose(zero, 0.0, sqrt(choose(zero, 1.0, x)))
 
@@ -131,7 +131,7 @@ class LogSumExp(Reduction, uses="exp log sum max where less absolute subtract ad
     def forward(self, device: Any, x: Any) -> Any:
         shape, axes = self.kept, self.axes
         if 0 in x.shape:
-            return device.full(shape, 0 if 0 in shape else -np.inf, x.dtype)  # sums over nothing
+            return device.full(shape, 0 if 0 in shape else -np.inf, x.dtype)  # sums of no elements
         a = device.cast(x, np.float32) if x.dtype == np.float16 else x
         m = device.max(a, axes, True)
         finite, zero = device.less(device.absolute(m), np.inf), device.full((), 0, a.dtype)
@@ -151,8 +151,8 @@ def logsumexp(
 ) -> Tensor:
     """``log(sum(exp(x)))`` over `axis` (an int, a tuple, or None for all), without overflow or underflow.
 
-    Elements that are -inf count as nothing; if all are, so is the result, and the gradient is 0 (torch: NaN).
-    `dim` and `keepdim` are torch's names of `axis` and `keepdims`.
+    Elements that are -inf do not contribute. If all elements are -inf, so is the result, and the gradient is 0 (torch:
+    NaN). `dim` and `keepdim` are torch's names for `axis` and `keepdims`.
     """
     x = made_float("logsumexp", x)
     axes = _axes("logsumexp", axis, x.ndim, dim)

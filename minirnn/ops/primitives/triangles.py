@@ -1,4 +1,4 @@
-"""Lower and upper triangles of matrices: tril and triu, with which attention hides what comes later."""
+"""Lower and upper triangles of matrices: tril and triu. Attention uses them to mask later positions."""
 
 from __future__ import annotations
 

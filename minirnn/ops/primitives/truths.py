@@ -1,4 +1,4 @@
-"""Questions about elements, answered by bools, and how many of them are true."""
+"""Tests of elements (isnan, isinf, isfinite, any, all), and count_nonzero."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def isfinite(x: Any) -> Tensor:
 
 
 def _count(x: Tensor, axes: tuple[int, ...] | None, keepdims: bool, zeros: bool) -> Any:
-    """How many elements are 0, or are not: an int64 array of the device."""
+    """The number of elements that are 0, or that are not, as an int64 array of the device."""
     device = x.device
     zero = False if x.dtype.kind == "b" else 0
     return device.sum((device.equal if zeros else device.not_equal)(x.array, zero), axes, keepdims)
@@ -51,7 +51,7 @@ def _count(x: Tensor, axes: tuple[int, ...] | None, keepdims: bool, zeros: bool)
 def count_nonzero(
     x: Any, axis: Axes = None, keepdims: bool | None = None, *, dim: Axes = None, keepdim: bool | None = None
 ) -> Tensor:
-    """How many elements along `axis` are not 0 (NaN is not 0), int64."""
+    """The number of elements along `axis` that are not 0 (NaN is not 0), int64."""
     x = as_tensor(x)
     axes = check.axes("count_nonzero", axis, x.ndim, dim, scalar=True)
     return leaf(x.device, _count(x, axes, check.kept("count_nonzero", keepdims, keepdim), False))
@@ -61,7 +61,7 @@ def count_nonzero(
 def any(
     x: Any, axis: Axes = None, keepdims: bool | None = None, *, dim: Axes = None, keepdim: bool | None = None
 ) -> Tensor:
-    """Whether an element along `axis` is not 0, bool; False where there is none."""
+    """Whether any element along `axis` is not 0, bool; False if there are no elements."""
     x = as_tensor(x)
     axes = check.axes("any", axis, x.ndim, dim, scalar=True)
     count = _count(x, axes, check.kept("any", keepdims, keepdim), False)
@@ -72,7 +72,7 @@ def any(
 def all(
     x: Any, axis: Axes = None, keepdims: bool | None = None, *, dim: Axes = None, keepdim: bool | None = None
 ) -> Tensor:
-    """Whether no element along `axis` is 0, bool; True where there is none."""
+    """Whether all elements along `axis` are not 0, bool; True if there are no elements."""
     x = as_tensor(x)
     axes = check.axes("all", axis, x.ndim, dim, scalar=True)
     count = _count(x, axes, check.kept("all", keepdims, keepdim), True)

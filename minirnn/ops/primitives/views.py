@@ -1,4 +1,4 @@
-"""torch's other ways to name the axes of a Tensor: view, permute, movedim, flatten, expand, repeat and relatives.
+"""torch's functions for the axes of a Tensor: view, permute, movedim, flatten, expand, repeat and others.
 
 Each is a composition of `reshape`, `transpose` and `broadcast_to`, which have the gradients. Nothing is written into a
 Tensor here, so it makes no difference whether a result shares its memory with the Tensor it came from.
@@ -27,7 +27,7 @@ Axes = int | Sequence[int]
 
 
 def listed(given: tuple[Any, ...]) -> Any:
-    """``f(2, 3)`` and ``f((2, 3))`` mean the same."""
+    """The same arguments for ``f(2, 3)`` and ``f((2, 3))``."""
     return given[0] if len(given) == 1 else given
 
 
@@ -38,7 +38,7 @@ def view(x: Any, *shape: Any) -> Tensor:
     Raises
     ------
     TypeError
-        For a dtype: torch then reads the bytes anew, which has no gradient and is not offered.
+        For a dtype. torch would then reinterpret the bytes, which has no gradient and is not supported.
     """
     if len(shape) == 1 and (isinstance(shape[0], (str, type, np.dtype))):
         raise TypeError(
@@ -70,7 +70,7 @@ def movedim(x: Any, source: Axes, destination: Axes) -> Tensor:
     Raises
     ------
     ValueError
-        If there are not as many places as axes, or one is named twice.
+        If the numbers of places and axes differ, or one occurs twice.
     """
     x = as_tensor(x)
     old = check.axes("movedim", source, x.ndim, scalar=True) or ()
@@ -101,7 +101,7 @@ def matrix_transpose(x: Any) -> Tensor:
 
 @op(transpose)
 def t(x: Any) -> Tensor:
-    """The transposed matrix; a vector or a number stays what it is. Raises ValueError for more than two axes."""
+    """The transposed matrix; a vector or a number unchanged. Raises ValueError for more than two axes."""
     x = as_tensor(x)
     if x.ndim > 2:
         raise ValueError(f"t: the Tensor has shape {x.shape}\n  expected at most two axes; use mT or permute")
@@ -116,7 +116,7 @@ def unsqueeze(x: Any, dim: int | None = None, *, axis: int | None = None) -> Ten
 
 @op(reshape, method="flatten ravel")
 def flatten(x: Any, start_dim: int = 0, end_dim: int = -1) -> Tensor:
-    """`x` with the axes from `start_dim` to `end_dim` (that one included) made into one. A number becomes a vector.
+    """`x` with the axes from `start_dim` to `end_dim` (inclusive) merged into one. A number becomes a vector.
 
     Raises
     ------
@@ -137,12 +137,12 @@ def flatten(x: Any, start_dim: int = 0, end_dim: int = -1) -> Tensor:
 
 @op(reshape)
 def unflatten(x: Any, dim: int, sizes: Sequence[int]) -> Tensor:
-    """`x` with the axis `dim` cut into several of the given sizes; one of them may be -1.
+    """`x` with the axis `dim` split into axes of the given sizes. One of them may be -1.
 
     Raises
     ------
     ValueError
-        If the product of the sizes is another one.
+        If the product of the sizes differs from the size of the axis.
     """
     x = as_tensor(x)
     axis = check.axis("unflatten", dim, x.ndim)
@@ -159,7 +159,7 @@ def unflatten(x: Any, dim: int, sizes: Sequence[int]) -> Tensor:
 
 @op(broadcast_to)
 def expand(x: Any, *sizes: Any) -> Tensor:
-    """`x` repeated to the given sizes along axes of size 1 and along new axes in front; -1 leaves a size as it is."""
+    """`x` repeated to the given sizes along axes of size 1 and along new axes in front. -1 keeps a size."""
     x = as_tensor(x)
     given = check.sizes("expand", listed(sizes))
     extra = len(given) - x.ndim
@@ -175,7 +175,7 @@ def expand_as(x: Any, other: Any) -> Tensor:
 
 @op(reshape, broadcast_to)
 def repeat(x: Any, *sizes: Any) -> Tensor:
-    """`x` so many times one after the other along each axis; more sizes than axes make new axes in front.
+    """`x` repeated the given number of times along each axis. Extra sizes add new axes in front.
 
     This is torch's ``Tensor.repeat`` and NumPy's ``tile``, not NumPy's ``repeat``, which repeats element by element.
 
@@ -191,14 +191,14 @@ def repeat(x: Any, *sizes: Any) -> Tensor:
             f"repeat: sizes {shown(times)} of a Tensor of shape {x.shape}\n  expected {x.ndim} or more, none negative"
         )
     shape = (1,) * (len(times) - x.ndim) + x.shape
-    apart = tuple(k for n in shape for k in (1, n))  # each axis behind one of size 1, which is then repeated
+    apart = tuple(k for n in shape for k in (1, n))  # a new axis of size 1 before each axis, which is then repeated
     wide = tuple(k for m, n in zip(times, shape, strict=True) for k in (m, n))
     return reshape(broadcast_to(reshape(x, apart), wide), tuple(m * n for m, n in zip(times, shape, strict=True)))
 
 
 @op(reshape, broadcast_to)
 def tile(x: Any, *sizes: Any) -> Tensor:
-    """`repeat` in which sizes may be missing in front, as in NumPy's and torch's ``tile``."""
+    """`repeat`, but sizes of the first axes may be left out, as in NumPy's and torch's ``tile``."""
     x = as_tensor(x)
     times = check.sizes("tile", listed(sizes))
     return repeat(x, (1,) * (x.ndim - len(times)) + times)
@@ -211,7 +211,7 @@ def narrow(x: Any, dim: int, start: int, length: int) -> Tensor:
     Raises
     ------
     ValueError
-        If the stretch does not lie inside the axis.
+        If the range is not inside the axis.
     TypeError
         If a number is not an integer.
     """
@@ -230,14 +230,14 @@ def narrow(x: Any, dim: int, start: int, length: int) -> Tensor:
 
 @op(getitem)
 def roll(x: Any, shifts: Axes, dims: Axes | None = None) -> Tensor:
-    """`x` with its elements moved on by `shifts` places along `dims`; what leaves at the end comes in at the front.
+    """`x` shifted by `shifts` places along `dims`. Elements that leave at the end return at the front.
 
-    Without `dims` it is moved as if it were flat.
+    Without `dims`, `x` is shifted as if it were flat.
 
     Raises
     ------
     ValueError
-        If there are not as many shifts as axes, or there is no such axis.
+        If the numbers of shifts and axes differ, or there is no such axis.
     """
     x = whole = as_tensor(x)
     steps = check.sizes("roll", shifts)

@@ -1,1 +1,1 @@
-"""A recurrent cell as a graph: `graph` says what is in it, `layout` where it is, `drawing` draws it."""
+"""Pictures of recurrent cells. `graph` has their nodes and edges, `layout` their places, and `drawing` draws them."""

@@ -1,4 +1,4 @@
-"""minirnn's own cells in the language of own cells, for pictures. The tests hold their formulas against the book."""
+"""minirnn's built-in cells in the language of user-defined cells, for pictures. Tests check their formulas."""
 
 from __future__ import annotations
 
@@ -65,4 +65,4 @@ STATES: dict[Callable[..., Any], tuple[str, ...]] = {
     lstm_block_cell: ("cs", "h"),
 }  # fmt: skip
 BUILT_IN = {function.__name__: Formulas(function, states) for function, states in STATES.items()}
-"""The modes of `cudnn_rnn` and the ops of single steps, by name; the LSTM of blocks with its peepholes."""
+"""The modes of `cudnn_rnn` and the ops of single steps, by name. `lstm_block_cell` has peepholes."""

@@ -1,4 +1,4 @@
-"""A cell as a picture: above, how a step computes its values; below, how a gradient goes back through them."""
+"""Draws a cell. The upper half shows how a step computes its values, the lower half how gradients go back."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from matplotlib.path import Path
 
 SIZE = 9.5
-"""Of letters, in points."""
+"""Font size in points."""
 PAD = 0.075
-"""Between a formula and its box, in inches."""
+"""The space between a formula and its box, in inches."""
 MARGIN, BETWEEN, HEADING = 0.08, 0.2, 0.26
 
 
@@ -45,12 +45,12 @@ DARK = Palette(
 
 @dataclass(frozen=True, repr=False)
 class CellDrawing(Picture):
-    """A `Picture` of a cell, with words for people who do not see it.
+    """A `Picture` of a cell, with a description for people who cannot see it.
 
     Attributes
     ----------
     alt : str
-        What the picture shows: the text of the attribute ``alt`` of an HTML image.
+        The description, for the attribute ``alt`` of an HTML image.
     """
 
     alt: str
@@ -64,27 +64,27 @@ class CellDrawing(Picture):
 def cell_graph(cell: Formulas | str, *, dark: bool = False, ax: Axes | None = None) -> CellDrawing:
     """Draw a recurrent cell as a graph, with the paths of its gradient.
 
-    Above, from left to right: what a step reads and what it computes, a box for each value that has a name. Below, from
-    right to left: the gradients. What goes along an arrow is multiplied by the factor that is written on it, and
-    what arrives at a box is added. These are the lines that `backward_formulas` prints. Green boxes are the new states
-    and their gradients, yellow ones gates, gray ones states before the step; the R is the recurrent matrix, and U1, U2
-    are those of `product`.
+    The upper half shows the inputs and values of a step from left to right, with a box for each named value. The lower
+    half shows the gradients from right to left. A gradient that goes along an arrow is multiplied by the factor written
+    on it, and gradients that arrive at a box are added. These are the lines that `backward_formulas` prints. Green
+    boxes are the new states and their gradients, yellow ones gates, and gray ones states before the step. R is the
+    recurrent matrix, and U1, U2 are the matrices of `product`.
 
     Parameters
     ----------
     cell : Cell or str
-        A cell that `minirnn.cell` made, or the name of one of minirnn's own: "rnn_tanh", "rnn_relu", "lstm", "gru",
+        A cell from `minirnn.cell`, or the name of a built-in one: "rnn_tanh", "rnn_relu", "lstm", "gru",
         "gru_block_cell", "lstm_block_cell".
     dark : bool
         Whether the picture is for a dark page.
     ax : Axes, optional
-        Where to draw; None makes a new figure of the size that the letters need.
+        Where to draw; None makes a new figure of the size that the text needs.
 
     Returns
     -------
     CellDrawing
-        ``alt``: the picture in words. ``data``: by "forward" and "backward", the boxes (n, 4): x and y of the middle,
-        width and height, in inches; edges (m, 2): "forward edges", "backward edges". ``artists``: the boxes by the same
+        ``alt``: the picture in words. ``data``: "forward" and "backward", the boxes (n, 4) with x and y of the middle,
+        width and height, in inches; "forward edges" and "backward edges" (m, 2). ``artists``: the boxes by the same
         names.
 
     Raises
@@ -144,7 +144,7 @@ def _moved(p: Places, by: tuple[float, float], mirror: float | None) -> Places:
 
 
 def _outline(text: str, bold: bool = False) -> Path:
-    """A text as outlines, in inches; formulas are between dollars."""
+    """A text as outlines, in inches. Formulas are between dollar signs."""
     from matplotlib.font_manager import FontProperties
     from matplotlib.textpath import TextPath
     from matplotlib.transforms import Affine2D
@@ -164,7 +164,7 @@ def _size(label: str, kind: str) -> tuple[float, float]:
 
 
 def _write(ax: Axes, text: str, at: tuple[float, float], color: str, bold: bool = False) -> None:
-    """A heading, to the right of a point, or a formula around it."""
+    """Write a heading to the right of a point, or a formula around it."""
     from matplotlib.patches import PathPatch
     from matplotlib.transforms import Affine2D
 

@@ -1,4 +1,4 @@
-"""What the picture of a cell shows: values and what is computed from them, gradients and the factors between them."""
+"""The graphs of a cell's picture: values that depend on each other, and gradients with the factors between them."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from minirnn.cells.text import write
 NEGATED = {"gt": r"\leq", "lt": r"\geq", "ge": "<", "le": ">"}
 
 GATE, STATE, VALUE, NEW, FACTOR = "gate", "state", "value", "new state", "factor"
-"""Kinds of nodes. A factor is written on an arrow: what goes along the arrow is multiplied by it."""
+"""Kinds of nodes. A factor is written on an arrow, and multiplies the gradient that goes along the arrow."""
 
 
 @dataclass
 class Graph:
-    """Nodes in an order in which each comes after those that lead to it."""
+    """Nodes and edges. Each node comes after the nodes that lead to it."""
 
     labels: list[str] = field(default_factory=list)
-    """In LaTeX, as far as Matplotlib knows it."""
+    """Labels in the part of LaTeX that Matplotlib supports."""
     kinds: list[str] = field(default_factory=list)
     texts: list[str] = field(default_factory=list)
-    """The same for people who hear the picture: names in the user's notation, and factors as text."""
+    """The same for screen readers: names in the user's notation, and factors as text."""
     edges: list[tuple[int, int]] = field(default_factory=list)
 
     def add(self, label: str, kind: str, text: str, sources: Iterable[int] = ()) -> int:
@@ -37,7 +37,7 @@ class Graph:
 
 
 def ordered(g: Graph) -> Graph:
-    """The same graph, with every node after those that lead to it."""
+    """The same graph, with every node after the nodes that lead to it."""
     before = {b: [a for a, c in g.edges if c == b] for b in range(len(g.labels))}
     order: list[int] = []
 
@@ -55,7 +55,7 @@ def ordered(g: Graph) -> Graph:
 
 
 class Notation:
-    """Expressions of one cell in the mathematics that Matplotlib can set: no cases, squares as squares."""
+    """Writes expressions of one cell in the mathematics that Matplotlib supports, without cases and with squares."""
 
     def __init__(self, cell: Formulas) -> None:
         self.math, self.text = Writer(cell.derivation, "latex"), Writer(cell.derivation)
@@ -93,7 +93,7 @@ class Notation:
 
 
 def forward(cell: Formulas) -> Graph:
-    """A node for each input and for each value that has a name."""
+    """The graph of a step, with a node for each input and for each named value."""
     d, step, words, g = cell.derivation, cell.step, Notation(cell), Graph()
     words.prepare([*step.after, *step.cuts])
     used = set(step.nodes)
@@ -120,7 +120,7 @@ def _named(args: Iterable[Expr], at: dict[Expr, int], names: dict[Expr, str]) ->
 
 
 def backward(cell: Formulas) -> Graph:
-    """A node for each gradient that has a name, and one for each factor that is not 1."""
+    """The graph of the backward pass, with a node for each named gradient and for each factor that is not 1."""
     d, step, words, g = cell.derivation, cell.step, Notation(cell), Graph()
     linear = Linear(d, named=True)
     words.prepare([f for t in linear.targets for f in t.form.values()])
@@ -170,12 +170,12 @@ def backward(cell: Formulas) -> Graph:
 
 
 def _prefix(owner: Expr | None, cell: Formulas) -> str:
-    """z, x or h of a gate."""
+    """The prefix z, x or h of a gate."""
     return next((n[0] for n, e in cell.step.gates.items() if e is owner), "")
 
 
 def _through_R(cell: Formulas, g: Graph, at: dict[Expr, int], words: Notation) -> None:
-    """All gates that read h send their gradients back to it, through R."""
+    """Add the edges through R, by which all gates that read h send their gradients back to it."""
     d, step = cell.derivation, cell.step
     gates = [e for n, e in step.gates.items() if n[0] in "zh" and not is_number(d.ends[e], 0)]
     if not gates:

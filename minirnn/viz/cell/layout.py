@@ -1,7 +1,7 @@
-"""Where the boxes of a cell's graph are, in inches, and the ways of its arrows around them.
+"""The places of the boxes of a cell's graph, in inches, and the paths of its arrows around them.
 
-The order and the heights are those of `minirnn.viz.tape.layout`; columns are as wide as their widest box. An arrow that
-passes a column does so horizontally, at its own height, so that no line runs behind a box.
+`minirnn.viz.tape.layout` gives the order and the heights. Columns are as wide as their widest box. An arrow passes a
+column horizontally, at its own height, so that no line runs behind a box.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import NamedTuple
 from minirnn.viz.tape.layout import Edge, arranged
 
 GAP, ROW = 0.3, 0.36
-"""Between two columns, and from box to box in a column."""
+"""The space between two columns, and between boxes of a column."""
 
 Point = tuple[float, float]
 
@@ -20,13 +20,13 @@ Point = tuple[float, float]
 class Box(NamedTuple):
     x: float
     y: float
-    """The middle."""
+    """The height of its middle."""
     width: float
     height: float
 
 
 class Way(NamedTuple):
-    """A line in pieces: level from a to b where it passes a column, then a curve to the next piece."""
+    """A line in pieces. It is horizontal from a to b where it passes a column, and then curves to the next piece."""
 
     pieces: list[tuple[Point, Point]]
 
@@ -39,7 +39,7 @@ class Places(NamedTuple):
 
 
 def placed(sizes: list[Point], edges: list[Edge]) -> Places:
-    """Boxes of these widths and heights, from left to right; the lower left corner of the picture is (0, 0)."""
+    """The places of boxes of these widths and heights, from left to right. The lower left corner is (0, 0)."""
     found = arranged(len(sizes), edges)
     columns = [int(c) for c, _ in found.boxes]
     widths: dict[int, float] = defaultdict(float)

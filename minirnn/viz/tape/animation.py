@@ -1,4 +1,4 @@
-"""A backward pass to step through in a notebook or on a page: its frames, with buttons, without a script."""
+"""The frames of a backward pass as HTML with buttons, for a notebook or a page, without JavaScript."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from itertools import count
 from minirnn.html import STYLE
 
 _numbers = count(1)
-"""Each player on a page has its own number, so that its buttons turn its own frames."""
+"""Numbers for the players on a page, so that the buttons of each player only control its own frames."""
 
 BUTTON = "border:1px solid currentColor;border-radius:4px;cursor:pointer;padding:2px 10px;margin-right:6px"
 
@@ -18,13 +18,13 @@ BUTTON = "border:1px solid currentColor;border-radius:4px;cursor:pointer;padding
 def animation(frames: Sequence[tuple[str, bytes]]) -> str:
     """HTML that shows one of the frames at a time.
 
-    A row of radio buttons chooses the frame, so the arrow keys also go through the frames. Below each frame there are
-    buttons to the one before and the next one.
+    A row of radio buttons selects the frame, so the arrow keys also work. Below each frame there are buttons for the
+    previous and the next one.
 
     Parameters
     ----------
     frames : sequence of (str, bytes)
-        What happens in each frame, in words, and its picture, a PNG.
+        For each frame, its description in words and its picture as PNG.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""The tape behind a Tensor, drawn: a box for each value, an arrow for each use of it."""
+"""Draws the tape behind a Tensor, with a box for each value and an arrow for each use of it."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ if TYPE_CHECKING:
 SHOWN_VALUES = 4
 TITLE = "The tape: values flow right, gradients flow back left"
 WIDEST = 9
-"""So many columns fit the width of a page."""
+"""The number of columns that fit the width of a page."""
 WIDTH = 8.4
-"""The width of the widest picture, in inches: then letters can be read on a page."""
+"""The width of the widest picture, in inches, at which letters are readable on a page."""
 
 
 def tape_nodes(output: Tensor, function: str = "tape_graph", changed: dict[Tensor, str] | None = None) -> list[Tensor]:
-    """All values that led to `output`, in the order in which they were made; leaves included.
+    """All values that led to `output`, including leaves, in the order in which they were made.
 
-    Of a Tensor that was written into later it is the version that was read. `changed` collects the values whose
-    backward formula needs one that was changed, and by what.
+    For a Tensor that was written into later, this is the version that was read. `changed` collects the values whose
+    backward formula needs a value that was changed, and what changed it.
 
     Raises TypeError if it is not a Tensor, RuntimeError if a backward pass has freed its tape.
     """
@@ -61,25 +61,26 @@ def tape_graph(
     down: bool | None = None,
     ax: Axes | None = None,
 ) -> Picture:
-    """Draw what was recorded to compute `output`.
+    """Draw the tape that was recorded for `output`.
 
     Leaves are on the left, and values computed from them are further right. An arrow leads from a value to each op that
     used it, one for each use. A long tape goes from the top down instead, so that it fits the width of a page. Boxes
-    show the values and gradients of small arrays: call after ``backward(retain_graph=True)`` to see the gradients of
-    leaves (and of values with ``retain_grad()``). A longer tape is drawn with one box for all nodes of a kind.
+    show the values and gradients of small arrays. Call this after ``backward(retain_graph=True)`` to see the gradients
+    of leaves (and of values with ``retain_grad()``). A tape with more than `max_nodes` nodes has one box for all nodes
+    of a kind.
 
     Parameters
     ----------
     output : Tensor
     names : dict of str to Tensor, optional
-        What to call leaves and values: ``{"x": x, "w": w}``.
+        Names of leaves and values: ``{"x": x, "w": w}``.
     steps : sequence of Tensor, optional
-        The state of an unrolled network after each time step, in order. All that was recorded between two of them is
-        drawn as one box.
+        The state of an unrolled network after each time step, in order. All ops recorded between two states are drawn
+        as one box.
     max_nodes : int
-        A tape with more is drawn by kinds of op, with counts; the picture says so.
+        A tape with more nodes is drawn by kinds of op, with counts, and the picture says so.
     down : bool, optional
-        Whether values flow from the top down instead of to the right; None: if they need more than 9 columns.
+        Whether values flow from the top down instead of to the right. None means yes if they need more than 9 columns.
     ax : Axes, optional
         Where to draw; None makes a new figure.
 
@@ -114,14 +115,14 @@ def tape_graph(
         index = {t: k for k, t in enumerate(nodes)}
         edges = [(index[p], index[t]) for t in nodes for p in t.parents]
         counts, note = [1] * len(nodes), ""
-    # Between kinds of op arrows can go around in circles; only those to the right determine the places of the boxes.
+    # Arrows between kinds of op can form cycles, so only arrows to the right determine the places of the boxes.
     layout = arranged(len(labels), sorted({e for e in edges if e[0] < e[1]}))
     columns = 1 + int(max(x for x, _ in layout.boxes))
     down = columns > WIDEST if down is None else down
     at = _turned if down else _as_it_is
     points = [at(p) for p in [*layout.boxes, *(bend for way in layout.ways.values() for bend in way)]]
     (left, right), (bottom, top) = ((min(v) - 0.55, max(v) + 0.55) for v in zip(*points, strict=True))
-    across, along = (1.05, 0.72) if down else (1.25, 0.8)  # inches from box to box
+    across, along = (1.05, 0.72) if down else (1.25, 0.8)  # inches between boxes
     ax = axes_or_new(
         "tape_graph", ax, min(WIDTH, max(3.5, across * (right - left))), min(12, 0.5 + along * (top - bottom))
     )
@@ -148,7 +149,7 @@ def tape_graph(
 
 
 def kind_of(t: Tensor) -> str:
-    """The name of the op that made the value, or what it is without one."""
+    """The name of the op that made the value, or the kind of leaf."""
     return t.op.name if t.op is not None else ("leaf" if t.requires_grad else "constant")
 
 
@@ -174,7 +175,7 @@ def _color(t: Tensor) -> str:
 
 
 def _by_kind(nodes: list[Tensor]) -> tuple[list[str], list[str], list[tuple[int, int]], list[int], str]:
-    """One box for each kind of op, and arrows between kinds (none from a kind to itself)."""
+    """One box for each kind of op, and arrows between different kinds."""
     plural = {"leaf": "leaves", "constant": "constants"}
     order, counts, edges = _grouped(nodes, {t: kind_of(t) for t in nodes})
     labels = [f"{n} {plural[k]}" if k in plural else f"{k}\n{n} times" for k, n in zip(order, counts, strict=True)]
@@ -185,9 +186,9 @@ def _by_kind(nodes: list[Tensor]) -> tuple[list[str], list[str], list[tuple[int,
 def _by_step(
     nodes: list[Tensor], steps: Sequence[Tensor], called: Mapping[int, str]
 ) -> tuple[list[str], list[str], list[tuple[int, int]], list[int], str]:
-    """One box for all that was computed in a time step; leaves and what came after the last step keep their own.
+    """One box for all values of a time step. Leaves and values after the last step keep their own boxes.
 
-    A constant that a single step reads, its input for instance, is drawn as a part of that step.
+    A constant that only one step reads, such as its input, is drawn as a part of that step.
     """
     made = [t.seq for t in steps]
     if made != sorted(set(made)):
@@ -228,12 +229,12 @@ def _as_it_is(place: tuple[float, float]) -> tuple[float, float]:
 
 
 def _turned(place: tuple[float, float]) -> tuple[float, float]:
-    """The place when values flow down: the top of a column becomes the left end of a row."""
+    """The place if values flow down. The top of a column becomes the left end of a row."""
     return -place[1], -place[0]
 
 
 def _wrapped(label: str) -> str:
-    """A long name of an op in two lines: ``Power / Constant``."""
+    """A long name of an op on two lines: ``Power / Constant``."""
     first, newline, rest = label.partition("\n")
     if len(first) > 11:
         first = re.sub(r"(?<=[a-z]{3})(?=[A-Z])", "\n", first, count=1)
@@ -241,7 +242,7 @@ def _wrapped(label: str) -> str:
 
 
 def _arrow(ax: Axes, way: list[tuple[float, float]], uses: int, source: Any, target: Any, back: bool) -> None:
-    """Draw an arrow for each use from box to box, around by its bends."""
+    """Draw an arrow for each use, from box to box along its bends."""
     look = {"color": GRAY, "linewidth": 1.1, "shrinkA": 0, "shrinkB": 0}
     from_box, to_box = {"patchA": source.get_bbox_patch()}, {"patchB": target.get_bbox_patch()}
     for a, b in pairwise(way):

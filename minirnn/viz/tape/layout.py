@@ -1,9 +1,9 @@
-"""The places of a tape's boxes: in columns, in an order with few crossings, with paths for the long arrows.
+"""The places of a tape's boxes in columns, in an order with few crossings, and the paths of the long arrows.
 
-The steps are those of Sugiyama, Tagawa and Toda (1981). Each box gets a column; an arrow over several columns gets a
-bend in each column between, shared by all arrows that leave the same box, so that a value with many uses has one trunk
-with branches; the order in a column follows the mean place of the neighbors; then heights are moved as near to those
-means as the distances allow.
+The steps are those of Sugiyama, Tagawa and Toda (1981). First, each box gets a column. An arrow over several columns
+gets a bend in each column between. All arrows that leave the same box share their bends, so that a value with many uses
+has one trunk with branches. The order in a column follows the mean place of the neighbors. Finally, heights are moved
+as near to these means as the distances allow.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import NamedTuple
 Edge = tuple[int, int]
 SWEEPS = 12
 BEND = 0.5
-"""The distance that a bend keeps from its neighbors; boxes keep 1."""
+"""The distance of a bend from its neighbors. For boxes it is 1."""
 
 
 class Layout(NamedTuple):
@@ -22,7 +22,7 @@ class Layout(NamedTuple):
 
     boxes: list[tuple[float, float]]
     ways: dict[Edge, list[tuple[float, float]]]
-    """For each arrow the bends between its two boxes; an arrow to the next column has none."""
+    """The bends of each arrow between its two boxes. An arrow to the next column has none."""
 
 
 def arranged(n: int, edges: list[Edge]) -> Layout:
@@ -50,7 +50,7 @@ def arranged(n: int, edges: list[Edge]) -> Layout:
 
 
 def _columns(n: int, edges: list[Edge]) -> list[int]:
-    """A column for each box: one right of its rightmost parent; a box without parents next to its first use."""
+    """A column for each box: to the right of its rightmost parent, or next to its first use if it has no parents."""
     column = [0] * n
     for a, b in sorted(edges, key=lambda e: e[1]):
         column[b] = max(column[b], column[a] + 1)
@@ -60,7 +60,7 @@ def _columns(n: int, edges: list[Edge]) -> list[int]:
 
 
 def _heights(column: list[int], before: dict[int, list[int]], after: dict[int, list[int]], n: int) -> list[float]:
-    """A height for each node: near the mean of its neighbors, in the order with the fewest crossings that was seen."""
+    """A height for each node, near the mean of its neighbors, in the order with the fewest crossings that was found."""
     columns: dict[int, list[int]] = defaultdict(list)
     for k, c in enumerate(column):
         columns[c].append(k)
@@ -77,7 +77,7 @@ def _heights(column: list[int], before: dict[int, list[int]], after: dict[int, l
         crossings = _crossings(before, column, height)
         if crossings < fewest:
             best, fewest = list(height), crossings
-    # The order is settled: now the heights alone are drawn to the neighbors on both sides.
+    # The order is now fixed. Only the heights are moved toward the neighbors on both sides.
     height = best
     for members in columns.values():
         members.sort(key=lambda k: -height[k])
@@ -85,7 +85,8 @@ def _heights(column: list[int], before: dict[int, list[int]], after: dict[int, l
         for members in columns.values():
             targets = []
             for k in members:
-                # A chain of computed values, and a trunk, pull more than leaves and branches: then they are straight.
+                # Chains of computed values and trunks have more weight than leaves and branches, which makes them
+                # straight.
                 kin = {m for m in before[k] + after[k] if before[m] and before[k] and (m < n) == (k < n)}
                 pull = [m for m in before[k] + after[k] for _ in range(12 if m in kin else 1)]
                 targets.append(_mean([height[m] for m in pull], height[k]))
@@ -95,8 +96,8 @@ def _heights(column: list[int], before: dict[int, list[int]], after: dict[int, l
 
 
 def _place(members: list[int], wanted: list[float], height: list[float], n: int) -> None:
-    """Put nodes, from the top down, as near to the heights they want as their distances allow (least squares)."""
-    offset, groups = 0.0, []  # a group: the sum of what its members want, their number; they touch each other
+    """Set the heights of nodes, from the top down, as near to `wanted` as their distances allow (least squares)."""
+    offset, groups = 0.0, []  # a group of adjacent members: the sum of their wanted heights, and their number
     offsets = []
     for position, (k, want) in enumerate(zip(members, wanted, strict=True)):
         if position:

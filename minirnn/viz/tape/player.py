@@ -1,4 +1,4 @@
-"""The backward pass, one node at a time: what arrives at it, and what it sends to each of its inputs."""
+"""Plays the backward pass one node at a time, with the gradients that arrive at it and that it sends to its inputs."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 MAX_DRAWN = 60
 Arrived = np.ndarray | dict[str, np.ndarray]
-"""A gradient. An op with several outputs has "output k" -> gradient, for those at which something arrives."""
+"""A gradient. For an op with several outputs, it is "output k" -> gradient, for outputs that have one."""
 
 
 @dataclass(frozen=True)
@@ -33,15 +33,15 @@ class Frame:
     Attributes
     ----------
     node : Tensor
-        The value whose op is walked back through.
+        The value whose op computes the gradients of this frame.
     name : str
     arrives : numpy.ndarray or dict of str to numpy.ndarray
-        The gradient of the loss with respect to this value: the sum over all its uses. A fused op with several
-        outputs has a dict: "output k" -> the gradient with respect to that output, if one arrives.
+        The gradient of the loss with respect to this value, summed over all its uses. For a fused op with several
+        outputs, a dict: "output k" -> the gradient with respect to that output, if there is one.
     sends : tuple
-        (name, array) for each input: what this use of it adds to its gradient.
+        (name, array) for each input: the term that this use adds to its gradient.
     collected : tuple
-        (name, array) for each input: the sum of all that it got up to now.
+        (name, array) for each input: the sum of all terms so far.
     """
 
     node: Tensor
@@ -62,29 +62,29 @@ class Frame:
 class TapePlayer:
     """Plays the backward pass of a loss, from the loss to the leaves.
 
-    The walk is that of ``loss.backward()``, call for call, but it leaves everything as it is: no ``grad`` changes, and
-    ``loss.backward()`` still works. Only hooks run, since they may replace gradients (those of `retain_grad` do not).
+    It makes the same calls as ``loss.backward()``, but changes nothing. No ``grad`` changes, and ``loss.backward()``
+    still works. Hooks run, because they may replace gradients (those of `retain_grad` do not run).
 
     Parameters
     ----------
     loss : Tensor
         A loss of shape ().
     names : dict of str to Tensor, optional
-        What to call leaves and values. Others are called by their op and number.
+        Names of leaves and values. Others are named after their op and number.
 
     Attributes
     ----------
     frames : list of Frame
-        In the order of the backward pass; ``print(frame)`` tells it in words.
+        In the order of the backward pass. ``print(frame)`` describes a frame in words.
     grads : dict of str to numpy.ndarray
-        For each leaf the gradient at the end: what ``backward()`` would add to its ``grad``.
+        The final gradient of each leaf, which ``backward()`` would add to its ``grad``.
 
     Raises
     ------
     ValueError
         If the loss is not a single number, or nothing was recorded for it.
     RuntimeError
-        If the tape was freed, or a value that it needs was changed by `Tensor.assign`.
+        If the tape was freed, or `Tensor.assign` changed a value that it needs.
     """
 
     def __init__(self, loss: Tensor, names: Mapping[str, Tensor] | None = None) -> None:
@@ -101,11 +101,11 @@ class TapePlayer:
         self.names = dict(names or {})
         self.titles = _titles(nodes, self.names)
         self.frames: list[Frame] = []
-        self._sent_to: list[list[Tensor]] = []  # one list a frame: names need not be unique, Tensors are
+        self._sent_to: list[list[Tensor]] = []  # one list per frame, because names need not be unique, but Tensors are
         self.position = 0
         last: dict[Tensor, Any] = {}
         for node, arrives, sends in visits(loss, nodes):
-            if isinstance(node.op, Output):  # a part of the node it belongs to
+            if isinstance(node.op, Output):  # an output is a part of its node
                 continue
             named = tuple((self.titles[p], _numbers(node, sent)) for p, sent, _ in sends)
             totals = tuple((self.titles[p], _numbers(node, total)) for p, _, total in sends)
@@ -124,13 +124,13 @@ class TapePlayer:
         return f"TapePlayer(step {self.position} of {len(self)})"
 
     def _repr_html_(self) -> str:
-        """All frames with buttons; of a tape that is too long to be drawn, the words."""
+        """All frames with buttons. For a tape that is too long to draw, only their descriptions."""
         if len(tape_nodes(self.loss)) > MAX_DRAWN:
             return block("\n".join(map(str, self.frames)))
         return animation([(str(frame), render(self.draw(k).figure, "png", 80)) for k, frame in enumerate(self.frames)])
 
     def step(self) -> Frame | None:
-        """Go one node further, print what happens there and return it. After the last one: the leaves, and None."""
+        """Advance by one node, print its frame and return it. After the last node, print the leaves and return None."""
         if self.position == len(self):
             print("done: " + ", ".join(f"{name}.grad gets {_short(g)}" for name, g in self.grads.items()))
             return None
@@ -140,7 +140,7 @@ class TapePlayer:
         return frame
 
     def draw(self, k: int, *, ax: Axes | None = None) -> Picture:
-        """Draw frame `k`: the tape, the node whose turn it is, and what it sends back along its arrows.
+        """Draw frame `k`: the tape, the current node, and the gradients that it sends back along its arrows.
 
         Parameters
         ----------
@@ -152,7 +152,7 @@ class TapePlayer:
         Returns
         -------
         Picture
-            That of `tape_graph`; ``data["state"]``, (n,): 0 nothing has arrived yet, 1 some, 2 its turn, 3 done.
+            That of `tape_graph`. ``data["state"]``, (n,): 0 no gradient yet, 1 some gradient, 2 current node, 3 done.
             ``artists``: also "sent 0", ..: the arrows of this frame.
 
         Raises
@@ -215,7 +215,7 @@ def tape_player(loss: Tensor, names: Mapping[str, Tensor] | None = None) -> list
 
 
 def _titles(nodes: list[Tensor], names: Mapping[str, Tensor]) -> dict[Tensor, str]:
-    """For each node the name that was given, or its kind and a number; ``[k]`` for output k of an op with several."""
+    """The title of each node: its given name, or its kind and a number, with ``[k]`` for output k of several."""
     called = {t: name for name, t in names.items()}
     counts: Counter[str] = Counter()
     titles: dict[Tensor, str] = {}

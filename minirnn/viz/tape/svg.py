@@ -1,4 +1,4 @@
-"""The tape for notebooks: an inline SVG whose boxes show values and gradients when the mouse rests on them."""
+"""The tape as inline SVG for notebooks. Its boxes show values and gradients on hover."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ class TapeDrawing:
 def tape_svg(output: Tensor, *, names: Mapping[str, Tensor] | None = None, max_nodes: int = 200) -> TapeDrawing:
     """Draw the tape behind `output` as an SVG for a notebook, with values and gradients on hover.
 
-    The gradients of leaves are shown after ``backward()``, and those of values with ``retain_grad()``.
+    Gradients of leaves are shown after ``backward()``, and also those of values with ``retain_grad()``.
 
     Parameters
     ----------
     output, names
-        What to draw and what to call it, as for `tape_graph`.
+        The same as for `tape_graph`.
     max_nodes : int
-        A tape with more is drawn by kinds of op, without values.
+        A tape with more nodes is drawn by kinds of op, without values.
 
     Returns
     -------

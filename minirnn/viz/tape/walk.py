@@ -1,8 +1,7 @@
-"""The walk of `Tensor.backward`, written out: each node in its turn, and all that it sends to its inputs.
+"""The backward pass of `Tensor.backward` as visits of nodes, with the gradients that each sends to its inputs.
 
-The calls are those of `minirnn.engine.backward`, in the same order, so every number here is the number there,
-to the last bit. What is left out is what makes that walk fast, and what it leaves behind: here no `grad` changes and
-no tape is freed.
+It makes the same calls as `minirnn.engine.backward` in the same order, so all values are the same to the last bit. It
+leaves out the code for speed and the side effects: no `grad` changes and no tape is freed.
 """
 
 from __future__ import annotations
@@ -18,17 +17,17 @@ from minirnn.engine.tensor import Tensor, leaf
 from minirnn.engine.writing import reads
 
 Gradient = Any
-"""The device's array; for an op with several outputs `Cotangents`: an array for each output that got one."""
+"""An array of the device. For an op with several outputs, `Cotangents` with an array for each that has a gradient."""
 
 
 class Visit(NamedTuple):
-    """A node of the tape when its turn has come."""
+    """The visit of a node of the tape."""
 
     node: Tensor
     arrives: Gradient
-    """The sum of what all its uses sent."""
+    """The sum of the gradients from all its uses."""
     sends: tuple[tuple[Tensor, Gradient, Gradient], ...]
-    """(input, what this use sends to it, what it has collected so far), in the order of the inputs."""
+    """(input, gradient from this use, sum so far), in the order of the inputs."""
 
 
 def check_whole(nodes: list[Tensor], function: str) -> None:
@@ -78,7 +77,7 @@ def visits(loss: Tensor, nodes: list[Tensor]) -> Iterator[Visit]:
 
 
 def _sent(node: Tensor, dy: Gradient) -> list[Gradient | None]:
-    """What the op of one node sends to each of its inputs."""
+    """The gradients that the op of one node sends to its inputs."""
     op: Any = node.op
     if op.arithmetic:
         return list(op.backward(dy, node.array, *[p.array for p in node.parents]))
@@ -86,7 +85,7 @@ def _sent(node: Tensor, dy: Gradient) -> list[Gradient | None]:
 
 
 def after_hooks(t: Tensor, g: Gradient) -> Gradient:
-    """The gradient that the hooks of `t` make of `g`."""
+    """The gradient `g` after the hooks of `t`."""
     for hook in t.hooks or ():
         changed = None if getattr(hook, "retains", False) else hook(leaf(t.device, g))
         g = g if changed is None else changed.array
