@@ -18,7 +18,8 @@ AT_ONCE = 40
 WIDTHS = (390, 768, 1280)
 
 CUT_OFF = """() => {
-  const unseen = "mjx-assistive-mml, .sr-only, .visually-hidden, dialog, [hidden]";
+  const tile = ".sphx-glr-thumbcontainer a.internal span.doc";  // words for those who do not see the tile
+  const unseen = `mjx-assistive-mml, .sr-only, .visually-hidden, ${tile}, dialog, [hidden]`;
   // drawers lie beside a small window
   const hidden = `${unseen}, .headerlink, .copybtn, pre *, .bd-sidebar, .bd-sidebar-secondary`;
   const said = (e) => `${e.tagName.toLowerCase()}.${e.className}: ${e.textContent.trim().slice(0, 60)}`;
