@@ -65,8 +65,7 @@ class CellLayer(Module):
     Attributes
     ----------
     weight_ih : Parameter, (G*H, I)
-        Rows: the gates that read x, H rows each, in the order of the cell's arguments. It is missing if no gate reads
-        x.
+        Rows: the gates that read x, H rows each, in the order of the cell's arguments. Absent if no gate reads x.
     weight_hh : Parameter, (G*H, P)
         Rows: the gates that read h, likewise.
     bias : Parameter, (G*H,)

@@ -143,7 +143,7 @@ def test_the_table_of_the_contract_has_every_primitive_once_and_nothing_else() -
 
 
 def test_the_example_is_as_short_as_the_page_says() -> None:
-    assert "in some 300 lines" in PAGE
+    assert "of some 300 lines" in PAGE
     assert len(CODE.splitlines()) <= 350
 
 
