@@ -131,8 +131,8 @@ def kl_div(
     """Kullback-Leibler divergence ``p * (log(p) - x)`` of log-probabilities x from probabilities p.
 
     This is ``torch.nn.functional.kl_div``. Where p is 0, the loss is ``-p * x = 0``, and its gradient with respect to p
-    is -x. The infinite gradient of the first term is left out, as in torch. Other arguments and errors are those of
-    `mse_loss`. Kullback & Leibler 1951.
+    is -x, because the infinite gradient of the first term is left out; torch has NaN there. Other arguments and errors
+    are those of `mse_loss`. Kullback & Leibler 1951.
 
     Parameters
     ----------
