@@ -68,10 +68,15 @@ def reach(tree: Tree, milestone: Milestone, scale: float = 1.0) -> tuple[Reached
     return found, path
 
 
-def trained(loss_of: Callable[[], Tensor], parameters: list[Any], steps: int, lr: float) -> list[float]:
-    """The losses of so many steps of Adam, with gradients clipped to the norm 1."""
-    rule, losses = optim.Adam(parameters, lr=lr), []
-    for _ in range(steps):
+def trained(
+    loss_of: Callable[[], Tensor], parameters: list[Any], steps: int, lr: float, enough: float | None = None
+) -> list[float]:
+    """The losses of at most `steps` steps of Adam, with gradients clipped to the norm 1.
+
+    It stops once the mean of the last 50 losses is below `enough`.
+    """
+    rule, losses = optim.Adam(parameters, lr=lr), list[float]()
+    while len(losses) < steps and not (enough and len(losses) >= 50 and np.mean(losses[-50:]) < enough):
         rule.zero_grad()
         loss = loss_of()
         loss.backward()
@@ -134,7 +139,7 @@ def adding(device: Device, scale: float) -> Reached:
     """An LSTM adds two numbers of a sequence of 100."""
     rng = np.random.default_rng(0)
     net, out = nn.LSTM(2, 24, forget_bias=1.0, device=device), nn.Linear(24, 1, device=device)
-    parameters, losses = [*net.parameters(), *out.parameters()], list[float]()
+    parameters = [*net.parameters(), *out.parameters()]
 
     def loss_of() -> Tensor:
         x, target, _ = data.adding_problem(rng, LAG, 32)
@@ -142,14 +147,7 @@ def adding(device: Device, scale: float) -> Reached:
         error = out(h[0]) - tensor(target, device=device)
         return (error * error).mean()
 
-    rule = optim.Adam(parameters, lr=0.01)
-    while len(losses) < round(4000 * scale) and not (len(losses) >= 50 and np.mean(losses[-50:]) < SOLVED):
-        rule.zero_grad()
-        loss = loss_of()
-        loss.backward()
-        optim.clip_grad_norm_(parameters, 1.0)
-        rule.step()
-        losses.append(loss.item())
+    losses = trained(loss_of, parameters, round(4000 * scale), 0.01, SOLVED)
     ax = new_figure(6, 4).subplots()
     (line,) = ax.plot(smooth(losses), color=BLUE, label="your LSTM")
     ax.axhline(1 / 6, color=GRAY, linestyle="--", label="without memory")
