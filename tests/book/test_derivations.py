@@ -19,7 +19,9 @@ def factor(deviation: float) -> float:
 
 
 def test_what_tanh_takes_from_a_norm_per_step() -> None:
-    small, large, many = re.findall(r"factor of about ([\d.]+) per step. With 1 it keeps ([\d.]+).*?(\d+) steps", TEXT)[0]
+    small, large, many = re.findall(r"factor of about ([\d.]+) per step. With 1 it keeps ([\d.]+).*?(\d+) steps", TEXT)[
+        0
+    ]
     assert float(small) == round(factor(0.3), 2) and float(large) == round(factor(1.0), 2)
     assert many == "40" and f"{factor(1.0) ** 40:.0e}" == "2e-07" and r"$2 \cdot 10^{-7}$" in TEXT
 

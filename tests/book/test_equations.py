@@ -1,4 +1,4 @@
-"""Each displayed equation of the book is evaluated as it is printed, against the tape. Tests `tutorials/` and `docs/`."""
+"""Each displayed equation is evaluated as it is printed, against the tape. Tests `tutorials/` and `docs/`."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ from tests.book.worlds_machines import counted
 
 
 def chain(rng: np.random.Generator) -> tuple[World, Indices]:
-    """Multiplications of a row with n matrices, from the left and from the right, as the counting device counts them."""
+    """Multiplications of a row with n matrices, from either end, as the counting device counts them."""
     H = int(rng.integers(3, 9))
 
     def multiplications(n: int, from_left: bool) -> float:
