@@ -272,6 +272,13 @@ def test_08_the_losses_do_not_depend_on_the_window(chapter: SimpleNamespace) -> 
     assert all(np.allclose(ratios, 1, rtol=1e-5) for ratios in chapter.losses.values())
 
 
+def test_08_shorter_windows_end_at_a_larger_weight_and_those_of_the_lag_nowhere(chapter: SimpleNamespace) -> None:
+    *found, shortest = chapter.ends.values()
+    assert list(chapter.ends) == [None, 40, 20, 10, chapter.n] and shortest is None
+    assert found == sorted(found) and abs(found[0] - np.sqrt(chapter.n / (chapter.n + 1))) < 1e-3
+    assert (chapter.mean_gradient(chapter.r, K=chapter.n) < 0).all()
+
+
 # ---- 9. Real batches
 
 
