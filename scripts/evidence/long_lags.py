@@ -2,7 +2,7 @@
 """Up to which lag does each network learn, and what reached the first step before training?
 
     python scripts/evidence/long_lags.py docs/data/long_lags.json --tasks adding     # goes on where it was interrupted
-    python scripts/evidence/long_lags.py docs/data/long_lags.json --tasks copying --lags 5 10 20 50
+    python scripts/evidence/long_lags.py docs/data/long_lags.json --tasks copying --lags 5 7 10 15 20
     python scripts/evidence/long_lags.py FILE --seeds 0 --lags 10 20 --steps 200     # in a minute
 
 Every network has 64 units and is trained by Adam on batches of 32 new sequences, until the mean loss of 50 steps is
@@ -14,20 +14,17 @@ before training. Tutorial 7 draws the results.
 from __future__ import annotations
 
 import argparse
-import json
 import os
-import platform
-import subprocess
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
-from datetime import date
 from pathlib import Path
 from typing import Any
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import numpy as np  # noqa: E402
+from rows import origin, store, stored  # noqa: E402
 
 import minirnn as mr  # noqa: E402
 
@@ -156,19 +153,6 @@ def as_tables(rows: list[dict[str, Any]]) -> str:
     return "\n".join(lines)
 
 
-def stored(path: Path) -> list[dict[str, Any]]:
-    """The rows of a file; none, if there is no file yet."""
-    return json.loads(path.read_text(encoding="utf-8"))["rows"] if path.exists() else []
-
-
-def store(path: Path, rows: list[dict[str, Any]]) -> None:
-    """One row per line; the file is whole at any time."""
-    lines = ",\n".join(json.dumps(row) for row in sorted(rows, key=key))
-    new = path.with_suffix(".new")
-    new.write_text(f'{{"command": "python scripts/evidence/long_lags.py", "rows": [\n{lines}\n]}}\n', encoding="utf-8")
-    new.replace(path)
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("out", type=Path)
@@ -185,13 +169,12 @@ def main() -> None:
         return
     done = {key(row) for row in rows}
     wanted = [task for task in tasks(options) if key(task) not in done]
-    commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True).stdout.strip()
-    made = {"date": date.today().isoformat(), "machine": platform.machine(), "commit": commit}
+    made = origin()
     with ProcessPoolExecutor(options.workers) as pool:
         for future in as_completed([pool.submit(learn, **task) for task in wanted]):
             rows.append(future.result() | made)
             print(rows[-1], flush=True)
-            store(options.out, rows)
+            store(options.out, rows, key, "python scripts/evidence/long_lags.py docs/data/long_lags.json")
 
 
 if __name__ == "__main__":
