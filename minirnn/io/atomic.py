@@ -75,7 +75,7 @@ def atomic_write(path: str | os.PathLike[str], mode: str = "w") -> Iterator[IO[A
             if fcntl is None:
                 file.close()  # only POSIX renames a file that is open
             os.replace(temporary, target)  # while the lock is held: until here, nobody takes it for a leftover
-    except BaseException as error:
+    except BaseException:
         temporary.unlink(missing_ok=True)
         raise
     _sync_folder(target.parent)
