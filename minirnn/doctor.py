@@ -125,7 +125,7 @@ def render(report: dict[str, Any]) -> str:
         *((name, device_line(name, reason, report)) for name, reason in report["devices"].items()),
         ("precision", precision_line(report["precision"])),
         "",
-        "What keeps the answers of a course in (minirnn check, minirnn grade)",
+        "What keeps the answers of a course in, and what reads submissions (minirnn check, minirnn grade)",
         ("locks", report["locks"]["in_force"]),
         *(("missing", sentence) for sentence in report["locks"]["missing"]),
         "",

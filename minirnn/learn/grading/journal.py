@@ -16,6 +16,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import IO, Any
 
+from minirnn.io.atomic import naming
 from minirnn.learn.cleaned import cleaned_all
 from minirnn.learn.course import CourseError
 from minirnn.learn.reports.sheet import Change, Row, Sheet
@@ -130,8 +131,9 @@ class Journal(Records):
         """Add a line, and return where it begins."""
         place = self.file.seek(0, os.SEEK_END)
         data = memoryview(json.dumps(record, separators=(",", ":")).encode() + b"\n")
-        while data:  # an unbuffered write may take less than all
-            data = data[self.file.write(data) :]
+        with naming(self.path):
+            while data:  # an unbuffered write may take less than all
+                data = data[self.file.write(data) :]
         if time.monotonic() - self.synced > SYNC:
             os.fsync(self.file.fileno())
             self.synced = time.monotonic()
