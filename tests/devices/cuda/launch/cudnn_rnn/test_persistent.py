@@ -87,7 +87,7 @@ def test_large_layers_with_the_layouts_of_a_gpu(
     assert device.rungs == {"persistent forward": 1, "persistent backward": 1}
 
 
-@pytest.mark.parametrize("batch_groups", [2, 3])
+@pytest.mark.parametrize("batch_groups", slow_unless([3], [2, 3]))
 @pytest.mark.parametrize("options", CHECKS, ids=lambda o: f"seed{o.seed}")
 def test_groups_of_the_batch_compute_their_rows_and_nobody_elses(
     batch_groups: int, options: SimOptions, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
