@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
 
 FULL = 100
 """Examples of a test that names no number, in the profile `full`."""
@@ -12,6 +13,9 @@ QUICK = 10
 
 FEWEST = 4
 """In the default run no test makes fewer, unless it asks for fewer in the profile `full`."""
+
+CHARACTERS = (st.integers(0, 0xD7FF) | st.integers(0xE000, 0x10FFFF)).map(chr)
+"""Whatever UTF-8 can hold. Hypothesis' own characters need a table of all, which a new clone makes in 1.5 s."""
 
 
 def register_profiles() -> None:

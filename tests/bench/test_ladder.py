@@ -81,11 +81,11 @@ def test_published_counts_can_be_had_again() -> None:
 def test_the_command_prints_a_table_and_leaves_a_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(ladder, "SIZES", ((2, 1, 3, 4),))
+    monkeypatch.setattr(ladder, "SIZES", ((3, 2, 5, 7),))
     target = tmp_path / "ladder.json"
     assert main(["bench", "--ladder", "--json", str(target)]) == 0
     out = capsys.readouterr().out
-    assert "2,1,3,4" in out and TIMES in out
+    assert "3,2,5,7" in out and TIMES in out
     assert len(json.loads(target.read_text())["rows"]) == 8
 
 

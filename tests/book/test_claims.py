@@ -33,9 +33,11 @@ def run(number: str) -> SimpleNamespace:
     try:
         # The products are small: on a busy machine the threads of BLAS would only wait for each other.
         with contextlib.redirect_stdout(io.StringIO()), threadpoolctl.threadpool_limits(1):
-            return SimpleNamespace(**runpy.run_path(str(path)), shown=shown)
+            found = SimpleNamespace(**runpy.run_path(str(path)), shown=shown)
     finally:
         mr.viz.show = show
+    assert len(shown) == path.read_text(encoding="utf-8").count("mr.viz.show(")
+    return found
 
 
 @pytest.fixture

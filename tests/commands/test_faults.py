@@ -61,7 +61,7 @@ def changed(change):
     io.save(path, arrays, metadata)
 
 
-def test_what_a_checkpoint_cannot_say_is_told_in_a_sentence(place, run):
+def test_what_a_checkpoint_cannot_say_is_told_in_a_sentence(place, run, no_pictures):
     assert run(*TRAIN, "--out", "run", "--quiet")[0] == 0
     before = Path("run/checkpoint.safetensors").read_bytes()
     for option, value in {"optimizer": -1, "cell": 3, "hidden": "6", "layers": None, "lr": []}.items():
