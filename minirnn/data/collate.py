@@ -120,7 +120,7 @@ def pad_collate(
     parts = [[e[k] for e in whole] for k in range(size)]
     values = padding_value if isinstance(padding_value, (tuple, list)) else [padding_value] * sequences
     if len(values) != sequences:
-        raise ValueError(f"{name}: padding_value is {shown(padding_value)}\n  expected {sequences}, one a sequence")
+        raise ValueError(f"{name}: padding_value is {shown(padding_value)}\n  expected {sequences}, one per sequence")
     padded = []
     for part, value in zip(parts, values, strict=False):
         try:

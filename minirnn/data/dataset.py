@@ -35,7 +35,7 @@ class Dataset:
     def __getitem__(self, index: Any) -> Any:
         raise NotImplementedError(
             f"{type(self).__name__} does not define __getitem__(index)\n"
-            "  expected a subclass that defines it: it returns the example of that number"
+            "  expected a subclass that defines it: it returns the example with that index"
         )
 
 
@@ -69,7 +69,7 @@ class TensorDataset(Dataset):
                 raise ValueError(
                     f"TensorDataset: argument {k} has shape {t.shape}\n"
                     f"  expected (N, ..) with one N for all; the first has shape {tensors[0].shape}\n"
-                    "  the examples stand along the first axis, also if they are sequences: (N, T, ..)"
+                    "  examples lie along the first axis, even if they are sequences: (N, T, ..)"
                 )
         self.tensors = tensors
 
@@ -92,7 +92,7 @@ class Subset(Dataset):
 
     def __init__(self, dataset: Any, indices: Sequence[int]) -> None:
         if not isinstance(indices, (Sequence, np.ndarray)):
-            raise TypeError(f"Subset: indices is {shown(indices)}\n  expected a list of the numbers of examples")
+            raise TypeError(f"Subset: indices is {shown(indices)}\n  expected a list of indices of examples")
         self.dataset = check_dataset("Subset", dataset)
         self.indices = indices
 
@@ -176,9 +176,7 @@ def random_split(
     """
     N = len(check_dataset("random_split", dataset))
     if not isinstance(lengths, (list, tuple, np.ndarray)) or not len(lengths):
-        raise TypeError(
-            f"random_split: lengths is {shown(lengths)}\n  expected a list of numbers of examples, or of shares"
-        )
+        raise TypeError(f"random_split: lengths is {shown(lengths)}\n  expected a list of lengths, or of fractions")
     numbers = [check.number("random_split", f"lengths[{k}]", n) for k, n in enumerate(lengths)]
     if any(n < 0 for n in numbers):
         raise ValueError(f"random_split: lengths is {shown(lengths)}\n  expected numbers of 0 or more")
@@ -192,8 +190,8 @@ def random_split(
         counts = [int(n) for n in numbers]
     else:
         raise ValueError(
-            f"random_split: lengths is {shown(lengths)}, in all {total:g}\n"
-            f"  expected numbers of examples, in all {N} = len(dataset), or shares, in all 1"
+            f"random_split: lengths is {shown(lengths)}, which add up to {total:g}\n"
+            f"  expected lengths that add up to {N} = len(dataset), or fractions that add up to 1"
         )
     order = iter(generator_of("random_split", generator, seed).permutation(N).tolist())
     return [Subset(dataset, list(islice(order, n))) for n in counts]

@@ -29,7 +29,7 @@ class DataLoader:
     batch_sampler : iterable of lists of int, optional
         The numbers of the examples of each batch, instead of `batch_size`, `shuffle`, `sampler` and `drop_last`.
     num_workers : int
-        0: examples are read in this process, when they are asked for. There are no worker processes.
+        0: this process reads examples when they are needed. There are no worker processes.
     collate_fn : callable, optional
         Makes a batch of a list of examples: `default_collate`, or `pad_collate` for sequences of different lengths.
     pin_memory : bool
@@ -97,9 +97,9 @@ class DataLoader:
         generator_of(name, generator, seed)  # checks them
         for option, value in (("sampler", sampler), ("batch_sampler", batch_sampler)):
             if value is not None and not isinstance(value, Iterable):
-                raise TypeError(f"{name}: {option} is {shown(value)}\n  expected an iterable of numbers of examples")
+                raise TypeError(f"{name}: {option} is {shown(value)}\n  expected an iterable of indices of examples")
         if sampler is not None and shuffle:
-            raise ValueError(f"{name}: got both sampler and shuffle=True\n  expected one: a sampler is an order itself")
+            raise ValueError(f"{name}: got both sampler and shuffle=True\n  expected one: the sampler sets the order")
         if batch_sampler is not None:
             if batch_size != 1 or shuffle or sampler is not None or self.drop_last:
                 raise ValueError(

@@ -22,7 +22,7 @@ def generator_of(function: str, generator: Any, seed: Any) -> np.random.Generato
     if not isinstance(generator, np.random.Generator):
         raise TypeError(
             f"{function}: generator is {shown(generator)}\n  expected a numpy.random.Generator\n"
-            "  a number is what seed= takes"
+            "  pass a number as seed="
         )
     return generator
 
@@ -121,7 +121,7 @@ class BatchSampler:
     def __init__(self, sampler: Iterable[int], batch_size: int, drop_last: bool) -> None:
         name = "BatchSampler"
         if not isinstance(sampler, Iterable):
-            raise TypeError(f"{name}: sampler is {shown(sampler)}\n  expected an iterable of numbers of examples")
+            raise TypeError(f"{name}: sampler is {shown(sampler)}\n  expected an iterable of indices of examples")
         self.sampler = sampler
         self.batch_size = check.integer(name, "batch_size", batch_size, 1)
         self.drop_last = check.flag(name, "drop_last", drop_last)

@@ -35,7 +35,7 @@ def check_rng(function: str, rng: object) -> np.random.Generator:
         raise TypeError(
             f"{function}: rng is {shown(rng)}, of type {type(rng).__name__}\n"
             "  expected a numpy.random.Generator\n"
-            "  a seed becomes one by numpy.random.default_rng(seed)"
+            "  numpy.random.default_rng(seed) makes one from a seed"
         )
     return rng
 

@@ -59,7 +59,7 @@ def python_source_text() -> str:
         raise ValueError(
             f"default text: no source of {', '.join(missing)} in {library}\n"
             "  expected the standard library as .py files on disk\n"
-            "  this Python may keep it in a zip file or as compiled files only; give a text of your own (--text FILE)"
+            "  this Python may keep it in a zip file or as compiled files only; give your own text (--text FILE)"
         )
     return "\n".join(parts)
 
@@ -94,7 +94,7 @@ def read_text(path: str | os.PathLike[str], *, minimum: int = 1000) -> str:
         raise ValueError(
             f"text file {name!r}: {len(text)} characters\n"
             f"  expected at least {minimum}\n"
-            "  a shorter text is learned by heart, and the part kept for validation says nothing"
+            "  a model memorizes a shorter text, and its validation loss then means nothing"
         )
     return text
 

@@ -105,19 +105,19 @@ OPTIONAL: dict[str, str] = {
     "log1p": "log(1 + a), exact for small a",
     "expm1": "exp(a) - 1, exact for small a",
     # elementwise, one operand
-    "floor": "largest whole number that is not above a; integers as they are",
+    "floor": "largest whole number that is not above a; integers are unchanged",
     "ceil": "smallest whole number that is not below a",
-    "round": "nearest whole number, the even one of two",
+    "round": "nearest whole number; ties go to the even one",
     # reductions; axis is a tuple of non-negative ints or None for all
     "min": "(a, axis, keepdims); NaN wins",
     "argmin": "(a, axis: int) -> int64, the first one wins",
-    "prod": "(a, axis, keepdims); 1 over nothing",
+    "prod": "(a, axis, keepdims); 1 for an empty axis",
     # along an axis
     "cumsum": "(a, axis: int): y[t] = y[t-1] + a[t]",
     "cumprod": "(a, axis: int): y[t] = y[t-1] * a[t]",
     "recurrence": "(a, b, axis: int): y[t] = a[t] * y[t-1] + b[t], y[-1] = 0; floats of one shape and dtype",
     # indexing
-    "put": "(a, index, values) -> a copy of a with the values at index; of equal places the last stays",
+    "put": "(a, index, values) -> a copy of a with the values at index; at repeated places the last value wins",
     "argsort": "(a, axis: int, descending: bool) -> int64: stable, NaN is larger than all numbers",
 }
 """Name of every optional primitive and what it computes. The default goes through the host: `to_numpy`, NumPy,
@@ -140,7 +140,7 @@ KERNELS: dict[str, str] = {
     "rnn_sequence_grad": "(x, h0, c0, weights, saved, y, dy, dh_n, dc_n, *, rnn_mode, lengths, need_dx[, zoneout])"
     " -> dx, dh0, dc0, dweights",
     "cell_sequence": "(x, h0, c0, weights, *, plan, lengths, training[, masks])"
-    " -> y, h_n, c_n, saved: one layer of an own cell, D directions",
+    " -> y, h_n, c_n, saved: one layer of a custom cell, D directions",
     "cell_sequence_grad": "(x, h0, c0, weights, saved, y, dy, dh_n, dc_n, *, plan, lengths, need_dx[, masks])"
     " -> dx, dh0, dc0, dweights",
     "cross_entropy": "(x, *, target) -> (losses,); target: integers in host memory",

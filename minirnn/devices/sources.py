@@ -113,7 +113,9 @@ class CudaSource(_Source):
 
         dtype = np.dtype(_dtype_of(function, args))
         if threads is None and not (grid and block):
-            raise TypeError(f"{function}: the launch has no size\n  expected threads=n, or grid=... and block=...")
+            raise TypeError(
+                f"{function}: the launch has no thread count\n  expected threads=n, or grid=... and block=..."
+            )
         if threads == 0:
             return
         device = next(a.device for a in args if hasattr(a, "device"))

@@ -108,8 +108,8 @@ def _as_they_come(
             done = wait(begun, timeout=LOOK_EVERY, return_when=FIRST_COMPLETED).done
             if not done and getattr(executor, "is_lost", bool)():
                 raise ConnectionError(
-                    "outcomes: the scheduler is gone, and took its tasks along\n"
-                    "  expected it until all tasks are done; what was told before stays right"
+                    "outcomes: the scheduler has ended, and its tasks are lost\n"
+                    "  expected it to run until all tasks are done; results reported earlier stay valid"
                 )
             for future in sorted(done, key=lambda one: begun[one][0]):
                 number, task, times = begun.pop(future)
@@ -119,7 +119,7 @@ def _as_they_come(
                 elif times < tries:
                     again.append((number, task, times))
                 else:
-                    error = WorkerLost(f"{times} workers that had this task were lost; the last: {outcome.error}")
+                    error = WorkerLost(f"{times} workers that had this task were lost; last error: {outcome.error}")
                     yield outcome._replace(error=error)
     finally:
         for future in begun:

@@ -95,7 +95,7 @@ def read(text: str) -> tuple[str, Any]:
         As `open_executor`, which is named in the message.
     """
     if not isinstance(text, str):
-        raise TypeError(f"open_executor: got {shown(text)}\n  expected a text: {EXPECTED}")
+        raise TypeError(f"open_executor: got {shown(text)}\n  expected a string: {EXPECTED}")
     kind, colon, rest = text.partition(":")
     if kind not in KINDS:
         hint = meant(kind, KINDS, OTHER_WORDS)
@@ -109,7 +109,7 @@ def read(text: str) -> tuple[str, Any]:
         )
     if kind == "mpi" and colon:
         raise ValueError(
-            f"open_executor: got {shown(text)}\n  expected mpi alone: `mpiexec -n N` says how many ranks there are"
+            f"open_executor: got {shown(text)}\n  expected just mpi: `mpiexec -n N` says how many ranks there are"
         )
     return kind, rest
 
@@ -171,8 +171,8 @@ def ranks() -> Iterator[Executor]:
         ) from error
     if MPI.COMM_WORLD.size < 2:
         raise ValueError(
-            "open_executor: mpi has no workers: this process is alone"
-            "\n  expected several ranks: mpiexec -n 5 minirnn ... has rank 0, which asks, and four workers"
+            "open_executor: mpi has no workers: this is the only process"
+            "\n  expected several ranks: mpiexec -n 5 minirnn ... has rank 0, which hands out tasks, and four workers"
         )
     if MPI.COMM_WORLD.rank:
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches all ranks; rank 0 says what happens then

@@ -123,7 +123,9 @@ class DistributedDataParallel(Module):
         if not named:
             raise ValueError(f"{name}: no parameter of the module requires gradients\n  expected something to train")
         if any(isinstance(hook, _Arrival) for _, p in named for hook in p.hooks or ()):
-            raise ValueError(f"{name}: the module is in another one already\n  expected one: both would send")
+            raise ValueError(
+                f"{name}: the module is already wrapped in another one\n  expected one wrapper: both would send"
+            )
         self._sent = _Trained([p for _, p in named])
         self._make_equal(named)
         self._buckets = in_buckets(self._sent.parameters, check.integer(name, "bucket_bytes", bucket_bytes, 1))
@@ -159,8 +161,7 @@ class DistributedDataParallel(Module):
         """
         if len(self.own) > 1:
             raise RuntimeError(
-                f"no_sync: this rank has {len(self.own)} shards\n  expected one: all but the last backward pass are"
-                " without messages already"
+                f"no_sync: this rank has {len(self.own)} shards\n  expected one: with several, without messages already"
             )
         before, self._syncing = self._syncing, False
         try:
@@ -238,7 +239,7 @@ class DistributedDataParallel(Module):
         if mode.enabled:
             raise RuntimeError(
                 "DistributedDataParallel: backward(create_graph=True)\n  expected a first-order pass: the sum over the"
-                " ranks is not on the tape\n  use mr.grad, and World.all_reduce for what shall be added"
+                " ranks is not on the tape\n  use mr.grad, and World.all_reduce for sums over the ranks"
             )
         if self._running is not running.callbacks:
             self._begin_pass()

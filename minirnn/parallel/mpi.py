@@ -86,5 +86,5 @@ class Mpi:
 
     def _excepthook(self, kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
         traceback.print_exception(kind, error, trace)
-        print(f"rank {self.rank} of {self.size} failed: all ranks end", file=sys.stderr, flush=True)
+        print(f"rank {self.rank} of {self.size} failed, so all ranks end", file=sys.stderr, flush=True)
         self.abort(130 if issubclass(kind, KeyboardInterrupt) else 1)

@@ -129,5 +129,5 @@ def run_ranks(function: Callable[[Any], Any], size: int) -> list[Any]:
     if errors:
         raise errors[0]
     if meeting.ended is not None:
-        raise RuntimeError(f"a rank ended all with status {meeting.ended}")
+        raise RuntimeError(f"a rank ended all ranks with status {meeting.ended}")
     return results

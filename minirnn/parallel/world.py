@@ -59,7 +59,7 @@ class World:
         if count % self.size:
             raise ValueError(
                 f"shards: {count} shards on {self.size} ranks\n"
-                f"  expected as many on every rank: a multiple of {self.size}"
+                f"  expected the same number on every rank: a multiple of {self.size}"
             )
         own = count // self.size
         return range(self.rank * own, (self.rank + 1) * own)

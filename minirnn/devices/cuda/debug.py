@@ -88,10 +88,10 @@ class DebugDriver:
             self.driver.synchronize()
         except LaunchError as error:
             what = f"product of ({a.rows}, {a.cols}) and ({b.rows}, {b.cols}), {a.dtype}, {batch} times"
-            raise LaunchError(f"{what}: {error}\n  it is the library's, so the simulator cannot run it") from error
+            raise LaunchError(f"{what}: {error}\n  this is a library kernel, which the simulator cannot run") from error
 
     def record(self, work: Callable[[], None]) -> Recording:
-        raise NotRecordable(f"{self.name}: with MINIRNN_DEBUG=1 each launch is waited for, so none is recorded")
+        raise NotRecordable(f"{self.name}: MINIRNN_DEBUG=1 waits for each launch, so none is recorded")
 
     def copies_for(self, args: Sequence[Any]) -> dict[int, np.ndarray]:
         """Address -> contents of every piece of memory that one of these arguments points into."""
@@ -123,8 +123,8 @@ class DebugDriver:
         except Exception as error:
             return f"the simulator cannot run this launch: {type(error).__name__}: {error}"
         return (
-            "the same launch runs without a fault in the simulator: suspect what differs between runs and machines\n"
-            "  (the order of threads, memory that nobody wrote), or sizes that only the GPU refuses"
+            "the same launch runs without a fault in the simulator: the cause may differ between runs and machines\n"
+            "  (the order of threads, uninitialized memory), or be a size that only the GPU refuses"
         )
 
     def _moved(self, arg: Any, buffers: dict[int, Buffer]) -> Any:

@@ -172,7 +172,8 @@ class OutOfDeviceMemory(MemoryError):
         super().__init__(
             f"{device}: out of memory: asked for {megabytes(asked)}, minirnn holds {megabytes(held)},"
             f" {megabytes(free)} are free\n"
-            "  a smaller batch or a shorter sequence needs less; tensors nobody refers to any more give theirs back"
+            "  a smaller batch or a shorter sequence needs less; memory of tensors that are no longer referenced is "
+            "freed"
         )
 
 

@@ -57,7 +57,7 @@ def load(more_flags: str | None = None) -> ctypes.CDLL:
         raise DeviceUnavailable(
             f"native: {used.name} does not compile the kernels; the cpu device needs no compiler\n"
             f"  it says: {first_error(str(error))}\n"
-            f"  to try another one: CXX=clang++ (now {shlex.join(used.command)})"
+            f"  to try another compiler: CXX=clang++ (now {shlex.join(used.command)})"
         ) from None
     except OSError as error:
         raise DeviceUnavailable(

@@ -116,7 +116,9 @@ def kernels_of(plan: Plan, dtype: np.dtype, more_flags: str) -> Kernels | None:
         return Kernels(plan, dtype)
     except (DeviceUnavailable, CompileError, OSError) as error:
         reason = library.first_error(str(error))
-        print(f"minirnn: the cell {plan.name} runs as on the device cpu: {reason}", file=sys.stderr, flush=True)
+        print(
+            f"minirnn: the cell {plan.name} runs with the code of the device cpu: {reason}", file=sys.stderr, flush=True
+        )
         return None
 
 

@@ -56,7 +56,7 @@ class Compiler:
         try:
             return binary, self._load(binary)
         except self._refused as error:
-            raise CompileError(f"{name}: the driver does not take what nvcc made: {error}") from error
+            raise CompileError(f"{name}: the driver rejects the code that nvcc made: {error}") from error
 
 
 class Announcement:
@@ -73,7 +73,7 @@ class Announcement:
         """``with announcement.compiling("adam.cu"):`` around the work."""
         self.count += 1
         if self.count == 1:
-            terminal.say(f"minirnn: compiling {self._what}, each once")
+            terminal.say(f"minirnn: compiling {self._what}, once each")
         return terminal.shown(f"  number {self.count}: {name}")
 
 

@@ -70,7 +70,7 @@ class PyCudaDriver:
                 self._aside = drv.Stream(NON_BLOCKING)
         except (drv.Error, LaunchError) as error:
             raise DeviceUnavailable(
-                f"cuda: the GPU cannot be used: {error}\n  to see who uses it: nvidia-smi"
+                f"cuda: the GPU cannot be used: {error}\n  nvidia-smi shows which processes use it"
             ) from error
         self.stream_handle = int(self._stream.handle)
         self.launches = 0
@@ -261,7 +261,7 @@ class _Here(threading.local):
 
     def must_not_record(self, what: str) -> None:
         if self.recording:
-            raise NotRecordable(f"cuda: {what} is asked for inside a recording\n  expected kernels and products alone")
+            raise NotRecordable(f"cuda: {what} is not allowed inside a recording\n  expected only kernels and products")
 
 
 class _Recording:
@@ -362,7 +362,7 @@ def _import_pycuda() -> tuple[Any, str]:
     except ImportError as error:
         raise DeviceUnavailable(
             f"cuda: PyCUDA cannot be imported: {error}\n"
-            f"  it was built for another Python, NumPy or CUDA; to build it anew: {rebuild}"
+            f"  it was built for another Python, NumPy or CUDA; to rebuild it: {rebuild}"
         ) from error
     driver = getattr(found.get("NVIDIA driver"), "cuda", None)
     unfit = driver and pycuda_unfit(found["PyCUDA"].found or "", tuple(drv.get_version()[:2]), driver, rebuild)
