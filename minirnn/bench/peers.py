@@ -1,10 +1,9 @@
 """The time of the sequence ops compared with torch and with their matrix products alone.
 
-Each peer runs in its own process, and they take turns. Libraries keep their threads spinning for up to 0.2 s after
-a call, which takes the cores away from the next peer. So a peer starts only when the threads of all others are
-asleep: without
-this, torch looks up to three times slower. Every number is the median of several samples, each of at least 0.12 s. The
-table shows ratios within this run, because only ratios can be compared between machines.
+Each peer runs in its own process, and they take turns. Libraries keep their threads spinning for up to 0.2 s after a
+call, which takes the cores away from the next peer. So a peer starts only when the threads of all others are asleep:
+without this, torch looks up to three times slower. Every number is the median of several samples, each of at least 0.12
+s. The table shows ratios within this run, because only ratios can be compared between machines.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """The times of CudnnRNN's rungs on a GPU compared with torch (cuDNN), a table of ``minirnn bench --check``.
 
 All ways of one layer are sampled in turns, so that a change of clocks or load affects all of them. A number is the
-median, followed by the 10th and 90th percentile. Both get the same setting of precision: "float32" means
-neither may round to TF32 (torch's own default for recurrent layers does), "tf32" that both may, "float16" that values
-are stored in float16.
+median, followed by the 10th and 90th percentile. Both get the same setting of precision: "float32" means neither may
+round to TF32 (torch's own default for recurrent layers does), "tf32" that both may, "float16" that values are stored in
+float16.
 """
 
 from __future__ import annotations

@@ -2,9 +2,9 @@
 
 The ways: stored values of TensorFlow and torch, central differences, the composition from primitives, also for
 gradients of gradients, and for the CUDA kernels the simulator's check mode. The stored values are in the repository;
-without them nothing is compared with other libraries. The error that is allowed follows from the dtype and the
-number of roundings
-(`minirnn.proving.tolerance`). The exit status is 1 if a cell failed, or is worse than in the table of ``--against``.
+without them nothing is compared with other libraries. The error that is allowed follows from the dtype and the number
+of roundings (`minirnn.proving.tolerance`). The exit status is 1 if a cell failed, or is worse than in the table of
+``--against``.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Tasks that need memory, characters of real text, and batches of any dataset: what the networks are trained on."""
+"""Tasks that need memory, characters of real text, and batches of any dataset, to train networks on."""
 
 from minirnn.data.adding import adding_problem
 from minirnn.data.batches import CharBatches, train_validation_split

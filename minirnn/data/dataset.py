@@ -1,4 +1,4 @@
-"""Datasets: what has ``len(dataset)`` and ``dataset[k]``. Arrays side by side, parts of a dataset, tasks."""
+"""Datasets, which have ``len(dataset)`` and ``dataset[k]``: parallel arrays, parts of a dataset, tasks."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Dataset:
 
 
 class TensorDataset(Dataset):
-    """Arrays side by side: example k is ``(a[k], b[k], ...)``. torch.utils.data.TensorDataset.
+    """Several arrays as a dataset: example k is ``(a[k], b[k], ...)``. torch.utils.data.TensorDataset.
 
     Parameters
     ----------
@@ -81,7 +81,7 @@ class TensorDataset(Dataset):
 
 
 class Subset(Dataset):
-    """The examples of a dataset with the numbers `indices`, in their order. torch.utils.data.Subset.
+    """The examples of a dataset with these `indices`, in their order. torch.utils.data.Subset.
 
     Examples
     --------
@@ -111,7 +111,7 @@ class TaskDataset(Dataset):
     Parameters
     ----------
     task : Task
-        Of `adding_problem`, `copy_memory` or `sine_wave`, drawn with as many sequences as the dataset shall have.
+        From `adding_problem`, `copy_memory` or `sine_wave`, with one sequence for each example of the dataset.
 
     Attributes
     ----------
@@ -150,18 +150,18 @@ class TaskDataset(Dataset):
 def random_split(
     dataset: Any, lengths: Sequence[float], generator: Any = None, *, seed: int | None = None
 ) -> list[Subset]:
-    """Parts of a dataset that have no example in common, chosen at random. torch.utils.data.random_split.
+    """Split a dataset at random into parts without common examples. torch.utils.data.random_split.
 
     Parameters
     ----------
     dataset : Dataset
     lengths : sequence of int, or of float
-        The number of examples of each part, in all as many as there are; or shares that add up to 1. Shares are rounded
-        down, and what is left goes to the parts one by one, beginning with the first.
+        The number of examples of each part, which add up to ``len(dataset)``, or fractions that add up to 1. They
+        are rounded down, and the remaining examples go to the parts one by one, beginning with the first.
     generator : numpy.random.Generator, optional
-        Where the order comes from: by default the stream of `minirnn.manual_seed`.
+        The source of the order: by default the stream of `minirnn.manual_seed`.
     seed : int, keyword only
-        Instead of a generator: the same seed, the same parts.
+        Instead of a generator: the same seed gives the same parts.
 
     Raises
     ------
@@ -198,7 +198,7 @@ def random_split(
 
 
 def check_dataset(function: str, dataset: Any) -> Any:
-    """Return `dataset`, or raise TypeError if it has no length or no examples by number."""
+    """Return `dataset`, or raise TypeError if it has no length or cannot be indexed."""
     missing = [name for name in ("__len__", "__getitem__") if not hasattr(dataset, name)]
     if missing or isinstance(dataset, dict):
         raise TypeError(

@@ -1,7 +1,7 @@
 """The names that each statement sets, in a formula, in Python and in CUDA or C++. They connect lines on an op's page.
 
-This works because kernels repeat the formulas with the same names in the same order: two
-statements belong together when they set the same name.
+This works because kernels repeat the formulas with the same names in the same order: two statements belong together
+when they set the same name.
 """
 
 from __future__ import annotations

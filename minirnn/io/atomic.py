@@ -1,10 +1,9 @@
 """Write a file so that it is, at every moment, either the old one or the new one.
 
-The new content goes to a temporary file in the same folder. When all of it is on the disk, one rename puts it in
-the place of the old file. POSIX promises that nobody sees an intermediate state. A process that is killed
-before the rename leaves the old file unchanged and its temporary file behind. Such leftovers are found by their name
-and distinguished from files still being written by a lock, which ends with the process. The next write removes
-them.
+The new content goes to a temporary file in the same folder. When all of it is on the disk, one rename puts it in the
+place of the old file. POSIX promises that nobody sees an intermediate state. A process that is killed before the rename
+leaves the old file unchanged and its temporary file behind. Such leftovers are found by their name and distinguished
+from files still being written by a lock, which ends with the process. The next write removes them.
 """
 
 from __future__ import annotations

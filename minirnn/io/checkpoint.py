@@ -109,7 +109,6 @@ def load(path: str | os.PathLike[str] | IO[bytes]) -> tuple[dict[str, np.ndarray
     ValueError
         The file is missing, empty, truncated, not a safetensors file, or from another program or a newer minirnn, or an
         array does not match its checksum. The message names the file, what was found and the likely cause.
-        message names the file, what was found and the likely cause.
     """
     from safetensors import SafetensorError
     from safetensors.numpy import load as from_safetensors

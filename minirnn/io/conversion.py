@@ -68,7 +68,7 @@ def convert(
     to, source : str
         Layouts: "torch.nn", "keras", "tf.lstm_block_cell", "tf.block_lstm_v2", "tf.gru_block_cell",
         "tf.basic_rnn_cell", "cudnn.params", "tf.canonical", "onnx". Without `source` it follows from the
-        it, or names and shapes if only one layout fits them.
+        metadata, or from names and shapes if only one layout fits them.
     metadata : mapping of str to str, optional
         The passport of the file that the arrays come from.
     prefix : str
@@ -81,9 +81,8 @@ def convert(
     ------
     ValueError
         The weights are those of a custom cell, the layout is not clear, the arrays don't fit it, something needed is
-        not
-        known or contradicts itself, or the target has no place for what the network does: the other GRU, a projection,
-        peepholes, a cell clip. The message says why.
+        not known or contradicts itself, or the target has no place for what the network does: the other GRU, a
+        projection, peepholes, a cell clip. The message says why.
     TypeError
         Arrays that are not of one floating dtype; a setting of the wrong type.
 

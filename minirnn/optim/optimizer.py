@@ -28,7 +28,7 @@ class Optimizer:
     ----------
     params : iterable of Tensor, of (str, Tensor), or of dict
         Leaves that require gradients, usually ``module.parameters()``; or groups, dicts with "params" and their own
-        their own, such as ``{"params": head.parameters(), "lr": 0.1}``.
+        settings, such as ``{"params": head.parameters(), "lr": 0.1}``.
     defaults : dict
         The settings of groups that do not give their own.
 

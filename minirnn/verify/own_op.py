@@ -33,8 +33,8 @@ def prove(
     Parameters
     ----------
     op : Function or callable
-        A callable, or a forward that is not made of ops on Tensors, has no composition. The device `cpu`
-        takes its place, and only differences find wrong gradients.
+        A callable, or a forward that is not made of ops on Tensors, has no composition. The device `cpu` takes its
+        place, and only differences find wrong gradients.
     *args
         Its arguments. Gradients are checked with respect to all float arrays among them.
     devices : sequence of str, optional

@@ -1,9 +1,8 @@
 """The search for the meaning of unlabelled weights, from one input and its output.
 
-Every reading of the arrays that their shapes allow (`readings`) is run in NumPy. The answer is the one that gives
-the output.
-It is also an answer, and not a rare one, that several or none do: with one time step and zero states no forget gate is
-ever used.
+Every reading of the arrays that their shapes allow (`readings`) is run in NumPy. The answer is the one that gives the
+output. It is also an answer, and not a rare one, that several or none do: with one time step and zero states no forget
+gate is ever used.
 """
 
 from __future__ import annotations
