@@ -161,8 +161,7 @@ class CellLayer(Module):
             for n in step.vectors:
                 if hasattr(type(self), n) or n in vars(self) or n in shapes:
                     raise ValueError(
-                        f"{self.name}: a vector is called {n!r}, a name that layers use themselves\n"
-                        "  expected another name"
+                        f"{self.name}: a vector is called {n!r}, a layer's own name\n  expected another name"
                     )
             shapes |= dict.fromkeys(step.vectors, (H,))
             for n, shape in shapes.items():
