@@ -4,11 +4,11 @@
 
 typedef SOURCE source;
 
-// What a number of type `source` is worth: half by way of float, all others as they are.
+// The value of a number of type `source`: half is converted to float first.
 template <typename T> __device__ inline T worth(T x) { return x; }
 __device__ inline float worth(half x) { return float(x); }
 
-__device__ inline void store(bool *y, acc, bool is_true) { *y = is_true; }  // 0.5 is true, though acc makes 0 of it
+__device__ inline void store(bool *y, acc, bool is_true) { *y = is_true; }  // 0.5 is true, but acc makes it 0
 template <typename T> __device__ inline void store(T *y, acc x, bool) { *y = T(x); }
 
 // y = x        both of any strides
@@ -23,7 +23,7 @@ extern "C" __global__ void cast(const Views views, const source *x, real *y) {
 
 struct Casts {
     i64 count;      // how many arrays
-    i64 end[MOST];  // how many elements there are in an array and all before it
+    i64 end[MOST];  // the number of elements in an array and all before it
     const source *x[MOST];
     real *y[MOST];
 };
