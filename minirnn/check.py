@@ -159,7 +159,7 @@ def axis_or_dim(op: str, given: Any, dim: Any) -> Any:
         return given
     if given is None or given.__class__ is Default:
         return dim
-    raise TypeError(f"{op}: got axis={shown(given)} and dim={shown(dim)}\n  expected one: dim is torch's name of axis")
+    raise TypeError(f"{op}: got axis={shown(given)} and dim={shown(dim)}\n  expected one: dim is torch's name for axis")
 
 
 def kept(op: str, keepdims: bool | None, keepdim: bool | None) -> bool:
@@ -169,7 +169,7 @@ def kept(op: str, keepdims: bool | None, keepdim: bool | None) -> bool:
     if keepdims is None:
         return bool(keepdim)
     raise TypeError(
-        f"{op}: got keepdims={keepdims} and keepdim={keepdim}\n  expected one: keepdim is torch's name of keepdims"
+        f"{op}: got keepdims={keepdims} and keepdim={keepdim}\n  expected one: keepdim is torch's name for keepdims"
     )
 
 

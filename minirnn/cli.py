@@ -26,22 +26,22 @@ from minirnn.user_error import FULL, UserError, describe, one_line
 # name -> (module, what it does). A module is imported when its command is named; a missing one is not offered.
 COMMANDS = {
     "train": ("minirnn.commands.train", "train a small character model and draw its gradients"),
-    "sweep": ("minirnn.commands.sweep", "train many models that differ in some numbers, and compare them"),
-    "sample": ("minirnn.commands.sample", "let a trained model write text"),
-    "doctor": ("minirnn.commands.doctor", "say what is installed and which devices work"),
+    "sweep": ("minirnn.commands.sweep", "train many models with different settings, and compare them"),
+    "sample": ("minirnn.commands.sample", "write text with a trained model"),
+    "doctor": ("minirnn.commands.doctor", "show what is installed and which devices work"),
     "explain": (
         "minirnn.commands.explain",
-        "print the formulas of an op or an own cell, forward and backward, and what it keeps",
+        "print the forward and backward formulas of an op or a custom cell, and what it saves",
     ),
     "figures": ("minirnn.commands.figures", "write the figures of the chapters to files for slides"),
     "convert": ("minirnn.commands.convert", "convert weights between the layouts of other libraries"),
     "verify": ("minirnn.commands.verify", "check every op in several independent ways"),
-    "bench": ("minirnn.commands.bench", "measure the ops"),
+    "bench": ("minirnn.commands.bench", "measure the speed of the ops"),
     "learn": ("minirnn.commands.learn", "work through the exercises"),
     "check": ("minirnn.commands.check", "check an exercise"),
-    "hint": ("minirnn.commands.hint", "give a hint to an exercise"),
+    "hint": ("minirnn.commands.hint", "give a hint for an exercise"),
     "show": ("minirnn.commands.show", "show an exercise, or a picture of what is wrong with the answer"),
-    "reset": ("minirnn.commands.reset", "begin an exercise anew"),
+    "reset": ("minirnn.commands.reset", "start an exercise over"),
     "grade": ("minirnn.commands.grade", "grade what students handed in"),
     "course": ("minirnn.commands.course", "show the map of a course; for teachers: copy, extend, verify, export, exam"),
 }
@@ -77,7 +77,7 @@ def build_parser(argv: Sequence[str]) -> argparse.ArgumentParser:
     parser = Parser(
         prog="minirnn",
         description="How gradients flow through recurrent networks.",
-        epilog="To begin with: minirnn train, then minirnn sample. What a command takes: minirnn COMMAND --help",
+        epilog="To start: minirnn train, then minirnn sample. Options of a command: minirnn COMMAND --help",
         allow_abbrev=False,
     )
     parser.add_argument("--version", action="version", version=f"minirnn {__version__}")

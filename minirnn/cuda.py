@@ -6,7 +6,7 @@ from minirnn import devices
 from minirnn.later import imported_later
 from minirnn.random import manual_seed
 
-__getattr__, __dir__ = imported_later(__name__, {})  # which say what torch's other names are called here
+__getattr__, __dir__ = imported_later(__name__, {})  # these give the names in minirnn of torch's other names
 
 __path__: list[str] = []  # so that ``import minirnn.cuda.amp`` also says what to write
 

@@ -81,7 +81,7 @@ def default_device() -> str:
 def warnings(devices: dict[str, str | None]) -> list[str]:
     """A line for each environment variable whose value is likely a mistake."""
     found = [
-        f"{name} is set: it can make NumPy's matrix products several times slower. Try: unset {name}"
+        f"{name} is set: this can make NumPy's matrix products several times slower. Try: unset {name}"
         for name in SLOWS_NUMPY
         if name in os.environ
     ]
@@ -125,7 +125,7 @@ def render(report: dict[str, Any]) -> str:
         *((name, device_line(name, reason, report)) for name, reason in report["devices"].items()),
         ("precision", precision_line(report["precision"])),
         "",
-        "What keeps the answers of a course in, and what reads submissions (minirnn check, minirnn grade)",
+        "Sandbox for student answers and for reading submissions (minirnn check, minirnn grade)",
         ("locks", report["locks"]["in_force"]),
         *(("missing", sentence) for sentence in report["locks"]["missing"]),
         "",
@@ -162,4 +162,4 @@ def native_line(native: dict[str, Any]) -> str:
     said = f"C++ for vectors of {native['vector_bits']} bits, threads: {native['threads']}"
     if native["threadpoolctl"]:
         return said
-    return f"{said}. NumPy's own threads may disturb it; to hold them: {toolchain.pip_install('native')}"
+    return f"{said}. NumPy's threads may slow it down; to limit them: {toolchain.pip_install('native')}"

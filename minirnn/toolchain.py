@@ -277,7 +277,7 @@ def _answer(command: list[str]) -> tuple[str, str]:
             with contextlib.suppress(OSError):
                 os.killpg(process.pid, signal.SIGKILL) if os.name == "posix" else process.kill()
             process.wait()
-            return "", f"gives no answer within {PATIENCE:g} s"
+            return "", f"does not answer within {PATIENCE:g} s"
         out.seek(0)
         err.seek(0)
         if status:

@@ -141,7 +141,7 @@ def test_a_compiler_that_hangs_or_fails_is_said_to(
     """Also one whose own children hold its output open."""
     monkeypatch.setattr(toolchain, "PATIENCE", 0.2)
     hangs, fails = script("hangs++", "sleep 1000 & sleep 1000"), script("fails++", "echo 'no cc1plus' >&2; exit 3")
-    for compiler, said in ((hangs, "gives no answer within 0.2 s"), (fails, "ended with status 3: no cc1plus")):
+    for compiler, said in ((hangs, "does not answer within 0.2 s"), (fails, "ended with status 3: no cc1plus")):
         monkeypatch.setenv("CXX", str(compiler))
         found = toolchain.host_compiler()
         assert found.trouble == f"{compiler} --version {said}" and said in toolchain.missing(found)

@@ -8,7 +8,7 @@ from minirnn.engine.tape import enable_grad, no_grad
 from minirnn.gradcheck import gradcheck
 from minirnn.later import imported_later
 
-__getattr__, __dir__ = imported_later(__name__, {})  # which say what torch's other names are called here
+__getattr__, __dir__ = imported_later(__name__, {})  # these give the names in minirnn of torch's other names
 
 __all__ = ["Function", "FunctionCtx", "Variable", "detect_anomaly", "enable_grad", "grad", "gradcheck", "no_grad"]
 __all__ += ["once_differentiable", "set_detect_anomaly"]

@@ -72,8 +72,8 @@ class FunctionCtx:
     def mark_dirty(self, *tensors: Tensor) -> None:
         """torch's way to say which arguments forward changed: refused, because Tensors are not written into."""
         raise TypeError(
-            f"{self._name}: mark_dirty says that forward changed an argument\n"
-            "  expected a forward that leaves its arguments alone and returns a new Tensor"
+            f"{self._name}: mark_dirty is not supported\n"
+            "  expected a forward that returns a new Tensor and does not change its arguments"
         )
 
     def _settle(self, args: Sequence[Any], outputs: Sequence[Any]) -> None:
@@ -81,7 +81,7 @@ class FunctionCtx:
         for constant in self._constant:
             if not any(constant is y for y in outputs):
                 raise ValueError(
-                    f"{self._name}: mark_non_differentiable got what forward does not return\n"
+                    f"{self._name}: mark_non_differentiable got a value that forward does not return\n"
                     "  expected some of its results"
                 )
         for k, (t, _) in enumerate(self._saved):

@@ -60,7 +60,7 @@ class Function:
 
     def __init__(self) -> None:
         name = type(self).__name__
-        raise TypeError(f"{name} is called by its class\n  expected {name}.apply(...)")
+        raise TypeError(f"{name} cannot be instantiated\n  expected {name}.apply(...)")
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
@@ -94,7 +94,7 @@ class Function:
         """
         if not _separate(cls):
             raise TypeError(
-                f"{cls.__name__}: a kernel computes forward without a context\n"
+                f"{cls.__name__}: forward takes a context, but a kernel has none\n"
                 "  expected forward(*args), and setup_context(ctx, inputs, output) next to it"
             )
         return registered(cls.__name__, cls.kernels, device_types, func)
@@ -155,7 +155,8 @@ def _check_nested(name: str, args: Sequence[Any]) -> None:
         if isinstance(a, (list, tuple)) and any(isinstance(t, Tensor) and t.requires_grad for t in a):
             raise TypeError(
                 f"{name}: argument {k} is a {type(a).__name__} with Tensors that require grad\n"
-                f"  expected each as an argument of its own: {name}.apply(*tensors); gradients reach no others"
+                f"  expected each Tensor as a separate argument: {name}.apply(*tensors); gradients do not reach "
+                "nested Tensors"
             )
 
 
@@ -175,7 +176,7 @@ def _recorded(function: type[Function], ctx: FunctionCtx, args: Sequence[Any], o
         return found
     device = outputs[carried[0]].device
     if any(outputs[k].device is not device for k in carried):
-        raise ValueError(f"{function.__name__}: the results live on different devices\n  expected one")
+        raise ValueError(f"{function.__name__}: the results are on different devices\n  expected one device")
     node = _Node(function, ctx, args, outputs, carried)
     if len(outputs) == 1:
         return [record(node, device, outputs[0].array, parents)]
@@ -259,12 +260,13 @@ class _Node(Op):
         if len(gs) < n or any(g is not None for g in gs[n:]):
             raise TypeError(
                 f"{self.name}: backward returned {len(gs)} gradients for {n} arguments of forward\n"
-                "  expected one for each, None where there is none"
+                "  expected one for each, with None where there is no gradient"
             )
         for k, g in enumerate(gs[:n]):
             if g is not None and k not in self.places:
                 raise TypeError(
-                    f"{self.name}: backward returned a gradient for argument {k}, which is no Tensor\n  expected None"
+                    f"{self.name}: backward returned a gradient for argument {k}, which is not a Tensor\n"
+                    "  expected None"
                 )
         for k, x in zip(self.places, inputs, strict=True):
             g = gs[k]
@@ -300,7 +302,7 @@ class _Once(Op):
 
     def backward(self, *_: Any) -> Any:
         raise RuntimeError(
-            f"{self.function}: its backward is marked once_differentiable and was differentiated again\n"
+            f"{self.function}: its backward is marked once_differentiable, so it cannot be differentiated again\n"
             "  expected first derivatives only, or a backward of ops on Tensors without the mark"
         )
 
@@ -312,7 +314,7 @@ def once_differentiable(backward: Callable[..., Any]) -> Callable[..., Any]:
     """
 
     if not callable(backward):
-        raise TypeError(f"once_differentiable: got a {type(backward).__name__}\n  expected a method, backward")
+        raise TypeError(f"once_differentiable: got a {type(backward).__name__}\n  expected the method backward")
 
     @wraps(backward)
     def once(ctx: FunctionCtx, *grads: Any) -> Any:

@@ -20,7 +20,7 @@ def registered(op: str, kernels: dict[str, Kernel], devices: str | Sequence[str]
     """Enter a kernel for these devices, or return the decorator that does."""
     names = [devices] if isinstance(devices, str) or not isinstance(devices, Sequence) else list(devices)
     if not names or not all(isinstance(name, str) for name in names):
-        raise TypeError(f"{op}: register_kernel for {shown(devices)}\n  expected names of devices, such as 'cpu'")
+        raise TypeError(f"{op}: register_kernel got {shown(devices)}\n  expected names of devices, such as 'cpu'")
 
     def register(function: Kernel) -> Kernel:
         if not callable(function):

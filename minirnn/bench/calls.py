@@ -1,4 +1,4 @@
-"""What is timed: a pass of minirnn's sequence ops, of torch's recurrent layers, and of their matrix products alone."""
+"""The timed calls: a pass of minirnn's sequence ops, of torch's recurrent layers, or of their matrix products."""
 
 from __future__ import annotations
 
@@ -42,14 +42,14 @@ def our_calls(device: Device, op: str, size: Size, dtype: str) -> dict[str, Call
     wanted = [t for k, t in enumerate(inputs) if op != "gru" or k != 2]
 
     def forward() -> Any:
-        with mr.no_grad():  # nothing is kept
+        with mr.no_grad():  # nothing is saved
             return output(False)
 
     return {"forward": forward, "forward+backward": lambda: mr.grad([output(True)], wanted, [dy])}
 
 
 def own_calls(device: Device, cell: Cell, size: Size, dtype: str, composed: bool = False) -> dict[str, Call]:
-    """The same passes of a layer of an own cell, by the device's kernel or `composed` of operations of the tape."""
+    """The same passes of a layer of a custom cell, by the device's kernel or `composed` of operations of the tape."""
     T, B, I, H = size
     rng, plan = np.random.default_rng(0), cell.plan()
 
@@ -88,7 +88,7 @@ def factors(op: str | Cell) -> tuple[int, int, int]:
 
 
 def torch_calls(name: str, op: str, size: Size, dtype: str) -> dict[str, Call]:
-    """The same passes by torch.nn.LSTM or GRU on the GPU or the CPU, and "wait"; nothing where torch has none."""
+    """The same passes by torch.nn.LSTM or GRU on the GPU or the CPU, and "wait"; nothing if torch has no such layer."""
     try:
         import torch
     except ImportError:
@@ -120,12 +120,12 @@ def torch_calls(name: str, op: str, size: Size, dtype: str) -> dict[str, Call]:
 
 
 def product_calls(op: str | Cell, size: Size, dtype: str) -> dict[str, Call]:
-    """The matrix products of the op alone, arranged as the cpu device does them: the floor."""
+    """The matrix products of the op alone, arranged as the cpu device does them: the lower limit of the time."""
     T, B, I, H = size
     rng = np.random.default_rng(0)
     draw = lambda *shape: np.asarray(rng.standard_normal(shape), dtype)  # noqa: E731
     of_x, of_h, products = factors(op)
-    loops = [of_h * H] * (of_h > 0) + [H] * products  # rows of what is multiplied at each step
+    loops = [of_h * H] * (of_h > 0) + [H] * products  # rows of the operand that is multiplied at each step
     W, x, h, dh = draw(of_x * H, I), draw(T * B, I), draw(H, B), np.empty((H, B), dtype)
     R, d = [draw(rows, H) for rows in loops], [draw(rows, B) for rows in loops]
     a = [np.empty((rows, B), dtype) for rows in loops]
@@ -154,7 +154,7 @@ def product_calls(op: str | Cell, size: Size, dtype: str) -> dict[str, Call]:
 
 @contextmanager
 def torch_rounding(tf32: bool) -> Iterator[None]:
-    """Inside the block torch may round float32 operands to TF32, or may not."""
+    """Allow or forbid torch to round float32 operands to TF32 inside the block."""
     try:
         import torch
     except ImportError:

@@ -1,7 +1,7 @@
 """``minirnn bench --ladder``: what each rung of the CudnnRNN ladder does, counted in the simulator.
 
-Launches, products, barriers and bytes are the same in every run and on every machine; they say what a rung saves, not
-how long it takes. Each layer is planned as for a large GPU, with its shared memory and one block a multiprocessor.
+Launches, products, barriers and bytes are the same in every run and on every machine; they show what a rung saves, not
+how long it takes. Each layer is planned as for a large GPU, with its shared memory and one block per multiprocessor.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ SIZES = (
     (16, 1, 128, 128),
     (16, 1, 256, 256),
 )
-"""T, B, I, H: one size, and from there two more along each of T, B and H (with I). The simulator is slow, so all are
+"""T, B, I, H: one size, and two more along each of T, B and H (with I). The simulator is slow, so all are
 small."""
 COUNTS = {
     "launches": "by the host: kernels, products, recordings",
@@ -48,7 +48,7 @@ RECORDED = "steps, recorded"
 """The lowest rung with its loops as CUDA graphs."""
 TIMES = "not yet measured on a GPU"
 MOST_ACCESSES = 12_000_000
-"""There is room for so many accesses of one launch."""
+"""The largest number of recorded accesses of one launch."""
 
 
 def header() -> str:
@@ -63,7 +63,7 @@ def line(row: dict[str, Any]) -> str:
 
 
 def about() -> dict[str, Any]:
-    """What the file says before its rows."""
+    """The head of the file, before its rows."""
     return {"device": f"cuda-sim with the layouts of an {H200.name}", "times": TIMES, "counts": COUNTS}
 
 
@@ -74,7 +74,7 @@ def count_all() -> Iterator[dict[str, Any]]:
 
 
 def counted(size: Size, rung: str) -> Iterator[dict[str, Any]]:
-    """The counts of one layer forward and backward; a pass that this rung does not have gives no row.
+    """The counts of one layer forward and backward; a pass that this rung does not implement has no row.
 
     The lowest rung has a second pair of rows: the same work, its loops run from recordings.
     """
@@ -99,7 +99,7 @@ def gathered(rung: str, size: Size, device: Cuda, backward: bool) -> int:
     T, B, _, H = size
     plan = plan_of(Sizes("lstm", T, B, H, H, 1, 4), device.driver.limits, backward)
     if rung != RUNGS[-1] or isinstance(plan, str):
-        return 0  # what other rungs read is arrays
+        return 0  # other rungs read arrays instead of messages
     return (T if backward else T - 1) * plan.gathered  # the first state is not a message
 
 
@@ -117,7 +117,7 @@ def passes(device: Cuda, size: Size) -> tuple[Call, Call]:
     found: list[Any] = [None, None]
 
     def forward() -> None:
-        found[:] = None, None  # what the last pass saved is not needed any more
+        found[:] = None, None  # the values that the last pass saved are no longer needed
         found[0], _, _, found[1] = device.rnn_sequence(x, state, state, weights, training=True, **chosen)
 
     def backward() -> None:
@@ -129,7 +129,7 @@ def passes(device: Cuda, size: Size) -> tuple[Call, Call]:
 
 def recorded_launches(size: Size) -> list[int]:
     """What the host launches for each pass of the lowest rung once both are recorded."""
-    device = Cuda(SimDriver(SimOptions()))  # in check mode no address comes again
+    device = Cuda(SimDriver(SimOptions()))  # in check mode no address is used again
     device.cudnn_rnn_rung, device.recordings.enabled = RUNGS[0], True
     both = passes(device, size)
     for _ in range(9):
@@ -149,7 +149,7 @@ def row_of(size: Size, rung: str, way: str, counts: Counter[str]) -> dict[str, A
 
 @contextmanager
 def counting(device: Cuda) -> Iterator[Counter[str]]:
-    """Inside the block, the counts of what the device's kernels and products do grow."""
+    """Inside the block, count what the device's kernels and products do."""
     counts: Counter[str] = Counter()
     driver: Any = device.driver
     gemm, before = driver.gemm, driver.launches

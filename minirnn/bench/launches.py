@@ -10,7 +10,7 @@ from typing import Any
 
 @dataclass
 class Launch:
-    """One launch, to be done again."""
+    """One launch, which can be repeated."""
 
     kernel: Any
     args: tuple[Any, ...]
@@ -25,7 +25,7 @@ class Launch:
 
     @property
     def nbytes(self) -> int:
-        """Bytes of all arrays it is given: each is read once or written once."""
+        """The bytes of all its arrays, each of which is read once or written once."""
         return sum(getattr(a, "nbytes", 0) for a in self.args if hasattr(a, "ptr"))
 
 
@@ -53,7 +53,7 @@ def launching(device: Any, launch: Callable[[Any, tuple[Any, ...], dict[str, Any
 
 @contextmanager
 def recorded(device: Any) -> Iterator[list[Launch]]:
-    """Inside the block, launches are written down as they happen."""
+    """Inside the block, launches are recorded as they happen."""
     launches: list[Launch] = []
 
     def launch(*about: Any) -> None:

@@ -1,7 +1,7 @@
 """Where cuDNN keeps the weights of a layer, as torch shows it, compared with our parameter buffer.
 
-The order of the buffer is known from three libraries; whether a GPU's cuDNN puts gaps between its parts, nothing but a
-GPU can say. ``minirnn bench --check --device cuda`` writes it down.
+Three libraries document the order of the buffer, but only a GPU can show whether its cuDNN puts gaps between the parts.
+``minirnn bench --check --device cuda`` records it.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from minirnn.ops.cudnn_rnn.params import Network
 SIZES = ((8, 16, 0), (5, 7, 0), (5, 7, 3))
 """I, H, num_proj: round ones, odd ones, and odd ones with a projection."""
 PARTS = {"W": "weight_ih", "R": "weight_hh", "Wp": "weight_hr", "bW": "bias_ih", "bR": "bias_hh"}
-"""Our regions -> torch's names for the same."""
+"""Maps our regions to torch's names for them."""
 
 
 def layouts(device: str) -> Iterator[dict[str, Any]]:
-    """A row for each network; nothing but on a GPU with torch."""
+    """A row for each network; empty unless there is a GPU and torch."""
     try:
         import torch
     except ImportError:

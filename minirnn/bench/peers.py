@@ -1,9 +1,9 @@
 """The time of the sequence ops compared with torch and with their matrix products alone.
 
-Each peer runs in its own process, and they take turns. Libraries keep their threads spinning for up to 0.2 s after
-a call, which takes the cores away from the next one, so nobody starts before all others' threads are asleep: without
-that torch looks up to three times slower. Every number is the median of several samples, each of at least 0.12 s; the
-table shows ratios within this run, which is all that can be compared between machines.
+Each peer runs in its own process, and they take turns. Libraries keep their threads spinning for up to 0.2 s after a
+call, which takes the cores away from the next peer. So a peer starts only when the threads of all others are asleep:
+without this, torch looks up to three times slower. Every number is the median of several samples, each of at least 0.12
+s. The table shows ratios within this run, because only ratios can be compared between machines.
 """
 
 from __future__ import annotations
@@ -37,13 +37,15 @@ MODES = ("lstm", "gru")
 OPS = (*MODES, "block_lstm")
 """`cudnn_rnn` in a mode, and `block_lstm`, which torch does not have."""
 OWN = ("minirnn", "composed", "gemm")
-"""The peers of an own cell: its kernel, its composition from operations of the tape, its products. Ops can join."""
+"""The peers of a custom cell: its kernel, its composition from operations of the tape, its products. Ops can be
+added.
+"""
 PASSES = ("forward", "forward+backward")
 PEERS = ("minirnn", "torch", "gemm")
 REST = 0.05
-"""A process that used no CPU for so many seconds is asleep."""
+"""Seconds without CPU time after which a process counts as asleep."""
 LONGEST_REST = 1.0
-"""Seconds that are waited at most; also what is waited where the CPU time of a process cannot be read."""
+"""The longest wait in seconds; also the wait if the CPU time of a process cannot be read."""
 
 
 def present() -> list[str]:
@@ -62,7 +64,7 @@ def compare(
 ) -> Iterator[dict[str, Any]]:
     """A row for each mode, size and pass, as soon as it is measured; every peer computes in `threads` threads.
 
-    A mode may be an own cell, ``FILE.py:name``; then the peers are `OWN` and names of `OPS`.
+    A mode may be a custom cell, ``FILE.py:name``; then the peers are `OWN` and names of `OPS`.
     """
     with Workers() as workers:
         for peer in peers:
@@ -106,7 +108,9 @@ def line(peers: Sequence[str], result: dict[str, Any]) -> str:
 
 
 def environment(threads: int, device: str = "cpu") -> dict[str, str]:
-    """The environment of a peer: its device, so many threads for every library, no choice of OpenBLAS' kernels."""
+    """The environment of a peer: its device, the number of threads for every library, no choice of OpenBLAS'
+    kernels.
+    """
     found = {k: v for k, v in os.environ.items() if not k.startswith("OPENBLAS_")}
     numbers = "MINIRNN_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"
     return found | dict.fromkeys(numbers, str(threads)) | {"MINIRNN_DEVICE": device}
@@ -123,7 +127,9 @@ def wait_until_idle(processes: Iterable[subprocess.Popen[str]]) -> None:
 
 
 def cpu_ticks(pids: Iterable[int]) -> int | None:
-    """The CPU time of some processes with all their threads, in ticks of 0.01 s; None where it is not told."""
+    """The CPU time of some processes with all their threads, in ticks of 0.01 s; None if the system does not report
+    it.
+    """
     total = 0
     for pid in pids:
         try:
@@ -135,13 +141,13 @@ def cpu_ticks(pids: Iterable[int]) -> int | None:
 
 
 class Workers:
-    """Processes that answer a line of JSON with milliseconds; they are asked one after the other."""
+    """Processes that answer a line of JSON with milliseconds; they are asked in turn."""
 
     def __init__(self) -> None:
         self.processes: dict[str, subprocess.Popen[str]] = {}
 
     def start(self, name: str, program: Sequence[str], environment: Mapping[str, str]) -> None:
-        """Start a process, unless there is one of this name: Python runs the program."""
+        """Start a Python process that runs the program, unless there is one of this name."""
         if name not in self.processes:
             self.processes[name] = subprocess.Popen(
                 [sys.executable, *program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment

@@ -1,4 +1,4 @@
-"""What a machine with a GPU has to say, in one file: the report of ``minirnn bench --check --device NAME``.
+"""All results from a machine with a GPU in one file: the report of ``minirnn bench --check --device NAME``.
 
 It has what `minirnn.verify` compares, then times of kernels, launches, products and sequences, with the machine and all
 versions.
@@ -32,13 +32,13 @@ PACKAGES = (
 
 
 PARTS = ("values", "ladder", "layout", "times")
-"""The parts of a report, the most telling first: a machine with a GPU may be lent for minutes only."""
+"""The parts of a report, the most important first, because a machine with a GPU may be available only for minutes."""
 
 
 def examine(device: Device, golden: Path | None, quick: bool, path: str | None, parts: Sequence[str] = PARTS) -> bool:
-    """Print what is found, and write it to the file at `path`, if one is given. True: nothing failed.
+    """Print the results, and write them to the file at `path`, if one is given. Returns True if nothing failed.
 
-    The file is written anew after each part, and after each size of the ladder: what is measured is not lost.
+    The file is rewritten after each part, and after each size of the ladder, so that no measurement is lost.
     """
     report: dict[str, Any] = {"machine": machine_with(device), "quick": quick, "parts": list(parts), "failed": []}
     for part in PARTS:
@@ -56,7 +56,7 @@ def examine(device: Device, golden: Path | None, quick: bool, path: str | None, 
 
 
 def values_of(device: Device, golden: Path | None, quick: bool, report: dict[str, Any]) -> Iterator[None]:
-    """What ``minirnn verify --quick`` compares on this device, and all stored values of other libraries."""
+    """The comparisons of ``minirnn verify --quick`` on this device, and with all stored values of other libraries."""
     listed = all_comparisons({device.name: None}, golden)
     checks, failed = report.setdefault("checks", []), []
     for result in compare_all(one for one in listed if one.quick or (one.cell.way == "stored" and not quick)):
@@ -84,7 +84,11 @@ def layout_of(device: Device, golden: Path | None, quick: bool, report: dict[str
     """Where cuDNN keeps its weights."""
     report["cudnn_layout"] = list(layout.layouts(device.name))
     for row in report["cudnn_layout"]:
-        said = "as in our parameter buffer" if row["equal"] else "elsewhere than in our parameter buffer"
+        said = (
+            "at the same offsets as our parameter buffer"
+            if row["equal"]
+            else "at other offsets than our parameter buffer"
+        )
         print(f"cuDNN keeps the weights of {row['mode']} {row['direction']}, H {row['H']}, {said}")
     yield
 
@@ -106,7 +110,7 @@ MEASURE: dict[str, Callable[[Device, Path | None, bool, dict[str, Any]], Iterato
 
 
 def machine_with(device: Device) -> dict[str, Any]:
-    """The machine, the device, and the versions of all that had a part in it."""
+    """The machine, the device, and the versions of all libraries involved."""
     found = machine.describe(os.cpu_count() or 1)
     installed = {d.metadata["Name"].lower(): d.version for d in distributions() if d.metadata["Name"]}
     found["versions"] = {name: installed.get(name) for name in PACKAGES} | {"minirnn": __version__}
@@ -128,7 +132,7 @@ def write(path: str | None, report: dict[str, Any]) -> None:
 
 
 def finite(row: dict[str, Any]) -> dict[str, Any]:
-    """The row with None for infinity, which JSON does not know."""
+    """The row with None for infinity, which JSON does not have."""
     return {k: None if isinstance(v, float) and not math.isfinite(v) else v for k, v in row.items()}
 
 
@@ -158,6 +162,6 @@ def ladder_line(row: dict[str, Any]) -> str:
 
 
 def milliseconds(row: dict[str, Any]) -> str:
-    """Our time, and torch's where there is one."""
+    """Our time, and torch's if there is one."""
     torch = f"   torch {row['torch_seconds'] * 1e3:9.3f} ms" if "torch_seconds" in row else ""
     return f"{row['seconds'] * 1e3:9.3f} ms{torch}"

@@ -1,9 +1,9 @@
 """The times of CudnnRNN's rungs on a GPU compared with torch (cuDNN), a table of ``minirnn bench --check``.
 
 All ways of one layer are sampled in turns, so that a change of clocks or load affects all of them. A number is the
-median, followed by the 10th and 90th percentile. Both get the same setting of precision: "float32" means
-neither may round to TF32 (torch's own default for recurrent layers does), "tf32" that both may, "float16" that values
-are stored so.
+median, followed by the 10th and 90th percentile. Both get the same setting of precision: "float32" means neither may
+round to TF32 (torch's own default for recurrent layers does), "tf32" that both may, "float16" that values are stored in
+float16.
 """
 
 from __future__ import annotations
@@ -25,17 +25,17 @@ MORE_SIZES: tuple[Size, ...] = ((1024, 8, 2048, 2048), (512, 16, 128, 128), (256
 """Sizes whose weights fit on no chip; with few units, for which cuDNN has special CUDA kernels; with a batch that is
 not a multiple of 8."""
 PRECISIONS = {"float32": ("float32", False), "tf32": ("float32", True), "float16": ("float16", False)}
-"""Name -> dtype of the arrays, and whether products may round to TF32."""
+"""Maps a name to the dtype of the arrays, and whether products may round to TF32."""
 TORCH = -1
-"""Torch's number where our ways are 0, 1, ..."""
+"""The number of torch; ours are 0, 1, ..."""
 ROUNDS, SECONDS = 15, 0.01
-"""The number of samples of each number, and the time that each takes at least."""
+"""The number of samples of each measurement, and the shortest time of each."""
 
 
 def ladder(device: Any, quick: bool) -> Iterator[Row]:
     """cudnn_rnn on each rung, and on the lowest as a CUDA graph, next to torch; nothing on a device without rungs.
 
-    A row's ``used`` says which rungs computed it: a lower one where the one asked for cannot be had. ``device_seconds``
+    A row's ``used`` says which rungs computed it: a lower one if the requested one is not available. ``device_seconds``
     is the time between two events on the GPU's stream around one call.
     """
     if not hasattr(device, "cudnn_rnn_rung"):
@@ -52,7 +52,7 @@ def ladder(device: Any, quick: bool) -> Iterator[Row]:
 
 
 def in_turns(device: Any, call: Call, torch: tuple[Call, Call] | None, tf32: bool, quick: bool) -> list[Row]:
-    """A row for each way to do `call`, with torch's time for the same if there is one."""
+    """A row for each way to compute `call`, with torch's time if there is one."""
     ways: list[Row] = [{"rung": "steps", "graphs": True}, *({"rung": rung, "graphs": False} for rung in RUNGS)]
     rounds, at_least = (1, 0.0) if quick else (ROUNDS, SECONDS)
 
@@ -66,7 +66,7 @@ def in_turns(device: Any, call: Call, torch: tuple[Call, Call] | None, tf32: boo
     repeats = dict.fromkeys(turns, 1)
     samples: dict[int, list[float]] = {k: [] for k in turns}
     for number in range(-2, rounds):
-        # The first two rounds compile, record, fill caches, and say how many calls a sample takes.
+        # The first two rounds compile, record, fill caches, and determine the number of calls per sample.
         for k in turns:
             seconds = sample(k, repeats[k])
             if number >= 0:
@@ -101,7 +101,7 @@ def device_seconds(device: Any, call: Call) -> float:
 
 @contextmanager
 def taken(device: Any, way: Row, tf32: bool) -> Iterator[None]:
-    """Inside the block the device takes this way."""
+    """Inside the block the device computes in this way."""
     recordings = device.recordings
     before = device.cudnn_rnn_rung, recordings.enabled
     device.cudnn_rnn_rung, recordings.enabled = way["rung"], way["graphs"]

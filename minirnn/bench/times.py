@@ -47,9 +47,9 @@ class Clock:
     ----------
     device : Device
     samples : int
-        So many are taken for each number.
+        The number of samples per measurement.
     seconds : float
-        Each sample takes at least so long.
+        The shortest time of a sample.
     """
 
     def __init__(self, device: Device, samples: int, seconds: float) -> None:
@@ -101,7 +101,7 @@ def copies(clock: Clock, quick: bool) -> Iterator[Row]:
 
 
 def latencies(clock: Clock) -> Iterator[Row]:
-    """What a call costs that does next to nothing: the work of Python and of the driver."""
+    """The cost of a call that does almost nothing: the work of Python and of the driver."""
     device = clock.device
     one = device.asarray(np.ones(1, np.float32))
     yield {"what": "device.tanh of one number", "seconds": clock(partial(device.tanh, one))}
@@ -117,7 +117,7 @@ def latencies(clock: Clock) -> Iterator[Row]:
 
 
 def kernels(clock: Clock, quick: bool) -> Iterator[Row]:
-    """The elementwise kernels of the cells, each launch alone; nothing on a device that launches none."""
+    """The elementwise kernels of the cells, each launch alone; nothing on a device without launches."""
     device = clock.device
     if not hasattr(device, "kernel_of"):
         return
@@ -126,7 +126,7 @@ def kernels(clock: Clock, quick: bool) -> Iterator[Row]:
             for name, step in cells(device, B, 8, H, dtype).items():
                 with recorded(device) as launches:
                     step()
-                # The largest launch of a kernel stands for all of its launches.
+                # Of each kernel only the largest launch is measured.
                 largest = {launch.name: launch for launch in sorted(launches, key=lambda one: one.nbytes)}
                 for launch in largest.values():
                     seconds = kernel_seconds(clock, launch)
@@ -160,7 +160,7 @@ def kernel_seconds(clock: Clock, launch: Launch) -> float:
 def cells(device: Device, B: int, I: int, H: int, dtype: str) -> dict[str, Call]:
     """One step of each cell, forward and backward, as the device computes it. Few inputs keep the products small.
 
-    float16 is measured where the kernel takes it; other kernels are given float32 by the op.
+    float16 is measured if the kernel accepts it; for other kernels the op converts to float32.
     """
     rng = np.random.default_rng(0)
 
@@ -198,7 +198,7 @@ def products(clock: Clock, quick: bool) -> Iterator[Row]:
 
 
 def sequences(clock: Clock, quick: bool) -> Iterator[Row]:
-    """block_lstm, and cudnn_rnn against torch where torch has the same kind of device."""
+    """block_lstm, and cudnn_rnn compared with torch if torch has the same kind of device."""
     device, dtypes = clock.device, ("float32",) if quick else ("float32", "float16")
     tf32 = chosen.precision == "tf32"
     for size, dtype, op in product(QUICK_SIZES if quick else SIZES, dtypes, ("block_lstm", "lstm", "gru")):

@@ -1,6 +1,6 @@
 """One peer of ``minirnn bench``: reads lines ``[mode, [T, B, I, H], pass]``, answers with milliseconds per call.
 
-The mode of an own cell is ``FILE.py:name``. A peer with the name of an op computes that op, whatever the mode.
+The mode of a custom cell is ``FILE.py:name``. A peer with the name of an op computes that op, regardless of the mode.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from minirnn.nn.cell_file import cell_in, names_a_file
 from minirnn.nn.own_cell import Cell
 
 SAMPLE = 0.12
-"""A sample takes at least so many seconds."""
+"""The shortest time of a sample, in seconds."""
 
 
 @lru_cache(maxsize=1)
 def calls(peer: str, mode: str, size: Size, dtype: str) -> dict[str, Call]:
-    """The passes that are timed; random weights of the size that keeps the state alive."""
+    """The passes that are timed; the random weights have a scale that keeps the state from vanishing."""
     if peer in OPS:
         return our_calls(mr.devices.get(), peer, size, dtype)
     op = cell_in(mode) if names_a_file(mode) else mode
@@ -35,7 +35,7 @@ def calls(peer: str, mode: str, size: Size, dtype: str) -> dict[str, Call]:
 
 
 def milliseconds(function: Call, sample: float = SAMPLE) -> float:
-    """The time of one call, over as many as fill a sample of so many seconds."""
+    """The time of one call, from as many calls as fill a sample of `sample` seconds."""
     start = time.perf_counter()
     function()
     once = time.perf_counter() - start

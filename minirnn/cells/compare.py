@@ -76,7 +76,9 @@ def compare(d: Derivation, function: Callable[..., Any]) -> Written:
     asked = list(inspect.signature(function).parameters)
     unknown = [n for n in asked if n not in known]
     if unknown:
-        arrives = "what arrives at a state is NAME_grad" if unknown[0] in {f"d{n}" for n in d.step.order} else ""
+        arrives = (
+            "the gradient that arrives at a state is NAME_grad" if unknown[0] in {f"d{n}" for n in d.step.order} else ""
+        )
         raise CellError(
             f"{name}: the backward pass asks for {unknown[0]!r}\n  expected names of the step: {', '.join(known)}"
             + (f"\n  {arrives}" if arrives else "")
@@ -106,7 +108,7 @@ def compare(d: Derivation, function: Callable[..., Any]) -> Written:
     if isinstance(result, Mapping):
         problems += [f"{n}: the step has no such gradient" for n in result if n not in right and n not in ends]
     if problems:
-        raise CellError("\n  ".join([f"{name}: the backward pass is not its derivative", *problems]))
+        raise CellError("\n  ".join([f"{name}: the backward pass is not the derivative of the step", *problems]))
     vectors, w = {f"d{n}" for n in d.step.vectors}, Writer(d)
     texts = {n: write(e, names, top=True) for n, e in mine.items() if e.varies}
     return Written([Formula(n, w.sum(mine[n], text) if n in vectors else text) for n, text in texts.items()])
@@ -198,9 +200,9 @@ class Difference:
             if close(ratio, v):
                 return f"the factor {text} is missing"
             if close(over([1.0] * POINTS, ratio), v):
-                return f"the factor {text} is too many"
+                return f"the factor {text} does not belong there"
         for text, v in named:
             for right, w in named:
                 if text != right and close([r * x for r, x in zip(ratio, v, strict=True)], w):
-                    return f"{text} is in the place of {right}"
+                    return f"{text} should be {right}"
         return ""

@@ -48,7 +48,7 @@ class Graph:
         if isinstance(v, Expr):
             if v.graph is not self:
                 raise CellError(
-                    "a value belongs to another run of a cell's function\n  expected values of this step alone"
+                    "a value comes from another call of a cell's function\n  expected only values of this step"
                 )
             return choose(v, self.number(1), self.number(0)) if v.op in COMPARISONS else v
         if isinstance(v, Real) and not isinstance(v, bool):
@@ -112,7 +112,8 @@ class Expr:
             return apply("sqrt", self)
         if isinstance(n, bool) or n not in range(-8, 9) or n == 0:
             raise CellError(
-                "got a power that no device knows\n  expected ** 2, ** 3, .., ** -1, .. or ** 0.5; else exp(n * log(x))"
+                "got a power that devices cannot compute\n"
+                "  expected ** 2, ** 3, .., ** -1, .. or ** 0.5; otherwise write exp(n * log(x))"
             )
         found = self
         for _ in range(abs(int(n)) - 1):
@@ -126,7 +127,7 @@ class Expr:
 
     def __and__(self, _: Any) -> Expr:
         refuse(
-            "was combined by & or |",
+            "was combined with & or |",
             "write where(a, where(b, x, y), y) for a & b, where(a, x, where(b, x, y)) for a | b",
         )
 
@@ -171,10 +172,10 @@ class Expr:
         refuse(f"was given to np.{function.__name__}")
 
     def __iter__(self) -> Any:
-        refuse("was unpacked or iterated over", "a value is one number for every sample and unit")
+        refuse("was unpacked or iterated over", "a value is one number per sample and unit")
 
     def __len__(self) -> int:
-        refuse("was asked for its length", "a step knows no shapes: its formulas hold for every sample and unit")
+        refuse("was asked for its length", "a step has no shapes: its formulas hold for every sample and unit")
 
     def __getitem__(self, _: Any) -> Any:
         refuse("was indexed", "units see each other only in product(v) and unit_mean(v)")
@@ -287,7 +288,8 @@ def apply(name: str, *args: Any, **options: Any) -> Any:
         low, high = bounds
         if low.op not in NUMBERS and not is_number_of(low) or high.op not in NUMBERS and not is_number_of(high):
             raise CellError(
-                "clip: a bound is a value of the step\n  expected numbers; else minimum(maximum(x, low), high)"
+                "clip: a bound is a value of the step\n"
+                "  expected numbers; for values of the step write minimum(maximum(x, low), high)"
             )
         clipped = graph.node("clip", (x, low, high))
         return graph.node("straight_through", (clipped, x)) if options.get("straight_through") else clipped

@@ -83,7 +83,7 @@ class Step:
         missing = [n for n in self.given_states if n not in positional]
         if missing:
             expected = f"expected every state among its parameters ({', '.join(parameters)}), before a *"
-            self.fail(f"the state {missing[0]!r} is no parameter", expected)
+            self.fail(f"the state {missing[0]!r} is not a parameter", expected)
         gates = [n for n in positional if n[:2] in ("z_", "x_", "h_")]
         self.positional = list(positional)
         self.gate_order = gates
@@ -129,7 +129,9 @@ class Step:
         if p.default is p.empty:
             return None
         if not 0 <= self.finite(name, p.default) <= 1:
-            self.fail(f"the default of {name} is {p.default}", "expected a rate 0 .. 1: how often the mask is 1")
+            self.fail(
+                f"the default of {name} is {p.default}", "expected a rate 0 .. 1: the probability that the mask is 1"
+            )
         return float(p.default)
 
     @property
@@ -187,7 +189,8 @@ class Step:
             e = self.graph.lift(by_name[name])
             if e is self.states[name]:
                 self.fail(
-                    f"the new {name} is the {name} before the step", "expected a formula: a state that stays is none"
+                    f"the new {name} is the {name} before the step",
+                    "expected a formula: a value that never changes is not a state",
                 )
             if e.op in NUMBERS:
                 self.fail(f"the new {name} is a number", "expected a formula")
@@ -227,13 +230,13 @@ class Step:
         ):
             for n, e in inputs.items():
                 if e not in used and not (kind == "state" and n == self.output and (through_R or not self.read)):
-                    self.fail(f"the {kind} {n!r} is never used", "a layer would compute it for nothing: take it out")
+                    self.fail(f"the {kind} {n!r} is never used", "remove it: a layer would compute it for nothing")
         reached = set(needed(self.after))
         if any(m not in reached for m in self.cuts):
-            self.fail("a product or mean is never used", "a layer would compute it for nothing: take it out")
+            self.fail("a product or mean is never used", "remove it: a layer would compute it for nothing")
         for n, v in self.constants.items():
             if self.graph.known.get(("constant", (), (n, v))) not in used:
-                self.fail(f"the constant {n!r} is never used", "take it out")
+                self.fail(f"the constant {n!r} is never used", "remove it")
 
     def place(self, line: int | None = None) -> str:
         code = self.code if hasattr(self, "code") else None

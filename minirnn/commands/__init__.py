@@ -1,4 +1,4 @@
-"""What ``minirnn NAME`` does: one module a command, listed in `minirnn.cli.COMMANDS`.
+"""What ``minirnn NAME`` does: one module per command, listed in `minirnn.cli.COMMANDS`.
 
 A command module has two functions:
 
@@ -7,7 +7,7 @@ A command module has two functions:
 ``run(args) -> int``
     does the work and returns the exit status.
 
-What the user got wrong is raised as `UserError`, directly or through `user_mistakes`. The command line prints it on one
+A mistake of the user is raised as `UserError`, directly or through `user_mistakes`. The command line prints it on one
 line and exits with status 2. Any other exception is a bug and keeps its traceback.
 """
 

@@ -1,4 +1,4 @@
-"""Readers of numbers for `argparse`, which say what they expected, a trial of files to write, and ``--executor``."""
+"""Readers of numbers for `argparse` with clear errors, a check that files can be written, and ``--executor``."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def real(fits: Callable[[float], bool], expected: str) -> Callable[[str], float]
         try:
             value = float(text)
         except ValueError:
-            value = float("nan")  # which fits nowhere
+            value = float("nan")  # which is never in range
         if not fits(value):
             raise argparse.ArgumentTypeError(f"got {text!r}, expected {expected}")
         return value
@@ -55,10 +55,10 @@ def path(text: str) -> Path:
 
 
 def try_file(option: str, name: str) -> None:
-    """Raise UserError if no file of this name can be written: before the work for it is done."""
+    """Raise UserError if no file of this name can be written, before the work for it is done."""
     target = Path(name).absolute()
     if not target.parent.is_dir():
-        raise UserError(f"{option} {name}: there is no such folder")
+        raise UserError(f"{option} {name}: no such folder")
     if target.is_dir():
         raise UserError(f"{option} {name}: this is a folder\n  expected a file")
     try:
@@ -70,7 +70,7 @@ def try_file(option: str, name: str) -> None:
 
 @contextmanager
 def chosen_executor(text: str) -> Iterator[Executor]:
-    """The executor that ``--executor`` names; what is wrong about it is the user's mistake."""
+    """The executor that ``--executor`` names. Raises UserError if it is wrong."""
     with ExitStack() as stack:
         try:
             with user_mistakes():

@@ -1,6 +1,6 @@
-"""``minirnn bench``: the time of the sequence ops against torch and against their matrix products alone.
+"""``minirnn bench``: the time of the sequence ops compared with torch and with their matrix products alone.
 
-``--check --device NAME`` is another job: the values of all ops on one device, and then its times. ``--ladder`` counts
+``--check --device NAME`` instead checks the values of all ops on one device, and then measures it. ``--ladder`` counts
 what the rungs of CudnnRNN do.
 """
 
@@ -26,25 +26,25 @@ from minirnn.verify import stored
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("--mode", choices=peers.OPS, action="append", help="only this op (may be repeated); default: lstm and gru")
-    own = "an own cell instead, against its composition, its products and the ops of --mode, if there are any"
+    own = "a custom cell instead, compared with its composition, its products and the ops of --mode, if given"
     add("--cell", metavar=FORM, type=absolute, help=own)
     add("--size", action="append", metavar="T,B,I,H", help="only this size (may be repeated); default: seven sizes")
-    add("--samples", type=int, default=7, help="samples of each number (default 7)")
+    add("--samples", type=int, default=7, help="samples per measurement (default 7)")
     add("--threads", type=int, default=os.cpu_count(), help="threads of each peer (default: all cores)")
-    add("--device", help="whose ops: cpu (default), native, ...; with --check: cuda (default), ...")
+    add("--device", help="device to measure: cpu (default), native, ...; with --check: cuda (default), ...")
     add("--dtype", choices=peers.DTYPES, default="float32", help="(default float32)")
     add("--json", metavar="FILE", help="write all numbers, versions and the machine to FILE")
     add = parser.add_argument_group("checking a device").add_argument
     add("--check", action="store_true", help="check all ops on a device, then measure it")
     add("--golden", metavar="DIR", help="stored values of other libraries (default: tests/golden)")
     add("--part", choices=report.PARTS, action="append", help="only this part of it (may be repeated)")
-    add("--quick", action="store_true", help="fewer checks and tiny sizes: does --check run at all?")
+    add("--quick", action="store_true", help="fewer checks and tiny sizes, to see whether --check runs")
     add = parser.add_argument_group("the ladder of CudnnRNN").add_argument
     add("--ladder", action="store_true", help="count what each rung does, in the simulator")
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print what was measured; write it to ``--json``. 1: a value or a gradient is wrong."""
+    """Print the measurements and write them to ``--json``. Exit status 1 means that a value or a gradient is wrong."""
     sizes = [parse_size(text) for text in args.size] if args.size else peers.SIZES
     for name in ("samples", "threads"):
         if getattr(args, name) < 1:
@@ -52,9 +52,9 @@ def run(args: argparse.Namespace) -> int:
     if args.cell:
         for option in ("check", "ladder"):
             if getattr(args, option):
-                raise UserError(f"--{option} measures minirnn's own ops\n  leave --cell out")
+                raise UserError(f"--{option} measures minirnn's own ops\n  it cannot be used with --cell")
         if not names_a_file(args.cell):
-            raise UserError(f"--cell {args.cell}: an own cell is {FORM}\n  --mode measures minirnn's own ops")
+            raise UserError(f"--cell {args.cell}: a custom cell is {FORM}\n  --mode measures minirnn's own ops")
         cell_in(args.cell)
     if args.json:
         try_file("--json", args.json)
@@ -69,7 +69,10 @@ def run(args: argparse.Namespace) -> int:
             device = mr.devices.get(args.device or "cuda")
         golden = stored.find(args.golden, [stored.HERE])
         if golden is None:
-            print("no folder tests/golden here: stored values are left out (--golden DIR, of a clone)", file=sys.stderr)
+            print(
+                "no folder tests/golden here: stored values are not compared (pass --golden DIR of a clone)",
+                file=sys.stderr,
+            )
         parts = args.part or report.PARTS
         return 0 if report.examine(device, golden, args.quick, args.json, parts) else 1
     for option in ("quick", "golden", "part"):
@@ -80,7 +83,7 @@ def run(args: argparse.Namespace) -> int:
         mr.devices.get(where)
     present = [*peers.OWN, *dict.fromkeys(args.mode or ())] if args.cell else peers.present()
     if not args.cell and "torch" not in present:
-        print("torch is not installed: comparing with the matrix products alone", file=sys.stderr)
+        print("torch is not installed: comparing only with the matrix products", file=sys.stderr)
     options = args.samples, args.threads, where, args.dtype
     modes = [args.cell] if args.cell else args.mode or peers.MODES
     measured = peers.compare(present, modes, sizes, *options)

@@ -20,7 +20,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Exit status 0 if what was checked is right or not started, 1 if something is wrong."""
+    """Exit status 0 if every checked exercise is right or not started, 1 if one is wrong."""
     from minirnn.learn import text
     from minirnn.learn.check import check
     from minirnn.learn.course import find_tree
@@ -40,7 +40,7 @@ def run(args: argparse.Namespace) -> int:
         entries = [entry]
         if args.device != "cuda-sim" and entry.exercise.kind != "cuda":
             raise UserError(
-                f"{entry.id} is NumPy, so --device {args.device} says nothing\n  expected a kernel's exercise"
+                f"{entry.id} is a NumPy exercise, so --device {args.device} has no effect\n  expected a kernel exercise"
             )
     failed = False
     for one in entries:

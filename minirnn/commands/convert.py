@@ -1,4 +1,4 @@
-"""``minirnn convert``: bring weights from the layout of one library into that of another, or find out whose it is."""
+"""``minirnn convert``: convert weights from the layout of one library to that of another, or find their layout."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.epilog = f"Layouts: {', '.join(LAYOUTS)}."
     add = parser.add_argument
     add("weights", metavar="IN", help="safetensors or npz file with the weights")
-    add("out", metavar="OUT", nargs="?", help="safetensors file to write (replaced at once, or left as it was)")
+    add("out", metavar="OUT", nargs="?", help="safetensors file to write (written completely or not at all)")
     add("--to", metavar="LAYOUT", help="layout of OUT")
     add("--from", dest="source", metavar="LAYOUT", help="layout of IN (default: what IN says, or what its names fit)")
     pair = "find the layout of IN: PAIR is an npz or safetensors file with the arrays input, output (and initial_h, "
     add("--find", metavar="PAIR", help=f"{pair}initial_c) of one layer")
-    add("--prefix", default="", help="only arrays whose names begin so: one module of a larger model")
-    facts = parser.add_argument_group("what the arrays of IN don't say, and IN's metadata neither")
+    add("--prefix", default="", help="only arrays whose names begin with PREFIX, such as one module of a larger model")
+    facts = parser.add_argument_group("what neither the arrays nor the metadata of IN say")
     add = facts.add_argument
     add("--rnn-mode", choices=tuple(GATES))
     add("--num-layers", type=int, metavar="L")
@@ -45,13 +45,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--num-proj", type=int, metavar="P", help="width of the projection (0: none)")
     add("--direction", choices=tuple(DIRECTIONS))
     add("--gru", choices=GRU_KINDS, help="where the reset gate acts: after or before the matrix product")
-    add("--input-mode", choices=INPUT_MODES, help="for cuDNN layouts; of IN if it doesn't say, else of OUT")
-    add("--forget-bias", type=float, metavar="X", help="that tf.lstm_block_cell runs with; as --input-mode")
+    add("--input-mode", choices=INPUT_MODES, help="for cuDNN layouts: of IN if IN does not say it, otherwise of OUT")
+    add(
+        "--forget-bias",
+        type=float,
+        metavar="X",
+        help="forget bias of tf.lstm_block_cell when it runs; of IN or OUT, like --input-mode",
+    )
     add("--cell-clip", type=float, metavar="X", help="limit of the cell state that IN was run with (0: none)")
 
 
 def run(args: argparse.Namespace) -> int:
-    """Convert, find, or find and convert; print what was read, what was written and what to know about it."""
+    """Convert, find, or find and convert; print what was read and written, and notes about it."""
     if args.out is None and (args.find is None or args.to is not None):
         raise UserError("OUT is missing\n  expected IN OUT --to LAYOUT, or IN --find PAIR")
     if args.out is not None and args.to is None:
@@ -86,7 +91,9 @@ def refuse_with_find(args: argparse.Namespace, settings: Mapping[str, Any]) -> N
     if args.source is not None:
         useless.insert(0, "from")
     if useless:
-        raise UserError(f"--{useless[0].replace('_', '-')} goes not with --find\n  what IN holds is what it looks for")
+        raise UserError(
+            f"--{useless[0].replace('_', '-')} cannot be used with --find\n  --find itself determines what IN holds"
+        )
 
 
 def find(weights: str, prefix: str, pair: str) -> Finding:
@@ -105,7 +112,7 @@ def find(weights: str, prefix: str, pair: str) -> Finding:
 
 @contextmanager
 def mistakes() -> Iterator[None]:
-    """`user_mistakes`, without the name of the function that found them: the command line says it already."""
+    """`user_mistakes`, without the name of the function, which the command line shows already."""
     try:
         with user_mistakes():
             yield

@@ -13,7 +13,7 @@ from minirnn.user_error import UserError, user_mistakes
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     action = (
-        "map: print what the course has and what depends on what; init: copy minirnn's course to DIR; "
+        "map: print the exercises and what each depends on; init: copy minirnn's course to DIR; "
         "new-exercise: add an exercise of your own, NAME, to the course in DIR; "
         "verify: check that solutions pass and mistakes are told apart; "
         "export: write a grader for a platform to --out; "
@@ -27,12 +27,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--to", choices=("gradescope", "classroom50"), default="gradescope", help="platform (default gradescope)")
     add("--out", type=path, metavar="FILE", help="zip file to write; with map: a picture")
     add(
-        "--seed", metavar="TEXT", help="with exam: any text, which draws the numbers; the same text gives the same exam"
+        "--seed",
+        metavar="TEXT",
+        help="with exam: any text; it seeds the random numbers, so the same text gives the same exam",
     )
 
 
 def run(args: argparse.Namespace) -> int:
-    """Exit status 1 if a course does not hold what it promises."""
+    """Exit status 1 if a check of the course fails."""
     from minirnn.learn.course import HERE, load
 
     if args.action == "new-exercise":
@@ -57,7 +59,7 @@ def run(args: argparse.Namespace) -> int:
 
         if args.folder is None or not args.seed:
             raise UserError(
-                "minirnn course exam: expected a folder and --seed TEXT; who knows the text has the answers"
+                "minirnn course exam: expected a folder and --seed TEXT; anyone who knows the text can make the answers"
             )
         with user_mistakes():
             asked, answered = write(args.folder, args.seed)
@@ -100,7 +102,7 @@ def begin(args: argparse.Namespace) -> int:
     print(f"{reference}  the inputs, and what is expected")
     print(f"{solution}  the right answer, for you alone")
     print(f"{toml}  its title, points and hints")
-    print(f"All of it works as it is. Change it, then: minirnn course verify {folder}")
+    print(f"The exercise works as it is. Change it, then run: minirnn course verify {folder}")
     return 0
 
 

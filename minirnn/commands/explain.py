@@ -1,4 +1,4 @@
-"""``minirnn explain OP``: what an op, or an own cell, computes, forward and backward, where, and what it keeps."""
+"""``minirnn explain OP``: what an op or a custom cell computes forward and backward, where, and what it saves."""
 
 from __future__ import annotations
 
@@ -31,31 +31,33 @@ SIZES = {
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    names = "an op by its name here or in TensorFlow, such as block_lstm, LSTMBlockCell or tanh; an own cell as "
+    names = "an op by its name here or in TensorFlow, such as block_lstm, LSTMBlockCell or tanh; a custom cell as "
     names += f"{FORM} (default: list all)"
     parser.add_argument("op", metavar="OP", nargs="?", help=names)
     parser.add_argument("--source", action="store_true", help="print the NumPy, CUDA and C++ source as well")
     parser.add_argument("--json", action="store_true", help="print the memory table of a cudnn_rnn op as JSON")
-    parser.add_argument("--device", help="whose kernels and memory (default: the default device)")
+    parser.add_argument("--device", help="device whose kernels and memory are shown (default: the default device)")
     sizes = parser.add_argument_group("for the cudnn_rnn ops: the network whose memory is listed")
     for letter, (value, meaning) in SIZES.items():
         sizes.add_argument(f"-{letter}", type=int, default=value, help=f"{meaning} (default {value})")
     sizes.add_argument("--mode", default="lstm", choices=list(GATES))
     sizes.add_argument("--direction", default="unidirectional", choices=list(DIRECTIONS))
     sizes.add_argument("--input-mode", default="linear_input", choices=list(INPUT_MODES))
-    sizes.add_argument("--dropout", type=float, default=0.0, help="above 0: masks are also kept")
+    sizes.add_argument("--dropout", type=float, default=0.0, help="if above 0, masks are also saved")
     sizes.add_argument("--zoneout", action="store_true", help="units keep their old state at random")
     sizes.add_argument("--dtype", default="float32", choices=["float16", "float32", "float64"])
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print what is known of an op or an own cell; of a CudnnRNN op also its memory and the rungs that compute it."""
+    """Print the explanation of an op or a custom cell; for a CudnnRNN op also its memory and the rungs that compute
+    it.
+    """
     if args.op is None:
         print("\n".join(listed()))
         return 0
     if names_a_file(args.op):
         if args.json:
-            raise UserError(f"--json prints the memory of the cudnn_rnn ops; {args.op} is an own cell")
+            raise UserError(f"--json prints the memory of the cudnn_rnn ops; {args.op} is a custom cell")
         cell = cell_in(args.op)
         with user_mistakes():
             device = args.device and devices.get(args.device).name
@@ -76,9 +78,7 @@ def run(args: argparse.Namespace) -> int:
             tables = memory_tables(device, call, args.dtype)
     if args.json:
         if not tables:
-            raise UserError(
-                f"--json prints the memory of the cudnn_rnn ops; {args.op} keeps its outputs and nothing else"
-            )
+            raise UserError(f"--json prints the memory of the cudnn_rnn ops; {args.op} saves only its outputs")
         print(json.dumps(tables, indent=1))
         return 0
     lines: list[str] = [*formulas(args.op, args.source)]

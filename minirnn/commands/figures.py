@@ -35,7 +35,7 @@ def run(args: argparse.Namespace) -> int:
     for path in chapters:
         try:
             shown = _shown_by(path)
-        except SystemExit as error:  # it says what it needs
+        except SystemExit as error:  # the chapter says what it needs
             print(f"{path.stem}: {error}")
             missing += 1
             continue
@@ -49,7 +49,7 @@ def run(args: argparse.Namespace) -> int:
 def _chosen(numbers: list[int]) -> list[Path]:
     chapters = {int(path.name[:2]): path for path in sorted(TUTORIALS.glob("[0-9][0-9]_*.py"))}
     if not chapters:
-        raise UserError(f"there are no chapters in {TUTORIALS}: minirnn figures runs in a clone of the repository")
+        raise UserError(f"no chapters in {TUTORIALS}: run minirnn figures in a clone of the repository")
     for number in numbers:
         if number not in chapters:
             raise UserError(f"there is no chapter {number}; the chapters are 1 to {max(chapters)}")

@@ -12,14 +12,14 @@ MOST_AHEAD = 64
 FORMATS = """Formats: gradescope, classroom50, csv, junit, github-classroom; feedback:DIR/{id}.md, a page for each
 student; statistics:FILE (.csv, .md, .png or .svg) and similarity:FILE (.csv) about the class; diff:FILE (.csv) with
 --regrade. CUDA exercises run in the simulator. Exit status: 0 when all was graded, however many points there were; 1
-when something could not be."""
+when something could not be graded."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.epilog = FORMATS
     add = parser.add_argument
     add("submissions", metavar="SUBMISSION", nargs="+", type=path, help="folder or zip file of a student")
-    add("--course", type=path, metavar="DIR", help="a course of your own (default: minirnn's)")
+    add("--course", type=path, metavar="DIR", help="your own course (default: minirnn's)")
     add("--out", action="append", default=[], metavar="FORMAT:FILE", help="write the grades to FILE; may be repeated")
     add("--jobs", type=int, default=1, metavar="N", help="submissions graded at the same time (default 1)")
     add("--executor", metavar="WHERE", default="",
@@ -34,18 +34,28 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--only", action="append", default=[], metavar="EX", help="grade this exercise only; may be repeated")
     add("--notebooks", action="store_true", help="also look for answers in the cells of notebooks")
     add("--trusted", action="store_true",
-        help="grade although this system lacks locks that matter: you know who wrote the answers, or nothing else is"
+        help="grade although this system lacks locks that matter: you trust the answers, or nothing else is"
         " on this machine")  # fmt: skip
-    add("--late", metavar="OFF", default="", help="points or percent off a day, such as 2 or 10%%; see --due")
-    add("--due", metavar="TIME", default="", help="until when, such as 2027-02-01T23:59+01:00")
-    add("--grace", metavar="SPAN", default="", help="so late is in time, such as 15m")
-    add("--cut-off", metavar="SPAN", default="", help="later than this is nothing, such as 7d")
-    add("--overrides", type=path, metavar="CSV", help="what counts instead: id, exercise, points, comment, private")
+    add(
+        "--late",
+        metavar="OFF",
+        default="",
+        help="points or percent deducted per day late, such as 2 or 10%%; see --due",
+    )
+    add("--due", metavar="TIME", default="", help="deadline, such as 2027-02-01T23:59+01:00")
+    add("--grace", metavar="SPAN", default="", help="grace period, such as 15m")
+    add("--cut-off", metavar="SPAN", default="", help="no points after this delay, such as 7d")
+    add(
+        "--overrides",
+        type=path,
+        metavar="CSV",
+        help="grades that replace the computed ones: id, exercise, points, comment, private",
+    )
     again = parser.add_argument_group("again")
     add = again.add_argument
-    add("--journal", type=path, metavar="FILE", help="keep all grades here (default: next to the first csv or junit)")
-    add("--resume", action="store_true", help="go on with the journal of a run that was stopped")
-    add("--regrade", type=path, metavar="OLD", help="the journal of an earlier run: say whose points change")
+    add("--journal", type=path, metavar="FILE", help="save all grades here (default: next to the first csv or junit)")
+    add("--resume", action="store_true", help="continue the stopped run of this journal")
+    add("--regrade", type=path, metavar="OLD", help="the journal of an earlier run: list whose points change")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -55,7 +65,7 @@ def run(args: argparse.Namespace) -> int:
 
     if not FORKS:
         raise UserError(
-            "minirnn grade needs Linux or macOS: here nothing keeps an answer in"
+            "minirnn grade needs Linux or macOS: this system has no sandbox for answers"
             "\n  on Windows install the Linux subsystem: wsl --install"
         )
     check_options(args)
@@ -67,7 +77,7 @@ def run(args: argparse.Namespace) -> int:
         )
     where = args.executor or (f"processes:{args.jobs}" if args.jobs > 1 else "")
     with ExitStack() as stack:
-        # First of all: with mpi, all ranks but one go no further than here.
+        # This comes first: with mpi, all ranks but one stop here.
         executor = stack.enter_context(chosen_executor(where)) if where else None
         with user_mistakes():
             session = stack.enter_context(Session(args, executor, ahead_of(where)))
@@ -78,7 +88,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def ahead_of(where: str) -> int:
-    """How many submissions are read before a worker is free: two for each worker that is known."""
+    """The number of submissions read before a worker is free: two for each known worker."""
     number = where.partition(":")[2]
     return min(MOST_AHEAD, 2 * int(number)) if where.startswith(("threads", "processes")) and number else MOST_AHEAD
 
@@ -91,4 +101,7 @@ def check_options(args: argparse.Namespace) -> None:
         raise UserError(f"--jobs {args.jobs} and --executor {args.executor} both say where to grade\n  expected one")
     for name in ("due", "grace", "cut_off"):
         if getattr(args, name) and not args.late:
-            raise UserError(f"--{name.replace('_', '-')} without --late\n  expected --late, too: what each day costs")
+            raise UserError(
+                f"--{name.replace('_', '-')} without --late\n"
+                "  expected --late as well, with the points deducted per day"
+            )

@@ -1,4 +1,6 @@
-"""``minirnn hint``: give a hint to an exercise, each time a plainer one, and the line where the answer goes wrong."""
+"""``minirnn hint``: give a hint for an exercise, each time a more explicit one, and the line where the answer goes
+wrong.
+"""
 
 from __future__ import annotations
 

@@ -16,13 +16,13 @@ if TYPE_CHECKING:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.epilog = (
         "minirnn learn init DIR makes a course folder; minirnn learn, in it, checks what you save; minirnn learn "
-        "milestone N lets your own parts do one of four runs and keeps the picture."
+        "milestone N runs one of four experiments with your own parts and saves the picture."
     )
-    what = "make a course folder, or do the run of a milestone, 1 to 4"
+    what = "make a course folder, or run a milestone, 1 to 4"
     parser.add_argument("action", metavar="init DIR | milestone N", nargs="?", choices=("init", "milestone"), help=what)
     parser.add_argument("folder", metavar="", nargs="?", type=path, help=argparse.SUPPRESS)
-    parser.add_argument("--missing", action="store_true", help="with init: add to a folder what is not there yet")
-    parser.add_argument("--course", type=path, metavar="DIR", help="with init: another course than minirnn's own")
+    parser.add_argument("--missing", action="store_true", help="with init: add what is missing to an existing folder")
+    parser.add_argument("--course", type=path, metavar="DIR", help="with init: a course other than minirnn's own")
 
 
 def run(args: argparse.Namespace) -> int:

@@ -1,4 +1,4 @@
-"""``minirnn reset``: puts an exercise back to how it was given; what was written is kept next to it."""
+"""``minirnn reset``: restores an exercise to its first version and keeps the answer next to it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Move the file to the first free ``NAME.bak``, ``NAME.bak2``, ... and write the stub anew."""
+    """Move the file to the first free ``NAME.bak``, ``NAME.bak2``, ... and write the stub again."""
     from minirnn.io.atomic import atomic_write
     from minirnn.learn.course import find_tree
 
@@ -28,9 +28,9 @@ def run(args: argparse.Namespace) -> int:
         while (backup := path.with_name(f"{path.name}.bak{number if number > 1 else ''}")).exists():
             number += 1
         os.link(path, backup)  # the file keeps its name until the new one replaces it
-        print(f"what was there is now in {backup}")
+        print(f"your previous version is now in {backup}")
     with atomic_write(path) as file:
         file.write(tree.course.stub(entry))
     tree.note_passed(entry, False)
-    print(f"{path} is as at the beginning")
+    print(f"{path} is back to its first version")
     return 0

@@ -1,4 +1,4 @@
-"""``minirnn sample``: let a model that ``minirnn train`` made write text."""
+"""``minirnn sample``: write text with a model that ``minirnn train`` made."""
 
 from __future__ import annotations
 
@@ -22,30 +22,33 @@ from minirnn.train.saved import Trained, read_model, read_text
 from minirnn.user_error import UserError
 
 NAMED = 8
-"""So many unknown characters of a prompt are named."""
+"""The number of unknown characters of a prompt that are named."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     default = Path(DEFAULT_OUT, CHECKPOINT)
-    where = "what minirnn train wrote, or its folder (default: %(default)s)"
+    where = "checkpoint that minirnn train wrote, or its folder (default: %(default)s)"
     add("--checkpoint", type=path, default=default, metavar="FILE", help=where)
-    both = "; a model of both directions fills in each full block, U+2588"  # itself not: help goes to any terminal
-    add("--prompt", default="", metavar="TEXT", help=f"text to go on with (default: the beginning of a line){both}")
-    wild = "0: always the likeliest character; 1: as the model believes; more: it dares more (default %(default)s)"
+    # not the block character itself: help goes to any terminal
+    both = "; a bidirectional model fills in each full block, U+2588"
+    add("--prompt", default="", metavar="TEXT", help=f"text to continue (default: the beginning of a line){both}")
+    wild = (
+        "0: always the most likely character; 1: the model's probabilities; above 1: more random (default %(default)s)"
+    )
     warm = real(lambda t: 0 <= t < float("inf"), "a number of 0 or more")
     add("--temperature", type=warm, default=TEMPERATURE, metavar="X", help=wild)
     add("--length", type=whole(1, 10**9), default=LENGTH, metavar="N", help="characters to write (default %(default)s)")
-    add("--seed", type=whole(0), default=0, metavar="N", help="seed of the draws (default %(default)s)")
-    add("--cell", type=absolute, metavar=FORM, help="the own cell of a model that has one; this file is run")
+    add("--seed", type=whole(0), default=0, metavar="N", help="seed of the random draws (default %(default)s)")
+    add("--cell", type=absolute, metavar=FORM, help="the custom cell of a model that has one; this file is run")
     add("--device", metavar="NAME", help="where to compute (default: MINIRNN_DEVICE, else cpu)")
 
 
 def run(args: argparse.Namespace) -> int:
-    """Write the prompt and what the model makes of it to stdout, each character when it is drawn."""
+    """Write the prompt and its continuation to stdout, each character as soon as it is drawn."""
     path = args.checkpoint / CHECKPOINT if args.checkpoint.is_dir() else args.checkpoint
     if not path.exists():
-        raise UserError(f"there is no checkpoint {path}; minirnn train makes one, --checkpoint FILE names another")
+        raise UserError(f"no checkpoint at {path}: run minirnn train first, or pass --checkpoint FILE")
     trained = read_model(path, args.device, args.cell)
     prompt = encoded(args.prompt, trained)
     write = writer()
@@ -84,10 +87,10 @@ def beginning(vocabulary: CharVocabulary) -> np.ndarray:
 
 
 def blanks_filled(trained: Trained, prompt: np.ndarray, length: int, seed: int) -> str:
-    """What a model of two directions reads, and below it the same filled in.
+    """Write what a model with two directions reads, and below it the same text filled in.
 
-    It reads the prompt. Without blanks in it, some are made as in training; without a prompt it is the text that was
-    kept for validation.
+    The model reads the prompt. If it has no blanks, some are made as in training; without a prompt it is the text
+    that was kept for validation.
     """
     model, vocabulary = trained.model, trained.vocabulary
     if prompt.size and (prompt == model.V).any():

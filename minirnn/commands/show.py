@@ -26,7 +26,9 @@ def run(args: argparse.Namespace) -> int:
         raise UserError("all exercises are passed: name the one you want to see")
     if args.solution:
         if not tree.passed(entry):
-            raise UserError(f"{entry.id} is not passed yet as it stands\n  check it first: minirnn check {entry.id}")
+            raise UserError(
+                f"{entry.id}: the present answer has not passed yet\n  check it first: minirnn check {entry.id}"
+            )
         with user_mistakes():
             solution = tree.course.solution(entry)
         print(solution, end="")

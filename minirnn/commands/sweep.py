@@ -1,4 +1,4 @@
-"""``minirnn sweep``: train many models that differ in some numbers, and compare them."""
+"""``minirnn sweep``: train many models with different settings, and compare them."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from minirnn.train.sweep import DEFAULT_OUT, begin, resume
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the options of ``minirnn train``, of which numbers may have several values, and the sweep's own."""
+    """Add the options of ``minirnn train``, where numbers may have several values, and those of the sweep."""
     add_options(parser, many=True)
     add = parser.add_argument
-    add("--executor", default="threads", metavar="WHERE", help=f"{EXECUTOR}; default: a run for each processor")
+    add("--executor", default="threads", metavar="WHERE", help=f"{EXECUTOR}; default: one run per processor")
     add("--out", type=path, default=Path(DEFAULT_OUT), metavar="FOLDER", help="default: %(default)s/")
-    add("--resume", action="store_true", help="do what is left of the sweep in the folder, and values that are new")
-    add("--quiet", action="store_true", help="no progress, only the table")
+    add("--resume", action="store_true", help="finish the sweep in the folder, and run new values")
+    add("--quiet", action="store_true", help="print only the table, no progress")
 
 
 def run(args: argparse.Namespace) -> int:

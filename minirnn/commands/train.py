@@ -18,8 +18,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_options(parser)
     add = parser.add_argument
     add("--out", type=path, default=Path(DEFAULT_OUT), metavar="FOLDER", help="default: %(default)s/")
-    add("--resume", action="store_true", help="continue the run in the folder, exactly")
-    add("--quiet", action="store_true", help="no progress, only the result")
+    add("--resume", action="store_true", help="continue the run in the folder exactly where it stopped")
+    add("--quiet", action="store_true", help="print only the result, no progress")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -30,4 +30,4 @@ def run(args: argparse.Namespace) -> int:
     except UserError:
         if is_first():
             raise
-        return 2  # all ranks have it, and one says it
+        return 2  # all ranks have the error, and one prints it

@@ -1,9 +1,10 @@
-"""``minirnn verify``: every op in every way of proving it, on every device, as one table.
+"""``minirnn verify``: check every op in several independent ways on every device, and print one table.
 
 The ways: stored values of TensorFlow and torch, central differences, the composition from primitives, also for
 gradients of gradients, and for the CUDA kernels the simulator's check mode. The stored values are in the repository;
-without them no other library has a say. How large an error may be follows from the dtype and the number of roundings
-(`minirnn.proving.tolerance`). The exit status is 1 if a cell failed, or is worse than in the table of ``--against``.
+without them nothing is compared with other libraries. The error that is allowed follows from the dtype and the number
+of roundings (`minirnn.proving.tolerance`). The exit status is 1 if a cell failed, or is worse than in the table of
+``--against``.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ DEVICES = ("cpu", "native", "cuda-sim", "cuda")
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
-    devices = "only on these (default: cpu, native, cuda-sim and cuda)"
+    devices = "only on these devices (default: cpu, native, cuda-sim and cuda)"
     add("--device", nargs="+", action="extend", metavar="NAME", help=devices)
     rows = "only these rows, such as gru_block_cell or primitives"
     add("--op", nargs="+", action="extend", metavar="OP", help=rows)
@@ -43,7 +44,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print the table. 0: nothing failed and nothing is worse, 1: something is."""
+    """Print the table. The exit status is 0 if nothing failed and nothing is worse, otherwise 1."""
     ops = chosen_ops(args.op)
     devices = chosen_devices(args.device)
     golden = stored.find(args.golden)
@@ -76,7 +77,7 @@ def chosen_ops(names: Sequence[str] | None) -> Sequence[str]:
 
 
 def chosen_devices(names: Sequence[str] | None) -> dict[str, str | None]:
-    """Name -> None if it works here, else why not. A device that was asked for must work."""
+    """Maps each device to None if it works here, or to the reason why not. A device that was asked for must work."""
     if names is None:
         reasons = mr.devices.available()
         return {name: reasons[name] for name in DEVICES}

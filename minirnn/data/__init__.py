@@ -1,4 +1,4 @@
-"""Tasks that need memory, characters of real text, and batches of any dataset: what the networks are trained on."""
+"""Tasks that need memory, characters of real text, and batches of any dataset, to train networks on."""
 
 from minirnn.data.adding import adding_problem
 from minirnn.data.batches import CharBatches, train_validation_split
@@ -13,7 +13,7 @@ from minirnn.data.text import python_source_text, read_text
 from minirnn.data.vocabulary import CharVocabulary, unigram_entropy
 from minirnn.later import imported_later
 
-__getattr__, __dir__ = imported_later(__name__, {})  # which say what torch's other names are called here
+__getattr__, __dir__ = imported_later(__name__, {})  # these give the names in minirnn of torch's other names
 
 __all__ = [
     "BatchSampler",

@@ -36,7 +36,7 @@ def adding_problem(rng: np.random.Generator, T: int, B: int) -> Task:
     Raises
     ------
     TypeError, ValueError
-        `rng` is not a Generator; `T` or `B` too small or no whole number.
+        `rng` is not a Generator; `T` or `B` is too small or not a whole number.
 
     Notes
     -----

@@ -51,7 +51,7 @@ def train_validation_split(ids: Any, fraction: float = 0.1) -> tuple[np.ndarray,
 
 
 class CharBatches:
-    """Batches in which every row goes on where the same row of the batch before it stopped.
+    """Batches in which every row continues where the same row of the previous batch stopped.
 
     The text is cut into B streams of equal length, and batch k takes steps k T .. k T + T - 1 of each. So the hidden
     state after one batch is the right initial state for the next: gradients are cut every T steps, the memory is not.
@@ -61,7 +61,7 @@ class CharBatches:
         row 1     g h i | j k l                    b c d | e f g   and   h i j | k l m
 
     Iteration never ends: after the last batch of a pass (``len(batches)`` of them) comes the first one again, and
-    `at_start` says so, since then the hidden state is to be set to zero. Up to B T characters at the ends of the
+    `at_start` is then True, because the hidden state must be set to zero. Up to B T characters at the ends of the
     streams don't fill a batch and are left out. Nothing is random.
 
     Parameters
@@ -93,7 +93,7 @@ class CharBatches:
                 f"  expected at least B T + 1 = {self.T * self.B + 1}, for one batch of T={self.T}, B={self.B}\n"
                 "  take a longer text, shorter sequences or fewer rows"
             )
-        stream = (self._ids.size - 1) // self.B  # characters a row; the last one of the text is only a target
+        stream = (self._ids.size - 1) // self.B  # characters per row; the last one of the text is only a target
         self._starts = stream * np.arange(self.B)  # (B,)
         self._batches = stream // self.T
         self._batch = 0
@@ -121,7 +121,7 @@ class CharBatches:
         return x, y
 
     def batch(self, k: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return batch k of a pass, 0 <= k < len(self); the position stays where it is."""
+        """Return batch k of a pass, 0 <= k < len(self); the position does not change."""
         k = check.integer("CharBatches.batch", "k", k, -sys.maxsize)
         if not 0 <= k < self._batches:
             raise IndexError(f"CharBatches.batch: k is {k}\n  expected 0 .. {self._batches - 1}")
@@ -134,16 +134,16 @@ class CharBatches:
         return self.batch(k)
 
     def one_pass(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """Yield the batches of one pass from its start, for validation; the position stays where it is."""
+        """Yield the batches of one pass from its start, for validation; the position does not change."""
         for k in range(self._batches):
             yield self.batch(k)
 
     def state(self) -> dict[str, int]:
-        """Return the position as plain ints: what the next batch is, and the sizes that this belongs to."""
+        """Return the position as plain ints: the number of the next batch, and the sizes."""
         return {"pass": self._pass, "batch": self._batch, "T": self.T, "B": self.B, "N": int(self._ids.size)}
 
     def restore(self, state: Mapping[str, int]) -> None:
-        """Go to a position that `state` returned: the next batch is the one that would have come then.
+        """Go to a position that `state` returned: the next batch is the one that would have followed it.
 
         Raises
         ------

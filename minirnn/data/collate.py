@@ -1,4 +1,4 @@
-"""From a list of examples to one batch: stacked as torch does it, or padded, with lengths."""
+"""Combining a list of examples into a batch: stacked as in torch, or padded, with lengths."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ _KNOWN = "expected Tensors, arrays, numbers, texts, or lists, tuples and dicts o
 
 
 def default_collate(batch: Sequence[Any]) -> Any:
-    """Examples that are alike, as one batch with B as its first axis: torch.utils.data.default_collate.
+    """Stack examples of one kind into a batch with B as its first axis: torch.utils.data.default_collate.
 
     Parameters
     ----------
     batch : list of B examples
-        The first one says what they are:
+        The first one determines their kind:
 
         ==========================  ======================================================
         Tensors, arrays (..)        a Tensor (B, ..), dtype and (of Tensors) device as they are
@@ -44,7 +44,7 @@ def default_collate(batch: Sequence[Any]) -> Any:
     Raises
     ------
     TypeError
-        An example is of none of these kinds, or not of that of the first.
+        An example is of none of these kinds, or not of the same kind as the first.
     ValueError
         No examples; arrays of different shapes; tuples or dicts of different sizes.
 
@@ -58,7 +58,9 @@ def default_collate(batch: Sequence[Any]) -> Any:
 
 
 def default_convert(data: Any) -> Any:
-    """One example with its arrays as Tensors, all else as it is: what `DataLoader` gives with ``batch_size=None``."""
+    """One example with its arrays as Tensors and the rest unchanged, as `DataLoader` returns it with
+    ``batch_size=None``.
+    """
     if isinstance(data, (np.ndarray, np.generic)) and data.dtype.kind not in "USO":
         return tensor(data)
     if isinstance(data, tuple) and hasattr(data, "_fields"):
@@ -73,7 +75,7 @@ def default_convert(data: Any) -> Any:
 def pad_collate(
     batch: Sequence[Any], *, sequences: int = 1, batch_first: bool = False, padding_value: Any = 0.0
 ) -> tuple[Any, ...]:
-    """Examples that begin with a sequence, as one batch: sequences padded, all else as in `default_collate`, lengths.
+    """Combine examples that begin with a sequence: padded sequences, the rest as in `default_collate`, then lengths.
 
     The result fits `RNN`, `GRU` and `LSTM`: ``for x, target, lengths in loader: lstm(x, lengths=lengths)``.
 
@@ -82,7 +84,7 @@ def pad_collate(
     batch : list of B examples
         Each a sequence (T_b, ..), or a tuple that begins with one.
     sequences : int, keyword only
-        How many parts of an example, from the first on, are sequences: 2 for ``(x, target)`` with a target for each
+        How many of the first parts of an example are sequences: 2 for ``(x, target)`` with a target for each
         step. To set options, write ``functools.partial(pad_collate, sequences=2)``.
     batch_first : bool, keyword only
         Padded sequences are (B, T, ..) instead of (T, B, ..).
@@ -120,7 +122,7 @@ def pad_collate(
     parts = [[e[k] for e in whole] for k in range(size)]
     values = padding_value if isinstance(padding_value, (tuple, list)) else [padding_value] * sequences
     if len(values) != sequences:
-        raise ValueError(f"{name}: padding_value is {shown(padding_value)}\n  expected {sequences}, one a sequence")
+        raise ValueError(f"{name}: padding_value is {shown(padding_value)}\n  expected {sequences}, one per sequence")
     padded = []
     for part, value in zip(parts, values, strict=False):
         try:
@@ -140,7 +142,7 @@ def _listed(name: str, batch: Any) -> list[Any]:
 
 
 def _collate(batch: list[Any], name: str, where: str) -> Any:
-    """The batch of examples of one kind; `where` is how to name one of them: ``batch[{}][1]``."""
+    """The batch of examples of one kind; `where` is the name of one of them in messages: ``batch[{}][1]``."""
     first = batch[0]
     if isinstance(first, (Tensor, np.ndarray, np.generic)):
         return _stacked(batch, name, where)
@@ -205,7 +207,7 @@ def _same(batch: list[Any], name: str, where: str, fits: Callable[[Any], bool], 
 
 
 def _like(example: Mapping[Any, Any], found: dict[Any, Any]) -> Any:
-    """The dict `found` as the kind of mapping that the example is, where that can be done."""
+    """The dict `found` converted to the type of the example's mapping, if possible."""
     if not isinstance(example, MutableMapping):
         return found
     same = copy.copy(example)

@@ -1,4 +1,4 @@
-"""The copy memory task: say ten symbols again, long after they were heard."""
+"""The copy memory task: repeat ten symbols long after they were read."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from minirnn.data.task import Task, check_count, check_rng
 
 
 def copy_memory(rng: np.random.Generator, T: int, B: int, *, length: int = 10, symbols: int = 8) -> Task:
-    """Draw a batch of the copy memory task: hold a string through a silence, then say it again.
+    """Draw a batch of the copy memory task: remember a string during a silence, then repeat it.
 
     With K = `length` and S = `symbols`, a sequence has four parts. ``.`` is the blank, number S; ``:`` is the signal
     to answer, number S + 1; letters are random data symbols, 0 to S - 1:
@@ -19,13 +19,13 @@ def copy_memory(rng: np.random.Generator, T: int, B: int, *, length: int = 10, s
         x         c a f b     . . . . . .     :       . . . .
         target    . . . .     . . . . . .     .       c a f b
 
-    The string is to be held for T - K steps whatever T is. Everything but the last K steps is easy.
+    The string must be remembered for T - K steps. Everything but the last K steps is easy.
 
     Parameters
     ----------
     rng : numpy.random.Generator
     T : int
-        Time steps in all, at least 2 K + 1.
+        The number of time steps, at least 2 K + 1.
     B : int
         Sequences in the batch.
     length : int
@@ -43,12 +43,12 @@ def copy_memory(rng: np.random.Generator, T: int, B: int, *, length: int = 10, s
     Raises
     ------
     TypeError, ValueError
-        `rng` is not a Generator; a size too small or no whole number.
+        `rng` is not a Generator; a size is too small or not a whole number.
 
     Notes
     -----
-    The baseline says blank with certainty until the signal, and after it guesses each of K symbols among S:
-    K log(S) nats in T steps.
+    The baseline predicts the blank with certainty until the signal, and then guesses each of K symbols among S: K
+    log(S) nats in T steps.
 
     Hochreiter and Schmidhuber 1997, "Long Short-Term Memory", introduced tasks of this kind; the form here is that of
     Arjovsky, Shah and Bengio 2016, "Unitary Evolution Recurrent Neural Networks", arXiv:1511.06464. Their T counts the

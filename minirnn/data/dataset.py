@@ -1,4 +1,4 @@
-"""Datasets: what has ``len(dataset)`` and ``dataset[k]``. Arrays side by side, parts of a dataset, tasks."""
+"""Datasets, which have ``len(dataset)`` and ``dataset[k]``: parallel arrays, parts of a dataset, tasks."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ class Dataset:
     def __getitem__(self, index: Any) -> Any:
         raise NotImplementedError(
             f"{type(self).__name__} does not define __getitem__(index)\n"
-            "  expected a subclass that defines it: it returns the example of that number"
+            "  expected a subclass that defines it: it returns the example with that index"
         )
 
 
 class TensorDataset(Dataset):
-    """Arrays side by side: example k is ``(a[k], b[k], ...)``. torch.utils.data.TensorDataset.
+    """Several arrays as a dataset: example k is ``(a[k], b[k], ...)``. torch.utils.data.TensorDataset.
 
     Parameters
     ----------
@@ -69,7 +69,7 @@ class TensorDataset(Dataset):
                 raise ValueError(
                     f"TensorDataset: argument {k} has shape {t.shape}\n"
                     f"  expected (N, ..) with one N for all; the first has shape {tensors[0].shape}\n"
-                    "  the examples stand along the first axis, also if they are sequences: (N, T, ..)"
+                    "  examples lie along the first axis, even if they are sequences: (N, T, ..)"
                 )
         self.tensors = tensors
 
@@ -81,7 +81,7 @@ class TensorDataset(Dataset):
 
 
 class Subset(Dataset):
-    """The examples of a dataset with the numbers `indices`, in their order. torch.utils.data.Subset.
+    """The examples of a dataset with these `indices`, in their order. torch.utils.data.Subset.
 
     Examples
     --------
@@ -92,7 +92,7 @@ class Subset(Dataset):
 
     def __init__(self, dataset: Any, indices: Sequence[int]) -> None:
         if not isinstance(indices, (Sequence, np.ndarray)):
-            raise TypeError(f"Subset: indices is {shown(indices)}\n  expected a list of the numbers of examples")
+            raise TypeError(f"Subset: indices is {shown(indices)}\n  expected a list of indices of examples")
         self.dataset = check_dataset("Subset", dataset)
         self.indices = indices
 
@@ -111,7 +111,7 @@ class TaskDataset(Dataset):
     Parameters
     ----------
     task : Task
-        Of `adding_problem`, `copy_memory` or `sine_wave`, drawn with as many sequences as the dataset shall have.
+        From `adding_problem`, `copy_memory` or `sine_wave`, with one sequence for each example of the dataset.
 
     Attributes
     ----------
@@ -150,18 +150,18 @@ class TaskDataset(Dataset):
 def random_split(
     dataset: Any, lengths: Sequence[float], generator: Any = None, *, seed: int | None = None
 ) -> list[Subset]:
-    """Parts of a dataset that have no example in common, chosen at random. torch.utils.data.random_split.
+    """Split a dataset at random into parts without common examples. torch.utils.data.random_split.
 
     Parameters
     ----------
     dataset : Dataset
     lengths : sequence of int, or of float
-        The number of examples of each part, in all as many as there are; or shares that add up to 1. Shares are rounded
-        down, and what is left goes to the parts one by one, beginning with the first.
+        The number of examples of each part, which add up to ``len(dataset)``, or fractions that add up to 1. They
+        are rounded down, and the remaining examples go to the parts one by one, beginning with the first.
     generator : numpy.random.Generator, optional
-        Where the order comes from: by default the stream of `minirnn.manual_seed`.
+        The source of the order: by default the stream of `minirnn.manual_seed`.
     seed : int, keyword only
-        Instead of a generator: the same seed, the same parts.
+        Instead of a generator: the same seed gives the same parts.
 
     Raises
     ------
@@ -176,9 +176,7 @@ def random_split(
     """
     N = len(check_dataset("random_split", dataset))
     if not isinstance(lengths, (list, tuple, np.ndarray)) or not len(lengths):
-        raise TypeError(
-            f"random_split: lengths is {shown(lengths)}\n  expected a list of numbers of examples, or of shares"
-        )
+        raise TypeError(f"random_split: lengths is {shown(lengths)}\n  expected a list of lengths, or of fractions")
     numbers = [check.number("random_split", f"lengths[{k}]", n) for k, n in enumerate(lengths)]
     if any(n < 0 for n in numbers):
         raise ValueError(f"random_split: lengths is {shown(lengths)}\n  expected numbers of 0 or more")
@@ -192,15 +190,15 @@ def random_split(
         counts = [int(n) for n in numbers]
     else:
         raise ValueError(
-            f"random_split: lengths is {shown(lengths)}, in all {total:g}\n"
-            f"  expected numbers of examples, in all {N} = len(dataset), or shares, in all 1"
+            f"random_split: lengths is {shown(lengths)}, which add up to {total:g}\n"
+            f"  expected lengths that add up to {N} = len(dataset), or fractions that add up to 1"
         )
     order = iter(generator_of("random_split", generator, seed).permutation(N).tolist())
     return [Subset(dataset, list(islice(order, n))) for n in counts]
 
 
 def check_dataset(function: str, dataset: Any) -> Any:
-    """Return `dataset`, or raise TypeError if it has no length or no examples by number."""
+    """Return `dataset`, or raise TypeError if it has no length or cannot be indexed."""
     missing = [name for name in ("__len__", "__getitem__") if not hasattr(dataset, name)]
     if missing or isinstance(dataset, dict):
         raise TypeError(

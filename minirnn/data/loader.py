@@ -1,4 +1,4 @@
-"""DataLoader: batches of a dataset, shuffled by seed, as torch has it, without worker processes."""
+"""DataLoader: batches of a dataset, shuffled by seed, as in torch but without worker processes."""
 
 from __future__ import annotations
 
@@ -19,28 +19,29 @@ class DataLoader:
 
     Parameters
     ----------
-    dataset : Dataset, or anything with a length and examples by number
+    dataset : Dataset, or anything with a length and indexed examples
     batch_size : int or None
-        Examples in a batch. None: single examples, as they are (arrays become Tensors).
+        Examples per batch. None gives single examples, unchanged except that arrays become Tensors.
     shuffle : bool, optional
         Another random order in each pass.
     sampler : iterable of int, optional
-        The numbers of the examples, in order, instead of `shuffle`.
+        The indices of the examples, in order, instead of `shuffle`.
     batch_sampler : iterable of lists of int, optional
-        The numbers of the examples of each batch, instead of `batch_size`, `shuffle`, `sampler` and `drop_last`.
+        The indices of the examples of each batch, instead of `batch_size`, `shuffle`, `sampler` and `drop_last`.
     num_workers : int
-        0: examples are read in this process, when they are asked for. There are no worker processes.
+        0: this process reads examples when they are needed. There are no worker processes.
     collate_fn : callable, optional
-        Makes a batch of a list of examples: `default_collate`, or `pad_collate` for sequences of different lengths.
+        Combines a list of examples into a batch: `default_collate`, or `pad_collate` for sequences of different
+        lengths.
     pin_memory : bool
-        torch's; it changes nothing here.
+        Has no effect; it exists for compatibility with torch.
     drop_last : bool
         Leave out the last batch if it is not full.
     generator : numpy.random.Generator, keyword only
-        Where random orders come from; by default the stream of `minirnn.manual_seed`.
+        The source of random orders; by default the stream of `minirnn.manual_seed`.
     seed : int, keyword only
         Instead of a generator: the loader has its own stream. The first, second, .. pass have the same order in every
-        run, whatever else is drawn.
+        run, regardless of other draws.
 
     Raises
     ------
@@ -97,9 +98,9 @@ class DataLoader:
         generator_of(name, generator, seed)  # checks them
         for option, value in (("sampler", sampler), ("batch_sampler", batch_sampler)):
             if value is not None and not isinstance(value, Iterable):
-                raise TypeError(f"{name}: {option} is {shown(value)}\n  expected an iterable of numbers of examples")
+                raise TypeError(f"{name}: {option} is {shown(value)}\n  expected an iterable of indices of examples")
         if sampler is not None and shuffle:
-            raise ValueError(f"{name}: got both sampler and shuffle=True\n  expected one: a sampler is an order itself")
+            raise ValueError(f"{name}: got both sampler and shuffle=True\n  expected one: the sampler sets the order")
         if batch_sampler is not None:
             if batch_size != 1 or shuffle or sampler is not None or self.drop_last:
                 raise ValueError(
@@ -149,14 +150,14 @@ class DataLoader:
             return self.dataset[k]
 
     def __len__(self) -> int:
-        """Batches in a pass. Raises TypeError if the sampler has no length."""
+        """The number of batches in a pass. Raises TypeError if the sampler has no length."""
         return len(self.sampler if self.batch_sampler is None else self.batch_sampler)  # type: ignore[arg-type]
 
 
 def _at_once(dataset: Any, numbers: Any) -> list[Any] | None:
-    """What `default_collate` makes of these examples of a `TensorDataset`, by one index for each of its arrays.
+    """What `default_collate` makes of these examples of a `TensorDataset`, read with one index per array.
 
-    None for what else a sampler may give, and for other datasets: then examples are read one by one.
+    None for other indices of a sampler, and for other datasets; their examples are read one by one.
     """
     if type(dataset) is not TensorDataset or any(t.dtype.kind not in "biuf" for t in dataset.tensors):
         return None
@@ -168,7 +169,7 @@ def _at_once(dataset: Any, numbers: Any) -> list[Any] | None:
 
 
 class _Naming:
-    """Adds a note to what is raised inside: which example it was."""
+    """Adds a note that names the example to an exception from inside."""
 
     def __init__(self, note: str) -> None:
         self.note = note

@@ -1,4 +1,4 @@
-"""In which order examples come: one after the other, at random, or many at once. Names of torch.utils.data."""
+"""The order of examples: sequential, random, or in batches. The names are those of torch.utils.data."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def generator_of(function: str, generator: Any, seed: Any) -> np.random.Generato
     if not isinstance(generator, np.random.Generator):
         raise TypeError(
             f"{function}: generator is {shown(generator)}\n  expected a numpy.random.Generator\n"
-            "  a number is what seed= takes"
+            "  pass a number as seed="
         )
     return generator
 
@@ -41,15 +41,15 @@ class SequentialSampler:
 
 
 class RandomSampler:
-    """All numbers of examples in a random order, another one each time it is iterated.
+    """All indices of examples in a random order, which differs in each iteration.
 
     Parameters
     ----------
     data_source : sized
     replacement : bool
-        Draw each number from all, so that some come again and others not at all.
+        Draw each index from all, so that some occur several times and others not at all.
     num_samples : int, optional
-        How many to draw; by default ``len(data_source)``. Beyond that, without replacement, a new order begins.
+        The number of draws; by default ``len(data_source)``. Beyond that, without replacement, a new order begins.
     generator : numpy.random.Generator, optional
         By default the stream of `minirnn.manual_seed`.
     seed : int, keyword only
@@ -84,16 +84,16 @@ class RandomSampler:
         self.replacement = check.flag(name, "replacement", replacement)
         self._num_samples = None if num_samples is None else check.integer(name, "num_samples", num_samples, 1)
         own = generator_of(name, generator, seed)
-        # Without a generator and a seed the public stream is asked each time: manual_seed may begin a new one.
+        # Without a generator and a seed the public stream is read each time, because manual_seed may start a new one.
         self.generator = None if generator is None and seed is None else own
 
     @property
     def num_samples(self) -> int:
-        """How many numbers come."""
+        """The number of indices."""
         return len(self.data_source) if self._num_samples is None else self._num_samples
 
     def __iter__(self) -> Iterator[int]:
-        """An order that is drawn here and now: two that are walked at once do not disturb each other."""
+        """An order that is drawn now, so that two simultaneous iterations do not affect each other."""
         draw = random.generator() if self.generator is None else self.generator
         N, wanted = len(self.data_source), self.num_samples
         if not N:
@@ -108,7 +108,7 @@ class RandomSampler:
 
 
 class BatchSampler:
-    """Lists of `batch_size` numbers of a sampler; the last one may be shorter, or is left out with `drop_last`.
+    """Lists of `batch_size` indices of a sampler; the last one may be shorter, or is left out with `drop_last`.
 
     Examples
     --------
@@ -121,13 +121,13 @@ class BatchSampler:
     def __init__(self, sampler: Iterable[int], batch_size: int, drop_last: bool) -> None:
         name = "BatchSampler"
         if not isinstance(sampler, Iterable):
-            raise TypeError(f"{name}: sampler is {shown(sampler)}\n  expected an iterable of numbers of examples")
+            raise TypeError(f"{name}: sampler is {shown(sampler)}\n  expected an iterable of indices of examples")
         self.sampler = sampler
         self.batch_size = check.integer(name, "batch_size", batch_size, 1)
         self.drop_last = check.flag(name, "drop_last", drop_last)
 
     def __iter__(self) -> Iterator[list[int]]:
-        return self._lists(iter(self.sampler))  # a random order is drawn now, not when the first list is asked for
+        return self._lists(iter(self.sampler))  # a random order is drawn now, not when the first list is read
 
     def _lists(self, numbers: Iterator[int]) -> Iterator[list[int]]:
         batch: list[int] = []

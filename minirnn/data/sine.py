@@ -1,4 +1,4 @@
-"""Sine waves: one number does not tell where the wave goes, two do."""
+"""Sine waves: one value does not show where the wave goes, two do."""
 
 from __future__ import annotations
 
@@ -13,13 +13,14 @@ from minirnn.messages import shown
 def sine_wave(
     rng: np.random.Generator, T: int, B: int, *, periods: tuple[float, float] = (10.0, 30.0), ahead: int = 1
 ) -> Task:
-    """Draw sine waves of random frequency and phase; predict each wave `ahead` steps on.
+    """Draw sine waves of random frequency and phase; predict each wave `ahead` steps later.
 
         x[t, b, 0]      = sin(w_b t + p_b)                 w_b uniform between 2 pi / periods[1] and 2 pi / periods[0]
         target[t, b, 0] = sin(w_b (t + ahead) + p_b)       p_b uniform in [0, 2 pi)
 
     This is the smallest task with a state: x[t] alone doesn't say whether the wave rises or falls, x[t-1] and x[t]
-    together do, once w is known: sin(w (t+1) + p) = 2 cos(w) x[t] - x[t-1]. And w shows itself only over several steps.
+    together do, once w is known: sin(w (t+1) + p) = 2 cos(w) x[t] - x[t-1]. And w can only be inferred from several
+    steps.
 
     Parameters
     ----------
@@ -41,7 +42,8 @@ def sine_wave(
     Raises
     ------
     TypeError, ValueError
-        `rng` is not a Generator; a size too small or no whole number; `periods` not two ascending numbers above 2.
+        `rng` is not a Generator; a size is too small or not a whole number; `periods` are not two ascending numbers
+        above 2.
 
     Notes
     -----

@@ -1,4 +1,4 @@
-"""What a task function returns, and the two checks of arguments that all of them share."""
+"""The result of a task function, and two checks of arguments that all of them share."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ class Task(NamedTuple):
     x : ndarray, float32
         Inputs, time-major (T, B, I).
     target : ndarray
-        What to predict. Shape, dtype and loss belong to the task and are given in its docstring.
+        The values to predict. Shape, dtype and loss depend on the task and are given in its docstring.
     baseline : float
-        The expected loss of the best prediction that uses no memory. A network that stays there has learned the
-        statistics of the task and nothing else; how far it falls below says how much it remembers.
+        The expected loss of the best prediction that uses no memory. A network that stays there has learned only the
+        statistics of the task; the further it falls below, the more it remembers.
     """
 
     x: np.ndarray
@@ -35,7 +35,7 @@ def check_rng(function: str, rng: object) -> np.random.Generator:
         raise TypeError(
             f"{function}: rng is {shown(rng)}, of type {type(rng).__name__}\n"
             "  expected a numpy.random.Generator\n"
-            "  a seed becomes one by numpy.random.default_rng(seed)"
+            "  numpy.random.default_rng(seed) makes one from a seed"
         )
     return rng
 

@@ -1,4 +1,4 @@
-"""Where the characters come from: the Python standard library's own source, or a file of the user's."""
+"""The source of the characters: the code of the Python standard library, or a file of the user."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ PYTHON_MODULES = (
 def python_source_text() -> str:
     """Return about half a million characters of Python: the source of the modules in ``PYTHON_MODULES``, in order.
 
-    Every machine that runs minirnn has this text already, nobody has to download or license it, and a reader sees at a
-    glance how good a sample is. It is the same wherever the same Python version is (line ends become ``\\n``).
+    Every machine that runs minirnn already has this text, it needs no download or license, and a reader sees at a
+    glance how good a sample is. It is the same for the same Python version (line ends become ``\\n``).
 
     Returns
     -------
@@ -59,7 +59,7 @@ def python_source_text() -> str:
         raise ValueError(
             f"default text: no source of {', '.join(missing)} in {library}\n"
             "  expected the standard library as .py files on disk\n"
-            "  this Python may keep it in a zip file or as compiled files only; give a text of your own (--text FILE)"
+            "  this Python may keep it in a zip file or as compiled files only; give your own text (--text FILE)"
         )
     return "\n".join(parts)
 
@@ -81,12 +81,12 @@ def read_text(path: str | os.PathLike[str], *, minimum: int = 1000) -> str:
     Raises
     ------
     ValueError
-        The file is missing, a folder, unreadable, no text (NUL bytes), not UTF-8 or too short.
+        The file is missing, a folder, unreadable, not text (NUL bytes), not UTF-8 or too short.
 
     Notes
     -----
-    Below about 1000 characters, one tenth kept for validation is a line or two: its loss says nothing, and the network
-    learns the other nine tenths by heart.
+    Below about 1000 characters, the validation tenth is a line or two. Its loss means nothing, and the network
+    memorizes the other nine tenths.
     """
     name = os.fspath(path)
     text = _decode(name, read_bytes("text file", path, "UTF-8 text file"))
@@ -94,13 +94,13 @@ def read_text(path: str | os.PathLike[str], *, minimum: int = 1000) -> str:
         raise ValueError(
             f"text file {name!r}: {len(text)} characters\n"
             f"  expected at least {minimum}\n"
-            "  a shorter text is learned by heart, and the part kept for validation says nothing"
+            "  a model memorizes a shorter text, and its validation loss then means nothing"
         )
     return text
 
 
 def _decode(name: str, data: bytes) -> str:
-    # UTF-16 is looked at before NUL bytes: half of its bytes are NUL, and the cure is another one.
+    # UTF-16 is checked before NUL bytes: half of its bytes are NUL, and the advice is different.
     if data.startswith((b"\xff\xfe", b"\xfe\xff")):
         raise ValueError(
             f"text file {name!r}: byte 0 starts a UTF-16 byte order mark\n"
@@ -116,7 +116,7 @@ def _decode(name: str, data: bytes) -> str:
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        # After a byte order mark the decoder counts from behind it: `error.object` is what it counted in.
+        # The decoder counts positions after the byte order mark, in `error.object`.
         position = error.start + len(data) - len(error.object)
         raise ValueError(
             f"text file {name!r}: byte {position} (0x{data[position]:02x}) is not UTF-8 ({error.reason})\n"

@@ -15,15 +15,15 @@ UNKNOWN = "\ufffd"  # REPLACEMENT CHARACTER, Unicode's own sign for "a character
 
 
 class CharVocabulary:
-    """A sorted set of characters; the id of a character is its place in it.
+    """A sorted set of characters; the id of a character is its index.
 
     Parameters
     ----------
     characters : iterable of str
-        The characters, in any order; doubles count once.
+        The characters, in any order; duplicates count once.
     unknown : str, optional
-        A character that stands for all others. It joins the vocabulary. None (default): there is no such character,
-        and a character outside the vocabulary is an error, never a silent change of the text.
+        A character that represents all others. It is added to the vocabulary. None (default): there is no such
+        character, and a character outside the vocabulary is an error, never a silent change of the text.
 
     Attributes
     ----------
@@ -81,7 +81,7 @@ class CharVocabulary:
         _check_text("CharVocabulary.encode", text)
         wanted = _code_points(text)
         ids = np.searchsorted(self._code_points, wanted)
-        ids[ids == len(self)] = 0  # behind the last one; the comparison below finds it out
+        ids[ids == len(self)] = 0  # after the last one; the comparison below detects it
         outside = self._code_points[ids] != wanted
         if outside.any():
             if self.unknown is None:
@@ -100,7 +100,7 @@ class CharVocabulary:
         return "".join([self.characters[number] for number in numbers.tolist()])
 
     def to_json(self) -> dict[str, Any]:
-        """Return plain strings for a checkpoint's metadata; `from_json` makes an equal vocabulary of them."""
+        """Return plain strings for a checkpoint's metadata; `from_json` makes an equal vocabulary from them."""
         return {"characters": self.characters, "unknown": self.unknown}
 
     @classmethod
@@ -142,8 +142,8 @@ def unigram_entropy(ids: Any, V: int) -> float:
 
         H = - sum_v p_v log(p_v)        p_v = share of id v among all ids
 
-    It is the cross entropy of the best model that looks at no other character: it knows how frequent each one is, and
-    nothing more. A network whose loss stays there has learned the alphabet. It is at most log(V), the loss of a network
+    It is the cross entropy of the best model that sees no other character and knows only how frequent each one is.
+    A network whose loss stays there has learned the alphabet. The entropy is at most log(V), the loss of a network
     that knows nothing; divided by log(2) it is in bits.
 
     Parameters
@@ -194,5 +194,5 @@ def _check_text(function: str, text: object) -> None:
 
 
 def _code_points(text: str) -> np.ndarray:
-    # One 4-byte number a character: the encoding does the loop over the text.
+    # One 4-byte number per character: the encoding does the loop over the text.
     return np.frombuffer(text.encode("utf-32-le", "surrogatepass"), dtype="<u4")

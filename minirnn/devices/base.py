@@ -1,9 +1,9 @@
 """The device contract: what a device must offer (primitives) and what it may offer (fused kernels).
 
-A device takes and returns its own kind of *arrays*. It knows no Tensor and no tape. Arrays must have ``shape``,
-``dtype`` and ``ndim`` and support ``+ - * / **`` and unary ``-`` among themselves and with Python numbers, by NumPy's
-rules of broadcasting and of dtypes: the tape adds gradients with them. Nobody writes into an array once it was handed
-out.
+A device takes and returns its own kind of *arrays*. It has no access to Tensors or the tape. Arrays must have
+``shape``, ``dtype`` and ``ndim`` and support ``+ - * / **`` and unary ``-`` among themselves and with Python numbers,
+by NumPy's rules of broadcasting and of dtypes: the tape adds gradients with them. No code writes into an array after it
+has been returned.
 
 A new device subclasses `Device`, implements every primitive and lists the fused kernels it has in ``kernels``. Ops
 whose kernel is not listed are computed by their composition from primitives; `Device.fallbacks` counts how often.
@@ -27,11 +27,11 @@ if TYPE_CHECKING:
     from minirnn.cells.plan import Plan
 
 Array = Any
-"""An array of some device: ``numpy.ndarray`` (or a NumPy scalar for shape ``()``) on ``cpu``."""
+"""An array of a device: ``numpy.ndarray`` (or a NumPy scalar for shape ``()``) on ``cpu``."""
 
 
 class WrongSize(ValueError):
-    """What was saved for `rnn_sequence_grad` is not of the size that this device saves."""
+    """The saved values for `rnn_sequence_grad` do not have the size that this device saves."""
 
 
 def check_saved(saved: Array | None, shape: Sequence[int]) -> None:
@@ -105,23 +105,23 @@ OPTIONAL: dict[str, str] = {
     "log1p": "log(1 + a), exact for small a",
     "expm1": "exp(a) - 1, exact for small a",
     # elementwise, one operand
-    "floor": "largest whole number that is not above a; integers as they are",
+    "floor": "largest whole number that is not above a; integers are unchanged",
     "ceil": "smallest whole number that is not below a",
-    "round": "nearest whole number, the even one of two",
+    "round": "nearest whole number; ties go to the even one",
     # reductions; axis is a tuple of non-negative ints or None for all
     "min": "(a, axis, keepdims); NaN wins",
     "argmin": "(a, axis: int) -> int64, the first one wins",
-    "prod": "(a, axis, keepdims); 1 over nothing",
+    "prod": "(a, axis, keepdims); 1 for an empty axis",
     # along an axis
     "cumsum": "(a, axis: int): y[t] = y[t-1] + a[t]",
     "cumprod": "(a, axis: int): y[t] = y[t-1] * a[t]",
     "recurrence": "(a, b, axis: int): y[t] = a[t] * y[t-1] + b[t], y[-1] = 0; floats of one shape and dtype",
     # indexing
-    "put": "(a, index, values) -> a copy of a with the values at index; of equal places the last stays",
+    "put": "(a, index, values) -> a copy of a with the values at index; at repeated places the last value wins",
     "argsort": "(a, axis: int, descending: bool) -> int64: stable, NaN is larger than all numbers",
 }
 """Name of every optional primitive and what it computes. The default goes through the host: `to_numpy`, NumPy,
-`asarray`. That is right on every device, and slow where host memory is far."""
+`asarray`. That is correct on every device, but slow if copies to the host are slow."""
 
 KERNELS: dict[str, str] = {
     "lstm_block_cell": "(x, cs_prev, h_prev, w, wci, wcf, wco, b, *, forget_bias, cell_clip, use_peephole)"
@@ -140,7 +140,7 @@ KERNELS: dict[str, str] = {
     "rnn_sequence_grad": "(x, h0, c0, weights, saved, y, dy, dh_n, dc_n, *, rnn_mode, lengths, need_dx[, zoneout])"
     " -> dx, dh0, dc0, dweights",
     "cell_sequence": "(x, h0, c0, weights, *, plan, lengths, training[, masks])"
-    " -> y, h_n, c_n, saved: one layer of an own cell, D directions",
+    " -> y, h_n, c_n, saved: one layer of a custom cell, D directions",
     "cell_sequence_grad": "(x, h0, c0, weights, saved, y, dy, dh_n, dc_n, *, plan, lengths, need_dx[, masks])"
     " -> dx, dh0, dc0, dweights",
     "cross_entropy": "(x, *, target) -> (losses,); target: integers in host memory",
@@ -149,47 +149,49 @@ KERNELS: dict[str, str] = {
 }
 """Name of every optional fused kernel and its signature. Shapes: the docstring of the op of the same name.
 
-Arrays come by position, attributes by keyword. The op has settled the attributes: numbers are rounded to the dtype of
-the arrays, `cell_clip` is infinite where nothing is clipped, and the gates of the LSTM block kernels are i, ci, f, o.
-`weights` and `dweights` have W, R, Wp, bW, bR of each direction. `saved` is what the device needs for the way back, in
-one 1-D array of the dtype of x whose size grows linearly with T and with B; None if that is nothing, or not `training`.
+Arrays are positional, attributes are keywords. The op has normalized the attributes: numbers are rounded to the dtype
+of the arrays, `cell_clip` is infinite if nothing is clipped, and the gates of the LSTM block kernels are i, ci, f, o.
+`weights` and `dweights` have W, R, Wp, bW, bR of each direction. `saved` is what the device needs for the backward
+pass, in one 1-D array of the dtype of x whose size grows linearly with T and with B; None if that is nothing, or not
+`training`.
 
-The weights of `cell_sequence` are W, R, Wp, b, U, vectors of each direction, U and vectors tuples: what the
-`minirnn.cells.plan.Plan` counts; None for a W, R or Wp that is not there. c0 (D, STATES-1, B, H) has the states but the
-last, and is None if there are none; masks are (D, T, B, H). What it saves is for itself alone.
-Arguments in brackets are options: zoneout is given only to a device that lists it (`OPTIONS`), masks only to cells that
-have some.
+The weights of `cell_sequence` are W, R, Wp, b, U, vectors of each direction, U and vectors tuples: as
+`minirnn.cells.plan.Plan` counts them; None for a missing W, R or Wp. c0 (D, STATES-1, B, H) has the states but the
+last, and is None if there are none; masks are (D, T, B, H). Only the device itself reads the values that it saves.
+Arguments in brackets are options: zoneout is passed only to a device that lists it (`OPTIONS`), masks only to cells
+that have some.
 """
 
 OPTIONS: dict[str, str] = {
     "zoneout": "rnn_sequence and rnn_sequence_grad take zoneout=(zh, zc): arrays (D, T, B, P) and (D, T, B, H) or"
     " Python numbers, zc None unless lstm",
 }
-"""What kernels may be able to do beyond their signature. Without it the op is computed by its composition."""
+"""Optional abilities of kernels beyond their signature. Without one, the op is computed by its composition."""
 
 
 HOOKS: dict[str, str] = {
     "walk": "(count, nodes, seeds, back, add) -> the gradients of variables 0 .. count-1, None where there is none:"
-    " the way back over a tape (minirnn/engine/walked.py)",
+    " the backward pass over a tape (minirnn/engine/walked.py)",
     "unbroadcast": "(dy, shape) -> the gradient of what was broadcast from this shape",
     "clip_by_norm": "(gradients, max_norm) -> gradients, norm",
     "rmsprop": "(p, g, v, buffer, *, lr, alpha, eps, momentum) -> p, v, buffer; v and buffer None at the first step",
     "dropout_mask": "(u, rate) -> mask: 1 / (1 - rate) or 0 for each of the random numbers u in [0, 1)",
     "all_reduce": "(rank, size, part, pass_on) -> the sum over all ranks, in host memory; pass_on(values, count) sends"
     " an array to the next rank and returns the one of `count` numbers from the rank before",
-    "recompute": "(count, start, step, back) -> what the last call of back returned: the way back through a chain of"
-    " `count` functions of which nothing was kept (`checkpoint_sequential`)",
+    "recompute": "(count, start, step, back) -> the result of the last call of back: the backward pass through a "
+    "chain of"
+    " `count` functions of which nothing was saved (`checkpoint_sequential`)",
     "lstm_start": "(uniform, normal) -> W, R, b: the first weights of an LSTM from random numbers (I, 4H), (4, H, H)",
 }
-"""What is done above the kernels, and a device may do itself: name and signature of a function in `Device.hooks`.
+"""Tasks above the kernels that a device may take over: name and signature of a function in `Device.hooks`.
 
-It is given arrays of the device, lists and numbers. What it leaves alone it answers with NotImplemented; that is then
-done as on every other device.
+The function gets arrays of the device, lists and numbers. It returns NotImplemented to decline; the task is then done
+as on every other device.
 """
 
 
 class DeviceUnavailable(RuntimeError):
-    """A known device that cannot work here. The text says why and names the one command that would bring it."""
+    """A known device that cannot work here. The text says why and names the command that would install it."""
 
 
 class Device:
@@ -198,16 +200,16 @@ class Device:
     Attributes
     ----------
     name : str
-        What users write: ``"cpu"``. A device equals its name: ``t.device == "cpu"``.
+        The name that users write: ``"cpu"``. A device equals its name: ``t.device == "cpu"``.
     kernels : frozenset of str
         Fused kernels this device implements, each a method of that name.
     kernel_options : frozenset of str
-        Which of `OPTIONS` its kernels know.
+        The `OPTIONS` that its kernels support.
     half_kernels : frozenset of str
-        Kernels that take float16 arrays themselves. The others are given float32 ones instead, and what they return is
-        rounded (`minirnn.ops.fused`).
+        Kernels that accept float16 arrays. The others get float32 arrays, and their results are rounded
+        (`minirnn.ops.fused`).
     hooks : dict
-        What of `HOOKS` it does itself: name -> function. Most devices have none.
+        Its own functions for `HOOKS`, by name. Most devices have none.
     fallbacks : collections.Counter
         How often an op was computed by its composition because its kernel is missing here.
     """
@@ -223,11 +225,11 @@ class Device:
 
     @property
     def type(self) -> str:
-        """The name, as torch's programs ask for it."""
+        """The name, under the attribute that torch's programs read."""
         return self.name
 
     def __init_subclass__(cls, kernels_in: Sequence[ModuleType] = (), **kwargs: Any) -> None:
-        """Take the kernels from `kernels_in`: the functions of these modules that bear a name of `KERNELS`.
+        """Take the kernels from `kernels_in`: the functions of these modules whose names are in `KERNELS`.
 
         A function whose first parameter is called ``device`` becomes a method, another one a static method.
         """
@@ -258,16 +260,17 @@ class Device:
         return None
 
     def instead(self, name: str, *args: Any, **kwargs: Any) -> Any:
-        """What the device's own hook `name` returns; NotImplemented if it has none."""
+        """The result of the device's hook `name`; NotImplemented if it has none."""
         own = self.hooks.get(name)
         return NotImplemented if own is None else own(*args, **kwargs)
 
     def runs_plan(self, plan: Plan) -> bool:
-        """Whether its kernels for own cells, if it has them, know all that this cell needs."""
+        """Whether its kernels for custom cells, if it has any, support everything that this cell needs."""
         return True
 
     def cast_floats(self, arrays: Sequence[Array], dtype: Any) -> list[Array]:
-        """Arrays of floats as `dtype`, the others as they are; what is too large becomes infinite, without a warning.
+        """Convert float arrays to `dtype` and leave the others; values that are too large become infinite, without a
+        warning.
 
         A device may do it better than by one `cast` after the other.
         """
@@ -288,14 +291,14 @@ class Device:
     def end_of_backward(self) -> None:
         """Called at the end of each backward pass over this device's arrays, for each output that it began with.
 
-        A device that learns late of what failed looks now, and raises it before the gradients are used.
+        A device that reports failures late checks now, and raises before the gradients are used.
         """
 
     def put_to_use(self) -> None:
-        """The device becomes the default one of a thread. Most devices do nothing."""
+        """Called when the device becomes the default one of a thread. Most devices do nothing."""
 
     def put_away(self) -> None:
-        """Another device becomes the default one, or the thread ends: the end of what `put_to_use` began."""
+        """Called when another device becomes the default one, or the thread ends: it undoes `put_to_use`."""
 
     def __eq__(self, other: object) -> bool:
         return self.name == other if isinstance(other, str) else self is other

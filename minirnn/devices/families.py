@@ -1,6 +1,6 @@
-"""The arrays of the LSTM block kernels, by the names of the spec: which they are and in which order they come.
+"""The names and the order of the arrays of the LSTM block kernels.
 
-A kernel takes its arrays by position. Where there are many, it takes them as ``*arrays`` and names them by one of these
+A kernel takes its arrays by position. If there are many, it takes them as ``*arrays`` and names them by one of these
 tuples, so that the list of names is written once and not in every device.
 """
 
@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 
 class LSTMBlockInputs(NamedTuple):
-    """What `lstm_block_cell` and `block_lstm` are computed from; the columns of w and b are the gates i, ci, f, o."""
+    """The inputs of `lstm_block_cell` and `block_lstm`; the columns of w and b are the gates i, ci, f, o."""
 
     x: Any  # (B, I), of a sequence (T, B, I)
     cs_prev: Any  # (B, H)
@@ -23,7 +23,7 @@ class LSTMBlockInputs(NamedTuple):
 
 
 class LSTMBlockValues(NamedTuple):
-    """What a step computes, (B, H) each, and what its gradient is computed from; of a sequence (T, B, H) each."""
+    """The results of a step, (B, H) each, from which its gradient is computed; for a sequence (T, B, H) each."""
 
     i: Any
     cs: Any

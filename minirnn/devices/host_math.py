@@ -1,7 +1,7 @@
-"""Mathematics that NumPy lacks or names otherwise: arrays of host memory in, arrays of host memory out.
+"""Mathematical functions that NumPy lacks or names differently. They take and return arrays in host memory.
 
 The `cpu` device computes these primitives with it, and so does every device that does not have its own version
-(`devices/base.py`, `OPTIONAL`). float16 is computed in float32 wherever roundings would add up.
+(`devices/base.py`, `OPTIONAL`). float16 is computed in float32 if roundings would accumulate.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from minirnn.devices.cpu.elementwise import erf as erf
 
 
 def _rounding(function: Any) -> Callable[[Any], Any]:
-    """A function that gives whole numbers; integers are whole already."""
+    """A function that returns whole numbers; integers are returned unchanged."""
 
     def of_array(a: Any) -> Any:
         return function(a) if a.dtype.kind == "f" else a
@@ -65,10 +65,10 @@ def put(a: Any, index: tuple[Any, ...], values: Any) -> Any:
 
 
 def argsort(a: Any, axis: int, descending: bool) -> Any:
-    """Where the elements along `axis` come from when they are sorted; equal ones keep their order, NaN is largest."""
+    """The indices that sort the elements along `axis`; equal ones keep their order, NaN is largest."""
     if not descending:
         return np.argsort(a, axis=axis, kind="stable")
-    # Reversed, sorted and reversed again: what is equal comes in its old order.
+    # Reversed, sorted and reversed again, so that equal elements keep their order.
     found = np.flip(np.argsort(np.flip(a, axis), axis=axis, kind="stable"), axis)
     return a.shape[axis] - 1 - found
 

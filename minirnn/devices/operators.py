@@ -1,4 +1,4 @@
-"""The operators that the contract asks of arrays, for array classes whose device does the work."""
+"""The operators that the contract requires of arrays, for array classes whose device does the work."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from typing import Any
 
 
 class Operators:
-    """``+ - * / **`` and unary ``-`` by the primitives of ``self.device``: what the tape does with gradients.
+    """``+ - * / **`` and unary ``-`` by the primitives of ``self.device``, as the tape needs them for gradients.
 
-    Comparisons stay identity: ask the device for elementwise ones.
+    Comparisons are by identity; the device has elementwise ones.
     """
 
     __slots__ = ()

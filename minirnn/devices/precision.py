@@ -1,7 +1,7 @@
 """How float32 matrices are multiplied: with all their digits, or rounded to TF32 for a GPU's tensor cores.
 
-TF32 keeps the range of float32 and 10 of its 23 bits of fraction; what is multiplied is rounded to it, the products are
-added up in float32. The choice is a thread's own, as the default device is. The tape notes it (`Op.precision`): a
+TF32 keeps the range of float32 and 10 of its 23 bits of fraction; operands are rounded to it, and the products are
+added in float32. Each thread has its own choice, as for the default device. The tape records it (`Op.precision`), so a
 backward pass multiplies as its forward pass did.
 """
 
@@ -21,11 +21,11 @@ OTHER_WORDS = {
     **dict.fromkeys(("highest", "float32", "fp32", "full", "none"), "ieee"),
     **dict.fromkeys(("high", "medium", "tensorfloat32", "tf-32"), "tf32"),
 }
-"""What they are called elsewhere, for error messages."""
+"""Other names for them, for error messages."""
 
 
 def from_environment() -> str:
-    """What ``MINIRNN_TF32`` says: 1 is ``"tf32"``; anything else, or nothing, ``"ieee"``."""
+    """The setting of ``MINIRNN_TF32``: 1 is ``"tf32"``; anything else is ``"ieee"``."""
     return "tf32" if os.environ.get(VARIABLE) == "1" else "ieee"
 
 
@@ -39,7 +39,7 @@ chosen = _Chosen()
 
 
 def to_tf32(a: np.ndarray) -> np.ndarray:
-    """float32 numbers rounded to TF32, ties away from zero; infinity and NaN stay what they are."""
+    """float32 numbers rounded to TF32, ties away from zero; infinity and NaN are unchanged."""
     bits = np.ascontiguousarray(a, np.float32).view(np.uint32)
     rounded = (bits + np.uint32(0x1000)) & np.uint32(0xFFFFE000)
     return np.where(np.isfinite(a), rounded.view(np.float32), a)
@@ -49,14 +49,14 @@ class use_precision:
     """Choose how this thread multiplies float32 matrices: ``mr.use_precision("tf32")``, or for a block ``with
     mr.use_precision("tf32"):``.
 
-    ``"ieee"``, the default, multiplies all 24 bits of float32. ``"tf32"`` lets a GPU round what is multiplied to 11
-    bits, ``x (1 + d)`` with ``|d| <= 2^-11``, and add up the products in float32: several times as many products a
-    second, with results good to about three decimal digits. It is never taken unasked.
+    ``"ieee"``, the default, multiplies all 24 bits of float32. ``"tf32"`` lets a GPU round the operands to 11
+    bits, ``x (1 + d)`` with ``|d| <= 2^-11``, and add the products in float32: several times as many products per
+    second, with results good to about three decimal digits. It is never used unless you choose it.
 
-    It concerns matrix products and recurrent layers of float32 on the devices ``cuda`` and ``cuda-sim`` (which rounds
-    as a GPU does, and gains nothing). Float64 is never rounded; the devices ``cpu`` and ``native`` multiply all digits
-    whatever is chosen. The backward pass multiplies as its forward pass did, wherever it is called. A thread begins
-    with ``"ieee"``, or with ``"tf32"`` if ``MINIRNN_TF32=1``. In torch these are the values of
+    It affects matrix products and recurrent layers of float32 on the devices ``cuda`` and ``cuda-sim`` (which rounds as
+    a GPU does, and gains nothing). Float64 is never rounded; the devices ``cpu`` and ``native`` always multiply all
+    digits. The backward pass multiplies as its forward pass did, wherever it is called. A thread begins with
+    ``"ieee"``, or with ``"tf32"`` if ``MINIRNN_TF32=1``. In torch these are the values of
     ``torch.backends.cuda.matmul.fp32_precision``.
 
     Parameters
@@ -66,7 +66,7 @@ class use_precision:
     Raises
     ------
     ValueError, TypeError
-        If `name` is none of these; then nothing changes.
+        If `name` is not one of these; then nothing changes.
 
     Examples
     --------

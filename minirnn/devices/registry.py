@@ -1,4 +1,4 @@
-"""Which devices exist, which one is the default, and how to add one."""
+"""The known devices, the default device, and adding a device."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ OTHER_WORDS = {
     **dict.fromkeys(("sim", "simulator", "simulated"), "cuda-sim"),
     **dict.fromkeys(("numpy", "host"), "cpu"),
 }
-"""What devices are called elsewhere, for error messages."""
+"""Other names for devices, for error messages."""
 _factories: dict[str, Factory] = {"cpu": _cpu, "native": _native, "cuda": _cuda, "cuda-sim": _cuda_sim}
 _made: dict[str, Device] = {}
 _lock = threading.RLock()
@@ -52,13 +52,13 @@ _entry_points_read = False
 
 
 class _Use:
-    """That a device is the default one of a thread. It lies in the thread's own memory, so it ends with the thread."""
+    """Marks a device as the default one of a thread. It is in thread-local memory, so it ends with the thread."""
 
     def __init__(self, device: Device) -> None:
         device.put_to_use()
         self.device = device
 
-    # A default argument, since at the end of the process the module's own names may be gone.
+    # A default argument, because the names of the module may be gone at the end of the process.
     def __del__(self, ending: Callable[[], bool] = sys.is_finalizing) -> None:
         if hasattr(self, "device") and not ending():
             self.device.put_away()
@@ -114,7 +114,7 @@ class _Installed:
 def _read_entry_points() -> None:
     global _entry_points_read
     if not _entry_points_read:
-        from importlib.metadata import entry_points  # slow to import, and `import minirnn` shall be quick
+        from importlib.metadata import entry_points  # slow to import, and `import minirnn` should be quick
 
         _entry_points_read = True
         for entry in entry_points(group="minirnn.devices"):
@@ -157,9 +157,9 @@ def get(name: str | Device | None = None) -> Device:
 
 
 def available() -> dict[str, str | None]:
-    """All known devices: name -> None if it works here, else the reason why not.
+    """All known devices: maps a name to None if it works here, or to the reason why not.
 
-    A device whose factory has a text ``only_by_name`` is not made to find that out: the text is the reason.
+    A device whose factory has a text ``only_by_name`` is not tried: the text is the reason.
     """
     with _lock:
         _read_entry_points()
@@ -179,7 +179,7 @@ class use_device:
     """Make a device the default of this thread: ``mr.use_device("cpu")``, or for a block ``with
     mr.use_device("cpu"):``.
 
-    Tensors made from then on without ``device=`` live there. Raises as `get` does; then nothing changes.
+    Later Tensors without ``device=`` are created there. Raises as `get` does; then nothing changes.
     """
 
     def __init__(self, name: str | Device) -> None:

@@ -1,4 +1,4 @@
-"""Kernels of your own as text: C++ for arrays in host memory, CUDA for a GPU and for the simulator.
+"""Your own kernels as text: C++ for arrays in host memory, CUDA for a GPU and for the simulator.
 
 In a text `real` is the type of the elements, `acc` the type to compute in, and `i64` the type of sizes. It is compiled
 for a dtype when it is first called with arrays of that dtype, and kept on disk.
@@ -16,7 +16,7 @@ C_NAMES = {"float32": "float", "float64": "double"}
 
 
 class _Source:
-    """Text, which is compiled later."""
+    """Source text that is compiled when it is first called."""
 
     def __init__(self, text: str) -> None:
         if not isinstance(text, str):
@@ -30,7 +30,7 @@ class _Source:
 class CppSource(_Source):
     """C++ text. ``source(name, *args)`` calls its function ``extern "C" void name(...)``.
 
-    Arrays are handed over as pointers to their first element, Python ints as `i64`, Python floats as `acc`. The
+    Arrays are passed as pointers to their first element, Python ints as `i64`, Python floats as `acc`. The
     elements of float arrays are `real`, one type for all: float32 or float64. Arrays must be in C order.
 
     Raises
@@ -40,7 +40,7 @@ class CppSource(_Source):
     CompileError
         In a call, if the compiler refuses the text.
     TypeError, ValueError
-        In a call, for arrays of several float dtypes or not in C order, or a function that is not there.
+        In a call, for arrays of several float dtypes or not in C order, or a missing function.
     """
 
     def __call__(self, function: str, *args: Any) -> None:
@@ -85,16 +85,16 @@ class CppSource(_Source):
 class CudaSource(_Source):
     """CUDA text. ``source(name, *args, threads=n)`` launches its kernel ``extern "C" __global__ void name(...)``.
 
-    The text begins with ``#include "real.cuh"``, which has `real`, `acc`, `i64` and ``element()``, the number of this
-    thread. Arrays are handed over as pointers, Python ints as `i64`, Python floats as `acc`. The device is that of the
+    The text begins with ``#include "real.cuh"``, which has `real`, `acc`, `i64` and ``element()``, the index of this
+    thread. Arrays are passed as pointers, Python ints as `i64`, Python floats as `acc`. The device is that of the
     arrays: ``cuda``, or ``cuda-sim``, which runs the same text on the CPU.
 
     Other Parameters
     ----------------
     threads : int, optional, of a call
-        Launch at least so many threads, in blocks of 256; none if it is 0.
+        The smallest number of threads to launch, in blocks of 256; 0 launches none.
     grid, block : tuple of int, optional, of a call
-        The launch itself, in the place of `threads`.
+        The exact launch, instead of `threads`.
     shared : int, of a call
         Bytes of dynamic shared memory of each block.
     """
@@ -113,7 +113,9 @@ class CudaSource(_Source):
 
         dtype = np.dtype(_dtype_of(function, args))
         if threads is None and not (grid and block):
-            raise TypeError(f"{function}: the launch has no size\n  expected threads=n, or grid=... and block=...")
+            raise TypeError(
+                f"{function}: the launch has no thread count\n  expected threads=n, or grid=... and block=..."
+            )
         if threads == 0:
             return
         device = next(a.device for a in args if hasattr(a, "device"))

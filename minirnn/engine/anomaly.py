@@ -42,7 +42,7 @@ class _Anomaly:
         file, line = (self.lines or {}).get(node.seq, ("", 0))
         from linecache import getline
 
-        where = f"{file}, line {line}: {getline(file, line).strip()}" if file else "before anomalies were looked for"
+        where = f"{file}, line {line}: {getline(file, line).strip()}" if file else "before anomaly detection was on"
         name = node.op.name if node.op is not None else ""
         raise RuntimeError(f"backward of {name}: the gradient of input {k} has a NaN\n  the op was called in {where}")
 

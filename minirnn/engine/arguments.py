@@ -26,7 +26,7 @@ def _is_list_for(y: Tensor, grads: Any) -> bool:
 def one_name_of(grad: Any, gradient: Any) -> Any:
     """The gradient given to `Tensor.backward`, either as `grad` or under torch's name `gradient`."""
     if grad is not None:
-        raise TypeError("backward: got grad and gradient\n  expected one: gradient is torch's name of grad")
+        raise TypeError("backward: got grad and gradient\n  expected one: gradient is torch's name for grad")
     return gradient
 
 

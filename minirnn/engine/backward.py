@@ -261,7 +261,7 @@ def _lost(n: Tensor) -> bool:
 def _wrong_count(op: Any, gs: Sequence[Any], parents: Tensors) -> TypeError:
     return TypeError(
         f"backward of {op.name} returned {len(gs)} gradients for {len(parents)} inputs\n"
-        "  expected one for each, None where there is none"
+        "  expected one for each, with None where there is no gradient"
     )
 
 

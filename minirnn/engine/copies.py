@@ -38,7 +38,7 @@ def _reduce(self: Tensor, protocol: Any) -> tuple[Any, ...]:
     """For ``pickle`` and ``copy.copy``. The copy is a leaf without gradient, even if an op made the original."""
     if self.hooks:
         warnings.warn(
-            f"a hook of a Tensor of shape {self.shape} is left behind: copies and pickles have no hooks", stacklevel=2
+            f"a hook of a Tensor of shape {self.shape} is dropped: copies and pickles have no hooks", stacklevel=2
         )
     arguments = type(self), np.array(self.numpy()), self.device, self.requires_grad
     return _from_host, arguments, getattr(self, "__dict__", None) or None
@@ -88,7 +88,7 @@ def _dlpack_device(self: Tensor) -> Any:
 
 def _needs_host(self: Tensor, what: str) -> None:
     if not isinstance(self.array, (np.ndarray, np.generic)):
-        raise BufferError(f"{what} is offered on the cpu device\n  got a Tensor on {self.device}; use t.to('cpu')")
+        raise BufferError(f"{what} works only on the cpu device\n  got a Tensor on {self.device}; use t.to('cpu')")
 
 
 Tensor.__reduce_ex__ = _reduce  # type: ignore[method-assign, assignment]

@@ -131,7 +131,7 @@ class Tensor(Methods):
     def __index__(self) -> int:
         value = self.item()
         if not isinstance(value, int):
-            raise TypeError(f"a Tensor of dtype {self.dtype} is no index\n  expected an integer dtype")
+            raise TypeError(f"a Tensor of dtype {self.dtype} cannot be an index\n  expected an integer dtype")
         return value
 
     def __format__(self, spec: str) -> str:

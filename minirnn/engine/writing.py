@@ -163,8 +163,8 @@ def _viewed(name: str, t: Tensor) -> list[tuple[Tensor, Any]]:
             break  # there are no references to it any more, or it is a copy
         if viewed.seq > seq:
             raise RuntimeError(
-                f"{name}: what the Tensor of shape {t.shape} is a view of was changed after the view was made\n"
-                "  expected a view of its present value; make it again before you write into it"
+                f"{name}: the base of this view of shape {t.shape} was changed after the view was made\n"
+                "  expected a view of the present values; make the view again before you write into it"
             )
         chain.append((viewed, op))
         t = viewed

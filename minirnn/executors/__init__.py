@@ -1,4 +1,4 @@
-"""Many independent tasks on many workers: threads, processes, a Dask cluster or the ranks of MPI, all asked alike.
+"""Many independent tasks on many workers, with one interface to threads, processes, Dask clusters and MPI ranks.
 
 ::
 
@@ -8,8 +8,8 @@
         for outcome in outcomes(executor, function, tasks):
             print(outcome.task, outcome.get())                    # each task once, as soon as it is done
 
-The executors are those of `concurrent.futures`; none is our own. `function` and tasks are pickled, except for threads:
-take a function of a module that the workers can import.
+The executors are those of `concurrent.futures`. `function` and tasks are pickled, except for threads: use a function of
+a module that the workers can import.
 """
 
 from minirnn.executors.as_they_come import Outcome, WorkerLost, outcomes

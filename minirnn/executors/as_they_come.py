@@ -1,4 +1,4 @@
-"""The results of many tasks as they come: each task once, whatever happens to the worker that has it."""
+"""The results of many tasks as they complete: each task once, even if its worker is lost."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from minirnn import check
 from minirnn.messages import shown
 
 TRIES = 3
-"""How often a task is begun at most: one that ends its worker each time is to blame itself."""
+"""The largest number of attempts. A task that ends its worker each time is itself the cause."""
 AHEAD = 256
-"""How many tasks are handed out at most: they, and what comes back, are in memory."""
+"""The largest number of tasks that are handed out at once, because tasks and results are in memory."""
 
 
 LOOK_EVERY = 1.0
-"""Seconds: while nothing comes, it is asked whether the scheduler is there; its futures would wait for ever."""
+"""Seconds without a result after which the scheduler is checked, because its futures would wait forever."""
 
 
 class WorkerLost(RuntimeError):
@@ -25,18 +25,18 @@ class WorkerLost(RuntimeError):
 
 
 class Outcome(NamedTuple):
-    """What became of a task."""
+    """The outcome of a task."""
 
     number: int
-    """Its number among the tasks: 0, 1, 2, ..."""
+    """Its index among the tasks: 0, 1, 2, ..."""
     task: Any
     result: Any
-    """What the function returned; None if it raised."""
+    """The function's result; None if it raised."""
     error: Exception | None
-    """What the function raised, or `WorkerLost`."""
+    """The function's exception, or `WorkerLost`."""
 
     def get(self) -> Any:
-        """The result, or raise the error."""
+        """Return the result, or raise the error."""
         if self.error is not None:
             raise self.error
         return self.result
@@ -50,30 +50,30 @@ def outcomes(
     tries: int = TRIES,
     ahead: int = AHEAD,
 ) -> Iterator[Outcome]:
-    """Call ``function(task)`` for every task on the workers of an executor; yield what became of each, once, when it is
-    known.
+    """Call ``function(task)`` for every task on the workers of an executor; yield the outcome of each once, as soon
+    as it is known.
 
-    A task whose worker was lost is begun anew by another worker. It is yielded when one has done it, so nothing is
-    counted twice. What the function itself raises is its result, and is not tried again. When the caller stops early,
-    also by an exception or by Ctrl-C, tasks that nobody has begun are taken back.
+    A task whose worker was lost is restarted on another worker. It is yielded when one has completed it, so nothing is
+    counted twice. An exception of the function is a result, and is not tried again. When the caller stops early,
+    also by an exception or Ctrl-C, tasks that have not started are cancelled.
 
     Parameters
     ----------
     executor : concurrent.futures.Executor
         From `open_executor`, or any other.
     function : callable
-        Found by its name on the workers, unless they are threads: a function of a module, no lambda.
+        Found by its name on the workers, unless they are threads: a function of a module, not a lambda.
     tasks : iterable
-        They are read as they are needed, at most `ahead` before they are done.
+        They are read when needed, with at most `ahead` unfinished.
     tries : int
-        How often a task is begun at most; then its error is `WorkerLost`.
+        The largest number of attempts; after them the error is `WorkerLost`.
 
     Raises
     ------
     TypeError, ValueError
         `executor` has no `submit`, `function` cannot be called, `tries` or `ahead` is not a number of 1 or more.
     ConnectionError
-        The executor takes no more tasks: its scheduler is gone. What was yielded stays right.
+        The executor accepts no more tasks because its scheduler has ended. Outcomes yielded before stay valid.
     """
     if not callable(getattr(executor, "submit", None)):
         raise TypeError(
@@ -91,7 +91,7 @@ def outcomes(
 def _as_they_come(
     executor: Executor, function: Callable[[Any], Any], tasks: Iterator[tuple[int, Any]], tries: int, ahead: int
 ) -> Iterator[Outcome]:
-    again: deque[tuple[int, Any, int]] = deque()  # those whose worker was lost, and how often they were begun
+    again: deque[tuple[int, Any, int]] = deque()  # tasks whose worker was lost, and their number of attempts
     begun: dict[Future[Any], tuple[int, Any, int]] = {}
     try:
         while True:
@@ -108,8 +108,8 @@ def _as_they_come(
             done = wait(begun, timeout=LOOK_EVERY, return_when=FIRST_COMPLETED).done
             if not done and getattr(executor, "is_lost", bool)():
                 raise ConnectionError(
-                    "outcomes: the scheduler is gone, and took its tasks along\n"
-                    "  expected it until all tasks are done; what was told before stays right"
+                    "outcomes: the scheduler has ended, and its tasks are lost\n"
+                    "  expected it to run until all tasks are done; results reported earlier stay valid"
                 )
             for future in sorted(done, key=lambda one: begun[one][0]):
                 number, task, times = begun.pop(future)
@@ -119,7 +119,7 @@ def _as_they_come(
                 elif times < tries:
                     again.append((number, task, times))
                 else:
-                    error = WorkerLost(f"{times} workers that had this task were lost; the last: {outcome.error}")
+                    error = WorkerLost(f"{times} workers that had this task were lost; last error: {outcome.error}")
                     yield outcome._replace(error=error)
     finally:
         for future in begun:
@@ -127,20 +127,20 @@ def _as_they_come(
 
 
 def _outcome(number: int, task: Any, future: Future[Any]) -> Outcome:
-    """What became of a task that is done."""
+    """The outcome of a task that is done."""
     try:
         return Outcome(number, task, future.result(), None)
-    except (BrokenExecutor, CancelledError) as error:  # we cancel nothing that we wait for: the scheduler did
+    except (BrokenExecutor, CancelledError) as error:  # we cancel nothing that we wait for, so the scheduler did
         return Outcome(number, task, None, WorkerLost(str(error) or type(error).__name__))
     except Exception as error:
-        lost = type(error).__name__ == "KilledWorker"  # Dask has begun it anew, several times
+        lost = type(error).__name__ == "KilledWorker"  # Dask has already restarted it several times
         return Outcome(number, task, None, WorkerLost(str(error)) if lost else error)
 
 
 def _submitted(executor: Executor, function: Callable[[Any], Any], task: Any) -> Future[Any]:
     try:
         return executor.submit(function, task)
-    except Exception as error:  # each library has its own
+    except Exception as error:  # each library has its own exception
         raise ConnectionError(
             f"outcomes: the executor takes no more tasks: {type(error).__name__}: {error}\n"
             "  expected workers until all tasks are done; has the scheduler ended?"

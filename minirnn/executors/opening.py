@@ -1,4 +1,4 @@
-"""From a text, such as ``threads:4``, to an executor."""
+"""Opening the executor that a string names, such as ``threads:4``."""
 
 from __future__ import annotations
 
@@ -19,24 +19,24 @@ KINDS = ("threads", "processes", "dask", "mpi")
 OTHER_WORDS = {"thread": "threads", "process": "processes", "distributed": "dask", "cluster": "dask", "mpi4py": "mpi"}
 EXPECTED = "threads[:N], processes[:N], dask:ADDRESS or mpi"
 MOST = 4096
-"""Threads or processes; more are a typing mistake."""
+"""The largest number of threads or processes; more are probably a typing mistake."""
 PATIENCE = 10.0
-"""Seconds in which a scheduler of Dask must have answered."""
+"""Seconds within which a Dask scheduler must answer."""
 
 
 @contextmanager
 def open_executor(text: str, *, patience: float = PATIENCE) -> Iterator[Executor]:
-    """Open the executor that `text` names; at the end of the block its workers are done, or are told to stop.
+    """Open the executor that `text` names; at the end of the block its workers finish or are told to stop.
 
     ===================  ==============================================================================================
-    ``threads[:N]``      N threads of this process (default: as many as it may use processors)
-    ``processes[:N]``    N processes; one that dies is replaced, and takes only its own task along
+    ``threads[:N]``      N threads of this process (default: one per available processor)
+    ``processes[:N]``    N processes; one that dies is replaced, and only its own task is lost
     ``dask:ADDRESS``     the workers of the Dask scheduler there (``tcp://head:8786``, or a scheduler file ``F.json``);
                          needs ``pip install "minirnn[cluster]"`` here and on the workers
     ``mpi``              the other ranks of ``mpiexec -n 5 python program.py``; needs ``minirnn[parallel]``
     ===================  ==============================================================================================
 
-    With ``mpi`` rank 0 alone enters the block. On all other ranks the call does tasks until rank 0 has left it, and
+    With ``mpi`` only rank 0 enters the block. On all other ranks the call works on tasks until rank 0 has left it, and
     then ends the process (SystemExit with status 0): call it before anything is printed or written.
 
     Parameters
@@ -44,7 +44,7 @@ def open_executor(text: str, *, patience: float = PATIENCE) -> Iterator[Executor
     text : str
         See above.
     patience : float
-        Wait so many seconds for the scheduler of Dask.
+        Seconds to wait for the Dask scheduler.
 
     Raises
     ------
@@ -53,7 +53,7 @@ def open_executor(text: str, *, patience: float = PATIENCE) -> Iterator[Executor
     ImportError
         The package that it needs is missing; the message names the extra.
     ConnectionError
-        Nobody answers at the address.
+        There is no answer at the address.
     """
     kind, given = read(text)
     if not isinstance(patience, int | float) or not patience > 0:
@@ -87,7 +87,7 @@ def open_executor(text: str, *, patience: float = PATIENCE) -> Iterator[Executor
 
 
 def read(text: str) -> tuple[str, Any]:
-    """The kind of executor that a text names, and how many workers, or where they are.
+    """The kind of executor that a text names, and the number or the address of its workers.
 
     Raises
     ------
@@ -95,7 +95,7 @@ def read(text: str) -> tuple[str, Any]:
         As `open_executor`, which is named in the message.
     """
     if not isinstance(text, str):
-        raise TypeError(f"open_executor: got {shown(text)}\n  expected a text: {EXPECTED}")
+        raise TypeError(f"open_executor: got {shown(text)}\n  expected a string: {EXPECTED}")
     kind, colon, rest = text.partition(":")
     if kind not in KINDS:
         hint = meant(kind, KINDS, OTHER_WORDS)
@@ -109,7 +109,7 @@ def read(text: str) -> tuple[str, Any]:
         )
     if kind == "mpi" and colon:
         raise ValueError(
-            f"open_executor: got {shown(text)}\n  expected mpi alone: `mpiexec -n N` says how many ranks there are"
+            f"open_executor: got {shown(text)}\n  expected just mpi: `mpiexec -n N` says how many ranks there are"
         )
     return kind, rest
 
@@ -122,7 +122,7 @@ def workers(text: str, rest: str) -> int:
 
 
 def processors() -> int:
-    """How many processors this process may use."""
+    """The number of processors that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
@@ -140,7 +140,7 @@ def connect(address: str, patience: float) -> Any:
         with ThreadPoolExecutor(1) as apart:  # a notebook has its own event loop in this thread
             apart.submit(asyncio.run, answers(scheduler, patience)).result()
         return Client(scheduler, timeout=patience, set_as_default=False)
-    except Exception as error:  # whatever listens there may have sent anything
+    except Exception as error:  # another program at this address may have sent anything
         raise ConnectionError(
             f"open_executor: no Dask scheduler answers at {address} within {patience:g} s\n"
             "  expected the address that `dask scheduler` printed, such as dask:tcp://head:8786\n"
@@ -149,7 +149,7 @@ def connect(address: str, patience: float) -> Any:
 
 
 async def answers(address: str, patience: float) -> None:
-    """Raise unless a Dask process answers in time: a client itself would wait for ever for one that says nothing."""
+    """Raise unless a Dask process answers in time, because a client would wait forever for a silent one."""
     from distributed.comm.core import connect
     from distributed.security import Security
 
@@ -171,14 +171,14 @@ def ranks() -> Iterator[Executor]:
         ) from error
     if MPI.COMM_WORLD.size < 2:
         raise ValueError(
-            "open_executor: mpi has no workers: this process is alone"
-            "\n  expected several ranks: mpiexec -n 5 minirnn ... has rank 0, which asks, and four workers"
+            "open_executor: mpi has no workers: this is the only process"
+            "\n  expected several ranks: mpiexec -n 5 minirnn ... has rank 0, which hands out tasks, and four workers"
         )
     if MPI.COMM_WORLD.rank:
-        signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches all ranks; rank 0 says what happens then
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches all ranks; rank 0 decides what to do
     with MPICommExecutor(MPI.COMM_WORLD, root=0) as found:
         if found is not None:
             executor: Any = found
             yield executor
             return
-    raise SystemExit(0)  # of a worker, when rank 0 has no more tasks
+    raise SystemExit(0)  # on a worker, when rank 0 has no more tasks

@@ -1,8 +1,8 @@
 """Processes of this machine, each a separate pool: one that dies only loses its own task.
 
 A `concurrent.futures.ProcessPoolExecutor` is broken for good once one of its processes was killed, and all its
-unfinished tasks are lost with it, whichever process had them. So each of our workers is such a pool with one process,
-which a thread feeds; the thread makes a new one when it breaks.
+unfinished tasks are lost with it, including those of other processes. So each worker here is such a pool with one
+process, which a thread feeds; the thread makes a new one when it breaks.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from typing import Any
 
 
 class Processes(ThreadPoolExecutor):
-    """An executor with `count` processes, started anew (spawned) when they are first needed."""
+    """An executor with `count` processes, spawned when they are first needed."""
 
     def __init__(self, count: int) -> None:
         super().__init__(count, thread_name_prefix="feeds-a-process")
@@ -83,7 +83,7 @@ class Worker:
 
 
 def begin() -> None:
-    """What each process does first: leave Ctrl-C to the one that started it, and end when that has ended."""
+    """The start of each process: it leaves Ctrl-C to its parent, and ends when the parent has ended."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with_parent, daemon=True).start()
 
@@ -92,4 +92,4 @@ def _end_with_parent() -> None:
     parent = multiprocessing.parent_process()
     assert parent is not None
     parent.join()
-    os._exit(1)  # nobody is there to take a result
+    os._exit(1)  # no process is left to take a result

@@ -18,21 +18,21 @@ class Cut(NamedTuple):
     """Lines of a source file."""
 
     path: str
-    """The path of the file, from the folder of the package on."""
+    """The path of the file, relative to the folder of the package."""
     line: int
     """The number of the first line in the file, from 1."""
     text: str
 
     @property
     def language(self) -> str:
-        """What the lines are written in: "python" or "cuda"."""
+        """The language of the lines: "python" or "cuda"."""
         return "python" if self.path.endswith(".py") else "cuda"
 
 
 def function(path: str, name: str) -> Cut:
-    """The function of that name; `Class.method` for one inside of a class or struct.
+    """The function of this name; `Class.method` for one inside a class or struct.
 
-    Of several C++ functions of one name `name(Type)` is the one whose first parameter is of that type.
+    If several C++ functions have this name, `name(Type)` is the one whose first parameter has that type.
     """
     text = (ROOT / path).read_text(encoding="utf-8")
     first, last = _python(text, name) if path.endswith(".py") else _braces(text, name)
@@ -85,13 +85,13 @@ def definitions(text: str) -> Iterator[tuple[str, int, int]]:
 
 
 def blanked(text: str) -> str:
-    """The same text with spaces in the place of comments and of lines for the preprocessor."""
+    """The same text with spaces instead of comments and preprocessor lines."""
     hidden = r"//[^\n]*|/\*.*?\*/|^[ \t]*#(?:[^\n\\]|\\\n|\\.)*"
     return re.sub(hidden, lambda m: re.sub(r"[^\n]", " ", m[0]), text, flags=re.S | re.M)
 
 
 def closing(code: str, opening: int) -> int:
-    """Where the bracket that opens at `opening` closes."""
+    """The position where the bracket that opens at `opening` closes."""
     pair = {"(": ")", "{": "}"}[code[opening]]
     depth = 0
     for at in range(opening, len(code)):
@@ -102,9 +102,9 @@ def closing(code: str, opening: int) -> int:
 
 
 def formulas(path: str, block: int, label: str = "") -> Cut:
-    """The formulas of a module's docstring: the literal block of that number, from 0.
+    """The formulas of a module's docstring: the literal block with this index.
 
-    Of a block whose lines begin with labels ("lstm", "gru", "all") those of one label, without it.
+    If the lines of the block begin with labels ("lstm", "gru", "all"), only those with one label, without it.
     """
     text = (ROOT / path).read_text(encoding="utf-8")
     lines = text.splitlines()

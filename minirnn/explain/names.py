@@ -1,4 +1,4 @@
-"""Which op somebody means: by its name here, by TensorFlow's, or by the name of the layer that uses it."""
+"""Finding an op by its name here, by TensorFlow's, or by the name of the layer that uses it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def explained() -> list[str]:
 
 
 def primitives() -> list[str]:
-    """The ops of which the fused ones are composed, and what is composed of them in turn."""
+    """The ops of which the fused ones are composed, and the ops that are composed of these."""
     return sorted(name for name in ops.__all__ if not name.startswith(FUSED))
 
 
@@ -33,12 +33,12 @@ def tensorflow_name(op: str) -> str:
 
 
 def op_named(name: str) -> str:
-    """The op of that name in any of its spellings: ``block_lstm``, ``BlockLSTM``, ``tf.raw_ops.BlockLSTM``, ``MatMul``.
+    """The op of this name in any of its spellings: ``block_lstm``, ``BlockLSTM``, ``tf.raw_ops.BlockLSTM``, ``MatMul``.
 
     Raises
     ------
     UserError
-        There is none; names that are near are listed.
+        There is no such op; similar names are listed.
     """
     names = {_letters(op): op for op in ops.__all__}
     names |= {_letters(layer): op for layer, op in LAYERS.items()}

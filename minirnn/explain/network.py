@@ -1,4 +1,4 @@
-"""What a CudnnRNN network keeps in memory, part by part, and which rung of the ladder computes its layers."""
+"""The memory of a CudnnRNN network, part by part, and the rung of the ladder that computes its layers."""
 
 from __future__ import annotations
 
@@ -46,7 +46,9 @@ def memory_tables(device: Device, call: Call, dtype: str) -> dict[str, list[Row]
 
 
 def reserve_parts(device: Device, call: Call, dtype: str) -> list[Part]:
-    """The parts of the reserve space of a training call. What a kernel saves grows linearly with T and with B."""
+    """The parts of the reserve space of a training call. The values that a kernel saves grow linearly with T and
+    with B.
+    """
     net, lstm, saved = call.net, call.net.rnn_mode == "lstm", 0
     if "rnn_sequence" in device.kernels and (not call.zoneout or "zoneout" in device.kernel_options):
         x, h0, c0, R, Wp, b = (
@@ -83,11 +85,11 @@ def memory_lines(rows: list[Row]) -> Iterator[str]:
         shape = ", ".join(map(str, r["shape"]))
         yield f"{r['name']:{width}}  {r['offset']:>10,}  {r['elements']:>10,}  {r['bytes']:>12,}  ({shape})"
     total = sum(r["elements"] for r in rows)
-    yield f"{'in all':{width}}  {'':>10}  {total:>10,}  {sum(r['bytes'] for r in rows):>12,}"
+    yield f"{'total':{width}}  {'':>10}  {total:>10,}  {sum(r['bytes'] for r in rows):>12,}"
 
 
 def rung_lines(device: Any, net: Network, T: int, B: int, dtype: str, zoneout: bool = False) -> Iterator[str]:
-    """What a CUDA device would choose for the layers of this network, and what a large GPU would."""
+    """The rungs that a CUDA device and a large GPU would choose for the layers of this network."""
     itemsize = max(4, np.dtype(dtype).itemsize)  # float16 is computed in float32
     sizes = Sizes(net.rnn_mode, T, B, net.H, net.P, net.D, itemsize)
     driver = getattr(device, "driver", None)
@@ -104,7 +106,7 @@ def rung_lines(device: Any, net: Network, T: int, B: int, dtype: str, zoneout: b
         yield f"{RUNGS[-1]}, taken where the rule chooses it (no GPU has timed it yet), or if asked for"
         yield from _persistent(sizes, H200 if driver is None or driver.limits.simulated else driver.limits)
     yield f"to choose: {VARIABLE}={'|'.join((AUTO, *RUNGS))}, or device.cudnn_rnn_rung = ..."
-    yield f"loops as one launch, where they come again: {GRAPHS}=1|0, or device.recordings.enabled = ..."
+    yield f"repeated loops as one launch: {GRAPHS}=1|0, or device.recordings.enabled = ..."
 
 
 def _choices(sizes: Sizes, limits: Limits, wanted: str | None, zoneout: bool) -> Iterator[str]:
@@ -119,7 +121,7 @@ def _choices(sizes: Sizes, limits: Limits, wanted: str | None, zoneout: bool) ->
 
 
 def _persistent(sizes: Sizes, limits: Limits) -> Iterator[str]:
-    """The plan for each pass, or why there is none."""
+    """The plan for each pass, or the reason why there is none."""
     for name, backward in PASSES:
         plan = plan_of(sizes, limits, backward)
         yield f"  {name:9} {f'no: {plan}' if isinstance(plan, str) else plan.describe(sizes.D)}"

@@ -1,4 +1,4 @@
-"""Where an op is written: its formulas, its arguments, and the NumPy, C++ and CUDA that compute it."""
+"""The explanation of an op: its formulas, its arguments, and the NumPy, C++ and CUDA code that computes it."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ def family_of(op: str) -> str:
 
 
 def formulas(op: str, source: bool = False) -> Iterator[str]:
-    """The lines that explain an op; with `source`, the NumPy, C++ and CUDA that compute it as well."""
+    """The lines that explain an op; with `source`, also the NumPy, C++ and CUDA code that computes it."""
     module = importlib.import_module(f"minirnn.ops.{family_of(op)}")
     file = Path(str(module.__file__)).relative_to(ROOT)
     yield heading(f"{op}: formulas (minirnn/{file}); TensorFlow: {tensorflow_name(op)}")
     yield str(inspect.getdoc(module))
     function: Callable[..., Any] = getattr(ops, op)
-    if inspect.ismodule(function):  # one that can be called: see `minirnn.callable_module`
+    if inspect.ismodule(function):  # a callable module: see `minirnn.callable_module`
         function = function.__call__
     yield heading(f"{op}: arguments")
     yield from signature_lines(op, function)

@@ -1,4 +1,6 @@
-"""An own cell explained: its formulas, what a layer learns and keeps, its plan, and what each device makes of it."""
+"""The explanation of a custom cell: its formulas, what a layer learns and saves, its plan, and the code of each
+device.
+"""
 
 from __future__ import annotations
 
@@ -21,14 +23,14 @@ NUMPY, HEADER, TAPE = "calls of NumPy", "a C++ header", "the composition from op
 
 
 def cell_lines(cell: Cell, place: str, source: bool = False, device: str | None = None) -> Iterator[str]:
-    """The lines that explain a cell; with `source`, the NumPy and the header that are made of it as well.
+    """The lines that explain a cell; with `source`, also the NumPy code and the header that are generated.
 
     Parameters
     ----------
     place : str
-        Where it is written, for the title.
+        The place of its definition, for the title.
     device : str, optional
-        Only this one; default: all that there are.
+        Only this device; by default all of them.
     """
     plan, name = cell.plan(), cell.__name__
     yield heading(f"{name}: one step ({place})")
@@ -36,13 +38,13 @@ def cell_lines(cell: Cell, place: str, source: bool = False, device: str | None 
     yield f"{name}({', '.join(cell.step.signature)})"
     yield ""
     yield cell.forward_formulas()
-    yield heading("its way back")
+    yield heading("its backward pass")
     yield cell.backward_formulas(products=True)
     yield heading("what a layer learns: I inputs, H units")
     yield from table(parameters(cell))
     if can_project(cell):
         yield "its output can be projected: proj_size"
-    yield heading("what a step keeps for its way back")
+    yield heading("what a step keeps for its backward pass")
     yield kept(cell)
     yield heading("the plan: stages, between which units are mixed")
     yield from stages(plan, "forward", plan.forward)
@@ -64,7 +66,7 @@ def cell_lines(cell: Cell, place: str, source: bool = False, device: str | None 
 
 
 def parameters(cell: Cell) -> Iterator[tuple[str, ...]]:
-    """Name, shape and meaning of what a layer of the cell learns."""
+    """Name, shape and meaning of the parameters of a layer."""
     step, plan = cell.step, cell.plan()
     for name, kinds, width in (("weight_ih", "zx", "I"), ("weight_hh", "zh", "H"), ("bias", "zxh", "")):
         gates = [n for n in step.gate_order if n[0] in kinds]
@@ -82,7 +84,7 @@ def parameters(cell: Cell) -> Iterator[tuple[str, ...]]:
 
 
 def kept(cell: Cell) -> str:
-    """The values that a step keeps, by name."""
+    """The values that a step saves, by name."""
     plan, order = cell.plan(), cell.step.order
     read = [f"{n}_prev" for k, n in enumerate(order) if plan.reads_before >> k & 1]
     read += [n for k, n in enumerate(order) if plan.reads_after >> k & 1]
@@ -93,12 +95,12 @@ def kept(cell: Cell) -> str:
     count = "1 number" if len(values) == 1 else f"{len(values)} numbers"
     factors = [cell.derivation.names[m.args[0]] for m in cell.step.cuts if m.op == "product"]
     more = [f"{n} for dU{k + 1}" for k, n in enumerate(factors) if n not in values]
-    again = f"; {', '.join(more)} is kept or computed again, as the device likes" if more else ""
+    again = f"; {', '.join(more)} is saved or computed again, depending on the device" if more else ""
     return f"{', '.join(values)}: {count} for each unit{also}{again}"
 
 
 def stages(plan: Plan, way: str, found: tuple[Stage, ...]) -> Iterator[str]:
-    """What each stage reads, computes and leaves, and what comes between two."""
+    """The values that each stage reads, computes and stores, and the computation between two stages."""
     for k, stage in enumerate(found):
         yield f"{way}, stage {k + 1} of {len(found)}" if len(found) > 1 else way
         yield f"  reads     {'; '.join(f'{array} {names}' for array, names in by_array(stage.loads))}"
@@ -117,7 +119,7 @@ def stages(plan: Plan, way: str, found: tuple[Stage, ...]) -> Iterator[str]:
 
 
 def between(kind: str, matrix: int, k: int, way: str) -> str:
-    """What is computed between two stages, for all units of a sample."""
+    """The computation between two stages, for all units of a sample."""
     result, of = ("products", "multiplied") if way == "forward" else ("d_multiplied", "d_products")
     if kind == "product":
         return f"{result}[{k}] = {of}[{k}] @ U{matrix + 1}" + "^T" * (way == "forward")
@@ -130,10 +132,10 @@ def by_array(loads: tuple[Load, ...]) -> Iterator[tuple[str, str]]:
 
 
 def made_of(plan: Plan, name: str) -> str:
-    """What a device makes of a plan."""
+    """How a device computes a plan."""
     reason = devices.available()[name]
     if reason is not None:
-        return f"not at hand: {reason.splitlines()[0]}"
+        return f"not available: {reason.splitlines()[0]}"
     device = devices.get(name)
     if "cell_sequence" not in device.kernels or not device.runs_plan(plan):
         return TAPE

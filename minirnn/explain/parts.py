@@ -1,4 +1,4 @@
-"""The parts of every fused op: where its formulas are, and the functions that compute them. See `places`."""
+"""The parts of every fused op: the places of its formulas and the functions that compute them. See `places`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ CUDNN, ZONEOUT = "ops/cudnn_rnn/__init__.py", "ops/cudnn_rnn/zoneout.py"
 CPU, KERNELS, LAUNCH = "devices/cpu", "devices/cuda/kernels", "devices/cuda/launch"
 CELLS = "devices/cells"
 BOTH = "C++, CUDA"
-"""The column of what C++ and CUDA share: the cell, and what CUDA launches around it."""
+"""The column of the code that C++ and CUDA share: the cell, and the code that CUDA launches around it."""
 
 
 def _mode(mode: str, stem: str, header: str, cell: str, forward: Aliases, backward: Aliases) -> dict[str, Part]:
@@ -257,6 +257,6 @@ def parts_of(op: str) -> dict[str, Part]:
     stems = ("lstm_block_cell", "block_lstm", "gru_block_cell", "cross_entropy")
     stem = next((stem for stem in stems if op.startswith(stem)), "")
     chosen = {key: part for key, part in PARTS.items() if stem and key.startswith(stem)}
-    if stem == "block_lstm":  # a sequence is made of steps
+    if stem == "block_lstm":  # a sequence consists of steps
         chosen |= parts_of("lstm_block_cell")
     return chosen or {key: part for key, part in PARTS.items() if not key.startswith(stems)}

@@ -1,7 +1,7 @@
-"""Where an op is written: its formulas, and the NumPy, CUDA and C++ that compute it, found in the sources by name.
+"""The places of an op: its formulas, and the NumPy, CUDA and C++ code that computes it, found in the sources by name.
 
 A *part* is one block of formulas: a step forward, a step backward, a loop over steps. The site's pages and
-`minirnn explain` show the same places, cut from the files as they are. `parts` lists all parts.
+`minirnn explain` show the same places, cut from the files. `parts` lists all parts.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ class Place:
     path: str
     name: str
     aliases: Aliases = field(default_factory=dict)
-    """What the function calls otherwise than the formulas do."""
+    """Names in the function that differ from those in the formulas."""
 
     def cut(self) -> Cut:
         return cuts.function(self.path, self.name)
@@ -30,7 +30,7 @@ class Place:
         return statements.of(self.cut(), self.aliases)
 
     def names(self) -> set[str]:
-        """All that it sets, under the formulas' names."""
+        """All names that it sets, as the formulas call them."""
         return {name for s in self.statements() for name in s.names}
 
 
@@ -48,7 +48,7 @@ class Part:
         return cuts.formulas(*self.formula)
 
     def columns(self) -> dict[str, tuple[Place, ...]]:
-        """The places by what they are written in, as far as their files are there."""
+        """The places by language, if their files exist."""
         found = {
             column: tuple(p for p in places if (ROOT / p.path).exists()) for column, places in self.written.items()
         }

@@ -1,4 +1,4 @@
-"""What is written down about a primitive: the node that it records, with its derivative, and what computes it."""
+"""The explanation of a primitive: the node that it records, with its derivative, and the code that computes it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ COMPUTES = {**PRIMITIVES, **OPTIONAL}
 
 
 def primitive_lines(op: str, source: bool = False) -> Iterator[str]:
-    """The lines that explain a primitive; with `source`, the Python of the function as well."""
+    """The lines that explain a primitive; with `source`, also the Python code of the function."""
     function: Callable[..., Any] = getattr(ops, op)
     nodes, asked, others = DECLARED[function]
     asked = tuple(name for name in asked if name in COMPUTES)
@@ -55,7 +55,7 @@ def primitive_lines(op: str, source: bool = False) -> Iterator[str]:
 
 
 def text_of(function: Callable[..., Any]) -> list[str]:
-    """The Python of the function of an op: its ``def``, or the line that declares it."""
+    """The Python code of an op: its ``def``, or the line that declares it."""
     return textwrap.dedent("".join(source_of(function)[2])).splitlines()
 
 

@@ -1,4 +1,4 @@
-"""The signature of an op as a reader wants it: an argument a line, each with what it really takes."""
+"""The readable signature of an op: one argument per line, with the types that it really accepts."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ KNOWN = {
     **dict.fromkeys(("dim", "dims", "dim0", "dim1", "axis"), "int, or tuple of int"),
     **dict.fromkeys(("num_layers", "num_units", "input_size"), "int"),
 }
-"""What arguments of these names are, where neither annotation nor docstring says it."""
+"""The types of arguments with these names, if neither annotation nor docstring states them."""
 
 
 def signature_lines(name: str, function: Callable[..., Any]) -> Iterator[str]:
-    """``name(``, the arguments with types and defaults, and what comes back: outputs by name if there are several."""
+    """``name(``, the arguments with types and defaults, and the result: outputs by name if there are several."""
     signature = inspect.signature(function)
     documented = documented_types(inspect.getdoc(function) or "")
     yield f"{name}("
@@ -37,7 +37,7 @@ def signature_lines(name: str, function: Callable[..., Any]) -> Iterator[str]:
 
 
 def type_of(p: inspect.Parameter, documented: dict[str, str]) -> str:
-    """The type of a parameter: its annotation if that says something, else its docstring."""
+    """The type of a parameter: its annotation if that is informative, otherwise from its docstring."""
     annotation = str(p.annotation) if p.annotation is not p.empty else "Any"
     if "Any" not in annotation:
         return annotation.replace("Axes", "int | tuple[int, ...] | None")
@@ -58,7 +58,7 @@ def documented_types(docstring: str) -> dict[str, str]:
 
 
 def returned(function: Callable[..., Any], signature: inspect.Signature) -> str:
-    """The annotation of what comes back; of a named tuple also its fields."""
+    """The annotation of the result; for a named tuple also its fields."""
     if signature.return_annotation is signature.empty:
         return ARRAY
     annotation = str(signature.return_annotation).replace("Any", ARRAY)

@@ -1,7 +1,7 @@
-"""Which names each statement sets, in a formula, in Python and in CUDA or C++: what belongs together on an op's page.
+"""The names that each statement sets, in a formula, in Python and in CUDA or C++. They connect lines on an op's page.
 
-The rule of the house that kernels repeat the formulas, with the same names in the same order, makes this possible: two
-statements belong together when they set the same name.
+This works because kernels repeat the formulas with the same names in the same order: two statements belong together
+when they set the same name.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from minirnn.explain.cuts import Cut, blanked
 
 
 class Statement(NamedTuple):
-    """A stretch of a text, and the names that it sets."""
+    """A part of a text, and the names that it sets."""
 
     start: int
     end: int
@@ -23,17 +23,19 @@ class Statement(NamedTuple):
 
 
 LAUNCHES = {"product": 3, "copy": 1}
-"""product(device, a, b, target) and copy(device, target, a): which argument they set."""
+"""The index of the argument that is set by product(device, a, b, target) and copy(device, target, a)."""
 
 ONLY_MEMORY = re.compile(r"= (device\.empty|inputs$)|\+= \(i64\)|device\.empty\(\(.*\) for ")
 """Statements that make room for an array, or go to a place in it, and compute nothing."""
 
 Aliases = Mapping[str, str]
-"""Name in a source, or a whole statement -> the formulas' names for it, separated by spaces; "" to leave it out."""
+"""Maps a name in a source, or a whole statement, to the names in the formulas, separated by spaces; "" leaves it
+out.
+"""
 
 
 def of_formula(text: str) -> list[Statement]:
-    """`dzi = dcs * ci` sets dzi, `[r | u] = ...` sets r and u; three spaces part two formulas of a line."""
+    """`dzi = dcs * ci` sets dzi, `[r | u] = ...` sets r and u; three spaces separate two formulas on a line."""
     found = []
     for piece in re.finditer(r"(?:^|(?<=[ ,] {2}))(?! )(?:(?! {3}|, {2}| {2,}#|\n).)+", text, re.M):
         if _commented(text, piece.end()) or re.fullmatch(r"for .*:", piece[0]):
@@ -56,7 +58,7 @@ def _commented(text: str, at: int) -> bool:
 
 
 def of_python(text: str) -> list[Statement]:
-    """What an assignment, a `return` or the launch of a `product` sets."""
+    """The names that an assignment, a `return` or the launch of a `product` sets."""
     lines = text.splitlines(keepends=True)
     tree = ast.parse(text)
     starts = [0]
@@ -102,7 +104,7 @@ def _names(target: ast.expr) -> Iterator[str]:
 
 
 def of_cuda(text: str) -> list[Statement]:
-    """What each assignment sets: `const acc dzo = ...` dzo, `i_[k] = ...` i, `da[0] = ...` da[0]."""
+    """The names that each assignment sets: `const acc dzo = ...` dzo, `i_[k] = ...` i, `da[0] = ...` da[0]."""
     found = []
     code = blanked(text)
     for start, end in _pieces(code):
@@ -127,7 +129,7 @@ def of_cuda(text: str) -> list[Statement]:
 
 
 def _pieces(code: str) -> Iterator[tuple[int, int]]:
-    """The stretches between semicolons, braces, and the commas outside of brackets."""
+    """The parts between semicolons, braces, and commas outside brackets."""
     start = depth = 0
     for at, letter in enumerate(code):
         depth += (letter in "([") - (letter in ")]")

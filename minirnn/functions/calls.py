@@ -37,7 +37,7 @@ def starts_of(name: str, inputs: Any, create_graph: bool) -> tuple[bool, tuple[T
         if x.dtype.kind != "f":
             raise TypeError(
                 f"{name}: input {k} has dtype {x.dtype}\n  expected float16, float32 or float64\n"
-                "  what is not differentiated can stand in a lambda: lambda x: func(x, indices)"
+                "  put other arguments into a lambda: lambda x: func(x, indices)"
             )
     return many, tuple(identity(x) if create_graph and x.requires_grad else x.detach().requires_grad_() for x in xs)
 

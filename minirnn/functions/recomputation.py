@@ -107,7 +107,7 @@ def checkpoint(
 def _check_settings(name: str, use_reentrant: Any, preserve_rng_state: Any) -> None:
     if use_reentrant is not None and check.flag(name, "use_reentrant", use_reentrant):
         raise ValueError(
-            f"{name}: use_reentrant is True\n  expected False (the default): gradients reach parameters, too"
+            f"{name}: use_reentrant is True\n  expected False (the default): gradients also reach parameters"
         )
     check.flag(name, "preserve_rng_state", preserve_rng_state)
 
@@ -131,7 +131,7 @@ class Checkpoint(Op):
         found = run_backward([t for t, _ in pairs], [g for _, g in pairs], None, again, again, border=start)
         if not {t for t in found if t.seq < start} <= set(xs):
             raise RuntimeError(
-                "checkpoint: run again, the function used Tensors that it had not used in the forward pass\n"
+                "checkpoint: when run again, the function used Tensors that it did not use in the forward pass\n"
                 "  expected the same computation: a function of its arguments and of what it holds, without a state"
             )
         return [g if g is None or again else leaf(x.device, g) for x, g in ((x, found.get(x)) for x in xs)]
@@ -140,7 +140,7 @@ class Checkpoint(Op):
         forms = [_form(t) for t in made]
         if forms != self.forms:
             raise RuntimeError(
-                f"checkpoint: run again, the function returned {shown(forms)}\n"
+                f"checkpoint: when run again, the function returned {shown(forms)}\n"
                 f"  expected what it returned in the forward pass: {shown(self.forms)}\n"
                 "  likely it has a state, or its settings were changed before the backward pass"
             )

@@ -128,7 +128,8 @@ def _check(
     ys = outputs(fn, args)
     values = [_values(y) for y in ys]
     problems = [
-        f"output {k} has dtype {y.dtype}\n  expected float64, as the inputs: something inside computes with less"
+        f"output {k} has dtype {y.dtype}\n"
+        "  expected float64, as the inputs: something inside computes with lower precision"
         for k, y in enumerate(ys)
         if y.dtype != np.float64
     ]
@@ -149,7 +150,7 @@ def _check(
     for k, (old, new) in enumerate(zip(values, again, strict=True)):
         if not problems and not np.array_equal(old, new):
             problems.append(
-                f"output {k} is another one when {name_of(fn)} is called again with the same inputs\n"
+                f"output {k} changes when {name_of(fn)} is called again with the same inputs\n"
                 "  expected a deterministic function: likely dropout; call mr.manual_seed inside it"
             )
     if problems:

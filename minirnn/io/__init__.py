@@ -1,4 +1,4 @@
-"""Weights on disk: checkpoints that are whole or not there, and the weight layouts of other libraries."""
+"""Weights on disk: checkpoints that are written completely or not at all, and the weight layouts of other libraries."""
 
 from minirnn.io.arrays import read_arrays, write_arrays
 from minirnn.io.atomic import atomic_write

@@ -1,6 +1,6 @@
 """Weight files of any program, as named arrays: safetensors and npz. No pickle is ever opened.
 
-`checkpoint` reads and writes minirnn's own files; this module reads those that others wrote, and writes for others.
+`checkpoint` reads and writes minirnn's own files; this module reads and writes files of other programs.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _DTYPES = {"BOOL": "?", "F16": "<f2", "F32": "<f4", "F64": "<f8"}
 _DTYPES |= {f"{sign}{8 * n}": f"<{sign.lower()}{n}" for sign in "IU" for n in (1, 2, 4, 8)}
 
 _SMALL, _LARGEST_RATIO = 2**26, 200
-"""An npz file of more bytes than `_SMALL`, unpacked, may not be packed tighter than this: weights never are."""
+"""The highest compression of an npz file with more unpacked bytes than `_SMALL`. Weights never compress that well."""
 
 _DAMAGE: tuple[type[Exception], ...] = (
     *(ValueError, OSError, EOFError, KeyError, MemoryError, NotImplementedError, OverflowError, RuntimeError),
@@ -84,8 +84,8 @@ def _read_npz(name: str, data: bytes) -> dict[str, np.ndarray]:
                 raise ValueError(f"a zip file with {other[0]!r} in it")
             found = {key: z[key] for key in z.files}
             plain = [key for key, array in found.items() if not isinstance(array, np.ndarray)]
-            if plain:  # bytes: NumPy hands on what does not begin like an array
-                raise ValueError(f"{plain[0]!r} in it is no array")
+            if plain:  # bytes: NumPy returns them for a member that does not begin like an array
+                raise ValueError(f"{plain[0]!r} in it is not an array")
             return found
     except _DAMAGE as error:
         text = first_line(error)
@@ -135,7 +135,9 @@ def write_arrays(path: str | os.PathLike[str], arrays: Mapping[str, np.ndarray],
     from safetensors.numpy import save
 
     if os.fspath(path).lower().endswith((".npz", ".npy", ".h5", ".hdf5", ".onnx", ".pt", ".pth", ".keras")):
-        raise ValueError(f"{os.fspath(path)!r}: what is written is a safetensors file\n  expected *.safetensors")
+        raise ValueError(
+            f"{os.fspath(path)!r}: the file is written in the safetensors format\n  expected a name *.safetensors"
+        )
     for key, text in metadata.items():
         if not isinstance(key, str) or not isinstance(text, str):
             raise TypeError(f"write_arrays: metadata has {key!r}: {text!r}\n  expected strings, both")

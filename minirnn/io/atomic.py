@@ -1,10 +1,9 @@
 """Write a file so that it is, at every moment, either the old one or the new one.
 
-The new content goes to a temporary file in the same folder. When all of it has reached the disk, one rename puts it in
-the place of the old file: POSIX promises that nobody ever sees something between the two. A process that is killed
-before the rename leaves the old file as it was, and its temporary file behind. Such leftovers are found by their name
-and told from files still being written by a lock, which ends with the process; the next write to the folder removes
-them.
+The new content goes to a temporary file in the same folder. When all of it is on the disk, one rename puts it in the
+place of the old file. POSIX promises that nobody sees an intermediate state. A process that is killed before the rename
+leaves the old file unchanged and its temporary file behind. Such leftovers are found by their name and distinguished
+from files still being written by a lock, which ends with the process. The next write removes them.
 """
 
 from __future__ import annotations
@@ -46,7 +45,7 @@ def atomic_write(path: str | os.PathLike[str], mode: str = "w") -> Iterator[IO[A
     Raises
     ------
     ValueError
-        `path` is a folder or a device, its folder is missing or not writable, or `mode` is another one.
+        `path` is a folder or a device, its folder is missing or not writable, or `mode` is not one of the two.
     OSError
         The disk is full or failed. `path` stays as it was.
 
@@ -59,7 +58,7 @@ def atomic_write(path: str | os.PathLike[str], mode: str = "w") -> Iterator[IO[A
         raise ValueError(f"atomic_write: mode is {mode!r}\n  expected 'w' (text) or 'wb' (bytes)")
     try:
         target = Path(os.path.realpath(path))
-    except ValueError as error:  # a NUL byte, which ends every name
+    except ValueError as error:  # a NUL byte, which no name can hold
         raise ValueError(f"can't write {os.fspath(path)!r}: {error}\n  expected a usable name") from None
     permissions = check_target(target)
     remove_leftovers(target.parent)
@@ -74,7 +73,7 @@ def atomic_write(path: str | os.PathLike[str], mode: str = "w") -> Iterator[IO[A
                 temporary.chmod(permissions)
             if fcntl is None:
                 file.close()  # only POSIX renames a file that is open
-            os.replace(temporary, target)  # while the lock is held: until here, nobody takes it for a leftover
+            os.replace(temporary, target)  # while the lock is held, nobody takes the file for a leftover
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
@@ -105,7 +104,7 @@ def check_target(target: Path) -> int | None:
     except OSError as error:
         raise ValueError(f"can't write {str(target)!r}: {error.strerror or error}\n  expected a usable name") from error
     if not stat.S_ISREG(found):  # a rename would replace /dev/null itself
-        what = "a folder" if stat.S_ISDIR(found) else "no regular file (a device or a pipe)"
+        what = "a folder" if stat.S_ISDIR(found) else "not a regular file (a device or a pipe)"
         raise ValueError(f"can't write {str(target)!r}: this is {what}\n  expected the name of a file")
     return stat.S_IMODE(found)
 
@@ -114,7 +113,7 @@ def remove_leftovers(folder: Path) -> list[Path]:
     """Remove temporary files of killed processes from `folder`, and return what was removed."""
     removed = []
     for leftover in folder.glob(f"{PREFIX}*{SUFFIX}"):
-        with contextlib.suppress(OSError):  # locked, or gone meanwhile: another process writes it, or cleans up too
+        with contextlib.suppress(OSError):  # locked or already gone: another process is writing it, or also cleaning up
             if fcntl is None:
                 leftover.unlink()
                 removed.append(leftover)
@@ -143,7 +142,7 @@ def _create_temporary(target: Path) -> tuple[int, Path]:
             _lock(descriptor, wait=True)
         if os.fstat(descriptor).st_nlink > 0:
             return descriptor, temporary
-        os.close(descriptor)  # somebody cleaned up between creating and locking: take another name
+        os.close(descriptor)  # another process cleaned up between creating and locking: take another name
 
 
 def _lock(descriptor: int, wait: bool) -> None:

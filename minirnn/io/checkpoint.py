@@ -37,7 +37,8 @@ def save(path: str | os.PathLike[str] | IO[bytes], arrays: Mapping[str, Any], me
     Parameters
     ----------
     path : path or binary file
-        The file, usually ``*.safetensors``. An older one is replaced at the very end. Into an open file it is written.
+        The file, usually ``*.safetensors``. An older file is replaced at the very end. An open file is written to
+        directly.
     arrays : mapping of str to array_like
         Arrays or Tensors of any shape, 0-d and empty ones included, of dtype float16/32/64, int8-64, uint8-64 or bool.
         They need not be contiguous.
@@ -81,9 +82,9 @@ def save(path: str | os.PathLike[str] | IO[bytes], arrays: Mapping[str, Any], me
 
 
 def _in_order(data: bytes) -> bytes:
-    """The same file with the entries of its header in order: safetensors leaves that to chance.
+    """The same file with the entries of its header sorted, because safetensors writes them in any order.
 
-    So equal contents are equal bytes. A header is its length in 8 bytes and a JSON text, padded to a multiple of 8.
+    Equal contents then give equal bytes. A header is its length in 8 bytes and a JSON text, padded to a multiple of 8.
     """
     size = _header_size(data)
     header = json.loads(data[8 : 8 + size])
@@ -106,9 +107,8 @@ def load(path: str | os.PathLike[str] | IO[bytes]) -> tuple[dict[str, np.ndarray
     Raises
     ------
     ValueError
-        The file is missing, empty, truncated, no safetensors file, or from another program or a newer minirnn, or an
-        array is not what was written, by its checksum. The
-        message names the file, what was found and the likely cause.
+        The file is missing, empty, truncated, not a safetensors file, or from another program or a newer minirnn, or an
+        array does not match its checksum. The message names the file, what was found and the likely cause.
     """
     from safetensors import SafetensorError
     from safetensors.numpy import load as from_safetensors
@@ -155,7 +155,7 @@ def own_entries(metadata: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -
 
 
 def first_line(error: BaseException) -> str:
-    """The first line of what an error says, cut short: some errors quote all of a damaged file."""
+    """The first line of an error's message, shortened: some errors quote a whole damaged file."""
     lines = str(error).splitlines()
     return "".join(c if c.isprintable() else repr(c)[1:-1] for c in lines[0][:200]) if lines else type(error).__name__
 
@@ -180,7 +180,7 @@ def _storable(name: str, array: Any) -> np.ndarray:
 
 
 def _check_metadata(value: Any, where: str) -> None:
-    """Raise TypeError for what json.dumps accepts but json.loads would not give back."""
+    """Raise TypeError for values that json.dumps accepts but json.loads would not return."""
     if isinstance(value, dict):
         for key, item in value.items():
             if not isinstance(key, str):
@@ -227,7 +227,7 @@ def _read_header(name: str, data: bytes) -> dict[str, Any]:
         needed = 8 + size + max(ends, default=0)
     except (ValueError, KeyError, TypeError, IndexError, AttributeError, RecursionError) as error:
         raise _damaged(
-            name, f"its header is no safetensors header ({first_line(error)})", "a file of another kind, or damaged"
+            name, f"its header is not a safetensors header ({first_line(error)})", "a file of another kind, or damaged"
         ) from error
     if len(data) < needed:
         raise _damaged(name, f"{len(data)} bytes of {needed}", "truncated: an interrupted copy or a full disk")

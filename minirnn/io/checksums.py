@@ -1,7 +1,7 @@
-"""Checksums of what a checkpoint holds: a bit that changed on a disk or on a copy's way is noticed when it is read.
+"""Checksums of the contents of a checkpoint: a bit that changed on a disk or in a copy is noticed when it is read.
 
 They are CRC-32, one for each array with its dtype and shape, and one for the metadata. CRC-32 finds every change of up
-to 32 neighboring bits. It misses one in four billion other changes. It does not protect against somebody who changes
+to 32 neighboring bits. It misses one in four billion other changes. It does not protect against someone who changes
 a file on purpose.
 """
 
@@ -14,7 +14,9 @@ from collections.abc import Mapping
 import numpy as np
 
 KEY = "minirnn.checksums"
-"""The entry in the metadata of a safetensors file: JSON, name -> 8 hexadecimal digits; the metadata has no name."""
+"""The entry in the metadata of a safetensors file: JSON, name -> 8 hexadecimal digits; the name of the metadata is
+empty.
+"""
 
 
 def of_array(array: np.ndarray) -> str:
@@ -25,18 +27,18 @@ def of_array(array: np.ndarray) -> str:
 
 
 def entry(arrays: Mapping[str, np.ndarray], metadata: str) -> dict[str, str]:
-    """What is written of the checksums of all arrays and of the metadata, which is JSON."""
+    """The checksums of all arrays and of the metadata as the JSON text that is written."""
     found = {"": f"{zlib.crc32(metadata.encode()):08x}"} | {name: of_array(array) for name, array in arrays.items()}
     return {KEY: json.dumps(found, sort_keys=True)}
 
 
 def verify(own: Mapping[str, str], arrays: Mapping[str, np.ndarray], metadata: str) -> None:
-    """Compare all that was read with what was written. Files of older versions have no checksums, and pass.
+    """Compare everything that was read with its checksum. Files of older versions have no checksums, and pass.
 
     Raises
     ------
     ValueError
-        Something differs: the text names it.
+        Something differs; the message names it.
     """
     if KEY not in own:
         return

@@ -1,6 +1,6 @@
 """Convert weights between the layouts of torch, Keras, TensorFlow, cuDNN and ONNX.
 
-What weights mean cannot be seen in them: gates in the orders i, f, n, o and i, n, f, o have the same shapes. A file
+The arrays do not show what they mean: gates in the orders i, f, n, o and i, n, f, o have the same shapes. A file
 written here carries a passport, entries of its metadata that say what it holds::
 
     minirnn.layout = "tf.lstm_block_cell/icfo"     name of the layout and gate order, letters as in that library
@@ -35,7 +35,7 @@ class Converted(NamedTuple):
     metadata : dict of str to str
         The passport, for the file.
     source, target : str
-        Layout and gate order of what was given, and of `arrays`.
+        Layout and gate order of the input, and of `arrays`.
     weights : Weights
         The weights in the form of the hub.
     notes : tuple of str
@@ -67,12 +67,12 @@ def convert(
         The weights of one network; other arrays in it are left out, and `notes` says so.
     to, source : str
         Layouts: "torch.nn", "keras", "tf.lstm_block_cell", "tf.block_lstm_v2", "tf.gru_block_cell",
-        "tf.basic_rnn_cell", "cudnn.params", "tf.canonical", "onnx". Without `source` the metadata tell
-        it, or names and shapes if only one layout fits them.
+        "tf.basic_rnn_cell", "cudnn.params", "tf.canonical", "onnx". Without `source` it follows from the
+        metadata, or from names and shapes if only one layout fits them.
     metadata : mapping of str to str, optional
         The passport of the file that the arrays come from.
     prefix : str
-        Only arrays whose names begin so are taken: ``"encoder.rnn."``.
+        Only arrays whose names begin with this are used: ``"encoder.rnn."``.
     **settings
         What the arrays don't say: rnn_mode, num_layers, num_units, input_size, direction, num_proj, input_mode, gru,
         forget_bias, cell_clip; see `minirnn.io.layouts.Settings`.
@@ -80,9 +80,9 @@ def convert(
     Raises
     ------
     ValueError
-        The weights are those of an own cell, the layout can't be told, the arrays don't fit it, something needed is not
-        known or contradicts itself, or the target has no place for what the network does: the other GRU, a projection,
-        peepholes, a cell clip. The message says why.
+        The weights are those of a custom cell, the layout is not clear, the arrays don't fit it, something needed is
+        not known or contradicts itself, or the target has no place for what the network does: the other GRU, a
+        projection, peepholes, a cell clip. The message says why.
     TypeError
         Arrays that are not of one floating dtype; a setting of the wrong type.
 
@@ -118,7 +118,7 @@ def convert_weights(weights: Weights, to: str, source: str = "hub", **settings: 
     if not isinstance(weights, Weights):
         raise TypeError(
             f"convert_weights: got a {type(weights).__name__}\n  expected Weights, such as convert(...).weights\n"
-            "  arrays by name are what convert takes"
+            "  convert takes arrays by name"
         )
     given = Settings(**settings)
     given.merged(facts(weights), "the settings", "the weights")
@@ -140,10 +140,10 @@ def _settings(given: Settings, passport: Settings) -> tuple[Settings, Settings]:
     """What is known about the source, and what the target is to be."""
     mine, its = given.known(), passport.known()
     if "cell_clip" in mine:
-        its.pop("cell_clip", None)  # the user knows better whether the clip was ever reached
+        its.pop("cell_clip", None)  # only the user knows whether the clip was ever reached
     wanted = {name: mine[name] for name in ("forget_bias", "input_mode") if name in mine}
     for name in wanted.keys() & its.keys():
-        del mine[name]  # the passport speaks of the source, the user then of the target
+        del mine[name]  # if the passport describes the source, the settings of the user describe the target
     reading = Settings(**mine).merged(Settings(**its), "the settings", "the file's metadata")
     return reading, Settings(**reading.known() | wanted)
 
@@ -166,21 +166,22 @@ def _write(weights: Weights, target: Layout, wanted: Settings, source: str, note
     arrays, beside = target.write(weights, wanted)
     full_name = target.full_name(weights.rnn_mode)
     metadata = {"minirnn.layout": full_name} | facts(weights).metadata() | beside.metadata()
-    arrays = {name: np.array(a, order="C") for name, a in arrays.items()}  # copies: what came is not shared
+    # copies, so that no memory is shared with the input
+    arrays = {name: np.array(a, order="C") for name, a in arrays.items()}
     if beside.forget_bias is not None:
         notes += (f"to be run with forget_bias {beside.forget_bias:g} and cell_clip {beside.cell_clip:g}",)
     return Converted(arrays, metadata, source, full_name, weights, notes)
 
 
 def _refuse_own_cell(arrays: Mapping[str, np.ndarray]) -> None:
-    """Raise ValueError for the state dict of an own cell's layer: one `bias` next to a `weight_ih` or `weight_hh`."""
+    """Raise ValueError for the state dict of a custom cell's layer: one `bias` next to a `weight_ih` or `weight_hh`."""
     for name in arrays:
         folder, dot, last = name.rpartition(".")
         part, suffix = last[:9], last[9:]
         if part in ("weight_ih", "weight_hh") and (bias := f"{folder}{dot}bias{suffix}") in arrays:
             raise ValueError(
-                f"convert: {name} with {bias} is of a layer of an own cell (mr.cell)\n"
-                f"  expected weights of one of {', '.join(LAYOUTS)}: other libraries have no place for an own cell\n"
+                f"convert: {name} with {bias} belongs to a layer of a custom cell (mr.cell)\n"
+                f"  expected weights of one of {', '.join(LAYOUTS)}: other libraries cannot hold a custom cell\n"
                 "  another layer of the same cell takes them by load_state_dict"
             )
 
@@ -195,11 +196,11 @@ def _notes_of_reading(layout: Layout, arrays: Mapping[str, np.ndarray], known: S
     if len(folders) > 1 and not all(folder.startswith("layer_") for folder in folders):
         notes.append(f"taken as the layers of one network, in this order: {', '.join(folders)}")
     if layout.name == "tf.lstm_block_cell" and known.cell_clip is None:
-        notes.append("cell_clip is not known and taken as off (the ops clip at 3 unless told otherwise)")
+        notes.append("cell_clip is not known and assumed to be off (the ops clip at 3 unless told otherwise)")
     return tuple(notes)
 
 
 def _lost_split(weights: Weights) -> tuple[str, ...]:
     if weights.gru == "reset_after" or not any(np.any(layer.bR) for layer in weights.layers if layer.bR is not None):
         return ()
-    return ("the two biases were added up: outputs are equal, but the split is lost",)
+    return ("the two biases were added: outputs are equal, but the split is lost",)

@@ -1,4 +1,4 @@
-"""Reading a whole file that a user named, or saying in a sentence why it cannot be read."""
+"""Reading a whole file that a user named, with a one-sentence error if it cannot be read."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ def read_bytes(what: str, path: str | os.PathLike[str], kind: str) -> bytes:
     Parameters
     ----------
     what : str
-        How a message begins: ``"checkpoint"``.
+        The beginning of a message: ``"checkpoint"``.
     path : path
         The file.
     kind : str
@@ -27,7 +27,7 @@ def read_bytes(what: str, path: str | os.PathLike[str], kind: str) -> bytes:
     if not os.path.exists(name):
         raise ValueError(f"{what} {name!r}: no such file\n  expected a {kind}\n  check the spelling")
     if not os.path.isfile(name):
-        found = "a folder" if os.path.isdir(name) else "no regular file (a device or a pipe)"
+        found = "a folder" if os.path.isdir(name) else "not a regular file (a device or a pipe)"
         raise ValueError(f"{what} {name!r}: this is {found}\n  expected one {kind}")
     try:
         return Path(name).read_bytes()

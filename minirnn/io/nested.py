@@ -1,7 +1,7 @@
-"""`save` and `load` of torch: dicts, lists and tuples of arrays, numbers and texts in one safetensors file.
+"""`save` and `load`, as in torch: dicts, lists and tuples of arrays, numbers and strings in one safetensors file.
 
-Arrays are stored under the names that lead to them, ``model.weight_ih_l0``. What holds them is the entry `_STRUCTURE`
-of the metadata; a state dict, which is a dict of arrays alone, has none. Nothing is pickled.
+Arrays are stored under their path, ``model.weight_ih_l0``. The entry `_STRUCTURE` of the metadata describes the
+containers; a state dict, which is a dict of arrays only, has none. Nothing is pickled.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ def save(obj: Any, f: str | os.PathLike[str] | IO[bytes]) -> None:
     obj : dict, list, tuple, Tensor, array, number, str or None
         Dicts, lists and tuples may hold any of these.
     f : path or binary file
-        A file that has a path is replaced at once, when all is written.
+        A file with a path is replaced only when everything is written.
 
     Raises
     ------
     TypeError
-        If there is anything else in it. A module and an optimizer are saved by their state dicts.
+        If it contains anything else. Save a module or an optimizer by its state dict.
     """
     arrays: dict[str, Any] = {}
     structure = _apart(obj, "", arrays)
@@ -45,7 +45,9 @@ def save(obj: Any, f: str | os.PathLike[str] | IO[bytes]) -> None:
 
 
 def load(f: str | os.PathLike[str] | IO[bytes], map_location: Any = None, weights_only: bool = True) -> Any:
-    """What `save` wrote. Tensors go to the device `map_location`, if it is one; `weights_only` is for torch's sake."""
+    """What `save` wrote. Tensors go to the device `map_location`, if one is given; `weights_only` exists for
+    compatibility with torch.
+    """
     arrays, metadata = checkpoint.load(f)
     values = {name: array.view(Values) for name, array in arrays.items()}
     if _STRUCTURE not in metadata:
@@ -55,7 +57,7 @@ def load(f: str | os.PathLike[str] | IO[bytes], map_location: Any = None, weight
 
 
 def _apart(value: Any, path: str, arrays: dict[str, Any]) -> dict[str, Any]:
-    """What `value` is, for JSON; arrays go to `arrays` under their path."""
+    """A description of `value` for JSON; arrays go to `arrays` under their path."""
     if type(value) in _PLAIN:
         return {"plain": value}
     if isinstance(value, (Tensor, np.ndarray, np.generic)):

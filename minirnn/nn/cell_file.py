@@ -63,10 +63,10 @@ def checked_name(what: str, given: str | None, saved: str) -> str:
     """
     if names_a_file(saved) and (given is None or not names_a_file(given)):
         raise UserError(
-            f"{what} has an own cell, which was {saved!r}\na file runs only if you name it: add --cell {FORM}"
+            f"{what} has a custom cell, which was {saved!r}\na file runs only if you name it: add --cell {FORM}"
         )
     if given is not None and names_a_file(given) and not names_a_file(saved):
-        raise UserError(f"{what} has no own cell: leave --cell {given} out")
+        raise UserError(f"{what} has no custom cell: leave --cell {given} out")
     return saved if given is None else given
 
 
@@ -93,10 +93,10 @@ def cell_in(text: str) -> Cell:
     if isinstance(value, Cell):
         return value
     if name in found and callable(value) and not isinstance(value, type):
-        raise UserError(f"{file}: {name} is a function, and no cell\n  expected @cell(states=..) above it; {there}")
+        raise UserError(f"{file}: {name} is a function, not a cell\n  expected @cell(states=..) above it; {there}")
     if name in found:
-        raise UserError(f"{file}: {name} is a {type(value).__name__}, and no cell\n  {there}")
-    raise UserError(f"{file}: there is no {shown(name)} in it\n  {there}{meant(name, cells)}")
+        raise UserError(f"{file}: {name} is a {type(value).__name__}, not a cell\n  {there}")
+    raise UserError(f"{file}: it defines no {shown(name)}\n  {there}{meant(name, cells)}")
 
 
 def source_of(file: str) -> str:

@@ -67,7 +67,7 @@ def call_with_hooks(module: Any, hooks: Hooks, args: tuple[Any, ...], kwargs: di
                 try:
                     result = _after(module, hook, args, kwargs, result)
                 except Exception as error:
-                    warnings.warn(f"a forward hook with always_call failed, too: {error}", stacklevel=2)
+                    warnings.warn(f"a forward hook with always_call also failed: {error}", stacklevel=2)
         raise
 
 
@@ -168,7 +168,8 @@ class _Passing:
         )
         if not fits:
             raise ValueError(
-                f"{type(self.module).__name__}: a backward hook returned {len(changed)} values, or of another shape\n"
+                f"{type(self.module).__name__}: a backward hook returned {len(changed)} values, or values of another "
+                "shape\n"
                 f"  expected None, or {len(grads)} like {what}: Tensors, and None where there is no gradient"
             )
         return changed

@@ -221,7 +221,7 @@ def sparse_(tensor: Leaf, sparsity: float, std: float = 0.01, generator: Any = N
     ValueError
         There are not two axes, `sparsity` is not in 0 .. 1, or `std` is negative.
     """
-    sparsity = check.number("sparse_", "sparsity", sparsity, 0, 1, ", the part of zeros")
+    sparsity = check.number("sparse_", "sparsity", sparsity, 0, 1, ", the share of zeros")
     std = check.number("sparse_", "std", std, 0)
     _matrix("sparse_", tensor, exactly=True)
     draw = _stream("sparse_", tensor, generator)

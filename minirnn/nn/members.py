@@ -97,7 +97,9 @@ class Members:
         if not isinstance(name, str):
             raise TypeError(f"{op}: name is {shown(name)}\n  expected a string")
         if not name or "." in name:
-            raise ValueError(f"{op}: name is {shown(name)}\n  expected one without dots: they stand between modules")
+            raise ValueError(
+                f"{op}: name is {shown(name)}\n  expected one without dots: dots separate the names of modules"
+            )
         if not replaces and (name in vars(self) or hasattr(type(self), name)):
             raise ValueError(f"{op}: {type(self).__name__} has an attribute {name!r} already\n  expected a free name")
 

@@ -276,4 +276,4 @@ class Module(Members):
     def _repr_html_(self) -> str:
         rows = [(name, p._repr_html_()) for name, p in self.named_parameters()]
         total = sum(p.size for _, p in self.named_parameters())
-        return html.block(repr(self)) + html.table([*rows, ("in all", f"{total:,} numbers")])
+        return html.block(repr(self)) + html.table([*rows, ("total", f"{total:,} numbers")])

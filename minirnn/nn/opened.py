@@ -204,5 +204,5 @@ def opened(layer: Any, name: str = "opened") -> Opened:
     if isinstance(layer, (LSTM, GRU, RNN)):
         return BuiltIn(layer)
     raise TypeError(
-        f"{name}: got a {type(layer).__name__}\n  expected an nn.LSTM, nn.GRU, nn.RNN or a layer of an own cell"
+        f"{name}: got a {type(layer).__name__}\n  expected an nn.LSTM, nn.GRU, nn.RNN or a layer of a custom cell"
     )

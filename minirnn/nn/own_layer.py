@@ -161,7 +161,7 @@ class CellLayer(Module):
             for n in step.vectors:
                 if hasattr(type(self), n) or n in vars(self) or n in shapes:
                     raise ValueError(
-                        f"{self.name}: a vector is called {n!r}, as something that a layer has\n  expected another name"
+                        f"{self.name}: a vector is called {n!r}, a layer's own name\n  expected another name"
                     )
             shapes |= dict.fromkeys(step.vectors, (H,))
             for n, shape in shapes.items():
@@ -343,7 +343,7 @@ class CellLayer(Module):
             if n not in rates:
                 known = ", ".join(rates) or "none"
                 raise ValueError(f"{self.name}: it has no mask {n!r}\n  expected one of its masks: {known}")
-            rates[n] = probability(self.name, n, rate, "how often the mask is 1")
+            rates[n] = probability(self.name, n, rate, "the probability that the mask is 1")
         return rates
 
     def mean_mask(self, name: str) -> float:

@@ -1,4 +1,4 @@
-"""Adagrad: each number's step is divided by the root of the sum of its squared gradients."""
+"""Adagrad: the step of each value is divided by the root of the sum of its squared gradients."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ class Adam(Optimizer):
 
     params: InitVar[Params]
     lr: float = setting(
-        at_least_zero, "The step size, 0 or more: about how far each number moves in one step.", default=0.001
+        at_least_zero, "The step size, 0 or more: about how far each value moves in one step.", default=0.001
     )
     betas: tuple[float, float] = setting(two_betas, default=(0.9, 0.999))
     eps: float = setting(at_least_zero, default=1e-8)
@@ -67,6 +67,6 @@ class Adam(Optimizer):
         if group["amsgrad"]:
             largest = memory.get("max_exp_avg_sq")
             v = memory["max_exp_avg_sq"] = v if largest is None else maximum(largest, v)
-        # The corrections are Python numbers: two products on small scalars instead of two more on whole arrays.
+        # The corrections are Python numbers, which saves two products on whole arrays.
         scale = lr / (1 - beta1**step)
         return p - scale * m / (sqrt(v) * (1 / math.sqrt(1 - beta2**step)) + group["eps"])

@@ -11,7 +11,7 @@ from minirnn.optim.settings import at_least_zero, setting
 
 
 def is_decoupled(optimizer: str, name: str, value: Any) -> bool:
-    """True, which is all that it can be."""
+    """Always True."""
     if not check.flag(optimizer, name, value):
         raise ValueError(f"{optimizer}: {name} is False\n  expected True; without it, it is Adam")
     return True

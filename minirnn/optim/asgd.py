@@ -1,4 +1,4 @@
-"""ASGD: gradient descent, and the mean of where it has been."""
+"""ASGD: gradient descent, and the mean of the parameters over the steps."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ class ASGD(Optimizer):
     params: InitVar[Params]
     lr: float = setting(at_least_zero, default=0.01)
     lambd: float = setting(check.number, "How fast parameters and step size fall.", default=1e-4)
-    alpha: float = setting(check.number, "The power with which the step size falls.", default=0.75)
-    t0: float = setting(check.number, "The step after which the mean begins.", default=1e6)
+    alpha: float = setting(check.number, "The exponent with which the step size falls.", default=0.75)
+    t0: float = setting(check.number, "The step after which averaging begins.", default=1e6)
     weight_decay: float = setting(at_least_zero, default=0)
     foreach: bool | None = setting(only_default, default=None)
     maximize: bool = setting(check.flag, default=False)

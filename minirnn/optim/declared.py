@@ -14,9 +14,9 @@ Kind = TypeVar("Kind", bound=type[Optimizer])
 
 @dataclass_transform(eq_default=False, field_specifiers=(setting,))
 def declares_settings(cls: Kind) -> Kind:
-    """Give a class `settings`, their documentation, and a constructor that takes ``params`` and them, as declared.
+    """Give a class `settings`, their documentation, and a constructor that takes ``params`` and these settings.
 
-    As in a dataclass, those after ``_: KW_ONLY`` are given by name, and a subclass may declare some of them anew.
+    As in a dataclass, those after ``_: KW_ONLY`` are given by name, and a subclass may redeclare some of them.
     """
     by_place, by_name = inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY
     parameters = {"params": inspect.Parameter("params", by_place, annotation="Params")}
@@ -45,7 +45,7 @@ def declares_settings(cls: Kind) -> Kind:
     vars(__init__)["__signature__"] = signature.replace(parameters=with_self)
     __init__.__qualname__ = f"{cls.__qualname__}.__init__"
     cls.__init__ = __init__  # type: ignore[method-assign]
-    if cls.__doc__:  # python -OO drops it
+    if cls.__doc__:  # python -OO removes it
         cls.__doc__ = f"{inspect.cleandoc(cls.__doc__)}\n\n{documentation(declared, parameters)}"
     cls.settings = {name: one.check for name, one in declared.items() if one.check is not None}
     return cls
@@ -60,6 +60,6 @@ def documentation(declared: Mapping[str, Setting], parameters: Mapping[str, insp
         if one.check is not only_default:
             lines += [f"{name} : {parameters[name].annotation}", f"    {one.meaning or MEANINGS[name]}"]
     if off := [name for name, one in taken.items() if one.check is only_default]:
-        lines += [", ".join(off), "    As torch has them; only their defaults, None and False."]
-    lines += ["", "Raises", "------", "TypeError, ValueError", "    A parameter or a setting is none."]
+        lines += [", ".join(off), "    As in torch, but only with their defaults, None and False."]
+    lines += ["", "Raises", "------", "TypeError, ValueError", "    A parameter or a setting is not valid."]
     return "\n".join(lines) + "\n"

@@ -1,4 +1,4 @@
-"""What an optimizer remembers of a parameter follows it to another device or dtype."""
+"""Moving the state of a parameter to the parameter's new device or dtype."""
 
 from __future__ import annotations
 

@@ -12,18 +12,20 @@ EXPECTED = "a list of Tensors, or module.parameters()"
 
 
 def given_groups(name: str, params: Any) -> list[dict[str, Any]]:
-    """What the optimizer `name` was given as a list of groups, each a new dict with "params", not yet looked into."""
+    """The argument `params` of the optimizer `name` as a list of groups, each a new dict with "params", not yet
+    checked.
+    """
     found = list(iterated(name, "parameter", params, EXPECTED))
     if not found:
         raise ValueError(
             f"{name}: no parameters\n  expected at least one\n"
-            "  likely an iterator that was used up, or a module whose parameters are no nn.Parameter"
+            "  likely an iterator that was used up, or a module whose parameters are not nn.Parameter objects"
         )
     if not isinstance(found[0], Mapping):
         return [{"params": found}]
     for k, group in enumerate(found):
         if not isinstance(group, Mapping):
-            raise TypeError(f"{name}: group {k} is a {type(group).__name__}\n  expected a dict, as group 0 is one")
+            raise TypeError(f"{name}: group {k} is a {type(group).__name__}\n  expected a dict, like group 0")
     return [dict(group) for group in found]
 
 
@@ -33,7 +35,7 @@ def parameters_of(name: str, group: Mapping[str, Any]) -> tuple[list[Tensor], li
     Raises
     ------
     TypeError
-        They are something else than Tensors, or a set, which has no order.
+        They are not Tensors, or they are a set, which has no order.
     ValueError
         There is no "params", one is not a leaf or comes twice, or some have names and others have none.
     """
@@ -59,7 +61,7 @@ def parameters_of(name: str, group: Mapping[str, Any]) -> tuple[list[Tensor], li
 
 
 def mismatch(optimizer: str, label: str, p: Tensor, g: Tensor) -> Exception:
-    """Why a parameter can't be changed by a gradient of another device, dtype or shape."""
+    """The error for a gradient whose device, dtype or shape differs from that of its parameter."""
     if g.device is not p.device:
         return ValueError(
             f"{optimizer}: {label} is on {p.device.name}, its gradient on {g.device.name}\n  expected one device\n"

@@ -43,15 +43,17 @@ class LBFGS(Optimizer):
 
     params: InitVar[Params]
     lr: float = setting(at_least_zero, default=1)
-    max_iter: int = setting(_count, "So many iterations in one step at most.", default=20)
+    max_iter: int = setting(_count, "The largest number of iterations in one step.", default=20)
     max_eval: int | None = setting(
-        _count, "So many calls of the closure in one step, by default 1.25 times `max_iter`.", default=None
+        _count,
+        "The largest number of calls of the closure in one step, by default 1.25 times `max_iter`.",
+        default=None,
     )
     tolerance_grad: float = setting(at_least_zero, "A step ends where no gradient is larger than this.", default=1e-7)
     tolerance_change: float = setting(
         at_least_zero, "It also ends where parameters or loss change by no more than this.", default=1e-9
     )
-    history_size: int = setting(_count, "So many pairs y and s are remembered.", default=100)
+    history_size: int = setting(_count, "The number of pairs y and s that are remembered.", default=100)
     line_search_fn: str | None = setting(_search, 'None, or "strong_wolfe".', default=None)
 
     def add_param_group(self, param_group: Mapping[str, Any]) -> None:
@@ -64,9 +66,9 @@ class LBFGS(Optimizer):
             group["max_eval"] = group["max_iter"] * 5 // 4
 
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
-        """Iterate; `closure` computes the loss and its gradients anew, and its first result is returned."""
+        """Iterate; `closure` computes the loss and its gradients again, and its first result is returned."""
         if not callable(closure):
-            raise TypeError(f"LBFGS: closure is {shown(closure)}\n  expected a function that computes the loss anew")
+            raise TypeError(f"LBFGS: closure is {shown(closure)}\n  expected a function that computes the loss again")
         with no_grad():
             return self._iterated(closure)
 
@@ -121,7 +123,9 @@ class LBFGS(Optimizer):
         return concat(given, 0)
 
     def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
-        """Go on where `state_dict` was called. Raises ValueError for the state of another optimizer, torch's too."""
+        """Return to the point at which `state_dict` was called. Raises ValueError for the state of another
+        optimizer.
+        """
         if not isinstance(state_dict, Mapping) or state_dict.get("optimizer") != "LBFGS":
             raise ValueError("LBFGS.load_state_dict: got another state\n  expected what state_dict() returned")
         (group,) = state_dict["param_groups"]
@@ -139,7 +143,7 @@ def _largest(v: Tensor) -> float:
 
 
 def _direction(g: Tensor, memory: dict[str, Any], most: int) -> Tensor:
-    """-H g, by the pairs (y, s) of earlier steps, to which the last step's is added."""
+    """Compute -H g from the pairs (y, s) of earlier steps, to which the last step's is added."""
     if memory["n_iter"] == 1:
         return -g
     y, s = g - memory["prev_flat_grad"], memory["d"] * memory["t"]

@@ -17,7 +17,7 @@ class Point(NamedTuple):
     """A place on the line."""
 
     t: float
-    """How far along the direction."""
+    """The distance along the direction."""
     loss: float
     gradient: Tensor
     slope: float
@@ -25,7 +25,7 @@ class Point(NamedTuple):
 
 
 def between(a: Point, b: Point, low: float, high: float) -> float:
-    """Where the cubic through two points with their slopes is least, but within low .. high."""
+    """The minimum within low .. high of the cubic through two points with their slopes."""
     d1 = a.slope + b.slope - 3 * (a.loss - b.loss) / (a.t - b.t)
     square = d1 * d1 - a.slope * b.slope
     if square < 0:
@@ -47,7 +47,7 @@ def strong_wolfe(
     tolerance: float = 1e-9,
     most: int = 25,
 ) -> tuple[Point, int]:
-    """A point of ``loss <= start.loss + c1 * t * start.slope`` and ``|slope| <= c2 * |start.slope|``, if any is one.
+    """A point of ``loss <= start.loss + c1 * t * start.slope`` and ``|slope| <= c2 * |start.slope|``, if there is one.
 
     Parameters
     ----------
@@ -58,9 +58,9 @@ def strong_wolfe(
     start : Point
         The point with t = 0.
     reach : float
-        The largest number of the direction: pieces shorter than ``tolerance / reach`` are not divided.
+        The largest value in the direction: pieces shorter than ``tolerance / reach`` are not divided.
     most : int
-        So many tries after the first one.
+        The largest number of tries after the first one.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""NAdam: Adam that looks ahead along its mean of gradients, as Nesterov's momentum does."""
+"""NAdam: Adam that looks ahead along its mean of gradients, like Nesterov's momentum."""
 
 from __future__ import annotations
 

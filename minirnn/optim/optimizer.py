@@ -1,4 +1,4 @@
-"""What all optimizers share: parameters in groups, what is remembered of each, steps, and copies of all of it."""
+"""The base of all optimizers: parameters in groups, the state of each parameter, steps, and copies of all of it."""
 
 from __future__ import annotations
 
@@ -22,46 +22,47 @@ Params = Iterable[Tensor] | Iterable[tuple[str, Tensor]] | Iterable[dict[str, An
 
 
 class Optimizer:
-    """What SGD, Adam and the others share: parameters in groups, and what is remembered of each parameter.
+    """Base class of SGD, Adam and the others: parameters in groups, and the state of each parameter.
 
     Parameters
     ----------
     params : iterable of Tensor, of (str, Tensor), or of dict
-        Leaves that require gradients, usually ``module.parameters()``; or groups, dicts with "params" and settings of
-        their own, such as ``{"params": head.parameters(), "lr": 0.1}``.
+        Leaves that require gradients, usually ``module.parameters()``; or groups, dicts with "params" and their own
+        settings, such as ``{"params": head.parameters(), "lr": 0.1}``.
     defaults : dict
-        The settings of groups that do not say them.
+        The settings of groups that do not give their own.
 
     Attributes
     ----------
     param_groups : list of dict
-        "params" and the settings of each group, under torch's names. What is written there holds from the next step on.
+        "params" and the settings of each group, under torch's names. Values written there are used from the next
+        step on.
     state : dict
-        Parameter -> what is remembered of it, under torch's names: an int "step", Tensors of its shape.
+        Maps a parameter to its state, under torch's names: an int "step", and Tensors of its shape.
     defaults : dict
-        The settings of groups that do not say them.
+        The settings of groups that do not give their own.
     parameters : list of Tensor
         Those of all groups.
     lr, momentum, ...
-        Settings are also attributes. Reading reads that of the first group, and writing writes to all groups.
+        Settings are also attributes. Reading one reads the first group, and writing one writes to all groups.
 
     Notes
     -----
-    A subclass says what its settings may be (`settings`) and computes new values (`updated`), or defines ``step``.
+    A subclass declares its settings (`settings`) and computes new values (`updated`), or defines ``step``.
 
     Raises
     ------
     TypeError
         `params` are not Tensors.
     ValueError
-        There are no parameters, one comes twice or is not a leaf, or a setting is out of range.
+        There are no parameters, one is given twice or is not a leaf, or a setting is out of range.
     """
 
     settings: ClassVar[dict[str, Callable[[str, str, Any], Any]]] = {}
-    """Each setting, and a function (optimizer, name, value) that returns the value, or raises if it can't be."""
+    """Each setting, and a function (optimizer, name, value) that returns the value, or raises if it is invalid."""
 
     remembered: ClassVar[dict[str, str]] = {}
-    """What is kept of each parameter once it was changed: torch's name -> the letter in formulas and files."""
+    """The state that is kept for each changed parameter: torch's name -> the letter in formulas and files."""
 
     needed: ClassVar[tuple[str, ...]] = ()
     """Those of `remembered` that every changed parameter has; the others depend on the settings."""
@@ -102,7 +103,7 @@ class Optimizer:
             group["param_names"] = names
         for other in self.param_groups:
             if ("param_names" in other) != ("param_names" in group):
-                raise ValueError(f"{name}: a group has names and another has none\n  expected names for all or none")
+                raise ValueError(f"{name}: one group has names and another has none\n  expected names for all or none")
         there = set(self.parameters)
         if any(p in there for p in parameters):
             raise ValueError(
@@ -111,7 +112,7 @@ class Optimizer:
         self.param_groups.append(group)
 
     def checked(self, group: Mapping[str, Any]) -> dict[str, Any]:
-        """A group with its settings looked at and converted; what is not a setting stays as it is."""
+        """A group with its settings checked and converted; other entries are unchanged."""
         name = type(self).__name__
         return {k: self.settings[k](name, k, v) if k in self.settings else v for k, v in group.items()}
 
@@ -127,12 +128,12 @@ class Optimizer:
                 p.grad = tensor(np.zeros(p.grad.shape, p.grad.dtype), device=p.grad.device)
 
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
-        """Change every parameter that has a gradient; the others stay as they are.
+        """Update every parameter that has a gradient.
 
         Parameters
         ----------
         closure : callable, optional
-            Computes the loss and its gradients anew before the step.
+            Computes the loss and its gradients again before the step.
 
         Returns
         -------
@@ -165,11 +166,11 @@ class Optimizer:
                         if value.device is not p.device or value.array.dtype != p.array.dtype:
                             follow(p, memory)
                         break
-                if g.requires_grad:  # so does all that was recorded
+                if g.requires_grad:  # so does everything that was recorded
                     g = g.detach()
                 new = self.updated(p, g, memory, group).array
                 if new.dtype is p.array.dtype and new.shape == p.array.shape:
-                    p.array, p.seq = new, next_seq()  # what `assign` does, without its questions
+                    p.array, p.seq = new, next_seq()  # what `assign` does, without its checks
                 else:
                     p.assign(leaf(p.device, new))
         finally:
@@ -182,7 +183,7 @@ class Optimizer:
         raise NotImplementedError(f"{type(self).__name__} defines no updated()\n  expected a subclass that does")
 
     def label(self, p: Tensor) -> str:
-        """How messages call a parameter: by its name if it was given one, else by its place."""
+        """The name of a parameter in messages: its own name if it has one, otherwise its index."""
         place = next(k for k, other in enumerate(self.parameters) if other is p)
         names = [name for group in self.param_groups for name in group.get("param_names", ())]
         return f"parameter {names[place] if names else place}"
@@ -190,14 +191,14 @@ class Optimizer:
     # ---- saving and loading
 
     def state_dict(self, *, layout: str = "flat") -> dict[str, Any]:
-        """All that is needed to go on.
+        """Everything needed to continue, as a dict.
 
         Parameters
         ----------
         layout : "flat" or "torch"
             "flat": "optimizer", the name of the class; "param_groups", as torch has them; and "k.step" (int), "k.m"
-            (array), ... of parameter k. All but the arrays are JSON types, so a checkpoint can hold it. "torch": what
-            the optimizer of this name in torch loads (this needs torch).
+            (array), ... of parameter k. Everything except the arrays has JSON types, so a checkpoint can hold it.
+            "torch": what the optimizer of this name in torch loads (this needs torch).
 
         Returns
         -------
@@ -208,12 +209,12 @@ class Optimizer:
         return state.flat(self) if layout == "flat" else state.for_torch(self)
 
     def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
-        """Go on where `state_dict` was called, here or in torch. On an error nothing is changed.
+        """Return to the point at which `state_dict` was called, here or in torch. On an error nothing is changed.
 
         Raises
         ------
         TypeError
-            It is not a dict, or holds something else than numbers and arrays.
+            It is not a dict, or holds something other than numbers and arrays.
         ValueError
             The state is incomplete, or belongs to another optimizer or to parameters of other shapes.
         """
@@ -225,7 +226,7 @@ class Optimizer:
         self.state = defaultdict(dict, memory)
 
     def __getstate__(self) -> dict[str, Any]:
-        """What a copy or a pickle is made of: nothing that it could share with this optimizer but the parameters."""
+        """The contents of a copy or a pickle, which share only the parameters with this optimizer."""
         memory = [{k: _host(v) for k, v in self.state[p].items()} if p in self.state else {} for p in self.parameters]
         groups = [{**group, "params": list(group["params"])} for group in self.param_groups]
         rest = {k: v for k, v in vars(self).items() if k not in ("state", "param_groups")}
@@ -251,7 +252,7 @@ class Optimizer:
 
 
 def with_decay(p: Tensor, g: Tensor, group: dict[str, Any]) -> tuple[Tensor, Tensor]:
-    """A parameter and its gradient as ``maximize`` and ``weight_decay`` of their group make them."""
+    """A parameter and its gradient after ``maximize`` and ``weight_decay`` of their group are applied."""
     if group["maximize"]:
         g = -g
     decay = group["weight_decay"]

@@ -1,4 +1,4 @@
-"""RMSprop: each number's step is divided by the root of the mean square of its gradients."""
+"""RMSprop: the step of each value is divided by the root of the mean square of its gradients."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The settings of an optimizer: what each may be, its default, and how the first group's are read as attributes."""
+"""The settings of an optimizer: their limits and defaults, and the attributes that read those of the first group."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from minirnn.messages import shown
 
 
 class HasGroups(Protocol):
-    """As much of an `Optimizer` as its settings and its state need."""
+    """The part of an `Optimizer` that its settings and its state use."""
 
     settings: ClassVar[dict[str, Callable[[str, str, Any], Any]]]
     remembered: ClassVar[dict[str, str]]
@@ -29,27 +29,27 @@ class HasGroups(Protocol):
 
 MEANINGS = {
     "lr": "The step size, 0 or more.",
-    "betas": "How much of the means m and v is kept each step; 0 <= beta < 1.",
+    "betas": "How much of the means m and v is kept in each step; 0 <= beta < 1.",
     "eps": "Keeps the divisor away from 0; 0 or more.",
     "weight_decay": "How much of each parameter is added to its gradient, 0 or more.",
-    "maximize": "Whether to climb: the gradient is taken with the other sign.",
+    "maximize": "Whether to climb: the sign of the gradient is changed.",
     "decoupled_weight_decay": "Whether weight decay shrinks the parameters themselves, as in `AdamW`.",
 }
-"""What settings mean that several optimizers have."""
+"""The meaning of settings that several optimizers have."""
 
 
 def at_least_zero(optimizer: str, name: str, value: Any) -> float:
-    """A number that must not be negative."""
+    """Check a number that must not be negative."""
     return check.number(optimizer, name, value, 0)
 
 
 def share(optimizer: str, name: str, value: Any) -> float:
-    """A number from 0 to 1."""
+    """Check a number from 0 to 1."""
     return check.number(optimizer, name, value, 0, 1)
 
 
 def two_betas(optimizer: str, name: str, value: Any) -> tuple[float, float]:
-    """How much of the two running means is kept each step: a pair of numbers below 1."""
+    """Check the two shares of the running means that are kept in each step: a pair of numbers below 1."""
     if not isinstance(value, (tuple, list)) or len(value) != 2:
         raise TypeError(f"{optimizer}: {name} is {shown(value)}\n  expected a pair of numbers")
     beta1, beta2 = (at_least_zero(optimizer, f"beta{k}", beta) for k, beta in enumerate(value, 1))
@@ -59,7 +59,7 @@ def two_betas(optimizer: str, name: str, value: Any) -> tuple[float, float]:
 
 
 def only_default(optimizer: str, name: str, value: Any) -> bool | None:
-    """A switch of torch's between implementations, which is off: here is one implementation, the plain one."""
+    """Check a switch between torch's implementations, which must be off because minirnn has only one implementation."""
     if value is not None and value is not False:
         raise ValueError(
             f"{optimizer}: {name} is {shown(value)}\n"
@@ -69,16 +69,16 @@ def only_default(optimizer: str, name: str, value: Any) -> bool | None:
 
 
 class Setting:
-    """A setting as an attribute: reads the first group's, and writes that of all groups.
+    """A setting as an attribute: reading it reads the first group, writing it writes to all groups.
 
     Parameters
     ----------
     check : function of (optimizer, name, value)
-        Returns the value, converted, or raises if it can't be.
+        Returns the converted value, or raises if it is invalid.
     meaning : str
-        What the documentation of the optimizer says of it; by default that of its name in `MEANINGS`.
+        The text in the documentation of the optimizer; by default that of its name in `MEANINGS`.
     default
-        The value where none is given.
+        The value if none is given.
     init : bool
         Whether the constructor takes it.
     name, part
@@ -122,5 +122,5 @@ class Setting:
 
 
 def setting(check: Callable[[str, str, Any], Any], meaning: str = "", *, default: Any, init: bool = True) -> Any:
-    """Declare a setting of an optimizer: what it may be, what it means and its default (see `Setting`)."""
+    """Declare a setting of an optimizer: its check, its meaning and its default (see `Setting`)."""
     return Setting(check, meaning, default=default, init=init)

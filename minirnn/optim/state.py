@@ -15,11 +15,11 @@ from minirnn.optim.settings import HasGroups, only_default
 Memory = dict[Tensor, dict[str, Any]]
 NOT_SETTINGS = ("params", "param_names")
 NUMBERS = ("mu_product", "eta", "mu")
-"""What is remembered as a float."""
+"""The entries of the state that are floats."""
 
 
 def groups_of(optimizer: HasGroups) -> list[dict[str, Any]]:
-    """The groups with numbers in the place of parameters, as torch writes them."""
+    """The groups with indices instead of parameters, as torch writes them."""
     packed, first = [], 0
     for group in optimizer.param_groups:
         n = len(group["params"])
@@ -30,7 +30,7 @@ def groups_of(optimizer: HasGroups) -> list[dict[str, Any]]:
 
 
 def remembered(optimizer: HasGroups) -> Iterator[tuple[int, str, Any]]:
-    """Number of the parameter, torch's name of the value, value: arrays are copies."""
+    """Yields the index of a parameter, torch's name for the value, and the value; arrays are copies."""
     for k, p in enumerate(optimizer.parameters):
         for name, value in optimizer.state.get(p, {}).items():
             yield k, name, value.numpy().copy() if isinstance(value, Tensor) else value
@@ -58,7 +58,7 @@ def for_torch(optimizer: HasGroups) -> dict[str, Any]:
 
 
 def read(optimizer: HasGroups, state: Mapping[str, Any]) -> tuple[list[dict[str, Any]], Memory]:
-    """The settings of each group and the memory of each parameter, from any layout. The optimizer stays as it is."""
+    """The settings of each group and the memory of each parameter, from any layout. The optimizer is not changed."""
     name = type(optimizer).__name__
     where = f"{name}.load_state_dict"
     if not isinstance(state, Mapping):
@@ -91,7 +91,7 @@ def _groups(where: str, optimizer: HasGroups, groups: Any) -> list[dict[str, Any
                 "  likely parameters of another model"
             )
         settings = {name: value for name, value in group.items() if name not in NOT_SETTINGS}
-        # Switches came to torch over the years, and those between implementations say nothing here.
+        # Versions of torch have different switches, and those between implementations have no meaning here.
         switches = {name: value for name, value in optimizer.defaults.items() if isinstance(value, bool | None)}
         settings |= {name: value for name, value in switches.items() if optimizer.settings[name] is only_default}
         settings = switches | settings
@@ -167,7 +167,7 @@ def _value(where: str, key: str, name: str, value: Any, p: Tensor) -> Any:
 
 
 def _complete(where: str, optimizer: HasGroups, memory: Memory, label: Any) -> Memory:
-    """`memory`, if each parameter that has one has all that a step needs."""
+    """`memory`, if it has all entries that a step needs for each of its parameters."""
     always = [name for name in optimizer.remembered if name in optimizer.needed]
     missing = [
         label(k, name)

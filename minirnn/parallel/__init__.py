@@ -7,7 +7,7 @@
     world = parallel.init()                                # 4 ranks under `mpiexec -n 4`, one without
     model = parallel.DistributedDataParallel(Net(), world)
     rows = world.rows(B)                                   # this rank's part of the batch
-    model.weight = rows.stop - rows.start                  # only needed where parts differ in size
+    model.weight = rows.stop - rows.start                  # only needed if parts differ in size
     criterion(model(x[:, rows]), y[:, rows]).backward()    # p.grad is now the gradient of the whole batch, everywhere
     optimizer.step()
 """

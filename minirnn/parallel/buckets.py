@@ -13,17 +13,17 @@ from minirnn.parallel.world import World
 
 
 class Bucket:
-    """Some parameters, by number, and where the gradient of each begins in a flat array.
+    """Some parameters, by index, and the position of each gradient in a flat array.
 
     Attributes
     ----------
     members : list of int
     begins : dict of int
-        Where a member's numbers begin.
+        The position of a member's first value.
     size : int
-        All numbers.
+        The total number of values.
     dtype : dtype
-        In which they travel: float32 for float16, which MPI does not know.
+        The dtype of the messages: float32 for float16, which MPI does not have.
     """
 
     def __init__(self, members: Sequence[int], parameters: Sequence[Tensor]) -> None:
@@ -39,13 +39,15 @@ class Bucket:
         return np.zeros(self.size, self.dtype)
 
     def part(self, flat: np.ndarray, k: int) -> np.ndarray:
-        """The numbers of member k, in its shape, as a view of `flat`."""
+        """The values of member k, in its shape, as a view of `flat`."""
         begin = self.begins[k]
         return flat[begin : begin + int(np.prod(self.shapes[k]))].reshape(self.shapes[k])
 
 
 def in_buckets(parameters: Sequence[Tensor], nbytes: int) -> list[Bucket]:
-    """Buckets of at least `nbytes` bytes, from the last parameter to the first: their gradients come in that order."""
+    """Buckets of at least `nbytes` bytes, from the last parameter to the first, because gradients are computed in
+    that order.
+    """
     groups: list[list[int]] = []
     filled = 0
     for k in reversed(range(len(parameters))):
@@ -59,13 +61,15 @@ def in_buckets(parameters: Sequence[Tensor], nbytes: int) -> list[Bucket]:
 
 
 def start_fast(world: World, own: dict[int, np.ndarray], shards: int) -> tuple[np.ndarray, Wait]:
-    """Start the sum over all shards in the communicator's own order; it is in the array when the wait is over."""
+    """Start the sum over all shards in the communicator's order; the array holds it after the wait."""
     flat = finish(len(own), {(0, k): part for k, part in enumerate(own.values())})
     return flat, world.communicator.start_sum(flat)
 
 
 def start_tree(world: World, own: dict[int, np.ndarray], shards: int) -> tuple[np.ndarray, Wait]:
-    """The same in the order of the tree. Every rank finishes the tree for its share of the numbers and hands it on."""
+    """The same in the order of the tree. Every rank finishes the tree for its share of the values and sends the
+    result.
+    """
     P, lists = world.size, [nodes_of_rank(world, r, shards) for r in range(world.size)]
     nodes = np.stack([partial(shards, own, node) for node in lists[world.rank]])  # (nodes, numbers)
     cuts = [nodes.shape[1] * r // P for r in range(P + 1)]
@@ -86,10 +90,10 @@ def start_tree(world: World, own: dict[int, np.ndarray], shards: int) -> tuple[n
 
 
 def nodes_of_rank(world: World, rank: int, shards: int) -> list[Node]:
-    """The nodes of the tree that a rank can add up by itself."""
+    """The nodes of the tree that a rank can add by itself."""
     own = shards // world.size
     return nodes_of(shards, rank * own, (rank + 1) * own)
 
 
 ORDERS = {"fast": start_fast, "tree": start_tree}
-"""What decides in which order gradients are added: the communicator, or the tree of `minirnn.parallel.sums`."""
+"""Which of the two adds gradients in its order: the communicator, or the tree of `minirnn.parallel.sums`."""

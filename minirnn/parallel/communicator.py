@@ -1,8 +1,9 @@
-"""What ranks can do together: the seam between `minirnn.parallel` and whatever carries the messages.
+"""The collective operations of ranks: the interface between `minirnn.parallel` and the transport of messages.
 
 A *rank* is one of several equal processes (or threads, in class) that compute together. All of them call the same
-method in the same order; that is a *collective* operation. Here are the interface and the world of one; the others are
-`minirnn.parallel.mpi` (processes, over mpi4py) and `minirnn.parallel.threads` (in one process, for tests and lessons).
+method in the same order; that is a *collective* operation. This module has the interface and the world of one rank; the
+others are `minirnn.parallel.mpi` (processes, over mpi4py) and `minirnn.parallel.threads` (in one process, for tests and
+lessons).
 """
 
 from __future__ import annotations
@@ -13,11 +14,11 @@ from typing import Any, Protocol
 import numpy as np
 
 Wait = Callable[[], None]
-"""Waits until what was started is done."""
+"""Waits until the operation that was started is done."""
 
 
 class Communicator(Protocol):
-    """The collective operations that everything else is made of. Arrays are contiguous NumPy arrays in host memory."""
+    """The collective operations that everything else uses. Arrays are contiguous NumPy arrays in host memory."""
 
     rank: int
     size: int
@@ -29,7 +30,7 @@ class Communicator(Protocol):
         """The object of rank `root`."""
 
     def start_sum(self, buffer: np.ndarray) -> Wait:
-        """Start to replace `buffer` by the sum of those of all ranks, in whatever order of addition is fast."""
+        """Start to replace `buffer` with the sum over all ranks, in any order of addition that is fast."""
 
     def start_exchange(self, parts: list[np.ndarray], received: list[np.ndarray]) -> Wait:
         """Start to send ``parts[r]`` to every rank r, and to receive in ``received[r]`` what rank r sends here."""
@@ -42,7 +43,7 @@ class Communicator(Protocol):
 
 
 class Alone:
-    """The world of one rank: what is shared with nobody stays as it is."""
+    """The world of one rank, where collective operations change nothing."""
 
     rank, size = 0, 1
 
@@ -63,8 +64,8 @@ class Alone:
         received[0][...] = part
 
     def abort(self, status: int) -> None:
-        """Nobody else is there to be ended."""
+        """Does nothing, because there are no other ranks."""
 
 
 def _done() -> None:
-    """What was started is done already."""
+    """Does nothing, because the operation is already done."""

@@ -1,7 +1,7 @@
-"""What an all-reduce costs, computed and not measured: the alpha-beta model.
+"""The cost of an all-reduce by the alpha-beta model, computed and not measured.
 
-A message of n bytes takes ``alpha + n * beta`` seconds, with alpha the latency and beta the time of a byte; adding a
-byte takes gamma. An all-reduce gives each of P ranks the sum of an array of n bytes that every one of them holds::
+A message of n bytes takes ``alpha + n * beta`` seconds, with alpha the latency and beta the time per byte; adding a
+byte takes gamma. An all-reduce gives each of P ranks the sum of their arrays of n bytes::
 
     parameter server    all send to one, which adds and sends back     2 (P-1) (alpha + n beta) + (P-1) n gamma
     tree                to the root by pairs, and back                 log2(P) (2 alpha + 2 n beta + n gamma)
@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 
 class Network(NamedTuple):
-    """The three numbers of the model, in seconds, seconds a byte, seconds a byte."""
+    """The three constants of the model, in seconds, seconds per byte, and seconds per byte."""
 
     alpha: float
     beta: float
@@ -28,7 +28,7 @@ class Network(NamedTuple):
 
 
 NETWORKS = {"1 Gb/s Ethernet": Network(50e-6, 8e-9), "100 Gb/s fabric": Network(2e-6, 8e-11)}
-"""Two networks of round numbers: a cheap one and one of a cluster."""
+"""Two networks with round numbers: a cheap one and that of a cluster."""
 
 
 def parameter_server(P: int, n: float, network: Network) -> float:

@@ -1,4 +1,4 @@
-"""A module whose gradients are those of the whole batch, however the batch is split over ranks.
+"""A module whose gradients are those of the whole batch, for any split of the batch over ranks.
 
 Each of P ranks computes the gradient g_r of its own part of the batch; with n_r examples there the gradient of the
 mean over the whole batch is::
@@ -7,7 +7,7 @@ mean over the whole batch is::
 
 Gradients travel in buckets while the backward pass still computes older ones: a parameter's hook runs as soon as its
 gradient is complete (`minirnn.engine.hooks`), and a bucket is sent when it is full. When ``loss.backward()`` returns,
-``p.grad`` is g on every rank, so that clipping and the optimizer are what they are in one process.
+``p.grad`` is g on every rank, so that clipping and the optimizer work as in one process.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ from minirnn.parallel.world import World, init
 
 
 class Event(NamedTuple):
-    """What a rank did in a step, by its own clock (`World.now`).
+    """One activity of a rank in a step, by its own clock (`World.now`).
 
-    "backward": from the end of the forward pass until all gradients were there. "bucket 0", ...: from sending until the
-    sum was there. "wait": what of this was spent doing nothing.
+    "backward": from the end of the forward pass until all gradients are complete. "bucket 0", ...: from sending
+    until the sum has arrived. "wait": the idle part of this time.
     """
 
     name: str
@@ -49,7 +49,7 @@ class DistributedDataParallel(Module):
     Parameters
     ----------
     module : Module
-        Of the same architecture on all ranks. They begin with the values of rank 0.
+        It has the same architecture on all ranks, which start with the values of rank 0.
     world : World, optional
         By default `minirnn.parallel.init()`.
     bucket_bytes : int
@@ -58,40 +58,41 @@ class DistributedDataParallel(Module):
         "fast": MPI chooses the order. "tree": neighbors are added in pairs, then the pairs, ...
         (`minirnn.parallel.sums`), so that the same shards give the same bits on any number of ranks.
     shards : int, optional
-        Into how many parts the batch is cut, a multiple of the number of ranks, which is the default. With more, every
+        The number of parts of the batch: a multiple of the number of ranks, which is the default. With more, every
         rank calls ``backward`` once for each of its shards, in their order; the last call sends.
     broadcast_buffers : bool
         Whether every forward pass of training begins with the buffers of rank 0.
     check_every : int
-        After so many passes the ranks compare their parameters; 0: never. Processors of different kinds round
-        differently, and would drift apart in silence.
+        The number of passes after which the ranks compare their parameters; 0 means never. Different processors round
+        differently, and their parameters would drift apart unnoticed.
 
     Attributes
     ----------
     module : Module
     weight : float
-        How much the next backward pass counts: the number of its examples where parts differ in size. 1 at first.
+        The weight of the next backward pass: the number of its examples if parts differ in size. Initially 1.
     stop : bool
-        Whether this rank wishes to stop, after Ctrl-C, say.
+        Whether this rank asks to stop, for example after Ctrl-C.
     stopping : bool
-        Whether any rank wished so in the last pass: all see it after the same one.
+        Whether any rank asked to stop in the last pass. All ranks see it after the same pass.
     events : list of Event
         What this rank did in the last pass; a timeline.
     bytes_sent : int
-        The size of the gradients that the last pass handed over, not counting what the algorithm makes of them.
+        The size of the gradients that the last pass sent, without the overhead of the algorithm.
 
     Notes
     -----
-    `mr.grad` never communicates, so one rank alone may use it, to draw a picture, say. A parameter that some ranks
-    did not use counts as 0 there; one that nobody used keeps its gradient, None. Gradients are new arrays in each pass.
+    `mr.grad` never communicates, so a single rank may use it, for example to draw a picture. A parameter that some
+    ranks did not use counts as 0 there; one that no rank used keeps its gradient, None. Gradients are new arrays in
+    each pass.
 
     Raises
     ------
     TypeError, ValueError
-        An argument is none, the modules of the ranks differ, or nothing is to be trained.
+        An argument is invalid, the modules of the ranks differ, or there is nothing to train.
     RuntimeError
-        In a backward pass: ``create_graph=True``, since the sum over ranks is not on the tape; or the parameters of the
-        ranks have drifted apart.
+        In a backward pass: ``create_graph=True``, because the sum over ranks is not on the tape; or the parameters
+        of the ranks have drifted apart.
     """
 
     def __init__(
@@ -123,7 +124,9 @@ class DistributedDataParallel(Module):
         if not named:
             raise ValueError(f"{name}: no parameter of the module requires gradients\n  expected something to train")
         if any(isinstance(hook, _Arrival) for _, p in named for hook in p.hooks or ()):
-            raise ValueError(f"{name}: the module is in another one already\n  expected one: both would send")
+            raise ValueError(
+                f"{name}: the module is already wrapped in another one\n  expected one wrapper: both would send"
+            )
         self._sent = _Trained([p for _, p in named])
         self._make_equal(named)
         self._buckets = in_buckets(self._sent.parameters, check.integer(name, "bucket_bytes", bucket_bytes, 1))
@@ -147,7 +150,8 @@ class DistributedDataParallel(Module):
 
     @contextmanager
     def no_sync(self) -> Iterator[None]:
-        """Inside, backward passes add to ``p.grad`` of this rank alone; the next one outside sends the sum of all.
+        """Inside the block, backward passes add only to ``p.grad`` of this rank; the next one outside sends the sum
+        of all.
 
         Then ``p.grad`` becomes the weighted mean over the examples of all these passes, times their number: with parts
         of one size the sum of the passes' gradients, as in torch.
@@ -155,12 +159,11 @@ class DistributedDataParallel(Module):
         Raises
         ------
         RuntimeError
-            There are several shards on a rank: those are passes that belong together already.
+            There are several shards per rank, whose passes already belong together.
         """
         if len(self.own) > 1:
             raise RuntimeError(
-                f"no_sync: this rank has {len(self.own)} shards\n  expected one: all but the last backward pass are"
-                " without messages already"
+                f"no_sync: this rank has {len(self.own)} shards\n  expected one: with several, without messages already"
             )
         before, self._syncing = self._syncing, False
         try:
@@ -223,7 +226,7 @@ class DistributedDataParallel(Module):
         self._missing = [set(bucket.members) for bucket in self._buckets]
         self._totals: list[tuple[np.ndarray, Wait]] = []
         self._sent_at: list[float] = []
-        if self._held and all(self._sent.parameters[k].grad is None for k in self._held):  # they were set to zero since
+        if self._held and all(self._sent.parameters[k].grad is None for k in self._held):  # they were set to zero later
             self._held, self._held_weight, self._held_passes = {}, 0.0, 0
 
     @property
@@ -238,7 +241,7 @@ class DistributedDataParallel(Module):
         if mode.enabled:
             raise RuntimeError(
                 "DistributedDataParallel: backward(create_graph=True)\n  expected a first-order pass: the sum over the"
-                " ranks is not on the tape\n  use mr.grad, and World.all_reduce for what shall be added"
+                " ranks is not on the tape\n  use mr.grad, and World.all_reduce for sums over the ranks"
             )
         if self._running is not running.callbacks:
             self._begin_pass()
@@ -247,7 +250,9 @@ class DistributedDataParallel(Module):
             self._put(k, gradient.numpy())
 
     def _put(self, k: int, gradient: np.ndarray | None) -> None:
-        """Parameter k's gradient into its bucket, None for zeros; full buckets are sent, in one order on all ranks."""
+        """Copy parameter k's gradient into its bucket, None for zeros; send full buckets, in the same order on all
+        ranks.
+        """
         b = self._bucket_of[k]
         if gradient is not None:
             self._store(k, gradient)
@@ -274,7 +279,7 @@ class DistributedDataParallel(Module):
         self._totals.append(ORDERS[self.order](self.world, own, self.shards))
 
     def _end_pass(self, gradients: dict[Tensor, Any]) -> None:
-        """The backward pass has all gradients: keep them for the last one, or send what is left, wait and divide."""
+        """At the end of a backward pass, keep the gradients for the last pass, or send the rest, wait and divide."""
         self._running = None
         numbers = {k: p.device.to_numpy(gradients[p]) for k, p in enumerate(self._sent.parameters) if p in gradients}
         if not self._syncing:
@@ -307,7 +312,7 @@ class DistributedDataParallel(Module):
         self._new_step()
 
     def _hold(self, numbers: dict[int, np.ndarray]) -> None:
-        """Remember what `no_sync` adds to ``p.grad``, and what was there before."""
+        """Remember what `no_sync` adds to ``p.grad``, and the previous value."""
         for k, g in numbers.items():
             p = self._sent.parameters[k]
             own = g.astype(self._buckets[self._bucket_of[k]].dtype) * self.weight
@@ -319,11 +324,11 @@ class DistributedDataParallel(Module):
         self._held_passes += 1
 
     def _finish_messages(self) -> tuple[np.ndarray, float, float]:
-        """Which parameters any rank used, how many passes a rank counted, and the weight of all examples."""
+        """The parameters that any rank used, the number of passes of each rank, and the weight of all examples."""
         world, n, S = self.world, len(self._sent.parameters), self.shards
         self.passes += 1
         compares = bool(self.check_every) and self.passes % self.check_every == 0
-        # One short message: weights by shard, a fingerprint by rank, who has which gradient, passes, a wish to stop.
+        # One short message: weights per shard, a fingerprint per rank, available gradients, passes, requests to stop.
         news = np.zeros(S + world.size + n + 2)
         news[list(self.own)] = self._weights
         news[S + world.rank] = self._fingerprint() if compares else 0
@@ -360,7 +365,7 @@ class DistributedDataParallel(Module):
 
 
 class _Trained:
-    """The parameters whose gradients travel; in a list of the module they would also be its own."""
+    """The parameters whose gradients are sent. As a list in the module they would also become its own parameters."""
 
     def __init__(self, parameters: list[Any]) -> None:
         self.parameters = parameters

@@ -1,7 +1,7 @@
 """Ranks as processes that MPI started: ``mpiexec -n 4 python program.py``, over mpi4py.
 
-MPI wants to be told at the end of a program that fails: without `_abort` one rank with an exception would leave the
-others waiting for ever.
+MPI must be told when a program fails: without `_abort`, an exception on one rank would leave the others waiting for
+ever.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def launched() -> bool:
 
 
 def launched_size() -> int | None:
-    """How many ranks the launcher says it started; None if it says nothing."""
+    """The number of ranks that the launcher reports; None if it reports nothing."""
     for name in SIZES:
         if os.environ.get(name, "").isdigit():
             return int(os.environ[name])
@@ -51,7 +51,8 @@ class Mpi:
                 '  install it, and an MPI with it: pip install "minirnn[parallel]"'
             ) from error
         self.MPI = MPI
-        self.comm = MPI.COMM_WORLD.Dup()  # its own, so that messages of user code cannot be taken for ours
+        # a separate communicator, so that messages of user code are not mistaken for ours
+        self.comm = MPI.COMM_WORLD.Dup()
         self.rank, self.size = self.comm.rank, self.comm.size
         here = self.comm.Split_type(MPI.COMM_TYPE_SHARED)
         self.local_rank = here.rank
@@ -86,5 +87,5 @@ class Mpi:
 
     def _excepthook(self, kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
         traceback.print_exception(kind, error, trace)
-        print(f"rank {self.rank} of {self.size} failed: all ranks end", file=sys.stderr, flush=True)
+        print(f"rank {self.rank} of {self.size} failed, so all ranks end", file=sys.stderr, flush=True)
         self.abort(130 if issubclass(kind, KeyboardInterrupt) else 1)

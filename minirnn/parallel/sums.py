@@ -1,14 +1,14 @@
-"""Adding in one order, whoever holds the numbers: the sum of S shards is a binary tree.
+"""Addition in a fixed order, wherever the values are: the sum of S shards is a binary tree.
 
 Floating-point addition is not associative: (a + b) + c and a + (b + c) round in different places, so a sum over ranks
 changes its last bits with their number. Here the order belongs to the *shards*, the parts of a batch that are computed
-one by one: neighbors are added in pairs, then the pairs, then the fours, ...; the last one waits where a level is odd::
+one by one: neighbors are added in pairs, then the pairs, then the fours, ...; the last one waits if a level is odd::
 
     S = 6      ((0 + 1) + (2 + 3)) + (4 + 5)
 
-A node of the tree is (level, k): the sum of shards k * 2**level up to (k+1) * 2**level, or up to S. A rank adds what
-is its own, sends the nodes that are then left, and somebody finishes the tree: the same additions for any number of
-ranks, so the same bits.
+A node of the tree is (level, k): the sum of shards k * 2**level up to (k+1) * 2**level, or up to S. A rank adds its own
+shards and sends the remaining nodes, and another rank finishes the tree. The additions are the same for any number of
+ranks, and so are the bits.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ Node = tuple[int, int]
 
 
 def tree_sum(parts: Sequence[Any]) -> Any:
-    """The sum of the shards 0, 1, ... of one thing, in the order of the tree. There is at least one."""
+    """The sum of the shards 0, 1, ..., of which there is at least one, in the order of the tree."""
     return finish(len(parts), {(0, k): part for k, part in enumerate(parts)})
 
 
 def nodes_of(shards: int, lo: int, hi: int) -> list[Node]:
-    """The largest nodes of the tree of all `shards` that are sums of shards lo .. hi-1 alone, in their order."""
+    """The largest nodes of the tree of all `shards` that are sums of only shards lo .. hi-1, in their order."""
     found: list[Node] = []
     k = lo
     while k < hi:
@@ -38,7 +38,7 @@ def nodes_of(shards: int, lo: int, hi: int) -> list[Node]:
 
 
 def end_of(shards: int, level: int, first: int) -> int:
-    """The shard behind those of a node whose first one is `first`."""
+    """The shard after those of a node whose first shard is `first`."""
     return min(shards, first + (1 << level))
 
 

@@ -1,7 +1,7 @@
-"""Ranks as threads of one process: for tests, lessons and pictures, where no MPI is installed.
+"""Ranks as threads of one process: for tests, lessons and pictures on machines without MPI.
 
-Nothing becomes faster by it. What every rank computes, sends and receives is what it would be over MPI, in the same
-order; the sum of `start_sum` is taken in the order of ranks.
+This makes nothing faster. Every rank computes, sends and receives the same as over MPI, in the same order; `start_sum`
+adds in the order of ranks.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from minirnn.parallel.communicator import Wait
 
 
 class Meeting:
-    """A place where all ranks come together, leave something, and take what the others left."""
+    """A meeting point where all ranks leave values and take those of the others."""
 
     def __init__(self, size: int) -> None:
         self.barrier = threading.Barrier(size)
         self.left: list[Any] = [None] * size
-        self.started: list[list[Any]] = [[] for _ in range(size)]  # of each rank, what it has sent so far
-        self.taken: Counter[int] = Counter()  # by how many ranks the k-th messages were taken
+        self.started: list[list[Any]] = [[] for _ in range(size)]  # for each rank, what it has sent so far
+        self.taken: Counter[int] = Counter()  # the number of ranks that have taken the k-th messages
         self.news = threading.Condition()
         self.ended: int | None = None  # the status with which a rank ended all
 
@@ -38,7 +38,7 @@ class Threads:
         self.meeting.left[self.rank] = value
         self.meeting.barrier.wait()
         found = list(self.meeting.left)
-        self.meeting.barrier.wait()  # all have taken what was left before anybody leaves something else
+        self.meeting.barrier.wait()  # all have taken the previous values before any rank leaves new ones
         return found
 
     def broadcast(self, value: Any, root: int) -> Any:
@@ -75,7 +75,7 @@ class Threads:
         self.meeting.barrier.abort()
 
     def _send(self, what: Any) -> Callable[[], list[Any]]:
-        """Leave the k-th message of this rank for all; the result waits for the k-th of the others and gives all."""
+        """Leave the k-th message of this rank; the result waits for the k-th messages of the others and returns all."""
         meeting = self.meeting
         with meeting.news:
             own = meeting.started[self.rank]
@@ -90,7 +90,7 @@ class Threads:
                     raise threading.BrokenBarrierError
                 found = [sent[k] for sent in meeting.started]
                 meeting.taken[k] += 1
-                if meeting.taken[k] == self.size:  # nobody needs them any more
+                if meeting.taken[k] == self.size:  # no longer needed
                     del meeting.taken[k]
                     for sent in meeting.started:
                         sent[k] = None
@@ -100,12 +100,12 @@ class Threads:
 
 
 def run_ranks(function: Callable[[Any], Any], size: int) -> list[Any]:
-    """Call ``function(communicator)`` in `size` threads; what they returned, in the order of ranks.
+    """Call ``function(communicator)`` in `size` threads; returns their results in the order of ranks.
 
     Raises
     ------
     Exception
-        What the first rank raised that failed by itself. The others are ended.
+        The exception of the first rank that failed by itself. The others are ended.
     """
     meeting = Meeting(size)
     results: list[Any] = [None] * size
@@ -129,5 +129,5 @@ def run_ranks(function: Callable[[Any], Any], size: int) -> list[Any]:
     if errors:
         raise errors[0]
     if meeting.ended is not None:
-        raise RuntimeError(f"a rank ended all with status {meeting.ended}")
+        raise RuntimeError(f"a rank ended all ranks with status {meeting.ended}")
     return results

@@ -21,20 +21,20 @@ REDUCTIONS: dict[str, Callable[[list[np.ndarray]], np.ndarray]] = {
     "max": lambda parts: np.maximum.reduce(parts),
     "min": lambda parts: np.minimum.reduce(parts),
 }
-"""What `World.all_reduce` can do; sums are added in the order of the tree of `minirnn.parallel.sums`."""
+"""The operations of `World.all_reduce`; sums are added in the order of the tree of `minirnn.parallel.sums`."""
 
 
 class World:
-    """The ranks that compute together: every method but `rows` and `now` is collective, called by all of them alike.
+    """The ranks that compute together: every method except `rows` and `now` is collective, so all ranks must call it.
 
     Attributes
     ----------
     rank, size : int
-        Which of them this one is, 0 .. size-1, and how many there are.
+        The number of this rank, 0 .. size-1, and the number of ranks.
     local_rank : int
-        Which of the ranks on its machine this one is.
+        The number of this rank among those on its machine.
     communicator : Communicator
-        What carries the messages.
+        The transport of the messages.
     """
 
     def __init__(self, communicator: Communicator | None = None) -> None:
@@ -44,9 +44,9 @@ class World:
         self._start = time.perf_counter()
 
     def rows(self, B: int, unit: int = 1) -> slice:
-        """This rank's rows of a batch of B: neighbors, as equal as can be, in whole units of `unit` rows.
+        """This rank's rows of a batch of B: contiguous, as equal as possible, in whole units of `unit` rows.
 
-        A rank may get none. What does not fill a unit goes to the last rank.
+        A rank may get none. Rows that do not fill a unit go to the last rank.
         """
         B, unit = check.integer("rows", "B", B, 0), check.integer("rows", "unit", unit, 1)
         units = B // unit
@@ -59,7 +59,7 @@ class World:
         if count % self.size:
             raise ValueError(
                 f"shards: {count} shards on {self.size} ranks\n"
-                f"  expected as many on every rank: a multiple of {self.size}"
+                f"  expected the same number on every rank: a multiple of {self.size}"
             )
         own = count // self.size
         return range(self.rank * own, (self.rank + 1) * own)
@@ -81,7 +81,7 @@ class World:
         return np.asarray(REDUCTIONS[op](parts))
 
     def _pass_on(self, values: np.ndarray, count: int) -> np.ndarray:
-        """Send an array to the next rank, and return the one of `count` numbers that the rank before sends."""
+        """Send an array to the next rank, and return the array of `count` values from the previous rank."""
         nothing = np.empty(0, values.dtype)
         parts, received = [nothing] * self.size, [nothing] * self.size
         parts[(self.rank + 1) % self.size] = np.ascontiguousarray(values).reshape(-1)
@@ -90,11 +90,11 @@ class World:
         return arrived
 
     def all_gather(self, value: Any) -> list[Any]:
-        """What every rank gave, in the order of ranks: objects that can be pickled."""
+        """The objects of all ranks, in the order of ranks. They must be picklable."""
         return self.communicator.all_gather(value)
 
     def broadcast(self, value: Any, root: int = 0) -> Any:
-        """What rank `root` gave; that of the others is not looked at."""
+        """The object of rank `root`; those of the others are ignored."""
         root = check.integer("broadcast", "root", root, 0)
         if root >= self.size:
             raise ValueError(f"broadcast: root is {root}\n  expected a rank, 0 .. {self.size - 1}")
@@ -118,7 +118,7 @@ _world: World | None = None
 def init() -> World:
     """The world of this process: all ranks that mpiexec or srun started, or this one alone.
 
-    Without a launcher mpi4py is not imported. With one, an exception that nobody catches ends all ranks; otherwise the
+    Without a launcher mpi4py is not imported. With one, an uncaught exception ends all ranks; otherwise the
     others would wait for ever.
 
     Raises
@@ -138,14 +138,14 @@ def simulate(function: Callable[[World], Any], size: int) -> list[Any]:
     Parameters
     ----------
     function : callable
-        What every rank does. Each has its own random stream (`minirnn.manual_seed`), as processes have.
+        The program of every rank. Each has its own random stream (`minirnn.manual_seed`), as processes have.
     size : int
-        How many ranks, 1 or more.
+        The number of ranks, 1 or more.
 
     Returns
     -------
     list
-        What the calls returned, in the order of ranks.
+        The results of the calls, in the order of ranks.
     """
     size = check.integer("simulate", "size", size, 1)
     if not callable(function):

@@ -1,4 +1,4 @@
-"""What the devices of a table are, in words that hold for every machine of the kind."""
+"""Descriptions of the devices of a table that apply to every machine of the kind."""
 
 from __future__ import annotations
 
@@ -10,24 +10,24 @@ from minirnn.proving.table import without_folders
 from minirnn.user_error import one_line
 
 STAND_IN = "stand-in GPU"
-"""What the GPU of ``scripts/with_stand_in_gpu.sh`` calls itself."""
+"""The name that the GPU of ``scripts/with_stand_in_gpu.sh`` reports."""
 
 
 def gpu_name(name: str) -> str | None:
-    """What the GPU, or the simulator, of a device calls itself; None for a device without a driver."""
+    """The name that the GPU, or the simulator, of a device reports; None for a device without a driver."""
     driver = getattr(devices.get(name), "driver", None)
     return None if driver is None else driver.limits.name
 
 
 def describe(name: str, absent: str | None) -> str:
-    """What a device is, without anything that belongs to this machine alone."""
+    """The description of a device, without anything specific to this machine."""
     if absent is not None:
-        return f"not at hand: {one_line(without_folders(absent))}"
+        return f"not available: {one_line(without_folders(absent))}"
     if name == "cpu":
         return f"NumPy {np.__version__}, {blas()}"
     if name == "native":
         return f"C++, vectors of {devices.get(name).vector_bits} bits; NumPy {np.__version__} for the rest"
     found = gpu_name(name)
     if found == STAND_IN:
-        return "no GPU: the real PyCUDA on a stand-in that acts out NVIDIA's driver and cuBLAS on the simulator"
-    return found or "a device of its own"
+        return "no GPU: the real PyCUDA on a stand-in that imitates NVIDIA's driver and cuBLAS with the simulator"
+    return found or "an additional device"

@@ -1,4 +1,4 @@
-"""The proof of something that a user wrote: an op, or a recurrent cell. Both are cases, proven in the same ways."""
+"""The proof of a user's op or recurrent cell. Both are cases and are proven in the same ways."""
 
 from __future__ import annotations
 
@@ -46,12 +46,12 @@ def proof_of(
     cases : sequence of Case
         The first is compared with central differences to second order, and its backward pass is recorded.
     devices : mapping
-        Name -> None, or why it cannot be used here.
+        Maps a device to None, or to the reason why it cannot be used here.
     differentiable : bool
         Whether the gradient is meant to be the derivative.
     directions : int, optional
-        Along how many random directions through each input of more than a few entries the central differences are
-        taken. None: entry by entry.
+        The number of random directions in each input with more than a few entries along which central differences are
+        taken. With None they are taken entry by entry.
     """
     listed = [*ways.comparisons(cases, dict(devices)), *_more(cases[0], devices, differentiable, directions)]
     order = list(devices)
@@ -75,7 +75,7 @@ def counts(xs: Sequence[Tensor], ys: Sequence[Tensor]) -> tuple[Count, Count]:
 def _more(
     case: Case, devices: Mapping[str, str | None], differentiable: bool, directions: int | None
 ) -> Iterator[Comparison]:
-    """What is not compared of the ops of minirnn in this form."""
+    """Further comparisons: differences to second order, and gradients from a recorded backward pass."""
     for device, absent in devices.items():
         for variant, way, run in (
             ("to second order", "differences", partial(_by_differences, directions=directions)),
@@ -93,7 +93,7 @@ def _by_differences(case: Case, device: str, directions: int | None) -> Finding:
     report = gradcheck(case.call, inputs, order=2, raise_exception=False, **along)
     if report.problems:
         raise ValueError("; ".join(report.problems))
-    reason = "atol + rtol * the larger one, as mr.gradcheck has them"
+    reason = "atol + rtol * the larger one, as in mr.gradcheck"
     # An input without entries has nothing to be compared.
     return worst(Finding(r.difference, r.tolerance, reason, f"the gradient of {r.name}") for r in report.inputs)
 

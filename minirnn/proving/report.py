@@ -12,7 +12,9 @@ DOES_NOT_APPLY = "-"
 
 
 def text(results: Sequence[Result], devices: dict[str, str]) -> str:
-    """A table for each device: ops as rows, ways as columns; in it worst error / tolerance, number of comparisons."""
+    """A table for each device: ops as rows, ways as columns; an entry has worst error / tolerance and the number of
+    comparisons.
+    """
     blocks = []
     for device, rows in by_device(results):
         if all(r.status == ABSENT for r in rows):
@@ -29,7 +31,7 @@ def legend(results: Sequence[Result]) -> str:
     ways = ways_of([r for r in results if r.status != ABSENT])
     return "\n".join(
         [
-            "each entry: the worst error, as a part of what rounding may cause (above 1 it has failed; 0: exact),",
+            "each entry: the worst error, as a fraction of what rounding may cause (above 1: failed; 0: exact),",
             f"and in parentheses the number of comparisons; {DOES_NOT_APPLY}: there is no such comparison",
             *(f"  {way:{max(map(len, ways))}}  {WAYS[way]}" for way in ways),
         ]
@@ -47,13 +49,13 @@ def table_of(rows: Sequence[Result]) -> list[list[str]]:
 
 
 def summary(results: Sequence[Result]) -> str:
-    """What failed, what is not at hand and why, and how many passed."""
+    """The cells that failed, those that are not available and why, and how many passed."""
     lines = [f"FAILED {r.cell}: {'; '.join(r.why.splitlines())}" for r in results if r.status == FAILED]
     absent = [r for r in results if r.status == ABSENT]
     for device, why in dict.fromkeys((r.cell.device, r.why) for r in absent):
         cells = [r for r in absent if (r.cell.device, r.why) == (device, why)]
         where = f"{device}, {', '.join(ways_of(cells))} ({len(cells)} cells)"
-        lines.append(f"not at hand: {where}: {'; '.join(why.splitlines())}")
+        lines.append(f"not available: {where}: {'; '.join(why.splitlines())}")
     counts = {status: sum(r.status == status for r in results) for status in (PASSED, FAILED, ABSENT)}
     compared = sum(r.cases for r in results if r.status != ABSENT)
     said = ", ".join(f"{n} {status}" for status, n in counts.items())
@@ -74,7 +76,7 @@ def entry(cells: Sequence[Result]) -> str:
 
 
 def short(ratio: float) -> str:
-    """A ratio with two digits; 0 stands for exact results."""
+    """A ratio with two digits; 0 means exact results."""
     return "0" if ratio == 0 else f"{ratio:.2g}" if isfinite(ratio) else "inf"
 
 

@@ -16,13 +16,15 @@ from minirnn.user_error import UserError
 
 SCHEMA = 1
 COLUMNS = ("op", "variant", "dtype", "device", "way", "cases", "status", "error", "tolerance", "reason", "at", "why")
-"""The columns of the stored table. `reason` is the number of a line of ``reasons``; null: nothing was found."""
+"""The columns of the stored table. `reason` is the index of a line of ``reasons``; null means that nothing was
+found.
+"""
 WAYS = {
     "stored": "values that TensorFlow or torch computed, stored in tests/golden",
     "differences": "central differences in float64",
     "definition": "the composition from primitives on the tape, in float64 on the CPU (primitives: the device `cpu`)",
     "second order": "gradients of gradients, against those of the composition",
-    "check mode": "the CUDA kernels, every access checked, in several orders of their threads, against `definition`",
+    "check mode": "the CUDA kernels, every access checked, in several thread orders, against `definition`",
 }
 OPS = (
     *("lstm_block_cell", "lstm_block_cell_grad"),
@@ -40,11 +42,11 @@ OPS = (
 
 
 def row_of(op: str) -> int:
-    """The number of the row of `op`; an op that is not minirnn's comes last."""
+    """The index of the row of `op`; an op that is not minirnn's comes last."""
     return OPS.index(op) if op in OPS else len(OPS)
 
 
-PASSED, FAILED, ABSENT = "passed", "FAILED", "not at hand"
+PASSED, FAILED, ABSENT = "passed", "FAILED", "not available"
 
 
 @dataclass(frozen=True, order=True)
@@ -63,7 +65,9 @@ class Cell:
 
 @dataclass(frozen=True)
 class Finding:
-    """What a comparison found: the error relative to max(1, largest expected value), its bound and why, and where."""
+    """The result of a comparison: the error relative to max(1, largest expected value), its bound and the reason for
+    it, and the place.
+    """
 
     error: float
     tolerance: float
@@ -88,7 +92,7 @@ def worst(findings: Iterable[Finding]) -> Finding:
 
 @dataclass(frozen=True)
 class Comparison:
-    """One case of a cell. `run` gives the worst finding; where it cannot run, it is None and `absent` says why."""
+    """One case of a cell. `run` gives the worst finding; if it cannot run, it is None and `absent` says why."""
 
     cell: Cell
     case: str
@@ -99,7 +103,7 @@ class Comparison:
 
 @dataclass
 class Result:
-    """A cell with what was found: the worst of all its cases."""
+    """A cell with its result: the worst of all its cases."""
 
     cell: Cell
     cases: int = 0
@@ -112,7 +116,7 @@ class Result:
     ratio: float = field(default=-1.0, repr=False)
 
     def add(self, comparison: Comparison, found: Finding | str) -> None:
-        """Keep what is worst; `found` is what `made` returned for this comparison."""
+        """Keep the worst result; `found` is what `made` returned for this comparison."""
         self.cases += 1
         if comparison.run is None:
             self.status, self.why = ABSENT, comparison.absent
@@ -132,7 +136,7 @@ class Result:
 
 
 def made(comparison: Comparison) -> Finding | str:
-    """Make a comparison: what it found, or the error that it raised, or why it cannot run."""
+    """Make a comparison and return its finding, the error that it raised, or why it cannot run."""
     if comparison.run is None:
         return comparison.absent
     try:
@@ -142,7 +146,9 @@ def made(comparison: Comparison) -> Finding | str:
 
 
 def compare_all(comparisons: Iterable[Comparison]) -> Iterator[Result]:
-    """Make all comparisons; each cell comes when its last one is done. Those of a cell need not be neighbors."""
+    """Make all comparisons; a cell is yielded when its last one is done. The comparisons of a cell need not be
+    neighbors.
+    """
     listed = list(comparisons)
     last = {one.cell: k for k, one in enumerate(listed)}
     open_cells: dict[Cell, Result] = {}
@@ -185,7 +191,7 @@ def _lines(rows: list[Any]) -> str:
 
 
 def _short(x: float | None) -> float | None:
-    """A number with three digits, or None: JSON knows no infinity."""
+    """A number with three digits, or None, because JSON has no infinity."""
     return float(f"{x:.2e}") if x is not None and math.isfinite(x) else None
 
 

@@ -1,4 +1,4 @@
-"""How far two computations of the same thing may be apart: from the dtype and the number of roundings, nothing else.
+"""How much two computations of the same value may differ, derived only from the dtype and the number of roundings.
 
 Every operation of floating point returns the exact result times (1 + d) with ``|d| <= u``, the unit roundoff. Let N be
 the number of such roundings on the longest path from an input to a result: a product of matrices adds its number of
@@ -6,12 +6,13 @@ summands (whatever the order of summation), an elementwise operation 1, a sigmoi
 last place, the worst that NVIDIA and NumPy state), and T steps of L layers do all of it T * L times. Then
 
 * at worst all of them point the same way: the relative error is N u (Higham, Accuracy and Stability, 3.1);
-* taken as independent, they add up to more than 8 sqrt(N) u with a chance of 2 exp(-8*8/2) = 3e-14 a value (Higham and
+* taken as independent, they add up to more than 8 sqrt(N) u with a probability of 2 exp(-8*8/2) = 3e-14 per value
+(Higham and
   Mary 2019).
 
 The tolerance is the smaller one, relative to ``S = max(1, largest expected value)``: the inputs are drawn so that sums
 and states are of size 1, and the step of a recurrence does not enlarge an error. With float16 data everything is
-computed in float32, and the M values that are stored on the way are rounded to float16: both terms add up.
+computed in float32, and the M values that are stored on the way are rounded to float16: the two terms are added.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ import numpy as np
 ACTIVATION = 8
 """The roundings of a sigmoid, tanh, exp or log."""
 LAMBDA = 8
-"""The factor before sqrt(N): larger errors have a chance of 3e-14."""
+"""The factor before sqrt(N): larger errors have a probability of 3e-14."""
 UNIT = {"float64": 2.0**-53, "float32": 2.0**-24, "float16": 2.0**-11}
 FIFTH = 5e5
 """A bound of the fifth derivative of the sums that are differentiated: 16 for tanh, times (length of a row of
@@ -49,7 +50,7 @@ class Count:
         )
 
     def twice(self) -> Count:
-        """Two computations are compared, and both of them round."""
+        """The count for a comparison of two computations that both round."""
         return Count(2 * self.computed, f"2 ({self.formula})", 2 * self.stored, f"2 ({self.stored_formula})")
 
 
@@ -83,8 +84,8 @@ def of(dtype: str, count: Count) -> Tolerance:
 def of_differences(count: Count, values: int, step: float) -> Tolerance:
     """The tolerance of central differences with the steps h and h/2, extrapolated, of a sum of `values` float64 values.
 
-    The quotients enlarge the error of the sum by 3 / h; what the extrapolation leaves out is h**4 / 480 times the fifth
-    derivative. Relative to 1 + |gradient|.
+    The quotients enlarge the error of the sum by 3 / h; the remaining error of the extrapolation is h**4 / 480 times
+    the fifth derivative. Relative to 1 + |gradient|.
     """
     N = count.computed + 1  # and one for the weight of each value
     rounding = 3 * LAMBDA * sqrt(N * values) * UNIT["float64"] / step

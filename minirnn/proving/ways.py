@@ -18,17 +18,17 @@ from minirnn.proving.case import DTYPES, Arrays, Case, evaluate, gradient_of, re
 from minirnn.proving.table import Cell, Comparison, Finding, worst
 
 ORDERS = (0, 1, 2)
-"""Thread orders of check mode: 0 is index order, the others are random; threads also give way at accesses."""
+"""Thread orders of check mode: 0 is index order, the others are random; threads also yield at accesses."""
 DIRECTIONS = 3
 """Random directions through each input, for central differences."""
 WITH_KERNELS = ("cpu", "native", "cuda", "cuda-sim")
-"""Devices that have a kernel for every fused op. Others may compute some of them by the composition."""
+"""Devices that have a kernel for every fused op. Others may use the composition for some of them."""
 SLOW = (("check mode", "float64"), ("check mode", "float16"))
-"""What a quick run leaves out."""
+"""The cases that a quick run leaves out."""
 
 
 def comparisons(cases: Iterable[Case], devices: dict[str, str | None]) -> Iterator[Comparison]:
-    """All comparisons of some cases. `devices`: name -> None, or why it does not work here."""
+    """All comparisons of some cases. `devices` maps a name to None, or to the reason why it does not work here."""
     for case, (device, absent) in product(cases, devices.items()):
         for way, dtype, run in ways_of(case, device):
             cell = Cell(case.op, case.variant, dtype, device, way)
@@ -36,12 +36,12 @@ def comparisons(cases: Iterable[Case], devices: dict[str, str | None]) -> Iterat
 
 
 def comparison(case: Case, cell: Cell, run: Callable[[], Finding], missing: str, quick: bool) -> Comparison:
-    """One comparison of a case; it does not run where something is `missing`."""
+    """One comparison of a case; it does not run if something is `missing`."""
     return Comparison(cell, case.size, None if missing else run, missing, quick)
 
 
 def ways_of(case: Case, device: str) -> Iterator[tuple[str, str, Callable[[], Finding]]]:
-    """Way, dtype, and the function that compares."""
+    """Yields a way, a dtype, and the function that compares."""
     for dtype in DTYPES:
         # Without a composition the reference is `cpu` itself, which in float64 would be compared with itself.
         if case.has_definition or (device, dtype) != ("cpu", "float64"):
@@ -60,7 +60,9 @@ def by_definition(case: Case, dtype: str, device: str | Device) -> Finding:
     before = place.fallbacks.copy()
     found = evaluate(case, case.rounded(dtype), dtype, place)
     if place.name in WITH_KERNELS and place.fallbacks != before:
-        raise ValueError(f"{place} has no kernel {', '.join(place.fallbacks - before)}: the composition judged itself")
+        raise ValueError(
+            f"{place} has no kernel {', '.join(place.fallbacks - before)}: the composition was compared with itself"
+        )
     return compare(case, dtype, found, reference(case, dtype), both=dtype == "float64")
 
 
@@ -115,7 +117,9 @@ def checking(order: int) -> Device:
 
 
 def compare(case: Case, dtype: str, found: Arrays, expected: Arrays, both: bool = False) -> Finding:
-    """The worst of all outputs and gradients. `both`: the expected values are rounded as often as those found."""
+    """The worst of all outputs and gradients. With `both`, the expected values are rounded as often as the values
+    found.
+    """
     if found.keys() != expected.keys():
         raise ValueError(f"got {', '.join(found)}\n  expected {', '.join(expected)}")
     findings = []
@@ -129,7 +133,7 @@ def compare(case: Case, dtype: str, found: Arrays, expected: Arrays, both: bool 
 
 
 def compare_arrays(name: str, found: np.ndarray, expected: np.ndarray, allowed: tolerance.Tolerance) -> Finding:
-    """The largest difference, relative to max(1, largest expected value). NaN is never right."""
+    """The largest difference, relative to max(1, largest expected value). NaN is always wrong."""
     if found.shape != expected.shape:
         raise ValueError(f"{name} has shape {found.shape}\n  expected {expected.shape}")
     if expected.dtype.kind != "f":

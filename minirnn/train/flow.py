@@ -13,7 +13,7 @@ from minirnn.train.model import CharModel
 
 
 def row_names(model: CharModel) -> list[str]:
-    """What the rows of `gradient_norms` are: x, then each state of each layer (and direction)."""
+    """Names of the rows of `gradient_norms`: x, then each state of each layer (and direction)."""
     one, rows = model.opened, ["x"]
     for p in range(one.L * one.D):
         place = f"{p // one.D}" if one.L > 1 else ""
@@ -23,9 +23,9 @@ def row_names(model: CharModel) -> list[str]:
 
 
 def gradient_norms(model: CharModel, ids: Any, target: Any, at: int = -1) -> np.ndarray:
-    """How the gradient of the loss at one step alone flows to all steps.
+    """Compute how the gradient of the loss at one step flows to all steps.
 
-    The sequence is computed step by step. Every value is its own node, so that the gradient at each can be looked at.
+    The sequence is computed step by step. Every value is its own node, so its gradient can be read.
 
     Parameters
     ----------
@@ -38,7 +38,7 @@ def gradient_norms(model: CharModel, ids: Any, target: Any, at: int = -1) -> np.
     Returns
     -------
     ndarray, (rows, T)
-        The 2-norm of the gradient of one sequence's loss, over the numbers of x or a state at one step; the mean over
+        The 2-norm of the gradient of one sequence's loss with respect to x or a state at one step; the mean over
         the batch. The rows are `row_names`. The gradient of c includes what comes through h of the same step.
     """
     seen = model.trace(ids, model.zero_state(ids.shape[1]))

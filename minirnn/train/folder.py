@@ -20,14 +20,14 @@ except ImportError:  # not a POSIX system: there, two runs in one folder are not
 
 CHECKPOINT, METRICS = "checkpoint.safetensors", "metrics.jsonl"
 FILES = {
-    "loss.png": "the loss, against what is possible without memory",
+    "loss.png": "the loss, compared with what is possible without memory",
     "gradient_flow.png": "how far back in time the gradient reaches, before and after training",
     "units.png": "text, colored by the units that tell most about it",
     "units.html": "the same as a page, with the number of each character",
     "gates.png": "what the gates of each unit do while the model reads",
     "sample.txt": "what the model writes",
-    METRICS: "the numbers of the loss curve, one line every 10 steps",
-    CHECKPOINT: "all that is needed to go on",
+    METRICS: "the values of the loss curve, one line every 10 steps",
+    CHECKPOINT: "everything needed to continue",
 }
 
 
@@ -38,7 +38,7 @@ class Busy(UserError):
 def check(folder: Path, resume: bool) -> None:
     """Raise UserError if a run can't be started (or resumed) in `folder`; it is left as it was."""
     if folder.exists() and not folder.is_dir():
-        raise UserError(f"--out {folder} is a file; it must be a folder, or a name where nothing is yet")
+        raise UserError(f"--out {folder} is a file; it must be a folder, or not exist yet")
     if resume:
         if not (folder / CHECKPOINT).exists():
             raise UserError(f"nothing to resume: there is no {folder / CHECKPOINT}; to start a run, leave --resume out")
@@ -46,12 +46,14 @@ def check(folder: Path, resume: bool) -> None:
         return
     there = [name for name in reversed(FILES) if (folder / name).exists()]
     if there:
-        raise UserError(f"{folder} holds a run already ({there[0]}): continue it with --resume, or take another --out")
+        raise UserError(
+            f"{folder} already holds a run ({there[0]}): continue it with --resume, or choose another --out"
+        )
     check_writable(folder)
 
 
 def check_writable(folder: Path) -> None:
-    """Raise UserError if no files can be made in `folder`. It is tried: what permissions say is not all there is.
+    """Raise UserError if no files can be made in `folder`. It makes one, because permissions do not tell everything.
 
     Missing folders are created for the test inside a folder with a unique name, and removed again. A process that
     starts at the same time and needs the same folders never sees them.
@@ -69,7 +71,7 @@ def check_writable(folder: Path) -> None:
                         place.mkdir()
                 with tempfile.TemporaryFile(dir=place):
                     pass
-        except OSError as error:  # named by what the user knows
+        except OSError as error:  # the name that the user gave
             raise OSError(error.errno, error.strerror or str(error), str(tried)) from error
 
 
@@ -93,7 +95,7 @@ def opened(folder: Path, command: str = "train") -> Iterator[None]:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)  # ends with the process, however that ends
         except BlockingIOError:
             raise Busy(
-                f"{folder}: another minirnn {command} is writing there; wait for it, or take another --out"
+                f"{folder}: another minirnn {command} is writing there; wait for it, or choose another --out"
             ) from None
         except OSError:
             pass  # a file system without locks
@@ -103,10 +105,10 @@ def opened(folder: Path, command: str = "train") -> Iterator[None]:
 
 
 class MetricsFile:
-    """metrics.jsonl: one JSON object a line, appended while training.
+    """metrics.jsonl: one JSON object per line, appended during training.
 
-    When a run is resumed, the file is written anew from the lines in the checkpoint: what a killed process had
-    appended after its last checkpoint goes, since these steps are done again.
+    When a run is resumed, the file is rewritten from the lines in the checkpoint: what a killed process had
+    appended after its last checkpoint is dropped, because these steps are repeated.
     """
 
     def __init__(self, folder: Path, lines: Sequence[dict[str, Any]]) -> None:

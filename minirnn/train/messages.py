@@ -1,4 +1,4 @@
-"""What ``minirnn train`` says before and after its work."""
+"""What ``minirnn train`` prints before and after training."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def result(training: Training, folder: Path, written: str) -> str:
     ]
     if validation >= training.unigram_entropy:
         lines.append(
-            "so far the model has not even learned how frequent each character is: more --steps, or another --lr"
+            "so far the model has not even learned how frequent each character is: try more --steps, or another --lr"
         )
     lines += [
         "the model writes:",
@@ -48,19 +48,19 @@ def result(training: Training, folder: Path, written: str) -> str:
 
 
 def sampling(folder: Path, cell: str) -> str:
-    """The command line that lets the model of the run in `folder` write."""
+    """The command line that writes text with the model of the run in `folder`."""
     where = [] if folder == Path(DEFAULT_OUT) else ["--checkpoint", shlex.quote(str(folder))]
     return " ".join([this_program(), "sample", *where, *own(cell)])
 
 
 def command(folder: Path, cell: str, *options: str) -> str:
-    """The command line that goes on with the run in `folder`."""
+    """The command line that continues the run in `folder`."""
     out = [] if folder == Path(DEFAULT_OUT) else [f"--out {shlex.quote(str(folder))}"]
     return " ".join([this_program(), "train", *options, *own(cell), *out])
 
 
 def own(cell: str) -> list[str]:
-    """The option that names the file of an own cell: no command runs a file that only a checkpoint names."""
+    """The option that names the file of a custom cell: no command runs a file that only a checkpoint names."""
     return ["--cell", shlex.quote(cell)] if names_a_file(cell) else []
 
 

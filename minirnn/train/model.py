@@ -2,12 +2,12 @@
 
     x_t = embedding[id_t]        h_t = recurrent layers(x_t, state)        scores_t = h_t @ weight.T + bias
 
-The layers are `nn.LSTM`, `nn.GRU`, `nn.RNN`, or those of an own cell: the whole sequence and all directions of a layer
-are one node of the tape. `CharModel.trace` computes the same numbers step by step, every value as its own node, to look
+The layers are `nn.LSTM`, `nn.GRU`, `nn.RNN`, or those of a custom cell: the whole sequence and all directions of a
+layer are one node of the tape. `CharModel.trace` computes the same values step by step, each as its own node, to look
 inside.
 
-A model of one direction scores the *next* character, given all before it. With two directions that would be too easy,
-since the reverse direction has seen it: such a model reads a text in which some characters are blanked out, and
+A model with one direction scores the *next* character, given all before it. With two directions that would be too easy,
+because the reverse direction has seen it. Such a model reads a text in which some characters are blanked out, and
 scores the characters that were there.
 """
 
@@ -27,18 +27,18 @@ from minirnn.train.options import CELLS, REGULARIZATION, Options
 
 State = tuple[Tensor, ...]
 EMBEDDING = 64
-"""A character becomes so many numbers; more change little for a hundred characters."""
+"""The width of the embedding. A larger one changes little for a hundred characters."""
 BLANKED = 0.15
-"""The share of the characters that a model of two directions has to fill in."""
+"""The share of the characters that a model with two directions fills in."""
 
 
 class Trace(NamedTuple):
-    """All that happens in a `CharModel` while it reads a sequence; the lists are over T steps, in order of t."""
+    """All values of a `CharModel` while it reads a sequence; the lists have T entries, in order of t."""
 
     x: list[Tensor]
     """(B, I), the embedded characters."""
     steps: list[list[Values]]
-    """What the layers compute: of each pseudo-layer p = l*D + d the T steps."""
+    """The values of the layers: for each pseudo-layer p = l*D + d, the T steps."""
     scores: list[Tensor]
     """(B, V), not normalized."""
     state: State
@@ -51,7 +51,7 @@ class CharModel(nn.Module):
     Parameters
     ----------
     cell : {"lstm", "gru", "rnn"} or str
-        A built-in cell, or ``FILE.py:name`` of an own one.
+        A built-in cell, or ``FILE.py:name`` of a custom one.
     V : int
         Size of the vocabulary.
     hidden, layers : int
@@ -62,7 +62,7 @@ class CharModel(nn.Module):
         Two directions; the vocabulary then has one more id, V, for a blank.
     device : str, optional
     projection : int
-        P, the width of h if it is projected (lstm, and own cells that allow it); 0 for none.
+        P, the width of h if it is projected (lstm, and custom cells that allow it); 0 for none.
     regularization
         `variational`, `input_dropout`, `weight_dropout`, and for built-in cells `zoneout` (one number).
 
@@ -70,7 +70,7 @@ class CharModel(nn.Module):
     ----------
     embedding, recurrent, output : Module
     state_names : tuple of str
-        What the state consists of: ("h", "c") for the LSTM, ("h",) for GRU and RNN, those of an own cell.
+        The parts of the state: ("h", "c") for the LSTM, ("h",) for GRU and RNN, those of a custom cell.
     """
 
     def __init__(
@@ -135,7 +135,7 @@ class CharModel(nn.Module):
                 p.assign(bias)
 
     def _start_as_the_device_does(self) -> None:
-        """Take the first weights of each layer and direction from the device's hook, whose gates are i, ci, f, o."""
+        """Take the initial weights of each layer and direction from the device's hook, whose gates are i, ci, f, o."""
         H, named = self.hidden, dict(self.recurrent.named_parameters())
         for name, W in named.items():
             if not name.startswith("weight_ih"):
@@ -153,7 +153,7 @@ class CharModel(nn.Module):
             b_hh.assign(np.zeros_like(b_hh.numpy()))
 
     def size(self) -> int:
-        """How many numbers are learned."""
+        """The number of learned values."""
         return sum(p.size for p in self.parameters())
 
     def zero_state(self, B: int) -> State:
@@ -166,7 +166,9 @@ class CharModel(nn.Module):
         return self.output(y), last
 
     def trace(self, ids: Any, state: State) -> Trace:
-        """Do as `forward`, but step by step with dropout off: ids (T, B) and the state before -> all that happens."""
+        """Compute what `forward` computes, but step by step and without dropout: ids (T, B), state before -> all
+        values.
+        """
         xs: list[Tensor] = [self.embedding(row) for row in ids]
         seen = self.opened.trace(xs, state)
         return Trace(xs, seen.steps, [self.output(y) for y in seen.output], seen.state)
@@ -180,5 +182,5 @@ def blanked(ids: np.ndarray, V: int, rng: np.random.Generator) -> tuple[np.ndarr
 
 
 def detached(state: Sequence[Tensor]) -> State:
-    """The state with its past forgotten: here truncated backpropagation through time is truncated."""
+    """The state, detached from its past. This is where truncated backpropagation through time cuts the gradient."""
     return tuple(t.detach() for t in state)

@@ -1,4 +1,4 @@
-"""What ``minirnn train`` on `cpu` says about the device `native`: that it is there, and what it would gain."""
+"""The tip of ``minirnn train`` on `cpu` about the device `native`: that it exists, and how much faster it is."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from minirnn.train.run import Training
 MEASURED = 256
 SHARE = {"lstm": 0.6, "gru": 0.6, "rnn": 0.7}
 """The time of a step on `native` as a share of that on `cpu`, default sizes, on a machine with two cores: the medians
-in docs/performance.md and docs/data/cpu/train.json, rounded to tenths, since other processors have other shares. For a
-cell that is not here, what is said is said of the lstm."""
+in docs/performance.md and docs/data/cpu/train.json, rounded to tenths, because the share depends on the processor. A
+cell that is not listed gets the line about the lstm."""
 
 
 def on_native(training: Training) -> str | None:
-    """A line about ``--device native``, or None where it would not help or would not work.
+    """A line about ``--device native``, or None if it would not help or would not work.
 
-    It would not help with zoneout, which `native` leaves to NumPy. In shards, on several ranks, nothing was measured.
+    It does not help with zoneout, which `native` leaves to NumPy. Shards and several ranks were not measured.
     """
     o = training.options
     if o.device != "cpu" or o.zoneout or o.shards:
@@ -27,6 +27,6 @@ def on_native(training: Training) -> str | None:
         return None
     cell = o.cell if o.cell in SHARE else "lstm"
     return (
-        f"faster: --device native (C++, which {used.name} compiles once); where it was measured, on two cores, a step "
-        f"of {cell} with {MEASURED} units took {SHARE[cell]} of the time that it takes on cpu"
+        f"tip: --device native is faster (for {cell} with {MEASURED} units {SHARE[cell]}x the time per step, measured "
+        f"on two cores). {used.name} compiles it once."
     )

@@ -12,20 +12,20 @@ from minirnn.user_error import UserError, user_mistakes
 CELLS = ("lstm", "gru", "rnn")
 """The built-in cells."""
 REGULARIZATION = ("variational", "input_dropout", "weight_dropout", "zoneout")
-"""What built-in layers are handed; layers of own cells have masks in place of zoneout."""
+"""The regularization options of built-in layers; layers of custom cells have masks instead of zoneout."""
 LARGEST_LAYER = 4096
-"""Units. The weights of such an LSTM and what Adam remembers of them take a gigabyte."""
+"""The largest number of units. The weights of such an LSTM and the state of Adam take a gigabyte."""
 
 
 @dataclass(frozen=True)
 class Options:
-    """What decides the numbers that a run computes; the checkpoint holds it."""
+    """Everything that determines the results of a run; the checkpoint holds it."""
 
     cell: str = "lstm"
-    """One of `CELLS`, or where an own cell is: ``FILE.py:name``."""
+    """One of `CELLS`, or the place of a custom cell: ``FILE.py:name``."""
     device: str = "cpu"
     text: str | None = None
-    """The path of the text; None stands for `minirnn.data.python_source_text`."""
+    """The path of the text; None means `minirnn.data.python_source_text`."""
     steps: int = 1200
     seed: int = 0
     hidden: int = 256
@@ -44,9 +44,9 @@ class Options:
     schedule: str = "constant"
     warmup: int = 0
     schedule_steps: int | None = None
-    """Where the schedule ends; None stands for the `steps` that the run began with."""
+    """The step at which the schedule ends; None means the `steps` that the run began with."""
     shards: int = 0
-    """Into how many parts a batch is cut, which several ranks may share; 0: it is computed whole."""
+    """The number of parts of a batch, which several ranks may share; 0 computes it as a whole."""
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self)
@@ -54,12 +54,12 @@ class Options:
 
 NAMES = tuple(field.name for field in fields(Options))
 MAY_CHANGE = ("steps", "text")
-"""The options that may differ when a run is resumed. The text may have moved: what it says is compared by its hash. So
-may the file of an own cell: what the cell computes is compared."""
+"""The options that may differ when a run is resumed. The text may have moved; its hash is compared. The file of a
+custom cell may also have moved; what the cell computes is compared."""
 
 
 def of_new_run(given: dict[str, Any]) -> Options:
-    """The options of a run that begins. Raises UserError if they contradict each other."""
+    """The options of a new run. Raises UserError if they contradict each other."""
     options = Options(**given)
     if names_a_file(options.cell):
         check_own_cell(options)
@@ -74,18 +74,18 @@ def of_new_run(given: dict[str, Any]) -> Options:
         raise UserError("--schedule-steps needs a --schedule")
     if options.schedule != "constant":
         if options.warmup >= length:
-            raise UserError(f"--warmup {options.warmup} leaves nothing of the {length} steps of --schedule")
-        return replace(options, schedule_steps=length)  # more --steps later do not stretch it
+            raise UserError(f"--warmup {options.warmup} leaves none of the {length} steps of --schedule")
+        return replace(options, schedule_steps=length)  # so that a larger --steps later does not stretch it
     return options
 
 
 def check_own_cell(options: Options) -> None:
-    """Raise UserError unless there is the own cell, and layers of it can have these options."""
+    """Raise UserError unless the custom cell exists and its layers can have these options."""
     cell = cell_in(options.cell)
     name = cell.__name__
     if options.zoneout:
         raise UserError(
-            f"--zoneout is for {', '.join(CELLS)}; the own cell {name} has none: "
+            f"--zoneout is for {', '.join(CELLS)}; the custom cell {name} has none: "
             "a parameter mask_NAME of its function is one"
         )
     if options.projection and not can_project(cell):
@@ -100,7 +100,7 @@ def check_own_cell(options: Options) -> None:
 
 
 def resumed(saved: dict[str, Any], chosen: dict[str, Any], step: int) -> Options:
-    """The options of a run that goes on: those that were saved, except for `MAY_CHANGE`.
+    """The options of a resumed run: the saved ones, except for `MAY_CHANGE`.
 
     Raises
     ------

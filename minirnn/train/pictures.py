@@ -23,28 +23,28 @@ from minirnn.viz.gates import MEANING
 ROWS = {"x": "embedded character", "h": "hidden state", "c": "cell state"}
 NORM = "norm: 2-norm over the numbers of a step in one sequence; mean over the sequences of a batch"
 SEARCHED = 10_000
-"""The characters of the validation text among which a lively place is looked for."""
+"""The number of characters of the validation text in which a varied passage is searched."""
 FILLED = 800
-"""So many characters are shown with blanks and filled in."""
+"""The number of characters that are shown with blanks and filled in."""
 PRIME = 200
-"""At most so many characters are read before the sample."""
+"""The largest number of characters that are read before the sample."""
 WARM_UP, SHOWN = 200, 60
-"""The characters that are read before the picture of the gates, and those that are shown in it."""
+"""The numbers of characters that are read before the picture of the gates, and shown in it."""
 UNITS = 16
-"""At most so many units have a row in that picture."""
+"""The largest number of units with a row in that picture."""
 PIECES, PIECE, SKIPPED = 32, 600, 120
-"""Where units are listened to: so many pieces of text, of so many characters each, the first of which are not shown."""
+"""The text in which units are examined: number of pieces, characters per piece, and how many of these are not used."""
 LISTENED = 1 << 24
-"""At most so many states are kept for that: of large models, fewer pieces."""
+"""The largest number of states that are kept for that; large models get fewer pieces."""
 BLOCK_NAMES = {"lstm": {"n": "ci"}, "gru": {"z": "u", "n": "c"}}
-"""The names that LSTMBlockCell and GRUBlockCell have for gates of the CudnnRNN ops."""
+"""The names of LSTMBlockCell and GRUBlockCell for the gates of the CudnnRNN ops."""
 
 
 def draw_all(folder: Path, training: Training) -> str:
     """Write the sample and the pictures of a run to its folder; return what the model wrote."""
     import matplotlib
 
-    start = lively(training) or PRIME  # the sample goes on at the beginning of a line, if there are lines
+    start = lively(training) or PRIME  # the sample continues from the beginning of a line, if there are lines
     written, text = what_it_writes(training, start)
     with user_mistakes(), atomic_write(folder / "sample.txt") as file:
         file.write(text)
@@ -100,7 +100,7 @@ def loss(training: Training) -> viz.Picture | None:
 
 
 def gradient_flow(training: Training) -> viz.Picture:
-    """How the gradient flows back, before training and now, on one color scale."""
+    """The picture of how the gradient flows back, before training and now, on one color scale."""
     norms, names = training.first_norms, row_names(training.model)
     layers = [f"{name}, untrained" for name in names]
     if training.step > 0:
@@ -187,7 +187,7 @@ DRAWN: dict[tuple[str, ...], Callable[[Training], viz.Picture | None]] = {
 
 
 def lively(training: Training) -> int:
-    """Where in the validation text the `SHOWN` characters with the most different ones among them begin.
+    """The position in the validation text where the `SHOWN` characters with the most different ones begin.
 
     Only the beginnings of lines count, and only the first `SEARCHED` characters.
     """

@@ -16,9 +16,9 @@ from types import FrameType, TracebackType
 from typing import Any, Self, TextIO
 
 PLAIN_EVERY = 100
-"""Without a terminal, a line is printed after so many steps."""
+"""Without a terminal, the number of steps between two printed lines."""
 PLAIN_AFTER = 2.0
-"""Without a terminal, something is said about work without steps if it takes longer, in seconds."""
+"""Without a terminal, the seconds after which a line about work without steps is printed."""
 
 
 class Interrupt:
@@ -59,7 +59,7 @@ class Interrupt:
 
 
 class Doing:
-    """``with Doing("drawing", quiet):`` says what is being done, as long as it is.
+    """``with Doing("drawing", quiet):`` shows what is being done until the block ends.
 
     On a terminal a sign turns on stderr, and goes away at the end. Elsewhere one line is printed to `stream` (default:
     stdout), if it takes long.
@@ -99,7 +99,7 @@ class Doing:
 
 
 class Progress:
-    """A progress bar on a terminal, else a line every `PLAIN_EVERY` steps; nothing if `quiet`."""
+    """A progress bar on a terminal, otherwise a line every `PLAIN_EVERY` steps; nothing if `quiet`."""
 
     def __init__(self, done: int, steps: int, quiet: bool) -> None:
         self.steps, self.quiet = steps, quiet
@@ -114,7 +114,7 @@ class Progress:
             self.bar = tqdm(total=steps, initial=done, unit="step", **size)
 
     def show(self, step: int, line: dict[str, Any] | None) -> None:
-        """Show a step that is done; `line` is the line of metrics that it made, if any."""
+        """Show that a step is done; `line` is its line of metrics, if there is one."""
         if line and line["validation_loss"] is not None:
             self.validation = line["validation_loss"]
         if self.bar is not None:

@@ -1,4 +1,4 @@
-"""What a run on several ranks agrees on: who speaks and writes, and that an error of one is an error of all."""
+"""Agreement between the ranks of a run: rank 0 prints and writes, and an error on one rank is raised on all."""
 
 from __future__ import annotations
 
@@ -35,19 +35,21 @@ def world_of_run() -> World:
 
 
 def is_first() -> bool:
-    """Whether this process is the one that speaks: rank 0, or the only one."""
+    """Whether this process prints: it is rank 0, or the only one."""
     return not launched() or launched_size() == 1 or init().rank == 0
 
 
 def check_shards(world: World, shards: int, batch: int) -> None:
-    """Raise UserError unless a batch can be cut into so many shards, and they be shared by the ranks."""
+    """Raise UserError unless a batch can be cut into `shards` parts that the ranks can share."""
     if world.size > 1 and not shards:
         raise UserError(
-            f"{world.size} processes were started, and each would train the same model: say --shards N, a multiple of"
+            f"{world.size} processes were started, and each would train the same model: use --shards N, a multiple of"
             f" {world.size}, to share a batch among them"
         )
     if shards and batch % shards:
-        raise UserError(f"--shards {shards} must divide --batch {batch}: shards have as many streams of text each")
+        raise UserError(
+            f"--shards {shards} must divide --batch {batch}: every shard has the same number of text streams"
+        )
     if shards % world.size:
         raise UserError(f"--shards {shards} must be a multiple of the {world.size} ranks")
 

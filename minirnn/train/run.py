@@ -1,8 +1,8 @@
-"""A training run: one step, the validation loss, and all of it to a checkpoint and back.
+"""A training run: one step, the validation loss, saving to a checkpoint and restoring.
 
-`Training` holds everything that decides what comes next. `save` writes all of that, so a run that was interrupted goes
-on with the same numbers, to the last bit, as one that was not (on the same machine, with the same NumPy and number of
-threads: another order of summation rounds in another way).
+`Training` holds everything that determines the next steps. `save` writes all of it, so an interrupted run continues
+with the same values, to the last bit, as an uninterrupted one (on the same machine, with the same NumPy and number of
+threads, because another order of summation rounds differently).
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from minirnn.user_error import UserError, user_mistakes
 COLUMNS = ("step", "loss", "gradient_norm", "validation_loss")
 """The columns of metrics.jsonl."""
 LOG_EVERY, VALIDATE_EVERY = 10, 100
-"""Steps. They are not options, and no shares of --steps, so that a longer run repeats a shorter one."""
+"""In steps. They do not depend on options such as --steps, so a longer run repeats a shorter one."""
 VALIDATION_BATCHES = 20
 CLIP = 1.0
 """The largest norm of the gradient; a longer one is scaled down."""
@@ -45,7 +45,7 @@ class Diverged(UserError):
 
 
 class Training:
-    """A run at its beginning; `restore` brings it to where a checkpoint was written.
+    """A new run; `restore` brings it to the point where a checkpoint was written.
 
     Attributes
     ----------
@@ -56,7 +56,7 @@ class Training:
     first_norms : ndarray
         `gradient_norms` before the first step.
     world : World
-        The ranks that share its batches; metrics and validation are the work of rank 0.
+        The ranks that share its batches; rank 0 computes metrics and validation.
     """
 
     def __init__(self, options: Options, text: str) -> None:
@@ -71,7 +71,7 @@ class Training:
         if len(train_ids) < B * T + 1:
             raise UserError(
                 f"--batch {B} times --length {T} needs a longer text: {B * T + 1} characters to train on, got "
-                f"{len(train_ids)} (of {len(ids)}; one tenth is kept for validation); take smaller ones"
+                f"{len(train_ids)} (of {len(ids)}; one tenth is kept for validation); choose smaller ones"
             )
         self.batches = data.CharBatches(train_ids, T, B)
         self.validation = self.validation_batches(B, T)
@@ -92,18 +92,18 @@ class Training:
     # ---- work
 
     def share(self, world: World) -> None:
-        """From now on compute batches in shards, if the options say so, together with the other ranks."""
+        """From now on compute batches in shards together with the other ranks, if the options ask for it."""
         if self.options.shards:
             self.world, self.shards = world, Shards(self.model, self.loss, self.options, world)
             self.shards.take_state([t.numpy() for t in self.state], self.options.device)
 
     def start(self) -> None:
-        """Measure what is known before the first step."""
+        """Measure the gradient norms before the first step."""
         self.first_norms = self.gradient_norms()
         self.add_line(None, None)
 
     def stopping(self, wish: bool) -> bool:
-        """Whether to stop: here at a `wish`, on several ranks after the next step, all after the same one."""
+        """Whether to stop: at once if alone and asked to; several ranks all stop after the same next step."""
         if self.shards is None or self.world.size == 1:
             return wish
         self.shards.parallel.stop = wish
@@ -119,10 +119,10 @@ class Training:
         """
         if self.options.shards and self.shards is None:
             self.share(self.world)
-        if self.batches.at_start or self.model.bidirectional:  # the reverse direction knows nothing of what comes later
+        if self.batches.at_start or self.model.bidirectional:  # the reverse direction does not know later characters
             self.forget()
         x, y = next(self.batches)
-        with np.errstate(all="ignore"):  # what overflows is found in the loss and in the gradient's norm
+        with np.errstate(all="ignore"):  # an overflow shows in the loss and in the norm of the gradient
             self.optimizer.zero_grad()
             value = self.backward(x, y) if self.shards is None else self.shards.backward(x, y, self.step)
             norm = optim.clip_grad_norm_(self.optimizer.parameters, CLIP).item()
@@ -138,14 +138,14 @@ class Training:
             self.losses = []
 
     def forget(self) -> None:
-        """Begin all streams of text anew."""
+        """Start all streams of text again."""
         if self.shards is None:
             self.state = self.model.zero_state(self.options.batch)
         else:
             self.shards.forget()
 
     def backward(self, x: np.ndarray, y: np.ndarray) -> float:
-        """The gradient of the mean loss of the batch (T, B), in ``p.grad``; that loss."""
+        """Put the gradient of the mean loss of the batch (T, B) into ``p.grad``; return the loss."""
         loss, state, _ = self.loss(x, y, self.state, random.generator())
         loss.backward()
         self.state = detached(state)
@@ -154,8 +154,8 @@ class Training:
     def loss(
         self, x: np.ndarray, y: np.ndarray, state: State, rng: np.random.Generator
     ) -> tuple[mr.Tensor, State, int]:
-        """The mean loss of a batch, of the characters y or of blanks in x that `rng` draws; the state after it; of how
-        many characters it is the mean.
+        """The mean loss of a batch, over the characters y or over blanks in x that `rng` draws; the state after it;
+        and the number of characters in the mean.
         """
         if not self.model.bidirectional:
             scores, state = self.model(x, state)
@@ -193,7 +193,7 @@ class Training:
 
     @property
     def loss_at(self) -> int:
-        """The step whose loss alone `gradient_norms` takes: the last, or with two directions one in the middle."""
+        """The step whose loss `gradient_norms` uses: the last one, or with two directions one in the middle."""
         T = self.validation.T
         return T // 2 if self.model.bidirectional else T - 1
 
@@ -207,7 +207,7 @@ class Training:
         return gradient_norms(self.model, given, x[self.loss_at], self.loss_at)
 
     def model_on_cpu(self) -> CharModel:
-        """A copy of the model as it is now, for looking into it where single steps cost least; without dropout."""
+        """A copy of the present model without dropout, on the device where single steps cost least, for analysis."""
         return deepcopy(self.model).to("cpu").eval()
 
     def diverged(self, what: str) -> str:
@@ -216,7 +216,7 @@ class Training:
     # ---- to a checkpoint and back
 
     def save(self, path: Path) -> None:
-        """Write all of this, or nothing. Raises UserError if the parameters are not finite or the disk is full.
+        """Write the whole run or nothing. Raises UserError if the parameters are not finite or the disk is full.
 
         All ranks call it: states of the shards are collected, and rank 0 writes.
         """
@@ -254,7 +254,7 @@ class Training:
             checkpoint.save(path, arrays, metadata)
 
     def restore(self, arrays: dict[str, np.ndarray], metadata: dict[str, Any]) -> None:
-        """Go to where the run was when `save` was called."""
+        """Return to the point of the run at which `save` was called."""
         part: dict[str, dict[str, np.ndarray]] = {"model": {}, "optimizer": {}, "state": {}, "metrics": {}}
         for key, value in arrays.items():
             first, _, rest = key.partition(".")

@@ -1,6 +1,6 @@
 """A training run in its own process, as the sweep's workers start it: ``python -m minirnn.train.run_process``.
 
-The numbers of a run do not depend on what a worker did before, nor on its threads, because the process begins with its
+The results of a run do not depend on earlier work of the worker, or on its threads, because the process starts with its
 own random stream, BLAS and memory. If its worker dies, the process saves the run and ends: its standard input is a pipe
 that is closed when the worker dies or wants it to stop.
 """
@@ -47,21 +47,23 @@ class Run(NamedTuple):
     judge: tuple[int, int]
     """The batches (B, T) of the last validation: the same for all runs, so that losses can be compared."""
     threads: dict[str, str]
-    """The environment that says how many threads a BLAS takes: another number rounds in another way."""
+    """The environment variables for the number of BLAS threads: a different number rounds differently."""
 
 
 Result = dict[str, Any]
-"""``ended``, and for a final run ``step``, ``parameters``, ``loss``, ``validation_loss``; else perhaps ``reason``."""
+"""``ended``, and for a final run ``step``, ``parameters``, ``loss``, ``validation_loss``; otherwise possibly
+``reason``.
+"""
 
 
 def threads_of_a_run() -> dict[str, str]:
-    """What the user has set for all runs; one thread each if that is nothing."""
+    """The thread settings of the user for all runs; one thread each if there are none."""
     given = {name: os.environ[name] for name in BLAS if name in os.environ}
     return given or dict.fromkeys(BLAS, "1")
 
 
 def do(run: Run) -> Result:
-    """Train until the run is finished, or until the sweep shall stop. The worker's part.
+    """Train until the run is finished or the sweep is asked to stop. This is the worker's part.
 
     Raises
     ------
@@ -152,7 +154,7 @@ def trained(run: Run, folder: Path, interrupt: Interrupt) -> Result:
 
 
 def _numbers(training: Training, judge: tuple[int, int], finished: bool) -> Result:
-    """What the table has of a run. A run that diverged has no loss."""
+    """The entries of the table for a run. A run that diverged has no loss."""
     found: Result = {"step": training.step, "parameters": training.model.size()}
     if not finished:
         return found | {"loss": None, "validation_loss": None}
@@ -162,7 +164,7 @@ def _numbers(training: Training, judge: tuple[int, int], finished: bool) -> Resu
 
 
 def result_of(sweep: Path, name: str, steps: int) -> Result | None:
-    """What the final run of that name left; None if there is work to do."""
+    """The result of a finished run of that name; None if there is work to do."""
     try:
         result: Result = json.loads((sweep / name / RESULT).read_text("utf-8"))
         final = result["ended"] == DIVERGED or result["step"] >= steps

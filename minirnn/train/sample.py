@@ -1,4 +1,4 @@
-"""Text that a character model writes, or blanks that it fills in."""
+"""Sampling text from a character model, and filling in blanks."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ BLANK = "\u2588"
 
 
 def characters(model: CharModel, prime: Any, temperature: float = TEMPERATURE, seed: int = 0) -> Iterator[int]:
-    """Let a model of one direction read `prime` and go on, without end, one character at a time.
+    """Let a model with one direction read `prime` and continue it without end, one character at a time.
 
     Each character is drawn from softmax(scores / temperature), and the model reads it in its turn. The random numbers
     have their own stream, so that a sample does not disturb the training.
@@ -30,7 +30,7 @@ def characters(model: CharModel, prime: Any, temperature: float = TEMPERATURE, s
     ----------
     prime : (N,) ids, N at least 1
     temperature : float
-        0 takes the likeliest character each time; 1 draws as the model believes; above 1 it dares more.
+        0 always takes the most likely character; 1 uses the model's probabilities; above 1 the text is more random.
 
     Yields
     ------
@@ -40,7 +40,7 @@ def characters(model: CharModel, prime: Any, temperature: float = TEMPERATURE, s
     rng = np.random.Generator(np.random.Philox(seed))
     ids, state = np.asarray(prime)[:, None], model.zero_state(1)
     while True:
-        with at_work(model), np.errstate(over="ignore", invalid="ignore"):  # `draw` tells of what is not finite
+        with at_work(model), np.errstate(over="ignore", invalid="ignore"):  # `draw` reports scores that are not finite
             scores, state = model(ids, state)
         drawn = draw(scores.numpy()[-1, 0], temperature, rng)
         yield drawn
@@ -48,13 +48,13 @@ def characters(model: CharModel, prime: Any, temperature: float = TEMPERATURE, s
 
 
 def draw(scores: np.ndarray, temperature: float, rng: np.random.Generator) -> int:
-    """One id, drawn from softmax(scores / temperature); the likeliest one if the temperature is 0."""
+    """One id, drawn from softmax(scores / temperature); the most likely one if the temperature is 0."""
     z = scores.astype(np.float64)
     if not np.isfinite(z).all():
         raise UserError("the model's scores are not finite: its weights are too large, so nothing can be drawn")
     if temperature == 0:
         return int(scores.argmax())
-    with np.errstate(over="ignore"):  # a tiny temperature: what is not the largest becomes -inf, and exp(-inf) is 0
+    with np.errstate(over="ignore"):  # a tiny temperature: all but the largest become -inf, and exp(-inf) is 0
         p = np.exp((z - z.max()) / temperature)
     return int(rng.choice(len(p), p=p / p.sum()))
 
@@ -67,13 +67,13 @@ def sample(
 
 
 def filled(model: CharModel, text: np.ndarray, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
-    """Blank out some of the text (N,) and fill it in: the text with blanks (id V), and with the likeliest ids."""
+    """Blank out some of the text (N,) and fill it in: the text with blanks (id V), and with the most likely ids."""
     given, _ = blanked(text[:, None], model.V, np.random.Generator(np.random.Philox(seed)))
     return given[:, 0], fill_in(model, given[:, 0])
 
 
 def fill_in(model: CharModel, given: np.ndarray) -> np.ndarray:
-    """The ids (N,) with the likeliest one at each blank (id V); the model reads in two directions."""
+    """The ids (N,) with the most likely one at each blank (id V), from a model with two directions."""
     with at_work(model):
         scores, _ = model(given[:, None], model.zero_state(1))
     return np.where(given == model.V, scores.numpy()[:, 0].argmax(axis=-1), given)

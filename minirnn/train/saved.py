@@ -1,4 +1,4 @@
-"""What a checkpoint of ``minirnn train`` holds for others than the run: the model, and which text it learned from."""
+"""What other commands read from a checkpoint of ``minirnn train``: the model, and the text that it learned from."""
 
 from __future__ import annotations
 
@@ -38,9 +38,10 @@ def read_model(path: Path, device: str | None = None, cell: str | None = None) -
     path : path
         A ``checkpoint.safetensors`` that ``minirnn train`` wrote.
     device : str, optional
-        Where the model shall compute: any device, whichever it was trained on (default: the default device).
+        The device that computes; it need not be the one of the training (default: the default device).
     cell : str, optional
-        Where the own cell of a model that has one is: ``FILE.py:name``. What a checkpoint names is never run.
+        The place of the custom cell, if the model has one: ``FILE.py:name``. A file that only a checkpoint names is
+        not run.
 
     Raises
     ------
@@ -64,7 +65,7 @@ def read_model(path: Path, device: str | None = None, cell: str | None = None) -
 
 
 def check_cell(path: Path, cell: str | None, metadata: dict[str, Any]) -> None:
-    """Raise UserError unless `cell`, as the user named it, is that of the run: an own cell must compute the same."""
+    """Raise UserError unless `cell`, as the user named it, is that of the run: a custom cell must compute the same."""
     name = checked_name(f"checkpoint {str(path)!r}", cell, metadata["options"]["cell"])
     if not names_a_file(name):
         return

@@ -1,4 +1,4 @@
-"""The optimizer and the schedule of a training run, by its options."""
+"""The optimizer and the schedule that the options of a training run ask for."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def optimizer_of(name: str, parameters: Params, lr: float) -> Optimizer:
 class Schedule:
     """The step size of each training step: rising for `warmup` steps, then as `name` says until step `length`.
 
-    After that it stays as it is, so that a run can be given more steps.
+    After that it stays constant, so that a run can be extended.
 
     Parameters
     ----------
@@ -50,19 +50,19 @@ class Schedule:
         self.inner = scheduler_of(name, optimizer, lr, warmup, length)
 
     def step(self) -> None:
-        """Go on to the next training step."""
+        """Advance to the next training step."""
         self.steps += 1
         if self.inner is not None and self.steps < self.length:
             self.inner.step()
 
     def state_dict(self) -> dict[str, Any]:
-        """All that is needed to go on, as JSON types."""
+        """Everything needed to continue, as JSON types."""
         inner = None if self.inner is None else self.inner.state_dict()
         state: dict[str, Any] = json.loads(json.dumps({"steps": self.steps, "inner": inner}))
         return state
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Go on where `state_dict` was called."""
+        """Return to the point at which `state_dict` was called."""
         self.steps = state["steps"]
         if self.inner is not None:
             self.inner.load_state_dict(state["inner"])

@@ -1,6 +1,6 @@
-"""A batch in shards: parts that are computed one by one, here or on other ranks, and added up in one order.
+"""A batch in shards: parts that are computed one by one, here or on other ranks, and added in a fixed order.
 
-Everything that decides the numbers belongs to the shards and not to the ranks: which streams of text a shard has, its
+Everything that affects the results belongs to the shards and not to the ranks: which streams of text a shard has, its
 random numbers, which follow from the seed, the shard and the step, and the order in which gradients are added. So a
 run has the same bits on any number of ranks that divides the shards, and may be resumed on another number.
 """
@@ -18,7 +18,7 @@ from minirnn.train.model import CharModel, State, detached
 from minirnn.train.options import Options
 
 Loss = Callable[[np.ndarray, np.ndarray, State, np.random.Generator], tuple[mr.Tensor, State, int]]
-"""From x, y, a state and random numbers to the mean loss, the state after it and of how many it is the mean."""
+"""Maps x, y, a state and random numbers to the mean loss, the state after it and the number of terms in the mean."""
 
 
 class Shards:
@@ -32,7 +32,7 @@ class Shards:
         self.forget()
 
     def forget(self) -> None:
-        """Begin all streams of text anew."""
+        """Start all streams of text again."""
         self.states = [self.model.zero_state(self.unit) for _ in self.parallel.own]
 
     def rows(self, shard: int) -> slice:
@@ -40,7 +40,7 @@ class Shards:
         return slice(shard * self.unit, (shard + 1) * self.unit)
 
     def backward(self, x: np.ndarray, y: np.ndarray, step: int) -> float:
-        """The gradient of the mean loss of the batch (T, B), in ``p.grad`` of every rank; that loss."""
+        """Put the gradient of the mean loss of the batch (T, B) into ``p.grad`` of every rank; return the loss."""
         found = []
         for k, shard in enumerate(self.parallel.own):
             rows = self.rows(shard)

@@ -1,7 +1,7 @@
-"""Many runs of ``minirnn train`` that differ in some numbers: each in its own folder, all in one table.
+"""Many runs of ``minirnn train`` with different settings: each in its own folder, all in one table.
 
-What a run computes depends on its options alone, so a sweep has the same results on any executor, and after any
-interruption: a run goes on from its checkpoint, and one that is finished is not repeated.
+The results of a run depend only on its options, so a sweep has the same results on any executor, and after any
+interruption: a run continues from its checkpoint, and a finished one is not repeated.
 """
 
 from __future__ import annotations
@@ -36,20 +36,20 @@ DEFAULT_OUT = "minirnn-sweep"
 PLAN, TABLE, PICTURE = "sweep.json", "sweep.csv", "sweep.png"
 KIND = "minirnn sweep"
 MOST = 10_000
-"""Runs. More are a typing mistake."""
+"""The largest number of runs. More are probably a typing mistake."""
 NUMBERS = tuple(field.name for field in fields(Options) if field.type in ("int", "float", "int | None"))
 """The options of which a sweep takes several values."""
 
 
 class Plan(NamedTuple):
-    """What a sweep does."""
+    """The plan of a sweep."""
 
     constant: dict[str, Any]
     """The options that all runs have."""
     varied: dict[str, list[Any]]
     """The options that differ, with their values, in the order of `Options`."""
     cell: list[str] | None = None
-    """What an own cell computes, as of `definition`."""
+    """What a custom cell computes, from `definition`."""
 
     def runs(self) -> dict[str, dict[str, Any]]:
         """The name of each run, and its options."""
@@ -84,7 +84,7 @@ def planned(given: Mapping[str, Any]) -> Plan:
         elif name != "device":
             constant[name] = values[0]
     if (count := math.prod(map(len, varied.values()))) > MOST:
-        raise UserError(f"these would be {count:,} runs\n  expected {MOST:,} at most")
+        raise UserError(f"these would be {count:,} runs\n  expected at most {MOST:,}")
     plan = Plan(constant, varied)
     for name, options in plan.runs().items():
         try:
@@ -96,7 +96,7 @@ def planned(given: Mapping[str, Any]) -> Plan:
 
 
 def _device(name: str | None) -> str:
-    """The device of all runs. Whether it works is for the workers to say, which may be other machines."""
+    """The device of all runs. Only the workers, which may be other machines, can tell whether it works."""
     if name is None:
         return devices.get().name
     if name not in (known := devices.available()):
@@ -107,21 +107,21 @@ def _device(name: str | None) -> str:
 def begin(folder: Path, given: Mapping[str, Any], executor: Executor, quiet: bool) -> int:
     """Do all runs of a new sweep; the exit status, as of `work`."""
     if folder.exists() and not folder.is_dir():
-        raise UserError(f"--out {folder} is a file; it must be a folder, or a name where nothing is yet")
+        raise UserError(f"--out {folder} is a file; it must be a folder, or not exist yet")
     if (folder / PLAN).exists():
-        raise UserError(f"{folder} holds a sweep already: continue it with --resume, or take another --out")
+        raise UserError(f"{folder} already holds a sweep: continue it with --resume, or choose another --out")
     plan = planned(given)
     check_writable(folder)
     return work(folder, plan, executor, quiet)
 
 
 def resume(folder: Path, given: Mapping[str, Any], executor: Executor, quiet: bool) -> int:
-    """Do what is left of the sweep in the folder; values `given` of what it varies are added.
+    """Finish the sweep in the folder, after adding the values `given` to those that it varies.
 
     Raises
     ------
     UserError
-        There is none, or the options contradict it.
+        There is no sweep, or the options contradict it.
     """
     if not (folder / PLAN).exists():
         raise UserError(f"nothing to resume: there is no {folder / PLAN}; to start a sweep, leave --resume out")
@@ -160,7 +160,9 @@ def read_plan(folder: Path) -> Plan:
 
 
 class StopFile(Interrupt):
-    """While a sweep works, Ctrl-C leaves the file `STOP` in its folder, which all workers look for; a second raises."""
+    """While a sweep works, Ctrl-C leaves the file `STOP` in its folder, which all workers look for; a second Ctrl-C
+    raises.
+    """
 
     def __init__(self, folder: Path) -> None:
         super().__init__()
@@ -217,20 +219,20 @@ def finish(folder: Path, plan: Plan, rows: Sequence[Row], interrupt: Interrupt) 
     if best is not None:
         say(f"best: {best.name}, validation loss {both_units(best.result['validation_loss'])} per character")
         say(f"to draw its pictures: {command(folder / best.name, cell, '--resume')}")
-        say(f"to let it write: {sampling(folder / best.name, cell)}")
+        say(f"to write text with it: {sampling(folder / best.name, cell)}")
     say(f"in {folder}: {TABLE}, {PICTURE} and a folder for each run")
     left = sum(row.result["ended"] == STOPPED for row in rows)
     if left or interrupt.requested:
         again = command(folder, cell, "--resume").replace(" train ", " sweep ", 1)
-        say(f"stopped with {left} of {len(rows)} runs to do, saved; to go on: {again}")
+        say(f"stopped with {left} of {len(rows)} runs to do, saved; to continue: {again}")
         return 130
     return 1 if any(row.result["ended"] == FAILED for row in rows) else 0
 
 
 def introduction(plan: Plan, count: int, done: int) -> str:
-    """How many runs, and in what they differ."""
+    """The number of runs, and the options that differ."""
     differ = "; ".join(f"{name} {', '.join(map(repr, values))}" for name, values in plan.varied.items())
-    had = f"; {done} of them done before" if done else ""
+    had = f"; {done} of them already done" if done else ""
     return f"{count} {'run' if count == 1 else 'runs'}" + (f": {differ}" if differ else "") + had
 
 

@@ -15,7 +15,7 @@ from minirnn.train.folder import METRICS
 from minirnn.train.run_process import FINISHED
 
 NAMED = 6
-"""The picture names so many curves, the best ones; the others are gray."""
+"""The number of curves that the picture names: the best ones. The others are gray."""
 
 
 class Row(NamedTuple):
@@ -56,7 +56,7 @@ def text_of(rows: Sequence[Row], varied: Mapping[str, Any]) -> str:
 
 
 def draw(folder: Path, rows: Sequence[Row], varied: Mapping[str, Sequence[Any]], best: Row | None, path: Path) -> None:
-    """Draw how the validation loss of every run fell, and what each varied number did to the last one."""
+    """Draw the validation loss of every run, and how each varied setting affected the last one."""
     import matplotlib
 
     with matplotlib.rc_context(cast(Any, viz.style)):

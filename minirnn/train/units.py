@@ -20,27 +20,27 @@ import minirnn as mr
 from minirnn.train.model import CharModel
 
 BINS = 8
-"""So many classes of equally many values are made of what a unit does."""
+"""The number of classes, with equally many values each, into which the values of a unit are sorted."""
 LEAST = 0.05
-"""Bits. A property with less entropy hardly changes in the text."""
+"""In bits. A property with less entropy hardly changes in the text."""
 QUOTES = {'"': '"', "'": "'", "\u201c": "\u201d", "\u2018": "\u2019", "\u00ab": "\u00bb", "\u201e": "\u201c"}
 """What opens a quotation, and what closes it."""
 
 
 class Telling(NamedTuple):
-    """A unit, and what it tells."""
+    """A unit, and the property that it tells."""
 
     unit: int
-    """Among the units of all layers and directions, in their order."""
+    """The index among the units of all layers and directions, in their order."""
     what: str
     bits: float
     """The mutual information."""
     of: float
-    """The entropy of the property: there is no more to tell."""
+    """The entropy of the property, which is the most that a unit can tell."""
 
 
 def indentation(text: str) -> np.ndarray:
-    """The white space at the beginning of the line, as far as it is read; (T,) int."""
+    """The white space at the beginning of the line, as far as the line has been read; (T,) int."""
     depths = [len(m) for line in re.findall(r".*\n|.+", text) for m in _beginnings(line)]
     return np.minimum(depths, 16)
 
@@ -76,7 +76,7 @@ def inside_quotes(text: str) -> np.ndarray:
 
 
 def position_in_line(text: str) -> np.ndarray:
-    """How many characters of the line are read, in tens; (T,) int."""
+    """How many characters of the line have been read, in tens; (T,) int."""
     columns = [k for line in re.findall(r".*\n|.+", text) for k in range(len(line))]
     return np.minimum(columns, 99) // 10
 
@@ -100,7 +100,7 @@ def entropy(values: np.ndarray) -> float:
 
 
 def eighths(states: np.ndarray) -> np.ndarray:
-    """In which eighth of its own values each number of `states` (N, U) is: 0 .. 7, (N, U)."""
+    """The eighth of its unit's values in which each value of `states` (N, U) lies: 0 .. 7, (N, U)."""
     found = np.empty(states.shape, np.intp)
     for u, values in enumerate(states.T):
         limits = np.unique(np.quantile(values, np.arange(1, BINS) / BINS))
@@ -111,8 +111,8 @@ def eighths(states: np.ndarray) -> np.ndarray:
 def information(states: np.ndarray, values: np.ndarray) -> np.ndarray:
     """The mutual information of each column of `states` with `values`, in bits; (U,).
 
-    By chance alone it comes out too large, by about ``(a - 1) (b - 1) / (2 N)`` nats for a and b classes (Miller 1955);
-    that is taken off.
+    By chance the estimate is too large by about ``(a - 1) (b - 1) / (2 N)`` nats for a and b classes (Miller 1955);
+    this amount is subtracted.
 
     Parameters
     ----------
@@ -163,8 +163,8 @@ def most_telling(states: np.ndarray, text: list[str]) -> list[Telling]:
 
 
 def states_of(model: CharModel, ids: np.ndarray) -> np.ndarray:
-    """The states of all units after each character of ids (T, B): c of an LSTM, h of GRU and RNN, the memory of an own
-    cell (`Opened.memory`); (T, B, U) float32.
+    """The states of all units after each character of ids (T, B): c of an LSTM, h of GRU and RNN, the memory of a
+    custom cell (`Opened.memory`); (T, B, U) float32.
 
     The units of a layer are neighbors; with two directions those of the reverse one follow, whose state at step t comes
     from the characters after t.

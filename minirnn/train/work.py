@@ -1,4 +1,4 @@
-"""A training run from its beginning, or from its last checkpoint, to its pictures, in its own folder."""
+"""A training run in its folder, from the beginning or from the last checkpoint, to the pictures."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ from minirnn.train.saved import check_cell, damages, read_checkpoint, read_text
 from minirnn.user_error import UserError, user_mistakes
 
 SAVE_EVERY, SAVE_AFTER = 100, 30.0
-"""A checkpoint is written after so many steps, or so many seconds."""
+"""The numbers of steps and of seconds after which a checkpoint is written."""
 
 
 def begin(folder: Path, given: dict[str, Any], quiet: bool) -> int:
-    """Start a run with the options `given` and work on it; the exit status, as of `work`."""
+    """Start a run with the options `given` and train it; returns the exit status of `work`."""
     world = world_of_run()
     quiet = quiet or world.rank > 0
     on_first(world, lambda: check(folder, resume=False))
@@ -41,7 +41,7 @@ def begin(folder: Path, given: dict[str, Any], quiet: bool) -> int:
 
 
 def resume(folder: Path, given: dict[str, Any], quiet: bool) -> int:
-    """Go on with the run in the folder and work on it; the exit status, as of `work`."""
+    """Continue the run in the folder; returns the exit status of `work`."""
     world = world_of_run()
     quiet = quiet or world.rank > 0
     on_first(world, lambda: check(folder, resume=True))
@@ -62,11 +62,11 @@ def own(folder: Path, stack: ExitStack) -> None:
 
 @contextmanager
 def enough_memory() -> Iterator[None]:
-    """Inside this block, memory that runs out is the user's mistake."""
+    """Inside this block, running out of memory becomes a UserError."""
     try:
         yield
     except MemoryError:
-        raise UserError("out of memory; take a smaller --hidden, --batch or --length") from None
+        raise UserError("out of memory; choose a smaller --hidden, --batch or --length") from None
 
 
 def begun(given: dict[str, Any], world: World | None = None) -> Training:
@@ -99,14 +99,14 @@ def continued(
             "the text is not the one that the run to resume learns from: "
             + (f"{options.text} was changed" if options.text else "the standard library of another Python version?")
         )
-    with damages(path):  # options that a file has may be none
+    with damages(path):  # the options in a file may be invalid
         training = Training(options, text)
         training.restore(arrays, metadata)
     return training
 
 
 def work(training: Training, folder: Path, quiet: bool) -> int:
-    """Train, save, draw and tell. The exit status is 0 when all steps are done, 130 after Ctrl-C."""
+    """Train, save, draw and report. The exit status is 0 when all steps are done, 130 after Ctrl-C."""
     steps = training.options.steps
     with Interrupt() as interrupt:
         if not quiet:
@@ -118,17 +118,17 @@ def work(training: Training, folder: Path, quiet: bool) -> int:
         cell = training.options.cell
         again = command(folder, cell, "--resume", *([f"--steps {2 * steps}"] if finished else []))
         if not finished:
-            say(f"stopped after step {training.step} of {steps}, saved; to go on: {again}")
+            say(f"stopped after step {training.step} of {steps}, saved; to continue: {again}")
         try:
             with interrupt.at_once(), Doing("writing a sample, drawing pictures", quiet):
                 written = pictures.draw_all(folder, training)
         except KeyboardInterrupt:
-            say(f"not all pictures are drawn; to draw them: {command(folder, cell, '--resume')}")
+            say(f"some pictures are not drawn yet; to draw them: {command(folder, cell, '--resume')}")
             return 130
         say(result(training, folder, written))
-        say(f"to let it write: {sampling(folder, cell)}")
+        say(f"to write text with it: {sampling(folder, cell)}")
         if finished:
-            say(f"to go on: {again}")
+            say(f"to continue: {again}")
         advice = None if quiet else native_hint.on_native(training)
         if advice:
             say(advice)
@@ -136,7 +136,7 @@ def work(training: Training, folder: Path, quiet: bool) -> int:
 
 
 def train(training: Training, folder: Path, interrupt: Interrupt, quiet: bool) -> None:
-    """Do the steps that are left. From the first save on, what is on the disk can be resumed at every moment."""
+    """Do the remaining steps. After the first save, the files on disk can be resumed at any moment."""
     steps, world = training.options.steps, training.world
     training.save(folder / CHECKPOINT)
     saved_step, saved_at = training.step, time.monotonic()
@@ -148,7 +148,7 @@ def train(training: Training, folder: Path, interrupt: Interrupt, quiet: bool) -
                 new = metrics.append(training.lines)
                 progress.show(training.step, new[-1] if new else None)
             due = training.step % SAVE_EVERY == 0 or time.monotonic() - saved_at > SAVE_AFTER
-            if world.broadcast(due):  # clocks differ, and saving is the work of all
+            if world.broadcast(due):  # clocks differ, and all ranks take part in saving
                 training.save(folder / CHECKPOINT)
                 saved_step, saved_at = training.step, time.monotonic()
     if saved_step != training.step:

@@ -1,4 +1,4 @@
-"""How minirnn is verified, and how you verify an op of your own."""
+"""How minirnn is verified, and how you verify your own op."""
 
 from minirnn.proving.proof import Proof
 from minirnn.verify.own_op import prove

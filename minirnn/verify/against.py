@@ -1,4 +1,4 @@
-"""Comparison with a stored table: has a cell disappeared, has an error grown tenfold?"""
+"""Comparison with a stored table: it finds cells that disappeared and errors that grew tenfold."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ FLOOR = 8.0
 
 
 def limit(then: Result) -> float:
-    """The error that a cell may have now."""
+    """The largest error that a cell may have now."""
     if then.error is None or not then.tolerance:
         return 0.0
-    if then.cell.way == "differences":  # errors and their changes are nothing but rounding
+    if then.cell.way == "differences":  # such errors and their changes are only rounding
         return max(WORSE * then.error, then.tolerance / LAMBDA)
     return max(WORSE * then.error, FLOOR * UNIT[then.cell.dtype])
 
@@ -28,7 +28,7 @@ def compare(
     devices: Container[str],
     ops: Container[str],
 ) -> tuple[list[str], list[str]]:
-    """What is worse than in `baseline`, and what could not be compared, a line for each cell.
+    """Lists the cells that are worse than in `baseline` and those that could not be compared, a line for each.
 
     Parameters
     ----------
@@ -39,7 +39,7 @@ def compare(
     results : iterable of Result
         The cells computed now, perhaps fewer.
     devices, ops : containers of str
-        What the run was asked for; other cells of the baseline are left alone.
+        The devices and ops of this run; other cells of the baseline are ignored.
     """
     worse, notes = [], []
     now = {result.cell: result for result in results}

@@ -36,13 +36,13 @@ CELL_VARIANTS: dict[str, dict[str, Any]] = {
     "peepholes": {"cell_clip": 0.0, "use_peephole": True, "forget_bias": 0.25},
     "active clip": {"cell_clip": 0.5, "use_peephole": True},
 }
-"""Name -> attributes, numbers that every dtype holds exactly."""
+"""Maps a name to attributes, which every dtype holds exactly."""
 SEQUENCE_VARIANTS: dict[str, dict[str, Any]] = {
     **CELL_VARIANTS,
     "short, peepholes": {"cell_clip": 0.0, "use_peephole": True, "steps_left_out": 1},
     "no step": {"cell_clip": 0.0, "steps_left_out": 9},
 }
-"""The same for sequences, and how many time steps are left out at their end."""
+"""The same for sequences, and the number of time steps that are left out at the end."""
 
 
 def cases() -> Iterator[Case]:
@@ -151,12 +151,12 @@ def gru_grad(B: int, I: int, H: int) -> Case:
 
 
 def product_count(T: int, I: int, H: int, step: int, T_name: str = "T") -> Count:
-    """T steps, each a product of I+H summands and `step` elementwise roundings; two states a step are stored."""
+    """T steps, each a product of I+H summands and `step` elementwise roundings; two states per step are stored."""
     return Count(T * (I + H + step), f"{T_name} (I+H + {step})", 2 * T, f"2 {T_name}")
 
 
 def backward_count(T: int, B: int, G: int, H: int, step: int, T_name: str = "T") -> Count:
-    """T steps back, each a product of G*H summands; weights add up over T and B. Eight saved values a step."""
+    """T steps back, each a product of G*H summands; weights add up over T and B. Eight saved values per step."""
     return Count(T * (G * H + step) + T * B, f"{T_name} ({G}H + {step} + B)", 8 * T, f"8 {T_name}")
 
 
@@ -166,7 +166,7 @@ def gru_count(I: int, H: int) -> Count:
 
 
 def gru_count_grad(B: int, H: int) -> Count:
-    """The same two steps back."""
+    """The same two steps, backward."""
     return backward_count(2, B, 2, H, GRU_STEP_GRAD, "2")
 
 
@@ -219,5 +219,5 @@ def gru_grad_inputs(B: int, I: int, H: int, rng: np.random.Generator) -> Arrays:
 
 
 def drawing(rng: np.random.Generator) -> Callable[..., np.ndarray]:
-    """Normal numbers of a shape and a scale."""
+    """Normal random numbers of a shape and a scale."""
     return lambda *shape, scale=1.0: rng.standard_normal(shape) * scale

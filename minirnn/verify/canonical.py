@@ -1,6 +1,6 @@
 """Cases of the ops that cut the parameter buffer of a CudnnRNN network into matrices, and join them again.
 
-They move numbers, so everything is exact. What the pieces are is judged by stored values.
+They only move values, so everything is exact. Stored values check which piece is which.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ MOVED = Count(0, "0", 0, "0")
 
 
 def cases() -> Iterator[Case]:
-    """Cutting and joining for every network; the first version knows no projection."""
+    """Cutting and joining for every network; the first version has no projection."""
     for net in networks():
         quick = net.rnn_mode == "lstm" and net.L == net.D and net.skip == bool(net.num_proj)
         for version in ("", "_v2")[1 if net.num_proj else 0 :]:
@@ -62,6 +62,6 @@ def names(net: Network) -> list[str]:
 
 
 def options_of(op: str, net: Network) -> dict[str, Any]:
-    """The attributes of a call; the first version knows no projection."""
+    """The attributes of a call; the first version has no projection."""
     options: dict[str, Any] = {"rnn_mode": net.rnn_mode, "input_mode": net.input_mode, "direction": net.direction}
     return options | ({"num_proj": net.num_proj} if op.endswith("_v2") else {})

@@ -20,12 +20,12 @@ from minirnn.verify import block, canonical, cudnn, functional, primitives, rung
 
 
 def all_comparisons(devices: dict[str, str | None], golden: Path | None) -> list[Comparison]:
-    """The whole table, all ways of one case together.
+    """All comparisons of the table; the ways of one case are neighbors.
 
     Parameters
     ----------
     devices : dict
-        Name -> None, or why the device does not work here.
+        Maps a device to None, or to the reason why it does not work here.
     golden : Path, optional
         The folder of stored values.
     """
@@ -36,7 +36,7 @@ def all_comparisons(devices: dict[str, str | None], golden: Path | None) -> list
 
 
 def labels_of(devices: Mapping[str, str | None]) -> dict[str, str]:
-    """Name of a device -> what the table calls it: a GPU that is acted out is ``cuda (stand-in)``, never ``cuda``."""
+    """Maps a device to its name in the table: an imitated GPU is ``cuda (stand-in)``, never ``cuda``."""
     return {
         name: f"{name} (stand-in)" if absent is None and gpu_name(name) == STAND_IN else name
         for name, absent in devices.items()
@@ -62,7 +62,7 @@ def compute(comparisons: Sequence[Comparison]) -> list[Result]:
 
 
 def head(devices: dict[str, str | None], quick: bool) -> dict[str, Any]:
-    """What the file says before the table: versions, and what was computed on."""
+    """The head of the file, before the table: versions and devices."""
     versions = {"minirnn": __version__, "numpy": np.__version__, "torch": installed_version("torch")}
     labels = labels_of(devices)
     return {**versions, "quick": quick, "devices": {labels[name]: describe(name, devices[name]) for name in devices}}

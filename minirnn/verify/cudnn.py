@@ -23,10 +23,10 @@ from minirnn.proving.tolerance import ACTIVATION, Count
 T, B, I, H, P = 4, 3, 5, 6, 4
 LENGTHS = (2, 4, 3)
 DROPOUT, SEED = 0.5, 3
-"""These masks consist of 0 and 2, those of zoneout of 0, 1/4 and 1: every dtype holds them exactly."""
+"""The masks for dropout consist of 0 and 2, those for zoneout of 0, 1/4 and 1, which every dtype holds exactly."""
 LARGE = ("rnn_tanh", "gru", "lstm")
 KINK = 0.01
-"""No operand of relu is nearer to 0."""
+"""The smallest distance of an operand of relu from 0."""
 ELEMENTWISE = {"rnn_relu": 4, "rnn_tanh": 3 + ACTIVATION, "gru": 8 + 2 * ACTIVATION, "lstm": 5 + 2 * ACTIVATION}
 ZONED = 4
 """Roundings of ``z * old + (1 - z) * new``."""
@@ -73,7 +73,7 @@ def networks() -> Iterator[Network]:
 
 
 def is_quick(net: Network) -> bool:
-    """One network of each mode, with as much in it as the mode has."""
+    """One network of each mode, with all features of the mode."""
     largest = net.L == 2 and net.D == 2 and net.input_mode == "linear_input"
     return largest and (net.rnn_mode != "lstm" or net.num_proj > 0)
 
@@ -96,7 +96,7 @@ def forward(
     variant: str = "",
     **masks: Any,
 ) -> Case:
-    """A forward op, with gradients through the tape. `masks` are given ones, and `variant` says what they do."""
+    """A forward op, with gradients through the tape. `masks` are passed in, and `variant` describes them."""
     T, B = sizes
     lengths = lengths_of(ragged, T, B)
     words = [f"T={T} B={B} I={net.I} H={net.H}", *["ragged"] * ragged, *["dropout"] * dropping]
@@ -139,7 +139,7 @@ def zoneout(net: Network, ragged: bool, quick: bool = False) -> Case:
 
 
 def variational(net: Network, quick: bool = False) -> Case:
-    """A forward op whose dropout masks serve all steps (Gal and Ghahramani 2016)."""
+    """A forward op with one dropout mask for all steps (Gal and Ghahramani 2016)."""
     masks = np.random.default_rng(8).choice([0.0, 2.0], (net.L - 1, 1, B, net.D * net.P))
     variant = ", one dropout mask for all steps"
     return forward("cudnn_rnn_v3", net, True, False, quick=quick, variant=variant, dropout_masks=masks)
@@ -208,7 +208,7 @@ def options_of(net: Network, op: str, dropping: bool) -> dict[str, Any]:
 def call(
     op: str, net: Network, lengths: np.ndarray | None, dropping: bool, time_major: bool, *inputs: Any, **masks: Any
 ) -> Any:
-    """Call a forward op; the float outputs that the mode has. `masks` are given ones."""
+    """Call a forward op; the float outputs that the mode has. `masks` are passed in."""
     options = options_of(net, op, dropping) | masks
     x, h, c, params = split(net, inputs)
     if op == "cudnn_rnn_v3":
@@ -276,7 +276,7 @@ def draw_region(net: Network, name: str, shape: tuple[int, ...], rng: np.random.
 
 
 class Kink(Composed):
-    """A device that notes how near to 0 the operands of relu come."""
+    """A device that records the smallest absolute operand of relu."""
 
     nearest = np.inf
 
@@ -286,7 +286,7 @@ class Kink(Composed):
 
 
 def distance_of_kink(net: Network, lengths: np.ndarray | None, inputs: Arrays, masks: dict[str, Any]) -> float:
-    """How near to 0 a pre-activation comes, with dropout or without, whatever the lengths."""
+    """The smallest absolute pre-activation, with and without dropout, for any lengths."""
     device = Kink()
     for dropping in (False, True)[: net.L]:
         with mr.no_grad():

@@ -41,12 +41,12 @@ def named(make: Make, summands: int | str, name: str, **said: Any) -> Row:
 
 
 def alike(make: Make, summands: int | str, *names: str, **said: Any) -> dict[str, Row]:
-    """Functions that take these inputs and are told the same."""
+    """Functions that take these inputs and the same options."""
     return {name: named(make, summands, name, **said) for name in names}
 
 
 def ctc_loss(a: Any) -> Any:
-    """(B, T, C): T steps that say one label, and none if there is no class but the blank's."""
+    """(B, T, C): T steps with one label, or none if the blank is the only class."""
     B, T, C = a.shape
     logp = F.log_softmax(a, dim=2).transpose(1, 0, 2)
     return F.ctc_loss(logp, np.full((B, 1), C - 1), np.full(B, T), np.full(B, 1))
@@ -82,4 +82,4 @@ VALUES: dict[str, Row] = {
     "layer_norm": (lambda a, b, c: F.layer_norm(a, a.shape[2:], b, c, eps=0.1), with_scale_and_shift, "all"),
     "rms_norm": (lambda a, b, c: F.rms_norm(a, a.shape[2:], b * c, eps=0.1), with_scale_and_shift, "all"),
 }  # fmt: skip
-"""Name -> the call, its inputs, and the number of summands of the longest sum, as for the primitives."""
+"""Maps a name to the call, its inputs, and the number of summands of the longest sum, as for the primitives."""

@@ -90,7 +90,7 @@ def two_apart(sizes: Sizes, rng: np.random.Generator) -> Arrays:
 
 
 def near_or_far(sizes: Sizes, rng: np.random.Generator) -> Arrays:
-    """Two that are nearer than 1 or farther, but neither equal nor 1 apart."""
+    """Two operands whose entries differ, but not by 0 or 1."""
     a = normal(sizes, rng)
     return {"a": a, "b": a + away_from_zero(sizes, rng) * rng.choice([0.5, 4], sizes)}
 
@@ -129,7 +129,7 @@ def added_rows(sizes: Sizes, rng: np.random.Generator) -> Arrays:
     return {"a": normal((*INDEX.shape, sizes[2]), rng)}
 
 
-# ---- constants that a call takes besides
+# ---- other constants of a call
 
 
 def labels(a: Any) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""The proofs that `minirnn verify` makes of its ops, for an op of your own."""
+"""The proofs that `minirnn verify` makes of its ops, for your own op."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def prove(
     devices: Sequence[str] | None = None,
     raise_exception: bool = True,
 ) -> Proof:
-    """Prove an op of your own, as `minirnn verify` proves those of minirnn.
+    """Prove your own op, as `minirnn verify` proves those of minirnn.
 
     * differences: gradients, and gradients of gradients, against central differences in float64;
     * definition: values and gradients against the ops that forward is composed of, in float64, float32 and float16,
@@ -33,14 +33,14 @@ def prove(
     Parameters
     ----------
     op : Function or callable
-        Of a callable, or of a forward that is not made of ops on Tensors, there is no composition. The device `cpu`
-        takes its place, and wrong gradients are found by differences alone.
+        A callable, or a forward that is not made of ops on Tensors, has no composition. The device `cpu` takes its
+        place, and only differences find wrong gradients.
     *args
         Its arguments. Gradients are checked with respect to all float arrays among them.
     devices : sequence of str, optional
-        By default all that work here.
+        By default all devices that work here.
     raise_exception : bool
-        If false, the proof is handed back even if something failed.
+        If false, the proof is returned even if something failed.
 
     Raises
     ------

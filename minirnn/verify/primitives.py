@@ -1,4 +1,4 @@
-"""Cases of the primitives: one line for each call, or one for several ops that are called alike."""
+"""Cases of the primitives: one line for each call, or one for several ops with the same signature."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ SIZES = ((1, 1, 2), (2, 3, 4), (3, 37, 66))
 """The rows are single, or shorter than a warp; the last size has more elements than a block has threads."""
 ELEMENTWISE = 2 + 2 * ACTIVATION
 Row = tuple[Any, Make, int | str]
-"""The call, its inputs, and the number of summands of the longest sum, forward or backward: so many, those of a "row",
+"""The call, its inputs, and the number of summands of the longest sum, forward or backward: a number, those of a "row",
 or "all"."""
 
 
@@ -74,7 +74,7 @@ def case(name: str, row: Row, sizes: Sizes, group: str = "primitives", has_gradi
 
 
 def last(y: Any) -> Any:
-    """The output; of several parts the last."""
+    """The output, or the last of several parts."""
     return y[-1] if isinstance(y, (list, tuple)) else y
 
 

@@ -1,7 +1,7 @@
 """The rungs of the CudnnRNN ladder: kernels for the same layers that a device chooses between by their sizes.
 
-Each rung is asked for by name; a check fails if another one computed the layers. On `cuda-sim` the lowest rung is what
-all other cells run on.
+Each rung is requested by name; a check fails if another one computed the layers. On `cuda-sim` all other cells run on
+the lowest rung.
 """
 
 from __future__ import annotations
@@ -42,7 +42,9 @@ def comparisons(devices: dict[str, str | None]) -> Iterator[Comparison]:
 
 
 def ways_of(rung: str, case: Case, dtype: str, device: str) -> Iterator[tuple[str, Callable[[], Finding]]]:
-    """Way, and the function that compares. The lowest rung of `cuda-sim` is verified by all other cells."""
+    """The ways, and the function that compares for each. The lowest rung of `cuda-sim` is verified by all other
+    cells.
+    """
     simulated = device == "cuda-sim" and rung != RUNGS[0]
     if device == "cuda" or simulated:
         yield "definition", partial(on_rung, rung, partial(mr.devices.get, device), case, dtype)
@@ -56,7 +58,7 @@ def in_check_mode(rung: str, case: Case, dtype: str) -> Finding:
 
 
 def on_rung(rung: str, get: Callable[[], Any], case: Case, dtype: str) -> Finding:
-    """Outputs and gradients that this rung computed, and no other one, against the definition."""
+    """Outputs and gradients that this rung alone computed, against the definition."""
     device = get()
     with asked_for(device, rung):
         before = device.rungs.copy()
@@ -69,7 +71,7 @@ def on_rung(rung: str, get: Callable[[], Any], case: Case, dtype: str) -> Findin
 
 @contextmanager
 def asked_for(device: Any, rung: str) -> Iterator[None]:
-    """Inside the block the device takes this rung."""
+    """Inside the block the device uses this rung."""
     before, device.cudnn_rnn_rung = device.cudnn_rnn_rung, rung
     try:
         yield

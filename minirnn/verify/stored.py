@@ -1,6 +1,6 @@
 """Stored values of other libraries: the golden files of a clone, which the installed package does not hold.
 
-The cells are the same whether the files are at hand or not; without them they are shown as not at hand.
+The cells are the same with and without the files; without them they are shown as not available.
 """
 
 from __future__ import annotations
@@ -50,11 +50,11 @@ Job = tuple[Cell, str, Run]
 HERE = Path("tests", "golden")
 """The folder of stored values in a clone."""
 PLACES = (HERE, Path(__file__).parents[2] / HERE)
-"""Where it is looked for: in the working folder, and in the clone that minirnn lies in."""
+"""The places where it is searched: the working folder, and the clone that contains minirnn."""
 
 
 def find(given: str | None, places: Sequence[Path] = PLACES) -> Path | None:
-    """The folder of stored values: the one that the user named, or the first of `places` that is one.
+    """The folder of stored values: the one that the user named, or the first of `places` that exists.
 
     Raises `UserError` if the named one holds no stored values.
     """
@@ -66,7 +66,7 @@ def find(given: str | None, places: Sequence[Path] = PLACES) -> Path | None:
 
 
 def comparisons(devices: dict[str, str | None], folder: Path | None) -> Iterator[Comparison]:
-    """All comparisons with stored values. A cell without a file, where there should be one, fails."""
+    """All comparisons with stored values. A cell fails if its file is missing."""
     for device, absent in devices.items():
         missing = absent or ("" if folder else ABSENT)
         found: dict[Cell, list[Comparison]] = {cell: [] for cell in cells(device)}
@@ -101,7 +101,7 @@ def cells(device: str) -> Iterator[Cell]:
 
 
 def jobs(folder: Path, device: str) -> Iterator[Job]:
-    """Cell, name of the file, and the function that compares, for all that the files hold."""
+    """The cell, the name of the file, and the function that compares, for everything in the files."""
     for path in sorted((folder / "block_ops").glob("*.npz")):
         case = load(path)
         forward, backward, *_ = FAMILIES[str(case["meta_grad_op"])]
@@ -125,14 +125,14 @@ def jobs(folder: Path, device: str) -> Iterator[Job]:
 
 
 def load(path: Path) -> Arrays:
-    """The arrays of a stored case, which nobody may write to: all devices have the same ones."""
+    """The arrays of a stored case, which are read-only because all devices share them."""
     about = path.stat()
     return dict(_read(path, about.st_size, about.st_mtime_ns))
 
 
 @lru_cache(maxsize=256)
 def _read(path: Path, *_: int) -> Arrays:
-    """What a file holds; the numbers tell of one that was written anew."""
+    """The contents of a file; the numbers change when the file is rewritten."""
     with np.load(path, allow_pickle=False) as z:
         found = dict(z)
     for a in found.values():
@@ -198,7 +198,7 @@ def beside(
 
 
 def network_jobs(case: Arrays, attributes: dict[str, Any], device: str) -> Iterator[tuple[str, str, Run]]:
-    """V3 for every file, the older versions for what they can do; where the call trained, also their Backprop ops."""
+    """V3 for every file, older versions for the features they have; for training calls also their Backprop ops."""
     for version in ("", "_v2", "_v3") if attributes["op"] == "CudnnRNN" else ("_v3",):
         for dtype in ("float64", "float32"):
             yield f"cudnn_rnn{version}", dtype, partial(network, case, attributes, device, dtype, version, True)
@@ -251,7 +251,7 @@ def network_of(attributes: dict[str, Any]) -> Network:
 
 
 def canonical_jobs(case: Arrays, attributes: dict[str, Any], device: str) -> Iterator[tuple[str, str, Run]]:
-    """Cutting and joining; the first version knows no projection."""
+    """Cutting and joining; the first version has no projection."""
     net = network_of(attributes)
     for version in ("_v2",) if net.num_proj else ("", "_v2"):
         for op in ("cudnn_rnn_params_to_canonical", "cudnn_rnn_canonical_to_params"):

@@ -130,7 +130,9 @@ def test_what_is_wrong_with_a_kernel_is_said() -> None:
         def forward(ctx: Any, x: mr.Tensor) -> mr.Tensor:
             return x
 
-    with pytest.raises(TypeError, match=r"WithContext: a kernel computes forward without a context\n.*setup_context"):
+    with pytest.raises(
+        TypeError, match=r"WithContext: forward takes a context, but a kernel has none\n.*setup_context"
+    ):
         WithContext.register_kernel("cpu")
 
 
@@ -156,7 +158,7 @@ def test_what_is_wrong_with_a_cuda_text_is_said() -> None:
     if reason is not None:
         pytest.skip(reason)
     x = mr.devices.get("cuda-sim").asarray(np.ones(3))
-    with pytest.raises(TypeError, match="softsign: the launch has no size\n  expected threads=n"):
+    with pytest.raises(TypeError, match="softsign: the launch has no thread count\n  expected threads=n"):
         CUDA("softsign", 3, x, 1.0, x)
     with pytest.raises(CompileError, match=r"own\.cu"):
         mr.devices.CudaSource('#include "real.cuh"\nextern "C" __global__ void f(real *x) { x[0] = none; }')(

@@ -73,7 +73,7 @@ def test_what_is_wrong_is_named(changes: dict[str, str], words: str) -> None:
     with pytest.raises(CellError) as caught:
         gallery("peephole_lstm").backward(by_hand(changes))
     lines = str(caught.value).split("\n  ")
-    assert lines == ["peephole_lstm: the backward pass is not its derivative", words]
+    assert lines == ["peephole_lstm: the backward pass is not the derivative of the step", words]
 
 
 def test_a_sum_over_steps_that_was_written_by_hand_has_brackets() -> None:
@@ -118,7 +118,7 @@ def test_other_mistakes(function: Any, words: str) -> None:
 
 
 def test_the_total_cannot_be_asked_for_where_the_step_adds_to_what_arrives() -> None:
-    with pytest.raises(CellError, match="asks for 'dc'(.|\n)*what arrives at a state is NAME_grad"):
+    with pytest.raises(CellError, match="asks for 'dc'(.|\n)*the gradient that arrives at a state is NAME_grad"):
         gallery("lstm").backward(lambda dc: {})
 
 

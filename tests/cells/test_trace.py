@@ -85,7 +85,7 @@ WRONG = {
     "a state that stays": (("c", "h"), lambda z_a, c, h: (c, tanh(z_a) + c), "the new c is the c before the step"),
     "another parameter": (("h",), lambda a, h: tanh(a), "got a parameter 'a'"),
     "no gate": (("h",), lambda h: tanh(h), "it has no gate"),
-    "no such state": (("c", "h"), lambda z_a, h: (h, tanh(z_a)), "the state 'c' is no parameter"),
+    "no such state": (("c", "h"), lambda z_a, h: (h, tanh(z_a)), "the state 'c' is not a parameter"),
     "a state twice": (("h", "h"), lambda z_a, h: h, "expected every state once"),
     "a state called like a gate": (("z_h",), lambda z_a, z_h: z_a, "got a state 'z_h'"),
     "many parameters": (("h",), vararg, "without \\*args"),

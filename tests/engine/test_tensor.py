@@ -151,7 +151,7 @@ def test_numbers_do_not_come_out_of_tensors_with_more_elements() -> None:
             f(t)
     with pytest.raises(ValueError, match=r"truth value of a Tensor of shape \(2,\) is ambiguous\n  expected one"):
         bool(t)
-    with pytest.raises(TypeError, match="dtype float32 is no index\n  expected an integer dtype"):
+    with pytest.raises(TypeError, match="dtype float32 cannot be an index\n  expected an integer dtype"):
         [1, 2][mr.tensor(1.0)]
 
 

@@ -108,5 +108,5 @@ def test_an_address_that_is_none_is_told(address: str) -> None:
 
 def test_mpi_without_other_ranks_is_told() -> None:
     pytest.importorskip("mpi4py")
-    with pytest.raises(ValueError, match="this process is alone"), open_executor("mpi"):
+    with pytest.raises(ValueError, match="this is the only process"), open_executor("mpi"):
         raise AssertionError

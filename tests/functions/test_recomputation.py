@@ -343,7 +343,7 @@ W = leaf(3)
     ("second", "says"),
     [
         (lambda x: x[:2] * 2, r"returned .*\(2,\).*\n.*\(3,\)"),
-        (lambda x: (x * 2, x * 3), r"run again, the function returned"),
+        (lambda x: (x * 2, x * 3), r"when run again, the function returned"),
         (lambda x: (x * 2).astype(np.float32), "float32"),
         (lambda x: 5, r"returned \[\]"),
         (lambda x: x * W, "used Tensors that it had not used in the forward pass"),

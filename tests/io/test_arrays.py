@@ -80,7 +80,7 @@ def test_a_file_that_unpacks_to_far_more_than_weights_do_is_refused(
             "a file of torch.save, which holds a pickle; save it with safetensors.torch.save_file",
         ),
         ({"w/version": b"3", "notes.txt": b""}, "a zip file with 'w/version' in it"),
-        ({"a.npy": b"no array"}, "'a' in it is no array"),
+        ({"a.npy": b"no array"}, "'a' in it is not an array"),
     ],
 )
 def test_a_zip_file_of_something_else_is_named(tmp_path: Path, entries: dict[str, bytes], match: str) -> None:

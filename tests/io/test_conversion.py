@@ -124,7 +124,7 @@ def test_notes_tell_what_was_lost_and_how_the_result_must_be_run(rng: np.random.
     assert convert(arrays, "tf.lstm_block_cell").notes[-1] == "to be run with forget_bias 1 and cell_clip 0"
     block = convert(arrays, "tf.lstm_block_cell").arrays
     notes = convert(block, "torch.nn", source="tf.lstm_block_cell", forget_bias=1).notes
-    assert notes == ("cell_clip is not known and taken as off (the ops clip at 3 unless told otherwise)",)
+    assert notes == ("cell_clip is not known and assumed to be off (the ops clip at 3 unless told otherwise)",)
 
 
 def test_the_arrays_given_are_not_changed_and_the_result_is_contiguous(rng: np.random.Generator) -> None:

@@ -138,7 +138,7 @@ def test_groups_can_be_added_and_named(rng: np.random.Generator) -> None:
     assert set(mine) == {"params", "lr", "note"}
     assert list(map(id, adam.parameters)) == [id(p) for m in (layer, head) for p in m.parameters()]
     for bad, error, words in (
-        ({"params": [layer.weight]}, ValueError, "a group has names and another has none"),
+        ({"params": [layer.weight]}, ValueError, "one group has names and another has none"),
         ({"params": [("w", layer.weight)]}, ValueError, "in two groups"),
         ({"lr": 0.1}, ValueError, "expected 'params'"),
         ({"params": {nn.Parameter([1.0])}}, TypeError, "no order"),

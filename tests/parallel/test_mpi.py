@@ -74,7 +74,7 @@ def test_an_exception_on_one_rank_ends_all(tmp_path: Path) -> None:
     """
     done = run(3, program(tmp_path, text))
     assert done.returncode != 0
-    assert "ValueError: this rank is broken" in done.stderr and "rank 1 of 3 failed: all ranks end" in done.stderr
+    assert "ValueError: this rank is broken" in done.stderr and "rank 1 of 3 failed, so all ranks end" in done.stderr
 
 
 def test_a_rank_that_is_killed_ends_all(tmp_path: Path) -> None:

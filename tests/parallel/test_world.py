@@ -120,7 +120,9 @@ def test_wrong_calls_say_what_came_and_what_was_expected(call: Any, kind: type[E
 
 
 def test_shards_must_be_divided_evenly_and_arrays_be_alike() -> None:
-    with pytest.raises(ValueError, match=r"4 shards on 3 ranks\n  expected as many on every rank: a multiple of 3"):
+    with pytest.raises(
+        ValueError, match=r"4 shards on 3 ranks\n  expected the same number on every rank: a multiple of 3"
+    ):
         parallel.simulate(lambda world: world.shards(4), 3)
     with pytest.raises(ValueError, match=r"rank 0: float64 \(1,\), rank 1: float64 \(2,\)"):
         parallel.simulate(lambda world: world.all_reduce(np.ones(1 + world.rank)), 2)

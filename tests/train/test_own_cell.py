@@ -222,7 +222,7 @@ def test_a_run_of_a_built_in_cell_takes_no_file(
         ("cells:patient", "cells; expected FILE.py:name; likely '"),
         ("cells.py", "cells.py: which cell?; expected FILE.py:name; it has patient, plain, unrated"),
         ("cells.py:patent", "there is no 'patent' in it; it has patient, plain, unrated; likely 'patient' is meant"),
-        ("cells.py:function", "function is a function, and no cell; expected @cell(states=..) above it; "),
+        ("cells.py:function", "function is a function, not a cell; expected @cell(states=..) above it; "),
         ("cells.py:SLOW", "SLOW is a float, and no cell; it has patient"),
         ("cells.py:unrated", "the mask 'mask_keep' of unrated has no rate; write mask_keep=0.9 in its function"),
         (".:x", "Is a directory; expected FILE.py:name"),

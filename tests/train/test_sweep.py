@@ -173,7 +173,7 @@ def test_a_resumed_sweep_tries_again_what_failed_and_takes_more_values(
     result = out / "lr=0.01" / run_process.RESULT
     before = result.stat().st_mtime_ns
     assert cli.main(["sweep", "--resume", "--lr", "0.03", "0.02", "--out", str(out)]) == 0
-    assert "3 runs: lr 0.01, 0.02, 0.03; 2 of them done before" in capsys.readouterr().out
+    assert "3 runs: lr 0.01, 0.02, 0.03; 2 of them already done" in capsys.readouterr().out
     assert (out / "lr=0.03" / CHECKPOINT).exists() and result.stat().st_mtime_ns == before
 
 

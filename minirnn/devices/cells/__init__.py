@@ -1,15 +1,15 @@
-"""The recurrent cells: one step and its gradient, in the one text that the C++ and the CUDA kernels include.
+"""The recurrent cells: one step and its gradient, in headers that both the C++ and the CUDA kernels include.
 
-The form of a cell is told in `form.h`. The kernels write ``#include "cells/lstm.h"``.
+`form.h` defines the form of a cell. The kernels write ``#include "cells/lstm.h"``.
 """
 
 from pathlib import Path
 
 FOLDER = Path(__file__).parent
 INCLUDE = FOLDER.parent
-"""The folder that a compiler looks in for ``cells/...``."""
+"""The include folder for ``cells/...``."""
 
 
 def headers() -> list[Path]:
-    """All headers. The key of a cache of compiled kernels includes their texts."""
+    """All headers. The key of the cache of compiled kernels includes their text."""
     return sorted(FOLDER.glob("*.h"))

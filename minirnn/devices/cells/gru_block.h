@@ -4,7 +4,7 @@
 //   gates: r u, and c without the part of h_prev        states: h        saved: r u c
 //   multiplied: r * h_prev                              products: its part of c
 //
-// Its kernels compute a single step, so they hand gates and d_after to the second stage, too.
+// Its kernels compute a single step, so they also pass gates and d_after to the second stage.
 #pragma once
 
 template <class V, class real>

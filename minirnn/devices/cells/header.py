@@ -1,6 +1,6 @@
-"""The header of a plan: a cell of the user's own in the form of `form.h`, for C++ and CUDA.
+"""Generating the header of a plan: a custom cell in the form of `form.h`, for C++ and CUDA.
 
-It is a walk over the stages of the plan: what a stage loads, computes and stores, in the plan's order.
+It walks over the stages of the plan and writes what each loads, computes and stores, in the plan's order.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from minirnn.cells.plan import Plan, Stage
 from minirnn.cells.text import write
 
 NAME = "OwnCell"
-"""What the struct is called."""
+"""The name of the struct."""
 LINE = 120
 
 KEYWORDS = """
@@ -27,7 +27,7 @@ OURS = (
     "V real s Stage Step Gradient OwnCell CELL CELL_FN REAL ACC acc abs clip cos exp log maximum minimum relu sigmoid"
 )
 TAKEN = {*KEYWORDS.split(), *OURS.split(), "sin", "softplus", "sqrt", "tanh"}
-"""What a variable of the user's must not be called in the header; it gets an underscore."""
+"""Names that a user's variable must not have in the header; it gets an underscore."""
 
 
 def header(plan: Plan) -> str:
@@ -48,7 +48,7 @@ def header(plan: Plan) -> str:
 
 
 def counts(plan: Plan) -> Iterator[str]:
-    """How many there are of what."""
+    """The constants of the struct: how many states, gates and so on there are."""
     numbers = {
         "OF_BOTH": plan.of_both, "OF_X": plan.of_x, "OF_H": plan.of_h, "STATES": plan.states, "SAVED": plan.saved,
         "VECTORS": plan.vectors, "PRODUCTS": len(plan.cuts), "MATRICES": plan.products, "MASKS": plan.masks,
@@ -60,7 +60,7 @@ def counts(plan: Plan) -> Iterator[str]:
 
 
 def where(plan: Plan) -> Iterator[str]:
-    """The functions that tell which stage sets what, and which is the last one that reads what."""
+    """The functions that return the stage that sets an element, or the last one that reads it."""
     read = [("gate", plan.forward, "gates"), *[(name, plan.backward, name) for name in ("d_after", "d_multiplied")]]
     found = {name: last_loads(stages, array) for name, stages, array in read}
     found |= {name: stores(plan.forward, name) for name in ("saved", "after", "multiplied")}
@@ -75,12 +75,12 @@ def where(plan: Plan) -> Iterator[str]:
 
 
 def last_loads(stages: Iterable[Stage], array: str) -> dict[int, int]:
-    """Index -> the last stage that reads this element."""
+    """Maps an index to the last stage that reads this element."""
     return {load.place.index: k for k, stage in enumerate(stages) for load in stage.loads if load.place.array == array}
 
 
 def stores(stages: Iterable[Stage], array: str) -> dict[int, int]:
-    """Index -> the stage that sets this element."""
+    """Maps an index to the stage that sets this element."""
     return {one.place.index: k for k, stage in enumerate(stages) for one in stage.stores if one.place.array == array}
 
 
@@ -111,7 +111,7 @@ def value(e: Expr, names: dict[Expr, str], top: bool = False) -> str:
 
 
 def is_constant(e: Expr) -> bool:
-    """Whether an expression has numbers only."""
+    """Whether an expression contains only numbers."""
     return e.op in NUMBERS or bool(e.args) and all(map(is_constant, e.args))
 
 
@@ -126,7 +126,7 @@ def literal(e: Expr) -> str:
 
 
 def cpp_name(name: str, others: Mapping[Expr, str] | None = None) -> str:
-    """A Python name as one of C++: ASCII, none that means something there, and none of the others."""
+    """A Python name as a C++ name: ASCII, not a reserved word, and different from the other names."""
     found = "".join(c if c.isascii() else f"u{ord(c):x}_" for c in name)
     while found in TAKEN or (others and found in others.values()):
         found += "_"
@@ -134,7 +134,7 @@ def cpp_name(name: str, others: Mapping[Expr, str] | None = None) -> str:
 
 
 def wrapped(start: str, words: list[str]) -> Iterator[str]:
-    """A statement, in as many as fit the lines."""
+    """A statement, split into several if it does not fit on a line."""
     line = start + words[0]
     for word in words[1:]:
         if len(f"    {line}, {word};") > LINE:

@@ -17,12 +17,12 @@ from minirnn.devices.counting.operations import KERNEL_COSTS, VIEWS, of_primitiv
 from minirnn.devices.operators import Operators
 
 PLAIN_RESULTS = ("to_numpy",)
-"""What returns no array of the device."""
+"""Methods that return no array of the device."""
 
 
 @dataclass
 class Count:
-    """What one primitive or kernel did in one section.
+    """The counts of one primitive or kernel in one section.
 
     Attributes
     ----------
@@ -32,7 +32,7 @@ class Count:
     functions : int
         exp, log, sqrt, tanh, powers.
     bytes : int
-        Sizes of the arrays a call was given and returned; each counts once. Views count nothing.
+        Sizes of the arrays that a call gets and returns; each counts once. Views do not count.
     launches : int
         Kernels launched, products included; on a device without launches one for each call that computes.
     """
@@ -45,7 +45,7 @@ class Count:
 
 
 class CountedArray(Operators):
-    """An array of the wrapped device, whose operators count: the tape adds gradients with ``+``."""
+    """An array of the wrapped device, whose operators count, because the tape adds gradients with ``+``."""
 
     __slots__ = ("array", "device")
 
@@ -66,7 +66,7 @@ class CountedArray(Operators):
 
 
 class _Forwarded:
-    """Every primitive and kernel of the contract, handed on by `Counting.forward`."""
+    """Every primitive and kernel of the contract, passed on by `Counting.forward`."""
 
 
 def _forwarded(name: str) -> Any:
@@ -82,7 +82,7 @@ for _name in (*PRIMITIVES, *OPTIONAL, *KERNELS):
 
 
 class Counting(_Forwarded, Device):
-    """Counts what `inner` does; computes exactly what it computes.
+    """Counts the work of `inner`, and returns exactly its results.
 
     Parameters
     ----------
@@ -92,7 +92,7 @@ class Counting(_Forwarded, Device):
     Attributes
     ----------
     counts : dict
-        section -> primitive or kernel -> `Count` as a dict; made of plain numbers.
+        Maps a section and a primitive or kernel to its `Count` as a dict of plain numbers.
 
     Examples
     --------
@@ -207,7 +207,7 @@ def together(kind: type, values: list[Any]) -> Any:
 
 
 def unwrapped(value: Any) -> Any:
-    """`value` with the wrapped device's own arrays, however deep in lists, tuples and dicts."""
+    """`value` with the wrapped device's own arrays, at any depth of lists, tuples and dicts."""
     if isinstance(value, CountedArray):
         return value.array
     if isinstance(value, (list, tuple)):
@@ -218,7 +218,7 @@ def unwrapped(value: Any) -> Any:
 
 
 def leaves(value: Any) -> Iterator[Any]:
-    """What is in nested lists, tuples and dicts."""
+    """The leaves of nested lists, tuples and dicts."""
     if isinstance(value, (list, tuple)):
         for v in value:
             yield from leaves(v)

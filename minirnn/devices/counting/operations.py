@@ -1,8 +1,8 @@
-"""How many operations a primitive or a fused kernel takes: formulas of the shapes, for `Counting`.
+"""The number of operations of a primitive or a fused kernel as a function of the shapes, for `Counting`.
 
 Each returns (floating-point operations, transcendental functions): ``+ - * /`` and comparisons on one side, exp, log,
-sqrt, tanh and powers on the other. A sigmoid is one exp and three operations. What a device saves by cleverness is not
-taken off: these are the counts of the formulas in the ops' docstrings.
+sqrt, tanh and powers on the other. A sigmoid is one exp and three operations. Optimizations of a device are not
+subtracted: these are the counts of the formulas in the ops' docstrings.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ ARITHMETIC = (
     "equal", "not_equal", "less", "less_equal", "greater", "greater_equal", "where",
     "floor", "ceil", "round", "cumsum", "cumprod",
 )  # fmt: skip
-"""One operation an element of the result."""
+"""One operation per element of the result."""
 FUNCTIONS = ("exp", "log", "sqrt", "tanh", "power", "sin", "cos", "tan", "erf", "log1p", "expm1")
-"""One transcendental function an element of the result."""
+"""One transcendental function per element of the result."""
 REDUCTIONS = ("sum", "max", "argmax", "min", "argmin", "prod")
-"""One operation an element of the operand."""
+"""One operation per element of the operand."""
 MOVES = ("asarray", "to_numpy", "cast", "full", "concatenate", "put")
 """No operation, but bytes."""
 VIEWS = ("reshape", "transpose", "broadcast_to")
-"""Nothing at all: another look at the same memory."""
+"""Nothing: a view of the same memory."""
 
 
 def of_primitive(name: str, inputs: Sequence[Shape], output: Shape) -> Cost:
@@ -52,12 +52,12 @@ def of_primitive(name: str, inputs: Sequence[Shape], output: Shape) -> Cost:
     if name == "softmax":  # maximum, difference, exp, sum, quotient
         return 4 * n, n
     if name == "log_softmax":  # maximum, difference, exp, sum, log of each row, difference
-        return 4 * n, n  # one log a row is left out
+        return 4 * n, n  # one log per row is left out
     if name == "scatter_add":
         return prod(inputs[0]), 0
     if name == "recurrence":  # a product and a sum
         return 2 * n, 0
-    if name == "argsort":  # sorted runs of 1, 2, 4, ... are merged, one comparison an element; the axis counts as all
+    if name == "argsort":  # sorted runs of 1, 2, 4, ... are merged, one comparison per element; all axes are counted
         return n * max(n - 1, 0).bit_length(), 0
     return 0, 0
 
@@ -176,7 +176,7 @@ def rnn_sequence_grad(
 
 
 def cross_entropy(x: Shape, *, target: Any) -> Cost:
-    # maximum, difference, sum; one log a row and the loss itself are left out
+    # maximum, difference, sum; one log per row and the loss itself are left out
     return 3 * prod(x), prod(x)
 
 
@@ -205,4 +205,4 @@ KERNEL_COSTS: dict[str, Callable[..., Cost]] = {
     "cross_entropy_grad": cross_entropy_grad,
     "adam": adam,
 }
-"""Kernel -> its cost from shapes in place of arrays, and its attributes."""
+"""Maps a kernel to its cost, a function of shapes instead of arrays, and attributes."""

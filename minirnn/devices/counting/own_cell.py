@@ -1,4 +1,4 @@
-"""How many operations a layer of an own cell takes: the products by their shapes, the rest by the lines of its plan."""
+"""The number of operations of a layer of a custom cell: products by their shapes, the rest by the lines of its plan."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ COSTS: dict[str, Cost] = {
     "softplus": (3, 2),  # max(x, 0) + log1p(exp(-|x|))
     "clip": (2, 0),
 }
-"""Operations and functions of an expression; what is not named is one operation."""
+"""Operations and functions of an expression; unlisted ones count as one operation."""
 
 
 def of_stages(stages: Sequence[Stage]) -> Cost:
-    """Of one unit in one step: each expression of a stage once."""
+    """The counts of one unit in one step: each expression of a stage once."""
     flops = functions = 0
     for stage in stages:
         known = {load.value for load in stage.loads}
@@ -35,7 +35,7 @@ def of_stages(stages: Sequence[Stage]) -> Cost:
 
 
 def of_expression(e: Expr, known: set[Expr]) -> Cost:
-    """Of an expression; what is in `known` is there already. It is added to."""
+    """The counts of an expression without those in `known`, to which it is added."""
     if e in known:
         return 0, 0
     known.add(e)
@@ -47,7 +47,7 @@ def of_expression(e: Expr, known: set[Expr]) -> Cost:
 
 
 def rows_of(x: Shape, lengths: Any) -> int:
-    """Samples in all steps that count."""
+    """The number of samples in all valid steps."""
     return x[0] * x[1] if lengths is None else int(sum(lengths))
 
 

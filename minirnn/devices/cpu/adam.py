@@ -9,7 +9,7 @@ import numpy as np
 from minirnn.devices.cpu import workspace
 
 BLOCK = 1 << 14
-"""Numbers at once: seven arrays of them stay in the cache, where whole parameters go through memory at every line."""
+"""Values per block: seven arrays of this size stay in the cache, while whole parameters would pass through memory."""
 
 
 def adam(
@@ -24,9 +24,10 @@ def adam(
     beta2: float,
     eps: float,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The new p, m and v of a parameter p with the gradient g, at the `step`-th step; m and v are None at the first.
+    """The new p, m and v of a parameter p with the gradient g at step number `step`; m and v are None at the first
+    step.
 
-    The operations and their order are those of the formula, so the results are too, to the last bit.
+    The operations and their order are those of the formula, so the results agree to the last bit.
     """
     shape, dtype = p.shape, p.dtype
     p, g = p.reshape(-1), g.reshape(-1)

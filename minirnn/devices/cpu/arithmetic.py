@@ -1,4 +1,4 @@
-"""What the fused kernels share: a sigmoid that can't overflow, and products without false alarms."""
+"""Helpers of the fused kernels: a sigmoid that can't overflow, and products without false warnings."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Kernel = TypeVar("Kernel", bound=Callable[..., Any])
 
 
 def without_false_alarms(kernel: Kernel) -> Kernel:
-    """A decorator of kernels in which such a product may occur. What is NaN stays NaN, as on other devices.
+    """A decorator of kernels in which such a product may occur. NaN stays NaN, as on other devices.
 
     The kernel runs in its own context, with its own NumPy settings. `np.errstate` would have to put
     them back, and a Ctrl-C may come before it does.

@@ -11,7 +11,7 @@ from minirnn.devices.cpu.primitives import Primitives
 
 
 class CPU(Primitives, Device, kernels_in=(cell, sequence, gru_block, layer, own_layer, losses, adam)):
-    """NumPy on the host. Always there."""
+    """NumPy on the host, which is always available."""
 
     name = "cpu"
     kernel_options = frozenset({"zoneout"})

@@ -1,6 +1,6 @@
-"""Elementwise primitives of NumPy arrays that NumPy's own function computes slowly, or does not have.
+"""Elementwise primitives that NumPy computes slowly or does not have.
 
-The plain formula is the first line of each; what follows gives the same numbers faster.
+The plain formula is the first line of each; the rest computes the same values faster.
 """
 
 from __future__ import annotations
@@ -19,7 +19,9 @@ BITS: dict[Any, Any] = {np.dtype(np.float32): np.dtype(np.int32), np.dtype(np.fl
 
 
 def where(condition: Any, a: Any, b: Any) -> Any:
-    """``np.where``. Many numbers are chosen by their bits: it branches at each, and a guess that fails is expensive."""
+    """``np.where``, which for large arrays selects by bits: NumPy branches at each element, and mispredictions are
+    slow.
+    """
     if getattr(condition, "size", 0) >= MANY and condition.dtype.kind == "b":
         dtype = np.result_type(a, b)
         bits = BITS.get(dtype)
@@ -31,7 +33,7 @@ def where(condition: Any, a: Any, b: Any) -> Any:
 
 
 def relu(a: Any) -> Any:
-    """``max(a, 0)``. Many numbers are clipped: NumPy's maximum with one number has no vectors."""
+    """``max(a, 0)``, which for large arrays clips: NumPy's maximum with a number is not vectorized."""
     zero = a.dtype.type(0)
     return np.maximum(a, zero) if a.size < MANY or a.dtype.kind != "f" else np.clip(a, zero, a.dtype.type(np.inf))
 
@@ -59,7 +61,7 @@ def erf(a: Any) -> Any:
 
 
 def normal_cdf(a: Any) -> Any:
-    """``(1 + erf(x / sqrt(2))) / 2 = sigmoid(2 z(x / sqrt(2)))``: what is small does not come from a difference."""
+    """``(1 + erf(x / sqrt(2))) / 2 = sigmoid(2 z(x / sqrt(2)))``: small results are not differences."""
     if a.ndim == 0:
         return a.dtype.type(math.erfc(-a * math.sqrt(0.5)) / 2)
     return in_blocks(_normal_cdf, a)
@@ -74,7 +76,7 @@ def _normal_cdf(x: Any) -> Any:
 
 
 def in_blocks(function: Callable[[Any], Any], a: Any) -> Any:
-    """`function` of an array, of float16 in float32. What lies between its passes over a block stays in the cache."""
+    """Apply `function` to an array, in float32 for float16. Intermediate values of a block stay in the cache."""
     wide = a.astype(np.float32) if a.dtype == np.float16 else a
     if a.size <= BLOCK:
         y = function(wide)
@@ -85,9 +87,10 @@ def in_blocks(function: Callable[[Any], Any], a: Any) -> Any:
 
 
 def atanh_erf(x: Any) -> Any:
-    """``z = atanh(erf(x)) = x R(x**2)``: R is smooth and positive, so one quotient of polynomials serves for all x.
+    """``z = atanh(erf(x)) = x R(x**2)``: R is smooth and positive, so one quotient of polynomials suffices for all x.
 
-    R errs by 4e-9 for float32 and by 2e-16 for float64; the next float is 6e-8 and 1e-16 away. At `limit` erf is 1.
+    The error of R is 4e-9 for float32 and 2e-16 for float64; the unit roundoffs are 6e-8 and 1e-16. At `limit` erf
+    is 1.
     """
     limit, first, over, under = R_OF_ERF[x.dtype]
     x = np.clip(x, -limit, limit)

@@ -14,18 +14,18 @@ from minirnn.devices.cpu import elementwise, workspace
 from minirnn.devices.cpu.arithmetic import FALSE_ALARM, without_false_alarms
 
 LARGE = workspace.MIN_BLOCK // 4
-"""Numbers of a result from which fresh memory costs more than Python's extra call."""
+"""Size of a result from which fresh memory costs more than the extra Python call."""
 
 product_without_alarms = without_false_alarms(np.matmul)
 
 
 class Primitives:
-    """Every name of `minirnn.devices.base.PRIMITIVES`, where NumPy's own function does the work wherever it can.
+    """Every name of `minirnn.devices.base.PRIMITIVES`, by NumPy's own function where possible.
 
     Those of `OPTIONAL` are functions of `host_math`.
     """
 
-    # Python's operators rather than ufuncs: equal results, and NumPy scalars (arrays of shape ()) are much faster.
+    # Python's operators instead of ufuncs: the results are equal, and NumPy scalars (shape ()) are much faster.
     add = staticmethod(operator.add)
     subtract = staticmethod(operator.sub)
     multiply = staticmethod(operator.mul)
@@ -75,7 +75,7 @@ class Primitives:
 
     @staticmethod
     def asarray(host: Any) -> Any:
-        """A copy of `host`, which nobody outside can change. Shape () becomes a NumPy scalar: it computes faster."""
+        """A copy of `host`, so that no other code can change it. Shape () becomes a NumPy scalar, which is faster."""
         a = np.array(host)
         return a if a.ndim else a[()]
 
@@ -93,7 +93,7 @@ class Primitives:
 
     @staticmethod
     def concatenate(arrays: Sequence[Any], axis: int) -> Any:
-        """NumPy's, but one long row goes to recycled memory, whose pages are there already."""
+        """NumPy's function, except that one long row is written to recycled memory, whose pages already exist."""
         if arrays[0].ndim == 1 and len({a.dtype for a in arrays}) == 1:
             size = sum(a.size for a in arrays)
             if size >= LARGE:
@@ -102,7 +102,9 @@ class Primitives:
 
     @staticmethod
     def matmul(a: Any, b: Any) -> Any:
-        """NumPy's, but a large product of two matrices goes to recycled memory, whose pages are there already."""
+        """NumPy's function, except that a large product of two matrices is written to recycled memory, whose pages
+        already exist.
+        """
         if a.ndim == 2 and b.ndim == 2 and a.shape[0] * b.shape[1] >= LARGE and a.dtype == b.dtype:
             return np.matmul(a, b, out=workspace.empty((a.shape[0], b.shape[1]), a.dtype))
         if a.shape[-1] == FALSE_ALARM:
@@ -152,10 +154,12 @@ class Primitives:
 
 
 def _added_at(out: np.ndarray, index: tuple[np.ndarray, ...], values: Any) -> np.ndarray:
-    """``np.add.at(out, index, values)`` into zeros, by the numbers of elements: with one index it is much faster."""
+    """``np.add.at(out, index, values)`` into zeros, by the flat indices of elements: with one index this is much
+    faster.
+    """
     sizes = out.shape[: len(index)]
     if any(k.size and (k.min() < -n or k.max() >= n) for k, n in zip(index, sizes, strict=False)) or not out.size:
-        np.add.at(out, index, values)  # raises what is wrong with it
+        np.add.at(out, index, values)  # raises if the index is wrong
         return out
     places: Any = 0
     for k, n in zip(index, sizes, strict=False):
@@ -163,7 +167,7 @@ def _added_at(out: np.ndarray, index: tuple[np.ndarray, ...], values: Any) -> np
     row = out.shape[len(index) :]
     width = math.prod(row)
     values = np.broadcast_to(values, places.shape + row).reshape(-1)
-    # float16 is summed in float32 and rounded once; then a sum of a thousand rows is still one
+    # float16 is summed in float32 and rounded once, so that a sum of a thousand rows is still accurate
     total = np.zeros(out.size, np.float32 if out.dtype == np.float16 else out.dtype)
     if width > 1:
         places = places[..., None] * width + np.arange(width)

@@ -1,12 +1,12 @@
-"""Big arrays without page faults: recycled memory that is never taken from anyone who still looks at it.
+"""Big arrays without page faults: memory that is recycled only when no array uses it any longer.
 
 ``np.empty`` of more than about 100 KB comes from the operating system as untouched pages, and the first write to each
-page costs about as much as computing what is written. Training asks for the same sizes again and again, so a block
-is kept when its last array dies, and handed out for the next request of about the same size.
+page costs about as much as computing the values. Training requests the same sizes again and again, so a block is kept
+when its last array is freed, and reused for the next request of about the same size.
 
 Safe by construction: an array from `empty` has an owner object as its ``base``; every view, memoryview or foreign
-tensor made from the array keeps that owner alive, and only the owner's end returns the block. Nobody has to say "I am
-done", and an output that a user keeps is never overwritten.
+tensor made from the array keeps that owner alive, and the block is returned only when the owner is freed. No code
+has to release it explicitly, and an output that a user keeps is never overwritten.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from numpy.typing import DTypeLike
 
 ALIGNMENT = 64  # bytes: a cache line and an AVX-512 register
 MIN_BLOCK = 1 << 17  # bytes: below, malloc keeps freed memory itself
-MAX_IDLE = 1 << 30  # bytes kept for reuse; what is in use does not count
+MAX_IDLE = 1 << 30  # bytes kept for reuse; blocks in use do not count
 
 
 class Owner:
@@ -40,16 +40,17 @@ class Owner:
 
 
 class Pool:
-    """Idle blocks, by size; beyond `max_idle` bytes in total the sizes unused for longest are freed.
+    """Idle blocks, by size; beyond `max_idle` bytes in total the least recently used sizes are freed.
 
-    A busy lock is never waited for: its holder may be this very thread, interrupted by the garbage collector, or a
-    thread that a fork left behind. The price is one block freed or made in vain.
+    No code waits for a busy lock: its holder may be this thread, interrupted by the garbage collector, or a
+    thread that a fork left behind. In that case one block is freed or allocated unnecessarily.
     """
 
     def __init__(self, min_block: int = MIN_BLOCK, max_idle: int = MAX_IDLE) -> None:
         self.min_block = min_block
         self.max_idle = max_idle
-        self.idle: dict[int, list[np.ndarray]] = {}  # size in bytes -> blocks; the size used last comes last
+        # maps a size in bytes to blocks; the most recently used size comes last
+        self.idle: dict[int, list[np.ndarray]] = {}
         self.idle_bytes = 0
         self.lock = threading.Lock()
 
@@ -109,7 +110,7 @@ class Pool:
 
 
 def block_size(nbytes: int) -> int:
-    """Return `nbytes` plus room for alignment, rounded up so that similar requests share blocks: 1/8 is wasted at most.
+    """Return `nbytes` plus room for alignment, rounded up so that similar requests share blocks: at most 1/8 is wasted.
 
     >>> block_size(1_000_000), block_size(1_040_000)
     (1048576, 1048576)

@@ -27,7 +27,7 @@ LETTERS = {
 
 
 class Packer:
-    """Packs the argument lists of one kernel. The kinds of arguments are looked at once.
+    """Packs the argument lists of one kernel. The kinds of arguments are determined once.
 
     Arguments are those of `driver.Kernel`: objects with ``ptr``, None, NumPy scalars, and NumPy structured scalars laid
     out as in C (``np.dtype(..., align=True)``).
@@ -38,7 +38,7 @@ class Packer:
         self._plans: dict[tuple[Any, ...], tuple[Callable[..., bytes], tuple[Callable[[Any], Any], ...]]] = {}
 
     def __call__(self, args: tuple[Any, ...]) -> bytes:
-        """Raises TypeError if an argument is of no kind that a kernel takes."""
+        """Raises TypeError if an argument has a type that no kernel accepts."""
         kinds: tuple[Any, ...] = tuple(map(type, args))
         if np.void in kinds:  # a struct: its layout counts as well
             kinds = tuple([a.dtype if type(a) is np.void else type(a) for a in args])
@@ -75,7 +75,7 @@ class Packer:
 
 
 def null(a: None) -> int:
-    """The address of nothing."""
+    """The null address."""
     return 0
 
 

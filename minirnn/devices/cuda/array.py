@@ -1,4 +1,4 @@
-"""CudaArray: a shape and strides over a stretch of device memory, as NumPy's arrays are over host memory."""
+"""CudaArray: a shape and strides over a range of device memory, as NumPy's arrays are over host memory."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from minirnn.devices.operators import Operators
 
 
 class CudaArray(Operators):
-    """An array in the memory of a CUDA device, which makes it; views share its buffer.
+    """An array in the memory of a CUDA device, which creates it; views share its buffer.
 
     Attributes
     ----------
     device : Device
         The `device.Cuda` that it is on.
     buffer : Buffer
-        The memory, kept alive by every array that looks into it.
+        The memory, kept alive by every array that refers to it.
     ptr : int
         Address of element (0, 0, ...).
     shape, element_strides : tuple of int
         Lengths of the axes, and how many *elements* lie between neighbors along each: 0 where an array was broadcast.
-        Strides are counted in elements everywhere here, but for `strides`.
+        All strides here are in elements, except those of `strides`.
     dtype : numpy.dtype
     """
 
@@ -59,7 +59,7 @@ class CudaArray(Operators):
 
     @property
     def strides(self) -> tuple[int, ...]:
-        """The strides in bytes, as NumPy counts them."""
+        """The strides in bytes, as in NumPy."""
         return tuple(stride * self.dtype.itemsize for stride in self.element_strides)
 
     @property
@@ -87,10 +87,10 @@ class CudaArray(Operators):
 
     @property
     def __cuda_array_interface__(self) -> dict[str, Any]:
-        """Version 3 of the protocol by which CuPy, torch, Numba and PyCUDA take this memory without a copy."""
+        """Version 3 of the protocol by which CuPy, torch, Numba and PyCUDA use this memory without a copy."""
         if self.device.driver.limits.simulated:
             raise AttributeError("simulated device memory has no __cuda_array_interface__: no GPU could read it")
-        self.device.missed.look()  # here results leave for another library
+        self.device.missed.look()  # results are passed to another library here
         return {
             "shape": self.shape,
             "strides": None if self.contiguous else self.strides,

@@ -1,4 +1,4 @@
-"""Where things are kept from one run to the next: ``MINIRNN_CACHE``, or else the user's cache folder."""
+"""The cache folder, which is kept between runs: ``MINIRNN_CACHE``, or the user's cache folder."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 
 
 def cache_folder(room: str) -> Path:
-    """The folder of this name in it. It need not exist, and perhaps nobody can write there."""
+    """The folder of this name in it, which may not exist or not be writable."""
     named = os.environ.get("MINIRNN_CACHE")
     if named:
         return Path(named) / room

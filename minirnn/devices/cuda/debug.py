@@ -1,9 +1,9 @@
-"""``MINIRNN_DEBUG=1``: an error shows at the launch that caused it, and the simulator says which line it was.
+"""``MINIRNN_DEBUG=1``: an error is raised at the launch that caused it, and the simulator names the line.
 
-A GPU reports a bad access long after the launch, without thread or line, and the process can use it no more. So each
-launch is waited for here; the memory that it can reach is copied to the host before; and when it fails, the same launch
+A GPU reports a bad access long after the launch, without thread or line, and the process can no longer use it. So each
+launch is waited for here, after the memory that it can reach is copied to the host. If it fails, the same launch
 (source, options, sizes, arguments, contents of memory) runs once more in the simulator, in check mode. That is slow:
-every launch copies all arrays it is given.
+every launch copies all its arrays.
 
 In a struct the fields of uint64 are addresses; sizes are int64.
 """
@@ -31,7 +31,7 @@ from minirnn.devices.cuda.driver import (
 )
 
 LARGEST_SHARED = 227 << 10
-"""Bytes of shared memory a block has on the largest GPUs, and so in the simulator."""
+"""Bytes of shared memory per block on the largest GPUs, and in the simulator."""
 
 
 def checking_simulator(limits: Limits) -> Driver:
@@ -40,12 +40,12 @@ def checking_simulator(limits: Limits) -> Driver:
     from minirnn.devices.cuda.sim.options import SimOptions
 
     shared = min(limits.shared_bytes_per_block, LARGEST_SHARED)
-    # What the GPU held, the simulator shall hold: only the host's own memory is its limit.
+    # The simulator must hold everything that the GPU held, so only the host's memory limits it.
     return SimDriver(SimOptions(check=True, shared_limit=shared, memory_mb=1 << 18))
 
 
 class DebugDriver:
-    """Any driver, which is waited for after each launch.
+    """A driver that waits for another driver after each launch.
 
     Parameters
     ----------
@@ -58,7 +58,7 @@ class DebugDriver:
     def __init__(self, driver: Driver, simulator: Callable[[Limits], Driver] = checking_simulator) -> None:
         self.driver = driver
         self.name: str = driver.name
-        self.seconds = None  # with a wait after each launch, time says nothing
+        self.seconds = None  # with a wait after each launch, times mean nothing
         self.limits: Limits = driver.limits
         self.memory = _Memory()
         self.h2d, self.d2h, self.d2d, self.memset = driver.h2d, driver.d2h, driver.d2d, driver.memset
@@ -74,7 +74,7 @@ class DebugDriver:
         self.driver.launches = count
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(self.driver, name)  # what only this driver has: stream_handle
+        return getattr(self.driver, name)  # attributes that only this driver has: stream_handle
 
     def alloc(self, nbytes: int) -> Buffer:
         return _Tracked(self.driver.alloc(nbytes), self.memory)
@@ -88,13 +88,13 @@ class DebugDriver:
             self.driver.synchronize()
         except LaunchError as error:
             what = f"product of ({a.rows}, {a.cols}) and ({b.rows}, {b.cols}), {a.dtype}, {batch} times"
-            raise LaunchError(f"{what}: {error}\n  it is the library's, so the simulator cannot run it") from error
+            raise LaunchError(f"{what}: {error}\n  this is a library kernel, which the simulator cannot run") from error
 
     def record(self, work: Callable[[], None]) -> Recording:
-        raise NotRecordable(f"{self.name}: with MINIRNN_DEBUG=1 each launch is waited for, so none is recorded")
+        raise NotRecordable(f"{self.name}: MINIRNN_DEBUG=1 waits for each launch, so none is recorded")
 
     def copies_for(self, args: Sequence[Any]) -> dict[int, np.ndarray]:
-        """Address -> contents of every piece of memory that one of these arguments points into."""
+        """Maps an address to the contents, for all memory that one of these arguments points to."""
         copies: dict[int, np.ndarray] = {}
         for ptr in [ptr for arg in args for ptr in addresses(arg)]:
             found = self.memory.around(ptr)
@@ -105,7 +105,7 @@ class DebugDriver:
         return copies
 
     def run_again(self, launch: Launch, copies: dict[int, np.ndarray]) -> str:
-        """What the simulator says to the same launch, started from the same contents of memory."""
+        """The simulator's report on the same launch, with the same contents of memory."""
         try:
             simulator = self._simulator(self.limits)
             kernel = simulator.module(*launch.source).function(launch.kernel)
@@ -113,7 +113,7 @@ class DebugDriver:
             for start, copy in copies.items():
                 simulator.h2d(buffers[start].ptr, copy)
             args = [self._moved(arg, buffers) for arg in launch.args]
-        except Exception as error:  # no compiler, no memory, ...: the GPU's error counts more than this one
+        except Exception as error:  # no compiler, no memory, ...: the GPU's error is more important than this one
             return f"the simulator cannot run this launch: {type(error).__name__}: {error}"
         try:
             kernel(*args, grid=launch.grid, block=launch.block, shared=launch.shared)
@@ -123,12 +123,12 @@ class DebugDriver:
         except Exception as error:
             return f"the simulator cannot run this launch: {type(error).__name__}: {error}"
         return (
-            "the same launch runs without a fault in the simulator: suspect what differs between runs and machines\n"
-            "  (the order of threads, memory that nobody wrote), or sizes that only the GPU refuses"
+            "the same launch runs without a fault in the simulator: the cause may differ between runs and machines\n"
+            "  (the order of threads, uninitialized memory), or be a size that only the GPU refuses"
         )
 
     def _moved(self, arg: Any, buffers: dict[int, Buffer]) -> Any:
-        """The argument for the simulator: a pointer goes to the same place in the copy; a stray one stays stray."""
+        """The argument for the simulator: a pointer to the same place in the copy; an invalid one stays invalid."""
         if not addresses(arg):
             return arg
 
@@ -159,7 +159,7 @@ def addresses(arg: Any) -> list[int]:
 
 
 class Source(NamedTuple):
-    """What a module is compiled from: its text, its name, and the options."""
+    """The source of a module: its text, its name, and the options."""
 
     text: str
     file: str
@@ -168,7 +168,7 @@ class Source(NamedTuple):
 
 @dataclass(frozen=True)
 class Launch:
-    """All that is needed to launch a kernel once more, but for the contents of memory."""
+    """Everything needed to launch a kernel again, except the contents of memory."""
 
     source: Source
     kernel: str
@@ -184,23 +184,26 @@ class _Pointer:
 
 
 class _Memory:
-    """Knows which memory is allocated."""
+    """Keeps track of allocated memory."""
 
     def __init__(self) -> None:
         self._starts: list[int] = []
-        self._owners: dict[int, tuple[int, int]] = {}  # start -> size in bytes, and the id of the buffer
+        self._owners: dict[int, tuple[int, int]] = {}  # maps a start to the size in bytes and the id of the buffer
         self._lock = threading.RLock()
 
     def add(self, buffer: _Tracked) -> None:
         start = buffer.ptr
         with self._lock:
             new = start not in self._owners
-            self._owners[start] = buffer.nbytes, id(buffer)  # no call until the list has it: no Ctrl-C, either
+            # no call until the list has it, so that no Ctrl-C can intervene
+            self._owners[start] = buffer.nbytes, id(buffer)
             if new:
                 bisect.insort(self._starts, start)
 
     def remove(self, buffer: _Tracked) -> None:
-        """Forget a buffer that dies, unless its memory is another's already: what is below it may die before it."""
+        """Forget a freed buffer, unless its memory already belongs to another one: the buffer below may be freed
+        first.
+        """
         start = buffer.ptr
         with self._lock:
             if self._owners.get(start) == (buffer.nbytes, id(buffer)):
@@ -208,7 +211,7 @@ class _Memory:
                 del self._starts[k], self._owners[start]
 
     def around(self, ptr: int) -> tuple[int, int] | None:
-        """Start and size of the piece that `ptr` points into, or just behind."""
+        """Start and size of the allocation that `ptr` points into, or just past."""
         with self._lock:
             k = bisect.bisect_right(self._starts, ptr) - 1
             if k < 0:
@@ -219,7 +222,7 @@ class _Memory:
 
 
 class _Tracked:
-    """A buffer that is known to `_Memory` while it lives."""
+    """A buffer that is registered in `_Memory` while it exists."""
 
     __slots__ = ("__weakref__", "_buffer", "_memory", "nbytes", "ptr")
 

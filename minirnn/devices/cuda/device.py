@@ -45,17 +45,17 @@ class Cuda(Device, kernels_in=(cell, lstm_sequence, gru_block, cudnn_rnn_sequenc
     driver : Driver
         A GPU (`gpu.driver.PyCudaDriver`) or the simulator (`sim.driver.SimDriver`).
     name : str, optional
-        What users call it; by default the driver's name, "cuda" or "cuda-sim".
+        The name for users; by default the driver's name, "cuda" or "cuda-sim".
 
     Attributes
     ----------
     cudnn_rnn_rung : str or None
-        The rung of the CudnnRNN ladder to take where it can be had (`launch/cudnn_rnn/choice.py`); at first what
-        ``MINIRNN_CUDNN_RNN`` says. None: the one that a rule chooses by the sizes.
+        The rung of the CudnnRNN ladder to use if it is available (`launch/cudnn_rnn/choice.py`), initially that of
+        ``MINIRNN_CUDNN_RNN``. None: a rule chooses one by the sizes.
     rungs : collections.Counter
-        How often a layer was computed by which rung: ``"steps forward"``, ``"persistent backward"``, ...
+        How often each rung computed a layer: ``"steps forward"``, ``"persistent backward"``, ...
     recordings : Recordings
-        Loops over time that came again, as single launches, if ``recordings.enabled`` (``MINIRNN_CUDA_GRAPHS``).
+        Repeated loops over time, as single launches, if ``recordings.enabled`` (``MINIRNN_CUDA_GRAPHS``).
     """
 
     name = "cuda"
@@ -82,9 +82,9 @@ class Cuda(Device, kernels_in=(cell, lstm_sequence, gru_block, cudnn_rnn_sequenc
         dtype: np.dtype,
         constants: tuple[str, ...] = (),
     ) -> Kernel:
-        """The `kernel` of ``kernels/<file>``, compiled for elements of `dtype`, when it is first asked for.
+        """The `kernel` of ``kernels/<file>``, compiled for elements of `dtype` on first use.
 
-        `constants` are more options of the compiler: ``-DNAME=VALUE``.
+        `constants` are further compiler options: ``-DNAME=VALUE``.
         """
         key = file, kernel, dtype, constants
         found = self._compiled.get(key)
@@ -107,7 +107,7 @@ class Cuda(Device, kernels_in=(cell, lstm_sequence, gru_block, cudnn_rnn_sequenc
         return CudaArray(self, self.driver.alloc(prod(shape) * dtype.itemsize), shape, dtype)
 
     def asarray(self, host: Any) -> CudaArray:
-        """A copy of `host` on this device: of an array in host memory, or of one that a GPU library holds."""
+        """A copy of `host` on this device: an array in host memory, or one of another GPU library."""
         if isinstance(host, CudaArray):
             if host.device is self:
                 return self.contiguous(host, always=True)
@@ -144,7 +144,7 @@ class Cuda(Device, kernels_in=(cell, lstm_sequence, gru_block, cudnn_rnn_sequenc
         return y
 
     def cast_floats(self, arrays: Sequence[CudaArray], dtype: Any) -> list[CudaArray]:
-        """All in one launch."""
+        """Cast all arrays in one launch."""
         dtype = np.dtype(dtype)
         found = [a if a.dtype == dtype or a.dtype.kind != "f" else self.empty(a.shape, dtype) for a in arrays]
         copy_all(self, [(to, a) for to, a in zip(found, arrays, strict=True) if to is not a])
@@ -156,7 +156,7 @@ class Cuda(Device, kernels_in=(cell, lstm_sequence, gru_block, cudnn_rnn_sequenc
         return a
 
     def contiguous(self, a: CudaArray, always: bool = False) -> CudaArray:
-        """`a` in C order: itself if it is (unless `always`), else a copy."""
+        """`a` in C order: `a` itself if it is contiguous (unless `always`), otherwise a copy."""
         if a.contiguous and not always:
             return a
         y = self.empty(a.shape, a.dtype)
@@ -232,7 +232,7 @@ class Cuda(Device, kernels_in=(cell, lstm_sequence, gru_block, cudnn_rnn_sequenc
         self._own(a)
         smallest, largest = (-np.inf, np.inf) if a.dtype.kind == "f" else (np.iinfo(a.dtype).min, np.iinfo(a.dtype).max)
         number = accumulator(a.dtype).type
-        # Rounded to the dtype of `a` first: a float16 is held below the float16 next to `high`, as in NumPy.
+        # Rounded to the dtype of `a` first, so that a float16 is limited by the float16 closest to `high`, as in NumPy.
         limits = [
             number(a.dtype.type(x)) for x in (smallest if low is None else low, largest if high is None else high)
         ]
@@ -241,7 +241,7 @@ class Cuda(Device, kernels_in=(cell, lstm_sequence, gru_block, cudnn_rnn_sequenc
     # ---- reductions
 
     def _summand(self, a: CudaArray) -> CudaArray:
-        """`a`, or integers as large ones: NumPy sums and multiplies small ones in them."""
+        """`a`, with small integers widened, because NumPy sums and multiplies them as large ones."""
         self._own(a)
         return self.cast(a, np.uint64 if a.dtype.kind == "u" else np.int64) if a.dtype.kind in "biu" else a
 

@@ -1,7 +1,7 @@
-"""What the `cuda` device needs from below: memory, modules compiled from CUDA C++, launches, matrix products.
+"""The interface below the `cuda` device: memory, modules compiled from CUDA C++, launches, matrix products.
 
-Two drivers offer it: `gpu/driver.py` (an NVIDIA GPU) and `sim/driver.py` (the simulator). Addresses are plain
-integers; work handed to a driver runs in order, and may still be running when a call returns.
+Two drivers implement it: `gpu/driver.py` (an NVIDIA GPU) and `sim/driver.py` (the simulator). Addresses are plain
+integers. Work given to a driver runs in order, and may still be running when a call returns.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from minirnn.devices.host_cpp.compiler import CompileError as CompileError
 
 @dataclass(frozen=True)
 class Limits:
-    """What a CUDA device can do, in the units of CUDA's own device attributes."""
+    """The limits of a CUDA device, in the units of CUDA's device attributes."""
 
     name: str
     compute_capability: tuple[int, int]
@@ -28,11 +28,11 @@ class Limits:
     simulated: bool
     warp: int = 32
     cooperative: bool = True  # it can launch blocks that wait for each other
-    l2_bytes: int = 0  # 0: not known
+    l2_bytes: int = 0  # 0: unknown
 
 
 class Buffer(Protocol):
-    """A stretch of device memory. It goes back to its driver when nothing refers to this object any more."""
+    """A range of device memory. It returns to its driver when nothing refers to this object any longer."""
 
     @property
     def ptr(self) -> int: ...
@@ -54,9 +54,9 @@ class Kernel(Protocol):
     def __call__(
         self, *args: Any, grid: Sequence[int], block: Sequence[int], shared: int = 0, cooperative: bool = False
     ) -> None:
-        """Launch it. `cooperative`: its blocks wait for each other, so all of them must be on the device at once.
+        """Launch it. With `cooperative` its blocks wait for each other, so all of them must be on the device at once.
 
-        A GPU then refuses a launch whose blocks do not fit. A plain launch promises only that each block runs at some
+        A GPU then rejects a launch whose blocks do not fit. A plain launch promises only that each block runs at some
         time.
         """
 
@@ -71,16 +71,16 @@ class Module(Protocol):
 
 
 class Recording(Protocol):
-    """Work that was noted down, and can be run any number of times in a single launch."""
+    """Recorded work, which can be run any number of times in a single launch."""
 
     def __call__(self) -> None: ...
 
     def close(self) -> None:
-        """Give back what it holds. It cannot be run any more."""
+        """Release its resources. It cannot be run afterwards."""
 
 
 class Driver(Protocol):
-    """Everything a `minirnn.devices.cuda.device.Cuda` asks for."""
+    """Everything that `minirnn.devices.cuda.device.Cuda` uses."""
 
     name: str
     """The name of the device: "cuda" or "cuda-sim"."""
@@ -88,8 +88,8 @@ class Driver(Protocol):
     launches: int
     """Kernels launched so far, products included; a recording that is run counts once."""
     seconds: Callable[[Callable[[], None]], float] | None
-    """The time the device takes for what the given function hands to it, by its own clock; None if it has no clock
-    that says anything."""
+    """The time that the device takes for the work of the given function, by its own clock; None if it has no meaningful
+    clock."""
 
     @property
     def recording(self) -> bool:
@@ -102,7 +102,7 @@ class Driver(Protocol):
         """Copy a C-contiguous host array to the device. The host array may change as soon as this returns."""
 
     def d2h(self, host: np.ndarray, ptr: int) -> None:
-        """Fill a C-contiguous host array; waits for the work before it."""
+        """Fill a C-contiguous host array, after all earlier work."""
 
     def d2d(self, to: int, ptr: int, nbytes: int) -> None: ...
 
@@ -120,15 +120,15 @@ class Driver(Protocol):
         TF32 before it is multiplied if this thread chose so (`minirnn.use_precision`)."""
 
     def record(self, work: Callable[[], None]) -> Recording:
-        """Note what `work()` hands to this driver in this thread; nothing of it is run.
+        """Record the work that `work()` gives to this driver in this thread, without running it.
 
-        Kernels, products, `memset` and `d2d` are noted with the addresses they are given: whoever runs the recording
-        sees to it that the memory there is still theirs. Raises `NotRecordable` if `work` asks for anything else, or if
+        Kernels, products, `memset` and `d2d` are recorded with their addresses, so the caller of the recording must
+        ensure that the memory there is still valid. Raises `NotRecordable` if `work` does anything else, or if
         this driver cannot record.
         """
 
     def wait_for(self, stream: int | None) -> None:
-        """Wait for what another library has handed to the GPU: on the stream of that handle, or with None on any."""
+        """Wait for the GPU work of another library: on the stream of that handle, or with None on any."""
 
     def synchronize(self) -> None:
         """Wait for all work; raises `LaunchError` if some of it failed."""
@@ -138,8 +138,8 @@ class Driver(Protocol):
 class Matrix:
     """Row-major matrices (rows, cols) in device memory, one after another at a distance of `stride` elements.
 
-    Element (r, k) of the one numbered n is at ``ptr + itemsize * (n * stride + r * ld + k)``; of a `transposed` one at
-    ``ptr + itemsize * (n * stride + k * ld + r)``. `keep` holds the owner of the memory alive until the call returns.
+    Element (r, k) of matrix n is at ``ptr + itemsize * (n * stride + r * ld + k)``; or, if `transposed`, at ``ptr +
+    itemsize * (n * stride + k * ld + r)``. `keep` holds the owner of the memory alive until the call returns.
     """
 
     ptr: int
@@ -153,7 +153,7 @@ class Matrix:
 
 
 class CudaError(RuntimeError):
-    """Something a CUDA driver or the simulator reports."""
+    """An error of a CUDA driver or the simulator."""
 
 
 class LaunchError(CudaError):
@@ -161,7 +161,7 @@ class LaunchError(CudaError):
 
 
 class NotRecordable(CudaError):
-    """Work cannot be noted and run later, because of what it asks for or because of the driver."""
+    """Work cannot be recorded, because of its calls or because of the driver."""
 
 
 class OutOfDeviceMemory(MemoryError):
@@ -172,10 +172,11 @@ class OutOfDeviceMemory(MemoryError):
         super().__init__(
             f"{device}: out of memory: asked for {megabytes(asked)}, minirnn holds {megabytes(held)},"
             f" {megabytes(free)} are free\n"
-            "  a smaller batch or a shorter sequence needs less; tensors nobody refers to any more give theirs back"
+            "  a smaller batch or a shorter sequence needs less; memory of tensors that are no longer referenced is "
+            "freed"
         )
 
 
 def megabytes(nbytes: int) -> str:
-    """`nbytes` for people."""
+    """`nbytes` in readable form."""
     return f"{nbytes / 2**20:,.1f} MiB" if nbytes >= 2**20 else f"{nbytes:,} bytes"

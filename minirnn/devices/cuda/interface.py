@@ -1,4 +1,4 @@
-"""Arrays in the memory of a GPU that other libraries hold, by the protocol ``__cuda_array_interface__``."""
+"""GPU arrays of other libraries, by the protocol ``__cuda_array_interface__``."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from minirnn.devices.cuda.launch.sources import C_TYPES
 
 
 def _wait_for_its_maker(driver: Any, described: Mapping[str, Any]) -> None:
-    """The array may be half done. From version 3 on it names the stream to wait for, or None if it is done."""
+    """Wait for the array, which may be unfinished. From version 3 on it names the stream, or None if it is finished."""
     if described.get("version", 0) < 3:
         driver.wait_for(None)
     elif described.get("stream") is not None:
@@ -21,7 +21,7 @@ def _wait_for_its_maker(driver: Any, described: Mapping[str, Any]) -> None:
 
 
 class _Borrowed:
-    """Memory that another library owns, for as long as it takes to copy it."""
+    """Memory that another library owns, used while it is copied."""
 
     def __init__(self, ptr: int, owner: Any) -> None:
         self.ptr, self.nbytes, self.owner = ptr, 0, owner

@@ -62,6 +62,6 @@ class MissedMessages:
         name = self._names[index] if index < WORDS - 1 else " or ".join(self._names[index:])
         raise LaunchError(
             f"{name}: a block gave up waiting for the messages of step {words[index]} of a sequence\n"
-            "  what was computed since is worth nothing; not all blocks ran at the same time, or one of them failed\n"
+            "  results computed since then are invalid; not all blocks ran at the same time, or one of them failed\n"
             "  the lowest rung needs no messages: MINIRNN_CUDNN_RNN=steps"
         )

@@ -7,7 +7,7 @@ from collections.abc import Callable, Hashable
 
 from minirnn.devices.cuda.driver import CompileError, Kernel
 
-WARNING = "the rung {} of CudnnRNN does not compile here; the rung steps computes instead"
+WARNING = "the rung {} of CudnnRNN does not compile here; the rung steps is used instead"
 
 
 class Uncompiled:

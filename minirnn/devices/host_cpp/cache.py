@@ -1,4 +1,4 @@
-"""What was compiled, kept on disk for the next process."""
+"""A cache on disk for compiled code."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ def folder(device: str) -> Path:
 
 
 def kept(folder: Path, key: str, make: Callable[[Path], None], suffix: str = ".so") -> Path:
-    """The file called `key` in `folder`, made by ``make(path)`` unless it is there. Two processes may do so.
+    """The file called `key` in `folder`, made by ``make(path)`` unless it exists. Two processes may do so at once.
 
-    The file's name ends with its `checksum`: one that is cut short or full of zeros, as a crash of the machine may
-    leave it, is made anew. (To load it would end the process.)
+    The file's name ends with its `checksum`. A file that is truncated or full of zeros after a crash of the machine
+    is made again, because loading it would end the process.
     """
     for path in folder.glob(f"{glob.escape(key)}.*{suffix}"):
         with contextlib.suppress(OSError):  # another process may have pruned it
@@ -51,15 +51,15 @@ def kept(folder: Path, key: str, make: Callable[[Path], None], suffix: str = ".s
 
 
 def checksum(path: Path) -> str:
-    """What tells of contents that changed."""
+    """A checksum of the contents."""
     return hashlib.sha256(path.read_bytes()).hexdigest()[:16]
 
 
 def _prune(folder: Path, suffix: str) -> None:
-    """Delete the files that were not used for longest until the rest is small enough."""
+    """Delete the least recently used files until the rest is small enough."""
     found = []
     for path in folder.glob(f"*{suffix}"):
-        with contextlib.suppress(OSError):  # another process may prune too
+        with contextlib.suppress(OSError):  # another process may also be pruning
             found.append((path.stat().st_mtime, path.stat().st_size, path))
     total = 0
     for _, size, path in sorted(found, reverse=True):

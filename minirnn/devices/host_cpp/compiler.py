@@ -17,12 +17,12 @@ from minirnn.devices.base import DeviceUnavailable
 
 
 class CompileError(RuntimeError):
-    """The compiler refused a source file; the text is what it said, with file and line."""
+    """The compiler rejected a source file; the text is its message, with file and line."""
 
 
 @dataclass(frozen=True)
 class Compiler:
-    """A command that compiles C++, and what it says about its version."""
+    """A command that compiles C++, and its version text."""
 
     command: tuple[str, ...]
     version: str
@@ -39,7 +39,7 @@ class Compiler:
         return " ".join([os.path.basename(programs[-1]), *numbers[-1:]])
 
     def run(self, *arguments: str) -> str:
-        """What the compiler prints. Raises `CompileError` with what it complains about."""
+        """Run the compiler and return its output. Raises `CompileError` with its error message."""
         try:
             done = subprocess.run([*self.command, *arguments], capture_output=True, encoding="utf-8", errors="replace")
         except OSError as error:
@@ -49,7 +49,7 @@ class Compiler:
         return done.stdout
 
     def library(self, flags: Sequence[str], sources: Sequence[Path], made: Path, link: Sequence[str] = ()) -> None:
-        """Make the library `made` of C++ files, which are compiled side by side; `link` are flags of the linker."""
+        """Make the library `made` from C++ files, which are compiled in parallel; `link` are flags of the linker."""
         objects = [str(made.with_name(f"{source.stem}.o")) for source in sources]
 
         def compile_one(source: Path, object_file: str) -> None:

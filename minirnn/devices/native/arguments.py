@@ -1,4 +1,4 @@
-"""What the kernels are handed: the structs of `kernels/layer.h`, number by number, and the functions' signatures."""
+"""The arguments of the kernels: the structs of `kernels/layer.h`, field by field, and the functions' signatures."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from minirnn.devices.native import threads
 DONE, INTERRUPTED, NO_MEMORY = range(3)
 
 NOTHING = (0, 0)
-"""Rows that are not there."""
+"""Missing rows."""
 MOST_VALUES = 8
 """The values of a step, as many as `Layer` has room for."""
 
 
 class Struct:
-    """A struct of the kernels: called with the values of its first fields, it gives its bytes. All others are 0.
+    """A struct of the kernels: calling it with the values of its first fields returns its bytes. All others are 0.
 
     `fields` are words: `name` is a number, `name*` an address, `name!` a float, `name%` Rows, `name[]` a Matrix.
-    ctypes also has structs, but they take ten times as long: with one sample, as long as ten steps.
+    ctypes also has structs, but they are ten times as slow: with one sample, they take as long as ten steps.
     """
 
     def __init__(self, name: str, fields: str) -> None:
@@ -41,7 +41,7 @@ class Struct:
 
 
 def structs(values: int, products: int = 0, masks: int = 0) -> tuple[Struct, Struct]:
-    """`Layer` and `Gradients` of a library that was compiled for so many values, products and masks."""
+    """`Layer` and `Gradients` of a library that was compiled for these numbers of values, products and masks."""
 
     def several(name: str, count: int, kind: str) -> str:
         return " ".join(f"{name}{k}{kind}" for k in range(count))
@@ -82,7 +82,7 @@ def declare(library: ctypes.CDLL) -> None:
 
 
 def address(a: np.ndarray | None) -> int:
-    """Where an array begins, or 0."""
+    """The address of an array, or 0."""
     if a is None:
         return 0
     memory: Any = a
@@ -97,13 +97,13 @@ def rows(a: np.ndarray | None, first: int = 0) -> tuple[int, int]:
     """Address and distance of the rows of an array whose rows `regular` holds, from column `first` on."""
     if a is None:
         return NOTHING
-    # Along an axis of one element NumPy may have any stride, so strides say nothing of a contiguous array.
+    # Along an axis of one element NumPy may have any stride, so its strides do not show whether it is contiguous.
     distance = a.shape[-1] if a.flags.c_contiguous else a.strides[-2] // a.itemsize
     return address(a) + first * a.itemsize, distance
 
 
 def regular(a: np.ndarray) -> np.ndarray:
-    """`a` (T, B, width) or (B, width), or a copy, with contiguous rows that are all at one distance."""
+    """`a` (T, B, width) or (B, width), or a copy, with contiguous rows at equal distances."""
     if a.flags.c_contiguous:
         return a
     inside = a.strides[-1] == a.itemsize or a.shape[-1] <= 1
@@ -134,4 +134,4 @@ def call(function: Any, *arguments: Any, work: float) -> None:
 
 
 LONG = 1e9
-"""Multiply-adds of a call that can take so long that somebody may lose patience: some 10 ms."""
+"""Multiply-adds of a call that takes long enough to check for Ctrl-C: about 10 ms."""

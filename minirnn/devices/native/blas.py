@@ -1,8 +1,8 @@
 """BLAS in one thread while the device `native` is in use, and in as many as before afterwards.
 
-OpenBLAS's threads go on looking for work for some 30 ms after a product, on the cores that the threads of the kernels
-need: with two threads each, training took three times as long. `threadpoolctl` (the extra `native`) knows how to tell
-each BLAS. Without it, BLAS stays as it is: the device computes the same, and what of NumPy is large may be slow.
+OpenBLAS's threads keep polling for work for about 30 ms after a product, on the cores that the threads of the kernels
+need: with two threads each, training took three times as long. `threadpoolctl` (the extra `native`) can limit the
+threads of each BLAS. Without it, BLAS is unchanged: the results are the same, but large NumPy operations may be slow.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ def _libraries() -> list[Any]:
 
 
 def available() -> bool:
-    """Whether BLAS can be told how many threads to take."""
+    """Whether the number of BLAS threads can be set."""
     return bool(_libraries())
 
 
 def hold() -> None:
-    """Let BLAS compute in one thread until as many calls of `release` have come."""
+    """Let BLAS compute in one thread until `release` has been called as often as `hold`."""
     global _holders
     with _lock:
         _holders += 1
@@ -59,7 +59,7 @@ def release() -> None:
 def _tell(library: Any, count: int) -> None:
     """Set the number of threads of a BLAS.
 
-    threadpoolctl (3.8) listens to the first thread that asks and to no other, so that threads do not undo each
+    threadpoolctl (3.8) accepts settings only from the first thread that sets them, so that threads do not undo each
     other's settings. Here the holders are counted, and the last one may be any thread, so the inner function is called.
     """
     getattr(library, "_real_set_num_threads", library.set_num_threads)(count)
@@ -67,7 +67,7 @@ def _tell(library: Any, count: int) -> None:
 
 @contextmanager
 def one_thread() -> Iterator[None]:
-    """BLAS in one thread within the block."""
+    """Let BLAS compute in one thread within the block."""
     hold()
     try:
         yield

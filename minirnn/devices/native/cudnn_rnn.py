@@ -1,10 +1,10 @@
 """A whole recurrent layer (CudnnRNN's modes) and its gradient in C++.
 
 Formulas and their explanation: `minirnn/ops/cudnn_rnn/__init__.py`. Arguments: those of the cpu device,
-`minirnn/devices/cpu/cudnn_rnn/layer.py`. Here arrays become addresses. The steps are in `kernels/forward.h` and
-`kernels/backward.h`, the cells in `devices/cells/`.
+`minirnn/devices/cpu/cudnn_rnn/layer.py`. This module converts arrays to addresses. The steps are in `kernels/forward.h`
+and `kernels/backward.h`, the cells in `devices/cells/`.
 
-Samples come to the kernels in the order of falling lengths, so those that are alive at a step are the first ones.
+The kernels get samples in the order of falling lengths, so the active ones of a step come first.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ Zoneout = tuple[Any, Any]
 MODES = {"rnn_relu": 0, "rnn_tanh": 1, "lstm": 2, "gru": 3}
 GATES = {"rnn_relu": 1, "rnn_tanh": 1, "lstm": 4, "gru": 3}
 VALUES = {"lstm": ("i", "f", "n", "o", "c"), "gru": ("q", "r", "z", "n")}
-"""What is saved of each step and sample, side by side; of rnn_relu and rnn_tanh nothing."""
+"""The saved values of each step and sample, side by side; rnn_relu and rnn_tanh save nothing."""
 CANDIDATE = ("h_new",)
-"""What rnn_relu and rnn_tanh save with zoneout: y no longer tells it."""
+"""The value that rnn_relu and rnn_tanh save with zoneout, because y no longer contains it."""
 
 
 def rnn_sequence(
@@ -158,7 +158,7 @@ def of(states: Array | None, k: int) -> tuple[int, int]:
 def saved_shape(
     rnn_mode: str, T: int, B: int, weights: Sequence[tuple[Any, ...]], zoneout: bool
 ) -> tuple[int, int, int, int, int]:
-    """(D, T, B, values, H): what is saved of all steps."""
+    """The saved values of all steps, (D, T, B, values, H)."""
     values = VALUES.get(rnn_mode, CANDIDATE if zoneout else ())
     _, R, _, _, _ = weights[0]
     return len(weights), T, B, len(values), len(R) // GATES[rnn_mode]
@@ -184,7 +184,7 @@ def work_of(x: Array, R: Array) -> int:
 
 
 class Ragged:
-    """Samples of unequal lengths, in the order of falling lengths. Without lengths everything stays as it is."""
+    """Samples of unequal lengths, in the order of falling lengths. Without lengths nothing changes."""
 
     def __init__(self, lengths: Array | None, T: int, B: int) -> None:
         self.order: Array | None = None
@@ -198,7 +198,7 @@ class Ragged:
         self.padding = np.arange(T)[:, None] >= self.lengths  # (T, B)
 
     def sorted(self, a: Array) -> Array:
-        """An array (T, B, width) in this order, its padding 0: NaN there must not spread."""
+        """An array (T, B, width) in this order, with padding 0 so that NaN there does not spread."""
         if self.order is None:
             return regular(a)
         a = np.take(a, self.order, axis=1)

@@ -1,4 +1,4 @@
-"""The `native` device: NumPy arrays, and kernels in C++ where they are faster than NumPy's."""
+"""The `native` device: NumPy arrays, and kernels in C++ if they are faster than NumPy's."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from minirnn.devices.native import blas, cudnn_rnn, gru_block, library, lstm_blo
 class Native(CPU, kernels_in=(cudnn_rnn, lstm_block, gru_block, own_cell)):
     """The device `cpu` with the recurrent kernels and large products compiled for this processor.
 
-    Everything else stays as the cpu device has it: primitives are NumPy's own loops, which are compiled already;
-    cross-entropy and Adam go through memory once, as C++ would.
+    Everything else is as on the cpu device: primitives are NumPy's loops, which are already compiled;
+    cross-entropy and Adam pass through memory once, as C++ would.
 
     While the device is the default one, BLAS computes in one thread: see `minirnn.devices.native.blas`.
 
     Raises
     ------
     DeviceUnavailable
-        If there is no C++ compiler, or it does not compile the kernels; the text says what to do.
+        If there is no C++ compiler, or it does not compile the kernels; the message says what to do.
     ValueError
         If ``MINIRNN_NUM_THREADS`` is not a number of threads.
     """

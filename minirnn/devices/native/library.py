@@ -1,7 +1,7 @@
-"""The kernels of `kernels/`, compiled by the host's C++ compiler when first wanted, and called by ctypes.
+"""The kernels of `kernels/`, compiled by the host's C++ compiler on first use, and called by ctypes.
 
-A library belongs to one text of the sources, one compiler and one processor, whose vectors it uses; so its name in the
-cache folder has a fingerprint of all three. ctypes releases the lock of Python's threads while C++ computes.
+A library belongs to one version of the sources, one compiler and one processor, whose vectors it uses; so its name
+in the cache folder has a fingerprint of all three. ctypes releases Python's global lock while C++ computes.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from minirnn.devices.native import arguments
 
 KERNELS = Path(__file__).parent / "kernels"
 INCLUDE = ("-I", str(KERNELS), "-I", str(cells.INCLUDE))
-# Not -ffast-math: it computes with NaN as if there were none, and a library linked with it may switch the whole process
-# to flushing small numbers to 0.
+# Not -ffast-math: it assumes that there is no NaN, and a library linked with it may switch the whole process to
+# flushing small numbers to 0.
 FLAGS = ("-std=c++17", "-O3", "-ffp-contract=fast", "-fPIC", "-fvisibility=hidden", "-Wno-psabi", "-pthread")
 SHARED = ("-shared", "-pthread")
 
@@ -43,21 +43,21 @@ def load(more_flags: str | None = None) -> ctypes.CDLL:
     Raises
     ------
     DeviceUnavailable
-        If there is no compiler, or it refuses the sources, or what it made cannot be loaded.
+        If there is no compiler, or it rejects the sources, or the library cannot be loaded.
     """
     used = compiler.find("native")
     try:
         path = library(used)
         try:
             loaded = ctypes.CDLL(str(path))
-        except OSError:  # damaged since it was written
+        except OSError:  # damaged after it was written
             path.unlink(missing_ok=True)
             loaded = ctypes.CDLL(str(library(used)))
     except CompileError as error:
         raise DeviceUnavailable(
             f"native: {used.name} does not compile the kernels; the cpu device needs no compiler\n"
             f"  it says: {first_error(str(error))}\n"
-            f"  to try another one: CXX=clang++ (now {shlex.join(used.command)})"
+            f"  to try another compiler: CXX=clang++ (now {shlex.join(used.command)})"
         ) from None
     except OSError as error:
         raise DeviceUnavailable(
@@ -81,9 +81,9 @@ def library(used: Compiler) -> Path:
 
 
 def of_one_cell(used: Compiler, text: str, announce: Callable[[], None]) -> Path:
-    """The file of a library with the drivers of one cell alone, which takes the rest from `library`.
+    """The file of a library with the drivers of a single cell, which takes the rest from `library`.
 
-    `text` is C++ with an ``#if`` for each of the two passes, so that they are compiled side by side. `announce` is
+    `text` is C++ with an ``#if`` for each of the two passes, so that they are compiled in parallel. `announce` is
     called before.
     """
     whole = library(used)
@@ -100,12 +100,12 @@ def of_one_cell(used: Compiler, text: str, announce: Callable[[], None]) -> Path
 
 
 def first_error(complaint: str) -> str:
-    """The line of a compiler's complaint that says most."""
+    """The most informative line of a compiler's error message."""
     lines = complaint.splitlines() or ["nothing"]
     return next((line for line in lines if "error" in line), lines[0])
 
 
 def about(loaded: ctypes.CDLL) -> dict[str, Any]:
-    """What the kernels were compiled for: bytes of a vector, and rows and vectors of a tile."""
+    """The sizes for which the kernels were compiled: bytes of a vector, and rows and vectors of a tile."""
     numbers = [loaded.native_about(k) for k in range(4)]
     return dict(zip(("vector_bytes", "gate_rows", "rows", "columns"), numbers, strict=True))

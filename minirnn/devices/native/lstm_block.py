@@ -1,8 +1,8 @@
 """LSTMBlockCell, BlockLSTM and their gradients in C++.
 
 Formulas, shapes and their explanation: the ops of the same names in `minirnn/ops/lstm_block/`. The step is that of
-`devices/cells/lstm_block.h`; a cell is a sequence of one step. The values of a step lie side by side, so
-what is returned are views of one array (T, B, 6, H), which the gradient reads without a copy.
+`devices/cells/lstm_block.h`; a cell is a sequence of one step. The values of a step lie side by side, so the results
+are views of one array (T, B, 6, H), which the gradient reads without a copy.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def lstm_block_cell(
 
 
 def lstm_block_cell_grad(device: Any, *arrays: np.ndarray, use_peephole: bool) -> Arrays:
-    """The gradient of one step, from its inputs, what it saved, and the gradients cs_grad and h_grad (B, H).
+    """The gradient of one step, from its inputs, its saved values, and the gradients cs_grad and h_grad (B, H).
 
     Returns cs_prev_grad (B, H), dicfo (B, 4H), wci_grad, wcf_grad, wco_grad (H,).
     """
@@ -145,7 +145,7 @@ def sequence(
     peepholes: Arrays | None,
     b: np.ndarray,
 ) -> tuple[tuple[Any, ...], Kept]:
-    """The numbers of a `Layer` up to its peepholes, and what they are the addresses of."""
+    """The fields of a `Layer` up to its peepholes, and the arrays behind the addresses."""
     (T, B, I), H = x.shape, len(b) // GATES
     x, h_prev, cs_prev = regular(x), regular(h_prev), regular(cs_prev)
     b = np.ascontiguousarray(b)

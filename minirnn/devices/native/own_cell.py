@@ -1,4 +1,4 @@
-"""A layer of cells of the user's own, and its gradient, in C++.
+"""A layer of custom cells, and its gradient, in C++.
 
 Arguments and results: `cell_sequence` and `cell_sequence_grad` of the cpu device. The steps are in `kernels/forward.h`
 and `kernels/backward.h`, as for the built-in cells; the cell is a header made of its plan (`devices/cells/header.py`).
@@ -57,14 +57,14 @@ int own_backward(const Layer<{real}> *d, const Gradients<{real}> *g, int threads
 
 
 class Kernels:
-    """The compiled passes of one cell in one dtype, and what they are handed."""
+    """The compiled passes of one cell in one dtype, and their arguments."""
 
     def __init__(self, plan: Plan, dtype: np.dtype) -> None:
         self.plan = plan
         self.rows_of_W, self.rows_of_R = plan.of_both + plan.of_x, plan.of_both + plan.of_h
         self.gates = plan.of_both + plan.of_x + plan.of_h
-        # The values of `Layer`: what the cell saves, inner states that its gradient reads, no zoned h, what is
-        # multiplied.
+        # The values of `Layer`: those that the cell saves, inner states that its gradient reads, no zoned h, and
+        # operands of products.
         reads = plan.reads_before | plan.reads_after
         there = [True] * plan.saved + [bool(reads >> k & 1) for k in range(plan.states - 1)] + [False]
         there += [True] * len(plan.cuts)
@@ -81,7 +81,7 @@ class Kernels:
         self.backward.argtypes = [ctypes.c_char_p, *self.forward.argtypes]
 
     def values(self, saved: Array | None) -> Sequence[int]:
-        """Where the values of a direction are, from its part (T, B, kept, H) of what is saved."""
+        """The addresses of the values of a direction in its part (T, B, kept, H) of the saved values."""
         if saved is None:
             return NOTHING * len(self.slots)
         start, (_, _, _, H) = address(saved), saved.shape
@@ -92,7 +92,7 @@ class Kernels:
 
 
 def load(name: str, text: str) -> ctypes.CDLL:
-    """The library of a cell, compiled unless the cache has it; the user reads one line, because it takes seconds."""
+    """The library of a cell, compiled unless the cache has it. A line is printed, because this takes seconds."""
     used = compiler.find("native")
 
     def announce() -> None:
@@ -108,7 +108,7 @@ def load(name: str, text: str) -> ctypes.CDLL:
 
 @lru_cache(maxsize=256)
 def kernels_of(plan: Plan, dtype: np.dtype, more_flags: str) -> Kernels | None:
-    """The compiled passes of a cell; None, and the user reads one line, where they cannot be compiled.
+    """The compiled passes of a cell; None, with one printed line, if they cannot be compiled.
 
     `more_flags` is what ``MINIRNN_NATIVE_FLAGS`` holds.
     """
@@ -116,7 +116,9 @@ def kernels_of(plan: Plan, dtype: np.dtype, more_flags: str) -> Kernels | None:
         return Kernels(plan, dtype)
     except (DeviceUnavailable, CompileError, OSError) as error:
         reason = library.first_error(str(error))
-        print(f"minirnn: the cell {plan.name} runs as on the device cpu: {reason}", file=sys.stderr, flush=True)
+        print(
+            f"minirnn: the cell {plan.name} runs with the code of the device cpu: {reason}", file=sys.stderr, flush=True
+        )
         return None
 
 
@@ -138,7 +140,8 @@ def cell_sequence(
 ) -> tuple[Array, Array, Array | None, Any]:
     """Run one layer over a whole sequence: y (T, B, D*P), h_n (D, B, P), c_n (D, STATES-1, B, H) or None, and saved.
 
-    `saved` has what the gradient reads of each step, (D, T, B, kept, H); None if that is nothing or not training.
+    `saved` has the values of each step that the gradient reads, (D, T, B, kept, H); None if there are none or not
+    training.
     """
     of = kernels(plan, x.dtype)
     if of is None:

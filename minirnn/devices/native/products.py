@@ -1,7 +1,7 @@
 """Matrix products of the device `native`: large ones by its own micro-kernel and threads, small ones by BLAS.
 
 BLAS has its own threads, and two pools of threads compete for the cores. So BLAS computes in one thread here
-(`minirnn.devices.native.blas`), which is how it computes small products anyway; what is worth several threads goes to
+(`minirnn.devices.native.blas`), as it does for small products anyway; products that are worth several threads go to
 `kernels/gemm.h`.
 """
 
@@ -18,7 +18,7 @@ from minirnn.devices.native import blas
 from minirnn.devices.native.arguments import Product, address, call, matrix
 
 WORTH_IT = 1 << 20
-"""Multiply-adds from which two threads are faster than one of BLAS."""
+"""Multiply-adds from which two threads are faster than one BLAS thread."""
 
 
 def matmul(device: Any, a: Any, b: Any) -> Any:
@@ -35,7 +35,7 @@ def matmul(device: Any, a: Any, b: Any) -> Any:
 
 
 def large(a: Any, b: Any) -> bool:
-    """Whether a product is one of two float matrices, or of a batch with a matrix, and has enough to do."""
+    """Whether a product is one of two float matrices, or of a batch with a matrix, and is large enough."""
     if getattr(b, "ndim", 0) != 2 or a.ndim < 2 or a.dtype != b.dtype or a.dtype not in (np.float32, np.float64):
         return False
     whole = all(stride % a.itemsize == 0 for stride in (*a.strides, *b.strides))

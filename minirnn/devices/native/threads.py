@@ -1,4 +1,4 @@
-"""How many threads compute: ``MINIRNN_NUM_THREADS``, or as many as there are cores for this process."""
+"""The number of threads: ``MINIRNN_NUM_THREADS``, or the number of cores for this process."""
 
 from __future__ import annotations
 
@@ -38,6 +38,6 @@ def usable_cores() -> int:
 
 
 def may_be_interrupted() -> bool:
-    """Whether Ctrl-C would raise `KeyboardInterrupt` in this thread: in the main one, unless somebody handles it."""
+    """Whether Ctrl-C would raise `KeyboardInterrupt` in this thread: in the main one, unless a handler is installed."""
     main = threading.current_thread() is threading.main_thread()
     return main and signal.getsignal(signal.SIGINT) is signal.default_int_handler

@@ -1,4 +1,4 @@
-"""The finder: it tells which library's layout unlabelled weights have, from one input and its output."""
+"""The finder: it determines the layout of unlabelled weights from one input and its output."""
 
 from minirnn.io.finder.finding import Finding, Trial
 from minirnn.io.finder.search import find_layout

@@ -1,4 +1,4 @@
-"""What the finder found out: how well each reading of the arrays fits, and a text that says which one it is."""
+"""The result of the finder: how well each reading of the arrays fits, and a text that says which one it is."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Trial:
 
     @property
     def layouts(self) -> tuple[str, ...]:
-        """Names of the known layouts that store such weights so."""
+        """Names of the known layouts that store such weights in this way."""
         r = self.reading
         stacked = any(name.endswith("]") for name in r.storage.biases)
         if r.update_is_new or (r.swapped_biases and stacked):
@@ -51,7 +51,7 @@ class Trial:
         )
 
     def weights(self) -> Weights:
-        """The weights in the form of the hub, to convert to any layout. The direction of time is not in it."""
+        """The weights in the form of the hub, to convert to any layout. They do not include the direction of time."""
         layer = self.reading.layer()
         layer = LayerWeights(**{name: a.astype(self.dtype) for name, a in layer._asdict().items() if a is not None})
         return Weights(self.reading.rnn_mode, (layer,), 1, self.reading.gru)
@@ -85,7 +85,7 @@ class Finding:
     ----------
     status : {"found", "ambiguous", "none"}
     fits : tuple of Trial
-        All trials that reproduce the output, best first; one if the status is "found".
+        All trials that reproduce the output, best first; exactly one if the status is "found".
     best, runner_up : Trial or None
         The best trial of all, and the best of those that don't fit.
     tried : int

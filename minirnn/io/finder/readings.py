@@ -4,7 +4,7 @@ A reading is made of choices, in this order:
 
 * which array is W and which R (or one holds both, or one holds the gates r and z and another n), and whether their rows
   or their columns are units: `Storage`;
-* the order of the gates, 24 of an LSTM, 6 of a GRU, and what the cell adds or does differently: `readings`;
+* the order of the gates, 24 of an LSTM, 6 of a GRU, and the variants of the cell: `readings`;
 * whether time or batch comes first in input and output, and in which direction time runs: `arrangements`.
 """
 
@@ -25,7 +25,7 @@ GATE_COUNTS = {4: ("lstm",), 3: ("gru",), 1: ("rnn_tanh", "rnn_relu")}
 
 @dataclass(frozen=True, eq=False)
 class Storage:
-    """Arrays that were given their roles; the gates of W, R and the biases are still in an unknown order.
+    """Arrays with their roles; the gates of W, R and the biases are still in an unknown order.
 
     `form` is one of those of `Layout.form`, or a mixture of them; `text` says which array is what.
     """
@@ -40,7 +40,7 @@ class Storage:
 
 @dataclass(frozen=True, eq=False)
 class Reading:
-    """One way to understand the arrays as a cell."""
+    """One interpretation of the arrays as a cell."""
 
     storage: Storage
     rnn_mode: str
@@ -51,7 +51,7 @@ class Reading:
     swapped_biases: bool = False
 
     def layer(self) -> LayerWeights:
-        """The weights as the hub has them. They are not kept: hundreds of readings share what may be large arrays."""
+        """The weights in the form of the hub. They are not stored, because hundreds of readings share large arrays."""
         s, hub = self.storage, CUDNN_GATES[self.rnn_mode]
         W, R, *biases = (reorder(a, self.order, hub) for a in (s.W, s.R, *s.biases.values()))
         if self.gru == "reset_after":
@@ -77,7 +77,7 @@ class Arrangement(NamedTuple):
 
 
 def storages(arrays: dict[str, np.ndarray], I: int, H: int) -> Iterator[Storage]:
-    """All ways to give the arrays their roles that their shapes allow."""
+    """All assignments of roles to the arrays that their shapes allow."""
     arrays = {name: a[0] if a.ndim == 3 and len(a) == 1 else a for name, a in arrays.items()}  # ONNX: one direction
     names = [name for name, a in arrays.items() if a.ndim == 2]
     for G in GATE_COUNTS:
@@ -122,7 +122,7 @@ def _oriented(a: np.ndarray, rows: int, columns: int) -> Iterator[tuple[np.ndarr
 
 
 def _biases(rest: dict[str, np.ndarray], GH: int) -> Iterator[dict[str, np.ndarray]]:
-    """The other arrays, if they are no, one or two biases (G*H,); two may be stacked in one array."""
+    """The other arrays, if they are zero, one or two biases (G*H,); two may be stacked in one array."""
     shapes = [a.shape for a in rest.values()]
     if shapes in ([], [(GH,)], [(GH,), (GH,)]):
         yield rest
@@ -141,10 +141,10 @@ def _split_biases(rest: dict[str, np.ndarray], H: int) -> Iterator[dict[str, np.
 
 
 def readings(storage: Storage) -> Iterator[Reading]:
-    """All orders of the gates, each with all that a cell may do differently.
+    """All orders of the gates, each with all variants of the cell.
 
-    An LSTM adds 1 to its forget gate, or not. A GRU is of one kind or the other, its z keeps the old state or takes the
-    new one, and where two biases are not just added up, either may be the recurrent one.
+    An LSTM may add 1 to its forget gate. A GRU is of one kind or the other, its z keeps the old state or takes the
+    new one, and where two biases are not simply added, either may be the recurrent one.
     """
     for rnn_mode in GATE_COUNTS[storage.gates]:
         for gates in permutations(CUDNN_GATES[rnn_mode]):

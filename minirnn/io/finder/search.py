@@ -1,8 +1,8 @@
-"""The search for what unlabelled weights are, from one input and its output.
+"""The search for the meaning of unlabelled weights, from one input and its output.
 
-Every reading of the arrays that their shapes allow (`readings`) is run in NumPy; the one that gives the output is it.
-That several or none do is an answer too, and not rare: with one time step and zero states, say, no forget gate is ever
-used.
+Every reading of the arrays that their shapes allow (`readings`) is run in NumPy. The answer is the one that gives the
+output. It is also an answer, and not a rare one, that several or none do: with one time step and zero states no forget
+gate is ever used.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from minirnn.io.layouts.hub import LayerWeights
 from minirnn.io.layouts.plain import run_layer
 
 PROBE_STEPS, PROBE_ROWS, KEPT = 6, 2, 8
-"""All readings are first run on so many time steps and batch rows; those that fit there, and at least the KEPT best,
+"""The time steps and batch rows on which all readings are run first; those that fit there, and at least the KEPT best,
 are then run on all."""
 
 
@@ -33,7 +33,7 @@ def find_layout(
     initial_c: Any = None,
     tolerance: float | None = None,
 ) -> Finding:
-    """Say which library's weights these are: cell, gate order, transposes, biases, kind of GRU, direction of time.
+    """Find the layout of some weights: cell, gate order, transposes, biases, kind of GRU, direction of time.
 
     Parameters
     ----------
@@ -41,13 +41,13 @@ def find_layout(
         The arrays of one layer and one direction, in any order; names are only repeated in the answer.
     input : (T, B, I), (B, T, I) or (T, I) array_like
     output : array_like
-        What the cell gave for this input: at all time steps, with the axes in the order of the input's, or at the last
-        one, (B, H) or (H,).
+        The cell's output for this input: at all time steps, with the axes in the same order as in the input, or at
+        the last one, (B, H) or (H,).
     initial_h, initial_c : (B, H) array_like, optional
         The states before the first step; zeros by default.
     tolerance : float, optional
-        The largest error that fits, as a part of the largest output. The default is 1e-4, and 1e-2 if something is
-        float16. Among the readings that fit, errors above 10 times the smallest are taken for chance.
+        The largest error that fits, as a fraction of the largest output. The default is 1e-4, and 1e-2 if something is
+        float16. Among the readings that fit, those with errors above 10 times the smallest are considered chance.
 
     Returns
     -------
@@ -103,7 +103,7 @@ def _floats(name: str, a: Any) -> np.ndarray:
             raise TypeError(f"its dtype is {array.dtype}")
         return array.astype(np.float64)
     except (TypeError, ValueError) as error:
-        raise TypeError(f"find_layout: {name} is no array of numbers: {error}\n  expected floats") from None
+        raise TypeError(f"find_layout: {name} is not an array of numbers: {error}\n  expected floats") from None
 
 
 def _pair(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray, bool]:

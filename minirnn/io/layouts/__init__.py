@@ -1,6 +1,6 @@
 """Weight layouts: how torch, Keras, TensorFlow, cuDNN and ONNX store the weights of a recurrent network.
 
-Each layout is read into and written from one form, the hub (`hub.py`); one short file a library.
+Each layout is read into and written from one form, the hub (`hub.py`); there is one short file per library.
 """
 
 from minirnn.io.layouts.base import Layout

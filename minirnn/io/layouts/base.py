@@ -1,4 +1,4 @@
-"""What a layout is: how one library stores the weights of a recurrent network, and what it cannot hold."""
+"""The base class of layouts: how one library stores the weights of a recurrent network, and what it cannot hold."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Arrays = Mapping[str, np.ndarray]
 
 
 class Layout(ABC):
-    """One library's way to store weights. Subclasses say what they can hold and how to read and write it.
+    """One library's way to store weights. Subclasses define what they can hold and how to read and write it.
 
     Attributes
     ----------
@@ -30,7 +30,7 @@ class Layout(ABC):
         The form of its matrices, for the finder: units are "rows" or "columns"; "fused" is [W | R]' in one array,
         "split" the same with the gates r and z in one array and n in another. Empty for any other form.
     projection, peepholes, clip, adds_forget_bias : bool
-        Whether it has them, and whether the cell adds a number to the forget gate when it runs.
+        Whether it has these features, and whether the cell adds a number to the forget gate when it runs.
     one_bias : bool
         Whether it stores the sum of the two biases.
     """
@@ -90,7 +90,7 @@ class Layout(ABC):
         if weights.network().num_proj and not self.projection:
             raise ValueError(
                 f"convert: got {weights}, with a projection of h\n  {self.name} has none, expected weights without\n"
-                "  multiplied into R and the next W it would give the same outputs only of another width"
+                "  multiplying it into R and the next W would change the width of the outputs"
             )
         if weights.has_peephole and not self.peepholes:
             raise ValueError(

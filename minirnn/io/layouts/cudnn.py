@@ -90,7 +90,7 @@ class Canonical(Layout):
 
 
 def network(settings: Settings) -> Network:
-    """The network that the settings describe; what they leave open has a default."""
+    """The network that the settings describe; settings that are not given have defaults."""
     known = settings.known()
     names = ("rnn_mode", "num_layers", "num_units", "input_size", "direction", "input_mode", "num_proj")
     return Network(**{name: known[name] for name in names if name in known}, op="convert")
@@ -126,7 +126,7 @@ def possible(weights: list[np.ndarray], biases: list[np.ndarray]) -> Iterator[Ne
 
 
 def agrees(net: Network, settings: Settings) -> bool:
-    """Whether the sizes of a network are those that are known."""
+    """Whether the sizes of a network agree with the known ones."""
     known = settings.known()
     sizes = {name: value for name, value in vars(net).items() if name in known and name != "input_mode"}
     return all(known[name] == value for name, value in sizes.items())

@@ -1,6 +1,6 @@
 """Gate orders: the same blocks of H rows (or columns), one after the other in every library's own order.
 
-A gate order is a word with one letter a gate. The letters of one gate differ between libraries; here they are the same:
+A gate order is a word with one letter per gate. Libraries use different letters for the same gate:
 
     lstm    i input   f forget   o output   n = c = g   the new value, after tanh
     gru     r reset   z = u      the update gate (1 keeps the old state)   n = c = h   the new value, after tanh

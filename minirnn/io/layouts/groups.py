@@ -1,4 +1,4 @@
-"""Names of the arrays where a library knows single layers only: one group of arrays for each layer and direction.
+"""Names of the arrays of libraries that store single layers: one group of arrays for each layer and direction.
 
 They are written as
 
@@ -6,7 +6,7 @@ They are written as
     layer_0/kernel, ...                      several layers
     layer_0/forward/kernel, layer_0/backward/kernel, ...
 
-Reading takes these and whatever else has one folder a layer, such as
+Reading takes these and whatever else has one folder per layer, such as
 ``bidirectional_1/backward_lstm_1/lstm_cell/kernel:0``. Folders in natural order (2 before 10) are the layers;
 ``forward``/``fw`` and ``backward``/``bw`` in a name tell the direction.
 """
@@ -99,7 +99,7 @@ class GroupedLayout(Layout):
         Raises
         ------
         ValueError
-            There are none, or a direction is missing somewhere.
+            There are no groups, or a direction is missing somewhere.
         """
         found = self.collect(arrays)
         if not found:

@@ -12,8 +12,8 @@ all of a GRU that resets before the product), only their sum b matters::
     to a layout with one bias      b = bW + bR
     from a layout with one bias    bW = b/2     bR = b - bW
 
-The halves are TensorFlow's choice when it restores a cuDNN buffer from such a cell, and a fair one: both biases get the
-same gradient, so they stay equal in training, and weight decay pulls on both alike. Outputs are the same for every
+TensorFlow also uses halves when it restores a cuDNN buffer from such a cell. They are a good choice: both biases get
+the same gradient, so they stay equal in training, and weight decay affects both equally. Outputs are the same for every
 split; halves also add up to exactly b, so one bias -> two -> one returns every bit. The split of two -> one -> two is
 lost. The exception is n of a GRU that resets after the product: r multiplies bR_n and not bW_n, and no layout adds them
 up.

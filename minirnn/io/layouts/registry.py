@@ -1,4 +1,4 @@
-"""All layouts by name, and which of them some arrays look like."""
+"""All layouts by name, and the detection of the layout of some arrays."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What weight arrays alone do not say: it comes from the passport in a file's metadata, or from the user."""
+"""Facts that weight arrays do not contain. They come from the passport in a file's metadata, or from the user."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Settings:
     Raises
     ------
     ValueError, TypeError
-        A value is not possible.
+        A value is invalid.
     """
 
     rnn_mode: str | None = None
@@ -85,7 +85,7 @@ class Settings:
 
 
 def from_metadata(metadata: Mapping[str, str]) -> Settings:
-    """What `Settings.metadata` wrote. Raises ValueError for text that it does not write."""
+    """The settings that `Settings.metadata` wrote. Raises ValueError for text that it does not write."""
     found: dict[str, Any] = {}
     for name in (field.name for field in fields(Settings)):
         text = metadata.get(PREFIX + name)
@@ -115,7 +115,7 @@ def facts(weights: Weights) -> Settings:
 
 
 def missing(layout: str, name: str, why: str) -> ValueError:
-    """The error for a fact that neither the file nor the user gave."""
+    """The error for a fact that neither the file nor the user provides."""
     option = name.replace("_", "-")
     return ValueError(
         f"convert: {layout}: {name} is not known\n  expected {name}=... (command line: --{option})\n  {why}"

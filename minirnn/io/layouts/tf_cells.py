@@ -8,8 +8,8 @@ shapes.
 
 LSTMBlockCell and BlockLSTM add an attribute, forget_bias, to the forget gate when they run. It belongs to the bias of
 every other library, so it is added to b_f on the way out and subtracted on the way in (which rounds, as every sum
-does); how much, the arrays don't say. TensorFlow's default is 1, and a file written here is for a cell with the default
-unless told otherwise.
+does). The arrays don't contain its value. TensorFlow's default is 1, and a file written here is for a cell with the
+default unless told otherwise.
 
 Peephole weights wci, wcf, wco (H,) are read and written; all zero counts as none.
 """
@@ -30,7 +30,7 @@ FORGET_BIAS = 1.0
 
 
 class OneMatrix(groups.GroupedLayout):
-    """Reads and writes [W | R]'; the subclasses say for which cell."""
+    """Reads and writes [W | R]'; the subclasses define the cell."""
 
     names = {"w": "w", "kernel": "w", "b": "b", "bias": "b"}
     names |= dict.fromkeys(("recurrent_kernel", "gates/kernel", "candidate/kernel"), "other")

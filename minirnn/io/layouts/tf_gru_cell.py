@@ -3,8 +3,8 @@
     w_ru = [W_r | R_r ; W_z | R_z]' (in+H, 2H)    w_c = [W_n | R_n]' (in+H, H)    b_ru (2H,)    b_c (H,)
 
 TensorFlow's u is the hub's z: 1 keeps the old state. GRUCell calls the arrays gates/kernel, candidate/kernel,
-gates/bias, candidate/bias. Old versions of GRUBlockCell stored w_ru under the name w_c and the reverse; the shapes
-tell.
+gates/bias, candidate/bias. Old versions of GRUBlockCell stored w_ru under the name w_c and vice versa; the shapes
+show it.
 """
 
 from __future__ import annotations

@@ -37,7 +37,7 @@ class TorchNN(Layout):
             raise ValueError(
                 f"convert: torch.nn: arrays of {', '.join(map(repr, prefixes)) or 'no module'}\n"
                 "  expected one module with weight_ih_l0, weight_hh_l0, ...\n"
-                "  one of several is chosen with prefix=... (command line: --prefix)"
+                "  choose one of several with prefix=... (command line: --prefix)"
             )
         for key, array in arrays.items():
             match = KEY.fullmatch(key)
@@ -60,7 +60,7 @@ class TorchNN(Layout):
         return Weights(rnn_mode, layers, D, "reset_after" if rnn_mode == "gru" else None)
 
     def _mode(self, first: LayerWeights, settings: Settings) -> str:
-        """The rnn_mode, which the number of gates tells, but for the two activations of RNN."""
+        """The rnn_mode, which follows from the number of gates except for the two activations of RNN."""
         if first.R.ndim != 2 or (first.Wp is not None and first.Wp.ndim != 2):
             raise ValueError(f"convert: torch.nn: weight_hh_l0 has shape {first.R.shape}\n  expected (G*H, P)")
         H = first.R.shape[1] if first.Wp is None else first.Wp.shape[1]

@@ -172,7 +172,7 @@ def divisor(op: str, name: str, value: Any) -> float:
     """A number to divide by. Raises TypeError or ValueError if it cannot be used."""
     value = check.number(op, name, value)
     if value == 0:
-        raise ValueError(f"{op}: {name} is 0\n  expected another number: the result is divided by {name}")
+        raise ValueError(f"{op}: {name} is 0\n  expected a number other than 0: the result is divided by {name}")
     return value
 
 

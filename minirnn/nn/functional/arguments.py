@@ -134,7 +134,7 @@ def one_dim(op: str, dim: Any, axis: Any) -> Any:
     """The axis from torch's `dim` or from `axis`. Raises TypeError if both or neither are given."""
     if dim is not None and axis is not None:
         raise TypeError(
-            f"{op}: got dim={shown(dim)} and axis={shown(axis)}\n  expected one: dim is torch's name of axis"
+            f"{op}: got dim={shown(dim)} and axis={shown(axis)}\n  expected one: dim is torch's name for axis"
         )
     if dim is None and axis is None:
         raise TypeError(

@@ -112,7 +112,7 @@ def only_defaults(op: str, max_norm: Any, scale_grad_by_freq: Any, sparse: Any) 
     if max_norm is not None:
         raise ValueError(
             f"{op}: max_norm is {shown(max_norm)}\n  expected None: it would rewrite rows of the table while reading"
-            " them\n  norm them after the optimizer's step instead"
+            " them\n  rescale them after the optimizer's step instead"
         )
     if check.flag(op, "scale_grad_by_freq", scale_grad_by_freq):
         raise ValueError(f"{op}: scale_grad_by_freq is True\n  expected False: gradients are true sums here")

@@ -1,6 +1,6 @@
 """Schedules of the step size, with torch's names and values: each is stepped after the optimizer.
 
-They write ``lr`` into the optimizer's groups. As in torch, most go on from the value that is there, so that several can
+They write ``lr`` into the optimizer's groups. As in torch, most continue from the present value, so that several can
 work on one optimizer.
 """
 
@@ -21,7 +21,7 @@ from minirnn.optim.lr_scheduler.plateau import ReduceLROnPlateau
 from minirnn.optim.lr_scheduler.scheduler import LRScheduler
 
 _LRScheduler = LRScheduler  # torch's old name
-__getattr__, __dir__ = imported_later(__name__, {})  # which say what torch's other names are called here
+__getattr__, __dir__ = imported_later(__name__, {})  # these give the names in minirnn of torch's other names
 
 __all__ = [
     "ChainedScheduler",

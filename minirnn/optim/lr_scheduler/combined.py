@@ -14,7 +14,7 @@ from minirnn.optim.optimizer import Optimizer
 
 
 def schedules_of(op: str, given: Any, optimizer: Any) -> list[LRScheduler]:
-    """The schedules, if there is one at least and all belong to `optimizer` (None: that of the first)."""
+    """The schedules, if there is at least one and all belong to `optimizer` (None: that of the first)."""
     if not isinstance(given, Sequence) or isinstance(given, str):
         raise TypeError(f"{op}: schedulers is {shown(given)}\n  expected a list of schedules")
     if not given:
@@ -26,7 +26,8 @@ def schedules_of(op: str, given: Any, optimizer: Any) -> list[LRScheduler]:
             )
         if isinstance(one, ReduceLROnPlateau):
             raise ValueError(
-                f"{op}: schedule {k} is a ReduceLROnPlateau\n  expected one whose step() takes no metric; step it apart"
+                f"{op}: schedule {k} is a ReduceLROnPlateau\n"
+                "  expected one whose step() takes no metric; call its step() separately"
             )
         if one.optimizer is not (given[0].optimizer if optimizer is None else optimizer):
             raise ValueError(f"{op}: schedule {k}, {one}, has another optimizer\n  expected the same for all")
@@ -63,12 +64,12 @@ class SequentialLR(_Combined):
     milestones : list of int
         Rising; one less than the schedules.
     last_epoch : int
-        Of no use, as in torch: a schedule that goes on loads its state.
+        Unused, as in torch: a resumed schedule loads its state.
 
     Raises
     ------
     TypeError, ValueError
-        A schedule is none, is a `ReduceLROnPlateau` or has another optimizer; or the milestones do not fit.
+        A schedule is invalid, is a `ReduceLROnPlateau` or has another optimizer; or the milestones do not fit.
     """
 
     def __init__(
@@ -90,13 +91,13 @@ class SequentialLR(_Combined):
         self.optimizer = optimizer
         for group in optimizer.param_groups:
             group["lr"] = group["initial_lr"]
-        take_back(self._schedulers)  # the first steps that the schedules made when they were made
+        take_back(self._schedulers)  # undo the first steps that the schedules made in their constructors
         first = self._schedulers[bisect_right(self._milestones, 0)]
         first._initial_step()
         self._last_lr = first.get_last_lr()
 
     def step(self) -> None:  # type: ignore[override]
-        """Go to the next epoch, in the schedule whose turn it is."""
+        """Go to the next epoch in the current schedule."""
         self.last_epoch += 1
         turn = bisect_right(self._milestones, self.last_epoch)
         schedule = self._schedulers[turn]
@@ -108,7 +109,7 @@ class SequentialLR(_Combined):
 
 
 def take_back(schedules: list[LRScheduler]) -> None:
-    """Take one epoch back, in combined schedules that of their parts."""
+    """Undo one epoch; combined schedules undo that of their parts."""
     for one in schedules:
         if isinstance(one, _Combined):
             take_back(one._schedulers)
@@ -117,7 +118,7 @@ def take_back(schedules: list[LRScheduler]) -> None:
 
 
 class ChainedScheduler(_Combined):
-    """Several schedules at once: each goes on from the step sizes that the one before it has left.
+    """Several schedules at once: each continues from the step sizes that the previous one set.
 
     Parameters
     ----------
@@ -128,7 +129,7 @@ class ChainedScheduler(_Combined):
     Raises
     ------
     TypeError, ValueError
-        A schedule is none, is a `ReduceLROnPlateau` or has another optimizer.
+        A schedule is invalid, is a `ReduceLROnPlateau` or has another optimizer.
     """
 
     def __init__(self, schedulers: Sequence[LRScheduler], optimizer: Optimizer | None = None) -> None:

@@ -37,13 +37,13 @@ class CosineAnnealingLR(LRScheduler):
         epoch, low = self.last_epoch, self.eta_min
         if self._is_initial:
             return self._current()
-        if (epoch - 1 - self.T_max) % (2 * self.T_max) == 0:  # at eta_min, from where no factor leads up
+        if (epoch - 1 - self.T_max) % (2 * self.T_max) == 0:  # at eta_min, where a factor cannot increase the step size
             rise = (1 - math.cos(math.pi / self.T_max)) / 2
             return [lr + (base - low) * rise for base, lr in zip(self.base_lrs, self._current(), strict=True)]
         now, before = (1 + math.cos(math.pi * e / self.T_max) for e in (epoch, epoch - 1))
         factor = now / before
         found = [factor * (lr - low) + low for lr in self._current()]
-        return [0.0 if -1e-15 * abs(low) < lr < 0 else lr for lr in found]  # a rounding makes none negative
+        return [0.0 if -1e-15 * abs(low) < lr < 0 else lr for lr in found]  # so that no rounding makes one negative
 
 
 class CosineAnnealingWarmRestarts(LRScheduler):
@@ -98,6 +98,6 @@ class CosineAnnealingWarmRestarts(LRScheduler):
         elif self.T_mult == 1:
             self.T_cur = epoch % self.T_0
         else:
-            n = int(math.log(epoch / self.T_0 * (self.T_mult - 1) + 1, self.T_mult))  # descents that are over
+            n = int(math.log(epoch / self.T_0 * (self.T_mult - 1) + 1, self.T_mult))  # completed descents
             self.T_cur = epoch - self.T_0 * (self.T_mult**n - 1) / (self.T_mult - 1)
             self.T_i = self.T_0 * self.T_mult**n

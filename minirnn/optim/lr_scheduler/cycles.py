@@ -21,7 +21,7 @@ class _Cycling(LRScheduler):
     def _take_momentum(
         self, optimizer: Optimizer, cycle: Any, base: Any, top: Any, last_epoch: Any
     ) -> tuple[list[float], list[float]]:
-        """The lowest and the highest momentum of each group; where a schedule begins, the groups get the highest.
+        """The lowest and the highest momentum of each group; at the start of a schedule the groups get the highest.
 
         Raises ValueError for an optimizer that has no momentum.
         """
@@ -62,7 +62,7 @@ class OneCycleLR(_Cycling):
     max_lr : float, or list of float
         The top, for all groups or one each.
     total_steps : int, optional
-        Steps in all; or `epochs` times `steps_per_epoch`.
+        The total number of steps; or `epochs` times `steps_per_epoch`.
     pct_start : float
         Share of the steps that go up, 0 .. 1.
     anneal_strategy : "cos" or "linear"
@@ -72,7 +72,7 @@ class OneCycleLR(_Cycling):
     div_factor, final_div_factor : float
         The start is ``max_lr / div_factor``, the end ``start / final_div_factor``; above 0.
     three_phase : bool
-        Whether to come down to the start first, as fast as up, and then to the end.
+        Whether to return to the start first, as fast as it rose, and then go to the end.
 
     Raises
     ------
@@ -143,7 +143,7 @@ class OneCycleLR(_Cycling):
 
 
 def phases(share: float, steps: int, three: bool) -> list[dict[str, Any]]:
-    """Where each phase of OneCycleLR ends, and between which entries of a group it goes."""
+    """The end of each phase of OneCycleLR, and the entries of a group between which it goes."""
 
     def phase(end: float, lr: str, to_lr: str, momentum: str, to_momentum: str) -> dict[str, Any]:
         names = ("end_step", "start_lr", "end_lr", "start_momentum", "end_momentum")
@@ -179,7 +179,7 @@ class CyclicLR(_Cycling):
         The height of a cycle: always the same; halved after each; ``gamma**step``.
     gamma : float
     scale_fn : function, optional
-        The height by the cycle (counted from 1) or by the step, as `scale_mode` says; `mode` is then not asked. As in
+        The height by the cycle (counted from 1) or by the step, as `scale_mode` says; `mode` is then ignored. As in
         torch, a state dict does not hold a function.
     scale_mode : "cycle" or "iterations"
     cycle_momentum : bool

@@ -1,6 +1,6 @@
 """Schedules that multiply the step size: at certain epochs, or a little at each.
 
-They go on from the step size that is there, so that schedules can be chained.
+They continue from the present step size, so that schedules can be chained.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from minirnn.optim.optimizer import Optimizer
 
 
 class _Multiplying(LRScheduler):
-    """A schedule that says by what the step sizes are multiplied when it comes to an epoch."""
+    """A schedule that defines the factor of the step sizes at each epoch."""
 
     _starts_at_base = True
 
@@ -58,7 +58,7 @@ class MultiStepLR(_Multiplying):
     optimizer, last_epoch
         As for `LRScheduler`.
     milestones : iterable of int
-        Epochs, in any order; one that comes twice counts twice.
+        Epochs, in any order; one that is listed twice counts twice.
     gamma : float
     """
 
@@ -76,7 +76,7 @@ class MultiStepLR(_Multiplying):
 
     def load_state_dict(self, state_dict: Any) -> None:
         state = self._fitting(state_dict)
-        # JSON, in which many keep it, turns the epochs into text.
+        # JSON, in which states are often stored, turns the epochs into strings.
         milestones = Counter({int(epoch): count for epoch, count in state["milestones"].items()})
         super().load_state_dict({**state, "milestones": milestones})
 
@@ -101,7 +101,8 @@ class ConstantLR(_Multiplying):
         super().__init__(optimizer, last_epoch)
 
     def get_lr(self) -> list[float]:
-        if self.factor == 0 and self.last_epoch == self.total_iters > 0:  # what was multiplied by 0 is gone: begin anew
+        # a value that was multiplied by 0 is lost, so start from the base
+        if self.factor == 0 and self.last_epoch == self.total_iters > 0:
             return list(self.base_lrs)
         return super().get_lr()
 
@@ -112,7 +113,7 @@ class ConstantLR(_Multiplying):
 
 
 class LinearLR(_Multiplying):
-    """Let the factor of the step size go from `start_factor` to `end_factor` in `total_iters` epochs: a warm-up.
+    """Change the factor of the step size from `start_factor` to `end_factor` in `total_iters` epochs: a warm-up.
 
     Parameters
     ----------
@@ -169,7 +170,7 @@ class ExponentialLR(_Multiplying):
 
 
 class PolynomialLR(_Multiplying):
-    """Let the step size fall to 0 in `total_iters` epochs: ``base_lr * (1 - epoch / total_iters)**power``.
+    """Reduce the step size to 0 in `total_iters` epochs: ``base_lr * (1 - epoch / total_iters)**power``.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Schedules by a function of the user's: LambdaLR and MultiplicativeLR."""
+"""Schedules that the user defines by a function: LambdaLR and MultiplicativeLR."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Factor = Callable[[int], float]
 
 
 class _ByFunction(LRScheduler):
-    """What both share: one function a group. Functions are not saved, the attributes of other callables are."""
+    """The base of both: one function per group. Functions are not saved, but the attributes of other callables are."""
 
     _not_saved = ("optimizer", "lr_lambdas")
 
@@ -23,7 +23,7 @@ class _ByFunction(LRScheduler):
         n = len(an_optimizer(name, optimizer).param_groups)
         given = list(lr_lambda) if isinstance(lr_lambda, (list, tuple)) else [lr_lambda] * n
         if len(given) != n:
-            raise ValueError(f"{name}: lr_lambda has {len(given)} functions\n  expected {n}, one a group")
+            raise ValueError(f"{name}: lr_lambda has {len(given)} functions\n  expected {n}, one per group")
         for function in given:
             if not callable(function):
                 raise TypeError(f"{name}: lr_lambda is {shown(function)}\n  expected a function of the epoch")
@@ -44,7 +44,7 @@ class _ByFunction(LRScheduler):
 
 
 class LambdaLR(_ByFunction):
-    """The step size is ``base_lr * lr_lambda(epoch)``.
+    """Set the step size to ``base_lr * lr_lambda(epoch)``.
 
     Parameters
     ----------
@@ -61,7 +61,7 @@ class LambdaLR(_ByFunction):
 
 
 class MultiplicativeLR(_ByFunction):
-    """The step size is multiplied by ``lr_lambda(epoch)`` at each epoch.
+    """Multiply the step size by ``lr_lambda(epoch)`` at each epoch.
 
     Parameters
     ----------

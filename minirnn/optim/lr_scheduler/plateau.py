@@ -25,17 +25,17 @@ class ReduceLROnPlateau(LRScheduler):
     factor : float
         Below 1.
     patience : int
-        Epochs without improvement that are let pass, 0 or more.
+        Epochs without improvement that are tolerated, 0 or more.
     threshold : float
         How much better counts as better.
     threshold_mode : "rel" or "abs"
         Whether `threshold` is a share of the best value, or a difference.
     cooldown : int
-        Epochs after a change in which nothing is counted, 0 or more.
+        Epochs after a change that do not count, 0 or more.
     min_lr : float, or list of float
-        Below this the step size does not go; for all groups or one each.
+        The smallest step size; for all groups or one each.
     eps : float
-        A change of no more than this is not made.
+        Changes up to this size are not made.
     """
 
     def __init__(
@@ -71,16 +71,16 @@ class ReduceLROnPlateau(LRScheduler):
 
     @property
     def in_cooldown(self) -> bool:
-        """Whether a change was so recent that nothing is counted."""
+        """Whether a change was so recent that epochs do not count."""
         return self.cooldown_counter > 0
 
     def step(self, metrics: Any, epoch: None = None) -> None:  # type: ignore[override]
-        """Note the metric of an epoch, and change the step sizes if it is due.
+        """Record the metric of an epoch, and change the step sizes if necessary.
 
         Raises
         ------
         TypeError
-            `metrics` is not a number, and no Tensor or array of one; or an `epoch` is given.
+            `metrics` is not a number, or a Tensor or array of one; or an `epoch` is given.
         """
         no_epoch("ReduceLROnPlateau", epoch)
         try:
@@ -113,7 +113,7 @@ class ReduceLROnPlateau(LRScheduler):
             if self.default_min_lr is None:
                 raise RuntimeError(
                     f"ReduceLROnPlateau: min_lrs has {len(self.min_lrs)} values\n"
-                    f"  expected {len(groups)}, one a group\n  likely a group that was added since: extend min_lrs"
+                    f"  expected {len(groups)}, one per group\n  likely a group was added later: extend min_lrs"
                 )
             self.min_lrs = [self.default_min_lr] * len(groups)
         for group, low in zip(groups, self.min_lrs, strict=True):

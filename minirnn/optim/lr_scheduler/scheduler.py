@@ -1,4 +1,4 @@
-"""What all schedules share: epochs, the step sizes of the groups, saving and loading."""
+"""The base of all schedules: epochs, the step sizes of the groups, saving and loading."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from minirnn.optim.optimizer import Optimizer
 
 
 class LRScheduler:
-    """Base class of schedules: a subclass defines ``get_lr()``, the step sizes of the groups at `last_epoch`.
+    """Base class of schedules. A subclass defines ``get_lr()``, the step sizes of the groups at `last_epoch`.
 
     A schedule is made after its optimizer, and stepped after it::
 
@@ -27,7 +27,7 @@ class LRScheduler:
     ----------
     optimizer : Optimizer
     last_epoch : int
-        -1 starts the schedule, which writes the first step sizes. Another number goes on after that epoch with a
+        -1 starts the schedule, which writes the first step sizes. Another number continues after that epoch with a
         loaded optimizer, whose groups must have an "initial_lr".
 
     Attributes
@@ -35,16 +35,16 @@ class LRScheduler:
     last_epoch : int
         How many times ``step`` was called since the start.
     base_lrs : list of float
-        The step size of each group where the schedule began.
+        The initial step size of each group.
 
     Notes
     -----
-    All schedules raise what is listed here.
+    All schedules raise these errors.
 
     Raises
     ------
     TypeError
-        `optimizer` is none, `last_epoch` no integer, or a setting of the schedule of the wrong kind.
+        `optimizer` is not an Optimizer, `last_epoch` is not an integer, or a setting has the wrong type.
     ValueError
         A number is out of range.
     KeyError
@@ -54,7 +54,7 @@ class LRScheduler:
     _get_lr_called_within_step = False
     _is_initial = False
     _starts_at_base = False
-    """Whether `SequentialLR` sets the step sizes to `base_lrs` first: ``get_lr`` goes on from what is there."""
+    """Whether `SequentialLR` sets the step sizes to `base_lrs` first: ``get_lr`` continues from the present values."""
 
     def __init__(self, optimizer: Optimizer, last_epoch: int = -1) -> None:
         self.optimizer = an_optimizer(type(self).__name__, optimizer)
@@ -89,13 +89,13 @@ class LRScheduler:
         raise NotImplementedError(f"{type(self).__name__} defines no get_lr()\n  expected a subclass that does")
 
     def _current(self) -> list[float]:
-        """The step sizes of the groups as they are."""
+        """The present step sizes of the groups."""
         return [group["lr"] for group in self.optimizer.param_groups]
 
     # ---- work
 
     def get_last_lr(self) -> list[float]:
-        """The step sizes that the schedule wrote last, one a group."""
+        """The step sizes that the schedule wrote last, one per group."""
         return list(self._last_lr)
 
     def step(self, epoch: None = None) -> None:
@@ -104,7 +104,7 @@ class LRScheduler:
         Raises
         ------
         TypeError
-            An `epoch` is given, which torch calls deprecated.
+            An `epoch` is given, which torch has deprecated.
         """
         no_epoch(type(self).__name__, epoch)
         if self._step_count == 1 and not self._optimizer_stepped():
@@ -118,7 +118,7 @@ class LRScheduler:
         self._update_lr(self.last_epoch + 1)
 
     def _optimizer_stepped(self) -> bool:
-        """Whether the optimizer made a step; one whose ``step`` is not ours is not asked."""
+        """Whether the optimizer made a step; an optimizer with a foreign ``step`` is not checked."""
         return type(self.optimizer).step is not Optimizer.step or self.optimizer.steps_done > 0
 
     def _begin_again(self) -> None:
@@ -147,8 +147,8 @@ class LRScheduler:
         groups = self.optimizer.param_groups
         if len(values) != len(groups):
             raise ValueError(
-                f"{type(self).__name__}: {len(values)} step sizes for {len(groups)} groups\n  expected one a group\n"
-                "  likely a group that was added since; make the schedule anew"
+                f"{type(self).__name__}: {len(values)} step sizes for {len(groups)} groups\n  expected one per group\n"
+                "  likely a group was added later; make a new schedule"
             )
         for group, lr in zip(groups, values, strict=True):
             group["lr"] = lr
@@ -157,7 +157,7 @@ class LRScheduler:
     def _warn_outside_step(self) -> None:
         if not self._get_lr_called_within_step:
             warnings.warn(
-                "get_lr() computes the next step sizes\n  expected get_last_lr() to look at the present ones",
+                "get_lr() computes the next step sizes\n  expected get_last_lr(), which returns the present ones",
                 UserWarning,
                 stacklevel=3,
             )
@@ -171,7 +171,7 @@ class LRScheduler:
         return {name: copy.deepcopy(value) for name, value in vars(self).items() if name not in self._not_saved}
 
     def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
-        """Go on where `state_dict` was called, here or in torch. On an error nothing is changed.
+        """Return to the point at which `state_dict` was called, here or in torch. On an error nothing is changed.
 
         The optimizer's state holds its step sizes, so load that state as well.
 
@@ -185,7 +185,7 @@ class LRScheduler:
         vars(self).update(copy.deepcopy(self._fitting(state_dict)))
 
     def _fitting(self, state: Any, also: Sequence[str] = ()) -> dict[str, Any]:
-        """The entries of `state`, if they are those of this schedule; `also` names those that are not attributes."""
+        """The entries of `state`, if they belong to this schedule; `also` names those that are not attributes."""
         where = f"{type(self).__name__}.load_state_dict"
         if not isinstance(state, Mapping):
             raise TypeError(f"{where}: got a {type(state).__name__}\n  expected a dict, as of state_dict()")
@@ -201,7 +201,7 @@ class LRScheduler:
         n = len(self.optimizer.param_groups)
         for name in ("base_lrs", "_last_lr", "min_lrs", "max_lrs", "lr_lambdas"):
             if name in state and isinstance(state[name], (list, tuple)) and len(state[name]) != n:
-                raise ValueError(f"{where}: {name} has {len(state[name])} values\n  expected {n}, one a group")
+                raise ValueError(f"{where}: {name} has {len(state[name])} values\n  expected {n}, one per group")
         if "last_epoch" in state:
             check.integer(where, "last_epoch", state["last_epoch"], -1)
         return {name: value for name, value in state.items() if name != "verbose"}
@@ -222,7 +222,7 @@ def a_group_each(op: str, name: str, optimizer: Any, value: Any) -> list[float]:
     n = len(an_optimizer(op, optimizer).param_groups)
     if isinstance(value, (list, tuple)):
         if len(value) != n:
-            raise ValueError(f"{op}: {name} has {len(value)} values\n  expected {n}, one a group")
+            raise ValueError(f"{op}: {name} has {len(value)} values\n  expected {n}, one per group")
         return [check.number(op, name, v) for v in value]
     return [check.number(op, name, value)] * n
 
@@ -234,9 +234,9 @@ def within(op: str, name: str, value: Any, fits: bool, expected: str) -> None:
 
 
 def no_epoch(op: str, epoch: Any) -> None:
-    """Raise TypeError if a schedule is sent to an epoch."""
+    """Raise TypeError if an `epoch` is passed to a schedule."""
     if epoch is not None:
         raise TypeError(
             f"{op}: step() got the epoch {shown(epoch)}\n  expected none: step() goes to the next epoch\n"
-            "  likely a run that goes on: load_state_dict() takes what state_dict() returned"
+            "  likely a resumed run: load_state_dict() takes what state_dict() returned"
         )

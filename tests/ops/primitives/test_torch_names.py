@@ -35,7 +35,7 @@ BY_DIM: dict[str, tuple[Any, Any]] = {
 def test_dim_is_axis(name: str) -> None:
     f, named = BY_DIM[name]
     assert_same(f(mr.tensor(X), **named), f(mr.tensor(X), axis=named["dim"]).numpy())
-    with pytest.raises(TypeError, match=r"got axis=.* and dim=.*\n  expected one: dim is torch's name of axis"):
+    with pytest.raises(TypeError, match=r"got axis=.* and dim=.*\n  expected one: dim is torch's name for axis"):
         f(mr.tensor(X), axis=named["dim"], **named)
 
 
@@ -47,7 +47,7 @@ def test_keepdim_is_keepdims(name: str) -> None:
     assert f(1, True).shape == (1, 1, 3)
     assert f(1, keepdim=False).shape == (1, 3)
     for theirs in (True, False):
-        with pytest.raises(TypeError, match="expected one: keepdim is torch's name of keepdims"):
+        with pytest.raises(TypeError, match="expected one: keepdim is torch's name for keepdims"):
             f(1, keepdims=False, keepdim=theirs)
 
 

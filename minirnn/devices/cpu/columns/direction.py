@@ -1,8 +1,9 @@
-"""One direction of a layer in the column layout: what the fast recurrent kernels do around their loops over the steps.
+"""One direction of a layer in the column layout: the work of the fast recurrent kernels around their loops over the
+steps.
 
 Column layout: samples are columns. A state is (H, B), a block of gates (G*H, B), so each gate is contiguous and the
 product of a step, ``R @ h``, has the weights on the left (OpenBLAS does ``R @ h`` up to twice as fast as ``h @ R.T``).
-Users' arrays stay (T, B, width); they are turned piece by piece.
+Users' arrays stay (T, B, width); they are transposed piece by piece.
 
 In the formulas h' is the state before a step, da is the gradient of a pre-activation on the side of x and da2 on the
 side of h'; the two differ only for the GRU.
@@ -34,7 +35,7 @@ class Weights(NamedTuple):
 
 
 class Direction(NamedTuple):
-    """What a forward pass reads, and the array y that it fills."""
+    """The inputs of a forward pass, and the array y that it fills."""
 
     x: Array  # (T, B, in)
     h0: Array  # (B, P)
@@ -47,7 +48,7 @@ class Direction(NamedTuple):
 
 
 class Gradients(NamedTuple):
-    """What a backward pass reads besides the direction, and the arrays that it fills."""
+    """Further inputs of a backward pass, and the arrays that it fills."""
 
     dy: Array  # (T, B, P)
     dh_n: Array  # (B, P)
@@ -58,7 +59,7 @@ class Gradients(NamedTuple):
 
 
 class Visited(Protocol):
-    """What a walk over the steps of a direction needs to know of it."""
+    """The properties of a direction that a walk over its steps uses."""
 
     @property
     def h0(self) -> Array: ...
@@ -72,7 +73,7 @@ def forward_pieces(d: Visited, states: Array, h_n: Array) -> Iterator[tuple[Piec
     """Yield each piece of steps with the columns before and after its steps; between pieces, fill y and h_n.
 
     `states` (n+1, rows, B) has the columns of n steps in visiting order. Its first P rows are h; those of the columns
-    after a step are for the caller to set.
+    after a step are set by the caller.
     """
     P = d.h0.shape[1]
     for piece in d.visit.pieces(len(states) - 1):
@@ -86,7 +87,7 @@ def forward_pieces(d: Visited, states: Array, h_n: Array) -> Iterator[tuple[Piec
 
 
 def backward_pieces(d: Visited, dh_n: Array, dh: Array, dh0: Array, step_da: Array, da: Array) -> Iterator[Piece]:
-    """Yield each piece from the last step to the first; between pieces, let samples join and leave dh, and fill da.
+    """Yield each piece from the last step to the first; between pieces, add samples to dh and remove them, and fill da.
 
     `step_da` (n, rows, B) has the gradients that the caller computed for a piece; `da` is what `all_steps` made for it.
     """
@@ -95,22 +96,22 @@ def backward_pieces(d: Visited, dh_n: Array, dh: Array, dh0: Array, step_da: Arr
         yield piece
         piece.leave(dh, dh0)
         if d.visit.lengths is not None:
-            dh[:, piece.leaving] = 0  # nothing flows in columns whose sample is done
+            dh[:, piece.leaving] = 0  # no gradient flows in columns whose sample is done
         if dh.shape[1] > 1:
             da[:, piece.lo : piece.hi] = step_da[: piece.hi - piece.lo].transpose(1, 0, 2)
 
 
 def all_steps(step_da: Array, T: int) -> Array:
-    """A place (rows, T, B) for the gradients of all steps; `step_da` (n, rows, B) itself if it holds them all."""
+    """An array (rows, T, B) for the gradients of all steps; `step_da` (n, rows, B) itself if it holds them all."""
     _, rows, B = step_da.shape
     return step_da.transpose(1, 0, 2) if B == 1 else workspace.empty((rows, T, B), step_da.dtype)
 
 
 def product_of_step(B: int) -> Callable[[Array, Array, Array], Array]:
-    """``R @ h`` for B columns, into an array that is there.
+    """Compute ``R @ h`` for B columns into an existing array.
 
-    ``np.dot`` first fills the result with zeros on one core: a product by itself takes a tenth longer at H = 256 and
-    B = 32. For one column its shorter way to BLAS weighs more.
+    ``np.dot`` first fills the result with zeros on one core, which makes a product a tenth slower at H = 256 and
+    B = 32. For one column its lower call overhead matters more.
     """
     return np.dot if B == 1 else np.matmul
 
@@ -118,8 +119,8 @@ def product_of_step(B: int) -> Callable[[Array, Array, Array], Array]:
 def left_matrix(rows: int, columns: int, B: int, dtype: np.dtype) -> Array:
     """An empty matrix for `product_of_step`.
 
-    Its rows lie whole cache lines apart where OpenBLAS multiplies without packing: that is a tenth of a layer's time at
-    H = 128 and B = 8. ``np.dot`` would copy such a matrix at every step.
+    Its rows are whole cache lines apart if OpenBLAS multiplies without packing, which saves a tenth of a layer's time
+    at H = 128 and B = 8. ``np.dot`` would copy such a matrix at every step.
     """
     apart = B > 1 and rows * columns * B <= UNPACKED
     line = workspace.ALIGNMENT // dtype.itemsize if apart else 1
@@ -186,7 +187,7 @@ def recurrent_gradient(d: Visited, da2: Array, dR: Array) -> None:
         start = slice((T - 1) * B, T * B) if lengths is None else (lengths - 1) * B + np.arange(B)
     if dR.flags.c_contiguous:
         dR += da2[:, start] @ d.h0
-    else:  # a sum should go through memory in order
+    else:  # a sum should read memory in order
         transposed = dR.T
         transposed += d.h0.T @ da2[:, start].T
 

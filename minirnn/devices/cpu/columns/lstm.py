@@ -12,8 +12,8 @@ is o * (1 - co^2), through which dh reaches c::
 
     dh += dy    (da_o, dc_h) *= dh    dc += dc_h    (carry, da_i, da_f, da_n) *= dc    dc = carry    dh = R.T @ da
 
-What makes it fast, in order of effect: products with the weights on the left; one product for the inputs of many steps,
-or none where the inputs can share the product of a step; single products over (T*B) for the gradients of the weights;
+Why it is fast, in order of effect: products with the weights on the left; one product for the inputs of many steps,
+or none if the inputs can share the product of a step; single products over (T*B) for the gradients of the weights;
 no slicing, no allocation and few calls in the loops; pieces of steps that fit the cache; recycled buffers (`workspace`:
 page faults on fresh memory cost 1.3x to 2x at (T, B, I, H) = (50, 32, 64, 128)).
 """
@@ -45,30 +45,31 @@ from minirnn.devices.cpu.columns.zoneout import masks, mix, split
 add, subtract, multiply, tanh = np.add, np.subtract, np.multiply, np.tanh
 minimum, maximum = np.minimum, np.maximum
 MERGED = 1 << 19  # elements of R and W up to which x shares the product of a step with h
-COPIED = 32  # columns of a transposed matrix copied at once: its reads would all fall into the same few cache lines
+# columns of a transposed matrix copied at once, because its reads would all map to the same few cache lines
+COPIED = 32
 RUNS = {"ifno": ((3, 0, 1), (0, 1, 2), (2, 3, 1)), "info": ((3, 0, 1), (0, 1, 1), (2, 2, 1), (1, 3, 1))}
-"""Order of the gates in the weights: how their rows become o, i, f, n, as runs (from, to, how many)."""
+"""Maps the order of the gates in the weights to the order o, i, f, n, as runs (from, to, count)."""
 
 Peepholes = tuple[Array, Array, Array]  # wci, wcf, wco (H,)
 
 
 class Values(NamedTuple):
-    """What a backward pass reads of each step, (T, H, B) each."""
+    """The values of each step that a backward pass reads, (T, H, B) each."""
 
     i: Array
     f: Array
     o: Array
     n: Array
     c_prev: Array
-    c: Array | None  # read with peepholes only
-    co: Array | None  # computed again if it is not there: cheaper than to save and to load it
+    c: Array | None  # only read with peepholes
+    co: Array | None  # computed again if it is missing, which is cheaper than saving and loading it
 
     def steps(self, lo: int, hi: int) -> Values:
         return Values._make([None if a is None else a[lo:hi] for a in self])
 
 
 def values_of(saved: Array) -> Values:
-    """What `forward` saved, (T, 5, H, B)."""
+    """The values that `forward` saved, (T, 5, H, B)."""
     o, i, f, candidate, c_prev = saved.swapaxes(0, 1)  # (T, H, B) each
     return Values(i, f, o, candidate, c_prev, None, None)
 
@@ -109,24 +110,25 @@ def left_weights(weights: Weights, gates: str, merged: bool, B: int) -> tuple[Ar
 def forward(
     d: Direction, gates: str = "ifno", peepholes: Peepholes | None = None, clip: float = np.inf
 ) -> tuple[Array, Array]:
-    """Set y (T, B, P) and what is saved; return h_n (B, P) and c_n (B, H).
+    """Set y (T, B, P) and the saved values; return h_n (B, P) and c_n (B, H).
 
     `gates` is the order of the gates in the weights. `d.saved` (T, 5, H, B) gets the rows of each step. If it has a
-    sixth row, that gets tanh(c), and if it has a step more, that gets the last c as the state before it.
+    sixth row, that row gets tanh(c). If it has one more step, that step gets the last c as the state before it.
     """
     W, R, Wp, _, _ = d.weights
     T, B, width = d.x.shape
     c0, H, P, dtype, dot = d.c0, len(R) // 4, R.shape[1], d.x.dtype, product_of_step(B)
     assert c0 is not None
 
-    # One product a step, [R | b | W] @ [h; 1; x], while the weights stay in cache; else x has its own, for many steps.
+    # One product per step, [R | b | W] @ [h; 1; x], if the weights stay in cache; otherwise x has its own, for many
+    # steps.
     merged = W is not None and B > 1 and 4 * H * (P + width) <= MERGED
     RbW, W_x = left_weights(d.weights, gates, merged, B)
     n = steps_at_once(T, B, H, 0 if merged else width)
     states = workspace.empty((n + 1, RbW.shape[1], B), dtype)  # [h; 1; x] of each step of a piece, in visiting order
     states[0], states[:, P] = 0, 1
 
-    HALF = np.array(0.5, dtype)  # a 0-d array costs less in a call than a Python number
+    HALF = np.array(0.5, dtype)  # a 0-d array is cheaper in a call than a Python number
     a, t, m = np.empty((4 * H, B), dtype), np.empty((2 * H, B), dtype), np.empty((H, B), dtype)
     t_i, t_f = t[:H], t[H:]
     if clips := clip < np.inf:
@@ -144,7 +146,7 @@ def forward(
         parts = [[block[k * H : end * H]] * T for k, end in spans]
         c_in = c_out = parts[-1]
         co = [m] * T
-        inputs = workspace.empty((n, 4 * H, B), dtype)  # what x adds to the pre-activations of a piece
+        inputs = workspace.empty((n, 4 * H, B), dtype)  # the contribution of x to the pre-activations of a piece
     else:
         more_steps, rows = d.saved.shape[:2]
         saved = d.saved.reshape(more_steps, rows * H, B)
@@ -152,7 +154,7 @@ def forward(
         c_in, c_last = parts[-1], [d.saved[T, 4] if more_steps > T else np.empty((H, B), dtype)]
         c_out = c_last + c_in[:-1] if d.visit.reverse else c_in[1:] + c_last
         co = list(d.saved[:T, 5]) if rows > 5 else [m] * T
-        inputs = saved[:, : 4 * H]  # in place: one stream of memory less
+        inputs = saved[:, : 4 * H]  # in place, which saves one stream of memory
     if merged:
         inputs = np.broadcast_to(dtype.type(0), (T, 0))
     peeping: Any = [None] * T
@@ -356,7 +358,7 @@ def backward(
 
 
 def projection_gradient(v: Values, dh: Array, g: Gradients) -> None:
-    """dWp = dh @ m        dh (T, P, B): the gradients of what was projected, m = o * tanh(c)"""
+    """dWp = dh @ m        dh (T, P, B): the gradients of the projection, m = o * tanh(c)"""
     m = v.o * tanh(v.i * v.n + v.f * v.c_prev)  # (T, H, B)
     dh, m = (a.transpose(1, 0, 2).reshape(a.shape[1], -1) for a in (dh, m))
     np.matmul(dh, m.T, out=g.dweights.Wp)

@@ -1,4 +1,4 @@
-"""The order in which a direction visits its steps, whatever the lengths: in pieces short enough for the cache."""
+"""The order in which a direction visits its steps, for any lengths: in pieces short enough for the cache."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ V = TypeVar("V")
 
 EVERY = slice(None)
 NONE = slice(0, 0)
-WIDE_INPUT = 256  # from this width of x on, one product for many steps beats one a step by more than its extra copy
+WIDE_INPUT = 256  # from this width of x on, one product for many steps saves more than its extra copy costs
 PRODUCT_STEPS = 16
 CACHED_CELLS = 1 << 15  # cells (step, unit, sample) whose values, about a dozen each, fit the L2 cache of a core
 
@@ -24,21 +24,21 @@ class Piece(NamedTuple):
     hi: int
     first: int
     last: int
-    steps: slice  # out of a list or array of all steps, in visiting order
+    steps: slice  # selects these steps from a list or array of all steps, in visiting order
     upward: bool
     joining: Columns
     leaving: Columns
 
     def order(self, steps: V) -> V:
-        """Turn a list or array of these steps alone from the order of time into visiting order, or back."""
+        """Reorder a list or array of only these steps from the order of time to visiting order, or back."""
         return steps if self.upward else steps[::-1]  # type: ignore[index]
 
     def join(self, start: Array, state: Array) -> None:
-        """Samples that start here bring their state along: start (B, H), state (H, B)."""
+        """Copy the states of samples that start here from start (B, H) to state (H, B)."""
         state[:, self.joining] = start.T[:, self.joining]
 
     def leave(self, state: Array, end: Array) -> None:
-        """Samples that are done leave their state behind: state (H, B), end (B, H)."""
+        """Copy the states of samples that are done from state (H, B) to end (B, H)."""
         end[self.leaving] = state[:, self.leaving].T
 
 
@@ -47,7 +47,7 @@ class Visit:
 
     Sample b lives at steps 0..lengths[b]-1. Going up in time, all samples join at step 0 and each leaves at its own
     end; going down, each joins at its own end and all leave at step 0. So lengths cost nothing inside the loops:
-    between two ends they run over all columns, and what happens in columns without a sample is thrown away.
+    between two ends they run over all columns, and the results in columns without a sample are discarded.
     """
 
     def __init__(self, T: int, lengths: Array | None = None, reverse: bool = False) -> None:
@@ -77,9 +77,9 @@ class Visit:
 
 
 def steps_at_once(T: int, B: int, H: int, width: int = 0) -> int:
-    """The length of the pieces in which steps are visited, so that what surrounds the loop stays in cache.
+    """The length of the pieces in which steps are visited, so that the data around the loop stays in cache.
 
-    A wide x asks for more steps, so that its product is a big one.
+    A wide x needs more steps, so that its product is large.
     """
     n = max(CACHED_CELLS // (H * B), PRODUCT_STEPS if width >= WIDE_INPUT else 1)
     return T if B == 1 else min(T, n)

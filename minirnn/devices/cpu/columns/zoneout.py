@@ -13,7 +13,7 @@ Mask = tuple[Array, Array]
 
 
 class Keep(NamedTuple):
-    """How much of the old state stays at each step, (T, B, P) and, for the lstm, (T, B, H)."""
+    """The share of the old state that is kept at each step, (T, B, P) and, for the lstm, (T, B, H)."""
 
     zh: Array
     zc: Array | None
@@ -33,6 +33,6 @@ def mix(mask: Mask, old: Array, new: Array, out: Array) -> None:
 
 
 def split(mask: Mask, g: Array) -> tuple[Array, Array]:
-    """From the gradient of what `mix` made: (1 - z) * g, that of `new`, and z * g, that of `old`."""
+    """The gradients of `new`, (1 - z) * g, and of `old`, z * g, from the gradient of the result of `mix`."""
     z, one_minus_z = mask
     return one_minus_z * g, z * g

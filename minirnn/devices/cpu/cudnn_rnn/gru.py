@@ -1,6 +1,6 @@
 """The GRU layer, one direction, in the column layout of `columns.direction`.
 
-Forward, with rows q r z for what comes from h' and r z n for what comes from x:
+Forward, with rows q r z from h' and r z n from x:
 
     [q; r; z] = R h' + b        r, z = sigmoid(x part + .)        n = tanh(x part + r*q)        h = n + z*(h' - n)
 
@@ -58,7 +58,7 @@ def left_weights(weights: Weights, B: int) -> tuple[Array, Array | None, Array]:
 
 
 def forward(d: Direction) -> tuple[Array, None]:
-    """Set y (T, B, H) and what is saved; return h_n (B, H)."""
+    """Set y (T, B, H) and the saved values; return h_n (B, H)."""
     T, B, width = d.x.shape
     H, dtype, dot = d.h0.shape[1], d.x.dtype, product_of_step(B)
     Rb, W_x, b_n = left_weights(d.weights, B)

@@ -1,8 +1,8 @@
 """A whole recurrent layer (CudnnRNN's modes) and its gradient: all steps, all directions, in NumPy.
 
 Formulas and their explanation: `minirnn/ops/cudnn_rnn/__init__.py`. The loops over the steps of one direction are in
-`simple`, `gru` and `columns/lstm.py`, what they share in `columns/direction.py`; the plain loops that judge them are in
-`reference`. Stacking layers, dropout and the flat parameter buffer belong to the op above.
+`simple`, `gru` and `columns/lstm.py`, their common code in `columns/direction.py`; the plain loops that check them are
+in `reference`. The op above does the stacking of layers, dropout and the flat parameter buffer.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ Array = np.ndarray
 VALUES = {
     # The sigmoid gates are neighbors, so that one call computes all three, and n is next to c', for (i, f) * (n, c').
     "lstm": ("o", "i", "f", "n", "c_prev"),
-    # q r z is what comes from h', r z n what x goes into: the rows of each are neighbors.
+    # q r z come from h', and x enters r z n; the rows of each group are neighbors.
     "gru": ("q", "r", "z", "n", "h_minus_n"),
 }
-"""What is saved of each step, (H, B) each; of rnn_relu and rnn_tanh nothing, since y is all they need."""
+"""The saved values of each step, (H, B) each; rnn_relu and rnn_tanh save nothing, because they need only y."""
 CANDIDATE = ("h_new",)
-"""What rnn_relu and rnn_tanh save with zoneout, since y is then a mixture of it and the h before."""
+"""The value that rnn_relu and rnn_tanh save with zoneout, because y is then a mixture of it and the previous h."""
 
 GATES = {"rnn_relu": 1, "rnn_tanh": 1, "lstm": 4, "gru": 3}
 
@@ -79,8 +79,8 @@ def rnn_sequence(
     training : bool
         Whether to save what `rnn_sequence_grad` needs.
     zoneout : pair (zh, zc), optional
-        How much of the old state stays at each step, 0 .. 1: zh a number or (D, T, B, P); zc a number or (D, T, B, H),
-        None unless lstm.
+        The share of the old state that is kept at each step, 0 .. 1: zh a number or (D, T, B, P); zc a number or (D, T,
+        B, H), None unless lstm.
 
     Returns
     -------
@@ -91,12 +91,12 @@ def rnn_sequence(
     c_n : (D, B, H) or None
     saved : (D*T*5*H*B,) or None
         The `VALUES` of each step, (D, T, 5, H, B), in one row; None if there are none or not training. At steps past a
-        sample's length the contents mean nothing.
+        sample's length the contents are undefined.
 
     Notes
     -----
-    Memory grows linearly with T: besides y and what is saved, T*B*H elements of scratch, and T*B*G*H more for lstm when
-    not training and for gru and rnn always; T*B*in more with unequal lengths.
+    Memory grows linearly with T: in addition to y and `saved`, T*B*H elements of scratch, and T*B*G*H more for lstm
+    when not training and for gru and rnn always; T*B*in more with unequal lengths.
     """
     T, B, _ = x.shape
     D, _, P = h0.shape
@@ -165,8 +165,8 @@ def rnn_sequence_grad(
 
     Notes
     -----
-    Memory grows linearly with T: T*B*4*H elements of scratch (rnn_relu, rnn_tanh: T*B*H), whatever D is; copies of
-    x and dy with unequal lengths.
+    Memory grows linearly with T: T*B*4*H elements of scratch (rnn_relu, rnn_tanh: T*B*H) for any D; copies of x and dy
+    with unequal lengths.
     """
     T, B, _ = x.shape
     D, _, P = h0.shape
@@ -212,14 +212,14 @@ def keep_of(zoneout: Zoneout, k: int, x: Array, H: int, P: int) -> Keep:
 def saved_shape(
     rnn_mode: str, T: int, B: int, weights: Sequence[tuple[Any, ...]], zoneout: bool
 ) -> tuple[int, int, int, int, int]:
-    """(D, T, values, H, B): what is saved of all steps."""
+    """The saved values of all steps, (D, T, values, H, B)."""
     bR = weights[0][4]
     H = len(bR) // GATES[rnn_mode]
     return len(weights), T, len(VALUES.get(rnn_mode, CANDIDATE if zoneout else ())), H, B
 
 
 def padding(lengths: Array | None, T: int) -> tuple[Array | None, Array | None, int]:
-    """Which steps count, (last, B, 1); the lengths; the longest. The first two are None where they say nothing."""
+    """The valid steps, (last, B, 1); the lengths; the longest. The first two are None if all steps are valid."""
     if lengths is None:
         return None, None, T
     lengths = np.asarray(lengths)

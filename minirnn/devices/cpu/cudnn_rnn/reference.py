@@ -1,9 +1,9 @@
-"""The definition of a recurrent layer, written as its formulas: slow, plain, and the judge of the fast kernels.
+"""The definition of a recurrent layer, written as its formulas: slow and plain, to check the fast kernels against.
 
 The formulas and their names are explained in `minirnn/ops/cudnn_rnn/__init__.py` and, for zoneout, in
 `minirnn/ops/cudnn_rnn/zoneout.py`. Rows are samples, so a product with a matrix W is ``x @ W.T``. One loop over the
-steps goes forward, one over the same steps goes back; everything that is summed over steps (dx, dW, dR) is one product
-after the loop.
+steps goes forward, one over the same steps goes back; each sum over the steps (dx, dW, dR) is one product after the
+loop.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ GATES = {"rnn_relu": 1, "rnn_tanh": 1, "gru": 3, "lstm": 4}
 
 
 class Step(NamedTuple):
-    """What the backward pass needs of one step: the states before it, and the mode's own values."""
+    """The values of one step that the backward pass needs: the states before it, and those of the mode."""
 
     h: Array  # (B, P)
     c: Array | None  # (B, H)
@@ -76,7 +76,7 @@ def gru_step(a: Array, a2: Array, h_prev: Array) -> tuple[Array, tuple[Array, ..
 
 
 def gru_step_grad(dh: Array, h_prev: Array, values: tuple[Array, ...]) -> tuple[Array, Array, Array]:
-    """da, da2 and what reaches h' past the product with R, from the gradient of h"""
+    """da, da2 and the part that reaches h' past the product with R, from the gradient of h"""
     r, z, n, q = values
     da_n = dh * (1 - z) * (1 - n * n)
     da_z = dh * (h_prev - n) * z * (1 - z)
@@ -90,17 +90,17 @@ def zoned(z: Array | float, old: Array, new: Array) -> Array:
 
 
 def zoned_grad(z: Array | float, dh: Array) -> tuple[Array, Array]:
-    """dh_new, and what reaches h' past the cell, from the gradient of h"""
+    """dh_new, and the part that reaches h' past the cell, from the gradient of h"""
     return (1 - z) * dh, z * dh
 
 
 def at_step(z: Any, d: int, t: int) -> Any:
-    """The masks of one step of one direction, or the number that serves all."""
+    """The masks of one step of one direction, or the number that is used for all."""
     return z[d, t] if isinstance(z, np.ndarray) else z
 
 
 def valid_steps(T: int, B: int, lengths: Array | None) -> Array:
-    """Which steps count, (T, B, 1): sample b has the steps t < lengths[b]."""
+    """The valid steps, (T, B, 1): sample b has the steps t < lengths[b]."""
     steps = np.arange(T)[:, None, None]
     return steps < (np.full((B, 1), T) if lengths is None else np.asarray(lengths)[:, None])
 
@@ -185,7 +185,7 @@ def rnn_sequence_grad_reference(
             h, c, values = saved[direction][t]
             dh_t = dy[t, :, direction * P : (direction + 1) * P] + dh
             new_dc: Any = None
-            kept_dh: Any = 0  # what reaches h' and c' past the cell
+            kept_dh: Any = 0  # the parts that reach h' and c' past the cell
             kept_dc: Any = 0
             cell_dc = dc
             if zoneout is not None:
@@ -193,7 +193,7 @@ def rnn_sequence_grad_reference(
                 dh_t, kept_dh = zoned_grad(zh, dh_t)
                 if dc is not None:
                     cell_dc, kept_dc = zoned_grad(zc, dc)
-            through: Any = 0  # what reaches h' past the product with R
+            through: Any = 0  # the part that reaches h' past the product with R
             if rnn_mode == "lstm":
                 assert cell_dc is not None and c is not None
                 da_t, new_dc = lstm_step_grad(dh_t, cell_dc, c, Wp, values)

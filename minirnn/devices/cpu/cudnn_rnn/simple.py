@@ -2,7 +2,7 @@
 
     h = f(W x + R h' + b)        dh += dy        da = dh * (1 - h^2) or dh * [h > 0]        dh = R.T @ da
 
-Nothing is saved: y is all that the backward pass needs. With zoneout h_new is saved, since y is a mixture.
+Nothing is saved, because the backward pass needs only y. With zoneout h_new is saved, because y is a mixture.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def left_weights(weights: Weights, B: int) -> Array:
 
 
 def gate_input(W: Array | None, x: Array, a_x: Array) -> None:
-    """a_x = W @ x of each step, or x as it is."""
+    """a_x = W @ x of each step, or x itself."""
     if W is None:
         a_x[...] = x.transpose(0, 2, 1)
     else:

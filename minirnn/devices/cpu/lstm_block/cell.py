@@ -1,4 +1,4 @@
-"""One step of the LSTM of LSTMBlockCell in NumPy, and its gradient: the arithmetic as the op's docstring has it.
+"""One step of the LSTM of LSTMBlockCell in NumPy, and its gradient: the arithmetic of the op's docstring.
 
 Formulas, shapes and their explanation: the ops of the same names in `minirnn/ops/lstm_block/cell.py`.
 """
@@ -38,7 +38,7 @@ def lstm_block_cell(*inputs: np.ndarray, forget_bias: float, cell_clip: float, u
 
 
 def lstm_block_cell_grad(*arrays: np.ndarray, use_peephole: bool) -> Arrays:
-    """The gradient of one step, from its inputs, what it saved, and the gradients cs_grad and h_grad (B, H).
+    """The gradient of one step, from its inputs, its saved values, and the gradients cs_grad and h_grad (B, H).
 
     Returns cs_prev_grad (B, H), dicfo (B, 4H), wci_grad, wcf_grad, wco_grad (H,). x, h_prev, w and b are not read;
     their gradients follow from dicfo, the gradient of the pre-activations zi, zc, zf, zo.

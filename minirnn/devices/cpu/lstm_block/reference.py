@@ -1,4 +1,4 @@
-"""The definition of an LSTM sequence: loops over the cell, which judge the fast code of `columns`."""
+"""The definition of an LSTM sequence: loops over the cell, to check the fast code of `columns` against."""
 
 from __future__ import annotations
 

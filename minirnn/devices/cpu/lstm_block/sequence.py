@@ -2,7 +2,7 @@
 
 Formulas, shapes and their explanation: the ops of the same names in `minirnn/ops/lstm_block/sequence.py`. The fast
 loops over the steps, which CudnnRNN shares, are in `columns/lstm.py`; the loops over the cell that define a sequence,
-and judge the fast ones, are in `reference`.
+and check the fast ones, are in `reference`.
 """
 
 from __future__ import annotations
@@ -36,7 +36,8 @@ def block_lstm(
     if L and B:
         b = b.copy()
         b[2 * H : 3 * H] += dtype.type(forget_bias)
-        np.clip(b, *LIMITS[dtype], out=b)  # the bias is part of a product, where an infinite one would meet zeros
+        # the bias is part of a product, in which an infinite one would be multiplied by zeros
+        np.clip(b, *LIMITS[dtype], out=b)
         weights = Weights(w[:I].T, w[I:].T, None, b, np.zeros_like(b))
         direction = Direction(x[:L], h_prev, cs_prev, weights, saved[: L + 1], Visit(L), h[:L])
         lstm.forward(direction, GATES, (wci, wcf, wco) if use_peephole else None, cell_clip)
@@ -71,7 +72,7 @@ def block_lstm_grad(*arrays: np.ndarray, seq_len_max: int, use_peephole: bool) -
         Gradients(h_grad[:L], nothing, nothing, gradients, x_grad[:L], False),
         lstm.Values(i, f, o, ci, c_prev, cs, co),
         GATES,
-        cs_grad if cs_grad.any() else None,  # a loss of h alone is the usual case
+        cs_grad if cs_grad.any() else None,  # usually the loss depends only on h
         (wci, wcf, wco) if use_peephole else None,
         peephole_grads if use_peephole else None,
     )

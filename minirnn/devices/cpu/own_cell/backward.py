@@ -1,7 +1,8 @@
 """All steps of one direction backward, in the column layout.
 
-The way back is linear (`minirnn.cells.linear`): the factors of many steps are computed at once, into the rows of their
-steps. Then a step multiplies neighboring rows by one gradient, adds what belongs together, and multiplies by R.
+The backward pass is linear (`minirnn.cells.linear`): the factors of many steps are computed at once, into the rows of
+their steps. Then a step multiplies neighboring rows by one gradient, adds the terms of each gradient, and multiplies by
+R.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from minirnn.devices.cpu.own_cell.way_back import Back, back_of
 
 
 class Gradients(NamedTuple):
-    """What a backward pass reads besides the direction, and the arrays that it fills."""
+    """Further inputs of a backward pass, and the arrays that it fills."""
 
     dy: Array  # (T, B, P)
     dh_n: Array  # (B, P)
@@ -84,7 +85,7 @@ def backward(plan: Plan, d: Direction, g: Gradients, kept: Kept) -> tuple[Array,
     values = arrays_of(plan, back, d, kept, T)
     views = [list(D[:, lo] if hi == lo + 1 else D[:, lo:hi]) for _, lo, hi in back.views]
     for j, (name, lo, hi) in enumerate(back.views):
-        if name == "da":  # what R meets
+        if name == "da":  # the gradients that R multiplies
             views[j] = list(flat[:, lo * H : hi * H])
     dh0, dc0 = np.empty((B, P), dtype), [np.empty((B, H), dtype) for _ in inner]
     for piece in backward_pieces(d, g.dh_n, dh, dh0, step_da, da):

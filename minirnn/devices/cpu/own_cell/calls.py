@@ -1,4 +1,4 @@
-"""Expressions as calls of NumPy's functions with `out`: text, which is compiled once for each plan."""
+"""Expressions as calls of NumPy's functions with `out`, as text that is compiled once for each plan."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def sigmoid(x: Any, out: Any) -> None:
     np.add(out, half, out)
 
 
-HALVES = {np.dtype(t): np.array(0.5, t) for t in ("f4", "f8")}  # a 0-d array costs less in a call than a Python number
+HALVES = {np.dtype(t): np.array(0.5, t) for t in ("f4", "f8")}  # a 0-d array is cheaper in a call than a Python number
 
 
 def mean(v: Any, out: Any) -> None:
@@ -51,15 +51,15 @@ SCOPE |= {"sigmoid": sigmoid, "mean": mean}
 
 
 class Calls:
-    """Writes calls that compute expressions; each is computed once, and stays while somebody needs it.
+    """Writes calls that compute expressions; each is computed once, and kept as long as it is needed.
 
     Attributes
     ----------
     lines : list of str
     at : dict of Expr to str
-        Where a value is: the name of an array.
+        The name of the array that holds a value.
     temporaries, masks : int
-        How many arrays of floats ``t0, t1, ..`` and of bools ``m0, ..`` the calls need.
+        The number of float arrays ``t0, t1, ..`` and bool arrays ``m0, ..`` that the calls need.
     numbers : dict of float to str
         The names ``k0, ..`` of numbers, as 0-d arrays.
     """
@@ -85,20 +85,20 @@ class Calls:
         return self.numbers.setdefault(v, f"k{len(self.numbers)}")
 
     def get(self, e: Expr) -> str:
-        """Where `e` is; it is computed into a temporary array if it is nowhere yet."""
+        """The array that holds `e`, which is computed into a temporary array if necessary."""
         if e.op in NUMBERS:
             return self.number(e.value if e.op == "number" else e.value[1])
         return self.at[e] if e in self.at else self.into(e)
 
     def done(self, e: Expr) -> None:
-        """Somebody has read `e`; if nobody else will, its temporary array is free."""
+        """Note that `e` was read; after its last use, its temporary array is free."""
         self.uses[e] -= 1
         place = self.at.get(e, "")
         if self.uses[e] == 0 and place[:1] in self.free and place[1:].isdigit():
             self.free[place[0]].append(place)
 
     def into(self, e: Expr, out: str | None = None) -> str:
-        """Compute `e` in `out`, or in a temporary array; where it is then."""
+        """Compute `e` in `out`, or in a temporary array; return the name of the array."""
         if e in self.at or e.op in NUMBERS:
             place = self.get(e)
             if out is not None and out != place:
@@ -109,7 +109,7 @@ class Calls:
             self.done(a)
         kind = "m" if e.op in COMPARISONS else "t"
         target = out
-        if target is None:  # in place of an operand that nobody needs any more, if the call may do that
+        if target is None:  # in the place of an operand that is no longer needed, if the call allows it
             allowed = e.args[2:] if e.op == "where" else e.args
             mine = [self.at[a] for a in allowed if self.at.get(a) in self.free[kind]]
             if mine:
@@ -126,7 +126,9 @@ class Calls:
         return target
 
     def other_than(self, taken: set[str], kind: str) -> str:
-        """A free array that is not an operand: a call of several statements would write into it before it reads all."""
+        """A free array that is not an operand, because a call of several statements would overwrite it before
+        reading it.
+        """
         left = [p for p in self.free[kind] if p not in taken]
         if left:
             self.free[kind].remove(left[-1])
@@ -136,7 +138,7 @@ class Calls:
 
 
 def compiled(name: str, parameters: Iterable[str], body: Iterable[str]) -> Callable[..., Any]:
-    """The function with this body."""
+    """Compile the function with this body."""
     lines = "\n".join(f"    {line}" for line in body) or "    pass"
     text = f"def {name}({', '.join(parameters)}):\n{lines}\n"
     room = dict(SCOPE)

@@ -29,7 +29,7 @@ class Weights(NamedTuple):
 
 
 class Direction(NamedTuple):
-    """What a forward pass reads, and the array y that it fills."""
+    """The inputs of a forward pass, and the array y that it fills."""
 
     x: Array  # (T, B, I)
     h0: Array  # (B, P)
@@ -41,7 +41,7 @@ class Direction(NamedTuple):
 
 
 class Kept(NamedTuple):
-    """What the way back reads."""
+    """The values that the backward pass reads."""
 
     saved: Array  # (T, slots, H, B)
     h_before: Array | None  # (T, H, B), if it reads that
@@ -49,12 +49,12 @@ class Kept(NamedTuple):
 
 
 class Loop(NamedTuple):
-    """The steps of a piece as a function, and what it is called with."""
+    """The steps of a piece as a function, and its arguments."""
 
     run: Callable[..., None]
     slots: Slots
     views: list[tuple[str, tuple[Any, ...]]]
-    """Names of the arrays of a step, and what they are."""
+    """Maps the names of the arrays of a step to their code."""
     temporaries: int
     masks: int
     numbers: list[float]
@@ -117,7 +117,7 @@ def written(plan: Plan) -> Loop:
             calls.at[e] = view(f"s{slots.of[e]}", "slots", slots.of[e], slots.of[e] + 1)
 
     def place(e: Expr) -> str | None:
-        """Where a value belongs: its slot, or the state after the step."""
+        """The place of a value: its slot, or the state after the step."""
         if e in slots.of:
             return view(f"s{slots.of[e]}", "slots", slots.of[e], slots.of[e] + 1)
         if e in step.after and not (plan.projected and e is step.after[-1]):
@@ -183,7 +183,7 @@ def finish(name: str, plan: Plan, calls: Calls, slots: Slots, views: dict[str, t
 
 
 def permuted(rows: Array, order: Sequence[int], H: int, start: int) -> list[tuple[Array, slice]]:
-    """For each gate in `order` its rows, and where they go."""
+    """The rows of each gate in `order`, and their target."""
     return [(rows[(start + k) * H : (start + k + 1) * H], slice(j * H, (j + 1) * H)) for j, k in enumerate(order)]
 
 
@@ -214,7 +214,7 @@ def left_weights(
 
 
 def forward(plan: Plan, d: Direction, keep: bool) -> tuple[Array, list[Array], Kept | None]:
-    """Set y (T, B, P); return h_n (B, P), the other states (B, H) each, and what the way back reads."""
+    """Set y (T, B, P); return h_n (B, P), the other states (B, H) each, and the values that the backward pass reads."""
     loop = loop_of(plan)
     slots, w = loop.slots, d.weights
     (T, B, width), P, H, dtype = d.x.shape, d.h0.shape[1], len(w.b) // len(plan.gate_names), d.x.dtype

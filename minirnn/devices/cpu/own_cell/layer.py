@@ -1,4 +1,4 @@
-"""A whole layer of an own cell and its gradient: all steps, all directions, in NumPy."""
+"""A whole layer of a custom cell and its gradient: all steps, all directions, in NumPy."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def cell_sequence(
     training: bool,
     masks: Sequence[Array] = (),
 ) -> tuple[Array, Array, Array | None, list[Kept | None]]:
-    """Run one layer of an own cell over a whole sequence.
+    """Run one layer of a custom cell over a whole sequence.
 
     Parameters
     ----------

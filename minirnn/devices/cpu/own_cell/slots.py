@@ -1,8 +1,8 @@
-"""Where the values of a step lie: gates in the rows of the product with R, what becomes of them in the same place.
+"""The places of the values of a step: gates in the rows of the product with R, and their activations in the same rows.
 
 Rows of a step (H each) are slots: first those of R's product, gates of h alone and gates of both, then other values
-that are saved. A gate of both that only one sigmoid or tanh reads gives that its slot. Slots that are computed at the
-same time are neighbors, so that one call of tanh serves all of them.
+that are saved. If only one sigmoid or tanh reads a gate of both, its result takes the slot of the gate. Slots that
+are computed at the same time are neighbors, so that one call of tanh computes all of them.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ SMOOTH = ("sigmoid", "tanh")
 class Run(NamedTuple):
     """Neighboring slots that are activated together: sigmoids at lo..mid-1, tanhs at mid..hi-1.
 
-    The first `direct` sigmoids are those of gates as they are: rows of R and W are halved for them beforehand.
+    The first `direct` sigmoids read gates directly; the rows of R and W are halved for them in advance.
     """
 
     lo: int
@@ -35,14 +35,14 @@ class Slots:
     Attributes
     ----------
     of : dict of Expr to int
-        Value -> slot.
+        Maps a value to its slot.
     both : list of int
         The gates of both in the order of their slots, as indices in the order of the plan.
     halved : list of bool
-        Which of these are halved.
+        For each of these, whether it is halved.
     runs : list of Run
     kept : list of Expr
-        What stays for the way back.
+        The values that are saved for the backward pass.
     count : int
     rows_of_R : int
     """
@@ -83,7 +83,7 @@ class Slots:
         self.runs = self.find_runs([guests[gates[k]] for k in order])
 
     def find_kept(self) -> list[Expr]:
-        """What a plan saves, and operands of products that the way back cannot compute again for their matrices."""
+        """The values that a plan saves, and operands of products that the backward pass cannot compute again."""
         plan, step = self.plan, self.plan.derivation.step
         there = {*step.states.values(), *step.vectors.values(), *step.masks.values(), *plan.saved_values}
         there |= {*step.after[:-1]} if plan.projected else {*step.after}
@@ -95,7 +95,7 @@ class Slots:
         return [*plan.saved_values, *dict.fromkeys(v for v in operands if not can(v))]
 
     def guest(self, z: Expr, parents: dict[Expr, list[Expr]], saved: set[Expr]) -> Expr | None:
-        """The sigmoid or tanh that alone reads the gate, through operations that nobody else reads."""
+        """The sigmoid or tanh that is the only reader of the gate, through operations without other readers."""
         e = z
         while e not in saved and len(parents.get(e, [])) == 1:
             (e,) = parents[e]

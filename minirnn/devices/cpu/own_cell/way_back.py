@@ -1,4 +1,4 @@
-"""The way back of a plan, written as two functions: the factors of many steps, and the loop over the steps.
+"""The backward pass of a plan, written as two functions: the factors of many steps, and the loop over the steps.
 
 Each term ``factor * atom`` of a gradient has a row in the memory of a step: the factor first, the product later. Rows
 with one atom are neighbors, so that one call multiplies them; those of the gates lie as R's and W's products need them.
@@ -26,7 +26,7 @@ class Row(NamedTuple):
 
 
 class Back(NamedTuple):
-    """The two functions of a plan, and where everything lies."""
+    """The two functions of a plan, and the layout of their rows."""
 
     factors: Callable[..., None]
     sources: list[tuple[str, tuple[Any, ...]]]
@@ -40,7 +40,7 @@ class Back(NamedTuple):
     first: int
     vectors: dict[int, int]
     multiplied: dict[int, int]
-    """Vector, or cut, -> row of its gradient."""
+    """Maps a vector, or a cut, to the row of its gradient."""
 
     def reads_before(self, state: int) -> bool:
         """Whether the factors, or the gradients of matrices, need this state before each step."""
@@ -74,13 +74,15 @@ class Writer:
 
     def terms(self, e: Expr) -> list[Row]:
         """The rows of a gradient: terms whose factor is not 1, or one row for the sum of the others."""
-        if e not in self.targets:  # a gradient that came in, as it is
+        if e not in self.targets:  # an incoming gradient, unchanged
             return [Row(e, None, None)]
         rows = [Row(e, atom, f) for atom, f in self.targets[e].form.items() if not is_number(f, 1)]
         return rows or [Row(e, None, None)]
 
     def gate_row(self, k: int) -> Row:
-        """The first row of a gate, where its gradient will be. Gates with equal gradients still have separate rows."""
+        """The first row of a gate, which will hold its gradient. Gates with equal gradients still have separate
+        rows.
+        """
         return self.gate_rows[k]
 
     def order_of_gates(self) -> list[int]:
@@ -116,7 +118,7 @@ class Writer:
         return [*before, *gates, *after]
 
     def place(self, e: Expr) -> str:
-        """The row where a gradient is in the end."""
+        """The row that finally holds a gradient."""
         return self.view(self.index(self.terms(e)[0]))
 
     def index(self, row: Row) -> int:
@@ -203,7 +205,7 @@ class Writer:
             done.add(e)
 
         def settle() -> None:
-            """Finish the sums whose terms are all there; what comes through products follows."""
+            """Finish the sums whose terms are complete; terms that come through products follow."""
             again = True
             while again:
                 again = False
@@ -228,7 +230,7 @@ class Writer:
             terms = [self.view(self.index(row)) for row in self.terms(e)]
             plain = [at[atom] for atom, f in target.form.items() if is_number(f, 1)]
             where, *rest = terms
-            if all(is_number(f, 1) for f in target.form.values()):  # the row is only a place
+            if all(is_number(f, 1) for f in target.form.values()):  # the row only reserves space
                 first, *plain = plain
                 lines.append(f"add({first}, {plain.pop(0)}, {where})" if plain else f"copyto({where}, {first})")
             for one in (*rest, *plain):
@@ -239,7 +241,7 @@ class Writer:
             atom_is_there(e)
         settle()
         assert not pending, pending
-        for e in [*d.gates, *d.before, *d.vectors, *[dm for dm, _ in d.cuts]]:  # what came in as it is
+        for e in [*d.gates, *d.before, *d.vectors, *[dm for dm, _ in d.cuts]]:  # an incoming gradient, unchanged
             if e.varies and e not in self.targets and self.terms(e)[0] in self.rows:
                 target = self.view(self.index(self.terms(e)[0]))
                 if f"copyto({target}, {at[e]})" not in lines:

@@ -1,4 +1,4 @@
-"""What a GPU says of itself: its limits."""
+"""The limits that a GPU reports."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ COOPERATIVE_LAUNCH = 95
 
 
 def limits_of(drv: Any, device: Any) -> Limits:
-    """What a PyCUDA device can do."""
+    """The limits of a PyCUDA device."""
     ask, names = device.get_attribute, drv.device_attribute
     return Limits(
         name=device.name(),

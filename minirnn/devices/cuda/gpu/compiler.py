@@ -1,4 +1,4 @@
-"""How nvcc makes machine code for a GPU of a .cu file. What was compiled once is kept on disk."""
+"""Compiling a .cu file to machine code for a GPU with nvcc. The results are cached on disk."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ class Compiler:
     Parameters
     ----------
     arch : str
-        What nvcc calls the GPU, such as ``"sm_90"``.
+        nvcc's name of the GPU, such as ``"sm_90"``.
     nvcc : str
-        The version of nvcc, in any words: another one compiles anew.
+        The version text of nvcc; a different one compiles again.
     load : callable
-        Hands machine code to the driver, and returns the module.
+        Loads machine code into the driver, and returns the module.
     refused : type
-        The error that `load` raises for machine code that the driver does not take.
+        The error that `load` raises for machine code that the driver rejects.
     """
 
     def __init__(self, arch: str, nvcc: str, load: Callable[[bytes], Any], refused: type[Exception]) -> None:
@@ -56,13 +56,13 @@ class Compiler:
         try:
             return binary, self._load(binary)
         except self._refused as error:
-            raise CompileError(f"{name}: the driver does not take what nvcc made: {error}") from error
+            raise CompileError(f"{name}: the driver rejects the code that nvcc made: {error}") from error
 
 
 class Announcement:
-    """Tells the user on stderr that kernels are compiled, because it takes seconds: a line for the first one.
+    """Prints a line to stderr when the first kernel is compiled, because this takes seconds.
 
-    On a terminal a second line says which file it is, and how many there were; it goes away.
+    On a terminal a second, temporary line shows the current file and the number of files.
     """
 
     def __init__(self, arch: str, nvcc: str) -> None:
@@ -73,12 +73,12 @@ class Announcement:
         """``with announcement.compiling("adam.cu"):`` around the work."""
         self.count += 1
         if self.count == 1:
-            terminal.say(f"minirnn: compiling {self._what}, each once")
+            terminal.say(f"minirnn: compiling {self._what}, once each")
         return terminal.shown(f"  number {self.count}: {name}")
 
 
 def cubin_of(text: str, name: str, flags: Sequence[str], arch: str) -> bytes:
-    """Machine code of a text. Raises `CompileError` with what nvcc says."""
+    """The machine code of a text. Raises `CompileError` with nvcc's message."""
     with tempfile.TemporaryDirectory(prefix="minirnn-") as work:
         source, made = Path(work, "kernel.cu"), Path(work, "kernel.cubin")
         source.write_text(text, encoding="utf-8")

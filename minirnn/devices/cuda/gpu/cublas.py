@@ -1,7 +1,7 @@
 """Matrix products by NVIDIA's cuBLAS.
 
-cuBLAS thinks in columns: a row-major matrix is, read that way, its own transpose. So c = a @ b of row-major matrices is
-asked for as c.T = b.T @ a.T, which needs no copy.
+cuBLAS uses column-major order, in which a row-major matrix is its own transpose. So c = a @ b of row-major matrices is
+computed as c.T = b.T @ a.T, which needs no copy.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from minirnn.devices.cuda.gpu import libcublas
 
 HALF, FLOAT, DOUBLE = (np.dtype(name) for name in ("float16", "float32", "float64"))
 CUDA_TYPES = {FLOAT: 0, DOUBLE: 1, HALF: 2}
-"""dtype -> CUDA_R_32F, CUDA_R_64F, CUDA_R_16F of NVIDIA's library_types.h."""
+"""Maps a dtype to CUDA_R_32F, CUDA_R_64F, CUDA_R_16F of NVIDIA's library_types.h."""
 SUPPORTED = {(HALF, HALF), (HALF, FLOAT), (FLOAT, FLOAT), (DOUBLE, DOUBLE)}
 """The dtypes of (a and b, c) that cuBLAS multiplies here."""
 WORKSPACE = {9: 32 << 20}
-"""Bytes that NVIDIA advises, by major compute capability; 4 MiB for all others."""
+"""The workspace size that NVIDIA recommends, by major compute capability; 4 MiB for all others."""
 
 
 class Cublas:
@@ -34,7 +34,7 @@ class Cublas:
     stream : int
         Handle of the stream on which the products run.
     alloc : callable
-        Gives device memory of so many bytes, for the workspace.
+        Allocates device memory of a given size, for the workspace.
     capability : tuple of int
         The GPU's compute capability.
 
@@ -62,7 +62,7 @@ class Cublas:
     def gemm(self, a: Matrix, b: Matrix, c: Matrix, beta: float, batch: int, tf32: bool) -> None:
         """c = a @ b + beta * c. With `tf32`, float32 is multiplied with 10 bits of mantissa.
 
-        Raises ValueError or TypeError for matrices that do not fit together, `LaunchError` if cuBLAS refuses.
+        Raises ValueError or TypeError for matrices that do not fit together, `LaunchError` if cuBLAS fails.
         """
         check(a, b, c)
         if c.transposed:  # c.T = b.T @ a.T
@@ -94,7 +94,9 @@ class Cublas:
             ) from error
 
     def _factor(self, dtype: np.dtype, value: float) -> int:
-        """Address of a number in host memory that stays there: cuBLAS reads it when the product is called."""
+        """The address of a number in host memory that stays valid, because cuBLAS reads it when the product is
+        called.
+        """
         found = self._factors.get((dtype, value))
         if found is None:
             number = np.array([value], dtype)
@@ -111,13 +113,13 @@ def flipped(x: Matrix) -> Matrix:
 
 
 def width(x: Matrix) -> int:
-    """The distance between lines of `x` in memory. For a single line any will do, and cuBLAS wants a sane one."""
+    """The distance between lines of `x` in memory. For a single line any value works, but cuBLAS checks it."""
     lines, length = (x.cols, x.rows) if x.transposed else (x.rows, x.cols)
     return max(x.ld, length, 1) if lines <= 1 else x.ld
 
 
 def check(a: Matrix, b: Matrix, c: Matrix) -> None:
-    """Refuse what cuBLAS would refuse without a word of why, or compute wrongly."""
+    """Reject matrices that cuBLAS would reject without a reason, or multiply wrongly."""
     if a.cols != b.rows or (a.rows, b.cols) != (c.rows, c.cols):
         raise ValueError(
             f"product of ({a.rows}, {a.cols}) and ({b.rows}, {b.cols}) into ({c.rows}, {c.cols})\n"

@@ -1,7 +1,7 @@
 """The CUDA driver of NVIDIA GPUs, by PyCUDA. No other module imports PyCUDA, and this one only when a driver is made.
 
-The GPU's primary context is shared with whatever else runs in this process (torch, CuPy), so their pointers work here
-and ours there. It is made current in the calling thread for the length of each call, so any thread may call.
+The GPU's primary context is shared with other libraries in this process (torch, CuPy), so their pointers work here
+and ours there. It is made current in the calling thread during each call, so any thread may call.
 """
 
 from __future__ import annotations
@@ -31,8 +31,10 @@ from minirnn.devices.cuda.gpu.occupancy import LoadedTwice
 from minirnn.devices.precision import chosen
 
 COPIED = 1 << 20
-"""Up to this many bytes are copied on the host first, so that `h2d` need not wait; beyond, the copy costs more."""
-NON_BLOCKING = 1  # CU_STREAM_NON_BLOCKING: other libraries' work on the default stream does not concern a recording
+"""Up to this many bytes are copied on the host first, so that `h2d` need not wait; for larger arrays the copy costs
+more.
+"""
+NON_BLOCKING = 1  # CU_STREAM_NON_BLOCKING: work of other libraries on the default stream does not affect a recording
 LATE = (
     "a kernel's error can show in a later call: with MINIRNN_DEBUG=1 each launch is waited for, and the one that"
     " fails runs again in the simulator; this GPU context is lost if memory was at fault, start Python anew"
@@ -40,17 +42,17 @@ LATE = (
 
 
 class PyCudaDriver:
-    """A GPU: the first one that CUDA_VISIBLE_DEVICES lets us see. The methods are those of `cuda.driver.Driver`.
+    """A GPU: the first visible one (CUDA_VISIBLE_DEVICES). The methods are those of `cuda.driver.Driver`.
 
     Attributes
     ----------
     stream_handle : int
-        The CUDA stream on which everything runs, in order. It waits for, and is waited for by, the default stream.
+        The CUDA stream on which everything runs, in order. It and the default stream wait for each other.
 
     Raises
     ------
     DeviceUnavailable
-        If something is missing. Says what, and the one command that brings it.
+        If something is missing. The message says what, and which command installs it.
     """
 
     name = "cuda"
@@ -70,7 +72,7 @@ class PyCudaDriver:
                 self._aside = drv.Stream(NON_BLOCKING)
         except (drv.Error, LaunchError) as error:
             raise DeviceUnavailable(
-                f"cuda: the GPU cannot be used: {error}\n  to see who uses it: nvidia-smi"
+                f"cuda: the GPU cannot be used: {error}\n  nvidia-smi shows which processes use it"
             ) from error
         self.stream_handle = int(self._stream.handle)
         self.launches = 0
@@ -78,8 +80,8 @@ class PyCudaDriver:
         self._modules: dict[tuple[str, str, tuple[str, ...]], _Module] = {}
         self._here = _Here(self._stream)
         self._cublas: Cublas | None = None
-        self._cublas_aside: Cublas | None = None  # its workspace belongs to the recordings
-        self._flying: deque[tuple[Any, np.ndarray]] = deque()  # host copies, until the GPU has them
+        self._cublas_aside: Cublas | None = None  # its workspace is part of the recordings
+        self._flying: deque[tuple[Any, np.ndarray]] = deque()  # host copies, until the GPU has read them
         self._lock = threading.RLock()
         atexit.register(self.close)
 
@@ -90,12 +92,12 @@ class PyCudaDriver:
         return self.memory.alloc(nbytes)
 
     def free_held(self) -> None:
-        """Give memory that no array uses back to the GPU, for other programs and libraries."""
+        """Return memory that no array uses to the GPU, for other programs and libraries."""
         self.memory.free_held()
 
     @property
     def held_bytes(self) -> int:
-        """Device memory of all arrays, and of freed ones that wait for the next of their size."""
+        """Device memory of all arrays, and of freed ones kept for reuse."""
         return self.memory.held_bytes
 
     def h2d(self, ptr: int, host: np.ndarray) -> None:
@@ -107,7 +109,7 @@ class PyCudaDriver:
         with self._current, self._lock:
             while self._flying and self._flying[0][0].query():
                 self._flying.popleft()
-            # The GPU may read ordinary memory later than this call returns, so it reads a copy that stays.
+            # The GPU may read ordinary memory after this call returns, so it reads a copy that stays valid.
             source = host.copy() if host.nbytes <= COPIED else host
             drv.memcpy_htod_async(ptr, source, self._stream)
             if source is host:
@@ -116,7 +118,7 @@ class PyCudaDriver:
                 event = drv.Event(drv.event_flags.DISABLE_TIMING)
                 event.record(self._stream)
                 self._flying.append((event, source))
-                del event  # another thread may take it from there, and PyCUDA ends it only where a context is current
+                del event  # another thread may free it, and PyCUDA frees it only where a context is current
 
     def d2h(self, host: np.ndarray, ptr: int) -> None:
         _check_contiguous(host)
@@ -189,7 +191,7 @@ class PyCudaDriver:
             self._flying.clear()
 
     def seconds(self, work: Any) -> float:
-        """The time the GPU takes for what `work()` hands to it."""
+        """The time that the GPU takes for the work of `work()`."""
         with self._current:
             start, end = self._drv.Event(), self._drv.Event()
             start.record(self._stream)
@@ -197,11 +199,11 @@ class PyCudaDriver:
             end.record(self._stream)
             end.synchronize()
             found = float(start.time_till(end)) * 1e-3
-            del start, end  # PyCUDA gives an event back only where a context is current
+            del start, end  # PyCUDA frees an event only where a context is current
             return found
 
     def wait_for(self, stream: int | None) -> None:
-        """Wait for what another library has handed to the GPU: on one stream, or with None on any."""
+        """Wait for the GPU work of another library: on one stream, or with None on any."""
         with self._current:
             if stream is None:
                 self._current.context.synchronize()
@@ -209,10 +211,10 @@ class PyCudaDriver:
                 libcuda.call("cuStreamSynchronize", ctypes.c_void_p(stream))
 
     def close(self) -> None:
-        """Give everything back; for the end of the process. The driver must not be used afterwards."""
+        """Release everything at the end of the process. The driver must not be used afterwards."""
         if not self._current.alive:
             return
-        # Nothing of this works any more after a fault, and the process ends anyway.
+        # After a fault none of this works, and the process ends anyway.
         with suppress(Exception), self._current:
             self._stream.synchronize()
             self._flying.clear()
@@ -225,7 +227,7 @@ class PyCudaDriver:
 
 
 class _Current:
-    """Inside ``with`` the GPU's context is current in this thread, and PyCUDA's errors come out as `LaunchError`."""
+    """Inside ``with`` the GPU's context is current in this thread, and PyCUDA's errors become `LaunchError`."""
 
     def __init__(self, drv: Any, context: Any) -> None:
         self.error, self.context = drv.Error, context
@@ -247,25 +249,25 @@ class _Current:
             raise LaunchError(f"{error}\n  {LATE}") from error
 
     def end(self) -> None:
-        """Let go of the context. What PyCUDA still holds in it is then dropped without a word."""
+        """Release the context. PyCUDA's remaining objects in it are then dropped silently."""
         self.alive = False
         with suppress(self.error):
             self.context.detach()
 
 
 class _Here(threading.local):
-    """Where this thread's work goes: to the stream of all, or to the stream from which a graph is recorded."""
+    """The stream for this thread's work: the common stream, or the one from which a graph is recorded."""
 
     def __init__(self, stream: Any) -> None:
         self.stream, self.recording = stream, False
 
     def must_not_record(self, what: str) -> None:
         if self.recording:
-            raise NotRecordable(f"cuda: {what} is asked for inside a recording\n  expected kernels and products alone")
+            raise NotRecordable(f"cuda: {what} is not allowed inside a recording\n  expected only kernels and products")
 
 
 class _Recording:
-    """A graph on the stream of all."""
+    """A graph on the common stream."""
 
     def __init__(self, driver: PyCudaDriver, graph: Graph) -> None:
         self._driver, self._graph = driver, graph
@@ -301,7 +303,7 @@ class _Module:
             return self.twin().blocks_per_multiprocessor(kernel, threads, shared)
 
     def twin(self) -> LoadedTwice:
-        """This module once more, for what PyCUDA does not offer. The context must be current."""
+        """This module loaded again, for functions that PyCUDA lacks. The context must be current."""
         if self._twin is None:
             self._twin = LoadedTwice(self._binary)
         return self._twin
@@ -314,12 +316,12 @@ class _Kernel:
         self._launch, self._here = function._launch_kernel, driver._here
         self._push, self._pop, self._error = driver._current.push, driver._current.pop, driver._drv.Error
         self._pack = Packer(name)
-        self._shared = 0  # dynamic shared memory that CUDA was told of
+        self._shared = 0  # dynamic shared memory that was requested from CUDA
 
     def __call__(
         self, *args: Any, grid: Sequence[int], block: Sequence[int], shared: int = 0, cooperative: bool = False
     ) -> None:
-        # There are some thousand calls a second, so this one does without the `with` of all others.
+        # There are thousands of calls per second, so this method avoids the `with` of all others.
         parameters = self._pack(args)
         grid, block = tuple(map(int, grid)), tuple(map(int, block))
         self.driver.launches += 1
@@ -340,7 +342,7 @@ class _Kernel:
             raise LaunchError(f"{at}: {error}\n  {LATE}") from error
 
     def _allow(self, shared: int) -> None:
-        """CUDA gives a kernel more than 48 KB of shared memory only when asked to."""
+        """CUDA gives a kernel more than 48 KB of shared memory only on request."""
         self._function.set_attribute(self.driver._drv.function_attribute.MAX_DYNAMIC_SHARED_SIZE_BYTES, shared)
         self._shared = shared
 
@@ -350,7 +352,9 @@ class _Kernel:
 
 
 def _import_pycuda() -> tuple[Any, str]:
-    """``pycuda.driver``, and what nvcc is. Raises `DeviceUnavailable` for the first thing that is missing or unfit."""
+    """``pycuda.driver``, and the version of nvcc. Raises `DeviceUnavailable` for the first thing that is missing or
+    unfit.
+    """
     found: dict[str, toolchain.Tool] = {}
     for tool in toolchain.for_a_gpu():
         if not tool.works:
@@ -362,7 +366,7 @@ def _import_pycuda() -> tuple[Any, str]:
     except ImportError as error:
         raise DeviceUnavailable(
             f"cuda: PyCUDA cannot be imported: {error}\n"
-            f"  it was built for another Python, NumPy or CUDA; to build it anew: {rebuild}"
+            f"  it was built for another Python, NumPy or CUDA; to rebuild it: {rebuild}"
         ) from error
     driver = getattr(found.get("NVIDIA driver"), "cuda", None)
     unfit = driver and pycuda_unfit(found["PyCUDA"].found or "", tuple(drv.get_version()[:2]), driver, rebuild)

@@ -1,6 +1,6 @@
-"""A CUDA graph: launches recorded from a stream once, then given to the GPU in a single call.
+"""A CUDA graph: launches that are recorded from a stream once and then started in a single call.
 
-PyCUDA has no graphs; these are the driver's own functions. Call them while the GPU's context is current.
+PyCUDA has no graphs, so this module calls the CUDA driver. The GPU's context must be current.
 """
 
 from __future__ import annotations
@@ -12,11 +12,12 @@ from contextlib import suppress
 from minirnn.devices.cuda.driver import LaunchError
 from minirnn.devices.cuda.gpu.libcuda import call
 
-RELAXED = 2  # CU_STREAM_CAPTURE_MODE_RELAXED: this thread and others may go on with whatever they do
+RELAXED = 2  # CU_STREAM_CAPTURE_MODE_RELAXED: this thread and others may continue their work
 
 
 class Graph:
-    """What `work()` sends to the stream, which must not be the one that others use: their work would be in it too.
+    """Record the work that `work()` sends to the stream. No other code may use that stream, or its work is also
+    recorded.
 
     Raises `LaunchError` if the driver refuses.
     """
@@ -27,7 +28,7 @@ class Graph:
         try:
             work()
         except BaseException:
-            with suppress(LaunchError):  # a capture that failed is over; the first error says why
+            with suppress(LaunchError):  # a failed capture has ended; the first error says why
                 call("cuStreamEndCapture", ctypes.c_void_p(stream), ctypes.byref(captured))
             _destroy(captured)
             raise
@@ -41,7 +42,7 @@ class Graph:
         call("cuGraphLaunch", self._exec, ctypes.c_void_p(stream))
 
     def close(self) -> None:
-        """Give it back. It must not be running."""
+        """Free the graph. It must not be running."""
         if self._exec:
             call("cuGraphExecDestroy", self._exec)
             self._exec = ctypes.c_void_p()

@@ -1,6 +1,6 @@
 """The seven functions of cuBLAS that are needed here, by ctypes.
 
-cuBLAS is a C library whose functions have not changed for years, so a binding would bring more packages than it saves
+cuBLAS is a C library whose functions have not changed for years, so a binding would add more packages than it saves
 lines. NVIDIA's `cuda-pathfinder` finds the library in a wheel; one that the system's loader knows, or that another
 library of this process has loaded, is taken first.
 """
@@ -79,7 +79,7 @@ def call(name: str, *args: object) -> None:
 
 
 def words(status: int) -> str:
-    """What cuBLAS says of a status."""
+    """cuBLAS' description of a status."""
     describe = library().cublasGetStatusString
     describe.restype, describe.argtypes = ctypes.c_char_p, [ctypes.c_int]
     return (describe(status) or b"unknown").decode()

@@ -1,4 +1,4 @@
-"""The CUDA driver's own library, by ctypes: for the few questions and services that PyCUDA does not pass on."""
+"""The CUDA driver's own library, by ctypes: for the few functions that PyCUDA does not wrap."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def library() -> ctypes.CDLL:
 
 
 def call(name: str, *args: object) -> None:
-    """Raises `LaunchError` with the driver's own words if the call fails."""
+    """Raises `LaunchError` with the driver's message if the call fails."""
     status = getattr(library(), name)(*args)
     if status != 0:
         text = ctypes.c_char_p()

@@ -1,4 +1,4 @@
-"""A GPU's memory by way of PyCUDA: freed blocks wait for the next array of their size."""
+"""A GPU's memory through PyCUDA. Freed blocks are kept for the next array of their size."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Memory:
     Attributes
     ----------
     held_bytes : int
-        Bytes of all arrays, and of freed ones that wait for the next of their size.
+        Bytes of all arrays, and of freed ones kept for reuse.
     """
 
     def __init__(self, name: str, drv: Any, current: Any) -> None:
@@ -55,28 +55,28 @@ class Memory:
         return Buffer(self, block, nbytes, size)
 
     def free_held(self) -> None:
-        """Give memory that no array uses back to the GPU."""
+        """Return memory that no array uses to the GPU."""
         with self.lock, self.current:
-            self.current.context.synchronize()  # work that is not done may need them
+            self.current.context.synchronize()  # unfinished work may need them
             for size, _, block in self.free.take_all():
                 self.held_bytes -= size
                 block.free()
 
 
 class Buffer:
-    """Device memory. When nothing refers to this object any more, it waits for the next array of its size."""
+    """Device memory. When nothing refers to this object any longer, it is kept for the next array of its size."""
 
     __slots__ = ("__weakref__", "_block", "_memory", "_size", "nbytes", "ptr")
 
     def __init__(self, memory: Memory, block: Any, nbytes: int, size: int) -> None:
         self._block, self._size = block, size
         self.ptr, self.nbytes = int(block), nbytes
-        self._memory = memory  # set last, since a Ctrl-C may end this method before it has begun
+        self._memory = memory  # set last, because a Ctrl-C may end this method before it has begun
 
     def __del__(self) -> None:
-        if not hasattr(self, "_memory"):  # it was never made whole
+        if not hasattr(self, "_memory"):  # its construction was interrupted
             return
-        # The GPU may still be at work here; whoever gets this memory next comes after that in the same stream.
+        # The GPU may still use this memory, but its next user comes later in the same stream.
         memory = self._memory
         if memory.current.alive:
             with memory.lock:

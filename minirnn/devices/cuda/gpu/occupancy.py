@@ -1,6 +1,7 @@
-"""Kernels whose blocks wait for each other: how many fit on a multiprocessor, and a launch that keeps them all there.
+"""Kernels whose blocks wait for each other: how many fit on a multiprocessor, and a launch that starts them all at
+once.
 
-PyCUDA offers neither, and does not give out the handle that both take. So the compiled bytes are loaded a second time,
+PyCUDA offers neither, and does not expose the handle that both need. So the compiled bytes are loaded a second time,
 by ctypes, into the same context.
 """
 
@@ -36,17 +37,17 @@ class Config(ctypes.Structure):
 
 
 class LoadedTwice:
-    """A compiled module, loaded once more. Use it while the GPU's context is current."""
+    """A compiled module, loaded again. Use it while the GPU's context is current."""
 
     def __init__(self, binary: bytes) -> None:
         self._binary = binary
         self._module = ctypes.c_void_p()
         self._functions: dict[str, ctypes.c_void_p] = {}
-        self._allowed: dict[str, int] = {}  # dynamic shared memory that CUDA was told of
+        self._allowed: dict[str, int] = {}  # dynamic shared memory that was requested from CUDA
         call("cuModuleLoadData", ctypes.byref(self._module), binary)
 
     def function(self, kernel: str, shared: int) -> ctypes.c_void_p:
-        """The handle of a kernel, which may be launched with so much dynamic shared memory."""
+        """The handle of a kernel, after allowing this much dynamic shared memory."""
         found = self._functions.get(kernel)
         if found is None:
             found = ctypes.c_void_p()
@@ -58,7 +59,7 @@ class LoadedTwice:
         return found
 
     def blocks_per_multiprocessor(self, kernel: str, threads: int, shared: int) -> int:
-        """How many blocks of `threads` threads with `shared` bytes of dynamic shared memory each it holds."""
+        """The number of blocks of `threads` threads with `shared` bytes of dynamic shared memory that it holds."""
         blocks = ctypes.c_int()
         call(
             "cuOccupancyMaxActiveBlocksPerMultiprocessor",

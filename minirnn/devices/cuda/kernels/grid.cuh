@@ -1,21 +1,21 @@
-// Messages in global memory, by which the blocks of one grid tell each other numbers while all of them run. No fence,
-// no barrier, no flag: each word is written and read as a whole, and says by itself whether it is there. Memory for
-// messages starts with all bits set. There are two kinds, both 4 bytes a number (double: 8).
+// Messages in global memory, through which the blocks of one grid exchange numbers while they run. They need no fence,
+// barrier or flag: each word is written and read as a whole, and shows by its bits whether it has arrived. Memory for
+// messages starts with all bits set. There are two kinds, both with 4 bytes per number (double: 8).
 //
-//   Words    at places that are written once, and a load looks at 16 bytes of them. All bits set is one of many ways to
-//            write NaN; a word with these bits is sent as another NaN. So what is not all ones was sent
-//   Phased   a number at a place that is written again and again. Its last bit is the phase, which changes from one
-//            time to the next, so the number is rounded to one bit less. What has the wrong phase is of the time before,
-//            if three things hold: one thread reads the place, each time; nobody writes it before that was done; and
-//            what allows to write it follows from what was read. Then no look can see what was two times before
-//            (looks of one thread at one place never go back) or what is to come
+//   Words    at places that are written once; a load reads 16 bytes of them. All bits set is one of many encodings
+//            of NaN; a word with these bits is sent as another NaN. So a word that is not all ones was sent
+//   Phased   numbers at places that are written repeatedly. The last bit is the phase, which changes
+//            each time, so the number is rounded to one bit less. A number with the wrong phase is the previous one
+//            if three conditions hold: one thread reads the place, each time; no thread writes it before that; and
+//            the permission to write it depends on the value read. Then no read can see a number from two times before
+//            (reads of one thread at one place never go back) or a later one
 //
-// All blocks must be on the device at the same time: whoever launches makes sure of it. If a message stays away all the
-// same, the wait ends after `polls` looks, `error` says what was missing, and the kernel returns.
+// All blocks must be on the device at the same time, which the launcher ensures. If a message does not arrive
+// nevertheless, the wait ends after `polls` reads, `error` says what was missing, and the kernel returns.
 #pragma once
 #include "real.cuh"
 
-// ---- single words. They must reach the memory that all blocks share: never the cache of one multiprocessor.
+// ---- single words. They must be in memory that all blocks share, never in the cache of one multiprocessor.
 
 #ifdef __CUDASIM__
 template <class T>
@@ -47,7 +47,7 @@ __device__ inline void store_word(u64 *p, u64 word) {
 __device__ inline void store_word(u32 *p, u32 word) {
     asm volatile("st.relaxed.gpu.global.u32 [%0], %1;" : : "l"(p), "r"(word) : "memory");
 }
-// Several words at once. Each is read as a whole, but not all of them together: each must be looked at.
+// Several words at once. Each is read as a whole, but not all of them together, so each must be checked.
 template <int N, class T>
 __device__ inline void load_words(const T *p, T (&word)[N]) {
     if constexpr (N == 4 && sizeof(T) == 4)
@@ -62,17 +62,17 @@ __device__ inline void load_words(const T *p, T (&word)[N]) {
 }
 #endif
 
-// ---- how a thread waits
+// ---- waiting
 
 struct Watch {
     u32 *error;  // of the launch: 0, or the first step whose message was missed
-    u32 polls;   // turns of looks before giving up
-    bool lost;   // this thread gave up: what it holds is worth nothing
+    u32 polls;   // rounds of reads before giving up
+    bool lost;   // this thread gave up, and its values are invalid
 
-    // After `looked` looks in vain at messages of that step.
+    // Called after `looked` unsuccessful reads of messages of that step.
     __device__ void missed(u32 looked, u32 step) {
 #ifdef __CUDASIM__
-        __nanosleep(0);  // the others' turn
+        __nanosleep(0);  // let other threads run
 #endif
         const bool others_lost = looked % 256 == 0 && *(volatile u32 *)error;
         if (others_lost || looked >= polls) {
@@ -107,7 +107,7 @@ __device__ inline void send(real *to, real number) {
     send_word((Bits *)to, message.bits);
 }
 
-// Some words side by side, aligned to all of them.
+// Adjacent words, aligned to their total size.
 template <int COUNT>
 struct alignas(COUNT * sizeof(Bits)) Words {
     Bits word[COUNT];
@@ -128,10 +128,10 @@ __device__ inline Words<COUNT> look(const Words<COUNT> *from) {
     return found;
 }
 
-// ---- numbers at places that are written again and again
+// ---- numbers at places that are written repeatedly
 
-// The bits of a number whose last one is 0: the nearest such number, of two the one whose last but one bit is 0 as well.
-// A NaN remains one, of whatever bits; the largest number becomes infinity.
+// The bits of the nearest number whose last bit is 0; of two, the one whose second to last bit is also 0. A NaN stays a
+// NaN; the largest number becomes infinity.
 __device__ inline Bits without_last_bit(real number) {
     const Number message = {number};
     const Bits rounded = message.bits + (message.bits >> 1 & 1);
@@ -157,8 +157,8 @@ __device__ inline void send(Phased *to, u32 phase, real number) {
 
 __device__ inline Phased look(const Phased *from) { return {load_word(&from->word)}; }
 
-// Calls use(number) for the first `count` of N messages that lie `stride` apart. In each turn all that are still missing
-// are looked at, so that the looks travel together: one after the other, each would take a whole way to the memory.
+// Calls use(number) for the first `count` of N messages that are `stride` apart. Each round reads all missing ones
+// together, because reading them one by one would cost a full memory latency each.
 template <int N, class Use>
 __device__ void receive(const Phased *from, i64 stride, int count, u32 phase, u32 step, Watch &watch, Use use) {
     Phased found[N];

@@ -1,18 +1,19 @@
-// A barrier for blocks of one grid: nobody leaves it before all have come, and whoever has left it finds in memory what
-// the others wrote before they came. Its parts are a counter, a flag, three fences and two barriers of the block;
-// docs/puzzles.md takes them out one by one.
+// A barrier for blocks of one grid: no block leaves it before all have arrived, and after it each block sees in memory
+// what the others wrote before it. Its parts are a counter, a flag, three fences and two barriers of the block;
+// docs/puzzles.md removes them one by one.
 //
-// All blocks must be on the device at the same time: whoever launches makes sure of it. If a block stays away all the
-// same, the wait ends after `polls` looks at the flag, `error` says at which round, and the kernel returns.
+// All blocks must be on the device at the same time, which the launcher ensures. If a block does not arrive
+// nevertheless, the wait ends after `polls` reads of the flag, `error` holds the round, and the kernel returns.
 #pragma once
 #include "grid.cuh"
 
 struct GridBarrier {
-    u32 *arrived;         // the counter: how many times a block has come; 0 at first
-    volatile u32 *round;  // the flag: the last round to which all blocks have come; 0 at first
+    u32 *arrived;         // the counter: how many times a block has arrived; initially 0
+    volatile u32 *round;  // the flag: the last round in which all blocks have arrived; initially 0
     u32 blocks;
 
-    // All threads of all blocks call it, with n = 1, 2, 3, ... Returns whether all came; else the kernel must return.
+    // All threads of all blocks call it, with n = 1, 2, 3, ... Returns whether all arrived; if not, the kernel must
+    // return.
     __device__ bool wait(u32 n, Watch &watch) const {
         __syncthreads();  // all threads of this block have written
         if (threadIdx.x == 0) {

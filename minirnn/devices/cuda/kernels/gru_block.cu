@@ -2,10 +2,10 @@
 // The cell: minirnn/devices/cells/gru_block.h. Formulas: minirnn/ops/gru_block.py.
 //
 //   H units, B rows of a batch; states and gates are (B, H)
-//   r and u lie side by side in z_ru, b_ru and d_r_bar_u_bar (.., 2H)
+//   r and u are side by side in z_ru, b_ru and d_r_bar_u_bar (.., 2H)
 //   one thread = PER_THREAD neighboring units of one row (units.cuh)
-// The candidate's product needs the reset gate, and the reset gate's gradient a product with the candidate's: hence two
-// launches forward and two backward, with the products between them.
+// The candidate's product needs the reset gate, and the reset gate's gradient a product with the candidate's, so there
+// are two launches forward and two backward, with the products between them.
 #include "activation.cuh"
 #include "units.cuh"
 
@@ -76,8 +76,8 @@ extern "C" __global__ void gru_block_cell_grad_candidate(int B, int H, const rea
     store(to_d_c_bar + k, d_c_bar), store(d_r_bar_u_bar + (i64)row * 2 * H + H + unit, d_u_bar);
 }
 
-// d_x_h_prevr = d_c_bar @ w_c^T: (B, I+H). Sets d_r_bar, the first half of d_r_bar_u_bar, and all of d_h_prev but what
-// comes through the gates: the product d_r_bar_u_bar @ w_ru^T adds that.
+// d_x_h_prevr = d_c_bar @ w_c^T: (B, I+H). Sets d_r_bar, the first half of d_r_bar_u_bar, and d_h_prev without the part
+// that comes through the gates: the product d_r_bar_u_bar @ w_ru^T adds that.
 extern "C" __global__ void gru_block_cell_grad(int B, int I, int H, const real *to_h_prev, const real *to_r,
                                                const real *to_u, const real *to_d_h, const real *d_x_h_prevr,
                                                real *d_r_bar_u_bar, real *to_d_h_prev) {

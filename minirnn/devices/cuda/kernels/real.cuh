@@ -1,6 +1,6 @@
 // The element type of a kernel. Every .cu file here is compiled once for each type it is used with:
-//   -DREAL=float   what lies in memory: half, float, double, or an integer type
-//   -DACC=float    what the kernel computes in: float for half, int for smaller integers, else the same as REAL
+//   -DREAL=float   the type in memory: half, float, double, or an integer type
+//   -DACC=float    the type of the computation: float for half, int for smaller integers, otherwise the same as REAL
 #pragma once
 #include <cuda_fp16.h>
 

@@ -1,8 +1,8 @@
-// What the softmax of a row begins with: its maximum, and the sum of exp(x - maximum).        one block = one row
+// The first part of the softmax of a row: its maximum, and the sum of exp(x - maximum).        one block = one row
 #pragma once
 #include "real.cuh"
 
-// The sum (or maximum) of one number of each thread, for all threads of the block. blockDim.x is a power of two.
+// The sum (or maximum) of one number per thread, returned to all threads of the block. blockDim.x is a power of two.
 __device__ inline acc total(acc share, acc *shares) {
     shares[threadIdx.x] = share;
     for (int n = blockDim.x / 2; n > 0; n /= 2) {

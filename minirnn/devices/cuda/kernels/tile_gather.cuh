@@ -1,26 +1,26 @@
-// How a block gathers lines of numbers, which other blocks send, into a tile in shared memory. It may look at some of
-// them early, do something else, and wait for all of them later.
+// A block gathers lines of numbers from other blocks into a tile in shared memory. It may read some of them early,
+// continue with other work, and wait for all of them later.
 #pragma once
 #include "grid.cuh"
 
-// Constant of a compilation: -DPIECE=numbers of a load, 16 bytes of them where lines are aligned to that, else 1
-#define AHEAD 4  // pieces that a thread looks at at a time
+// Compile-time constant: -DPIECE=numbers per load, 16 bytes of them if lines are aligned to that, otherwise 1
+#define AHEAD 4  // pieces that a thread polls at a time
 
 typedef Words<PIECE> Piece;
 
-// Hides from the compiler what a number is, so that what follows from it is not kept in registers all the time.
+// Hides the value of a number from the compiler, so that derived values are not kept in registers.
 __device__ inline void compute_anew(int &number) {
 #ifndef __CUDASIM__
     asm volatile("" : "+r"(number));
 #endif
 }
 
-// Lines of `pieces` pieces each, dealt out to the threads of the block. from(line, piece): where in device memory;
-// to(line, piece): where in the tile. They are asked once more when somebody waits.
+// Lines of `pieces` pieces each, distributed to the threads of the block. from(line, piece) is in device memory,
+// to(line, piece) in the tile. They are called again while a thread waits.
 struct Gather {
     const int pieces;               // of a line
-    const int line, rest;           // where this thread begins
-    const int lines_on, pieces_on;  // how far it is to its next piece
+    const int line, rest;           // the first piece of this thread
+    const int lines_on, pieces_on;  // the distance to its next piece
     Piece found[AHEAD];
 
     __device__ explicit Gather(int pieces)
@@ -30,7 +30,7 @@ struct Gather {
           lines_on(blockDim.x / pieces),
           pieces_on(blockDim.x % pieces) {}
 
-    // Calls use(k, line, piece) for the next AHEAD pieces of this thread, as far as there are lines, and goes on.
+    // Calls use(k, line, piece) for the next AHEAD pieces of this thread that exist, and advances.
     template <class Use>
     __device__ void each(int &at, int &piece, int lines, Use use) const {
         compute_anew(at), compute_anew(piece);
@@ -42,17 +42,17 @@ struct Gather {
         }
     }
 
-    // The first look at the first pieces.
+    // Reads the first pieces for the first time.
     template <class From>
     __device__ void begin(int lines, From from) {
         int at = line, piece = rest;
 #pragma unroll
-        for (int k = 0; k < AHEAD; k++) found[k] = Piece();  // so that no register keeps what was found before
+        for (int k = 0; k < AHEAD; k++) found[k] = Piece();  // so that no register keeps earlier results
         each(at, piece, lines, [&](int k, int l, int p) { found[k] = look((const Piece *)from(l, p)); });
     }
 
-    // Waits for all pieces, of which `begin` has looked at the first ones. In each turn all of AHEAD pieces that are
-    // still missing are looked at, so that the looks travel together.
+    // Waits for all pieces, of which `begin` has read the first ones. In each round all of AHEAD pieces that are
+    // still missing are read together.
     template <class From, class To>
     __device__ void finish(int lines, u32 step, Watch &watch, From from, To to) {
         int at = line, piece = rest;
@@ -70,8 +70,8 @@ struct Gather {
         }
     }
 
-    // Whether all pieces that were looked at last have arrived. One that is beyond the lines is whole: it is as `begin`
-    // left it, or was awaited before.
+    // Whether all pieces of the last read have arrived. A piece beyond the lines is complete: it is unchanged since
+    // `begin`, or was waited for before.
     __device__ bool complete() const {
         bool whole = true;
 #pragma unroll

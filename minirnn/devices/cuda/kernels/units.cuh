@@ -2,8 +2,8 @@
 #pragma once
 #include "real.cuh"
 
-// A constant of a compilation: how many units a thread takes. More than one only where rows are whole multiples of it and
-// all arrays begin at addresses that the GPU can read so many numbers from at once: the launcher looks.
+// A compile-time constant: the number of units per thread. More than one only if rows are whole multiples of it and
+// all arrays begin at addresses from which the GPU can read that many numbers at once, which the launcher checks.
 #ifndef PER_THREAD
 #define PER_THREAD 1
 #endif
@@ -26,7 +26,7 @@ __device__ inline Units<T> load_if(bool wanted, const T *p) {
     return wanted ? load(p) : Units<T>{};
 }
 
-// Bits that one store takes. Left to itself, nvcc stores some `Units` number by number.
+// The bits of a single store. Without this, nvcc stores some `Units` number by number.
 template <int BYTES> struct Bits;
 template <> struct Bits<2> {
     typedef u16 type;

@@ -1,13 +1,13 @@
-// Up to four arrays seen in one shape, by their strides: broadcast, transposed or sliced arrays are read in place.
+// Up to four arrays viewed in one shape by their strides: broadcast, transposed or sliced arrays are read in place.
 #pragma once
 #include "real.cuh"
 
 #define MAX_AXES 8
 
-// Axes that lie behind each other in all arrays were merged into one by the host, so arrays in C order have one axis.
+// The host has merged axes that are contiguous in all arrays, so arrays in C order have one axis.
 struct Views {
     i64 size;                 // elements of the result
-    i64 axes;                 // how many entries of `shape` and `stride` count
+    i64 axes;                 // the number of used entries of `shape` and `stride`
     i64 shape[MAX_AXES];      // of the result
     i64 stride[4][MAX_AXES];  // elements between neighbors, by array (0: the result) and axis
 };

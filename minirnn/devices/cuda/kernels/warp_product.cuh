@@ -1,13 +1,13 @@
 // Products of a few rows of weights with a few vectors, by one warp: the lanes share a row, and every lane keeps its
-// part of the weights in registers for as long as the kernel runs.
+// part of the weights in registers while the kernel runs.
 //
-//   a row is cut into chunks of 32 vectors of 16 bytes, one vector a lane; what is beyond its end counts as zero
-//   the first CHUNKS chunks lie in registers, any further ones in shared memory; a row has CHUNKS chunks at least
-//   several vectors (rows of a batch) are multiplied at a time: each piece that is read serves all rows of weights
+//   a row is cut into chunks of 32 vectors of 16 bytes, one vector per lane; numbers past its end count as zero
+//   the first CHUNKS chunks are in registers, any further ones in shared memory; a row has at least CHUNKS chunks
+//   several vectors (rows of a batch) are multiplied at a time: each piece that is read is used for all rows of weights
 #pragma once
 #include "real.cuh"
 
-// Constant of a compilation: -DCHUNKS=1..8
+// Compile-time constant: -DCHUNKS=1..8
 #define WIDTH (16 / (int)sizeof(real))  // elements of a vector
 
 struct alignas(16) Vector {
@@ -24,18 +24,19 @@ struct Weights {
     Vector *more;  // of this warp, in shared memory: [chunk][row][lane]
     int chunks;    // in all
 
-    // `beyond`: shared memory of the block for what registers do not hold, if there are more than CHUNKS chunks
+    // `beyond`: shared memory of the block for chunks that do not fit in registers, if there are more than CHUNKS
+    // chunks
     __device__ Weights(int chunks = CHUNKS, Vector *beyond = nullptr)
         : more(beyond + warp_number() * (chunks - CHUNKS) * N * 32), chunks(chunks) {}
 
-    // `weight(n, k)` is element k of row n, or 0 beyond its end
+    // `weight(n, k)` is element k of row n, or 0 past its end
     template <class Source>
     __device__ void load(Source weight) {
 #pragma unroll
         for (int chunk = 0; chunk < CHUNKS; chunk++) {
 #pragma unroll
             for (int n = 0; n < N; n++) load(kept[chunk][n], weight, chunk, n);
-            __syncwarp();  // keeps the compiler from asking for all of them at once, and from running out of registers
+            __syncwarp();  // keeps the compiler from loading all of them at once and running out of registers
         }
         for (int chunk = CHUNKS; chunk < chunks; chunk++)
             for (int n = 0; n < N; n++) load(at(chunk, n), weight, chunk, n);
@@ -50,12 +51,12 @@ struct Weights {
     __device__ Vector &at(int chunk, int n) const { return more[((chunk - CHUNKS) * N + n) * 32 + lane_number()]; }
 };
 
-// So many vectors in shared memory, as zeros.
+// Sets `count` vectors in shared memory to zero.
 __device__ inline void clear(Vector *vectors, int count) {
     for (int k = threadIdx.x; k < count * WIDTH; k += blockDim.x) ((real *)vectors)[k] = 0;
 }
 
-// Adds to the sums what one chunk of the weights gives. vectors: this lane's part of that chunk, `length` apart
+// Adds the products of one chunk of the weights to the sums. vectors: this lane's part of that chunk, `length` apart
 template <int N, int PADDED, int V>
 __device__ void add_chunk(const Vector (&weights)[N], const Vector *vectors, int length, real (&sum)[V]) {
 #pragma unroll
@@ -69,7 +70,7 @@ __device__ void add_chunk(const Vector (&weights)[N], const Vector *vectors, int
 }
 
 // Sums of this lane: sum[b * PADDED + n] of row n of the weights times vector b; the vectors lie `length` apart.
-// PADDED: N, or more for a power of two; what is added stays 0.
+// PADDED: N, or more for a power of two; the padding stays 0.
 template <int N, int PADDED, int V>
 __device__ void multiply(const Weights<N> &weights, const Vector *vectors, int length, real (&sum)[V]) {
     const int lane = lane_number();
@@ -87,7 +88,7 @@ __device__ void multiply(const Weights<N> &weights, const Vector *vectors, int l
     }
 }
 
-// The sums over all lanes, dealt out: lane k returns the total of sum[k / (32 / V)]. Always added in the same order.
+// The sums over all lanes, distributed: lane k returns the total of sum[k / (32 / V)]. Always added in the same order.
 // At each of five exchanges a lane keeps half of its sums and gives the others to a partner, until one is left.
 template <int V>
 __device__ real totals(real (&sum)[V]) {

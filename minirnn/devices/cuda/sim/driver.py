@@ -140,7 +140,7 @@ class SimDriver:
     def must_not_record(self, what: str) -> None:
         if self.noting.work is not None:
             raise NotRecordable(
-                f"cuda-sim: {what} is asked for inside a recording\n  expected kernels and products alone"
+                f"cuda-sim: {what} is not allowed inside a recording\n  expected only kernels and products"
             )
 
     def wait_for(self, stream: int | None) -> None:
@@ -156,7 +156,7 @@ class SimDriver:
         if number >= 0:
             raise LaunchError(
                 f"cuda-sim: a kernel wrote just outside array number {number} of {nbytes.value} bytes\n"
-                "  to see which and where: MINIRNN_SIM=check"
+                "  MINIRNN_SIM=check shows which one and where"
             )
 
 
@@ -195,7 +195,7 @@ def _seen_by_numpy(m: Matrix, batch: int) -> Any:
     buffer = getattr(m.keep, "buffer", None)
     if buffer is not None and not buffer.ptr <= m.ptr <= m.ptr + elements * itemsize <= buffer.ptr + buffer.nbytes:
         raise LaunchError(
-            f"gemm: a matrix of {m.rows} x {m.cols} with {m.ld} elements a row, {batch} times, leaves its array of"
+            f"gemm: a matrix of {m.rows} x {m.cols} with {m.ld} elements per row, {batch} times, leaves its array of"
             f" {buffer.nbytes} bytes"
         )
     if not elements:

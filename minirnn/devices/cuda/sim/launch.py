@@ -153,7 +153,7 @@ class SimKernel:
     ) -> Trace:
         """Run, and return every access to shared and device memory. Needs a driver in check mode."""
         if not self.driver.options.check:
-            raise CudaError("cuda-sim: accesses are traced in check mode only\n  expected SimOptions(check=True)")
+            raise CudaError("cuda-sim: accesses are traced only in check mode\n  expected SimOptions(check=True)")
         accesses = np.zeros(capacity, library.ACCESS)
         options = self.driver.new_run_options(trace_capacity=capacity)
         traced = self._run(args, grid, block, shared, options, accesses.ctypes.data)
@@ -191,7 +191,9 @@ class SimKernel:
             try:
                 GRID.pack_into(self._grid, 0, gx, gy, gz, bx, by, bz)
             except struct.error:
-                raise LaunchError(f"{self.name}: grid {tuple(grid)}, block {tuple(block)}\n  expected counts") from None
+                raise LaunchError(
+                    f"{self.name}: grid {tuple(grid)}, block {tuple(block)}\n  expected positive integers"
+                ) from None
             driver.launches += 1
             status = driver.library.cusim_launch(
                 self._call, self._start, self._nbytes, self._grid_at, self._grid_at + 12, shared,

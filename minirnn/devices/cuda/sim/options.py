@@ -66,7 +66,7 @@ class SimOptions:
             raise ValueError(f"SimOptions: opt is {self.opt!r}\n  expected -O0, -O1, -O2 or -O3")
         if self.preempt and not self.check:
             raise ValueError(
-                "SimOptions: preempt without check\n  expected both: threads give way where accesses are checked"
+                "SimOptions: preempt without check\n  expected both: threads yield only where accesses are checked"
             )
 
 
@@ -89,7 +89,7 @@ def parse(text: str) -> SimOptions:
                     raise ValueError
         except (KeyError, ValueError):
             example = {bool: name, int: f"{name}=3", str: f"{name}=-O1"}[kind]
-            raise ValueError(f"MINIRNN_SIM: got {word!r}\n  expected such as {example}") from None
+            raise ValueError(f"MINIRNN_SIM: got {word!r}\n  expected something like {example}") from None
     return replace(options, **given)  # type: ignore[arg-type]
 
 

@@ -14,16 +14,16 @@ from minirnn.devices.cuda.sim.markers import Markers
 HEADERS = {
     r"mma\.h": "tensor cores by nvcuda::wmma are not simulated: multiply with plain loops, or from Python",
     r"cuda/(std/)?atomic": "cuda::atomic is not simulated: use atomicAdd and its family, with __threadfence",
-    r"cuda/(std/)?(barrier|semaphore|latch)": "cuda::barrier and its kin are not simulated: use __syncthreads,"
+    r"cuda/(std/)?(barrier|semaphore|latch)": "cuda::barrier and the like are not simulated: use __syncthreads,"
     " or cooperative groups",
     r"cuda/pipeline|cuda_pipeline.*": "cuda::pipeline is not simulated: use memcpy_async and wait of"
     " cooperative_groups/memcpy_async.h",
     r"cuda/.*": "libcu++ (cuda::, cuda::std::) is not simulated: use plain C++ and CUDA's own functions",
     r"curand.*": "cuRAND is not simulated: draw random numbers on the host, or compute them from a counter",
-    r"cub/.*": "CUB is not simulated: write the reduction, scan or sort out, as minirnn's kernels do",
+    r"cub/.*": "CUB is not simulated: write out the reduction, scan or sort, as minirnn's kernels do",
     r"thrust/.*": "Thrust is host code: launch kernels from Python",
     r"(cublas|cusparse|cusolver|cufft|cudnn|nccl|nvshmem|cutlass|cute)[\w/.]*": "NVIDIA's libraries are not simulated:"
-    " call them from Python, or write the kernel out",
+    " call them from Python, or write out the kernel",
 }
 """A header -> what to do without it."""
 
@@ -49,7 +49,7 @@ WORDS: list[tuple[str, str]] = [
     ),
     (
         r"\b__cluster\w*(?=\s*\()|\b__threadfence_cluster\b|\bthis_cluster\b|\bcluster_group\b",
-        "clusters of blocks are not simulated: blocks can tell each other by global memory, an atomic and a fence",
+        "clusters of blocks are not simulated: blocks can communicate through global memory, an atomic and a fence",
     ),
     (r"\b(?:nvcuda::)?wmma::", HEADERS[r"mma\.h"]),
     (r"\bcuda[A-Z]\w*(?=\s*\()", HOST),

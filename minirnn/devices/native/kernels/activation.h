@@ -1,4 +1,4 @@
-// The functions that a cell calls, of a vector. sigmoid and tanh are right to two units in the last place.
+// The functions of vectors that a cell calls. The errors of sigmoid and tanh are at most two units in the last place.
 //
 // Both come from e^y. With n the whole number nearest to y / ln 2, and r = y - n ln 2 (so |r| <= ln 2 / 2),
 //
@@ -8,8 +8,8 @@
 //
 //     sigmoid(x) = 1 / (1 + e^-x)        tanh(x) = (e^2x - 1) / (e^2x - 1 + 2)
 //
-// where e^2x - 1 = 2^n q + (2^n - 1) is exact for small x as well. Far out they are exactly 0, 1 and -1. NaN stays NaN:
-// a comparison with it is false, so the limits let it pass.
+// where e^2x - 1 = 2^n q + (2^n - 1) is exact for small x as well. For large |x| they are exactly 0, 1 and -1. NaN
+// stays NaN: a comparison with it is false, so the limits let it pass.
 #pragma once
 #include <cmath>
 #include <type_traits>
@@ -23,7 +23,7 @@ template <>
 struct Exponential<float> {
     using Bits = std::int32_t;
     static constexpr int TERMS = 7, MANTISSA = 23, BIAS = 127;
-    static constexpr float ROUND = 0x1.8p23f;  // v + ROUND has no place for what is behind the point of v
+    static constexpr float ROUND = 0x1.8p23f;  // v + ROUND has no bits for the fraction of v
     static constexpr float LN2_HIGH = 0.693359375f, LN2_LOW = -2.12194440e-4f;  // n * LN2_HIGH is exact
     static constexpr float LOWEST = -87, HIGHEST = 89;  // e^-87 is a normal number; 2^128 is infinite
     static constexpr float SATURATED = 40;              // e^40 + 2 = e^40
@@ -61,7 +61,7 @@ INLINE void exponential(Vector<real> y, Vector<real> &scale, Vector<real> &q) {
 }
 
 template <class V>
-using Number = std::remove_reference_t<decltype(V{}[0])>;  // what V is a vector of
+using Number = std::remove_reference_t<decltype(V{}[0])>;  // the type of the elements of V
 
 template <class V>
 INLINE V clip(V y, Number<V> low, Number<V> high) {
@@ -91,7 +91,7 @@ INLINE V tanh(V x) {
     return e / (e + 2);
 }
 
-// e^x as the square of e^(x/2): infinite, or 0, where it is beyond the numbers there are.
+// e^x as the square of e^(x/2): infinite or 0 if it is out of range.
 template <class V>
 INLINE V exp(V x) {
     using E = Exponential<Number<V>>;
@@ -132,7 +132,7 @@ INLINE V minimum(Number<V> a, V b) {
     return minimum(V{} + a, b);
 }
 
-// Functions that the language has for a single number.
+// Functions that C++ has only for single numbers.
 template <class V, class F>
 INLINE V each(V x, F f) {
     for (int k = 0; k < LANES<Number<V>>; k++) x[k] = f(x[k]);
@@ -149,10 +149,10 @@ OF_EACH(sqrt, sqrt)
 OF_EACH(sin, sin)
 OF_EACH(cos, cos)
 
-// log(1 + e^x), without an e^x that is infinite
+// log(1 + e^x), without overflow of e^x
 template <class V>
 INLINE V softplus(V x) {
     return relu(x) + log_of_1_plus(exp(-abs(x)));
 }
 
-#define CELL_FN INLINE  // what the functions of a cell are declared with
+#define CELL_FN INLINE  // declares the functions of a cell

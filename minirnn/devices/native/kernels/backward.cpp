@@ -1,4 +1,5 @@
-// What Python calls: the gradient of a direction of a layer, and of one LSTM cell, in float and in double.
+// The functions that Python calls: the gradient of a direction of a layer, and of one LSTM cell, in float and in
+// double.
 #include "backward.h"
 
 #include "modes.h"

@@ -1,9 +1,9 @@
-// The gradient of all steps of one direction of a layer, with any cell of the form that is told in `cells/form.h`.
+// The gradient of all steps of one direction of a layer, with any cell of the form in `cells/form.h`.
 //
-// The steps go from the last one visited to the first. A tile is dh of some samples and units: what comes back through R
-// from the step after, and dy; the cell turns it into da, the gradients of its pre-activations, at once. What is summed
-// over the steps (dW, dR, dx) are products over all of da at the end. A cell with products inside has one more pass per
-// step for each further stage. The gradients of these products are in da, behind those of the gates.
+// The steps go from the last one visited to the first. A tile is dh of some samples and units: the gradient through R
+// from the next step, plus dy. The cell converts it to da, the gradients of its pre-activations, at once. The sums
+// over the steps (dW, dR, dx) are products over all of da at the end. A cell with inner products has one more pass per
+// step for each further stage. The gradients of these products are in da, after those of the gates.
 #pragma once
 #include "cell.h"
 #include "shares.h"
@@ -13,7 +13,7 @@ template <class real, class Cell>
 class Backward {
     using V = Vector<real>;
     static constexpr int lanes = LANES<real>, STAGES = Cell::D_STAGES, PRODUCTS = Cell::PRODUCTS;
-    // Gradients that one stage leaves for another.
+    // Gradients that one stage stores for another.
     static constexpr int WAITING = Cell::STATES + PRODUCTS + Cell::CARRIED;
 
   public:
@@ -32,7 +32,7 @@ class Backward {
 
     // The steps.
     void run(Member me) {
-        // da begins with the gates of h' alone, whose rows are the last ones of R.
+        // da begins with the gates of only h', whose rows are the last ones of R.
         if (K) pack_columns<real>(d.R, K, d.P, R, me.begin(K), me.end(K), Cell::OF_H ? Cell::OF_BOTH * d.H : 0);
         if (d.Wp.p) pack_columns<real>(d.Wp, d.P, d.H, Wp, me.begin(d.P), me.end(d.P));
         for (int p = 0; p < Cell::MATRICES; p++) {
@@ -56,7 +56,7 @@ class Backward {
         }
     }
 
-    // One step alone, and nothing that comes out of a product.
+    // A single step without the parts that come out of products.
     void cell_alone(Member me) {
         for (Index b = me.begin(d.B); b < me.end(d.B); b++) {
             begin(b);
@@ -69,7 +69,7 @@ class Backward {
         all.vectors(me);
     }
 
-    // What is summed over the steps.
+    // The sums over the steps.
     void sums(Member me) { all.compute(me); }
 
   private:
@@ -82,7 +82,7 @@ class Backward {
         shares.each_tile(Blocks(std::max(later, now), ROWS), strips, [&](Index b, Index M, Index strip) {
             dh_tile<ZONED>(k, b, strip * PANEL<real>, M, later, now);
         });
-        if (now || k >= 0) {  // nothing flows where there is no sample
+        if (now || k >= 0) {  // no gradient flows without a sample
             for (Index b = now + me.begin(d.B - now); b < now + me.end(d.B - now); b++) {
                 const Index row = visit.step(k) * d.B + b;
                 std::memset(g.da.at(row), 0, all.ld * sizeof(real));
@@ -145,7 +145,7 @@ class Backward {
         });
     }
 
-    // The other stages of a step. Each begins with products of what the one before it has left.
+    // The other stages of a step. Each begins with products of the results of the previous one.
     template <int stage>
     void stages_from(Index k, const Shares &shares) {
         if constexpr (stage < STAGES) {
@@ -192,7 +192,7 @@ class Backward {
         return {visit.step(k) * d.B + b, before, b, u, width - u};
     }
 
-    // The gradients of the inner states of a sample are in g.dc0 while the steps run.
+    // During the steps, the gradients of the inner states of a sample are in g.dc0.
     void begin(Index b) {
         for (Index row = b; row < INNER<Cell> * d.B; row += d.B) {
             std::memcpy(g.dc0.at(row), g.dc_n.at(row), d.H * sizeof(real));
@@ -200,8 +200,8 @@ class Backward {
         all.begin(b);
     }
 
-    // A stage of the cell's gradient, from dh to the gradients of the pre-activations. What of dh goes past the product
-    // with R stays in g.dh0.
+    // A stage of the cell's gradient, from dh to the gradients of the pre-activations. The part of dh that goes past
+    // the product with R stays in g.dh0.
     template <int stage, bool ZONED>
     INLINE void cell_grad(const Place &at, V dh, Gradient<V, Cell> &s) {
         constexpr int S = Cell::SAVED, h = LAST<Cell>;
@@ -233,7 +233,7 @@ class Backward {
             past_h = zh * dh, dh = (1 - zh) * dh;
         }
         if (stage == 0) s.d_after[h] = dh;
-        // What comes in one stage and is read in a later one waits.
+        // Gradients that arrive in one stage and are read in a later one are kept.
 #pragma GCC unroll 8
         for (int j = 0; j < Cell::STATES; j++) {
             if (Cell::d_after_stage(j) > 0 && stage == 0) store(wait + j * d.H, s.d_after[j], at.count);
@@ -288,7 +288,7 @@ class Backward {
         return at.before < 0 ? load(d.c0, j * d.B + at.b, at) : load(d.values[Cell::SAVED + j], at.before, at);
     }
 
-    // Before the gradient of a projection: what of dh the new h gets; the rest stays in g.dh0.
+    // Before the gradient of a projection: the part of dh that the new h gets; the rest stays in g.dh0.
     INLINE V past_zoneout(const Place &at, V dh) {
         const V zh = d.zh.p ? load(d.zh, at.row, at) : V{};
         store(g.dh0, at.b, at, zh * dh);

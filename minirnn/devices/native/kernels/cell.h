@@ -1,10 +1,10 @@
-// A cell in C++: vectors of neighboring units, and how many of its numbers lie where.
+// A cell in C++: vectors of neighboring units, and the layout of its values.
 #pragma once
 #include "activation.h"
 #include "cells/form.h"
 #include "layer.h"
 
-// A constant of a compilation: whether a layer may have zoneout. A cell with masks of its own needs no other.
+// A compile-time constant: whether a layer may have zoneout. A cell with its own masks does not need it.
 #ifndef ZONEOUT
 #define ZONEOUT 1
 #endif
@@ -12,27 +12,27 @@
 template <class Cell>
 constexpr int INNER = Cell::STATES - 1;  // states other than h
 template <class Cell>
-constexpr int LAST = Cell::STATES - 1;  // the number of h
+constexpr int LAST = Cell::STATES - 1;  // the index of h
 template <class Cell>
 constexpr bool reads_h = Cell::READS_AFTER >> LAST<Cell> & 1;  // the gradient reads h
 
-// In the values that stay of a step, behind what the cell saves and the inner states.
+// In the saved values of a step, after those of the cell and the inner states.
 template <class Cell>
 constexpr int KEPT_H = Cell::SAVED + INNER<Cell>;
 template <class Cell>
 constexpr int MULTIPLIED = KEPT_H<Cell> + 1;
 
-// The first gate of a chunk: of many gates, a product computes four at a time.
+// The first gate of a chunk: if there are many gates, a product computes four at a time.
 constexpr int AT_ONCE = 4;
 constexpr int chunk_of(int gate) { return gate / AT_ONCE * AT_ONCE; }
 
-// How many gates a chunk has.
+// The number of gates in a chunk.
 template <int G>
 constexpr int gates_from(int first) {
     return G - first < AT_ONCE ? G - first : AT_ONCE;
 }
 
-// The sums of a tile that has the G gates of one vector of units.
+// The sums of a tile with the G gates of one vector of units.
 template <class real, int G>
 struct GateSums {
     Sums<real> chunks[G ? (G + AT_ONCE - 1) / AT_ONCE : 1];
@@ -44,7 +44,7 @@ struct GateSums {
     }
 };
 
-// In place of a product: the mean over the units of each row, the same for N vectors of units.
+// Instead of a product: the mean over the units of each row, the same for N vectors of units.
 template <class real>
 void means(Index M, Index N, Index H, const real *a, Index a_row, real *sums) {
     for (Index i = 0; i < M; i++) {
@@ -56,7 +56,7 @@ void means(Index M, Index N, Index H, const real *a, Index a_row, real *sums) {
     }
 }
 
-// Zoneout: how much of the state before stays.
+// Zoneout: the share of the previous state that is kept.
 template <class V>
 INLINE V zoned(V z, V before, V after) {
     return z * before + (1 - z) * after;

@@ -1,4 +1,4 @@
-// What Python calls: a direction of a layer forward, in float and in double.
+// The functions that Python calls: a direction of a layer forward, in float and in double.
 #include "forward.h"
 
 #include "modes.h"

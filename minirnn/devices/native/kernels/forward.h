@@ -1,11 +1,11 @@
-// All steps of one direction of a layer, with any cell of the form that is told in `cells/form.h`.
+// All steps of one direction of a layer, with any cell of the form in `cells/form.h`.
 //
-// The weights are packed once. Then a step is one pass over tiles of samples and units: bias, W x, R h' and the cell, all
-// in registers. Threads share the tiles of a step, each always the same panels of the weights, and meet after it. A cell
-// with products inside has one more pass for each further stage.
+// The weights are packed once. Then a step is one pass over tiles of samples and units: bias, W x, R h' and the cell,
+// all in registers. Threads share the tiles of a step, each always the same panels of the weights, and meet after it. A
+// cell with inner products has one more pass for each further stage.
 //
-// Where the weights are more than the caches hold, or a step has too few samples for a tile, W x of some steps is computed
-// ahead, so that W goes by once for all of them.
+// If the weights do not fit in the caches, or a step has too few samples for a tile, W x of several steps is computed
+// ahead, so that W is read once for all of them.
 #pragma once
 #include "cell.h"
 #include "shares.h"
@@ -15,11 +15,11 @@ class Forward {
     using V = Vector<real>;
     static constexpr int lanes = LANES<real>, GX = ROWS_OF_W<Cell>, GH = ROWS_OF_R<Cell>, SUMS = GATES<Cell>;
     static constexpr int STAGES = Cell::STAGES, PRODUCTS = Cell::PRODUCTS;
-    // A tile has the gates of one vector of units or, of a cell with a single gate, several vectors of units.
+    // A tile has the gates of one vector of units or, for a cell with a single gate, several vectors of units.
     static constexpr bool SEVERAL = SUMS > 1;
     static constexpr int TILE_ROWS = SEVERAL ? GATE_ROWS : ROWS;
     static constexpr Index UNITS = SEVERAL ? lanes : PANEL<real>;
-    // What lies between the stages of a step: values, and gates that a later stage reads.
+    // Intermediate data between the stages of a step: values, and gates that a later stage reads.
     static constexpr int LATE = MULTIPLIED<Cell> + PRODUCTS, BETWEEN = LATE + SUMS;
     static constexpr Index CACHED_BYTES = 1 << 21, ROWS_AHEAD = 64, LEAST_AHEAD = 4;
 
@@ -46,7 +46,7 @@ class Forward {
         me.wait();
         const Shares shares(me, d, TILE_ROWS, weight_bytes(), STAGES > 1 && TILE_ROWS != ROWS);
         for (Index k = 0; k < d.T; k++) {
-            if (ahead && k % ahead == 0) {  // never with shares by samples: the weights are large, or the samples few
+            if (ahead && k % ahead == 0) {  // never if threads share by samples, because the weights are large or the samples few
                 if (!me.stopped()) look_ahead(k, me);
                 me.wait();
             }
@@ -91,7 +91,7 @@ class Forward {
             }
         }
         for (Index b = me.begin(d.B); b < me.end(d.B); b++) {
-            for (int half = 0; half < 2; half++) {  // a sample that joins late finds its h0 in either
+            for (int half = 0; half < 2; half++) {  // a sample that joins late finds its h0 in both
                 std::memcpy(state + (half * d.B + b) * d.P, d.h0.at(b), d.P * sizeof(real));
             }
             for (Index row = b; row < INNER<Cell> * d.B; row += d.B) {
@@ -100,7 +100,7 @@ class Forward {
         }
     }
 
-    // The gates of each chunk for themselves.
+    // The gates of each chunk separately.
     template <int G>
     void pack_chunks(Matrix<const real> weights, Index K, real *packed, Member me) {
         for (int c = 0; c < G; c += AT_ONCE) {
@@ -145,7 +145,7 @@ class Forward {
         GateSums<real, GH> apart;
         for (int c = 0; c < GX; c += AT_ONCE)
             from_x(x.chunk(c), k, visit.step(k) * d.B + b, u, M, c, gates_from<GX>(c));
-        // R h' is added to the same sums, unless the cell keeps what comes from x and from h' apart for a gate.
+        // R h' is added to the same sums, unless the cell separates the parts of x and h' for a gate.
         for (Index i = 0; i < M && SUMS > BOTH; i++) {
 #pragma GCC unroll 16
             for (int g = 0; g < GH; g++) {
@@ -188,7 +188,7 @@ class Forward {
     // The vectors of units, up to those of a panel, from unit u of `width` on.
     static Index vectors(Index u, Index width) { return (std::min<Index>(PANEL<real>, width - u) + lanes - 1) / lanes; }
 
-    // The other stages of a step. Each begins with products of what the one before it has left.
+    // The other stages of a step. Each begins with products of the results of the previous one.
     template <int stage>
     void stages_from(Index k, const Shares &shares) {
         if constexpr (stage < STAGES) {
@@ -225,7 +225,7 @@ class Forward {
         }
     }
 
-    // Bias and W x of a tile: computed now, or fetched. It has N gates from gate c on, or N vectors of units.
+    // Bias and W x of a tile, computed now or loaded. It has N gates from gate c on, or N vectors of units.
     INLINE void from_x(real *sums, Index k, Index row, Index u, Index M, int c, Index N) {
         if (ahead) {
             std::memcpy(sums, input(k, row, u, c, N), M * N * lanes * sizeof(real));
@@ -263,19 +263,19 @@ class Forward {
         }
     }
 
-    // Where the sums of a row are that was computed ahead, and the first row of all that were so together.
+    // The address of the sums of a row that was computed ahead, and the first row of its block.
     real *input(Index k, Index row, Index u, int c, Index N) {
         return inputs + (u * GX + c * lanes) * ahead * d.B + (row - first_row(k - k % ahead)) * N * lanes;
     }
     Index first_row(Index k) const { return (d.reverse ? std::max<Index>(0, d.T - k - ahead) : k) * d.B; }
 
-    // Where the j-th value of a step lies: it stays for the gradient or, between the stages of a step, until the step ends.
+    // The address of the j-th value of a step, which is kept for the gradient or, between stages, until the step ends.
     Rows<real> value(int j) { return saves ? d.values[j] : Rows<real>{between + j * d.H, BETWEEN * d.H}; }
-    // Where an inner state waits for the last stage, as long as the one before the step is read; and a gate.
+    // The place of an inner state until the last stage, while the previous state is still read; and that of a gate.
     real *early(int j, Index b, Index u) { return between + (b * BETWEEN + Cell::SAVED + j) * d.H + u; }
     real *late(int gate, Index b, Index u) { return between + (b * BETWEEN + LATE + gate) * d.H + u; }
 
-    // A stage of the cell, of one sample and one vector of units; its h goes where the next step reads it, and to y. The
+    // A stage of the cell for one sample and one vector of units; its h is stored for the next step, and in y. The
     // inner states of a sample are in d.c_n while the steps run.
     template <int stage, bool ZONED>
     INLINE void leave(Index k, Index b, Index u, Step<V, Cell> &s) {
@@ -286,7 +286,7 @@ class Forward {
         real *h_new = d.Wp.p ? m + b * d.H + u : state + ((~k & 1) * d.B + b) * d.P + u;
 #pragma GCC unroll 8
         for (int j = 0; j < INNER<Cell>; j++) s.before[j] = load(d.c_n, j * d.B + b, at);
-        if (SUMS > Cell::OF_BOTH || !d.Wp.p) {  // projected, h has another width, and no such cell reads it
+        if (SUMS > Cell::OF_BOTH || !d.Wp.p) {  // with a projection, h has another width, and no such cell reads it
             s.before[h] = load(state + ((k & 1) * d.B + b) * d.P + u, at.count);
         }
         if (d.vectors) {
@@ -375,7 +375,7 @@ class Forward {
     const Visit visit;
     const Index panels, width;
     Scratch<real> W, R, Wp, U, between, bias, state, m;
-    const Index ahead;  // steps whose W x is computed at once; 0: each with its step
+    const Index ahead;  // steps whose W x is computed at once; 0 means each with its step
     Scratch<real> inputs;
 };
 

@@ -1,8 +1,8 @@
 // C (M, N) = A (M, K) @ B (K, N), or added to C, for any strides of A and B.
 //
-// A, B and C are cut so that what is used again and again stays near: a block of B (K_BLOCK x N_BLOCK) in the L2 cache, a
-// slice of A (ROWS x K_BLOCK) in L1, the sums of a tile in registers. The block of B is packed, and that of A where its
-// rows are not contiguous. The cuts depend on the sizes alone, so each sum has one order whoever computes it.
+// A, B and C are cut into blocks so that reused data stays close: a block of B (K_BLOCK x N_BLOCK) in the L2 cache, a
+// slice of A (ROWS x K_BLOCK) in L1, the sums of a tile in registers. The block of B is packed, and that of A if its
+// rows are not contiguous. The blocks depend only on the sizes, so every sum has a fixed order on any thread.
 #pragma once
 #include "team.h"
 #include "tile.h"
@@ -19,11 +19,11 @@ struct Product {
     Index add;
 };
 
-// Numbers that one thread needs to pack its blocks.
+// The size of one thread's packed blocks.
 constexpr Index GEMM_SCRATCH = K_BLOCK * (N_BLOCK + M_BLOCK);
 
-// Rows of A, ROWS at a time: packed[(i * depth + k * ROWS) + m] = A[i + m, k]; missing rows are 0. The loops go through A
-// as it lies in memory: its rows may be a power of two apart, and then lines read in turns push each other out.
+// Rows of A, ROWS at a time: packed[(i * depth + k * ROWS) + m] = A[i + m, k]; missing rows are 0. The loops go through
+// A in memory order: if its rows are a power of two apart, lines that are read in turn evict each other.
 template <class real>
 void pack_rows(Matrix<const real> A, Index rows, Index depth, real *packed) {
     if (A.row == 1) {
@@ -50,7 +50,7 @@ template <class real>
 void gemm_tile(Index N, Index depth, const real *a, Index a_row, const real *b, real *c, Index c_row, Index height,
                Index width, bool add) {
     constexpr int lanes = LANES<real>;
-    for (Index m = 0; m < height; m++) {  // C is on its way while the sums are computed
+    for (Index m = 0; m < height; m++) {  // C is prefetched while the sums are computed
         for (Index n = 0; n < N; n++) __builtin_prefetch(c + m * c_row + n * lanes, 1);
     }
     Sums<real> sums = {};
@@ -98,7 +98,7 @@ void gemm_part(const Product<real> &p, real *scratch, Member me) {
     }
 }
 
-// The product, as a member of a team: everyone has a stretch of the rows, or of the columns if C is wide.
+// The product, as a member of a team: each has a range of the rows, or of the columns if C is wide.
 template <class real>
 void gemm(Product<real> p, real *scratch, Member me) {
     scratch += me.id * GEMM_SCRATCH;

@@ -1,21 +1,21 @@
 // One direction of a layer: its arrays, and the order in which its steps are visited.
 //
-// An array (T, B, width) is Rows: that of step t and sample b is row t * B + b. Arrays that are not there are null. The
-// samples come in the order of falling lengths, so that those that are alive at a step are the first ones.
+// An array (T, B, width) is Rows: that of step t and sample b is row t * B + b. Missing arrays are null. The
+// samples are in the order of falling lengths, so that the active ones of a step come first.
 #pragma once
 #include <vector>
 
 #include "tile.h"
 
-// Constants of a compilation: how many rows a `Layer` has for what stays of a step, matrices for products inside the step,
-// and masks. A library with one cell alone has the numbers of that cell.
+// Compile-time constants: how many rows for saved values, matrices for inner products and masks a `Layer` has. A
+// library with a single cell has the numbers of that cell.
 #ifndef LAYER_VALUES
 #define LAYER_VALUES 8
 #define LAYER_PRODUCTS 0
 #define LAYER_MASKS 0
 #endif
 
-// The cells, by the numbers that Python has for them.
+// The cells, with the numbers that Python uses for them.
 enum Mode { RNN_RELU, RNN_TANH, LSTM, GRU, LSTM_BLOCK };
 
 template <class real>
@@ -37,16 +37,16 @@ struct Layer {
     const real *vectors;         // of the cell, (VECTORS, H), or null
     double clip;                 // of cs, BlockLSTM's
     Rows<const real> x, h0, c0;  // c: the states but h, (STATES - 1, B, H)
-    // What stays for the gradient, or null: what the cell saves; the states after the step, less h, which is y; the h that
-    // was zoned or projected, if the gradient reads it; and what is multiplied inside the step.
+    // Saved for the gradient, or null: the values of the cell; the states after the step without h, which is y; the h
+    // that was zoned or projected, if the gradient reads it; and the operands of inner products.
     Rows<real> values[LAYER_VALUES];
     Rows<real> y, h_n, c_n;
-    Rows<const real> zh, zc;  // zoneout: how much of the old state stays, (T, B, P) and (T, B, H), or null
+    Rows<const real> zh, zc;  // zoneout: the share of the old state that is kept, (T, B, P) and (T, B, H), or null
     Matrix<const real> U[LAYER_PRODUCTS + 1];  // (H, H)
     Rows<const real> masks[LAYER_MASKS + 1];   // (T, B, H)
 };
 
-// What a backward pass reads besides, and what it sets.
+// Further inputs of a backward pass, and its results.
 template <class real>
 struct Gradients {
     Rows<const real> dy, dc_each, dh_n, dc_n;
@@ -57,7 +57,7 @@ struct Gradients {
     real *dU[LAYER_PRODUCTS + 1];
 };
 
-// The k-th step that is visited, and who is there.
+// The k-th step that is visited, and its active samples.
 class Visit {
   public:
     template <class real>
@@ -81,11 +81,11 @@ class Visit {
     std::vector<Index> alive;  // alive[t + 1]: how many samples have step t
 };
 
-// The place of a vector of units in its arrays.
+// The position of a vector of units in its arrays.
 struct Place {
     Index row, before;  // of this step, and of the step visited before; -1: there is none
     Index b, u;
-    Index count;  // units that are there
+    Index count;  // the number of units, which may be less than a vector
 };
 
 template <class real>

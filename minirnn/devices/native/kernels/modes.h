@@ -1,4 +1,4 @@
-// Which cell a number of `Mode` means.
+// Maps a number of `Mode` to its cell.
 #pragma once
 #include "cell.h"
 #include "cells/gru.h"
@@ -11,7 +11,7 @@ LstmBlock<Vector<real>, real> lstm_block(const Layer<real> &d) {
     return {{}, d.vectors != nullptr, real(d.clip)};
 }
 
-// What f(cell) returns.
+// The type that f(cell) returns.
 template <class real, class F>
 int with_cell(int mode, const Layer<real> &d, F f) {
     using V = Vector<real>;

@@ -1,4 +1,4 @@
-// A matrix product on its own: those of Linear, and of the gradients of its weights.
+// A single matrix product: those of Linear, and of the gradients of its weights.
 #include "gemm.h"
 
 namespace {

@@ -1,10 +1,10 @@
-// Who computes which tiles of a step.
+// The assignment of the tiles of a step to threads.
 //
-// What a sample computes at a step depends on that sample's step before, in all its units, and on no other sample. So
-// threads that share the tiles by samples never wait for each other until the last step. But then each of them reads all
-// of R at every step, from its own cache, and each needs enough samples for its own tiles.
+// A sample's step depends on all units of that sample's previous step, and on no other sample. So threads that share
+// the tiles by samples never wait for each other until the last step. But then each of them reads all of R at every
+// step, from its own cache, and each needs enough samples for its own tiles.
 //
-// Otherwise they share them by units: each reads its own panels of R only, and all meet after every step.
+// Otherwise they share them by units: each reads only its own panels of R, and all meet after every step.
 #pragma once
 #include "layer.h"
 #include "team.h"
@@ -15,13 +15,13 @@ class Shares {
   public:
     const Member me;
 
-    // `bytes`: of the weights that a step reads. `mixed`: some tiles of a step hold other samples than others.
+    // `bytes` is the size of the weights that a step reads. `mixed`: tiles of a step hold different samples.
     template <class real>
     Shares(Member me, const Layer<real> &d, int most_rows, Index bytes, bool mixed = false) : me(me) {
         const Index blocks = Blocks(d.B, most_rows).count, largest = (blocks + me.count - 1) / me.count;
         const bool even = 8 * blocks >= 7 * largest * me.count;  // the largest share is at most 1/7 above the mean
-        // With lengths the first samples have the most steps. The tiles of a projection may hold other samples than those
-        // of the cell, whose results they read.
+        // With lengths the first samples have the most steps. The tiles of a projection may hold other samples than
+        // those of the cell, whose results they read.
         by_samples = me.count > 1 && even && bytes <= NEAR_BYTES && !d.lengths && !d.Wp.p && !mixed;
     }
 
@@ -30,8 +30,8 @@ class Shares {
         if (!by_samples) me.wait();
     }
 
-    // f(first sample, samples, panel) for each of this member's tiles. The blocks of samples are the same however many
-    // threads there are, and so are the bits of what comes out.
+    // f(first sample, samples, panel) for each of this member's tiles. The blocks of samples are the same for any
+    // number of threads, and so are the bits of the results.
     template <class F>
     INLINE void each_tile(const Blocks &blocks, Index panels, F f) const {
         const Index first = by_samples ? me.begin(blocks.count) : 0,

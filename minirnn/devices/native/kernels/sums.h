@@ -1,4 +1,4 @@
-// What is summed over the steps: gradients of weights, biases, vectors and x, from those of the pre-activations of all
+// The sums over the steps: gradients of weights, biases, vectors and x, from those of the pre-activations of all
 // steps and samples (da).
 #pragma once
 #include "cell.h"
@@ -11,7 +11,7 @@ class SumsOverSteps {
 
   public:
     const Index S, ld;          // the columns of da: those of gates, and all
-    Scratch<real> dh_all, m;    // of a projection: the gradients of its results, and what was projected
+    Scratch<real> dh_all, m;    // of a projection: the gradients of its results, and its operand
     Scratch<real> vector_sums;  // of each sample, (B, VECTORS, H)
 
     SumsOverSteps(const Layer<real> &d, const Gradients<real> &g, int threads)
@@ -34,7 +34,7 @@ class SumsOverSteps {
     }
 
     // The gradients of the biases are sums of da over all steps and samples. Those of a tile are added while they are
-    // near, into the row of its first sample, b; its rows of da begin at `row`.
+    // cached, into the row of its first sample, b; its rows of da begin at `row`.
     void add_da(Index row, Index b, Index j, Index M, Index N) {
         if (M <= 0) return;
         for (Index u = j; u < j + N * lanes; u += lanes) {
@@ -114,7 +114,7 @@ class SumsOverSteps {
         gemm(p, (real *)blocks, me);
     }
 
-    // Those of all tiles.
+    // The sums over all tiles.
     void biases(Member me) {
         const Index of_h = Cell::OF_H * d.H, both = Cell::OF_BOTH * d.H;
         each_column(me, S, da_sums, [&](Index at, real sum) {
@@ -125,7 +125,7 @@ class SumsOverSteps {
         vectors(me);
     }
 
-    // f(column, its sum over the samples), of `all` (B, width): everyone has a stretch of the columns.
+    // f(column, its sum over the samples), for `all` (B, width): each member has a range of the columns.
     template <class F>
     void each_column(Member me, Index width, const real *all, F f) const {
         const Index vectors = (width + lanes - 1) / lanes;
@@ -137,7 +137,7 @@ class SumsOverSteps {
         }
     }
 
-    // f at every vector of units of every row, in shares.
+    // f at every vector of units of every row, shared by the members.
     template <class F>
     void each(Member me, Index width, F f) const {
         for (Index row = me.begin(d.T * d.B); row < me.end(d.T * d.B) && !me.stopped(); row++) {

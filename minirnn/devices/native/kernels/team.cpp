@@ -1,4 +1,4 @@
-// The threads behind `together`: started when first wanted, asleep when nobody calls, made anew after a fork.
+// The threads behind `together`: they start on first use, sleep between calls, and are recreated after a fork.
 #include "team.h"
 
 #include <pthread.h>
@@ -15,11 +15,11 @@
 
 namespace {
 
-constexpr int SPINS = 1000;  // looks before a waiter lets others have the core: some 30 microseconds
+constexpr int SPINS = 1000;  // polls before a waiting thread yields the core: about 30 microseconds
 
-// A worker looks for its next call so long before it sleeps, as between two calls of a training step lie fractions of a
-// millisecond. To wake it takes 20 to 40 microseconds, in which the caller waits at its first barrier. But if somebody
-// else had the core between two looks, it is wanted there: then the worker sleeps at once.
+// The time for which a worker polls before it sleeps, because between two calls of a training step there are fractions
+// of a millisecond. Waking takes 20 to 40 microseconds, in which the caller waits at its first barrier. But if another
+// thread had the core between two polls, it needs it, and the worker sleeps at once.
 using Clock = std::chrono::steady_clock;
 constexpr std::chrono::microseconds LINGER{500}, SOMEBODY_ELSE{50};
 
@@ -31,7 +31,7 @@ void pause() {
 #endif
 }
 
-// Look a while, then give way between looks: on a busy machine the one that is waited for may need this core.
+// Poll for a while, then yield between polls: on a busy machine the awaited thread may need this core.
 template <class F>
 void wait_until(F done) {
     for (int spins = 0; !done(); spins++) {
@@ -51,11 +51,11 @@ struct Job {
     std::atomic<int> left;  // workers that are not done
 };
 
-// A thread and the place where it finds its next job.
+// A thread and its next job.
 class Worker {
   public:
     explicit Worker(int id) : id(id) {
-        std::thread(&Worker::live, this).detach();  // at the end of the process it just ends
+        std::thread(&Worker::live, this).detach();  // it is not joined at the end of the process
     }
 
     void give(Job *job) {
@@ -76,7 +76,7 @@ class Worker {
             }
             Job *job = next.exchange(nullptr, std::memory_order_acq_rel);
             job->work({id, job->members, job->barrier, job->interrupted});
-            job->left.fetch_sub(1, std::memory_order_release);  // the last use: the job lies on the caller's stack
+            job->left.fetch_sub(1, std::memory_order_release);  // the last access, because the job is on the caller's stack
         }
     }
 
@@ -97,10 +97,10 @@ class Worker {
 };
 
 struct Pool {
-    std::mutex busy;  // held by the call that has the workers
+    std::mutex busy;  // held by the call that uses the workers
     std::vector<Worker *> workers;
 
-    // At least `wanted` workers, or as many as the system allows. They take no signals: those are for Python's threads.
+    // At least `wanted` workers, or as many as the system allows. They block signals, which are for Python's threads.
     void grow(size_t wanted) {
         if (workers.size() >= wanted) return;
         sigset_t all, before;
@@ -120,7 +120,7 @@ bool watching = false;
 
 void on_interrupt(int) { interrupted.store(true, std::memory_order_relaxed); }
 
-// While it lives, Ctrl-C sets `interrupted`, and nothing else.
+// While it exists, Ctrl-C only sets `interrupted`.
 struct Watch {
     explicit Watch(bool wanted) : wanted(wanted) {
         if (!wanted) return;
@@ -141,7 +141,7 @@ struct Watch {
 
 Pool *pool();
 
-// A child has none of its parent's threads, and their locks may be held for ever: it starts with a new pool.
+// A child has none of its parent's threads, and their locks may be held forever, so it starts with a new pool.
 Pool *the_pool = nullptr;
 void after_fork() {
     the_pool = new Pool;
@@ -155,7 +155,7 @@ Pool *pool() {
     return the_pool;
 }
 
-// The members of the team are done when this returns, and need nothing of it any more.
+// When this returns, the members of the team are done and no longer use it.
 void run_together(int threads, const std::atomic<bool> *stop, const std::function<void(Member)> &work) {
     Barrier barrier;
     std::unique_lock<std::mutex> lock;
@@ -176,7 +176,7 @@ void run_together(int threads, const std::atomic<bool> *stop, const std::functio
 
 }  // namespace
 
-// On a busy machine a round of thousands can take as long as the others' turns together: Ctrl-C does not go through them.
+// On a busy machine thousands of barriers can take as long as the turns of all others. Ctrl-C skips them.
 void Barrier::wait(int members, const std::atomic<bool> &stop) {
     const unsigned now = round.load(std::memory_order_acquire);
     if (arrived.fetch_add(1, std::memory_order_acq_rel) + 1 == members) {
@@ -194,6 +194,6 @@ Status together(int threads, bool watch, const std::function<void(Member)> &work
         Watch watched(watch);
         run_together(threads, stop, work);
     }
-    // Asked after the old handler is back: a Ctrl-C of the last moment is either in the flag or Python's.
+    // Checked after the old handler is restored: a late Ctrl-C is either in the flag or Python's.
     return stop->load(std::memory_order_relaxed) ? INTERRUPTED : DONE;
 }

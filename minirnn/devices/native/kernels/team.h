@@ -1,7 +1,7 @@
-// Threads that do one call together.
+// Threads that work on one call together.
 //
-// Everyone runs the same function and takes a share that depends on nothing but how many there are. No sum is split
-// between them, so the result has the same bits with any number of threads.
+// All run the same function and take a share that depends only on their number. No sum is split between them, so the
+// result has the same bits with any number of threads.
 #pragma once
 #include <atomic>
 #include <functional>
@@ -11,7 +11,7 @@
 
 enum Status { DONE, INTERRUPTED, NO_MEMORY };
 
-// Everyone waits here until all have come, or until `stop`: then nobody needs what the others compute.
+// All wait here until everyone has arrived, or until `stop`, when no results are needed.
 class Barrier {
   public:
     SHARED void wait(int members, const std::atomic<bool> &stop);
@@ -21,17 +21,17 @@ class Barrier {
     std::atomic<unsigned> round{0};
 };
 
-// One of those that do a call.
+// A member of a call.
 struct Member {
     int id, count;
     Barrier *barrier;
-    const std::atomic<bool> *interrupted;  // then what is left is skipped, and nobody waits for anybody
+    const std::atomic<bool> *interrupted;  // then the rest is skipped, and no member waits
 
     void wait() const {
         if (count > 1) barrier->wait(count, *interrupted);
     }
     bool stopped() const { return interrupted->load(std::memory_order_relaxed); }
-    Index begin(Index things) const { return things * id / count; }  // this member's share of so many things
+    Index begin(Index things) const { return things * id / count; }  // this member's share of `n` things
     Index end(Index things) const { return things * (id + 1) / count; }
 };
 
@@ -39,13 +39,13 @@ struct Member {
 // is for the main thread alone, Ctrl-C ends the call early.
 SHARED Status together(int threads, bool watch, const std::function<void(Member)> &work);
 
-// How many of `most` threads have enough to do, between two barriers, to be worth waking.
+// The number of threads, at most `most`, with enough work between two barriers to be worth waking.
 inline int threads_for(double multiply_adds, int most) {
     const double worth = 1e5;
     return multiply_adds < 2 * worth ? 1 : int(multiply_adds / worth < most ? multiply_adds / worth : most);
 }
 
-// Memory of a call, which begins on a line of the cache.
+// Memory of a call, aligned to a cache line.
 template <class real>
 class Scratch {
   public:

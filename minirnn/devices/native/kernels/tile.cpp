@@ -15,7 +15,7 @@ void product(Index K, const real *a, Index a_row, const real *w, real *sums) {
     const Index step = packed ? ROWS : 1;  // from one k to the next
     if (packed) a_row = 1;
     Index k = 0;
-    if constexpr (M * N < 8 && !in_order) {  // few sums: four of each, or every addition waits for the one before
+    if constexpr (M * N < 8 && !in_order) {  // with few sums: four of each, so that an addition does not wait for the previous one
         Vector<real> other[3][M][N] = {};
         for (; k + 4 <= K; k += 4, a += 4 * step, w += 4 * N * lanes) {
 #pragma GCC unroll 6
@@ -104,7 +104,7 @@ template void multiply_in_order(Index, Index, Index, const double *, Index, cons
 #pragma GCC visibility push(default)
 extern "C" {
 
-// The sizes for which this library was compiled.
+// The tile sizes of this library.
 int native_about(int which) {
     const int known[] = {VECTOR_BYTES, GATE_ROWS, ROWS, COLUMNS};
     return known[which];

@@ -1,19 +1,20 @@
-// The product that stays in registers. Everything that multiplies ends here.
+// The product in registers, which all matrix products use.
 //
 // A tile is M rows of A times N vectors of columns of W. Its M x N sums stay in registers while k runs:
 //
 //     sum[m][n] += a[m][k] * w[k][n]        N loads of w and M of a for M x N multiply-adds
 //
-// How large? A core starts two multiply-adds a cycle, each takes four: fewer than 8 sums and it waits for itself. Two
-// loads a cycle as well: M + N loads must take no longer than M x N multiply-adds. And all must fit: M x N sums, N
-// vectors of w, and one number of a, spread over a vector (AVX-512 spreads it while it multiplies).
+// The size of a tile: a core starts two multiply-adds per cycle, and each takes four cycles, so fewer than 8 sums would
+// stall it. It also starts two loads per cycle, so M + N loads must take no longer than M x N multiply-adds. And the
+// registers must hold M x N sums, N vectors of w, and one broadcast number of a (AVX-512 broadcasts it while it
+// multiplies).
 //
 //     registers              a gate each (N = 4)           otherwise
 //     32 (AVX-512, NEON)     6 x 4: 24 + 4 + 1 = 29        6 x 4
 //     16 (AVX2, SSE)         3 x 4: 12 + 1, w by loads     6 x 2: 12 + 2 + 1 = 15
 //
-// W is packed first: the vectors of a panel of columns, for each k one after the other, so that one stream of memory
-// goes by. A row of A is read as it is: its numbers are used one by one.
+// W is packed first: the vectors of a panel of columns are contiguous for each k, so that they form one stream of
+// memory. A row of A is not packed, because its numbers are used one by one.
 #pragma once
 #include <algorithm>
 
@@ -42,7 +43,8 @@ struct Matrix {
 template <class real>
 SHARED void multiply(Index M, Index N, Index K, const real *a, Index a_row, const real *w, real *sums);
 
-// The same, each sum in the order of k whatever the size of the tile: where that depends on the number of threads.
+// The same, with each sum in the order of k for every tile size, for cases where the size depends on the number of
+// threads.
 template <class real>
 SHARED void multiply_in_order(Index M, Index N, Index K, const real *a, Index a_row, const real *w, real *sums);
 
@@ -59,8 +61,8 @@ struct Blocks {
     Index start(Index k) const { return rows * k / count; }
 };
 
-// Rows g * H + u of W (G * H, K) for the units u of panels begin..end, as (panel, K, G, lanes). Units that are
-// not there have weight 0.
+// Rows g * H + u of W (G * H, K) for the units u of panels begin..end, as (panel, K, G, lanes). Missing units
+// have weight 0.
 template <class real>
 void pack_gates(Matrix<const real> W, Index H, Index K, int G, real *packed, Index begin, Index end) {
     constexpr int lanes = LANES<real>;
@@ -87,7 +89,7 @@ void pack_gates(Matrix<const real> W, Index H, Index K, int G, real *packed, Ind
 }
 
 // Rows begin..end of B (K, N) in panels of columns, the last one narrower: that of column j starts at packed + K * j.
-// The rows begin at `first` and go round.
+// The rows begin at `first` and wrap around.
 template <class real>
 void pack_columns(Matrix<const real> B, Index K, Index N, real *packed, Index begin, Index end, Index first = 0) {
     constexpr int lanes = LANES<real>;
@@ -116,7 +118,7 @@ void pack_columns(Matrix<const real> B, Index K, Index N, real *packed, Index be
     }
 }
 
-// Numbers that `pack_columns` and `pack_gates` write.
+// The number of values that `pack_columns` and `pack_gates` write.
 template <class real>
 Index packed_width(Index N) {
     return (N + LANES<real> - 1) / LANES<real> * LANES<real>;

@@ -1,8 +1,8 @@
-// A square of numbers, its rows and columns exchanged in registers: 16 x 16 floats with AVX-512.
+// Transposes a square of numbers in registers: 16 x 16 floats with AVX-512.
 //
-// Cut into quarters, the upper right one and the lower left one change places; then the same happens within every
-// quarter, down to single numbers. A row is a register, so each of the log2(lanes) rounds has two shuffles for a pair of
-// rows: 64 for 256 floats, where single loads and stores would be 512.
+// The upper right quarter and the lower left quarter are swapped; then the same happens within every quarter, down to
+// single numbers. A row is a register, so each of the log2(lanes) rounds has two shuffles for a pair of rows: 64 for
+// 256 floats, where single loads and stores would be 512.
 //
 //     a b c d          a b i j          a e i m
 //     e f g h    ->    e f m n    ->    b f j n
@@ -13,7 +13,7 @@
 
 #include "vector.h"
 
-// Round `half`: of rows i and i + half, the numbers (i, v + half) and (i + half, v) change places.
+// Round `half`: of rows i and i + half, the numbers (i, v + half) and (i + half, v) are swapped.
 template <int half, bool upper, class V, int... v>
 INLINE V exchanged(V a, V b, std::integer_sequence<int, v...>) {
 #if defined(__clang__) || __GNUC__ >= 12

@@ -1,8 +1,8 @@
-// A vector: as many numbers as fit one register of this machine, and how to bring them in and out.
+// A vector of as many numbers as fit in one register of this machine, and how to load and store it.
 //
-// The compiler's own vectors (GCC and Clang have them for every processor) know + - * / and comparisons, element by
-// element. Arrays end where they end: the last vector of a row may have fewer numbers than lanes. `count` says how many;
-// the rest is 0 when loaded, and is not stored.
+// The compiler's own vectors (GCC and Clang have them for every processor) support + - * / and comparisons, element by
+// element. The last vector of a row may have fewer numbers than lanes. `count` is their number; the rest is 0 when
+// loaded, and is not stored.
 #pragma once
 #include <cstdint>
 #include <cstring>
@@ -21,7 +21,7 @@ constexpr int VECTOR_BYTES = 64;
 #elif defined(__AVX__)
 constexpr int VECTOR_BYTES = 32;
 #else
-constexpr int VECTOR_BYTES = 16;  // SSE, NEON, and what the compiler makes of it elsewhere
+constexpr int VECTOR_BYTES = 16;  // SSE, NEON, and the compiler's fallback elsewhere
 #endif
 
 template <class real>
@@ -45,7 +45,7 @@ INLINE void store(real *p, Vector<real> v) {
     std::memcpy(p, &v, sizeof v);
 }
 
-// With AVX-512 a mask says which lanes count; elsewhere a short vector takes the long way.
+// With AVX-512 a mask selects the lanes; elsewhere a short vector is copied element by element.
 #if defined(__AVX512F__)
 INLINE Vector<float> load(const float *p, Index count) {
     return count >= 16 ? load(p) : (Vector<float>)_mm512_maskz_loadu_ps((1u << count) - 1, p);

@@ -176,7 +176,7 @@ def test_machine_code_that_the_driver_does_not_take_is_an_error_of_compiling(
 ) -> None:
     monkeypatch.setenv("MINIRNN_CACHE", str(tmp_path))
     monkeypatch.setattr(compiler, "cubin_of", lambda *given: b"something else")
-    with pytest.raises(CompileError, match=r"a\.cu: the driver does not take what nvcc made: .*image is invalid"):
+    with pytest.raises(CompileError, match=r"a\.cu: the driver rejects the code that nvcc made: .*image is invalid"):
         driver.module("int x;", "a.cu")
 
 

@@ -42,7 +42,7 @@ def complaint(source: str) -> list[str]:
         (OUTSIDE, "#include <mma.h>", "tensor cores by nvcuda::wmma are not simulated: multiply with"),
         (OUTSIDE, "#include <cuda/atomic>", "cuda::atomic is not simulated: use atomicAdd"),
         (OUTSIDE, "#include <cuda/std/atomic>", "cuda::atomic is not simulated: use atomicAdd"),
-        (OUTSIDE, "#include <cuda/barrier>", "cuda::barrier and its kin are not simulated: use __syncthreads"),
+        (OUTSIDE, "#include <cuda/barrier>", "cuda::barrier and the like are not simulated: use __syncthreads"),
         (OUTSIDE, "#include <cuda/pipeline>", "cuda::pipeline is not simulated: use memcpy_async"),
         (OUTSIDE, "#include <cuda_pipeline.h>", "cuda::pipeline is not simulated: use memcpy_async"),
         (OUTSIDE, "#include <cuda/std/complex>", "libcu++ (cuda::, cuda::std::) is not simulated"),

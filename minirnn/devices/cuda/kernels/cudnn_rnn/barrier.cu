@@ -1,5 +1,5 @@
-// CudnnRNN, a whole sequence in one launch, written to be read: between two steps all blocks meet at a barrier.
-// Formulas: minirnn/ops/cudnn_rnn/__init__.py. The fast version, which does without the barrier: cudnn_rnn/persistent.cu.
+// CudnnRNN, a whole sequence in one launch, in readable form: between two steps all blocks meet at a barrier.
+// Formulas: minirnn/ops/cudnn_rnn/__init__.py. The fast version without a barrier: cudnn_rnn/persistent.cu.
 //
 //   one block = some units of one direction; their part of R stays in its shared memory           grid (blocks, D)
 //   one thread = one cell, a unit of a row of the batch; if a block has more cells, a thread takes several in turn
@@ -9,7 +9,7 @@
 #include "cudnn_rnn/direction.cuh"
 #include "grid_barrier.cuh"
 
-#define THREADS 256  // the most of a block
+#define THREADS 256  // the most per block
 #define SLOTS 2      // of h: one is read while the other is written
 
 // A: (D, T, B, ROWS_OF_W*H), x W' of all steps      R: (D, ROWS_OF_R*H, H)      biases: of a direction bW, then bR
@@ -25,7 +25,7 @@ __device__ void forward(PARAMETERS) {
     const Direction direction(T, B, H);
     const int d = direction.d, first_unit = blockIdx.x * units, owned = min(units, H - first_unit);
 
-    // R comes onto the chip once: [k][gate][unit of the block], so that neighboring threads read neighboring numbers.
+    // R is loaded into shared memory once: [k][gate][unit of the block], so that neighboring threads read neighbors.
     extern __shared__ real weights[];
     for (int n = threadIdx.x; n < owned * G * H; n += blockDim.x) {
         const int k = n % H, g = n / H % G, own = n / H / G;
@@ -54,7 +54,7 @@ __device__ void forward(PARAMETERS) {
             }
 
             Step<real, Cell> s;
-            join_gates<Cell>(a, a2, s.gates);  // what the formula of the cell begins with: in most cells a + a2
+            join_gates<Cell>(a, a2, s.gates);  // the pre-activations of the cell's formula: in most cells a + a2
             for (int j = 0; j < I; j++) s.before[j] = c_[((i64)(d * I + j) * B + row) * H + unit];
             s.before[I] = h_before[row * H + unit];
             Cell().step(s);
@@ -77,8 +77,8 @@ __device__ void forward(PARAMETERS) {
 KERNELS(__launch_bounds__(THREADS, 1), barrier, forward, PARAMETERS,
         (T, B, H, units, lengths, A, R, biases, h, c_, values, y, meeting, polls, error))
 
-// The way back: dh = da2 R, so a block needs the columns of R that belong to its units, and the gradients of all gates.
-// These are results, and have a place for each step: nothing needs a second slot.
+// The backward pass: dh = da2 R, so a block needs the columns of R for its units, and the gradients of all gates.
+// These are results with separate memory for each step, so nothing needs a second slot.
 //
 // values: (D, T, KEPT, B, H) or null      y, dy: (T, B, D*H)      da: (D, T, B, GATES*H)
 // dh: (D, B, H), dc: (D, INNER, B, H) or null, go from the gradients of the last states to those of the first
@@ -95,7 +95,7 @@ __device__ void backward(PARAMETERS_GRAD) {
     extern __shared__ real weights[];
     for (int n = threadIdx.x; n < owned * G * H; n += blockDim.x) {
         const int own = n % owned, k = n / owned % H, j = n / owned / H;
-        const int gate = Cell::OF_H ? (j + Cell::OF_BOTH) % G : j;  // the columns of h' alone come first
+        const int gate = Cell::OF_H ? (j + Cell::OF_BOTH) % G : j;  // the columns of only h' come first
         weights[(j * H + k) * units + own] = R[((i64)(d * G + gate) * H + k) * H + first_unit + own];
     }
     __syncthreads();
@@ -109,7 +109,7 @@ __device__ void backward(PARAMETERS_GRAD) {
         for (int cell = threadIdx.x; cell < B * owned; cell += blockDim.x) {
             const int row = cell / owned, own = cell % owned, unit = first_unit + own;
             const i64 own_dh = ((i64)d * B + row) * H + unit;
-            real dh_sum = dh[own_dh];  // what passes by the product
+            real dh_sum = dh[own_dh];  // the part that bypasses the product
             if (step > 0) {
                 for (int n = 0; n < G * H; n++)  // dh += da2 R
                     dh_sum += da_after[(i64)row * COLUMNS * H + n] * weights[n * units + own];
@@ -124,13 +124,13 @@ __device__ void backward(PARAMETERS_GRAD) {
             for (int n = 0; n < KEPT<Cell>; n++)
                 kept[n] = valid ? values[(((i64)(d * T + t) * KEPT<Cell> + n) * B + row) * H + unit] : real(0);
             Gradient<real, Cell> s;
-            take<Cell>(kept, s);  // what the way forward left: gates, and states before the step
+            take<Cell>(kept, s);  // saved by the forward pass: gates, and states before the step
             if (READS_H<Cell>) s.after[I] = valid ? y[direction.at(t, row, unit)] : real(0);
             for (int j = 0; j < I; j++) s.d_after[j] = dc_[((i64)(d * I + j) * B + row) * H + unit];
             s.d_after[I] = dh_sum + (valid ? dy[direction.at(t, row, unit)] : real(0));
             Cell().grad(s);
 
-            to_columns<Cell>(s, gradient);  // of the gates, those of h alone first
+            to_columns<Cell>(s, gradient);  // of the gates, those of only h first
             for (int j = 0; j < COLUMNS; j++)
                 da[(((i64)(d * T + t) * B + row) * COLUMNS + j) * H + unit] = valid ? gradient[j] : real(0);
             dh[own_dh] = valid ? s.d_before[I] : dh_sum;

@@ -1,27 +1,27 @@
-// One cell of a layer, a unit of a row of a batch, forward and backward. Every rung includes this file.
-// The cells: minirnn/devices/cells. Their formulas: minirnn/ops/cudnn_rnn/__init__.py.
+// One cell of a layer (a unit of a row of a batch), forward and backward. Every rung includes this file. The cells:
+// minirnn/devices/cells. Their formulas: minirnn/ops/cudnn_rnn/__init__.py.
 //
 //   gates: in the order of cells/form.h      a: W x + bW of W's rows      a2: R h' + bR of R's rows
-//   kept: what a step leaves for the way back: what the cell saves, then the states before that its gradient reads, then
-//   the inner states after. Its h is y; with zoneout h is kept as well, behind all others
+//   kept: saved for the backward pass: the values of the cell, then the states before that its gradient reads, then
+//   the inner states after. Its h is y; with zoneout h is also kept, after all others
 //   da: the gradients of the gates in the columns that they have in memory (`column_of`)
 // Past its length a row keeps its state, its output is 0, and its gradient passes on unchanged.
 #pragma once
 #include "activation.cuh"
 #include "cells/form.h"
 
-// A kernel file that is compiled for a new cell defines CELL, and includes form.h and the cell's header first.
+// A kernel file for a new cell defines CELL, and includes form.h and the cell's header first.
 #ifndef CELL
 #include "cells/gru.h"
 #include "cells/lstm.h"
 #include "cells/rnn.h"
 #endif
 
-// Whether a row counts at step t. lengths: (B,), or null where all rows count at every step
+// Whether a row is active at step t. lengths: (B,), or null if all rows are active at every step
 __device__ inline bool counts(const int *lengths, int t, int row) { return !lengths || t < lengths[row]; }
 
 template <class Cell>
-constexpr int INNER = Cell::STATES - 1;  // states other than h, and the number of h
+constexpr int INNER = Cell::STATES - 1;  // states other than h, and the index of h
 template <class Cell>
 constexpr bool READS_H = Cell::READS_AFTER >> INNER<Cell> & 1;
 template <class Cell>
@@ -29,11 +29,11 @@ constexpr int KEPT_AFTER = Cell::SAVED + __builtin_popcount(Cell::READS_BEFORE);
 template <class Cell>
 constexpr int KEPT = KEPT_AFTER<Cell> + __builtin_popcount(Cell::READS_AFTER) - READS_H<Cell>;
 
-// Whether a gate has a part of x alone, or of h' alone, so that the two parts do not just add up.
+// Whether a gate has a part of only x, or of only h', so that the two parts are not simply added.
 template <class Cell>
 constexpr bool APART = Cell::OF_X + Cell::OF_H > 0;
 
-// The pre-activations, from what comes from x and from h'.
+// The pre-activations, from the parts of x and h'.
 template <class Cell>
 __device__ void join_gates(const real *a, const real *a2, real *gates) {
 #pragma unroll
@@ -41,7 +41,7 @@ __device__ void join_gates(const real *a, const real *a2, real *gates) {
         gates[g] = g < Cell::OF_BOTH ? a[g] + a2[g] : g < ROWS_OF_W<Cell> ? a[g] : a2[g - Cell::OF_X];
 }
 
-// The biases of a unit: both of a gate in one number, except where its parts are separate.
+// The biases of a unit: both of a gate in one number, except if its parts are separate.
 template <class Cell>
 struct Biases {
     real sum[ROWS_OF_W<Cell>], apart[Cell::OF_H + 1];
@@ -58,7 +58,7 @@ struct Biases {
     __device__ real of_recurrent(int row) const { return row < Cell::OF_BOTH ? real(0) : apart[row - Cell::OF_BOTH]; }
 };
 
-// What a step leaves for the way back, and back again.
+// Writing and reading the values that a step saves for the backward pass.
 template <class Cell>
 __device__ void keep(const Step<real, Cell> &s, real *kept) {
     int n = 0;
@@ -72,7 +72,7 @@ __device__ void keep(const Step<real, Cell> &s, real *kept) {
         if (Cell::READS_AFTER >> j & 1) kept[n++] = s.after[j];
 }
 
-// The stage that sets what is kept.
+// The stage that sets a kept value.
 template <class Cell>
 CELL_FN constexpr int kept_stage(int n) {
     return n < Cell::SAVED ? Cell::saved_stage(n) : n < KEPT_AFTER<Cell> ? 0 : Cell::STAGES - 1;

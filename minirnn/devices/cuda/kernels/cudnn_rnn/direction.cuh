@@ -1,14 +1,14 @@
-// A direction of a layer in a kernel that computes its whole sequence: blockIdx.y tells which one a block belongs to.
+// A direction of a layer in a kernel that computes its whole sequence: blockIdx.y is the direction of a block.
 #pragma once
 #include "real.cuh"
 
 struct Direction {
     int T, B, H;
-    int d, D;  // number 1 of 2 runs backwards in time
+    int d, D;  // direction 1 of 2 runs backwards in time
 
     __device__ Direction(int T, int B, int H) : T(T), B(B), H(H), d(blockIdx.y), D(gridDim.y) {}
 
-    // The time step that comes as number `step` on the way forward, and on the way back.
+    // The time step with index `step` in the forward pass, and in the backward pass.
     __device__ int forward(int step) const { return d == 0 ? step : T - 1 - step; }
     __device__ int backward(int step) const { return d == 0 ? T - 1 - step : step; }
 
@@ -16,7 +16,7 @@ struct Direction {
     __device__ i64 at(int t, int row, int unit) const { return ((i64)t * B + row) * D * H + d * H + unit; }
 };
 
-// What a kernel of a cell of the user's own is handed besides; null where the cell has none of it.
+// Further arguments of the kernel of a custom cell; null if the cell does not have them.
 //   vectors: (D, VECTORS, H)      masks: (D, T, MASKS, B, H)      d_vectors: (D, T, VECTORS, B, H), of each row
 struct Own {
     const real *vectors, *masks;

@@ -1,19 +1,20 @@
-// CudnnRNN, a whole sequence in one launch: the recurrent weights stay on the chip, the state goes from block to block.
-// Formulas: minirnn/ops/cudnn_rnn/__init__.py. The plain version that judges this one: cudnn_rnn/steps.cu.
+// CudnnRNN, a whole sequence in one launch: the recurrent weights stay on the chip, blocks exchange the state.
+// Formulas: minirnn/ops/cudnn_rnn/__init__.py. The plain version to check this one against: cudnn_rnn/steps.cu.
 //
-//   one warp = UNITS units: their rows of R, one a gate, or one of `parts` parts of these rows, spread over the lanes
+//   one warp = UNITS units: their rows of R, one per gate, or one of `parts` parts of these rows, spread over the lanes
 //   one block = some units of one direction, for the rows of one group of the batch  grid (columns * groups, D)
-// At each step a block gathers the whole state h' as messages from all blocks of its direction, some rows of the batch at
-// a time, a tile; multiplies; and sends its own units' part of h. While it multiplies, the next tile is under way.
-// The directions of a layer, and the groups of a batch, run side by side and never wait for each other. Each group's
-// blocks have all weights among them, and gather only their own rows: with G groups a G-th of the numbers moves.
+// At each step a block gathers the whole state h' as messages from all blocks of its direction, some rows of the batch
+// at a time, a tile; multiplies; and sends its own units' part of h. While it multiplies, the next tile is being
+// loaded. The directions of a layer, and the groups of a batch, run side by side and never wait for each other. Each
+// group's blocks together hold all weights, and gather only their own rows: with G groups, 1/G of the numbers are
+// moved.
 #include "cudnn_rnn/cell.cuh"
 #include "cudnn_rnn/direction.cuh"
 #include "tile_gather.cuh"
 #include "warp_product.cuh"
 
-// Constants of a compilation: -DCHUNKS -DPIECE (warp_product.cuh, tile_gather.cuh) -DROWS=1|2|4|8, of a tile
-// -DTHREADS=the most of a block
+// Compile-time constants: -DCHUNKS -DPIECE (warp_product.cuh, tile_gather.cuh) -DROWS=1|2|4|8, of a tile
+// -DTHREADS=the most per block
 #define UNITS 2
 
 // The rows of a tile that are multiplied at a time.
@@ -67,7 +68,7 @@ __device__ void forward(PARAMETERS, Own own_arrays = {}) {
             const bool has_cell = has_unit && row < end_row;
             const i64 k = ((i64)d * B + row) * H + unit;
             Step<real, Cell> s;
-            real a[GW];  // read early: these do not wait for anybody
+            real a[GW];  // read early, because these depend on no other block
 #pragma unroll
             for (int j = 0; j < I; j++)
                 s.before[j] = has_cell ? c_[(i64)(d * I + j) * B * H + row * H + unit] : real(0);
@@ -123,7 +124,7 @@ __device__ void forward(PARAMETERS, Own own_arrays = {}) {
                 join_gates<Cell>(a, a2, s.gates);
                 own_arrays.read<Cell>(s, direction, t, row, unit);
                 Cell().step(s);
-                // What the others wait for comes first.
+                // Send first what the other blocks wait for.
                 const real h_new = valid ? s.after[I] : s.before[I];
                 if (step + 1 < T) send(states + ((i64)(d * (T - 1) + step) * B + row) * H + unit, h_new);
                 else h[k] = h_new;

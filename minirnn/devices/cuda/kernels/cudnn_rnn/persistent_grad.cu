@@ -1,18 +1,18 @@
-// CudnnRNN, the gradients of a whole sequence in one launch: what goes from step to step. What is summed over steps
-// (dx, dW, dR and the biases) is products after it.
-// Formulas: minirnn/ops/cudnn_rnn/__init__.py. The plain version that judges this one: cudnn_rnn/steps.cu.
+// CudnnRNN, the gradients of a whole sequence in one launch: those that pass from step to step. The sums over steps
+// (dx, dW, dR and the biases) are products after it. Formulas: minirnn/ops/cudnn_rnn/__init__.py. The plain version to
+// check this one against: cudnn_rnn/steps.cu.
 //
 // dh = da2 @ R has G*H terms for each unit: too many to gather in every block. So a direction's blocks form a table:
-// block (p, q) has the units of column p and adds up only the terms of slice q: of `slice` units, all their gates.
+// block (p, q) has the units of column p and adds only the terms of slice q: all gates of `slice` units.
 //   1  it gathers its slice of da2 as messages, multiplies, and sends its share of dh to the owners of the units
-//   2  the units of column p are dealt out to its blocks; the owner of a unit adds the shares, always in the same
+//   2  the units of column p are distributed to its blocks; the owner of a unit adds the shares, always in the same
 //      order, computes the gradients of the step, and sends them
-// The gradients of a step are in the array of the results at once, so each has a place that is written once. The shares
-// have two slots, used in turn, and the phase of a slot (grid.cuh) changes from one time to the next. Two slots are
-// enough. Who sends shares of step s + 1 has the gradients of step s of its slice, so their owners had the shares of
-// step s from every slice. A block sent those when it had the gradients of step s - 1 of its slice; all slices together
-// are all units, so all owners had the shares of step s - 1, whose slot is written now. With one slot a slow block would
-// miss its message. A share is read by the one thread that has the cell, the same at every step.
+// The gradients of a step are written directly to the array of results, so each place is written once. The shares have
+// two slots, used in turn, and the phase of a slot (grid.cuh) changes each time. Two slots are enough. A block that
+// sends shares of step s + 1 has the gradients of step s of its slice, so their owners had the shares of step s from
+// every slice. A block sent those when it had the gradients of step s - 1 of its slice; all slices together are all
+// units, so all owners had the shares of step s - 1, whose slot is written now. With one slot a slow block might miss
+// its message. Only the thread of the cell reads a share, the same one at every step.
 //
 //   one warp = OUTPUTS units of R's columns, their terms spread over the lanes
 //   one table = the blocks of one direction, for the rows of one group of the batch   grid (columns * slices * groups, D)
@@ -21,9 +21,9 @@
 #include "tile_gather.cuh"
 #include "warp_product.cuh"
 
-// Constants of a compilation: -DCHUNKS -DPIECE (warp_product.cuh, tile_gather.cuh) -DROWS=1|2|4|8, of a tile
-// -DOUTPUTS=8|16 (double: 8) -DTHREADS=the most of a block
-#define SHARES (32 / (int)sizeof(real))  // that a thread looks at at a time
+// Compile-time constants: -DCHUNKS -DPIECE (warp_product.cuh, tile_gather.cuh) -DROWS=1|2|4|8, of a tile
+// -DOUTPUTS=8|16 (double: 8) -DTHREADS=the most per block
+#define SHARES (32 / (int)sizeof(real))  // that a thread polls at a time
 #ifndef SLOTS
 #define SLOTS 2  // of shares
 #endif
@@ -53,7 +53,7 @@ __device__ void backward(PARAMETERS, Own own_arrays = {}) {
     const int column = block / slices * units;          // first unit of the block
     const int unit = column + warp_number() * OUTPUTS;  // first unit of the warp
     const int from = q * slice;                         // first unit whose gradients it gathers
-    const int terms = min(H - from, slice);             // one at least: a block that gathers also waits
+    const int terms = min(H - from, slice);             // at least one, because a block that gathers also waits
     const int deal = (units + slices - 1) / slices;     // units of an owner
     const int own = column + q * deal;
     const int owned = min(min(column + units, H) - own, deal);  // none if negative
@@ -61,7 +61,7 @@ __device__ void backward(PARAMETERS, Own own_arrays = {}) {
     Weights<OUTPUTS> weights(chunks, memory + 2 * ROWS * length);
     weights.load([&](int n, int k) {  // term k: column k / slice of the gradients, unit k % slice
         const bool inside = k < G * slice && k % slice < terms && unit + n < H;
-        const int gate = Cell::OF_H ? (k / slice + Cell::OF_BOTH) % G : k / slice;  // the gates of h' alone come first
+        const int gate = Cell::OF_H ? (k / slice + Cell::OF_BOTH) % G : k / slice;  // the gates of only h' come first
         return inside ? R[((i64)(d * G + gate) * H + from + k % slice) * H + unit + n] : real(0);
     });
     clear(memory, 2 * ROWS * length);
@@ -96,7 +96,7 @@ __device__ void backward(PARAMETERS, Own own_arrays = {}) {
                     return gathered + line / G * length * WIDTH + line % G * slice + piece * PIECE;
                 });
             if (__syncthreads_or(watch.lost)) return;
-            if (first + ROWS < end_row) begin(first + ROWS);  // under way while this one is multiplied
+            if (first + ROWS < end_row) begin(first + ROWS);  // loaded while this one is multiplied
             if (unit >= H) continue;
 
 #pragma unroll 1

@@ -7,7 +7,7 @@
 #include "units.cuh"
 
 // The plain kernel: one step of an LSTM.      one thread = one unit of one row; neighboring threads, neighboring units
-//   a: (B, 4*H), x W' + h' R' of the gates i f n o      bW, bR: (4*H,)      values: (5, B, H) or null, for the way back
+//   a: (B, 4*H), x W' + h' R' of the gates i f n o      bW, bR: (4*H,)      values: (5, B, H), saved, or null
 //   c, h: (B, H), go from the states before to those after      y: (B, H), the output
 extern "C" __global__ void lstm_step_plain(int t, int B, int H, int y_stride, const int *lengths, const real *a,
                                            const real *bW, const real *bR, real *values, real *c, real *h, real *y) {
@@ -35,14 +35,14 @@ extern "C" __global__ void lstm_step_plain(int t, int B, int H, int y_stride, co
     y[(i64)row * y_stride + unit] = valid ? h_new : real(0);
 }
 
-// The same for every cell, and for PER_THREAD neighboring units of a thread (units.cuh). The reason: a thread of the plain
-// kernel reads 4 bytes at a time and has a load for each. With four units a load takes 16 bytes, and nvcc makes 126
-// instructions for a unit instead of 224 (docs/cuda.md). The plain kernel remains for rows that are not whole multiples
-// of 16 bytes, and judges this one: both give the same bits.
-//   zh, zc: null; or zoneout's masks of this step, (B, P) and (B, H): how much of the old state stays
+// The same for every cell, and for PER_THREAD neighboring units per thread (units.cuh). The reason: a thread of the
+// plain kernel needs a load for every 4 bytes. With four units a load takes 16 bytes, and nvcc generates 126
+// instructions per unit instead of 224 (docs/cuda.md). The plain kernel remains for rows that are not whole multiples
+// of 16 bytes, and to check this one: both give the same bits.
+//   zh, zc: null; or zoneout's masks of this step, (B, P) and (B, H): the share of the old state that is kept
 
-// What cells of the user's own are handed besides, of one step; null where there is none of it.
-//   masks: (MASKS, B, H)                waiting: (.., B, H), what one stage leaves for another
+// Further arguments of custom cells for one step; null if the cell does not have them.
+//   masks: (MASKS, B, H)                waiting: (.., B, H), values that one stage stores for another
 //   products: (PRODUCTS, B, H)          multiplied: PRODUCTS arrays (B, H), `apart` elements from one to the next
 // A gradient reads d_multiplied there, and sets d_products.
 struct Inside {
@@ -51,7 +51,7 @@ struct Inside {
     i64 apart;
 };
 
-// A constant of a compilation: without it masks are not looked at, and a kernel needs fewer registers.
+// A compile-time constant: without it masks are ignored, and a kernel needs fewer registers.
 #ifndef ZONEOUT
 #define ZONEOUT 0
 #endif
@@ -61,11 +61,11 @@ struct Inside {
 // Formulas: minirnn/ops/cudnn_rnn/zoneout.py.
 __device__ inline real zoned(real z, real before, real after) { return z * before + (1 - z) * after; }
 
-// A: (B, ROWS_OF_W*H), x W' + h' R'; of a cell with gates apart x W', and A2 (B, ROWS_OF_R*H) is h' R'
+// A: (B, ROWS_OF_W*H), x W' + h' R'; for a cell with separate gates x W', and A2 (B, ROWS_OF_R*H) is h' R'
 // bW, bR: (ROWS_OF_W*H,), (ROWS_OF_R*H,)      vectors: (VECTORS, H), or null
 // values: (KEPT, B, H) or null, with zoneout one more if the gradient reads h
 // h: (B, H), c: (INNER, B, H) or null, go from the states before to those after      y: (B, H), the output
-// m: null; or, with a projection, (B, H), what is projected: h and y are then left to `projected_step`
+// m: null; or, with a projection, (B, H), its operand: `projected_step` then sets h and y
 #define FORWARD                                                                                                       \
     STEP, const real *A, const real *A2, const real *bW, const real *bR, const real *vectors, real *values, real *c_, \
         real *m, real *h_, real *y, const real *zh_, const real *zc_
@@ -87,7 +87,7 @@ __device__ void step(FORWARD, Inside in = {}) {
     Units<real> before[S], after[S], kept[N + 1], output;
 #pragma unroll
     for (int j = 0; j < INNER<Cell>; j++) before[j] = load(c_ + j * block + k);
-    // No other cell reads it. Most cells see h' in the product with R alone; projected, h has another width.
+    // No other cell reads it. Most cells read h' only in the product with R; with a projection, h has another width.
     before[INNER<Cell>] = load_if(!m && (Cell::CARRIES || ZONEOUT), h_ + k);
     const Units<real> zh = load_if(zh_ && !m, zh_ + k), zc = load_if(zc_, zc_ + k);
     Units<real> vectors_[Cell::VECTORS + 1];
@@ -99,7 +99,7 @@ __device__ void step(FORWARD, Inside in = {}) {
 #pragma unroll
     for (int j = 0; j < Cell::PRODUCTS; j++)
         if (Cell::multiplied_stage(j) == stage - 1) products_[j] = load(in.products + j * block + k);
-    // What earlier stages have set. New states wait, because those before the step are still read.
+    // The values that earlier stages have set. New states are buffered, because those before the step are still read.
 #pragma unroll
     for (int j = 0; j < Cell::SAVED; j++)
         if (Cell::saved_stage(j) < stage) kept[j] = load(values + j * block + k);
@@ -179,8 +179,8 @@ __device__ void step(FORWARD, Inside in = {}) {
 KERNELS(, step, step, FORWARD, (t, B, H, y_stride, lengths, A, A2, bW, bR, vectors, values, c_, m, h_, y, zh_, zc_))
 #endif
 
-// What comes in one stage of a gradient and is read in a later one: d_after, d_multiplied, carried. From which stage on
-// does it wait, and until which?
+// Gradients that arrive in one stage and are read in a later one: d_after, d_multiplied, carried. The stages in which
+// they are stored and last read.
 template <class Cell>
 constexpr int WAITING = Cell::STATES + Cell::PRODUCTS + Cell::CARRIED;
 template <class Cell>
@@ -194,10 +194,10 @@ CELL_FN constexpr int waits_until(int j) {
     return p < 0 ? Cell::d_after_stage(j) : c < 0 ? Cell::d_multiplied_stage(p) : Cell::D_STAGES - 1;
 }
 
-// dh: (B, H), dc: (INNER, B, H) or null, go from the gradients of the states after to what passes by the products
+// dh: (B, H), dc: (INNER, B, H) or null, go from gradients of the states after to the parts that bypass the products
 // da: (B, GATES*H)      vectors: (VECTORS, H), d_vectors: (VECTORS, B, H), of each row, or null
-// y, dy: (B, H); y is read where the gradient reads h and there is no zoneout
-// dm, m: null; or, with a projection, (B, H), the gradient of what was projected, and this itself
+// y, dy: (B, H); y is read if the gradient reads h and there is no zoneout
+// dm, m: null; or, with a projection, (B, H), the gradient of its operand, and the operand
 #define BACKWARD                                                                                             \
     STEP, const real *vectors, const real *values, const real *y, const real *dy, const real *dm, real *dh_, \
         real *dc_, real *da, real *m, real *d_vectors, const real *zh_, const real *zc_
@@ -311,7 +311,7 @@ KERNELS(, step_grad, step_grad, BACKWARD,
         (t, B, H, y_stride, lengths, vectors, values, y, dy, dm, dh_, dc_, da, m, d_vectors, zh_, zc_))
 #endif
 
-// After a projection: h = m Wp' where the row counts        projected: (B, P)
+// After a projection: h = m Wp' if the row is active        projected: (B, P)
 extern "C" __global__ void projected_step(int t, int B, int P, int y_stride, const int *lengths, const real *projected,
                                           real *h_, real *y, const real *zh_) {
     const int row = cell_row(), unit = first_unit();
@@ -319,7 +319,7 @@ extern "C" __global__ void projected_step(int t, int B, int P, int y_stride, con
     if (!ZONEOUT) zh_ = nullptr;
     const i64 k = (i64)row * P + unit;
     const bool valid = counts(lengths, t, row);
-    Units<real> h = load_if(valid, projected + k);  // zeros where the row does not count
+    Units<real> h = load_if(valid, projected + k);  // zeros if the row is not active
     const Units<real> h_prev = load_if(valid && zh_, h_ + k), zh = load_if(zh_, zh_ + k);
 #pragma unroll
     for (int n = 0; n < PER_THREAD; n++)
@@ -328,7 +328,7 @@ extern "C" __global__ void projected_step(int t, int B, int P, int y_stride, con
     store(y + (i64)row * y_stride + unit, h);
 }
 
-// Before the product with Wp: d = dy + dh: (B, P), with zoneout (1 - zh) times that; dh becomes what passes by the step
+// Before the product with Wp: d = dy + dh: (B, P), with zoneout (1 - zh) times that; dh becomes the bypassing part
 extern "C" __global__ void projected_step_grad(int t, int B, int P, int y_stride, const int *lengths, const real *dy,
                                                real *dh_, real *to_d, const real *zh_) {
     const int row = cell_row(), unit = first_unit();
@@ -348,7 +348,7 @@ extern "C" __global__ void projected_step_grad(int t, int B, int P, int y_stride
     if (valid) store(dh_ + k, dh);
 }
 
-// y = x where a row counts, else 0: what lies in the padding, NaN say, must not spread
+// y = x if a row is active, otherwise 0, so that NaN in the padding does not spread
 //   x, y: (T*B, n)        one thread = one unit of one row of one step
 extern "C" __global__ void without_padding(int rows, int B, int n, const int *lengths, const real *x, real *y) {
     const int row = cell_row(), unit = cell_unit();

@@ -46,7 +46,7 @@ extern "C" __global__ void lstm_block_cell(int B, int H, int use_peephole, acc f
     store(to_ci + k, ci_), store(to_co + k, co_), store(to_h + k, h_);
 }
 
-// cs_next_grad: what step t+1 sent to this step's cs, or null
+// cs_next_grad: the gradient of this step's cs from step t+1, or null
 extern "C" __global__ void lstm_block_cell_grad(int B, int H, int use_peephole, const real *to_cs_prev, const real *wci,
                                                 const real *wcf, const real *wco, const real *to_i, const real *to_f,
                                                 const real *to_o, const real *to_ci, const real *to_co,
@@ -75,7 +75,7 @@ extern "C" __global__ void lstm_block_cell_grad(int B, int H, int use_peephole, 
         s.vectors[0] = acc(w_ci[n]), s.vectors[1] = acc(w_cf[n]), s.vectors[2] = acc(w_co[n]);
         s.d_after[0] = acc(cs_grad_[n]) + acc(cs_next_grad_[n]);
         s.d_after[1] = acc(h_grad_[n]) + acc(h_next_grad_[n]);
-        s.after[0] = 0;  // only the peepholes' gradients read it: they are in peepholes.cu
+        s.after[0] = 0;  // only the peepholes' gradients, in peepholes.cu, read it
         cell.grad(s);
         dzi_[n] = real(s.d_gates[0]), dzc_[n] = real(s.d_gates[1]);
         dzf_[n] = real(s.d_gates[2]), dzo_[n] = real(s.d_gates[3]);

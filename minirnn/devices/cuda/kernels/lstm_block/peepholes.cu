@@ -2,7 +2,7 @@
 //   wci_grad = sum of dzi * cs_prev        wcf_grad = sum of dzf * cs_prev        wco_grad = sum of dzo * cs
 //
 //   rows = T*B, cut into parts of `length` rows; a first launch sums each part, a second one the parts
-// Both add in an order that depends on the sizes alone: the same bits in every run, and from every GPU.
+// Both add in an order that depends only on the sizes, so every run on every GPU gives the same bits.
 #include "units.cuh"
 
 #define GROUPS 8  // of threads; each takes every eighth row of a part

@@ -20,7 +20,7 @@ __device__ inline double raise(double a, double b) { return pow(a, b); }
     }
 
 UNARY(negative, -a)
-UNARY(absolute, a < 0 ? -a : a + 0)  // + 0 makes 0.0 of -0.0
+UNARY(absolute, a < 0 ? -a : a + 0)  // + 0 turns -0.0 into 0.0
 UNARY(sign, a != a ? a : a > 0 ? acc(1) : a < 0 ? acc(-1) : acc(0))
 
 #define BINARY(name, formula)                                                                     \
@@ -39,7 +39,7 @@ BINARY(power, raise(a, b))
 BINARY(maximum, larger(a, b))
 BINARY(minimum, smaller(a, b))
 
-// y = a held between low and high; NaN stays NaN
+// y = a limited to low .. high; NaN stays NaN
 extern "C" __global__ void clip(const Views views, const real *a_, real *y, acc low, acc high) {
     const i64 k = element();
     if (k >= views.size) return;

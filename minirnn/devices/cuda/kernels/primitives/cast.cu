@@ -2,11 +2,11 @@
 // A kernel for each type of x: cast_half, cast_float, ... A module for each pair of types would be ten times as many.
 #include "views.cuh"
 
-// What a number of type `source` is worth: half by way of float, all others as they are.
+// The value of a number of type `source`: half is converted to float first.
 template <typename T> __device__ inline T worth(T x) { return x; }
 __device__ inline float worth(half x) { return float(x); }
 
-__device__ inline void store(bool *y, acc, bool is_true) { *y = is_true; }  // 0.5 is true, though acc makes 0 of it
+__device__ inline void store(bool *y, acc, bool is_true) { *y = is_true; }  // 0.5 is true, but acc makes it 0
 template <typename T> __device__ inline void store(T *y, acc x, bool) { *y = T(x); }
 
 // y = x        both of any strides
@@ -21,7 +21,7 @@ template <typename source> __device__ inline void cast(const Views &views, const
 
 template <typename source> struct Casts {
     i64 count;      // how many arrays
-    i64 end[MOST];  // how many elements there are in an array and all before it
+    i64 end[MOST];  // the number of elements in an array and all before it
     const source *x[MOST];
     real *y[MOST];
 };

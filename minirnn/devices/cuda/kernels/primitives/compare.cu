@@ -1,4 +1,4 @@
-// Comparisons of arrays of one type, and the choice that follows from one.        one thread = one element of y
+// Comparisons of arrays of one type, and selection by a condition.        one thread = one element of y
 #include "views.cuh"
 
 #define COMPARE(name, formula)                                                                    \

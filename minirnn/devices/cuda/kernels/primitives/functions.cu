@@ -2,7 +2,7 @@
 #include "activation.cuh"
 #include "views.cuh"
 
-// The primitive: as `sigmoid`, and exact for large negative z too, where 0.5 * tanh + 0.5 rounds to 0.
+// The primitive: like `sigmoid`, but also exact for large negative z, where 0.5 * tanh + 0.5 rounds to 0.
 __device__ inline acc logistic(acc z) {
     const acc e = exp(z < 0 ? z : -z);
     return z != z ? z : z < 0 ? e / (1 + e) : 1 / (1 + e);

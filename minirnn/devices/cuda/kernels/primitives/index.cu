@@ -1,4 +1,4 @@
-// Reading and adding at places that the host worked out.
+// Reading and adding at places that the host computed.
 #include "real.cuh"
 
 // y[k] = x[place[k]]        place, y: (size,)        one thread = one element of y
@@ -15,7 +15,7 @@ extern "C" __global__ void gather_rows(const real *x, const i64 *row, real *y, i
 
 // y[place[p]] = sum of values[order[j]] for j in start[p] .. start[p+1]        place: (places,), start: (places+1,)
 // Rows of n elements each.                                            one thread = one element of one place in y
-// What goes to one place is added in order by one thread: no atomics, so the same bits every time.
+// One thread adds the values of a place in order, without atomics, so the bits are the same every time.
 extern "C" __global__ void scatter_add(const real *values, const i64 *place, const i64 *start, const i64 *order,
                                        real *y, i64 places, i64 n) {
     const i64 k = element();

@@ -1,5 +1,5 @@
-// c = a @ b by tiles in shared memory, the way every CUDA course starts. cuBLAS is several times faster, and is used
-// where it can be: this kernel multiplies integers, and everything if cuBLAS is not installed.
+// c = a @ b by tiles in shared memory, as in most CUDA courses. cuBLAS is several times faster, and is used where
+// possible: this kernel multiplies integers, and everything if cuBLAS is not installed.
 //   a: (M, K), b: (K, N), c: (M, N), C order; blockIdx.z counts the products, `a_stride` .. apart (0: the same one)
 //   one block = one tile of c, one thread = one element of it
 #include "real.cuh"

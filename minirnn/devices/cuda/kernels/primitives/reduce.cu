@@ -1,8 +1,8 @@
 // Sums, products, extremes and the positions of extremes over some axes.
 //   kept:    the axes of the result; view 0 is y, view 1 is x
-//   reduced: the axes that vanish; view 1 is x
-// `_each`: one thread = one element of y, which reads its operands one after another: many results, few operands.
-// `_block`: one block = one element of y; its threads read side by side, then fold their shares in a tree.
+//   reduced: the axes that are reduced; view 1 is x
+// `_each`: one thread = one element of y, which reads its operands one after another; for many results with few
+// operands. `_block`: one block = one element of y; its threads read side by side, then fold their shares in a tree.
 #include "views.cuh"
 
 #define SUM(share, x) share = share + (x)
@@ -40,7 +40,7 @@ REDUCTION(prod, PROD)
 REDUCTION(max, MAX)
 REDUCTION(min, MIN)
 
-// y = where the extreme one of the reduced elements is; the first one wins, NaN is more extreme than all    y: int64
+// y = the position of the extreme among the reduced elements: the first one; NaN is the most extreme    y: int64
 #define PLACE(name, is_more_extreme)                                                                       \
     extern "C" __global__ void name##_each(const Views kept, const Views reduced, const real *x, i64 *y) { \
         const i64 k = element();                                                                           \

@@ -1,7 +1,7 @@
 // Along one axis, step by step: sums, products and linear recurrences up to each place.
 //   rows: the other axes; view 0 is y, view 1 is a, view 2 is b
-//   n:    steps, which lie `y_step`, `a_step`, `b_step` elements apart
-// One thread = one row, from its first step to its last. Steps are not shared out between threads: partial products
+//   n:    steps, which are `y_step`, `a_step`, `b_step` elements apart
+// One thread = one row, from its first step to its last. Steps are not split between threads: partial products
 // could overflow where the result does not, and the order of the additions would depend on the number of threads.
 #include "views.cuh"
 

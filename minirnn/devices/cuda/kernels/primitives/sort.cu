@@ -1,7 +1,7 @@
-// Where the elements of sorted rows come from: merge sort, one launch for each doubling of the sorted runs.
+// The indices that sort rows: merge sort, with one launch for each doubling of the sorted runs.
 //   x: (rows, n)        from, to: (rows, n) places in a row of x, in sorted runs of `width` and of 2 * `width`
-// One thread = one element of `from`. Its place in the merged run: how many come before it in its own run, and how
-// many of the neighboring run come before it, which a binary search counts. Equal elements keep their order.
+// One thread = one element of `from`. Its place in the merged run is the number of elements before it in its own run
+// plus the number of those in the neighboring run, found by binary search. Equal elements keep their order.
 #include "real.cuh"
 
 // Whether a goes before b. NaN is larger than all numbers.

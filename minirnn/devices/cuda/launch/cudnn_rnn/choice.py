@@ -79,7 +79,7 @@ def choose(
     if wanted is None and limits.simulated:
         return Choice("steps", "the simulator runs one thread after another: the rung with the fewest is the fastest")
     if wanted is None and sizes.T == 1:
-        return Choice("steps", "one step has nothing to keep for the next")
+        return Choice("steps", "with one step there is nothing to keep for the next")
     if wanted is None and sizes.B >= LARGE_BATCH:
         return Choice("steps", f"a batch of {LARGE_BATCH} rows or more fills the device at each step")
     plan = plan_of(sizes, limits, backward, wanted == "barrier")
@@ -96,7 +96,7 @@ def check_rung(name: str) -> str:
     if name not in RUNGS:
         raise ValueError(
             f"there is no rung {name!r} of the CudnnRNN ladder\n  expected one of {', '.join(RUNGS)}, {AUTO}\n"
-            f"  it was named by device.cudnn_rnn_rung or by the variable {VARIABLE}"
+            f"  it was set by device.cudnn_rnn_rung or by the variable {VARIABLE}"
         )
     return name
 

@@ -36,7 +36,7 @@ def views(shape: Axes, *strides: Axes) -> np.void:
             merged.append((n, along))
     if len(merged) > MAX_AXES:
         raise ValueError(
-            f"cuda: an array of shape {shape} has too many axes that do not lie behind each other in memory\n"
+            f"cuda: an array of shape {shape} has too many axes that are not contiguous in memory\n"
             f"  expected at most {MAX_AXES}, got {len(merged)}\n  copy it after transposing it, or reshape it"
         )
     found: np.void = np.zeros(1, VIEWS)[0]

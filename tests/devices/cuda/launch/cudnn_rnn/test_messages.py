@@ -139,7 +139,7 @@ def test_a_recording_that_is_replayed_begins_with_cleared_memory(
 ) -> None:
     """Each time with other numbers, whose shares must not be taken for those of the time before."""
     tiny_layouts(monkeypatch)
-    device = device_on("persistent", SimOptions())  # in check mode no address comes again
+    device = device_on("persistent", SimOptions())  # in check mode no address is used again
     device.recordings.enabled = True
     case = random_case(rng, "lstm", T=6, B=3, I=2, H=9, dtype="f4")
     for _ in range(6):
