@@ -1,8 +1,9 @@
-"""``minirnn hint``: give a hint to an exercise, each time a plainer one, and the line where the answer goes wrong."""
+"""``minirnn hint``: give a hint to an exercise, each time a plainer one, after what is wrong in the answer as it is."""
 
 from __future__ import annotations
 
 import argparse
+from dataclasses import replace
 from pathlib import Path
 
 from minirnn.user_error import UserError, user_mistakes
@@ -25,6 +26,7 @@ def run(args: argparse.Namespace) -> int:
         raise UserError("all exercises are passed: name the one whose hints you want")
     if not entry.hints:
         raise UserError(f"{entry.id} has no hints in this course")
-    place = "" if entry.detail == "yes-no" else check(tree.course, entry, tree.file(entry)).place
-    print(text.hint(entry, tree.note_hint(entry), place=place))
+    words = entry if entry.detail == "yes-no" else replace(entry, detail="place")  # no line of the formula
+    found = text.own_hint(check(tree.course, words, tree.file(entry)))
+    print(text.hint(entry, tree.note_hint(entry), found=found))
     return 0

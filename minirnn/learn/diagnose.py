@@ -42,7 +42,8 @@ class Diagnosis:
 
     `brief` is the sentence without the whole right-hand side of a line, for those who shall find that by themselves.
     `value` is what the variable `target` holds with this mistake, for `inputs`. `place` is the line, if it is known;
-    `final` that nothing could be said better, `known` that the sentence is one of the catalog's.
+    `final` that nothing could be said better, `known` that the sentence is one of the catalog's. `comments` are lines
+    of the student's file, each with what is wrong there.
     """
 
     sentence: str
@@ -55,6 +56,7 @@ class Diagnosis:
     place: str = ""
     final: bool = False
     known: bool = False
+    comments: tuple[tuple[int, str], ...] = ()
 
     @property
     def brief(self) -> str:
