@@ -156,7 +156,7 @@ def run(entry: Entry, child: Child, result: Result, text: str, detail: str, chan
         if failure.line is None or failure.busy or detail == "yes-no":
             raise
         if isinstance(exercise, CudaExercise):
-            order = "volatile" in str(failure)  # that no change of an index mends
+            order = "volatile" in str(failure) and "__threadfence" in str(failure)  # that no change of an index mends
             found = kernel_repair(exercise, child, text) if simulated and not order else None
         else:
             found = mended(exercise, child, text) if exercise.kind == "python" and not failure.ended else None
@@ -268,8 +268,8 @@ def diagnosis_of(exercise: Exercise, result: Result, stages: Stages, child: Chil
         return None
     if isinstance(exercise, CudaExercise):
         found = KNOWN.diagnosis(exercise, result.cases, lambda: (diagnose_kernel(exercise, result.cases), True))
-        if found is not None and not found.exact and result.device == "cuda-sim":
-            return kernel_repair(exercise, child, text) or found
+        if found is not None and result.device == "cuda-sim":
+            return kernel_repair(exercise, child, text, types=found.exact) or found
         return found
 
     def by_numbers() -> Diagnosis | None:
