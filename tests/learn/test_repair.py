@@ -170,10 +170,10 @@ def test_all_changes_of_a_kernel_go_into_one_text():
 
 
 def test_a_number_kept_in_an_int_is_put_where_it_is_used():
-    whole = KERNEL.replace(
-        "    for",
-        "    int c = x[1]; c += 1; int d = ids[n] + c; int e = x[n]; y[e] = d; const int a = 1 - x[n]; y[d] = a + a * d;\n    for",
+    lines = (
+        "int c = x[1]; c += 1; int d = ids[n] + c; int e = x[n]; y[e] = d; const int a = 1 - x[n]; y[d] = a + a * d;"
     )
+    whole = KERNEL.replace("    for", f"    {lines}\n    for")
     (cut,) = of_types(whole, "f")
     assert cut.says.startswith("a is a whole number") and whole[slice(*cut.mark)] == "const int a = 1 - x[n];"
     assert [(whole[start:end], new) for start, end, new in cut.puts] == [("a", "(1 - x[n])")] * 2
