@@ -1,4 +1,7 @@
-"""Typical mistakes are references with pieces of their text replaced. Tests `minirnn/learn/catalog/edited.py`."""
+"""Typical mistakes are references with pieces of their text replaced.
+
+Tests `minirnn/learn/catalog/edited.py`.
+"""
 
 from __future__ import annotations
 
