@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from minirnn.learn.catalog.edited import mistakes
 from minirnn.learn.catalog.rnn import SEQUENCE, many_steps, one_step, run, weights
 from minirnn.learn.catalog.stages import keep_last, sample_stages
 from minirnn.learn.exercise import Exercise, Inputs, Sizes, Slip, Stage, Wrong
@@ -26,52 +27,20 @@ def one_window(inputs: Inputs) -> Inputs:
     return {**inputs, "k": len(inputs["x"])}
 
 
-def truncated_with(
-    x: Any, h0: Any, W: Any, R: Any, h: Any, dh: Any, k: int, *, flows: Any = lambda t, k, T: t % k > 0,
-    zeros: bool = False, loss: Any = lambda t, T: 1.0,
-) -> Any:  # fmt: skip
-    """`truncated_backward` with the cut at other steps, or with states that begin at zero in every window."""
-    dx, dW, dR, db, dh_next = np.zeros_like(x), np.zeros_like(W), np.zeros_like(R), 0.0, np.zeros_like(h0)
-    for t in reversed(range(len(x))):
-        h_prev = h[t - 1] if t > 0 else h0
-        da = (loss(t, len(x)) * dh[t] + dh_next) * (1 - h[t] * h[t])
-        dx[t] = da @ W.T
-        dh_next = float(flows(t, k, len(x))) * da @ R.T
-        dW += x[t].T @ da
-        dR += (0 * h_prev if zeros and t % k == 0 else h_prev).T @ da
-        db += da.sum(0)
-    return dx, dW, dR, db
-
-
-WINDOW_MISTAKES = (
-    Wrong(
-        "the windows are counted from the end of the sequence; they begin at t = 0, k, 2k, ...",
-        partial(truncated_with, flows=lambda t, k, T: (T - t) % k > 0),
-    ),
-    Wrong(
-        "the gradient flows over one cut: it must stop at the first step of every window",
-        partial(truncated_with, flows=lambda t, k, T: t != k),
-    ),
-    Wrong(
-        "the cut is one step late: the first step of a window is one with t % k == 0",
-        partial(truncated_with, flows=lambda t, k, T: (t + 1) % k > 0),
-    ),
-    Wrong(
-        "the gradient flows only from the first step of a window; there it must stop",
-        partial(truncated_with, flows=lambda t, k, T: t % k == 0),
-    ),
-    Wrong(
-        "dR: at the first step of a window the state that came in counts, too: detached, not zero",
-        partial(truncated_with, zeros=True),
-    ),
-    Wrong(
-        "the cut is on the wrong side: what step t+1 sends back into the first step of a window belongs there",
-        partial(truncated_with, flows=lambda t, k, T: t == 0 or (t - 1) % k > 0),
-    ),
-    Wrong(
-        "dh[t] is missing: the loss looks at every h[t]", partial(truncated_with, loss=lambda t, T: float(t == T - 1))
-    ),
-)
+INSIDE = "t % k > 0"
+WINDOW_MISTAKES = mistakes(
+    history.truncated_backward,
+    ("the windows are counted from the end of the sequence; they begin at t = 0, k, 2k, ...",
+     INSIDE, "(len(x) - t) % k > 0"),
+    ("the gradient flows over one cut: it must stop at the first step of every window", INSIDE, "t != k"),
+    ("the cut is one step late: the first step of a window is one with t % k == 0", INSIDE, "(t + 1) % k > 0"),
+    ("the gradient flows only from the first step of a window; there it must stop", INSIDE, "t % k == 0"),
+    ("dR: at the first step of a window the state that came in counts, too: detached, not zero",
+     "h_prev.T @", f"({INSIDE}) * h_prev.T @"),
+    ("the cut is on the wrong side: what step t+1 sends back into the first step of a window belongs there",
+     INSIDE, "t == 0 or (t - 1) % k > 0"),
+    ("dh[t] is missing: the loss looks at every h[t]", "(dh[t] +", "((t == len(x) - 1) * dh[t] +"),
+)  # fmt: skip
 
 # ---- ex29: recomputation
 

@@ -205,6 +205,12 @@ def record_of(sheet: Sheet) -> dict[str, Any]:
     return asdict(sheet)
 
 
+def row_of(record: Mapping[str, Any]) -> Row:
+    """The row of a record."""
+    pairs = {name: tuple(map(tuple, record[name])) for name in ("parts", "comments") if name in record}
+    return Row(**{**record, **pairs})
+
+
 def sheet_of(record: Mapping[str, Any]) -> Sheet:
     """The sheet of a record.
 
@@ -215,7 +221,7 @@ def sheet_of(record: Mapping[str, Any]) -> Sheet:
     """
     try:
         fields = cleaned_all(dict(record))  # an older minirnn may have written it
-        fields["rows"] = [Row(**row) for row in fields["rows"]]
+        fields["rows"] = [row_of(row) for row in fields["rows"]]
         fields["changes"] = tuple(Change(**change) for change in fields["changes"])
         fields["notes"], fields["remarks"] = tuple(fields["notes"]), tuple(fields["remarks"])
         return Sheet(**fields)

@@ -61,13 +61,13 @@ def answer(what: str, *arguments: Any) -> bytes:
 def collected(submission: Path | bytes, wanted: list[collecting.Wanted], notebooks: bool) -> dict[str, Any]:
     handed = collecting.collect(submission, wanted, notebooks)
     files = {id: base64.b64encode(data).decode() for id, data in handed.files.items()}
-    return dict(files=files, notes=handed.notes, reasons=handed.reasons, problem=handed.problem)
+    return dict(files=files, notes=handed.notes, reasons=handed.reasons, problem=handed.problem, hints=handed.hints)
 
 
 def as_handed(told: dict[str, Any]) -> Handed:
     """What `collected` told."""
     files = {id: base64.b64decode(data) for id, data in told["files"].items()}
-    return Handed(files, tuple(told["notes"]), told["reasons"], told["problem"])
+    return Handed(files, tuple(told["notes"]), told["reasons"], told["problem"], told["hints"])
 
 
 def main() -> None:
