@@ -22,7 +22,7 @@ from matplotlib.figure import Figure
 
 import minirnn as mr
 from minirnn import nn, parallel
-from minirnn.viz.colors import BLUE, GREEN, ORANGE, RED
+from minirnn.viz.colors import BLUE, GRAY, GREEN, ORANGE, RED
 
 left, right = (0.1 + 0.2) + 0.3, 0.1 + (0.2 + 0.3)
 print(left, right, left == right)
@@ -184,13 +184,14 @@ for level in range(1, 4):
         for child in (a, b):
             ax.plot([child, centers[level, k]], [level - 1, level], color="0.5", zorder=1)
 for (level, k), center in centers.items():
-    owner = "0.3" if level == 3 else (BLUE, ORANGE)[(k << level) // 4]
+    owner = GRAY if level == 3 else (BLUE, ORANGE)[(k << level) // 4]
     ax.scatter(center, level, s=420, color=owner, zorder=2)
     ax.text(center, level, str(k) if level == 0 else "+", color="white", ha="center", va="center", weight="bold")
 for level, text in enumerate(["shards", "pairs", "fours", "batch"]):
     ax.text(7.7, level, text, va="center")
 ax.set_xlim(-0.5, 9.5)
 ax.set_ylim(-0.4, 3.4)  # the circles are not cut
+ax.set_title("The tree of eight shards on two ranks")
 mr.viz.show(ax.figure)
 
 # %%
