@@ -53,9 +53,12 @@ class CellDrawing(Picture):
     ----------
     alt : str
         The description, for the attribute ``alt`` of an HTML image.
+    cell : Formulas
+        What is drawn, to draw it again for another page.
     """
 
     alt: str
+    cell: Formulas
 
     def _repr_html_(self) -> str:
         data = base64.b64encode(render(self.figure, "svg", 72)).decode()
@@ -132,7 +135,7 @@ def cell_graph(cell: Formulas | str, *, dark: bool = False, ax: Axes | None = No
         artists[name] = _draw(ax, g, places, line, colors)
         data[name], data[f"{name} edges"] = np.array(places.boxes), np.array(g.edges).reshape(-1, 2)
         top -= HEADING + p.height + BETWEEN
-    return CellDrawing(ax, artists, data, _in_words(cell))
+    return CellDrawing(ax, artists, data, _in_words(cell), cell)
 
 
 def _moved(p: Places, by: tuple[float, float], mirror: float | None) -> Places:
