@@ -115,7 +115,7 @@ def norms(rng: np.random.Generator) -> tuple[World, Indices]:
         **{"g": lambda *j: g[0, j[0] - 1] if j else g, "h": lambda t, *j: h[t][0, j[0] - 1] if j else h[t]},
         **{"D": slope, "d": lambda t, j: slope(t)[j - 1, j - 1], r"\gamma": lambda t: slope(t).max()},
         **{"m": lambda t: np.diag(slope(t)).min(), "s": np.linalg.svd(R, compute_uv=False)[-1]},
-        **{r"\partial h/\partial h": steps, r"\bar n": mean_of_shifts},
+        **{r"\partial h/\partial h": steps, r"\bar n": mean_of_shifts, "a": lambda t: np.diag(slope(t))[None]},
         **{"v": v, r"\bar m": mean_of_signs, "f": few},
     }
     return world, [{"t": t, "n": n, "T": T, "H": H, "K": 3} for t in range(1, T) for n in range(1, 4)]
