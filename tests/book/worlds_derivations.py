@@ -152,9 +152,10 @@ def clipped(rng: np.random.Generator) -> tuple[World, Indices]:
     world = {
         **{"a": lambda *b: rows[b[0] - 1] if b else row, r"\bar a": weight.grad.numpy(), r"\hat a": by_norm},
         **{"m": m, r"\tau": limit, "n": float(n), "u": float((row[~far] ** 2).sum())},
+        "c": lambda b: 1 - np.linalg.norm(by_norm(b)) / np.linalg.norm(rows[b - 1]),
         "A": lambda power: float((np.abs(row[far]) ** power).sum()),
     }
-    return world, [{"N": N, "k": int(far.sum())}] * 2
+    return world, [{"N": N, "k": int(far.sum()), "b": b} for b in range(1, N + 1)]
 
 
 def centered(rng: np.random.Generator) -> tuple[World, Indices]:
@@ -201,6 +202,7 @@ def centered(rng: np.random.Generator) -> tuple[World, Indices]:
         **{"s": scale(z), "s^(c)": scale(c), "e": np.ones((1, H)), "I": np.eye(H), "H": float(H)},
         r"\partial \hat z/\partial z": lambda t, _: mr.jacobian(norm, z[t].detach()).numpy().reshape(H, H),
         r"\partial h/\partial h": lambda t, s: mr.jacobian(lambda a: step(t, a), h[s]).numpy().reshape(H, H),
+        "g": lambda t: (of_c[r"\delta c"](t) - of_c[r"\delta c^\leftarrow"](t)) * scale(c)(t),
         **found,
         **of_c,
     }
