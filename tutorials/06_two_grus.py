@@ -155,8 +155,8 @@ mr.viz.show(fig)
 #
 #    \begin{aligned}
 #    a_t &= (1 - u_t) \odot (1 - \tilde h_t \odot \tilde h_t) \\
-#    \frac{\partial h_t}{\partial h_{t-1}} = \operatorname{diag}(u_t)
-#    & + \operatorname{diag}(a_t) R_h^{\top} \operatorname{diag}(r_t) \\
+#    \frac{\partial h_t}{\partial h_{t-1}} &= \operatorname{diag}(u_t)
+#    + \operatorname{diag}(a_t) R_h^{\top} \operatorname{diag}(r_t) \\
 #    & + \operatorname{diag}(a_t) R_h^{\top} \operatorname{diag}(h_{t-1} \odot r_t \odot (1 - r_t)) R_r^{\top} \\
 #    & + \operatorname{diag}((h_{t-1} - \tilde h_t) \odot u_t \odot (1 - u_t)) R_u^{\top}
 #    \end{aligned}
@@ -167,8 +167,8 @@ mr.viz.show(fig)
 #    :label: after-paths
 #
 #    \begin{aligned}
-#    \frac{\partial h_t}{\partial h_{t-1}} = \operatorname{diag}(u_t)
-#    & + \operatorname{diag}(a_t \odot r_t) R_h^{\top} \\
+#    \frac{\partial h_t}{\partial h_{t-1}} &= \operatorname{diag}(u_t)
+#    + \operatorname{diag}(a_t \odot r_t) R_h^{\top} \\
 #    & + \operatorname{diag}(a_t \odot (h_{t-1} R_h + b_R) \odot r_t \odot (1 - r_t)) R_r^{\top} \\
 #    & + \operatorname{diag}((h_{t-1} - \tilde h_t) \odot u_t \odot (1 - u_t)) R_u^{\top}
 #    \end{aligned}

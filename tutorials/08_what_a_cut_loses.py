@@ -167,10 +167,11 @@ for bias, shares in lost.items():
 # .. math::
 #    :label: unit-terms
 #
-#    \bar g_d = r^{2n-1} (1 - r^{2}) (r^{2d+2} - u_d) \qquad u_d = 1 \text{ if } d < n, \text{ otherwise } 0
+#    \bar g_d = r^{2n-1} (1 - r^{2}) (r^{2d+2} - u_d)
 #
-# The terms with :math:`d < n` are negative, and a step against them makes r larger: remember. All others are positive:
-# forget the old inputs, which only disturb. Windows of K steps keep the share :eq:`survivors` of each term:
+# where :math:`u_d` is 1 for :math:`d < n` and 0 otherwise. The terms with :math:`d < n` are negative. A step against
+# them makes r larger, which means "remember". All others are positive and mean "forget", because the other inputs only
+# disturb. Windows of K steps keep the share :eq:`survivors` of each term:
 #
 # .. math::
 #    :label: unit-sums

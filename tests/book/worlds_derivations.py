@@ -115,7 +115,7 @@ def norms(rng: np.random.Generator) -> tuple[World, Indices]:
         **{"g": lambda *j: g[0, j[0] - 1] if j else g, "h": lambda t, *j: h[t][0, j[0] - 1] if j else h[t]},
         **{"D": slope, "d": lambda t, j: slope(t)[j - 1, j - 1], r"\gamma": lambda t: slope(t).max()},
         **{"m": lambda t: np.diag(slope(t)).min(), "s": np.linalg.svd(R, compute_uv=False)[-1]},
-        **{r"\partial h/\partial h": steps, r"\bar n": mean_of_shifts},
+        **{r"\partial h/\partial h": steps, r"\bar n": mean_of_shifts, "a": lambda t: np.diag(slope(t))[None]},
         **{"v": v, r"\bar m": mean_of_signs, "f": few},
     }
     return world, [{"t": t, "n": n, "T": T, "H": H, "K": 3} for t in range(1, T) for n in range(1, 4)]
@@ -152,9 +152,10 @@ def clipped(rng: np.random.Generator) -> tuple[World, Indices]:
     world = {
         **{"a": lambda *b: rows[b[0] - 1] if b else row, r"\bar a": weight.grad.numpy(), r"\hat a": by_norm},
         **{"m": m, r"\tau": limit, "n": float(n), "u": float((row[~far] ** 2).sum())},
+        "c": lambda b: 1 - np.linalg.norm(by_norm(b)) / np.linalg.norm(rows[b - 1]),
         "A": lambda power: float((np.abs(row[far]) ** power).sum()),
     }
-    return world, [{"N": N, "k": int(far.sum())}] * 2
+    return world, [{"N": N, "k": int(far.sum()), "b": b} for b in range(1, N + 1)]
 
 
 def centered(rng: np.random.Generator) -> tuple[World, Indices]:
@@ -201,6 +202,7 @@ def centered(rng: np.random.Generator) -> tuple[World, Indices]:
         **{"s": scale(z), "s^(c)": scale(c), "e": np.ones((1, H)), "I": np.eye(H), "H": float(H)},
         r"\partial \hat z/\partial z": lambda t, _: mr.jacobian(norm, z[t].detach()).numpy().reshape(H, H),
         r"\partial h/\partial h": lambda t, s: mr.jacobian(lambda a: step(t, a), h[s]).numpy().reshape(H, H),
+        "g": lambda t: (of_c[r"\delta c"](t) - of_c[r"\delta c^\leftarrow"](t)) * scale(c)(t),
         **found,
         **of_c,
     }
