@@ -20,7 +20,7 @@ class PtxOptions:
     delay : int
         For how many rounds a store may go unseen.
     resident : int
-        How many blocks the device holds at once.
+        The number of blocks on the device at once.
     shared_limit : int
         Bytes of shared memory that a block may use.
     edits : tuple of (str, str)

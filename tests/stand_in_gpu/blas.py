@@ -106,7 +106,7 @@ def cublasGemmStridedBatchedEx(
         for number in range(batch):
             a, b, c = (seen_by_numpy(number, *matrix) for matrix in matrices)
             product = alpha * ((a.T if ta else a).astype(wide) @ (b.T if tb else b).astype(wide))
-            with np.errstate(over="ignore"):  # what is too large for float16 becomes infinite
+            with np.errstate(over="ignore"):  # values that are too large for float16 become infinite
                 c[...] = product if beta == 0 else product + beta * c
 
     enqueue(blas.stream, multiply, frozenset(memory))

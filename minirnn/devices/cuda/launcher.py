@@ -1,4 +1,4 @@
-"""Launcher: what code that launches kernels needs of its device, `device.Cuda`, which knows all of that code."""
+"""Launcher: the part of `device.Cuda` that launching code uses. `device.Cuda` itself imports all of that code."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Did a block wait in vain? Kernels whose blocks wait for each other's messages write it down; here it is looked at.
+"""Checks whether a block missed a message. Kernels whose blocks wait for each other's messages record it.
 
-Each such kernel has a word in device memory, always the same one, so that its launches can be recorded. To look at it
-the host must wait for the GPU. That is done where a result leaves the device (`Cuda.to_numpy`), where one waits anyway
+Each such kernel has a word in device memory, always the same one, so that its launches can be recorded. To read it
+the host must wait for the GPU. It does so when a result leaves the device (`Cuda.to_numpy`), when it waits anyway
 (`Cuda.synchronize`), and at the end of a backward pass, before an optimizer uses the gradients; not after each launch.
 """
 
@@ -16,7 +16,7 @@ from minirnn.devices.cuda.array import CudaArray
 from minirnn.devices.cuda.driver import LaunchError
 
 WORDS = 64
-"""So many kernels have their own word; all others share the last one."""
+"""The number of kernels with their own word; all others share the last one."""
 
 
 class MissedMessages:
@@ -30,7 +30,7 @@ class MissedMessages:
         self._lock = threading.Lock()
 
     def word_of(self, kernel: str) -> CudaArray:
-        """Where this kernel writes, (1,) of uint32. `kernel` is what an error calls it: its name, its blocks."""
+        """The word of this kernel, (1,) of uint32. `kernel` is the text for errors: its name and its blocks."""
         with self._lock:
             if self._words is None:
                 words = self.device.empty((WORDS,), np.uint32)
@@ -42,13 +42,15 @@ class MissedMessages:
             return self._words.seen_as((1,), (1,), index)
 
     def launched(self) -> None:
-        """Such a kernel was launched. To be called after the launch: then a look in between is one too many at most."""
+        """Note that such a kernel was launched. Call it after the launch; a check in between is then at most
+        superfluous.
+        """
         self._unseen = True
 
     def look(self) -> None:
-        """Wait for the launches since the last look, and raise `LaunchError` if one of them missed a message.
+        """Wait for the launches since the last check, and raise `LaunchError` if one of them missed a message.
 
-        Nothing is done if there were none. Inside a recording nothing can be waited for, so the next look does it.
+        Does nothing if there were none. Inside a recording the host cannot wait, so the next check does it.
         """
         if not self._unseen or self._words is None or self.device.driver.recording:
             return

@@ -1,6 +1,6 @@
 """The elementwise primitives of the CUDA device, made from the names of their kernels.
 
-What many of them have in common is here. Each is a separate method, which saves a call.
+Each is a separate method, which saves a call.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ BOOL = np.dtype(np.bool_)
 
 
 class Operands(Launcher, Protocol):
-    """A device that makes arrays of one dtype of what it is given."""
+    """A device that converts operands to arrays of one dtype."""
 
     def cast(self, a: CudaArray, dtype: Any) -> CudaArray: ...
 
@@ -52,7 +52,7 @@ def function(kernel: str) -> Callable[[Any, CudaArray], CudaArray]:
 
 
 def rounding(kernel: str) -> Callable[[Any, CudaArray], CudaArray]:
-    """A function of `functions.cu` that leaves integers as they are."""
+    """A function of `functions.cu` that returns integers unchanged."""
 
     def primitive(self: Operands, a: CudaArray) -> CudaArray:
         self._own(a)

@@ -1,8 +1,8 @@
-"""Loops of launches that come again are recorded, and from then on started as one launch.
+"""Recording repeated loops of launches, so that they are started as one launch.
 
-A step of a small recurrent layer takes a GPU less time than the host needs to start it. A recording (on a GPU: a CUDA
-graph) costs the host one start for the whole loop. It has the addresses of all arrays in it, so it serves only calls
-with the same ones. In training these come again, because freed memory is given out again in the same order.
+A step of a small recurrent layer takes the GPU less time than the host needs to start it. A recording (on a GPU: a CUDA
+graph) costs the host one start for the whole loop. It contains the addresses of all arrays, so it is valid only for
+calls with the same ones. In training they repeat, because freed memory is reused in the same order.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from minirnn.devices.precision import chosen
 
 VARIABLE = "MINIRNN_CUDA_GRAPHS"
 KEPT = 64
-"""How many recordings, and loops seen once, are remembered; the one unused for longest goes first."""
+"""The number of recordings, and loops seen once, that are remembered; the least recently used is dropped first."""
 ONCE, NEVER = "seen once", "not to be recorded"
-"""What may be known of a loop without a recording."""
+"""The states of a loop without a recording."""
 
 
 class Recordings:
@@ -30,8 +30,8 @@ class Recordings:
     Attributes
     ----------
     enabled : bool
-        Whether loops are recorded at all; at first what ``MINIRNN_CUDA_GRAPHS`` says: 1 or 0. Where it says nothing, a
-        GPU records, until a loop turns out not to be recordable; the simulator, which would gain nothing, does not.
+        Whether loops are recorded at all; initially the value of ``MINIRNN_CUDA_GRAPHS``, 1 or 0. If it is not set, a
+        GPU records until a loop cannot be recorded; the simulator, which would gain nothing, does not.
     counts : collections.Counter
         How often a loop ran launch by launch ("plain"), was "recorded", and was run from its recording ("replayed").
     """
@@ -47,13 +47,13 @@ class Recordings:
     def run(
         self, name: str, numbers: Sequence[Hashable], arrays: Sequence[CudaArray | None], work: Callable[[], None]
     ) -> None:
-        """Do what `work()` does, from a recording if there is one.
+        """Run `work()`, or its recording if there is one.
 
         Parameters
         ----------
         name, numbers, arrays
-            All that `work` depends on: which loop it is, its sizes and attributes, and every array it reads or writes.
-            `work` itself makes no arrays and asks the device for no results.
+            Everything that `work` depends on: the name of the loop, its sizes and attributes, and every array it reads
+            or writes. `work` itself creates no arrays and reads no results from the device.
         work : callable
             Launches kernels and products. The first time it runs; the second time it is recorded.
         """
@@ -89,7 +89,7 @@ class Recordings:
         except NotRecordable:
             return NEVER
         except LaunchError as error:
-            if not self._asked_for:  # nobody shall lose a program that works without
+            if not self._asked_for:  # a program that works without recordings must not fail
                 self.enabled = False
                 warnings.warn(f"CUDA graphs are off from here on: {name} cannot be recorded: {error}", stacklevel=2)
                 return NEVER

@@ -1,4 +1,4 @@
-"""Kernels that the compiler refuses. The lowest rung, `steps`, computes what they would have computed."""
+"""Kernels that the compiler rejects. The lowest rung, `steps`, is used instead."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ WARNING = "the rung {} of CudnnRNN does not compile here; the rung steps is used
 
 
 class Uncompiled:
-    """Which kernels of a device were refused: each is tried once, and the user is warned once for each rung."""
+    """The rejected kernels of a device. Each is tried once, and there is one warning per rung."""
 
     def __init__(self) -> None:
         self._refused: set[Hashable] = set()
         self._told: set[str] = set()
 
     def unless_refused(self, key: Hashable, rung: str, compiled: Callable[[], Kernel]) -> Kernel | None:
-        """What ``compiled()`` returns, or None if it raised `CompileError`, now or before.
+        """The result of ``compiled()``, or None if it raised `CompileError`, now or before.
 
-        `key` says which kernel it is, `rung` is the rung of the CudnnRNN ladder that needs it.
+        `key` identifies the kernel, `rung` is the rung of the CudnnRNN ladder that needs it.
         """
         if key in self._refused:
             return None
@@ -35,6 +35,6 @@ class Uncompiled:
 
 
 def first_error(said: str) -> str:
-    """The line of a compiler's complaint that says most."""
+    """The most informative line of a compiler's error message."""
     lines = [line for line in said.splitlines() if line.strip()]
     return next((line.strip() for line in lines if "error" in line or "fatal" in line), lines[0] if lines else "")

@@ -25,7 +25,7 @@ def adam(
     beta2: float,
     eps: float,
 ) -> tuple[CudaArray, CudaArray, CudaArray]:
-    """The new p, m and v of a parameter p with the gradient g, at the `step`-th step; m and v are None at the first."""
+    """The new p, m and v of a parameter p with the gradient g at step number `step`; m and v are None at the first."""
     p_new, m_new, v_new = (device.empty(p.shape, p.dtype) for _ in range(3))
     if p.size:
         p, g = device.contiguous(p), device.contiguous(g)

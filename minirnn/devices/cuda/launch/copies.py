@@ -1,4 +1,4 @@
-"""Arrays copied, cast and filled; arrays as launches expect them, in C order."""
+"""Copying, casting and filling arrays, and converting them to C order for launches."""
 
 from __future__ import annotations
 

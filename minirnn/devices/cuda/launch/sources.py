@@ -1,4 +1,4 @@
-"""The .cu files: their text, and the options by which the compiler makes them for a type of element."""
+"""The .cu files: their text, and the compiler options for an element type."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ C_TYPES = {
     "float32": "float",
     "float64": "double",
 }
-"""NumPy's name of a dtype -> the type in `kernels/real.cuh`."""
+"""Maps NumPy's name of a dtype to the type in `kernels/real.cuh`."""
 
 WIDER = {
     "bool": "int32",
@@ -34,7 +34,7 @@ WIDER = {
 
 
 def accumulator(dtype: np.dtype) -> np.dtype:
-    """The type in which kernels compute: the dtype itself, but for small ones, which C++ would widen anyway."""
+    """The type in which kernels compute: the dtype itself, except for small ones, which C++ would widen anyway."""
     return np.dtype(WIDER.get(dtype.name, dtype.name))
 
 

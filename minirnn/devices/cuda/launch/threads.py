@@ -1,4 +1,4 @@
-"""How many threads a launch has: one for each element, or for some neighboring units of a row."""
+"""The number of threads of a launch: one for each element, or for several neighboring units of a row."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from minirnn.devices.cuda.array import CudaArray
 THREADS = 256
 BLOCK = (THREADS, 1, 1)
 PER_THREAD = {"float16": 2, "float32": 4, "float64": 2}
-"""How many neighboring units a thread of a cell takes where it can: 16 bytes, and of float16 a pair."""
+"""The number of neighboring units per thread of a cell, if possible: 16 bytes, and a pair for float16."""
 
 
 def blocks(size: int) -> tuple[int, int, int]:
@@ -20,7 +20,7 @@ def blocks(size: int) -> tuple[int, int, int]:
 
 
 class Threads(TypedDict):
-    """How many threads a launch has."""
+    """The number of threads of a launch."""
 
     grid: tuple[int, int, int]
     block: tuple[int, int, int]
@@ -34,9 +34,9 @@ def cells(B: int, H: int) -> Threads:
 
 
 def units_at_once(H: int, *arrays: CudaArray | None, dtype: np.dtype) -> int:
-    """How many neighboring units a thread may read at once: those of `PER_THREAD`, or 1.
+    """The number of neighboring units that a thread may read at once: that of `PER_THREAD`, or 1.
 
-    Rows must be whole multiples of it, and each array must begin at an address that is one: a view may begin anywhere.
+    Rows and the addresses of arrays must be multiples of it. A view may begin anywhere.
     """
     n = PER_THREAD[dtype.name]
     if H % n or any(a is not None and a.ptr % (n * a.dtype.itemsize) for a in arrays):

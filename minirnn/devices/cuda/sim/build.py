@@ -1,4 +1,4 @@
-"""How the host's compiler makes a library of a .cu file. Libraries are kept on disk."""
+"""Compiling a .cu file to a library with the host's compiler. Libraries are cached on disk."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def cache_folder() -> Path:
 
 
 def kept(key: str, make: Callable[[Path], None]) -> Path:
-    """The library called `key`, made by ``make(path)`` unless it is there."""
+    """The library called `key`, made by ``make(path)`` unless it exists."""
     return libraries.kept(cache_folder(), key, make)
 
 
@@ -59,16 +59,17 @@ def flags_of(compiler: Compiler, options: SimOptions) -> tuple[list[str], list[s
     for_preprocessor = ["-DCUSIM_CHECK"] if options.check else []
     for_compiler = [options.opt or ("-O1" if options.check else "-O2"), *MODULE]
     if not compiler.is_clang:
-        for_compiler.append("-fno-var-tracking")  # line numbers are all that is asked for; a sixth of the time
+        for_compiler.append("-fno-var-tracking")  # only line numbers are needed; this takes a sixth of the time
     if sys.platform != "darwin":
-        for_compiler.append("-fstack-clash-protection")  # large locals must not jump over a stack's guard page
+        for_compiler.append("-fstack-clash-protection")  # large locals must not skip a stack's guard page
     if options.check:
         if compiler.is_clang:
-            # Clang leaves a read out that the same thread writes over at once: in `x += 1` it is what races.
+            # Clang omits a read that the same thread overwrites at once, but in `x += 1` this read is part of the race.
             for_compiler += ["-fsanitize=thread", "-mllvm", "-tsan-distinguish-volatile"]
             for_compiler += ["-mllvm", "-tsan-instrument-read-before-write"]
         else:
-            # Without "scalar replacement" a struct is copied whole: 16 bytes are one access, as on a GPU, not four.
+            # Without "scalar replacement" a struct is copied as a whole: 16 bytes are one access, as on a GPU, and not
+            # four.
             for_compiler += ["-fsanitize=thread", "--param=tsan-distinguish-volatile=1", "-fno-tree-sra"]
     if options.spin_probe:
         for_compiler.append("-fsanitize-coverage=trace-pc")
@@ -76,7 +77,7 @@ def flags_of(compiler: Compiler, options: SimOptions) -> tuple[list[str], list[s
 
 
 def stem_of(name: str) -> str:
-    """The name of a source's libraries in the cache folder, less the fingerprint: a slash becomes ``@``."""
+    """The name of a source's libraries in the cache folder without the fingerprint; a slash becomes ``@``."""
     return str(Path(name).with_suffix("")).strip("/").replace("/", "@")
 
 
@@ -111,7 +112,8 @@ def module_library(compiler: Compiler, options: SimOptions, source: str, name: s
             cpp.write_text(
                 done.text + f'{rewrite.EXPORT} const char cusim_exports[] = "{exports}";\n', encoding="utf-8"
             )
-            # Linked without -fsanitize=thread: what the instrumented code calls is the simulator's own.
+            # Linked without -fsanitize=thread, because the simulator itself defines the functions that instrumented
+            # code calls.
             compiler.run(*flags, "-fPIC", "-c", str(cpp), "-o", str(object_file))
             compiler.run(*SHARED_LIBRARY, str(object_file), "-o", str(path))
         except CompileError as error:
@@ -121,7 +123,7 @@ def module_library(compiler: Compiler, options: SimOptions, source: str, name: s
 
 
 def explain(complaint: str, name: str, source: str, folder: str) -> str:
-    """The compiler's complaint: the first errors, with the lines of the .cu file."""
+    """The compiler's first errors, with the lines of the .cu file."""
     lines = complaint.replace(f"{folder}{os.sep}", "").splitlines()
     errors = [line for line in lines if re.search(r"\berror\b", line)] or lines
     shown = list(dict.fromkeys(errors))[:ERRORS_SHOWN]

@@ -1,4 +1,4 @@
-"""The host's C++ compiler, as the simulator asks for it."""
+"""The host's C++ compiler for the simulator."""
 
 from __future__ import annotations
 

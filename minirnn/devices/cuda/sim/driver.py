@@ -25,18 +25,18 @@ class SimDriver:
     Parameters
     ----------
     options : SimOptions, optional
-        By default what ``MINIRNN_SIM`` says.
+        By default those in ``MINIRNN_SIM``.
 
     Raises
     ------
     DeviceUnavailable
-        If there is no C++ compiler, or none that works; the text says what to install.
+        If there is no C++ compiler, or none that works; the message says what to install.
     ValueError
         If ``MINIRNN_SIM`` holds a word that is not an option.
     """
 
     name = "cuda-sim"
-    seconds: Callable[[Callable[[], None]], float] | None = None  # the simulator's say nothing about a GPU
+    seconds: Callable[[Callable[[], None]], float] | None = None  # times of the simulator say nothing about a GPU
 
     def __init__(self, options: SimOptions | None = None) -> None:
         self.options = options_of(options)
@@ -96,9 +96,9 @@ class SimDriver:
         return found
 
     def gemm(self, a: Matrix, b: Matrix, c: Matrix, beta: float = 0.0, batch: int = 1) -> None:
-        """The product by NumPy: a stand-in for NVIDIA's library, which is not simulated."""
+        """The product by NumPy, instead of NVIDIA's library, which is not simulated."""
         rounded = chosen.precision == "tf32"
-        if self.noting.work is not None:  # without the arrays: it is addresses that count
+        if self.noting.work is not None:  # without the arrays, because only addresses matter
             a, b, c = (replace(m, keep=None) for m in (a, b, c))
             self.noting.work.append(partial(self._multiply, a, b, c, beta, batch, rounded))
             return
@@ -112,7 +112,7 @@ class SimDriver:
         elif a.dtype == np.float32 and rounded:
             left, right = to_tf32(left), to_tf32(right)
         product = np.matmul(left, right)
-        with np.errstate(over="ignore"):  # what is too large for float16 becomes infinite
+        with np.errstate(over="ignore"):  # values that are too large for float16 become infinite
             result[...] = product + product.dtype.type(beta) * result if beta else product
 
     def record(self, work: Callable[[], None]) -> SimRecording:
@@ -127,11 +127,11 @@ class SimDriver:
 
     @property
     def recording(self) -> bool:
-        """Whether this thread notes its work instead of doing it."""
+        """Whether this thread records its work instead of running it."""
         return self.noting.work is not None
 
     def now_or_later(self, do: Callable[[], Any]) -> None:
-        """Do it, or note it if this thread records."""
+        """Run it, or record it if this thread is recording."""
         if self.noting.work is None:
             do()
         else:
@@ -144,7 +144,7 @@ class SimDriver:
             )
 
     def wait_for(self, stream: int | None) -> None:
-        """Nothing: no other library computes here."""
+        """Does nothing, because no other library computes here."""
 
     def synchronize(self) -> None:
         """Launches are done when they return. Raises `LaunchError` if a kernel wrote just outside an array."""
@@ -161,13 +161,13 @@ class SimDriver:
 
 
 class _Noting(threading.local):
-    """What this thread notes instead of doing it; None if it does not record."""
+    """The work that this thread has recorded; None if it is not recording."""
 
     work: list[Callable[[], Any]] | None = None
 
 
 class SimRecording:
-    """Noted launches, run one after another: what a CUDA graph would do."""
+    """Recorded launches, run one after another, as a CUDA graph would."""
 
     def __init__(self, driver: SimDriver, noted: list[Callable[[], Any]]) -> None:
         self._driver, self._noted = driver, noted

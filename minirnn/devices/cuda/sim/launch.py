@@ -25,15 +25,15 @@ from minirnn.devices.cuda.sim.report import Place, SimError, place_of
 from minirnn.devices.cuda.sim.trace import Trace
 
 NUMBERS = {letter: np.dtype(kind).type for kind, letter in LETTERS.items()}
-"""A letter of a signature -> the type of the argument; P is a pointer, s a struct."""
+"""Maps a letter of a signature to the type of the argument; P is a pointer, s a struct."""
 GRID = struct.Struct("=6I")
 THREADS_PER_SM, SHARED_PER_SM = 2048, 227 << 10
 
-_loaded: set[Path] = set()  # libraries with variables that some module of this process uses
+_loaded: set[Path] = set()  # libraries with variables that a module of this process uses
 
 
 class Simulation(Protocol):
-    """What modules and kernels need of the `SimDriver` that loaded them."""
+    """The part of the `SimDriver` that modules and kernels use."""
 
     library: ctypes.CDLL
     memory: Memory
@@ -93,7 +93,7 @@ class SimModule:
 
 
 def _private_copy(path: Path) -> ctypes.CDLL:
-    """The library loaded once more, with its own variables."""
+    """The library loaded again, with its own variables."""
     handle, copy = tempfile.mkstemp(suffix=".so")
     os.close(handle)
     try:
@@ -104,7 +104,7 @@ def _private_copy(path: Path) -> ctypes.CDLL:
 
 
 class SimKernel:
-    """A CUDA kernel. A call runs it; `minirnn.devices.cuda.driver.Kernel` says what its arguments are."""
+    """A CUDA kernel. A call runs it; `minirnn.devices.cuda.driver.Kernel` describes its arguments."""
 
     def __init__(self, module: SimModule, name: str) -> None:
         self.module, self.name, self.driver = module, name, module.driver
@@ -223,7 +223,7 @@ class SimKernel:
         return TypeError(f"{self.name}: argument {position} is {described}\n  expected {wrong.expected}\n  {hint}")
 
     def describe(self) -> str:
-        """The parameters as a caller must give them."""
+        """The parameters as a caller must pass them."""
         kinds = {letter: f"numpy.{kind(0).dtype}" for letter, kind in NUMBERS.items()} | {"P": "pointer"}
         return ", ".join(
             kinds.get(letter, f"struct of {size} bytes")
@@ -231,7 +231,7 @@ class SimKernel:
         )
 
     def max_resident_blocks(self, block: Sequence[int], shared: int = 0) -> int:
-        """What the options say, but never more than the threads and shared memory of a multiprocessor allow."""
+        """The limit in the options, but not more than the threads and shared memory of a multiprocessor allow."""
         options = self.driver.options
         threads = int(np.prod(block))
         per_sm = min(THREADS_PER_SM // max(1, threads), SHARED_PER_SM // max(1, shared), 32)
@@ -244,7 +244,7 @@ class _Wrong(Exception):
 
 
 def converter(letter: str, size: int) -> Callable[[Any], Any]:
-    """What turns an argument into what `struct` packs; raises `_Wrong` for a wrong one."""
+    """The function that converts an argument to a value that `struct` packs; raises `_Wrong` for a wrong one."""
     if letter == "P":
 
         def pointer(a: Any) -> int:

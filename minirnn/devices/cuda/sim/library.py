@@ -1,4 +1,4 @@
-"""The runtime library by way of ctypes: a mirror of `runtime/api.h`, and the one lock around it."""
+"""The runtime library through ctypes: a mirror of `runtime/api.h`, and the one lock around it."""
 
 from __future__ import annotations
 

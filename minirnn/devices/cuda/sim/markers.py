@@ -1,4 +1,4 @@
-"""Which file and line a place in preprocessed text came from, by the markers that the preprocessor leaves there."""
+"""Finding the file and line of a place in preprocessed text, from the preprocessor's markers."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class Markers:
     Parameters
     ----------
     text : str
-        What ``c++ -E`` printed.
+        The output of ``c++ -E``.
     own : str
         A folder whose files are not the user's: the simulator's headers.
     """
@@ -27,7 +27,7 @@ class Markers:
         self.begin = self._begin()
 
     def _begin(self) -> int:
-        """Where the text of the user's files begins, behind the simulator's headers that come before every file."""
+        """The start of the user's text, after the simulator's headers that are included before every file."""
         own = [number for number, marker in enumerate(self.found) if self._is_own(marker)]
         behind = self.found[own[0] :] if own else []
         return next((marker.start() for marker in behind if self._is_users(marker)), 0)
@@ -51,8 +51,9 @@ class Markers:
         return f"{marker.group(2)}:{int(marker.group(1)) + self.text.count(chr(10), marker.end(), position)}"
 
     def users(self) -> Iterator[tuple[int, int]]:
-        """Where the text of the user's files begins and ends, piece by piece: in no header of the system's or the
-        simulator's, which are most of a text."""
+        """The start and end of each piece of the user's files, without headers of the system or the simulator, which
+        are most of a text.
+        """
         ends = [*self.starts, len(self.text)]
         yield 0, ends[0]
         for marker, end in zip(self.found, ends[1:], strict=True):

@@ -1,4 +1,4 @@
-"""Device memory: buffers that free themselves, and a pool, because most arrays have the size of an earlier one."""
+"""Device memory: buffers that free themselves, and a pool, because most arrays have the same size as an earlier one."""
 
 from __future__ import annotations
 
@@ -10,17 +10,18 @@ from minirnn.devices.cuda.driver import LaunchError, OutOfDeviceMemory
 from minirnn.devices.cuda.free_blocks import FreeBlocks
 from minirnn.devices.cuda.sim import library
 
-POOL_BYTES, POOL_BLOCKS = 64 << 20, 8192  # even the smallest block has its own pages, and a process has so many
+# even the smallest block has its own pages, and their number per process is limited
+POOL_BYTES, POOL_BLOCKS = 64 << 20, 8192
 
 
 class SimBuffer:
-    """A stretch of simulated device memory."""
+    """A range of simulated device memory."""
 
     __slots__ = ("__weakref__", "memory", "nbytes", "ptr")
 
     def __init__(self, memory: Memory, ptr: int, nbytes: int) -> None:
         self.ptr, self.nbytes = ptr, nbytes
-        self.memory = memory  # set last, since a Ctrl-C may end this method before it has begun
+        self.memory = memory  # set last, because a Ctrl-C may end this method before it has begun
 
     @property
     def number(self) -> int:
@@ -28,7 +29,7 @@ class SimBuffer:
         return int(self.memory.library.cusim_allocation(self.ptr))
 
     def __del__(self, finalizing: Callable[[], bool] = sys.is_finalizing) -> None:
-        # At the end modules are taken apart, and the memory goes anyway.
+        # At exit modules are torn down, and the memory is freed anyway.
         if hasattr(self, "memory") and not finalizing():
             self.memory.give_back(self.ptr, self.nbytes)
 
@@ -39,8 +40,8 @@ class SimBuffer:
 class Memory:
     """Allocation for one driver.
 
-    Buffers of the same size are used again, guard zones and all, unless `check` is set: then freed memory stays out of
-    bounds, and its use is reported.
+    Buffers of the same size are reused, including their guard zones, unless `check` is set: then freed memory stays
+    out of bounds, and its use is reported.
     """
 
     def __init__(self, library: Any, limit: int, check: bool) -> None:
@@ -63,7 +64,7 @@ class Memory:
             return SimBuffer(self, ptr, nbytes)
 
     def give_back(self, ptr: int, nbytes: int) -> None:
-        """Take memory back. A buffer calls this when it dies, at any time, in any thread."""
+        """Take memory back. A buffer calls this when it is freed, at any time, in any thread."""
         full = self.free.nbytes + nbytes > POOL_BYTES or self.free.count >= POOL_BLOCKS
         if self.check or full:
             self.dead.append(ptr)
@@ -75,7 +76,9 @@ class Memory:
         return int(self.library.cusim_live_bytes())
 
     def collect(self) -> None:
-        """Return what died. Raises `LaunchError` if a kernel wrote just outside of it. The caller holds the lock."""
+        """Free the returned memory. Raises `LaunchError` if a kernel wrote just outside of it. The caller holds the
+        lock.
+        """
         while self.dead:
             if self.library.cusim_free(self.dead.pop()) == 3:
                 raise LaunchError("cuda-sim: a kernel wrote just outside an array that was freed since")

@@ -1,4 +1,4 @@
-"""What the simulator is told: checks, thread order, limits; from code or from the variable ``MINIRNN_SIM``."""
+"""The options of the simulator: checks, thread order, limits; from code or from the variable ``MINIRNN_SIM``."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ class SimOptions:
         Check every access to memory (bounds, use after free, races within a block and between blocks, shared memory
         never written) and every barrier. About ten times slower.
     seed : int
-        0: threads run in index order. Else they take turns in a random order that this number decides.
+        0: threads run in index order. Otherwise they take turns in a random order with this seed.
     preempt : int
-        In check mode: a thread gives way at each access with probability 1/preempt. 0: never.
+        In check mode: a thread yields at each access with probability 1/preempt. 0: never.
     resident : int
-        How many blocks the device holds at once.
+        The number of blocks on the device at once.
     shared_limit : int
         Bytes of shared memory a block may use.
     memory_mb : int
@@ -40,11 +40,11 @@ class SimOptions:
     watchdog_ms : int
         Processor time without progress after which a launch fails, in milliseconds.
     spin_probe : bool
-        Let threads give way in loops that wait for a plain volatile read; about twice as slow without barriers. Check
-        mode sees such loops anyway.
+        Let threads yield in loops that wait for a plain volatile read; about twice as slow without barriers. Check
+        mode detects such loops anyway.
     opt : str
-        How much the compiler optimizes: "-O0" .. "-O3". Without it "-O2", and "-O1" in check mode: there the time
-        goes into looking at each access, so compiling in two thirds of the time is worth more.
+        The optimization level: "-O0" .. "-O3". By default "-O2", and "-O1" in check mode, where most time is spent
+        on checking accesses, so that faster compilation (two thirds of the time) is worth more.
     """
 
     check: bool = False
@@ -71,7 +71,7 @@ class SimOptions:
 
 
 def parse(text: str) -> SimOptions:
-    """``"check,seed=3"`` as options. Raises ValueError for a word that is none."""
+    """``"check,seed=3"`` as options. Raises ValueError for an unknown word."""
     options = SimOptions()
     kinds = {field.name: type(getattr(options, field.name)) for field in fields(SimOptions)}
     given: dict[str, bool | int | str] = {}
@@ -94,5 +94,5 @@ def parse(text: str) -> SimOptions:
 
 
 def from_environment() -> SimOptions:
-    """The options that ``MINIRNN_SIM`` asks for."""
+    """The options in ``MINIRNN_SIM``."""
     return parse(os.environ.get("MINIRNN_SIM", ""))

@@ -1,7 +1,7 @@
-"""What the simulator lacks of CUDA, or what no compiler accepts any more: a sentence for each, with its line.
+"""CUDA features that the simulator lacks, or that compilers no longer accept: a sentence for each, with its line.
 
-Headers are missed by the preprocessor; words are looked for in the preprocessed text, so code behind
-``#ifndef __CUDASIM__`` is not refused.
+The preprocessor reports missing headers; words are searched in the preprocessed text, so code inside ``#ifndef
+__CUDASIM__`` is not refused.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ HEADERS = {
     r"(cublas|cusparse|cusolver|cufft|cudnn|nccl|nvshmem|cutlass|cute)[\w/.]*": "NVIDIA's libraries are not simulated:"
     " call them from Python, or write out the kernel",
 }
-"""A header -> what to do without it."""
+"""Maps a header to advice without it."""
 
 LAUNCH = (
     'kernels are launched from Python here: module.function("name")(..., grid=(8,), block=(256,)), not by <<<...>>>'
@@ -54,7 +54,7 @@ WORDS: list[tuple[str, str]] = [
     (r"\b(?:nvcuda::)?wmma::", HEADERS[r"mma\.h"]),
     (r"\bcuda[A-Z]\w*(?=\s*\()", HOST),
 ]
-"""A word of the text -> the sentence about it."""
+"""Maps a word of the text to the sentence about it."""
 
 STRING = r'"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'|^\#[^\n]*'
 STRING_OR_WORD = re.compile(
@@ -64,7 +64,7 @@ MISSING = re.compile(r"^(.*?:\d+):\d+: fatal error: '?([^':]+)'?(?:: No such fil
 
 
 def missing_header(complaint: str) -> CompileError | None:
-    """The error for a header of CUDA that the simulator lacks, if that is what the preprocessor complains about."""
+    """The error for a header of CUDA that the simulator lacks, if the preprocessor reports one as missing."""
     found = MISSING.search(complaint)
     if found is None:
         return None
@@ -76,16 +76,16 @@ def missing_header(complaint: str) -> CompileError | None:
 
 
 def refuse(text: str, markers: Markers, functions: list[tuple[int, int]]) -> None:
-    """Raise `CompileError` at the first word that the simulator does not take.
+    """Raise `CompileError` at the first word that the simulator does not accept.
 
     Parameters
     ----------
     text : str
         Preprocessed CUDA C++.
     markers : Markers
-        Where it came from: only words in the user's own files count.
+        The origin of each place: only words in the user's files count.
     functions : list of (int, int)
-        Where the functions of the device begin and end.
+        The start and end of each device function.
     """
     for begin, end in markers.users():
         for found in STRING_OR_WORD.finditer(text, begin, end):

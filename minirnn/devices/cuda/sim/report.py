@@ -33,9 +33,9 @@ class SimError(LaunchError):
     ----------
     kernel : str
     reason : str
-        What happened, with the thread and the block.
+        The error, with the thread and the block.
     places : tuple of Place
-        The place of the access that failed and, for a race, of the earlier one that it collides with.
+        The place of the failed access and, for a race, of the earlier access that it conflicts with.
     """
 
     def __init__(self, kernel: str, reason: str, places: tuple[Place, ...], sources: dict[str, list[str]]) -> None:
@@ -61,7 +61,7 @@ class _DlInfo(ctypes.Structure):
 
 
 def output_of(command: list[str]) -> str:
-    """What a program prints; nothing if it does not run."""
+    """The output of a program; empty if it does not run."""
     try:
         return subprocess.run(command, capture_output=True, encoding="utf-8", errors="replace", timeout=20).stdout
     except (OSError, subprocess.TimeoutExpired):
@@ -69,7 +69,7 @@ def output_of(command: list[str]) -> str:
 
 
 ask: Callable[[list[str]], str] = output_of
-"""Runs the program that knows the lines. A process that may start none lets another one ask."""
+"""The program that finds source lines. A process that may not start one lets another process run it."""
 
 
 def place_of(pc: int, library: Path) -> Place:
@@ -81,7 +81,7 @@ def place_of(pc: int, library: Path) -> Place:
     dladdr.argtypes = [ctypes.c_void_p, ctypes.POINTER(_DlInfo)]
     if not dladdr(pc, ctypes.byref(info)):
         return unknown
-    at = pc - 1  # pc is where the call returns to
+    at = pc - 1  # pc is the return address of the call
     if sys.platform == "darwin":
         command = ["atos", "-o", str(library), "-l", hex(info.base), hex(at)]
     else:

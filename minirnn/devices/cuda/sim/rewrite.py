@@ -1,12 +1,12 @@
-"""CUDA C++ into C++: the four words that a host compiler does not know, rewritten in preprocessed text.
+"""CUDA C++ to C++: rewriting the four words that a host compiler does not know in preprocessed text.
 
 ``__global__ void k(..)``         a function ``cusim_k_k``, exported with its signature
 ``__shared__ T a[N], b;``         a struct of the block's own memory, and references ``a`` and ``b`` into it
 ``extern __shared__ T s[];``      a pointer to the block's dynamic shared memory; at file scope that of the running one
 ``__device__``, ``__constant__``  dropped; variables at file scope are exported
 
-Line numbers stay what they were, so that the compiler and the simulator report the lines of the .cu file. The text is
-preprocessed first, so kernels that a macro makes are found, and none in a comment.
+Line numbers do not change, so that the compiler and the simulator report the lines of the .cu file. The text is
+preprocessed first, so that kernels in macros are found and kernels in comments are not.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ EXPORT = 'extern "C" __attribute__((visibility("default")))'
 
 @dataclass
 class Rewritten:
-    """C++ text, and what it exports."""
+    """C++ text, and its exports."""
 
     text: str
     kernels: list[str]
@@ -51,8 +51,8 @@ class _Rewriter:
 
     def run(self) -> Rewritten:
         at_file_scope: list[bool] = []  # for each open brace: namespace or extern "C"?
-        statement = self.markers.begin  # where the current statement began
-        body = -1  # where the function of the device began that this is in
+        statement = self.markers.begin  # the start of the current statement
+        body = -1  # the start of the current device function
         for token in TOKEN.finditer(self.text, statement):
             word = token.group()
             if word[0] == "#":
@@ -126,7 +126,7 @@ class _Rewriter:
                 "  expected an array of unknown size: extern __shared__ float s[];"
             )
         kind, name, rest = found.groups()
-        if at_file_scope:  # the memory of the block that runs: the runtime sets the pointer
+        if at_file_scope:  # the memory of the running block; the runtime sets the pointer
             if name in self.dynamic_names:
                 return ""
             self.dynamic_names.add(name)
@@ -169,7 +169,7 @@ class _Rewriter:
 def rewrite(text: str, headers: str = "") -> Rewritten:
     """Preprocessed CUDA C++ as C++.
 
-    Raises `CompileError` for what the simulator does not take. `headers`: the folder of its own headers.
+    Raises `CompileError` for code that the simulator does not accept. `headers` is the folder of its own headers.
     """
     return _Rewriter(text, headers).run()
 

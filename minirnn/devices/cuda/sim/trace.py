@@ -1,4 +1,4 @@
-"""The accesses of one launch to memory, as NumPy arrays: what pictures of coalescing and bank conflicts start from."""
+"""The accesses of one launch to memory, as NumPy arrays: the data for pictures of coalescing and bank conflicts."""
 
 from __future__ import annotations
 
@@ -43,11 +43,11 @@ class Trace:
         return self.accesses[np.isin(self.accesses["pc"], wanted)]
 
     def warp_accesses(self, accesses: np.ndarray | None = None) -> Iterator[np.ndarray]:
-        """The accesses that a warp makes together: one instruction, one block, 32 threads, the same time around."""
+        """The joint accesses of a warp: one instruction, one block, 32 threads, the same iteration."""
         a = self.accesses if accesses is None else accesses
         if not len(a):
             return
-        # How often this thread was at this instruction before: loops come around many times.
+        # How often this thread has executed this instruction, because loops repeat.
         by_thread = np.lexsort((a["order"], a["thread"], a["block"], a["pc"]))
         s = a[by_thread]
         same = (
@@ -62,7 +62,7 @@ class Trace:
         yield from np.split(s, cuts)
 
     def sectors(self, line: int) -> list[int]:
-        """How many 32-byte sectors of device memory a warp touches, each time that it comes to a source line.
+        """The number of 32-byte sectors of device memory that a warp touches each time it executes a source line.
 
         32 neighboring floats are 4 sectors; 32 floats far apart are 32, eight times the traffic.
         """
@@ -80,9 +80,10 @@ class Trace:
         return counts
 
     def sectors_in_all(self, atomic: bool = False) -> int:
-        """How many 32-byte sectors of device memory the whole launch touches, each time a warp comes to an access.
+        """The number of 32-byte sectors of device memory that the whole launch touches, counted for each access of a
+        warp.
 
-        Its plain accesses are counted, or else its `atomic` and volatile ones. No access here is wider than a sector.
+        It counts plain accesses or, with `atomic`, atomic and volatile ones. No access here is wider than a sector.
         """
         a = self.accesses[(self.accesses["allocation"] >= 0) & (self.accesses["atomic"] == atomic)]
         place = a["allocation"].astype(np.int64) << 40 | (a["address"] // SECTOR).astype(np.int64)
@@ -91,7 +92,7 @@ class Trace:
         return sum(len(np.unique(group["address"])) for group in self.warp_accesses(a))
 
     def bank_conflicts(self, line: int) -> list[int]:
-        """Into how many rounds the shared-memory access of a warp falls, each time that it comes to a source line.
+        """The number of rounds of a warp's shared-memory access each time it executes a source line.
 
         Shared memory has 32 banks of 4 bytes; different words of one bank must wait for each other. 1 is best.
         """

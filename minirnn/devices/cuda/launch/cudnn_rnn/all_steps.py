@@ -1,4 +1,4 @@
-"""What all rungs of the CudnnRNN ladder compute for all steps at once: products before and after the loop over time."""
+"""The products of all rungs of the CudnnRNN ladder for all steps at once, before and after the loop over time."""
 
 from __future__ import annotations
 
@@ -54,13 +54,13 @@ def sums_over_steps(
     total = device.empty((1, columns.shape[1]), x.dtype)
     product(device, device.full((1, T * B), 1, x.dtype), columns, total)
     copy(device, dbW, total[0, of_h:])
-    # The columns begin with the gates of h alone, which are the last ones in the weights.
+    # The columns begin with the gates of only h, which are the last ones in the weights.
     pieces = [(slice(of_h, of_h + both), slice(0, both)), (slice(0, of_h), slice(both, both + of_h))]
     pieces = [(source, target) for source, target in pieces if source.stop > source.start]
     for source, target in pieces:
         copy(device, dbR[target], total[0, source])
     if dR is not None:
-        # h' of a step is the output of the step before, and h0 at the first step of each row.
+        # h' of a step is the output of the previous step, or h0 at the first step of each row.
         later, earlier = slice(B, T * B), slice(0, (T - 1) * B)
         if direction.d == 0:
             first = da2[:B]

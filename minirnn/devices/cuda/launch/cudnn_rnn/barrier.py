@@ -1,6 +1,6 @@
 """CudnnRNN on a CUDA device, all steps of a layer in one launch, a barrier between two steps: the rung `barrier`.
 
-The kernels are written to be read: `cudnn_rnn/barrier.cu`. They judge those of `persistent.py`.
+The kernels are written for readability: `cudnn_rnn/barrier.cu`. Those of `persistent.py` are checked against them.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from minirnn.devices.cuda.launch.cudnn_rnn.one_launch import (
 
 FILE = "cudnn_rnn/barrier.cu"
 SLOTS = 2
-"""The places of h, used in turn."""
+"""The slots of h, used in turn."""
 
 
 def forward(
@@ -33,7 +33,9 @@ def forward(
     y: CudaArray,
     plan: BarrierPlan,
 ) -> CudaArray | None:
-    """Fill y; c (D, B, H) goes from the first state to the last. Returns h_n (D, B, H); None: it does not fit."""
+    """Fill y; c (D, B, H) goes from the first state to the last. Returns h_n (D, B, H), or None if the layer does
+    not fit.
+    """
     device, sizes = directions[0].device, directions[0].sizes
     kernel = compiled(directions, FILE, "barrier", x.dtype, plan)
     if kernel is None:
@@ -54,9 +56,9 @@ def backward(
     dc: CudaArray | None,
     plan: BarrierPlan,
 ) -> list[GateGradients] | None:
-    """The gradients of all pre-activations, a direction each; dh and dc (D, B, H) go from last state to first.
+    """The gradients of all pre-activations, one entry per direction; dh and dc (D, B, H) go from last state to first.
 
-    None, and nothing is changed: it does not fit.
+    None if the layer does not fit; then nothing is changed.
     """
     kernel = compiled(directions, FILE, "barrier_grad", dh.dtype, plan)
     if kernel is None:

@@ -1,4 +1,4 @@
-"""How the kernels of the rung `barrier` spread over a device, by a layer's sizes and a device's limits alone."""
+"""How the kernels of the rung `barrier` are distributed over a device, given a layer's sizes and a device's limits."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class BarrierPlan:
     shared : int
         Bytes of shared memory of a block: its part of R.
     gathered : int
-        Bytes that all blocks of a direction read of each other in one step.
+        Bytes that all blocks of a direction read from each other in one step.
     """
 
     blocks: int
@@ -38,12 +38,12 @@ class BarrierPlan:
 
     @property
     def threads(self) -> tuple[int, int, int]:
-        """The size of a block, as a launch takes it."""
+        """The size of a block for a launch."""
         return (32 * self.warps, 1, 1)
 
     @property
     def constants(self) -> dict[str, int]:
-        """What the kernel is compiled for: nothing."""
+        """The compile-time constants of the kernel: none."""
         return {}
 
     @property
@@ -52,7 +52,7 @@ class BarrierPlan:
         return (self.units,)
 
     def describe(self, D: int) -> str:
-        """One line for people."""
+        """A readable line."""
         return (
             f"{self.blocks * D} blocks of {self.warps} warps, {self.units} units each; {self.shared:,} bytes of shared"
             f" memory per block; one barrier per step; {self.gathered:,} bytes of others are read per step"

@@ -1,7 +1,7 @@
-"""Which rung of the CudnnRNN ladder computes a layer, by rule: a pure function of its sizes and the device's limits.
+"""The rule that chooses the rung of the CudnnRNN ladder for a layer, a pure function of sizes and the device's limits.
 
 ``steps``       a product and a launch for each step, any size (`steps.py`); a GPU records the loop as a graph
-``barrier``     one launch for all steps, a barrier between two: written to be read (`barrier.py`); taken if asked for
+``barrier``     one launch for all steps, a barrier between two: written for readability (`barrier.py`); only on request
 ``persistent``  one launch for all steps: weights on the chip, messages between blocks (`persistent.py`)
 """
 
@@ -19,11 +19,11 @@ RUNGS = ("steps", "barrier", "persistent")
 """The rungs from the lowest to the highest."""
 VARIABLE = "MINIRNN_CUDNN_RNN"
 AUTO = "auto"
-"""What ``MINIRNN_CUDNN_RNN`` says, if anything, to leave the choice to minirnn."""
+"""The value of ``MINIRNN_CUDNN_RNN`` that leaves the choice to minirnn, as does an empty one."""
 ZONEOUT = "zoneout needs masks at each step, which the kernels of one launch do not read"
-"""Why a layer with zoneout takes the lowest rung."""
+"""The reason why a layer with zoneout uses the lowest rung."""
 LARGE_BATCH = 128
-"""The rows from which on the product of a single step keeps the whole device busy, and the library's is faster."""
+"""The number of rows from which the product of a single step keeps the whole device busy, and the library is faster."""
 
 H200 = Limits(
     name="H200",
@@ -63,7 +63,7 @@ def choose(
     backward : bool
         Whether it is for the gradients. The rungs of the two passes do not depend on each other.
     wanted : str, optional
-        A rung to take whether it pays or not. If it cannot be had, the lowest one is taken.
+        A rung to use even if it is slower. If it is not available, the lowest one is used.
     zoneout : bool
         Whether units keep their old state at random, by masks of each step.
 
@@ -92,7 +92,7 @@ def choose(
 
 
 def check_rung(name: str) -> str:
-    """`name` if it is a rung. Raises ValueError, which says where the name may come from."""
+    """`name` if it is a rung. Otherwise raises ValueError, which says where the name may come from."""
     if name not in RUNGS:
         raise ValueError(
             f"there is no rung {name!r} of the CudnnRNN ladder\n  expected one of {', '.join(RUNGS)}, {AUTO}\n"
@@ -102,6 +102,8 @@ def check_rung(name: str) -> str:
 
 
 def rung_from_environment() -> str | None:
-    """What ``MINIRNN_CUDNN_RNN`` asks for, None for "auto" or nothing. ValueError for a word that is not a rung."""
+    """The rung in ``MINIRNN_CUDNN_RNN``, None for "auto" or nothing. Raises ValueError for a word that is not a
+    rung.
+    """
     name = os.environ.get(VARIABLE) or AUTO
     return None if name == AUTO else check_rung(name)

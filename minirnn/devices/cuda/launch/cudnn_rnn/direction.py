@@ -1,4 +1,4 @@
-"""One direction of a CudnnRNN layer on a CUDA device: what all rungs of the ladder are given, and what they leave.
+"""One direction of a CudnnRNN layer on a CUDA device: the inputs and results of all rungs of the ladder.
 
 The formulas are those of `minirnn/ops/cudnn_rnn`; shapes are explained in `minirnn/devices/cpu/cudnn_rnn/layer.py`.
 """
@@ -18,9 +18,9 @@ from minirnn.devices.cuda.launch.threads import cells
 from minirnn.devices.cuda.launcher import Launcher
 
 VALUES = {"rnn_relu": (), "rnn_tanh": (), "gru": ("q", "r", "z", "n", "h_prev"), "lstm": ("i", "f", "n", "o", "c_prev")}
-"""What a step keeps for the way back, (B, H) each, besides y."""
+"""The values that a step saves for the backward pass in addition to y, (B, H) each."""
 CANDIDATE = ("h_new",)
-"""What rnn_tanh and rnn_relu keep with zoneout: y no longer tells it."""
+"""The value that rnn_tanh and rnn_relu save with zoneout, because y no longer contains it."""
 
 Weights = Sequence[tuple[Any, ...]]
 """W, R, Wp, bW and bR of each direction; W is None with skip_input, Wp without a projection."""
@@ -28,21 +28,21 @@ Weights = Sequence[tuple[Any, ...]]
 
 @dataclass
 class Direction:
-    """One direction of a layer on a device: sizes, weights, the order of steps, and which rows count."""
+    """One direction of a layer on a device: sizes, weights, the order of steps, and the active rows."""
 
     device: Launcher
     sizes: Sizes
     d: int
-    """1 runs backwards in time."""
+    """Direction 1 runs backwards in time."""
     lengths: CudaArray | None
-    """The length of each row; None: all have T steps."""
+    """The length of each row; None if all have T steps."""
     ends: np.ndarray
     """The lengths in host memory."""
     weights: tuple[Any, ...]
 
     @property
     def y_stride(self) -> int:
-        """How far apart the rows of y are: D*P."""
+        """The distance of the rows of y: D*P."""
         return self.sizes.D * self.sizes.P
 
     def run(
@@ -52,7 +52,7 @@ class Direction:
         arrays: tuple[CudaArray | None, ...],
         work: Callable[[], None],
     ) -> None:
-        """Do `work()`, which depends on these numbers and arrays alone; from a recording if there is one."""
+        """Run `work()`, which depends only on these numbers and arrays, from a recording if there is one."""
         self.device.recordings.run(name, (self.sizes, *numbers), (self.lengths, *arrays), work)
 
     def forward_steps(self) -> Iterable[int]:
@@ -64,7 +64,7 @@ class Direction:
         return range(self.sizes.T - 1, -1, -1) if self.d == 0 else range(self.sizes.T)
 
     def first_rows(self) -> np.ndarray:
-        """Where in (T*B, ...) the first step lies that each row of the batch takes in this direction: (B,)."""
+        """The index in (T*B, ...) of the first step of each row of the batch in this direction: (B,)."""
         return (self.ends - 1 if self.d == 1 else 0) * self.sizes.B + np.arange(self.sizes.B)
 
     def own_columns(self, y: CudaArray, t: int) -> CudaArray:
@@ -94,9 +94,9 @@ def directions_of(
 
 
 def settled(device: Launcher, weights: Weights) -> list[tuple[Any, ...]]:
-    """The weights, of which those that loops read are copied into one buffer, whose place comes again at the next call.
+    """The weights. Those that loops read are copied into one buffer, whose address is the same at the next call.
 
-    An optimizer makes new weights at each step, at new places, but a recording reads where it was recorded.
+    An optimizer makes new weights at each step, at new addresses, but a recording reads the recorded ones.
     """
     buffer = device.empty((sum(w.size for parts in weights for w in parts[1:] if w is not None),), weights[0][3].dtype)
     copies, offset = [], 0
@@ -114,7 +114,7 @@ def settled(device: Launcher, weights: Weights) -> list[tuple[Any, ...]]:
 
 @dataclass
 class GateGradients:
-    """What a backward pass leaves for the products after it, for one direction."""
+    """The results of a backward pass that the products after it read, for one direction."""
 
     da: CudaArray
     """The gradients of the pre-activations: (T, B, G*H). For gru (T, B, 4*H), columns q r z n: the first three are da2,
@@ -126,7 +126,7 @@ class GateGradients:
 
 
 def kept_values(mode: str, zoneout: bool) -> tuple[str, ...]:
-    """The names of what a step keeps for the way back."""
+    """The names of the values that a step saves for the backward pass."""
     return VALUES[mode] or (CANDIDATE if zoneout else ())
 
 
@@ -136,7 +136,7 @@ def values_shape(sizes: Sizes, zoneout: bool) -> tuple[int, ...]:
 
 
 def values_of(saved: CudaArray | None, sizes: Sizes, zoneout: bool) -> CudaArray | None:
-    """What was saved, in its `values_shape`; None if nothing is kept."""
+    """The saved values, in `values_shape`; None if nothing is saved."""
     if saved is None or not kept_values(sizes.mode, zoneout):
         return None
     shape = values_shape(sizes, zoneout)
@@ -144,7 +144,7 @@ def values_of(saved: CudaArray | None, sizes: Sizes, zoneout: bool) -> CudaArray
 
 
 def without_padding(x: CudaArray, direction: Direction) -> CudaArray:
-    """x in C order, with zeros where a row does not count."""
+    """x in C order, with zeros where a row is not active."""
     device, x = direction.device, direction.device.contiguous(x)
     if direction.lengths is None or not x.size:
         return x

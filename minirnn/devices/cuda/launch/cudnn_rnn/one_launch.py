@@ -1,8 +1,8 @@
-"""What the kernels of one launch have in common: compiled for a plan, given their arrays, launched all blocks at once.
+"""The common part of single-launch kernels: compiling them for a plan, and launching all blocks at once.
 
 All their blocks must be on the device at the same time, because they wait for each other. The driver is asked before
-the launch (`fits`), and the launch is a cooperative one: the driver starts all blocks or none, also where another
-process or another library's kernel holds a part of the GPU.
+the launch (`fits`), and the launch is cooperative: the driver starts all blocks or none, even if another process or
+another library's kernel uses a part of the GPU.
 """
 
 from __future__ import annotations
@@ -22,22 +22,24 @@ from minirnn.devices.cuda.launch.cudnn_rnn.plan import Plan
 from minirnn.devices.cuda.launcher import Launcher
 
 PATIENCE = 1 << 23
-"""Looks at a message that does not come, on a GPU: some seconds."""
+"""Polls of a message that does not arrive, on a GPU: several seconds."""
 PATIENCE_SIMULATED = 5000
-"""The same in the simulator, where a thread that waits looks once a round of all blocks."""
+"""The same in the simulator, where a waiting thread polls once per round of all blocks."""
 
 
 def compiled(
     directions: list[Direction], file: str, name: str, dtype: np.dtype, plan: Plan | BarrierPlan
 ) -> Kernel | None:
-    """The kernel of this file, "lstm_" before its name; None: not compiled, or not all blocks fit on the device."""
+    """The kernel of this file for the mode, such as "lstm_" + name; None if it does not compile or its blocks do not
+    fit.
+    """
     device, sizes = directions[0].device, directions[0].sizes
     kernel = kernel_of(device, file, f"{sizes.mode}_{name}", dtype, plan)
     return kernel if kernel is not None and fits(kernel, plan, sizes.D) else None
 
 
 def kernel_of(device: Launcher, file: str, kernel: str, dtype: np.dtype, plan: Plan | BarrierPlan) -> Kernel | None:
-    """The kernel, compiled for this plan; None if the compiler refuses it."""
+    """The kernel, compiled for this plan; None if the compiler rejects it."""
     constants = tuple(f"-D{name}={n}" for name, n in plan.constants.items())
     rung = "barrier" if isinstance(plan, BarrierPlan) else "persistent"
     return device.uncompiled.unless_refused(
@@ -51,13 +53,13 @@ def fits(kernel: Kernel, plan: Plan | BarrierPlan, D: int) -> bool:
 
 
 def inputs_and_weights(directions: list[Direction], x: CudaArray) -> tuple[CudaArray, CudaArray, CudaArray]:
-    """What a forward pass begins with, of all directions: x W' of all steps, R, and the biases bW, bR."""
+    """The inputs of a forward pass for all directions: x W' of all steps, R, and the biases bW, bR."""
     biases = directions[0].device.concatenate([b for direction in directions for b in direction.weights[3:5]], 0)
     return all_input_parts(directions, x), recurrent_weights(directions), biases
 
 
 def gate_gradients(directions: list[Direction], dtype: np.dtype) -> CudaArray:
-    """A place for the gradients of all pre-activations: (D, T, B, columns*H)."""
+    """An array for the gradients of all pre-activations: (D, T, B, columns*H)."""
     sizes = directions[0].sizes
     return directions[0].device.empty((sizes.D, sizes.T, sizes.B, sizes.columns * sizes.H), dtype)
 
@@ -71,11 +73,11 @@ def launch(
     filled_with: int,
     more: tuple[Any, ...] = (),
 ) -> None:
-    """Run the kernel on these arrays, on memory for messages, and on what comes behind all.
+    """Run the kernel on these arrays, on memory for messages, and on the final arguments.
 
-    Each byte of the memory for messages is set to `filled_with` before.
+    Each byte of the memory for messages is first set to `filled_with`.
 
-    Whether a block gave up waiting for a message shows later: `minirnn/devices/cuda/missed.py`.
+    `minirnn/devices/cuda/missed.py` detects later whether a block gave up waiting for a message.
     """
     direction, device, sizes, lengths = directions[0], directions[0].device, directions[0].sizes, directions[0].lengths
     numbers = map(np.int32, (sizes.T, sizes.B, sizes.H, *plan.numbers))
@@ -102,7 +104,7 @@ def recurrent_weights(directions: list[Direction]) -> CudaArray:
 
 
 def stacked(device: Launcher, arrays: list[CudaArray]) -> CudaArray:
-    """Arrays of one shape behind each other, in C order."""
+    """Arrays of one shape, concatenated in C order."""
     if len(arrays) == 1:
         return device.contiguous(arrays[0])
     result = device.empty((len(arrays), *arrays[0].shape), arrays[0].dtype)

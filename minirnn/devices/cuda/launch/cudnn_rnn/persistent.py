@@ -20,7 +20,7 @@ from minirnn.devices.cuda.launch.cudnn_rnn.plan import BackwardPlan, ForwardPlan
 EMPTY = 0xFF
 """Each byte of memory for messages before a launch (`grid.cuh`)."""
 SLOTS = 2
-"""The places of a share of a backward pass, used in turn (`persistent_grad.cu`)."""
+"""The slots of a share of a backward pass, used in turn (`persistent_grad.cu`)."""
 
 
 def forward(
@@ -32,7 +32,9 @@ def forward(
     y: CudaArray,
     plan: ForwardPlan,
 ) -> CudaArray | None:
-    """Fill y; c (D, B, H) goes from the first state to the last. Returns h_n (D, B, H); None: it does not fit."""
+    """Fill y; c (D, B, H) goes from the first state to the last. Returns h_n (D, B, H), or None if the layer does
+    not fit.
+    """
     device, sizes = directions[0].device, directions[0].sizes
     kernel = compiled(directions, "cudnn_rnn/persistent.cu", "persistent", x.dtype, plan)
     if kernel is None:
@@ -53,9 +55,9 @@ def backward(
     dc: CudaArray | None,
     plan: BackwardPlan,
 ) -> list[GateGradients] | None:
-    """The gradients of all pre-activations, a direction each; dh and dc (D, B, H) go from last state to first.
+    """The gradients of all pre-activations, one entry per direction; dh and dc (D, B, H) go from last state to first.
 
-    None, and nothing is changed: it does not fit.
+    None if the layer does not fit; then nothing is changed.
     """
     sizes = directions[0].sizes
     kernel = compiled(directions, "cudnn_rnn/persistent_grad.cu", "persistent_grad", dh.dtype, plan)

@@ -1,7 +1,7 @@
-"""How the persistent kernels of CudnnRNN spread over a device: blocks, warps, registers, shared memory.
+"""How the persistent kernels of CudnnRNN are distributed over a device: blocks, warps, registers, shared memory.
 
 These are pure functions of a layer's sizes and a device's limits. Each returns a plan, or the reason why there is none.
-What fits into registers was found with NVIDIA's compiler; a test compiles the kernels for the plans at these bounds.
+The register limits were found with NVIDIA's compiler; a test compiles the kernels for the plans at these bounds.
 No GPU has timed these plans.
 """
 
@@ -23,7 +23,7 @@ VECTOR = 16
 CHUNK = LANES * VECTOR
 """Bytes of a row in one chunk."""
 WEIGHTS = 32
-"""Vectors of weights that a lane keeps in registers: half of the registers that it has."""
+"""Vectors of weights that a lane keeps in registers, which takes half of its registers."""
 TILE = 8
 """The most rows of the batch in a tile."""
 UNITS = 2
@@ -31,21 +31,21 @@ UNITS = 2
 WARPS = 8
 """The most warps of a block: a thread has 255 registers then."""
 OUTPUTS = {4: (8, 16), 8: (8,)}
-"""Bytes of a number -> units of dh that a warp may compute in a backward pass."""
+"""Maps the bytes of a number to the units of dh that a warp may compute in a backward pass."""
 SLICES = 16
 """The most slices of the table of a backward pass: the owner of a unit adds as many shares, some at a time."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Plan:
-    """What the plans of both passes have in common.
+    """The common part of the plans of both passes.
 
     Attributes
     ----------
     warps : int
         Warps of a block.
     chunks, kept : int
-        Chunks of a row of weights: in all, and how many of these are in registers.
+        The number of chunks of a row of weights, and how many of them are in registers.
     rows : int
         Rows of the batch that a warp computes at a time.
     shared : int
@@ -53,13 +53,14 @@ class Plan:
     columns : int
         Blocks that have different units.
     piece : int
-        Numbers that one load of messages takes: 16 bytes of them where rows of messages are aligned to that, else 1.
+        Numbers that one load of messages takes: 16 bytes of them if rows of messages are aligned to that, otherwise 1.
     gathered : int
         Bytes of messages that all blocks of a direction gather in one step.
     batch, groups : int
-        Groups of the batch, and the rows of each. Every group has its own blocks, which hold all weights among them.
+        The rows of each group of the batch, and the number of groups. The blocks of each group together hold all
+        weights.
     cycles : float
-        What a step asks of a multiprocessor (`cost.py`), to compare plans of one layer.
+        The cost of a step on a multiprocessor (`cost.py`), to compare plans of one layer.
     """
 
     warps: int
@@ -80,17 +81,17 @@ class Plan:
         raise NotImplementedError
 
     def describe(self, D: int) -> str:
-        """One line for people."""
+        """A readable line."""
         raise NotImplementedError
 
     @property
     def threads(self) -> tuple[int, int, int]:
-        """The size of a block, as a launch takes it."""
+        """The size of a block for a launch."""
         return (LANES * self.warps, 1, 1)
 
     @property
     def constants(self) -> dict[str, int]:
-        """What the kernel is compiled for."""
+        """The compile-time constants of the kernel."""
         return {"CHUNKS": self.kept, "ROWS": self.rows, "THREADS": LANES * WARPS, "PIECE": self.piece}
 
     @property
@@ -135,15 +136,15 @@ class ForwardPlan(Plan):
 class BackwardPlan(Plan):
     """The plan of `cudnn_rnn/persistent_grad.cu`: the blocks of a direction are a table.
 
-    A column of the table has units of dh, a slice has terms of their sums. A row of weights is what one unit of dh
-    takes from a slice.
+    A column of the table has units of dh, a slice has terms of their sums. A row of weights has the terms of one
+    unit of dh in a slice.
 
     Attributes
     ----------
     slices : int
         Slices of the table.
     slice : int
-        Units whose gradients, of all gates, a block gathers.
+        Units for which a block gathers the gradients of all gates.
     outputs : int
         Units of dh of a warp.
     """
@@ -179,7 +180,7 @@ class BackwardPlan(Plan):
 def plan_of(
     sizes: Sizes, limits: Limits, backward: bool, barrier: bool = False
 ) -> ForwardPlan | BackwardPlan | BarrierPlan | str:
-    """The plan of one pass of a layer, or the reason why there is none. `barrier`: for the rung of that name."""
+    """The plan of one pass of a layer, or the reason why there is none. `barrier` selects the rung of that name."""
     if sizes.P != sizes.H:
         return "with a projection a step has two products, and each needs the whole result of the other"
     if limits.compute_capability < (7, 0):
@@ -194,21 +195,21 @@ def plan_of(
 
 
 def groups_of(B: int) -> list[int]:
-    """Into how many groups a batch may be split: each has a whole tile of rows at least."""
+    """The possible numbers of groups of a batch: each group has at least a whole tile of rows."""
     return [1, *(2**k for k in range(1, 8) if ceil(B / 2**k) >= TILE)]
 
 
 def forward_plan(sizes: Sizes, limits: Limits) -> ForwardPlan | str:
-    """The plan of a forward pass: with the number of groups of the batch that asks least of a multiprocessor."""
+    """The plan of a forward pass with the number of groups of the batch that costs a multiprocessor least."""
     found = [forward_in(sizes, limits, groups) for groups in groups_of(sizes.B)]
     plans = [plan for plan in found if isinstance(plan, ForwardPlan)]
     return min(plans, key=lambda plan: plan.cycles) if plans else found[0]
 
 
 def forward_in(sizes: Sizes, limits: Limits, batch_groups: int) -> ForwardPlan | str:
-    """The plan with so many groups of the batch: as many blocks as the device has multiprocessors, at most.
+    """The plan with this number of groups of the batch, with at most one block per multiprocessor.
 
-    Warps that share a row of weights are as few as let a block have four, and the weights be in registers.
+    A row of weights is shared by the fewest warps that give a block four warps and fit the weights in registers.
     """
     each = limits.multiprocessors // sizes.D // batch_groups
     if each == 0:
@@ -218,7 +219,7 @@ def forward_in(sizes: Sizes, limits: Limits, batch_groups: int) -> ForwardPlan |
         units = f"{sizes.H} units on {each} multiprocessors are {groups * UNITS} per block"
         return f"{units}; registers suffice for {WARPS * UNITS}"
     chunks, parts = chunks_of(sizes, sizes.H), 1
-    # Sums of float64 take twice the registers, and before 8.0 the compiler needs more of them for addresses.
+    # Sums of float64 take twice the registers, and before 8.0 the compiler needs more registers for addresses.
     held = WEIGHTS // (UNITS * 4) - (sizes.itemsize == 8 or limits.compute_capability < (8, 0))
     while groups * parts * 2 <= WARPS and parts < chunks and (groups * parts < 4 or ceil(chunks / parts) > held):
         parts *= 2
@@ -234,7 +235,9 @@ def forward_of(
     held: int = WEIGHTS // (UNITS * 4),
     batch_groups: int = 1,
 ) -> ForwardPlan | str:
-    """The plan with so many groups of units per block, of `parts` warps each; `held` chunks of weights in registers."""
+    """The plan with this number of groups of units per block, of `parts` warps each; `held` chunks of weights in
+    registers.
+    """
     batch, batch_groups = dealt(sizes.B, batch_groups)
     chunks = ceil(chunks_of(sizes, sizes.H) / parts)
     kept, units = min(chunks, held), groups * UNITS
@@ -256,16 +259,17 @@ def forward_of(
 
 @lru_cache
 def backward_plan(sizes: Sizes, limits: Limits) -> BackwardPlan | str:
-    """The plan of a backward pass: with the number of groups of the batch that asks least of a multiprocessor."""
+    """The plan of a backward pass with the number of groups of the batch that costs a multiprocessor least."""
     found = [backward_in(sizes, limits, groups) for groups in groups_of(sizes.B)]
     plans = [plan for plan in found if isinstance(plan, BackwardPlan)]
     return min(plans, key=lambda plan: plan.cycles) if plans else found[0]
 
 
 def backward_in(sizes: Sizes, limits: Limits, batch_groups: int) -> BackwardPlan | str:
-    """The plan with so many groups of the batch: of all tables that fit, one whose blocks have the fewest weights.
+    """The plan with this number of groups of the batch: of all tables that fit, one whose blocks have the fewest
+    weights.
 
-    Of several such tables it is the one that moves the fewest messages.
+    Among several such tables it is the one with the fewest messages.
     """
     each = limits.multiprocessors // sizes.D // batch_groups
     found, refused = [], ""
@@ -275,7 +279,7 @@ def backward_in(sizes: Sizes, limits: Limits, batch_groups: int) -> BackwardPlan
             if columns > each:
                 refused = f"{sizes.H} units make {columns} columns of blocks, a direction has {each} multiprocessors"
                 continue
-            most = max(1, min(each // columns, chunks_of(sizes, sizes.G * sizes.H)))  # each has a chunk at least
+            most = max(1, min(each // columns, chunks_of(sizes, sizes.G * sizes.H)))  # each has at least one chunk
             for slices in range(1, min(most, SLICES) + 1):
                 plan = backward_of(sizes, limits, outputs, warps, slices, batch_groups=batch_groups)
                 if isinstance(plan, str):
@@ -295,11 +299,11 @@ def backward_of(
     held: int = WEIGHTS,
     batch_groups: int = 1,
 ) -> BackwardPlan | str:
-    """The plan with a table of about so many slices; a lane holds `held` vectors of weights in registers."""
+    """The plan with a table of about this number of slices; a lane holds `held` vectors of weights in registers."""
     batch, batch_groups = dealt(sizes.B, batch_groups)
     columns, piece = ceil(sizes.H / (outputs * warps)), piece_of(sizes)
     slice_ = ceil(ceil(sizes.H / slices) / piece) * piece
-    slices = ceil(sizes.H / slice_)  # none is empty: a block that gathers nothing would not wait for the others
+    slices = ceil(sizes.H / slice_)  # none is empty, because a block that gathers nothing would not wait for the others
     chunks = chunks_of(sizes, sizes.G * slice_)
     kept = min(chunks, max(1, held // outputs))
     beyond = warps * (chunks - kept) * outputs
@@ -318,20 +322,23 @@ def backward_of(
 
 
 def dealt(B: int, groups: int) -> tuple[int, int]:
-    """The rows of each of about so many groups, and how many groups that makes: none is empty."""
+    """The rows per group for about this number of groups, and the resulting number of groups, none of which is
+    empty.
+    """
     batch = ceil(B / groups)
     return batch, ceil(B / batch)
 
 
 def chunks_of(sizes: Sizes, length: int) -> int:
-    """How many chunks a row of weights of this length has."""
+    """The number of chunks of a row of weights of this length."""
     return ceil(length * sizes.itemsize / CHUNK)
 
 
 def fitting(B: int, most: int, needed: Callable[[int], int], limits: Limits) -> tuple[int, int] | str:
-    """How many rows of the batch at a time, a power of two up to `most`, fit into shared memory, and the bytes.
+    """The number of rows of the batch, a power of two up to `most`, that fit into shared memory at a time, and the
+    bytes.
 
-    The reason, if not even one does.
+    Returns the reason if not even one fits.
     """
     rows = min(most, 1 << max(0, B - 1).bit_length())
     while rows > 1 and needed(rows) > limits.shared_bytes_per_block:
@@ -345,6 +352,6 @@ def fitting(B: int, most: int, needed: Callable[[int], int], limits: Limits) -> 
 
 
 def piece_of(sizes: Sizes) -> int:
-    """The numbers of a vector, if rows of H numbers are aligned to vectors; else 1."""
+    """The length of a vector if rows of H numbers are aligned to vectors, otherwise 1."""
     numbers = VECTOR // sizes.itemsize
     return 1 if sizes.H % numbers else numbers

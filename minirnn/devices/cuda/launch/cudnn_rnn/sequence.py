@@ -1,7 +1,7 @@
 """The kernels `rnn_sequence` and `rnn_sequence_grad` on a CUDA device: one layer of a network, all its directions.
 
 The formulas are those of `minirnn/ops/cudnn_rnn`; `minirnn/devices/cpu/cudnn_rnn/layer.py` has functions of the same
-names and arguments. Here is what all rungs of the ladder have in common, and which rung is taken (`choice.py`).
+names and arguments. This module has the common part of all rungs of the ladder, and uses `choice.py` to select a rung.
 """
 
 from __future__ import annotations
@@ -124,7 +124,9 @@ def backward(
     dc: CudaArray | None,
     masks: list[Masks],
 ) -> list[GateGradients]:
-    """The gradients of the pre-activations, a direction each; dh and dc (D, B, ...) go from last state to first."""
+    """The gradients of the pre-activations, one entry per direction; dh and dc (D, B, ...) go from last state to
+    first.
+    """
     device, sizes = directions[0].device, directions[0].sizes
     plan = choose(sizes, device.driver.limits, True, device.cudnn_rnn_rung, any(masks)).plan
     if isinstance(plan, BarrierPlan):

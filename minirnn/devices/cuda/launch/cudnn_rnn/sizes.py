@@ -1,4 +1,4 @@
-"""The sizes of a CudnnRNN layer, as the rungs of the ladder take them."""
+"""The sizes of a CudnnRNN layer, as the rungs of the ladder use them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Gates:
-    """How many gates of each kind a cell has, in the order in which `minirnn/devices/cells/form.h` has them."""
+    """The number of gates of each kind in a cell, in the order of `minirnn/devices/cells/form.h`."""
 
     of_both: int
     of_x: int = 0
@@ -27,7 +27,7 @@ class Gates:
 
     @property
     def apart(self) -> bool:
-        """Whether a gate has a part of x alone, or of h alone, so that the two products do not just add up."""
+        """Whether a gate has a part of only x, or of only h, so that the two products are not simply added."""
         return self.of_x + self.of_h > 0
 
 
@@ -48,7 +48,7 @@ class Sizes:
     D: int
     itemsize: int
     own: Gates | None = None
-    """The gates of a cell of the user's own."""
+    """The gates of a custom cell."""
 
     @property
     def gates(self) -> Gates:
@@ -61,5 +61,5 @@ class Sizes:
 
     @property
     def columns(self) -> int:
-        """The gradients of the pre-activations of a unit: for gru those of q, r, z and n, else one per gate."""
+        """The gradients of the pre-activations of a unit: for gru those of q, r, z and n, otherwise one per gate."""
         return self.gates.columns

@@ -1,9 +1,9 @@
 """CudnnRNN on a CUDA device, step by step: the lowest rung of the ladder, for any size on any GPU.
 
 The kernels: `cudnn_rnn/steps.cu`. The inputs of all steps are multiplied at once; a step is one product and one launch
-(two each with a projection), which is handed zoneout's masks of that step, if there are any; what is summed over steps
-(dx, dW, dR and the biases) is single products after the loop.
-A loop that comes again can be recorded and started as one (`recordings.py`).
+(two each with a projection), which gets zoneout's masks of that step, if there are any; the sums over steps (dx, dW, dR
+and the biases) are single products after the loop. A repeated loop can be recorded and started as one launch
+(`recordings.py`).
 """
 
 from __future__ import annotations
@@ -23,9 +23,10 @@ from minirnn.devices.cuda.launch.threads import cells, of_units, units_at_once
 def step_launch(
     direction: Direction, kernel: str, units: int, used: tuple[CudaArray | None, ...], masks: Masks
 ) -> Callable[..., None]:
-    """The launch of `kernel` for one step; it waits for the step and its arrays.
+    """The launch of `kernel` for one step, as a function of the step and its arrays.
 
-    A thread has a unit of a row; or several, if the arrays `used`, of which it gets whole steps, permit that.
+    A thread has one unit of a row, or several if the alignment of the arrays `used`, of which it gets whole steps,
+    allows it.
     """
     dtype = direction.weights[1].dtype
     n = units_at_once(units, *used, dtype=dtype)
@@ -110,7 +111,7 @@ def backward(
                 projected_step(t, there, dh, ds[t], zh)
                 product(device, ds[t], Wp, dm)
                 m = ms[t]
-            # What the gradient is computed from: the values kept, or else the output.
+            # The gradient is computed from the saved values, or from the output if there are none.
             values, here = (None, direction.own_columns(y, t)) if kept is None else (kept[t], None)
             step(t, None, values, here, there, dm, dh, dc, da[t], m, None, zh, zc)
             product(device, da2[t], R, dh, beta=1.0)
@@ -121,7 +122,7 @@ def backward(
 
 
 def in_columns(direction: Direction, R: CudaArray) -> CudaArray:
-    """R with its rows in the order of the columns of da: those of h alone first."""
+    """R with its rows in the order of the columns of da: those of only h first."""
     gates, H = direction.sizes.gates, direction.sizes.H
     both = gates.of_both * H
     return direction.device.concatenate([R[both:], R[:both]], 0) if gates.of_h and both else R

@@ -1,7 +1,7 @@
-"""Zoneout on a CUDA device: the masks that each step of `steps.py` is handed.
+"""Zoneout on a CUDA device: the masks for each step of `steps.py`.
 
-The formulas: `minirnn/ops/cudnn_rnn/zoneout.py`. The rung above `steps` does without zoneout: what its kernels read at
-a step is what x adds to the gates, and nothing else.
+The formulas: `minirnn/ops/cudnn_rnn/zoneout.py`. The rungs above `steps` do not support zoneout, because at each step
+their kernels read only the contribution of x to the gates.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from minirnn.devices.cuda.launch.cudnn_rnn.direction import Direction
 
 @dataclass
 class Masks:
-    """How much of the old states stays in one direction; None where nothing does, or there is no such state.
+    """The share of the old states that is kept in one direction; None without zoneout, or if there is no such state.
 
-    An array of all steps, (T, B, P) and (T, B, H), or one that holds for each step, (B, P) and (B, H).
+    An array for all steps, (T, B, P) and (T, B, H), or one that is used at each step, (B, P) and (B, H).
     """
 
     zh: CudaArray | None = None
@@ -29,7 +29,7 @@ class Masks:
         return self.zh is not None or self.zc is not None
 
     def of(self, t: int) -> tuple[CudaArray | None, CudaArray | None]:
-        """Those of step t."""
+        """The masks of step t."""
         zh, zc = (z if z is None or z.ndim == 2 else z[t] for z in (self.zh, self.zc))
         return zh, zc
 

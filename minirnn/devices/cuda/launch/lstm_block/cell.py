@@ -1,7 +1,7 @@
 """One step of the LSTM of LSTMBlockCell on a CUDA device, and its gradient: a product and one launch each.
 
 Formulas, shapes and their explanation: the ops of the same names in `minirnn/ops/lstm_block/cell.py`. The launches are
-those of `kernels/lstm_block/cell.cu`; a sequence (`sequence`) is made of the same ones.
+those of `kernels/lstm_block/cell.cu`; a sequence (`sequence`) uses the same ones.
 """
 
 from __future__ import annotations
@@ -48,14 +48,14 @@ def step_launch(
     cell_clip: float,
     use_peephole: bool,
 ) -> Any:
-    """The launch of one forward step, which waits for its arrays: those `used`, or whole steps of them."""
+    """The launch of one forward step, as a function of its arrays: those `used`, or whole steps of them."""
     number = accumulator(dtype).type
     numbers = (*map(np.int32, (B, H, use_peephole)), number(forget_bias), number(cell_clip))
     return _launch(device, "lstm_block_cell", dtype, used, B, H, numbers)
 
 
 def lstm_block_cell_grad(device: Launcher, *arrays: CudaArray, use_peephole: bool) -> Arrays:
-    """The gradient of one step, from its inputs, what it saved, and the gradients cs_grad and h_grad (B, H).
+    """The gradient of one step, from its inputs, its saved values, and the gradients cs_grad and h_grad (B, H).
 
     Returns cs_prev_grad (B, H), dicfo (B, 4H), wci_grad, wcf_grad, wco_grad (H,). x, h_prev, w and b are not read.
     """
@@ -71,7 +71,7 @@ def lstm_block_cell_grad(device: Launcher, *arrays: CudaArray, use_peephole: boo
 def grad_step_launch(
     device: Launcher, dtype: np.dtype, used: tuple[CudaArray | None, ...], B: int, H: int, use_peephole: bool
 ) -> Any:
-    """The launch of one backward step, as `step_launch`."""
+    """The launch of one backward step, like `step_launch`."""
     numbers = tuple(map(np.int32, (B, H, use_peephole)))
     return _launch(device, "lstm_block_cell_grad", dtype, used, B, H, numbers)
 

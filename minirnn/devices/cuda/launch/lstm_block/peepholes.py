@@ -14,15 +14,15 @@ from minirnn.devices.cuda.launcher import Launcher
 
 FILE = "lstm_block/peepholes.cu"
 LANES, GROUPS = 32, 8
-"""The threads of a block: lanes take units, groups take rows in turn."""
+"""The threads of a block: lanes have units, and groups take rows in turn."""
 SHORTEST, MOST = 256, 256
-"""Rows of a part, at least, and parts, at most: a thread adds about as many numbers in each stage."""
+"""The fewest rows per part, and the most parts, so that a thread adds about as many numbers in each stage."""
 
 
 def peephole_grads(
     device: Launcher, use_peephole: bool, dicfo: CudaArray, cs_prev: CudaArray, cs: CudaArray, rows: int
 ) -> tuple[CudaArray, ...]:
-    """wci_grad, wcf_grad, wco_grad (H,) from dicfo and cs of all `rows` = T*B rows; cs_prev (B, H) came before them."""
+    """wci_grad, wcf_grad, wco_grad (H,) from dicfo and cs of all `rows` = T*B rows; cs_prev (B, H) is before them."""
     B, H = cs_prev.shape
     dtype = dicfo.dtype
     if not use_peephole or not rows:

@@ -72,7 +72,7 @@ def block_lstm_grad(device: Launcher, *arrays: CudaArray, seq_len_max: int, use_
         for t in reversed(range(L)):
             cp = cs[t - 1] if t else cs_prev
             saved = i[t], f[t], o[t], ci[t], co[t]
-            # One thread reads dcs_carried at its own place only, before it writes there.
+            # A thread reads dcs_carried only at its own place, before it writes there.
             step(cp, wci, wcf, wco, *saved, cs_grad[t], h_grad[t], dcs_carried, dh_carried, dcs_carried, dicfo[t])
             product(device, dicfo[t], device.transpose(R, (1, 0)), dh_carried)
 
@@ -85,7 +85,7 @@ def block_lstm_grad(device: Launcher, *arrays: CudaArray, seq_len_max: int, use_
     if L * B:
         product(device, dz, device.transpose(w[:I], (1, 0)), flat(x_grad[:L]))
         product(device, device.transpose(flat(x[:L]), (1, 0)), dz, w_grad[:I])
-        # h_prev of step 0, and h of the steps before for all others
+        # h_prev of step 0, and h of the previous steps for all others
         product(device, device.transpose(h_prev, (1, 0)), dicfo[0], w_grad[I:])
         if L > 1:
             product(device, device.transpose(flat(h[: L - 1]), (1, 0)), flat(dicfo[1:]), w_grad[I:], beta=1.0)

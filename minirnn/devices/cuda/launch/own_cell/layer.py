@@ -1,4 +1,4 @@
-"""A layer of own cells on a CUDA device: what its kernels are made of, its sizes, weights and saved values.
+"""A layer of custom cells on a CUDA device: the sources of its kernels, its sizes, weights and saved values.
 
 The kernels are those of the built-in cells (`cudnn_rnn/steps.cu`, `cudnn_rnn/persistent.cu`), compiled with a header
 made of the cell's plan.
@@ -55,7 +55,7 @@ class Layer:
     plan: Plan
     directions: list[Direction]
     masks: list[CudaArray | None]
-    """Of each direction: (T, MASKS, B, H), or None if the cell has none."""
+    """The masks of each direction, (T, MASKS, B, H), or None if the cell has none."""
 
     @property
     def sizes(self) -> Sizes:
@@ -79,12 +79,12 @@ class Layer:
         return self.device.empty((count,), self.directions[0].weights[3].dtype)
 
     def values(self, saved: CudaArray) -> CudaArray | None:
-        """What each step keeps: (D, T, kept, B, H), or None if that is nothing."""
+        """The saved values of each step, (D, T, kept, B, H), or None if there are none."""
         sizes = self.sizes
         return seen(saved, (sizes.D, sizes.T, self.kept, sizes.B, sizes.H), 0) if self.kept else None
 
     def multiplied(self, saved: CudaArray) -> CudaArray | None:
-        """What each product multiplies: (D, PRODUCTS, T, B, H), or None if there are no products."""
+        """The operands of each product, (D, PRODUCTS, T, B, H), or None if there are no products."""
         sizes, count = self.sizes, len(self.plan.cuts)
         before = sizes.D * sizes.T * self.kept * sizes.B * sizes.H
         return seen(saved, (sizes.D, count, sizes.T, sizes.B, sizes.H), before) if count else None
@@ -92,13 +92,13 @@ class Layer:
 
 @dataclass
 class Found:
-    """What a backward pass leaves for the products after it."""
+    """The results of a backward pass that the products after it read."""
 
     gates: GateGradients
     products: CudaArray | None
     """The gradients of the products: (PRODUCTS, T, B, H)."""
     vectors: CudaArray | None
-    """Those of vectors, of each step and row: (T, VECTORS, B, H)."""
+    """The gradients of vectors, for each step and row: (T, VECTORS, B, H)."""
 
 
 def seen(a: CudaArray, shape: tuple[int, ...], offset: int) -> CudaArray:
@@ -131,7 +131,7 @@ def layer_of(
 
 
 def in_one_tuple(device: Launcher, gates: Gates, H: int, parts: tuple[Any, ...]) -> tuple[Any, ...]:
-    """W, R, Wp, bW, bR, vectors and matrices from W, R, Wp, b, U, vectors. bR has the bias of gates of h alone."""
+    """W, R, Wp, bW, bR, vectors and matrices from W, R, Wp, b, U, vectors. bR has the biases of gates of only h."""
     W, R, Wp, b, U, vectors = parts
     b = device.contiguous(b)
     bR = device.full((gates.rows_of_R * H,), 0, b.dtype)

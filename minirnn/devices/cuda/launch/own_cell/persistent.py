@@ -1,4 +1,4 @@
-"""A layer of own cells with one stage, all steps in one launch: the rung `persistent` of the ladder.
+"""A layer of custom cells with one stage, all steps in one launch: the rung `persistent` of the ladder.
 
 The kernels are those of `launch/cudnn_rnn/persistent.py`, compiled with the header of the
 cell's plan; they also get its vectors and masks.
@@ -31,7 +31,7 @@ MOST_GATES = 4
 
 
 def plan_of(layer: Layer, backward: bool) -> plans.Plan | None:
-    """How the kernels of one launch compute this layer; None: it goes step by step."""
+    """How single-launch kernels compute this layer; None if it goes step by step."""
     plan, device, gates = layer.plan, layer.device, layer.sizes.gates
     stages = plan.backward if backward else plan.forward
     if len(stages) > 1 or plan.cuts or not gates.rows_of_W or not 0 < gates.rows_of_R <= MOST_GATES:
@@ -59,7 +59,9 @@ def forward(
 def backward(
     layer: Layer, values: CudaArray | None, y: CudaArray, dy: CudaArray, dh: CudaArray, dc: CudaArray | None
 ) -> list[Found] | None:
-    """What `steps.backward` leaves, of all directions; dh and dc go from last state to first. None: it does not fit."""
+    """The results of `steps.backward` for all directions; dh and dc go from last state to first. None if it does not
+    fit.
+    """
     device, sizes, chosen = layer.device, layer.sizes, plan_of(layer, backward=True)
     kernel = None if chosen is None else compiled(layer, "persistent_grad", dh.dtype, chosen)
     if not isinstance(chosen, plans.BackwardPlan) or kernel is None:
@@ -75,7 +77,7 @@ def backward(
 
 
 def compiled(layer: Layer, name: str, dtype: np.dtype, chosen: plans.Plan) -> Kernel | None:
-    """The kernel for a plan of the ladder, or None: not compiled, or not all blocks fit on the device."""
+    """The kernel for a plan of the ladder, or None if it does not compile or its blocks do not fit on the device."""
     constants = tuple(f"-D{key}={n}" for key, n in chosen.constants.items())
     kernel = layer.device.uncompiled.unless_refused(
         (name, layer.plan, dtype, constants),

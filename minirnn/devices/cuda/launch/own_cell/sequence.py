@@ -1,4 +1,4 @@
-"""The kernels `cell_sequence` and `cell_sequence_grad` on a CUDA device: one layer of own cells, all its directions.
+"""The kernels `cell_sequence` and `cell_sequence_grad` on a CUDA device: one layer of custom cells, all its directions.
 
 Arguments and results: the functions of the same names in `minirnn/devices/cpu/own_cell/layer.py`.
 """

@@ -1,7 +1,7 @@
-"""A layer of own cells on a CUDA device, step by step: for any size and any cell, on any GPU.
+"""A layer of custom cells on a CUDA device, step by step: for any size and any cell, on any GPU.
 
-As for the built-in cells (`launch/cudnn_rnn/steps.py`), but a step has as many launches as its cell has stages, with
-the products of the cell between them.
+This works as for the built-in cells (`launch/cudnn_rnn/steps.py`), but a step has one launch per stage of the cell,
+with the products of the cell between them.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ class Stages:
     direction: Direction
     backward: bool
     multiplied: CudaArray | None
-    """What stages set for products, (PRODUCTS, T or 1, B, H); the gradients of products, backward."""
+    """The operands of products that stages set, (PRODUCTS, T or 1, B, H); backward, the gradients of products."""
     waiting: CudaArray
-    """What one stage leaves for another, (.., B, H)."""
+    """The values that one stage stores for another, (.., B, H)."""
 
     def __post_init__(self) -> None:
         device, plan, sizes = self.layer.device, self.layer.plan, self.layer.sizes
@@ -58,14 +58,15 @@ class Stages:
 
     @property
     def arrays(self) -> tuple[CudaArray | None, ...]:
-        """All that its launches read and write."""
+        """All arrays that its launches read and write."""
         masks, matrices = self.layer.masks[self.direction.d], self.direction.weights[5:]
         return (self.multiplied, self.waiting, self.products, self.mean, masks, *matrices)
 
     def prepared(self, used: tuple[CudaArray | None, ...]) -> Callable[..., None]:
-        """What runs all stages of step t with these arrays: a call (t, *arrays).
+        """A function (t, *arrays) that runs all stages of step t with these arrays.
 
-        A thread has a unit of a row; or several, if the arrays `used`, of which it gets whole steps, permit that.
+        A thread has one unit of a row, or several if the alignment of the arrays `used`, of which it gets whole
+        steps, allows it.
         """
         layer, plan, sizes = self.layer, self.layer.plan, self.layer.sizes
         name, stages = ("step_grad", plan.backward) if self.backward else ("step", plan.forward)
@@ -196,7 +197,7 @@ def backward(
 
 
 def projection(direction: Direction, kernel: str, used: tuple[CudaArray | None, ...]) -> Callable[..., None]:
-    """The launch of a kernel of projections for one step; it waits for the step and its arrays."""
+    """The launch of a kernel of projections for one step, as a function of the step and its arrays."""
     device, sizes, dtype = direction.device, direction.sizes, direction.weights[3].dtype
     n = units_at_once(sizes.P, *used, dtype=dtype)
     run = device.kernel_of("cudnn_rnn/steps.cu", kernel, dtype, constants=of_units(n))

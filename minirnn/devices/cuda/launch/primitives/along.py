@@ -26,7 +26,7 @@ def scan(device: Launcher, name: str, axis: int, *operands: CudaArray) -> CudaAr
 
 
 def argsort(device: Launcher, a: CudaArray, descending: bool) -> CudaArray:
-    """Where the elements of the sorted rows of `a` come from, int64: along the last axis of an array in C order."""
+    """The indices that sort the rows of `a`, int64, along the last axis of an array in C order."""
     n = a.shape[-1]
     if n < 2 or not a.size:
         return device.full(a.shape, 0, np.int64)

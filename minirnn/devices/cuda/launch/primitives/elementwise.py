@@ -22,9 +22,9 @@ Axes = tuple[int, ...]
 
 @lru_cache(maxsize=4096)
 def views(shape: Axes, *strides: Axes) -> np.void:
-    """`struct Views` of arrays seen in one shape, by the strides of each (the result's first).
+    """`struct Views` of arrays viewed in one shape, from the strides of each (the result's first).
 
-    Axes of length 1 go; neighboring axes that lie behind each other in every array become one.
+    Axes of length 1 are dropped; neighboring axes that are contiguous in every array are merged.
     """
     merged: list[tuple[int, list[int]]] = []  # (length, stride in each array), the last axis last
     for n, *along in zip(shape, *strides, strict=True):
@@ -51,13 +51,15 @@ def views(shape: Axes, *strides: Axes) -> np.void:
 
 @lru_cache(maxsize=4096)
 def broadcast(*operands: tuple[Axes, Axes]) -> tuple[Axes, np.void]:
-    """The common shape of operands (shape, strides) by NumPy's rules; the result in C order and they as `views`."""
+    """The common shape of operands (shape, strides) by NumPy's rules, and the `views` of the result in C order and
+    of them.
+    """
     shape = np.broadcast_shapes(*[shape for shape, _ in operands])
     return shape, views(shape, c_strides(shape), *[broadcast_strides(*operand, shape) for operand in operands])
 
 
 def broadcast_strides(shape: Axes, strides: Axes, to: Axes) -> Axes:
-    """The strides of an array seen in a larger shape: 0 along the axes on which it repeats."""
+    """The strides of an array viewed in a larger shape: 0 along the axes on which it repeats."""
     new = len(to) - len(shape)
     return (0,) * new + tuple(0 if n == 1 else stride for n, stride in zip(shape, strides, strict=True))
 
@@ -71,7 +73,7 @@ def elementwise(
     result: np.dtype,
     *numbers: Any,
 ) -> CudaArray:
-    """``y = kernel(*operands, *numbers)``, element by element; `of` chooses which compiled variant."""
+    """``y = kernel(*operands, *numbers)``, element by element; `of` selects the compiled variant."""
     shape, where = broadcast(*[(a.shape, a.element_strides) for a in operands])
     y = device.empty(shape, result)
     size = int(where["size"])

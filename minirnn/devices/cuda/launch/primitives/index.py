@@ -1,6 +1,6 @@
 """Launches of `primitives/index.cu`, and NumPy's indexing rules: slices become views, index arrays become places.
 
-The places are worked out by NumPy itself, on the host: the index arrays are there anyway.
+NumPy computes the places on the host, where the index arrays are anyway.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ def is_basic(index: tuple[Any, ...]) -> bool:
 
 
 def view(a: CudaArray, index: tuple[Any, ...]) -> CudaArray:
-    """``a[index]`` for a basic index, by asking NumPy what it would do with an array of these strides."""
+    """``a[index]`` for a basic index, found by indexing a NumPy array with these strides."""
     if len(index) == 1 and type(index[0]) is int and a.shape and 0 <= index[0] < a.shape[0]:
-        first, *others = a.element_strides  # a step of a sequence: asked for often
+        first, *others = a.element_strides  # a step of a sequence, which is a frequent case
         return a.seen_as(a.shape[1:], tuple(others), index[0] * first)
     ghost = np.lib.stride_tricks.as_strided(np.empty(1, np.int8), a.shape, a.element_strides, writeable=False)
     if not any(k is Ellipsis for k in index):
-        index = (*index, Ellipsis)  # so that an index of integers alone gives a view too
+        index = (*index, Ellipsis)  # so that an index of only integers also gives a view
     seen = ghost[index]
     offset = seen.__array_interface__["data"][0] - ghost.__array_interface__["data"][0] if seen.size else 0
     return a.seen_as(seen.shape, seen.strides, offset)
@@ -48,7 +48,7 @@ def places(shape: tuple[int, ...], index: tuple[Any, ...]) -> np.ndarray:
 
 
 def rows_only(shape: tuple[int, ...], index: tuple[Any, ...]) -> np.ndarray | None:
-    """The non-negative rows that `index` asks for, if it is one integer array for the first axis; else None."""
+    """The non-negative rows that `index` selects, if it is one integer array for the first axis; otherwise None."""
     if len(index) != 1 or not isinstance(index[0], np.ndarray) or index[0].dtype.kind not in "iu":
         return None
     rows = index[0].astype(np.int64)
@@ -80,7 +80,7 @@ def gather(device: Launcher, a: CudaArray, index: tuple[Any, ...]) -> CudaArray:
 def scatter_add(device: Launcher, shape: tuple[int, ...], index: tuple[Any, ...], values: CudaArray) -> CudaArray:
     """Zeros of `shape` with `values` (in C order) added at `index`, which holds index arrays.
 
-    Raises ValueError if `values` don't broadcast to what the index chooses.
+    Raises ValueError if `values` don't broadcast to the selected shape.
     """
     y = device.full(shape, 0, values.dtype)
     rows = rows_only(shape, index)
@@ -92,7 +92,7 @@ def scatter_add(device: Launcher, shape: tuple[int, ...], index: tuple[Any, ...]
         values = device.contiguous(device.broadcast_to(values, chosen))
     if not place.size or not n:
         return y
-    # What goes to one place comes together, in its old order, so that one thread adds it up.
+    # The values of one place become neighbors in their old order, so that one thread adds them.
     order = np.argsort(place, axis=None, kind="stable")
     sorted_places = place.ravel()[order]
     start = np.flatnonzero(np.concatenate([[True], sorted_places[1:] != sorted_places[:-1]]))

@@ -14,7 +14,7 @@ TILE = 16
 
 
 def matrix(a: CudaArray, stride: int = 0) -> Matrix | None:
-    """The last two axes of `a` as a matrix the driver multiplies in place, or None if it must be copied first."""
+    """The last two axes of `a` as a matrix that the driver multiplies in place, or None if it must be copied first."""
     rows, cols = a.shape[-2:]
     row_stride, column_stride = a.element_strides[-2:]
     if (column_stride == 1 or cols == 1) and (row_stride >= cols or rows == 1):
@@ -25,7 +25,7 @@ def matrix(a: CudaArray, stride: int = 0) -> Matrix | None:
 
 
 def batch_stride(a: CudaArray) -> int | None:
-    """The distance of the matrices of `a`, if they all lie equally far apart; else None."""
+    """The distance of the matrices of `a`, if they are equally spaced; otherwise None."""
     stride = 0
     count = 1
     for n, along in zip(reversed(a.shape[:-2]), reversed(a.element_strides[:-2]), strict=True):
@@ -116,6 +116,6 @@ def _multiply_by_tiles(device: Launcher, a: CudaArray, b: CudaArray, c: CudaArra
 
 
 def _without(c: CudaArray, row: bool, column: bool) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Shape and strides of `c` without the axes that stood for vectors."""
+    """Shape and strides of `c` without the axes that were added for vectors."""
     keep = [d for d in range(c.ndim) if not (row and d == c.ndim - 2 or column and d == c.ndim - 1)]
     return tuple(c.shape[d] for d in keep), tuple(c.element_strides[d] for d in keep)

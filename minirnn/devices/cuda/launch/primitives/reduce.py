@@ -11,14 +11,14 @@ from minirnn.devices.cuda.launch.primitives.elementwise import views
 from minirnn.devices.cuda.launch.threads import BLOCK, blocks
 from minirnn.devices.cuda.launcher import Launcher
 
-# A block for each result pays when a thread alone would read many operands, and there are too few results to fill
+# A block for each result is faster when a thread would read many operands, and there are too few results to fill
 # the machine with one thread each.
 OPERANDS_OF_A_THREAD = 64
 RESULTS_THAT_FILL = 8192
 
 
 def reduce(device: Launcher, name: str, a: CudaArray, axes: tuple[int, ...], result: np.dtype) -> CudaArray:
-    """`name` (sum, prod, max, min, argmax, argmin) over `axes`, which vanish.
+    """`name` (sum, prod, max, min, argmax, argmin) over `axes`, which are removed.
 
     There must be at least one operand for each result.
     """
@@ -53,5 +53,5 @@ def softmax(device: Launcher, name: str, a: CudaArray) -> CudaArray:
 
 
 def threads_for(operands: int) -> int:
-    """The largest power of two that gives each thread at least one operand, and a few where there are many."""
+    """The largest power of two that gives each thread at least one operand, and several if there are many."""
     return min(256, 1 << max(0, min(operands, max(32, operands // 4)).bit_length() - 1))

@@ -1,6 +1,6 @@
-// Cooperative groups: the block, tiles of a warp, lanes that are together, the grid.
+// Cooperative groups: the block, tiles of a warp, coalesced lanes, the grid.
 //
-// This is what CUDA's header of this name has. Tiles of more than 32 threads and partitions of other kinds than these are missing.
+// These are the functions of CUDA's header of this name, without tiles of more than 32 threads and other partitions.
 #pragma once
 
 CUSIM_API void cusim_grid_barrier(const char *file, int line);
@@ -16,7 +16,7 @@ CUSIM_INLINE unsigned thread_number() { return threadIdx.x + blockDim.x * (threa
 CUSIM_INLINE unsigned lane_number() { return thread_number() % 32; }
 CUSIM_INLINE dim3 as_dim3(uint3 u) { return dim3(u); }
 
-// The lane of a mask's member number `rank`.
+// The lane with this rank in a mask.
 CUSIM_OWN int lane_of(unsigned mask, unsigned rank) {
     for (int lane = 0; lane < 32; lane++) {
         if (!(mask >> lane & 1)) continue;
@@ -25,7 +25,7 @@ CUSIM_OWN int lane_of(unsigned mask, unsigned rank) {
     return 32;
 }
 
-// The bits of a ballot at the places of a mask, side by side.
+// The bits of a ballot at the positions of a mask, compacted.
 CUSIM_OWN unsigned packed(unsigned ballot, unsigned mask) {
     unsigned result = 0, rank = 0;
     for (int lane = 0; lane < 32; lane++) {
@@ -52,7 +52,7 @@ CUSIM_OWN T from_lane(unsigned mask, const T &value, int lane, const char *file,
 
 }  // namespace details
 
-// Some lanes of a warp: what a tile and a group of lanes that are together have in common. Base: lane of a rank
+// Some lanes of a warp: the common part of a tile and a coalesced group. Base: lane of a rank
 template <class Group>
 class lanes {
   public:
@@ -176,10 +176,10 @@ class coalesced_group : public lanes<coalesced_group> {
     CUSIM_INLINE int wrapped_lane(int rank) const { return details::lane_of(mask, (unsigned)rank % num_threads()); }
 };
 
-// The lanes of the warp that come here at the same time. Which these are, another run may decide otherwise.
+// The lanes of the warp that arrive here at the same time. They may differ in another run.
 CUSIM_INLINE coalesced_group coalesced_threads(CUSIM_HERE) { return coalesced_group(cusim_gather(file, line)); }
 
-// Those of a group that have the same predicate, or the same label.
+// The members of a group with the same predicate, or the same label.
 template <class Group>
 CUSIM_INLINE coalesced_group binary_partition(const Group &group, bool predicate, CUSIM_HERE) {
     const unsigned yes = (unsigned)cusim_warp(group.get_mask(), CUSIM_BALLOT, predicate, 0, 32, file, line);
@@ -192,7 +192,7 @@ CUSIM_INLINE coalesced_group labeled_partition(const Group &group, T label, CUSI
 
 // ------------------------------------------------------------------------------------------------- any of these
 
-// A group whose kind is known only when the kernel runs.
+// A group whose kind is known only at run time.
 class thread_group {
     unsigned mask;  // 0: the whole block
 
@@ -212,7 +212,7 @@ class thread_group {
     CUSIM_INLINE unsigned get_mask() const { return mask; }
 };
 
-// Tiles of a size that is known only then: 1, 2, 4, 8, 16 or 32
+// Tiles of a size that is known only at run time: 1, 2, 4, 8, 16 or 32
 CUSIM_INLINE thread_group tiled_partition(const thread_group &parent, unsigned size) {
     const unsigned first = parent.thread_rank() / size * size;
     unsigned members = 0;

@@ -1,2 +1,2 @@
-// Everything it declares for kernels is in cusim.h, which is always included.
+// Everything that this header declares for kernels is in cusim.h, which is always included.
 #pragma once

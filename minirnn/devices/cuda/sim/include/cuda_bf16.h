@@ -1,4 +1,4 @@
-// bfloat16, the upper half of a float: what is its own. All else is in cusim_sixteen_bits.h.
+// The specific part of bfloat16, the upper half of a float. The rest is in cusim_sixteen_bits.h.
 #pragma once
 #include "cusim_odd.h"
 
@@ -17,7 +17,7 @@ CUSIM_OWN uint16_t rounded(float x, __nv_bfloat16_raw *, Rounding rounding = NEA
     uint32_t more = 0;
     if (rounding == NEAREST) more = 0x7fff + (bits >> 16 & 1);
     else if (inexact && (rounding == UP ? !negative : rounding == DOWN ? negative : false)) more = 0x10000;
-    return (uint16_t)((bits + more) >> 16);  // a carry goes into the exponent, and at last to infinity
+    return (uint16_t)((bits + more) >> 16);  // a carry goes into the exponent, and finally to infinity
 }
 
 CUSIM_OWN float widened(__nv_bfloat16_raw raw) { return cusim::bits<float>((uint32_t)raw.x << 16); }
@@ -38,7 +38,7 @@ typedef __nv_bfloat162 nv_bfloat162;
 namespace cusim {
 template <>
 struct Letter<__nv_bfloat16> {
-    static constexpr char value = 'H';  // NumPy has no such type: its bits, as numpy.uint16
+    static constexpr char value = 'H';  // NumPy has no such type, so it is passed as numpy.uint16
 };
 }  // namespace cusim
 

@@ -1,10 +1,10 @@
 // The CUDA C++ device language for the host's C++ compiler. It is included before every
 // .cu file that the simulator compiles.
 //
-// One simulated thread is one fiber of the runtime library (sim/runtime). Four words stay as they are here and are
+// One simulated thread is one fiber of the runtime library (sim/runtime). Four words are unchanged here and are
 // rewritten afterwards, in the preprocessed text: __global__, __shared__, __device__, __constant__.
 #pragma once
-// The special functions of C++17 (Bessel, elliptic integrals ...) would be half of all text that is compiled for a
+// The special functions of C++17 (Bessel, elliptic integrals ...) would be half of the text that is compiled for a
 // kernel. CUDA has none of them in std. The first header of the library decides; the others come after.
 #include <type_traits>
 #undef _GLIBCXX_USE_STD_SPEC_FUNCS
@@ -36,7 +36,7 @@
 
 #define CUSIM_API extern "C" __attribute__((visibility("default")))
 #define CUSIM_INLINE inline __attribute__((always_inline))
-// GCC loses no_sanitize when it inlines: in check mode the own code of the simulator stays out of line.
+// GCC loses no_sanitize when it inlines, so in check mode the simulator's own code is not inlined.
 #ifdef CUSIM_CHECK
 #define CUSIM_OWN __attribute__((noinline, no_sanitize("thread")))
 #define CUSIM_CALLER __builtin_return_address(0)

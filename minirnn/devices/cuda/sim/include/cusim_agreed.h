@@ -1,9 +1,9 @@
-// What kernels, as the host's compiler sees them, and the runtime library agree on.
+// The interface between kernels, as the host's compiler sees them, and the runtime library.
 #pragma once
 
 namespace cusim {
 
-struct Slot {  // of one shared variable: where the runtime has put it, in the launch numbered `epoch`
+struct Slot {  // of one shared variable: its address in the launch numbered `epoch`
     unsigned epoch, offset, end;
 };
 

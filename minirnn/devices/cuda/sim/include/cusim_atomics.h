@@ -1,5 +1,5 @@
 // atomicAdd and its family. One operating system thread runs all simulated ones and switches only at calls, so a plain
-// read, change and write is atomic; the runtime is told, to find spin loops and wrong addresses.
+// read, change and write is atomic. The runtime is notified, to find spin loops and wrong addresses.
 #pragma once
 
 CUSIM_API void cusim_atomic(const void *p, unsigned bytes, int reads, void *pc);
@@ -15,7 +15,7 @@ struct same {  // keeps a parameter out of type deduction: atomicAdd(float *, 1)
 };
 }  // namespace cusim
 
-// Types that CUDA has no such atomic for are refused; classes (half, half2) may be added.
+// Types without such an atomic in CUDA are rejected; classes (half, half2) may be added.
 #define CUSIM_ATOMIC(name, reads, result, allowed)                        \
     template <class T>                                                    \
     CUSIM_OWN T name(T *p, typename cusim::same<T>::type v) {             \
@@ -69,7 +69,7 @@ CUSIM_ATOMICS()
 CUSIM_ATOMICS(_block)
 CUSIM_ATOMICS(_system)
 
-// Loads and stores with a caching hint, which means nothing here.
+// Loads and stores with a caching hint, which has no effect here.
 #define CUSIM_LOAD(name)              \
     template <class T>                \
     CUSIM_INLINE T name(const T *p) { \
@@ -86,7 +86,7 @@ CUSIM_LOAD(__ldca)
 CUSIM_LOAD(__ldcs)
 CUSIM_LOAD(__ldlu)
 template <class T>
-CUSIM_INLINE T __ldcv(const T *p) {  // "volatile": it looks at memory each time
+CUSIM_INLINE T __ldcv(const T *p) {  // "volatile": it reads memory each time
     if constexpr (std::is_arithmetic<T>::value) return *(const volatile T *)p;
     else return *p;
 }

@@ -1,6 +1,6 @@
-// In check mode memcpy, memmove and memset are the simulator's own: each piece that they copy is looked at.
+// In check mode the simulator defines memcpy, memmove and memset, and checks each piece that they copy.
 #pragma once
-#include <cstring>  // takes the names for itself: before they become macros
+#include <cstring>  // declares these names itself, so it is included before they become macros
 
 CUSIM_API void *cusim_memcpy(void *to, const void *from, size_t bytes);
 CUSIM_API void *cusim_memmove(void *to, const void *from, size_t bytes);
@@ -20,7 +20,7 @@ using ::cusim_memset;
 #undef memset
 
 #ifdef __clang__
-// Before version 16 Clang copies a struct by calling memcpy and tells nobody: this library has one of its own. GCC tells.
+// Before version 16 Clang copies a struct by a memcpy call that is not instrumented, so this library defines memcpy.
 #define CUSIM_HERE_ONLY extern "C" __attribute__((visibility("hidden"), used, no_sanitize("thread"))) void *
 CUSIM_HERE_ONLY memcpy(void *to, const void *from, size_t n) noexcept {
     return cusim_copied(to, from, n, CUSIM_CALLER);

@@ -7,7 +7,7 @@ CUSIM_API void *cusim_dynamic_shared;  // that of the running block
 
 namespace cusim {
 
-// The block's own T: what a `__shared__` declaration becomes. `names` is for error texts.
+// The block's own T, which a `__shared__` declaration becomes. `names` is for error messages.
 template <class T>
 CUSIM_OWN T &shared(const char *names = nullptr) {
     static Slot slot;

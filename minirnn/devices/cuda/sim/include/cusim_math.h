@@ -1,4 +1,4 @@
-// What CUDA's math has beyond <math.h>. The fast versions (__expf ...) are as exact as the slow ones here.
+// Functions of CUDA's math that <math.h> lacks. Here the fast versions (__expf ...) are as exact as the slow ones.
 #pragma once
 
 // Macros, because the <math.h> of some glibc declares functions of these names.
@@ -53,7 +53,7 @@ CUSIM_INLINE To bits(From from) {
     return to;
 }
 
-// A GPU converts what does not fit to the nearest number that does, and NaN to 0; C++ leaves it undefined.
+// A GPU converts a number that does not fit to the nearest one that does, and NaN to 0; in C++ this is undefined.
 template <class To, class From>
 CUSIM_INLINE To clamped(From x) {
     const To low = std::is_signed<To>::value ? To((unsigned long long)1 << (8 * sizeof(To) - 1)) : To(0);
@@ -173,8 +173,8 @@ CUSIM_MATH unsigned __funnelshift_r(unsigned low, unsigned high, unsigned shift)
     return (unsigned)(((unsigned long long)high << 32 | low) >> (shift & 31));
 }
 
-// min and max: the overloads of CUDA and no others, so what is ambiguous there is ambiguous here. Among
-// floating-point numbers a NaN gives way, as in fmin and fmax.
+// min and max: only the overloads of CUDA, so that calls that are ambiguous there are ambiguous here. Among
+// floating-point numbers a NaN is ignored, as in fmin and fmax.
 #define CUSIM_MIN_MAX(A, B, Both)                                                   \
     CUSIM_MATH Both min(A a, B b) { return (Both)b < (Both)a ? (Both)b : (Both)a; } \
     CUSIM_MATH Both max(A a, B b) { return (Both)b > (Both)a ? (Both)b : (Both)a; }

@@ -1,4 +1,4 @@
-// Rounding to odd: the rounding to fewer digits that follows still sees on which side of a tie the exact number was.
+// Rounding to odd: a second rounding to fewer digits still knows on which side of a tie the exact number was.
 // Source: S. Boldo and G. Melquiond, "Emulation of FMA and correctly rounded sums" (2008).
 #pragma once
 

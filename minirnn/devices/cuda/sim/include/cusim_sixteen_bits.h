@@ -1,9 +1,9 @@
-// A number of 16 bits in software: arithmetic in float, rounded once per operation; and pairs of such numbers.
+// 16-bit numbers in software: arithmetic in float, rounded once per operation; and pairs of such numbers.
 //
-// cuda_fp16.h and cuda_bf16.h include this text, each for its own type. Before that they define
+// cuda_fp16.h and cuda_bf16.h include this file, each for its own type. Before that they define
 //
 //   Number, Raw, Pair         the type, its bits, and two of it: __half, __half_raw, __half2
-//   CUSIM_WORD, CUSIM_WORD2   what functions call it, and a pair of it: half, half2
+//   CUSIM_WORD, CUSIM_WORD2   its name in functions, and that of a pair: half, half2
 //   CUSIM_INFINITE            the bits of infinity
 //
 // and, in the namespace cusim, `rounded(float, Raw *)`, which returns the bits, and `widened(Raw)`. float carries more
@@ -28,7 +28,7 @@ struct alignas(2) Number {
     Number(long long x) : Number((double)x) {}
     Number(unsigned long long x) : Number((double)x) {}
 
-    // All the conversions of CUDA, so that what is ambiguous there (float += half) is ambiguous here.
+    // All the conversions of CUDA, so that expressions that are ambiguous there (float += half) are ambiguous here.
     operator float() const { return cusim::widened(Raw{bits}); }
     operator Raw() const { return {bits}; }
     operator bool() const { return (bits & 0x7fff) != 0; }

@@ -1,7 +1,7 @@
-// Which thread this is, and how threads meet: indices, barriers, warp operations; also printf and assert.
+// Thread indices, barriers and warp operations; also printf and assert.
 #pragma once
 
-// Set by the scheduler; const, since no thread ever sees its own change.
+// Set by the scheduler; const, because their values never change for a thread.
 CUSIM_API const uint3 cusim_thread_index, cusim_block_index;
 CUSIM_API const dim3 cusim_block_size, cusim_grid_size;
 #define threadIdx cusim_thread_index
@@ -27,7 +27,7 @@ CUSIM_API long long cusim_clock();
 #define __syncthreads_and(predicate) cusim_syncthreads_vote(!!(predicate), CUSIM_AND, __FILE__, __LINE__)
 #define __syncthreads_or(predicate) cusim_syncthreads_vote(!!(predicate), CUSIM_OR, __FILE__, __LINE__)
 
-// One processor runs all threads, and a switch is a call, so memory is in order anyway; check mode asks who made a fence.
+// One processor runs all threads, and a switch is a call, so memory is always in order; only check mode uses fences.
 #ifdef CUSIM_CHECK
 CUSIM_API void cusim_fence();
 #else

@@ -22,7 +22,7 @@ CUSIM_INLINE void wait(const Group &group, CUSIM_HERE) {
     group.sync(file, line);
 }
 
-// Until at most the STAGES latest copies are under way.
+// Waits until at most the STAGES latest copies are unfinished.
 template <unsigned STAGES, class Group>
 CUSIM_INLINE void wait_prior(const Group &group, CUSIM_HERE) {
     cusim_copy_wait(STAGES);

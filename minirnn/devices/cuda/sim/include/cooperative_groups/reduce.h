@@ -1,4 +1,4 @@
-// Cooperative groups: one value of the values of all threads of a tile, or of lanes that are together.
+// Cooperative groups: reductions over all threads of a tile, or over coalesced lanes.
 #pragma once
 #include "../cooperative_groups.h"
 

@@ -1,4 +1,4 @@
-// Cooperative groups: running totals over the ranks of a tile, or of lanes that are together.
+// Cooperative groups: running totals over the ranks of a tile, or of coalesced lanes.
 #pragma once
 #include "reduce.h"
 
