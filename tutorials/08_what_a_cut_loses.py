@@ -131,7 +131,7 @@ for bias, shares in lost.items():
 # cut. An LSTM is cut at both h and c, and the count :eq:`survivors` is the same.
 #
 # The losses do not depend on K, because the state crosses every cut. A network can therefore *use* characters from
-# before its window. But no gradient trains it to keep them for that long.
+# before its window. But no gradient reaches the steps before the window, which have to store them.
 #
 # Where training ends
 # -------------------
@@ -213,8 +213,8 @@ print("training ends at r =", {K or "one piece": end and round(end, 3) for K, en
 # %%
 # Descent ends at the dots. The shorter the windows are, the larger is the r that training finds. Windows lose more of
 # the distant terms, and those are the terms that say "forget". With windows of 5 steps, as long as the lag, all terms
-# that are left say "remember". Training then never stops below r = 1, where the state grows without bound. The same
-# happens in a larger network, where you cannot say in which direction the bias points.
+# that are left say "remember". Training then never stops below r = 1, where the state grows without bound. The bias
+# of a larger network has the same reason, but its direction is hard to predict.
 #
 # Summary
 # -------

@@ -194,7 +194,7 @@ mr.viz.show(ax.figure)
 #    \lVert \delta z \rVert &\le \sqrt{2}
 #    \end{aligned}
 #
-# The gradient of a single prediction is therefore never large. Gradients explode on the way through time.
+# The gradient of a single prediction is never large (:eq:`softmax-bound`). Gradients explode on the way through time.
 #
 # To write text, a *temperature* :math:`\tau` divides the scores before the softmax:
 #

@@ -267,6 +267,7 @@ WORLDS: dict[str, Callable[[np.random.Generator], tuple[World, Indices]]] = (
         "derivations:loose": worlds_derivations.loose,
         "derivations:paths": lstm,
         "derivations:clipped": worlds_derivations.clipped,
+        "derivations:softmax": worlds_derivations.softmax,
         "derivations:centered": worlds_derivations.centered,
         "derivations:levels": worlds_derivations.levels,
         "07_long_lags": one_last_loss,

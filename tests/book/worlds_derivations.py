@@ -158,6 +158,22 @@ def clipped(rng: np.random.Generator) -> tuple[World, Indices]:
     return world, [{"N": N, "k": int(far.sum()), "b": b} for b in range(1, N + 1)]
 
 
+def softmax(rng: np.random.Generator) -> tuple[World, Indices]:
+    """A softmax with any gradient from above, and one with cross-entropy."""
+    V, y = 5, int(rng.integers(1, 6))
+    z = mr.tensor(2 * rng.normal(size=(1, V)), requires_grad=True)
+    a = node(mr.softmax(z, dim=1))
+    found = grads_of((mr.sin(a) * rng.normal(size=(1, V))).sum(), {r"\delta a": a, r"\delta z": z})
+    values = a.numpy()
+    world = {
+        **{"a": lambda *j: values[0, j[0] - 1] if j else values, "e": lambda j: np.eye(V)[j - 1 : j]},
+        r"\partial a/\partial z": mr.jacobian(lambda row: mr.softmax(row, dim=1), z.detach()).numpy().reshape(V, V),
+        "u": lambda: float((np.delete(values, y - 1) ** 2).sum()),
+        **found,
+    }
+    return world, [{"y": y}] * 2
+
+
 def centered(rng: np.random.Generator) -> tuple[World, Indices]:
     """An LSTM's step with layer norm between c and h, and the Jacobians of layer norm in a plain network."""
     T, I, H, eps = 4, 3, 5, float(rng.uniform(0.1, 1))
