@@ -1,8 +1,8 @@
 """Fits a finished figure to the narrowest page that shows it, so that its text can be read on a phone.
 
 A figure of 8 inches that is shown 358 pixels wide has text of less than 5 points. `narrow` reduces the width of the
-figure and keeps the size of its text. Panels side by side go below each other, legends go below the axes, and long titles
-get more lines.
+figure and keeps the size of its text. Panels side by side go below each other, legends go below the axes, and long
+titles get more lines.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
     from matplotlib.text import Text
 
@@ -69,12 +70,20 @@ def texts(figure: Figure) -> list[Text]:
     from matplotlib.text import Text
 
     figure.draw_without_rendering()  # makes the labels of the ticks
-    return [text for text in figure.findobj(Text) if text.get_visible() and text.get_text().strip() and _seen(text)]
+    unseen = {text for ax in figure.axes for text in _unseen(ax)}
+    return [t for t in figure.findobj(Text) if t.get_visible() and t.get_text().strip() and t not in unseen]
 
 
-def _seen(text: Text) -> bool:
-    ax: Any = text.axes
-    return ax is None or ax.axison or text in (*ax.texts, ax.title, ax._left_title, ax._right_title)
+def _unseen(ax: Axes) -> list[Text]:
+    """The labels of ticks that are outside of the axes, and of axes that are not drawn."""
+    found: list[Text] = []
+    for axis in (ax.xaxis, ax.yaxis):
+        low, high = sorted(axis.get_view_interval())
+        for tick in (*axis.get_major_ticks(), *axis.get_minor_ticks()):
+            if not ax.axison or not low - 1e-9 * abs(low) <= tick.get_loc() <= high + 1e-9 * abs(high):
+                found += [tick.label1, tick.label2]
+        found += [] if ax.axison else [axis.label, axis.get_offset_text()]
+    return found
 
 
 def _below_each_other(figure: Figure) -> float:

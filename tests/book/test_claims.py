@@ -1,14 +1,12 @@
 """What the chapters say about their figures and numbers, seen in them. Tests `tutorials/`.
 
-`test_NN_...` is about chapter NN, whose names it gets after the chapter has run.
+`test_NN_...` is about chapter NN, whose names it gets after the chapter has run (`chapters.py`). The chapters on
+libraries and hardware are in `test_claims_machines.py`.
 """
 
 from __future__ import annotations
 
 import ast
-import contextlib
-import functools
-import io
 import json
 import re
 import runpy
@@ -16,36 +14,10 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-import threadpoolctl
 
-import minirnn as mr
 from tests.book.test_equations import TUTORIALS
 
 pytestmark = pytest.mark.slow
-
-
-@functools.cache
-def run(number: str) -> SimpleNamespace:
-    """The names that a chapter leaves, and what it showed."""
-    path = next(path for name, path in TUTORIALS.items() if name.startswith(number))
-    shown, show = [], mr.viz.show
-    mr.viz.show = shown.append
-    try:
-        # The products are small: on a busy machine the threads of BLAS would only wait for each other.
-        with contextlib.redirect_stdout(io.StringIO()), threadpoolctl.threadpool_limits(1):
-            found = SimpleNamespace(**runpy.run_path(str(path)), shown=shown)
-    finally:
-        mr.viz.show = show
-    assert len(shown) == path.read_text(encoding="utf-8").count("mr.viz.show(")
-    return found
-
-
-@pytest.fixture
-def chapter(request: pytest.FixtureRequest) -> SimpleNamespace:
-    """The chapter whose number is in the test's name."""
-    found = re.match(r"test_(\d\d)_", request.node.name)
-    assert found
-    return run(found[1])
 
 
 # ---- 1. The tape
