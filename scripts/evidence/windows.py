@@ -30,6 +30,7 @@ import minirnn as mr  # noqa: E402
 
 H, EMBEDDED, RATE = 64, 32, 0.005
 CHARACTERS, LONGEST = 512, 64
+ROWS = ("bias", "budget")
 
 NETWORKS: dict[str, Callable[[], mr.nn.Module]] = {
     "RNN": lambda: mr.nn.RNN(EMBEDDED, H),
@@ -78,18 +79,39 @@ def key(row: dict[str, Any]) -> tuple[Any, ...]:
     return tuple(row[name] for name in ("rows", "network", "window", "seed", "steps"))
 
 
+def as_table(rows: list[dict[str, Any]]) -> str:
+    """What the tutorial has: for each network and choice of rows, the losses of all seeds at each window."""
+    windows = sorted({row["window"] for row in rows})
+    lines = [f"WINDOWS = {tuple(windows)}", "LOSSES = {"]
+    for kind, network in product(ROWS, NETWORKS):
+        mine = [
+            row
+            for row in sorted(rows, key=key)
+            if row["network"] == network and row["rows"] == ("bias" if row["window"] == LONGEST else kind)
+        ]
+        by_window = [" ".join(f"{row['validation']:.3f}" for row in mine if row["window"] == K) for K in windows]
+        lines.append(f'    "{network} {kind}": "{", ".join(by_window)}",')
+    return "\n".join([*lines, "}"])
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("out", type=Path)
     parser.add_argument("--windows", nargs="+", type=int, default=[1, 2, 4, 8, 16, 32, 64])
     parser.add_argument("--seeds", nargs="+", type=int, default=[0, 1, 2])
     parser.add_argument("--steps", type=int, default=1500)
-    parser.add_argument("--rows", nargs="+", default=["bias", "budget"], choices=["bias", "budget"])
+    parser.add_argument("--rows", nargs="+", default=ROWS, choices=ROWS)
+    parser.add_argument("--table", action="store_true", help="print what is in the file as the tutorial has it")
     options = parser.parse_args()
     rows = stored(options.out)
+    if options.table:
+        print(as_table(rows))
+        return
     done = {key(row) for row in rows}
     made = origin()
     for seed, window, kind, network in product(options.seeds, options.windows, options.rows, NETWORKS):
+        if kind == "budget" and window == LONGEST:
+            continue  # the same run as "bias"
         if (kind, network, window, seed, options.steps) not in done:
             rows.append(learn(kind, network, window, seed, options.steps) | made)
             print(rows[-1], flush=True)
