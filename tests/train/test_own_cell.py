@@ -71,7 +71,7 @@ def file(tmp_path: Path) -> Path:
 
 
 def test_a_run_with_an_own_cell_leaves_what_every_run_leaves(
-    train: Train, unrendered: None, file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    train: Train, brief: None, file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert train("--cell", "cells.py:patient", "--steps", "20", "--layers", "2") == 0
     out, err = capsys.readouterr()
@@ -326,7 +326,12 @@ def test_every_cell_of_the_gallery_can_be_trained_and_drawn(path: Path, text: Pa
 
 
 def test_a_sweep_has_an_own_cell_and_notices_a_change(
-    file: Path, text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    file: Path,
+    text: Path,
+    tmp_path: Path,
+    unrendered: None,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.chdir(tmp_path)
     tiny = ["--batch", "3", "--length", "11", "--steps", "2", "--text", str(text), "--quiet", "--executor", "threads:1"]
