@@ -203,7 +203,6 @@ def _draw(ax: Axes, g: Graph, places: Places, line: str, colors: Palette) -> lis
 def _arrow(ax: Axes, way: Way, color: str, head: bool) -> None:
     from matplotlib.patches import FancyArrowPatch, PathPatch
     from matplotlib.path import Path
-    from matplotlib.transforms import Bbox
 
     points, codes = [way.pieces[0][0]], [Path.MOVETO]
     for k, (start, end) in enumerate(way.pieces):
