@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from minirnn.learn.catalog.edited import mistakes
+from minirnn.learn.catalog.edited import mistakes, slips
 from minirnn.learn.catalog.rnn import SEQUENCE, many_steps, one_step, run, weights
 from minirnn.learn.catalog.stages import keep_last, sample_stages
-from minirnn.learn.exercise import Exercise, Inputs, Sizes, Slip, Stage, Wrong
+from minirnn.learn.exercise import Exercise, Inputs, Sizes, Stage, Wrong
 from minirnn.learn.formulas import history
 
 # ---- ex34: truncated backpropagation through time
@@ -142,55 +142,31 @@ def inside(t: int, T: int) -> bool:
     return (t + 1) % n > 0 and t < T - 1
 
 
-RECOMPUTE_MISTAKES = (
-    Wrong(
-        "the last steps are left out: T need not be a square, and the last segment may be shorter than the others",
-        partial(recompute_with, tail=lambda T: T - int(np.sqrt(T)) ** 2),
-    ),
-    Wrong(
-        "what back returns is lost from segment to segment: the next segment begins with it, not with None",
-        partial(recompute_with, carried=inside),
-    ),
-    Wrong(
-        "inside of a segment back(t, s, dh) is given the state after step t; it wants the one before",
-        partial(recompute_with, shift=lambda t, T: int(inside(t, T))),
-    ),
-    Wrong(
-        "back(t, s, dh) wants the state before step t; it was given an earlier one", partial(recompute_with, shift=-1)
-    ),
-    Wrong("the last call of back, for step 0, is missing", partial(recompute_with, last=1)),
-    Wrong(
-        "back(t, s, dh) wants the state before step t; it was given the one after it", partial(recompute_with, shift=1)
-    ),
-    Wrong(
-        "what back returns is the gradient for the next call of back: it was lost on the way",
-        partial(recompute_with, carried=lambda t, T: False),
-    ),
-    Wrong(
-        "the steps were gone through from the first on: the backward pass begins at the last",
-        partial(recompute_with, backwards=False),
-    ),
-)
+RECOMPUTE_MISTAKES = tuple(Wrong(says, partial(recompute_with, **wrong)) for says, wrong in (
+    ("the last steps are left out: T need not be a square, and the last segment may be shorter than the others",
+     dict(tail=lambda T: T - int(np.sqrt(T)) ** 2)),
+    ("what back returns is lost from segment to segment: the next segment begins with it, not with None",
+     dict(carried=inside)),
+    ("inside of a segment back(t, s, dh) is given the state after step t; it wants the one before",
+     dict(shift=lambda t, T: int(inside(t, T)))),
+    ("back(t, s, dh) wants the state before step t; it was given an earlier one", dict(shift=-1)),
+    ("the last call of back, for step 0, is missing", dict(last=1)),
+    ("back(t, s, dh) wants the state before step t; it was given the one after it", dict(shift=1)),
+    ("what back returns is the gradient for the next call of back: it was lost on the way",
+     dict(carried=lambda t, T: False)),
+    ("the steps were gone through from the first on: the backward pass begins at the last", dict(backwards=False)),
+))  # fmt: skip
 
-RECOMPUTE_SLIPS = (
-    Slip("all states are kept", (("n = int(np.ceil(np.sqrt(T)))", "n = T"),), "the budget of"),
-    Slip("every state is a checkpoint", (("n = int(np.ceil(np.sqrt(T)))", "n = 1"),), "the budget of"),
-    Slip(
-        "nothing is given back on the way forward",
-        (("            if t > first:\n                free(state)\n", ""),),
-        "the budget of",
-    ),
-    Slip(
-        "nothing is given back on the way back",
-        (("            free(states.pop())", "            states.pop()"),),
-        "the budget of",
-    ),
-    Slip(
-        "a state is used after it was given back",
-        (("            dh = back(", "            free(states[-1])\n            dh = back("),),
-        "was it given back?",
-    ),
-)
+RECOMPUTE_SLIPS = slips(
+    ("all states are kept", "the budget of", "n = int(np.ceil(np.sqrt(T)))", "n = T"),
+    ("every state is a checkpoint", "the budget of", "n = int(np.ceil(np.sqrt(T)))", "n = 1"),
+    ("nothing is given back on the way forward", "the budget of",
+     "            if t > first:\n                free(state)\n", ""),
+    ("nothing is given back on the way back", "the budget of", "            free(states.pop())",
+     "            states.pop()"),
+    ("a state is used after it was given back", "was it given back?", "            dh = back(",
+     "            free(states[-1])\n            dh = back("),
+)  # fmt: skip
 
 DOUBLE_STAGES = sample_stages("the way from dx back to da, dh and h, then through tanh to a", "d_W, d_R, d_b")
 
