@@ -117,7 +117,7 @@ def test_several_results_of_a_kernel() -> None:
 
 def test_what_is_wrong_with_a_kernel_is_said() -> None:
     op = softsign()
-    with pytest.raises(TypeError, match="register_kernel for 3\n  expected names of devices"):
+    with pytest.raises(TypeError, match="register_kernel got 3\n  expected names of devices"):
         op.register_kernel(3)
     with pytest.raises(TypeError, match="the kernel is a int"):
         op.register_kernel("cpu", 3)

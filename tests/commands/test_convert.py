@@ -157,7 +157,7 @@ def test_the_weights_of_an_own_cell_are_refused_and_stay_its_own(
         assert run(f"own.safetensors out.safetensors {line}") == 2
         out, err = capsys.readouterr()
         assert out == "" and err.count("\n") == 1
-        assert "is of a layer of an own cell (mr.cell); expected weights of one of torch.nn, keras, " in err
+        assert "belongs to a layer of a custom cell (mr.cell); expected weights of one of torch.nn, keras, " in err
     assert not (folder / "out.safetensors").exists()
     arrays = read_arrays("own.safetensors")[0]
     other.load_state_dict({n.removeprefix("model.recurrent."): a for n, a in arrays.items()})

@@ -99,7 +99,7 @@ def test_missing_files_folders_and_devices_are_told_apart(tmp_path):
         read_text(tmp_path)
     if hasattr(os, "mkfifo"):
         os.mkfifo(tmp_path / "pipe")
-        with pytest.raises(ValueError, match="no regular file"):
+        with pytest.raises(ValueError, match="not a regular file"):
             read_text(tmp_path / "pipe")
 
 

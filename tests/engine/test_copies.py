@@ -86,7 +86,7 @@ def test_ties_stay_ties() -> None:
 def test_hooks_are_left_behind_and_a_pickle_says_so() -> None:
     t = mr.tensor([1.0], requires_grad=True)
     t.register_hook(lambda g: 2 * g)
-    with pytest.warns(UserWarning, match="a hook .* is left behind"):
+    with pytest.warns(UserWarning, match="a hook .* is dropped"):
         twin = pickle.loads(pickle.dumps(t))
     for other in (twin, copy.deepcopy(t)):
         (other * 1.0).sum().backward()

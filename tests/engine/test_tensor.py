@@ -215,7 +215,7 @@ def test_dlpack_is_not_offered_for_arrays_of_another_device() -> None:
     t = mr.tensor([1.0])
     t.array = object()
     for f in (t.__dlpack__, t.__dlpack_device__):
-        with pytest.raises(BufferError, match="DLPack is offered on the cpu device"):
+        with pytest.raises(BufferError, match="DLPack works only on the cpu device"):
             f()
 
 

@@ -33,7 +33,7 @@ entered("threads:" + "9" * 10000) -> 1 .. 4096
 entered("threads:\u0664") -> 1 .. 4096
 entered("dask") -> no address & dask:tcp://head:8786
 entered("dask:") -> no address & dask:tcp://head:8786
-entered("mpi:4") -> mpi alone & mpiexec -n N
+entered("mpi:4") -> just mpi & mpiexec -n N
 entered("threads", patience=0) -> patience is 0 & more than 0
 entered("threads", patience="long") -> patience is 'long' & seconds
 outcomes("threads:4", abs, []) -> executor is 'threads:4' & open_executor

@@ -39,13 +39,13 @@ ROWS = rows(
     r"""
 # files
 io.load(MISSING) -> missing.safetensors & no such file & spelling
-io.load(NO_FILE) -> no regular file
+io.load(NO_FILE) -> not a regular file
 io.load(THIS) -> calls_files.py & of another kind
 io.load(NPZ) -> a zip file, as torch.save and numpy.savez write
 io.load(3) -> int & PathLike
 io.save(NO_FOLDER, GOOD, {}) -> no folder & existing folder
 io.save(HERE, GOOD, {}) -> this is a folder & name of a file
-io.save(NO_FILE, GOOD, {}) -> no regular file
+io.save(NO_FILE, GOOD, {}) -> not a regular file
 io.save(NO_FOLDER, [array(2)], {}) -> arrays & list & dict
 io.save(NO_FOLDER, nn.Linear(2, 3), {}) -> arrays & Linear & state_dict()
 io.save(NO_FOLDER, {"w": "abc"}, {}) -> 'w' & <U3 & metadata
@@ -64,7 +64,7 @@ io.read_arrays(MISSING) -> missing.safetensors & safetensors or npz
 io.read_arrays(THIS) -> safetensors or npz
 io.read_arrays(HERE) -> directory & safetensors or npz
 io.read_arrays(3) -> int & PathLike
-io.write_arrays("weights.npz", GOOD, {}) -> safetensors file & *.safetensors
+io.write_arrays("weights.npz", GOOD, {}) -> safetensors format & *.safetensors
 io.write_arrays(NO_FOLDER, GOOD, {}) -> no folder
 io.write_arrays(NO_FOLDER, {"w": array(2).astype(np.complex64)}, {}) -> 'w' & complex64
 io.write_arrays(NO_FOLDER, GOOD, {"n": 3}) -> metadata & 'n' & strings
@@ -81,7 +81,7 @@ io.convert(TORCH_LSTM, "keras/oifc") -> 'oifc' & expected
 io.convert({}, "keras") -> no arrays
 io.convert([array(2)], "keras") -> list & dict
 io.convert(TORCH_LSTM, "keras", prefix="encoder.") -> 'encoder.' & weight_ih_l0
-io.convert({"weight_ih": array(H, I), "bias": array(H)}, "keras") -> weight_ih with bias & own cell & torch.nn
+io.convert({"weight_ih": array(H, I), "bias": array(H)}, "keras") -> weight_ih with bias & custom cell & torch.nn
 io.convert({"a": array(2, 3), "b": array(3)}, "keras") -> expected
 io.convert({"weight_ih_l0": TORCH_LSTM["weight_ih_l0"]}, "keras", source="torch.nn") -> weight_hh_l0
 io.convert({**TORCH_LSTM, "weight_ih_l0": array(I, 4 * H)}, "keras", source="torch.nn") ->

@@ -117,10 +117,10 @@ mr.checkpoint_sequential(CHAIN, 2, X, use_reentrant=True) -> use_reentrant is Tr
 OWN_OPS = rows(
     globals(),
     r"""
-mr.autograd.Function() -> called by its class & Function.apply
+mr.autograd.Function() -> cannot be instantiated & Function.apply
 mr.autograd.set_detect_anomaly(1) -> set_detect_anomaly: mode is 1
 mr.autograd.detect_anomaly(3) -> check_nan is 3
-mr.autograd.once_differentiable(3) -> once_differentiable: got a int & a method
+mr.autograd.once_differentiable(3) -> once_differentiable: got a int & the method
 mr.devices.CppSource(3) -> CppSource: text is a int
 mr.devices.CudaSource(None) -> CudaSource: text is a NoneType
 """,

@@ -21,8 +21,8 @@ data.TensorDataset([1, 2]) -> argument 0 & [1, 2] & array
 data.Subset(DATA, 3) -> indices is 3
 data.Subset(iter([1]), [0]) -> likely an iterator
 data.TaskDataset((array(2), array(2))) -> expected a Task
-data.random_split(DATA, [2, 2]) -> in all 4 & in all 5
-data.random_split(DATA, [1.0, 0.5]) -> in all 1.5
+data.random_split(DATA, [2, 2]) -> add up to 4 & add up to 5
+data.random_split(DATA, [1.0, 0.5]) -> add up to 1.5
 data.random_split(DATA, [6, -1]) -> 0 or more
 data.random_split(DATA, [5], 0) -> generator is 0 & seed=
 data.random_split(DATA, [float("nan")]) -> lengths[0] is nan

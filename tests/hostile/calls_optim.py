@@ -171,13 +171,13 @@ s.PolynomialLR(SGD, 0) -> PolynomialLR & total_iters is 0
 s.CosineAnnealingLR(SGD, 0) -> CosineAnnealingLR & T_max is 0
 s.CosineAnnealingWarmRestarts(SGD, 0) -> T_0 is 0 & 1 or more
 RESTARTS.step(-1) -> epoch is -1.0 & 0 or more
-s.LambdaLR(SGD, [abs, abs]) -> LambdaLR & 2 functions & 1, one a group
+s.LambdaLR(SGD, [abs, abs]) -> LambdaLR & 2 functions & 1, one per group
 s.MultiplicativeLR(SGD, None) -> MultiplicativeLR & None & function
 s.OneCycleLR(SGD, 0.1) -> OneCycleLR & total_steps & epochs
 s.OneCycleLR(SGD, 0.1, 0) -> OneCycleLR & total_steps is 0
 s.OneCycleLR(SGD, 0.1, 9, pct_start=2) -> pct_start is 2 & 0 .. 1
 s.OneCycleLR(SGD, 0.1, 9, anneal_strategy="cosine") -> 'cosine' & likely 'cos'
-s.OneCycleLR(SGD, [0.1, 0.2], 9) -> max_lr has 2 values & 1, one a group
+s.OneCycleLR(SGD, [0.1, 0.2], 9) -> max_lr has 2 values & 1, one per group
 s.OneCycleLR(SGD, 0.1, 9, div_factor=0) -> div_factor is 0 & above 0
 s.OneCycleLR(optim.Adagrad(P), 0.1, 9) -> OneCycleLR & Adagrad & cycle_momentum=False
 s.CyclicLR(SGD, 0.1, 0.2, mode="square") -> CyclicLR & mode is 'square'

@@ -78,7 +78,7 @@ viz.per_step_gradients(lambda t, w, s: s, PARAMETER, tensor(H), 0, lambda s: s.s
 viz.per_step_gradients(lambda t, w, s: s, tensor(2, requires_grad=False), tensor(H), T, lambda s: s.sum()) ->
     requires_grad=True
 viz.per_step_gradients(lambda t, w, s: s, array(2), tensor(H), T, lambda s: s.sum()) -> ndarray & Tensor
-viz.layer_values(GATE, GATE) -> layer_values: got a ndarray & nn.LSTM & own cell
+viz.layer_values(GATE, GATE) -> layer_values: got a ndarray & nn.LSTM & custom cell
 viz.layer_values(LSTM, GATE[0]) -> (2, 5) & (T, B, I) & I = 3
 viz.layer_values(LSTM, GATE) -> (7, 2, 5) & I = 3
 viz.layer_values(LSTM, INPUT, reverse=True) -> reverse=True & one direction

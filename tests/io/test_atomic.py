@@ -176,7 +176,7 @@ def test_places_where_no_file_can_stand_are_refused(tmp_path):
     with pytest.raises(ValueError, match="File name too long"), atomic_write(tmp_path / ("x" * 300)) as file:
         file.write("x")
     if os.path.exists("/dev/null"):
-        with pytest.raises(ValueError, match="this is no regular file"), atomic_write("/dev/null"):
+        with pytest.raises(ValueError, match="this is not a regular file"), atomic_write("/dev/null"):
             pass
         assert not os.path.isfile("/dev/null")
     with pytest.raises(ValueError, match="mode is 'a'"), atomic_write(tmp_path / "a.txt", "a"):

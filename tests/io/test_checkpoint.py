@@ -261,7 +261,7 @@ def test_missing_and_empty_files_folders_and_devices_are_told_apart(tmp_path):
         with pytest.raises(ValueError, match=f"checkpoint '.*{path}': {what}"):
             load(tmp_path / path)
     if os.path.exists("/dev/zero"):
-        with pytest.raises(ValueError, match="no regular file"):
+        with pytest.raises(ValueError, match="not a regular file"):
             load("/dev/zero")
     with pytest.raises(ValueError, match="this is a folder"):
         save(tmp_path, {}, {})

@@ -192,7 +192,7 @@ def test_a_file_that_the_user_did_not_name_never_runs(
     file.write_text(f"{SOURCE}\nfrom pathlib import Path\nPath('it ran').touch()\n")  # the same cell, and more
     capsys.readouterr()
     assert cli.main(command.split()) == 2
-    words = f"has an own cell, which was '{file}:patient'; a file runs only if you name it: add --cell FILE.py:name"
+    words = f"has a custom cell, which was '{file}:patient'; a file runs only if you name it: add --cell FILE.py:name"
     assert words in complaint(capsys, command.split()[0])
     assert not (tmp_path / "it ran").exists()
     assert cli.main([*command.split(), "--cell", "cells.py:patient"]) == 0
@@ -207,7 +207,7 @@ def test_a_run_of_a_built_in_cell_takes_no_file(
     assert train("--resume", "--cell", "cells.py:plain") == 2
     assert "--cell" in complaint(capsys)
     assert cli.main(["sample", "--checkpoint", "out", "--cell", "cells.py:plain"]) == 2
-    assert "has no own cell: leave --cell" in complaint(capsys, "sample")
+    assert "has no custom cell: leave --cell" in complaint(capsys, "sample")
 
 
 # ---- mistakes
@@ -217,7 +217,7 @@ def test_a_run_of_a_built_in_cell_takes_no_file(
     ("cell", "words"),
     [
         ("lstn", "argument --cell: invalid choice: 'lstn' (choose from lstm, gru, rnn, or FILE.py:name of "
-                 "an own cell); likely 'lstm' is meant"),
+                 "a custom cell); likely 'lstm' is meant"),
         ("nowhere.py:patient", "there is no file "),
         ("cells:patient", "cells; expected FILE.py:name; likely '"),
         ("cells.py", "cells.py: which cell?; expected FILE.py:name; it has patient, plain, unrated"),
@@ -266,7 +266,7 @@ def test_mistakes_are_one_line_and_leave_nothing(
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"zoneout": 0.1}, "--zoneout is for lstm, gru, rnn; the own cell patient has none: a parameter mask_NAME"),
+        ({"zoneout": 0.1}, "--zoneout is for lstm, gru, rnn; the custom cell patient has none: use a parameter mask_NAME"),
         ({"projection": 3}, "--projection: the step of patient reads its output itself, so it cannot be projected"),
     ],
 )

@@ -1,0 +1,27 @@
+"""The devices `cuda` and `cuda-sim`: one device class over two drivers, an NVIDIA GPU and a simulator of one.
+
+Where things are::
+
+    ../cells/                     one step of a cell and its gradient, in headers that C++ also includes
+    kernels/lstm_block/cell.cu, gru_block.cu, cudnn_rnn/cell.cuh
+                                  the CUDA code around a cell: one thread per few neighboring units of a row (units.cuh)
+    kernels/lstm_block/peepholes.cu   the gradients of peepholes: sums over all steps, in two stages
+    kernels/cudnn_rnn/            steps.cu: one step per launch; barrier.cu: whole sequences in one
+                                  launch, written for readability; persistent.cu, persistent_grad.cu: the same, for speed
+    kernels/grid_barrier.cuh, grid.cuh, tile_gather.cuh, warp_product.cuh
+                                  used by these: a barrier of all blocks, messages between blocks, products by warps
+    kernels/primitives/           the primitives; views.cuh reads broadcast, transposed and sliced arrays in place
+    launch/                       grid, block and arguments of each kernel, and the products between kernels
+    launch/own_cell/              layers of custom cells: the same kernels with a header generated from the cell's plan
+    array.py, device.py           arrays with shape and strides; the device, with NumPy's rules
+    interface.py                  arrays of other GPU libraries
+    driver.py                     the interface of a driver: memory, modules, launches, matrix products
+    gpu/, sim/                    the two drivers
+    uncompiled.py                 passes the layers of a rung that does not compile to the lowest rung
+    free_blocks.py, arguments.py  the choice of the freed memory that is reused next; the arguments of a launch as bytes
+    recordings.py                 repeated loops over time, recorded as CUDA graphs
+    missed.py                     checks whether a block missed a message from another block
+    debug.py                      MINIRNN_DEBUG=1
+
+`minirnn/cuda_versions.py` knows which toolkits, drivers and GPUs fit.
+"""

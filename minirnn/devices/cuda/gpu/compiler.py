@@ -1,4 +1,10 @@
-"""Compiling a .cu file to machine code for a GPU with nvcc. The results are cached on disk."""
+"""Compiling a .cu file to machine code for a GPU with nvcc. The results are cached on disk.
+
+nvcc is used and not NVRTC, although NVRTC comes as a wheel. The toolkit would still be needed, because PyCUDA comes as
+source, and building it needs CUDA's headers and nvcc. NVRTC is also a different compiler: it lacks headers and the host
+compiler's builtins that the cells use (`__builtin_popcount`), and everything that is counted and proven here is nvcc's
+code.
+"""
 
 from __future__ import annotations
 
