@@ -266,7 +266,10 @@ def test_mistakes_are_one_line_and_leave_nothing(
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"zoneout": 0.1}, "--zoneout is for lstm, gru, rnn; the custom cell patient has none: use a parameter mask_NAME"),
+        (
+            {"zoneout": 0.1},
+            "--zoneout is for lstm, gru, rnn; the custom cell patient has none: use a parameter mask_NAME",
+        ),
         ({"projection": 3}, "--projection: the step of patient reads its output itself, so it cannot be projected"),
     ],
 )
