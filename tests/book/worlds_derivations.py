@@ -204,7 +204,12 @@ def centered(rng: np.random.Generator) -> tuple[World, Indices]:
         c[t] = f[t] * carried[t - 1] + i[t] * new[t]
         c_normed[t] = norm(c[t])
         out[t] = o[t] * mr.tanh(gamma * c_normed[t] + beta)
-    wanted: dict[str, Any] = {r"\delta h": out, r"\delta c": c, r"\delta c^\leftarrow": carried, r"\delta \hat c": c_normed}
+    wanted: dict[str, Any] = {
+        r"\delta h": out,
+        r"\delta c": c,
+        r"\delta c^\leftarrow": carried,
+        r"\delta \hat c": c_normed,
+    }
     of_c = grads_of(sum(losses(rng, out).values(), mr.tensor(0.0)), wanted)
     back = of_c[r"\delta c^\leftarrow"]
     of_c[r"\delta c^\leftarrow"] = lambda t: np.zeros((1, H)) if t == T else back(t)
