@@ -1,4 +1,4 @@
-"""The table of rungs beside torch: all are asked for the same precision, and all are sampled in turns."""
+"""The table of rungs compared with torch: all use the same precision, and all are sampled in turns."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from minirnn.devices.precision import chosen
 
 
 class FakeDevice:
-    """Notes how it was asked."""
+    """Records its calls."""
 
     def __init__(self) -> None:
         self.cudnn_rnn_rung: Any = "before"

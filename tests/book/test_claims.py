@@ -1,4 +1,4 @@
-"""What the chapters say about their figures and numbers, seen in them. Tests `tutorials/`.
+"""The statements of the chapters about their figures and numbers, checked in them. Tests `tutorials/`.
 
 `test_NN_...` is about chapter NN, whose names it gets after the chapter has run.
 """
@@ -26,12 +26,12 @@ pytestmark = pytest.mark.slow
 
 @functools.cache
 def run(number: str) -> SimpleNamespace:
-    """The names that a chapter leaves, and what it showed."""
+    """The names that a chapter defines, and its figures."""
     path = next(path for name, path in TUTORIALS.items() if name.startswith(number))
     shown, show = [], mr.viz.show
     mr.viz.show = shown.append
     try:
-        # The products are small: on a busy machine the threads of BLAS would only wait for each other.
+        # The products are small, so on a busy machine the threads of BLAS would only wait for each other.
         with contextlib.redirect_stdout(io.StringIO()), threadpoolctl.threadpool_limits(1):
             return SimpleNamespace(**runpy.run_path(str(path)), shown=shown)
     finally:

@@ -1,4 +1,4 @@
-"""What the symbols of the book's equations are: values and gradients from the tape, in random sizes."""
+"""The symbols of the book's equations: values and gradients from the tape, in random sizes."""
 
 from __future__ import annotations
 
@@ -88,7 +88,9 @@ def products(rng: np.random.Generator) -> tuple[World, Indices]:
 
 
 def lstm(rng: np.random.Generator) -> tuple[World, Indices]:
-    """Chapter 5: the LSTM in primitives, a batch of one row. d c/d c leaves all but the state before as it is."""
+    """Chapter 5: the LSTM in primitives, a batch of one row. d c/d c keeps everything constant except the previous
+    state.
+    """
     T, I, H = 4, 3, 4
     gates, of = "ifco", {"i": mr.sigmoid, "f": mr.sigmoid, "c": mr.tanh, "o": mr.sigmoid}
     x = {t: mr.tensor(rng.normal(size=(1, I))) for t in range(1, T + 1)}
@@ -120,7 +122,7 @@ def lstm(rng: np.random.Generator) -> tuple[World, Indices]:
             return now["f"] * before + now["i"] * now["c"]
 
         if s == 0:
-            raise KeyError(s)  # h_0 is given: it does not come from c_0
+            raise KeyError(s)  # h_0 is given and does not depend on c_0
         return mr.jacobian(step, c[s].detach()).numpy().reshape(H, H)
 
     values = {"x": x, "c": c, "h": h, "i": a["i"], "f": a["f"], "o": a["o"], r"\tilde c": a["c"]}

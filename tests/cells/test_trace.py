@@ -1,4 +1,4 @@
-"""What a cell's function may be, and what is said of one that may not.
+"""Valid functions of cells, and the errors for invalid ones.
 
 Tests `minirnn/cells/trace.py`, `minirnn/cells/expr.py` and `minirnn/cells/rules.py`.
 """
@@ -68,7 +68,11 @@ WRONG = {
     "a bound": (("h",), lambda z_a, h: mr.clip(z_a, -1, h), "a bound is a value"),
     "a power of a number": (("h",), lambda z_a, h: 2**z_a + h, r"write exp\(x \* 0.693147"),
     "a number to the power of zero": (("h",), lambda z_a, h: 0**z_a + h, r"a number was raised.*\n.*a base above 0"),
-    "and": (("h",), lambda z_a, h: where((z_a > 0) & (h > 0), z_a, h), r"combined with & or \|\n(.|\n)*where\(a, where"),
+    "and": (
+        ("h",),
+        lambda z_a, h: where((z_a > 0) & (h > 0), z_a, h),
+        r"combined with & or \|\n(.|\n)*where\(a, where",
+    ),
     "not": (("h",), lambda z_a, h: where(~(z_a > 0), z_a, h), "exchange the values of where"),
     "a function of Tensors": (
         ("h",),

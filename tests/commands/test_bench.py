@@ -1,4 +1,4 @@
-"""`minirnn bench`: it measures what it says; how fast things are is not tested."""
+"""`minirnn bench`: it measures what it says; speed is not tested."""
 
 from __future__ import annotations
 
@@ -61,12 +61,15 @@ def test_an_own_cell_is_compared_with_its_composition_its_products_and_an_op(
         (["--cell", "nowhere.py:mgu"], "there is no file"),
         (["--cell", f"{GALLERY}/mgu.py:mgv"], "likely 'mgu' is meant"),
         (["--cell", "lstm"], "--cell lstm: a custom cell is FILE.py:name; --mode measures"),
-        (["--cell", f"{GALLERY}/mgu.py", "--check"], "--check measures minirnn's own ops; leave --cell out"),
+        (
+            ["--cell", f"{GALLERY}/mgu.py", "--check"],
+            "--check measures minirnn's own ops; it cannot be used with --cell",
+        ),
         (["--size", "3,2,4"], "--size 3,2,4"),
         (["--size", "3,2,4,0"], "sizes of 1 or more"),
         (["--samples", "0"], "--samples is 0"),
         (["--threads", "-1"], "--threads is -1"),
-        (["--json", "no/such/folder/x.json"], "there is no such folder"),
+        (["--json", "no/such/folder/x.json"], "no such folder"),
     ],
 )
 def test_mistakes_are_one_line_and_status_2(

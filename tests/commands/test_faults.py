@@ -1,4 +1,4 @@
-"""Faults around the commands cost a sentence: closed streams, damaged options, huge weights, no memory, no name.
+"""Faults around the commands end in one sentence: closed streams, damaged options, huge weights, no memory, no name.
 
 Tests `minirnn/cli.py`, with `minirnn/train/saved.py` and `minirnn/train/sample.py`.
 """
@@ -50,7 +50,7 @@ def test_closed_streams_stop_no_training(place, closed):
 
 
 def changed(change):
-    """The checkpoint with something in it changed by `change`, and written anew."""
+    """The checkpoint after `change`, written again."""
     path = "run/checkpoint.safetensors"
     arrays, metadata = io.load(path)
     change(arrays, metadata)

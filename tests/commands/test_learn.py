@@ -41,7 +41,7 @@ def run(capsys):
 
 
 def test_a_student_passes_an_exercise_with_wrong_answers_first(folder, run):
-    assert run("check")[0] == 0  # nothing begun is nothing wrong
+    assert run("check")[0] == 0  # an exercise that is not started is not wrong
     status, text = run("check", "ex05")
     assert status == 0 and "not started" in text and f"Open {EX05} and begin" in text
     status, text = run("hint", "ex05")
@@ -149,7 +149,7 @@ def test_a_numpy_exercise_has_no_device(folder, run):
 
 
 def test_a_kernel_on_a_gpu(folder, run, device):
-    """Right and wrong kernels, and one that does not compile; points and progress come from the simulator alone."""
+    """Right and wrong kernels, and one that does not compile; points and progress come only from the simulator."""
     if device != "cuda":
         pytest.skip("the simulator is tested in tests/learn")
     path = folder / COURSE.entry("ex17").file

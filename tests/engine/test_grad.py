@@ -1,4 +1,4 @@
-"""`mr.grad`: what it takes and returns, what it refuses, and gradients of gradients.
+"""`mr.grad`: arguments and results, errors, and gradients of gradients.
 
 Tests `minirnn/engine/backward.py`.
 """
@@ -107,10 +107,10 @@ def test_what_made_an_input_does_not_matter() -> None:
     a, w = leaves(2.0, 3.0)
     y = a * w
     z = y * y
-    w.assign(100.0)  # the product a * w could not be differentiated any more
+    w.assign(100.0)  # the product a * w could no longer be differentiated
     assert mr.grad(z, y).item() == 12
     y = a * a
-    y.backward()  # frees what made y
+    y.backward()  # frees the graph of y
     assert mr.grad(y * y, y).item() == 8
 
 

@@ -121,7 +121,7 @@ def test_gradients_are_asked_for_by_floats_alone() -> None:
 
 
 def test_the_numbers_are_those_of_numpys_stream() -> None:
-    """float32 numbers are drawn as such, float16 ones are rounded from them, or are multiples of 2**-11."""
+    """float32 numbers are drawn directly; float16 ones are rounded from them, or are multiples of 2**-11."""
     draw = lambda: np.random.default_rng(7)  # noqa: E731
     assert_same(mr.rand(5, generator=draw()).numpy(), draw().random(5, np.float32))
     assert_same(mr.rand(5, dtype=mr.float64, generator=draw()).numpy(), draw().random(5))

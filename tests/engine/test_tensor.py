@@ -1,4 +1,4 @@
-"""Tensor: what it is made of, what comes out of it, and what it refuses."""
+"""Tensor: construction, reading, and errors."""
 
 from __future__ import annotations
 

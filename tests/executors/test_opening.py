@@ -1,4 +1,4 @@
-"""A text names an executor; a wrong one is told, and nobody waits for ever."""
+"""A string names an executor; a wrong one raises an error, and nothing waits forever."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def test_a_missing_package_is_told_with_its_extra(library: str, text: str, extra
 
 @pytest.fixture
 def nobody() -> Iterator[str]:
-    """An address at which nobody answers: a socket that takes connections and says nothing."""
+    """An address without answers: a socket that accepts connections and sends nothing."""
     with socket.socket() as listens:
         listens.bind(("127.0.0.1", 0))
         listens.listen()

@@ -1,4 +1,4 @@
-"""An op is found by the names of TensorFlow, too."""
+"""An op is also found by TensorFlow's names."""
 
 from __future__ import annotations
 

@@ -139,7 +139,7 @@ def test_each_sample_draws_random_numbers_of_its_own() -> None:
     assert len({row.tobytes() for row in found}) == 3
 
 
-# ---- misuse: the settings are in the table of wrong calls; here what the call finds out
+# ---- errors during a call; those of the settings are in the table of wrong calls
 
 
 X = numbers(3, 4)
@@ -201,7 +201,7 @@ def pieces(x: mr.Tensor) -> mr.Tensor:
 
 
 def from_one_side(x: mr.Tensor) -> Any:
-    """What is the same for all samples stands on both sides."""
+    """Arguments that are the same for all samples are on both sides."""
     c = mr.tensor(np.arange(1.0, 5.0))
     return c - x, x / c, c @ x[0], x[1] @ x[0], x @ mr.ones(4, 2, dtype="float64"), x.T @ x, c * 2
 

@@ -1,4 +1,4 @@
-"""A bit that changed after a checkpoint was written is noticed, whichever it is.
+"""Any bit that changed after a checkpoint was written is noticed.
 
 Tests `minirnn/io/checksums.py`.
 """
@@ -44,7 +44,7 @@ def test_every_flipped_bit_is_noticed(path, rng):
         except ValueError as error:
             assert "m.safetensors" in str(error) and len(str(error).splitlines()) <= 3
             continue
-        # A change of the key or of a blank leaves all as it was.
+        # A change of the key or of a blank has no effect.
         assert metadata == options and arrays.keys() == before.keys()
         for name in arrays:
             np.testing.assert_array_equal(arrays[name], before[name])

@@ -1,4 +1,4 @@
-"""What holds for every op with one kernel, beyond its values: the cases are those of `minirnn.verify`.
+"""Properties of every op with one kernel, except its values. The cases are those of `minirnn.verify`.
 
 Values, derivatives and precision are in `tests/ops/test_verified.py`, wrong calls in the tables of `tests/hostile/`.
 Tests `minirnn/ops/fused.py` and, with `tests/ops/test_verified.py`, `minirnn/ops/lstm_block/cell.py`.
@@ -29,7 +29,7 @@ def name_of(case: Case) -> str:
 
 @pytest.mark.parametrize("case", FORWARD, ids=name_of)
 def test_each_output_alone_carries_gradient(case: Case, device: str) -> None:
-    """The gradients by one output, whether or not others are used, are those of the composition."""
+    """The gradients through one output agree with the composition, whether or not others are used."""
     for k, name in enumerate(case.outputs):
         found = []
         for place in (mr.devices.get(device), COMPOSED):
@@ -44,7 +44,7 @@ def test_each_output_alone_carries_gradient(case: Case, device: str) -> None:
 
 @each("case", HALF, ids=name_of)
 def test_float16_is_computed_in_float32_and_rounded_once(case: Case, device: str) -> None:
-    """To the last bit; only LSTMBlockCell has its own kernels for float16, on a GPU."""
+    """They agree to the last bit; only LSTMBlockCell has its own kernels for float16, on a GPU."""
     half = [mr.tensor(a, device=device) for a in case.rounded("float16").values()]
     for got, exact in zip(case.call(*half), case.call(*[t.astype("f4") for t in half]), strict=True):
         assert got.dtype == np.float16

@@ -20,7 +20,7 @@ ONE = np.ones((1, 1, 1))  # (T, B, I)
 
 
 def one_unit(a: float, b: float, y: float, **more: Any) -> Any:
-    """What is found for the weights `a` and `b`, the input 1 and the output `y`: relu or tanh, of one or the other."""
+    """The result for the weights `a` and `b`, the input 1 and the output `y`: relu or tanh of one or the other."""
     return find_layout([[[a]], [[b]]], ONE, y * ONE, **more)
 
 
@@ -80,7 +80,7 @@ def is_relu(trial: Any) -> bool:
 
 @pytest.mark.parametrize(("steps", "fits"), [(8, True), (9, False)])
 def test_errors_up_to_eight_roundings_of_the_largest_output_are_no_chance(steps: int, fits: bool) -> None:
-    """Beside a reading without any error."""
+    """This reading competes with one without any error."""
     eps = np.finfo(np.float64).eps
     finding = one_unit(0.5, 0.5 + 0.5 * steps * eps, 0.5)
     assert finding.best.error == 0

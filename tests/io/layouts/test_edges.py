@@ -1,4 +1,4 @@
-"""Arrays at the edge of what a layout has: what is read, what is refused, and what is said about it.
+"""Edge cases of layouts: arrays that are read or rejected, and the messages.
 
 Tests `minirnn/io/layouts/`.
 """
