@@ -1,4 +1,4 @@
-"""The primitives on every device: what base.py says of each, judged by NumPy, on arrays of any dtype and layout.
+"""The primitives on every device against NumPy, on arrays of any dtype and layout.
 
 Tests `minirnn/devices/cpu/primitives.py`, `minirnn/devices/cuda/device.py` and
 `minirnn/devices/cuda/launch/primitives/`.
@@ -203,7 +203,7 @@ def test_clip_takes_numbers_or_none(on: Device, rng: np.random.Generator, dtype:
 def test_casts_are_numpys(on: Device, rng: np.random.Generator, source: Any) -> None:
     a = numbers(rng, (3, 4), source, 0.25, 9)
     a = np.abs(a) if a.dtype.kind != "b" else a  # negative numbers have no unsigned value
-    # Each pair is a kernel of its own on a CUDA device: every type from and to two of them is enough.
+    # Each pair is a separate kernel on a CUDA device, so every type from and to two of them is enough.
     for target in [*FLOATS, *INTEGERS, bool] if source in (np.float32, bool) else [np.float32, bool]:
         assert_same(on.to_numpy(on.cast(on.transpose(on.asarray(a), (1, 0)), target)), a.T.astype(target))
 

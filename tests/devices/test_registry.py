@@ -1,4 +1,4 @@
-"""Devices: registering, choosing a default, plug-ins, and what a Device subclass must bring."""
+"""Devices: registering, choosing a default, plug-ins, and the requirements of a Device subclass."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ CPU: Any = type(devices.get("cpu"))
 
 @pytest.fixture(autouse=True)
 def own_registry(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """What a test registers is gone after it."""
+    """Removes the devices that a test registers."""
     monkeypatch.setattr(registry, "_factories", dict(registry._factories))
     monkeypatch.setattr(registry, "_made", dict(registry._made))
     monkeypatch.setattr(registry, "_entry_points_read", True)

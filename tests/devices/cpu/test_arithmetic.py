@@ -1,4 +1,4 @@
-"""What the fused kernels share."""
+"""The helpers of the fused kernels."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ Run = Callable[["HostDriver", "tuple[Any, ...]"], None]
 
 
 class HostDriver:
-    """Memory at made-up addresses; a launch calls `run`; what it raises shows when someone waits, as on a GPU."""
+    """Memory at made-up addresses; a launch calls `run`; its exceptions are raised at the next wait, as on a GPU."""
 
     limits = Limits("host", (9, 0), 1, 1024, 49152, 1 << 20, True)
     about: dict[str, Any] = {}
@@ -254,7 +254,7 @@ OUTSIDE = """extern "C" __global__ void add_one(int n, float *x) {
 
 
 class Faulty:
-    """A GPU played by the fast simulator, which notices nothing: each launch is reported as a fault, late."""
+    """A fake GPU on the fast simulator, which reports every launch as an asynchronous fault."""
 
     def __init__(self, driver: Any) -> None:
         self.driver = driver

@@ -1,4 +1,4 @@
-"""What the CUDA devices do beyond the contract: views, layouts, clear refusals, memory, one kernel compiled once."""
+"""The CUDA devices beyond the contract: views, layouts, clear errors, memory, one compilation per kernel."""
 
 from __future__ import annotations
 

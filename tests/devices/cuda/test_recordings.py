@@ -26,7 +26,7 @@ pytestmark = pytest.mark.skipif(
 
 
 def recording_device() -> Cuda:
-    """Not in check mode, where no address comes again."""
+    """Not in check mode, where no address is reused."""
     device = Cuda(SimDriver(SimOptions()))
     device.recordings.enabled = True
     return device

@@ -1,4 +1,4 @@
-"""The layers with zoneout against finite differences and a loop of their own; `test_layer.py` has the plain version.
+"""The layers with zoneout against finite differences and a separate loop; `test_layer.py` has the plain version.
 
 Tests `minirnn/devices/cpu/columns/zoneout.py` and what `minirnn/devices/cpu/cudnn_rnn/reference.py` has for it.
 """

@@ -1,4 +1,4 @@
-"""What is tried first on a new GPU goes through on the simulator, and says so where something is wrong.
+"""The first checks of a new GPU pass on the simulator, and report what is wrong.
 
 Tests `tests/devices/cuda/gpu/litmus.py`, `tests/devices/cuda/gpu/litmus.cu` and
 `tests/devices/cuda/gpu/first_layers.py`. `scripts/gpu_check.sh` runs them on a GPU.

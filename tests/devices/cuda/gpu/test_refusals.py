@@ -1,7 +1,7 @@
-"""PyCudaDriver against made-up PyCUDA and cuBLAS: what no stand-in for a GPU can show, and what needs no PyCUDA.
+"""PyCudaDriver against made-up PyCUDA and cuBLAS: cases that a stand-in GPU cannot show, or that need no PyCUDA.
 
-These are tools that are missing or refuse, the order of calls, what is waited for, and a GPU with 1 MiB of memory. How
-the driver works is tested with the real PyCUDA, in `test_driver.py`.
+These are missing or failing tools, the order of calls, waits, and a GPU with 1 MiB of memory. How the driver works is
+tested with the real PyCUDA, in `test_driver.py`.
 
 Tests `minirnn/devices/cuda/gpu/driver.py` and `minirnn/devices/cuda/gpu/cublas.py`.
 """

@@ -1,4 +1,4 @@
-"""Check mode and messages between blocks: what has no order is reported, and nothing else.
+"""Check mode and messages between blocks: exactly the unordered accesses are reported.
 
 Tests `minirnn/devices/cuda/sim/runtime/stale.cpp`, `minirnn/devices/cuda/sim/runtime/order.cpp` and
 `minirnn/devices/cuda/sim/runtime/races.cpp`.
