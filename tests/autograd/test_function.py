@@ -181,7 +181,7 @@ def test_a_call_is_one_node_of_its_name_and_nothing_is_recorded_inside(rng: np.r
     assert not exp(mr)(x.detach()).requires_grad
 
 
-def test_a_mask_carries_no_gradient_and_what_is_no_tensor_is_handed_on() -> None:
+def test_a_mask_carries_no_gradient_and_other_arguments_are_passed_on() -> None:
     class Both(mr.autograd.Function):
         @staticmethod
         def forward(ctx: Any, x: mr.Tensor) -> Any:

@@ -50,7 +50,7 @@ def test_every_way_is_sampled_in_turn_and_the_device_is_left_as_it_was(
     assert (device.cudnn_rnn_rung, device.recordings.enabled, chosen.precision) == ("before", "before", "ieee")
 
 
-def test_without_torch_there_are_rows_too() -> None:
+def test_without_torch_there_are_also_rows() -> None:
     device = FakeDevice()
     rows = rungs.in_turns(device, device.call, None, False, quick=True)
     assert len(rows) == 4 and not any("torch_seconds" in row for row in rows)

@@ -80,7 +80,7 @@ def test_what_a_checkpoint_cannot_say_is_told_in_a_sentence(place, run):
     assert status == 2 and "\x1b" not in said
 
 
-def test_nothing_is_no_name(place, run):
+def test_an_empty_string_is_not_a_name(place, run):
     with pytest.raises(SystemExit):
         run(*TRAIN, "--out", "")
     assert sorted(path.name for path in place.iterdir()) == ["text.txt"]

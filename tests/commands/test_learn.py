@@ -81,7 +81,7 @@ def test_the_solution_is_shown_only_after_passing(folder, run):
     assert run("show", "ex05") == (0, COURSE.stub(COURSE.entry("ex05")))
 
 
-def test_a_picture_of_the_error_is_drawn_beside_the_exercise(folder, run, unrendered):
+def test_a_picture_of_the_error_is_drawn_next_to_the_exercise(folder, run, unrendered):
     (folder / EX05).write_text(solution("ex05", ("da @ W.T", "2 * da @ W.T")))
     status, text = run("show", "ex05", "--diff")
     target = (folder / EX05).with_suffix(".png")

@@ -172,7 +172,7 @@ def test_gradients_that_fit_get_no_nodes_of_their_own() -> None:
     assert da.op.name == "Multiply" and da.parents[1] is b
 
 
-def test_the_seed_is_differentiated_too() -> None:
+def test_the_seed_is_also_differentiated() -> None:
     a, v = leaves([1.0, 2.0], [3.0, 4.0])
     g = mr.grad(a * a, a, v, create_graph=True)
     assert mr.grad(g, v, [1.0, 10.0]).tolist() == [2, 40]

@@ -39,7 +39,7 @@ def test_a_seed_gives_the_same_numbers_everywhere_and_each_time(device: str, nam
 
 
 @pytest.mark.parametrize("name", DRAWS)
-def test_a_stream_of_its_own_leaves_the_common_one_alone(name: str) -> None:
+def test_a_separate_stream_does_not_change_the_common_one(name: str) -> None:
     mr.manual_seed(20)
     expected = mr.rand(5)
     mr.manual_seed(20)

@@ -87,7 +87,7 @@ def nobody() -> Iterator[str]:
         yield f"tcp://127.0.0.1:{listens.getsockname()[1]}"
 
 
-def test_an_address_at_which_nobody_answers_is_told(nobody: str) -> None:
+def test_an_address_without_an_answer_is_reported(nobody: str) -> None:
     pytest.importorskip("distributed")
     with (
         pytest.raises(ConnectionError, match="no Dask scheduler answers at tcp://127"),

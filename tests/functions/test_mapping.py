@@ -57,7 +57,7 @@ def test_nests_keep_their_kinds() -> None:
     np.testing.assert_array_equal(found["r"].second[0].numpy(), numbers(3, 2).numpy().T + 4)
 
 
-def test_each_result_may_have_an_axis_of_its_own() -> None:
+def test_each_result_may_have_its_own_axis() -> None:
     x = numbers(3, 4)
     first, (second, third) = mr.vmap(lambda row: (row * 2, (row, row[0])), out_dims=(1, 0))(x)
     np.testing.assert_array_equal(first.numpy(), 2 * x.numpy().T)
@@ -129,7 +129,7 @@ def test_the_name_and_the_docstring_are_those_of_the_function() -> None:
     assert mr.vmap(layer)(numbers(4, 3).astype(np.float32)).shape == (4, 2)
 
 
-def test_each_sample_draws_random_numbers_of_its_own() -> None:
+def test_each_sample_draws_its_own_random_numbers() -> None:
     mask = lambda x: mr.nn.functional.dropout(x, 0.5, True)  # noqa: E731
     x = mr.tensor(np.ones((3, 40)))
     mr.manual_seed(1)

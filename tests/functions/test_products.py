@@ -56,7 +56,7 @@ class Lopsided(Op):
         return None, dy * a
 
 
-def test_the_side_on_which_the_vector_stands() -> None:
+def test_the_side_of_the_vector() -> None:
     def f(a: mr.Tensor, b: mr.Tensor) -> mr.Tensor:
         return record(Lopsided(), a.device, a.array * b.array, (a, b)).sum()
 

@@ -202,7 +202,7 @@ def test_results_keep_their_form() -> None:
     np.testing.assert_allclose(x.grad.numpy(), (2 * 3 + 3) * (numbers(3) + 0.1))  # type: ignore[union-attr]
 
 
-def test_what_was_there_before_and_what_is_no_result_of_an_op_is_handed_on() -> None:
+def test_existing_tensors_and_results_of_no_op_are_passed_on() -> None:
     x = leaf(3)
     held = x * 2
     made: list[mr.Tensor] = []

@@ -161,7 +161,7 @@ def test_an_honest_header_is_read(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("text", ["[" * 100_000, '{"a":' * 20_000, "{", "[]", "null", "3"])
-def test_metadata_that_is_no_dict_or_nested_without_end_is_refused(text: str, tmp_path: Path) -> None:
+def test_metadata_that_is_not_a_dict_or_is_nested_endlessly_is_rejected(text: str, tmp_path: Path) -> None:
     path = safetensors(tmp_path / "m.safetensors", {"__metadata__": {**OWN, "minirnn.metadata": text}, "w": ENTRY})
     with pytest.raises(ValueError, match="m.safetensors.*\n  expected"):
         load(path)

@@ -66,7 +66,7 @@ def test_files_without_checksums_are_read(path):
     assert io.load(path)[1] == {"step": 7, "lr": 0.1}
 
 
-def test_converted_weights_have_them_too(tmp_path, rng):
+def test_converted_weights_also_have_them(tmp_path, rng):
     write_arrays(tmp_path / "w.safetensors", {"W": rng.normal(size=(2, 3)).T}, {"from": "torch"})
     _, metadata = read_arrays(tmp_path / "w.safetensors")
     assert set(json.loads(metadata[KEY])) == {"", "W"}

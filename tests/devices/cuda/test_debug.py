@@ -151,7 +151,7 @@ def test_a_fault_runs_again_in_the_simulator_with_the_same_launch_and_memory() -
     assert first.nbytes == last.nbytes == 16
 
 
-def test_addresses_in_a_struct_are_followed_too() -> None:
+def test_addresses_in_a_struct_are_also_followed() -> None:
     seen: list[Any] = []
 
     def simulated(simulator: HostDriver, args: tuple[Any, ...]) -> None:

@@ -93,7 +93,7 @@ def test_it_is_raised_before_an_optimizer_has_the_gradients(broken: Any) -> None
         np.testing.assert_array_equal(p.numpy(), before[name])
 
 
-def test_a_wrapped_device_looks_too(broken: Any) -> None:
+def test_a_wrapped_device_also_checks(broken: Any) -> None:
     wrapped = Counting(broken)
     model, x = layer(wrapped)
     y = model(x)[0]

@@ -94,7 +94,7 @@ def test_no_damage_of_the_cache_is_loaded(tmp_path: Path, monkeypatch: pytest.Mo
     assert library.library(compiler.find("native")).read_bytes() == whole
 
 
-def test_a_processor_that_can_do_less_gets_a_library_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_processor_with_fewer_features_gets_its_own_library(monkeypatch: pytest.MonkeyPatch) -> None:
     used, asked = compiler.find("native"), []
     monkeypatch.setattr(library.cache, "kept", lambda folder, key, make: asked.append(key))
     library.library(used)

@@ -132,7 +132,7 @@ def test_initial_states_are_used(rng: np.random.Generator) -> None:
     assert find_layout(got.arrays, x, y).status == "none"
 
 
-def test_square_matrices_are_told_apart_too(rng: np.random.Generator) -> None:
+def test_square_matrices_are_also_distinguished(rng: np.random.Generator) -> None:
     """I = H: W and R have one shape, and of a plain RNN even the transposed ones."""
     a = {"k": dyadic(rng, H, H, dtype="f8"), "r": dyadic(rng, H, H, dtype="f8"), "b": dyadic(rng, H, dtype="f8")}
     x, h = rng.standard_normal((T, B, H)), np.zeros((B, H))
@@ -205,7 +205,7 @@ def test_a_peephole_lstm_fits_nothing(rng: np.random.Generator) -> None:
     assert find_layout(arrays, x, y).status == "none"
 
 
-def test_what_is_no_number_or_no_state_is_refused() -> None:
+def test_invalid_numbers_and_states_are_rejected() -> None:
     x, y, w = np.zeros((T, B, I)), np.zeros((T, B, H)), [np.zeros((4 * H, I)), np.zeros((4 * H, H))]
     with pytest.raises(TypeError, match="array 1 is not an array of numbers"):
         find_layout([w[0], ["a"]], x, y)

@@ -214,7 +214,7 @@ def test_the_handle_is_bound_to_the_drivers_stream_before_it_gets_a_workspace(
     ("dtype", "tf32", "compute"),
     [("f4", False, 68), ("f4", True, 77), ("f2", False, 68), ("f2", True, 68), ("f8", False, 70), ("f8", True, 70)],
 )
-def test_tf32_is_used_for_float32_alone_and_only_when_asked_for(
+def test_tf32_is_used_only_for_float32_and_only_on_request(
     machine: fake_pycuda.Machine,
     cublas: fake_cublas.Cublas,
     dtype: str,

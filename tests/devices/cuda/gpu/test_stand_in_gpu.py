@@ -121,7 +121,7 @@ def values_at(api: Api, pointer: int) -> np.ndarray:
 # ---- what a GPU does late
 
 
-def test_work_is_done_when_somebody_waits_for_it(api: Api) -> None:
+def test_work_is_done_when_the_program_waits_for_it(api: Api) -> None:
     x, function, mine = filled(api, np.arange(N, dtype=np.float32)), kernel(api), stream(api)
     y = filled(api, np.zeros(N, np.float32))
     host = np.full(N, -1, np.float32)

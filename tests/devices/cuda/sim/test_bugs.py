@@ -155,7 +155,7 @@ def test_check_mode_names_the_line_the_thread_and_the_block(checked: SimModule, 
 
 
 @each("bug", SEEN_WITHOUT_CHECKS, ids=lambda bug: bug.kernel)
-def test_what_is_seen_without_check_mode_too(fast: SimModule, bug: Bug) -> None:
+def test_bugs_that_are_found_without_check_mode(fast: SimModule, bug: Bug) -> None:
     run_bug(fast, bug)
 
 

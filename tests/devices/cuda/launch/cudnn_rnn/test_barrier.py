@@ -61,7 +61,7 @@ def test_odd_sizes(
 
 
 @pytest.mark.parametrize("mode", slow_unless(["lstm", "gru"], MODES))
-def test_it_judges_the_fast_rung(mode: str, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_fast_rung_agrees_with_it(mode: str, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch) -> None:
     """Not the CPU: the same cells, compiled by the same compiler, differ by the order of the sums alone."""
     tiny_layouts(monkeypatch)
     case = random_case(rng, mode, T=6, B=5, I=3, H=13)
