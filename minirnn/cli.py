@@ -7,6 +7,7 @@ when the reader of our output went away, and 1, with a traceback, for a bug.
 from __future__ import annotations
 
 import argparse
+import contextlib
 import os
 import signal
 import sys
@@ -20,7 +21,7 @@ from minirnn._version import __version__
 from minirnn.devices import DeviceUnavailable
 from minirnn.messages import likely, meant
 from minirnn.terminal import styled
-from minirnn.user_error import UserError, describe, one_line
+from minirnn.user_error import FULL, UserError, describe, one_line
 
 # name -> (module, what it does). A module is imported when its command is named; a missing one is not offered.
 COMMANDS = {
@@ -120,10 +121,13 @@ def main(argv: Sequence[str] | None = None) -> int:
             return run(args)
         finally:
             sys.stdout.flush()  # a reader that went away shall be noticed here, not while Python shuts down
-    except BrokenPipeError:
+    except OSError as error:  # of standard output: its reader went away, or its disk is full
         # What is still buffered cannot be written; without this Python would complain about it at its end.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 141
+        if isinstance(error, BrokenPipeError):
+            return 141
+        complain("minirnn", f"standard output: {error.strerror or error}")
+        return 2
     except KeyboardInterrupt:
         return 130
 
@@ -159,6 +163,8 @@ def run(args: argparse.Namespace) -> int:
     except BrokenPipeError:
         raise
     except OSError as error:
+        if error.filename is None and error.errno in FULL:  # files are named (`io.atomic.naming`)
+            raise
         text = describe(error)
     except (UserError, DeviceUnavailable) as error:
         text = str(error)
@@ -171,4 +177,5 @@ def run(args: argparse.Namespace) -> int:
 def complain(who: str, text: str) -> None:
     """One line on stderr, with nothing in it that controls a terminal: names in a file may hold anything."""
     text = "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
-    print(f"{styled(f'{who}:', 'red', sys.stderr)} {text}", file=sys.stderr)
+    with contextlib.suppress(OSError):  # where nothing can be said, the exit status tells
+        print(f"{styled(f'{who}:', 'red', sys.stderr)} {text}", file=sys.stderr)

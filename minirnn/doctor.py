@@ -125,7 +125,7 @@ def render(report: dict[str, Any]) -> str:
         *((name, device_line(name, reason, report)) for name, reason in report["devices"].items()),
         ("precision", precision_line(report["precision"])),
         "",
-        "Sandbox for student answers (minirnn check, minirnn grade)",
+        "Sandbox for student answers and for reading submissions (minirnn check, minirnn grade)",
         ("locks", report["locks"]["in_force"]),
         *(("missing", sentence) for sentence in report["locks"]["missing"]),
         "",

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import errno
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
+
+FULL = {errno.ENOSPC, errno.EFBIG, errno.EIO, getattr(errno, "EDQUOT", errno.ENOSPC)}
+"""What says that a disk is full or failed."""
 
 
 class UserError(ValueError):
@@ -29,6 +34,9 @@ def user_mistakes() -> Iterator[None]:
 
 def describe(error: OSError) -> str:
     """``FILE: No such file or directory`` instead of ``[Errno 2] No such file or directory: 'FILE'``."""
+    if isinstance(error, shutil.Error) and error.args and isinstance(error.args[0], list):
+        _, target, reason = error.args[0][0]  # of all files that could not be copied; the others failed alike
+        return f"{target}: {reason.partition('] ')[2].partition(': ')[0] or reason}"
     if error.strerror and error.filename is not None:
         return f"{error.filename}: {error.strerror}"
     return error.strerror or str(error) or type(error).__name__

@@ -3,6 +3,7 @@
     python scripts/kill_power.py optim                        # 60 mutants of a room, its own default tests
     python scripts/kill_power.py optim --all --only cosine    # every mutant of what is named so
     python scripts/kill_power.py --whole --out FILE           # all rooms, also the slow tests; a table
+    python scripts/kill_power.py learn --own --out FILE       # also the slow tests of the room; takes an hour less
     python scripts/kill_power.py --sample 40 --seed 3         # what CI runs: 40 of four rooms that the seed draws
     python scripts/kill_power.py backward --all               # each term of each backward formula dropped or negated
     python scripts/kill_power.py kernels --only gru           # the same in C++ and CUDA
@@ -93,7 +94,7 @@ class Laboratory:
         return {result["key"]: result for result in map(json.loads, lines)}
 
 
-def measure(laboratory: Laboratory, room: str, chosen: list[Mutant], whole: bool, budget: float) -> dict[str, Any]:
+def measure(laboratory: Laboratory, room: str, chosen: list[Mutant], layers: str, budget: float) -> dict[str, Any]:
     """One row of the table: which of the chosen mutants of a room which tests kill."""
     own = EVERY[room].tests
     mine = [file for file in laboratory.files if file.startswith(own)]
@@ -101,8 +102,10 @@ def measure(laboratory: Laboratory, room: str, chosen: list[Mutant], whole: bool
     killed: dict[str, dict[str, str]] = {"default": {}, "slow": {}}
     left = chosen
     stages: list[tuple[str, list[str]]] = [("default", mine)]
-    if whole:
+    if layers == "whole":
         stages += [("default", laboratory.files), ("slow", laboratory.files)]
+    if layers == "own":
+        stages += [("slow", mine)]
     shown: set[str] = set()
     for layer, files in stages:
         if not left:
@@ -131,7 +134,9 @@ def main(arguments: list[str] | None = None) -> int:
     )
     parser.add_argument("--all", action="store_true", help="every mutant")
     parser.add_argument("--seed", type=int, default=0, help="of the sample")
-    parser.add_argument("--whole", action="store_true", help="survivors meet the other default tests, then the slow")
+    layers = parser.add_mutually_exclusive_group()
+    layers.add_argument("--whole", action="store_true", help="survivors meet the other default tests, then the slow")
+    layers.add_argument("--own", action="store_true", help="survivors meet the slow tests of their room")
     parser.add_argument("--budget", type=float, default=60, metavar="S", help="seconds of tests for each mutant")
     parser.add_argument("--list", action="store_true", help="say what would be changed, and stop")
     parser.add_argument("--workers", type=int, default=os.cpu_count() or 1)
@@ -150,7 +155,8 @@ def main(arguments: list[str] | None = None) -> int:
     with tempfile.TemporaryDirectory(prefix="kill_power-") as folder:
         laboratory = None
         asked = {"seed": options.seed, "sample": "all" if options.all else size, "only": options.only}
-        asked |= {"layers": "whole" if options.whole else "default", "commit": commit(options.root)}
+        asked |= {"layers": "whole" if options.whole else "own" if options.own else "default"}
+        asked |= {"commit": commit(options.root)}
         for room in rooms:
             found = table(options.out).get(room, {}) if options.out else {}
             if asked.items() <= found.items():
@@ -166,9 +172,9 @@ def main(arguments: list[str] | None = None) -> int:
                 print(*chosen, sep="\n")
                 continue
             laboratory = laboratory or Laboratory(options.root, options.cache, options.workers, Path(folder))
-            row = measure(laboratory, room, chosen, options.whole, options.budget)
+            row = measure(laboratory, room, chosen, str(asked["layers"]), options.budget)
             unlisted += len(row["survivors"])
-            tell(room, row, len(every) - len(counting), options.whole)
+            tell(room, row, len(every) - len(counting), options.whole or options.own)
             if options.out:
                 row = {"date": date.today().isoformat(), **asked, "seconds": round(time.monotonic() - began), **row}
                 write(options.out, {**table(options.out), room: row})

@@ -113,8 +113,10 @@ def run(path: Path, folder: Path) -> Iterator[list[tuple[str, str]]]:
 
 
 def numbers() -> dict[str, str]:
-    """The number of each labelled equation of the book, such as 5.3, by its label."""
-    found = {}
+    """The number of each labelled equation of the book, such as 5.3, by its label; D.3 on the page of derivations."""
+    derived = (TUTORIALS.parent / "docs" / "derivations.md").read_text(encoding="utf-8")
+    labels = re.findall(r"^\$\$ \((\S+)\)$", derived, flags=re.M)
+    found = {label: f"D.{number}" for number, label in enumerate(labels, 1)}
     for path in sorted(TUTORIALS.glob("[0-9][0-9]_*.py")):
         labels = re.findall(r"^# +:label: (\S+)$", path.read_text(encoding="utf-8"), flags=re.M)
         found |= {label: f"{int(path.name[:2])}.{number}" for number, label in enumerate(labels, 1)}

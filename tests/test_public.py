@@ -1,6 +1,7 @@
 """The public files around the code are correct: stages and workflows of CI, versions, the address of the repository.
 
-Tests `.ci/run`, `.github/`, `CITATION.cff`, `constraints.txt`, `scripts/address.py` and `docs/repository.py`.
+Tests `.ci/run`, `.github/`, `CITATION.cff`, `constraints.txt`, `scripts/address.py`, `scripts/public_names.py` and
+`docs/repository.py`.
 """
 
 from __future__ import annotations
@@ -102,6 +103,21 @@ def test_the_citation_has_the_version_and_the_license_of_the_package() -> None:
     text = text_of("CITATION.cff")
     assert f"version: {minirnn.__version__}\n" in text
     assert f"license: {PROJECT['license']}\n" in text
+
+
+# ---- public names
+
+
+def test_every_public_name_and_signature_is_the_stored_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "path", [str(ROOT / "scripts"), *sys.path])
+    import public_names
+
+    stored, now = public_names.STORED.read_text(encoding="utf-8").splitlines(), public_names.lines()
+    gone, new = sorted(set(stored) - set(now)), sorted(set(now) - set(stored))
+    assert (gone, new) == ([], []), "if this is meant: python scripts/public_names.py --write, and docs/stability.md"
+    assert len(stored) == len(set(stored)) > 1200
+    assert "minirnn.nn.Embedding.forward(self, input)" in stored
+    assert "minirnn.ops.lstm_block_cell(" in "\n".join(stored)
 
 
 # ---- the address of the repository

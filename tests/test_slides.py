@@ -87,7 +87,11 @@ def test_a_deck_has_every_equation_and_heading_of_its_chapter(name: str) -> None
 
 def test_equations_are_numbered_by_chapter_and_told_apart() -> None:
     found = SLIDES.numbers()
-    assert found["lstm-states"] == "5.2" and len(set(found.values())) == len(found) > 60
+    assert (
+        found["lstm-states"] == "5.2"
+        and found["time-recursion"] == "D.1"
+        and len(set(found.values())) == len(found) > 60
+    )
 
 
 def test_a_page_has_a_section_per_slide_and_fetches_nothing() -> None:

@@ -208,10 +208,9 @@ mr.viz.show(gradient_flow(norms, layers=["h"], quantity="norm of dL/dh_t\nover b
 # -------------
 # At each step the forward pass multiplies by W and R once. The backward pass needs two products for each of them,
 # :eq:`rnn-carry` and :eq:`rnn-weights`, and therefore takes about twice as long. It also needs every state, which takes
-# memory for T B H numbers. Chapter 13 shows how to trade memory for time.
-#
-# The tape needs no recursion. It stores the nodes in the order in which they were created. In reverse order, each node
-# comes after all nodes that use its result. A sequence of a million steps therefore does not overflow the stack.
+# memory for T B H numbers. Chapter 13 shows how to trade memory for time. The same gradient can also be computed
+# *forward* in time, without any old states, but with about :math:`H^2` times as many multiplications.
+# :doc:`Derivations </derivations>` has this sum, :eq:`time-forward-sum`, and the proof of :eq:`rnn-unrolled`.
 #
 # What a fused op hides
 # ---------------------

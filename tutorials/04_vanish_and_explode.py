@@ -158,9 +158,10 @@ print("after 40 steps, as shares of the largest:", ", ".join(f"{shares[k]:.0e}" 
 #
 # This proves two statements, and only these two. If :math:`\lVert R \rVert < 1`, gradients vanish exponentially. If
 # gradients explode, then :math:`\lVert R \rVert > 1`. The converse statements are not true, because the bound is loose.
-# Each step also turns the gradient away from the direction that the next step stretches most. And most units have a
-# smaller slope than the largest one. In the next figure :math:`\lVert R \rVert` is 1.7 times the radius, so :eq:`bound`
-# allows an explosion in all four networks. It happens in one.
+# Each step turns the gradient away from the direction that the next step stretches most, and most units have a smaller
+# slope than the largest one. :doc:`Derivations </derivations>` has an exact example of each, :eq:`loose-swap` and
+# :eq:`loose-slopes`, and a bound from below, :eq:`norms-below`. In the next figure :math:`\lVert R \rVert` is 1.7 times
+# the radius, so :eq:`bound` allows an explosion in all four networks. It happens in one.
 
 
 def states_of(radius):
@@ -201,8 +202,8 @@ print("left after 40 steps:", {radius: f"{kept[0]:.1e}" for radius, kept in with
 #    \lVert g D_t Q^{\top} \rVert &= \lVert g D_t \rVert \le \lVert g \rVert
 #    \end{aligned}
 #
-# This is why training often starts with orthogonal matrices. But with tanh the gradient still shrinks, unless the
-# states stay near zero, where the slope is 1.
+# This is why training often starts with orthogonal matrices. But with tanh the gradient still shrinks by
+# :eq:`norms-mean-slope` on average, unless the states stay near zero, where the slope is 1.
 #
 # What vanishes
 # -------------
@@ -228,8 +229,7 @@ print("share of the norm that reaches step 0:", *(f"{share:.1e}" for share in re
 #
 # Summary
 # -------
-# - Over n steps a gradient is multiplied by n matrices :math:`D_t R^\top`. Their norms bound how much of it is left,
-#   :eq:`bound`.
+# - Over n steps a gradient is multiplied by n matrices :math:`D_t R^\top`. Their norms bound its norm, :eq:`bound`.
 # - If :math:`\lVert R \rVert < 1`, gradients vanish. They can explode only if :math:`\lVert R \rVert > 1`.
 # - Singular values describe one step, and eigenvalues describe many steps, :eq:`powers`.
 # - An orthogonal R preserves norms. Tanh reduces them.

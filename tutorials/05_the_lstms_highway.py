@@ -92,12 +92,19 @@ mr.viz.show(cell_graph("lstm"))
 #    + \delta z_{o,t} R_o^{\top}
 #    \end{aligned}
 #
-# The gradients of the weights are those of four plain networks, each with its own :math:`\delta z`. For example,
+# The input gets the same sum with W in place of R. The gradients of the weights are those of four plain networks, each
+# with its own :math:`\delta z`. Here they are for the forget gate:
 #
 # .. math::
 #    :label: lstm-weights
 #
-#    \delta R_f = \sum_{t=1}^{T} h_{t-1}^{\top} \delta z_{f,t}
+#    \begin{aligned}
+#    \delta x_t &= \delta z_{i,t} W_i^{\top} + \delta z_{f,t} W_f^{\top} + \delta z_{c,t} W_c^{\top}
+#    + \delta z_{o,t} W_o^{\top} \\
+#    \delta W_f &= \sum_{t=1}^{T} x_t^{\top} \delta z_{f,t} \\
+#    \delta R_f &= \sum_{t=1}^{T} h_{t-1}^{\top} \delta z_{f,t} \\
+#    \delta b_f &= \sum_{t=1}^{T} \operatorname{rows}(\delta z_{f,t})
+#    \end{aligned}
 #
 # minirnn has these lines three times with the same names: in NumPy, in C++ and in CUDA. In
 # :doc:`LSTMBlockCell </ops/lstm_block_cell>`, :math:`\tilde c` is called ``ci``, and the four :math:`\delta z` are the
@@ -107,7 +114,7 @@ mr.viz.show(cell_graph("lstm"))
 # ----------
 # Four paths lead from :math:`c_{t-1}` to :math:`c_t`: the straight path through f, and three detours through
 # :math:`h_{t-1}` into the forget gate, the input gate or the candidate. Let :math:`S_t` be the Jacobian of the path
-# from :math:`c_t` to :math:`h_t`:
+# from :math:`c_t` to :math:`h_t`. The product rule, :eq:`paths-gate`, gives a term for each path:
 #
 # .. math::
 #    :label: four-paths
@@ -205,8 +212,8 @@ print("share of the gradient's length that reaches step 0:", ", ".join(f"{share:
 # gates.
 #
 # The straight path does not remove the products of chapter 4. If f is below 1, the gradient still shrinks
-# exponentially, only more slowly, and the detours can still explode. The difference is that the network controls the
-# rate.
+# exponentially, only more slowly. The detours can still explode, because their bound :eq:`paths-bound` in
+# :doc:`/derivations` contains the norms of the recurrent matrices. What is new is that the network controls the rate.
 #
 # Saturated is not always bad
 # ---------------------------
@@ -221,8 +228,7 @@ print("f:", f, "  slope of the gate:", (f * (1 - f)).round(3), "  left after 60 
 # Summary
 # -------
 # - The cell state is a sum, so its gradient has a path without a matrix: :math:`\delta c_t \odot f_t`.
-# - The total :math:`\delta c_t` has two parts: one is carried from the next step, and one comes through h,
-#   :eq:`lstm-back-states`.
+# - The total :math:`\delta c_t` has a carried part and a part that comes through h, :eq:`lstm-back-states`.
 # - Between neighboring cell states there are four paths, :eq:`four-paths`. The straight one dominates.
 # - The forget bias sets the half-life of the gradient at the start of training, :eq:`half-life`.
 #

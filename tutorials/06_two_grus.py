@@ -8,9 +8,9 @@ You train a GRU in one library and load its weights into another. All shapes and
 the results are slightly wrong. The reason is that two different cells are called GRU.
 
 | **You need** chapters 3 and 5.
-| **You will be able to** write the forward and backward pass of both GRUs, find out which one a library has, and say
-  when they agree.
-| **Time**: 15 minutes.
+| **You will be able to** write the forward and backward pass of both GRUs, name the four paths between neighboring
+  states, find out which one a library has, and say when they agree.
+| **Time**: 17 minutes.
 """
 
 # %%
@@ -144,8 +144,39 @@ mr.viz.show(fig)
 #    \delta R_h &= \sum_{t=1}^{T} h_{t-1}^{\top} (\delta z_{h,t} \odot r_t)
 #    \end{aligned}
 #
-# In both, :math:`\delta h_t \odot u_t` is the straight path. The bias of the update gate sets its half-life, as the
-# forget bias does in the LSTM. The other three terms are detours through a matrix.
+# Four paths again
+# ----------------
+# The line for :math:`\delta h_{t-1}^{\leftarrow}` has four terms, one for each path from :math:`h_{t-1}` to
+# :math:`h_t`. Written as Jacobians, they can be compared with the four paths of the LSTM, :eq:`four-paths`. Let
+# :math:`a_t` be the factor from the candidate's pre-activation to the state. If r acts before the product,
+#
+# .. math::
+#    :label: before-paths
+#
+#    \begin{aligned}
+#    a_t &= (1 - u_t) \odot (1 - \tilde h_t \odot \tilde h_t) \\
+#    \frac{\partial h_t}{\partial h_{t-1}} &= \operatorname{diag}(u_t)
+#    + \operatorname{diag}(a_t) R_h^{\top} \operatorname{diag}(r_t) \\
+#    & + \operatorname{diag}(a_t) R_h^{\top} \operatorname{diag}(h_{t-1} \odot r_t \odot (1 - r_t)) R_r^{\top} \\
+#    & + \operatorname{diag}((h_{t-1} - \tilde h_t) \odot u_t \odot (1 - u_t)) R_u^{\top}
+#    \end{aligned}
+#
+# and if it acts after the product,
+#
+# .. math::
+#    :label: after-paths
+#
+#    \begin{aligned}
+#    \frac{\partial h_t}{\partial h_{t-1}} &= \operatorname{diag}(u_t)
+#    + \operatorname{diag}(a_t \odot r_t) R_h^{\top} \\
+#    & + \operatorname{diag}(a_t \odot (h_{t-1} R_h + b_R) \odot r_t \odot (1 - r_t)) R_r^{\top} \\
+#    & + \operatorname{diag}((h_{t-1} - \tilde h_t) \odot u_t \odot (1 - u_t)) R_u^{\top}
+#    \end{aligned}
+#
+# In both, the first term is the straight path. The bias of the update gate sets its half-life, as the forget bias does
+# in the LSTM. The other terms are detours through a matrix, or through two: the path through r in :eq:`before-paths`
+# multiplies by :math:`R_h` and :math:`R_r`. The LSTM can add to its memory without forgetting. Here u decides about
+# both: where u is near 1, :math:`a_t` is near 0, so the detours close while the straight path opens.
 #
 # When do both agree?
 # -------------------
@@ -196,7 +227,7 @@ print("u = 1 keeps the old state:", np.array_equal(kept.h.numpy(), h))
 # - The two GRUs differ in where the reset gate acts: :eq:`before-candidate` and :eq:`after-candidate`.
 # - Their backward passes apply the same factors in another order: :eq:`before-back` and :eq:`after-back`.
 # - The weights of one cannot be converted to the other, except in special cases.
-# - The straight path of a GRU goes through its update gate.
+# - The straight path of a GRU goes through its update gate, and the same gate closes the detours, :eq:`before-paths`.
 #
 # Further reading
 # ---------------

@@ -8,9 +8,9 @@ On a long text, a network is trained in windows. The state crosses from one wind
 not. This chapter shows which terms of the gradient are lost, and why more data does not bring them back.
 
 | **You need** chapters 3 to 5.
-| **You will be able to** say which terms of a gradient survive a cut, explain why the error is a bias, and say how much
-  a network with a long memory loses.
-| **Time**: 10 minutes.
+| **You will be able to** say which terms of a gradient survive a cut, explain why the error is a bias, say how much a
+  network with a long memory loses, and compute where training with cuts ends in a small example.
+| **Time**: 15 minutes.
 """
 
 # %%
@@ -75,7 +75,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 import minirnn as mr
-from minirnn.viz.colors import BLUE, GRAY, ORANGE, RED
+from minirnn.viz.colors import BLUE, GRAY, GREEN, ORANGE, RED
 
 text = mr.data.python_source_text()
 vocabulary = mr.data.CharVocabulary.from_text(text, min_count=20)
@@ -131,19 +131,103 @@ for bias, shares in lost.items():
 # cut. An LSTM is cut at both h and c, and the count :eq:`survivors` is the same.
 #
 # The losses do not depend on K, because the state crosses every cut. A network can therefore *use* characters from
-# before its window. But no gradient trains it to keep them for that long.
+# before its window. But no gradient reaches the steps before the window, which have to store them.
+#
+# Where training ends
+# -------------------
+# A biased gradient does not only have the wrong norm. It is zero at other weights, so training ends somewhere else.
+# The smallest example has one linear unit. Its inputs are independent, with mean 0 and variance 1, and it has to output
+# the input of n steps ago:
+#
+# .. math::
+#    :label: unit-network
+#
+#    \begin{aligned}
+#    h_t &= r h_{t-1} + x_t \\
+#    y_t &= w h_t \\
+#    \ell_t &= \frac{1}{2} (y_t - x_{t-n})^{2}
+#    \end{aligned}
+#
+# The state is a sum of all inputs so far, in which the input of k steps ago has the factor :math:`r^k`. After many
+# steps the mean of :math:`h_t^2` is :math:`1 / (1 - r^2)`, and the mean of :math:`h_t x_{t-n}` is :math:`r^n`. For a
+# given r the mean loss :math:`\bar\ell` is smallest at one w. With this w, the best r depends only on the lag:
+#
+# .. math::
+#    :label: unit-optimum
+#
+#    \begin{aligned}
+#    w &= r^{n} (1 - r^{2}) \\
+#    \bar \ell &= \frac{1}{2} (1 - r^{2n} (1 - r^{2})) \\
+#    r_{\star} &= \sqrt{\frac{n}{n + 1}}
+#    \end{aligned}
+#
+# A larger r would keep more of the wanted input, but also more of all the others. In the gradient of r, let
+# :math:`\bar g_d` be the mean of the terms of :eq:`double-sum` with the distance d. The same two means give
+#
+# .. math::
+#    :label: unit-terms
+#
+#    \bar g_d = r^{2n-1} (1 - r^{2}) (r^{2d+2} - u_d)
+#
+# where :math:`u_d` is 1 for :math:`d < n` and 0 otherwise. The terms with :math:`d < n` are negative. A step against
+# them makes r larger, which means "remember". All others are positive and mean "forget", because the other inputs only
+# disturb. Windows of K steps keep the share :eq:`survivors` of each term:
+#
+# .. math::
+#    :label: unit-sums
+#
+#    \begin{aligned}
+#    \bar g &= \sum_{d=0}^{T-1} \bar g_d = r^{2n-1} (r^{2} - n (1 - r^{2})) \qquad \text{for a large } T \\
+#    \hat g_K &= \sum_{d=0}^{K-1} \left( 1 - \frac{d}{K} \right) \bar g_d
+#    \end{aligned}
+#
+# The full gradient is zero at :math:`r_{\star}`. The truncated one is not. These are means over infinitely many
+# sequences, so no amount of data helps. The figure shows both for a lag of 5.
+
+n, r = 5, np.linspace(0.75, 1.0, 501)[:-1]
+
+
+def mean_gradient(r, K=None):
+    """The mean gradient of r over all sequences, in windows of K steps or in one piece."""
+    if K is None:
+        return r ** (2 * n - 1) * (r**2 - n * (1 - r**2))
+    d = np.arange(K)[:, None]
+    terms = r ** (2 * n - 1) * (1 - r**2) * (r ** (2 * d + 2) - (d < n))
+    return ((1 - d / K) * terms).sum(axis=0)
+
+
+ax = Figure(figsize=(8, 3.4), layout="constrained").add_subplot()
+ends = {}
+for K, color in ((None, "black"), (40, BLUE), (20, GREEN), (10, ORANGE), (5, RED)):
+    g = mean_gradient(r, K)
+    ax.plot(r, g, color=color, label=f"K = {K}" if K else "one piece")
+    rises = np.flatnonzero((g[:-1] < 0) & (g[1:] >= 0))  # training ends where the gradient changes its sign
+    ends[K] = float(r[rises[0]]) if len(rises) else None
+    ax.plot(r[rises], 0 * rises, color=color, marker="o")
+ax.axhline(0, color="0.6", linewidth=0.8)
+ax.set(xlabel="recurrent weight r", ylabel="mean gradient of r", ylim=(-0.2, 0.35), title="Where is the gradient zero?")
+ax.legend(frameon=False, loc="upper left")
+mr.viz.show(ax.figure)
+print("training ends at r =", {K or "one piece": end and round(end, 3) for K, end in ends.items()})
+
+# %%
+# Descent ends at the dots. The shorter the windows are, the larger is the r that training finds. Windows lose more of
+# the distant terms, and those are the terms that say "forget". With windows of 5 steps, as long as the lag, all terms
+# that are left say "remember". Training then never stops below r = 1, where the state grows without bound. The bias
+# of a larger network has the same reason, but its direction is hard to predict.
 #
 # Summary
 # -------
 # - A gradient through time is a sum over pairs of steps, :eq:`double-sum`. A cut removes every pair that it separates.
 # - At the distance d a share of about :math:`d/K` of the pairs is lost, and at the distance K or more all of them.
-# - The error :eq:`truncation-bias` is a bias. More data and a smaller learning rate do not remove it.
+# - The error :eq:`truncation-bias` is a bias. More data and a smaller learning rate do not remove it, and training ends
+#   at other weights, :eq:`unit-sums`.
 #
 # Further reading
 # ---------------
 # Williams and Peng (1990) describe truncated backpropagation and compare it with the full algorithm. Tallec and
-# Ollivier (2017), *Unbiasing truncated backpropagation through time*, remove the bias with windows of random length and
-# weights for the terms, at the price of more variance.
+# Ollivier (2017), *Unbiasing truncated backpropagation through time*, cut at random places and divide what crosses a
+# place by the probability that it is not cut. Each term then keeps its mean, at the price of more variance.
 #
 # Try it
 # ------

@@ -51,9 +51,9 @@ class CharModel(mr.nn.Module):
 # -----------------
 # torch draws the entries of R uniformly between :math:`-1/\sqrt{H}` and :math:`1/\sqrt{H}`. Their variance is
 # :math:`1/(3H)`. Each entry of :math:`\delta z R^\top` is a sum of H terms, so a step back multiplies the squared norm
-# of a gradient by 1/3 on average, and the norm by about 0.58. Over 62 steps this factor is :math:`10^{-15}`, even
-# without the slopes of tanh. An orthogonal R preserves the norm (:eq:`orthogonal`). In an LSTM the straight path
-# multiplies by the forget gate instead, and a *forget bias* of 1 moves the gate from 0.5 to 0.73.
+# of a gradient by 1/3 on average (:eq:`norms-random`), and the norm by about 0.58. Over 62 steps this factor is
+# :math:`10^{-15}`, even without the slopes of tanh. An orthogonal R preserves the norm (:eq:`orthogonal`). In an LSTM
+# the straight path multiplies by the forget gate instead, and a *forget bias* of 1 moves the gate from 0.5 to 0.73.
 #
 # In the figure the loss depends only on the last of 64 steps. The lines show the gradient norm at each earlier state.
 
@@ -155,8 +155,10 @@ mr.viz.show(loss_curve(range(len(losses)), losses, validation=validation, baseli
 #
 #    \bar a_j = \max(-m, \min(m, a_j))
 #
-# This changes the direction, because it reduces only the large entries. Adam divides the gradient by a running average
-# of its size. A factor that is common to all steps cancels there, but one large gradient would stay in the averages.
+# This turns the gradient, by up to almost a right angle (:eq:`clipped-angle` in :doc:`/derivations`), because it
+# reduces only the large entries. Clipping by norm keeps the direction of each gradient, but not that of their *mean*:
+# it is biased against rare long gradients, :eq:`clipped-bias`. Adam divides the gradient by a running average of its
+# size. A factor that is common to all steps cancels there, but one large gradient would stay in the averages.
 
 ax = Figure(figsize=(8, 2.5), layout="constrained").add_subplot()
 ax.plot(norms, color=BLUE, linewidth=1, label="norm of the gradient of all weights")
@@ -192,8 +194,7 @@ mr.viz.show(ax.figure)
 #    \lVert \delta z \rVert &\le \sqrt{2}
 #    \end{aligned}
 #
-# The gradient of a single prediction is therefore never large. If gradients explode, they do so on the way through
-# time.
+# The gradient of a single prediction is never large (:eq:`softmax-bound`). Gradients explode on the way through time.
 #
 # To write text, a *temperature* :math:`\tau` divides the scores before the softmax:
 #
@@ -205,8 +206,7 @@ mr.viz.show(ax.figure)
 #    \frac{q_j}{q_y} &= \left( \frac{p_j}{p_y} \right)^{\frac{1}{\tau}}
 #    \end{aligned}
 #
-# A temperature below 1 enlarges all ratios, so likely characters become even more likely. Above 1 the probabilities
-# become more equal.
+# A temperature below 1 enlarges all ratios, so likely characters become more likely. Above 1 all become more equal.
 
 
 def write(temperature, length=120, prompt="    def __init__(self, "):
@@ -230,7 +230,7 @@ for temperature in (0.3, 0.8, 1.5):
 # Summary
 # -------
 # - Start a tanh network with an orthogonal R, and an LSTM with a forget bias.
-# - Clipping by norm keeps the direction of the gradient. Clipping by value does not.
+# - Clipping by norm keeps the direction of a gradient. Clipping by value does not.
 # - The gradient of cross-entropy is :math:`p - e_y`, whose norm is never large.
 #
 # Further reading

@@ -32,7 +32,7 @@ fixed size, whether the input has two symbols or twenty. This works for two.
 #    \end{aligned}
 #
 # On the way back, the gradient at :math:`c_t` reaches every :math:`k_s` directly, with its weight as the only factor,
-# no matter how many steps lie between. It also reaches the weights and, through the softmax, all scores:
+# over any number of steps. It also reaches the weights and, through the softmax (:eq:`softmax-jacobian`), all scores:
 #
 # .. math::
 #    :label: attention-back

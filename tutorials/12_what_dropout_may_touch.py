@@ -224,7 +224,8 @@ mr.viz.show(fig)
 #
 # The division by :math:`s_t` matters over time. If W, R and b are all multiplied by 10, :math:`s_t` is ten times as
 # large (apart from :math:`\varepsilon`), and the product of :math:`1/s_t` with R does not change. The scale of the
-# weights can therefore no longer make gradients explode or vanish.
+# weights can therefore no longer make gradients explode or vanish. :doc:`/derivations` has the proofs, from
+# :eq:`centered-jacobian` on, and an LSTM with layer norm, :eq:`centered-cell`.
 #
 # Summary
 # -------
@@ -244,7 +245,6 @@ mr.viz.show(fig)
 # Put a mask on the candidate alone (Semeniuta et al. 2016, *Recurrent dropout without memory loss*). Where is its line
 # in the second figure? Then train the LSTM to keep a number for twenty steps, with zoneout and with a mask on c.
 #
-# Then write it yourself: :doc:`exercises </exercises>` ``ex26`` (variational dropout) and ``ex27`` (layer
-# normalization).
+# Then write it yourself: :doc:`exercises </exercises>` ``ex26`` (variational dropout) and ``ex27`` (layer norm).
 #
 # Next: :doc:`13_gradients_of_gradients`.

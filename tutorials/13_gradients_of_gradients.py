@@ -223,8 +223,8 @@ mr.viz.show(left.figure)
 print("memory for T = 256, by K:", dict(zip(segments, np.round(by_segment).astype(int).tolist(), strict=True)))
 
 # %%
-# Both curves follow the formula, plus a few arrays for the work in progress. Segments inside segments need even less.
-# With a tree of them the memory grows with the logarithm of T, and each level costs one more forward pass.
+# Both curves follow the formula, plus a few arrays for the work in progress. Segments inside segments need even less:
+# each level costs one more forward pass, :eq:`levels-cost` in :doc:`/derivations`. A tree of halves needs log T levels.
 #
 # Summary
 # -------

@@ -54,7 +54,6 @@ y_many, leaves_many, many = gradients(composed)
 y_one, leaves_one, one = gradients(fused)
 worst = max(np.abs(a - b).max() / np.abs(b).max() for a, b in zip(many, one, strict=True))
 print(f"largest relative difference of any gradient: {worst:.1e}")
-assert worst < 1e-5
 
 # %%
 # The gradients are equal up to rounding, but the tapes differ. This is the tape of the composition:
@@ -79,7 +78,6 @@ mr.viz.show(one_node)
 
 boxes = {name: len(p.data["labels"]) - len(inputs) for name, p in (("composed", many_nodes), ("fused", one_node))}
 print("boxes without the inputs:", boxes)
-assert boxes["composed"] > 20 and boxes["fused"] == 2
 
 # %%
 # What the fusion saves
@@ -91,10 +89,10 @@ for name, device in (("composed", composed), ("fused", fused)):
         total = device.total(section)
         print(f"{name:<10}{section:<10}{total.calls:>7}{total.flops / 1e6:>8.2f}{total.bytes / 1e6:>10.2f}")
 many, one = ([device.total(section) for section in ("forward", "backward")] for device in (composed, fused))
-for what, low, high in (("flops", 0.98, 1.02), ("calls", 4.5, 5.5), ("bytes", 1.5, 2)):
-    ratio = sum(getattr(part, what) for part in many) / sum(getattr(part, what) for part in one)
-    print(f"{what}: composed / fused = {ratio:.2f}")
-    assert low < ratio < high
+ratios = {}
+for what in ("flops", "calls", "bytes"):
+    ratios[what] = sum(getattr(part, what) for part in many) / sum(getattr(part, what) for part in one)
+print("composed / fused:", {what: round(ratio, 2) for what, ratio in ratios.items()})
 
 # %%
 # The amount of arithmetic is nearly the same. Fusion reduces the number of *calls* and the bytes that go through memory
@@ -148,7 +146,6 @@ zero, none, b = np.zeros((1, 1), np.float32), np.zeros(1, np.float32), np.zeros(
 y = mr.ops.lstm_block_cell(x, 4 + zero, zero, w, none, none, none, b, cell_clip=3.0)
 y.cs.sum().backward()
 print(f"cs is held at {y.cs.item()}, and the gradient of x is {x.grad.item():.4f}, not 0")
-assert y.cs.item() == 3.0 and x.grad.item() != 0
 
 # %%
 # This is called a straight-through gradient. It is sometimes useful, but it is not the derivative. minirnn follows

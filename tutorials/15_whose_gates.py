@@ -52,21 +52,23 @@ apart = np.array([np.abs(outputs(reordered(order)) - right).max() for order in o
 agree = np.array([np.corrcoef(outputs(reordered(order)).ravel(), right.ravel())[0, 1] for order in orders])
 
 letters = ["".join("ifno"[k] for k in order) for order in orders]
-known = {"ifno": BLUE, "info": ORANGE, "iofn": GREEN}
-fig = Figure(figsize=(8.4, 3.4), layout="constrained")
-ax = fig.add_subplot()
-ax.bar(letters, agree, color=[known.get(name, "0.8") for name in letters])
-ax.set_title("One LSTM, its gates taken in all 24 orders: how well do the outputs agree?")
-ax.set_ylabel("correlation with the\noutputs of the right order")
-ax.set_xlabel("blue: cuDNN, torch    orange: TensorFlow's cells    green: ONNX")
-ax.tick_params(axis="x", rotation=90)
-ax.axhline(0, color="0.3", linewidth=0.8)
-mr.viz.show(fig)
-
 print("orders that give the same outputs:", [name for name, a in zip(letters, apart, strict=True) if a < 1e-6])
 wrong = agree[1:]
 print(f"correlations of the other 23: {wrong.min():.2f} to {wrong.max():.2f}")
-assert (apart[1:] > 1e-3).all() and apart[0] == 0 and wrong.max() > 0.8
+
+# %%
+# How similar are the outputs? Each bar is one order, and its height is the correlation with the outputs of the right
+# order. The three colored orders are those of cuDNN and torch, of TensorFlow's cells, and of ONNX:
+
+known = {"ifno": (BLUE, "cuDNN, torch"), "info": (ORANGE, "TensorFlow's cells"), "iofn": (GREEN, "ONNX")}
+ax = Figure(figsize=(8.4, 3.4), layout="constrained").add_subplot()
+bars = ax.bar(letters, agree, color=[known.get(name, ("0.7", ""))[0] for name in letters])
+ax.set_title("Outputs of one LSTM with its gates in all 24 orders")
+ax.set_ylabel("correlation with the\nright order")
+ax.tick_params(axis="x", rotation=90)
+ax.axhline(0, color="0.3", linewidth=0.8)
+ax.legend([bars[letters.index(name)] for name in known], [label for _, label in known.values()], frameon=False)
+mr.viz.show(ax.figure)
 
 # %%
 # Only the right order gives the right numbers. But some wrong orders give very similar outputs, so you may not notice
@@ -79,7 +81,6 @@ assert (apart[1:] > 1e-3).all() and apart[0] == 0 and wrong.max() > 0.8
 
 finding = mr.io.find_layout(list(given.values()), x, right)
 print(finding)
-assert "gates i, f, n, o" in str(finding)
 
 # %%
 # Now suppose that somebody sends the arrays in another order without saying so:
@@ -87,14 +88,12 @@ assert "gates i, f, n, o" in str(finding)
 sent = list(reordered(orders[letters.index("iofn")]).values())
 found = mr.io.find_layout(sent, x, right)
 print(found)
-assert "gates i, o, f, n" in str(found)
 
 # %%
 # The answer is only as good as the known output. If that output is wrong, either no reading fits or a wrong one does:
 
 nothing = mr.io.find_layout(list(given.values()), x, right + 0.1)
 print(nothing)
-assert finding.status == found.status == "found" and nothing.status != "found"
 
 # %%
 # What no output can tell

@@ -33,7 +33,6 @@ mr.viz.show(picture)
 # although an LSTM uses only their sum. Layer 1 reads the outputs of both directions, so its input matrices are wider.
 
 names, offsets = picture.data["name"], picture.data["offset"]
-assert all(name.startswith("b") for name in names[32:]) and not any(name.startswith("b") for name in names[:32])
 print(f"{total} numbers in {len(names)} blocks; the first three:")
 for name, offset in list(zip(names, offsets, strict=True))[:3]:
     print(f"  {offset:>5}  {name}")
@@ -63,11 +62,9 @@ rng = np.random.default_rng(0)
 params = rng.normal(size=total).astype(np.float32)
 settings = dict(sizes, num_params=2 * 4 * L * 2)
 weights, biases = mr.ops.cudnn_rnn_params_to_canonical(L, H, I, params, **settings)
-print("weights:", [w.shape for w in weights[:10]], "...")
-assert weights[0].shape == (H, I) and weights[16].shape == (H, 2 * H)  # layer 1 reads both directions
+print("a matrix of layer 0:", weights[0].shape, "and of layer 1, which reads both directions:", weights[16].shape)
 back = mr.ops.cudnn_rnn_canonical_to_params(L, H, I, weights, biases, **sizes)
 print("round trip is exact:", np.array_equal(back.numpy(), params))
-assert np.array_equal(back.numpy(), params)
 
 # %%
 # Both are ops with gradients. If you split the buffer and regularize a single gate, the gradient arrives at the right
@@ -78,7 +75,6 @@ weights, _ = mr.ops.cudnn_rnn_params_to_canonical(L, H, I, p, **settings)
 (weights[1] ** 2).sum().backward()  # layer 0, forward: the input matrix of gate f
 touched = np.flatnonzero(p.grad.numpy())
 print(f"gradient at {touched.min()} .. {touched.max()}, block 1 starts at {offsets[1]}")
-assert list(touched) == list(range(offsets[1], offsets[2]))
 
 # %%
 # Other libraries store the same numbers in other orders, as chapter 15 showed. ``minirnn convert`` knows these orders

@@ -83,7 +83,6 @@ mr.viz.show(mr.viz.cell_graph(patient))
 
 proof = patient.verify(["cpu"])
 print(proof)
-assert proof
 
 # %%
 # You can also derive the lines by hand and have minirnn check them. Here is a typical mistake. The cell also writes
@@ -132,10 +131,12 @@ def reach(layer):
 
 
 norms = {name: reach(layer) for name, layer in layers(0).items()}
-mr.viz.show(gradient_flow(list(norms.values()), layers=list(norms), quantity="norm of dL/dx_t"))
 share = {name: norm[0] / norm[-1] for name, norm in norms.items()}
 print({name: f"{s:.0e}" for name, s in share.items()})
-assert 4e-3 < share["slow 0 .. 4"] < 6e-3 and max(share["slow = 0"], share["GRU"]) < 1e-10
+
+# %%
+
+mr.viz.show(gradient_flow(list(norms.values()), layers=list(norms), quantity="norm of dL/dx_t"))
 
 # %%
 # With the gates spread out, about five thousandths of the gradient norm reach the first step. For the GRU and for the
@@ -163,6 +164,13 @@ def train(layer, updates=400):
 
 
 curves = {name: train(layer) for name, layer in layers(0).items()}
+end = {name: losses[-50:].mean() for name, losses in curves.items()}
+print("error over the last 50 updates:", {name: round(float(e), 3) for name, e in end.items()})
+first = {name: int(np.argmax(np.convolve(losses, np.ones(20) / 20, "valid") < 0.05)) for name, losses in curves.items()}
+print("updates until the mean of 20 errors is below 0.05:", {name: k for name, k in first.items() if k})
+
+# %%
+
 ax = Figure(figsize=(8, 3.6), layout="constrained").add_subplot()
 for (name, losses), color in zip(curves.items(), (GRAY, GREEN, ORANGE, BLUE), strict=True):
     ax.plot(np.convolve(losses, np.ones(20) / 20, "valid"), color=color, label=name)
@@ -174,13 +182,6 @@ ax.set_title("The adding problem, 60 steps; dotted: always answer 1")
 ax.legend(frameon=False, loc="lower left")
 ax.grid(alpha=0.25)
 mr.viz.show(ax.figure)
-
-end = {name: losses[-50:].mean() for name, losses in curves.items()}
-print("error over the last 50 updates:", {name: round(float(e), 3) for name, e in end.items()})
-assert end["LSTM"] > 0.15 and all(e < 0.05 for name, e in end.items() if name != "LSTM")
-first = {name: int(np.argmax(np.convolve(losses, np.ones(20) / 20, "valid") < 0.05)) for name, losses in curves.items()}
-print("updates until the mean of 20 errors is below 0.05:", {name: k for name, k in first.items() if k})
-assert share["LSTM"] > 1e4 * share["GRU"] and 0 < first["GRU"] < first["slow = 0"] < first["slow 0 .. 4"]
 
 # %%
 # The GRU and both versions of our cell learn the task. The LSTM does not begin to learn within these 400 updates.

@@ -62,7 +62,7 @@ def run(source, *arguments, grid=(1,), block=(64,), name="kernel"):
 
 
 x = driver.alloc(4 * 100)  # 100 floats
-said = run(
+no_guard = run(
     """extern "C" __global__ void forgot_the_guard(float *x) {
     const int k = blockIdx.x * blockDim.x + threadIdx.x;
     x[k] = 2.0f * k;
@@ -70,7 +70,6 @@ said = run(
 """,
     x, grid=(2,), name="forgot_the_guard",
 )  # fmt: skip
-assert "thread (36,0,0) of block (1,0,0)" in said and "byte 400" in said
 
 # %%
 # There are 128 threads but only 100 numbers. Thread 36 of block 1 is the first one outside. On a GPU this might crash
@@ -88,20 +87,17 @@ turn_around = """extern "C" __global__ void turn_around(float *x) {
 }
 """
 y = driver.alloc(4 * 64)
-said = run(turn_around.replace("BARRIER", ""), y, name="turn_around")
-assert "never written" in said and "thread (0,0,0)" in said
+no_barrier = run(turn_around.replace("BARRIER", ""), y, name="turn_around")
 
 # %%
 # Thread 0 read an element before thread 63 had written it. With the barrier, each thread waits until all have written:
 
-said = run(turn_around.replace("BARRIER", "__syncthreads();"), y, name="turn_around")
-assert said == "no complaint"
+barrier = run(turn_around.replace("BARRIER", "__syncthreads();"), y, name="turn_around")
 
 # %%
 # What happens if only half of the threads reach the barrier?
 
-said = run(turn_around.replace("BARRIER", "if (threadIdx.x < 32) __syncthreads();"), y, name="turn_around")
-assert "race" in said and "thread (32,0,0)" in said
+half = run(turn_around.replace("BARRIER", "if (threadIdx.x < 32) __syncthreads();"), y, name="turn_around")
 
 # %%
 # The other half does not wait, and the race is back.
@@ -123,11 +119,12 @@ coalesced = warp_accesses(rows, 2)
 mr.viz.show(coalesced)
 
 # %%
+# Blue is what the threads read, and orange is what the memory sends. Along a row, every byte that is sent is used. Down
+# a column it is one in eight:
 
 strided = warp_accesses(columns, 2)
 mr.viz.show(strided)
-print("sectors a warp:", len(coalesced.data["sectors"]), "against", len(strided.data["sectors"]))
-assert (len(coalesced.data["sectors"]), len(strided.data["sectors"])) == (4, 32)
+print("sectors per warp:", len(coalesced.data["sectors"]), "against", len(strided.data["sectors"]))
 
 # %%
 # This is eight times the traffic for the same 128 bytes. It is a *count*, not a time. It is the same on every laptop,
@@ -163,7 +160,6 @@ worst = bank_conflicts(kernel.traced(np.int32(32), grid=(1,), block=(32,)), 3)
 mr.viz.show(worst)
 padded = kernel.traced(np.int32(33), grid=(1,), block=(32,))
 print("rounds with width 32 and 33:", worst.data["words"].max(), padded.bank_conflicts(3)[0])
-assert worst.data["words"].max() == 32 and padded.bank_conflicts(3) == [1]
 
 # %%
 # The real thing
@@ -177,7 +173,6 @@ inputs = [rng.normal(size=s) for s in ((B, I), (B, H), (B, H), (I + H, 4 * H), (
 on_cpu = mr.ops.lstm_block_cell(*(mr.tensor(a) for a in inputs))
 simulated = mr.ops.lstm_block_cell(*(mr.tensor(a, device="cuda-sim") for a in inputs))
 print("largest difference:", np.abs(on_cpu.h.numpy() - simulated.h.numpy()).max())
-assert np.allclose(on_cpu.h.numpy(), simulated.h.numpy(), atol=1e-14)
 
 # %%
 # What the simulator cannot tell

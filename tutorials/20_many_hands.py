@@ -32,6 +32,7 @@ from matplotlib.figure import Figure
 
 import minirnn as mr
 from minirnn import nn, parallel
+from minirnn.parallel.buckets import in_buckets
 from minirnn.parallel.costs import NETWORKS, ring
 from minirnn.viz.colors import BLUE, GREEN, ORANGE, RED
 
@@ -75,17 +76,14 @@ def distance(a, b):
 
 
 found = parallel.simulate(rank, 4)
-print(f"weighted: {distance(found[0], gradient(whole)):.1e} of the largest gradient off, on rank 0")
-assert distance(found[0], gradient(whole)) < 1e-13
-assert all(np.array_equal(g, found[0]) for g in found)
+print(f"weighted: the relative error on rank 0 is {distance(found[0], gradient(whole)):.1e}")
 
 # %%
 # Every rank has the same gradient, and it equals the gradient of the whole batch. Without the weights it does not,
 # because the rank with one sequence then counts as much as a rank with two.
 
 wrong = parallel.simulate(lambda world: rank(world, weighted=False), 4)
-print(f"unweighted: {distance(wrong[0], gradient(whole)):.1%} off")
-assert distance(wrong[0], gradient(whole)) > 0.01
+print(f"unweighted: the relative error is {distance(wrong[0], gradient(whole)):.1%}")
 
 # %%
 # What the formula asks of a loss
@@ -107,18 +105,22 @@ for spread in spreads:
     by_characters = sum(n * g for n, g in zip(characters, of_ranks, strict=True)) / sum(characters)
     errors["weighted by characters"].append(distance(by_characters, right))
     errors["weighted by sequences"].append(distance(sum(of_ranks) / 2, right))
+
+# %%
+
 ax = Figure(figsize=(8, 3), layout="constrained").add_subplot()
 for (name, line), color in zip(errors.items(), (BLUE, RED), strict=True):
     ax.plot(10 * 0.9 * spreads, line, "o-", color=color, label=name)
-ax.set_xlabel("lengths are 10 plus or minus so many characters")
+ax.set_xlabel("largest deviation from 10 characters")
 ax.set_ylabel("relative error of the gradient")
-ax.set_title("As many sequences are not as many characters")
+ax.set_title("Sequences of different lengths: which weights are right?")
 ax.legend(frameon=False)
 mr.viz.show(ax.figure)
-assert max(errors["weighted by characters"]) < 1e-12
-assert errors["weighted by sequences"][0] < 1e-12 and errors["weighted by sequences"][-1] > 0.1
 
 # %%
+# The error of the second kind of weights grows with the spread of the lengths. Weighted by characters, the gradient is
+# right for all of them.
+#
 # No weights can help if the loss of one example depends on other examples. Such a loss may compare each sequence with
 # all others of the batch, or the network may have a layer that takes means over the batch. The losses of the parts are
 # then different functions, and their gradients do not add up to the gradient of the batch.
@@ -149,50 +151,42 @@ class Deep(nn.Module):
 inputs = mr.tensor(rng.normal(size=(100, 8, 32)).astype(np.float32))
 
 
-def passes(bucket_bytes, times=5):
-    """The events of the fastest of some backward passes, and the bytes of each bucket."""
+def backward_pass(times=5):
+    """The fastest of some backward passes: its begin and end, and an event for each gradient when it is complete."""
     net = Deep()
-    model = parallel.DistributedDataParallel(net, parallel.World(), bucket_bytes=bucket_bytes)
+    model = parallel.DistributedDataParallel(net, parallel.World(), bucket_bytes=1)
     runs = []
     for _ in range(times):
         net.zero_grad()
         (model(inputs) ** 2).mean().backward()
         runs.append(list(model.events))
-    fastest = min(runs, key=lambda events: events[0].end - events[0].begin)
-    return fastest, sum(p.size for p in net.parameters()) * 4
+    return min(runs, key=lambda events: events[0].end - events[0].begin)
 
 
-def with_messages(events, nbytes):
-    """The same events with messages of so many bytes each, one after the other, and the wait for the last one."""
-    backward, free, new = events[0], 0.0, []
-    sent = [event for event in events if event.name.startswith("bucket")]
-    for event, n in zip(sent, nbytes, strict=True):
-        begin = max(event.begin, free)
-        free = begin + ring(ranks, n, network)
-        new.append(event._replace(end=free))
-    return [backward, *new, events[-1]._replace(begin=backward.end, end=max(backward.end, free))]
+backward, *complete, wait = backward_pass()
+parameters = list(Deep().parameters())
 
 
-def sizes_of(bucket_bytes):
-    """Bytes of each bucket."""
-    from minirnn.parallel.buckets import in_buckets
+def with_messages(bucket_bytes, at_the_end=False):
+    """The events of messages of at least so many bytes, one after the other, and the wait for the last one."""
+    free, messages, last = backward.begin, [], -1
+    for bucket in in_buckets(parameters, bucket_bytes):
+        last += len(bucket.members)  # a message leaves when its last gradient is complete
+        begin = max(backward.end if at_the_end else complete[last].begin, free)
+        free = begin + ring(ranks, 4 * bucket.size, network)
+        messages.append(complete[last]._replace(name=f"bucket {len(messages)}", begin=begin, end=free))
+    return [backward, *messages, wait._replace(begin=backward.end, end=max(backward.end, free))]
 
-    return [4 * bucket.size for bucket in in_buckets(list(Deep().parameters()), bucket_bytes)]
 
-
-events, total = passes(64_000)
-early = with_messages(events, sizes_of(64_000))
-late = [e._replace(begin=events[0].end, end=0) if e.name.startswith("bucket") else e for e in events]
-late = with_messages(late, sizes_of(64_000))  # what would happen if all gradients came at the end
-picture = mr.viz.backward_timeline({"one node": late, "a node for each layer": early})
-picture.ax.set_title("Messages during the backward pass, and after it (computed)")
-mr.viz.show(picture)
-
+early, late = with_messages(64_000), with_messages(64_000, at_the_end=True)
 ends = {name: max(e.end for e in es) - es[0].begin for name, es in (("one node", late), ("layers", early))}
-print({name: f"{1e3 * seconds:.1f} ms" for name, seconds in ends.items()})
-assert ends["layers"] < ends["one node"]
-begins = [e.begin for e in early if e.name.startswith("bucket")]
-assert sum(begin < early[0].end for begin in begins) > len(begins) / 2
+print("milliseconds until all sums are there:", {name: round(1e3 * seconds, 1) for name, seconds in ends.items()})
+
+# %%
+
+picture = mr.viz.backward_timeline({"one node": late, "a node for\neach layer": early})
+picture.ax.set_title("Messages after the backward pass, and during it (computed)")
+mr.viz.show(picture)
 
 # %%
 # More than half of the messages start before the backward pass is over. The remaining wait is there because the network
@@ -201,33 +195,33 @@ assert sum(begin < early[0].end for begin in begins) > len(begins) / 2
 # How large a message?
 # --------------------
 # Every message has a latency, whatever its size. Many small messages pay it many times, whereas one large message can
-# start only when the last gradient is ready. The best size is in between, and the minimum is flat:
+# start only when the last gradient is ready. How do both show in the time until all sums are there?
 
-choices = [2_000, 8_000, 32_000, 128_000, 512_000, 2_000_000]
+choices = [1, 32_000, 128_000, 200_000, 1_000_000]
 finished, counts = [], []
 for choice in choices:
-    events, _ = passes(choice, times=3)
-    start, width = early[0].begin, early[0].end - early[0].begin
-    share = [(e.begin - events[0].begin) / (events[0].end - events[0].begin) for e in events[1:-1]]
-    scaled = [e._replace(begin=start + s * width) for e, s in zip(events[1:-1], share, strict=True)]
-    done = with_messages([early[0], *scaled, early[-1]], sizes_of(choice))
-    finished.append(1e3 * (max(e.end for e in done) - start))
-    counts.append(len(scaled))
-ax = Figure(figsize=(8, 3), layout="constrained").add_subplot()
-ax.semilogx(choices, finished, "o-", color=GREEN)
-for choice, ms, n in zip(choices, finished, counts, strict=True):
-    ax.annotate(
-        f"{n} messages" if n > 1 else "1 message", (choice, ms), (0, 7), textcoords="offset points", ha="center"
-    )
-ax.set_xlim(choices[0] / 2, 2 * choices[-1])
-ax.set_ylim(0.9 * min(finished), 1.15 * max(finished))
-ax.set_xlabel("bucket_bytes")
-ax.set_ylabel("until all sums are there (ms)")
-ax.set_title("Backward pass and messages, by the size of a message (computed)")
-mr.viz.show(ax.figure)
-assert counts == sorted(counts, reverse=True) and counts[-1] == 1
+    events = with_messages(choice)
+    finished.append(1e3 * (max(e.end for e in events) - backward.begin))
+    counts.append(len(events) - 2)
+    print(f"at least {choice:>9,} bytes: {counts[-1]:>2} messages, {finished[-1]:.1f} ms")
 
 # %%
+
+ax = Figure(figsize=(8, 3.2), layout="constrained").add_subplot()
+ax.bar([str(n) for n in counts], finished, color=GREEN)
+alone = 1e3 * (backward.end - backward.begin)
+ax.axhline(alone, color="black", linestyle="--", linewidth=1, label="the backward pass alone")
+ax.legend(frameon=False)
+ax.set_xlabel("number of messages")
+ax.set_ylabel("until all sums are there (ms)")
+ax.set_title("Backward pass and messages (computed)")
+mr.viz.show(ax.figure)
+
+# %%
+# A single message starts when the backward pass is over, so the ranks wait for the whole message. Many small messages
+# start early, but each one adds its latency. How much both matter depends on your computer, because the figure uses the
+# backward pass that was measured on it.
+#
 # How many hands?
 # ---------------
 # The time of the computation falls with the number of ranks, but the time of the messages does not. The figure shows
@@ -235,8 +229,6 @@ assert counts == sorted(counts, reverse=True) and counts[-1] == 1
 
 picture = mr.viz.all_reduce_costs(1e6)
 mr.viz.show(picture)
-data = picture.data
-assert data["parameter server"][-1] > 100 * data["ring"][-1] > 100 * data["halving"][-1]
 
 # %%
 # A single server that adds up everything becomes a bottleneck. In a ring, each rank handles a share, and the bytes that
@@ -246,21 +238,24 @@ assert data["parameter server"][-1] > 100 * data["ring"][-1] > 100 * data["halvi
 # With a fixed batch, more ranks make the parts smaller, but the messages keep their size. At some number of ranks the
 # messages take longer than the backward pass that should hide them:
 
-seconds = early[0].end - early[0].begin  # of the whole batch on one rank
+seconds = backward.end - backward.begin  # of the whole batch on one rank
+total = sum(4 * p.size for p in parameters)  # bytes
 P = np.array([2, 4, 8, 16, 32, 64])
 computed = seconds / P
 messages = np.array([ring(int(p), total, network) for p in P])
+
+# %%
+
 ax = Figure(figsize=(8, 3), layout="constrained").add_subplot()
-ax.loglog(P, 1e3 * computed, "o-", color=BLUE, label="backward pass of a rank")
-ax.loglog(P, 1e3 * messages, "o-", color=ORANGE, label="messages, ring")
+ax.loglog(P, 1e3 * computed, "o-", color=BLUE, label="backward pass of one rank")
+ax.loglog(P, 1e3 * messages, "o-", color=ORANGE, label="its messages, in a ring")
 ax.set_xticks(P, [str(p) for p in P])
 ax.set_xticks([], minor=True)
 ax.set_xlabel("ranks")
 ax.set_ylabel("time (ms)")
-ax.set_title("A batch of one size on more and more ranks (computed)")
+ax.set_title("The same batch on more and more ranks (computed)")
 ax.legend(frameon=False)
 mr.viz.show(ax.figure)
-assert (np.diff(computed) < 0).all() and (np.diff(messages) > 0).all() and messages[-1] > computed[-1]
 
 # %%
 # More ranks therefore need larger batches or a faster network. Try it on your machine with

@@ -1,5 +1,5 @@
 // What is wider than its place. A table becomes a list: one block a row, each value under the name of its column.
-// A formula becomes smaller.
+// A formula becomes smaller. A drawing whose text would be too small to read keeps its width, and its box scrolls.
 "use strict";
 
 const tables = [...document.querySelectorAll(".bd-article table")];
@@ -11,6 +11,18 @@ for (const table of tables.filter((one) => one.tHead && one.tBodies.length)) {
       cell.classList.toggle("blank", cell.textContent.trim() === "");
     });
   }
+}
+
+for (const image of document.querySelectorAll("img.sideways")) {
+  const box = document.createElement("div");
+  const what = image.parentElement.matches("a.image-reference, a.reference") ? image.parentElement : image;
+  box.className = "sideways-box";
+  for (const theme of ["only-light", "only-dark"]) if (image.classList.contains(theme)) box.classList.add(theme);
+  box.tabIndex = 0; // a keyboard can scroll it
+  box.setAttribute("role", "group");
+  box.setAttribute("aria-label", "A wide drawing, which scrolls sideways");
+  what.replaceWith(box);
+  box.append(what);
 }
 
 function fit() {

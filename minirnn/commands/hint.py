@@ -1,10 +1,9 @@
-"""``minirnn hint``: give a hint for an exercise, each time a more explicit one, and the line where the answer goes
-wrong.
-"""
+"""``minirnn hint``: say what is wrong in the answer as it is, then give a hint, each time a more explicit one."""
 
 from __future__ import annotations
 
 import argparse
+from dataclasses import replace
 from pathlib import Path
 
 from minirnn.user_error import UserError, user_mistakes
@@ -27,6 +26,7 @@ def run(args: argparse.Namespace) -> int:
         raise UserError("all exercises are passed: name the one whose hints you want")
     if not entry.hints:
         raise UserError(f"{entry.id} has no hints in this course")
-    place = "" if entry.detail == "yes-no" else check(tree.course, entry, tree.file(entry)).place
-    print(text.hint(entry, tree.note_hint(entry), place=place))
+    words = entry if entry.detail == "yes-no" else replace(entry, detail="place")  # no line of the formula
+    found = text.own_hint(check(tree.course, words, tree.file(entry)))
+    print(text.hint(entry, tree.note_hint(entry), found=found))
     return 0

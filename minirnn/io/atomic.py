@@ -9,7 +9,6 @@ from files still being written by a lock, which ends with the process. The next 
 from __future__ import annotations
 
 import contextlib
-import errno
 import os
 import secrets
 import stat
@@ -17,14 +16,14 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any
 
+from minirnn.user_error import FULL
+
 try:
     import fcntl
 except ImportError:  # not a POSIX system: there, a file that is open can't be removed, and no lock is needed
     fcntl = None  # type: ignore[assignment]
 
 PREFIX, SUFFIX = ".minirnn-", ".tmp"
-FULL = {errno.ENOSPC, errno.EFBIG, errno.EIO, getattr(errno, "EDQUOT", errno.ENOSPC)}
-"""Error numbers of a full or failed disk."""
 
 
 @contextlib.contextmanager
@@ -66,7 +65,7 @@ def atomic_write(path: str | os.PathLike[str], mode: str = "w") -> Iterator[IO[A
     descriptor, temporary = _create_temporary(target)
     try:
         encoding, newline = (None, None) if mode == "wb" else ("utf-8", "")
-        with open(descriptor, mode, encoding=encoding, newline=newline) as file:
+        with naming(target), open(descriptor, mode, encoding=encoding, newline=newline) as file:
             yield file
             file.flush()
             os.fsync(descriptor)  # the content first: a rename that is on the disk before it would show an empty file
@@ -75,13 +74,21 @@ def atomic_write(path: str | os.PathLike[str], mode: str = "w") -> Iterator[IO[A
             if fcntl is None:
                 file.close()  # only POSIX renames a file that is open
             os.replace(temporary, target)  # while the lock is held, nobody takes the file for a leftover
-    except BaseException as error:
+    except BaseException:
         temporary.unlink(missing_ok=True)
-        if isinstance(error, OSError) and error.errno in FULL and error.filename is None:
-            # the error of a write does not name the file
-            raise OSError(error.errno, error.strerror, str(target)) from error
         raise
     _sync_folder(target.parent)
+
+
+@contextlib.contextmanager
+def naming(path: str | os.PathLike[str]) -> Iterator[None]:
+    """Inside this block a full or failed disk is an error that names the file: a write alone does not say where."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno in FULL and error.filename is None:
+            raise OSError(error.errno, error.strerror, os.fspath(path)) from error
+        raise
 
 
 def check_target(target: Path) -> int | None:

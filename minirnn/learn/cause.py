@@ -93,7 +93,8 @@ def told(text: str, changes: Sequence[Change]) -> Diagnosis | None:
         ]
         lines.append("")
     sentence = "; ".join(dict.fromkeys(change.says for change in changes))
-    return Diagnosis(sentence, tuple(lines[:-1]), place=f", line {changes[0].line}" if one else "")
+    comments = tuple((change.line, change.says) for change in changes)
+    return Diagnosis(sentence, tuple(lines[:-1]), place=f", line {changes[0].line}" if one else "", comments=comments)
 
 
 COUNTS = {2: "Two", 3: "Three", 4: "Four"}

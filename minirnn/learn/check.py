@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import random
+import re
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -22,6 +23,7 @@ from minirnn.learn.cuda_kernels import kernel_loaded, kernel_parts
 from minirnn.learn.diagnose import Case, Diagnosis, diagnose, wrong_numbers
 from minirnn.learn.diagnose_cuda import diagnose_kernel
 from minirnn.learn.exercise import PUBLIC, PUBLIC_CASES, Exercise, Sizes, Stage
+from minirnn.learn.hidden_kinds import kind
 from minirnn.learn.judge import Failed, Part, compare, rows, worst
 from minirnn.learn.kernel_repair import kernel_repair
 from minirnn.learn.known_mistakes import KnownMistakes
@@ -55,6 +57,10 @@ class Result:
         What the answer printed; in hidden cases only the teacher may see it.
     seconds : float
         What the cases took that students see: others would tell of the hidden ones.
+    text : str
+        The student's file.
+    comments : list of (int, str)
+        What is wrong in lines of the file, as far as it may be told.
     place : str
         The line of the mistake, such as ``line 8 (where you assign dzc)``; empty if none is known.
     busy : bool
@@ -70,6 +76,8 @@ class Result:
     message: str = ""
     diagnosis: str = ""
     place: str = ""
+    text: str = ""
+    comments: list[tuple[int, str]] = field(default_factory=list)
     prints: str = ""
     hidden_prints: str = ""
     busy: bool = False
@@ -99,7 +107,7 @@ def attempt(course: Course, entry: Entry, file: Path, hidden: bool, device: str)
     shown: str | None = None
     result = Result(entry, "failed", device=device)
     try:
-        text = read(file, entry)
+        text = result.text = read(file, entry)
         if same_text(text, course.stub(entry)):
             raise Failed("nothing written yet", not_started=True)
         exercise = entry.exercise
@@ -112,9 +120,9 @@ def attempt(course: Course, entry: Entry, file: Path, hidden: bool, device: str)
             seconds = time.perf_counter() - start
             if hidden and entry.hidden:
                 shown = child.hide_prints()
-                right = hidden_cases(course, entry, child, chance_of(course, entry, text))
-                result.hidden = entry.hidden if right == len(entry.exercise.hidden_sizes) else 0
-                result.hidden_message = f"{right} of {len(entry.exercise.hidden_sizes)} hidden checks are right"
+                wrong = hidden_cases(course, entry, child, chance_of(course, entry, text))
+                result.hidden = 0 if wrong else entry.hidden
+                result.hidden_message = about_hidden(exercise, wrong, result.passed)
         finally:
             child.close()
             result.prints, result.hidden_prints = (child.prints, "") if shown is None else (shown, child.prints)
@@ -122,6 +130,8 @@ def attempt(course: Course, entry: Entry, file: Path, hidden: bool, device: str)
         result.status = "not started" if failure.not_started else "failed"
         result.busy = failure.busy
         result.place = f"line {failure.line}" if failure.line else ""
+        if failure.line:
+            result.comments.insert(0, (failure.line, str(failure).splitlines()[0]))
         place = ", ".join(filter(None, [entry.file, result.place]))
         result.message = str(failure) if failure.not_started else f"{place}\n{failure}"
         result.diagnosis = str(failure).splitlines()[0]
@@ -146,10 +156,11 @@ def run(entry: Entry, child: Child, result: Result, text: str, detail: str, chan
         if failure.line is None or failure.busy or detail == "yes-no":
             raise
         if isinstance(exercise, CudaExercise):
-            order = "volatile" in str(failure)  # that no change of an index mends
+            order = "volatile" in str(failure) and "__threadfence" in str(failure)  # that no change of an index mends
             found = kernel_repair(exercise, child, text) if simulated and not order else None
         else:
             found = mended(exercise, child, text) if exercise.kind == "python" and not failure.ended else None
+        result.comments = list(found.comments) if found is not None else []
         raise with_repair(failure, found, detail) from None
     result.score = sum(points for points, part in zip(shares(entry), result.parts, strict=False) if part.ok)
     if all(part.ok for part in result.parts):
@@ -234,6 +245,8 @@ def explain(entry: Entry, child: Child, result: Result, text: str, detail: str) 
             place = place_of(found.target, found.value, child, found.inputs)
         lines += ["", f"  {entry.file}{place}"]
         result.place = place.removeprefix(", ")
+        line = re.match(r"line (\d+)", result.place)
+        result.comments = [(int(line[1]), result.diagnosis)] if line else list(found.comments)
     if not result.exact and not complaints and exercise.kind == "python":
         places, stage = where_wrong(exercise, result.cases), stages.first_wrong()
         lines += [line for text in (places, stage) if text for line in ("", f"  {text}")]
@@ -255,8 +268,8 @@ def diagnosis_of(exercise: Exercise, result: Result, stages: Stages, child: Chil
         return None
     if isinstance(exercise, CudaExercise):
         found = KNOWN.diagnosis(exercise, result.cases, lambda: (diagnose_kernel(exercise, result.cases), True))
-        if found is not None and not found.exact and result.device == "cuda-sim":
-            return kernel_repair(exercise, child, text) or found
+        if found is not None and result.device == "cuda-sim":
+            return kernel_repair(exercise, child, text, types=found.exact) or found
         return found
 
     def by_numbers() -> Diagnosis | None:
@@ -315,21 +328,32 @@ class Stages:
 # ---- grading only
 
 
-def hidden_cases(course: Course, entry: Entry, child: Child, chance: random.Random) -> int:
-    """How many of the hidden cases are right. Raises `Failed` if the machine is too busy to tell."""
-    right = 0
+def hidden_cases(course: Course, entry: Entry, child: Child, chance: random.Random) -> list[Sizes]:
+    """The sizes of the hidden cases that are wrong. Raises `Failed` if the machine is too busy to tell."""
+    wrong = list(entry.exercise.hidden_sizes)
     try:
         if isinstance(entry.exercise, CudaExercise):
             kernel_loaded(child)
         for k, sizes in enumerate(entry.exercise.hidden_sizes):
             with wrong_answers_cost_their_case():
                 seed = course.derived(entry.id, "case", k)
-                parts = parts_of(entry.exercise, child, [([seed], sizes)], [], chance)
-                right += all(part.ok for part in parts)
+                if all(part.ok for part in parts_of(entry.exercise, child, [([seed], sizes)], [], chance)):
+                    wrong.remove(sizes)
     except Failed as failure:
         if failure.busy:
             raise
-    return right
+    return wrong
+
+
+def about_hidden(exercise: Exercise, wrong: Sequence[Sizes], passed: bool) -> str:
+    """How many of the hidden cases are right, and what kind the others are."""
+    number = len(exercise.hidden_sizes)
+    said = f"{number - len(wrong)} of {number} hidden checks are right"
+    if not wrong or exercise.kind == "tester":  # a test chooses its own sizes
+        return said
+    if len(wrong) == number:
+        return f"{said}; your answer is right only for the cases that you see" if passed else said
+    return f"{said}; your answer is wrong {'; '.join(dict.fromkeys(kind(exercise, sizes) for sizes in wrong))}"
 
 
 @contextlib.contextmanager

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from minirnn.io.atomic import atomic_write
+from minirnn.io.atomic import atomic_write, naming
 from minirnn.learn.catalog import EXERCISES
 from minirnn.learn.course_file import CourseError as CourseError
 from minirnn.learn.course_file import count, field, seed
@@ -288,13 +288,12 @@ def new_tree(root: Path, course: Course, missing: bool = False) -> Tree:
     for entry in course.entries.values():
         target = root / entry.file
         if not target.exists():
-            target.parent.mkdir(parents=True, exist_ok=True)
-            target.write_text(course.stub(entry), encoding="utf-8", newline="\n")
+            write(target, course.stub(entry))
     readme = course.folder / "README.md"
     if not (root / "README.md").exists():
         shutil.copyfile(readme if readme.is_file() else HERE / "README.md", root / "README.md")
     if not (root / "pytest.ini").exists():  # the settings of a project around the folder do not count in it
-        (root / "pytest.ini").write_text(PYTEST_INI, encoding="utf-8", newline="\n")
+        write(root / "pytest.ini", PYTEST_INI)
     (root / STATE).parent.mkdir(exist_ok=True)
     if course.folder.resolve() not in (HERE.resolve(), (root / COURSE).resolve()):
         hand_out(course, root / COURSE)
@@ -303,6 +302,13 @@ def new_tree(root: Path, course: Course, missing: bool = False) -> Tree:
     tree = Tree(root, course, {"course": course.name, "version": course.version, "passed": {}, "hints": {}})
     tree.save()
     return tree
+
+
+def write(path: Path, text: str) -> None:
+    """Write a text file, and its folder."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with naming(path):
+        path.write_text(text, encoding="utf-8", newline="\n")
 
 
 def without_seed(text: str, allowed: bool = True) -> dict[str, Any] | None:
@@ -324,8 +330,7 @@ def hand_out(course: Course, target: Path) -> None:
             f"{course.folder / 'course.toml'}: hidden_seed cannot be taken out\n  expected it on one line"
         )
     shutil.rmtree(target, ignore_errors=True)
-    target.mkdir(parents=True)
-    (target / "course.toml").write_text(public, encoding="utf-8", newline="\n")
+    write(target / "course.toml", public)
     if (course.folder / "exercises").is_dir():
         shutil.copytree(course.folder / "exercises", target / "exercises")
     for entry in course.entries.values():

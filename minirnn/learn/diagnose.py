@@ -42,7 +42,8 @@ class Diagnosis:
 
     `brief` is the sentence without the whole right-hand side of a line, for those who shall find that by themselves.
     `value` is what the variable `target` holds with this mistake, for `inputs`. `place` is the line, if it is known;
-    `final` that nothing could be said better, `known` that the sentence is one of the catalog's.
+    `final` that nothing could be said better, `known` that the sentence is one of the catalog's. `comments` are lines
+    of the student's file, each with what is wrong there.
     """
 
     sentence: str
@@ -55,6 +56,7 @@ class Diagnosis:
     place: str = ""
     final: bool = False
     known: bool = False
+    comments: tuple[tuple[int, str], ...] = ()
 
     @property
     def brief(self) -> str:
@@ -291,10 +293,11 @@ def low_precision(cases: Sequence[Case]) -> Diagnosis | None:
 
 
 def share_of(exercise: Exercise, cases: Sequence[Case]) -> Diagnosis | None:
-    """A term that counts with a wrong factor, the same number in all cases."""
-    shares = [dict(fitted_terms(exercise, case)) for case in cases if case.wrong]
-    for sentence, (share, rest) in shares[0].items() if shares else ():
-        others = [found.get(sentence, (np.nan, 1.0)) for found in shares]
+    """A term that counts with a wrong factor, the same number in all cases, also in those that are right."""
+    shares = [dict(fitted_terms(exercise, case)) for case in cases]
+    for sentence, (share, rest) in shares[0].items() if cases[0].wrong else ():
+        lost = [(np.nan, 1.0) if case.wrong else (share, rest) for case in cases]  # where the term is zero
+        others = [found.get(sentence, none) for found, none in zip(shares, lost, strict=True)]
         if not abs(share) > 1e-6 or not all(r <= 1e-7 and abs(s - share) <= 1e-6 for s, r in [(share, rest), *others]):
             continue  # nothing of it is missing, or what differs is no number
         text = f"{sentence.removesuffix(' is missing')} counts {1 - share:.6g} times, not once"
@@ -313,8 +316,10 @@ def fitted_terms(exercise: Exercise, case: Case) -> Iterator[tuple[str, tuple[fl
         missing = [m for m in mutants(program, case.inputs) if m.kind == "missing"]
     except (OSError, TypeError, SyntaxError, AssertionError, ValueError):  # no source, or nothing that fits
         return
-    if not np.isfinite(error).all() or not error.any():
+    if not np.isfinite(error).all():
         return
+    if not case.wrong:
+        error = np.zeros_like(error)
     for mutant in missing:
         with np.errstate(all="ignore"):
             try:
@@ -324,7 +329,8 @@ def fitted_terms(exercise: Exercise, case: Case) -> Iterator[tuple[str, tuple[fl
         if (length := float(lost @ lost)) > 0:
             with np.errstate(all="ignore"):
                 share = float(error @ lost) / length
-            yield mutant.sentence(), (share, float(np.linalg.norm(error - share * lost) / np.linalg.norm(error)))
+            rest = np.linalg.norm(error - share * lost) / (np.linalg.norm(error) or 1.0)
+            yield mutant.sentence(), (share, float(rest))
 
 
 def closest(exercise: Exercise, case: Case) -> Diagnosis | None:

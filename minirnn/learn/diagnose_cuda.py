@@ -84,6 +84,8 @@ def storing(case: KernelCase, name: str, letters: str) -> str:
         if (primed == 1).all():
             return "it is never written"
     written = ~np.isnan(got) if primed is None else primed != 1
+    if says := one_a_thread(written, case):
+        return says
     text = unwritten(written, case, letters)
     if close(got, want)[written].all():
         return f"{text}; what is written is right"
@@ -143,6 +145,17 @@ def other_index(written: np.ndarray, case: KernelCase) -> str:
         if np.array_equal(reached, written):
             return says
     return ""
+
+
+def one_a_thread(written: np.ndarray, case: KernelCase) -> str:
+    """What is wrong if a block has a row, and each of its threads stores one number only; empty if that is not so."""
+    threads = int(np.prod(case.block))
+    if written.ndim != 2 or case.grid[0] != len(written) or written.shape[1] <= threads:
+        return ""
+    if not np.array_equal(written, np.broadcast_to(np.arange(written.shape[1]) < threads, written.shape)):
+        return ""
+    first = f"only the first {threads} numbers of each row are written"
+    return f"{first}, one by each thread: a row is longer, so each thread must take every {threads}th number of it"
 
 
 def unwritten(written: np.ndarray, case: KernelCase, letters: str) -> str:

@@ -10,7 +10,7 @@ import zipfile
 from pathlib import Path
 
 from minirnn.io.atomic import atomic_write
-from minirnn.learn.course import HERE, Course, CourseError
+from minirnn.learn.course import HERE, Course, CourseError, write
 from minirnn.learn.sandbox.parent import ROOT
 from minirnn.machine import installed_version
 
@@ -162,7 +162,7 @@ def copy_course(folder: Path) -> None:
     for key, value in own.items():
         before = next(line for line in text.splitlines() if line.startswith(f"{key} = "))
         text = text.replace(before, f"{key} = {json.dumps(value)}", 1)
-    file.write_text(text, encoding="utf-8", newline="\n")
+    write(file, text)
 
 
 def export(course: Course, platform: str, out: Path) -> None:

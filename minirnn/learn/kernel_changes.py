@@ -23,7 +23,10 @@ MOST_TEXT, MOST, COPIES = 8000, 150, 6
 
 @dataclass(frozen=True)
 class KernelChange:
-    """A place in the text, what is put there, and what is wrong there; `more` has further places of the same change."""
+    """A place in the text, what is put there, and what is wrong there; `more` has further places of the same change.
+
+    `mark` is what is wrong if that is somewhere else.
+    """
 
     start: int
     end: int
@@ -31,6 +34,7 @@ class KernelChange:
     says: str
     rank: int = 0
     more: tuple[tuple[int, int, str], ...] = ()
+    mark: tuple[int, int] | None = None
 
     @property
     def puts(self) -> list[tuple[int, int, str]]:
@@ -206,6 +210,42 @@ def of_indices(source: str, tokens: list[Token], known: Names) -> Iterator[Kerne
 
 OPERATORS = {"<": ("<=",), "<=": ("<",), ">": (">=",), ">=": (">",), "/": ("%",), "%": ("/",), "+": ("-", "*"),
              "-": ("+",), "*": ("+",), "==": ("!=",)}  # fmt: skip
+
+
+CUT = re.compile(r"\b(?:const\s+)?(?:unsigned\s+)?(?:int|unsigned)\s+(\w+)\s*=\s*([^;]+?)\s*;")
+
+
+NAME = re.compile(r"(?<!\.)\b[^\W\d]\w*")
+
+
+def of_types(source: str, function: str) -> list[KernelChange]:
+    """What is computed in floating point and kept in a whole number: its value in place of the variable."""
+    body = body_of(source, function)
+    if body is None or len(source) > MOST_TEXT:
+        return []
+    tokens = [Token(m[0], m.start()) for m in TOKEN.finditer(source) if not m[0].startswith(("//", "/*"))]
+    known = names(source, tokens, source.index(function), body)
+    found = []
+    for m in CUT.finditer(source, *body):
+        outside = re.sub(r"\[[^\[\]]*\]", "", m[2])  # an index is a whole number
+        broken = any(known.get(name, ("",))[0] in ("broken", "pointer") for name in NAME.findall(outside))
+        stop = known.get(m[1], ("", 0, 0))[2]
+        uses = [t for t in tokens if t.text == m[1] and m.end() <= t.start <= stop]
+        one = "," not in re.sub(r"\([^()]*\)", "", outside)  # several in one declaration are left alone
+        if uses and one and (broken or re.search(r"\d\.|\w+f\(", outside)) and not must_be_whole(source, uses):
+            says = f"{m[1]} is a whole number, so what follows the decimal point is cut off: float belongs here"
+            first, *rest = [(t.start, t.end, f"({m[2]})") for t in uses]
+            found.append(KernelChange(*first, says, 0, tuple(rest), m.span()))
+    return found
+
+
+def must_be_whole(source: str, uses: list[Token]) -> bool:
+    """Whether a variable gets another value later, or is an index, which must be a whole number."""
+    for token in uses:
+        before = source[source.rfind(";", 0, token.start) : token.start]
+        if before.count("[") > before.count("]") or re.match(r"\s*(?:[-+*/%]?=(?!=)|\+\+|--|%)", source[token.end :]):
+            return True
+    return False
 
 
 def of_rows(source: str, known: Names, begin: int, end: int) -> Iterator[KernelChange]:

@@ -13,7 +13,7 @@ from minirnn.learn.cause import told
 from minirnn.learn.diagnose import Diagnosis
 from minirnn.learn.exercise import PUBLIC_CASES, Sizes
 from minirnn.learn.judge import Failed, compare, outputs_of
-from minirnn.learn.kernel_changes import CHOICE, KernelChange, changes, compiled_together
+from minirnn.learn.kernel_changes import CHOICE, KernelChange, changes, compiled_together, of_types
 from minirnn.learn.repair import Change
 from minirnn.learn.sandbox.parent import ORDERS, Child, Limits
 
@@ -23,9 +23,12 @@ LIMITS = Limits(seconds=6.0)
 """For all of them together: a change may make a kernel wait for ever."""
 
 
-def kernel_repair(exercise: CudaExercise, child: Child, text: str) -> Diagnosis | None:
-    """The first change with which the kernel gives the right numbers in every case and order of threads."""
-    some = changes(text, exercise.function)[:TRIALS]
+def kernel_repair(exercise: CudaExercise, child: Child, text: str, types: bool = False) -> Diagnosis | None:
+    """The first change with which the kernel gives the right numbers in every case and order of threads.
+
+    With `types`, only the types of variables are changed: no formula explains their numbers as well.
+    """
+    some = of_types(text, exercise.function) + ([] if types else changes(text, exercise.function))[:TRIALS]
     if not some:
         return None
     whole, where = compiled_together(text, exercise.function, some)
@@ -68,9 +71,10 @@ def repairs(exercise: CudaExercise, child: Child, name: str, number: int) -> boo
 
 def as_told(text: str, change: KernelChange) -> Diagnosis | None:
     """The change in words, with its line."""
-    row = text.count("\n", 0, change.start)
-    lead = text.rfind("\n", 0, change.start) + 1
+    start, stop_at = change.mark or (change.start, change.end)
+    row = text.count("\n", 0, start)
+    lead = text.rfind("\n", 0, start) + 1
     stop = text.find("\n", lead)
-    end = min(change.end, stop if stop >= 0 else len(text))
-    columns = [len(text[lead:place].encode()) for place in (change.start, end)]
+    end = min(stop_at, stop if stop >= 0 else len(text))
+    columns = [len(text[lead:place].encode()) for place in (start, end)]
     return told(text, [Change(0, row + 1, columns[0], columns[1], change.says, change.rank, "")])

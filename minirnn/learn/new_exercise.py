@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 from minirnn.io.atomic import atomic_write
-from minirnn.learn.course import CourseError, load
+from minirnn.learn.course import CourseError, load, write
 from minirnn.learn.teacher_exercise import NAME, REFERENCES
 
 FOLDER = "own"
@@ -153,8 +153,7 @@ def new_exercise(folder: Path, id: str, cuda: bool = False) -> list[Path]:
         if path.exists():
             raise CourseError(f"{path} is there already\n  nothing is overwritten")
     for path, text in texts.items():
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text.format(**names), encoding="utf-8")
+        write(path, text.format(**names))
     toml = folder / "course.toml"
     before = toml.read_text(encoding="utf-8")
     with atomic_write(toml) as file:

@@ -57,23 +57,35 @@ def next_step(result: Result, hints: int) -> str:
     return "\n".join(line for line in lines if line)
 
 
+def own_hint(result: Result) -> str:
+    """The hint that fits the student's own file: where it goes wrong and what is wrong there, as far as that is known.
+
+    `result` is that of a check in words, without lines of the formula (``detail`` "place").
+    """
+    if result.status == "not started":
+        return ""
+    if result.passed:
+        return "all is right as it is now"
+    place = result.place.partition(" (where")[0]  # the variable is named by what follows
+    return ": ".join(filter(None, [place, result.diagnosis]))
+
+
 def notes(tree: Tree) -> str:
     """What is not as it should be around the exercises, in sentences; empty if all is well."""
     return "\n".join(note for note in (tree.pytest_note(), "" if FORKS else NOTE) if note)
 
 
-def hint(entry: Entry, given: int, width: int = WIDTH, place: str = "") -> str:
+def hint(entry: Entry, given: int, width: int = WIDTH, found: str = "") -> str:
     """The hints up to number `given`, in lines of at most `width` characters, and how many have been used.
 
-    `place` is where the student's own file goes wrong, if that is known.
+    `found` is what the check finds in the student's own file. It comes first, and does not count as a hint.
     """
+    wrapper = textwrap.TextWrapper(width, subsequent_indent="     ", break_long_words=False)
     lines = [f"{entry.id}  {entry.title}", ""]
-    if place:
-        lines += [f"  Your file goes wrong at {place}.", ""]
+    if found:
+        lines += [*wrapper.wrap(f"  In your file: {found}"), ""]
     for k, words in enumerate(entry.hints[:given]):
-        lines += textwrap.wrap(
-            words, width, initial_indent=f"  {k + 1}. ", subsequent_indent="     ", break_long_words=False
-        )
+        lines += wrapper.wrap(f"  {k + 1}. {words}")
     left = len(entry.hints) - given
     used = f"{given} of {len(entry.hints)} hints used"
     lines += ["", f"  {used}; {left} more: minirnn hint {entry.id}" if left else f"  {used}: that was the last one."]

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Self
 
-from minirnn.io.atomic import atomic_write
+from minirnn.io.atomic import atomic_write, naming
 from minirnn.user_error import UserError, user_mistakes
 
 try:
@@ -121,8 +121,9 @@ class MetricsFile:
         """Append what is new in `lines`, at once, and return it."""
         new = lines[self.written :]
         if new:
-            self.file.write("".join(json.dumps(line) + "\n" for line in new))
-            self.file.flush()
+            with naming(self.file.name):
+                self.file.write("".join(json.dumps(line) + "\n" for line in new))
+                self.file.flush()
             self.written = len(lines)
         return new
 
@@ -130,4 +131,5 @@ class MetricsFile:
         return self
 
     def __exit__(self, *error: object) -> None:
-        self.file.close()
+        with naming(self.file.name):  # what could not be written is tried once more
+            self.file.close()

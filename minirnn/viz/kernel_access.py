@@ -76,8 +76,8 @@ def warp_accesses(trace: Any, line: int, *, which: int = 0, ax: Axes | None = No
     # An outline, so that a word is visible where a pixel covers many bytes.
     bars = ax.barh(thread, size, left=address - start, height=0.8, color=BLUE, edgecolor=BLUE, linewidth=1)
     moved = len(sectors) * SECTOR
-    ax.set_title(f"Line {line}: {used} bytes wanted, {moved} moved in {len(sectors)} sectors ({used / moved:.0%} used)")
-    ax.set_xlabel("byte in the array, from the first sector touched   (orange: sectors of 32 bytes that are moved)")
+    ax.set_title(f"Line {line} needs {used} bytes,  {moved} moved in {len(sectors)} sectors ({used / moved:.0%} used)")
+    ax.set_xlabel("address in bytes, from the first sector  orange: sectors of 32 bytes that are moved")
     ax.set_ylabel("thread of the warp")
     ax.set_ylim(31.7, -0.7)
     ax.set_xlim(0, (sectors[-1] + 1) * SECTOR - start)
@@ -143,9 +143,8 @@ def thread_map(
                 text = str(thread[a, b]) if thread[a, b] >= 0 else "\u2013"
                 ax.text(b, a, text, ha="center", va="center", fontsize=7, color="black" if thread[a, b] >= 0 else GRAY)
     idle = gx * gy * bx * by - int(reached.sum())
-    ax.set_title(
-        f"Which thread computes which element?\nnumber: thread in its block, color: block; {idle} threads idle"
-    )
+    said = f"number: thread in its block  color: block  {idle} threads are idle"
+    ax.set_title(f"Which thread computes which element?\n{said}")
     ax.set_xlabel("column (unit)")
     ax.set_ylabel("row (of the batch)")
     ax.invert_yaxis()
@@ -183,8 +182,8 @@ def bank_conflicts(trace: Any, line: int, *, which: int = 0, ax: Axes | None = N
     bars = ax.bar(np.arange(BANKS), per_bank, width=0.85, color=np.where(per_bank > 1, ORANGE, BLUE))
     ax.axhline(1, color=GRAY, linewidth=1, linestyle="--")
     rounds = int(per_bank.max())
-    ax.set_title(f"Line {line}: {'no conflict' if rounds == 1 else f'{rounds} rounds instead of one'}")
+    ax.set_title(f"Line {line}: {'no conflict' if rounds == 1 else f'{rounds} rounds instead of 1'}")
     ax.set_xlabel("bank of shared memory (4 bytes wide)")
-    ax.set_ylabel("different words wanted\nfrom this bank at once")
+    ax.set_ylabel("words that the bank\nmust deliver")
     ax.margins(x=0.01)
     return Picture(ax, {"bars": bars}, {"words": per_bank})

@@ -49,16 +49,15 @@ def between_steps(*, axes: Any | None = None) -> Picture:
         (_steps, _barrier, _persistent),
         (
             "two launches per step; all of R is read again",
-            "no launch; everybody waits until all have written",
-            "no launch, no barrier of all: each number has a place for each step",
+            "R stays in shared memory; all wait until all have written",
+            "R stays in registers; each number has a place for each step",
         ),
         strict=True,
     ):
         ax.set(xlim=(0, WIDTH), ylim=(0, HEIGHT), xticks=[], yticks=[])
         for spine in ax.spines.values():
             spine.set_visible(False)
-        ax.set_title(rung, loc="left", fontweight="bold")
-        ax.set_title(said, loc="right", fontsize="small")
+        ax.set_title(f"{rung}: {said}", loc="left", fontsize="medium")
         artists[rung] = draw(ax)
     return Picture(found, artists, {})
 
@@ -85,7 +84,7 @@ def _barrier(ax: Axes) -> list[Any]:
     boxes.append(_box(ax, 0.5, 7.7, 5.2, 0.8, "white", "h(t)", fontsize="x-small"))
     boxes.append(_box(ax, 6.3, 7.7, 5.2, 0.8, "white", "h(t+1)", fontsize="x-small"))
     for k, left in enumerate(LEFTS):
-        boxes.append(_box(ax, left, 2.4, 2.3, 2.6, GREEN, f"block {k}\nits R in shared\nmemory", fontsize="x-small"))
+        boxes.append(_box(ax, left, 2.4, 2.3, 2.6, GREEN, f"block {k}\nkeeps R{k}", fontsize="x-small"))
         _arrow(ax, (2.6 + 0.3 * k, 7.6), (left + 0.6, 5.0), GRAY, width=0.6)
         _arrow(ax, (left + 1.7, 5.0), (8.4 + 0.3 * k, 7.6), GREEN)
         _arrow(ax, (left + 1.15, 2.4), (left + 1.15, 1.5), RED)
@@ -99,7 +98,7 @@ def _persistent(ax: Axes) -> list[Any]:
     boxes = [_box(ax, 0.2, 7.4, 11.6, 2.2, MEMORY, "memory of all blocks, empty at first\n")]
     for k, left in enumerate(LEFTS):
         boxes.append(_box(ax, left, 7.7, 2.3, 0.8, "white", f"h{k}(t+1)", fontsize="x-small"))
-        boxes.append(_box(ax, left, 1.4, 2.3, 2.6, BLUE, f"block {k}\nits R in\nregisters", fontsize="x-small"))
+        boxes.append(_box(ax, left, 1.4, 2.3, 2.6, BLUE, f"block {k}\nkeeps R{k}", fontsize="x-small"))
         _arrow(ax, (left + 0.6, 4.0), (left + 0.6, 7.6), BLUE)
         for other in LEFTS:
             _arrow(ax, (other + 1.6, 7.6), (left + 1.6, 4.0), GRAY, width=0.6)

@@ -13,6 +13,7 @@ from minirnn.viz.picture import Picture, axes_or_new
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+NAMES = {"lstm": "LSTM", "gru": "GRU", "rnn_relu": "ReLU RNN", "rnn_tanh": "tanh RNN"}
 GATE_COLORS = (BLUE, ORANGE, GREEN, PURPLE)
 
 
@@ -89,16 +90,15 @@ def parameter_buffer(
     ax.axvline(first_bias, color=GRAY, linestyle="--", linewidth=1)
     ax.set_xlim(0, net.size)
     ax.set_xlabel(
-        f"place in the buffer (element), {net.size:,} in all; biases from {first_bias:,} on\n"
-        "full: read by the layer's input   hatched: read by the state before   outlined: biases"
+        f"place in the buffer of {net.size:,} numbers  biases from {first_bias:,} on\n"
+        "solid: matrices of the input  hatched: matrices of the state  outlined: biases"
     )
     if written != meaning.keys():  # blocks too narrow for their letters
         ax.legend(
             [ax.barh(0, 0, color=color) for color in meaning.values()], meaning.keys(), loc="lower left", frameon=False
         )
-    ax.set_title(
-        f"The parameter buffer of {num_layers} {rnn_mode} layer{'s' if num_layers > 1 else ''}, {num_units} units"
-    )
+    layers = "layers" if num_layers > 1 else "layer"
+    ax.set_title(f"The parameter buffer of {num_layers} {NAMES[rnn_mode]} {layers}, {num_units} units")
     data = {
         "name": np.array([b.name for b in blocks]),
         "offset": np.array([b.offset for b in blocks]),

@@ -113,7 +113,7 @@ def path_strengths(paths: dict[str, np.ndarray], *, state: str = "c", ax: Axes |
         (artists[name],) = ax.plot(steps, strength, color=color, linestyle=dashes, linewidth=width, label=name)
     ax.axhline(1, color="0.4", linewidth=0.8, linestyle="--")
     ax.set_ylim(bottom=0)
-    ax.set_title(f"Which way does a gradient take from {state}_t to {state}_{{t-1}}?")
+    ax.set_title(f"Which way does a gradient take from {state} to {state} one step before?")
     ax.set_xlabel("time step t")
     ax.set_ylabel("what one step keeps of\na gradient, by path")
     ax.margins(x=0.01)

@@ -9,7 +9,7 @@ import numpy as np
 
 from minirnn.messages import shown
 from minirnn.parallel.costs import ALGORITHMS, NETWORKS, Network
-from minirnn.viz.colors import BLUE, GRAY, ORANGE
+from minirnn.viz.colors import BLUE, GRAY, GREEN, ORANGE, PURPLE, RED
 from minirnn.viz.picture import Picture, axes_or_new
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ def backward_timeline(steps: Mapping[str, Sequence[Event]], *, ax: Axes | None =
         ax.plot(sent, np.full(len(sent), -k - 0.15), "|", color=ORANGE, markersize=14)
     ax.set_yticks([-k for k in range(len(steps))], list(steps))
     ax.set_xlabel("time since the backward pass began (ms)")
-    ax.set_title("backward pass and messages")
+    ax.set_title("Backward pass and messages")
     ax.legend(frameon=False, fontsize="small", loc="upper left", bbox_to_anchor=(1, 1))
     return Picture(ax, artists, data)
 
@@ -112,16 +112,17 @@ def all_reduce_costs(
             f"all_reduce_costs: nbytes is {nbytes}, most is {most}\n  expected bytes above 0 and 2 or more ranks"
         )
     numbers = NETWORKS[network] if isinstance(network, str) else network
+    colors = (BLUE, ORANGE, GREEN, RED, PURPLE)
     ranks = np.unique(np.geomspace(2, most, 60).round().astype(int))
     ax = axes_or_new("all_reduce_costs", ax, 6, 3.8)
     data: dict[str, np.ndarray] = {"ranks": ranks}
     artists = {}
-    for name, cost in ALGORITHMS.items():
+    for (name, cost), color in zip(ALGORITHMS.items(), colors, strict=False):
         data[name] = np.array([cost(int(P), nbytes, numbers) for P in ranks])
-        (artists[name],) = ax.loglog(ranks, 1e3 * data[name], label=name)
+        (artists[name],) = ax.loglog(ranks, 1e3 * data[name], color=color, label=name)
     ax.set_xlabel("ranks P")
-    ax.set_ylabel("all-reduce (ms)")
+    ax.set_ylabel("time of the all-reduce (ms)")
     said = network if isinstance(network, str) else "this network"
-    ax.set_title(f"all-reduce of {nbytes / 1e6:.3g} MB over {said}:\ncomputed by a model, not measured")
+    ax.set_title(f"All-reduce of {nbytes / 1e6:.3g} MB over {said}\n(computed by a model, not measured)")
     ax.legend(frameon=False, fontsize="small")
     return Picture(ax, artists, data)

@@ -78,8 +78,8 @@ def roofline(
     for name, at, done, most in zip(work, intensity, achieved, bound, strict=True):
         height = done if np.isfinite(done) else most
         ax.annotate(name, (at, height), xytext=(6, -10), textcoords="offset points", fontsize="small")
-    ax.set_xlabel("operations for each byte moved")
-    ax.set_ylabel("operations a second")
+    ax.set_xlabel("operations per byte")
+    ax.set_ylabel("operations per second")
     ax.set_title("What the machine allows, and what was done")
     ax.legend(frameon=False, fontsize="small")
     data = {"intensity": intensity, "achieved": achieved, "bound": bound}

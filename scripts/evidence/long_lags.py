@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """Up to which lag does each network learn, and what reached the first step before training?
 
-    python scripts/evidence/long_lags.py docs/data/long_lags.json              # goes on where it was interrupted
-    python scripts/evidence/long_lags.py FILE --seeds 0 --lags 10 20 --steps 200
+    python scripts/evidence/long_lags.py docs/data/long_lags.json --tasks adding     # goes on where it was interrupted
+    python scripts/evidence/long_lags.py docs/data/long_lags.json --tasks copying --lags 5 7 10 15 20
+    python scripts/evidence/long_lags.py FILE --seeds 0 --lags 10 20 --steps 200     # in a minute
 
 Every network has 64 units and is trained by Adam on batches of 32 new sequences, until the mean loss of 50 steps is
 below a tenth of what a network without memory reaches, or the steps are over. `reach` is the length of the gradient of
@@ -13,20 +14,17 @@ before training. Tutorial 7 draws the results.
 from __future__ import annotations
 
 import argparse
-import json
 import os
-import platform
-import subprocess
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
-from datetime import date
 from pathlib import Path
 from typing import Any
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import numpy as np  # noqa: E402
+from rows import origin, store, stored  # noqa: E402
 
 import minirnn as mr  # noqa: E402
 
@@ -135,20 +133,24 @@ def tasks(options: argparse.Namespace) -> Iterator[dict[str, Any]]:
                     yield {"task": task, "network": network, "lag": lag, "seed": seed, "steps": options.steps}
 
 
-def as_table(rows: list[dict[str, Any]], task: str = "adding") -> str:
-    """What the tutorial has of a task: for each network and lag the median reach, and the steps of each seed."""
-    found: dict[str, dict[int, list[dict[str, Any]]]] = {network: {} for network in NETWORKS}
-    for row in sorted(rows, key=key):
-        if row["task"] == task:
-            found[row["network"]].setdefault(row["lag"], []).append(row)
+def as_tables(rows: list[dict[str, Any]]) -> str:
+    """What the tutorial has of each task: the lags; for each of them the median reach, and the steps of each seed."""
     lines = []
-    for network, by_lag in found.items():
-        cells = []
-        for _, seeds in sorted(by_lag.items()):
-            steps = ", ".join(str(row.get("solved")) for row in seeds)
-            cells.append(f"        ({float(np.median([row['reach'] for row in seeds])):.0e}, [{steps}]),\n")
-        lines.append(f'    "{network}": [\n{"".join(cells)}    ],')
-    return "RESULTS = {\n" + "\n".join(lines) + "\n}"
+    for task in TASKS:
+        lags = sorted({row["lag"] for row in rows if row["task"] == task})
+        found: dict[str, dict[str, Any]] = {"REACH": {}, "STEPS": {}}
+        for network in NETWORKS:
+            mine = [row for row in sorted(rows, key=key) if (row["task"], row["network"]) == (task, network)]
+            by_lag = [[row for row in mine if row["lag"] == lag] for lag in lags]
+            reaches = ", ".join(f"{float(np.median([row['reach'] for row in seeds])):.0e}" for seeds in by_lag)
+            steps = ", ".join(" ".join(str(row.get("solved", "-")) for row in seeds) for seeds in by_lag)
+            found["REACH"][network], found["STEPS"][network] = f"({reaches})", f'"{steps}"'
+        lines.append(f"{task.upper()}_LAGS = {tuple(lags)}")
+        for what, cells in found.items():
+            lines.append(f"{task.upper()}_{what} = {{")
+            lines += [f'    "{network}": {cell},' for network, cell in cells.items()]
+            lines.append("}")
+    return "\n".join(lines)
 
 
 def main() -> None:
@@ -161,29 +163,18 @@ def main() -> None:
     parser.add_argument("--workers", type=int, default=os.cpu_count())
     parser.add_argument("--table", action="store_true", help="print what is in the file as the tutorial has it")
     options = parser.parse_args()
-    rows = json.loads(options.out.read_text(encoding="utf-8"))["rows"] if options.out.exists() else []
+    rows = stored(options.out)
     if options.table:
-        print(as_table(rows))
+        print(as_tables(rows))
         return
     done = {key(row) for row in rows}
     wanted = [task for task in tasks(options) if key(task) not in done]
-    commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True).stdout.strip()
-    made = {
-        "date": date.today().isoformat(),
-        "machine": platform.machine(),
-        "commit": commit,
-        "minirnn": mr.__version__,
-    }
-    made["command"] = "python scripts/evidence/long_lags.py docs/data/long_lags.json"
+    made = origin()
     with ProcessPoolExecutor(options.workers) as pool:
         for future in as_completed([pool.submit(learn, **task) for task in wanted]):
-            row = future.result()
-            rows.append(row)
-            print(row, flush=True)
-            text = json.dumps({**made, "rows": sorted(rows, key=key)}, indent=0)
-            new = options.out.with_suffix(".new")
-            new.write_text(text + "\n", encoding="utf-8")
-            new.replace(options.out)
+            rows.append(future.result() | made)
+            print(rows[-1], flush=True)
+            store(options.out, rows, key, "python scripts/evidence/long_lags.py docs/data/long_lags.json")
 
 
 if __name__ == "__main__":

@@ -55,6 +55,7 @@ ROOMS = {
     "executors": _folder("executors"),
     "commands": _folder("commands", "tests/test_cli.py"),
     "learn": _folder("learn"),
+    "proving": _folder("proving", "tests/verify/", "tests/ops/test_verified.py", "tests/nn/test_own_proof.py"),
 }
 FORMULAS = {
     "backward": Room((), ("tests/ops/", "tests/devices/cpu/", "tests/nn/functional/", "tests/proof/test_corners.py")),

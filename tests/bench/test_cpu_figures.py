@@ -8,7 +8,6 @@ from __future__ import annotations
 import importlib
 import json
 import re
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -56,32 +55,6 @@ def test_times_over_the_floor_come_from_the_reports_of_the_bench_command(figures
     assert figures.over_products(tmp_path).splitlines()[2] == "| 5, 1, 2, 3 | LSTM | 1.50 | - | 1.50 | 2.50 |"
 
 
-@pytest.mark.slow
-def test_every_table_becomes_ratios_with_their_spread(figures: Any, measure: Any, tmp_path: Path) -> None:
-    pytest.importorskip("matplotlib")
-    speed = {"cpu": 3.0, "native": 1.0, "torch": 2.0, "jax": 4.0, "onnxruntime": 1.5}
-    for table in ("passes", *TABLES):
-        rows = [
-            {
-                **row,
-                "milliseconds": {n: [speed[n] * f * row["size"][0] for f in (0.9, 1, 1.2)] for n in row["libraries"]},
-            }
-            for row in measure.plan(table)
-        ]
-        measure.write(tmp_path / f"{table}.json", {"table": table}, rows)
-    figures.write(tmp_path / "api", tmp_path)
-    text = {name: (tmp_path / "api" / f"cpu_{name}.txt").read_text() for name in ("ratios", *TABLES)}
-    assert (tmp_path / "api" / "cpu_ratios.png").read_bytes().startswith(b"\x89PNG")
-    assert "(api/cpu_ratios.png)" in text["ratios"] and "Not yet" not in text["ratios"]
-    assert "| 64, 32, 64, 256 | RNN | train | 2 | 1.50 (1.35-1.80) | 0.50 (0.45-0.60) |" in text["train"].replace(
-        f"| {measure.THREADS} |", "| 2 |"
-    )
-    assert "jax / torch | onnxruntime / torch" in text["libraries"]
-    assert "| 2.00 (1.80-2.40) | - |" in text["libraries"]  # onnxruntime has no backward
-    assert text["steps"].count("3000.0 | 1000.0 |") == 20  # microseconds divided by T
-    assert measure.THREADS < 2 or "| native | 1 to 2 | 1.00 |" in text["threads"]
-
-
 def test_the_tables_have_the_sizes_of_the_page(measure: Any) -> None:
     from minirnn.bench.peers import SIZES
 
@@ -94,23 +67,3 @@ def test_the_tables_have_the_sizes_of_the_page(measure: Any) -> None:
     for rows in plans.values():
         for k, row in enumerate(rows):
             assert [measure.matches(row, other) for other in rows].index(True) == k
-
-
-@pytest.mark.slow
-def test_a_measurement_goes_on_where_it_stopped(
-    measure: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    out = tmp_path / "steps.json"
-    command = ["measure", "steps", "--size=100,8,64,128", "--samples=1", "--mode=gru", "--libraries=cpu"]
-
-    def run(*more: str) -> list[str]:
-        monkeypatch.setattr(sys, "argv", [*command, "--out", str(out), *more])
-        measure.main()
-        return capsys.readouterr().out.splitlines()
-
-    assert run("--minutes=0") == ["time is up; the same command goes on from here"] and not out.exists()
-    assert len(run()) == 2 and run() == []
-    stored = json.loads(out.read_text())
-    assert stored["machine"]["threads"] and len(stored["rows"]) == 2
-    assert all(len(row["milliseconds"]["cpu"]) == 1 for row in stored["rows"])
-    assert len(run("--again")) == 2

@@ -34,12 +34,14 @@ def test_counts_of_the_lowest_rung_are_those_of_its_loop() -> None:
     assert recorded == forward | {"launches": 1 + 1}
     assert back == backward | {"launches": backward["launches"] - 2 * T + 1}
     assert forward["sent"] == forward["gathered"] == forward["block barriers"] == 0
+    assert forward["kernel bytes"] > 0 and forward["kernel bytes"] % 32 == 0
 
 
 def test_counts_of_the_persistent_rung_are_those_of_its_exchange() -> None:
     T, B, H = 3, 2, 7
     forward, backward = (row["counts"] for row in counted((T, B, 5, H), "persistent"))
     assert (forward["products"], forward["launches"]) == (1, 2)
+    assert forward["product bytes"] == 4 * (T * B * 5 + 5 * 4 * H + T * B * 4 * H)  # the input part, written only
     assert forward["sent"] == 4 * (T - 1) * B * H
     assert forward["gathered"] == 2 * forward["sent"]  # four units per block
     assert forward["block barriers"] == 2 * (1 + 2 * T)  # zeros, then twice per step: gathered, multiplied
@@ -81,11 +83,11 @@ def test_published_counts_can_be_had_again() -> None:
 def test_the_command_prints_a_table_and_leaves_a_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(ladder, "SIZES", ((2, 1, 3, 4),))
+    monkeypatch.setattr(ladder, "SIZES", ((3, 2, 5, 7),))
     target = tmp_path / "ladder.json"
     assert main(["bench", "--ladder", "--json", str(target)]) == 0
     out = capsys.readouterr().out
-    assert "2,1,3,4" in out and TIMES in out
+    assert "3,2,5,7" in out and TIMES in out
     assert len(json.loads(target.read_text())["rows"]) == 8
 
 

@@ -27,7 +27,7 @@ def at(values: dict[int, Any] | Sequence[Any]) -> Any:
 def grads_of(loss: Tensor, wanted: dict[str, dict[int, Tensor] | Tensor]) -> dict[str, Any]:
     """The gradients of a loss with respect to each of the nodes, by the names of the nodes."""
     flat = [a for found in wanted.values() for a in (found.values() if isinstance(found, dict) else [found])]
-    grads = iter(g.numpy() for g in mr.grad(loss, flat))
+    grads = iter(g.numpy() for g in mr.grad(loss, flat, retain_graph=True))
     return {
         name: at({t: next(grads) for t in found}) if isinstance(found, dict) else next(grads)
         for name, found in wanted.items()

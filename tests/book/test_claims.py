@@ -1,14 +1,12 @@
 """The statements of the chapters about their figures and numbers, checked in them. Tests `tutorials/`.
 
-`test_NN_...` is about chapter NN, whose names it gets after the chapter has run.
+`test_NN_...` is about chapter NN, whose names it gets after the chapter has run (`chapters.py`). The chapters on
+libraries and hardware are in `test_claims_machines.py`.
 """
 
 from __future__ import annotations
 
 import ast
-import contextlib
-import functools
-import io
 import json
 import re
 import runpy
@@ -16,34 +14,10 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-import threadpoolctl
 
-import minirnn as mr
 from tests.book.test_equations import TUTORIALS
 
 pytestmark = pytest.mark.slow
-
-
-@functools.cache
-def run(number: str) -> SimpleNamespace:
-    """The names that a chapter defines, and its figures."""
-    path = next(path for name, path in TUTORIALS.items() if name.startswith(number))
-    shown, show = [], mr.viz.show
-    mr.viz.show = shown.append
-    try:
-        # The products are small, so on a busy machine the threads of BLAS would only wait for each other.
-        with contextlib.redirect_stdout(io.StringIO()), threadpoolctl.threadpool_limits(1):
-            return SimpleNamespace(**runpy.run_path(str(path)), shown=shown)
-    finally:
-        mr.viz.show = show
-
-
-@pytest.fixture
-def chapter(request: pytest.FixtureRequest) -> SimpleNamespace:
-    """The chapter whose number is in the test's name."""
-    found = re.match(r"test_(\d\d)_", request.node.name)
-    assert found
-    return run(found[1])
 
 
 # ---- 1. The tape
@@ -270,6 +244,13 @@ def test_08_the_bias_grows_with_memory_and_shrinks_with_the_window(chapter: Simp
 
 def test_08_the_losses_do_not_depend_on_the_window(chapter: SimpleNamespace) -> None:
     assert all(np.allclose(ratios, 1, rtol=1e-5) for ratios in chapter.losses.values())
+
+
+def test_08_shorter_windows_end_at_a_larger_weight_and_those_of_the_lag_nowhere(chapter: SimpleNamespace) -> None:
+    *found, shortest = chapter.ends.values()
+    assert list(chapter.ends) == [None, 40, 20, 10, chapter.n] and shortest is None
+    assert found == sorted(found) and abs(found[0] - np.sqrt(chapter.n / (chapter.n + 1))) < 1e-3
+    assert (chapter.mean_gradient(chapter.r, K=chapter.n) < 0).all()
 
 
 # ---- 9. Real batches

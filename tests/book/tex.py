@@ -314,7 +314,7 @@ class Parser:
     @staticmethod
     def index_in(indices: Mapping[str, int], text: str) -> int:
         parts = re.findall(r"([-+]?)([A-Za-z]+|\d+)", text)
-        if "".join(sign + part for sign, part in parts) != text:
+        if "".join(sign + part for sign, part in parts) != text or not all(sign for sign, _ in parts[1:]):
             raise KeyError(text)
         total = 0
         for sign, part in parts:

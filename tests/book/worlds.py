@@ -1,4 +1,4 @@
-"""The symbols of the book's equations: values and gradients from the tape, in random sizes."""
+"""What the symbols of the book's equations are: values and gradients from the tape, in random sizes."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 
 import minirnn as mr
 from minirnn.engine.tensor import Tensor
-from tests.book import worlds_masks
+from tests.book import worlds_derivations, worlds_masks
 from tests.book.symbols import Indices, at, grads_of, losses, node
 from tests.book.tex import World
 from tests.book.worlds_machines import WORLDS as MACHINES
@@ -88,12 +88,10 @@ def products(rng: np.random.Generator) -> tuple[World, Indices]:
 
 
 def lstm(rng: np.random.Generator) -> tuple[World, Indices]:
-    """Chapter 5: the LSTM in primitives, a batch of one row. d c/d c keeps everything constant except the previous
-    state.
-    """
+    """Chapter 5: the LSTM in primitives, a batch of one row. d c/d c varies only the previous state."""
     T, I, H = 4, 3, 4
     gates, of = "ifco", {"i": mr.sigmoid, "f": mr.sigmoid, "c": mr.tanh, "o": mr.sigmoid}
-    x = {t: mr.tensor(rng.normal(size=(1, I))) for t in range(1, T + 1)}
+    x = {t: mr.tensor(rng.normal(size=(1, I)), requires_grad=True) for t in range(1, T + 1)}
     W, R, b = ({g: mr.tensor(0.7 * rng.normal(size=(n, H)), requires_grad=True) for g in gates} for n in (I, H, 1))
     c = {0: mr.tensor(rng.normal(size=(1, H)), requires_grad=True)}
     h = {0: mr.tensor(rng.normal(size=(1, H)), requires_grad=True)}
@@ -109,21 +107,25 @@ def lstm(rng: np.random.Generator) -> tuple[World, Indices]:
         h[t] = a["o"][t] * mr.tanh(c[t])
         y[t] = node(h[t])
     wanted = {r"\delta h": h, r"\delta c": c, r"\delta h^\leftarrow": dh, r"\delta c^\leftarrow": dc, r"\delta y": y}
-    wanted |= {rf"\delta z_{g}": z[g] for g in gates} | {rf"\delta R_{g}": R[g] for g in gates}
+    wanted |= {rf"\delta z_{g}": z[g] for g in gates} | {r"\delta x": x}
+    wanted |= {rf"\delta {letter}_{g}": of[g] for letter, of in (("W", W), ("R", R), ("b", b)) for g in gates}
     found = grads_of(sum(losses(rng, y).values(), mr.tensor(0.0)), wanted)
     for name in (r"\delta h^\leftarrow", r"\delta c^\leftarrow"):
         found[name] = at({t: found[name](t) for t in dc} | {T: np.zeros((1, H))})
 
-    def jacobian(t: int, s: int) -> np.ndarray:
-        def step(before: Tensor) -> Tensor:
-            output = a["o"][s].detach() if s else mr.tensor(np.ones((1, H)))
-            hidden = output * mr.tanh(before)
-            now = {g: of[g](x[t] @ W[g].detach() + hidden @ R[g].detach() + b[g].detach()) for g in gates}
-            return now["f"] * before + now["i"] * now["c"]
+    def jacobian(what: str) -> Callable[[int, int], np.ndarray]:
+        def of_steps(t: int, s: int) -> np.ndarray:
+            def step(before: Tensor) -> Tensor:
+                hidden = a["o"][s].detach() * mr.tanh(before)
+                z_t = {g: x[t].detach() @ W[g].detach() + hidden @ R[g].detach() + b[g].detach() for g in gates}
+                now = {g: of[g](z_t[g]) for g in gates}
+                return {"z_f": z_t["f"], "f": now["f"], "c": now["f"] * before + now["i"] * now["c"]}[what]
 
-        if s == 0:
-            raise KeyError(s)  # h_0 is given and does not depend on c_0
-        return mr.jacobian(step, c[s].detach()).numpy().reshape(H, H)
+            if s == 0:
+                raise KeyError(s)  # h_0 is given and does not depend on c_0
+            return mr.jacobian(step, c[s].detach()).numpy().reshape(H, H)
+
+        return of_steps
 
     values = {"x": x, "c": c, "h": h, "i": a["i"], "f": a["f"], "o": a["o"], r"\tilde c": a["c"]}
     values |= {f"z_{g}": z[g] for g in gates}
@@ -132,7 +134,7 @@ def lstm(rng: np.random.Generator) -> tuple[World, Indices]:
         **{name: at({t: v.numpy() for t, v in of_steps.items()}) for name, of_steps in values.items()},
         **{f"{letter}_{g}": of_gate[g].numpy() for letter, of_gate in (("W", W), ("R", R), ("b", b)) for g in gates},
         **found,
-        "d c/d c": jacobian,
+        **{f"d {name}/d c": jacobian(name) for name in ("c", "f", "z_f")},
         "S": lambda t: mr.jacobian(lambda v: a["o"][t].detach() * mr.tanh(v), c[t].detach()).numpy().reshape(H, H),
         "b": bias,
         "n_1/2": np.log(0.5) / np.log(1 / (1 + np.exp(-bias))),
@@ -168,9 +170,18 @@ def gru(rng: np.random.Generator, before: bool) -> tuple[World, Indices]:
     found = grads_of(sum(losses(rng, y).values(), mr.tensor(0.0)), wanted)
     found[r"\delta h^\leftarrow"] = at({t: found[r"\delta h^\leftarrow"](t) for t in carried} | {T: np.zeros((1, H))})
     values = {"x": x, "h": h, "r": r, "u": u, r"\tilde h": new}
+
+    def jacobian(t: int, s: int) -> np.ndarray:
+        if t != s + 1:
+            raise ValueError(f"no Jacobian of step {t} with respect to step {s}")
+        rows = [mr.grad(h[t][0, j], carried[s], retain_graph=True).numpy() for j in range(H)]
+        return np.concatenate(rows)
+
     world = {
         **{name: at({t: v.numpy() for t, v in of_steps.items()}) for name, of_steps in values.items()},
         **{f"{letter}_{g}": v.numpy() for letter, of in (("W", W), ("R", R), ("b", b)) for g, v in of.items()},
+        r"\partial h/\partial h": jacobian,
+        "a": lambda t: mr.grad(h[t].sum(), z["h"][t], retain_graph=True).numpy(),
         **found,
     }
     return world, [{"t": t, "T": T} for t in range(1, T + 1)]
@@ -249,6 +260,16 @@ WORLDS: dict[str, Callable[[np.random.Generator], tuple[World, Indices]]] = (
         "12_what_dropout_may_touch:zoneout": lambda rng: worlds_masks.cell(rng, masked=False),
         "12_what_dropout_may_touch:norm": worlds_masks.norm,
         "20_many_hands": parts,
+        "01_the_tape:cost": worlds_derivations.chain,
+        "08_what_a_cut_loses:unit": worlds_derivations.one_unit,
+        "derivations:time": worlds_derivations.through_time,
+        "derivations:norms": worlds_derivations.norms,
+        "derivations:loose": worlds_derivations.loose,
+        "derivations:paths": lstm,
+        "derivations:clipped": worlds_derivations.clipped,
+        "derivations:softmax": worlds_derivations.softmax,
+        "derivations:centered": worlds_derivations.centered,
+        "derivations:levels": worlds_derivations.levels,
         "07_long_lags": one_last_loss,
         "block_lstm": lstm,
         "gru_block_cell:before": lambda rng: gru(rng, before=True),

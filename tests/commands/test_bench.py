@@ -12,29 +12,22 @@ from minirnn.cli import main
 from tests.cells.with_torch import GALLERY
 
 
-def test_numbers_ratios_and_machine_are_printed_and_stored(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    target = tmp_path / "bench.json"
-    assert main(["bench", "--mode", "gru", "--size", "3,2,4,5", "--samples", "1", "--json", str(target)]) == 0
-    table = capsys.readouterr().out
-    stored = json.loads(target.read_text())
-    assert [r["pass"] for r in stored["results"]] == ["forward", "forward+backward"]
-    for result in stored["results"]:
-        assert result["mode"] == "gru" and result["size"] == [3, 2, 4, 5]
-        assert result["ratio"]["gemm"] == result["ms"]["minirnn"] / result["ms"]["gemm"]
-        assert f"{result['ratio']['gemm']:.2f}" in table
-    assert stored["machine"]["versions"]["numpy"] == np.__version__
-
-
-@pytest.mark.slow
 def test_what_torch_does_not_have_is_compared_with_the_products_alone(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    """Numbers, ratios and the machine are printed and stored."""
     target = tmp_path / "bench.json"
     options = ["--samples", "1", "--threads", "1", "--json", str(target)]
     assert main(["bench", "--mode", "block_lstm", "--size", "3,2,4,5", *options]) == 0
     header, *rows = capsys.readouterr().out.splitlines()
-    for result, row in zip(json.loads(target.read_text())["results"], rows, strict=True):
+    stored = json.loads(target.read_text())
+    assert [r["pass"] for r in stored["results"]] == ["forward", "forward+backward"]
+    assert stored["machine"]["versions"]["numpy"] == np.__version__
+    for result, row in zip(stored["results"], rows, strict=True):
+        assert result["mode"] == "block_lstm" and result["size"] == [3, 2, 4, 5]
         assert list(result["ms"]) == ["minirnn", "gemm"] and list(result["ratio"]) == ["gemm"]
+        assert result["ratio"]["gemm"] == result["ms"]["minirnn"] / result["ms"]["gemm"]
+        assert f"{result['ratio']['gemm']:.2f}" in row
         assert row.split()[:3] == ["block_lstm", "3,2,4,5", "f+b" if "+" in result["pass"] else "f"]
         assert len(row.split()) - 3 == len(header.split()) - 4  # "/ torch" and "/ gemm" are two words each; then a text
 

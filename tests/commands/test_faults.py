@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import shlex
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -16,6 +17,9 @@ import pytest
 
 from minirnn import cli, io
 from minirnn.commands import convert
+from minirnn.io.atomic import naming
+from minirnn.train.folder import MetricsFile
+from minirnn.user_error import describe
 
 TRAIN = ["train", "--steps", "2", "--hidden", "6", "--length", "4", "--batch", "3", "--text", "text.txt"]
 
@@ -57,7 +61,7 @@ def changed(change):
     io.save(path, arrays, metadata)
 
 
-def test_what_a_checkpoint_cannot_say_is_told_in_a_sentence(place, run):
+def test_what_a_checkpoint_cannot_say_is_told_in_a_sentence(place, run, no_pictures):
     assert run(*TRAIN, "--out", "run", "--quiet")[0] == 0
     before = Path("run/checkpoint.safetensors").read_bytes()
     for option, value in {"optimizer": -1, "cell": 3, "hidden": "6", "layers": None, "lr": []}.items():
@@ -93,3 +97,41 @@ def test_too_little_memory_is_said(place, run, monkeypatch):
     monkeypatch.setattr(convert, "run", too_large)
     status, said = run("convert", "w.npz", "out.safetensors", "--to", "torch.lstm")
     assert status == 2 and "not enough memory: Unable to allocate 3.00 GiB" in said
+
+
+FULL = pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a full device")
+
+
+@FULL
+@pytest.mark.parametrize("command, unbuffered", [("explain tanh", ""), ("explain tanh", "1"), ("--version", "")])
+def test_a_full_disk_below_standard_output_is_named(command, unbuffered):
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "minirnn", *command.split()], stdout=full, stderr=subprocess.PIPE, encoding="utf-8",
+            env={**os.environ, "PYTHONUNBUFFERED": unbuffered},
+        )  # fmt: skip
+    assert (done.returncode, done.stderr) == (2, "minirnn: standard output: No space left on device\n")
+
+
+@FULL
+def test_where_nothing_can_be_said_the_status_tells():
+    with open("/dev/full", "w") as full:
+        done = subprocess.run([sys.executable, "-m", "minirnn", "nonsense"], stdout=full, stderr=full)
+    assert done.returncode == 2
+
+
+@FULL
+def test_a_full_disk_names_the_file_whatever_writes_it(place):
+    with pytest.raises(OSError, match="left on device: 'mine'"), naming("mine"), open("/dev/full", "w") as file:
+        file.write("x")
+    with MetricsFile(place, []) as metrics:
+        metrics.file.close()
+        metrics.file = open("/dev/full", "a")  # noqa: SIM115
+        for write in (lambda: metrics.append([{"loss": 1.0}]), lambda: metrics.__exit__()):
+            with pytest.raises(OSError, match="left on device: '/dev/full'"):
+                write()
+
+
+def test_of_many_files_that_were_not_copied_the_first_is_named():
+    reasons = [("a", f"to/{k}", f"[Errno 28] No space left on device: 'a' -> 'to/{k}'") for k in range(40)]
+    assert describe(shutil.Error(reasons)) == "to/0: No space left on device"

@@ -1,4 +1,4 @@
-"""``minirnn train``: its files, its output, and its errors."""
+"""``minirnn train``: what it leaves behind, what it says, and what it says about mistakes."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def test_the_default_text_is_the_standard_library(
 
 @pytest.mark.parametrize("content", slow_unless(lambda text: "\x1b" in text, ["a" * 3000, "\x1b\x07" * 1500]))
 def test_a_text_of_one_or_two_characters_works_and_controls_do_not_reach_the_terminal(
-    content: str, train: Train, unrendered: None, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    content: str, train: Train, brief: None, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "few.txt").write_text(content)
     assert train("--text", "few.txt", "--steps", "3", "--length", "1") == 0
@@ -108,7 +108,7 @@ def test_a_terminal_gets_a_progress_bar(columns: int, text: Path, tmp_path: Path
     )
     os.close(slave)
     shown = ""
-    with contextlib.suppress(OSError):  # EIO: the other end is closed, and everything was read
+    with contextlib.suppress(OSError):  # EIO: the other end is closed, and all is read
         while part := os.read(master, 1 << 16):
             shown += part.decode()
     os.close(master)
@@ -176,7 +176,7 @@ def test_every_device_learns_the_same(train: Train, pictures: str, device: str, 
     request.getfixturevalue(pictures)
     assert train(*options, "--device", device, out="there") == 0
     assert pictures == "no_pictures" or all((Path("there") / file).exists() for file in FILES)
-    request.getfixturevalue("no_pictures")  # only the weights of the other run matter
+    request.getfixturevalue("no_pictures")  # of the other run the weights are all that counts
     assert train(*options, "--device", "cpu", out="here") == 0
     there, here = (checkpoint.load(Path(out) / CHECKPOINT)[0] for out in ("there", "here"))
     weights = [name for name, array in there.items() if array.dtype == np.float32]

@@ -1,4 +1,4 @@
-"""The primitives on every device against NumPy, on arrays of any dtype and layout.
+"""The primitives on every device: what base.py says of each, judged by NumPy, on arrays of any dtype and layout.
 
 Tests `minirnn/devices/cpu/primitives.py`, `minirnn/devices/cuda/device.py` and
 `minirnn/devices/cuda/launch/primitives/`.
@@ -20,6 +20,9 @@ from tests.each import each
 
 FLOATS = [np.float16, np.float32, np.float64]
 INTEGERS = [np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint32, np.uint64]
+FEW, MANY = [*FLOATS, np.int64, np.uint8, bool], [*FLOATS, *INTEGERS, bool]
+few_or_many = pytest.mark.parametrize("dtypes", [FEW, pytest.param(MANY, marks=pytest.mark.slow)], ids=["few", "many"])
+"""Of all dtypes only with `-m slow`: a CUDA device compiles its kernels anew for each."""
 
 
 @pytest.fixture
@@ -91,9 +94,14 @@ BINARY: dict[str, Callable[..., Any]] = {
 SHAPES = [((3, 4), (3, 4)), ((2, 1, 4), (3, 1)), ((), (2, 3)), ((2, 3), ()), ((), ()), ((0, 3), (3,)), ((4, 1), (1, 5))]
 
 
-@each("dtype", [*FLOATS, *INTEGERS, bool])
+@few_or_many
 @each("name", BINARY)
-def test_functions_of_two_operands_broadcast(on: Device, rng: np.random.Generator, name: str, dtype: Any) -> None:
+def test_functions_of_two_operands_broadcast(on: Device, rng: np.random.Generator, name: str, dtypes: Any) -> None:
+    for dtype in dtypes:
+        function_of_two_operands(on, rng, name, dtype)
+
+
+def function_of_two_operands(on: Device, rng: np.random.Generator, name: str, dtype: Any) -> None:
     if name == "subtract" and dtype is bool:
         with pytest.raises(TypeError):
             on.subtract(on.asarray(np.array([True])), on.asarray(np.array([True])))
@@ -199,17 +207,18 @@ def test_clip_takes_numbers_or_none(on: Device, rng: np.random.Generator, dtype:
         assert_same(on.to_numpy(on.clip(on.asarray(a), low, high)), np.clip(a, low, high))
 
 
-@each("source", [*FLOATS, *INTEGERS, bool])
-def test_casts_are_numpys(on: Device, rng: np.random.Generator, source: Any) -> None:
+@few_or_many
+@each("source", MANY)
+def test_casts_are_numpys(on: Device, rng: np.random.Generator, source: Any, dtypes: Any) -> None:
     a = numbers(rng, (3, 4), source, 0.25, 9)
     a = np.abs(a) if a.dtype.kind != "b" else a  # negative numbers have no unsigned value
-    # Each pair is a separate kernel on a CUDA device, so every type from and to two of them is enough.
-    for target in [*FLOATS, *INTEGERS, bool] if source in (np.float32, bool) else [np.float32, bool]:
+    for target in dtypes:
         assert_same(on.to_numpy(on.cast(on.transpose(on.asarray(a), (1, 0)), target)), a.T.astype(target))
 
 
-def test_full_and_asarray_make_arrays_of_their_own(on: Device) -> None:
-    for dtype in [*FLOATS, *INTEGERS, bool]:
+@few_or_many
+def test_full_and_asarray_make_arrays_of_their_own(on: Device, dtypes: Any) -> None:
+    for dtype in dtypes:
         assert_same(on.to_numpy(on.full((2, 3), 1, dtype)), np.full((2, 3), 1, dtype))
         assert_same(on.to_numpy(on.full((), 0, dtype)), np.zeros((), dtype))
     assert_same(on.to_numpy(on.full((2,), -0.0, np.float32)), np.float32([-0.0, -0.0]))
@@ -220,7 +229,7 @@ def test_full_and_asarray_make_arrays_of_their_own(on: Device) -> None:
     assert_same(on.to_numpy(there), np.arange(6.0).reshape(2, 3).T)
 
 
-@each("dtype", [*FLOATS, np.int8, np.uint16, np.int64, bool])
+@each("dtype", FEW)
 @each("axis", [None, (0,), (1, 2), (0, 2), (0, 1, 2), ()], ids=str)
 @each("keepdims", [False, True])
 def test_reductions_take_tuples_of_axes(

@@ -40,7 +40,7 @@ def chain(x: mr.Tensor, length: int) -> mr.Tensor:
 def test_a_long_chain_needs_no_stack_in_backward() -> None:
     x = mr.tensor(0.0, requires_grad=True)
     y = x
-    for _ in range(LONG // 2):
+    for _ in range(20_000):
         y = -(y + 1.0)
     y.backward()
     assert x.grad.item() == 1

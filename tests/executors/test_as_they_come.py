@@ -156,7 +156,7 @@ def gone(pid: int) -> bool:
 
 
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="needs /proc")
-@pytest.mark.parametrize("name", [pytest.param("SIGINT", marks=pytest.mark.slow), "SIGKILL"])
+@pytest.mark.parametrize("name", ["SIGINT", "SIGKILL"])
 def test_no_process_outlives_the_one_that_asked(tmp_path: Path, name: str) -> None:
     number = signal.Signals[name]
     program = tmp_path / "program.py"

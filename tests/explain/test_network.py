@@ -56,7 +56,7 @@ def test_the_rung_of_a_layer_is_named_with_its_reason(
     out = capsys.readouterr().out
     assert "  forward   steps       not persistent: with a projection a step has two products" in out
     assert "  backward  no: with a projection a step has two products" in out
-    sizes = ["-T", "9", "-B", "8", "-I", "2048", "-H", "2048", "-L", "1"]
+    sizes = ["-T", "2", "-B", "8", "-I", "16", "-H", "2048", "-L", "1"]
     assert main(["explain", "cudnn_rnn_v3", "--device", "cpu", *sizes]) == 0
     out = capsys.readouterr().out
     assert "  forward   steps       not persistent: its weights do not fit on the chip" in out

@@ -58,6 +58,7 @@ def test_values_and_nesting_are_those_of_torch(name: str, device: str) -> None:
     assert not any(t.requires_grad for t in found.values())
 
 
+@pytest.mark.slow_elsewhere
 @each(("name", "function"), PAIRS)
 def test_results_can_be_differentiated_once_more(name: str, function: str, device: str) -> None:
     case = CASES[name]

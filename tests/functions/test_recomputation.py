@@ -116,6 +116,7 @@ def test_an_argument_that_depends_on_another_gets_its_own_gradient_only() -> Non
         np.testing.assert_allclose(dx.numpy(), v * (e**2 + 2 * numbers(3) * e * e), rtol=1e-13)
 
 
+@pytest.mark.slow_elsewhere
 def test_gradients_of_gradients_agree_with_differences(device: str) -> None:
     x, w = leaf(2, 3, device=device), leaf(3, 4, device=device)
     assert mr.gradcheck(lambda x, w: mr.checkpoint(lambda z: ((z @ w).tanh(), z.exp() * w.sum()), x), [x, w], order=2)

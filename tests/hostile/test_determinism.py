@@ -24,6 +24,7 @@ from minirnn import nn, ops
 from minirnn.train.options import Options
 from minirnn.train.run import Training
 from tests.hostile.test_threads_and_forks import train
+from tests.slow import slow_unless
 
 ROOT = Path(__file__).parents[2]
 TEXT = "".join(f"{k} times {k} is {k * k}, " for k in range(60))
@@ -105,7 +106,7 @@ def test_large_matrix_products_repeat_with_two_threads() -> None:
     assert run(1, 2)["large"] == run(2, 2)["large"]
 
 
-@pytest.mark.parametrize("where", ["cpu", "cpu-composed", "native", "cuda-sim"])
+@pytest.mark.parametrize("where", slow_unless(["cpu", "native"], ["cpu", "cpu-composed", "native", "cuda-sim"]))
 def test_a_run_repeats_after_other_work(where: str) -> None:
     if (reason := mr.devices.available()[where]) is not None:
         pytest.skip(f"{where}: {reason}")

@@ -14,7 +14,7 @@ from hypothesis.extra import numpy as hnp
 import minirnn as mr
 from minirnn.io import load, save
 from minirnn.io.checkpoint import first_line
-from tests.examples import examples
+from tests.examples import CHARACTERS, examples
 
 DTYPES = [np.bool_, np.float16, np.float32, np.float64]
 DTYPES += [np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint32, np.uint64]
@@ -44,7 +44,7 @@ def test_every_dtype_and_shape_comes_back_bit_for_bit(tmp_path, dtype, shape):
 @examples(50)
 @given(
     st.dictionaries(
-        st.text(st.characters(exclude_categories=["Cs"])).filter(lambda name: name != "__metadata__"),
+        st.text(CHARACTERS).filter(lambda name: name != "__metadata__"),
         hnp.arrays(st.sampled_from(DTYPES), hnp.array_shapes(min_dims=0, max_dims=4, min_side=0, max_side=4)),
         max_size=5,
     )
@@ -109,8 +109,8 @@ def test_other_programs_read_the_arrays(tmp_path):
 
 
 JSON = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),
-    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner, max_size=4),
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(CHARACTERS),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(CHARACTERS), inner, max_size=4),
     max_leaves=8,
 )
 
@@ -124,7 +124,7 @@ def same_types(a, b):
 
 
 @examples(60)
-@given(st.dictionaries(st.text(), JSON, max_size=5))
+@given(st.dictionaries(st.text(CHARACTERS), JSON, max_size=5))
 def test_metadata_comes_back_equal_and_of_the_same_types(tmp_path_factory, metadata):
     path = tmp_path_factory.mktemp("meta") / "c.safetensors"
     save(path, {}, metadata)

@@ -16,7 +16,7 @@ import pytest
 from minirnn.learn.catalog import EXERCISES
 from minirnn.learn.hypotheses.program import Program
 from minirnn.learn.intermediates import Intermediates
-from minirnn.learn.kernel_changes import changes, compiled_together
+from minirnn.learn.kernel_changes import changes, compiled_together, of_types
 from minirnn.learn.mutants import mutants
 from minirnn.learn.sandbox.own_reach import reached
 from minirnn.learn.sandbox.trials import Notes, Trials
@@ -167,6 +167,16 @@ def test_all_changes_of_a_kernel_go_into_one_text():
     assert any("n / H belongs here" in c.says for c in some) and any("added up" in c.says for c in some)
     assert all(name.startswith("f_minirnn") for name, _ in where if name)
     assert not any("++j" in KERNEL[c.start : c.end] for c in some)
+
+
+def test_a_number_kept_in_an_int_is_put_where_it_is_used():
+    lines = (
+        "int c = x[1]; c += 1; int d = ids[n] + c; int e = x[n]; y[e] = d; const int a = 1 - x[n]; y[d] = a + a * d;"
+    )
+    whole = KERNEL.replace("    for", f"    {lines}\n    for")
+    (cut,) = of_types(whole, "f")
+    assert cut.says.startswith("a is a whole number") and whole[slice(*cut.mark)] == "const int a = 1 - x[n];"
+    assert [(whole[start:end], new) for start, end, new in cut.puts] == [("a", "(1 - x[n])")] * 2
 
 
 @pytest.mark.slow

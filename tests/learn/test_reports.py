@@ -5,10 +5,12 @@ from __future__ import annotations
 import base64
 import csv
 import datetime
+import html
 import io
 import json
 import re
 from dataclasses import replace
+from html.parser import HTMLParser
 from xml.etree import ElementTree
 
 import pytest
@@ -221,6 +223,37 @@ def test_what_an_answer_prints_ends_no_block_of_the_feedback():
     text = FORMATS["feedback"].render([Sheet("a_b|c", "c", [row], notes=("[x](y)",))])
     assert "`````text\n```\n# A heading\n````\n<script>\n`````" in text
     assert r"ex02 \<b\>\*x\*\</b\>" in text and r"a\_b\|c" in text and r"\[x\](y)" in text
+
+
+def test_the_page_has_each_comment_below_its_line_and_no_markup_of_a_student():
+    evil = "</td><script>alert(1)</script>&amp;"
+    row = replace(ROWS[2], answer=f"import os\n{evil} < 1\nlast", comments=((2, evil), (2, "more"), (9, "nowhere")),
+                  parts=(("dx", 1, 1), (evil, 0, 3)), hints=2)  # fmt: skip
+    sheet = Sheet(f"ann {evil}", "c", [*ROWS[:2], row], notes=(evil,), changes=(Change(evil, -1),))
+    text = FORMATS["html"].render([sheet], STAMP)
+    assert "<script" not in text and text.count("&lt;script&gt;") == 7
+    rows = re.findall(r"<tr[^>]*>(.*?)</tr>", text.partition('class="file"')[2])
+    plain = [html.unescape(re.sub("<[^>]*>", "|", row)).replace("||", "|") for row in rows]
+    assert plain == ["|1|import os|", f"|2|{evil} < 1|", f"||Line 2:| {evil}|", "||Line 2:| more|", "|3|last|"]
+    assert re.search(r'1.2</td><td><a href="#at-ex02">.*1 / 4</td><td class="n">2</td>', text)
+    assert all(secret not in text for secret in SECRET) and not re.search(r"(src|href)=[^#]*[:/]|url\(", text)
+
+
+def test_the_page_is_whole_html():
+    class Nesting(HTMLParser):
+        def __init__(self):
+            super().__init__()
+            self.open = []
+
+        def handle_starttag(self, tag, attributes):
+            self.open += [tag] if tag != "meta" else []
+
+        def handle_endtag(self, tag):
+            assert self.open.pop() == tag
+
+    parser = Nesting()
+    parser.feed(FORMATS["html"].render([FULL], STAMP))
+    assert parser.open == []
 
 
 def test_a_file_for_each_student_stays_in_its_folder(tmp_path):

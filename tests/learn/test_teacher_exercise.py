@@ -172,7 +172,9 @@ def test_an_answer_is_graded_with_the_hidden_checks_of_the_teachers_course(folde
         )
     )
     result = grade(course, "ann", collect(tree.root, course)).results["bend"]
-    assert (result.score, result.hidden, result.hidden_message) == (2, 0, "1 of 3 hidden checks are right")
+    assert (result.score, result.hidden) == (2, 0)
+    kinds = "with more samples and more units; with one sample"
+    assert result.hidden_message == f"1 of 3 hidden checks are right; your answer is wrong {kinds}"
 
 
 @pytest.mark.parametrize("cuda", slow_unless([False], [False, True]))

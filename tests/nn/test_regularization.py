@@ -40,6 +40,7 @@ def outputs_of(result: Any) -> list[mr.Tensor]:
     return [y, *(last if isinstance(last, tuple) else [last])]
 
 
+@pytest.mark.slow_elsewhere
 @each("path", GOLDEN, ids=lambda p: p.stem)
 @each("dtype", ["f8", "f4"])
 def test_modules_draw_the_stored_masks_and_equal_loops_of_torch(path: Path, dtype: str, device: str) -> None:
@@ -73,6 +74,7 @@ def test_there_are_stored_cases_of_every_option_and_kind() -> None:
     assert {call["training"] for call in calls} == {True, False}
 
 
+@pytest.mark.slow_elsewhere
 @kinds
 def test_weight_dropout_is_a_mask_on_the_recurrent_weights(
     kind: str, more: dict[str, Any], rng: np.random.Generator, device: str
@@ -104,6 +106,7 @@ def test_weight_dropout_is_a_mask_on_the_recurrent_weights(
     np.testing.assert_array_equal(module(x)[0].numpy(), plain(x)[0].numpy())
 
 
+@pytest.mark.slow_elsewhere
 @kinds
 @each("variational", [False, True])
 def test_input_and_layer_dropout_draw_one_mask_for_all_steps_or_one_for_each(

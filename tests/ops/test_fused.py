@@ -1,10 +1,13 @@
-"""Properties of every op with one kernel, except its values. The cases are those of `minirnn.verify`.
+"""What holds for every op with one kernel, beyond its values: the cases are those of `minirnn.verify`.
 
 Values, derivatives and precision are in `tests/ops/test_verified.py`, wrong calls in the tables of `tests/hostile/`.
 Tests `minirnn/ops/fused.py` and, with `tests/ops/test_verified.py`, `minirnn/ops/lstm_block/cell.py`.
 """
 
 from __future__ import annotations
+
+from functools import cache
+from typing import Any
 
 import numpy as np
 import pytest
@@ -30,21 +33,33 @@ def name_of(case: Case) -> str:
 @pytest.mark.parametrize("case", FORWARD, ids=name_of)
 def test_each_output_alone_carries_gradient(case: Case, device: str) -> None:
     """The gradients through one output agree with the composition, whether or not others are used."""
-    for k, name in enumerate(case.outputs):
-        found = []
-        for place in (mr.devices.get(device), COMPOSED):
-            inputs = [mr.tensor(a, True, place) for a in case.inputs.values()]
-            y = case.call(*inputs)[k]
-            seed = mr.tensor(case.cotangent(k, y.shape, "float64"), device=place)
-            found.append([g.numpy() for g in mr.grad(y, inputs, seed)])
-        assert any(np.abs(g).max() > 0 for g in found[0]), name
-        for fused, plain in zip(*found, strict=True):
-            np.testing.assert_allclose(fused, plain, rtol=1e-11, atol=1e-12, err_msg=name)
+    found = gradients_by_output(case, mr.devices.get(device))
+    for name, fused, plain in zip(case.outputs, found, composed(FORWARD.index(case)), strict=True):
+        assert any(np.abs(g).max() > 0 for g in fused), name
+        for a, b in zip(fused, plain, strict=True):
+            np.testing.assert_allclose(a, b, rtol=1e-11, atol=1e-12, err_msg=name)
+
+
+def gradients_by_output(case: Case, place: Any) -> list[list[np.ndarray]]:
+    """The gradients through each output alone."""
+    found = []
+    for k in range(len(case.outputs)):
+        inputs = [mr.tensor(a, True, place) for a in case.inputs.values()]
+        y = case.call(*inputs)[k]
+        seed = mr.tensor(case.cotangent(k, y.shape, "float64"), device=place)
+        found.append([g.numpy() for g in mr.grad(y, inputs, seed)])
+    return found
+
+
+@cache
+def composed(number: int) -> list[list[np.ndarray]]:
+    """The gradients of the composition, computed once for all devices."""
+    return gradients_by_output(FORWARD[number], COMPOSED)
 
 
 @each("case", HALF, ids=name_of)
 def test_float16_is_computed_in_float32_and_rounded_once(case: Case, device: str) -> None:
-    """They agree to the last bit; only LSTMBlockCell has its own kernels for float16, on a GPU."""
+    """To the last bit; only LSTMBlockCell has its own kernels for float16, on a GPU."""
     half = [mr.tensor(a, device=device) for a in case.rounded("float16").values()]
     for got, exact in zip(case.call(*half), case.call(*[t.astype("f4") for t in half]), strict=True):
         assert got.dtype == np.float16

@@ -41,6 +41,7 @@ def run(optimizer: optim.Optimizer, ps: list[nn.Parameter], centers: list[np.nda
 # ---- steps
 
 
+@pytest.mark.slow_elsewhere
 @each("case", CASES)
 def test_the_steps_are_those_that_torch_has_made(case: str, device: str) -> None:
     with np.load(GOLDEN) as stored:
@@ -176,6 +177,7 @@ def test_a_step_during_an_unfinished_backward_pass_is_noticed(rng: np.random.Gen
         loss.backward()
 
 
+@pytest.mark.slow_elsewhere
 @each("dtype", [np.float16, np.float32, np.float64])
 @each("case", CASES)
 def test_a_step_keeps_dtype_device_and_leaf(case: str, dtype: Any, device: str) -> None:

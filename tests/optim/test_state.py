@@ -26,6 +26,7 @@ def fresh(case: str, ps: list[nn.Parameter]) -> optim.Optimizer:
     return kind(ps, lr=123.0)
 
 
+@pytest.mark.slow_elsewhere
 @each("case", CASES)
 def test_going_on_from_a_saved_state_gives_the_same_bits(case: str, device: str) -> None:
     begin, centers = cases.start()

@@ -27,7 +27,7 @@ def assert_all_close(found: Any, expected: Any, what: str, tolerance: float = 1e
 # ---- sizes
 
 
-@examples(40)
+@examples(20)
 @hypothesis.given(call=calls(least=0, least_batch=0))
 def test_any_size_gives_the_values_and_gradients_of_the_composition(
     call: Call, device: str, composed_device: str
@@ -70,7 +70,7 @@ def test_arrays_of_any_layout_give_the_same_values(call: Call, kind: str, device
         assert_all_close(mine, plain, what, 1e-14)
 
 
-@examples(30)
+@examples(15)
 @hypothesis.given(call=calls())
 def test_tensors_that_are_views_on_the_device_give_the_same_values(call: Call, device: str) -> None:
     def turned(*inputs: Any) -> list[mr.Tensor]:
@@ -83,7 +83,7 @@ def test_tensors_that_are_views_on_the_device_give_the_same_values(call: Call, d
         assert_all_close(mine, plain, what)
 
 
-@examples(30)
+@examples(15)
 @hypothesis.given(call=calls())
 def test_read_only_inputs_are_fine_and_no_input_is_written_to(call: Call, device: str) -> None:
     before = [v.copy() for v in call.values]
@@ -101,7 +101,7 @@ def test_read_only_inputs_are_fine_and_no_input_is_written_to(call: Call, device
 quiet = pytest.mark.filterwarnings("ignore::RuntimeWarning")  # NumPy's warnings: inf - inf and 0 * inf are intended
 
 
-@examples(50)
+@examples(25)
 @hypothesis.given(call=calls(), scale=st.sampled_from([1e3, 1e8, 1e100]))
 def test_saturated_gates_give_finite_values_and_the_gradients_of_the_composition(
     call: Call, scale: float, device: str, composed_device: str
@@ -119,7 +119,7 @@ def test_saturated_gates_give_finite_values_and_the_gradients_of_the_composition
     assert_all_close(found[1], expected[1], "gradient", 1e-7 if scale == 1e3 else 1e-11)
 
 
-@examples(50)
+@examples(25)
 @hypothesis.given(call=calls(clip=False))
 def test_denormal_inputs_are_not_flushed_to_zero(call: Call, device: str, composed_device: str) -> None:
     tiny = call.map(lambda v: v * 1e-310)
@@ -131,7 +131,7 @@ def test_denormal_inputs_are_not_flushed_to_zero(call: Call, device: str, compos
 
 
 @quiet
-@examples(50)
+@examples(25)
 @hypothesis.given(call=calls(least_batch=2), data=st.data(), bad=st.sampled_from([np.nan, np.inf, -np.inf]))
 def test_what_is_not_finite_in_one_sample_stays_in_it(call: Call, data: Any, bad: float, device: str) -> None:
     sick = data.draw(st.integers(0, call.B - 1), "sample")
@@ -149,7 +149,7 @@ def test_what_is_not_finite_in_one_sample_stays_in_it(call: Call, data: Any, bad
 
 
 @quiet
-@examples(50)
+@examples(25)
 @hypothesis.given(call=calls(), data=st.data())
 def test_a_nan_that_is_read_is_seen_in_the_output_and_in_the_gradient(call: Call, data: Any, device: str) -> None:
     if call.time_axis is not None and "lstm_block" not in call.text and "L=" in call.text:
@@ -167,7 +167,7 @@ def test_a_nan_that_is_read_is_seen_in_the_output_and_in_the_gradient(call: Call
 
 
 @quiet
-@examples(50)
+@examples(25)
 @hypothesis.given(call=calls(), data=st.data())
 def test_infinite_inputs_give_the_values_of_the_composition(
     call: Call, data: Any, device: str, composed_device: str
@@ -183,7 +183,7 @@ def test_infinite_inputs_give_the_values_of_the_composition(
 # ---- the batch
 
 
-@examples(50)
+@examples(25)
 @hypothesis.given(call=calls(least_batch=2), data=st.data())
 def test_two_batches_are_one_batch(call: Call, data: Any, device: str) -> None:
     cut = data.draw(st.integers(1, call.B - 1), "cut")
@@ -203,7 +203,7 @@ def test_two_batches_are_one_batch(call: Call, data: Any, device: str) -> None:
 # ---- time
 
 
-@examples(50)
+@examples(25)
 @hypothesis.given(
     net=networks(most_layers=1), T=st.integers(1, 4), B=st.integers(1, 3), seed=SEEDS, ragged=st.booleans()
 )
@@ -227,7 +227,7 @@ def test_the_reverse_direction_is_the_forward_one_on_reversed_time(
     assert_all_close([ys[0][:, :, net.P :], *[y[1:] for y in ys[1:]]], [turn(zs[0]), *zs[1:]], "output")
 
 
-@examples(50)
+@examples(25)
 @hypothesis.given(call=calls(clip=True), data=st.data())
 def test_a_sequence_may_be_cut_anywhere_if_the_state_is_carried(call: Call, data: Any, device: str) -> None:
     hypothesis.assume(call.time_axis is not None and "bidirectional" not in call.text and call.values[0].shape[0] > 1)

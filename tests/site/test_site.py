@@ -95,7 +95,9 @@ def test_the_tape_player_is_turned_by_its_buttons_and_by_the_keyboard(page: Any,
 def test_every_figure_of_a_chapter_is_described(page: Any, site: str) -> None:
     for name in ("03_one_step_then_many", "05_the_lstms_highway", "19_one_launch_for_all_steps"):
         page.goto(f"{site}tutorials/{name}.html")
-        texts = [image.get_attribute("alt") for image in page.locator("article img.sphx-glr-single-img").all()]
+        texts = [
+            image.get_attribute("alt") for image in page.locator("article img.sphx-glr-single-img.only-light").all()
+        ]
         assert texts and all(len(text) > 40 for text in texts) and len(set(texts)) == len(texts), texts
 
 

@@ -21,7 +21,7 @@ CUT_OFF = """() => {
   const tile = ".sphx-glr-thumbcontainer a.internal span.doc";  // words for those who do not see the tile
   const unseen = `mjx-assistive-mml, .sr-only, .visually-hidden, ${tile}, dialog, [hidden]`;
   // drawers lie beside a small window
-  const hidden = `${unseen}, .headerlink, .copybtn, pre *, .bd-sidebar, .bd-sidebar-secondary`;
+  const hidden = `${unseen}, .headerlink, .copybtn, pre *, .bd-sidebar, .bd-sidebar-secondary, .sideways-box`;
   const said = (e) => `${e.tagName.toLowerCase()}.${e.className}: ${e.textContent.trim().slice(0, 60)}`;
   const found = [];
   for (const e of document.querySelectorAll("main *")) {

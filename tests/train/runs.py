@@ -6,6 +6,7 @@ import json
 import signal
 import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -72,6 +73,12 @@ def no_pictures(monkeypatch: pytest.MonkeyPatch) -> None:
 def unrendered(monkeypatch: pytest.MonkeyPatch) -> None:
     """All pictures are made and written, but not rendered to pixels, which takes longest."""
     monkeypatch.setattr(picture, "render", lambda figure, kind, dpi: b"a picture")
+
+
+@pytest.fixture
+def brief(unrendered: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As `unrendered`, and the sample of the model has 30 characters: to write 800 takes longer than to train."""
+    monkeypatch.setattr(pictures, "sample", partial(pictures.sample, length=30))
 
 
 def outcome(folder: Path) -> tuple[bytes, dict[str, bytes], dict[str, Any]]:

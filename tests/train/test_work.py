@@ -68,7 +68,7 @@ def test_a_run_with_more_steps_goes_on_as_if_it_had_been_asked_for_them_at_once(
 
 @pytest.mark.slow
 def test_resuming_a_finished_run_draws_what_ctrl_c_kept_from_being_drawn_and_changes_nothing(
-    train: Train, unrendered: None, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    train: Train, brief: None, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with monkeypatch.context() as patch:
         patch.setattr(viz, "save", lambda picture, path: signal.raise_signal(signal.SIGINT))

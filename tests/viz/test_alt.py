@@ -39,3 +39,20 @@ def test_a_heat_map_says_what_its_color_means() -> None:
 def test_a_cell_is_described_by_its_formulas() -> None:
     picture = mr.viz.cell_graph("lstm")
     assert described(picture) == picture.alt and "c = f * c_prev + i * n" in picture.alt
+
+
+def test_bars_with_names_and_rows_with_names_have_their_values() -> None:
+    figure = Figure()
+    bars, rows = figure.subplots(2)
+    bars.bar(["RNN", "LSTM"], [3, 40])
+    rows.imshow([[1.0, 2.0], [0.5, 8.0]])
+    rows.set_yticks([0, 1], ["h", "c"])
+    text = described(figure)
+    assert "RNN: 3. LSTM: 40." in text
+    assert "h: 1 at the left, 2 at the right. c: 0.5 at the left, 8 at the right." in text
+
+
+def test_a_tape_is_described_by_its_boxes_and_arrows() -> None:
+    w = mr.tensor(2.0, requires_grad=True)
+    text = described(mr.viz.tape_graph(mr.tanh(w), names={"w": w}))
+    assert "It shows w 2., Tanh 0.964. Arrows: w to Tanh." in text

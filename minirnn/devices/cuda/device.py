@@ -80,17 +80,16 @@ class Cuda(Device, kernels_in=(cell, lstm_sequence, gru_block, cudnn_rnn_sequenc
         file: str,
         kernel: str,
         dtype: np.dtype,
-        source: np.dtype | None = None,
         constants: tuple[str, ...] = (),
     ) -> Kernel:
         """The `kernel` of ``kernels/<file>``, compiled for elements of `dtype` on first use.
 
         `constants` are further compiler options: ``-DNAME=VALUE``.
         """
-        key = file, kernel, dtype, source, constants
+        key = file, kernel, dtype, constants
         found = self._compiled.get(key)
         if found is None:
-            module = self.driver.module(text(file), file, (*options(dtype, source), *constants))
+            module = self.driver.module(text(file), file, (*options(dtype), *constants))
             found = self._compiled[key] = module.function(kernel)
         return found
 

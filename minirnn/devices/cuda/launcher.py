@@ -30,7 +30,6 @@ class Launcher(Protocol):
         file: str,
         kernel: str,
         dtype: np.dtype,
-        source: np.dtype | None = None,
         constants: tuple[str, ...] = (),
     ) -> Kernel: ...
 

@@ -6,8 +6,8 @@ The files in `kernels/`, in a good order for reading::
     activation.h            sigmoid and tanh from e^y, accurate for large arguments and near 0
     tile.h, tile.cpp        the product of a tile in registers, and the largest possible tile
     transpose.h             transposing a square block in registers, to pack weights
-    ../../cells/*.h         the cells: a step and its gradient, in the source that CUDA also includes; form.h is
-    their form cell.h, modes.h         the cells on vectors, and the selection of a layer's cell
+    ../../cells/*.h         the cells: a step and its gradient, in the source that CUDA includes; form.h is their form
+    cell.h, modes.h         the cells on vectors, and the selection of a layer's cell
     layer.h                 one direction of a layer, and the order of its steps
     shares.h                the assignment of the tiles of a step to threads
     forward.h, backward.h   all steps, with tiles of samples and units; Python calls the .cpp files of the same names

@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from minirnn.learn.exercise import Exercise, Inputs, Sizes, Slip, Wrong
+from minirnn.learn.catalog.edited import slips
+from minirnn.learn.exercise import Exercise, Inputs, Sizes, Wrong
 from minirnn.learn.formulas import capstone
 from minirnn.learn.hypotheses.program import Program
 
@@ -77,22 +78,15 @@ MODEL_MISTAKES = tuple(
     for axis, where in ((0, "in one step"), (1, "in one sample"), (-1, "in a window"))
 )  # fmt: skip
 
-TRAINING_SLIPS = (
-    Slip("the step goes along the gradient, not against it", (("parameters[k] - rate", "parameters[k] + rate"),)),
-    Slip(
-        "all weights begin at zero",
-        (
-            ("rng.normal(size=(H, V)) / np.sqrt(H)", "np.zeros((H, V))"),
-            ("rng.uniform(-limit, limit, size=(V, 4 * H))", "np.zeros((V, 4 * H))"),
-        ),
-    ),
-    Slip("windows too short to see an echo", (("H, T, B, updates, lr = 32, 24", "H, T, B, updates, lr = 32, 3"),)),
-    Slip("training stops much too early", (("500, 0.01", "60, 0.01"),)),
-    Slip(
-        "the letters of a window are not neighbors in the text",
-        (("start + np.arange(T + 1)[:, None]", "rng.integers(0, len(text), size=(T + 1, B))"),),
-    ),
-)
+TRAINING_SLIPS = slips(
+    ("the step goes along the gradient, not against it", "", "parameters[k] - rate", "parameters[k] + rate"),
+    ("all weights begin at zero", "", "rng.normal(size=(H, V)) / np.sqrt(H)", "np.zeros((H, V))",
+     "rng.uniform(-limit, limit, size=(V, 4 * H))", "np.zeros((V, 4 * H))"),
+    ("windows too short to see an echo", "", "H, T, B, updates, lr = 32, 24", "H, T, B, updates, lr = 32, 3"),
+    ("training stops much too early", "", "500, 0.01", "60, 0.01"),
+    ("the letters of a window are not neighbors in the text", "", "start + np.arange(T + 1)[:, None]",
+     "rng.integers(0, len(text), size=(T + 1, B))"),
+)  # fmt: skip
 
 CAPSTONE = Capstone(
     "14_capstone/ex41_capstone.py", window, capstone.loss_and_gradients,

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from functools import cache, partial
+from functools import cache
 from typing import Any
 
 import numpy as np
 
 from minirnn.cells.cell import Formulas
 from minirnn.cells.expr import apply
+from minirnn.learn.catalog.edited import mistakes
 from minirnn.learn.catalog.stages import sample_stages, zero
-from minirnn.learn.exercise import Exercise, Inputs, Sizes, Stage, Wrong
+from minirnn.learn.exercise import Exercise, Inputs, Sizes, Stage
 from minirnn.learn.formulas import cells
 
 # ---- ex43: a cell's way back
@@ -94,32 +95,14 @@ def values(rng: np.random.Generator, s: Sizes) -> Inputs:
     return dict(there=there, cheap=cheap, read=read, operands=grown, T=s.T, B=s.B, H=s.H)
 
 
-def saved_with(
-    there: Any, cheap: Any, read: Any, operands: Any, T: int, B: int, H: int, *,
-    asks: bool = True, again: bool = True, states: bool = True, operand: bool = True,
-    number: int = 4,
-) -> Any:  # fmt: skip
-    """`what_is_saved` with one of its questions left out, or with another number of bytes."""
-    have, saved = [bool(v) and states for v in there], np.zeros(len(there))
-    for v in range(len(there)):
-        if have[v]:
-            continue
-        if again and cheap[v] and (not operand or all(have[a] for a in range(v) if operands[v, a])):
-            have[v] = True
-        elif read[v] or not asks:
-            have[v], saved[v] = True, 1
-    return saved, saved.sum() * T * B * H * number
-
-
-SAVED_MISTAKES = (
-    Wrong("what no line of the way back reads need not be saved", partial(saved_with, asks=False)),
-    Wrong("what is cheap is computed again, not saved", partial(saved_with, again=False)),
-    Wrong("states and vectors are there already: they are not saved once more", partial(saved_with, states=False)),
-    Wrong(
-        "a cheap value can be computed again only if all its operands are there, or can be",
-        partial(saved_with, operand=False),
-    ),
-    Wrong("bytes: a number of float32 has 4 bytes, not 8", partial(saved_with, number=8)),
+OPERANDS = " and all(have[a] for a in range(v) if operands[v, a])"
+SAVED_MISTAKES = mistakes(
+    cells.what_is_saved,
+    ("what no line of the way back reads need not be saved", "read[v] and not", "not", "again or read[v]", "True"),
+    ("what is cheap is computed again, not saved", f"cheap[v]{OPERANDS}", "False"),
+    ("states and vectors are there already: they are not saved once more", "bool(v) for v", "False for v"),
+    ("a cheap value can be computed again only if all its operands are there, or can be", OPERANDS, ""),
+    ("bytes: a number of float32 has 4 bytes, not 8", "* 4", "* 8"),
 )
 
 # ---- ex45: a long memory
@@ -129,38 +112,21 @@ def gates(rng: np.random.Generator, s: Sizes) -> Inputs:
     return dict(z=rng.normal(size=(s.T, s.B, s.H)) + 1, steps=rng.uniform(2, 100, size=s.H))
 
 
-def memory_with(
-    z: Any, steps: Any, *, late: int = 1, forward: bool = False, add: bool = False,
-    keep: Any = lambda n: 0.5 ** (1 / n), bias: Any = lambda f: np.log(f / (1 - f)),
-) -> Any:  # fmt: skip
-    """`long_memory` with other factors on the way, or with another bias."""
-    f = 1 / (1 + np.exp(-z))
-    reach = np.ones_like(f)
-    for t in range(len(f)):
-        way = f[: t + 1 - late + 1] if forward else f[t + late :]
-        reach[t] = way.sum(0) if add else way.prod(0)
-    return reach, bias(keep(steps))
-
-
-MEMORY_MISTAKES = (
-    Wrong(
-        "reach[t] begins with the gate of step t + 1: f[t] is passed on the way to c[t-1]", partial(memory_with, late=0)
-    ),
-    Wrong(
-        "reach[t] is the product of the gates after step t, not of those before it", partial(memory_with, forward=True)
-    ),
-    Wrong("along a path the factors are multiplied, not added", partial(memory_with, add=True)),
-    Wrong(
-        "bias: f is the gate after the sigmoid; its pre-activation is log(f / (1 - f))",
-        partial(memory_with, bias=lambda f: f),
-    ),
-    Wrong("bias: the sign is wrong: a large bias keeps more", partial(memory_with, bias=lambda f: np.log((1 - f) / f))),
-    Wrong(
-        "bias: half is left after n steps if f ** n is one half, not f * n",
-        partial(memory_with, keep=lambda n: 0.5 / n),
-    ),
-    Wrong("bias: f = 1 - 1/n leaves 1/e after n steps, not one half", partial(memory_with, keep=lambda n: 1 - 1 / n)),
-)
+REACH, KEEP = "reach[t + 1] * f[t + 1]", "0.5 ** (1 / steps)"
+MEMORY_MISTAKES = mistakes(
+    cells.long_memory,
+    ("reach[t] begins with the gate of step t + 1: f[t] is passed on the way to c[t-1]",
+     "np.ones_like(f)", "f.copy()", REACH, "reach[t + 1] * f[t]"),
+    ("reach[t] is the product of the gates after step t, not of those before it",
+     "np.ones_like(f)", "np.cumprod(f, axis=0)", REACH, "reach[t]"),
+    ("along a path the factors are multiplied, not added",
+     "np.ones_like(f)", "np.zeros_like(f)", REACH, "reach[t + 1] + f[t + 1]"),
+    ("bias: f is the gate after the sigmoid; its pre-activation is log(f / (1 - f))",
+     "np.log(keep / (1 - keep))", "keep"),
+    ("bias: the sign is wrong: a large bias keeps more", "keep / (1 - keep)", "(1 - keep) / keep"),
+    ("bias: half is left after n steps if f ** n is one half, not f * n", KEEP, "0.5 / steps"),
+    ("bias: f = 1 - 1/n leaves 1/e after n steps, not one half", KEEP, "1 - 1 / steps"),
+)  # fmt: skip
 
 EXERCISES = (
     Exercise(

@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from minirnn.learn.catalog.edited import mistakes, slips
 from minirnn.learn.catalog.rnn import SEQUENCE, many_steps, one_step, run, weights
 from minirnn.learn.catalog.stages import keep_last, sample_stages
-from minirnn.learn.exercise import Exercise, Inputs, Sizes, Slip, Stage, Wrong
+from minirnn.learn.exercise import Exercise, Inputs, Sizes, Stage, Wrong
 from minirnn.learn.formulas import history
 
 # ---- ex34: truncated backpropagation through time
@@ -26,52 +27,20 @@ def one_window(inputs: Inputs) -> Inputs:
     return {**inputs, "k": len(inputs["x"])}
 
 
-def truncated_with(
-    x: Any, h0: Any, W: Any, R: Any, h: Any, dh: Any, k: int, *, flows: Any = lambda t, k, T: t % k > 0,
-    zeros: bool = False, loss: Any = lambda t, T: 1.0,
-) -> Any:  # fmt: skip
-    """`truncated_backward` with the cut at other steps, or with states that begin at zero in every window."""
-    dx, dW, dR, db, dh_next = np.zeros_like(x), np.zeros_like(W), np.zeros_like(R), 0.0, np.zeros_like(h0)
-    for t in reversed(range(len(x))):
-        h_prev = h[t - 1] if t > 0 else h0
-        da = (loss(t, len(x)) * dh[t] + dh_next) * (1 - h[t] * h[t])
-        dx[t] = da @ W.T
-        dh_next = float(flows(t, k, len(x))) * da @ R.T
-        dW += x[t].T @ da
-        dR += (0 * h_prev if zeros and t % k == 0 else h_prev).T @ da
-        db += da.sum(0)
-    return dx, dW, dR, db
-
-
-WINDOW_MISTAKES = (
-    Wrong(
-        "the windows are counted from the end of the sequence; they begin at t = 0, k, 2k, ...",
-        partial(truncated_with, flows=lambda t, k, T: (T - t) % k > 0),
-    ),
-    Wrong(
-        "the gradient flows over one cut: it must stop at the first step of every window",
-        partial(truncated_with, flows=lambda t, k, T: t != k),
-    ),
-    Wrong(
-        "the cut is one step late: the first step of a window is one with t % k == 0",
-        partial(truncated_with, flows=lambda t, k, T: (t + 1) % k > 0),
-    ),
-    Wrong(
-        "the gradient flows only from the first step of a window; there it must stop",
-        partial(truncated_with, flows=lambda t, k, T: t % k == 0),
-    ),
-    Wrong(
-        "dR: at the first step of a window the state that came in counts, too: detached, not zero",
-        partial(truncated_with, zeros=True),
-    ),
-    Wrong(
-        "the cut is on the wrong side: what step t+1 sends back into the first step of a window belongs there",
-        partial(truncated_with, flows=lambda t, k, T: t == 0 or (t - 1) % k > 0),
-    ),
-    Wrong(
-        "dh[t] is missing: the loss looks at every h[t]", partial(truncated_with, loss=lambda t, T: float(t == T - 1))
-    ),
-)
+INSIDE = "t % k > 0"
+WINDOW_MISTAKES = mistakes(
+    history.truncated_backward,
+    ("the windows are counted from the end of the sequence; they begin at t = 0, k, 2k, ...",
+     INSIDE, "(len(x) - t) % k > 0"),
+    ("the gradient flows over one cut: it must stop at the first step of every window", INSIDE, "t != k"),
+    ("the cut is one step late: the first step of a window is one with t % k == 0", INSIDE, "(t + 1) % k > 0"),
+    ("the gradient flows only from the first step of a window; there it must stop", INSIDE, "t % k == 0"),
+    ("dR: at the first step of a window the state that came in counts, too: detached, not zero",
+     "h_prev.T @", f"({INSIDE}) * h_prev.T @"),
+    ("the cut is on the wrong side: what step t+1 sends back into the first step of a window belongs there",
+     INSIDE, "t == 0 or (t - 1) % k > 0"),
+    ("dh[t] is missing: the loss looks at every h[t]", "(dh[t] +", "((t == len(x) - 1) * dh[t] +"),
+)  # fmt: skip
 
 # ---- ex29: recomputation
 
@@ -173,55 +142,31 @@ def inside(t: int, T: int) -> bool:
     return (t + 1) % n > 0 and t < T - 1
 
 
-RECOMPUTE_MISTAKES = (
-    Wrong(
-        "the last steps are left out: T need not be a square, and the last segment may be shorter than the others",
-        partial(recompute_with, tail=lambda T: T - int(np.sqrt(T)) ** 2),
-    ),
-    Wrong(
-        "what back returns is lost from segment to segment: the next segment begins with it, not with None",
-        partial(recompute_with, carried=inside),
-    ),
-    Wrong(
-        "inside of a segment back(t, s, dh) is given the state after step t; it wants the one before",
-        partial(recompute_with, shift=lambda t, T: int(inside(t, T))),
-    ),
-    Wrong(
-        "back(t, s, dh) wants the state before step t; it was given an earlier one", partial(recompute_with, shift=-1)
-    ),
-    Wrong("the last call of back, for step 0, is missing", partial(recompute_with, last=1)),
-    Wrong(
-        "back(t, s, dh) wants the state before step t; it was given the one after it", partial(recompute_with, shift=1)
-    ),
-    Wrong(
-        "what back returns is the gradient for the next call of back: it was lost on the way",
-        partial(recompute_with, carried=lambda t, T: False),
-    ),
-    Wrong(
-        "the steps were gone through from the first on: the backward pass begins at the last",
-        partial(recompute_with, backwards=False),
-    ),
-)
+RECOMPUTE_MISTAKES = tuple(Wrong(says, partial(recompute_with, **wrong)) for says, wrong in (
+    ("the last steps are left out: T need not be a square, and the last segment may be shorter than the others",
+     dict(tail=lambda T: T - int(np.sqrt(T)) ** 2)),
+    ("what back returns is lost from segment to segment: the next segment begins with it, not with None",
+     dict(carried=inside)),
+    ("inside of a segment back(t, s, dh) is given the state after step t; it wants the one before",
+     dict(shift=lambda t, T: int(inside(t, T)))),
+    ("back(t, s, dh) wants the state before step t; it was given an earlier one", dict(shift=-1)),
+    ("the last call of back, for step 0, is missing", dict(last=1)),
+    ("back(t, s, dh) wants the state before step t; it was given the one after it", dict(shift=1)),
+    ("what back returns is the gradient for the next call of back: it was lost on the way",
+     dict(carried=lambda t, T: False)),
+    ("the steps were gone through from the first on: the backward pass begins at the last", dict(backwards=False)),
+))  # fmt: skip
 
-RECOMPUTE_SLIPS = (
-    Slip("all states are kept", (("n = int(np.ceil(np.sqrt(T)))", "n = T"),), "the budget of"),
-    Slip("every state is a checkpoint", (("n = int(np.ceil(np.sqrt(T)))", "n = 1"),), "the budget of"),
-    Slip(
-        "nothing is given back on the way forward",
-        (("            if t > first:\n                free(state)\n", ""),),
-        "the budget of",
-    ),
-    Slip(
-        "nothing is given back on the way back",
-        (("            free(states.pop())", "            states.pop()"),),
-        "the budget of",
-    ),
-    Slip(
-        "a state is used after it was given back",
-        (("            dh = back(", "            free(states[-1])\n            dh = back("),),
-        "was it given back?",
-    ),
-)
+RECOMPUTE_SLIPS = slips(
+    ("all states are kept", "the budget of", "n = int(np.ceil(np.sqrt(T)))", "n = T"),
+    ("every state is a checkpoint", "the budget of", "n = int(np.ceil(np.sqrt(T)))", "n = 1"),
+    ("nothing is given back on the way forward", "the budget of",
+     "            if t > first:\n                free(state)\n", ""),
+    ("nothing is given back on the way back", "the budget of", "            free(states.pop())",
+     "            states.pop()"),
+    ("a state is used after it was given back", "was it given back?", "            dh = back(",
+     "            free(states[-1])\n            dh = back("),
+)  # fmt: skip
 
 DOUBLE_STAGES = sample_stages("the way from dx back to da, dh and h, then through tanh to a", "d_W, d_R, d_b")
 

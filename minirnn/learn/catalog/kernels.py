@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from minirnn.learn.catalog.cuda import Count, CudaExercise, nans, shared_by
-from minirnn.learn.exercise import Inputs, Sizes, Slip
+from minirnn.learn.catalog.edited import slips
+from minirnn.learn.exercise import Inputs, Sizes
 from minirnn.learn.formulas import kernels
 
 # ---- ex37: a reduction over rows
@@ -19,44 +20,21 @@ def many_rows(rng: np.random.Generator, s: Sizes) -> Inputs:
     return dict(N=np.int32(N), H=np.int32(H), dz=rng.normal(size=(N, H)).astype(np.float32), db=nans(H))
 
 
-REDUCTION_SLIPS = (
-    Slip(
-        "no barrier after the threads have written their sums",
-        (("part[y][x] = sum;\n    __syncthreads();", "part[y][x] = sum;"),),
-        "never written",
-    ),
-    Slip(
-        "no barrier between the rounds",
-        (("part[y + half][x];\n        __syncthreads();", "part[y + half][x];"),),
-        "race",
-    ),
-    Slip(
-        "threads without a column leave before the barrier",
-        (("float sum = 0;", "if (k >= H) return;\n    float sum = 0;"),),
-    ),
-    Slip("threads without a column read beyond the row", (("if (k < H)\n        for", "for"),)),
-    Slip(
-        "only half of the threads come to the barrier",
-        (
-            (
-                "if (y < half) part[y][x] += part[y + half][x];\n        __syncthreads();",
-                "if (y < half) {\n part[y][x] += part[y + half][x];\n __syncthreads();\n }",
-            ),
-        ),
-    ),
-    Slip("the last round is missing", (("half > 0", "half > 1"),)),
-    Slip("every thread writes the result", (("if (y == 0 && k < H)", "if (k < H)"),)),
-    Slip(
-        "one thread adds up a whole column",
-        (
-            (
-                "for (int n = y; n < N; n += ROWS) sum += dz[n * H + k];",
-                "for (int n = 0; n < N; ++n) sum += dz[n * H + k] / ROWS;",
-            ),
-        ),
-        "reads",
-    ),
-)
+REDUCTION_SLIPS = slips(
+    ("no barrier after the threads have written their sums", "never written",
+     "part[y][x] = sum;\n    __syncthreads();", "part[y][x] = sum;"),
+    ("no barrier between the rounds", "race", "part[y + half][x];\n        __syncthreads();", "part[y + half][x];"),
+    ("threads without a column leave before the barrier", "", "float sum = 0;",
+     "if (k >= H) return;\n    float sum = 0;"),
+    ("threads without a column read beyond the row", "", "if (k < H)\n        for", "for"),
+    ("only half of the threads come to the barrier", "",
+     "if (y < half) part[y][x] += part[y + half][x];\n        __syncthreads();",
+     "if (y < half) {\n part[y][x] += part[y + half][x];\n __syncthreads();\n }"),
+    ("the last round is missing", "", "half > 0", "half > 1"),
+    ("every thread writes the result", "", "if (y == 0 && k < H)", "if (k < H)"),
+    ("one thread adds up a whole column", "reads", "for (int n = y; n < N; n += ROWS) sum += dz[n * H + k];",
+     "for (int n = 0; n < N; ++n) sum += dz[n * H + k] / ROWS;"),
+)  # fmt: skip
 
 # ---- ex38: softmax
 
@@ -67,25 +45,17 @@ def big_rows(rng: np.random.Generator, s: Sizes) -> Inputs:
     return dict(H=np.int32(H), x=x.astype(np.float32), y=nans(B, H))
 
 
-SOFTMAX_SLIPS = (
-    Slip("the maximum is not subtracted", (("expf(x[b * H + j] - largest)", "expf(x[b * H + j])"),)),
-    Slip(
-        "no barrier between reading the maximum and using the memory again",
-        (("    const float largest = part[0];\n    __syncthreads();", "    const float largest = part[0];"),),
-        "race",
-    ),
-    Slip(
-        "no barrier in the rounds of the maximum",
-        (("part[k + half]);\n        __syncthreads();", "part[k + half]);"),),
-        "race",
-    ),
-    Slip("the maximum begins at zero", (("float most = -INFINITY;", "float most = 0;"),)),
-    Slip(
-        "only the first 64 numbers of a row",
-        (("for (int j = k; j < H; j += THREADS) y", "if (k < H) { const int j = k; y"), ("/ sum;", "/ sum; }")),
-    ),
-    Slip("it is not divided by the sum", ((" / sum;", ";"),)),
-)
+SOFTMAX_SLIPS = slips(
+    ("the maximum is not subtracted", "", "expf(x[b * H + j] - largest)", "expf(x[b * H + j])"),
+    ("no barrier between reading the maximum and using the memory again", "race",
+     "    const float largest = part[0];\n    __syncthreads();", "    const float largest = part[0];"),
+    ("no barrier in the rounds of the maximum", "race", "part[k + half]);\n        __syncthreads();",
+     "part[k + half]);"),
+    ("the maximum begins at zero", "", "float most = -INFINITY;", "float most = 0;"),
+    ("only the first 64 numbers of a row", "", "for (int j = k; j < H; j += THREADS) y",
+     "if (k < H) { const int j = k; y", "/ sum;", "/ sum; }"),
+    ("it is not divided by the sum", "", " / sum;", ";"),
+)  # fmt: skip
 
 # ---- ex39: the backward pass of an LSTM's gates in one kernel
 
@@ -99,26 +69,16 @@ def gates(rng: np.random.Generator, s: Sizes) -> Inputs:
                 dz=nans(B, 4 * H), dcs_prev=nans(B, H))  # fmt: skip
 
 
-GATE_SLIPS = (
-    Slip("no guard for threads that have no number", (("if (n >= B * H) return;", ""),)),
-    Slip(
-        "the gates in torch's order i, f, ci, o",
-        (
-            ("row[H + k] =", "row[HOLD + k] ="),
-            ("row[2 * H + k] =", "row[H + k] ="),
-            ("row[HOLD + k] =", "row[2 * H + k] ="),
-        ),
-    ),
-    Slip("a row of dz has H columns", (("dz + 4 * H * b", "dz + H * b"),)),
-    Slip("the way of dcs from the next step is missing", (("dcs[n] + dhn * on", "dhn * on"),)),
-    Slip("the square in the slope of tanh is missing", (("1 - con * con", "1 - con"),)),
-    Slip("dcs_prev without f", (("dcs_prev[n] = c * fn;", "dcs_prev[n] = c;"),)),
-    Slip(
-        "numbers are read again for every use",
-        (("c * in * (1 - cin * cin)", "c * i[n] * (1 - ci[n] * ci[n])"),),
-        "reads",
-    ),
-)
+GATE_SLIPS = slips(
+    ("no guard for threads that have no number", "", "if (n >= B * H) return;", ""),
+    ("the gates in torch's order i, f, ci, o", "", "row[H + k] =", "row[HOLD + k] =", "row[2 * H + k] =",
+     "row[H + k] =", "row[HOLD + k] =", "row[2 * H + k] ="),
+    ("a row of dz has H columns", "", "dz + 4 * H * b", "dz + H * b"),
+    ("the way of dcs from the next step is missing", "", "dcs[n] + dhn * on", "dhn * on"),
+    ("the square in the slope of tanh is missing", "", "1 - con * con", "1 - con"),
+    ("dcs_prev without f", "", "dcs_prev[n] = c * fn;", "dcs_prev[n] = c;"),
+    ("numbers are read again for every use", "reads", "c * in * (1 - cin * cin)", "c * i[n] * (1 - ci[n] * ci[n])"),
+)  # fmt: skip
 
 # ---- ex40: all steps in one launch
 
@@ -132,27 +92,20 @@ def steps(rng: np.random.Generator, s: Sizes) -> Inputs:
     return dict(T=np.int32(T), H=np.int32(H), a=a, R=R, h0=h0, arrived=np.zeros(1, np.uint32), h=nans(T, H))
 
 
-SEQUENCE_SLIPS = (
-    Slip("no barrier between the steps", (("        barrier(arrived, t + 1);\n", ""),)),
-    Slip("a barrier of the block alone", (("        barrier(arrived, t + 1);\n", "        __syncthreads();\n"),)),
-    Slip("the barrier waits for the first step only", (("barrier(arrived, t + 1)", "barrier(arrived, 1)"),)),
-    Slip("every thread counts itself, and blocks are waited for", (("if (threadIdx.x == 0) {", "{"),)),
-    Slip(
-        "one block computes everything, so that it needs no barrier of the grid",
-        (
-            ("    const int k = blockIdx.x * blockDim.x + threadIdx.x;\n", "    if (blockIdx.x > 0) return;\n"),
-            ("        if (k < H) {", "        for (int k = threadIdx.x; k < H; k += blockDim.x) {"),
-            ("barrier(arrived, t + 1)", "__syncthreads()"),
-        ),
-        "every block has its share",
-    ),
-    Slip("h0 is taken at every step", (("t > 0 ? h + (t - 1) * H : h0", "h0"),)),
-    Slip("R is transposed", (("R[j * H + k]", "R[k * H + j]"),)),
-    Slip(
-        "threads without a number leave before the barrier",
-        (("    for (int t = 0;", "    if (k >= H) return;\n    for (int t = 0;"),),
-    ),
-)
+SEQUENCE_SLIPS = slips(
+    ("no barrier between the steps", "", "        barrier(arrived, t + 1);\n", ""),
+    ("a barrier of the block alone", "", "        barrier(arrived, t + 1);\n", "        __syncthreads();\n"),
+    ("the barrier waits for the first step only", "", "barrier(arrived, t + 1)", "barrier(arrived, 1)"),
+    ("every thread counts itself, and blocks are waited for", "", "if (threadIdx.x == 0) {", "{"),
+    ("one block computes everything, so that it needs no barrier of the grid", "every block has its share",
+     "    const int k = blockIdx.x * blockDim.x + threadIdx.x;\n", "    if (blockIdx.x > 0) return;\n",
+     "        if (k < H) {", "        for (int k = threadIdx.x; k < H; k += blockDim.x) {", "barrier(arrived, t + 1)",
+     "__syncthreads()"),
+    ("h0 is taken at every step", "", "t > 0 ? h + (t - 1) * H : h0", "h0"),
+    ("R is transposed", "", "R[j * H + k]", "R[k * H + j]"),
+    ("threads without a number leave before the barrier", "", "    for (int t = 0;",
+     "    if (k >= H) return;\n    for (int t = 0;"),
+)  # fmt: skip
 
 
 EXERCISES = (

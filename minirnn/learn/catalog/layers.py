@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from functools import partial
-from typing import Any
-
 import numpy as np
 
+from minirnn.learn.catalog.edited import mistakes
 from minirnn.learn.catalog.lstm import CELL_STAGES
 from minirnn.learn.catalog.rnn import run, weights
-from minirnn.learn.exercise import Exercise, Inputs, Sizes, Wrong
+from minirnn.learn.exercise import Exercise, Inputs, Sizes
 from minirnn.learn.formulas import layers, rnn
 from minirnn.learn.sandbox.given import lstm_cell_forward
 
@@ -24,47 +22,21 @@ def dropped(rng: np.random.Generator, s: Sizes) -> Inputs:
     return dict(x=x, u=u, rate=rate, training=s.T % 2 == 0, dy=dy)
 
 
-def dropout_with(
-    x: Any, u: Any, rate: Any, training: Any, dy: Any, *,
-    mask: Any = lambda u, rate: (u >= rate) / (1 - rate), evaluated: Any = lambda rate: 1.0, backward: bool = True,
-) -> Any:  # fmt: skip
-    """`variational_dropout` with another mask, another factor in evaluation, or without dropout of the gradient."""
-    if not training:
-        factor = evaluated(rate) if evaluated is not None else mask(u, rate)
-        return x * factor, dy * factor
-    return x * mask(u, rate), dy * mask(u, rate) if backward else dy
-
-
-DROPOUT_MISTAKES = (
-    Wrong(
-        "what is kept is not divided by 1 - rate: the sum that the next layer sees becomes smaller",
-        partial(dropout_with, mask=lambda u, rate: (u >= rate) * 1.0),
-    ),
-    Wrong(
-        "what is kept is divided by 1 - rate, the share that stays, not by rate",
-        partial(dropout_with, mask=lambda u, rate: (u >= rate) / rate),
-    ),
-    Wrong(
-        "the mask keeps what should go: u >= rate stays",
-        partial(dropout_with, mask=lambda u, rate: (u < rate) / (1 - rate)),
-    ),
-    Wrong(
-        "dropout is on in evaluation, too: with training=False nothing changes", partial(dropout_with, evaluated=None)
-    ),
-    Wrong(
-        "in evaluation x stays as it is: the factor 1 - rate belongs to another way of dropout",
-        partial(dropout_with, evaluated=lambda rate: 1 - rate),
-    ),
-    Wrong("dx goes through the same mask and the same factor as x", partial(dropout_with, backward=False)),
-    Wrong(
-        "what is kept is multiplied by 1 - rate where it should be divided",
-        partial(dropout_with, mask=lambda u, rate: (u >= rate) * (1 - rate)),
-    ),
-    Wrong(
-        "the mask keeps the right share, but not the right numbers: u >= rate stays, not u < 1 - rate",
-        partial(dropout_with, mask=lambda u, rate: (u < 1 - rate) / (1 - rate)),
-    ),
-)
+DROPOUT_MISTAKES = mistakes(
+    layers.variational_dropout,
+    ("what is kept is not divided by 1 - rate: the sum that the next layer sees becomes smaller",
+     "/ (1 - rate)", "* 1.0"),
+    ("what is kept is divided by 1 - rate, the share that stays, not by rate", "/ (1 - rate)", "/ rate"),
+    ("the mask keeps what should go: u >= rate stays", "u >= rate", "u < rate"),
+    ("dropout is on in evaluation, too: with training=False nothing changes",
+     "    if not training:\n        return x, dy\n", ""),
+    ("in evaluation x stays as it is: the factor 1 - rate belongs to another way of dropout",
+     "return x, dy\n", "return x * (1 - rate), dy * (1 - rate)\n"),
+    ("dx goes through the same mask and the same factor as x", "dy * mask", "dy"),
+    ("what is kept is multiplied by 1 - rate where it should be divided", "/ (1 - rate)", "* (1 - rate)"),
+    ("the mask keeps the right share, but not the right numbers: u >= rate stays, not u < 1 - rate",
+     "u >= rate", "u < 1 - rate"),
+)  # fmt: skip
 
 # ---- ex27: layer normalization
 
@@ -74,48 +46,18 @@ def rows(rng: np.random.Generator, s: Sizes) -> Inputs:
     return dict(x=2 * x + 1, g=rng.normal(size=s.H + 1), eps=0.4 / s.T, dy=dy)
 
 
-def normalized_with(
-    x: Any, g: Any, eps: Any, dy: Any, *, scale: Any, axis: int = 1, reduce: Any = np.mean
-) -> Any:  # fmt: skip
-    """`layer_norm_backward` with another scale, or along another axis."""
-    mean = x.mean(axis=axis, keepdims=True)
-    s = scale(x - mean, axis, eps)
-    n = (x - mean) * s
-    dn = dy * g
-    dx = s * (dn - reduce(dn, axis=axis, keepdims=True) - n * reduce(dn * n, axis=axis, keepdims=True))
-    return dx, (dy * n).sum(0), dy.sum(0)
-
-
-def usual(a: Any, axis: int, eps: float) -> Any:
-    return 1 / np.sqrt((a * a).mean(axis=axis, keepdims=True) + eps)
-
-
-def outside(a: Any, axis: int, eps: float) -> Any:
-    return 1 / (np.sqrt((a * a).mean(axis=axis, keepdims=True)) + eps)
-
-
-def unbiased(a: Any, axis: int, eps: float) -> Any:
-    return 1 / np.sqrt((a * a).sum(axis=axis, keepdims=True) / (a.shape[axis] - 1) + eps)
-
-
-def no_root(a: Any, axis: int, eps: float) -> Any:
-    return 1 / ((a * a).mean(axis=axis, keepdims=True) + eps)
-
-
-NORM_MISTAKES = (
-    Wrong(
-        "the mean and the variance are those of a row (axis 1), not of a column",
-        partial(normalized_with, scale=usual, axis=0),
-    ),
-    Wrong("eps is added to the variance, inside of the square root", partial(normalized_with, scale=outside)),
-    Wrong(
-        "the variance is the mean of the squares: divided by H, not by H - 1", partial(normalized_with, scale=unbiased)
-    ),
-    Wrong(
-        "dx: what is subtracted are means over the row, not sums", partial(normalized_with, scale=usual, reduce=np.sum)
-    ),
-    Wrong("the scale is 1 / sqrt(variance + eps): the square root is missing", partial(normalized_with, scale=no_root)),
-)
+SQUARES = "((x - mean) ** 2).mean(axis=-1, keepdims=True)"
+NORM_MISTAKES = mistakes(
+    layers.layer_norm_backward,
+    ("the mean and the variance are those of a row (axis 1), not of a column", "axis=-1", "axis=0"),
+    ("eps is added to the variance, inside of the square root",
+     f"np.sqrt({SQUARES} + eps)", f"(np.sqrt({SQUARES}) + eps)"),
+    ("the variance is the mean of the squares: divided by H, not by H - 1",
+     SQUARES, "((x - mean) ** 2).sum(axis=-1, keepdims=True) / (x.shape[-1] - 1)"),
+    ("dx: what is subtracted are means over the row, not sums",
+     "dn.mean(axis", "dn.sum(axis", "(dn * n).mean(axis", "(dn * n).sum(axis"),
+    ("the scale is 1 / sqrt(variance + eps): the square root is missing", "np.sqrt(", "("),
+)  # fmt: skip
 
 # ---- ex28: attention
 
@@ -128,45 +70,18 @@ def attended(rng: np.random.Generator, s: Sizes) -> Inputs:
     return dict(q=q, k=k, v=rng.normal(size=(s.B, s.T, s.I)), p=p, dc=rng.normal(size=(s.B, s.I)))
 
 
-def attention_with(
-    q: Any, k: Any, v: Any, p: Any, dc: Any, *, slope: Any = None, size: Any = None
-) -> Any:  # fmt: skip
-    """`attention_backward` with another slope of softmax, or another size under the root."""
-    dp = np.einsum("bti,bi->bt", v, dc)
-    ds = p * (dp - (p * dp).sum(axis=1, keepdims=True)) if slope is None else slope(p, dp)
-    scale = 1 / np.sqrt(q.shape[1]) if size is None else size(q, k, v)
-    return scale * np.einsum("bt,bth->bh", ds, k), scale * ds[:, :, None] * q[:, None], p[:, :, None] * dc[:, None]
-
-
-ATTENTION_MISTAKES = (
-    Wrong(
-        "softmax: its slope was taken for that of a sigmoid, p * (1 - p); every score moves every weight",
-        partial(attention_with, slope=lambda p, dp: dp * p * (1 - p)),
-    ),
-    Wrong(
-        "softmax: the sum is over p * dp, not over dp alone",
-        partial(attention_with, slope=lambda p, dp: p * (dp - dp.sum(axis=1, keepdims=True))),
-    ),
-    Wrong(
-        "softmax: the mean of dp is not what is subtracted: the sum of p * dp is",
-        partial(attention_with, slope=lambda p, dp: p * (dp - dp.mean(axis=1, keepdims=True))),
-    ),
-    Wrong(
-        "softmax: the sum runs over the times (axis 1), not over the batch",
-        partial(attention_with, slope=lambda p, dp: p * (dp - (p * dp).sum(axis=0, keepdims=True))),
-    ),
-    Wrong(
-        "dq, dk: the scores were divided by sqrt(H), so their gradients are, too",
-        partial(attention_with, size=lambda q, k, v: 1.0),
-    ),
-    Wrong(
-        "dq, dk: they are divided by sqrt(H), not by H", partial(attention_with, size=lambda q, k, v: 1 / q.shape[1])
-    ),
-    Wrong(
-        "dq, dk: they are divided by the root of H, not of T",
-        partial(attention_with, size=lambda q, k, v: 1 / np.sqrt(k.shape[1])),
-    ),
-)
+ROOT = "np.sqrt(q.shape[1])"
+ATTENTION_MISTAKES = mistakes(
+    layers.attention_backward,
+    ("softmax: its slope was taken for that of a sigmoid, p * (1 - p); every score moves every weight",
+     "p * dp - p * total", "dp * p * (1 - p)"),
+    ("softmax: the sum is over p * dp, not over dp alone", "(p * dp).sum", "dp.sum"),
+    ("softmax: the mean of dp is not what is subtracted: the sum of p * dp is", "(p * dp).sum", "dp.mean"),
+    ("softmax: the sum runs over the times (axis 1), not over the batch", "axis=1", "axis=0"),
+    ("dq, dk: the scores were divided by sqrt(H), so their gradients are, too", f" / {ROOT}", ""),
+    ("dq, dk: they are divided by sqrt(H), not by H", ROOT, "q.shape[1]"),
+    ("dq, dk: they are divided by the root of H, not of T", ROOT, "np.sqrt(k.shape[1])"),
+)  # fmt: skip
 
 # ---- ex31: an LSTM with a projection
 

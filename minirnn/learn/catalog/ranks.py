@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from minirnn.learn.exercise import Exercise, Inputs, Sizes, Slip, Stage, Wrong
+from minirnn.learn.catalog.edited import slips
+from minirnn.learn.exercise import Exercise, Inputs, Sizes, Stage, Wrong
 
 
 class NetworkError(ValueError):
@@ -103,38 +104,26 @@ def ring_all_reduce(parts: Any, send: Any, receive: Any, sent: Any) -> Any:
     return ring_with(parts, send, receive, sent)
 
 
-MISTAKES = (
-    Wrong(
-        "every rank has the whole sum of one piece only: the second round, in which these go round, is missing",
-        partial(ring_with, second=False),
-    ),
-    Wrong(
-        "in the second round whole sums arrive: they take the place of the rank's own piece, and are not added",
-        partial(ring_with, adds=True),
-    ),
-    Wrong(
-        "the second round begins with the wrong piece: rank r has the whole sum of piece (r + 1) % P",
-        partial(ring_with, shift=-1),
-    ),
-    Wrong(
-        "the last n % P numbers are never sent: the pieces need not be equally long, see np.array_split",
-        partial(ring_with, rest=False),
-    ),
-    Wrong("a round has P - 1 steps: the last one is missing", partial(ring_with, short=1)),
-    Wrong("these are means: an all-reduce adds, and divides by nothing", partial(ring_with, mean=True)),
-)
+MISTAKES = tuple(Wrong(says, partial(ring_with, **wrong)) for says, wrong in (
+    ("every rank has the whole sum of one piece only: the second round, in which these go round, is missing",
+     dict(second=False)),
+    ("in the second round whole sums arrive: they take the place of the rank's own piece, and are not added",
+     dict(adds=True)),
+    ("the second round begins with the wrong piece: rank r has the whole sum of piece (r + 1) % P", dict(shift=-1)),
+    ("the last n % P numbers are never sent: the pieces need not be equally long, see np.array_split",
+     dict(rest=False)),
+    ("a round has P - 1 steps: the last one is missing", dict(short=1)),
+    ("these are means: an all-reduce adds, and divides by nothing", dict(mean=True)),
+))  # fmt: skip
 
 FIRST = "send(r, sums[r, pieces[(r - s) % P]])"
-SLIPS = (
-    Slip(
-        "every message is the whole array",
-        ((FIRST, "send(r, sums[r])"), ("sums[r, pieces[(r - 1 - s) % P]] += receive(r)", "sums[r] += receive(r)")),
-        "are enough",
-    ),
-    Slip("ranks receive before anybody has sent", ((f"            {FIRST}", "            pass"),), "is on its way"),
-    Slip("the parts themselves are added to", (("parts.copy()", "parts"),), "changes an input"),
-    Slip("the last rank sends to nobody", (("for r in range(P):", "for r in range(P - 1):"),), "is on its way"),
-)
+SLIPS = slips(
+    ("every message is the whole array", "are enough", FIRST, "send(r, sums[r])",
+     "sums[r, pieces[(r - 1 - s) % P]] += receive(r)", "sums[r] += receive(r)"),
+    ("ranks receive before anybody has sent", "is on its way", f'            {FIRST}', "            pass"),
+    ("the parts themselves are added to", "changes an input", "parts.copy()", "parts"),
+    ("the last rank sends to nobody", "is on its way", "for r in range(P):", "for r in range(P - 1):"),
+)  # fmt: skip
 
 EXERCISES = (
     Exercise(

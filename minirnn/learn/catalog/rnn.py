@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any
 
 import numpy as np
 
+from minirnn.learn.catalog.edited import mistakes
 from minirnn.learn.catalog.stages import sample_stages, time_stages, zero
-from minirnn.learn.exercise import Exercise, Inputs, Sizes, Stage, Wrong
+from minirnn.learn.exercise import Exercise, Inputs, Sizes, Stage
 from minirnn.learn.formulas import rnn
 
 
@@ -55,34 +55,17 @@ def both_ways(rng: np.random.Generator, s: Sizes) -> Inputs:
     return dict(x=x, W=W, R=R, h=h, dy=dy, rnn_backward=rnn.rnn_backward)
 
 
-def directions(
-    x: Any, W: Any, R: Any, h: Any, dy: Any, rnn_backward: Any, *,
-    reversed: str = "x h dy dx", swapped: bool = False, both: bool = True,
-) -> Any:  # fmt: skip
-    """`bidirectional_backward` with something left out; `reversed` names what of the second direction is reversed."""
-    turn = lambda name, a: a[::-1] if name in reversed.split() else a  # noqa: E731
-    H = R.shape[1]
-    first, second = (dy[:, :, H:], dy[:, :, :H]) if swapped else (dy[:, :, :H], dy[:, :, H:])
-    zero = np.zeros_like(h[0, 0])
-    one = rnn_backward(x, zero, W[0], R[0], h[0], first)
-    two = rnn_backward(turn("x", x), zero, W[1], R[1], turn("h", h[1]), turn("dy", second))
-    dx = one[0] + turn("dx", two[0]) if both else one[0]
-    return dx, *(np.stack([one[k], two[k]]) for k in (2, 3, 4))
-
-
-def mistake(sentence: str, **changed: Any) -> Wrong:
-    return Wrong(sentence, partial(directions, **changed))
-
-
-DIRECTION_MISTAKES = (
-    mistake("dx of the second direction comes out in its own order: reverse it before adding", reversed="x h dy"),
-    mistake("dy of the second direction goes in unreversed", reversed="x h dx"),
-    mistake("x of the second direction goes in unreversed", reversed="h dy dx"),
-    mistake("h of the second direction goes in unreversed", reversed="x dy dx"),
-    mistake("the halves of dy are exchanged: the first H columns belong to the forward direction", swapped=True),
-    mistake("dx is that of the forward direction alone: both directions read x", both=False),
-    mistake("nothing of the second direction is reversed", reversed=""),
-)
+TURNED = {"dx": ("two[0][::-1]", "two[0]"), "dy": ("dy[::-1, :, H:]", "dy[:, :, H:]"), "x": ("x[::-1]", "x"),
+          "h": ("h[1, ::-1]", "h[1]")}  # fmt: skip
+DIRECTION_MISTAKES = mistakes(
+    rnn.bidirectional_backward,
+    ("dx of the second direction comes out in its own order: reverse it before adding", *TURNED["dx"]),
+    *((f"{name} of the second direction goes in unreversed", *TURNED[name]) for name in ("dy", "x", "h")),
+    ("the halves of dy are exchanged: the first H columns belong to the forward direction",
+     "dy[:, :, :H]", "dy[:, :, H:]", "dy[::-1, :, H:]", "dy[::-1, :, :H]"),
+    ("dx is that of the forward direction alone: both directions read x", " + two[0][::-1]", ""),
+    ("nothing of the second direction is reversed", *(text for pair in TURNED.values() for text in pair)),
+)  # fmt: skip
 
 
 def full_lengths(inputs: Inputs) -> Inputs:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any
 
 import numpy as np
 
+from minirnn.learn.catalog.edited import mistakes
 from minirnn.learn.catalog.stages import sample_stages
-from minirnn.learn.exercise import Exercise, Inputs, Sizes, Wrong
+from minirnn.learn.exercise import Exercise, Inputs, Sizes
 from minirnn.learn.formulas import tape as formulas
 
 
@@ -40,81 +40,24 @@ def small_tape(rng: np.random.Generator, s: Sizes) -> Inputs:
     return dict(tape=tape, values=values)
 
 
-def slopes(operation: str, out: int, inputs: Any, values: Any) -> tuple[float, ...]:
-    """The slope of an operation along each of its inputs."""
-    if operation == "add":
-        return 1.0, 1.0
-    return (values[inputs[1]], values[inputs[0]]) if operation == "mul" else (1 - values[out] ** 2,)
-
-
-def slopes_but(operation: str, wrong: Any) -> Any:
-    """`slopes`, but for one operation."""
-    return lambda *of: wrong(*of[1:]) if of[0] == operation else slopes(*of)
-
-
-def walk(
-    tape: Any, values: Any, *, slopes: Any = slopes, order: Any = reversed, added: bool = True, chained: bool = True,
-    start: Any = lambda values: 1.0,
-) -> Any:  # fmt: skip
-    """The backward pass of a tape, with one of its rules changed."""
-    gradients = [0.0] * len(values)
-    gradients[-1] = start(values)
-    for operation, out, inputs in order(tape):
-        dy = gradients[out] if chained else 1.0
-        for k, slope in zip(inputs, slopes(operation, out, inputs, values), strict=True):
-            gradients[k] = dy * slope + (gradients[k] if added else 0.0)
-    return np.array(gradients)
-
-
-def once(tape: Any, values: Any) -> Any:
-    """The backward pass of a tape that reads both gradients of an operation before it adds to either."""
-    gradients = [0.0] * len(values)
-    gradients[-1] = 1.0
-    for operation, out, inputs in reversed(tape):
-        before = [gradients[k] for k in inputs]
-        for k, old, slope in zip(inputs, before, slopes(operation, out, inputs, values), strict=True):
-            gradients[k] = old + gradients[out] * slope
-    return np.array(gradients)
-
-
-def tape_mistake(sentence: str, **rule: Any) -> Wrong:
-    return Wrong(sentence, partial(walk, **rule))
-
-
-TAPE_MISTAKES = (
-    tape_mistake(
-        "a variable that is used twice keeps only one of its two contributions: add to its gradient, with +=",
-        added=False,
-    ),
-    tape_mistake(
-        "the tape is walked from its beginning: a gradient is passed on before it is complete",
-        order=iter,
-    ),
-    tape_mistake(
-        "mul: each factor got its own value, not that of the other factor",
-        slopes=slopes_but("mul", lambda out, inputs, values: (values[inputs[0]], values[inputs[1]])),
-    ),
-    Wrong("an operation that uses one variable twice (a * a, a + a) gave it only one of its two contributions", once),
-    tape_mistake(
-        "mul: the gradient is multiplied by the output, not by the other factor",
-        slopes=slopes_but("mul", lambda out, inputs, values: (values[out], values[out])),
-    ),
-    tape_mistake(
-        "add: each summand got half; each gets the whole gradient", slopes=slopes_but("add", lambda *_: (0.5, 0.5))
-    ),
-    tape_mistake(
-        "the gradient of the last variable begins with its value; with respect to itself it is 1",
-        start=lambda values: values[-1],
-    ),
-    tape_mistake(
-        "tanh: the slope is 1 - y*y with the output y; the input was taken",
-        slopes=slopes_but("tanh", lambda out, inputs, values: (1 - values[inputs[0]] ** 2,)),
-    ),
-    tape_mistake(
-        "the slopes of the operations are added without the gradient of the output (the chain rule multiplies)",
-        chained=False,
-    ),
-)
+TAPE_MISTAKES = mistakes(
+    formulas.backward,
+    ("a variable that is used twice keeps only one of its two contributions: add to its gradient, with +=", "+=", "="),
+    ("the tape is walked from its beginning: a gradient is passed on before it is complete", "reversed(tape)", "tape"),
+    ("mul: each factor got its own value, not that of the other factor",
+     "[a] += dy * values[b]", "[a] += dy * values[a]", "[b] += dy * values[a]", "[b] += dy * values[b]"),
+    ("an operation that uses one variable twice (a * a, a + a) gave it only one of its two contributions",
+     "dy = gradients[out]", "dy, old = gradients[out], gradients.copy()", "[a] += dy *", "[a] = old[a] + dy *",
+     "[b] += dy *", "[b] = old[b] + dy *", "[a] += dy\n", "[a] = old[a] + dy\n", "[b] += dy\n", "[b] = old[b] + dy\n"),
+    ("mul: the gradient is multiplied by the output, not by the other factor",
+     "dy * values[b]", "dy * values[out]", "dy * values[a]", "dy * values[out]"),
+    ("add: each summand got half; each gets the whole gradient", "+= dy\n", "+= dy / 2\n"),
+    ("the gradient of the last variable begins with its value; with respect to itself it is 1",
+     "[-1] = 1.0", "[-1] = values[-1]"),
+    ("tanh: the slope is 1 - y*y with the output y; the input was taken", "values[out] ** 2", "values[a] ** 2"),
+    ("the slopes of the operations are added without the gradient of the output (the chain rule multiplies)",
+     "dy = gradients[out]", "dy = 1.0"),
+)  # fmt: skip
 
 
 # ---- ex03, ex04: differences
@@ -145,103 +88,38 @@ def a_function_and_its_gradient(rng: np.random.Generator, s: Sizes) -> Inputs:
     return dict(f=f, gradient=smooth_gradient(np.random.default_rng(seed), shape, x), x=x, v=v, eps=4e-3 / s.T)
 
 
-def central(f: Any, x: np.ndarray, direction: np.ndarray, eps: float) -> Any:
-    """The slope of f along a direction, from both sides."""
-    return (f(x + eps * direction) - f(x - eps * direction)) / (2 * eps)
-
-
-def differences(x: np.ndarray, slope: Any) -> np.ndarray:
-    """The array of `slope(e)` for the direction e of each element."""
-    dx = np.zeros_like(x)
-    for k in np.ndindex(x.shape):
-        e = np.zeros_like(x)
-        e[k] = 1
-        dx[k] = slope(e)
-    return dx
-
-
-def moving(f: Any, x: np.ndarray, eps: float, *, last: float) -> np.ndarray:
-    """Differences in one array whose elements are not put back: each stays `last` * eps from where it was."""
-    x, dx = x.copy(), np.zeros_like(x)
-    for k in np.ndindex(x.shape):
-        old = x[k]
-        x[k] = old + eps
-        up = f(x)
-        x[k] = old - eps
-        dx[k] = (up - f(x)) / (2 * eps)
-        x[k] = old + last * eps
-    return dx
-
-
 NOT_RESTORED = "x[k] is not put back before the next element is moved: the steps add up in x"
+MOVED = ("dx = np.zeros_like(x)", "dx, moved = np.zeros_like(x), 0 * x", "f(x", "f(x + moved", "(2 * eps)")
+"""One array whose elements are not put back: each stays a step away from where it was."""
 
-DIFFERENCE_MISTAKES = (
-    Wrong(NOT_RESTORED, partial(moving, last=-1.0)),
-    Wrong(NOT_RESTORED, partial(moving, last=1.0)),
-    Wrong(
-        "f(x) - f(x - eps) is a one-sided difference; its error is of order eps: take f(x + eps) - f(x - eps)",
-        lambda f, x, eps: differences(x, lambda e: (f(x) - f(x - eps * e)) / eps),
-    ),
-    Wrong(
-        "one side is missing: f(x) is used where f(x - eps) belongs",
-        lambda f, x, eps: differences(x, lambda e: (f(x + eps * e) - f(x)) / (2 * eps)),
-    ),
-    Wrong(
-        "all elements are moved at once: each slope needs a step of one element alone",
-        lambda f, x, eps: np.full_like(x, central(f, x, np.ones_like(x), eps)),
-    ),
-    Wrong(
-        "whole rows are moved at once: each slope needs a step of one element alone",
-        lambda f, x, eps: differences(x, lambda e: central(f, x, 0 * x + e.max(axis=-1, keepdims=True), eps)),
-    ),
-    Wrong(
-        "f(x + eps) - f(x) is a one-sided difference; its error is of order eps: take f(x + eps) - f(x - eps)",
-        lambda f, x, eps: differences(x, lambda e: (f(x + eps * e) - f(x)) / eps),
-    ),
-    Wrong(
-        "the two points are 2*eps apart, not eps",
-        lambda f, x, eps: differences(x, lambda e: 2 * central(f, x, e, eps)),
-    ),
-    Wrong(
-        "the sign is wrong: f(x + eps) comes first",
-        lambda f, x, eps: differences(x, lambda e: -central(f, x, e, eps)),
-    ),
-    Wrong(
-        "the difference is not divided by the distance 2*eps",
-        lambda f, x, eps: differences(x, lambda e: 2 * eps * central(f, x, e, eps)),
-    ),
-)
+DIFFERENCE_MISTAKES = mistakes(
+    formulas.numerical_gradient,
+    (NOT_RESTORED, *MOVED, "(2 * eps)\n        moved = moved - step"),
+    (NOT_RESTORED, *MOVED, "(2 * eps)\n        moved = moved + step"),
+    ("f(x) - f(x - eps) is a one-sided difference; its error is of order eps: take f(x + eps) - f(x - eps)",
+     "f(x + step)", "f(x)", "2 * eps", "eps"),
+    ("one side is missing: f(x) is used where f(x - eps) belongs", "f(x - step)", "f(x)"),
+    ("all elements are moved at once: each slope needs a step of one element alone", "step[k]", "step[...]"),
+    ("whole rows are moved at once: each slope needs a step of one element alone", "step[k]", "step[k[0]]"),
+    ("f(x + eps) - f(x) is a one-sided difference; its error is of order eps: take f(x + eps) - f(x - eps)",
+     "f(x - step)", "f(x)", "2 * eps", "eps"),
+    ("the two points are 2*eps apart, not eps", "2 * eps", "eps"),
+    ("the sign is wrong: f(x + eps) comes first", "(f(x + step) - f(x - step))", "(f(x - step) - f(x + step))"),
+    ("the difference is not divided by the distance 2*eps", " / (2 * eps)", ""),
+)  # fmt: skip
 
-SLOPE_MISTAKES = (
-    Wrong(
-        "by_difference: x is moved by eps in every element, not along v",
-        lambda f, gradient, x, v, eps: (central(f, x, np.ones_like(x), eps), np.sum(gradient * v)),
-    ),
-    Wrong(
-        "by_difference: v is normalized, but by_gradient takes it as it is",
-        lambda f, gradient, x, v, eps: (central(f, x, v / np.linalg.norm(v), eps), np.sum(gradient * v)),
-    ),
-    Wrong(
-        "by_difference is one-sided: take f(x + eps*v) - f(x - eps*v)",
-        lambda f, gradient, x, v, eps: ((f(x) - f(x - eps * v)) / eps, np.sum(gradient * v)),
-    ),
-    Wrong(
-        "by_difference is one-sided: take f(x + eps*v) - f(x - eps*v)",
-        lambda f, gradient, x, v, eps: ((f(x + eps * v) - f(x)) / eps, np.sum(gradient * v)),
-    ),
-    Wrong(
-        "the two points are 2*eps apart, not eps",
-        lambda f, gradient, x, v, eps: (2 * central(f, x, v, eps), np.sum(gradient * v)),
-    ),
-    Wrong(
-        "by_gradient is the sum of gradient * v: the direction v is missing",
-        lambda f, gradient, x, v, eps: (central(f, x, v, eps), np.sum(gradient)),
-    ),
-    Wrong(
-        "by_gradient is not divided by the length of v, since by_difference is not either",
-        lambda f, gradient, x, v, eps: (central(f, x, v, eps), np.sum(gradient * v) / np.sqrt(np.sum(v * v))),
-    ),
-)
+ONE_SIDED = "by_difference is one-sided: take f(x + eps*v) - f(x - eps*v)"
+SLOPE_MISTAKES = mistakes(
+    formulas.slopes,
+    ("by_difference: x is moved by eps in every element, not along v", "eps * v", "eps"),
+    ("by_difference: v is normalized, but by_gradient takes it as it is", "eps * v", "eps * v / np.linalg.norm(v)"),
+    (ONE_SIDED, "f(x + eps * v)", "f(x)", "2 * eps", "eps"),
+    (ONE_SIDED, "f(x - eps * v)", "f(x)", "2 * eps", "eps"),
+    ("the two points are 2*eps apart, not eps", "2 * eps", "eps"),
+    ("by_gradient is the sum of gradient * v: the direction v is missing", "gradient * v", "gradient"),
+    ("by_gradient is not divided by the length of v, since by_difference is not either",
+     "np.sum(gradient * v)", "np.sum(gradient * v) / np.sqrt(np.sum(v * v))"),
+)  # fmt: skip
 
 EXERCISES = (
     Exercise(

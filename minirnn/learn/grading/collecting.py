@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import difflib
+import json
 import re
 from collections.abc import Iterable, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 from typing import Protocol
 
@@ -16,6 +17,7 @@ from minirnn.learn.grading.folder import SKIPPED, Folder
 from minirnn.learn.grading.handed import MOST_NAMES, MOST_NOTES, MOST_TOGETHER, Handed
 from minirnn.learn.grading.notebook import answer_in, code_cells
 
+STATE = ".minirnn/state.json"
 MOST_STRANGE = 300
 """Names of other files that are compared with those of the exercises."""
 ENDINGS = {".py", ".cu", ".ipynb", ".txt", ".cuh", ".cpp", ".pyc", ""}
@@ -66,7 +68,7 @@ def collect(submission: Path | bytes, wanted: Sequence[Wanted], notebooks: bool 
             with Folder(submission) as folder:
                 handed = collected(folder, wanted, notebooks)
             cut = f"only the first {MOST_NAMES} files were looked at" if folder.cut else ""
-            return Handed(handed.files, (*handed.notes, *([cut] if cut else [])), handed.reasons)
+            return replace(handed, notes=(*handed.notes, *([cut] if cut else [])))
         with open(submission, "rb") if submission.is_file() else nullcontext(None) as file:
             if file is None:
                 raise Unreadable("it is neither a folder nor a file")
@@ -98,6 +100,7 @@ def collected(source: Source, entries: Sequence[Wanted], notebooks: bool) -> Han
     files: dict[str, bytes] = {}
     reasons: dict[str, str] = {}
     notes: list[str] = []
+    roots: set[str] = set()
     together = 0
     for entry in entries:
         names = candidates[PurePosixPath(entry.file).name]
@@ -112,6 +115,7 @@ def collected(source: Source, entries: Sequence[Wanted], notebooks: bool) -> Han
             if together > MOST_TOGETHER:
                 raise Unreadable(f"does not count: all files together have more than {MOST_TOGETHER >> 20} MB")
             files[entry.id] = data
+            roots |= {place.removesuffix(entry.file)} if place.endswith(entry.file) else set()
         except Unreadable as error:
             reasons[entry.id] = f"{printable(place)} {error}"
             notes.append(f"ignored: {printable(place)} {error}")
@@ -121,7 +125,16 @@ def collected(source: Source, entries: Sequence[Wanted], notebooks: bool) -> Han
     notes += ignored(sorted(strange), entries, files, reasons)
     if len(notes) > MOST_NOTES:
         notes = [*notes[:MOST_NOTES], f"and {len(notes) - MOST_NOTES} more"]
-    return Handed(files, tuple(notes), reasons)
+    return Handed(files, tuple(notes), reasons, hints=hints_in(source, min(roots, key=len), entries) if roots else {})
+
+
+def hints_in(source: Source, root: str, entries: Sequence[Wanted]) -> dict[str, int]:
+    """How many hints the state of the course folder at `root` says were used; none if it cannot be read."""
+    try:
+        hints = json.loads(source.read(f"{root}{STATE}"))["hints"]
+        return {entry.id: hints[entry.id] for entry in entries if type(hints.get(entry.id)) is int}
+    except (Unreadable, KeyError, TypeError, AttributeError, ValueError, RecursionError):
+        return {}
 
 
 def place_of(entry: Wanted, names: list[str]) -> str | None:

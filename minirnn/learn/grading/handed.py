@@ -28,12 +28,15 @@ class Handed:
         Why the file of an exercise is missing, by id, where that is known.
     problem : str
         Why nothing can be graded; empty if something can.
+    hints : dict
+        How many hints the student used, by id, as the course folder says. It is no part of the digest.
     """
 
     files: dict[str, bytes] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     reasons: dict[str, str] = field(default_factory=dict)
     problem: str = ""
+    hints: dict[str, int] = field(default_factory=dict)
 
     @property
     def digest(self) -> str:

@@ -16,6 +16,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import IO, Any
 
+from minirnn.io.atomic import naming
 from minirnn.learn.cleaned import cleaned_all
 from minirnn.learn.course import CourseError
 from minirnn.learn.reports.sheet import Change, Row, Sheet
@@ -130,8 +131,9 @@ class Journal(Records):
         """Add a line, and return where it begins."""
         place = self.file.seek(0, os.SEEK_END)
         data = memoryview(json.dumps(record, separators=(",", ":")).encode() + b"\n")
-        while data:  # an unbuffered write may take less than all
-            data = data[self.file.write(data) :]
+        with naming(self.path):
+            while data:  # an unbuffered write may take less than all
+                data = data[self.file.write(data) :]
         if time.monotonic() - self.synced > SYNC:
             os.fsync(self.file.fileno())
             self.synced = time.monotonic()
@@ -203,6 +205,12 @@ def record_of(sheet: Sheet) -> dict[str, Any]:
     return asdict(sheet)
 
 
+def row_of(record: Mapping[str, Any]) -> Row:
+    """The row of a record."""
+    pairs = {name: tuple(map(tuple, record[name])) for name in ("parts", "comments") if name in record}
+    return Row(**{**record, **pairs})
+
+
 def sheet_of(record: Mapping[str, Any]) -> Sheet:
     """The sheet of a record.
 
@@ -213,7 +221,7 @@ def sheet_of(record: Mapping[str, Any]) -> Sheet:
     """
     try:
         fields = cleaned_all(dict(record))  # an older minirnn may have written it
-        fields["rows"] = [Row(**row) for row in fields["rows"]]
+        fields["rows"] = [row_of(row) for row in fields["rows"]]
         fields["changes"] = tuple(Change(**change) for change in fields["changes"])
         fields["notes"], fields["remarks"] = tuple(fields["notes"]), tuple(fields["remarks"])
         return Sheet(**fields)

@@ -1,4 +1,4 @@
-"""The process that reads submissions for `reading`: it forks for each request, and the fork has limits.
+"""The process that reads submissions for `reading`: it forks for each request, and the fork has limits and locks.
 
 It imports neither a course nor an exercise. A request is eight bytes with its length, and JSON (`encoded`). The answer
 is eight bytes and JSON, or eight bytes alone if the fork ended before.
@@ -12,6 +12,7 @@ import os
 import signal
 import struct
 import sys
+from collections.abc import Collection
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -60,20 +61,18 @@ def answer(what: str, *arguments: Any) -> bytes:
 def collected(submission: Path | bytes, wanted: list[collecting.Wanted], notebooks: bool) -> dict[str, Any]:
     handed = collecting.collect(submission, wanted, notebooks)
     files = {id: base64.b64encode(data).decode() for id, data in handed.files.items()}
-    return dict(files=files, notes=handed.notes, reasons=handed.reasons, problem=handed.problem)
+    return dict(files=files, notes=handed.notes, reasons=handed.reasons, problem=handed.problem, hints=handed.hints)
 
 
 def as_handed(told: dict[str, Any]) -> Handed:
     """What `collected` told."""
     files = {id: base64.b64decode(data) for id, data in told["files"].items()}
-    return Handed(files, tuple(told["notes"]), told["reasons"], told["problem"])
+    return Handed(files, tuple(told["notes"]), told["reasons"], told["problem"], told["hints"])
 
 
 def main() -> None:
     """Serve the judge until it closes the pipe."""
-    import resource  # noqa: F401  so that no fork imports it
-
-    import minirnn.learn.sandbox.locks.limits  # noqa: F401
+    from minirnn.learn.sandbox.locks import landlock, limits, privileges, seccomp  # noqa: F401  so that no fork does
 
     asked, told = sys.stdin.buffer, sys.stdout.buffer
     while len(head := asked.read(8)) == 8:
@@ -90,10 +89,11 @@ def forked(request: bytes) -> bytes:
     if pid == 0:
         status = 1
         try:
-            os.close(out)
-            bound()
+            alone_with(into)
+            what, *arguments = decoded(request)
+            bound([os.fspath(one) for one in arguments if isinstance(one, Path)])
             with os.fdopen(into, "wb") as pipe:
-                pipe.write(answer(*decoded(request)))
+                pipe.write(answer(what, *arguments))
             status = 0
         except MemoryError:
             pass
@@ -108,11 +108,29 @@ def forked(request: bytes) -> bytes:
     return reply if ended == 0 and len(reply) <= MOST_TOLD else b""
 
 
-def bound() -> None:
-    """Bound what this process may use in addition to what it has; it writes no file."""
-    from minirnn.learn.sandbox.locks import limits  # which Windows lacks
+def alone_with(pipe: int) -> None:
+    """Keep the pipe and no other descriptor: what a fork tells is about its own submission alone."""
+    nothing = os.open(os.devnull, os.O_RDWR)
+    for number in (0, 1):
+        os.dup2(nothing, number)
+    os.closerange(3, pipe)
+    os.closerange(pipe + 1, 256)
+
+
+def bound(submissions: list[str], ways: Collection[str] = ("landlock", "seccomp")) -> None:
+    """Put all locks on this process that the system has: it reads the submissions and Python's files, and no other.
+
+    It writes no file. What it may use comes on top of what it has. It keeps the rights of its user, root's too, or it
+    could not read what others own.
+    """
+    from minirnn.learn.sandbox.locks import landlock, limits, privileges, seccomp  # which Windows lacks
 
     limits.limit(SECONDS, addresses() + MEGABYTES, file_bytes=0, processes=None, more=0)
+    privileges.hide()
+    if "landlock" in ways:
+        landlock.lock([*landlock.of_python(), *submissions])
+    if "seccomp" in ways:
+        seccomp.lock()
 
 
 def addresses() -> int:

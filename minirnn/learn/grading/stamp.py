@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import platform
+from functools import lru_cache
 
 import numpy as np
 
@@ -26,7 +27,9 @@ def stamp_of(course: Course) -> Stamp:
 
 def seed_hash(course: Course) -> str:
     """A hash of the hidden seed by which two runs can be compared. It is slow, so that few seeds can be tried."""
-    salt = digest_of(course.folder, seed=False).encode()
-    return hashlib.scrypt(
-        str(course.hidden_seed).encode(), salt=salt, n=1 << 15, r=8, p=1, maxmem=1 << 27, dklen=6
-    ).hex()
+    return _slow_hash(str(course.hidden_seed).encode(), digest_of(course.folder, seed=False).encode())
+
+
+@lru_cache(maxsize=8)
+def _slow_hash(password: bytes, salt: bytes) -> str:
+    return hashlib.scrypt(password, salt=salt, n=1 << 15, r=8, p=1, maxmem=1 << 27, dklen=6).hex()

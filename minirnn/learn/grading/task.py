@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from minirnn.learn import text
-from minirnn.learn.check import Result, check
-from minirnn.learn.cleaned import printable
+from minirnn.learn.check import Result, check, shares
+from minirnn.learn.cleaned import cleaned, printable
 from minirnn.learn.course import Course, Entry
 from minirnn.learn.grading.courses import PackedCourse, course_of
 from minirnn.learn.grading.handed import Handed
@@ -61,7 +61,8 @@ class Grades:
         """The grades for a report; what is not graded yet has zero points and says so."""
         rows: list[Row] = []
         for entry in self.entries:
-            rows += rows_of(entry, self.results.get(entry.id), self.handed.problem)
+            hints = max(0, min(self.handed.hints.get(entry.id, 0), len(entry.hints)))
+            rows += rows_of(entry, self.results.get(entry.id), self.handed.problem, hints)
         finished = bool(self.handed.problem) or len(self.results) == len(self.entries)
         return Sheet(
             self.student, self.course.name, rows, self.seconds, finished, notes=self.handed.notes,
@@ -79,7 +80,7 @@ def nothing_from(course: Course, student: str, only: Sequence[str] = ()) -> Shee
     return grades.sheet()
 
 
-def rows_of(entry: Entry, result: Result | None, problem: str = "") -> Iterator[Row]:
+def rows_of(entry: Entry, result: Result | None, problem: str = "", hints: int = 0) -> Iterator[Row]:
     """A row for an exercise, and one for its hidden cases."""
     name, message = f"{entry.id} {entry.title}", ""
     if result is not None and not result.passed:
@@ -88,12 +89,14 @@ def rows_of(entry: Entry, result: Result | None, problem: str = "") -> Iterator[
     without = f"not graded: {problem}" if problem else NOT_YET
     output = without if result is None else text.report(result)
     score, seconds = (0, 0.0) if result is None else (result.score, result.seconds)
+    wrong = None if result is None or result.passed or message == NOT_STARTED else result
     passed = result is not None and result.passed
     busy = result is not None and result.busy
     private = "" if result is None else result.hidden_prints.rstrip()
     yield Row(
         entry.id, name, entry.number, score, entry.points, passed, output, message, seconds, entry.file, busy=busy,
-        private="" if entry.hidden else private,
+        private="" if entry.hidden else private, parts=() if result is None else points_of(entry, result),
+        answer=cleaned(wrong.text) if wrong else "", comments=tuple(wrong.comments) if wrong else (), hints=hints,
     )  # fmt: skip
     if entry.hidden:
         earned, output = (0, without) if result is None else (result.hidden, result.hidden_message)
@@ -101,6 +104,12 @@ def rows_of(entry: Entry, result: Result | None, problem: str = "") -> Iterator[
             entry.id, f"{name}: hidden checks", f"{entry.number}h", earned, entry.hidden, earned == entry.hidden,
             output, message if message == NOT_STARTED else "", 0.0, entry.file, hidden=True, busy=busy, private=private,
         )  # fmt: skip
+
+
+def points_of(entry: Entry, result: Result) -> tuple[tuple[str, int, int], ...]:
+    """Each output that was judged, with its points."""
+    pairs = zip(shares(entry), result.parts, strict=False)
+    return tuple((part.name, most if part.ok else 0, most) for most, part in pairs)
 
 
 def remarks(course: Course, handed: Handed, entries: Sequence[Entry]) -> Iterator[str]:

@@ -9,7 +9,7 @@ from typing import Any
 
 from minirnn.io.atomic import atomic_write
 from minirnn.learn.course import CourseError
-from minirnn.learn.reports import classroom50, csv, feedback, github_classroom, gradescope, junit
+from minirnn.learn.reports import classroom50, csv, feedback, github_classroom, gradescope, junit, page
 from minirnn.learn.reports.sheet import Sheet
 from minirnn.learn.reports.stamp import Stamp
 
@@ -20,6 +20,7 @@ FORMATS: Mapping[str, Any] = {
     "junit": junit,
     "github-classroom": github_classroom,
     "feedback": feedback,
+    "html": page,
 }
 """The formats by name. A module has ``render(sheets, stamp) -> str``; ``MANY`` says whether there may be many sheets,
 and then it has ``pieces(sheets, stamp)``, which yields the same text bit by bit: it is never in memory as a whole."""

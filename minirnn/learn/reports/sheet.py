@@ -31,6 +31,14 @@ class Row:
         Whether the machine had no time to judge the answer, so that it should be graded again.
     private : str
         What only the teacher is told.
+    parts : tuple of (str, int, int)
+        What there are points for: its name, the points earned, and those that could be earned.
+    answer : str
+        The text of an answer that is not all right.
+    comments : tuple of (int, str)
+        What is said about lines of `answer`.
+    hints : int
+        How many hints the student used, as the course folder that was handed in says.
     """
 
     id: str
@@ -46,6 +54,10 @@ class Row:
     hidden: bool = False
     busy: bool = False
     private: str = ""
+    parts: tuple[tuple[str, int, int], ...] = ()
+    answer: str = ""
+    comments: tuple[tuple[int, str], ...] = ()
+    hints: int = 0
 
     @property
     def not_started(self) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import html
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -20,6 +21,7 @@ from minirnn.viz.picture import Picture, axes_or_new, render
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.path import Path
+    from matplotlib.transforms import Bbox
 
 SIZE = 9.5
 """Font size in points."""
@@ -51,9 +53,12 @@ class CellDrawing(Picture):
     ----------
     alt : str
         The description, for the attribute ``alt`` of an HTML image.
+    cell : Formulas
+        What is drawn, to draw it again for another page.
     """
 
     alt: str
+    cell: Formulas
 
     def _repr_html_(self) -> str:
         data = base64.b64encode(render(self.figure, "svg", 72)).decode()
@@ -130,7 +135,7 @@ def cell_graph(cell: Formulas | str, *, dark: bool = False, ax: Axes | None = No
         artists[name] = _draw(ax, g, places, line, colors)
         data[name], data[f"{name} edges"] = np.array(places.boxes), np.array(g.edges).reshape(-1, 2)
         top -= HEADING + p.height + BETWEEN
-    return CellDrawing(ax, artists, data, _in_words(cell))
+    return CellDrawing(ax, artists, data, _in_words(cell), cell)
 
 
 def _moved(p: Places, by: tuple[float, float], mirror: float | None) -> Places:
@@ -143,15 +148,17 @@ def _moved(p: Places, by: tuple[float, float], mirror: float | None) -> Places:
     return p._replace(boxes=boxes, ways=ways)
 
 
-def _outline(text: str, bold: bool = False) -> Path:
-    """A text as outlines, in inches. Formulas are between dollar signs."""
+@lru_cache(maxsize=512)
+def _outline(text: str, bold: bool = False) -> tuple[Path, Bbox]:
+    """A text as outlines, and their box, in inches. Formulas are between dollar signs."""
     from matplotlib.font_manager import FontProperties
     from matplotlib.textpath import TextPath
     from matplotlib.transforms import Affine2D
 
     font = FontProperties(family="DejaVu Sans", weight="bold" if bold else "normal", math_fontfamily="cm")
     path = TextPath((0, 0), text, size=SIZE - 0.5 * bold, prop=font)
-    return path.transformed(Affine2D().scale(1 / 72))
+    path = path.transformed(Affine2D().scale(1 / 72))
+    return path, path.get_extents()
 
 
 def _math(label: str) -> str:
@@ -159,7 +166,7 @@ def _math(label: str) -> str:
 
 
 def _size(label: str, kind: str) -> tuple[float, float]:
-    box = _outline(_math(label)).get_extents()
+    _, box = _outline(_math(label))
     return box.width + 2 * PAD, max(box.height + 1.3 * PAD, 0.17 if kind == FACTOR else 0.23)
 
 
@@ -168,8 +175,7 @@ def _write(ax: Axes, text: str, at: tuple[float, float], color: str, bold: bool 
     from matplotlib.patches import PathPatch
     from matplotlib.transforms import Affine2D
 
-    path = _outline(text, bold)
-    box = path.get_extents()
+    path, box = _outline(text, bold)
     x = at[0] - (box.x0 if bold else (box.x0 + box.x1) / 2)
     moved = path.transformed(Affine2D().translate(x, at[1] - (box.y0 + box.y1) / 2))
     ax.add_patch(PathPatch(moved, facecolor=color, edgecolor="none", zorder=4))

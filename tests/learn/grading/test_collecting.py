@@ -9,6 +9,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import shutil
 import stat
 import struct
 import threading
@@ -19,6 +20,7 @@ from pathlib import Path
 import pytest
 
 from minirnn.learn.cleaned import printable
+from minirnn.learn.course import STATE
 from minirnn.learn.grading import archive, collecting, folder
 from minirnn.learn.grading.collecting import meant
 from minirnn.learn.grading.handed import MOST_FILE, Handed
@@ -376,6 +378,22 @@ def test_a_submission_that_is_gone_or_no_file_has_a_problem(course, tmp_path):
     assert "neither a folder nor a file" in collect(tmp_path / "nowhere", course).problem
     os.mkfifo(tmp_path / "pipe")
     assert "neither a folder nor a file" in collect(tmp_path / "pipe", course).problem
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_the_hints_used_are_read_from_the_course_folder(course, tmp_path, packed):
+    folder = hand_in(tmp_path / "ann" / "course", course)
+    (folder / ".minirnn").mkdir()
+    for text, found in (
+        (b'{"hints": {"ex01": 2, "ex05": "3", "ex99": 1}}', {"ex01": 2}),
+        (b'{"hints": [1]}', {}), (b"[" * 100_000, {}), (b"\xff", {}), (b"{}", {}), (b" " * (2 << 20), {}),
+    ):  # fmt: skip
+        (folder / STATE).write_bytes(text)
+        submission = tmp_path / "ann"
+        if packed:
+            submission = Path(shutil.make_archive(str(tmp_path / "zip"), "zip", tmp_path / "ann"))
+        handed = collect(submission, course)
+        assert (handed.hints, len(handed.files), handed.notes) == (found, 3, ())
 
 
 def test_the_digest_tells_two_submissions_apart():

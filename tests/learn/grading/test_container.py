@@ -33,7 +33,7 @@ def test_every_version_is_said_and_every_library_is_there():
 def test_the_image_is_of_one_version_and_grades_as_nobody_special():
     text = (RECIPE / "Containerfile").read_text()
     (base,) = re.findall(r"^FROM (\S+)$", text, re.MULTILINE)
-    assert re.fullmatch(r"python:3\.\d+\.\d+-slim-\w+", base)
+    assert re.fullmatch(r"python:3\.\d+\.\d+-slim-\w+@sha256:[0-9a-f]{64}", base)
     wanted = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["requires-python"]
     assert tuple(map(int, base[7:].split("-")[0].split("."))) >= tuple(map(int, wanted.lstrip(">=").split(".")))
     assert "--require-hashes" in text

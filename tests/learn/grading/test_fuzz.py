@@ -24,6 +24,7 @@ from minirnn.learn.grading.handed import MOST_NOTES
 from minirnn.learn.grading.notebook import answer_in, code_cells
 from minirnn.learn.grading.tokens import tokens, words_of
 from minirnn.learn.sandbox import kernel_text, protocol
+from tests.examples import CHARACTERS
 
 ANY = st.text(st.integers(0, 0x10FFFF).map(chr), max_size=60)
 """Texts of any code points, halves of characters too."""
@@ -31,7 +32,7 @@ WANTED = [Wanted("ex01", "exercises/01_tape/ex01_mul_add.py", "01_tape/ex01_mul_
           Wanted("ex17", "exercises/09_cuda/ex17_pointwise.cu", "09_cuda/ex17_pointwise.cu", "pointwise")]  # fmt: skip
 FILES = [entry.file.rpartition("/")[2] for entry in WANTED]
 JSON = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(CHARACTERS, max_size=5),
     lambda inner: (
         st.lists(inner, max_size=4)
         | st.dictionaries(

@@ -17,7 +17,21 @@ from minirnn.learn.reports.sheet import Change, Row, Sheet
 
 ROWS = [
     Row("ex01", "ex01 A", "1.1", 3, 3, True, "all\nright", "", 0.5, "e/ex01.py", private="p"),
-    Row("ex02", "ex02 B", "1.2", 1, 2, False, "x", "a term", busy=True),
+    Row(
+        "ex02",
+        "ex02 B",
+        "1.2",
+        1,
+        2,
+        False,
+        "x",
+        "a term",
+        busy=True,
+        parts=(("dx", 1, 1), ("dw", 0, 1)),
+        answer="dx = dy\n",
+        comments=((1, "a factor"),),
+        hints=2,
+    ),  # fmt: skip
 ]
 SHEET = Sheet("änn", "c", ROWS, 1.5, True, ("note",), ("remark",), "", (Change("late", -1),), "abc")
 HEADER = {"course": "1234", "exercises": ["ex01", "ex02"]}

@@ -5,6 +5,7 @@ Tests `minirnn/learn/grading/reading.py` and `minirnn/learn/grading/reader.py`.
 
 from __future__ import annotations
 
+import contextlib
 import io
 import os
 import signal
@@ -14,6 +15,7 @@ import pytest
 
 from minirnn.learn.grading import collecting, reader, reading
 from minirnn.learn.grading.handed import Handed
+from minirnn.learn.sandbox.system_locks import locks
 from tests.learn.grading.classes import hand_in
 
 EX01 = "exercises/01_tape/ex01_mul_add.py"
@@ -69,3 +71,43 @@ def test_a_reader_that_ended_is_started_again(course):
     before = reading.collect(b"no zip", course)
     reading.kept[os.getpid()].process.kill()
     assert reading.collect(b"no zip", course) == before
+
+
+DEEDS = {
+    "read a file": "open({file!r}).read()",
+    "list a folder": "os.listdir({folder!r})",
+    "write a file": "os.close(os.open({file!r}, os.O_WRONLY))",
+    "empty a file": "os.truncate({file!r}, 0)",
+    "start a process": "os.fork()",
+    "open a connection": "__import__('socket').socket()",
+    "tell the judge something else": "1 / (os.fstat(1).st_rdev != os.stat('/dev/null').st_rdev)",
+    "signal": "os.kill(os.getppid(), 0)",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("way", ["both", "landlock", "seccomp"])
+def test_who_took_the_reader_over_reaches_nothing_but_the_submission(way, monkeypatch, tmp_path):
+    """A mistake in a library that reads archives would give the fork away: its locks hold all the same."""
+    for name, there in (("landlock", locks().landlock), ("seccomp", locks().seccomp)):
+        if way in ("both", name) and not there:
+            pytest.skip(f"this system has no {name}")
+    ways = ("landlock", "seccomp") if way == "both" else (way,)
+    submission, other = tmp_path / "submission", tmp_path / "other"
+    for folder in (submission, other):
+        folder.mkdir()
+        (folder / "file").write_text("mine" if folder is submission else "another's")
+    of_which = {"landlock": list(DEEDS)[:3], "seccomp": list(DEEDS)[3:6] + ["signal"], "both": list(DEEDS)}[way]
+    bound = reader.bound
+    monkeypatch.setattr(reader, "bound", lambda readable: bound(readable, ways))
+
+    def answer(what, path):
+        done = [] if (path / "file").read_text() == "mine" and os.listdir(path) == ["file"] else ["nothing is read"]
+        for deed in of_which:
+            with contextlib.suppress(OSError, ZeroDivisionError):
+                eval(DEEDS[deed].format(file=str(other / "file"), folder=str(other)))
+                done.append(deed)
+        return repr(done).encode()
+
+    monkeypatch.setattr(reader, "answer", answer)
+    told = reader.forked(reader.encoded("collect", submission))
+    assert told == b"[]" and (other / "file").read_text() == "another's"

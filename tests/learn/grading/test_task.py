@@ -228,6 +228,18 @@ def test_what_is_printed_in_hidden_cases_is_for_the_teacher(python_course):
     assert hidden.private.count("x has") == 3
 
 
+def test_a_wrong_answer_comes_with_its_text_and_a_comment_on_its_line(python_course):
+    text = solution("ex01", ("dy.sum(0)", "dy.sum(1)"))
+    row = grade_submission(python_course.folder, "ann", Handed({"ex01": text.encode()}, hints={"ex01": 99})).rows[0]
+    ((line, said),) = row.comments
+    assert row.answer == text and "sum(1)" in text.splitlines()[line - 1] and "axis" in said and row.hints == 3
+    assert row.parts == (("dx", 1, 1), ("dw", 1, 1), ("db", 0, 1))
+    broken = grade_submission(python_course.folder, "ann", Handed({"ex01": b"x = (\n"})).rows[0]
+    assert [line for line, _ in broken.comments] == [1] and broken.answer == "x = (\n"
+    right = grade_submission(python_course.folder, "ann", Handed({"ex01": solution("ex01").encode()})).rows[0]
+    assert right.answer == "" and right.comments == ()
+
+
 @pytest.mark.parametrize("text", [b"\0\0\0", b"\xff\xfe x", b"x = '\xe9'", b"(" * 100_000, b"", b"\r" * 1000])
 def test_a_file_of_any_bytes_costs_its_exercise(python_course, text):
     sheet = grade_submission(python_course.folder, "ann", Handed({"ex01": text}))

@@ -96,7 +96,7 @@ def test_sleep_does_not_count_while_something_has_come_from_the_process(process)
 )
 def test_one_that_sends_byte_after_byte_sleeps_all_the_same(process, code):
     """At every look something has just come, and the process is at work."""
-    watch = clock.Clock(process(code).pid, 0.5, 20)
+    watch = clock.Clock(process(code).pid, 0.2, 20)
     with pytest.raises(clock.TimeIsUp):
         wait(watch, 60)
 
@@ -116,8 +116,8 @@ def test_waiting_for_a_turn_or_a_disk_is_no_sleep():
 
 def test_slow_output_counts_as_time(tmp_path):
     slow = "import os, time\nwhile True:\n    os.write(4, b'\\1'); time.sleep(0.03)"
-    result = checked(tmp_path, "ex05", body("ex05", slow), seconds=0.5)
-    assert "stopped after 0.5 s" in result.message and not result.busy, result.message
+    result = checked(tmp_path, "ex05", body("ex05", slow), seconds=0.3)
+    assert "stopped after 0.3 s" in result.message and not result.busy, result.message
 
 
 @pytest.mark.slow

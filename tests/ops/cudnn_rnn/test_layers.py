@@ -132,6 +132,7 @@ def test_given_masks_act_between_layers_alone(rng: np.random.Generator, device: 
     np.testing.assert_array_equal(all_dropped.output.numpy(), y.output.numpy())
 
 
+@pytest.mark.slow_elsewhere
 @networks
 def test_forward_passes_before_backward_passes_do_not_disturb_each_other(
     net: Network, rng: np.random.Generator, device: str

@@ -123,7 +123,7 @@ def test_gradients_flow_into_the_buffer_and_into_every_piece(rng: np.random.Gene
         "input_mode": "skip_input",
         "num_proj": 2,
     }
-    L, H = 2, 3  # skip_input needs I = H
+    L, H = 1, 3  # skip_input needs I = H
     n = ops.cudnn_rnn_params_size(L, H, H, **attributes)
     params = rng.standard_normal(n)
     weights, biases = ops.cudnn_rnn_params_to_canonical_v2(L, H, H, params, **attributes)

@@ -44,6 +44,7 @@ def run(net: Network, inputs: list[mr.Tensor], masks: Any, lengths: Any = LENGTH
 # ---- forms of the masks
 
 
+@pytest.mark.slow_elsewhere
 @networks
 @pytest.mark.parametrize("kind", ["masks", "numbers", "shared"])
 def test_raw_backprop_with_the_same_masks_is_the_gradient(

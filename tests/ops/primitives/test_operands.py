@@ -142,6 +142,7 @@ def test_a_numpy_array_may_stand_on_either_side(f: Any, rng: np.random.Generator
             assert_same(got, f(x, y))
 
 
+@pytest.mark.slow_elsewhere
 @each("dtype", ["float16", "float32", "float64", "int8", "int64"])
 @each("kind", [np.float16, np.float32, np.float64, np.int8, np.int64, np.bool_])
 def test_a_numpy_scalar_on_either_side_counts_like_a_python_number(device: str, kind: Any, dtype: str) -> None:

@@ -167,7 +167,7 @@ def test_a_picture_has_words_and_data() -> None:
 
 
 def test_a_formula_fits_its_box() -> None:
-    picture = mr.viz.cell_graph("lstm_block_cell")
+    picture = mr.viz.cell_graph("gru")
     glyphs = [p.get_path().get_extents() for p in picture.ax.patches if p.get_zorder() == 4]
     boxes = np.concatenate([picture.data["forward"], picture.data["backward"]])
     inside = [

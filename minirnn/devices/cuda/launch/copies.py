@@ -9,7 +9,7 @@ import numpy as np
 
 from minirnn.devices.cuda.array import CudaArray
 from minirnn.devices.cuda.launch.primitives.elementwise import views
-from minirnn.devices.cuda.launch.sources import accumulator
+from minirnn.devices.cuda.launch.sources import C_TYPES, accumulator
 from minirnn.devices.cuda.launch.threads import BLOCK, blocks
 from minirnn.devices.cuda.launcher import Launcher
 
@@ -26,7 +26,7 @@ def copy(device: Launcher, to: CudaArray, a: CudaArray) -> None:
     if to.dtype == a.dtype and to.contiguous and a.contiguous:
         device.driver.d2d(to.ptr, a.ptr, to.nbytes)
         return
-    run = device.kernel_of("primitives/cast.cu", "cast", to.dtype, a.dtype)
+    run = device.kernel_of("primitives/cast.cu", f"cast_{C_TYPES[a.dtype.name]}", to.dtype)
     run(views(to.shape, to.element_strides, a.element_strides), a, to, grid=blocks(size), block=BLOCK)
 
 
@@ -44,7 +44,7 @@ def copy_all(device: Launcher, pairs: Iterable[tuple[CudaArray, CudaArray]]) -> 
             casts: np.void = np.zeros(1, CASTS)[0]
             casts["count"], casts["end"][: len(some)] = len(some), np.cumsum([a.size for _, a in some])
             casts["x"][: len(some)], casts["y"][: len(some)] = [a.ptr for _, a in some], [to.ptr for to, _ in some]
-            run = device.kernel_of("primitives/cast.cu", "cast_all", dtype, source)
+            run = device.kernel_of("primitives/cast.cu", f"cast_all_{C_TYPES[source.name]}", dtype)
             run(casts, grid=blocks(int(casts["end"][len(some) - 1])), block=BLOCK)
 
 

@@ -38,10 +38,9 @@ def accumulator(dtype: np.dtype) -> np.dtype:
     return np.dtype(WIDER.get(dtype.name, dtype.name))
 
 
-def options(dtype: np.dtype, source: np.dtype | None = None) -> tuple[str, ...]:
-    """The compiler options that make `real` (and, for a cast, `source`) this dtype."""
-    chosen = (f"-DREAL={C_TYPES[dtype.name]}", f"-DACC={C_TYPES[accumulator(dtype).name]}")
-    return chosen if source is None else (*chosen, f"-DSOURCE={C_TYPES[source.name]}")
+def options(dtype: np.dtype) -> tuple[str, ...]:
+    """The compiler options that make `real` this dtype."""
+    return f"-DREAL={C_TYPES[dtype.name]}", f"-DACC={C_TYPES[accumulator(dtype).name]}"
 
 
 @cache

@@ -13,7 +13,6 @@ import pytest
 
 from minirnn.devices.cuda.driver import CompileError
 from minirnn.devices.cuda.gpu.compiler import KERNELS
-from tests.devices.cuda.machine_code import compiled as room
 from tests.devices.cuda.machine_code.compiled import Resources, compiled, nvcc_version
 from tests.devices.cuda.machine_code.kernels import MachineCode, machine_code
 from tests.devices.cuda.machine_code.loops import Loop
@@ -73,46 +72,6 @@ def test_a_fence_in_the_loop_is_told_from_one_behind_it() -> None:
     assert fences(plain) == (False, False)
     assert fences(behind) == (False, True)
     assert fences(inside) == (True, True)
-
-
-@pytest.mark.slow
-@needs_nvcc
-def test_what_was_compiled_once_is_not_compiled_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("MINIRNN_CACHE", str(tmp_path))
-    text = 'extern "C" __global__ void k(int *a) { a[0] = NUMBER; }\n'
-    calls = []
-    compile_ = room._compile
-    monkeypatch.setattr(room, "_compile", lambda *given: calls.append(given) or compile_(*given))
-
-    def made(number: int, arch: str = "sm_80") -> bytes:
-        return compiled("k.cu", (f"-DNUMBER={number}",), arch, text).cubin
-
-    first = made(1)
-    assert made(1) == first
-    assert len(calls) == 1
-    assert made(2) != first  # other options
-    assert made(1, "sm_90") != first
-    assert len(calls) == 3
-    (kept,) = [p for p in (tmp_path / "machine-code").iterdir() if p.read_bytes().endswith(first)]
-    kept.write_bytes(kept.read_bytes()[:-1])  # cut off by a crash
-    assert len(made(1)) == len(first)  # it names the folder that it was compiled in
-    assert len(calls) == 4
-
-
-@pytest.mark.slow
-@needs_nvcc
-def test_a_changed_header_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("MINIRNN_CACHE", str(tmp_path / "cache"))
-    kernels = tmp_path / "kernels"
-    kernels.mkdir()
-    monkeypatch.setattr(room, "INCLUDE", (kernels,))
-    (kernels / "outer.cuh").write_text('#include "inner.cuh"\n')
-    text = '#include "outer.cuh"\nextern "C" __global__ void k(int *a) { a[0] = NUMBER; }\n'
-    made = []
-    for number in (1, 2, 1):
-        (kernels / "inner.cuh").write_text(f"#define NUMBER {number}\n")
-        made.append(compiled("k.cu", (), "sm_80", text).cubin)
-    assert len(set(made)) == 2 and made[0] == made[2]
 
 
 @needs_nvcc

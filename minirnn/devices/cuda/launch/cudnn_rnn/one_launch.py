@@ -43,7 +43,7 @@ def kernel_of(device: Launcher, file: str, kernel: str, dtype: np.dtype, plan: P
     constants = tuple(f"-D{name}={n}" for name, n in plan.constants.items())
     rung = "barrier" if isinstance(plan, BarrierPlan) else "persistent"
     return device.uncompiled.unless_refused(
-        (file, dtype, constants), rung, lambda: device.kernel_of(file, kernel, dtype, None, constants)
+        (file, dtype, constants), rung, lambda: device.kernel_of(file, kernel, dtype, constants)
     )
 
 

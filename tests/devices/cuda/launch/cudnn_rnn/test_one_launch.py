@@ -77,9 +77,9 @@ def test_the_order_of_threads_changes_no_bit(
 def test_blocks_that_do_not_fit_at_once_take_the_lowest_rung(
     rung: str, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    tiny_layouts(monkeypatch)  # persistent: 2 * 3 blocks, barrier: 2 * 6
-    case = random_case(rng, "lstm", T=3, B=2, I=3, H=6)
-    device = device_on(rung, SimOptions(resident=5))
+    tiny_layouts(monkeypatch)  # persistent: 2 * 4 blocks, barrier: 2 * 7
+    case = random_case(rng, "lstm", T=3, B=2, I=3, H=7)
+    device = device_on(rung, SimOptions(check=True, resident=5))
     assert_close(case.run(device), case.run(mr.devices.get("cpu")), 1e-12)
     assert device.rungs == {"steps forward": 1, "steps backward": 1}
 

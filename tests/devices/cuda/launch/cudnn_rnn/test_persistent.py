@@ -38,8 +38,8 @@ def test_several_chunks_tiles_and_blocks(
     mode: str, dtype: str, kept: int, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """H two or three chunks, the last one not full; B no multiple of the tile; weights in shared memory, or none."""
-    tiny_layouts(monkeypatch, groups=3, parts=kept // 4 or 1, slices=2, rows=4, kept=kept)
-    case = random_case(rng, mode, T=3, B=6, I=2, H=131, dtype=dtype)
+    tiny_layouts(monkeypatch, groups=3, parts=kept // 4 or 1, slices=2, rows=2 if kept == 1 else 4, kept=kept)
+    case = random_case(rng, mode, T=3, B=7, I=2, H=131, dtype=dtype)
     device = device_on("persistent", SimOptions(check=True, shared_limit=100 << 10))
     found = case.run(device)
     assert device.rungs == {"persistent forward": 1, "persistent backward": 1}
@@ -54,7 +54,7 @@ def test_several_chunks_tiles_and_blocks(
             pytest.param(*sizes, marks=pytest.mark.slow)
             for sizes in ((1, 1, 1, 1), (4, 1, 9, 1), (2, 9, 4, 2), (7, 5, 33, 2))
         ),
-        (1, 3, 7, 2),
+        (1, 2, 7, 2),  # the way forward has a layout that other tests compile
     ],
 )
 def test_odd_sizes_with_the_layouts_of_a_gpu(T: int, B: int, H: int, D: int, rng: np.random.Generator) -> None:
@@ -87,7 +87,7 @@ def test_large_layers_with_the_layouts_of_a_gpu(
     assert device.rungs == {"persistent forward": 1, "persistent backward": 1}
 
 
-@pytest.mark.parametrize("batch_groups", [2, 3])
+@pytest.mark.parametrize("batch_groups", slow_unless([3], [2, 3]))
 @pytest.mark.parametrize("options", CHECKS, ids=lambda o: f"seed{o.seed}")
 def test_groups_of_the_batch_compute_only_their_rows(
     batch_groups: int, options: SimOptions, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch

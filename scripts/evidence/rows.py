@@ -1,0 +1,32 @@
+"""A file of results, one row per line, which an interrupted sweep completes when it runs again."""
+
+from __future__ import annotations
+
+import json
+import platform
+import subprocess
+from collections.abc import Callable
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+Row = dict[str, Any]
+
+
+def origin() -> Row:
+    """When, on what machine and from which commit a row is made."""
+    commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True).stdout.strip()
+    return {"date": date.today().isoformat(), "machine": platform.machine(), "commit": commit}
+
+
+def stored(path: Path) -> list[Row]:
+    """The rows of a file; none, if there is no file yet."""
+    return json.loads(path.read_text(encoding="utf-8"))["rows"] if path.exists() else []
+
+
+def store(path: Path, rows: list[Row], key: Callable[[Row], Any], command: str) -> None:
+    """Write the rows in the order of their keys. The file is whole at any time."""
+    lines = ",\n".join(json.dumps(row) for row in sorted(rows, key=key))
+    new = path.with_suffix(".new")
+    new.write_text(f'{{"command": "{command}", "rows": [\n{lines}\n]}}\n', encoding="utf-8")
+    new.replace(path)

@@ -1,0 +1,122 @@
+#!/usr/bin/env python3
+"""What a longer window of truncated backpropagation buys on text.
+
+    python scripts/evidence/windows.py docs/data/windows.json                     # goes on where it was interrupted
+    python scripts/evidence/windows.py FILE --seeds 0 --windows 4 32 --steps 200  # in a minute
+
+Every network has 64 units and is trained by Adam on the text of chapter 10, with 512 characters per update. The state
+is passed on from window to window. With the same rows ("bias"), an update has 8 rows of 64 characters, and the gradient
+is cut every K characters, so that only the lost terms differ. With the same budget ("budget"), an update has 512 / K
+rows of K characters. The validation loss, in nats per character, is that of a text which is read in one piece. Tutorial
+8 draws the results.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import time
+from collections.abc import Callable
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
+import numpy as np  # noqa: E402
+from rows import origin, store, stored  # noqa: E402
+
+import minirnn as mr  # noqa: E402
+
+H, EMBEDDED, RATE = 64, 32, 0.005
+CHARACTERS, LONGEST = 512, 64
+ROWS = ("bias", "budget")
+
+NETWORKS: dict[str, Callable[[], mr.nn.Module]] = {
+    "RNN": lambda: mr.nn.RNN(EMBEDDED, H),
+    "LSTM": lambda: mr.nn.LSTM(EMBEDDED, H, forget_bias=1.0),
+}
+
+
+def cut(state: Any) -> Any:
+    """The same state, without its past."""
+    if state is None:
+        return None
+    return mr.nn.LSTMHidden(*(part.detach() for part in state)) if isinstance(state, tuple) else state.detach()
+
+
+def learn(rows: str, network: str, window: int, seed: int, steps: int) -> dict[str, Any]:
+    """One row of the table."""
+    text = mr.data.python_source_text()
+    vocabulary = mr.data.CharVocabulary.from_text(text, min_count=20)
+    train, validation = mr.data.train_validation_split(vocabulary.encode(text))
+    mr.manual_seed(seed)
+    V = len(vocabulary)
+    embedding, layer, head = mr.nn.Embedding(V, EMBEDDED), NETWORKS[network](), mr.nn.Linear(H, V)
+    parameters = [p for part in (embedding, layer, head) for p in part.parameters()]
+    optimizer = mr.optim.Adam(parameters, lr=RATE)
+    T = LONGEST if rows == "bias" else window
+    batches = mr.data.CharBatches(np.roll(train, -10_000 * seed), T=T, B=CHARACTERS // T)  # a seed begins elsewhere
+    state, began = None, time.process_time()
+    for _ in range(steps):
+        state = None if batches.at_start else state
+        x, y = next(batches)
+        optimizer.zero_grad()
+        for t in range(0, T, window):
+            h, state = layer(embedding(x[t : t + window]), cut(state))
+            (mr.ops.cross_entropy(head(h), y[t : t + window]) * (window / T)).backward()
+        mr.nn.utils.clip_grad_norm_(parameters, 1.0)
+        optimizer.step()
+    seconds = time.process_time() - began
+    x, y = mr.data.CharBatches(validation, T=1000, B=32).batch(0)
+    with mr.no_grad():
+        found = mr.ops.cross_entropy(head(layer(embedding(x))[0]), y).item()
+    row = {"rows": rows, "network": network, "window": window, "seed": seed, "steps": steps}
+    return row | {"validation": found, "seconds": round(seconds, 1)}
+
+
+def key(row: dict[str, Any]) -> tuple[Any, ...]:
+    return tuple(row[name] for name in ("rows", "network", "window", "seed", "steps"))
+
+
+def as_table(rows: list[dict[str, Any]]) -> str:
+    """What the tutorial has: for each network and choice of rows, the losses of all seeds at each window."""
+    windows = sorted({row["window"] for row in rows})
+    lines = [f"WINDOWS = {tuple(windows)}", "LOSSES = {"]
+    for kind, network in product(ROWS, NETWORKS):
+        mine = [
+            row
+            for row in sorted(rows, key=key)
+            if row["network"] == network and row["rows"] == ("bias" if row["window"] == LONGEST else kind)
+        ]
+        by_window = [" ".join(f"{row['validation']:.3f}" for row in mine if row["window"] == K) for K in windows]
+        lines.append(f'    "{network} {kind}": "{", ".join(by_window)}",')
+    return "\n".join([*lines, "}"])
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("out", type=Path)
+    parser.add_argument("--windows", nargs="+", type=int, default=[1, 2, 4, 8, 16, 32, 64])
+    parser.add_argument("--seeds", nargs="+", type=int, default=[0, 1, 2])
+    parser.add_argument("--steps", type=int, default=1500)
+    parser.add_argument("--rows", nargs="+", default=ROWS, choices=ROWS)
+    parser.add_argument("--table", action="store_true", help="print what is in the file as the tutorial has it")
+    options = parser.parse_args()
+    rows = stored(options.out)
+    if options.table:
+        print(as_table(rows))
+        return
+    done = {key(row) for row in rows}
+    made = origin()
+    for seed, window, kind, network in product(options.seeds, options.windows, options.rows, NETWORKS):
+        if kind == "budget" and window == LONGEST:
+            continue  # the same run as "bias"
+        if (kind, network, window, seed, options.steps) not in done:
+            rows.append(learn(kind, network, window, seed, options.steps) | made)
+            print(rows[-1], flush=True)
+            store(options.out, rows, key, "python scripts/evidence/windows.py docs/data/windows.json")
+
+
+if __name__ == "__main__":
+    main()
