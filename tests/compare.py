@@ -1,4 +1,4 @@
-"""Comparisons that say where they fail."""
+"""Comparisons whose errors name the first wrong element."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def assert_close(
     Without a tolerance the one that `TOLERANCES` has for the dtype of `got`; 0 for integers and bool. The message names
     the first wrong index, both values and where the tolerance comes from. The seed is printed by the fixture `rng`.
     """
-    with mr.no_grad():  # of Tensors that require gradients the values
+    with mr.no_grad():  # the values of Tensors that require gradients
         got, expected = np.asarray(got), np.asarray(expected)
     if tolerance is None:
         tolerance, why = TOLERANCES.get(got.dtype, (0.0, f"{got.dtype}: exact"))
@@ -54,14 +54,16 @@ def assert_same(got: Any, expected: Any, what: str = "result") -> None:
 
 
 DIRECTIONS = {"max_entries": 6, "directions": 2}
-"""What `gradcheck` is told where it is slow: random directions through all entries of an input at once.
+"""Options of `gradcheck` for slow cases: random directions through all entries of an input at once.
 
 With a tolerance of 1e-8 an error of one part in 10^5 of the gradient hides in one direction of about a thousand.
 """
 
 
 def thoroughness(device: str) -> dict[str, int]:
-    """What `gradcheck` is told: on the CPU, each entry of all but large inputs by itself; elsewhere, slowly, none."""
+    """Options of `gradcheck`: on the CPU, each entry of all but large inputs; elsewhere, where it is slow,
+    directions.
+    """
     return {"max_entries": 60, "directions": 8} if device == "cpu" else DIRECTIONS
 
 

@@ -1,4 +1,6 @@
-"""What all tests share: the fixtures `rng` and `device`, a clean state around each test, Hypothesis' settings."""
+"""The common part of all tests: the fixtures `rng` and `device`, a clean state around each test, Hypothesis'
+settings.
+"""
 
 from __future__ import annotations
 
@@ -13,13 +15,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-# The tests say what they need; the shell in which they run has no say in it.
+# The tests set what they need, independently of the shell in which they run.
 os.environ["MPLBACKEND"] = "Agg"
 os.environ.pop("MINIRNN_DEVICE", None)
-# Hundreds of programs are started, and each would compile all that it imports anew.
+# Hundreds of programs are started, and each would compile all its imports again.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
-if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # a shell's job in the background; programs would inherit it
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # set for a shell's background job; programs would inherit it
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 import minirnn as mr  # noqa: E402
@@ -43,7 +45,7 @@ DEVICES = ("cpu", "native", "cuda-sim", "cuda")
 # Others that `--devices` may name: the CUDA kernels as nvcc's PTX, for the default and for other architectures.
 PTX_DEVICES = ("ptx", "ptx-sm_75", "ptx-sm_80", "ptx-sm_90", "ptx-sm_120")
 
-# The variables that minirnn looks at, besides those that begin with its name.
+# The variables that minirnn reads, in addition to those that begin with its name.
 READ = {
     "PATH",
     "HOME",
@@ -68,7 +70,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     names = devices_of(metafunc.config)
-    # Devices that somebody asks for are never left out.
+    # Devices that were requested are never left out.
     slow = "cpu" in names and metafunc.definition.get_closest_marker("slow_elsewhere") is not None
     if "device" in metafunc.fixturenames:
         marked = [pytest.param(name, marks=marks_of(name, slow)) for name in names]
@@ -79,7 +81,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 
 def devices_of(config: pytest.Config) -> list[str]:
-    """The devices that ``--devices`` names, or all that can be expected to work here."""
+    """The devices that ``--devices`` names, or all that should work here."""
     if config.option.devices:
         return config.option.devices.split(",")
     return [name for name in DEVICES if name != "cuda" or reason_against(name) is None]
@@ -91,7 +93,7 @@ def marks_of(name: str, slow_elsewhere: bool) -> list[pytest.MarkDecorator]:
 
 @pytest.fixture
 def device(request: pytest.FixtureRequest) -> str:
-    """The name of a device that works here; one that doesn't is skipped with the reason that `minirnn doctor` gives."""
+    """The name of a device that works here; others are skipped with the reason that `minirnn doctor` gives."""
     name: str = request.param
     if (reason := reason_against(name)) is not None:
         pytest.skip(f"{name}: {reason}")
@@ -100,7 +102,7 @@ def device(request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture
 def cuda_device(request: pytest.FixtureRequest) -> Any:
-    """As `device`, but the device itself, and only those that run the CUDA kernels: simulator, GPU, PTX machine."""
+    """Like `device`, but the device itself, and only those that run the CUDA kernels: simulator, GPU, PTX machine."""
     if (reason := reason_against(request.param)) is not None:
         pytest.skip(f"{request.param}: {reason}")
     return mr.devices.get(request.param)
@@ -108,7 +110,7 @@ def cuda_device(request: pytest.FixtureRequest) -> Any:
 
 @cache
 def reason_against(name: str) -> str | None:
-    """Why a device does not work here, looked up once: thousands of tests ask."""
+    """Why a device does not work here, looked up once for thousands of tests."""
     return mr.devices.available()[name]
 
 
@@ -130,27 +132,29 @@ def ptx_device(name: str) -> Device:
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:
-    """The PTX machine is there if ``--devices`` names it: else whoever tries all devices would wait for nvcc."""
+    """Register the PTX machine only if ``--devices`` names it, or tests of all devices would wait for nvcc."""
     for one in {*PTX_DEVICES}.intersection(devices_of(session.config)):
         mr.devices.register(one, partial(ptx_device, one))
 
 
 @pytest.fixture
 def composed_device() -> str:
-    """The name of a device on which every fused op is its composition from primitives: the judge of the kernels."""
+    """The name of a device on which every fused op is its composition from primitives, the reference for the
+    kernels.
+    """
     return "cpu-composed"
 
 
 @pytest.fixture
 def rng(request: pytest.FixtureRequest) -> np.random.Generator:
-    """Random numbers that are the test's own: the same in every run and order. A failing test shows the seed."""
+    """Random numbers of this test: the same in every run and order. A failing test shows the seed."""
     seed = [request.config.getoption("--seed"), zlib.crc32(request.node.nodeid.encode())]
     print(f"rng: np.random.default_rng({seed})")
     return np.random.default_rng(seed)
 
 
 def surroundings() -> dict[str, object]:
-    """What all tests of a process share, and what the next one would not expect to have changed."""
+    """The state that all tests of a process share, which a test must not change."""
     # Not all variables: torch sets some of its own when it is imported.
     variables = {name: os.environ[name] for name in os.environ if name in READ or name.startswith("MINIRNN_")}
     found = {"environment": variables, "default device": mr.devices.get().name, "recording": mode.enabled}
@@ -159,13 +163,13 @@ def surroundings() -> dict[str, object]:
 
 @pytest.fixture(autouse=True)
 def clean_state() -> Iterator[None]:
-    """Each test starts the public random stream anew, leaves no Matplotlib figure open, and all else as it was."""
+    """Each test starts a new public random stream, leaves no Matplotlib figure open, and restores everything else."""
     mr.manual_seed(0)
     before = surroundings()
     yield
     if "matplotlib.pyplot" in sys.modules:
         sys.modules["matplotlib.pyplot"].close("all")
     after = surroundings()
-    mode.enabled = True  # whoever left it off fails, not thousands of tests behind it
+    mode.enabled = True  # the test that left it off fails, not thousands of tests after it
     changed = {name: (value, after[name]) for name, value in before.items() if value != after[name]}
     assert not changed, f"the test has changed what it shares with others: {changed}"

@@ -17,10 +17,10 @@ import minirnn as mr
 
 
 def each(names: str | tuple[str, ...], values: Iterable[Any], ids: Any = None) -> Callable[[Any], Any]:
-    """As `pytest.mark.parametrize`, but a loop within one test. `ids` is how a case is named: a function, or a list.
+    """Like `pytest.mark.parametrize`, but a loop within one test. `ids` names the cases: a function or a list.
 
-    The random numbers of a case are its own, whatever ran before it. The test fails if one case does, after all
-    of them. It counts as skipped if a case was, so that it is run again where nothing is missing.
+    The random numbers of a case do not depend on earlier cases. The test fails if one case does, after all of them. It
+    counts as skipped if a case was, so that it runs again where nothing is missing.
     """
     keys = [name.strip() for name in names.split(",")] if isinstance(names, str) else list(names)
     cases = list(values)

@@ -1,4 +1,4 @@
-"""How many examples Hypothesis makes: a few in the default run, all of them with ``--hypothesis-profile full``."""
+"""The number of examples from Hypothesis: a few in the default run, all with ``--hypothesis-profile full``."""
 
 from __future__ import annotations
 
@@ -6,20 +6,20 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 
 FULL = 100
-"""Examples of a test that names no number, in the profile `full`."""
+"""The examples of a test without its own number, in the profile `full`."""
 
 QUICK = 10
-"""Those of the default run."""
+"""The same in the default run."""
 
 FEWEST = 4
-"""In the default run no test makes fewer, unless it asks for fewer in the profile `full`."""
+"""The fewest examples of a test in the default run, unless it has fewer in the profile `full`."""
 
 CHARACTERS = (st.integers(0, 0xD7FF) | st.integers(0xE000, 0x10FFFF)).map(chr)
 """Whatever UTF-8 can hold. Hypothesis' own characters need a table of all, which a new clone makes in 1.5 s."""
 
 
 def register_profiles() -> None:
-    """Make the profiles known, and load `quick`. Both make the same examples in every run."""
+    """Register the profiles, and load `quick`. Both make the same examples in every run."""
     # The only fixtures of such tests are names of devices and folders, which need not be new for each example.
     unimportant = [HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
     settings.register_profile(

@@ -1,4 +1,4 @@
-"""Which module imports which, and the circles among them, from the text of a package alone: nothing is run."""
+"""The imports between modules, and cycles among them, from the text of a package, without running it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 
 
 def modules(root: Path, suffix: str = ".py") -> dict[str, Path]:
-    """Name -> file of each module of the package in the folder `root`; with the suffix ".pyi", of each stub."""
+    """Maps a name to the file of each module of the package in `root`, or of each stub with the suffix ".pyi"."""
     return {module_name(path, root): path for path in sorted(root.rglob(f"*{suffix}"))}
 
 
@@ -28,18 +28,20 @@ class Import:
 
 
 def imports(module: str, path: Path) -> tuple[Import, ...]:
-    """All import statements of a file, relative ones resolved; also those in functions and for type checkers alone."""
+    """All import statements of a file, with relative ones resolved, including those in functions and for type
+    checkers.
+    """
     return imports_of(module, path.name, path.read_text(encoding="utf-8"))
 
 
 @cache
 def imports_of(module: str, name: str, text: str) -> tuple[Import, ...]:
-    """Several tests ask for those of the whole package."""
+    """Cached, because several tests read the imports of the whole package."""
     return tuple(found(module, name, ast.parse(text), "import_module" in text))
 
 
 def found(module: str, name: str, tree: ast.AST, calls: bool) -> Iterator[Import]:
-    """The imports of a tree; only where there may be `calls` of import_module, expressions are looked at, too."""
+    """The imports of a tree. Expressions are searched only if there may be `calls` of import_module."""
     package = module.split(".") if name == "__init__.py" else module.split(".")[:-1]
     left = [(tree, True)]
     while left:
@@ -65,7 +67,7 @@ def _last_name(node: ast.AST) -> str:
 
 
 def arrows(root: Path) -> dict[str, set[str]]:
-    """Module -> modules that it imports, wherever the import is: at the top, in a function, for type checkers alone."""
+    """Maps a module to the modules that it imports at the top, in a function, or only for type checkers."""
     known = modules(root)
     graph: dict[str, set[str]] = {}
     for module, path in known.items():
@@ -76,7 +78,7 @@ def arrows(root: Path) -> dict[str, set[str]]:
 
 
 def circles(graph: dict[str, set[str]]) -> list[list[str]]:
-    """The largest groups of modules that all reach each other."""
+    """The largest groups of modules that all import each other, directly or indirectly."""
     reached = {module: _reached_from(module, graph) for module in graph}
     groups = {
         frozenset(other for other in reached[module] if module in reached[other])

@@ -1,4 +1,4 @@
-"""How a run of the tests is spread over processes, in which order, and what its last screen says of tests not run."""
+"""Distributing a test run over processes, its order, and the final report of tests not run."""
 
 from __future__ import annotations
 
@@ -14,22 +14,24 @@ from typing import Any
 import pytest
 
 SHOWN = 7
-"""Reasons that get a line of their own. With the title, the line for the others and pytest's counts that makes ten."""
+"""Reasons with a separate line. With the title, the line for the others and pytest's counts these are ten lines."""
 
 SLOW = "slow, not in the default run: pytest -m slow"
-"""Why a test marked `slow` is not run unless ``-m`` speaks of it."""
+"""Why a test marked `slow` is not run unless ``-m`` mentions it."""
 
 left_out = pytest.StashKey[int]()
-"""How many slow tests were left out; each worker collects the same ones, and tells the process that prints."""
+"""The number of slow tests that were left out. Each worker collects the same ones and reports them to the main
+process.
+"""
 
 
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int | None:
-    """``-n auto``, which stands in pyproject.toml: 0 runs the tests in this very process, None is a worker a core."""
+    """``-n auto``, the setting in pyproject.toml: 0 runs the tests in this process, None means one worker per core."""
     return 0 if in_one_process(config, os.environ) else None
 
 
 def in_one_process(config: pytest.Config, environment: Mapping[str, str]) -> bool:
-    """Whether workers would cost more than they bring, would share one GPU, or would be in a debugger's way."""
+    """Whether workers would cost more than they save, would share one GPU, or would disturb a debugger."""
     option = config.option
     some = bool(option.keyword or getattr(option, "lf", False)) or any(
         "::" in a or a.endswith(".py") for a in config.args
@@ -47,19 +49,20 @@ def uses_a_gpu(devices: str | None) -> bool:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """What processes that run at the same time need; and ``--restless``."""
+    """Settings for processes that run at the same time; and ``--restless``."""
     if config.option.restless:
         be_restless()
     if getattr(config.option, "numprocesses", None):
-        for library in ("OPENBLAS", "OMP"):  # workers are threads enough: those of products would wait for each other
+        # the workers use all cores, so that threads of products would wait for each other
+        for library in ("OPENBLAS", "OMP"):
             os.environ.setdefault(f"{library}_NUM_THREADS", "1")
         import matplotlib.font_manager  # noqa: F401  looks for fonts once, and not in every process with a complaint
 
 
 def be_restless() -> None:
-    """Threads take turns as often as Python lets them, and garbage is looked for in the middle of anything.
+    """Threads switch as often as Python allows, and garbage is collected at any moment.
 
-    So a test (or a `__del__`) that is right only as long as nothing comes in between fails soon, and not once a month.
+    So a test (or a `__del__`) that works only if nothing intervenes fails soon, and not once a month.
     """
     sys.setswitchinterval(1e-6)  # seconds
     gc.set_threshold(97, 3, 3)
@@ -67,7 +70,7 @@ def be_restless() -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Generator[None, Any, Any]:
-    """Nothing of what is collected is garbage, nor becomes it: the search for garbage need not walk over it ever."""
+    """Exclude the collected tests from garbage collection, because they never become garbage."""
     gc.disable()
     try:
         return (yield)
@@ -77,7 +80,9 @@ def pytest_collection() -> Generator[None, Any, Any]:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """With ``--shuffle SEED``: the files in a random order, and in each its tests. Slow ones wait to be asked for."""
+    """With ``--shuffle SEED``, put the files and the tests in each in a random order. Deselect slow tests unless
+    requested.
+    """
     if not asked_for_slow(config):
         slow = {item: None for item in items if item.get_closest_marker("slow")}
         config.stash[left_out] = len(slow)
@@ -88,12 +93,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def asked_for_slow(config: pytest.Config) -> bool:
-    """Whether ``-m`` speaks of slow tests, or a test is named by its id."""
+    """Whether ``-m`` mentions slow tests, or a test is named by its id."""
     return "slow" in config.option.markexpr or any("::" in argument for argument in config.args)
 
 
 def shuffled(items: Iterable[Any], seed: int, key: Callable[[Any], str]) -> list[Any]:
-    """In a random order in which all that have the same key stay together; theirs depends on seed and key alone."""
+    """Shuffle, keeping items with the same key together. Their order depends only on seed and key."""
     groups: dict[str, list[Any]] = {}
     for item in items:
         groups.setdefault(key(item), []).append(item)
@@ -103,19 +108,19 @@ def shuffled(items: Iterable[Any], seed: int, key: Callable[[Any], str]) -> list
 
 @pytest.hookimpl(trylast=True)
 def pytest_sessionfinish(session: pytest.Session) -> None:
-    """A worker of pytest-xdist tells how many tests it left out."""
+    """A worker of pytest-xdist reports how many tests it left out."""
     if hasattr(session.config, "workeroutput"):
         session.config.workeroutput["left out"] = session.config.stash.get(left_out, 0)
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_testnodedown(node: Any) -> None:
-    """What a worker told, in the process that prints."""
+    """Receive a worker's report in the main process."""
     node.config.stash[left_out] = getattr(node, "workeroutput", {}).get("left out", 0)
 
 
 def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
-    """Before the failures, one by one, and the counts: what was not run, and why."""
+    """Report the tests that were not run, and why, before the failures and the counts."""
     reasons = [reason_of(report.longrepr) for report in terminalreporter.stats.get("skipped", [])]
     reasons += [SLOW] * config.stash.get(left_out, 0)
     lines = not_run(reasons)
@@ -126,14 +131,14 @@ def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> Non
 
 
 def reason_of(longrepr: Any) -> str:
-    """The first line of a reason. A device that names itself in it is not named a second time."""
+    """The first line of a reason, without a repeated device name."""
     text = longrepr[2] if isinstance(longrepr, tuple) else str(longrepr)
     first = text.removeprefix("Skipped: ").partition("\n")[0]
     return re.sub(r"^([\w-]+): (?=\1\b)", "", first)
 
 
 def not_run(reasons: Iterable[str]) -> list[str]:
-    """A line a reason, with how many tests it kept from running, the most first."""
+    """One line per reason, with the number of tests that it skipped, the most frequent first."""
     counts = Counter(reasons).most_common()
     others = counts[SHOWN:] if len(counts) > SHOWN + 1 else []
     lines = [f"{count:6d}  {reason}" for reason, count in counts[: len(counts) - len(others)]]

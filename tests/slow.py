@@ -1,4 +1,4 @@
-"""Parameters of a test of which a plain run takes some; ``pytest -m slow`` runs the others."""
+"""Test parameters of which a plain run uses some; ``pytest -m slow`` runs the others."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ import pytest
 
 
 def slow_unless(kept: int | Callable[..., bool] | Iterable[Any], cases: Iterable[Any]) -> list[Any]:
-    """All `cases` for ``parametrize``, marked ``slow`` but for some.
+    """All `cases` for ``parametrize``, marked ``slow`` except for some.
 
-    A plain run takes those that `kept` holds, those of which it is true, or every `kept`-th.
+    A plain run uses the cases in `kept`, those for which it is true, or every `kept`-th.
     """
     if not isinstance(kept, int) and not callable(kept):
         kept = list(kept)

@@ -60,7 +60,7 @@ def demo(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Demo:
 
 
 def demo_process(tmp_path: Path, *argv: str) -> list[str]:
-    """The command line with one command, `demo`, as a process of its own."""
+    """The command line with one command, `demo`, as a separate process."""
     (tmp_path / "demo_command.py").write_text(DEMO)
     script = tmp_path / "run_demo.py"
     script.write_text(
@@ -159,7 +159,7 @@ def test_ctrl_c_ends_quietly_with_status_130(tmp_path: Path) -> None:
 @pytest.mark.skipif(sys.platform == "win32", reason="no SIGINT there")
 @pytest.mark.parametrize("status", slow_unless(2, [0, 130]))
 def test_ctrl_c_after_the_work_is_done_changes_nothing(status: int) -> None:
-    """While Python ends: it would kill the process, and whoever waits would think that the work was not done."""
+    """A Ctrl-C while Python exits would kill the process, and its parent would think that the work was not done."""
     code = (
         "import atexit, os, signal, sys; import minirnn.cli as c;"
         f"c.main = lambda: {status};"

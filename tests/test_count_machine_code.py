@@ -1,4 +1,4 @@
-"""What scripts/count_machine_code.py has stored is of all kernels and generations of GPUs, and no register spills.
+"""The counts stored by scripts/count_machine_code.py cover all kernels and generations of GPUs, and no register spills.
 
 Tests `scripts/count_machine_code.py`.
 """

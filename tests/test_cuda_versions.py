@@ -1,4 +1,4 @@
-"""Toolkits, drivers and cards that fit are told from those that do not, and one line says what to install.
+"""Toolkits, drivers and cards that fit are distinguished from those that do not, and one line says what to install.
 
 Tests `minirnn/cuda_versions.py`. `tests/devices/cuda/gpu/test_combinations.py` has the same table on the stand-in GPU.
 """
@@ -95,4 +95,4 @@ def test_a_missing_nvcc_is_advised_in_the_version_that_fits(monkeypatch: pytest.
         monkeypatch.setattr(toolchain, "find_nvcc", lambda fix=fix: Tool("nvcc", None, fix))
         assert toolchain.fitting_nvcc(driver).fix == "sudo apt-get install cuda-toolkit-12-8"
     monkeypatch.setattr(toolchain, "find_nvcc", lambda: Tool("nvcc", None, "export PATH=/x:$PATH"))
-    assert toolchain.fitting_nvcc(driver).fix == "export PATH=/x:$PATH"  # it is there already
+    assert toolchain.fitting_nvcc(driver).fix == "export PATH=/x:$PATH"  # it is already installed

@@ -1,4 +1,4 @@
-"""The documentation keeps its word: every op has a page, and every test, path and link it names exists.
+"""The documentation is correct: every op has a page, and every test, path and link that it names exists.
 
 Tests `docs/`.
 """
@@ -24,7 +24,7 @@ from tests.slow import slow_unless
 
 ROOT = Path(__file__).parents[1]
 GENERATED = ("api/", "../api/", "tutorials/")
-"""What only the built site has: Sphinx checks those links."""
+"""Pages that exist only in the built site, whose links Sphinx checks."""
 PAGES = sorted(p for p in (ROOT / "docs").rglob("*.md") if "api" not in p.relative_to(ROOT / "docs").parts)
 
 
@@ -50,7 +50,7 @@ def test_every_exercise_stands_in_the_table_with_its_points_and_in_a_tutorial() 
 
 def test_the_pages_count_the_exercises_as_the_course_does() -> None:
     entries = load().entries.values()
-    *others, capstone = entries  # ex21 is a test, which is timed in a row of its own
+    *others, capstone = entries  # ex21 is a test, which is timed in a separate row
     in_python = [e for e in others if e.exercise.path.endswith(".py") and e.id != "ex21"]
     assert capstone.id == "ex41" and len(others) == 44
     assert "Forty-four small functions and kernels" in (ROOT / "docs" / "exercises.md").read_text(encoding="utf-8")
@@ -60,7 +60,7 @@ def test_the_pages_count_the_exercises_as_the_course_does() -> None:
 
 
 def glossary() -> dict[str, str]:
-    """The words of the glossary, and what it says of each."""
+    """The words of the glossary with their definitions."""
     text = (ROOT / "docs" / "glossary.md").read_text(encoding="utf-8")
     _, _, listed = text.partition("```{glossary}\n")
     return dict(re.findall(r"^(\S.*)\n((?:  .*\n)+)", listed, flags=re.MULTILINE))
@@ -163,7 +163,7 @@ QUICK = {
     "sweep": "--batch 3 --length 11 --steps 2 --text text.txt --quiet",
     "sample": "--length 9",
 }
-"""Options that let a command end soon."""
+"""Options that make a command short."""
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""The examples of the documentation do what they say.
+"""The examples of the documentation work as described.
 
 Tests `docs/examples/reverse_strings.py`; `docs/examples/lists_device` is tested in `tests/devices/test_own_device.py`.
 """

@@ -1,6 +1,6 @@
-"""scripts/gpu_check.sh does its steps in order, each to its end or to its limit, and goes on where it was cut off.
+"""scripts/gpu_check.sh runs its steps in order, each to its end or to its limit, and resumes where it was interrupted.
 
-Tests `scripts/gpu_check.sh`, with a stand-in for Python that writes down what it was asked. CI rehearses the steps
+Tests `scripts/gpu_check.sh`, with a stand-in for Python that records its arguments. CI rehearses the steps
 themselves on the stand-in GPU.
 """
 
@@ -28,7 +28,7 @@ case "$*" in *$FAILS*) echo "it went wrong"; exit 3 ;; esac
 
 @dataclass
 class Machine:
-    """A folder for results, and what Python was asked for."""
+    """A folder for results, and the recorded arguments of Python."""
 
     folder: Path
 
@@ -46,7 +46,7 @@ class Machine:
 
     @property
     def asked(self) -> list[str]:
-        """What Python was asked for, `doctor` at first."""
+        """The recorded arguments of Python, beginning with `doctor`."""
         lines = (self.folder / "log").read_text().splitlines()
         assert not lines or lines[0].endswith("-m minirnn doctor")
         return lines[1:]
@@ -99,6 +99,6 @@ def test_after_each_step_json_says_what_came_of_it(machine: Machine) -> None:
     assert one == expected
     summary = json.loads((machine.folder / "out" / "summary.json").read_text())
     assert [(row["step"], row["status"]) for row in summary] == [("rungs", 3), ("ops", 0)]
-    machine.run("rungs", "litmus")  # another day: what was known of `ops` stays
+    machine.run("rungs", "litmus")  # another day: the earlier results of `ops` are kept
     summary = json.loads((machine.folder / "out" / "summary.json").read_text())
     assert [(row["step"], row["status"]) for row in summary] == [("litmus", 0), ("rungs", 0), ("ops", 0)]

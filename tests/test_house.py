@@ -1,6 +1,6 @@
-"""The house: which floor a module stands on, that no import goes up or in a circle, and that every room has its tests.
+"""The layers of the package: no import goes up or in a circle, and every folder has its tests.
 
-CONTRIBUTING has the same as a picture.
+CONTRIBUTING shows the layers.
 
 Tests `minirnn/` and `tests/`.
 """
@@ -21,7 +21,7 @@ from tests.imports import Import, arrows, circles, imports, modules
 
 ROOT = Path(minirnn.__file__).parent
 
-# The longest prefix counts. A module that matches none must be given its floor here.
+# The longest prefix counts. A module that matches none must be added here.
 ROOMS = {
     0: "_version random html check host_array messages callable_module machine terminal later startup toolchain"
     " user_error executors cells pointers cuda_versions backends",
@@ -30,7 +30,7 @@ ROOMS = {
     3: "ops",
     4: "nn optim data io functions autograd tf_contrib cudnn_rnn cuda proving",
     5: "parallel viz torch_names utils",
-    6: "",  # minirnn itself hands names on from all floors below; commands may use it like any user
+    6: "",  # minirnn itself passes on names from all layers below; commands may use it like any user
     7: "train verify bench doctor explain learn",
     8: "commands",
     9: "cli",
@@ -60,7 +60,7 @@ def floor(module: str) -> int:
 
 
 def violations(root: Path = ROOT) -> list[str]:
-    """Every import that breaks a rule, as a sentence."""
+    """A sentence for every import that breaks a rule."""
     known, stubs = modules(root), modules(root, ".pyi")
     return [
         f"{module}, line {one.line}: {complaint}"
@@ -175,7 +175,7 @@ def test_a_family_has_a_room_of_its_name_on_every_floor(place: str, family: str)
 
 
 def test_no_import_goes_in_a_circle() -> None:
-    """Not one in a function, and not one for type checkers alone."""
+    """This includes imports in functions and those only for type checkers."""
     assert circles(arrows(ROOT)) == []
 
 
@@ -194,7 +194,7 @@ def test_circles_are_found_also_when_imports_wait_or_are_for_type_checkers_alone
 
 
 def test_no_module_is_hidden_by_something_of_its_name() -> None:
-    """``import minirnn.ops.cudnn_rnn as m`` gives a module, though the op of that name can be called, too."""
+    """``import minirnn.ops.cudnn_rnn as m`` gives a module, although the op of that name can also be called."""
     for name in modules(ROOT):
         if not name.startswith("minirnn.learn.course.") and not name.endswith("__main__"):
             importlib.import_module(name)
@@ -211,7 +211,7 @@ def test_no_file_is_too_long() -> None:
 
 
 def test_every_kernel_of_the_contract_is_in_a_device_or_declared_as_falling_back() -> None:
-    """A device lists what it has; what it does not list, ops compose from primitives and count in `fallbacks`."""
+    """A device lists its kernels; ops compose others from primitives and count them in `fallbacks`."""
     from minirnn.devices.base import KERNELS
     from minirnn.devices.cpu.device import CPU
     from minirnn.devices.cuda.device import Cuda
@@ -237,7 +237,7 @@ def paths_named_in(test: Path) -> list[str]:
 
 
 def out_of_place(tests: Path, package: Path) -> list[str]:
-    """Files of tests that belong to no module, and folders of the package that no test belongs to, as sentences."""
+    """Sentences for test files that belong to no module, and for folders of the package without a test."""
     complaints, tested = [], set()
     for path in sorted(tests.rglob("test_*.py")):
         place = path.relative_to(tests)
@@ -286,7 +286,7 @@ def test_a_test_out_of_place_is_found(tmp_path: Path) -> None:
 
 
 def test_code_that_tests_hand_to_another_python_imports_what_is_there() -> None:
-    """Such code is a string, in which no tool sees that a module has moved; some of it runs on a GPU alone."""
+    """Such code is a string, so no tool notices that a module has moved; some of it runs only on a GPU."""
     there = modules(ROOT)
     for path in set(TESTS.rglob("*.py")) - {Path(__file__)}:  # which makes up modules
         for source, names in re.findall(r"from (minirnn\b[\w.]*) import ([\w, ]+)", path.read_text(encoding="utf-8")):

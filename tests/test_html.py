@@ -1,4 +1,4 @@
-"""What a notebook shows: facts and colored cells, small whatever the array, and nothing that could run."""
+"""The HTML for notebooks: facts and colored cells, small for any array, and without active content."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from minirnn import html
 
 
 class Cells(HTMLParser):
-    """Counts tags, and finds out whether they close."""
+    """Counts tags, and checks that they are closed."""
 
     def __init__(self, text: str) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""Rooms that few programs need are imported when they are first used, and nobody sees a difference."""
+"""Packages that few programs need are imported on first use, without visible differences."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ FIRST = [
     "assert mr.vmap is mr.vmap and 'vmap' in vars(mr)",
     "assert set(mr.__all__) <= set(dir(mr)); assert 'lr_scheduler' in dir(mr.optim)",
 ]
-"""What a program may do first."""
+"""First statements of a program."""
 EACH_IN_A_FORK = f"""
 import os, warnings, minirnn as mr
 warnings.simplefilter("ignore", DeprecationWarning)  # threads of BLAS and a fork

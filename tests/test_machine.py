@@ -1,4 +1,4 @@
-"""This machine and how the user calls programs on it."""
+"""The description of this machine, and how the user starts programs on it."""
 
 from __future__ import annotations
 

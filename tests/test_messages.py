@@ -1,4 +1,4 @@
-"""What somebody has likely meant."""
+"""Suggestions of what the user likely meant."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""minirnn works where Python lacks what only POSIX systems have, as on Windows, and says so where it can't.
+"""minirnn works without POSIX features, as on Windows, and says so where it can't.
 
 Tests `minirnn/__init__.py`, `minirnn/train/`, `minirnn/io/atomic.py`, `minirnn/learn/sandbox/unlocked.py` and
 `minirnn/learn/sandbox/unlocked_child.py`. `tests/windows/sitecustomize.py` hides what is missing there.
@@ -23,13 +23,13 @@ from tests.learn.answers import body, solution
 ROOT = Path(__file__).parents[1]
 COURSE = load()
 STRICT = ("-W", "error", "-W", "ignore::EncodingWarning")
-"""Of other packages; `sitecustomize` makes it an error where minirnn opens a text without saying its encoding."""
+"""Warnings of other packages; `sitecustomize` makes it an error if minirnn opens a text without an encoding."""
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="one system is enough to hide what others lack")
 
 
 @pytest.fixture(scope="module")
 def python(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A Python that looks like one on Windows, also to processes that leave environment variables aside."""
+    """A Python that looks like one on Windows, also to processes that ignore environment variables."""
     folder = tmp_path_factory.mktemp("windows")
     venv.create(folder, symlinks=True)
     (site,) = folder.glob("lib/python*/site-packages")
@@ -39,7 +39,7 @@ def python(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def run(python: Path, folder: Path, *arguments: str, status: int = 0) -> str:
-    """What a program prints."""
+    """The output of a program."""
     done = subprocess.run(
         [python, *STRICT, *arguments], cwd=folder, capture_output=True, encoding="utf-8",
         env=os.environ | {"PYTHONWARNDEFAULTENCODING": "1", "MPLBACKEND": "agg"},
@@ -74,14 +74,15 @@ def test_every_room_of_the_library_is_imported(python: Path, tmp_path: Path) -> 
 
 @pytest.mark.slow
 def test_all_tests_are_collected(python: Path) -> None:
-    """A file that needs what is missing is skipped with the reason, or each of its tests is."""
+    """A test file that needs missing features is skipped with the reason, or each of its tests is."""
     options = ["--collect-only", "-qq", "-n", "0", "-W", "ignore::EncodingWarning", "-p", "no:cacheprovider"]
     assert "tests/learn/test_check.py: " in run(python, ROOT, "-m", "pytest", *options, "-m", "slow or not slow")
 
 
 @pytest.mark.slow
 def test_train_resume_sample_and_the_other_commands_work(python: Path, tmp_path: Path) -> None:
-    (tmp_path / "few.txt").write_text("the cat sees the hen.\n" * 100, encoding="utf-8")  # few characters: drawn soon
+    # few characters, which are drawn quickly
+    (tmp_path / "few.txt").write_text("the cat sees the hen.\n" * 100, encoding="utf-8")
     tiny = ["--hidden", "5", "--batch", "2", "--length", "8", "--text", "few.txt"]
     assert "validation loss" in minirnn(python, tmp_path, "train", *tiny, "--steps", "2")
     assert len(list((tmp_path / "minirnn-out").iterdir())) == 8
@@ -113,7 +114,7 @@ def course(python: Path, tmp_path: Path) -> Path:
 
 
 def check(python: Path, course: Path, id: str, text: str) -> str:
-    """What `minirnn check` says of an answer."""
+    """The output of `minirnn check` for an answer."""
     (course / COURSE.entry(id).file).write_text(text, encoding="utf-8")
     right = text == solution(id)
     return minirnn(python, course, "check", id, status=0 if right else 1)

@@ -39,7 +39,7 @@ def test_each_habit_of_the_page_is_found_and_what_to_write_instead_is_not(prose:
 
 
 def order(prose: Any, wrong: str) -> int:
-    """The number of the habit that a sentence shows."""
+    """The index of the habit in a sentence."""
     return next(k for k, pattern in enumerate(prose.COMPILED.values()) if pattern.search(wrong))
 
 

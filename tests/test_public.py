@@ -1,4 +1,4 @@
-"""What the public sees around the code is true: stages and workflows of CI, versions, the address of the repository.
+"""The public files around the code are correct: stages and workflows of CI, versions, the address of the repository.
 
 Tests `.ci/run`, `.github/`, `CITATION.cff`, `constraints.txt`, `scripts/address.py`, `scripts/public_names.py` and
 `docs/repository.py`.

@@ -1,4 +1,4 @@
-"""What README and the pages for contributors say is true: Python runs, commands are understood, links and names exist.
+"""README and the pages for contributors are correct: Python runs, commands are valid, links and names exist.
 
 Tests `README.md`, `docs/ops/README.md`, `CONTRIBUTING.md`, `docs/contributing.md`, `CHANGELOG.md` and `.ci/run`.
 """

@@ -1,4 +1,4 @@
-"""How the tests are run: in how many processes, in which order, with how many examples, and what the last screen says.
+"""How the tests are run: the number of processes, the order, the number of examples, and the final report.
 
 Tests `tests/run.py` and `tests/examples.py`.
 """
@@ -138,7 +138,7 @@ def reads_a_clock(node: ast.AST) -> bool:
 
 
 def durations_asserted(source: str) -> list[int]:
-    """Lines that assert something about a difference of two readings of a clock, or about a variable that is one."""
+    """Lines with an assertion about a difference of two clock readings, or about a variable that holds one."""
     tree = ast.parse(source)
 
     def measures(node: ast.AST) -> bool:

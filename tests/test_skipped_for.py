@@ -1,4 +1,4 @@
-"""scripts/skipped_for.py names the tests that were not run for want of something.
+"""scripts/skipped_for.py names the tests that were skipped because something is missing.
 
 Tests `scripts/skipped_for.py`.
 """
@@ -33,7 +33,9 @@ def test_those_skipped_for_the_reason_are_named_and_no_others(monkeypatch: pytes
 
 
 def test_where_nothing_was_skipped_nothing_is_printed(tmp_path: Path) -> None:
-    """Not even an end of line: pytest would take the empty line for the folder it stands in, and run every test."""
+    """There is not even a newline, because pytest would treat the empty line as the current folder and run every
+    test.
+    """
     (tmp_path / "report.xml").write_text(REPORT)
     command = [sys.executable, str(SCRIPTS / "skipped_for.py"), "jax", str(tmp_path / "report.xml")]
     assert subprocess.run(command, stdout=subprocess.PIPE, check=True).stdout == b""

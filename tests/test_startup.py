@@ -1,4 +1,4 @@
-"""Ctrl-C while the command imports its modules is no traceback, and in a user's program nothing is changed."""
+"""Ctrl-C while the command imports its modules prints no traceback; in a user's program nothing changes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.slow import slow_unless
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="no SIGINT there")
 
-# Imported by Python itself before the command: presses Ctrl-C when the given module is about to be imported.
+# Python imports this before the command. It sends Ctrl-C when the given module is about to be imported.
 CUSTOMIZE = """
 import os, signal, sys
 
@@ -36,7 +36,7 @@ MOMENTS = ("minirnn.devices", "numpy", "minirnn.ops", "minirnn._version", "minir
 def test_ctrl_c_during_imports_ends_quietly_with_status_130(moment: str, start: str, tmp_path: Path) -> None:
     (tmp_path / "sitecustomize.py").write_text(CUSTOMIZE)
     (tmp_path / "minirnn").mkdir()
-    script = tmp_path / "minirnn" / "minirnn"  # a folder of its own, so that it hides nothing
+    script = tmp_path / "minirnn" / "minirnn"  # a separate folder, so that it hides nothing
     script.write_text(SCRIPT)
     root = Path(startup.__file__).parents[1]
     environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(tmp_path), str(root)]), "PRESS_AT": moment}

@@ -1,4 +1,4 @@
-"""Styles reach terminals alone, and only those that want them."""
+"""Styles are used only on terminals, and only on those that want them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""What the CUDA devices need is found, or the command that brings it is named, also on machines unlike this one."""
+"""The requirements of the CUDA devices are found, or the command that installs them is named, also on other
+machines.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,7 @@ from minirnn.toolchain import Tool
 
 @pytest.fixture
 def script(tmp_path: Path) -> Callable[[str, str], Path]:
-    """Makes an executable shell script in a folder of its own."""
+    """Makes an executable shell script in a separate folder."""
 
     def make(name: str, text: str) -> Path:
         path = tmp_path / name

@@ -1,4 +1,4 @@
-"""torch's names at the top of minirnn, and traps in which programs written for torch fell.
+"""torch's names at the top of minirnn, and pitfalls for programs written for torch.
 
 Tests `minirnn/torch_names.py`, `minirnn/cuda.py`, `minirnn/pointers.py` and
 `minirnn/ops/primitives/numpy_functions.py`.
@@ -30,7 +30,7 @@ def test_the_size_is_a_number_and_torchs_function() -> None:
 
 
 def room(place: str) -> Any:
-    """What has torch's names of that place: a module, or an object."""
+    """The module or object that has torch's names of that place."""
     return mr.zeros(2, 2) if place == "Tensor" else operator.attrgetter(place)(mr) if place != "minirnn" else mr
 
 
@@ -52,7 +52,7 @@ def test_every_public_name_of_torch_is_here_or_answers(place: str) -> None:
 
 
 def test_answers_name_what_is_here() -> None:
-    """Each name of minirnn in what the table says to write exists."""
+    """Each minirnn name in the answers of the table exists."""
     for row in (row for rows in table().values() for row in rows):
         for place, name in re.findall(r"\b(mr|F|nn|t|np|math)\.([a-zA-Z_][\w.]*\w)", row.answer):
             there = {"mr": mr, "F": F, "nn": mr.nn, "t": mr.zeros(2, 2), "np": np, "math": math}[place]

@@ -1,4 +1,4 @@
-"""Every tutorial runs from top to bottom, checks its own numbers, and reads as a page of the site.
+"""Every tutorial runs from top to bottom, checks its own numbers, and becomes a page of the site.
 
 Tests `tutorials/`.
 """
@@ -19,7 +19,7 @@ import minirnn as mr
 
 
 def returned(function: Any) -> Any:
-    """What the annotations of a public name say that it returns."""
+    """The annotated return type of a public name."""
     return getattr(function, "__annotations__", {}).get("return")
 
 
@@ -36,14 +36,14 @@ ALONE = [path for path in TUTORIALS if path is TUTORIALS[0] or f"def test_{path.
 def test_a_tutorial_runs_without_a_warning_and_says_something(path: Path, tmp_path: Path) -> None:
     if "cuda.sim" in path.read_text() and (reason := mr.devices.available()["cuda-sim"]):
         pytest.skip(reason)
-    # The products are small: on a busy machine the threads of BLAS would only wait for each other.
+    # The products are small, so on a busy machine the threads of BLAS would only wait for each other.
     env = {"OPENBLAS_NUM_THREADS": "1"} | os.environ | {"MPLBACKEND": "Agg"}
     done = subprocess.run([sys.executable, "-W", "error", path], capture_output=True, text=True, cwd=tmp_path, env=env)
     assert done.returncode == 0, done.stderr
     assert done.stderr == "" and done.stdout
     shows = path.read_text(encoding="utf-8").count("mr.viz.show(")
     pictures = [tmp_path / "minirnn-pictures" / f"{path.stem}-{k}.png" for k in range(1, shows + 1)]
-    assert sorted(tmp_path.rglob("*.*")) == sorted(pictures)  # every picture that it makes is shown, and nothing else
+    assert sorted(tmp_path.rglob("*.*")) == sorted(pictures)  # exactly the pictures that it makes are shown
     assert shows >= 1 and min(picture.stat().st_size for picture in pictures) > 5000
     assert all(f"{picture.relative_to(tmp_path)} is written" in done.stdout for picture in pictures)
 

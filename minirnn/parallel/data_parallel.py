@@ -163,7 +163,8 @@ class DistributedDataParallel(Module):
         """
         if len(self.own) > 1:
             raise RuntimeError(
-                f"no_sync: this rank has {len(self.own)} shards\n  expected one: with several, without messages already"
+                f"no_sync: this rank has {len(self.own)} shards\n"
+                "  expected one: with several, only the last backward pass sends messages anyway"
             )
         before, self._syncing = self._syncing, False
         try:

@@ -86,7 +86,7 @@ def check_own_cell(options: Options) -> None:
     if options.zoneout:
         raise UserError(
             f"--zoneout is for {', '.join(CELLS)}; the custom cell {name} has none: "
-            "a parameter mask_NAME of its function is one"
+            "use a parameter mask_NAME of its function"
         )
     if options.projection and not can_project(cell):
         raise UserError(f"--projection: the step of {name} reads its output itself, so it cannot be projected")

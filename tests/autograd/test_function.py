@@ -1,4 +1,4 @@
-"""Ops of one's own by torch's protocol: the same class is run with torch and with minirnn.
+"""Custom ops by torch's protocol: the same class is run with torch and with minirnn.
 
 Tests `minirnn/autograd/function.py` and `minirnn/autograd/context.py`.
 """
@@ -33,7 +33,7 @@ def exp(lib: Any) -> Any:
 
 
 def scaled(lib: Any) -> Any:
-    """An argument that is no Tensor."""
+    """An argument that is not a Tensor."""
 
     class Scaled(lib.autograd.Function):
         @staticmethod
@@ -73,7 +73,7 @@ def linear(lib: Any) -> Any:
 
 
 def cube(lib: Any) -> Any:
-    """An intermediate value is returned, so that it can be differentiated, too."""
+    """An intermediate value is returned, so that it can also be differentiated."""
 
     class Cube(lib.autograd.Function):
         @staticmethod
@@ -112,7 +112,7 @@ def clipped(lib: Any) -> Any:
 
 
 def shared_row(lib: Any) -> Any:
-    """A gradient that broadcasts from its argument is summed, and more None than arguments do no harm."""
+    """A gradient that broadcasts from its argument is summed, and additional None values are ignored."""
 
     class Rows(lib.autograd.Function):
         @staticmethod
@@ -181,7 +181,7 @@ def test_a_call_is_one_node_of_its_name_and_nothing_is_recorded_inside(rng: np.r
     assert not exp(mr)(x.detach()).requires_grad
 
 
-def test_a_mask_carries_no_gradient_and_what_is_no_tensor_is_handed_on() -> None:
+def test_a_mask_carries_no_gradient_and_other_arguments_are_passed_on() -> None:
     class Both(mr.autograd.Function):
         @staticmethod
         def forward(ctx: Any, x: mr.Tensor) -> Any:
@@ -304,7 +304,7 @@ def test_float32_and_float16_keep_their_dtype() -> None:
         assert (y.dtype, x.grad.dtype) == (dtype, dtype)
 
 
-# ---- what is wrong is said
+# ---- errors
 
 
 def returning(*gradients: Any, result: Any = None) -> Any:

@@ -1,4 +1,4 @@
-"""Kernels of one's own op: which device gets which, and what a kernel is given.
+"""Kernels of custom ops: their devices, and their arguments.
 
 Tests `minirnn/autograd/kernels.py` and `minirnn/devices/sources.py`.
 """
@@ -93,7 +93,7 @@ def test_a_device_without_a_kernel_takes_forward_and_counts_it(rng: np.random.Ge
     x = mr.ones(3)
     before = place.fallbacks["Softsign"]
     op.apply(x, 1.0)
-    assert place.fallbacks["Softsign"] == before  # it has kernels nowhere
+    assert place.fallbacks["Softsign"] == before  # it has no kernels
     op.register_kernel("cuda", lambda x, slope: x)
     np.testing.assert_array_equal(op.apply(x, 1.0).numpy(), 0.5 * np.ones(3))
     assert place.fallbacks["Softsign"] == before + 1

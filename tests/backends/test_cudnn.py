@@ -1,4 +1,4 @@
-"""What programs written for torch set before they start.
+"""Settings that programs written for torch make at the start.
 
 Tests `minirnn/backends/cudnn.py` and `minirnn/backends/__init__.py`.
 """

@@ -1,4 +1,4 @@
-"""What is timed is the same for minirnn and for torch."""
+"""The timed calls compute the same in minirnn and in torch."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What docs/performance.md shows of the devices in host memory, from stored times to tables and the plot.
+"""The figures of the CPU devices in docs/performance.md, from stored times to tables and the plot.
 
 Tests `minirnn/bench/peers.py` as `scripts/evidence/cpu_times.py` and `docs/cpu_figures.py` use it.
 """

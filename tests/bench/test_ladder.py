@@ -1,4 +1,4 @@
-"""`minirnn bench --ladder`: the counts follow from the sizes, and the published ones can be had again."""
+"""`minirnn bench --ladder`: the counts follow from the sizes, and the published ones can be reproduced."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def test_counts_of_the_lowest_rung_are_those_of_its_loop() -> None:
     x_part = T * B * I + I * 4 * H + T * B * 4 * H
     step = B * H + H * 4 * H + 2 * B * 4 * H  # added to the input part: read and written
     assert forward["product bytes"] == 4 * (x_part + T * step)
-    # after the loop: dW, dR in two parts, the biases, dx; what is left copies and fills
+    # after the loop: dW, dR in two parts, the biases, dx; the rest are copies and fills
     assert backward["products"] == T + 5
     # recorded: the same work, of which the loop is one launch
     assert recorded == forward | {"launches": 1 + 1}
@@ -43,8 +43,8 @@ def test_counts_of_the_persistent_rung_are_those_of_its_exchange() -> None:
     assert (forward["products"], forward["launches"]) == (1, 2)
     assert forward["product bytes"] == 4 * (T * B * 5 + 5 * 4 * H + T * B * 4 * H)  # the input part, written only
     assert forward["sent"] == 4 * (T - 1) * B * H
-    assert forward["gathered"] == 2 * forward["sent"]  # four units a block
-    assert forward["block barriers"] == 2 * (1 + 2 * T)  # zeros, then twice a step: gathered, multiplied
+    assert forward["gathered"] == 2 * forward["sent"]  # four units per block
+    assert forward["block barriers"] == 2 * (1 + 2 * T)  # zeros, then twice per step: gathered, multiplied
     assert backward["sent"] == T * B * (4 * 4 * H + 4 * H)  # one slice of shares
     assert backward["gathered"] == backward["sent"]  # one block
 
@@ -53,7 +53,7 @@ def test_counts_of_the_plain_rung_of_one_launch_are_those_of_its_barrier() -> No
     T, B, H = 3, 2, 7
     forward, backward = (row["counts"] for row in counted((T, B, 5, H), "barrier"))
     assert (forward["products"], forward["launches"]) == (1, 2)
-    each = 1 + 2 * (T - 1)  # of a block: R is there; at each barrier of the grid two of its own
+    each = 1 + 2 * (T - 1)  # per block: R is loaded; at each barrier of the grid, two barriers of the block
     assert forward["block barriers"] == H * each and backward["block barriers"] == H * (each + 2)
     assert forward["gathered"] == backward["gathered"] == 0  # it reads arrays: bytes of the kernel
     # at each barrier of the grid: every block counts itself, the last one sets the flag
@@ -73,7 +73,7 @@ def test_published_counts_can_be_had_again() -> None:
         expected = [row for row in published["rows"] if tuple(row["size"]) == size and row["rung"].startswith(rung)]
         rows = list(counted(size, rung))
         if compiler.find().name.split(".")[0] != COUNTED_WITH:
-            # Which accesses of a warp are one instruction, and so touch a sector once, is up to the compiler.
+            # The compiler decides which accesses of a warp are one instruction, and so touch a sector once.
             for row, published_row in zip(rows, expected, strict=True):
                 assert row["counts"]["kernel bytes"] == pytest.approx(published_row["counts"]["kernel bytes"], rel=0.1)
                 row["counts"]["kernel bytes"] = published_row["counts"]["kernel bytes"]
@@ -92,7 +92,7 @@ def test_the_command_prints_a_table_and_leaves_a_file(
 
 
 def test_the_page_has_the_published_numbers() -> None:
-    """Those of the last size forward; the pictures have them all."""
+    """The numbers of the last size forward; the pictures have all of them."""
     page = (PUBLISHED.parents[2] / "cudnn_ladder.md").read_text(encoding="utf-8")
     rows = json.loads(PUBLISHED.read_text())["rows"]
     shown = [row for row in rows if tuple(row["size"]) == ladder.SIZES[-1] and row["pass"] == "forward"]

@@ -1,4 +1,4 @@
-"""Launches that are written down."""
+"""Recording which kernels an op launches."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``minirnn bench --check``: it compares what it says, notices what is wrong, and leaves a file."""
+"""``minirnn bench --check``: it makes the comparisons that it lists, notices errors, and writes a file."""
 
 from __future__ import annotations
 

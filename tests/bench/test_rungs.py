@@ -1,4 +1,4 @@
-"""The table of rungs beside torch: all are asked for the same precision, and all are sampled in turns."""
+"""The table of rungs compared with torch: all use the same precision, and all are sampled in turns."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from minirnn.devices.precision import chosen
 
 
 class FakeDevice:
-    """Notes how it was asked."""
+    """Records its calls."""
 
     def __init__(self) -> None:
         self.cudnn_rnn_rung: Any = "before"
@@ -50,7 +50,7 @@ def test_every_way_is_sampled_in_turn_and_the_device_is_left_as_it_was(
     assert (device.cudnn_rnn_rung, device.recordings.enabled, chosen.precision) == ("before", "before", "ieee")
 
 
-def test_without_torch_there_are_rows_too() -> None:
+def test_without_torch_there_are_also_rows() -> None:
     device = FakeDevice()
     rows = rungs.in_turns(device, device.call, None, False, quick=True)
     assert len(rows) == 4 and not any("torch_seconds" in row for row in rows)

@@ -1,4 +1,4 @@
-"""What the worlds of the book share: nodes of their own, indices, gradients by name."""
+"""Helpers of the worlds of the book: separate nodes, indices, gradients by name."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Indices = list[dict[str, int]]
 
 
 def node(a: Any) -> Tensor:
-    """A node of its own with the same value: it sees only what flows through it."""
+    """A separate node with the same value, which sees only the gradient that flows through it."""
     return a + 0.0
 
 

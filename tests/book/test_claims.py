@@ -1,4 +1,4 @@
-"""What the chapters say about their figures and numbers, seen in them. Tests `tutorials/`.
+"""The statements of the chapters about their figures and numbers, checked in them. Tests `tutorials/`.
 
 `test_NN_...` is about chapter NN, whose names it gets after the chapter has run (`chapters.py`). The chapters on
 libraries and hardware are in `test_claims_machines.py`.

@@ -42,7 +42,7 @@ CITING = sorted(
 
 
 def cited(path: Path) -> Iterator[re.Match[str]]:
-    """The citations of a file, across the ends of its lines."""
+    """The citations of a file, also across line ends."""
     text = re.sub(r"\n[ \t]*(?:#|//|\*)?[ \t]*", " ", path.read_text(encoding="utf-8"))
     yield from LITERATURE.citations(text)
 

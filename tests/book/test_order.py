@@ -1,4 +1,4 @@
-"""The order of the book: three tracks, chapters of one form, and old addresses that lead on.
+"""The order of the book: three tracks, chapters of the same form, and redirects from old addresses.
 
 Tests `docs/tracks.py`, `docs/moved.py` and the form of `tutorials/`.
 """

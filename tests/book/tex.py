@@ -1,7 +1,7 @@
-r"""The value of a formula as it is printed: TeX is read and computed with NumPy.
+r"""The value of a printed formula: TeX is parsed and computed with NumPy.
 
-A world says what the symbols are: arrays, or functions of their indices that return arrays. Everything is a matrix with
-two axes (or a scalar), as in the book: a state is a row, what stands side by side is a matrix product, ``\odot`` is
+A world defines the symbols: arrays, or functions of their indices that return arrays. Everything is a matrix with
+two axes (or a scalar), as in the book: a state is a row, juxtaposition is a matrix product, ``\odot`` is
 elementwise, ``\prod`` of matrices has the last index on the left. ``\delta`` belongs to the symbol after it, and what
 follows ``\qquad`` is a remark.
 """
@@ -17,7 +17,9 @@ from typing import Any
 import numpy as np
 
 World = Mapping[str, Any]
-"""Name -> array, or a function of the indices. A name is TeX: ``h``, ``W_i``, ``\\delta h^\\leftarrow``."""
+"""Maps a name to an array, or to a function of the indices. A name is TeX: ``h``, ``W_i``, ``\\delta
+h^\\leftarrow``.
+"""
 
 TOKEN = re.compile(r"\\[A-Za-z]+|\\.|[0-9]+(?:\.[0-9]+)?|\S")
 SKIPPED = {
@@ -222,7 +224,7 @@ class Parser:
         return value * value if squared else value
 
     def repeated(self) -> Any:
-        r"""``\sum_{t=1}^{T}`` and ``\prod``: over all that is multiplied after it."""
+        r"""``\sum_{t=1}^{T}`` and ``\prod``: over all following factors."""
         kind = self.take()
         self.take("_")
         variable, first = self.raw().split("=")

@@ -88,7 +88,7 @@ def products(rng: np.random.Generator) -> tuple[World, Indices]:
 
 
 def lstm(rng: np.random.Generator) -> tuple[World, Indices]:
-    """Chapter 5: the LSTM in primitives, a batch of one row. d c/d c leaves all but the state before as it is."""
+    """Chapter 5: the LSTM in primitives, a batch of one row. d c/d c varies only the previous state."""
     T, I, H = 4, 3, 4
     gates, of = "ifco", {"i": mr.sigmoid, "f": mr.sigmoid, "c": mr.tanh, "o": mr.sigmoid}
     x = {t: mr.tensor(rng.normal(size=(1, I)), requires_grad=True) for t in range(1, T + 1)}
@@ -122,7 +122,7 @@ def lstm(rng: np.random.Generator) -> tuple[World, Indices]:
                 return {"z_f": z_t["f"], "f": now["f"], "c": now["f"] * before + now["i"] * now["c"]}[what]
 
             if s == 0:
-                raise KeyError(s)  # h_0 is given: it does not come from c_0
+                raise KeyError(s)  # h_0 is given and does not depend on c_0
             return mr.jacobian(step, c[s].detach()).numpy().reshape(H, H)
 
         return of_steps

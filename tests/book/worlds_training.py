@@ -1,4 +1,4 @@
-"""Symbols of the chapters on checking gradients and on training, each with a tape of its own."""
+"""Symbols of the chapters on checking gradients and on training, each with a separate tape."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""A plan carried out as it is written: every line is evaluated by NumPy, and what stands between stages is done here.
+"""Running a plan literally: NumPy evaluates every line, and this module does the work between stages.
 
-The simplest device. It shows that a plan has all that a device needs, and judges nothing itself: torch does.
+This is the simplest device. It shows that a plan has everything that a device needs. The reference is torch.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def between(cuts: Any, stage: int, way: str, arrays: dict[str, dict[int, Any]], 
     for k, cut in enumerate(cuts):
         if getattr(cut, way) == stage and k in arrays.get(source, {}):
             v = arrays[source][k]
-            if np.ndim(v) == 0:  # a gradient that vanishes is the number 0
+            if np.ndim(v) == 0:  # a gradient that is always zero is the number 0
                 v = np.broadcast_to(v, arrays["d_after"][0].shape)
             matrix = U[cut.matrix] if cut.kind == "product" else None
             if matrix is None:
@@ -65,7 +65,7 @@ def step(plan: Plan, gates: Any, before: Any, vectors: Any, masks: Any, U: Any) 
 
 
 def gradient(plan: Plan, arrays: dict[str, dict[int, Any]], d_after: Any, U: Any) -> dict[str, dict[int, Any]]:
-    """The arrays of form.h after the way back, from those that a step left."""
+    """The arrays of form.h after the backward pass, from those that a step saved."""
     kept = {n: arrays[n] for n in ("saved", "before", "after", "vectors", "masks") if n in arrays}
     kept["after"] = {k: a for k, a in kept["after"].items() if plan.reads_after >> k & 1}
     kept["before"] = {k: a for k, a in kept["before"].items() if plan.reads_before >> k & 1}

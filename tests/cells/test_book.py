@@ -1,6 +1,6 @@
-"""What is derived is what minirnn's own docstrings and headers say: the hand-written book judges the derivation.
+"""The derived formulas are those of minirnn's docstrings and headers, which are written by hand.
 
-Both are lines ``name = formula``. The book's names are changed into those of the cell here; nothing else is.
+Both are lines ``name = formula``. Only the names are changed into those of the cell here.
 
 Tests `minirnn/cells/formulas.py`, `minirnn/cells/terms.py` and `minirnn/cells/text.py`.
 """
@@ -24,7 +24,7 @@ ROOT = Path(minirnn.__file__).parent
 
 
 def renamed(text: str, names: Mapping[str, str]) -> str:
-    """A formula with other names; all at once, so that two may be exchanged."""
+    """A formula with other names, replaced all at once, so that two may be swapped."""
     text = text.replace("tanh(c)^2", "tanh_c * tanh_c").replace("n^2", "n * n").replace("tanh(c)", "tanh_c")
     text = text.replace("c'", "c_prev").replace("h'", "h_prev")
     text = text.replace("d_x_h_prevr[:, I:]", "drh").replace("s.d_after[0]", "c_grad").replace("w_c^T", "U1")
@@ -43,7 +43,7 @@ def lines_of(text: str, names: Mapping[str, str]) -> dict[str, str]:
         )
         line = re.sub(r"^if \(?use_peephole\)?:? ?", "", line.strip()).removeprefix("V ").rstrip(";").strip()
         m = re.fullmatch(r"(\w[\w ']*?) = (.+?);?", line)
-        if m and "= s." not in m[2]:  # else several values are read
+        if m and "= s." not in m[2]:  # otherwise several values are read
             name, right = renamed(m[1].removeprefix("gradient of "), names), renamed(m[2], names)
             name = f"d{name}" if name.endswith("_prev") and not name.startswith("d") else name
             if right.startswith(f"{name} + ") and name in found:

@@ -1,4 +1,4 @@
-"""A backward pass by hand is compared with the derived one, and what is wrong is named.
+"""A hand-written backward pass is compared with the derived one, and the mistakes are named.
 
 Tests `minirnn/cells/compare.py` and `minirnn/cells/cell.py`.
 """

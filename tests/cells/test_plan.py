@@ -1,4 +1,4 @@
-"""A plan has all that a device needs: carried out line by line, it computes what torch computes.
+"""A plan has everything that a device needs: run line by line, it computes the same as torch.
 
 Tests `minirnn/cells/plan.py` and `minirnn/cells/derive.py`.
 """

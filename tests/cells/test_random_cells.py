@@ -1,4 +1,4 @@
-"""Cells that nobody thought of: what cpu computes of random formulas is what the tape makes of them.
+"""Random cells: cpu computes the same from random formulas as the tape.
 
 Tests `minirnn/cells/linear.py`, `minirnn/cells/derive.py` and `minirnn/devices/cpu/own_cell/`.
 """

@@ -1,4 +1,4 @@
-"""What a cell's function may be, and what is said of one that may not.
+"""Valid functions of cells, and the errors for invalid ones.
 
 Tests `minirnn/cells/trace.py`, `minirnn/cells/expr.py` and `minirnn/cells/rules.py`.
 """

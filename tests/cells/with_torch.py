@@ -1,7 +1,7 @@
-"""The cells of the gallery, and what torch makes of the same functions: the judge of all that minirnn does with them.
+"""The cells of the gallery in torch, from the same functions: the reference for minirnn.
 
-A cell's function is run on torch's Tensors with torch's functions, and torch differentiates it. Nothing of minirnn
-takes part, but for the names of the parameters.
+A cell's function is run on torch's Tensors with torch's functions, and torch differentiates it. minirnn only
+provides the names of the parameters.
 """
 
 from __future__ import annotations

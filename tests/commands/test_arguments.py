@@ -1,4 +1,4 @@
-"""Numbers on the command line are read, or refused in words."""
+"""Numbers on the command line are read, or rejected with a message."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def test_a_file_to_write_is_tried_and_nothing_is_left(tmp_path: Path, monkeypatc
         try_file("--out", str(tmp_path / name))
     assert [path.name for path in tmp_path.iterdir()] == ["old.json"]
     assert (tmp_path / "old.json").read_text() == "old"
-    for name, words in ((f"{tmp_path}/no/x.json", "there is no such folder"), (f"{tmp_path}", "this is a folder")):
+    for name, words in ((f"{tmp_path}/no/x.json", "no such folder"), (f"{tmp_path}", "this is a folder")):
         with pytest.raises(UserError, match=f"^--out {name}: {words}"):
             try_file("--out", name)
 

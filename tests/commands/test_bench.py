@@ -1,4 +1,4 @@
-"""`minirnn bench`: it measures what it says; how fast things are is not tested."""
+"""`minirnn bench`: it measures what it says; speed is not tested."""
 
 from __future__ import annotations
 

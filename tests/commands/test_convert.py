@@ -114,14 +114,17 @@ def test_what_is_not_found_is_not_written(folder: Path, capsys: pytest.CaptureFi
         ("none.npz out.safetensors --to keras", "'none.npz': No such file or directory"),
         ("gru.safetensors out.safetensors --to pytorch", "no layout is called 'pytorch'"),
         ("gru.safetensors out.safetensors --to tf.gru_block_cell", "got a GRU of the kind reset_after; "),
-        ("gru.safetensors out.npz --to keras", "'out.npz': what is written is a safetensors file"),
+        ("gru.safetensors out.npz --to keras", "'out.npz': the file is written in the safetensors format"),
         ("gru.safetensors no/out.safetensors --to keras", "can't write "),
         ("plain.npz out.safetensors --to keras", "the arrays arr_0, arr_1, arr_2, arr_3 look like no known layout"),
         ("gru.safetensors out.safetensors --to keras --num-units 6", "num_units is 6 in the settings"),
         ("gru.safetensors out.safetensors --to keras --num-units 0", "num_units is 0"),
         ("gru.safetensors --find gru.safetensors", "'gru.safetensors' has the arrays "),
-        ("gru.safetensors --find pair.npz --rnn-mode gru", "--rnn-mode goes not with --find"),
-        ("gru.safetensors o.safetensors --to onnx --from torch.nn --find pair.npz", "--from goes not with --find"),
+        ("gru.safetensors --find pair.npz --rnn-mode gru", "--rnn-mode cannot be used with --find"),
+        (
+            "gru.safetensors o.safetensors --to onnx --from torch.nn --find pair.npz",
+            "--from cannot be used with --find",
+        ),
     ],
 )
 def test_a_mistake_is_one_line_and_status_2(

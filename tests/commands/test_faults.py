@@ -1,4 +1,4 @@
-"""Faults around the commands cost a sentence: closed streams, damaged options, huge weights, no memory, no name.
+"""Faults around the commands end in one sentence: closed streams, damaged options, huge weights, no memory, no name.
 
 Tests `minirnn/cli.py`, with `minirnn/train/saved.py` and `minirnn/train/sample.py`.
 """
@@ -54,7 +54,7 @@ def test_closed_streams_stop_no_training(place, closed):
 
 
 def changed(change):
-    """The checkpoint with something in it changed by `change`, and written anew."""
+    """The checkpoint after `change`, written again."""
     path = "run/checkpoint.safetensors"
     arrays, metadata = io.load(path)
     change(arrays, metadata)
@@ -84,7 +84,7 @@ def test_what_a_checkpoint_cannot_say_is_told_in_a_sentence(place, run, no_pictu
     assert status == 2 and "\x1b" not in said
 
 
-def test_nothing_is_no_name(place, run):
+def test_an_empty_string_is_not_a_name(place, run):
     with pytest.raises(SystemExit):
         run(*TRAIN, "--out", "")
     assert sorted(path.name for path in place.iterdir()) == ["text.txt"]

@@ -64,4 +64,4 @@ def test_a_chapter_that_is_not_there_is_one_line(
     assert "there is no chapter 7; the chapters are 1 to 2" in capsys.readouterr().err
     monkeypatch.setattr(figures, "TUTORIALS", tmp_path / "nowhere")
     assert cli.main(["figures", "--pdf", str(tmp_path)]) == 2
-    assert "runs in a clone of the repository" in capsys.readouterr().err
+    assert "in a clone of the repository" in capsys.readouterr().err

@@ -41,7 +41,7 @@ def run(capsys):
 
 
 def test_a_student_passes_an_exercise_with_wrong_answers_first(folder, run):
-    assert run("check")[0] == 0  # nothing begun is nothing wrong
+    assert run("check")[0] == 0  # an exercise that is not started is not wrong
     status, text = run("check", "ex05")
     assert status == 0 and "not started" in text and f"Open {EX05} and begin" in text
     status, text = run("hint", "ex05")
@@ -84,7 +84,7 @@ def test_the_solution_is_shown_only_after_passing(folder, run):
     assert run("show", "ex05") == (0, COURSE.stub(COURSE.entry("ex05")))
 
 
-def test_a_picture_of_the_error_is_drawn_beside_the_exercise(folder, run, unrendered):
+def test_a_picture_of_the_error_is_drawn_next_to_the_exercise(folder, run, unrendered):
     (folder / EX05).write_text(solution("ex05", ("da @ W.T", "2 * da @ W.T")))
     status, text = run("show", "ex05", "--diff")
     target = (folder / EX05).with_suffix(".png")
@@ -152,7 +152,7 @@ def test_a_numpy_exercise_has_no_device(folder, run):
 
 
 def test_a_kernel_on_a_gpu(folder, run, device):
-    """Right and wrong kernels, and one that does not compile; points and progress come from the simulator alone."""
+    """Right and wrong kernels, and one that does not compile; points and progress come only from the simulator."""
     if device != "cuda":
         pytest.skip("the simulator is tested in tests/learn")
     path = folder / COURSE.entry("ex17").file

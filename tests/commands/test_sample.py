@@ -1,4 +1,4 @@
-"""``minirnn sample``: what it writes, for every model that ``minirnn train`` makes, and what it says about mistakes."""
+"""``minirnn sample``: its output for every kind of model of ``minirnn train``, and its errors."""
 
 from __future__ import annotations
 
@@ -87,8 +87,8 @@ MISTAKES = [
     (["--prompt", "die H\u00fchner"], "--prompt has 'H' (U+0048), '\u00fc' (U+00FC): not among the 19 characters"),
     (["--prompt", "".join(map(chr, range(0x4E00, 0x4E10)))], "(U+4E07) and 8 more: not among"),
     (["--prompt", BLANK], "(U+2588)"),
-    (["--checkpoint", "nowhere"], "there is no checkpoint nowhere; minirnn train makes one"),
-    (["--checkpoint", "empty"], "there is no checkpoint empty/checkpoint.safetensors"),
+    (["--checkpoint", "nowhere"], "no checkpoint at nowhere: run minirnn train first"),
+    (["--checkpoint", "empty"], "no checkpoint at empty/checkpoint.safetensors"),
     (["--checkpoint", "notes.txt"], "'notes.txt'"),
     (["--checkpoint", "short"], "truncated"),
     (["--checkpoint", "other"], "not written by minirnn train"),
@@ -150,7 +150,7 @@ def test_characters_reach_a_terminal_one_by_one_and_a_pipe_unchanged(
     done = subprocess.run(command, stdout=slave)
     os.close(slave)
     parts = []
-    with contextlib.suppress(OSError):  # EIO: the other end is closed, and all is read
+    with contextlib.suppress(OSError):  # EIO: the other end is closed, and everything was read
         while part := os.read(master, 1 << 16):
             parts.append(part)
     os.close(master)

@@ -75,7 +75,7 @@ def test_the_default_text_is_the_standard_library(
 
 
 @pytest.mark.parametrize("content", slow_unless(lambda text: "\x1b" in text, ["a" * 3000, "\x1b\x07" * 1500]))
-def test_a_text_of_one_or_two_characters_is_no_special_case_and_controls_do_not_reach_the_terminal(
+def test_a_text_of_one_or_two_characters_works_and_controls_do_not_reach_the_terminal(
     content: str, train: Train, brief: None, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "few.txt").write_text(content)

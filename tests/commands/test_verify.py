@@ -62,7 +62,7 @@ def test_mistakes_are_told_on_one_line(arguments: list[str], said: str, capsys: 
 @pytest.mark.parametrize(
     "text", ["", "[]", "{}", '{"schema": 2}', '{"schema": 1, "columns": [], "reasons": [], "cells": [[1]]}']
 )
-def test_a_file_that_is_no_table_is_refused(text: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_file_that_is_not_a_table_is_rejected(text: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "table.json"
     path.write_text(text)
     assert main(["verify", "--against", str(path)]) == 2

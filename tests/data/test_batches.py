@@ -14,7 +14,7 @@ from minirnn.data import CharBatches, train_validation_split
 @given(st.integers(1, 7), st.integers(1, 5), st.integers(0, 60))
 def test_rows_are_contiguous_streams_and_targets_the_next_characters(T, B, extra):
     N = T * B + 1 + extra
-    ids = np.arange(100, 100 + N)  # each id tells its own place
+    ids = np.arange(100, 100 + N)  # each id is its own position
     batches = CharBatches(ids, T, B)
     drawn = list(itertools.islice(batches, len(batches)))
     x = np.concatenate([x for x, _ in drawn])  # (batches T, B)
@@ -23,7 +23,7 @@ def test_rows_are_contiguous_streams_and_targets_the_next_characters(T, B, extra
     np.testing.assert_array_equal(y, x + 1)
     np.testing.assert_array_equal(np.diff(x, axis=0), 1)
     assert len(set(x.ravel())) == x.size  # no character is read twice in a pass
-    assert N - 1 - x.size < T * B  # and fewer are left out than one batch holds
+    assert N - 1 - x.size < T * B  # and fewer are left out than there are in one batch
 
 
 def test_after_a_pass_it_starts_again_and_says_so():

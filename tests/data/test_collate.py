@@ -39,7 +39,7 @@ KINDS: list[tuple[str, Any, Any, Any]] = [
 
 
 def seen(value: Any) -> Any:
-    """A batch as it stands in the table."""
+    """A batch in the form of the table."""
     if isinstance(value, mr.Tensor):
         return str(value.dtype), value.numpy().tolist()
     if isinstance(value, dict):

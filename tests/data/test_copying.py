@@ -34,13 +34,13 @@ def test_all_symbols_occur():
 def test_the_baseline_is_a_guess_among_the_symbols_after_the_signal():
     T, K, S, B = 23, 4, 5, 50_000
     _, target, baseline = copy_memory(np.random.default_rng(2), T, B, length=K, symbols=S)
-    # Best prediction that knows t only: the frequencies of each step; its cross entropy is their entropy.
+    # The best prediction that knows only t: the frequencies of each step; its cross entropy is their entropy.
     entropy = 0.0
     for t in range(T):
         p = np.bincount(target[t], minlength=S + 2) / B
         entropy -= sum(q * math.log(q) for q in p if q) / T
     assert math.isclose(baseline, K * math.log(S) / T)
-    assert abs(entropy - baseline) < 1e-4  # the plug-in entropy is low by (S - 1) / 2B a step
+    assert abs(entropy - baseline) < 1e-4  # the plug-in entropy is too low by (S - 1) / 2B per step
 
 
 def test_too_short_a_sequence_says_what_needs_how_many_steps():

@@ -102,10 +102,10 @@ WRONG: list[tuple[Any, type[Exception], str]] = [
     (
         lambda: TensorDataset(np.ones((5, 4, 2)), np.ones(4)),
         ValueError,
-        r"argument 1 has shape \(4,\)\n.*\(5, 4, 2\)\n.*also if they are sequences: \(N, T, ..\)",
+        r"argument 1 has shape \(4,\)\n.*\(5, 4, 2\)\n.*even if they are sequences: \(N, T, ..\)",
     ),
     (lambda: random_split(iter([1]), [1]), TypeError, "likely an iterator: make a list of it"),
-    (lambda: random_split(range(10), [4.5, 5.5]), ValueError, "in all 10\n"),
+    (lambda: random_split(range(10), [4.5, 5.5]), ValueError, "add up to 10\n"),
     (lambda: random_split(range(10), []), TypeError, r"lengths is \[\]"),
     (lambda: random_split(range(10), 5), TypeError, "lengths is 5"),  # type: ignore[arg-type]
 ]

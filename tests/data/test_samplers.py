@@ -1,4 +1,4 @@
-"""SequentialSampler, RandomSampler and BatchSampler: which numbers come, how often, and in what order again."""
+"""SequentialSampler, RandomSampler and BatchSampler: which indices they yield, how often, and in which order."""
 
 from __future__ import annotations
 

@@ -81,7 +81,7 @@ def test_utf16_is_recognised_by_its_mark(tmp_path, encoding):
 def test_a_short_text_says_how_short_and_why_that_matters(tmp_path):
     file = tmp_path / "short.txt"
     file.write_text("a" * 999)
-    with pytest.raises(ValueError, match=r"999 characters\n  expected at least 1000\n.*by heart.*validation"):
+    with pytest.raises(ValueError, match=r"999 characters\n  expected at least 1000\n.*memorizes.*validation"):
         read_text(file)
     file.write_text("a" * 1000)
     assert read_text(file) == "a" * 1000

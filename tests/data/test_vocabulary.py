@@ -54,7 +54,7 @@ def test_a_character_that_occurs_min_count_times_is_kept(min_count, kept):
 
 def test_without_an_unknown_a_foreign_character_is_an_error_with_its_position():
     vocabulary = CharVocabulary("abd")
-    for foreign in ("c", "\0", "\u20ac"):  # between, before and behind the characters of the vocabulary
+    for foreign in ("c", "\0", "\u20ac"):  # between, before and after the characters of the vocabulary
         with pytest.raises(ValueError, match=rf"\(U\+{ord(foreign):04X}\) at position 3\n.*3 characters"):
             vocabulary.encode("abd" + foreign + "a")
 

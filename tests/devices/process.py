@@ -1,4 +1,4 @@
-"""A Python of its own for tests that need one: to press Ctrl-C, to fork, to have no compiler or little memory."""
+"""A separate Python process for tests: with Ctrl-C, forks, no compiler or little memory."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ assert np.allclose(mr.ops.tanh(mr.tensor([0.0, 1.0])).numpy(), np.tanh([0.0, 1.0
 
 
 def say(code: str, before: Callable[[], None] | None = None, **env: str | None) -> str:
-    """What a new Python prints that runs `code`, which must end well and leave stderr empty.
+    """The output of a new Python that runs `code`, which must succeed and leave stderr empty.
 
     `code` may use what is above. Environment variables that are None are taken away.
     """

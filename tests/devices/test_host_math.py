@@ -1,4 +1,4 @@
-"""The host versions of the optional primitives: values of their own, and a device that has no others."""
+"""The host versions of the optional primitives: their values, and a device that has no others."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Required = type("Required", (), {name: staticmethod(getattr(Primitives, name)) f
 
 
 class Bare(Required, Device):  # type: ignore[misc, valid-type]
-    """NumPy with the required primitives alone."""
+    """NumPy with only the required primitives."""
 
     name = "bare"
 

@@ -1,4 +1,4 @@
-"""Devices: registering, choosing a default, plug-ins, and what a Device subclass must bring."""
+"""Devices: registering, choosing a default, plug-ins, and the requirements of a Device subclass."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ CPU: Any = type(devices.get("cpu"))
 
 @pytest.fixture(autouse=True)
 def own_registry(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """What a test registers is gone after it."""
+    """Removes the devices that a test registers."""
     monkeypatch.setattr(registry, "_factories", dict(registry._factories))
     monkeypatch.setattr(registry, "_made", dict(registry._made))
     monkeypatch.setattr(registry, "_entry_points_read", True)
@@ -73,7 +73,7 @@ def test_a_name_is_taken_only_once() -> None:
 
 
 @pytest.mark.parametrize(("name", "factory"), [(1, make), ("x", None), (None, make)])
-def test_register_refuses_what_is_no_name_or_no_factory(name: Any, factory: Any) -> None:
+def test_register_rejects_invalid_names_and_factories(name: Any, factory: Any) -> None:
     with pytest.raises(TypeError, match="register: got name .*\n  expected a string and a callable"):
         devices.register(name, factory)
 
@@ -267,7 +267,7 @@ def test_a_device_that_lacks_primitives_is_refused_by_their_names() -> None:
         type("Half", (Device,), {"name": "half", **have})
 
 
-def test_primitives_alone_are_enough() -> None:
+def test_only_primitives_are_required() -> None:
     have = {name: staticmethod(getattr(CPU, name)) for name in PRIMITIVES}
     device = type("Small", (Device,), {"name": "small", **have})()
     t = mr.tensor([1.0, 2.0], requires_grad=True, device=device)

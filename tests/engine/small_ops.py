@@ -1,4 +1,4 @@
-"""What the tests of the engine share: leaves, two ops with several outputs, and ops by what their backward needs."""
+"""Helpers of the engine's tests: leaves, two ops with several outputs, and ops by what their backward needs."""
 
 from __future__ import annotations
 

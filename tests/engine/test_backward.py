@@ -1,4 +1,4 @@
-"""`Tensor.backward`: what arrives in `grad`, when it refuses, and ops with several outputs.
+"""`Tensor.backward`: the values of `grad`, errors, and ops with several outputs.
 
 Tests `minirnn/engine/backward.py`.
 """

@@ -24,7 +24,7 @@ WAYS: dict[str, Callable[[Any], Any]] = {
 
 
 class Named(nn.Parameter):
-    """A class derived without ``__slots__``: its objects have attributes of their own."""
+    """A subclass without ``__slots__``, whose objects have additional attributes."""
 
 
 @each("way", WAYS)

@@ -1,4 +1,4 @@
-"""Tensors made from nothing: torch's values, shapes, dtypes and defaults."""
+"""Constructors of Tensors: torch's values, shapes, dtypes and defaults."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ CALLS: dict[str, Any] = {
     "new_tensor": lambda m: m.zeros(1, dtype=m.float64).new_tensor([1, 2]),
     "new_zeros, dtype": lambda m: m.zeros(1).new_zeros(2, dtype=m.int64),
 }
-"""Each call, on `minirnn` and on torch alike. What torch gives is in tests/golden/tensor."""
+"""Each call, for `minirnn` and for torch. The results of torch are in tests/golden/tensor."""
 
 
 @each("name", CALLS)

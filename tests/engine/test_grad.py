@@ -1,4 +1,4 @@
-"""`mr.grad`: what it takes and returns, what it refuses, and gradients of gradients.
+"""`mr.grad`: arguments and results, errors, and gradients of gradients.
 
 Tests `minirnn/engine/backward.py`.
 """
@@ -107,10 +107,10 @@ def test_what_made_an_input_does_not_matter() -> None:
     a, w = leaves(2.0, 3.0)
     y = a * w
     z = y * y
-    w.assign(100.0)  # the product a * w could not be differentiated any more
+    w.assign(100.0)  # the product a * w could no longer be differentiated
     assert mr.grad(z, y).item() == 12
     y = a * a
-    y.backward()  # frees what made y
+    y.backward()  # frees the graph of y
     assert mr.grad(y * y, y).item() == 8
 
 
@@ -172,7 +172,7 @@ def test_gradients_that_fit_get_no_nodes_of_their_own() -> None:
     assert da.op.name == "Multiply" and da.parents[1] is b
 
 
-def test_the_seed_is_differentiated_too() -> None:
+def test_the_seed_is_also_differentiated() -> None:
     a, v = leaves([1.0, 2.0], [3.0, 4.0])
     g = mr.grad(a * a, a, v, create_graph=True)
     assert mr.grad(g, v, [1.0, 10.0]).tolist() == [2, 40]

@@ -154,7 +154,7 @@ def test_the_callback_at_the_end_sees_and_changes_every_gradient() -> None:
     assert len(calls) == 2 and b.grad.item() == 303
 
 
-def test_there_is_no_end_to_wait_for_in_grad_nor_outside() -> None:
+def test_grad_and_code_outside_a_pass_have_no_end_to_wait_for() -> None:
     a, b = leaves(3.0, 4.0)
     asked = []
     inner = a * b

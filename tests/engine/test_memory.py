@@ -1,4 +1,4 @@
-"""What is alive after a backward pass, and graphs that are too long for recursion.
+"""The objects that exist after a backward pass, and graphs that are too long for recursion.
 
 Tests `minirnn/engine/tape.py` and `minirnn/engine/backward.py`.
 """
@@ -49,7 +49,7 @@ def test_a_long_chain_needs_no_stack_in_backward() -> None:
 def test_a_long_chain_needs_no_stack_when_it_is_dropped(no_gc: None) -> None:
     """In a thread with a small stack, in which recursion would crash: a level for each Tensor takes 100 bytes or more.
 
-    It is not smaller because Python 3.13 recurses some thousand levels deep before it puts what is left on a list.
+    It is not smaller because Python 3.13 recurses several thousand levels before it puts the rest on a list.
     """
     done = []
 
@@ -125,7 +125,7 @@ def hooked(t: mr.Tensor) -> mr.Tensor:
 @each("create_graph", [False, True])
 @each("name", OPS)
 def test_no_op_leaves_a_cycle_behind(no_gc: None, name: str, create_graph: bool) -> None:
-    """Neither before backward nor after it: everything dies as soon as its last name is gone."""
+    """This holds before and after backward: everything is freed with its last name."""
     if name == "retain_grad" and create_graph:
         pytest.skip("y.grad was computed from y, and y holds it: that cycle is what was asked for")
     for run_backward in (False, True):

@@ -39,7 +39,7 @@ def test_a_seed_gives_the_same_numbers_everywhere_and_each_time(device: str, nam
 
 
 @pytest.mark.parametrize("name", DRAWS)
-def test_a_stream_of_its_own_leaves_the_common_one_alone(name: str) -> None:
+def test_a_separate_stream_does_not_change_the_common_one(name: str) -> None:
     mr.manual_seed(20)
     expected = mr.rand(5)
     mr.manual_seed(20)
@@ -121,7 +121,7 @@ def test_gradients_are_asked_for_by_floats_alone() -> None:
 
 
 def test_the_numbers_are_those_of_numpys_stream() -> None:
-    """float32 numbers are drawn as such, float16 ones are rounded from them, or are multiples of 2**-11."""
+    """float32 numbers are drawn directly; float16 ones are rounded from them, or are multiples of 2**-11."""
     draw = lambda: np.random.default_rng(7)  # noqa: E731
     assert_same(mr.rand(5, generator=draw()).numpy(), draw().random(5, np.float32))
     assert_same(mr.rand(5, dtype=mr.float64, generator=draw()).numpy(), draw().random(5))

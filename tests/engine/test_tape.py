@@ -1,4 +1,4 @@
-"""The tape: when it records, in which thread, how it notices values that changed, and how it is walked."""
+"""The tape: when it records, in which thread, how it notices changed values, and its order."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tensor: what it is made of, what comes out of it, and what it refuses."""
+"""Tensor: construction, reading, and errors."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def test_changing_the_array_later_does_not_change_the_tensor() -> None:
     assert t.tolist() == [1, 1, 1]
 
 
-def test_a_tensor_made_from_a_tensor_is_a_leaf_of_its_own() -> None:
+def test_a_tensor_made_from_a_tensor_is_a_separate_leaf() -> None:
     a = mr.tensor([1.0, 2.0], requires_grad=True)
     t = mr.tensor(a * 2)
     assert t.is_leaf and not t.requires_grad

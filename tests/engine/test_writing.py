@@ -17,7 +17,7 @@ SHAPE = (3, 4, 5)
 
 
 class Both:
-    """A program that runs with torch and with minirnn: the same statements on the same numbers."""
+    """A program that runs with torch and with minirnn: the same statements on the same values."""
 
     def __init__(self, rng: np.random.Generator, device: str = "cpu") -> None:
         self.rng, self.device = rng, device

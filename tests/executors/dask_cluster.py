@@ -1,4 +1,4 @@
-"""A Dask cluster of two workers on this machine, for the length of a test."""
+"""A Dask cluster of two workers on this machine, for one test."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ import pytest
 
 @contextmanager
 def two_workers() -> Iterator[Any]:
-    """Start it at ports that nobody else has, since another test may have one at the same time; at the end close it.
+    """Start it at free ports, because another test may have one at the same time; close it at the end.
 
-    Dask raises an error if it is closed while a killed worker is being started anew, so that is waited for.
+    Dask raises an error if it is closed while a killed worker is being restarted, so this waits for it.
     """
     distributed = pytest.importorskip("distributed")
     with distributed.LocalCluster(

@@ -1,4 +1,4 @@
-"""What workers do in the tests of executors: functions of a module, so that other processes find them."""
+"""The tasks in the tests of executors, as functions of a module so that other processes find them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def refuse_odd(x: int) -> int:
 
 
 def die_once(task: tuple[int, str]) -> int:
-    """Task 3 kills its worker the first time; each begin of a task leaves a file."""
+    """Task 3 kills its worker the first time; each start of a task creates a file."""
     x, folder = task
     begun = len(list(Path(folder).glob(f"{x}-*")))
     (Path(folder) / f"{x}-{begun}").touch()
@@ -37,7 +37,7 @@ def die(x: int) -> int:
 
 
 def wait_for(task: tuple[str, str]) -> str:
-    """Leave a file that says the worker's process, and wait for another file."""
+    """Write a file with the worker's process id, and wait for another file."""
     begun, end = map(Path, task)
     (begun.with_suffix(".part")).write_text(str(os.getpid()))
     os.replace(begun.with_suffix(".part"), begun)

@@ -1,4 +1,4 @@
-"""Each task is told once, whatever happens to its worker.
+"""Each task is reported once, even if its worker is lost.
 
 Tests `minirnn/executors/as_they_come.py` and `minirnn/executors/processes.py`.
 """
@@ -106,7 +106,7 @@ def test_who_stops_early_takes_back_what_was_not_begun(tmp_path: Path) -> None:
         some = outcomes(executor, tasks.wait_for, waits)
         assert next(some).number == 0
         some.close()  # type: ignore[attr-defined]
-        (tmp_path / "end1").touch()  # the second may have been begun
+        (tmp_path / "end1").touch()  # the second may have been started
     assert len(list(tmp_path.glob("begun*"))) <= 2
 
 

@@ -47,7 +47,7 @@ def test_a_scheduler_file_says_where_it_is(cluster: Any, tmp_path: Path) -> None
 
 
 def test_equal_tasks_are_done_each(cluster: Any, tmp_path: Path) -> None:
-    """Dask takes calls with equal arguments for one, unless it is told otherwise."""
+    """By default Dask merges calls with equal arguments."""
     with open_executor(f"dask:{cluster.scheduler_address}") as executor:
         assert len(list(outcomes(executor, tasks.die_once, [(5, str(tmp_path))] * 7))) == 7
     assert len(list(tmp_path.iterdir())) >= 2
@@ -57,7 +57,7 @@ def test_a_killed_worker_of_dask_loses_nothing_and_nothing_is_told_twice(cluster
     waits = [(str(tmp_path / f"begun{k}"), str(tmp_path / "end")) for k in range(12)]
 
     def kill_one() -> None:
-        """One worker ends as soon as both are in the middle of a task."""
+        """Kill one worker as soon as both are working on a task."""
         while len(begun := list(tmp_path.glob("begun*[0-9]"))) < 2:
             time.sleep(0.02)
         os.kill(int(begun[0].read_text()), signal.SIGKILL)

@@ -1,4 +1,4 @@
-"""A class that a Dask cluster grades, a worker of which is killed: the report is that of one process.
+"""If a worker of a Dask cluster is killed while it grades a class, the report is still that of one process.
 
 Tests `minirnn/executors/as_they_come.py` with the task for which it was made.
 """
@@ -44,7 +44,7 @@ def test_a_killed_worker_changes_no_byte_of_the_report_and_no_grade_counts_twice
         return journal.read_text().splitlines()[1:] if journal.exists() else []
 
     def kill_one() -> None:
-        """In the middle: some are graded, and most are not."""
+        """Some submissions are graded, and most are not."""
         while not records():
             time.sleep(0.01)
         os.kill(pids[0], signal.SIGKILL)

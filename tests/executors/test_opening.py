@@ -1,4 +1,4 @@
-"""A text names an executor; a wrong one is told, and nobody waits for ever."""
+"""A string names an executor; a wrong one raises an error, and nothing waits forever."""
 
 from __future__ import annotations
 
@@ -80,14 +80,14 @@ def test_a_missing_package_is_told_with_its_extra(library: str, text: str, extra
 
 @pytest.fixture
 def nobody() -> Iterator[str]:
-    """An address at which nobody answers: a socket that takes connections and says nothing."""
+    """An address without answers: a socket that accepts connections and sends nothing."""
     with socket.socket() as listens:
         listens.bind(("127.0.0.1", 0))
         listens.listen()
         yield f"tcp://127.0.0.1:{listens.getsockname()[1]}"
 
 
-def test_an_address_at_which_nobody_answers_is_told(nobody: str) -> None:
+def test_an_address_without_an_answer_is_reported(nobody: str) -> None:
     pytest.importorskip("distributed")
     with (
         pytest.raises(ConnectionError, match="no Dask scheduler answers at tcp://127"),

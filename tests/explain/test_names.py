@@ -1,4 +1,4 @@
-"""An op is found by the names of TensorFlow, too."""
+"""An op is also found by TensorFlow's names."""
 
 from __future__ import annotations
 
@@ -45,13 +45,13 @@ def test_an_op_is_found_by_its_names(name: str) -> None:
             assert op_named(spelling) == op
 
 
-def test_primitives_are_found_too() -> None:
+def test_primitives_are_also_found() -> None:
     assert op_named("MatMul") == "matmul" and op_named("tf.math.Tanh") == "tanh"
     assert sorted([*explained(), *primitives()]) == sorted(ops.__all__)
 
 
 @pytest.mark.parametrize("name", ["", "_", ".", "x" * 10_000, "LSTM\n", "\u212a"])
-def test_what_is_no_name_is_refused_on_short_lines(name: str) -> None:
+def test_invalid_names_are_rejected_on_short_lines(name: str) -> None:
     with pytest.raises(UserError, match="no op is called") as error:
         op_named(name)
     assert len(str(error.value)) < 300

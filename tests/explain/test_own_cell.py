@@ -1,4 +1,4 @@
-"""What `minirnn explain FILE.py:cell` says of an own cell is what the cell, a layer of it and the devices say.
+"""The output of `minirnn explain FILE.py:cell` agrees with the cell, a layer of it and the devices.
 
 Tests `minirnn/explain/own_cell.py`.
 """
@@ -32,7 +32,7 @@ def test_the_sections_are_the_formulas_the_parameters_and_the_devices(
     cell = cell_in(path)
     found = explained(capsys, f"{path}:{name}")
     assert found[f"{name}: one step ({path}:{name})"].endswith(cell.forward_formulas())
-    assert found["its way back"] == cell.backward_formulas(products=True)
+    assert found["its backward pass"] == cell.backward_formulas(products=True)
     layer = cell.layer(3, 5)
     rows = [line.split("  ") for line in found["what a layer learns: I inputs, H units"].splitlines()]
     said = {row[0]: eval(re.sub(r"(\d) H", r"\1*H", shape), {"I": 3, "H": 5}) for row in rows if (shape := row_of(row))}
@@ -93,7 +93,7 @@ def test_the_source_is_that_of_the_devices(capsys: pytest.CaptureFixture[str]) -
     ("arguments", "words"),
     [
         (["nowhere.py:mgu"], "there is no file nowhere.py; expected FILE.py:name"),
-        ([f"{GALLERY}/mgu.py:mgv"], "there is no 'mgv' in it; it has mgu; likely 'mgu' is meant"),
+        ([f"{GALLERY}/mgu.py:mgv"], "it defines no 'mgv'; it has mgu; likely 'mgu' is meant"),
         ([f"{GALLERY}/mgu.py", "--json"], "--json prints the memory of the cudnn_rnn ops"),
         ([f"{GALLERY}/mgu.py", "--device", "gpu"], "likely 'cuda' is meant"),
     ],

@@ -52,7 +52,7 @@ NAMES_IN_CELLS = {
 
 @pytest.mark.parametrize("key", NAMES_IN_CELLS)
 def test_a_cell_has_the_names_of_formulas_and_numpy(key: str) -> None:
-    """Without an alias: one thing has one name wherever it is read."""
+    """Without an alias, a value has the same name wherever it is read."""
     names = set(NAMES_IN_CELLS[key].split())
     columns = PARTS[key].columns()
     for column in ("NumPy", BOTH):

@@ -1,4 +1,4 @@
-"""Signatures say what an argument really is."""
+"""Signatures show the types that an argument really accepts."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Functions that torch and minirnn run alike: they use what both kinds of tensors have. The inputs are drawn here.
+"""Functions that run with torch and with minirnn, because they use only common features. The inputs are drawn here.
 
-`tests/golden/make_functions.py` runs them with torch and stores what it finds.
+`tests/golden/make_functions.py` runs them with torch and stores the results.
 """
 
 from __future__ import annotations
@@ -132,7 +132,7 @@ MAPPINGS = {
 
 
 def named(prefix: str, value: Any) -> Iterator[tuple[str, Any]]:
-    """What is inside tuples, lists and dicts, each with its path as a name."""
+    """The leaves of tuples, lists and dicts, named by their paths."""
     if isinstance(value, (tuple, list)):
         value = dict(enumerate(value))
     if isinstance(value, dict):
@@ -145,7 +145,7 @@ def named(prefix: str, value: Any) -> Iterator[tuple[str, Any]]:
 def results(F: Any, case: Case, w: Any, xs: list[Any], vs: list[Any], weigh: Callable[[Any], Any]) -> dict[str, Any]:
     """All functions of functions `F` (torch.autograd.functional or minirnn) at one point; paths -> tensors.
 
-    `weigh` gives the vector for an output, or the weights for a result that is differentiated once more.
+    `weigh` gives the vector for an output, or the weights for a result that is differentiated again.
     """
 
     def func(*inputs: Any) -> Any:

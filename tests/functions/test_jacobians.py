@@ -1,4 +1,4 @@
-"""jacobian and hessian: values by hand, shapes and nesting, strictness, and what they leave alone."""
+"""jacobian and hessian: values by hand, shapes and nesting, strictness, and the absence of side effects."""
 
 from __future__ import annotations
 

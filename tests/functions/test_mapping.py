@@ -57,7 +57,7 @@ def test_nests_keep_their_kinds() -> None:
     np.testing.assert_array_equal(found["r"].second[0].numpy(), numbers(3, 2).numpy().T + 4)
 
 
-def test_each_result_may_have_an_axis_of_its_own() -> None:
+def test_each_result_may_have_its_own_axis() -> None:
     x = numbers(3, 4)
     first, (second, third) = mr.vmap(lambda row: (row * 2, (row, row[0])), out_dims=(1, 0))(x)
     np.testing.assert_array_equal(first.numpy(), 2 * x.numpy().T)
@@ -129,7 +129,7 @@ def test_the_name_and_the_docstring_are_those_of_the_function() -> None:
     assert mr.vmap(layer)(numbers(4, 3).astype(np.float32)).shape == (4, 2)
 
 
-def test_each_sample_draws_random_numbers_of_its_own() -> None:
+def test_each_sample_draws_its_own_random_numbers() -> None:
     mask = lambda x: mr.nn.functional.dropout(x, 0.5, True)  # noqa: E731
     x = mr.tensor(np.ones((3, 40)))
     mr.manual_seed(1)
@@ -139,7 +139,7 @@ def test_each_sample_draws_random_numbers_of_its_own() -> None:
     assert len({row.tobytes() for row in found}) == 3
 
 
-# ---- misuse: the settings are in the table of wrong calls; here what the call finds out
+# ---- errors during a call; those of the settings are in the table of wrong calls
 
 
 X = numbers(3, 4)
@@ -201,7 +201,7 @@ def pieces(x: mr.Tensor) -> mr.Tensor:
 
 
 def from_one_side(x: mr.Tensor) -> Any:
-    """What is the same for all samples stands on both sides."""
+    """Arguments that are the same for all samples are on both sides."""
     c = mr.tensor(np.arange(1.0, 5.0))
     return c - x, x / c, c @ x[0], x[1] @ x[0], x @ mr.ones(4, 2, dtype="float64"), x.T @ x, c * 2
 

@@ -1,4 +1,4 @@
-"""vjp, jvp, vhp and hvp: values that can be worked out by hand, strictness, and what they leave alone."""
+"""vjp, jvp, vhp and hvp: values computed by hand, strictness, and the absence of side effects."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class Lopsided(Op):
         return None, dy * a
 
 
-def test_the_side_on_which_the_vector_stands() -> None:
+def test_the_side_of_the_vector() -> None:
     def f(a: mr.Tensor, b: mr.Tensor) -> mr.Tensor:
         return record(Lopsided(), a.device, a.array * b.array, (a, b)).sum()
 
@@ -76,7 +76,7 @@ def test_the_vector_may_be_left_out_for_one_number(name: str) -> None:
     assert (y.item(), g.item()) == (27, 27 if name in ("vjp", "jvp") else 18)
 
 
-# ---- what they leave alone, and what they hand back
+# ---- side effects and results
 
 
 @each("name", PRODUCTS)
@@ -101,7 +101,7 @@ def test_they_record_inside_no_grad(name: str) -> None:
 
 @pytest.mark.parametrize("name", PRODUCTS)
 def test_a_tape_that_the_function_holds_on_to_stays_as_it_is(name: str) -> None:
-    """Neither is it freed, nor does it matter that it was."""
+    """It is not freed, and it may have been freed before."""
     w = vector(3.0, requires_grad=True)
     held = w * 2
     for _ in range(2):

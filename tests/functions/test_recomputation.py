@@ -104,7 +104,7 @@ def test_grad_finds_what_it_is_asked_for_and_writes_nothing() -> None:
 
 
 def test_an_argument_that_depends_on_another_gets_its_own_gradient_only() -> None:
-    """The second pass stops at both, though the tape leads from one to the other."""
+    """The second pass stops at both, although one depends on the other."""
     x = leaf(3)
     h = x.exp()
     for call in (plainly, mr.checkpoint):
@@ -203,7 +203,7 @@ def test_results_keep_their_form() -> None:
     np.testing.assert_allclose(x.grad.numpy(), (2 * 3 + 3) * (numbers(3) + 0.1))  # type: ignore[union-attr]
 
 
-def test_what_was_there_before_and_what_is_no_result_of_an_op_is_handed_on() -> None:
+def test_existing_tensors_and_results_of_no_op_are_passed_on() -> None:
     x = leaf(3)
     held = x * 2
     made: list[mr.Tensor] = []
@@ -241,7 +241,7 @@ def test_results_that_need_no_gradient_are_left_alone() -> None:
     assert mr.checkpoint(lambda: y) is y
     assert mr.checkpoint(lambda x: x * 2, y).op is None
     assert mr.checkpoint(lambda: 7) == 7
-    inner = mr.checkpoint(lambda: mr.tensor([1.0], requires_grad=True) * 2)  # a leaf that nobody can reach
+    inner = mr.checkpoint(lambda: mr.tensor([1.0], requires_grad=True) * 2)  # a leaf without a name
     assert inner.op.name != "Checkpoint"
 
 
@@ -438,7 +438,7 @@ def test_a_chain_in_segments_gives_the_same_and_runs_all_but_the_last_twice(segm
         y = f.function(y)
     expected = mr.grad(weighed(y), [x, w])
     found = mr.grad(weighed(mr.checkpoint_sequential(functions, segments, x)), [x, w])
-    for a, b in zip(expected, found, strict=True):  # the sums over the uses of w are made in another order
+    for a, b in zip(expected, found, strict=True):  # the uses of w are summed in another order
         np.testing.assert_allclose(a.numpy(), b.numpy(), rtol=1e-13)
     twice = (7 // segments) * (segments - 1)
     assert [f.calls for f in functions] == [2] * twice + [1] * (7 - twice)

@@ -1,7 +1,7 @@
-"""Writes golden files, or compares with those that are stored: how each script ``make_*.py`` ends.
+"""Writing golden files, or comparing with the stored ones: the last part of each script ``make_*.py``.
 
 python -m tests.golden.make_cells             # in the root of the repository; needs torch
-python -m tests.golden.make_cells --check     # says what differs, and writes nothing
+python -m tests.golden.make_cells --check     # prints differences, and writes nothing
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def write_or_check(
     """Write a file for each name, or compare: the exit status.
 
     To `check`, or with ``--check``, keys, dtypes and shapes must be those that are stored; floats may be off by
-    ``atol + rtol * |a|``, all else must be equal, but for the keys in `unequal`.
+    ``atol + rtol * |a|``, everything else must be equal, except for the keys in `unequal`.
     """
     check = "--check" in sys.argv[1:] if check is None else check
     wrong: list[str] = []

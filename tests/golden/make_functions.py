@@ -17,7 +17,7 @@ from tests.golden.files import write_or_check
 
 
 def weights(shape: tuple[int, ...]) -> np.ndarray:
-    """The numbers that results are weighed with: 1.5, -0.5, 2.5, ... in no order that a sum could miss."""
+    """The weights of results: 1.5, -0.5, 2.5, ... in an irregular order, so that a sum notices swaps."""
     return np.cos(np.arange(1, 1 + int(np.prod(shape)))).reshape(shape)
 
 

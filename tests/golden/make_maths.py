@@ -1,4 +1,4 @@
-"""Write what torch gives for the mathematics: values and gradients in float64.
+"""Write torch's results for the mathematical functions: values and gradients in float64.
 
 Needs torch (CPU is enough); `files.py` says how it is run. The calls are those of
 `tests/ops/primitives/maths_cases.py`.

@@ -1,4 +1,4 @@
-"""Store what torch.nn's modules, torch.nn.init and torch.nn.utils give, in float64.
+"""Store the results of torch.nn's modules, torch.nn.init and torch.nn.utils, in float64.
 
 Needs torch (CPU is enough); `files.py` says how it is run. The files are described in modules/README.md. The programs
 that both libraries run are tests/nn/twin_programs.py.
@@ -26,7 +26,7 @@ GAINS = (
 
 
 class Probe(torch.Tensor):
-    """Remembers what it is asked to be filled with."""
+    """Records the arguments of calls that fill it."""
 
     def uniform_(self, a, b, generator=None):
         Probe.found = (a, b)

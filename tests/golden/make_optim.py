@@ -1,4 +1,4 @@
-"""Make tests/golden/optim: what torch's optimizers and schedules give. `files.py` says how it is run."""
+"""Make tests/golden/optim, the results of torch's optimizers and schedules. `files.py` says how it is run."""
 
 from __future__ import annotations
 
@@ -37,5 +37,5 @@ def schedules() -> dict[str, np.ndarray]:
 
 
 if __name__ == "__main__":
-    torch.set_default_dtype(torch.float64)  # else NAdam keeps its product of momenta in float32
+    torch.set_default_dtype(torch.float64)  # otherwise NAdam keeps its product of momenta in float32
     sys.exit(write_or_check("optim", {"optimizers": optimizers(), "schedules": schedules()}, rtol=1e-13, atol=0))

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Write the signatures of what torch.nn and minirnn.nn both have.
+"""Write the signatures of names that torch.nn and minirnn.nn both have.
 
 usage:  python make_signatures.py [--check]
 

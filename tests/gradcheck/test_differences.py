@@ -1,4 +1,4 @@
-"""Central differences and the comparison with them, against values that were worked out by hand."""
+"""Central differences and the comparison with them, against values computed by hand."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""gradcheck finds wrong gradients, says where they are, and accepts right ones to a sharp tolerance."""
+"""gradcheck finds wrong gradients, says where they are, and accepts correct ones with a tight tolerance."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def one_entry_off(dy: Any, x: Any) -> Any:
 
 
 def raw_array(dy: Any, x: Any) -> Any:
-    """Right once, but x is a bare array: its second derivative is lost."""
+    """The first derivative is right, but x is a plain array, so the second derivative is lost."""
     return dy * 3 * mr.tensor(x.numpy()) * mr.tensor(x.numpy())
 
 
@@ -158,7 +158,7 @@ def test_broadcasting_that_is_not_undone_is_found() -> None:
         mr.gradcheck(fn, [X, np.ones(3)])
 
 
-# ---- what makes a function unfit
+# ---- unsuitable functions
 
 
 def test_random_draws_are_noticed() -> None:

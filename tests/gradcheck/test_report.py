@@ -35,7 +35,7 @@ def test_the_worst_input_is_worst_by_its_tolerance_not_by_its_difference() -> No
     assert Report((), ("a problem",)).worst is None
 
 
-def test_a_report_is_true_if_nothing_is_wrong_and_there_is_no_problem() -> None:
+def test_a_report_is_true_if_there_are_no_errors_and_no_problems() -> None:
     assert Report((entry("x", 0.5, 1.0),), ())
     assert not Report((entry("x", 0.5, 1.0), entry("y", 2.0, 1.0, 1)), ())
     assert not Report((entry("x", 0.5, 1.0),), ("a problem",))

@@ -1,4 +1,4 @@
-"""Wrong calls of what makes Tensors from nothing."""
+"""Wrong calls of the constructors of Tensors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Wrong calls of functions of functions: jacobian and its relatives, vmap, checkpoint; and of ops of one's own."""
+"""Wrong calls of functions of functions: jacobian and its relatives, vmap, checkpoint; and of custom ops."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Wrong calls of what makes batches: datasets, samplers, loaders, collate functions, padding."""
+"""Wrong calls of functions that make batches: datasets, samplers, loaders, collate functions, padding."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Wrong calls of what all modules have, of containers, of nn.init and of nn.utils."""
+"""Wrong calls of the methods of all modules, of containers, of nn.init and of nn.utils."""
 
 from __future__ import annotations
 

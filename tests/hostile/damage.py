@@ -1,4 +1,4 @@
-"""Damaged files: bytes changed, cut, put in and taken out, and safetensors headers that lie. All drawn from a seed."""
+"""Damaged files: bytes changed, cut, inserted and removed, and false safetensors headers. All drawn from a seed."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 VALUES = (None, True, -1, 0, 2**70, 1e300, float("nan"), "", "text", "\0", [], [1, 2], {}, {"a": 1}, [[]])
-"""What stands in JSON instead of the right value."""
+"""Wrong values in JSON."""
 
 HUGE = (-1, 1, 2**31, 2**40, 2**62, 2**63, 2**64 - 1)
 NAMES = (
@@ -45,7 +45,7 @@ def cut(rng: np.random.Generator, data: bytes) -> bytes:
 
 
 def spliced(rng: np.random.Generator, data: bytes) -> bytes:
-    """A piece taken out, doubled, or replaced by noise."""
+    """A piece removed, doubled, or replaced by noise."""
     a, b = sorted(rng.integers(0, len(data), 2))
     middle = (b"", data[a:b] * 2, rng.bytes(int(rng.integers(0, 64))))[rng.integers(0, 3)]
     return data[:a] + middle + data[b:]
@@ -59,7 +59,7 @@ def lying_size(rng: np.random.Generator, data: bytes) -> bytes:
 
 
 def lying_header(rng: np.random.Generator, data: bytes) -> bytes:
-    """A safetensors file whose header says something else in one or two places."""
+    """A safetensors file whose header is changed in one or two places."""
     size = struct.unpack("<Q", data[:8])[0]
     header = json.loads(data[8 : 8 + size])
     for _ in range(rng.integers(1, 3)):

@@ -1,11 +1,11 @@
-"""Tables of wrong calls as text: one line has a call and, after an arrow, the words that its message must have.
+"""Tables of wrong calls as text: a line has a call and, after an arrow, the words that its message must contain.
 
 ::
 
     ops.cross_entropy(X, [0, 3])  -> cross_entropy & 0 to 3 & 0 .. 2
     ops.gather(X, 1, [[0, 3]])    -> raises IndexError: gather & 0 to 3
 
-A line that ends with the arrow goes on in the next one. Two blocks make what is regular:
+A line that ends with the arrow continues on the next one. There are two kinds of blocks for regular tables:
 
 ::
 
@@ -36,7 +36,7 @@ from minirnn.nn.utils import rnn
 from minirnn.optim import lr_scheduler
 from tests.hostile.wrong_call import Wrong, array, tensor
 
-# Every table knows these names, besides those of its module.
+# Every table has these names, in addition to those of its module.
 NAMES: dict[str, Any] = {
     "mr": mr,
     "np": np,
@@ -98,7 +98,7 @@ def rows(scope: dict[str, Any], text: str) -> list[Wrong]:
 
 
 def joined(text: str) -> Iterator[str]:
-    """The lines that say something, each with the one in which it goes on."""
+    """The nonempty lines, joined with their continuations."""
     lines = iter(line.rstrip() for line in text.splitlines())
     for line in lines:
         if line.endswith(" ->"):

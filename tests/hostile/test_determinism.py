@@ -1,6 +1,6 @@
-"""The same seed, device, versions and machine give the same bits; what else keeps them is measured here.
+"""The same seed, device, versions and machine give the same bits. These tests also measure what else keeps them.
 
-What is promised, and where not, stands in docs/determinism.md. Resuming is in test_faults.py, threads are in
+docs/determinism.md has the promise and its limits. Resuming is in test_faults.py, threads are in
 test_threads_and_forks.py.
 """
 
@@ -69,7 +69,7 @@ def large_digests() -> dict[str, str]:
 
 
 def in_a_process(**environment: str) -> dict[str, str]:
-    """What `careless_digests` returns in another process."""
+    """The result of `careless_digests` in another process."""
     changed = ("PYTHONHASHSEED", "OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS")
     kept = {k: v for k, v in os.environ.items() if k not in changed}
     environment = {**kept, "PYTHONPATH": os.fspath(ROOT), **environment}
@@ -96,7 +96,7 @@ def test_three_processes_compute_the_same_bits() -> None:
 
 
 def test_this_process_computes_the_same_bits_as_another() -> None:
-    """Its memory is used, its caches are full, other tests ran before."""
+    """Its memory has been used, its caches are full, other tests ran before."""
     found = digests()
     assert found == {name: run(0, 1)[name] for name in found}
 

@@ -1,4 +1,4 @@
-"""A full disk leaves the older file. `tests/io/test_atomic.py` has closed folders and others who write, too."""
+"""A full disk leaves the older file. `tests/io/test_atomic.py` also has closed folders and concurrent writers."""
 
 from __future__ import annotations
 

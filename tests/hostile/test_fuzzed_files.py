@@ -92,7 +92,7 @@ def test_damaged_safetensors(write: Any, read: Any, tmp_path: Path, rng: np.rand
     path = tmp_path / "c.safetensors"
     write(path, good_arrays())
     readable, refused = fuzz(path, path.read_bytes(), damage.SAFETENSORS, read, rng)
-    assert refused > TIMES // 2 and readable < TIMES // 20  # damage to the numbers themselves shows in their checksums
+    assert refused > TIMES // 2 and readable < TIMES // 20  # checksums show damage to the values themselves
 
 
 @pytest.mark.parametrize("write", [np.savez, np.savez_compressed])
@@ -113,7 +113,7 @@ def test_noise_is_refused(tmp_path: Path, rng: np.random.Generator) -> None:
                 read(path)
 
 
-# ---- each kind of lie, by itself
+# ---- each kind of false header
 
 
 def safetensors(path: Path, header: Any, body: bytes = b"\0" * 24) -> Path:
@@ -161,7 +161,7 @@ def test_an_honest_header_is_read(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("text", ["[" * 100_000, '{"a":' * 20_000, "{", "[]", "null", "3"])
-def test_metadata_that_is_no_dict_or_nested_without_end_is_refused(text: str, tmp_path: Path) -> None:
+def test_metadata_that_is_not_a_dict_or_is_nested_endlessly_is_rejected(text: str, tmp_path: Path) -> None:
     path = safetensors(tmp_path / "m.safetensors", {"__metadata__": {**OWN, "minirnn.metadata": text}, "w": ENTRY})
     with pytest.raises(ValueError, match="m.safetensors.*\n  expected"):
         load(path)
@@ -181,7 +181,7 @@ def test_names_inside_a_file_lead_nowhere_outside(tmp_path: Path) -> None:
     assert sorted(os.listdir(tmp_path / "in")) == ["names.npz", "names.safetensors"]
 
 
-# ---- what is inside a good file, changed
+# ---- changed contents of a good file
 
 
 TEXT = "".join(f"{k} times {k} is {k * k}, " for k in range(60))

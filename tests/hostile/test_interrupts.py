@@ -1,4 +1,4 @@
-"""Ctrl-C at any moment: training goes on with the same bits, the library and what it holds stay in order."""
+"""Ctrl-C at any moment: training resumes with the same bits, and the state of the library stays consistent."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ TEXT = "".join(f"{k} times {k} is {k * k}, " for k in range(60))
 
 
 class Moments:
-    """Counts moments at which Ctrl-C can come; at the one with the number `press_at` it calls `press`."""
+    """Counts the moments at which Ctrl-C can occur; at number `press_at` it calls `press`."""
 
     def __init__(self, press_at: int, press: Callable[[], Any], events: tuple[str, ...] = ("call",)) -> None:
         self.press_at, self.press, self.events = press_at, press, events
@@ -54,7 +54,7 @@ class Moments:
 
 
 def in_a_with(frame: FrameType | None) -> bool:
-    """Whether a context manager is being entered or left: one that is written in Python cannot help it there."""
+    """Whether a context manager is being entered or left, where one written in Python cannot be safe."""
     while frame is not None:
         if frame.f_code.co_name in ("__enter__", "__exit__"):
             return True
@@ -77,7 +77,7 @@ def keyboard_interrupt() -> None:
 
 @pytest.fixture
 def no_garbage() -> Iterator[None]:
-    """The finalizers of what other tests have left are calls, too, and swallow what is raised in them."""
+    """Finalizers of objects from other tests are also calls, and swallow exceptions."""
     gc.collect()
     gc.disable()
     yield
@@ -100,7 +100,7 @@ def bits(path: Path) -> dict[str, Any]:
 
 
 def train(folder: Path, press_at: int) -> Moments:
-    """Train in the folder, or go on there; Ctrl-C comes at one moment."""
+    """Train in the folder, or resume there; Ctrl-C is sent at one moment."""
     training = small_training()
     if (folder / CHECKPOINT).exists():
         training.restore(*read_checkpoint(folder / CHECKPOINT))
@@ -123,13 +123,13 @@ def test_ctrl_c_at_random_moments_of_training_and_resuming_changes_no_bit(
     draw, stops = random.Random(7), 0
     while (press_at := draw.randrange(1, every // 3)) <= train(broken, press_at).seen:
         stops += 1
-        mr.random.generator().random(3)  # what another program would have drawn meanwhile
+        mr.random.generator().random(3)  # as if another program had drawn numbers in the meantime
     assert stops > 2, "hardly interrupted: this run showed nothing"
     assert bits(broken / CHECKPOINT) == bits(once / CHECKPOINT)
 
 
 def test_resuming_without_the_random_stream_changes_bits(tmp_path: Path) -> None:
-    """The control of the test above: it compares what depends on all that a checkpoint holds."""
+    """The control of the test above: its comparison depends on everything in a checkpoint."""
     for name, forget in (("a", False), ("b", True)):
         training = small_training()
         for step in range(20):
@@ -165,7 +165,7 @@ def test_a_keyboard_interrupt_at_any_call_of_a_training_step_leaves_the_library_
         adam.step()
         save(path, model.state_dict(), {})
 
-    step()  # makes what the optimizer keeps
+    step()  # creates the state of the optimizer
     with ctrl_c(Moments(-1, keyboard_interrupt)) as moments:
         step()
     every, errors = moments.seen, np.geterr()
@@ -183,7 +183,7 @@ def test_a_keyboard_interrupt_at_any_call_of_a_training_step_leaves_the_library_
 
 
 class NoGpu:
-    """As much of a GPU and of PyCUDA as memory needs: blocks that are numbers."""
+    """A minimal GPU and PyCUDA for memory, with numbers as blocks."""
 
     alive, MemoryError, blocks = True, MemoryError, 0
 
@@ -199,7 +199,7 @@ class NoGpu:
 
 
 def memory_of(name: str) -> partial[Any]:
-    """What makes a new array, or a block of memory, of one size."""
+    """Functions that make a new array, or a block of memory, of one size."""
     if name == "cpu":
         return partial(workspace.Pool().empty, (workspace.MIN_BLOCK,), np.uint8)
     if name == "cuda":
@@ -220,7 +220,7 @@ def live_and_die(make: partial[Any]) -> None:
 def test_a_keyboard_interrupt_at_any_moment_in_the_life_of_an_array_is_the_only_thing_said(
     name: str, no_garbage: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    said: list[Any] = []  # a Ctrl-C inside a __del__ is said, and lost; nothing else may be
+    said: list[Any] = []  # a Ctrl-C inside a __del__ is reported and lost; nothing else may be
     monkeypatch.setattr(sys, "unraisablehook", lambda unraisable: said.append(unraisable.exc_type))
     at = partial(Moments, press=keyboard_interrupt, events=("call", "c_return"))  # then Python looks for signals
     make = memory_of(name)

@@ -1,4 +1,4 @@
-"""Files made to harm: code in them never runs, names in them lead nowhere, they take no more memory than their size."""
+"""Malicious files: their code never runs, their names lead nowhere, and they take no more memory than their size."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ __all__ = ["little_memory"]  # a fixture, for every test of this file
 
 
 def npy(shape: str, dtype: str = "<f4", body: bytes = b"\0" * 24) -> bytes:
-    """A .npy file that says what it likes."""
+    """A .npy file with an arbitrary header."""
     header = f"{{'descr': '{dtype}', 'fortran_order': False, 'shape': {shape}, }}".encode()
     header += b" " * (63 - (10 + len(header)) % 64) + b"\n"
     return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header + body
@@ -107,9 +107,9 @@ SUSPICIOUS = re.compile("|".join((*UNSAFE, r"load\(", "__import__", "import_modu
 
 
 def unsafe_lines(source: str) -> list[str]:
-    """What in a module could run code out of a file: imports of pickle and relatives, np.load that may use it."""
+    """Statements that could run code from a file: imports of pickle and similar modules, np.load that may use it."""
     found: list[str] = []
-    if not SUSPICIOUS.search(source):  # most modules: to parse them takes seconds
+    if not SUSPICIOUS.search(source):  # skip most modules, because parsing them takes seconds
         return found
     for node in ast.walk(ast.parse(source)):
         names: list[str] = []

@@ -60,7 +60,7 @@ needs_proc = pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="t
 
 
 def leaves_nothing_behind(step: Callable[[], Any], steps: int) -> bool:
-    """Whether that is so once in three times: a leak shows each time, what the system does with pages does not."""
+    """Whether it holds in one of three tries: a leak shows each time, other changes of pages do not."""
     return any(objects < 100 and memory < 2**20 for objects, memory in (growth(step, steps) for _ in range(3)))
 
 
@@ -99,4 +99,4 @@ def test_a_failed_step_leaves_nothing_behind() -> None:
         fail()
     gc.collect()
     assert len(gc.get_objects()) - objects < 100
-    assert threading.active_count() <= before  # one of another test may end meanwhile
+    assert threading.active_count() <= before  # a thread of another test may end in the meantime

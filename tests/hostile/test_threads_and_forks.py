@@ -57,7 +57,7 @@ def threads_change_often() -> Iterator[None]:
 
 
 def in_threads(work: list[Callable[[], Any]]) -> list[Any]:
-    """The results of functions that run at the same time; what one raises is raised."""
+    """The results of functions that run at the same time; raises their exceptions."""
     results: list[Any] = [None] * len(work)
     barrier = threading.Barrier(len(work))
 
@@ -190,5 +190,5 @@ def test_forked_children_compute_the_same_bits_and_leave_the_parent_alone() -> N
     )
     assert done.returncode == 0, done.stderr
     drawn = np.random.Generator(np.random.Philox(3)).random()
-    # Each child goes on with the stream it was born with: a program that forks gives each child a seed of its own.
+    # Each child continues its parent's stream, so a program that forks must give each child a different seed.
     assert done.stdout.splitlines() == ["True", *[f"True {drawn}"] * 3], done.stderr

@@ -31,7 +31,7 @@ def all_rows() -> list[Wrong]:
     return [row for name in TABLES for row in table(name).ROWS]
 
 
-# Public names that take nothing that could be wrong, or that only hand on what others check.
+# Public names without arguments that could be wrong, or that pass them to checked functions.
 NO_WRONG_CALL = {
     "Identity",  # takes anything
     "FunctionCtx",  # made by Function.apply
@@ -64,7 +64,7 @@ def test_wrong_calls_say_what_is_wrong_and_change_nothing(name: str) -> None:
 
 
 def test_wrong_calls_draw_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Not half a picture in the caller's axes, nor a figure that costs more time than the check."""
+    """They leave no half-drawn picture in the caller's axes, and make no figure before the check."""
 
     def refuse(self: Any, *args: Any, **kwargs: Any) -> None:
         raise AssertionError("drew before it had checked")

@@ -1,4 +1,4 @@
-"""What a wrong call must do: say what came and what was expected, and change nothing."""
+"""A wrong call must say what it got and what was expected, and change nothing."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def check(row: Wrong) -> None:
     arguments = [getattr(row.function, "__self__", None), row.args, row.kwargs]
     before = (snapshot(arguments), surroundings())
     messages = set()
-    for _ in range(3):  # an odd number: what is switched on and off again would look untouched
+    for _ in range(3):  # an odd number, because a switch that is toggled twice would look unchanged
         try:
             row.function(*row.args, **row.kwargs)
         except Exception as error:
@@ -68,7 +68,7 @@ def check_all(rows: Sequence[Wrong]) -> None:
 
 
 def surroundings() -> dict[str, Any]:
-    """All that a call could change without being given it."""
+    """Everything that a call could change although it is not an argument."""
     return {
         "recording": mode.enabled,
         "open figures": len(pyplot.get_fignums()) if (pyplot := sys.modules.get("matplotlib.pyplot")) else 0,

@@ -1,4 +1,4 @@
-"""Weight files of other programs: what is read, byte by byte, and where the limits lie."""
+"""Weight files of other programs: their contents, byte by byte, and the limits."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_a_damaged_header_that_begins_with_the_byte_of_a_pickle_is_not_called_on
 
 def test_an_npz_file_is_read_packed_or_not(tmp_path: Path) -> None:
     zeros, numbers = np.zeros(100_000), np.arange(3, dtype=np.float16)
-    np.savez_compressed(tmp_path / "packed.npz", zeros=zeros, numbers=numbers)  # 1 kB that unpack to 800
+    np.savez_compressed(tmp_path / "packed.npz", zeros=zeros, numbers=numbers)  # 1 kB that unpacks to 800
     np.savez(tmp_path / "plain.npz", zeros=zeros, numbers=numbers)
     for name in ("packed.npz", "plain.npz"):
         arrays, metadata = read_arrays(tmp_path / name)

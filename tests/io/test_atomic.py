@@ -92,7 +92,7 @@ def test_the_next_write_removes_what_killed_writes_left(tmp_path):
     assert sorted(os.listdir(tmp_path)) == [".minirnn-notes", "a.txt", "x.tmp"]
 
 
-def test_a_file_that_another_process_is_writing_is_no_leftover(tmp_path):
+def test_a_file_that_another_process_is_writing_is_not_a_leftover(tmp_path):
     writer = (
         "import sys\nfrom minirnn.io import atomic_write\n"
         "with atomic_write(sys.argv[1]) as file:\n"

@@ -246,7 +246,7 @@ def test_a_newer_format_is_named(tmp_path):
 
 
 @pytest.mark.parametrize("text", ["", "[1, 2]", "{", "null", None])
-def test_metadata_that_is_no_json_dictionary_is_refused(tmp_path, text):
+def test_metadata_that_is_not_a_json_dictionary_is_rejected(tmp_path, text):
     from safetensors.numpy import save_file
 
     metadata = {"minirnn.checkpoint": "1"} | ({"minirnn.metadata": text} if text is not None else {})

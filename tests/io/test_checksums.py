@@ -1,4 +1,4 @@
-"""A bit that changed after a checkpoint was written is noticed, whichever it is.
+"""Any bit that changed after a checkpoint was written is noticed.
 
 Tests `minirnn/io/checksums.py`.
 """
@@ -44,7 +44,7 @@ def test_every_flipped_bit_is_noticed(path, rng):
         except ValueError as error:
             assert "m.safetensors" in str(error) and len(str(error).splitlines()) <= 3
             continue
-        # A change of the key or of a blank leaves all as it was.
+        # A change of the key or of a blank has no effect.
         assert metadata == options and arrays.keys() == before.keys()
         for name in arrays:
             np.testing.assert_array_equal(arrays[name], before[name])
@@ -66,7 +66,7 @@ def test_files_without_checksums_are_read(path):
     assert io.load(path)[1] == {"step": 7, "lr": 0.1}
 
 
-def test_converted_weights_have_them_too(tmp_path, rng):
+def test_converted_weights_also_have_them(tmp_path, rng):
     write_arrays(tmp_path / "w.safetensors", {"W": rng.normal(size=(2, 3)).T}, {"from": "torch"})
     _, metadata = read_arrays(tmp_path / "w.safetensors")
     assert set(json.loads(metadata[KEY])) == {"", "W"}

@@ -66,7 +66,7 @@ def test_what_is_saved_comes_back(value: Any) -> None:
     np.testing.assert_equal(found, value)
 
 
-def test_a_state_dict_alone_is_a_plain_file_of_arrays(tmp_path: Path) -> None:
+def test_a_state_dict_is_a_plain_file_of_arrays(tmp_path: Path) -> None:
     net = mr.nn.Linear(2, 3)
     with open(tmp_path / "net.pt", "wb") as file:
         mr.save(net.state_dict(), file)
@@ -76,7 +76,7 @@ def test_a_state_dict_alone_is_a_plain_file_of_arrays(tmp_path: Path) -> None:
         mr.nn.Linear(2, 3).load_state_dict(mr.load(file))
 
 
-def test_what_is_no_data_is_refused_with_its_place(tmp_path: Path) -> None:
+def test_invalid_data_is_rejected_with_its_place(tmp_path: Path) -> None:
     for value, message in (
         (mr.nn.Linear(2, 3), r"save: got a Linear\n.*\n  likely its state_dict\(\) is meant"),
         ({"net": [mr.nn.Linear(2, 3)]}, r"save: got a Linear at 'net.0'"),

@@ -11,7 +11,7 @@ from tests.compare import assert_close
 
 
 def alike(ours: Any, theirs: Any, rng: np.random.Generator, *arrays: np.ndarray, device: str = "cpu") -> None:
-    """Fail unless both give the same of `arrays` (float64), and so do their gradients."""
+    """Fail unless both return the same values and gradients for `arrays` (float64)."""
     import torch
 
     xs = [mr.tensor(a, requires_grad=True, device=device) for a in arrays]

@@ -1,4 +1,4 @@
-"""What the tests of single layers share: gradients as arrays."""
+"""A helper of the tests of single layers: gradients as arrays."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""BatchNorm1d and F.batch_norm against torch: values, gradients, what they remember of the batches."""
+"""BatchNorm1d and F.batch_norm against torch: values, gradients, running statistics."""
 
 from __future__ import annotations
 

@@ -141,7 +141,7 @@ def test_all_gradients_exist_to_second_order(kind: Any, rng: np.random.Generator
     def outputs(x: mr.Tensor, *rest: mr.Tensor) -> Any:
         copy = kind(2, 3, dtype="float64")
         for name, value in zip(names, rest[len(states) :], strict=True):
-            vars(copy)[name] = value  # a Tensor on the tape in the place of the parameter
+            vars(copy)[name] = value  # a Tensor on the tape instead of the parameter
         return tuple(parts(copy(x, hx(kind, rest[: len(states)]))))
 
     inputs = [mr.tensor(a, True) for a in (rng.normal(size=(2, 2)), *states, *values)]

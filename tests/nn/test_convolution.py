@@ -1,4 +1,4 @@
-"""Conv1d and F.conv1d against torch, for every way to say where the kernel goes."""
+"""Conv1d and F.conv1d against torch, for all options of stride, padding and dilation."""
 
 from __future__ import annotations
 

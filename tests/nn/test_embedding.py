@@ -32,7 +32,7 @@ def test_a_row_of_padding_takes_no_random_numbers_from_the_others() -> None:
 def test_a_given_table_is_copied_and_frozen_if_asked(freeze: bool, rng: np.random.Generator) -> None:
     table = rng.normal(size=(4, 3))
     module = nn.Embedding.from_pretrained(table, freeze=freeze, padding_idx=1)
-    np.testing.assert_array_equal(module.weight.numpy(), table)  # the row of padding, too, as in torch
+    np.testing.assert_array_equal(module.weight.numpy(), table)  # also the row of padding, as in torch
     assert module.weight.dtype == np.float64
     assert module.weight.requires_grad is not freeze
     assert (module.num_embeddings, module.embedding_dim, module.padding_idx) == (4, 3, 1)

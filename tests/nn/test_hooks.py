@@ -116,5 +116,5 @@ def test_a_hook_that_is_always_called_and_fails_leaves_the_first_error() -> None
 
     module = nn.Module()
     module.register_forward_hook(fails, always_call=True)
-    with pytest.warns(UserWarning, match="always_call failed"), pytest.raises(NotImplementedError):
+    with pytest.warns(UserWarning, match="always_call also failed"), pytest.raises(NotImplementedError):
         module(1)

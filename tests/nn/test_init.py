@@ -28,7 +28,7 @@ GAINS = (
 
 
 class Probe(np.random.Generator):
-    """Draws the upper bound of uniform numbers, and twos for normal ones: what is drawn shows how."""
+    """Draws the upper bound of uniform numbers, and twos for normal ones, so that the result shows the formula."""
 
     def __init__(self) -> None:
         super().__init__(np.random.PCG64(0))
@@ -42,7 +42,7 @@ class Probe(np.random.Generator):
 
 
 class Given(np.random.Generator):
-    """Draws the numbers that torch was given for the stored values."""
+    """Draws the numbers that torch used for the stored values."""
 
     def __init__(self, values: np.ndarray) -> None:
         super().__init__(np.random.PCG64(0))
@@ -308,7 +308,7 @@ def test_numbers_far_from_the_mean_are_found_at_once(mean: float, a: float, b: f
     watched = Watched(2)
     values = init.trunc_normal_(leaf(1000), mean, 0.5, a, b, generator=watched).numpy()
     assert a <= values.min() and values.max() <= b
-    assert watched.rounds < 30  # a third at least is accepted in each
+    assert watched.rounds < 30  # at least a third is accepted in each
     near = values - a if a > mean else b - values
     if not a < mean < b:  # the density falls by exp(30 * 2 * 0.05) from the near end to the far one
         assert near.mean() < 0.0195

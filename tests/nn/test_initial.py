@@ -1,4 +1,4 @@
-"""Initial values of all layers: one seed, every dtype, the documented bounds; and sizes that are refused."""
+"""Initial values of all layers: one seed, every dtype, the documented bounds; and invalid sizes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What load_state_dict says when names or shapes do not fit: a likely cause, and only where it is one."""
+"""The messages of load_state_dict if names or shapes do not fit: a likely cause, but only if it is one."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from minirnn import nn
 
 
 def message(module: nn.Module, state: Any) -> str:
-    """What is said of a state that does not fit; the module stays as it is."""
+    """The message for a state that does not fit; the module does not change."""
     before = module.state_dict()
     with pytest.raises(ValueError) as caught:
         module.load_state_dict(state)

@@ -24,7 +24,7 @@ LOSSES: dict[str, Any] = {
     "kl_div": nn.KLDivLoss,
     "ctc_loss": nn.CTCLoss,
 }
-WITHOUT_WEIGHT = ("mse_loss", "l1_loss", "huber_loss")  # which the functions have, and the modules have not
+WITHOUT_WEIGHT = ("mse_loss", "l1_loss", "huber_loss")  # which the functions have, but not the modules
 STORED = [
     (name, said) for name, said in cases(*LOSSES) if not (name in WITHOUT_WEIGHT and "weight" in case(name, said)["in"])
 ]

@@ -20,7 +20,7 @@ def fused(device: str = "cpu", dtype: Any = np.float64, **settings: Any) -> nn.L
 
 
 def loop(module: nn.LSTMBlockFusedCell, x: Any, state: Any, lengths: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The definition of masking: each row by itself, one step after the other, as far as it counts."""
+    """The definition of masking: each row separately, step by step, up to its length."""
     cell = nn.LSTMBlockCell(H, I, module.forget_bias, module.cell_clip, module.use_peephole, dtype=np.float64)
     cell.load_state_dict(module.state_dict())
     outputs, final_c, final_h = np.zeros((T, B, H)), np.zeros((B, H)), np.zeros((B, H))

@@ -1,4 +1,4 @@
-"""What is inside a module: registering, assigning, finding."""
+"""The members of a module: registering, assigning, finding."""
 
 from __future__ import annotations
 

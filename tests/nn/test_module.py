@@ -162,7 +162,7 @@ def test_repr_shows_the_modules_inside() -> None:
 
 
 class Mean(nn.Module):
-    """Buffers of three kinds beside a layer."""
+    """Buffers of three kinds next to a layer."""
 
     def __init__(self) -> None:
         self.layer = nn.Linear(2, 3)

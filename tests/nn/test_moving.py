@@ -1,4 +1,4 @@
-"""What `Module.to` makes of its arguments."""
+"""The arguments of `Module.to`."""
 
 from __future__ import annotations
 

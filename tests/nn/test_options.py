@@ -1,4 +1,4 @@
-"""A class of declared options has a constructor, attributes, and what it hands to its function."""
+"""A class with declared options has a constructor, attributes, and the arguments of its function."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Layers of own cells compute what torch computes of the same function: outputs, states, all gradients.
+"""Layers of custom cells compute the same as torch from the same function: outputs, states, all gradients.
 
 Tests `minirnn/nn/own_layer.py`, `minirnn/nn/own_cell.py` and `minirnn/ops/own_cell/`.
 """
@@ -22,7 +22,7 @@ from tests.each import each
 torch = pytest.importorskip("torch")
 T, B, I, H = 6, 4, 3, 5
 LENGTHS = np.array([3, 6, 1, 5])
-CLOSE = 1e-13  # of the largest entry: sums of T * B products, in another order
+CLOSE = 1e-13  # relative to the largest entry: sums of T * B products, in another order
 
 
 @cell(states=("h",))

@@ -13,7 +13,7 @@ from minirnn.devices.cpu.device import CPU
 
 
 class SecondDevice(CPU):
-    """The cpu under another name: what belongs to the one may not meet what belongs to the other."""
+    """The cpu under another name, so that arrays of the two must not be mixed."""
 
     name = "second"
 

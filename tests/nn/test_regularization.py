@@ -1,4 +1,4 @@
-"""The options of nn.RNN, GRU and LSTM that regularize: what is drawn, in which order, and what the masks multiply."""
+"""The regularization options of nn.RNN, GRU and LSTM: the random draws, their order, and what the masks multiply."""
 
 from __future__ import annotations
 

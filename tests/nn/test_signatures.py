@@ -19,7 +19,7 @@ from tests.each import each
 STORED = json.loads((Path(__file__).parents[1] / "golden" / "signatures" / "nn.json").read_text(encoding="utf-8"))
 LAYER = dict(bias=True, batch_first=False, dropout=0.0, bidirectional=False)
 PLACE = dict(device=None, dtype=None)
-OTHERS: dict[str, Any] = {  # whose signatures torch writes in its documentation alone
+OTHERS: dict[str, Any] = {  # whose signatures torch has only in its documentation
     "RNN": dict(num_layers=1, nonlinearity="tanh", **LAYER, **PLACE),
     "GRU": dict(num_layers=1, **LAYER, **PLACE),
     "LSTM": dict(num_layers=1, **LAYER, proj_size=0, **PLACE),

@@ -1,4 +1,4 @@
-"""Names, orders and hooks: the same program says the same with minirnn.nn as it did with torch.nn.
+"""Names, orders and hooks: the same program gives the same results with minirnn.nn as with torch.nn.
 
 Tests `minirnn/nn/members.py`, `minirnn/nn/hooks.py`, `minirnn/nn/containers.py` and
 `minirnn/nn/parameter_containers.py`, by what `tests/golden/make_modules.py` has stored.

@@ -1,4 +1,4 @@
-"""Programs that run with torch.nn and minirnn.nn alike: tests/golden/make_modules.py stores what they find."""
+"""Programs that run with torch.nn and with minirnn.nn. tests/golden/make_modules.py stores torch's results."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import numpy as np
 
 @dataclass
 class Library:
-    """What the programs need of torch or of minirnn."""
+    """The part of torch or minirnn that the programs use."""
 
     nn: Any
     tensor: Callable[..., Any]  # (array, requires_grad=False)
@@ -20,7 +20,7 @@ class Library:
 
 
 def wave(*shape: int) -> np.ndarray:
-    """Numbers of order 1, other ones for other shapes."""
+    """Numbers of order 1 that depend on the shape."""
     return np.sin(np.arange(1, 1 + int(np.prod(shape)), dtype=np.float64) + len(shape)).reshape(shape)
 
 
@@ -76,7 +76,7 @@ def deep_net(library: Library) -> Any:
 
 
 def names(library: Library) -> dict[str, list[str]]:
-    """What a module calls the things inside, by the method that says it."""
+    """The names of a module's members, from each method that lists them."""
     net = deep_net(library)
     applied: list[str] = []
     net.apply(lambda module: applied.append(type(module).__name__))
@@ -99,7 +99,7 @@ def names(library: Library) -> dict[str, list[str]]:
 
 
 def hooks(library: Library) -> tuple[list[str], dict[str, np.ndarray]]:
-    """What hooks see and change, and in which order: lines of text, and arrays by number."""
+    """The values that hooks see and change, and their order: lines of text, and numbered arrays."""
     nn, tensor = library.nn, library.tensor
     lines: list[str] = []
     arrays: dict[str, np.ndarray] = {}

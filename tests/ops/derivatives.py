@@ -13,7 +13,7 @@ Arrays = Sequence[np.ndarray]
 
 
 def loss(outputs: Sequence[Any], weights: Sequence[Any]) -> Any:
-    """Not linear in the outputs, so that second derivatives of the loss meet those of the op."""
+    """A loss that is not linear in the outputs, so that its second derivatives include those of the op."""
     terms = [(y * w + y * y * 0.3).sum() for y, w in zip(outputs, weights, strict=True)]
     return sum(terms[1:], terms[0])
 

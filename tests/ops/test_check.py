@@ -1,4 +1,4 @@
-"""Wrong arguments of the block ops: which exception, and that it says what came, what was expected, and why.
+"""Wrong arguments of the block ops: the exception, and a message with what was got, what was expected, and why.
 
 Tests `minirnn/check.py`, `minirnn/engine/operands.py` and `minirnn/ops/lstm_block/check.py`.
 """

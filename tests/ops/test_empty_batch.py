@@ -21,7 +21,7 @@ DTYPES = ["float16", "float64"]
 
 @pytest.fixture(params=["cpu", "cpu-composed", "cuda-sim"])
 def place(request: pytest.FixtureRequest) -> str:
-    """Also the device without kernels: compositions take empty arrays, too."""
+    """Includes the device without kernels, because compositions also accept empty arrays."""
     reason = mr.devices.available()[request.param]
     if reason is not None:
         pytest.skip(reason)

@@ -32,7 +32,7 @@ def name_of(case: Case) -> str:
 
 @pytest.mark.parametrize("case", FORWARD, ids=name_of)
 def test_each_output_alone_carries_gradient(case: Case, device: str) -> None:
-    """The gradients by one output, whether or not others are used, are those of the composition."""
+    """The gradients through one output agree with the composition, whether or not others are used."""
     found = gradients_by_output(case, mr.devices.get(device))
     for name, fused, plain in zip(case.outputs, found, composed(FORWARD.index(case)), strict=True):
         assert any(np.abs(g).max() > 0 for g in fused), name
@@ -41,7 +41,7 @@ def test_each_output_alone_carries_gradient(case: Case, device: str) -> None:
 
 
 def gradients_by_output(case: Case, place: Any) -> list[list[np.ndarray]]:
-    """For each output the gradients by it alone."""
+    """The gradients through each output alone."""
     found = []
     for k in range(len(case.outputs)):
         inputs = [mr.tensor(a, True, place) for a in case.inputs.values()]
@@ -53,7 +53,7 @@ def gradients_by_output(case: Case, place: Any) -> list[list[np.ndarray]]:
 
 @cache
 def composed(number: int) -> list[list[np.ndarray]]:
-    """Those of the composition, computed once for all devices."""
+    """The gradients of the composition, computed once for all devices."""
     return gradients_by_output(FORWARD[number], COMPOSED)
 
 

@@ -1,8 +1,8 @@
-"""Every op in every way of `minirnn verify`, on every device: the package declares the cases, and these tests run them.
+"""Every op in every way of `minirnn verify`, on every device. The package declares the cases, and these tests run them.
 
 Without `-m slow` all stored values are compared on the cpu, and one small case of every kind; with it all cases. Other
-devices than the cpu take every second comparison.
-Derivatives are compared with differences on the cpu; with `-m slow` on the other devices, too.
+devices than the cpu take every second comparison. Derivatives are compared with differences on the cpu; with `-m slow`
+also on the other devices.
 
 Tests `minirnn/ops/` and the cases of `minirnn/verify/`.
 """
@@ -30,7 +30,7 @@ def stored_table() -> list[table.Result]:
 
 
 def rows(*ways: str) -> list[tuple[str, str]]:
-    """Each op with each of these ways that there is for it."""
+    """Each op with each of these ways that exists for it."""
     return sorted({(r.cell.op, r.cell.way) for r in stored_table() if r.cell.way in ways and r.cell.op != SIZE})
 
 
@@ -44,7 +44,7 @@ def listed(device: str) -> dict[tuple[str, str], list[Comparison]]:
 
 
 def assert_right(op: str, way: str, device: str, every: bool) -> None:
-    """No comparison fails, and none is ten times as far off as in the table of the documentation."""
+    """No comparison fails, and no error is ten times that in the table of the documentation."""
     known = listed(device)[op, way]
     chosen = [one for one in known if every or one.quick or (way == "stored" and device == "cpu")] or known[:4]
     if device != "cpu":
@@ -71,7 +71,7 @@ def test_derivatives_of_an_op_are_right(op: str, way: str, device: str, every: b
 @needs_simulator
 @all_or_a_few
 @pytest.mark.parametrize(
-    ("op", "way"),  # a plain run has one op; the tests of each kernel have check mode, too
+    ("op", "way"),  # a plain run has one op; the tests of each kernel also use check mode
     [pytest.param(*row, marks=[pytest.mark.slow] * (row[0] != "gru_block_cell")) for row in rows("check mode")],
 )
 def test_a_cuda_kernel_reads_and_writes_only_what_is_its_own(op: str, way: str, every: bool) -> None:

@@ -1,4 +1,4 @@
-"""What the tests of optimizers and schedules run, in minirnn and, for the stored values, in torch."""
+"""The cases of the tests of optimizers and schedules, run in minirnn and, for the stored values, in torch."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ GROUPS = {
 
 
 def start(seed: int = 0) -> tuple[list[np.ndarray], list[np.ndarray]]:
-    """The parameters at the beginning, and the centers of their bowls: the same for ever."""
+    """The initial parameters, and the centers of their bowls, which never change."""
     rng = np.random.Generator(np.random.Philox(seed))
     return [rng.normal(size=s) for s in SHAPES], [rng.normal(size=s) for s in SHAPES]
 
@@ -226,7 +226,7 @@ def course(library: Any, case: str, kind: str, leaf: Callable[[np.ndarray], Any]
     return np.array(rows)
 
 
-# ---- schedules that go on after an epoch
+# ---- schedules that are resumed after an epoch
 
 RESUMED: dict[str, Callable[[Any, Any, int], Any]] = {
     "StepLR": lambda s, o, e: s.StepLR(o, 4, 0.7, last_epoch=e),
@@ -242,13 +242,13 @@ RESUMED: dict[str, Callable[[Any, Any, int], Any]] = {
     "CyclicLR": lambda s, o, e: s.CyclicLR(o, 0.01, 0.2, 5, last_epoch=e),
     "OneCycleLR": lambda s, o, e: s.OneCycleLR(o, 0.3, 41, last_epoch=e),
 }
-"""Schedules made anew with the optimizer as it is after epoch 5."""
+"""Schedules recreated with the optimizer after epoch 5."""
 
 
 def resumed(library: Any, case: str, leaf: Callable[[np.ndarray], Any]) -> np.ndarray:
-    """Step sizes and momentum from epoch 5 to 25 of a schedule that was made anew there."""
+    """Step sizes and momentum from epoch 5 to 25 of a schedule that was recreated there."""
     optimizer = scheduled(library, "SGD", [leaf(a) for a in start()[0]])
-    if case == "CyclicLR":  # torch reads nothing of it when it goes on
+    if case == "CyclicLR":  # torch does not read it when it resumes
         optimizer.param_groups[0]["initial_lr"] = optimizer.param_groups[1]["initial_lr"] = 0.01
     first = RESUMED[case](library.optim.lr_scheduler, optimizer, -1)
     for _ in range(6):
@@ -267,7 +267,7 @@ LOOKED_AT = [case for case in SCHEDULES if not case.startswith(("Sequential", "C
 
 
 def looked_at(library: Any, case: str, leaf: Callable[[np.ndarray], Any]) -> np.ndarray:
-    """What ``get_lr()`` gives outside of a step, at the start and after each of 12 epochs, each time with a warning."""
+    """The result of ``get_lr()`` outside a step, at the start and after each of 12 epochs, each time with a warning."""
     optimizer = scheduled(library, "SGD", [leaf(a) for a in start()[0]])
     schedule = SCHEDULES[case](library.optim.lr_scheduler, optimizer)
     rows = []

@@ -39,7 +39,7 @@ def trained(make: Any, moves: dict[int, str | CPU]) -> dict[str, np.ndarray]:
 
 
 class SecondDevice(CPU):
-    """The cpu under another name: what belongs to the one may not meet what belongs to the other."""
+    """The cpu under another name, so that arrays of the two must not be mixed."""
 
     name = "second"
 

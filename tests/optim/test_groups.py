@@ -1,4 +1,4 @@
-"""What an optimizer is given, and why a gradient does not fit its parameter."""
+"""The arguments of an optimizer, and errors if a gradient does not fit its parameter."""
 
 from __future__ import annotations
 

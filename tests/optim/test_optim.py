@@ -1,4 +1,4 @@
-"""All optimizers: their steps, against what torch gives, and what they share."""
+"""All optimizers: their steps, against torch's results, and their common behavior."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def test_the_steps_are_those_that_torch_has_made(case: str, device: str) -> None
 @pytest.fixture
 def wide_torch() -> Any:
     torch = pytest.importorskip("torch")
-    torch.set_default_dtype(torch.float64)  # else NAdam keeps its product of momenta in float32
+    torch.set_default_dtype(torch.float64)  # otherwise NAdam keeps its product of momenta in float32
     yield torch
     torch.set_default_dtype(torch.float32)
 

@@ -1,4 +1,6 @@
-"""What all optimizers share in a step: recorded gradients, values of another dtype, names, and calls that fail."""
+"""The common behavior of all optimizers in a step: recorded gradients, values of another dtype, names, and calls
+that fail.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +41,7 @@ def test_a_new_value_of_another_dtype_is_converted_and_one_of_another_shape_refu
 
 
 def test_a_gradient_whose_dtype_is_a_copy_fits() -> None:
-    """A dtype that came out of a pickle is equal to NumPy's own, but another object."""
+    """A dtype from a pickle equals NumPy's own, but is another object."""
     p = nn.Parameter([1.0, 2.0])
     other = np.dtype(np.float32, copy=True)  # type: ignore[call-overload]
     assert other is not np.dtype(np.float32)

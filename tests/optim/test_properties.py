@@ -1,4 +1,4 @@
-"""What holds for all settings: groups change nothing, step sizes stay where they belong.
+"""Properties for all settings: groups change nothing, and step sizes stay within their bounds.
 
 Tests `minirnn/optim/optimizer.py` and `minirnn/optim/lr_scheduler`.
 """

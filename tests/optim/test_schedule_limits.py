@@ -1,6 +1,6 @@
 """The edges of schedules: smallest and largest settings, equality at a threshold, what is saved and what is ignored.
 
-Tests `minirnn/optim/lr_scheduler`. All numbers are worked out by hand and exact in binary.
+Tests `minirnn/optim/lr_scheduler`. All numbers are computed by hand and exact in binary.
 """
 
 from __future__ import annotations

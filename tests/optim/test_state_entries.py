@@ -1,4 +1,4 @@
-"""The entries of a state, one by one: which numbers, names and types are taken, from files, from torch, from 0.1.0.
+"""The entries of a state, one by one: the accepted numbers, names and types, from files, from torch, from 0.1.0.
 
 Tests `minirnn/optim/state.py`.
 """
@@ -136,7 +136,7 @@ def test_a_state_of_torch_is_a_dict_of_dicts(entries: Any) -> None:
 
 def test_values_that_live_in_torch_are_detached_and_brought_to_the_host() -> None:
     class Theirs:
-        """A tensor of torch on a GPU, as far as it is asked."""
+        """A minimal imitation of a torch tensor on a GPU."""
 
         def __init__(self, value: np.ndarray, calls: tuple[str, ...] = ()) -> None:
             self.value, self.calls = value, calls

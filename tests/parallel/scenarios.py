@@ -1,4 +1,4 @@
-"""What several ranks do together, each compared with one process: run in threads and, as a program, over MPI.
+"""Scenarios of several ranks, each compared with one process: run in threads and, as a program, over MPI.
 
 mpiexec -n 3 python -m tests.parallel.scenarios [NAME ...]
 """
@@ -42,7 +42,7 @@ def loss_of(
 
 @cache
 def whole() -> list[np.ndarray]:
-    """The gradients of the whole batch in one process: what every rank of every scenario is compared with."""
+    """The gradients of the whole batch in one process: the reference for every rank of every scenario."""
     net = Net()
     loss_of(net).backward()
     return gradients(net)
@@ -85,7 +85,7 @@ def one_rank_works_alone(world: World, order: str) -> None:
         else:
             model.idle()
         assert_equal(gradients(net), [(k + 1) * g for g in whole()])
-    if world.rank == 0:  # `grad` sends nothing: else the next pass would mix with it, or wait for ever
+    if world.rank == 0:  # `grad` sends nothing, or the next pass would mix with it or wait forever
         found = mr.grad(loss_of(model), list(net.parameters()))
         assert_equal([g.numpy() for g in found], whole())
     world.barrier()
@@ -129,7 +129,7 @@ def passes_without_messages(world: World, order: str) -> None:
             model.weight = 1.0
             loss_of(model, mine if mine.stop > mine.start else slice(0, 1)).backward()
             loss_of(lone, mine if mine.stop > mine.start else slice(0, 1)).backward()
-            assert_equal(gradients(net), gradients(lone))  # so far this rank's own
+            assert_equal(gradients(net), gradients(lone))  # so far only that of this rank
         loss_of(model).backward()
         firsts = []
         for r in range(world.size):

@@ -48,7 +48,7 @@ def losses_alone() -> list[float]:
     ("size", "order"), slow_unless([(3, "tree")], [(size, order) for size in (2, 3, 4) for order in ("fast", "tree")])
 )
 def test_the_loss_of_ranks_is_that_of_one_process_over_fifty_steps(size: int, order: str) -> None:
-    """In float64, to 1e-15 of it: a few last bits, since a BLAS rounds a smaller batch in another way."""
+    """In float64, relative to 1e-15: the last bits differ, because a BLAS rounds a smaller batch differently."""
     alone = losses_alone()
     assert alone[-1] < 0.8 * alone[0]
     for found in parallel.simulate(lambda world: losses(world, order=order), size):
@@ -73,7 +73,7 @@ def test_shards_of_one_rank_are_the_whole_batch_and_come_with_the_last_pass() ->
 def test_upper_layers_are_sent_before_the_lower_ones_are_computed() -> None:
     def work(world: World) -> list[str]:
         net = Net(layers=3)
-        model = DistributedDataParallel(net, world, bucket_bytes=1)  # each parameter travels alone
+        model = DistributedDataParallel(net, world, bucket_bytes=1)  # each parameter is sent separately
         order: list[str] = []
         start = world.communicator.start_sum
 

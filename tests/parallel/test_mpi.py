@@ -21,7 +21,7 @@ from minirnn.parallel import World, mpi
 from tests.parallel.scenarios import losses
 
 ROOT = Path(__file__).parents[2]
-LIMIT = 120  # seconds for one program; a rank that waits for ever must not hold up all tests
+LIMIT = 120  # seconds for one program, so that a rank that waits forever does not block all tests
 
 
 def mpiexec() -> str:
@@ -99,7 +99,7 @@ def test_a_rank_that_is_killed_ends_all(tmp_path: Path) -> None:
         os.kill(pids[1], signal.SIGKILL)
         process.communicate(timeout=LIMIT)
         assert process.returncode != 0
-        for pid in pids.values():  # nobody is left waiting
+        for pid in pids.values():  # no rank is left waiting
             while time.monotonic() < until and Path(f"/proc/{pid}").exists():
                 time.sleep(0.05)
             assert not Path(f"/proc/{pid}").exists()

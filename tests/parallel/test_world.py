@@ -67,7 +67,7 @@ def test_what_was_started_may_be_waited_for_later_and_in_any_order(size: int) ->
         parts = [np.full(2, 100.0 * world.rank + r) for r in range(size)]
         received = [np.zeros(2) for _ in range(size)]
         third = world.communicator.start_exchange(parts, received)
-        parts[0][:] = -1  # it was sent already
+        parts[0][:] = -1  # it was already sent
         for wait in (third, second, first):
             wait()
         return one[0], two[0], [r[0] for r in received]
@@ -90,7 +90,7 @@ def test_the_error_of_a_rank_ends_all() -> None:
 
 
 def test_a_rank_that_aborts_ends_all() -> None:
-    with pytest.raises(RuntimeError, match="ended all with status 3"):
+    with pytest.raises(RuntimeError, match="ended all ranks with status 3"):
         parallel.simulate(lambda world: world.communicator.abort(3) if world.rank == 2 else world.barrier(), 3)
 
 

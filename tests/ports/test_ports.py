@@ -1,6 +1,6 @@
-"""Programs written for torch run with minirnn after their import lines alone are changed, and learn the same.
+"""Programs written for torch run with minirnn after only their import lines are changed, and learn the same.
 
-What torch gives is stored in `tests/golden/ports/`.
+torch's results are stored in `tests/golden/ports/`.
 
 Tests `minirnn/torch_names.py`, `minirnn/utils.py`, `minirnn/autograd/gradients.py` and `minirnn/nn/utils/packing.py`.
 """
@@ -17,7 +17,7 @@ from tests.ports.running import PROGRAMS, losses, source
 
 STORED = Path(__file__).parents[1] / "golden" / "ports" / "losses.npz"
 TOLERANCE = {"rtol": 3e-5, "atol": 3e-5}
-"""Sums of float32 in another order, carried through the steps: they differ by 3e-6 where this was made."""
+"""Sums of float32 in another order, accumulated over the steps. They differed by 3e-6 when this was written."""
 
 
 @pytest.mark.parametrize("program", PROGRAMS)

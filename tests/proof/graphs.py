@@ -1,8 +1,8 @@
-"""Random programs of primitives over tensors of many shapes, run by minirnn and by torch. For the tests beside it.
+"""Random programs of primitives over tensors of many shapes, run by minirnn and by torch. For the tests in this folder.
 
-A program is a list of numbers: each step names an op and two earlier values. What an op needs to be told besides (an
-axis, sizes, an index) follows from the shapes it meets, so every program runs; a step whose operands do not fit is left
-out, by both sides alike.
+A program is a list of numbers: each step names an op and two earlier values. Further arguments of an op (an axis,
+sizes, an index) follow from the shapes, so every program runs; a step whose operands do not fit is left out in both
+libraries.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Random calls of every fused op: sizes down to 0 and 1, any attributes. Imported by the tests beside it."""
+"""Random calls of every fused op: sizes down to 0 and 1, any attributes. Imported by the tests in this folder."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Call:
     """Axis of time of the first input and of the first output; None for cells."""
 
     def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
-        printer.text(self.text)  # what Hypothesis prints of a failing example
+        printer.text(self.text)  # the text that Hypothesis prints for a failing example
 
     def with_values(self, values: Sequence[np.ndarray]) -> Call:
         return replace(self, values=tuple(values))
@@ -70,7 +70,7 @@ class Call:
         return [y.numpy() for y in outputs], [g.numpy() for g in found]
 
     def cotangent(self, shape: tuple[int, ...], k: int) -> np.ndarray:
-        """The same for every sample, so that it does not matter where in the batch one stands."""
+        """The same for every sample, so that the position in the batch does not matter."""
         one = tuple(1 if axis == self.out_axis else n for axis, n in enumerate(shape))
         return np.broadcast_to(np.cos(np.arange(np.prod(one, dtype=int)) + k).reshape(one), shape).copy()
 

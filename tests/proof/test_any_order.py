@@ -77,7 +77,7 @@ def test_backward_with_create_graph_leaves_gradients_that_can_be_differentiated(
     product = dot([t.grad for t in inputs], [mr.tensor(d, device=device) for d in directions[0]])
     found = mr.grad(product, inputs)
     for t in inputs:
-        t.grad = None  # y.grad was made from y, and y holds it: without this the two would keep each other
+        t.grad = None  # y.grad was computed from y, and y holds it: without this, they would keep each other alive
     for g, e in zip(found, derivatives(case.ours, device, values, weights, directions, 2), strict=True):
         np.testing.assert_array_equal(g.numpy(), e)
 
@@ -105,11 +105,11 @@ def test_the_fused_kernels_run_whenever_no_second_derivative_is_asked_for(
     forward, backward = case.kernels
     ran = {s: {k: c["calls"] for k, c in counting.counts[s].items() if k in case.kernels} for s in counting.counts}
     assert ran["forward"] == {forward: case.launches}
-    if case.name.endswith("evaluation"):  # nothing was kept: the first backward pass repeats the forward pass
+    if case.name.endswith("evaluation"):  # nothing was saved, so the first backward pass repeats the forward pass
         assert ran["backward"].pop(forward) == case.launches
     assert ran["backward"] == ran["recorded"] == {backward: case.launches}
     assert ran["second"] == {backward: case.launches} or not ran["second"]
-    # Step by step it would be hundreds of primitives; around the kernel stand a fixed few, whatever T is.
+    # Step by step it would be hundreds of primitives; around the kernel there are only a few, for any T.
     assert not any(name in counting.counts["backward"] for name in ("tanh", "sigmoid"))
     assert not counting.fallbacks
 
@@ -135,7 +135,7 @@ def test_an_ordinary_backward_pass_takes_no_more_calls_for_a_longer_sequence(
 
 
 def losses_with_penalty(case: Case, rng: np.random.Generator, device: str, steps: int) -> list[float]:
-    """Fit random targets with a penalty on the gradient by the first input; all others are trained."""
+    """Fit random targets with a penalty on the gradient with respect to the first input; all others are trained."""
     values = case.draw(rng)
     shapes = [y.shape for y in case.ours(*[mr.tensor(v) for v in values])]
     targets = [mr.tensor(rng.uniform(-0.5, 0.5, s), device=device) for s in shapes]

@@ -1,4 +1,4 @@
-"""Corners of the backward formulas that no other test looked at: each test was missed by a mutant (see
+"""Corners of the backward formulas that no other test covered: each was found by a surviving mutant (see
 `scripts/kill_power.py backward`) or by the measurement of branch coverage."""
 
 from __future__ import annotations

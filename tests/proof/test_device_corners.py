@@ -1,4 +1,4 @@
-"""Corners of the devices that the measurement of branch coverage found untested: arrays, the simulator, the tools."""
+"""Corners of the devices that were untested according to branch coverage: arrays, the simulator, the tools."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_an_array_on_a_device_says_what_it_is_and_iterates(simulated: Any) -> No
 
 
 def test_memory_of_another_gpu_library_is_copied(simulated: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Seen through the simulator: its memory, described as another library would describe it."""
+    """A view through the simulator: its memory, described as another library would describe it."""
     values = np.arange(6, dtype="f4").reshape(2, 3)
     a = simulated.asarray(values)
     monkeypatch.setattr(simulated.driver, "limits", replace(simulated.driver.limits, simulated=False))
@@ -133,7 +133,7 @@ def test_a_buffer_says_its_size(simulated: Any) -> None:
     assert repr(simulated.asarray(np.zeros(3)).buffer).startswith("<SimBuffer ")
 
 
-# ---- the simulator on its own
+# ---- the simulator itself
 
 
 def test_compiled_kernels_are_kept_in_the_users_cache_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

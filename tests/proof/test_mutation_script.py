@@ -1,4 +1,4 @@
-"""scripts/kill_power.py exchanges one thing at a time, and tells killed mutants from those that survive."""
+"""scripts/kill_power.py changes one thing at a time, and distinguishes killed mutants from surviving ones."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def test_a_probe_is_at_the_start_of_each_segment(mutation: Callable[[str], Modul
 
 @pytest.mark.slow
 def test_what_no_test_notices_is_named(tmp_path: Path) -> None:
-    """Also what only a program that a test starts computes, what is left for slow tests, and a renamed function."""
+    """This includes code that only a program started by a test runs, code for slow tests, and a renamed function."""
     files = {
         "minirnn/__init__.py": "__version__ = '0'\n",
         "minirnn/learn/plugin.py": "",

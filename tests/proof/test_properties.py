@@ -1,4 +1,4 @@
-"""What must hold of every fused op whatever the sizes, attributes and values are."""
+"""Properties of every fused op for any sizes, attributes and values."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def test_read_only_inputs_are_fine_and_no_input_is_written_to(call: Call, device
 
 # ---- extreme values
 
-quiet = pytest.mark.filterwarnings("ignore::RuntimeWarning")  # NumPy's: inf - inf and 0 * inf are what is asked for
+quiet = pytest.mark.filterwarnings("ignore::RuntimeWarning")  # NumPy's warnings: inf - inf and 0 * inf are intended
 
 
 @examples(25)
@@ -192,7 +192,7 @@ def test_two_batches_are_one_batch(call: Call, data: Any, device: str) -> None:
     joined = [np.concatenate(pair, call.out_axis) for pair in zip(parts[0][0], parts[1][0], strict=True)]
     assert_all_close(joined, ys, "output")
     axes = [call.batch_axis(n) for n, v in zip(call.names, call.values, strict=True) if v.dtype.kind == "f"]
-    # Gradients of states stand side by side, those of weights add up.
+    # Gradients of states are concatenated, those of weights are added.
     sums = [
         a + b if axis is None else np.concatenate([a, b], axis)
         for a, b, axis in zip(parts[0][1], parts[1][1], axes, strict=True)

@@ -70,7 +70,7 @@ def test_first_and_second_derivatives_are_differences(program: Program, seed: in
         return [program.run([mr.tensor(v, device=device) for v in at], "ours").numpy()]
 
     slope = np.array(sum(float((g * d).sum()) for g, d in zip(first, direction, strict=True)))
-    scale = max(1.0, *(float(np.abs(g).max()) for g in second if g.size), 1.0)  # of the next derivatives, roughly
+    scale = max(1.0, *(float(np.abs(g).max()) for g in second if g.size), 1.0)  # roughly that of the next derivatives
     tolerance, why = DIFFERENCES
     assert_close(slope, along(value, values, direction)[0], tolerance * scale, why, what="slope")
     for k, (g, e) in enumerate(zip(second, along(gradient, values, direction), strict=True)):

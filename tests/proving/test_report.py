@@ -39,7 +39,7 @@ def test_the_table_on_a_terminal_says_what_its_entries_and_its_ways_are() -> Non
     results = [Result(cell, cases=3, status=PASSED) for cell in cells]
     shown = text(results, {"cpu": "NumPy"})
     table, legend, summary = shown.split("\n\n")
-    assert legend.startswith("each entry: the worst error, as a part of what rounding may cause")
+    assert legend.startswith("each entry: the worst error, as a fraction of what rounding may cause")
     for way in WAYS:
         assert (f"  {way}" in legend) is (way in ("stored", "definition"))
     assert summary.startswith("2 cells: 2 passed")

@@ -1,4 +1,4 @@
-"""The file of a table says what the table said."""
+"""The file of a table has the contents of the table."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The tolerances of `minirnn verify`: what their formulas say, and how far they are from real errors."""
+"""The tolerances of `minirnn verify`: their formulas, and how far they are from real errors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is wrong fails, in every way that should notice it."""
+"""Wrong ops fail, in every way that should notice it."""
 
 from __future__ import annotations
 
@@ -166,7 +166,7 @@ def cuda_source(monkeypatch: pytest.MonkeyPatch) -> Callable[[str, str, str], No
     ways.checking.cache_clear()
     driver = mr.devices.get("cuda-sim").driver
     gc.collect()
-    for _ in range(100):  # the damage that a wrong kernel has done is told once for each array: not to the next test
+    for _ in range(100):  # damage by a wrong kernel is reported once for each array, and not in the next test
         try:
             driver.synchronize()
             break

@@ -1,4 +1,4 @@
-"""Instructions that work on registers alone, as C++ statements.
+"""Instructions that work only on registers, as C++ statements.
 
 Source: PTX ISA, chapter "Instruction Set". ``approx`` instructions are computed as exactly as the host can: their last
 bits differ from a GPU's.
@@ -349,7 +349,7 @@ class Arithmetic:
         return self.set(a[0], to, x)
 
     def _cvta(self, parts: list[str], a: list[str]) -> str:
-        """Addresses of shared memory have a window of their own among the generic ones; all others are the host's."""
+        """Addresses of shared memory have a separate window among the generic ones; all others are the host's."""
         window = "" if "shared" not in parts else " - SHARED_WINDOW" if "to" in parts else " + SHARED_WINDOW"
         return self.set(a[0], "u64", self.value(a[1], "u64") + window)
 

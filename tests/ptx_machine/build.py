@@ -27,7 +27,7 @@ def reason_against() -> str | None:
 
 
 def ptx_of(source: str, name: str, options: Sequence[str], arch: str) -> str:
-    """What nvcc makes of a CUDA text. Raises `CompileError`."""
+    """The PTX that nvcc generates from a CUDA text. Raises `CompileError`."""
     return compiled(name, options, arch, source, to="ptx").cubin.decode()
 
 

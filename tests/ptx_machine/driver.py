@@ -168,7 +168,7 @@ class PtxKernel:
 
 
 def device_of(options: PtxOptions | None = None, rung: str | None = None, name: str = "ptx") -> Cuda:
-    """A device of its own on the machine; `rung` of CudnnRNN's ladder. Raises `DeviceUnavailable` without nvcc."""
+    """A separate device on the machine; `rung` of CudnnRNN's ladder. Raises `DeviceUnavailable` without nvcc."""
     if (reason := build.reason_against()) is not None:
         raise DeviceUnavailable(f"ptx: {reason}")
     device = Cuda(PtxDriver(options), name)

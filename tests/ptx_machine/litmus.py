@@ -1,7 +1,7 @@
 """Litmus tests of the PTX memory consistency model: a few threads, a question about what they saw, and the answer.
 
-A thread is a text of PTX instructions. ``[x]``, ``[y]``, ``[z]`` are places in device memory that begin with 0 and lie
-apart; ``%r0`` to ``%r3`` are a thread's registers, of which the question asks. The answers follow from the axioms of
+A thread is a text of PTX instructions. ``[x]``, ``[y]``, ``[z]`` are separate places in device memory, initially 0;
+``%r0`` to ``%r3`` are a thread's registers, to which the question refers. The answers follow from the axioms of
 the PTX ISA, chapter "Memory Consistency Model"; the names of the shapes are those of the literature.
 """
 

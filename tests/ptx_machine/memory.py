@@ -15,7 +15,7 @@ ORDERS = {
     "acq_rel": "ACQ_REL",
 }  # fmt: skip
 SCOPES = {"cta": "BLOCK", "cluster": "BLOCK", "gpu": "DEVICE", "gl": "DEVICE", "sys": "DEVICE"}
-"""A block is a cluster of its own, and nothing outside of the device takes part."""
+"""A block is a separate cluster, and nothing outside the device takes part."""
 CHANGES = {
     "add": "ADD", "min": "MIN", "max": "MAX", "and": "AND", "or": "OR", "xor": "XOR", "exch": "EXCHANGE",
     "cas": "COMPARE", "inc": "INCREASE", "dec": "DECREASE",

@@ -1,4 +1,4 @@
-"""What the machine is told: the architecture that nvcc compiles for, the seed, how weak memory is."""
+"""The options of the machine: the architecture for nvcc, the seed, the weakness of memory."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ class PtxOptions:
     arch : str
         What nvcc compiles for.
     seed : int
-        Decides the order of threads, how late stores and loads are, and which blocks are starved.
+        Determines the order of threads, the delays of stores and loads, and which blocks are starved.
     weak : bool
         Whether memory is as weak as PTX allows. Without, each access is done at once.
     delay : int

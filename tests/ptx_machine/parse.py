@@ -18,7 +18,7 @@ SIZES = {
 
 
 class NotUnderstood(Exception):
-    """A line of PTX that this machine has no meaning for."""
+    """A line of PTX that this machine does not understand."""
 
 
 @dataclass(frozen=True)

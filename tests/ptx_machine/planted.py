@@ -194,7 +194,7 @@ def judges(where: str) -> list[list[Callable[[Any], Any]]]:
 
 
 def outcome(mistake: Mistake | None, where: str) -> str:
-    """What the judges say, a letter each; of no mistake, of the kernel as it is."""
+    """The verdicts of the judges, a letter each; without a mistake, those of the unchanged kernel."""
     letters = ""
     for judge in range(len(JUDGES)):
         if judge < 2 and (where in ASSEMBLY or where == "ladder's PTX"):

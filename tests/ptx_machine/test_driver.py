@@ -1,4 +1,4 @@
-"""What the machine says of kernels that go wrong, and what it promises of those that don't.
+"""The machine's reports on wrong kernels, and its guarantees for correct ones.
 
 Tests `tests/ptx_machine/driver.py`, `tests/ptx_machine/build.py`, `tests/ptx_machine/parse.py` and
 `tests/ptx_machine/runtime/`.

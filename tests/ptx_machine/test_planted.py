@@ -1,4 +1,4 @@
-"""Planted mistakes are noticed by whom the table names: a sample in a plain run, all of them as slow.
+"""Planted mistakes are noticed by the judges in the table: a sample in a plain run, all of them as slow.
 
 Tests `tests/ptx_machine/planted.py`, `tests/ptx_machine/assembly.cu` and `tests/ptx_machine/PLANTED.md`.
 """

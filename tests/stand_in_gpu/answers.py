@@ -1,4 +1,4 @@
-"""The way in: what the generated libraries call."""
+"""The entry point that the generated libraries call."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The functions of cuBLAS that minirnn asks for, by NumPy. Matrices are column by column there."""
+"""The functions of cuBLAS that minirnn uses, by NumPy. Matrices are in column-major order there."""
 
 from __future__ import annotations
 

@@ -44,7 +44,7 @@ ASKED_BY_NAME = [
     "cuGetErrorName",
     "cuGetErrorString",
 ]
-"""What minirnn asks of libcuda.so.1 by ctypes, beside what PyCUDA is linked with."""
+"""The functions of libcuda.so.1 that minirnn calls by ctypes, in addition to those that PyCUDA is linked with."""
 
 # The first call starts the Python half: nothing is imported in a process that never asks for a GPU.
 HEAD = """

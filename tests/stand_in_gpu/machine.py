@@ -1,4 +1,4 @@
-"""What lives on the stand-in GPU: handles, contexts, memory, and what it finds wrong."""
+"""The state of the stand-in GPU: handles, contexts, memory, and the errors that it finds."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ MEMORY_MB = int(os.environ.get("STAND_IN_GPU_MEMORY_MB", "1024"))
 log: collections.Counter[str] = collections.Counter()
 """How often each function was called."""
 problems: list[str] = []
-"""What a driver would not have forgiven, and what nobody has written here yet."""
+"""Calls that a driver would not have accepted, or that are not implemented here yet."""
 
 
 class Failed(Exception):
@@ -154,7 +154,7 @@ machine: Machine
 def one_block_at_a_time(sim: SimDriver) -> Any:
     """Options for plain launches, which promise only that every block runs some time: here one after another.
 
-    So a kernel whose blocks wait for each other, and that is not launched cooperatively, waits in vain.
+    So a kernel whose blocks wait for each other waits forever unless it is launched cooperatively.
     """
     given = ctypes.cast(sim.run_options, ctypes.POINTER(library.Options)).contents
     made = library.Options.from_buffer_copy(given)

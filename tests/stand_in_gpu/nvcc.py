@@ -17,7 +17,7 @@ from typing import Any
 HERE = Path(__file__).resolve().parent
 MAGIC = b"STANDIN\0"
 RELEASE = os.environ.get("STAND_IN_GPU_RELEASE", "13.0")
-"""Which nvcc it plays."""
+"""The version of nvcc that it imitates."""
 SAID = f"nvcc: NVIDIA (R) Cuda compiler driver\nCuda compilation tools, release {RELEASE}, V{RELEASE}.88\n"
 KNOWN = {  # release -> the GPUs that nvcc --list-gpu-code names
     "12.0": "50 52 53 60 61 62 70 72 75 80 86 87 89 90",

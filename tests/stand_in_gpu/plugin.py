@@ -1,4 +1,6 @@
-"""For pytest on the stand-in GPU: keeps the tests that ask for a GPU, and fails one that a driver would not forgive."""
+"""For pytest on the stand-in GPU: selects the tests that need a GPU, and fails those with calls that a driver would
+not accept.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,7 @@ from collections.abc import Iterator
 import pytest
 
 EXPECTS_PROBLEMS = "gpu_fault"
-"""The mark of a test that does on purpose what a driver does not forgive."""
+"""The mark of a test that deliberately makes calls that a driver does not accept."""
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -1,8 +1,8 @@
 """Streams of the stand-in GPU: work is done late, and between streams in a random order.
 
 Every piece of work knows what must be done before it: its predecessor in the stream, what an event waits for, and by
-the rules of the default stream the last work of the others. Nothing runs until somebody waits for it; then whatever may
-run is chosen at random until the awaited work is done. So a wait that is missing shows as a wrong result.
+the rules of the default stream the last work of the others. Nothing runs until the program waits for it; then work
+that may run is chosen at random until the awaited work is done. So a wait that is missing shows as a wrong result.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections import deque
 from collections.abc import Callable, Iterable
 
 PATIENCE = 4096
-"""So many pieces of work may lie in the queues; then some are done, as on a GPU whose queue is full."""
+"""The largest number of queued pieces of work; beyond it some are done, as on a GPU whose queue is full."""
 
 
 class Work:
@@ -36,7 +36,7 @@ Noted = tuple[Callable[[], None], frozenset[int]]
 
 
 class Stream:
-    """A queue. `captured` is what was noted since a capture began, or None; `broken` after a call that it forbids."""
+    """A queue. `captured` is the work recorded since a capture began, or None; `broken` is set by an illegal call."""
 
     def __init__(self, blocking: bool) -> None:
         self.blocking = blocking  # whether it waits for the default stream, and is waited for by it
@@ -68,7 +68,7 @@ class Queues:
         return self.streams[-1]
 
     def drop(self, stream: Stream) -> None:
-        """A destroyed stream still does what it was given."""
+        """A destroyed stream still does its queued work."""
         if stream.last is not None:
             self.finish([stream.last])
         self.streams.remove(stream)

@@ -1,4 +1,4 @@
-"""Runs of ``minirnn train`` for tests: tiny ones, stopped and watched where a test wants it."""
+"""Tiny runs of ``minirnn train`` for tests, stopped and observed as needed."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ Train = Callable[..., int]
 
 @pytest.fixture
 def train(text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Train:
-    """Run the command, tiny and on `text` if it is a new run, in a folder of the test's own."""
+    """Run the command, tiny and on `text` if it is a new run, in a folder of the test."""
     monkeypatch.chdir(tmp_path)
 
     def run(*argv: str, out: str = "out") -> int:
@@ -71,7 +71,7 @@ def no_pictures(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def unrendered(monkeypatch: pytest.MonkeyPatch) -> None:
-    """All pictures are made and written, but what becomes of them as pixels is left out: that takes longest."""
+    """All pictures are made and written, but not rendered to pixels, which takes longest."""
     monkeypatch.setattr(picture, "render", lambda figure, kind, dpi: b"a picture")
 
 
@@ -117,7 +117,7 @@ def interrupt_at(monkeypatch: pytest.MonkeyPatch, *steps: int) -> None:
 
 
 def complaint(capsys: pytest.CaptureFixture[str], command: str = "train") -> str:
-    """The one line on stderr, nothing being on stdout."""
+    """The only line on stderr; stdout must be empty."""
     out, err = capsys.readouterr()
     assert out == ""
     assert err.startswith(f"minirnn {command}: ")

@@ -1,4 +1,4 @@
-"""A checkpoint holds a good state, or it is refused in one line.
+"""A checkpoint holds a good state, or one line rejects it.
 
 Tests `minirnn/train/run.py` and `minirnn/train/folder.py`.
 """

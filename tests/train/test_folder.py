@@ -69,7 +69,7 @@ def test_an_output_place_is_tried_before_any_work_and_left_as_it_was(
 def test_two_runs_that_start_at_once_may_need_the_same_new_folder(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Whatever one does while the other tries its folder, none sees what is made for the trial."""
+    """No process sees the temporary files with which another one tests its folder."""
     one, other = tmp_path / "runs" / "one", tmp_path / "runs" / ".." / "runs" / "other"
     mkdir, seen = Path.mkdir, []
 
@@ -95,7 +95,7 @@ def test_the_files_of_an_older_run_are_never_overwritten(
     Path("out").mkdir()
     Path("out", name).write_text("precious")
     assert train("--steps", "1") == 2
-    assert f"out holds a run already ({name}): continue it with --resume, or take another --out" in complaint(capsys)
+    assert f"out already holds a run ({name}): continue it with --resume, or choose another --out" in complaint(capsys)
     assert os.listdir("out") == [name]
     assert Path("out", name).read_text() == "precious"
 
@@ -132,7 +132,7 @@ def test_a_run_that_appeared_while_this_one_prepared_is_not_overwritten(
 
     monkeypatch.setattr(run.Training, "start", slow)
     assert train("--steps", "1") == 2
-    assert "holds a run already" in complaint(capsys)
+    assert "already holds a run" in complaint(capsys)
     assert Path("out", CHECKPOINT).read_text() == "another process's"
 
 

@@ -26,7 +26,7 @@ KINDS = [
 
 def model_and_ids(rng: np.random.Generator, **kind: Any) -> tuple[CharModel, np.ndarray, np.ndarray]:
     model = CharModel(V=V, hidden=H, **kind)
-    for p in model.parameters():  # larger than at the start, so that nothing is nearly linear
+    for p in model.parameters():  # larger than initially, so that nothing is nearly linear
         p.assign(rng.normal(size=p.shape) * 0.7)
     return model, rng.integers(V, size=(T, B)), rng.integers(V, size=B)
 
@@ -146,6 +146,6 @@ def test_gradients_of_one_blank_flow_to_both_sides_each_direction_to_its_own(rng
         "h1\u2190",
         "c1\u2190",
     ]
-    assert (norms["h1\u2192"] > 0).tolist() == [t <= at for t in range(T)]  # what it read up to the blank
+    assert (norms["h1\u2192"] > 0).tolist() == [t <= at for t in range(T)]  # the text that it read up to the blank
     assert (norms["h1\u2190"] > 0).tolist() == [t >= at for t in range(T)]
     assert (norms["x"] > 0).all()

@@ -1,4 +1,4 @@
-"""``minirnn train --cell FILE.py:name``: an own cell is trained, resumed, swept and sampled as a built-in one is.
+"""``minirnn train --cell FILE.py:name``: a custom cell is trained, resumed, swept and sampled like a built-in one.
 
 Tests `minirnn/nn/cell_file.py` with the commands that read it.
 """
@@ -129,7 +129,7 @@ def test_the_equations_of_a_built_in_cell_learn_what_it_learns(
         np.testing.assert_allclose(b.grad, a.grad, rtol=0, atol=1e-6)
 
 
-# ---- what a checkpoint knows of the cell
+# ---- the cell in a checkpoint
 
 
 @pytest.mark.parametrize(
@@ -142,7 +142,7 @@ def test_the_equations_of_a_built_in_cell_learn_what_it_learns(
         (
             "patient(",
             "other(",
-            "there is no 'patient' in it; it has other, plain, unrated; likely 'plain' is meant",
+            "it defines no 'patient'; it has other, plain, unrated; likely 'plain' is meant",
         ),
         ("SLOW = 0.5", "SLOW = nothing", "cells.py, line 3: NameError: name 'nothing' is not defined"),
     ],
@@ -221,9 +221,9 @@ def test_a_run_of_a_built_in_cell_takes_no_file(
         ("nowhere.py:patient", "there is no file "),
         ("cells:patient", "cells; expected FILE.py:name; likely '"),
         ("cells.py", "cells.py: which cell?; expected FILE.py:name; it has patient, plain, unrated"),
-        ("cells.py:patent", "there is no 'patent' in it; it has patient, plain, unrated; likely 'patient' is meant"),
+        ("cells.py:patent", "it defines no 'patent'; it has patient, plain, unrated; likely 'patient' is meant"),
         ("cells.py:function", "function is a function, not a cell; expected @cell(states=..) above it; "),
-        ("cells.py:SLOW", "SLOW is a float, and no cell; it has patient"),
+        ("cells.py:SLOW", "SLOW is a float, not a cell; it has patient"),
         ("cells.py:unrated", "the mask 'mask_keep' of unrated has no rate; write mask_keep=0.9 in its function"),
         (".:x", "Is a directory; expected FILE.py:name"),
         ("none.py", "none.py: which cell?; expected FILE.py:name; it has no cell: @cell(states=..) above a function"),

@@ -1,4 +1,4 @@
-"""The pictures and the sample show what was measured and written."""
+"""The pictures and the sample show the measured and written values."""
 
 from __future__ import annotations
 

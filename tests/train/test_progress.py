@@ -1,4 +1,4 @@
-"""What is being done is said, once, where somebody waits for it."""
+"""Progress is shown once, if a user is waiting."""
 
 from __future__ import annotations
 

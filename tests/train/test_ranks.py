@@ -1,4 +1,4 @@
-"""Who speaks and writes in a run on several ranks, errors of one that are errors of all, and runs over MPI.
+"""Which rank prints and writes, errors of one rank that are raised on all, and runs over MPI.
 
 Tests `minirnn/train/ranks.py`, `minirnn/train/work.py` and `minirnn/commands/train.py`.
 """
@@ -33,7 +33,7 @@ def no_launcher(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def outcomes(size: int, work: Any) -> list[Any]:
-    """What ``work(world)`` gives or raises on each rank."""
+    """The result or the exception of ``work(world)`` on each rank."""
 
     def caught(world: World) -> Any:
         try:
@@ -126,7 +126,7 @@ def test_mistakes_are_said_once_and_end_all(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["SIGKILL", "SIGINT"])
 def test_a_killed_rank_and_ctrl_c_leave_a_run_that_goes_on_with_the_same_bits(tmp_path: Path, name: str) -> None:
-    """SIGKILL strikes one rank, and all end; SIGINT reaches all, and they stop after the same step, saved."""
+    """SIGKILL of one rank ends all; SIGINT reaches all, and they stop after the same step, saved."""
     folder = tmp_path / "run"
     command = [mpiexec(), "-n", "2", sys.executable, "-m", "minirnn", "train", "--out", str(folder), *OPTIONS]
     process = subprocess.Popen(
@@ -138,7 +138,7 @@ def test_a_killed_rank_and_ctrl_c_leave_a_run_that_goes_on_with_the_same_bits(tm
             assert process.poll() is None and time.monotonic() < until
             time.sleep(0.05)
         if name == "SIGINT":
-            process.send_signal(signal.SIGINT)  # mpiexec hands it on
+            process.send_signal(signal.SIGINT)  # mpiexec forwards it
         else:
             os.kill(ranks_of(process.pid)[-1], signal.SIGKILL)
         process.communicate(timeout=LIMIT)

@@ -1,4 +1,4 @@
-"""What a model writes follows its scores, and disturbs nothing."""
+"""The text of a model follows its scores, and sampling has no side effects."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def test_a_sample_follows_softmax_of_the_scores_divided_by_the_temperature(tempe
 def test_temperature_0_takes_the_likeliest_character_after_all_that_stands_before_it(
     cell: str, kind: dict[str, object], rng: np.random.Generator
 ) -> None:
-    """Each time from the beginning and step by step, in place of the state that is kept."""
+    """Each time from the beginning and step by step, instead of with a kept state."""
     if "projection" in kind and cell != "lstm":
         pytest.skip("only an lstm has a projection")
     model, text = model_of(rng, cell, **kind), list(rng.integers(V, size=3))

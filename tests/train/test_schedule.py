@@ -1,4 +1,4 @@
-"""The optimizer and the schedule of a run, and that both go on exactly."""
+"""The optimizer and the schedule of a run, and their exact resumption."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def test_more_steps_do_not_stretch_a_schedule(train: Train, no_pictures: None) -
 @pytest.mark.parametrize(
     ("argv", "words"),
     [
-        (["--schedule", "cosine", "--warmup", "12"], "--warmup 12 leaves nothing of the 12 steps of --schedule"),
+        (["--schedule", "cosine", "--warmup", "12"], "--warmup 12 leaves none of the 12 steps of --schedule"),
         (["--schedule-steps", "9"], "--schedule-steps needs a --schedule"),
     ],
 )

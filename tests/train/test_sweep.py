@@ -138,7 +138,7 @@ def test_a_sweep_that_was_stopped_goes_on_and_repeats_nothing(
     name: str, undisturbed: Path, text: Path, tmp_path: Path
 ) -> None:
     out, number = tmp_path / "out", signal.Signals[name]
-    # From the second run on the steps take long: the sweep is not over before the signal comes, however busy we are.
+    # From the second run on the steps are slow, so that the sweep is not finished before the signal arrives.
     (tmp_path / "sitecustomize.py").write_text(SLOW_LATER.format(out=str(out), result=run_process.RESULT))
     slow = ENVIRONMENT | {"PYTHONPATH": os.pathsep.join([str(tmp_path), str(ROOT)])}
     command = [*SWEEP, *arguments(text, out, "--executor", "threads:1")]
@@ -246,7 +246,7 @@ def test_a_folder_with_a_sweep_or_another_plan_is_refused(
 ) -> None:
     out = ["--out", str(undisturbed)]
     assert cli.main(["sweep", "--lr", "0.1", *out]) == 2
-    assert "holds a sweep already" in complaint(capsys, "sweep")
+    assert "already holds a sweep" in complaint(capsys, "sweep")
     assert cli.main(["sweep", "--resume", "--seed", "1", *out]) == 2
     assert "--seed contradicts the sweep to resume" in complaint(capsys, "sweep")
 

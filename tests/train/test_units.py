@@ -1,4 +1,4 @@
-"""The units that tell most are found where they were planted, and the properties of a text are what a reader sees."""
+"""Planted units that tell most are found, and the properties of a text agree with what a reader sees."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A run goes on exactly where it stopped, whatever stopped it."""
+"""A run resumes exactly where it stopped, for any cause."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from tests.train.runs import COMMAND, DEEP, TINY, Train, complaint, interrupt_at
 @pytest.mark.parametrize("cell", slow_unless(["gru"], CELLS))
 def test_one_seed_gives_one_result_and_another_seed_another(cell: str, train: Train, no_pictures: None) -> None:
     for out, seed in (("a", "3"), ("b", "3"), ("c", "4")):
-        mr.random.generator().random(5)  # what was drawn before must not matter
+        mr.random.generator().random(5)  # earlier draws must not matter
         assert train("--cell", cell, "--steps", "20", "--seed", seed, "--quiet", out=out) == 0
     a, b, c = (outcome(Path(out)) for out in "abc")
     assert a[:2] == b[:2]
@@ -47,7 +47,7 @@ def test_an_interrupted_and_resumed_run_equals_an_unbroken_one_to_the_last_bit(
     assert train(*new, out="broken") == 130
     for k, stop in enumerate(stops):
         out = capsys.readouterr().out
-        assert f"stopped after step {stop} of 120, saved; to go on: " in out
+        assert f"stopped after step {stop} of 120, saved; to continue: " in out
         assert "train --resume --out broken\n" in out
         assert checkpoint.load(Path("broken", CHECKPOINT))[1]["step"] == stop
         assert train("--resume", out="broken") == (0 if k == len(stops) - 1 else 130)
@@ -73,7 +73,7 @@ def test_resuming_a_finished_run_draws_what_ctrl_c_kept_from_being_drawn_and_cha
     with monkeypatch.context() as patch:
         patch.setattr(viz, "save", lambda picture, path: signal.raise_signal(signal.SIGINT))
         assert train("--steps", "12") == 130
-    assert "not all pictures are drawn; to draw them: " in capsys.readouterr().out
+    assert "some pictures are not drawn yet; to draw them: " in capsys.readouterr().out
     assert not Path("out", "loss.png").exists()
     before = outcome(Path("out"))
     Path("out", METRICS).unlink()
@@ -90,7 +90,7 @@ def test_a_resumed_run_may_stand_in_another_folder_and_find_its_text_elsewhere(
     assert train("--text", "moves.txt", "--steps", "12") == 0
     Path("elsewhere").mkdir()
     os.chdir("elsewhere")
-    assert train("--resume", "--steps", "13", out="../out") == 0  # a relative path of the text still leads there
+    assert train("--resume", "--steps", "13", out="../out") == 0  # a relative path of the text still works
     Path("../moves.txt").rename("moved.txt")
     assert train("--resume", "--steps", "14", out="../out") == 2
     assert train("--resume", "--steps", "14", "--text", "moved.txt", out="../out") == 0
@@ -178,7 +178,7 @@ def test_after_sigint_a_process_saves_ends_with_130_and_goes_on_exactly(
     assert running.returncode == 130
     assert "Traceback" not in out
     step = checkpoint.load(tmp_path / "out" / CHECKPOINT)[1]["step"]
-    assert f"stopped after step {step} of 100000, saved; to go on: " in out
+    assert f"stopped after step {step} of 100000, saved; to continue: " in out
     assert lines_of(tmp_path / "out")[-1]["step"] == step - step % 10
     if presses == 1:
         go_on_and_compare(train)
@@ -192,5 +192,6 @@ def test_after_sigkill_a_process_goes_on_exactly_and_metrics_are_done_again(
     running.wait()
     step = checkpoint.load(tmp_path / "out" / CHECKPOINT)[1]["step"]
     with open(tmp_path / "out" / METRICS, "a") as file:
-        file.write(f'{{"step": {10 * step}, "loss": 0.0}}\n{{"step": 7')  # lines that no checkpoint knows, one torn
+        # lines that are in no checkpoint, one incomplete
+        file.write(f'{{"step": {10 * step}, "loss": 0.0}}\n{{"step": 7')
     go_on_and_compare(train)

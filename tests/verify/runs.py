@@ -1,4 +1,4 @@
-"""Runs of ``minirnn verify`` for tests, and what to look for in them."""
+"""Runs of ``minirnn verify`` for tests, and helpers to read them."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def run(tmp_path: Path, *arguments: str) -> tuple[int, list[Result]]:
 
 
 def statuses(results: list[Result], **where: str) -> dict[str, set[str]]:
-    """Way -> the statuses of its cells, of those that match `where`."""
+    """Maps a way to the statuses of its cells that match `where`."""
     found: dict[str, set[str]] = {}
     for r in results:
         if all(getattr(r.cell, name) == value for name, value in where.items()):
@@ -51,7 +51,7 @@ def outcomes(found: dict[str, set[str]]) -> set[str]:
 
 
 def patched(monkeypatch: pytest.MonkeyPatch, owner: Any, name: str, change: Callable[..., Any]) -> None:
-    """Let `change` alter what a function returns."""
+    """Let `change` alter the result of a function."""
     original = getattr(owner, name)
     wrong = lambda *a, **k: change(original(*a, **k))  # noqa: E731
     monkeypatch.setattr(

@@ -101,7 +101,7 @@ def test_a_gpu_that_is_acted_out_has_a_column_of_its_own(monkeypatch: pytest.Mon
     assert set(said) == set(labels.values()) and said["cuda (stand-in)"].startswith("no GPU")
     names["cuda"] = "NVIDIA H200"
     assert comparisons.labels_of(devices)["cuda"] == "cuda"
-    assert comparisons.labels_of({"cuda": "no driver"}) == {"cuda": "cuda"}  # nobody is asked who is not there
+    assert comparisons.labels_of({"cuda": "no driver"}) == {"cuda": "cuda"}  # missing devices are not used
 
 
 @pytest.mark.skipif(not STAND_IN.exists(), reason="the table of the stand-in is made with PyCUDA")

@@ -1,4 +1,4 @@
-"""An op of one's own is proven on every device, and what is wrong with it is found.
+"""A custom op is proven on every device, and its mistakes are found.
 
 Tests `minirnn/verify/own_op.py`.
 """
@@ -23,7 +23,7 @@ extern "C" __global__ void two(i64 n, const real *x, real *y, real *slope) {
 
 
 def cube(second: float = 6.0, save_slope: bool = True) -> Any:
-    """x ** 3 and its slope; with `save_slope` False backward uses a constant in the place of the slope."""
+    """x ** 3 and its slope; with `save_slope` False backward uses a constant instead of the slope."""
 
     class Cube(mr.autograd.Function):
         @staticmethod

@@ -1,4 +1,4 @@
-"""Stored values of other libraries judge, or are not at hand."""
+"""Comparisons with stored values of other libraries, which may not be available."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""To minirnn this Python looks like one on Windows: what only POSIX has is gone, and what Windows refuses fails.
+"""To minirnn this Python looks like one on Windows: POSIX features are missing, and calls that Windows rejects fail.
 
 Python imports this file at its start. minirnn, and the program that is run, get stand-ins for some modules of the
-standard library; the library itself and other packages keep theirs, because they are those of this system.
+standard library; the library itself and other packages keep the real ones.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ WITHOUT = {
     "subprocess": "",
     "sys": "",
 }
-"""What a module of the standard library lacks on Windows."""
+"""Names that a module of the standard library lacks on Windows."""
 
 
 class Module(types.ModuleType):
-    """A module without some of its names, and with others exchanged."""
+    """A module without some of its names, and with others replaced."""
 
     def __init__(self, name: str, without: str, exchanged: dict[str, Any]) -> None:
         super().__init__(name)
@@ -109,5 +109,5 @@ exchanged = {
 }
 stand_ins = {name: Module(name, without, exchanged.get(name, {})) for name, without in WITHOUT.items()}
 builtins.__import__ = importing
-# Files of Windows are not in UTF-8 unless one says so.
+# On Windows files are not in UTF-8 by default.
 warnings.filterwarnings("error", category=EncodingWarning, module=r"minirnn\b|_sandbox\b|__main__")

@@ -7,7 +7,7 @@ Where things are::
                                   the CUDA code around a cell: one thread per few neighboring units of a row (units.cuh)
     kernels/lstm_block/peepholes.cu   the gradients of peepholes: sums over all steps, in two stages
     kernels/cudnn_rnn/            steps.cu: one step per launch; barrier.cu: whole sequences in one
-                                  launch, written to be read; persistent.cu, persistent_grad.cu: the same, for speed
+                                  launch, readable; persistent.cu, persistent_grad.cu: the same, for speed
     kernels/grid_barrier.cuh, grid.cuh, tile_gather.cuh, warp_product.cuh
                                   used by these: a barrier of all blocks, messages between blocks, products by warps
     kernels/primitives/           the primitives; views.cuh reads broadcast, transposed and sliced arrays in place

@@ -1,4 +1,4 @@
-// A made-up cell with all that the form knows: a gate of each kind, two states, a vector, values before and after.
+// A made-up cell with every feature of the form: a gate of each kind, two states, a vector, values before and after.
 //
 //   f = sigmoid(zf + w * m')        n = tanh(xn + f * hn)        m = m'/2 + f * n        h = (1 - f) * h' + f * tanh(m)
 #pragma once

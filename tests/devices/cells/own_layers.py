@@ -1,4 +1,4 @@
-"""Layers of own cells with random weights, and what torch computes of them: what the tests of devices share."""
+"""Layers of custom cells with random weights, and torch's results for them, for the tests of devices."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ class OwnLayer:
         self.named = [{n: draw(*s) / max(1, s[-1] ** 0.5 / 3) for n, s in shapes.items()} for _ in range(D)]
         self.x, self.h0, self.c0 = draw(T, B, I), draw(D, B, self.P), draw(D, inner, B, H) if inner else None
         self.dy, self.dc = draw(T, B, D * self.P), draw(D, inner, B, H) if inner else None
-        self.dh = draw(D, B, self.P) * step.read  # else nothing says what the last state is
+        self.dh = draw(D, B, self.P) * step.read  # otherwise the last state is undefined
         self.masks = [rng.uniform(size=(D, T, B, H)) for _ in range(self.plan.masks)]
         if ragged:
             padding = np.arange(T)[:, None] >= LENGTHS
@@ -137,7 +137,7 @@ class OwnLayer:
         return found
 
     def expected(self) -> dict[str, np.ndarray]:
-        """What torch computes in float64."""
+        """The results of torch in float64."""
         torch = pytest.importorskip("torch")
         leaf = lambda a: torch.tensor(a, requires_grad=True)  # noqa: E731
         step, P = self.cell.step, self.P
@@ -172,7 +172,7 @@ class OwnLayer:
 
 
 def assert_close(found: Mapping[str, np.ndarray], expected: Mapping[str, np.ndarray], of_largest: float) -> None:
-    """Every array that torch computes is there, and no element is off by more than this part of the largest."""
+    """Check that every array of torch exists, and that no error exceeds this fraction of the largest element."""
     for name, right in expected.items():
         np.testing.assert_allclose(
             found[name], right, rtol=0, atol=of_largest * max(np.abs(right).max(), 1e-30), err_msg=name

@@ -1,4 +1,4 @@
-"""One more header of the form is enough for a new cell: a made-up one runs in the drivers of C++ and of CUDA.
+"""A new cell needs only one header of the form: a made-up one runs in the drivers of C++ and of CUDA.
 
 Tests `minirnn/devices/cells/__init__.py` and the headers next to it.
 """
@@ -28,7 +28,7 @@ LENGTHS = np.array([4, 3, 2])
 
 
 class Case:
-    """Random arrays, and what the tape computes of them."""
+    """Random arrays, and the results of the tape for them."""
 
     def __init__(self, rng: np.random.Generator) -> None:
         def draw(*shape: int) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""The counting device: what it wraps computes the same, and its counts are those of the formulas."""
+"""The counting device: the wrapped device computes the same, and the counts are those of the formulas."""
 
 from __future__ import annotations
 

@@ -64,4 +64,4 @@ LAYOUTS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
     "read-only": frozen,
     "columns": lambda a: np.ascontiguousarray(a.swapaxes(-1, -2)).swapaxes(-1, -2) if a.ndim > 1 else a,
 }
-"""Other memory layouts of the same values: a kernel must not care."""
+"""Other memory layouts of the same values, which must not matter to a kernel."""

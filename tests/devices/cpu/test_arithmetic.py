@@ -1,4 +1,4 @@
-"""What the fused kernels share."""
+"""The helpers of the fused kernels."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 from minirnn.devices.cpu.arithmetic import without_false_alarms
 
 
-def test_a_kernel_without_false_alarms_has_settings_of_its_own_and_those_of_its_caller_otherwise() -> None:
+def test_a_kernel_without_false_alarms_has_its_own_settings_and_otherwise_those_of_its_caller() -> None:
     @without_false_alarms
     def kernel(a: float, *, b: float) -> tuple[float, dict[str, str]]:
         """What it computes."""

@@ -1,4 +1,4 @@
-"""The primitives of the cpu device: what base.py says of each, on bare arrays."""
+"""The primitives of the cpu device: their descriptions in base.py, on plain arrays."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_a_large_product_is_that_of_numpy_in_memory_that_comes_back(rng: np.rand
         patch.setattr(workspace, "empty", pool.empty)
         kept = cpu.matmul(a, b)
         before = kept.copy()
-        where = cpu.matmul(a, -b).ctypes.data  # nobody holds this one
+        where = cpu.matmul(a, -b).ctypes.data  # this one is not referenced
         assert cpu.matmul(-a, b).ctypes.data == where != kept.ctypes.data
         assert_same(kept, before)
 

@@ -1,4 +1,4 @@
-"""Recycled memory: never while anyone can see it, always once nobody can."""
+"""Memory is recycled never while an array uses it, and always afterwards."""
 
 from __future__ import annotations
 

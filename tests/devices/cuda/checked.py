@@ -36,7 +36,7 @@ def checked(request: pytest.FixtureRequest) -> Cuda:
 
 
 def assert_equal_on_both(checked: Cuda, work: Callable[[Device], list[np.ndarray]], tolerance: float) -> None:
-    """`work(device)` gives the same arrays on cpu and in the simulator, which has looked at every access."""
+    """Check that `work(device)` gives the same arrays on cpu and in the simulator, which checks every access."""
     expected, got = work(CPU), work(checked)
     checked.synchronize()
     assert checked.driver.stats.accesses > 0  # type: ignore[attr-defined]

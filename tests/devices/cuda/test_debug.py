@@ -22,7 +22,7 @@ Run = Callable[["HostDriver", "tuple[Any, ...]"], None]
 
 
 class HostDriver:
-    """Memory at made-up addresses; a launch calls `run`; what it raises shows when someone waits, as on a GPU."""
+    """Memory at made-up addresses; a launch calls `run`; its exceptions are raised at the next wait, as on a GPU."""
 
     limits = Limits("host", (9, 0), 1, 1024, 49152, 1 << 20, True)
     about: dict[str, Any] = {}
@@ -151,7 +151,7 @@ def test_a_fault_runs_again_in_the_simulator_with_the_same_launch_and_memory() -
     assert first.nbytes == last.nbytes == 16
 
 
-def test_addresses_in_a_struct_are_followed_too() -> None:
+def test_addresses_in_a_struct_are_also_followed() -> None:
     seen: list[Any] = []
 
     def simulated(simulator: HostDriver, args: tuple[Any, ...]) -> None:
@@ -254,7 +254,7 @@ OUTSIDE = """extern "C" __global__ void add_one(int n, float *x) {
 
 
 class Faulty:
-    """A GPU played by the fast simulator, which notices nothing: each launch is reported as a fault, late."""
+    """A fake GPU on the fast simulator, which reports every launch as an asynchronous fault."""
 
     def __init__(self, driver: Any) -> None:
         self.driver = driver

@@ -1,4 +1,4 @@
-"""What the CUDA devices do beyond the contract: views, layouts, clear refusals, memory, one kernel compiled once."""
+"""The CUDA devices beyond the contract: views, layouts, clear errors, memory, one compilation per kernel."""
 
 from __future__ import annotations
 
@@ -151,7 +151,7 @@ def test_the_memory_of_a_gpu_is_offered_to_other_libraries_and_that_of_the_simul
     )
 
 
-def test_one_step_of_a_cell_is_one_launch_beside_its_products(on: Any) -> None:
+def test_one_step_of_a_cell_is_one_launch_and_its_products(on: Any) -> None:
     rng = np.random.default_rng(0)
     B, I, H = 3, 4, 5
     shapes = [(B, I), (B, H), (B, H), (I + H, 4 * H), (H,), (H,), (H,), (4 * H,)]

@@ -1,4 +1,4 @@
-"""What every driver promises, on the drivers that work here: the simulator's, and the GPU's where there is one.
+"""The promises of every driver, on the drivers that work here: the simulator's, and the GPU's if there is one.
 
 Tests `minirnn/devices/cuda/sim/driver.py` and `minirnn/devices/cuda/gpu/driver.py`.
 """

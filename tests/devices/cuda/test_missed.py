@@ -1,4 +1,4 @@
-"""A block that waited in vain is found before a result or a gradient is used, and not at each launch."""
+"""A block that missed a message is found before a result or a gradient is used, and not at each launch."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def test_a_result_that_leaves_the_device_is_looked_at(broken: Any) -> None:
     y = model(x)[0]
     with pytest.raises(LaunchError, match=f"lstm_persistent of . blocks, 1 directions: a block {GAVE_UP}"):
         y.numpy()
-    assert np.isfinite(mr.ones(3, device=broken).numpy()).all()  # it was said once
+    assert np.isfinite(mr.ones(3, device=broken).numpy()).all()  # it was reported once
 
 
 def test_it_is_raised_at_synchronize(broken: Any) -> None:
@@ -93,7 +93,7 @@ def test_it_is_raised_before_an_optimizer_has_the_gradients(broken: Any) -> None
         np.testing.assert_array_equal(p.numpy(), before[name])
 
 
-def test_a_wrapped_device_looks_too(broken: Any) -> None:
+def test_a_wrapped_device_also_checks(broken: Any) -> None:
     wrapped = Counting(broken)
     model, x = layer(wrapped)
     y = model(x)[0]

@@ -26,7 +26,7 @@ pytestmark = pytest.mark.skipif(
 
 
 def recording_device() -> Cuda:
-    """Not in check mode, where no address comes again."""
+    """Not in check mode, where no address is reused."""
     device = Cuda(SimDriver(SimOptions()))
     device.recordings.enabled = True
     return device
@@ -45,7 +45,7 @@ def test_a_layer_from_recordings_is_the_same_layer_bit_for_bit(mode: str, rng: n
     assert counts["replayed"] > counts["plain"] > 0 and counts["recorded"] > 0, counts
 
 
-def test_projection_and_half_precision_too(rng: np.random.Generator) -> None:
+def test_projection_and_half_precision(rng: np.random.Generator) -> None:
     T, B, I, H, P = 5, 3, 4, 6, 2
     device, plain = recording_device(), Cuda(SimDriver(SimOptions()))
     for dtype in ("f4", "f2"):
@@ -172,7 +172,9 @@ def test_a_driver_that_refuses_is_an_error_that_says_how_to_do_without(monkeypat
         loops.run("loop", (), (), lambda: None)
 
 
-def test_where_nobody_asked_a_refusal_turns_recordings_off_with_a_warning(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unrequested_recording_that_fails_turns_recordings_off_with_a_warning(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.delenv(recordings.VARIABLE, raising=False)
     loops, done = Recordings(Refusing(), enabled=True), []  # type: ignore[arg-type]
     loops.run("loop", (), (), lambda: done.append(1))

@@ -1,4 +1,4 @@
-// Calls every kernel of the device `native` in a process without Python, for the sanitizers: arrays end where they end,
+// Calls every kernel of the device `native` in a process without Python, for the sanitizers: arrays have exact sizes,
 // sizes leave vectors half empty, several teams compute at once, and a child does after a fork.
 #include <sys/wait.h>
 #include <unistd.h>

@@ -1,4 +1,4 @@
-"""Own cells on the device `native` compute what torch and cpu do in float64, with equal bits for any team of threads.
+"""Custom cells on `native` agree with torch and cpu in float64, with equal bits for any number of threads.
 
 Tests `minirnn/devices/native/own_cell.py` and `minirnn/devices/cells/header.py`.
 """

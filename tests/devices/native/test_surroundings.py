@@ -1,4 +1,4 @@
-"""The device in surroundings that are not friendly: a bad compiler, a damaged cache, forks, threads, Ctrl-C.
+"""The device in difficult environments: a bad compiler, a damaged cache, forks, threads, Ctrl-C.
 
 Tests `minirnn/devices/native/library.py`, `minirnn/devices/native/device.py`, `minirnn/devices/native/arguments.py` and
 `minirnn/devices/native/kernels/team.cpp`.
@@ -39,7 +39,7 @@ def digest(seed=0, H=64, T=10, B=16):
 
 
 def say(code: str, **env: str | None) -> str:
-    """What a new Python prints that runs `code`, which may use what is above."""
+    """The output of a new Python that runs `code` after the code above."""
     return process.say(DIGEST + code, **{"MINIRNN_NUM_THREADS": "3", "PYTHONWARNINGS": "ignore"} | env)
 
 
@@ -94,7 +94,7 @@ def test_no_damage_of_the_cache_is_loaded(tmp_path: Path, monkeypatch: pytest.Mo
     assert library.library(compiler.find("native")).read_bytes() == whole
 
 
-def test_a_processor_that_can_do_less_gets_a_library_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_processor_with_fewer_features_gets_its_own_library(monkeypatch: pytest.MonkeyPatch) -> None:
     used, asked = compiler.find("native"), []
     monkeypatch.setattr(library.cache, "kept", lambda folder, key, make: asked.append(key))
     library.library(used)
@@ -122,7 +122,7 @@ def test_narrower_vectors_compute_the_same_within_rounding(flags: str) -> None:
 def test_the_structs_are_those_of_the_headers() -> None:
     """Every field of a C++ struct, in its order: a missing one would move all that follow."""
     kernels = library.KERNELS
-    own = arguments.structs(9, 2, 1)  # of a library for an own cell
+    own = arguments.structs(9, 2, 1)  # of a library for a custom cell
     structs = [(struct, "layer.h", counts) for two, counts in (((arguments.Layer, arguments.Gradients), (8, 0, 0)),
                                                                (own, (9, 2, 1))) for struct in two]  # fmt: skip
     others = [(arguments.GruBlockArrays, "gru_block.cpp", (0, 0, 0)), (arguments.Product, "gemm.h", (0, 0, 0))]

@@ -1,4 +1,4 @@
-"""The finder of layouts: weights whose meaning was thrown away, from one input and its output."""
+"""The finder of layouts: the meaning of unlabelled weights, from one input and its output."""
 
 from __future__ import annotations
 
@@ -18,12 +18,13 @@ CASES = [
     (mode, gru, layout)
     for mode, gru in MODES
     for layout in layouts_of(Kind(mode, gru, 1, 1))
-    if layout not in ("cudnn.params", "tf.canonical")  # one row of numbers, and one matrix a gate: told by their form
+    # one row of numbers, and one matrix per gate, are recognized by their form
+    if layout not in ("cudnn.params", "tf.canonical")
 ]
 
 
 def outputs(rng: np.random.Generator, mode: str, gru: str | None, layout: str) -> tuple[Any, np.ndarray, np.ndarray]:
-    """Converted weights, an input, and what the library of the layout makes of it."""
+    """Converted weights, an input, and the output of the layout's library."""
     got = in_layout(rng, Kind(mode, gru, 1, 1), layout, np.float64)
     x, zeros = rng.standard_normal((T, B, I)), np.zeros((1, B, H))
     return got, x, forward(layout, mode, gru, got.arrays, 1, 1, x, zeros, zeros)
@@ -131,7 +132,7 @@ def test_initial_states_are_used(rng: np.random.Generator) -> None:
     assert find_layout(got.arrays, x, y).status == "none"
 
 
-def test_square_matrices_are_told_apart_too(rng: np.random.Generator) -> None:
+def test_square_matrices_are_also_distinguished(rng: np.random.Generator) -> None:
     """I = H: W and R have one shape, and of a plain RNN even the transposed ones."""
     a = {"k": dyadic(rng, H, H, dtype="f8"), "r": dyadic(rng, H, H, dtype="f8"), "b": dyadic(rng, H, dtype="f8")}
     x, h = rng.standard_normal((T, B, H)), np.zeros((B, H))
@@ -204,9 +205,9 @@ def test_a_peephole_lstm_fits_nothing(rng: np.random.Generator) -> None:
     assert find_layout(arrays, x, y).status == "none"
 
 
-def test_what_is_no_number_or_no_state_is_refused() -> None:
+def test_invalid_numbers_and_states_are_rejected() -> None:
     x, y, w = np.zeros((T, B, I)), np.zeros((T, B, H)), [np.zeros((4 * H, I)), np.zeros((4 * H, H))]
-    with pytest.raises(TypeError, match="array 1 is no array of numbers"):
+    with pytest.raises(TypeError, match="array 1 is not an array of numbers"):
         find_layout([w[0], ["a"]], x, y)
     with pytest.raises(ValueError, match=r"initial_h has shape \(2, 3\)"):
         find_layout(w, x, y, initial_h=np.zeros((B, I)))

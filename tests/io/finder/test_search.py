@@ -20,7 +20,7 @@ ONE = np.ones((1, 1, 1))  # (T, B, I)
 
 
 def one_unit(a: float, b: float, y: float, **more: Any) -> Any:
-    """What is found for the weights `a` and `b`, the input 1 and the output `y`: relu or tanh, of one or the other."""
+    """The result for the weights `a` and `b`, the input 1 and the output `y`: relu or tanh of one or the other."""
     return find_layout([[[a]], [[b]]], ONE, y * ONE, **more)
 
 
@@ -80,7 +80,7 @@ def is_relu(trial: Any) -> bool:
 
 @pytest.mark.parametrize(("steps", "fits"), [(8, True), (9, False)])
 def test_errors_up_to_eight_roundings_of_the_largest_output_are_no_chance(steps: int, fits: bool) -> None:
-    """Beside a reading without any error."""
+    """This reading competes with one without any error."""
     eps = np.finfo(np.float64).eps
     finding = one_unit(0.5, 0.5 + 0.5 * steps * eps, 0.5)
     assert finding.best.error == 0
@@ -103,7 +103,7 @@ def outputs(layer: LayerWeights, x: np.ndarray, h: Any = None, c: Any = None) ->
     return run_layer("lstm", None, layer, x, zeros if h is None else h, zeros if c is None else c)
 
 
-def test_late_steps_and_late_rows_of_the_batch_count_too(rng: np.random.Generator) -> None:
+def test_late_steps_and_late_rows_of_the_batch_also_count(rng: np.random.Generator) -> None:
     arrays, layer = lstm(rng)
     x = rng.standard_normal((9, 4, 3))
     y = outputs(layer, x)
@@ -180,7 +180,7 @@ def test_two_biases_stand_in_one_array_or_in_two(rng: np.random.Generator, stack
         [(m, I, H, c) for m in ("lstm", "rnn_tanh") for I, H in ((1, 1), (1, 2), (3, 1)) for c in (False, True)],
     ),
 )
-def test_a_matrix_of_one_row_is_no_bias(rng: np.random.Generator, mode: str, I: int, H: int, columns: bool) -> None:
+def test_a_matrix_of_one_row_is_not_a_bias(rng: np.random.Generator, mode: str, I: int, H: int, columns: bool) -> None:
     """A series of single numbers has kernels (1, G*H) in Keras; a single unit has such matrices everywhere."""
     GH = {"lstm": 4, "rnn_tanh": 1}[mode] * H
     W, R, b = rng.standard_normal((GH, I)), rng.standard_normal((GH, H)), rng.standard_normal(GH)

@@ -1,4 +1,4 @@
-"""Random weights of every kind of network, in every layout. Imported by the tests beside it."""
+"""Random weights of every kind of network, in every layout. Imported by the tests in this folder."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def onnx_arrays(rng: np.random.Generator, kind: Kind, dtype: Any = np.float32) -
 def start(
     rng: np.random.Generator, kind: Kind, dtype: Any = np.float32
 ) -> tuple[str, dict[str, np.ndarray], dict[str, Any]]:
-    """A layout that can hold the kind with two different biases, arrays in it, and what they don't say."""
+    """A layout that can hold the kind with two different biases, arrays in it, and the settings that they lack."""
     if kind.gru == "reset_before":
         return "onnx", onnx_arrays(rng, kind, dtype), {"gru": "reset_before"}
     settings = {"rnn_mode": kind.rnn_mode} if GATES[kind.rnn_mode] == 1 else {}

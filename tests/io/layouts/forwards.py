@@ -1,7 +1,7 @@
-"""What each library computes with its own arrays, written down from its documentation. Imported by the tests beside it.
+"""The formulas of each library for its own arrays, from its documentation. Imported by the tests in this folder.
 
 A step takes the arrays of one layer and direction under the library's names, x (B, in), h (B, P) and c (B, H), and
-returns the next h and c. Nothing here knows of the converters.
+returns the next h and c. This module does not use the converters.
 """
 
 from __future__ import annotations
@@ -241,6 +241,6 @@ def forward(
     h0: Array,
     c0: Array | None,
 ) -> Array:
-    """What the library of `layout` computes with `arrays`."""
+    """The result of the library of `layout` for `arrays`."""
     cut = {"torch.nn": torch_layers, "onnx": onnx_layers}.get(layout, folder_layers)
     return run(STEPS[layout, rnn_mode, gru], cut(arrays, L, D), x, h0, c0)

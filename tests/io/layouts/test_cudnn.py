@@ -26,7 +26,7 @@ def test_pieces_may_be_rows_of_numbers_but_not_matrices_that_stand_otherwise(rng
 
 
 @pytest.mark.parametrize("kind", ["weights", "biases"])
-def test_weights_alone_and_biases_alone_are_no_network(rng: np.random.Generator, kind: str) -> None:
+def test_only_weights_or_only_biases_are_not_a_network(rng: np.random.Generator, kind: str) -> None:
     arrays = in_layout(rng, LSTM, "tf.canonical").arrays
     rest = {key: a for key, a in arrays.items() if key.startswith(kind)}
     with pytest.raises(ValueError, match="fit no network"):
@@ -35,7 +35,7 @@ def test_weights_alone_and_biases_alone_are_no_network(rng: np.random.Generator,
         convert(arrays | {"biases_0": np.zeros(0, np.float32)}, "torch.nn", source="tf.canonical")
 
 
-def test_a_piece_too_few_or_too_many_is_no_network(rng: np.random.Generator) -> None:
+def test_a_missing_or_extra_piece_is_not_a_network(rng: np.random.Generator) -> None:
     arrays = in_layout(rng, LSTM, "tf.canonical").arrays
     less = {key: a for key, a in arrays.items() if key != "weights_7"}
     more = arrays | {f"biases_{k}": arrays["biases_0"] for k in range(8, 16)}

@@ -1,4 +1,4 @@
-"""Arrays at the edge of what a layout has: what is read, what is refused, and what is said about it.
+"""Edge cases of layouts: arrays that are read or rejected, and the messages.
 
 Tests `minirnn/io/layouts/`.
 """
@@ -98,7 +98,7 @@ def test_onnx_arrays_are_for_one_or_two_directions(
 
 
 @pytest.mark.parametrize("which", [0, 1])
-def test_peepholes_of_one_direction_get_zeros_beside_them_in_onnx(rng: np.random.Generator, which: int) -> None:
+def test_peepholes_of_one_direction_get_zeros_next_to_them_in_onnx(rng: np.random.Generator, which: int) -> None:
     layers = [LayerWeights(rng.standard_normal((4 * H, I)), rng.standard_normal((4 * H, H))) for _ in range(2)]
     rows = rng.standard_normal((3, H))  # wci, wcf, wco
     layers[which] = layers[which]._replace(peephole=rows)

@@ -1,4 +1,4 @@
-"""Weight layouts: what each library computes with converted weights, against values of torch and TensorFlow."""
+"""Weight layouts: the results of each library with converted weights, against values of torch and TensorFlow."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ def test_every_layout_computes_what_a_torch_module_computes(rng: np.random.Gener
     h0, c0 = np.zeros((kind.L * kind.D, 2, P)), np.zeros((kind.L * kind.D, 2, H))
     for layout in layouts_of(kind):
         got = convert(state, layout, rnn_mode=kind.rnn_mode)
-        if layout not in ("cudnn.params", "tf.canonical"):  # these run nowhere but in cuDNN
+        if layout not in ("cudnn.params", "tf.canonical"):  # these run only in cuDNN
             y = forward(layout, kind.rnn_mode, kind.gru, got.arrays, kind.L, kind.D, x, h0, c0)
             np.testing.assert_allclose(y, expected, rtol=1e-12, atol=1e-12, err_msg=layout)
         back = convert(got.arrays, "torch.nn", metadata=got.metadata)

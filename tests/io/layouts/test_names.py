@@ -132,7 +132,7 @@ def test_kernels_of_keras_are_not_taken_for_those_of_tensorflow(rng: np.random.G
     assert got.notes == ("left out: dense/kernel, dense/bias",)
 
 
-# ---- what has no place in the target
+# ---- features that the target lacks
 
 
 def refused(arrays: dict[str, np.ndarray], to: str, match: str, **more: Any) -> None:
@@ -206,7 +206,7 @@ def test_skip_input_leaves_out_identities_and_nothing_else(rng: np.random.Genera
         assert all(np.array_equal(back[key], identity[key]) for key in identity)
 
 
-# ---- what the arrays don't say, and arrays that don't fit
+# ---- missing settings, and arrays that don't fit
 
 
 @pytest.mark.parametrize(

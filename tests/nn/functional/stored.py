@@ -1,4 +1,4 @@
-"""What torch.nn.functional gave, stored in tests/golden/losses, and the same calls of minirnn.nn.functional."""
+"""Results of torch.nn.functional, stored in tests/golden/losses, and the same calls of minirnn.nn.functional."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def cases(*functions: str) -> list[Any]:
 
 @cache
 def stored_of(function: str) -> dict[str, np.ndarray]:
-    """All of a function's golden file, read once. Nobody can write into the arrays."""
+    """The whole golden file of a function, read once. The arrays are read-only."""
     with np.load(FOLDER / f"{function}.npz") as stored:
         arrays = dict(stored)
     for array in arrays.values():
@@ -56,7 +56,7 @@ def inputs_of(stored: dict[str, Any], device: str) -> dict[str, mr.Tensor]:
 
 
 def assert_is_stored(y: mr.Tensor, inputs: dict[str, mr.Tensor], stored: dict[str, Any]) -> None:
-    """Fail unless value and gradients are those that torch gave."""
+    """Fail unless value and gradients agree with torch's."""
     assert y.dtype == stored["out"].dtype
     assert_close(y, stored["out"], *TOLERANCE)
     names = list(stored["grad"])
@@ -66,7 +66,7 @@ def assert_is_stored(y: mr.Tensor, inputs: dict[str, mr.Tensor], stored: dict[st
 
 
 def replay(function: str, name: str, device: str) -> None:
-    """The call as it stands in torch, with the arguments by name, on a device."""
+    """The call as in torch, with the arguments by name, on a device."""
     stored = case(function, name)
     inputs = inputs_of(stored, device)
     y = getattr(mr.nn.functional, function)(**inputs, **stored["said"])

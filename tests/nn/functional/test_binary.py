@@ -1,4 +1,4 @@
-"""Cross-entropy of yes or no: at certainty, by both ways, float16."""
+"""Binary cross-entropy: at certainty, from probabilities and scores, float16."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ def test_derivatives_of_cross_entropy_agree_with_differences(case: str) -> None:
 
 
 def test_classes_are_on_axis_1_and_those_of_the_op_on_the_last(device: str, rng: np.random.Generator) -> None:
-    x, y = rng.normal(size=(3, 3, 3)), rng.integers(3, size=(3, 3))  # a shape in which nothing tells them apart
+    x, y = rng.normal(size=(3, 3, 3)), rng.integers(3, size=(3, 3))  # a shape in which they cannot be distinguished
     t = mr.tensor(x, device=device)
     rows = mr.tensor(np.moveaxis(x, -1, 1), device=device)
     for reduction in ("mean", "sum", "none"):

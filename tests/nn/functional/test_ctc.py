@@ -20,7 +20,7 @@ def logs(rng: np.random.Generator, *shape: int) -> np.ndarray:
 
 
 def by_all_paths(log_probs: np.ndarray, target: list[int], blank: int) -> float:
-    """Minus the logarithm of the sum over each path that says the target: the definition."""
+    """The definition: minus the logarithm of the sum over all paths that spell the target."""
     total = 0.0
     for path in product(range(log_probs.shape[1]), repeat=len(log_probs)):
         if [c for c, _ in groupby(path) if c != blank] == target:
@@ -95,7 +95,7 @@ def test_no_steps_at_all() -> None:
     x = mr.tensor(np.zeros((0, 2, C)), requires_grad=True)
     assert F.ctc_loss(x, [1], [0, 0], [0, 1], reduction="none").tolist() == [0, np.inf]
     some = F.ctc_loss(np.log(np.full((2, 3, 2), 0.5)), [1, 1], [0, 0, 2], [1, 0, 1], reduction="none")
-    assert_close(some, [np.inf, 0, -np.log(0.75)])  # of four paths all but "blank, blank" say 1
+    assert_close(some, [np.inf, 0, -np.log(0.75)])  # of four paths, all but "blank, blank" spell 1
     assert np.isnan(F.ctc_loss(np.zeros((T, 0, C)), np.zeros((0, 2), int), [], []).item())
 
 

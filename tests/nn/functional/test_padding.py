@@ -1,4 +1,4 @@
-"""pad: against numpy.pad, gradients, what is too much."""
+"""pad: against numpy.pad, gradients, too much padding."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def test_more_than_a_mirror_shows_is_refused(mode: str) -> None:
 @pytest.mark.parametrize("mode", MODES)
 def test_what_is_taken_away_on_one_side_is_not_there_to_be_shown_on_the_other(mode: str) -> None:
     x = np.arange(5.0)
-    if mode == "reflect":  # in torch it is: the mirror stands at the end of what was there
+    if mode == "reflect":  # allowed in torch, where the mirror is at the end of the input
         assert_same(F.pad(x[None], (-4, 2), mode)[0], np.array([4.0, 3, 2]))
         assert_same(F.pad(x[None], (3, -4), mode)[0], np.array([3.0, 2, 1, 0]))
         return

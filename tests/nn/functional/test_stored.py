@@ -1,4 +1,4 @@
-"""Every function against what torch gave, without torch.
+"""Every function against stored results of torch, without torch.
 
 Tests `minirnn/nn/functional`.
 """

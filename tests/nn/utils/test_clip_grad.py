@@ -1,4 +1,4 @@
-"""Clipping of gradients, against torch and the values that it gave."""
+"""Clipping of gradients, against torch and its stored values."""
 
 from __future__ import annotations
 
@@ -175,5 +175,5 @@ def test_empty_gradients_and_several_norms() -> None:
         utils.clip_grads_with_norm_(with_gradient(1.0), 1.0, -1.0)
     with pytest.raises(TypeError, match="norm_type is 'two'"):
         utils.get_total_norm([], "two")
-    assert math.isnan(utils.get_total_norm([mr.tensor([math.nan])]).item())  # without a word
+    assert math.isnan(utils.get_total_norm([mr.tensor([math.nan])]).item())  # without a warning
     assert utils.get_total_norm([mr.tensor([3.0])], error_if_nonfinite=True).item() == 3

@@ -1,4 +1,4 @@
-"""What pads and packs sequences is torch's, and layers take both."""
+"""Padding and packing of sequences as in torch, and layers that accept both."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def test_packing_is_torchs(batch_first: bool, enforce_sorted: bool, rng: np.rand
     assert isinstance(ours, rnn.PackedSequence)
     for found, expected in zip(ours, packed, strict=True):
         assert (found is None) == (expected is None)
-        if found is not None and enforce_sorted:  # torch's order among equal lengths is not told
+        if found is not None and enforce_sorted:  # torch does not document its order of equal lengths
             np.testing.assert_array_equal(found.detach().numpy(), expected.detach().numpy())
     options = dict(batch_first=not batch_first, padding_value=-1.5, total_length=7)
     (p, n), (q, m) = rnn.pad_packed_sequence(ours, **options), theirs.pad_packed_sequence(packed, **options)

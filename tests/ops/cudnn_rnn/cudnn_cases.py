@@ -38,7 +38,7 @@ def random_masks(net: Network, kind: str, rng: np.random.Generator, T: int, B: i
 
 
 def name_of(net: Network) -> str:
-    """How a network is called in the id of a test."""
+    """The name of a network in the id of a test."""
     return f"{net.rnn_mode}-{net.direction[:3]}-{net.L}-{net.input_mode[:4]}-{net.num_proj}"
 
 
@@ -55,7 +55,7 @@ def run(net: Network, inputs: list[mr.Tensor], lengths: Any, **more: Any) -> lis
 
 
 def attributes_of(net: Network) -> dict[str, Any]:
-    """What the ops need to know about a network."""
+    """The attributes of the ops for a network."""
     return {
         "rnn_mode": net.rnn_mode,
         "input_mode": net.input_mode,

@@ -1,4 +1,4 @@
-"""Zoneout in the CudnnRNN ops: forms of the masks, reserve space, devices that do not know it, draws.
+"""Zoneout in the CudnnRNN ops: forms of the masks, reserve space, devices without it, draws.
 
 The claims about every fused op are tried with zoneout in `tests/ops/test_fused.py`, stored values of
 torch in `tests/nn/test_regularization.py`.
@@ -99,7 +99,7 @@ def test_backprop_notices_forgotten_masks(net: Network, rng: np.random.Generator
 
 
 class Lacking(CPU):
-    """A device whose kernels do not know zoneout."""
+    """A device whose kernels do not support zoneout."""
 
     name = "lacking"
     kernel_options = frozenset()
@@ -123,7 +123,7 @@ def test_a_device_without_the_option_composes_and_counts_it(rng: np.random.Gener
     assert not device.fallbacks
     y = ops.cudnn_rnn_v3(*inputs, LENGTHS, zoneout_masks=masks, **attributes_of(net))
     ops.cudnn_rnn_backprop_v3(*inputs, LENGTHS, *y[:3], *y[:3], *y[3:], zoneout_masks=masks, **attributes_of(net))
-    assert device.fallbacks == {"rnn_sequence": 2 * net.L}  # the Backprop op composes the layers anew
+    assert device.fallbacks == {"rnn_sequence": 2 * net.L}  # the Backprop op composes the layers again
 
 
 def test_an_unknown_option_of_a_device_is_refused() -> None:

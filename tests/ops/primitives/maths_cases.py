@@ -1,4 +1,4 @@
-"""Calls of the mathematics: ours, torch's, and the inputs; compared with torch, and with what it gave, stored."""
+"""Calls of the mathematical functions: ours, torch's, and the inputs; compared with torch and its stored results."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Case:
     ours: Callable[..., Any]
     theirs: Callable[..., Any]
     inputs: tuple[np.ndarray, ...]
-    order: int = 2  # up to which derivatives are compared
+    order: int = 2  # the highest derivative that is compared
 
 
 def waves(*shape: int, scale: float = 1.0, shift: float = 0.0) -> np.ndarray:
@@ -52,7 +52,7 @@ INDEX = np.array([[[0, 2, 1], [1, 1, 0], [2, 0, 2]], [[2, 2, 2], [0, 1, 0], [1, 
 
 
 def same(name: str, *arguments: Any, **named: Any) -> tuple[Callable[..., Any], Callable[..., Any]]:
-    """Ours and torch's function of one name, called alike."""
+    """Our and torch's function of one name, called in the same way."""
     return (
         lambda *xs: getattr(ops, name)(*xs, *arguments, **named),
         lambda torch, *xs: getattr(torch, name)(*xs, *arguments, **named),
@@ -60,7 +60,7 @@ def same(name: str, *arguments: Any, **named: Any) -> tuple[Callable[..., Any], 
 
 
 def method(name: str, *arguments: Any, **named: Any) -> tuple[Callable[..., Any], Callable[..., Any]]:
-    """The method of one name, called alike."""
+    """The method of one name, called in the same way."""
     return (
         lambda x, *xs: getattr(x, name)(*arguments, *xs, **named),
         lambda torch, x, *xs: getattr(x, name)(*arguments, *xs, **named),

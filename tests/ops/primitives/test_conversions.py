@@ -1,4 +1,4 @@
-"""`to` in all its forms, and the methods that are short for it."""
+"""`to` in all its forms, and the methods that abbreviate it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Indexing, put_add and embedding: NumPy's results, gradients that add up where something is read twice."""
+"""Indexing, put_add and embedding: NumPy's results, gradients that add up if an element is read twice."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""& | ^ ~, logical_and and its kin, masked_fill: against NumPy and torch."""
+"""& | ^ ~, logical_and and relatives, masked_fill: against NumPy and torch."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The mathematics beside torch to higher orders, and what holds of it by itself: ties, NaN, zeros, float16, words.
+"""The mathematical functions compared with torch to higher orders, and their ties, NaN, zeros, float16, messages.
 
 Tests `minirnn/ops/primitives/elementwise.py`, `minirnn/ops/primitives/rounding.py`, `minirnn/ops/primitives/bounds.py`,
 `minirnn/ops/primitives/extremes.py`, `minirnn/ops/primitives/sorting.py`, `minirnn/ops/primitives/scans.py`,
@@ -39,7 +39,7 @@ def test_derivatives_of_any_order_are_torchs(device: str, rng: np.random.Generat
     if not pairs:
         return
     weights = [rng.standard_normal(y.shape) for y, _ in pairs]
-    # not linear in the outputs, so that second derivatives of the sum meet those of the op
+    # not linear in the outputs, so that second derivatives of the sum include those of the op
     ours: Any = sum((y * w + y * y * 0.3).sum() for (y, _), w in zip(pairs, weights, strict=True))
     theirs: Any = sum((u * torch.tensor(w) + u * u * 0.3).sum() for (_, u), w in zip(pairs, weights, strict=True))
     xs, us = [x for x in xs if x.requires_grad], [u for u in us if u.requires_grad]

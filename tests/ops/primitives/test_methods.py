@@ -1,4 +1,4 @@
-"""Methods of Tensor with torch's names that are no ops of their own."""
+"""Methods of Tensor with torch's names that are not separate ops."""
 
 from __future__ import annotations
 

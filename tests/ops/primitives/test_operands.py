@@ -1,4 +1,4 @@
-"""What operators accept: Tensors, Python numbers, NumPy arrays on either side; results have torch's dtypes.
+"""Operands of operators: Tensors, Python numbers, NumPy arrays on either side; results have torch's dtypes.
 
 Tests `minirnn/engine/operands.py` through the public functions.
 """
@@ -162,7 +162,7 @@ def test_a_numpy_scalar_never_widens_a_tensor() -> None:
         assert mr.grad(y.sum(), x).dtype == np.float32
     assert ops.maximum(x, np.float64(2)).dtype == ops.maximum(np.int64(2), x).dtype == np.float32
     assert (mr.tensor(np.float16([1])) * np.float64(2)).dtype == np.float16
-    assert (x * np.array([2.0, 3.0])).dtype == np.float64  # an array has a dtype of its own
+    assert (x * np.array([2.0, 3.0])).dtype == np.float64  # an array has its own dtype
 
 
 def test_matrix_products_take_arrays_on_either_side(rng: np.random.Generator) -> None:

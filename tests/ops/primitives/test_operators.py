@@ -103,7 +103,7 @@ def test_the_stubs_of_the_methods_are_those_that_the_script_writes() -> None:
 
 
 class Watched(CPU):
-    """A device that notes which of its primitives are asked for."""
+    """A device that records which of its primitives are used."""
 
     name = "watched"
     asked: ClassVar[set[str]] = set()

@@ -1,4 +1,4 @@
-"""What torch gives for the mathematics, stored in `tests/golden/maths`: this needs no torch.
+"""The mathematical functions against torch's results in `tests/golden/maths`, without torch.
 
 Tests `minirnn/ops/primitives/elementwise.py`, `minirnn/ops/primitives/rounding.py`, `minirnn/ops/primitives/bounds.py`,
 `minirnn/ops/primitives/extremes.py`, `minirnn/ops/primitives/sorting.py`, `minirnn/ops/primitives/scans.py`,
@@ -22,7 +22,7 @@ FILE = Path(__file__).parents[2] / "golden" / "maths" / "maths.npz"
 
 
 def cotangent(k: int, shape: tuple[int, ...]) -> np.ndarray:
-    """What arrives at output `k`."""
+    """The gradient that arrives at output `k`."""
     return np.cos(1.3 * np.arange(int(np.prod(shape))) + k).reshape(shape)
 
 

@@ -1,4 +1,4 @@
-"""What torch gives for views, pieces and masks, stored in `tests/golden/tensor`: this needs no torch.
+"""Views, pieces and masks against torch's results in `tests/golden/tensor`, without torch.
 
 Tests `minirnn/ops/primitives/views.py`, `minirnn/ops/primitives/pieces.py`, `minirnn/ops/primitives/triangles.py`,
 `minirnn/ops/primitives/shapes.py`, `minirnn/ops/primitives/logic.py` and `minirnn/ops/primitives/division.py`.
@@ -48,7 +48,7 @@ def sample(group: str) -> np.ndarray:
 
 
 def cotangent(k: int, shape: tuple[int, ...]) -> np.ndarray:
-    """What arrives at output `k`."""
+    """The gradient that arrives at output `k`."""
     return np.cos(1.3 * np.arange(int(np.prod(shape))) + k).reshape(shape)
 
 

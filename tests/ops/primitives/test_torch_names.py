@@ -1,4 +1,4 @@
-"""`dim` and `keepdim`, torch's names of `axis` and `keepdims`.
+"""`dim` and `keepdim`, torch's names for `axis` and `keepdims`.
 
 Tests `minirnn/engine/operands.py` through the public functions.
 """

@@ -1,4 +1,4 @@
-// What the parts of the machine share.
+// The common declarations of the parts of the machine.
 //
 //   launch.cpp     ptx_launch: which block and which thread run next, and barriers
 //   fibers.cpp     stacks, and the switch between threads

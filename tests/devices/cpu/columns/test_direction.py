@@ -20,7 +20,7 @@ def test_the_product_is_that_of_plain_sums_and_fills_the_array_given(
     R = left_matrix(rows, columns, B, np.dtype(dtype))
     R[...] = rng.standard_normal((rows, columns)) / columns**0.5
     h = rng.standard_normal((columns, B)).astype(dtype)
-    out = np.full((rows, B), np.nan, dtype)  # what was there must not matter
+    out = np.full((rows, B), np.nan, dtype)  # earlier contents must not matter
     product_of_step(B)(R, h, out)
     assert_close(out, (R.astype(np.float64)[:, :, None] * h.astype(np.float64)).sum(1))
 

@@ -1,4 +1,4 @@
-"""What the tests of the whole-sequence kernels share: random layers, the fast and the plain results of them by name."""
+"""Helpers of the tests of whole-sequence kernels: random layers, and their fast and plain results by name."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.devices.cpu.kernel_checks import assert_within
 MODES = ("rnn_relu", "rnn_tanh", "lstm", "gru")
 GATES = {"rnn_relu": 1, "rnn_tanh": 1, "gru": 3, "lstm": 4}
 T, B, I, H = 7, 3, 4, 5
-LENGTHS = (4, 6, 1)  # nobody reaches T: the kernels shorten the sequence
+LENGTHS = (4, 6, 1)  # no sample reaches T, so the kernels shorten the sequence
 
 
 class Layer(NamedTuple):
@@ -35,7 +35,7 @@ class Layer(NamedTuple):
 
     @property
     def attributes(self) -> dict[str, Any]:
-        """What both passes are told."""
+        """The common options of both passes."""
         more = {} if self.zoneout is None else {"zoneout": self.zoneout}
         return {"rnn_mode": self.rnn_mode, "lengths": self.lengths, **more}
 
@@ -88,7 +88,7 @@ ZONEOUT = pytest.mark.parametrize("zoneout", ["", "masks", "numbers", "fractions
 
 
 def zoned_layer(rnn_mode: str, zoneout: str, seed: int, **options: Any) -> Layer:
-    """A random layer with zoneout of a kind; the empty one is none."""
+    """A random layer with a kind of zoneout; an empty string means none."""
     n = random_layer(rnn_mode, seed=seed, **options)
     if not zoneout:
         return n
@@ -103,7 +103,7 @@ def zoned_layer(rnn_mode: str, zoneout: str, seed: int, **options: Any) -> Layer
 
 
 def unwritten(shape: Any, dtype: Any) -> np.ndarray:
-    """Memory from the workspace that holds nothing yet."""
+    """Memory from the workspace, filled with NaN."""
     return np.full(shape, np.nan, dtype)
 
 

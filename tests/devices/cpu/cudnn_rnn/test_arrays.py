@@ -1,4 +1,4 @@
-"""The whole-sequence kernels with every dtype and memory layout, and what they leave alone.
+"""The whole-sequence kernels with every dtype and memory layout, and without side effects.
 
 Tests `minirnn/devices/cpu/cudnn_rnn/layer.py`.
 """

@@ -1,4 +1,4 @@
-"""The layers with zoneout against finite differences and a loop of their own; `test_layer.py` has the plain version.
+"""The layers with zoneout against finite differences and a separate loop; `test_layer.py` has the plain version.
 
 Tests `minirnn/devices/cpu/columns/zoneout.py` and what `minirnn/devices/cpu/cudnn_rnn/reference.py` has for it.
 """
@@ -67,7 +67,7 @@ def test_nothing_kept_is_the_layer_without_zoneout_and_all_kept_the_first_state(
 
 @pytest.mark.parametrize("rnn_mode", MODES)
 @both_directions
-def test_what_stands_at_padding_does_not_matter(rnn_mode, D):
+def test_the_values_of_padding_do_not_matter(rnn_mode, D):
     n = zoned_layer(rnn_mode, "masks", 9, D=D, lengths=LENGTHS)
     want = fast(n)
     for b, length in enumerate(LENGTHS):

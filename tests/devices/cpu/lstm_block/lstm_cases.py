@@ -1,4 +1,4 @@
-"""What the tests of the LSTM kernels share: kernels as the op calls them, names, sizes and random inputs."""
+"""Helpers of the tests of LSTM kernels: kernels as the op calls them, names, sizes and random inputs."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from minirnn.devices.cpu.lstm_block import cell, reference, sequence
 
 
 def as_the_op_calls_it(kernel: Any) -> Any:
-    """A kernel with what the op settles before it: numbers of the dtype, an infinite clip for none."""
+    """A kernel with the normalized attributes of the op: numbers of the dtype, an infinite clip for none."""
 
     def call(*arrays: np.ndarray, **attributes: Any) -> tuple[np.ndarray, ...]:
         with np.errstate(over="ignore"):

@@ -1,4 +1,4 @@
-"""The LSTM kernels with every dtype, memory layout and size; what they return and what they leave alone.
+"""The LSTM kernels with every dtype, memory layout and size; their results, and the absence of side effects.
 
 Tests `minirnn/devices/cpu/lstm_block/cell.py` and `minirnn/devices/cpu/lstm_block/sequence.py`.
 """

@@ -1,4 +1,4 @@
-"""The fast BlockLSTM gives what the loop over the cell gives.
+"""The fast BlockLSTM gives the same results as the loop over the cell.
 
 Tests `minirnn/devices/cpu/lstm_block/sequence.py` and `minirnn/devices/cpu/columns/lstm.py`.
 """

@@ -1,4 +1,4 @@
-"""What the LSTM kernels have no use for, they do not read.
+"""The LSTM kernels do not read inputs that they do not need.
 
 Tests `minirnn/devices/cpu/lstm_block/cell.py` and `minirnn/devices/cpu/lstm_block/sequence.py`.
 """

@@ -1,6 +1,6 @@
-"""The kernels of own cells on cpu are what runs, at all sizes, and leave alone what they are handed.
+"""The kernels of custom cells on cpu are used, at all sizes, and do not change their arguments.
 
-What they compute is compared with torch in `tests/nn/test_own_layer.py`. Tests the modules of
+`tests/nn/test_own_layer.py` compares their results with torch. Tests the modules of
 `minirnn/devices/cpu/own_cell/`.
 """
 

@@ -1,4 +1,4 @@
-"""Toolkits, drivers and cards: what the check says of each combination. One table, for two tests."""
+"""Toolkits, drivers and cards, with the result of the check for each combination. One table for two tests."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Combination(NamedTuple):
     nvcc: Version
     pycuda: Version
     says: str = ""
-    """A part of what the check says; nothing where all fit."""
+    """A part of the message of the check; empty if everything fits."""
     install: str = ""
     """The end of what it says: where apt-get is, the package."""
 

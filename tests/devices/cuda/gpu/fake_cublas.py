@@ -1,4 +1,4 @@
-"""A libcublas that multiplies nothing and notes what it is asked."""
+"""A libcublas that multiplies nothing and records its calls."""
 
 from __future__ import annotations
 

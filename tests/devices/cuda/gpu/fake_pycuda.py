@@ -48,7 +48,7 @@ class Machine:
     def __init__(self, memory: int = 1 << 20) -> None:
         self.memory, self.used = memory, 0
         self.stacks = Stacks()
-        self.lost: list[int] = []  # memory whose owner died without giving it back
+        self.lost: list[int] = []  # memory whose owner was freed without returning it
         self.kernels: dict[str, Callable[..., None]] = {}
         self.late: Error | None = None  # comes out at the next synchronisation
         self.blocks: dict[int, np.ndarray] = {}
@@ -56,7 +56,7 @@ class Machine:
         self.captured: dict[int, list[Callable[[], None]]] = {}  # by handle of the stream, while it lasts
 
     def send(self, stream: Any, what: str, do: Callable[[], None]) -> None:
-        """Do it now, or note it if the stream is being captured."""
+        """Do it now, or record it if the stream is being captured."""
         assert isinstance(stream, Stream), f"{what} is on the default stream"
         self.captured[stream.handle].append(do) if stream.handle in self.captured else do()
 

@@ -1,4 +1,4 @@
-"""One small layer on each rung, each in a process of its own: ``python -m tests.devices.cuda.gpu.first_layers``.
+"""One small layer on each rung, each in a separate process: ``python -m tests.devices.cuda.gpu.first_layers``.
 
 The first thing to try on a new GPU: a rung that hangs or breaks the context is ended, and the next one is tried. Where
 compute-sanitizer is on the PATH, each process runs under it, and what it reports counts as a failure.
@@ -35,7 +35,7 @@ assert {{name.split()[0] for name in device.rungs}} == {{{rung!r}}}, device.rung
 
 
 def tried(device: str, rung: str, recorded: bool, modes: tuple[str, ...], H: int) -> dict[str, Any]:
-    """What became of one process."""
+    """The outcome of one process."""
     code = CODE.format(device=device, rung=rung, recorded=recorded, modes=modes, H=H)
     sanitizer = shutil.which("compute-sanitizer")
     command = [sanitizer, "--tool", "memcheck", "--error-exitcode", "9"] if sanitizer else []

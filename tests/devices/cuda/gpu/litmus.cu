@@ -1,8 +1,8 @@
-// Litmus tests of a device's memory, in CUDA C++: two threads of neighboring blocks ask what they saw of each other.
+// Litmus tests of a device's memory, in CUDA C++: two threads of neighboring blocks read what the other one wrote.
 //
 //   words: (instances, 64), zeros; x and y of an instance lie 128 bytes apart      found: (instances, 2, 2), what each
 //   thread read      one thread = one side of one instance; even blocks are the first sides, odd ones the second
-// FENCE: what stands between the two accesses of a thread, __threadfence() or nothing
+// FENCE: the statement between the two accesses of a thread, __threadfence() or nothing
 extern "C" __global__ void litmus(int shape, unsigned *words, unsigned *found) {
     const int instance = blockIdx.x / 2 * blockDim.x + threadIdx.x, side = blockIdx.x % 2;
     volatile unsigned *x = words + instance * 64, *y = x + 32;

@@ -1,4 +1,4 @@
-"""What the driver says of toolkits, drivers and cards: the real PyCUDA on a stand-in GPU that acts each of them out.
+"""The driver's messages for toolkits, drivers and cards: the real PyCUDA on a stand-in GPU that imitates each of them.
 
 Tests `minirnn/cuda_versions.py` in `minirnn/devices/cuda/gpu/driver.py`. Where the check lets a combination pass, a
 kernel is compiled and runs; where it does not, the stand-in refuses what would come next, as nvcc or the driver would.

@@ -38,7 +38,7 @@ extern "C" __global__ void sizes(int* found) {
 
 @pytest.fixture
 def driver() -> Iterator[Any]:
-    """A driver of its own, beside that of the device `cuda`: they share the GPU's context."""
+    """A separate driver next to that of the device `cuda`: they share the GPU's context."""
     made = PyCudaDriver()
     yield made
     made.close()

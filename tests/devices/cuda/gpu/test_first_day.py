@@ -1,4 +1,4 @@
-"""What is tried first on a new GPU goes through on the simulator, and says so where something is wrong.
+"""The first checks of a new GPU pass on the simulator, and report what is wrong.
 
 Tests `tests/devices/cuda/gpu/litmus.py`, `tests/devices/cuda/gpu/litmus.cu` and
 `tests/devices/cuda/gpu/first_layers.py`. `scripts/gpu_check.sh` runs them on a GPU.
@@ -63,7 +63,7 @@ def test_each_weak_outcome_is_known() -> None:
     assert litmus.weak(0, strong) == litmus.weak(3, strong) == litmus.weak(2, strong) == 0
 
 
-def test_each_rung_is_tried_in_a_process_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_each_rung_is_tried_in_a_separate_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert {rung for rung, _ in first_layers.WAYS} == set(RUNGS)
     monkeypatch.setattr(first_layers, "WAYS", [("barrier", False)])
     target = tmp_path / "rungs.json"

@@ -39,7 +39,7 @@ def run(code: str, **environment: str) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.mark.parametrize("version", [2, 3])
-def test_work_of_another_library_on_a_stream_of_its_own_is_waited_for(gpu: Any, version: int) -> None:
+def test_work_of_another_library_on_its_own_stream_is_waited_for(gpu: Any, version: int) -> None:
     import pycuda.driver as drv
 
     current = gpu.driver._current

@@ -1,7 +1,7 @@
-"""PyCudaDriver against made-up PyCUDA and cuBLAS: what no stand-in for a GPU can show, and what needs no PyCUDA.
+"""PyCudaDriver against made-up PyCUDA and cuBLAS: cases that a stand-in GPU cannot show, or that need no PyCUDA.
 
-These are tools that are missing or refuse, the order of calls, what is waited for, and a GPU with 1 MiB of memory. How
-the driver works is tested with the real PyCUDA, in `test_driver.py`.
+These are missing or failing tools, the order of calls, waits, and a GPU with 1 MiB of memory. How the driver works is
+tested with the real PyCUDA, in `test_driver.py`.
 
 Tests `minirnn/devices/cuda/gpu/driver.py` and `minirnn/devices/cuda/gpu/cublas.py`.
 """
@@ -214,7 +214,7 @@ def test_the_handle_is_bound_to_the_drivers_stream_before_it_gets_a_workspace(
     ("dtype", "tf32", "compute"),
     [("f4", False, 68), ("f4", True, 77), ("f2", False, 68), ("f2", True, 68), ("f8", False, 70), ("f8", True, 70)],
 )
-def test_tf32_is_used_for_float32_alone_and_only_when_asked_for(
+def test_tf32_is_used_only_for_float32_and_only_on_request(
     machine: fake_pycuda.Machine,
     cublas: fake_cublas.Cublas,
     dtype: str,

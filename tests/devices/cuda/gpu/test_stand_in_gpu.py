@@ -1,4 +1,4 @@
-"""The stand-in GPU is strict where a driver is strict, and late where a GPU is late: planted defects are found.
+"""The stand-in GPU is as strict as a driver and as asynchronous as a GPU, so it finds planted defects.
 
 Tests `tests/stand_in_gpu`, and `scripts/with_stand_in_gpu.sh`. The functions of the API are called as the generated
 libraries call them, with addresses and handles; PyCUDA is not needed.
@@ -58,7 +58,7 @@ def gpu(seed: int) -> machine.Machine:
 
 @pytest.fixture(params=range(3))
 def api(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[Api]:
-    """A GPU of its own, with its context current."""
+    """A separate GPU, with its context current."""
     monkeypatch.setattr(machine, "machine", gpu(request.param), raising=False)
     monkeypatch.setattr(machine, "problems", [])
     api = Api()
@@ -121,7 +121,7 @@ def values_at(api: Api, pointer: int) -> np.ndarray:
 # ---- what a GPU does late
 
 
-def test_work_is_done_when_somebody_waits_for_it(api: Api) -> None:
+def test_work_is_done_when_the_program_waits_for_it(api: Api) -> None:
     x, function, mine = filled(api, np.arange(N, dtype=np.float32)), kernel(api), stream(api)
     y = filled(api, np.zeros(N, np.float32))
     host = np.full(N, -1, np.float32)
@@ -218,7 +218,7 @@ def test_a_fault_shows_late_and_stays(api: Api) -> None:
     mine, bad, good = stream(api), kernel(api, "far_away"), kernel(api)
     y = filled(api, np.ones(N, np.float32))
     assert launch(api, bad, mine, bytes(8)) == 0  # a null pointer
-    assert twice(api, good, mine, y, y) == 0  # nobody has waited: it is not known yet
+    assert twice(api, good, mine, y, y) == 0  # without a wait it is not known yet
     assert api.cuStreamSynchronize(mine) == machine.ILLEGAL_ADDRESS
     assert "far_away" in machine.problems[0]
     for status in (api.cuStreamSynchronize(mine), api.cuMemFree_v2(y), twice(api, good, mine, y, y)):
@@ -300,7 +300,7 @@ def test_a_thread_without_a_current_context_can_do_nothing(api: Api) -> None:
     assert api.cuCtxPopCurrent_v2(0) == machine.INVALID_CONTEXT
     assert api.cuCtxPushCurrent_v2(context) == 0
     assert api.cuDevicePrimaryCtxRelease_v2(0) == 0
-    assert api.cuCtxPushCurrent_v2(context) == machine.INVALID_CONTEXT  # nobody holds the primary context any more
+    assert api.cuCtxPushCurrent_v2(context) == machine.INVALID_CONTEXT  # the primary context is no longer held
     assert api.cuDevicePrimaryCtxRelease_v2(0) == machine.INVALID_CONTEXT
 
 
@@ -337,7 +337,7 @@ def test_waiting_breaks_a_capture(api: Api) -> None:
     api.cuStreamBeginCapture_v2(mine, 2)
     assert api.cuStreamSynchronize(mine) == machine.CAPTURE_UNSUPPORTED
     assert api.cuStreamEndCapture(mine, graph) == machine.CAPTURE_INVALIDATED and graph.value == 0
-    assert api.cuStreamEndCapture(mine, graph) == machine.INVALID_VALUE  # there is none any more
+    assert api.cuStreamEndCapture(mine, graph) == machine.INVALID_VALUE  # it no longer exists
     assert api.cuStreamBeginCapture_v2(0, 2) == machine.CAPTURE_UNSUPPORTED
     assert api.cuStreamSynchronize(mine) == 0
 

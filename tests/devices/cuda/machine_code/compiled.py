@@ -1,4 +1,4 @@
-"""Kernel files compiled by nvcc for a GPU that need not be there. What was compiled once is kept on disk."""
+"""Kernel files compiled by nvcc for a GPU that need not be there. Results are cached on disk."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ ARCHITECTURES = ("sm_75", "sm_80", "sm_90", "sm_100", "sm_120")
 """Turing, Ampere, Hopper, and the two Blackwells: one of each generation that nvcc 13 compiles for."""
 INCLUDE = (KERNELS, cells.INCLUDE)
 KEPT_DAYS = 30
-"""What was not used for so long is deleted."""
+"""The age of unused files that are deleted."""
 
 
 @dataclass(frozen=True)
 class Resources:
-    """What one kernel needs of a multiprocessor: registers of a thread, and bytes.
+    """The resources of one kernel on a multiprocessor: registers per thread, and bytes.
 
     Spills are registers that did not fit, written to memory and read back: bytes a thread, as the stack is. `shared`
     are the bytes a block of what is declared with its size.

@@ -1,4 +1,4 @@
-"""One kernel of a compiled file: what it needs, its instructions, and its loops."""
+"""One kernel of a compiled file: its resources, its instructions, and its loops."""
 
 from __future__ import annotations
 

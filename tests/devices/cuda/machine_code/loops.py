@@ -1,4 +1,4 @@
-"""The loops of machine code, found by its jumps: what is executed at each turn, and how often.
+"""The loops of machine code, found by its jumps: the instructions of each iteration, and their number.
 
 A loop is what can be reached again: its head is on every way into it, and from its end a jump leads back to the head.
 A jump for warps whose lanes are apart (``BRA.DIV``) is not followed: it leads to a slow copy of the same instructions.

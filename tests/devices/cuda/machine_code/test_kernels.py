@@ -1,4 +1,4 @@
-"""What is said of a kernel's machine code is there, and what was planted into a loop is found in it.
+"""The reported properties of a kernel's machine code are right, and statements planted into a loop are found in it.
 
 Tests `tests/devices/cuda/machine_code/kernels.py`, `tests/devices/cuda/machine_code/compiled.py` and
 `tests/devices/cuda/machine_code/sass.py`.

@@ -1,4 +1,4 @@
-"""What a Python of its own may use for tests of the simulator."""
+"""Names for code that tests of the simulator run in a separate Python."""
 
 from __future__ import annotations
 
@@ -36,5 +36,5 @@ def run(driver, name, *arguments, block=32):
 
 
 def say(code: str, before: Callable[[], None] | None = None, **env: str | None) -> str:
-    """What a new Python prints that runs `code`, which may use what is above."""
+    """The output of a new Python that runs `code` after the code above."""
     return process.say(_BEGIN + code, before, **env)

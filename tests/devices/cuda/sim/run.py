@@ -1,4 +1,4 @@
-"""What the tests of the simulator share: arrays in and out of a driver, and a short way to run a kernel."""
+"""Helpers of the simulator's tests: copying arrays to and from a driver, and running a kernel."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def put(driver: SimDriver, array: Any) -> SimBuffer:
 
 
 def take(driver: SimDriver, ptr: Any, shape: Any, dtype: Any) -> np.ndarray:
-    """What lies at an address, or in a buffer."""
+    """The contents at an address, or of a buffer."""
     host = np.empty(shape, dtype)
     driver.d2h(host, getattr(ptr, "ptr", ptr))
     return host

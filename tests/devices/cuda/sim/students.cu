@@ -86,7 +86,7 @@ KERNEL transpose(const float *x, float *y, int rows, int cols) {
 }
 
 // ---- softmax
-KERNEL softmax(const float *x, float *y, int n) {  // one row a block
+KERNEL softmax(const float *x, float *y, int n) {  // one row per block
     __shared__ float s[64];
     x += blockIdx.x * n, y += blockIdx.x * n;
     float most = -INFINITY;
@@ -125,7 +125,7 @@ __device__ float sum_of_block(float v) {
     return total;
 }
 
-KERNEL layer_norm(const float *x, float *y, int n) {  // one row a block
+KERNEL layer_norm(const float *x, float *y, int n) {  // one row per block
     x += blockIdx.x * n, y += blockIdx.x * n;
     float sum = 0, squares = 0;
     for (int i = threadIdx.x; i < n; i += blockDim.x) sum += x[i];

@@ -1,4 +1,4 @@
-"""bfloat16 in the simulator, bit for bit; what is expected is found in the list of all its numbers, in float64.
+"""bfloat16 in the simulator, bit for bit; expected values come from the list of all its numbers, in float64.
 
 Tests `minirnn/devices/cuda/sim/include/cuda_bf16.h`.
 """
@@ -29,7 +29,7 @@ def module(request: pytest.FixtureRequest) -> SimModule:
 
 
 def wide(bits: np.ndarray) -> np.ndarray:
-    """What bits of bfloat16 mean, by the definition: sign, eight digits of exponent, seven of fraction."""
+    """The value of bits of bfloat16, by the definition: sign, eight digits of exponent, seven of fraction."""
     x = bits.astype("i8")
     sign, exponent, fraction = x >> 15, x >> 7 & 0xFF, x & 0x7F
     size = np.where(exponent == 0, np.ldexp(fraction / 128.0, -126), np.ldexp(1 + fraction / 128.0, exponent - 127))

@@ -80,7 +80,7 @@ MODES = {
     "seed 0": SimOptions(check=True),
     "seed 3": SimOptions(check=True, seed=3),
     "seed 11": SimOptions(check=True, seed=11),
-    # One of two earlier readers is named without its line if they read in different places; in this order none is met.
+    # If two threads read on different lines, one is named without its line; this order has no such pair.
     "preempt": SimOptions(check=True, seed=1, preempt=4),
 }
 SEEN_WITHOUT_CHECKS = [
@@ -155,7 +155,7 @@ def test_check_mode_names_the_line_the_thread_and_the_block(checked: SimModule, 
 
 
 @each("bug", SEEN_WITHOUT_CHECKS, ids=lambda bug: bug.kernel)
-def test_what_is_seen_without_check_mode_too(fast: SimModule, bug: Bug) -> None:
+def test_bugs_that_are_found_without_check_mode(fast: SimModule, bug: Bug) -> None:
     run_bug(fast, bug)
 
 
@@ -178,7 +178,7 @@ def test_use_after_free_of_a_large_array_without_check_mode(fast: SimModule) -> 
 
 
 def test_use_after_free_of_a_large_array_among_thousands() -> None:
-    """In a process of its own: only the first 12,000 small arrays have a guard page, a large one always has."""
+    """In a separate process: only the first 12,000 small arrays have a guard page, a large one always has."""
     said = say(f"""
 driver = SimDriver()
 many = [driver.alloc(4) for _ in range(12_001)]
@@ -210,7 +210,7 @@ def test_a_pointer_to_host_memory(checked: SimModule) -> None:
 
 
 def test_endless_recursion() -> None:
-    """In a process of its own: only the first 8192 stacks of a process have a guard page."""
+    """In a separate process: only the first 8192 stacks of a process have a guard page."""
     said = say(f"""
 for options in SimOptions(), SimOptions(check=True, seed=3):
     driver = SimDriver(options)

@@ -212,7 +212,7 @@ def test_of_many_errors_the_first_are_shown() -> None:
         ),
     ],
 )
-def test_an_error_before_the_compiler_has_its_line_too(text: str, says: str) -> None:
+def test_an_error_before_the_compiler_also_has_its_line(text: str, says: str) -> None:
     source = 'extern "C" __global__ void k(int *x) {\n' + text + "\n}\n"
     with pytest.raises(CompileError) as error:
         SimDriver(SimOptions()).module(source, "wrong.cu")

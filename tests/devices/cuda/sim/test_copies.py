@@ -120,7 +120,7 @@ def test_a_copy_past_the_end_is_named_with_its_line(checked: SimDriver) -> None:
         kernel_of(checked, "moved")(x, np.int32(150), np.int32(0), np.int32(60), grid=(1,), block=(1,))
 
 
-def test_a_copy_that_nobody_waits_for_is_a_race(checked: SimDriver) -> None:
+def test_a_copy_without_a_wait_is_a_race(checked: SimDriver) -> None:
     x, y = put(checked, np.arange(32, dtype="f4")), put(checked, np.zeros(32, "f4"))
     through = kernel_of(checked, "through_shared")
     through(y, x, np.int32(1), grid=(1,), block=(32,))

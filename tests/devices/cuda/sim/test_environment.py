@@ -1,4 +1,4 @@
-"""The simulator in surroundings that are not friendly: little memory, launches that fail.
+"""The simulator in difficult environments: little memory, launches that fail.
 
 Tests `minirnn/devices/cuda/sim/compiler.py`, `minirnn/devices/cuda/sim/memory.py` and
 `minirnn/devices/cuda/sim/driver.py`.

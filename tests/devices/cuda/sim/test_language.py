@@ -79,9 +79,7 @@ def test_histogram_in_dynamic_shared_memory(module: SimModule, rng: np.random.Ge
     assert driver.stats.shared_bytes == 4 * bins
 
 
-def test_a_persistent_kernel_whose_blocks_meet_at_a_barrier_of_its_own(
-    module: SimModule, rng: np.random.Generator
-) -> None:
+def test_a_persistent_kernel_whose_blocks_meet_at_its_own_barrier(module: SimModule, rng: np.random.Generator) -> None:
     H, T, driver = 64, 6, module.driver
     W, h = (rng.standard_normal((H, H)) / 8).astype("f4"), rng.standard_normal((2, H)).astype("f4")
     dW, dh, arrived = put(driver, W), put(driver, h), put(driver, np.zeros(1, "u4"))

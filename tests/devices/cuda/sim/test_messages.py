@@ -1,4 +1,4 @@
-"""Check mode and messages between blocks: what has no order is reported, and nothing else.
+"""Check mode and messages between blocks: exactly the unordered accesses are reported.
 
 Tests `minirnn/devices/cuda/sim/runtime/stale.cpp`, `minirnn/devices/cuda/sim/runtime/order.cpp` and
 `minirnn/devices/cuda/sim/runtime/races.cpp`.
@@ -118,7 +118,7 @@ def test_the_report_names_the_read_and_the_write() -> None:
 
 
 @pytest.mark.parametrize("dtype", ["f2", "f4", "f8"])
-def test_fresh_memory_is_a_nan_that_is_no_sign(dtype: str) -> None:
+def test_fresh_memory_is_a_nan_that_is_not_a_signal(dtype: str) -> None:
     driver = SimDriver(SimOptions())
     fresh = take(driver, driver.alloc(8 * 7), 8 * 7 // np.dtype(dtype).itemsize, dtype)
     assert np.isnan(fresh).all()

@@ -87,7 +87,7 @@ def test_preemption_takes_turns_between_any_two_accesses() -> None:
     assert count(2) < 64
 
 
-def test_memory_that_nobody_wrote_is_nan() -> None:
+def test_memory_that_was_never_written_is_nan() -> None:
     driver = SimDriver(SimOptions(check=True))
     assert np.isnan(take(driver, driver.alloc(4 * 100), 100, "f4")).all()
 

@@ -1,4 +1,4 @@
-"""What the simulator does not take: one sentence each, with the line; and what is none of that passes."""
+"""Code that the simulator rejects, with one sentence and the line each; other code passes."""
 
 from __future__ import annotations
 

@@ -89,7 +89,7 @@ def test_shared_variables_become_references_into_the_blocks_memory(declaration: 
     assert done.partition("use()")[0].count("\n") == text.partition("use()")[0].count("\n")
 
 
-def test_each_shared_declaration_has_a_struct_of_its_own() -> None:
+def test_each_shared_declaration_has_its_own_struct() -> None:
     done = body("__global__ void k() { __shared__ int a; { __shared__ int a; } } void f() { __shared__ float b; }")
     assert [done.count(f"struct cusim_s{n} {{") for n in (1, 2, 3, 4)] == [1, 1, 1, 0]
 
@@ -159,7 +159,7 @@ def test_shared_memory_outside_a_kernel_is_refused_with_its_line(text: str, plac
     assert str(error.value).startswith(f"{place}__shared__ outside a kernel\n  expected inside the kernel")
 
 
-def test_dynamic_shared_memory_that_is_no_array_is_refused() -> None:
+def test_dynamic_shared_memory_that_is_not_an_array_is_rejected() -> None:
     with pytest.raises(
         CompileError,
         match=r"line 1: extern __shared__ float s\n  expected an array of unknown size: extern __shared__ float s\[\];",

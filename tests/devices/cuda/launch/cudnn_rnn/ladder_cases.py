@@ -1,4 +1,4 @@
-"""What the tests of the rungs share: simulated devices, tiny layouts, layers, kernels with a planted fault."""
+"""Helpers of the tests of the rungs: simulated devices, tiny layouts, layers, kernels with a planted fault."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ CHECKS = (SimOptions(check=True), SimOptions(check=True, seed=1), SimOptions(che
 
 
 def device_on(rung: str, options: SimOptions = CHECKS[0]) -> Cuda:
-    """A simulated device of its own that takes `rung` where it can be had."""
+    """A separate simulated device that uses `rung` if it is available."""
     device = Cuda(SimDriver(options), f"cuda-sim-{rung}")
     device.cudnn_rnn_rung = rung
     return device
@@ -57,7 +57,7 @@ def tiny_layouts(
     batch_groups: int = 1,
     warps: int = 1,
 ) -> None:
-    """Small layers on many blocks: two units a block; a table of columns of four units and three slices; batch tiles.
+    """Small layers on many blocks: two units per block; a table of columns of four units and three slices; batch tiles.
 
     `batch_groups`: groups of blocks, each for a part of the batch. `warps`: of a block on the way back.
 
@@ -156,7 +156,7 @@ def random_case(
 
 
 def in_float64(case: Case, backward: bool = True) -> dict[str, np.ndarray]:
-    """What the CPU computes in float64 from just these numbers."""
+    """The results of the CPU in float64 from the same values."""
     wide = Case(**{name: _widened(value) for name, value in vars(case).items()})
     return wide.run(mr.devices.get("cpu"), backward)
 
@@ -208,5 +208,5 @@ def with_fault(monkeypatch: pytest.MonkeyPatch, *changes: tuple[str, str]) -> No
 
 
 def planted() -> Sequence[str]:
-    """What `with_fault` did not find."""
+    """The texts that `with_fault` did not find."""
     return sorted(getattr(SimDriver, "faults_not_planted", ["nothing was asked for"]))

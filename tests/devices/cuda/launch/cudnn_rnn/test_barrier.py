@@ -1,8 +1,8 @@
-"""The plain rung of one launch in the simulator: its layouts against the CPU, and the fast rung that it judges.
+"""The plain rung of one launch in the simulator: its layouts against the CPU, and the fast rung against it.
 
 Tests `minirnn/devices/cuda/launch/cudnn_rnn/barrier.py`, `minirnn/devices/cuda/launch/cudnn_rnn/barrier_plan.py`,
 `minirnn/devices/cuda/kernels/cudnn_rnn/barrier.cu` and `minirnn/devices/cuda/kernels/grid_barrier.cuh`. What happens if
-one of its lines is missing: `docs/puzzles.md`. What both rungs of one launch share:
+one of its lines is missing: `docs/puzzles.md`. The common part of both rungs of one launch:
 `tests/devices/cuda/launch/cudnn_rnn/test_one_launch.py`.
 """
 
@@ -61,7 +61,7 @@ def test_odd_sizes(
 
 
 @pytest.mark.parametrize("mode", slow_unless(["lstm", "gru"], MODES))
-def test_it_judges_the_fast_rung(mode: str, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_fast_rung_agrees_with_it(mode: str, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch) -> None:
     """Not the CPU: the same cells, compiled by the same compiler, differ by the order of the sums alone."""
     tiny_layouts(monkeypatch)
     case = random_case(rng, mode, T=6, B=5, I=3, H=13)

@@ -49,7 +49,7 @@ def test_both_passes_are_launched_cooperatively(device: Any, case: Case, monkeyp
 
 
 def test_launched_plainly_they_wait_in_vain(device: Any, case: Case, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A GPU that is not busy has all blocks on it all the same; the stand-in has what CUDA promises and no more."""
+    """An idle GPU holds all blocks anyway; the stand-in guarantees only what CUDA promises."""
     if "tests.stand_in_gpu.machine" not in sys.modules:
         pytest.skip("a real GPU mostly runs them")
     kernel_of = one_launch.kernel_of

@@ -104,7 +104,7 @@ def test_a_recorded_loop_gives_the_bits_of_a_launched_one(monkeypatch: pytest.Mo
 
 
 def test_a_missing_block_is_an_error_and_no_hang() -> None:
-    """In a process of its own, which is ended if it hangs."""
+    """In a separate process, which is ended if it hangs."""
     code = (
         "import numpy as np, minirnn as mr; from tests.devices.cuda.launch.cudnn_rnn.ladder_cases import random_case;"
         "from tests.devices.cuda.launch.cudnn_rnn.test_one_launch import leave_out_a_block;"

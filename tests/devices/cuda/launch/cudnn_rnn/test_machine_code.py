@@ -1,4 +1,4 @@
-"""What a step of every rung costs, read off the machine code: fences, products a shared read, bytes an access.
+"""The cost of a step of every rung, from the machine code: fences, products per shared read, bytes per access.
 
 Tests `minirnn/devices/cuda/kernels/cudnn_rnn/` and `minirnn/devices/cuda/kernels/units.cuh`.
 """

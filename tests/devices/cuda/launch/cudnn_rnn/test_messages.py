@@ -1,4 +1,4 @@
-"""Messages between blocks: what a number is when it arrives, and that no old one is taken for it.
+"""Messages between blocks: numbers arrive correctly, and old ones are not mistaken for new ones.
 
 Tests `minirnn/devices/cuda/kernels/grid.cuh`.
 """
@@ -108,7 +108,7 @@ def test_gradients_that_are_no_numbers_arrive_and_stay_in_their_row(
 
 @pytest.mark.slow
 def test_a_share_of_one_bit_less_costs_no_accuracy(rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Beside the rounding of the sums that it is a share of: as exact as the lowest rung, which has no shares."""
+    """It is as exact as the lowest rung, which has no shares."""
     tiny_layouts(monkeypatch, slices=8)
     case = random_case(rng, "lstm", T=12, B=8, I=3, H=48, D=1, dtype="f4", ragged=False)
     exact, found, plain = in_float64(case), case.run(device_on("persistent")), case.run(device_on("steps"))

@@ -89,7 +89,7 @@ def test_large_layers_with_the_layouts_of_a_gpu(
 
 @pytest.mark.parametrize("batch_groups", slow_unless([3], [2, 3]))
 @pytest.mark.parametrize("options", CHECKS, ids=lambda o: f"seed{o.seed}")
-def test_groups_of_the_batch_compute_their_rows_and_nobody_elses(
+def test_groups_of_the_batch_compute_only_their_rows(
     batch_groups: int, options: SimOptions, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     tiny_layouts(monkeypatch, batch_groups=batch_groups)  # the last group has fewer rows

@@ -1,4 +1,4 @@
-"""Own cells with one stage run in one launch, too: with the checks of the simulator, and against torch.
+"""Custom cells with one stage also run in one launch: with the checks of the simulator, and against torch.
 
 Tests `minirnn/devices/cuda/launch/own_cell/persistent.py`.
 """

@@ -1,4 +1,4 @@
-"""Own cells on CUDA devices compute what torch computes in float64; all checks of the simulator find nothing.
+"""Custom cells on CUDA devices agree with torch in float64; the checks of the simulator find nothing.
 
 Tests `minirnn/devices/cuda/launch/own_cell/sequence.py`, `minirnn/devices/cuda/launch/own_cell/steps.py` and
 `minirnn/devices/cuda/launch/own_cell/layer.py`.
