@@ -100,8 +100,7 @@ def body_of(source: str, function: str) -> tuple[int, int] | None:
 COMPARISONS = ("==", "!=", "<=", ">=")
 DECLARED = re.compile(r"(__shared__|\bfloat\s+\w+\s*\[|\bunsigned\s*\*)[^;]*;")
 """What names a size that must be known to the compiler."""
-Names = dict[str, tuple[str, int, int]]
-"""A name: what it is ("whole", "broken", "pointer"), and where it may be used, from and to."""
+Names = dict[str, tuple[str, int, int]]  # name: "whole", "broken" or "pointer", and where it may be used, from and to
 
 
 def names(source: str, tokens: list[Token], start: int, body: tuple[int, int]) -> Names:
