@@ -119,7 +119,7 @@ def test_an_error_in_a_measurement_keeps_the_checks(
     [
         (["--check", "--device", "tpu"], "no device is called 'tpu'"),
         (["--check", "--device", "cpu", "--golden", "no/such"], "--golden no/such: there are no folders"),
-        (["--check", "--device", "cpu", "--json", "no/such/x.json"], "there is no such folder"),
+        (["--check", "--device", "cpu", "--json", "no/such/x.json"], "no such folder"),
         (["--quick"], "--quick is for --check"),
     ],
 )
