@@ -93,7 +93,8 @@ def drawing(name: str, cell: Cell) -> str:
     picture = cell_graph(cell)
     alt, width = picture.alt, 100 * picture.figure.get_size_inches()[0]
     return "\n".join(
-        f"```{{image}} api/cell_{name}_{theme}.png\n:alt: {alt}\n:width: {width:.0f}px\n:class: only-{theme}\n```\n"
+        f"```{{image}} api/cell_{name}_{theme}.png\n:alt: {alt}\n:width: {width:.0f}px\n"
+        f":class: only-{theme} sideways\n```\n"
         for theme in ("light", "dark")
     )
 

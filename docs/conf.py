@@ -103,6 +103,7 @@ sphinx_gallery_conf = {
 
 html_theme = "pydata_sphinx_theme"
 html_title = "minirnn"
+html_baseurl = os.environ.get("MINIRNN_SITE", "")  # the address of the site, for pages that are shared
 html_favicon = "_static/favicon.svg"
 html_static_path = ["_static", "images/gradient_flow.png"]
 html_css_files = ["minirnn.css"]

@@ -140,7 +140,7 @@ def draw(stored: Path, to: Path) -> bool:
         for what in PASSES
         for mode in ("lstm", "gru")
     ]
-    panels.append(("minirnn train, a step", train))
+    panels.append(("one step of minirnn train", train))
     with matplotlib.rc_context(viz.style):
         figure, places = plt.subplots(4, 2, figsize=(9.5, 11), sharey=True)
         for ax, (title, rows) in zip(places.flat, panels, strict=False):
@@ -161,13 +161,13 @@ def draw(stored: Path, to: Path) -> bool:
                         textcoords="offset points",
                         ha="center",
                         va="bottom" if above else "top",
-                        fontsize=6.5,
+                        fontsize=8,
                         annotation_clip=False,
                     )
             ax.axhline(1, color="0.2", linewidth=1.2)
             ax.set_title(title)
             labels = [NAMES[r["mode"]] if r["pass"] == "train" else size_of(r).replace(", ", "\n") for r in rows]
-            ax.set_xticks(range(len(rows)), labels, fontsize="x-small")
+            ax.set_xticks(range(len(rows)), labels, fontsize=8)
             ax.set_yscale("log", base=2)
             ax.minorticks_off()
             ax.set_yticks(
@@ -190,7 +190,8 @@ def picture(stored: Path, to: Path) -> str:
         return not_yet("passes") + "\n" + not_yet("train")
     missing = [table for table in ("passes", "train") if not rows_of(stored, table)]
     alt = "time divided by torch's, bars from a shared line at 1: cpu mostly above it, native mostly below"
-    return f"![{alt}](api/{to.name})\n" + "".join("\n" + not_yet(table) for table in missing)
+    image = f"```{{image}} api/{to.name}\n:alt: {alt}\n:class: sideways\n:width: 912px\n```"
+    return f"{image}\n" + "".join("\n" + not_yet(table) for table in missing)
 
 
 def write(folder: Path, stored: Path = STORED) -> None:

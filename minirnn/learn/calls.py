@@ -75,7 +75,7 @@ def failure_of(error: Mapping[str, Any], exercise: Exercise) -> Failed:
     code = f"\n    {str(error['code'])[:200]}" if error.get("code") else ""
     if kind == "NotImplementedError":
         return Failed("nothing written yet", line, not_started=True)
-    if kind == "UnicodeDecodeError" or (kind == "SyntaxError" and "encoding" in text):
+    if kind == "UnicodeDecodeError" or (kind in ("SyntaxError", "LookupError") and "encoding" in text):
         return Failed(
             f"the file is not UTF-8 text: {text}\n  save it as UTF-8, or declare its encoding in the first line"
         )

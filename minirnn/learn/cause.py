@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from minirnn.learn.calls import message_of, value_of
+from minirnn.learn.cleaned import cleaned
 from minirnn.learn.diagnose import Diagnosis
 from minirnn.learn.exercise import Exercise, Inputs
 from minirnn.learn.hypotheses.program import Program
@@ -37,6 +38,9 @@ WARNED = (
     (r"mean of empty slice", "the mean of nothing"),
 )  # fmt: skip
 """What NumPy says -> what happened."""
+
+MOST_SHOWN = 300
+"""Characters of a line of the student's file that are shown."""
 
 
 def cause(
@@ -80,7 +84,7 @@ def mended(exercise: Exercise, child: Child, text: str) -> Diagnosis | None:
 
 def told(text: str, changes: Sequence[Change]) -> Diagnosis | None:
     """The changes, each with its line and a mark under what is wrong."""
-    rows = text.splitlines()
+    rows = shown_rows(text)
     changes = sorted((c for c in changes if 0 < c.line <= len(rows)), key=lambda c: (c.line, c.start))
     if not changes:
         return None
@@ -95,6 +99,11 @@ def told(text: str, changes: Sequence[Change]) -> Diagnosis | None:
     sentence = "; ".join(dict.fromkeys(change.says for change in changes))
     comments = tuple((change.line, change.says) for change in changes)
     return Diagnosis(sentence, tuple(lines[:-1]), place=f", line {changes[0].line}" if one else "", comments=comments)
+
+
+def shown_rows(text: str) -> list[str]:
+    """The lines of a student's file as they can be shown."""
+    return [cleaned(row, MOST_SHOWN) for row in text.splitlines()]
 
 
 COUNTS = {2: "Two", 3: "Three", 4: "Four"}
@@ -138,7 +147,7 @@ def warned(text: str, cases: Sequence[Case]) -> Diagnosis | None:
     """The first line where numbers stop being numbers."""
     if all(np.isfinite(v).all() for c in cases for v in c.got.values() if isinstance(v, np.ndarray)):
         return None
-    rows = text.splitlines()
+    rows = shown_rows(text)
     heard = [one for case in cases for one in case.warned if 0 < one[0] <= len(rows)]
     first = min((line for line, _ in heard), default=0)
     for pattern, says in WARNED:
@@ -162,7 +171,7 @@ def strange_number(exercise: Exercise, text: str) -> Diagnosis | None:
     except (OSError, TypeError):
         return None
     inside = False
-    for line, row in enumerate(text.splitlines(), 1):
+    for line, row in enumerate(shown_rows(text), 1):
         inside = inside or row.startswith("def ")
         for found in NUMBER.finditer(row.partition("#")[0]) if inside else ():
             if float(found[0]) not in known:

@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+import itertools
+import textwrap
 from typing import Any
 
 import numpy as np
 
 from minirnn.learn.course import Course, Entry, Tree
-from minirnn.learn.milestones import milestone_lines
-from minirnn.viz.colors import BLUE, GRAY, GREEN, ORANGE
+from minirnn.learn.map_routes import BOX, PITCH, middle, routes
+from minirnn.learn.milestones import MILESTONES, milestone_lines
+from minirnn.viz.colors import BLUE, GRAY, GREEN, ORANGE, PURPLE, RED
 from minirnn.viz.picture import Picture, new_figure
 
 WIDTH = 34
 """Characters for a title."""
+COLUMNS = 4
+"""Exercises next to each other in the picture. The column after them has the milestones."""
+LABEL, SIZE = 1.3, 8.5
+"""The width of the chapters' names in inches, and the size of all text in points."""
 
 
 def map_text(course: Course, tree: Tree | None = None) -> str:
@@ -52,60 +59,82 @@ def notes(entry: Entry, tree: Tree | None) -> list[str]:
 
 
 def map_picture(course: Course, tree: Tree | None = None) -> Picture:
-    """Draw what depends on what: to the left what needs nothing, an arrow from each exercise to those that need it.
+    """Draw what depends on what: a lane for each chapter, and a line from each exercise to those that need it.
 
     Returns
     -------
     Picture
-        ``data``: x and y of each box, by id.
+        ``artists``: the boxes by id, and those of the milestones by "milestone N". ``data``: the middle of each box by
+        the same name, and the corners (n, 2) of each line by "FROM to TO".
     """
-    place = places(course)
-    columns = int(max(x for x, _ in place.values())) + 1
-    height = max(y for _, y in place.values()) - min(y for _, y in place.values())
-    figure = new_figure(2.1 * columns, 1.2 + 0.62 * height)
+    from matplotlib.patches import FancyBboxPatch
+
+    cells, lanes = grid(course)
+    needs = {id: entry.needs for id, entry in course.entries.items()}
+    milestones = {f"milestone {one.number}": one for one in MILESTONES if set(one.needs) <= course.entries.keys()}
+    needs |= {name: one.needs for name, one in milestones.items()}
+    rows = 1 + max(row for row, _ in cells.values())
+    columns = 1 + max(column for _, column in cells.values())
+    figure = new_figure(LABEL + columns * PITCH[0], rows * PITCH[1])
     ax = figure.subplots()
     ax.set_axis_off()
     ax.grid(False)
-    colors = {"passed": GREEN, "open": BLUE, "later": GRAY}
+    left, right = -PITCH[0] / 2 - LABEL, (columns - 0.5) * PITCH[0]
+    for number, (chapter, (first, last)) in enumerate(lanes.items(), 1):
+        top, bottom = (0.5 - first) * PITCH[1], (-0.5 - last) * PITCH[1]
+        if number % 2:
+            ax.fill_between([left, right], bottom, top, color="#EDEDED", zorder=0)
+        said = textwrap.fill(f"{number}  {chapter}", 14, break_long_words=False)
+        ax.text(left + 0.05, (top + bottom) / 2, said, va="center", fontsize=SIZE, fontweight="bold")
+    data: dict[str, np.ndarray] = {name: np.array(middle(cell)) for name, cell in cells.items()}
+    colors = dict(zip(cells, itertools.cycle((BLUE, RED, GREEN, PURPLE, ORANGE)), strict=False))
+    for (a, b), way in routes(cells, needs).items():
+        data[f"{a} to {b}"] = np.array(way)
+        ax.plot(*zip(*way, strict=True), color=colors[a], linewidth=1.2, solid_joinstyle="round", zorder=1)
+        ax.annotate("", way[-1], way[-2], zorder=1, arrowprops={"arrowstyle": "-|>", "color": colors[a], "shrinkB": 0})
+    frames = {"passed": GREEN, "open": BLUE, "later": GRAY}
     boxes: dict[str, Any] = {}
-    for entry in course.entries.values():
-        x, y = place[entry.id]
-        boxes[entry.id] = ax.text(
-            x, y, f"{entry.id}\n{entry.title}", ha="center", va="center", fontsize=8, zorder=3,
-            bbox=dict(boxstyle="round,pad=0.35", facecolor="white", edgecolor=colors[standing(entry, tree)]),
+    for name, cell in cells.items():
+        x, y = middle(cell)
+        if name in milestones:
+            one = milestones[name]
+            reached = tree is not None and one.reached(tree)
+            said, color, fill = f"{one.year}: {one.title}", GREEN if reached else ORANGE, "#FFF3D6"
+        else:
+            entry = course.entries[name]
+            said, color, fill = entry.title, frames[standing(entry, tree)], "white"
+        patch = FancyBboxPatch(
+            (x - BOX[0] / 2, y - BOX[1] / 2), *BOX, boxstyle="round,pad=0,rounding_size=0.06",
+            facecolor=fill, edgecolor=color, linewidth=1.5, zorder=2,
         )  # fmt: skip
-        for need in entry.needs:
-            if need in boxes:
-                arrow(ax, boxes[need], boxes[entry.id])
-    ax.set_xlim(-0.6, columns - 0.4)
-    ax.set_ylim(min(y for _, y in place.values()) - 0.6, 0.6)
-    return Picture(ax, boxes, {id: np.array(xy) for id, xy in place.items()})
+        boxes[name] = ax.add_patch(patch)
+        words = textwrap.fill(said, 18, break_long_words=False)
+        ax.text(x, y, f"{name}\n{words}", ha="center", va="center", fontsize=SIZE, linespacing=1.05, zorder=3)
+    ax.set_xlim(left, right)
+    ax.set_ylim(-(rows - 0.5) * PITCH[1], 0.5 * PITCH[1])
+    ax.set_position((0, 0, 1, 1))
+    figure.set_layout_engine("none")
+    return Picture(ax, boxes, data)
 
 
-def places(course: Course) -> dict[str, tuple[float, float]]:
-    """The place of each box: x counts the exercises before it, y is near those that it needs."""
-    depth: dict[str, int] = {}
-    for entry in course.entries.values():
-        depth[entry.id] = max((depth[need] + 1 for need in entry.needs if need in depth), default=0)
-    tallest = max(sum(d == x for d in depth.values()) for x in set(depth.values()))
-    place: dict[str, tuple[float, float]] = {}
-    for x in sorted(set(depth.values())):
-        ids = [id for id in course.entries if depth[id] == x]
-        wanted = {
-            id: np.mean([place[need][1] for need in course.entries[id].needs if need in place] or [-ids.index(id)])
-            for id in ids
-        }
-        step = (tallest - 1) / max(1, len(ids) - 1) if len(ids) > 1 else 0.0
-        for k, id in enumerate(sorted(ids, key=lambda id: -wanted[id])):
-            y = -k * step if step else float(wanted[id])
-            place[id] = (float(x), y)
-    return place
+def grid(course: Course) -> tuple[dict[str, tuple[int, int]], dict[str, tuple[int, int]]]:
+    """The row and column of each exercise and milestone, and the first and last row of each chapter.
 
-
-def arrow(ax: Any, start: Any, end: Any) -> None:
-    """An arrow from the right of a box to the left of another one, slightly bent: two on one line can be told apart."""
-    ax.annotate(
-        "", xy=end.get_position(), xytext=start.get_position(), zorder=1,
-        arrowprops=dict(arrowstyle="-|>", color=ORANGE, alpha=0.7, linewidth=1.1, connectionstyle="arc3,rad=0.04",
-                        patchA=start.get_bbox_patch(), patchB=end.get_bbox_patch(), shrinkA=0, shrinkB=1),
-    )  # fmt: skip
+    A milestone is in the last column, in the first free row in which nothing that it needs is below it.
+    """
+    cells: dict[str, tuple[int, int]] = {}
+    lanes: dict[str, tuple[int, int]] = {}
+    row = 0
+    for chapter, entries in course.chapters.items():
+        for k, entry in enumerate(entries):
+            cells[entry.id] = row + k // COLUMNS, k % COLUMNS
+        last = row + (len(entries) - 1) // COLUMNS
+        lanes[chapter] = row, last
+        row = last + 1
+    for one in MILESTONES:
+        if set(one.needs) <= course.entries.keys():
+            place = max(cells[id][0] for id in one.needs)
+            while (place, COLUMNS) in cells.values():
+                place += 1
+            cells[f"milestone {one.number}"] = place, COLUMNS
+    return cells, lanes

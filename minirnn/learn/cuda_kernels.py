@@ -24,7 +24,7 @@ def kernel_loaded(child: Child) -> None:
         raise Failed(reply.fatal, busy=reply.busy)
     if reply.error is not None:
         kind, text = str(reply.error.get("type")), str(reply.error.get("text"))[:10_000]
-        if kind == "UnicodeDecodeError":
+        if kind in ("UnicodeDecodeError", "LookupError"):
             raise Failed(f"the file is not UTF-8 text: {text}")
         raise Failed(text, reply.error.get("line"))
 

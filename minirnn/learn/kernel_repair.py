@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from pathlib import Path
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -13,14 +13,12 @@ from minirnn.learn.cause import told
 from minirnn.learn.diagnose import Diagnosis
 from minirnn.learn.exercise import PUBLIC_CASES, Sizes
 from minirnn.learn.judge import Failed, compare, outputs_of
-from minirnn.learn.kernel_changes import CHOICE, KernelChange, changes, compiled_together, of_types
 from minirnn.learn.repair import Change
-from minirnn.learn.sandbox.parent import ORDERS, Child, Limits
+from minirnn.learn.sandbox.kernel_changes import CHOICE, MOST
+from minirnn.learn.sandbox.parent import ORDERS, Child
 
-TRIALS = 120
-"""How many changes are tried."""
-LIMITS = Limits(seconds=6.0)
-"""For all of them together: a change may make a kernel wait for ever."""
+SECONDS = 6.0
+"""For running all of them: a change may make a kernel wait for ever."""
 
 
 def kernel_repair(exercise: CudaExercise, child: Child, text: str, types: bool = False) -> Diagnosis | None:
@@ -28,25 +26,27 @@ def kernel_repair(exercise: CudaExercise, child: Child, text: str, types: bool =
 
     With `types`, only the types of variables are changed: no formula explains their numbers as well.
     """
-    some = of_types(text, exercise.function) + ([] if types else changes(text, exercise.function))[:TRIALS]
-    if not some:
-        return None
-    whole, where = compiled_together(text, exercise.function, some)
-    file = Path(child.folder) / "changed.cu"
-    file.write_text(whole, encoding="utf-8")
-    other = type(child)(file, child.shown, exercise.function, "cuda", LIMITS, secret=child.secret)
-    try:
+    with child.changed("types" if types else "all", SECONDS) as other:
         loaded = other.wait()
         if loaded.fatal or loaded.error:
             return None
-        for change, (name, number) in zip(some, where, strict=True):
-            if name and repairs(exercise, other, name, number):
-                return as_told(text, change)
+        for change, name, number in rows_of(loaded.value, text):
+            if repairs(exercise, other, name, number):
+                return told(text, [change])
             if other.session.status is not None:  # it did not end, or took the process with it
                 return None
-    finally:
-        other.close()
     return None
+
+
+def rows_of(value: Any, text: str) -> Iterator[tuple[Change, str, int]]:
+    """The changes that the answer's process tells, with their kernels and numbers; believed as far as they are that."""
+    rows = value.get("changes") if isinstance(value, dict) else None
+    for row in rows[:MOST] if isinstance(rows, list) else ():
+        match row:
+            case [int(start), int(end), str(says), int(rank), str(name), int(number)] if (
+                0 <= start <= end <= len(text) and name and abs(number) < 1 << 31
+            ):
+                yield placed(text, start, end, says[:300], rank), name, number
 
 
 def repairs(exercise: CudaExercise, child: Child, name: str, number: int) -> bool:
@@ -69,12 +69,10 @@ def repairs(exercise: CudaExercise, child: Child, name: str, number: int) -> boo
     return True
 
 
-def as_told(text: str, change: KernelChange) -> Diagnosis | None:
-    """The change in words, with its line."""
-    start, stop_at = change.mark or (change.start, change.end)
+def placed(text: str, start: int, end: int, says: str, rank: int) -> Change:
+    """The change, with its line and columns."""
     row = text.count("\n", 0, start)
     lead = text.rfind("\n", 0, start) + 1
     stop = text.find("\n", lead)
-    end = min(stop_at, stop if stop >= 0 else len(text))
-    columns = [len(text[lead:place].encode()) for place in (start, end)]
-    return told(text, [Change(0, row + 1, columns[0], columns[1], change.says, change.rank, "")])
+    columns = [len(text[lead:place].encode()) for place in (start, min(end, stop if stop >= 0 else len(text)))]
+    return Change(0, row + 1, columns[0], columns[1], says, rank, "")

@@ -139,7 +139,11 @@ class Repair:
         rows, reach = reply.get("changes"), reply.get("reach")
         if isinstance(reach, list) and not self.reach:
             names = list(self.exercise.outputs)
-            self.reach = {line: frozenset(names[k] for k in some if k < len(names)) for line, some in reach}
+            for row in reach:
+                match row:  # who writes to the pipe himself may send anything
+                    case [int(line), list(some)]:
+                        numbers = (k for k in some if type(k) is int and 0 <= k < len(names))
+                        self.reach[line] = frozenset(names[k] for k in numbers)
         found = []
         for k, row in enumerate(rows if isinstance(rows, list) else []):
             self.count += 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ import minirnn as mr
 from minirnn.bench import report, times
 from minirnn.cli import main
 from minirnn.devices.cpu.device import CPU
+from minirnn.proving.table import Cell
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 
@@ -31,6 +33,23 @@ def wrong(monkeypatch: pytest.MonkeyPatch) -> str:
     monkeypatch.setitem(mr.devices.registry._factories, "wrong", Wrong)
     monkeypatch.setattr(mr.devices.registry, "_made", dict(mr.devices.registry._made))
     return "wrong"
+
+
+def checks_of(monkeypatch: pytest.MonkeyPatch, chosen: Callable[[Cell], bool]) -> None:
+    """Only these: `tests/ops/test_verified.py` has all of them."""
+    every = report.all_comparisons
+    monkeypatch.setattr(report, "all_comparisons", lambda *a: [one for one in every(*a) if chosen(one.cell)])
+
+
+@pytest.fixture
+def one_op(monkeypatch: pytest.MonkeyPatch) -> None:
+    checks_of(monkeypatch, lambda cell: cell.op == "gru_block_cell")
+
+
+@pytest.fixture
+def two_ops(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two primitives, and the function that has the name of one."""
+    checks_of(monkeypatch, lambda cell: cell.variant in ("tanh", "multiply"))
 
 
 def bench(*arguments: str) -> int:
@@ -57,9 +76,9 @@ def test_the_times_of_every_device_are_in_its_file(device: str, tmp_path: Path) 
     assert all(row["seconds"] > 0 for table in found["times"].values() for row in table)
 
 
-@pytest.mark.slow
+@pytest.mark.slow_elsewhere
 def test_every_working_device_passes_and_leaves_its_numbers(
-    device: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    device: str, one_op: None, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     target = tmp_path / "check.json"
     assert bench("--device", device, "--golden", str(GOLDEN), "--json", str(target)) == 0, capsys.readouterr().out
@@ -76,15 +95,6 @@ def test_every_working_device_passes_and_leaves_its_numbers(
         ways = {(row["rung"], row["graphs"], row["precision"]) for row in found["times"]["ladder"]}
         rungs = [("steps", True), ("steps", False), ("barrier", False), ("persistent", False)]
         assert ways == {(*rung, precision) for rung in rungs for precision in ("float32", "tf32", "float16")}
-
-
-@pytest.fixture
-def two_ops(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The checks are those of two primitives, and of the function that has the name of one."""
-    every = report.all_comparisons
-    monkeypatch.setattr(
-        report, "all_comparisons", lambda *a: [one for one in every(*a) if one.cell.variant in ("tanh", "multiply")]
-    )
 
 
 def test_a_wrong_op_fails_by_name_with_status_1(
@@ -131,9 +141,8 @@ def test_mistakes_are_one_line_and_status_2(
     assert text in error and error.count("\n") == 1
 
 
-@pytest.mark.slow
 def test_without_golden_files_the_rest_is_checked(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    two_ops: None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(times, "all_times", lambda device, quick: {})
@@ -142,8 +151,7 @@ def test_without_golden_files_the_rest_is_checked(
     assert "no folder tests/golden here" in capsys.readouterr().err
 
 
-@pytest.mark.slow
-def test_a_part_is_measured_alone(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_part_is_measured_alone(two_ops: None, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     target = tmp_path / "check.json"
     assert bench("--device", "cpu", "--part", "values", "--golden", str(GOLDEN), "--json", str(target)) == 0
     found = json.loads(target.read_text())

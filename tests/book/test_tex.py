@@ -43,7 +43,7 @@ def test_a_formula_that_was_made_wrong_is_found_to_be_false(change: tuple[str, s
         for chosen in indices:
             try:
                 results.append(holds(wrong, world, chosen))
-            except (LookupError, ValueError):
+            except (LookupError, ValueError, ZeroDivisionError, RuntimeWarning):
                 continue
         assert not all(results) or not results, wrong
         tried += bool(results)

@@ -47,9 +47,10 @@ def through_time(rng: np.random.Generator) -> tuple[World, Indices]:
         return mr.tanh(x[t] @ W + before @ R)
 
     h: dict[int, Tensor] = {0: mr.tensor(first, requires_grad=True)}
-    z, y = {}, {}
+    z: dict[int, Tensor] = {}
+    y: dict[int, Tensor] = {}
     for t in range(1, T + 1):
-        z[t] = x[t] @ W + h[t - 1] @ R
+        z[t] = h[t - 1] @ R + x[t] @ W
         h[t] = mr.tanh(z[t])
         y[t] = node(h[t])
     loss = sum(losses(rng, y).values(), mr.tensor(0.0))
@@ -147,10 +148,10 @@ def clipped(rng: np.random.Generator) -> tuple[World, Indices]:
         (leaf * rows[b - 1]).sum().backward()
         norm = float(mr.nn.utils.clip_grad_norm_([leaf], limit))
         # the function divides by the norm + 1e-6
-        return leaf.grad.numpy() * (1 + 1e-6 / norm if norm > limit else 1.0)
+        return np.asarray(leaf.grad) * (1 + 1e-6 / norm if norm > limit else 1.0)
 
     world = {
-        **{"a": lambda *b: rows[b[0] - 1] if b else row, r"\bar a": weight.grad.numpy(), r"\hat a": by_norm},
+        **{"a": lambda *b: rows[b[0] - 1] if b else row, r"\bar a": np.asarray(weight.grad), r"\hat a": by_norm},
         **{"m": m, r"\tau": limit, "n": float(n), "u": float((row[~far] ** 2).sum())},
         "c": lambda b: 1 - np.linalg.norm(by_norm(b)) / np.linalg.norm(rows[b - 1]),
         "A": lambda power: float((np.abs(row[far]) ** power).sum()),
@@ -203,7 +204,12 @@ def centered(rng: np.random.Generator) -> tuple[World, Indices]:
         c[t] = f[t] * carried[t - 1] + i[t] * new[t]
         c_normed[t] = norm(c[t])
         out[t] = o[t] * mr.tanh(gamma * c_normed[t] + beta)
-    wanted = {r"\delta h": out, r"\delta c": c, r"\delta c^\leftarrow": carried, r"\delta \hat c": c_normed}
+    wanted: dict[str, Any] = {
+        r"\delta h": out,
+        r"\delta c": c,
+        r"\delta c^\leftarrow": carried,
+        r"\delta \hat c": c_normed,
+    }
     of_c = grads_of(sum(losses(rng, out).values(), mr.tensor(0.0)), wanted)
     back = of_c[r"\delta c^\leftarrow"]
     of_c[r"\delta c^\leftarrow"] = lambda t: np.zeros((1, H)) if t == T else back(t)

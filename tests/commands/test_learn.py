@@ -214,7 +214,6 @@ def short(tmp_path):
     return folder
 
 
-@pytest.mark.slow
 def test_a_course_of_ones_own_is_copied_out_verified_and_graded(tmp_path, short, run, monkeypatch):
     assert run("course", "verify", short)[1].endswith("2 exercises, 8 points: all good\n")
     monkeypatch.chdir(tmp_path)
@@ -232,7 +231,6 @@ def test_a_course_of_ones_own_is_copied_out_verified_and_graded(tmp_path, short,
     assert head.startswith("id,ex01,ex17,total,max,finished,") and line.startswith("learn,4,0,4,8,yes,")
 
 
-@pytest.mark.slow
 def test_a_teacher_adds_an_exercise_and_a_student_of_that_course_solves_it(
     tmp_path, short, run, monkeypatch, unrendered
 ):

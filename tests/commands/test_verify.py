@@ -12,16 +12,16 @@ from minirnn.proving.table import ABSENT, OPS, PASSED
 from tests.verify.runs import BASELINE, SIMULATOR, run, statuses
 
 
-@pytest.mark.slow
 def test_a_quick_run_passes_and_is_not_worse_than_the_stored_table(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    devices = ["cpu"] if SIMULATOR else ["cpu", "cuda-sim"]
-    status, results = run(tmp_path, "--device", *devices, "--against", str(BASELINE))
+    """Of two ops: `tests/ops/test_verified.py` has all of them."""
+    devices, ops = ["cpu"] if SIMULATOR else ["cpu", "cuda-sim"], ["gru_block_cell", "gru_block_cell_grad"]
+    status, results = run(tmp_path, "--device", *devices, "--op", *ops, "--against", str(BASELINE))
     said = capsys.readouterr().out
     assert status == 0, said
     assert "0 cells are worse than in" in said
-    assert {r.cell.op for r in results} == set(OPS)
+    assert {r.cell.op for r in results} == set(ops) < set(OPS)
     assert not [r for r in results if r.status == ABSENT and r.cell.way != "torch"]
 
 

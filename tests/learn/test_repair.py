@@ -1,7 +1,7 @@
 """A student's own file is changed until it is right: the line, the mark and the student's names; never a wrong claim.
 
 Tests `minirnn/learn/repair.py`, `minirnn/learn/cause.py`, `minirnn/learn/intermediates.py`, `minirnn/learn/mutants.py`,
-`minirnn/learn/kernel_repair.py`, `minirnn/learn/kernel_changes.py`, `minirnn/learn/sandbox/trials.py`,
+`minirnn/learn/kernel_repair.py`, `minirnn/learn/sandbox/kernel_changes.py`, `minirnn/learn/sandbox/trials.py`,
 `minirnn/learn/sandbox/own_tree.py`, `minirnn/learn/sandbox/own_change.py`, `minirnn/learn/sandbox/own_calls.py`,
 `minirnn/learn/sandbox/own_statements.py` and `minirnn/learn/sandbox/own_reach.py`.
 """
@@ -16,8 +16,8 @@ import pytest
 from minirnn.learn.catalog import EXERCISES
 from minirnn.learn.hypotheses.program import Program
 from minirnn.learn.intermediates import Intermediates
-from minirnn.learn.kernel_changes import changes, compiled_together, of_types
 from minirnn.learn.mutants import mutants
+from minirnn.learn.sandbox.kernel_changes import changes, compiled_together, of_types
 from minirnn.learn.sandbox.own_reach import reached
 from minirnn.learn.sandbox.trials import Notes, Trials
 from tests.learn.answers import checked, solution

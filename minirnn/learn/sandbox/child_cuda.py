@@ -22,9 +22,9 @@ from minirnn.devices.cuda.sim.launch import SimModule
 from minirnn.devices.cuda.sim.options import SimOptions
 from minirnn.devices.cuda.sim.trace import SECTOR, Trace
 
-from .clock import BUDGET
+from . import kernel_changes
 
-REFUSED = (UnicodeDecodeError, SyntaxError)
+REFUSED = (UnicodeDecodeError, SyntaxError, LookupError)
 """What reading the file raises."""
 
 
@@ -65,18 +65,23 @@ def in_simulator(answer: Any, protocol: Any, lock: Callable[..., None]) -> None:
 
     name = os.path.basename(answer.job["file"])
     options = SimOptions(check=True, memory_mb=256, watchdog_ms=math.ceil(1000 * answer.job["seconds"]))
-    limits.limit_time(int(max(BUDGET, answer.job["seconds"])) + 1)  # also what reads the text here is ended
+    limits.limit_softly(int(answer.job["together"]) + 1, tools.MEGABYTES)  # also what reads the text here is ended
+    source, told = "", {}
     try:
         answer.read()
         drivers = {order: SimDriver(replace(options, seed=order)) for order in answer.job["orders"]}
-        made = tools.compiled(answer.source, name, options, answer.job)
+        source = answer.source
+        if kind := answer.job["changes"]:
+            source, rows = kernel_changes.together(source, answer.job["function"], kind)
+            told = {"value": {"changes": rows}}
+        made = tools.compiled(source, name, options, answer.job)
         copies = {order: copied(made, Path(answer.job["folder"]) / "kernel" / str(order)) for order in drivers}
         report.ask = tools.line_finder(made, answer.job)
         # Loading the compiled file may run code of the student's already: the lock comes first.
         lock(answer.job, readable=[str(path) for path in copies.values()])
         answer.reply(ready=True, compiled=tools.used())  # from here on time counts
-        modules = {o: SimModule(drivers[o], path, name, answer.source) for o, path in copies.items()}
-        answer.reply(kernels=modules[0].kernels)
+        modules = {o: SimModule(drivers[o], path, name, source) for o, path in copies.items()}
+        answer.reply(kernels=modules[0].kernels, **told)
     except (CompileError, *REFUSED) as error:
         answer.reply(error=answer.describe(error))
         return

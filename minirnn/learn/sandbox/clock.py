@@ -1,7 +1,8 @@
 """How long an answer has been at work, such that a busy machine makes no answer wrong.
 
-What counts is the time that the answer's process used itself: on the processor, or asleep by its own will. While it
-waits for its turn on the processor, or for the judge, no time counts. Only a far limit by the clock ends such a wait.
+What counts is the time that the answer's process used itself: on the processor, or asleep by its own will; and the
+processor time that the judge spends on what it sends and asks for. While it waits for its turn on the processor, or for
+the judge, no time counts. Only a far limit by the clock ends such a wait.
 """
 
 from __future__ import annotations
@@ -37,8 +38,8 @@ class Usage(NamedTuple):
 
     Attributes
     ----------
-    waited : float or None
-        Seconds for which its threads were ready and got no turn, since they began; None if nobody knows.
+    busy : dict or None
+        For each thread the seconds for which it worked, or was ready and got no turn; None if nobody knows.
     threads : int
         How many threads it has.
     held : bool
@@ -47,7 +48,7 @@ class Usage(NamedTuple):
 
     seconds: float
     asleep: bool
-    waited: float | None = None
+    busy: dict[str, float] | None = None
     threads: int = 1
     held: bool = False
 
@@ -65,23 +66,23 @@ def usage(pid: int) -> Usage | None:
         return None
     if state == b"Z":
         return None
-    return Usage(seconds, state == b"S", waiting(pid), int(numbers[16]), state in b"DTt")
+    return Usage(seconds, state == b"S", busy_threads(pid), int(numbers[16]), state in b"DTt")
 
 
-def waiting(pid: int) -> float | None:
-    """Seconds for which the threads of a process were ready and got no turn; None if the system does not tell."""
-    total = 0
+def busy_threads(pid: int) -> dict[str, float] | None:
+    """Seconds for which each thread of a process worked or waited for its turn; None if the system does not tell."""
+    found = {}
     try:
         for thread in os.listdir(f"/proc/{pid}/task")[: THREADS + 1]:
             with contextlib.suppress(FileNotFoundError, ProcessLookupError):  # it has just ended
                 with open(f"/proc/{pid}/task/{thread}/schedstat", encoding="ascii") as file:
-                    total += int(file.read().split()[1])
+                    found[thread] = sum(map(int, file.read().split()[:2])) / 1e9
                 continue
             if not os.path.exists("/proc/self/schedstat"):
                 return None
     except (OSError, ValueError, IndexError):
         return None
-    return total / 1e9
+    return found
 
 
 def usage_from_ps(pid: int) -> Usage | None:
@@ -111,23 +112,30 @@ class Clock:
         self.pid, self.own, self.far = pid, own, far
         self.begun = self.looked = time.monotonic()
         self.before = self.now = usage(pid) or Usage(0.0, False)
-        self.slept = self.quiet = 0.0
+        self.slept = self.quiet = self.served = 0.0
+        self.judge = time.thread_time()
 
     @property
     def used(self) -> float:
-        """The process's own time so far, in seconds."""
-        return self.now.seconds - self.before.seconds + self.slept
+        """The process's own time so far, in seconds, and what the judge has worked for it."""
+        return self.now.seconds - self.before.seconds + self.slept + self.served
+
+    def serve(self) -> None:
+        """From here on what this thread does is done for the answer, until the last look."""
+        self.judge = time.thread_time()
 
     def sleep(self, found: Usage, passed: float) -> float:
-        """For how long of the seconds that passed the process slept: those in which it neither worked nor waited.
+        """For how long of the seconds that passed the process slept: those in which no thread worked or waited.
 
-        What it does at this moment tells little: one that sends a byte and sleeps is always seen at work.
+        What it does at this moment tells little: one that sends a byte and sleeps is always seen at work. The busiest
+        thread counts, since many that are woken at once wait for one another, and that is no busy machine.
         """
         worked = found.seconds - self.now.seconds
         if found.held:
             return 0.0
-        if found.waited is not None and self.now.waited is not None:
-            return max(0.0, passed - worked - max(0.0, found.waited - self.now.waited))
+        if found.busy is not None and self.now.busy is not None:
+            before = self.now.busy
+            return max(0.0, passed - max((now - before.get(t, 0.0) for t, now in found.busy.items()), default=0.0))
         return passed if found.asleep and worked == 0 else 0.0
 
     def look(self, quiet: float) -> None:
@@ -146,6 +154,10 @@ class Clock:
         """
         moment = time.monotonic()
         self.quiet += quiet
+        self.served += (now := time.thread_time()) - self.judge
+        self.judge = now
+        if self.used >= self.own:
+            raise TimeIsUp
         if moment - self.looked < INTERVAL:
             return
         found = usage(self.pid) or self.now

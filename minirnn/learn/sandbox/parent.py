@@ -41,6 +41,8 @@ STARTING = 300.0
 """Seconds by the clock that a busy machine may need to start the process and to compile a CUDA kernel."""
 FAR = 10
 """Only after so many times its own seconds an answer is given up by the clock: the machine is too busy to judge it."""
+STACK = 1.0
+"""Seconds of its own that a process has to print its stack; one that is at work prints it at once."""
 CLOSING = 2.0
 """Seconds by the clock that a process has to end when it has closed its pipe."""
 GPU_SECONDS = 30.0
@@ -54,6 +56,11 @@ class Limits:
 
     seconds: float = 20.0
     megabytes: int = 2048
+
+    @property
+    def together(self) -> float:
+        """Seconds for compiling and running together."""
+        return max(BUDGET, self.seconds)
 
 
 @dataclass
@@ -110,9 +117,10 @@ class Child:
 
     def __init__(
         self, file: Path, shown: str, function: str, kind: str, limits: Limits, device: str = "cuda-sim",
-        secret: Sequence[Path] = (),
+        secret: Sequence[Path] = (), changes: str = "", together: float | None = None,
     ):  # fmt: skip
         self.limits, self.shown, self.kind, self.secret = limits, shown, kind, secret
+        self.function, self.together = function, limits.together if together is None else together
         self.folder = Path(tempfile.mkdtemp(prefix="minirnn-"))
         self.file, scratch = self.folder / "answer", self.folder / "work"
         self.output = bytearray()
@@ -127,7 +135,7 @@ class Child:
             file=shown, function=function, kind=kind, seconds=limits.seconds, memory=limits.megabytes, root=str(ROOT),
             device=device, source=str(self.file), folder=str(self.folder), scratch=str(scratch), bounded=False,
             ways=[] if self.on_gpu else sorted(self.ways), secret=[str(path.resolve()) for path in (LEARN, *secret)],
-            orders=ORDERS,
+            orders=ORDERS, changes=changes, together=self.together,
         )  # fmt: skip
         self._start(job, environment)
         self.spent = self.compiled = 0.0
@@ -168,6 +176,13 @@ class Child:
         """The same answer in another process, where another of its functions is called."""
         return type(self)(self.file, self.shown, function, self.kind, self.limits, secret=self.secret)
 
+    def changed(self, changes: str, seconds: float) -> Child:
+        """The same CUDA kernel with changes ("types" or "all") in it; the answer's budget counts on."""
+        left = max(0.0, self.together - self.compiled - self.spent - (self.clock.used if self.session.ready else 0.0))
+        limits = Limits(seconds, self.limits.megabytes)
+        return type(self)(self.file, self.shown, self.function, "cuda", limits, secret=self.secret,
+                          changes=changes, together=left)  # fmt: skip
+
     def anew(self) -> None:
         """Go on in a new process, which knows nothing of what the answer did so far; its time counts on."""
         if self.session.ready:
@@ -204,12 +219,14 @@ class Child:
     ) -> Reply:
         """The next reply, after `message` has been sent, if there is one."""
         calls = 0
+        self.clock.serve()
         while True:
             try:
                 if message is not None:
                     self._send(message)
                     message = None
                 reply = cleaned_all(self._receive())
+                self.clock.look(0.0)  # reading it took time, too
             except TimeIsUp:
                 return Reply(fatal=self._stopped())
             except MachineIsBusy:
@@ -217,7 +234,7 @@ class Child:
             except TooManyThreads:
                 self.kill()
                 return Reply(fatal=f"the answer starts more than {THREADS} threads, which no exercise may do")
-            except (protocol.BadMessage, MemoryError, OSError) as error:
+            except (protocol.BadMessage, MemoryError, OSError, RecursionError) as error:
                 return Reply(fatal=f"what came back could not be read ({error}): is NumPy or a pipe patched?")
             if reply is None:
                 why = self._ended()
@@ -225,7 +242,7 @@ class Child:
             if "ready" in reply and not self.session.ready:
                 self.session.ready = True  # once: saying it again wins no time
                 self.compiled += float(reply.get("compiled", 0.0))  # nothing of the answer's has run yet: it is true
-                left = min(self.limits.seconds, max(BUDGET, self.limits.seconds) - self.compiled) - self.spent
+                left = min(self.limits.seconds, self.together - self.compiled) - self.spent
                 self.clock = self._clock(max(0.0, left))
                 continue
             if "violation" in reply:
@@ -247,6 +264,7 @@ class Child:
             wrong, counts = reply.get("error"), reply.get("counts") or {}
             if wrong is not None and not isinstance(wrong, dict):
                 return Reply(fatal="what came back could not be read")
+            wrong = wrong and {name: value for name, value in wrong.items() if isinstance(value, str | int)}
             told = [reply.get(name) for name in ("locals", "lines")]
             own_variables, lines = (value if isinstance(value, dict) else {} for value in told)
             return Reply(
@@ -315,10 +333,12 @@ class Child:
         with contextlib.suppress(OSError):
             if self.session.pid:
                 os.kill(self.session.pid, signal.SIGUSR1)
-        end = time.monotonic() + 10  # on a busy machine it prints late
-        while not re.search(rb"in <module>|\n  \.\.\.", self.session.complaints) and time.monotonic() < end:
-            if self.session.status is not None or not self._listen(0.02):
-                break
+        patience = self._clock(STACK)  # on a busy machine it prints late
+        with contextlib.suppress(TimeIsUp, MachineIsBusy, TooManyThreads):
+            while not re.search(rb"in <module>|\n  \.\.\.", self.session.complaints):
+                if self.session.status is not None or not self._listen(0.02):
+                    break
+                patience.look(0.02)
         self.kill()
         self.session.drained()
         return self._stopped_at(self.session.complaints.decode(errors="replace"))

@@ -131,7 +131,7 @@ def folders_of(program: str) -> tuple[str, ...]:
 
 def compiled(source: str, name: str, options: SimOptions, job: dict[str, Any]) -> Path:
     """The library of a student's kernel. Raises `CompileError`, with the line, for what a kernel may not hold."""
-    until = used() + max(BUDGET, job.get("seconds", 0.0))
+    until = used() + job.get("together", BUDGET)
     kernel_text.refuse(source)
     plain = compiler.find()
     locks = LockedCompiler(plain.command, plain.version, tuple(job["ways"]), tuple(job["secret"]), RULES, until)

@@ -103,15 +103,37 @@ def test_one_that_sends_byte_after_byte_sleeps_all_the_same(process, code):
 
 def test_waiting_for_a_turn_or_a_disk_is_no_sleep():
     watch = clock.Clock(0, 1, 10)
-    before = clock.Usage(1.0, False, 2.0)
-    cases = {0.5: (1.25, 2.25), 0.0: (1.5, 2.5), 1.0: (1.0, 1.0)}
-    for slept, (worked, waited) in cases.items():
+    before = clock.Usage(1.0, False, {"1": 3.0})
+    cases = {0.5: (1.25, 3.5), 0.0: (1.5, 4.0), 1.0: (1.0, 3.0)}
+    for slept, (worked, busy) in cases.items():
         watch.now = before
         for asleep in (False, True):
-            assert watch.sleep(clock.Usage(worked, asleep, waited), 1.0) == slept
-            assert watch.sleep(clock.Usage(worked, asleep, waited, held=True), 1.0) == 0.0
+            assert watch.sleep(clock.Usage(worked, asleep, {"1": busy}), 1.0) == slept
+            assert watch.sleep(clock.Usage(worked, asleep, {"1": busy}, held=True), 1.0) == 0.0
     watch.now = clock.Usage(1.0, False)
     assert watch.sleep(clock.Usage(1.0, True), 1.0) == 1.0 and watch.sleep(clock.Usage(1.0, False), 1.0) == 0.0
+
+
+def test_threads_that_wait_for_one_another_are_no_busy_machine():
+    """Many that wake at once wait longer, all together, than time passes."""
+    watch = clock.Clock(0, 1, 10)
+    watch.now = clock.Usage(1.0, False, {str(k): 1.0 for k in range(50)})
+    found = clock.Usage(1.1, False, {str(k): 1.0 + k / 500 for k in range(50)} | {"new": 0.05})
+    assert watch.sleep(found, 1.0) == pytest.approx(1 - 49 / 500)
+
+
+def test_what_the_judge_does_for_an_answer_counts(monkeypatch):
+    moment = [5.0]
+    monkeypatch.setattr(clock.time, "thread_time", lambda: moment[0])
+    watch = clock.Clock(0, 1.0, 300)
+    moment[0] += 100  # between two calls the judge works for itself
+    watch.serve()
+    moment[0] += 0.75
+    watch.look(0.0)
+    assert watch.used == 0.75
+    moment[0] += 0.25
+    with pytest.raises(clock.TimeIsUp):
+        watch.look(0.0)
 
 
 def test_slow_output_counts_as_time(tmp_path):

@@ -11,10 +11,12 @@ THREADS = 64
 """Threads of an answer. The judge also counts them (`clock`), because the system does not count those of root."""
 
 
-def limit_time(seconds: int) -> None:
-    """Bound the processor time of this process alone, as `limit` does."""
-    _, hard = resource.getrlimit(resource.RLIMIT_CPU)
-    resource.setrlimit(resource.RLIMIT_CPU, (seconds if hard == resource.RLIM_INFINITY else min(seconds, hard), hard))
+def limit_softly(seconds: int, megabytes: int) -> None:
+    """Bound the processor time and the addresses of this process, so that `limit` can set other bounds later."""
+    for kind, most in ((resource.RLIMIT_CPU, seconds), (resource.RLIMIT_AS, megabytes << 20)):
+        _, hard = resource.getrlimit(kind)
+        with contextlib.suppress(ValueError, OSError):  # as in `limit`
+            resource.setrlimit(kind, (most if hard == resource.RLIM_INFINITY else min(most, hard), hard))
 
 
 def limit(

@@ -185,6 +185,95 @@ while 'answer' not in frame.f_locals:
     frame = frame.f_back
 answer = frame.f_locals['answer']
 """
+FORGED = {
+    "a list in a list in a list": "os.write(4, packed('[{\"dict\": {\"value\": ' + '[' * 900 + ']' * 900 + '}}, []]'))",
+    "an error made of arrays": "answer.reply(error={'type': np.zeros(3), 'text': [1], 'line': np.zeros(2),"
+                               " 'code': np.ones((2, 2)), 'shapes': np.ones(3)})",
+    "an error with lists": "answer.reply(error={'type': ['x'], 'text': {'a': 1}, 'line': [3], 'code': ['x', 'y']})",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", FORGED)
+def test_no_forged_reply_makes_the_judge_stumble(tmp_path, name):
+    """Each has the form of a reply, and something else inside."""
+    code = f"""
+    import os, struct
+    def packed(text):
+        data = struct.pack('<I', len(text)) + text.encode()
+        return struct.pack('<I', len(data)) + data
+    {textwrap.indent(ASKING, "    ").strip()}
+    {FORGED[name]}
+    """
+    result = checked(tmp_path, "ex05", body("ex05", f"import sys\n{textwrap.dedent(code)}\n{RIGHT}"), seconds=5.0)
+    assert result.status == "failed" and result.score == 0, result.message
+
+
+FORGED_SEARCH = [
+    "{'changes': [[1, 2, 3, 'x', 0, 'y']] * 3, 'reach': [['a', 'b'], [1], 3, [2, ['x', -1, 10 ** 9]], {'a': 1}]}",
+    "{'changes': [[1, 2], 3, [[], 2, 3, 'x', 0, 'y'], ['x'] * 6], 'reach': [[4, 'ab'], [[], []]]}",
+    "{'changes': {'a': 1}, 'reach': {'1': [1]}, 'values': [np.zeros(3)], 'lines': [np.zeros(2)], 'noted': [1]}",
+    "{'values': [{'values': 3}, {'single': []}] * 20, 'lines': [[1]], 'noted': [np.zeros((0, 5))]}",
+]
+
+
+@pytest.mark.parametrize("value", FORGED_SEARCH)
+def test_no_forged_change_makes_the_search_stumble(tmp_path, value):
+    """The search for a cause asks the answer's own process, which an answer can patch."""
+    code = f"""
+    import sys
+    child = sys.modules['_sandbox.child']
+    child.Answer.tried = lambda self, call: self.reply(value={value})
+    {WRONG.replace(chr(10), chr(10) + "    ")}
+    """
+    result = checked(tmp_path, "ex05", body("ex05", code))
+    assert result.status == "failed" and 0 < result.score < 5, result.message
+
+
+def test_what_the_judge_does_for_an_answer_is_the_answers_time(tmp_path):
+    """A message that is made once can be sent often: reading it takes the judge's time alone."""
+    code = """
+    import os, struct, sys, threading
+    numbers = ','.join(['[1,2]'] * 100_000)
+    text = '[{"dict": {"callback": "f", "arguments": {"list": [' + numbers + '], "tuple": false}}}, []]'
+    data = struct.pack('<I', len(text)) + text.encode()
+    data = struct.pack('<I', len(data)) + data
+    def take():
+        while True:
+            os.read(3, 1 << 20)
+    threading.Thread(target=take, daemon=True).start()
+    while True:
+        rest = memoryview(data)
+        while rest:
+            rest = rest[os.write(4, rest):]
+    """
+    result = checked(tmp_path, "ex04", body("ex04", code), seconds=0.4)
+    assert "stopped after 0.4 s" in result.message and not result.busy, result.message
+
+
+@pytest.mark.slow
+def test_many_threads_that_wake_at_once_are_no_busy_machine(tmp_path):
+    code = """
+    import threading, time
+    numbers = np.ones(60_000)
+    def work():
+        while True:
+            time.sleep(0.025 - time.monotonic() % 0.025)
+            np.sqrt(numbers)
+    for _ in range(60):
+        threading.Thread(target=work, daemon=True).start()
+    time.sleep(1000)
+    """
+    result = checked(tmp_path, "ex05", body("ex05", code), seconds=1.0)
+    assert "stopped after 1 s" in result.message and not result.busy, result.message
+
+
+def test_lines_of_a_file_are_shown_clean_and_short(tmp_path):
+    """They come from the file itself, which the judge reads."""
+    for after in ("\x1b[2J\u202e\x9b\0", "x" * 100_000):
+        wrong = RIGHT.replace("(1 - h * h)", f"(1 + h * h)  # {after}")
+        result = checked(tmp_path, "ex05", body("ex05", wrong).replace("\0", "\x07"))
+        assert "must be subtracted" in result.message
+        assert len(result.message) < 2000 and result.message.replace("\n", "").isprintable()
 
 
 @pytest.mark.slow

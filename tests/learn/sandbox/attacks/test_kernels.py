@@ -13,7 +13,7 @@ import pytest
 from minirnn.devices.cuda.driver import CompileError
 from minirnn.devices.cuda.sim.options import SimOptions
 from minirnn.learn import check as checking
-from minirnn.learn.sandbox import kernel_text, symbols, tools
+from minirnn.learn.sandbox import kernel_changes, kernel_text, symbols, tools
 from minirnn.learn.sandbox.clock import Clock
 from minirnn.learn.sandbox.parent import WAYS
 from tests.learn.answers import COURSE, checked, solution
@@ -219,6 +219,35 @@ def test_a_compiler_that_never_ends_is_stopped(tmp_path, name):
     assert tools.used() - begun < 6 and len(str(refused.value)) <= tools.MOST_SAID
     with pytest.raises(CompileError, match="takes too much"):  # nothing is left for another run
         tools.LockedCompiler(found.command, found.version, tuple(WAYS), (), until=tools.used()).run("-E", str(source))
+
+
+def test_the_judge_looks_at_no_kernels_text(tmp_path, monkeypatch):
+    """What changes a kernel to find its mistake runs in the answer's process, where time and memory count."""
+    monkeypatch.setattr(kernel_changes, "TOKEN", None)
+    result = checked(tmp_path, "ex17", solution("ex17", ("if (k >= N)", "if (k > N)")))
+    assert ">= belongs here, not >" in result.message, result.message
+
+
+SLOW_TEXTS = {
+    "a long word": "int {word} = 0;\n" + "k + k;\n" * 500,
+    "conditions": "if (k) k;\n" * 500,
+    "indices": "".join(f"u[{k}];" + "\n" * (k % 9 == 0) for k in range(700)),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", SLOW_TEXTS)
+def test_a_kernel_that_is_slow_to_change_costs_no_more_than_its_budget(tmp_path, name):
+    text = SLOW_TEXTS[name].replace("{word}", "a" * 3000)
+    wrong = solution("ex17", ("if (k >= N)", "if (k > N)"))
+    end = wrong.rindex("}")
+    result = checked(tmp_path, "ex17", f"{wrong[:end]}\n{text}\n{wrong[end:]}")
+    assert result.status == "failed" and "read past the end" in result.message
+
+
+def test_a_kernel_in_no_encoding_is_told_so(tmp_path):
+    result = checked(tmp_path, "ex17", f"#coding: rot13\n{solution('ex17')}")
+    assert "the file is not UTF-8 text" in result.message, result.message
 
 
 def test_compiling_and_running_have_one_budget(tmp_path, monkeypatch):

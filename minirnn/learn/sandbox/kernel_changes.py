@@ -1,7 +1,7 @@
 """Small changes to the text of a student's kernel: an index, a bound, an operator.
 
 All are compiled at once: each place becomes a choice by a number that the kernel gets as one more argument. Places that
-overlap go into different copies of the kernel.
+overlap go into different copies of the kernel. This runs in the answer's process, where time and memory count.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import itertools
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 CHOICE = "minirnn_choice"
 TOKEN = re.compile(
@@ -18,7 +19,9 @@ TOKEN = re.compile(
 WHOLE = re.compile(r"\b(?:(?:unsigned|long)\s+)?(?:int|unsigned|size_t)\s+(?!\*)")
 BROKEN = re.compile(r"\bfloat\s+(?![*&])")
 POINTER = re.compile(r"\bfloat\s*\*\s*(?:__restrict__\s*|const\s+)?(\w+)")
-MOST_TEXT, MOST, COPIES = 8000, 150, 6
+CUT = re.compile(r"\b(?:const\s+)?(?:unsigned\s+)?(?:int|unsigned)\s+(\w+)\s*=\s*([^;]+?)\s*;")
+NAME = re.compile(r"(?<!\.)\b[^\W\d]\w*")
+MOST_TEXT, MOST, TRIALS, COPIES = 8000, 150, 120, 6
 
 
 @dataclass(frozen=True)
@@ -54,8 +57,8 @@ class Token:
 
 def changes(source: str, function: str) -> list[KernelChange]:
     """The changes to the body of a kernel, the likely ones first; none if the text is not understood."""
-    body = body_of(source, function)
-    if body is None or len(source) > MOST_TEXT:
+    body = body_of(source, function) if len(source) <= MOST_TEXT else None
+    if body is None:
         return []
     tokens = [Token(m[0], m.start()) for m in TOKEN.finditer(source) if not m[0].startswith(("//", "/*"))]
     known = names(source, tokens, source.index(function), body)
@@ -97,8 +100,7 @@ def body_of(source: str, function: str) -> tuple[int, int] | None:
 COMPARISONS = ("==", "!=", "<=", ">=")
 DECLARED = re.compile(r"(__shared__|\bfloat\s+\w+\s*\[|\bunsigned\s*\*)[^;]*;")
 """What names a size that must be known to the compiler."""
-Names = dict[str, tuple[str, int, int]]
-"""A name: what it is ("whole", "broken", "pointer"), and where it may be used, from and to."""
+Names = dict[str, tuple[str, int, int]]  # name: "whole", "broken" or "pointer", and where it may be used, from and to
 
 
 def names(source: str, tokens: list[Token], start: int, body: tuple[int, int]) -> Names:
@@ -169,7 +171,7 @@ def of_names(source: str, tokens: list[Token], known: Names) -> Iterator[KernelC
         if kind == "whole":
             for new, says in ((f"{token.text} - 1", "one too large"), (f"{token.text} + 1", "one too small")):
                 yield KernelChange(token.start, token.end, f"({new})", f"{token.text} is {says} here", 1)
-            array = re.search(r"(\w+)\s*$", source[: before.start])
+            array = re.search(r"(\w+)\s*$", source[max(0, before.start - 100) : before.start])
             if (
                 before.text == "["
                 and after.text == "]"
@@ -210,12 +212,6 @@ def of_indices(source: str, tokens: list[Token], known: Names) -> Iterator[Kerne
 
 OPERATORS = {"<": ("<=",), "<=": ("<",), ">": (">=",), ">=": (">",), "/": ("%",), "%": ("/",), "+": ("-", "*"),
              "-": ("+",), "*": ("+",), "==": ("!=",)}  # fmt: skip
-
-
-CUT = re.compile(r"\b(?:const\s+)?(?:unsigned\s+)?(?:int|unsigned)\s+(\w+)\s*=\s*([^;]+?)\s*;")
-
-
-NAME = re.compile(r"(?<!\.)\b[^\W\d]\w*")
 
 
 def of_types(source: str, function: str) -> list[KernelChange]:
@@ -354,6 +350,17 @@ def of_assignments(source: str, tokens: list[Token]) -> Iterator[KernelChange]:
             yield KernelChange(start, stop, f"({m[1]} + ({m[3]}))", "+= belongs here, not =", 1)
         else:
             yield KernelChange(start, stop, f"(({m[3]}) - {m[1]})", "= belongs here, not +=", 1)
+
+
+def together(source: str, function: str, kind: str) -> tuple[str, list[list[Any]]]:
+    """The text with changes of a kind ("types" or "all"), and for each: start, end, words, rank, copy, number."""
+    some = of_types(source, function) + (changes(source, function)[:TRIALS] if kind == "all" else [])
+    if not some:
+        return source, []
+    whole, where = compiled_together(source, function, some)
+    return whole, [
+        [*(c.mark or (c.start, c.end)), c.says, c.rank, *place] for c, place in zip(some, where, strict=True)
+    ]
 
 
 def compiled_together(source: str, function: str, some: list[KernelChange]) -> tuple[str, list[tuple[str, int]]]:
