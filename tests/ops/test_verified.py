@@ -1,6 +1,6 @@
 """Every op in every way of `minirnn verify`, on every device. The package declares the cases, and these tests run them.
 
-Without `-m slow` all stored values are compared on the cpu, and one small case of every kind, of which the other devices
+Without `-m slow` all stored values are compared on the cpu, and one small case of every kind, of which other devices
 take every second; with it all cases. Derivatives are compared with differences on the cpu; with `-m slow` also on the
 other devices.
 
