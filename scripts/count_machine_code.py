@@ -1,4 +1,4 @@
-"""What nvcc makes of every kernel, for four generations of GPUs: a table by kernel and loop. Needs no GPU.
+"""The machine code that nvcc generates for every kernel and four generations of GPUs, as a table. Needs no GPU.
 
     python scripts/count_machine_code.py --only "cudnn_rnn/*" --arch sm_90     prints it
     python scripts/count_machine_code.py --write                                 and stores it in docs/data/cuda/;
@@ -67,7 +67,7 @@ def main() -> int:
 
 
 def jobs(only: Iterable[str], archs: Iterable[str]) -> Iterator[tuple[str, tuple[str, ...], str]]:
-    """File, options and architecture of all that is compiled."""
+    """File, options and architecture of all compilations."""
     for name, variants in VARIANTS.items():
         if any(fnmatch(name, pattern) for pattern in only):
             for options in variants:
@@ -76,7 +76,7 @@ def jobs(only: Iterable[str], archs: Iterable[str]) -> Iterator[tuple[str, tuple
 
 
 def records(name: str, options: tuple[str, ...], arch: str) -> list[Record]:
-    """A record for each kernel: what it needs, and what it and its loops do."""
+    """A record for each kernel: its resources, and the instructions of the kernel and its loops."""
     made = machine_code(name, options, arch)
     return [
         {
@@ -139,7 +139,7 @@ def options_text(options: Iterable[str]) -> str:
 
 
 def other_tools() -> str:
-    """What to say if the stored counts are of other versions of nvcc or nvdisasm; empty if they are of these."""
+    """The message if the stored counts are from other versions of nvcc or nvdisasm; otherwise empty."""
     stored = json.loads(STORED.read_text(encoding="utf-8"))
     for tool, version in (("nvcc", nvcc_version()), ("nvdisasm", nvdisasm_version())):
         if stored[tool] != version:
@@ -166,7 +166,7 @@ def check(found: list[Record], only: Iterable[str], archs: Iterable[str]) -> int
 
 
 def table(found: list[Record]) -> Iterator[str]:
-    """Lines for people."""
+    """Readable lines."""
     before = None
     for r in found:
         if before != (what := (r["file"], r["options"], r["arch"])):

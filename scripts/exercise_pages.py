@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes what the docs say about the exercises: the table and the map in docs/exercises.md, the tutorials' last lines.
+"""Writes the parts of the docs about exercises: the table and the map in docs/exercises.md, the tutorials' last lines.
 
     python scripts/exercise_pages.py            # write what has changed
     python scripts/exercise_pages.py --check    # say what would be written; exit status 1 if that is anything
@@ -77,7 +77,7 @@ def ended(text: str, entries: list[Entry]) -> str:
 
 
 def changes() -> Iterator[tuple[Path, str]]:
-    """The files that are not as they should be, and how they should be."""
+    """The files that are out of date, with their new text."""
     course = load()
     text = PAGE.read_text(encoding="utf-8")
     before, _, rest = text.partition(BEGIN)

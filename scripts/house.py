@@ -1,4 +1,4 @@
-"""The figures by which the structure of minirnn is judged: how long the code is, and what one call passes through.
+"""Figures about the structure of minirnn: the length of the code, and the path of a call.
 
     python scripts/house.py                       # this checkout
     python scripts/house.py --against FOLDER      # and another one next to it: calls, lines, and times in turns

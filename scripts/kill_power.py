@@ -1,4 +1,4 @@
-"""Which mutants do the tests notice? One thing of one function of minirnn is exchanged at a time.
+"""Which mutants do the tests notice? One thing in one function of minirnn is changed at a time.
 
     python scripts/kill_power.py optim                        # 60 mutants of a room, its own default tests
     python scripts/kill_power.py optim --all --only cosine    # every mutant of what is named so
@@ -73,7 +73,7 @@ class Laboratory:
         self.entries.read(self.root, self.cache, layer, files)
 
     def run(self, chosen: list[Mutant], layer: str, first: tuple[str, ...], budget: float) -> dict[str, dict[str, Any]]:
-        """Show the mutants to the recorded tests that enter them, until one fails: what became of each."""
+        """Run the recorded tests that enter each mutant, until one fails; returns the outcome of each mutant."""
         tasks = []
         for m in sorted(chosen, key=lambda m: m.path):
             seen = self.shown.setdefault(m.key, set())
@@ -198,7 +198,7 @@ def table(path: Path) -> dict[str, dict[str, Any]]:
 
 
 def write(path: Path, rows: dict[str, dict[str, Any]]) -> None:
-    """Write the table; whoever interrupts it finds the old one."""
+    """Write the table; an interrupted write leaves the old one."""
     new = path.with_suffix(".new")
     new.write_text(json.dumps(rows, indent=1) + "\n", encoding="utf-8")
     new.replace(path)

@@ -51,7 +51,7 @@ OTHERS = ("minirnn.engine.tensor", "minirnn.engine.copies")
 
 
 def attached() -> dict[str, Any]:
-    """What is not part of the class as it is written: operators first, then methods."""
+    """The attributes that are attached to the class: operators first, then methods."""
     found = {
         name: value
         for name, value in vars(Tensor).items()

@@ -70,7 +70,7 @@ def devices_of(names: str) -> list[str]:
     wanted = list(dict.fromkeys(names.split(",")))
     for name in wanted:
         if name not in DEVICES:
-            raise UserError(f"--device names {name!r}\n  expected {' or '.join(DEVICES)}, or both with a comma")
+            raise UserError(f"--device is {name!r}\n  expected {' or '.join(DEVICES)}, or both with a comma")
         if name == "cuda" and (reason := devices.available()["cuda"]) is not None:
             raise UserError(reason)
     return wanted

@@ -14,7 +14,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     action = (
         "map: print the exercises and what each depends on; init: copy minirnn's course to DIR; "
-        "new-exercise: add an exercise of your own, NAME, to the course in DIR; "
+        "new-exercise: add your own exercise NAME to the course in DIR; "
         "verify: check that solutions pass and mistakes are told apart; "
         "export: write a grader for a platform to --out; "
         "exam: write a question on each unit of the syllabus, and the answers, to DIR"
@@ -63,7 +63,7 @@ def run(args: argparse.Namespace) -> int:
             )
         with user_mistakes():
             asked, answered = write(args.folder, args.seed)
-        print(f"{asked}  for your students\n{answered}  for you alone")
+        print(f"{asked}  for your students\n{answered}  only for you")
         return 0
     with user_mistakes():
         course = load(args.folder or HERE)
@@ -100,7 +100,7 @@ def begin(args: argparse.Namespace) -> int:
         stub, reference, solution, toml = new_exercise(folder, args.name, args.cuda)
     print(f"{stub}  what students get")
     print(f"{reference}  the inputs, and what is expected")
-    print(f"{solution}  the right answer, for you alone")
+    print(f"{solution}  the right answer, only for you")
     print(f"{toml}  its title, points and hints")
     print(f"The exercise works as it is. Change it, then run: minirnn course verify {folder}")
     return 0

@@ -73,7 +73,7 @@ def run(args: argparse.Namespace) -> int:
         raise UserError(
             f"this system lacks {' and '.join(missing)}: answers could read and change your files (locks: {in_force()})"
             "\n  expected a system with them, or a machine that holds nothing else"
-            "\n  to go on there, or with answers that you trust: --trusted"
+            "\n  to grade there anyway, or for answers that you trust: --trusted"
         )
     where = args.executor or (f"processes:{args.jobs}" if args.jobs > 1 else "")
     with ExitStack() as stack:

@@ -91,7 +91,7 @@ class CharBatches:
             raise ValueError(
                 f"CharBatches: {self._ids.size} characters\n"
                 f"  expected at least B T + 1 = {self.T * self.B + 1}, for one batch of T={self.T}, B={self.B}\n"
-                "  take a longer text, shorter sequences or fewer rows"
+                "  use a longer text, shorter sequences or fewer rows"
             )
         stream = (self._ids.size - 1) // self.B  # characters per row; the last one of the text is only a target
         self._starts = stream * np.arange(self.B)  # (B,)
@@ -162,7 +162,7 @@ class CharBatches:
                 raise ValueError(
                     f"CharBatches.restore: saved with {name} = {saved[name]} {meaning}\n"
                     f"  expected {name} = {here[name]}, as here\n"
-                    "  to go on exactly, take the text and the sizes of the first run"
+                    "  to continue exactly, use the text and the sizes of the first run"
                 )
         if not 0 <= saved["batch"] < self._batches or saved["pass"] < 0:
             raise ValueError(

@@ -80,7 +80,7 @@ class use_precision:
             raise TypeError(f"use_precision: got {shown(name)}, a {type(name).__name__}\n  expected 'ieee' or 'tf32'")
         if name not in PRECISIONS:
             hint = meant(name, PRECISIONS, OTHER_WORDS)
-            raise ValueError(f"use_precision: there is no precision {shown(name)}\n  expected 'ieee' or 'tf32'{hint}")
+            raise ValueError(f"use_precision: unknown precision {shown(name)}\n  expected 'ieee' or 'tf32'{hint}")
         self._before = chosen.precision
         chosen.precision = name
 

@@ -92,7 +92,7 @@ def register(name: str, factory: Factory) -> None:
         raise ValueError("register: got name ''\n  expected a string that names the device")
     with _lock:
         if name in _factories:
-            raise ValueError(f"register: a device named {shown(name)} exists already\n  known: {', '.join(_factories)}")
+            raise ValueError(f"register: a device named {shown(name)} already exists\n  known: {', '.join(_factories)}")
         _factories[name] = factory
 
 

@@ -37,7 +37,7 @@ def primitive_lines(op: str, source: bool = False) -> Iterator[str]:
                 yield ""
     if not nodes:
         made = f": it is composed of {', '.join(others)}" if others else ""
-        yield f"It has no node of its own{made}.\n"
+        yield f"It has no separate node{made}.\n"
         yield from (f"    {line}" for line in text_of(function))
     yield f"\n== {op}: arguments\n"
     yield from signature_lines(op, function)

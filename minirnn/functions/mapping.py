@@ -63,7 +63,7 @@ def vmap(func: Callable[..., Any], in_dims: Any = 0, out_dims: Any = 0, **settin
         raise TypeError(f"vmap: func is a {type(func).__name__}\n  expected a callable")
     if settings:
         raise TypeError(
-            f"vmap: got {', '.join(settings)}\n  expected func, in_dims and out_dims alone: each sample"
+            f"vmap: got {', '.join(settings)}\n  expected only func, in_dims and out_dims: each sample"
             " draws its own random numbers"
         )
     for what, dims, none in (("in_dims", in_dims, " or None"), ("out_dims", out_dims, "")):

@@ -141,7 +141,7 @@ def _check_shapes(
     rows = "rows are [x rows; h_prev rows], columns are the gates"
     causes: dict[Shape, str] = {
         (I + H, H): "; likely w_ru and w_c are exchanged",
-        (I + H, 3 * H): "; likely all three gates: c has a matrix of its own, w_c",
+        (I + H, 3 * H): "; likely all three gates: c has a separate matrix, w_c",
     }
     check.shape(op, "w_ru", w_ru, "I+H, 2H", (I + H, 2 * H), source, f"{rows} r, u{causes.get(w_ru, '')}")
     check.shape(op, "w_c", w_c, "I+H, H", (I + H, H), source, f"{rows} c")

@@ -209,7 +209,7 @@ def read(path: Path) -> tuple[dict[str, Any], list[Result]]:
         columns, reasons, cells = head.pop("columns"), head.pop("reasons"), head.pop("cells")
         return head, [_result(dict(zip(columns, row, strict=True)), reasons) for row in cells]
     except (ValueError, KeyError, TypeError, IndexError) as error:
-        raise UserError(f"{path}: this is no table of minirnn verify ({type(error).__name__}: {error})") from error
+        raise UserError(f"{path}: this is not a table of minirnn verify ({type(error).__name__}: {error})") from error
 
 
 def _result(line: dict[str, Any], reasons: list[str]) -> Result:

@@ -113,7 +113,7 @@ def resumed(saved: dict[str, Any], chosen: dict[str, Any], step: int) -> Options
             option = f"--{name.replace('_', '-')}"
             raise UserError(
                 f"{option} {value} contradicts the run to resume, which has {saved[name]}\n"
-                f"leave {option} out to continue it, or start anew in another --out"
+                f"leave {option} out to continue it, or start a new run in another --out"
             )
     options = Options(**(saved | chosen))
     if options.steps < step:

@@ -135,7 +135,8 @@ def resume(folder: Path, given: Mapping[str, Any], executor: Executor, quiet: bo
             option = f"--{name.replace('_', '-')}"
             raise UserError(
                 f"{option} contradicts the sweep to resume, which does not vary it and has "
-                f"{(asdict(Options()) | saved.constant)[name]}\nleave {option} out, or start anew in another --out"
+                f"{(asdict(Options()) | saved.constant)[name]}\n"
+                f"leave {option} out, or start a new sweep in another --out"
             )
     varied = {name: list(dict.fromkeys([*values, *given.get(name, ())])) for name, values in saved.varied.items()}
     plan = planned({name: [value] if name in NUMBERS else value for name, value in saved.constant.items()} | varied)

@@ -61,7 +61,7 @@ def find(given: str | None, places: Sequence[Path] = PLACES) -> Path | None:
     listed = [Path(given)] if given else places
     found = next((p for p in listed if (p / "block_ops").is_dir() and (p / "cudnn_rnn").is_dir()), None)
     if given and found is None:
-        raise UserError(f"--golden {given}: there are no folders block_ops and cudnn_rnn in it")
+        raise UserError(f"--golden {given}: it has no folders block_ops and cudnn_rnn")
     return found
 
 

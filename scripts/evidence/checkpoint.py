@@ -1,4 +1,4 @@
-"""What a checkpoint saves and costs: an LSTM over a long time, in stretches that the backward pass computes again.
+"""The savings and costs of checkpoints: an LSTM over many steps, in segments that the backward pass recomputes.
 
     python scripts/evidence/checkpoint.py [--steps 10000] [--chunks 40] [--batch 8] [--units 64] [--turns 5]
 

@@ -1,4 +1,4 @@
-"""One recurrent layer in every library that is compared: the passes that are timed, as functions without arguments.
+"""One recurrent layer in every compared library: the timed passes, as functions without arguments.
 
 forward            no gradient is kept
 forward+backward   gradients of x, the states and all weights, for a given gradient of y
@@ -144,7 +144,7 @@ def training(cell: str, size: Size) -> Call:
 
 
 def training_in_torch(cell: str, size: Size) -> Call:
-    """The same step as a user of torch writes it."""
+    """The same step in typical torch code."""
     import torch as library
     from torch import nn
 

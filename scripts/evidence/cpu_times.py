@@ -1,4 +1,4 @@
-"""Measures what docs/performance.md shows, a table at a time, into docs/data/cpu/TABLE.json.
+"""Measures the tables of docs/performance.md, one at a time, into docs/data/cpu/TABLE.json.
 
     python scripts/evidence/cpu_times.py passes      # forward, forward+backward, step of training; seven sizes
     python scripts/evidence/cpu_times.py libraries   # forward, next to JAX (jit, scan) and onnxruntime, three sizes
@@ -45,7 +45,7 @@ Row = dict[str, Any]
 
 
 def row(libraries: tuple[str, ...], mode: str, size: Size, what: str, dtype: str = "float32", n: int = THREADS) -> Row:
-    """What is to be measured: all but the times."""
+    """The rows to measure, without the times."""
     return {"libraries": libraries, "mode": mode, "size": list(size), "pass": what, "dtype": dtype, "threads": n}
 
 
@@ -81,7 +81,7 @@ def matches(wanted: Row, found: Row) -> bool:
 
 @lru_cache(maxsize=1)
 def calls(*about: Any) -> dict[str, Any]:
-    """The passes of a library; made anew for another size."""
+    """A library's passes, cached per size."""
     import cpu_libraries
 
     return cpu_libraries.of(*about)

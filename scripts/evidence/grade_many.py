@@ -70,7 +70,7 @@ def main() -> None:
 
 
 def make(course: Course, number: int, submissions: Path) -> None:
-    """Make what student `number` hands in: a zip file, or now and then a folder."""
+    """Make the submission of student `number`: a zip file, or sometimes a folder."""
     rng = random.Random(number)
     name = f"student{number:04d}"
     hostile = number % round(1 / HOSTILE) == round(0.5 / HOSTILE)
@@ -96,7 +96,7 @@ def make(course: Course, number: int, submissions: Path) -> None:
 
 
 def answer(course: Course, entry: Entry, rng: random.Random, skill: float) -> str | None:
-    """A text of the kind that the dice say, which know the student's skill; None if it is missing."""
+    """A random kind of answer, depending on the student's skill; None if it is missing."""
     shares = {**SHARES, "right": SHARES["right"] * (0.1 + 2 * skill**2)}
     (kind,) = rng.choices(list(shares), list(shares.values()))
     right = course.solution(entry)

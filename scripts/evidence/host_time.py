@@ -1,4 +1,4 @@
-"""What Python itself takes to ask a GPU for a layer of CudnnRNN, step by step and from a recording.
+"""The time that Python itself takes to launch a layer of CudnnRNN, step by step and from a recording.
 
 CUDA's functions are replaced by stand-ins that do nothing, so this needs no GPU: it is the least the host can take, to
 be compared with the time the GPU takes for the same. Run it from the repository:

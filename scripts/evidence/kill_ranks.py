@@ -53,7 +53,7 @@ def ranks_of(pid: int) -> list[int]:
 
 
 def finished(ranks: int, folder: Path, text: Path, steps: int) -> None:
-    """Bring a run to its end, from wherever it is."""
+    """Run a training run to its end."""
     more = ["--resume"] if (folder / CHECKPOINT).exists() else [*MODEL, "--text", str(text)]
     done = start(ranks, folder, *more, "--steps", str(steps))
     said, _ = done.communicate()
@@ -62,7 +62,7 @@ def finished(ranks: int, folder: Path, text: Path, steps: int) -> None:
 
 
 def killed(ranks: int, folder: Path, text: Path, steps: int, moment: float, draw: random.Random) -> float | None:
-    """Kill a rank after so many seconds; how long mpiexec lived on. None if the run was over before."""
+    """Kill a rank after `moment` seconds; returns how long mpiexec kept running. None if the run ended before."""
     run = start(ranks, folder, *MODEL, "--text", str(text), "--steps", str(steps))
     try:
         run.wait(moment)

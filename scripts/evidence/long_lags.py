@@ -35,7 +35,7 @@ RATE = 0.002
 def plain(
     start: Callable[[np.ndarray], Any] | None = None, nonlinearity: str = "tanh"
 ) -> Callable[[int], mr.nn.Module]:
-    """A plain network, whose recurrent matrix may start otherwise than in torch."""
+    """A plain network whose recurrent matrix may be initialized differently from torch."""
 
     def make(I: int) -> mr.nn.Module:
         layer = mr.nn.RNN(I, H, nonlinearity=nonlinearity)
@@ -134,7 +134,9 @@ def tasks(options: argparse.Namespace) -> Iterator[dict[str, Any]]:
 
 
 def as_tables(rows: list[dict[str, Any]]) -> str:
-    """What the tutorial has of each task: the lags; for each of them the median reach, and the steps of each seed."""
+    """The data of the tutorial for each task: the lags; for each of them the median reach, and the steps of each
+    seed.
+    """
     lines = []
     for task in TASKS:
         lags = sorted({row["lag"] for row in rows if row["task"] == task})

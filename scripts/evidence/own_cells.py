@@ -1,4 +1,4 @@
-"""Measures own cells on `native` next to the same step in torch, as docs/cells.md shows it.
+"""Measures custom cells on `native` next to the same step in torch, as docs/cells.md shows it.
 
     python scripts/evidence/own_cells.py                      # all cells, into docs/data/cpu/own_cells.json
     python scripts/evidence/own_cells.py --compile lstm ugrnn # these two also against torch.compile of the whole loop

@@ -1,4 +1,5 @@
-"""What isn't recurrent, next to torch: one thread, forward and backward, as the time of minirnn / the time of torch.
+"""Ops that are not recurrent, compared with torch: one thread, forward and backward, as the time of minirnn / the
+time of torch.
 
 Both libraries get the same arrays, in one process and in turns. A time is the smallest of all turns: what else runs on
 the machine only adds. The last line counts how many cases are within 2 and 5 times torch's time.

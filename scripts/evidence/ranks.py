@@ -56,7 +56,7 @@ def work(options: dict[str, Any], shards: int, steps: int) -> None:
 
 
 def turn(ranks: int, shards: int, options: dict[str, Any], steps: int) -> dict[str, float]:
-    """What a program of so many ranks finds."""
+    """The results of a program with this number of ranks."""
     mpiexec = shutil.which("mpiexec", path=f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
     if mpiexec is None:
         raise SystemExit('scripts/evidence/ranks.py: mpiexec is not installed\n  pip install "minirnn[parallel]"')
@@ -69,7 +69,7 @@ def turn(ranks: int, shards: int, options: dict[str, Any], steps: int) -> dict[s
 
 
 def measure(options: dict[str, Any], turns: int, steps: int) -> dict[str, Any]:
-    """All that the table has."""
+    """All entries of the table."""
     from minirnn.machine import blas, processor
 
     load = os.getloadavg()[0]

@@ -30,7 +30,7 @@ BUSY = 8  # loops that do nothing, during every second run
 
 @dataclass
 class Run:
-    """One run of the tests, and what came of it."""
+    """One run of the tests, and its outcome."""
 
     number: int
     seed: int | None  # of the random order; None: in the order of the files
@@ -60,7 +60,7 @@ def planned(runs: int, first_seed: int) -> list[Run]:
 
 @contextmanager
 def company(busy: bool) -> Iterator[None]:
-    """Processes that take all the time that the machine gives them, and none that outlives this one."""
+    """Processes that use all available processor time, and end with this one."""
     code = f"import os\nwhile os.getppid() == {os.getpid()}: pass"
     loops = [subprocess.Popen([sys.executable, "-c", code]) for _ in range(BUSY * busy)]
     try:
@@ -81,7 +81,7 @@ def command_of(run: Run, results: Path, arguments: list[str]) -> list[str]:
 
 
 def take(run: Run, arguments: list[str], folder: Path) -> None:
-    """Run the tests once, and note what came of it."""
+    """Run the tests once, and record the outcome."""
     results, said = folder / f"run_{run.number}.xml", folder / f"run_{run.number}.txt"
     results.unlink(missing_ok=True)
     start = time.monotonic()

@@ -1,4 +1,4 @@
-"""What the tape costs: a chain of 999 tiny ops, forward and backward, in microseconds per op.
+"""The cost of the tape: a chain of 999 tiny ops, forward and backward, in microseconds per op.
 
 The chain is y = tanh(y * w + b), 333 times: with arrays this small the time is overhead, not arithmetic. Compared with
 NumPy without a tape (the same forward, and its backward written by hand) and, if installed, with torch in eager mode.

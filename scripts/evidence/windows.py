@@ -80,7 +80,7 @@ def key(row: dict[str, Any]) -> tuple[Any, ...]:
 
 
 def as_table(rows: list[dict[str, Any]]) -> str:
-    """What the tutorial has: for each network and choice of rows, the losses of all seeds at each window."""
+    """The data of the tutorial: for each network and choice of rows, the losses of all seeds at each window."""
     windows = sorted({row["window"] for row in rows})
     lines = [f"WINDOWS = {tuple(windows)}", "LOSSES = {"]
     for kind, network in product(ROWS, NETWORKS):

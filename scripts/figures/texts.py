@@ -1,4 +1,4 @@
-"""How long the code is, room by room, and in how many files the arithmetic of the LSTM's cell state is written."""
+"""The length of the code per folder, and the number of files with the arithmetic of the LSTM's cell state."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What one call passes through: its calls, its files, the lines to read on the way to a formula, and its time.
+"""The path of one call: its calls, its files, the lines to read on the way to a formula, and its time.
 
 Run with ``python trips.py``, with the checkout that is measured first on PYTHONPATH, it prints all of this as JSON.
 """
@@ -56,7 +56,7 @@ def lines_of_code(code: CodeType) -> int:
 
 
 def trips() -> dict[str, Trip]:
-    """Name -> what to make ready before, and the call that is measured, with what was made."""
+    """Maps a name to its preparation and to the measured call, which gets the prepared objects."""
     import numpy as np
 
     import minirnn as mr

@@ -1,4 +1,4 @@
-"""What is exchanged in a backward formula of C++ or CUDA: each term of ``name = expression;`` dropped or negated."""
+"""The changes of a backward formula of C++ or CUDA: each term of ``name = expression;`` dropped or negated."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A mutant: the text of one file with one thing of one function exchanged.
+"""A mutant: the text of one file with one thing in one function changed.
 
 Every function is cut into segments, which run from start to end or not at all: `mutation.probes` records which tests
 enter which segment, and a mutant is shown to the tests that enter its segment.
@@ -41,7 +41,7 @@ class Mutant:
 
     @property
     def reason(self) -> str:
-        """By what it is found among the reasons; for all places of a function one is enough."""
+        """The key of its reason; one is enough for all places of a function."""
         return f"{self.path} {self.change}"
 
     @property

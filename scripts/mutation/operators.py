@@ -1,6 +1,6 @@
-"""What is exchanged in any Python function: an operator, a constant, a condition or two arguments.
+"""The changes of any Python function: an operator, a constant, a condition or two arguments.
 
-What only words an error is left alone: raise statements, f-strings, warnings. So are annotations and docstrings.
+Error texts are not changed: raise statements, f-strings, warnings. So are annotations and docstrings.
 """
 
 from __future__ import annotations

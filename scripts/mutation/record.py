@@ -21,7 +21,7 @@ from mutation import probes, trees
 
 
 def stored(cache: Path, root: Path, layer: str, file: str) -> Path:
-    """Where the record of a test file is: another one if it, or what its folder shares with it, has changed."""
+    """The path of the record of a test file, which changes if the file or the shared files of its folder change."""
     path = root / file
     texts = sha256(path.read_bytes())
     for other in sorted(path.parent.glob("*.py")):

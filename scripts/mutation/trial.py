@@ -123,7 +123,7 @@ class Trial:
         os._exit(0)
 
     def install(self, path: str, original: str, text: str) -> None:
-        """Give the functions that this process has made of the file the code of the changed text."""
+        """Give the functions that this process has loaded from the file the code of the changed text."""
         full = str(Path(path).resolve())
         if not path.endswith(".py"):
             return

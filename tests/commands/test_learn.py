@@ -110,8 +110,8 @@ def test_reset_keeps_what_was_written(folder, run):
 WRONG = [
     (["check", "ex99"], "no exercise 'ex99'; there are: ex01"),
     (["check", "ex01", "--all"], "both --all and ex01 are given"),
-    (["check", "ex05", "--device", "cuda-sim,gpu"], "--device names 'gpu'; expected cuda-sim or cuda"),
-    (["check", "ex05", "--device", ""], "--device names ''"),
+    (["check", "ex05", "--device", "cuda-sim,gpu"], "--device is 'gpu'; expected cuda-sim or cuda"),
+    (["check", "ex05", "--device", ""], "--device is ''"),
     (["hint", "x"], "no exercise 'x'"),
     (["reset", "0"], "no exercise '0'"),
     (["show", "ex"], "no exercise 'ex'"),

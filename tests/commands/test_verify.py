@@ -47,7 +47,7 @@ def test_devices_and_ops_may_be_named_one_by_one_or_together() -> None:
     [
         (["--op", "gru"], "--op gru; expected one of lstm_block_cell, "),
         (["--device", "gpu"], "no device is called 'gpu'; known: "),
-        (["--golden", "nowhere"], "--golden nowhere: there are no folders block_ops and cudnn_rnn in it"),
+        (["--golden", "nowhere"], "--golden nowhere: it has no folders block_ops and cudnn_rnn"),
         (["--out", "nowhere/table.json"], "--out nowhere/table.json: no such folder"),
         (["--out", "."], "--out .: this is a folder; expected a file"),
         (["--against", "nowhere.json"], "nowhere.json: No such file or directory"),

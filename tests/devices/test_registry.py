@@ -68,7 +68,7 @@ def test_a_device_is_handed_on_and_equals_its_name() -> None:
 def test_a_name_is_taken_only_once() -> None:
     registered("third")
     for name in ("third", "cpu"):
-        with pytest.raises(ValueError, match=f"register: a device named '{name}' exists already\n  known: cpu"):
+        with pytest.raises(ValueError, match=f"register: a device named '{name}' already exists\n  known: cpu"):
             devices.register(name, lambda: make("x"))
 
 

@@ -68,7 +68,7 @@ MAPPING = rows(
 mr.vmap(X) -> vmap: func is a Tensor
 mr.vmap(cube, None) -> in_dims is None
 mr.vmap(cube, 0, (0, None)) -> out_dims is (0, None)
-mr.vmap(cube, randomness="same") -> got randomness & in_dims and out_dims alone & random
+mr.vmap(cube, randomness="same") -> got randomness & only func & random
 mr.vmap(cube, chunk_size=2) -> got chunk_size & draws its own
 TWICE() -> vmap: got no samples & one or more
 TWICE(tensor(0, 3)) -> vmap: got 0 samples & one or more

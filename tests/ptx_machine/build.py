@@ -70,7 +70,7 @@ def translated(ptx: str, kernel: str) -> Translation:
 
 @functools.cache
 def _fused() -> tuple[str, ...]:
-    """The flag with which this processor multiplies and adds in one instruction; else a function does, slowly."""
+    """The flag with which this processor multiplies and adds in one instruction. Otherwise a slow function does it."""
     if platform.machine() != "x86_64":
         return ()
     try:

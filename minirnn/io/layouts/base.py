@@ -101,7 +101,7 @@ class Layout(ABC):
             raise ValueError(
                 f"convert: the network was run with cell_clip {weights.cell_clip:g}\n"
                 f"  {self.name} has none, expected 0\n"
-                "  if the cell state never reached it, say cell_clip=0 (command line: --cell-clip 0)"
+                "  if the cell state never reached it, pass cell_clip=0 (command line: --cell-clip 0)"
             )
 
 

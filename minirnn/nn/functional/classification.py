@@ -170,7 +170,7 @@ def _of_probabilities(
     if ignore_index >= 0:
         raise ValueError(
             f"{op}: ignore_index is {ignore_index}, and target has dtype {p.dtype}\n"
-            "  expected no ignore_index: probabilities are no indices"
+            "  expected no ignore_index: probabilities are not indices"
         )
     p = p.astype(x.dtype)
     if smoothing:

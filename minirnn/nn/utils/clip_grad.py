@@ -128,7 +128,7 @@ def _total_norm(op: str, tensors: list[Tensor], norm_type: Any, error_if_nonfini
     if error_if_nonfinite and not math.isfinite(total):
         raise RuntimeError(
             f"{op}: the norm of {len(tensors)} gradients is {total}\n  expected a finite one\n"
-            "  likely a loss that overflowed; error_if_nonfinite=False goes on"
+            "  likely a loss that overflowed; error_if_nonfinite=False ignores it"
         )
     return total
 

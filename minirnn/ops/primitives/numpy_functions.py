@@ -57,7 +57,7 @@ def _recorded(given: Any) -> bool:
 def _lost(function: Any) -> TypeError:
     return TypeError(
         f"np.{function.__name__}: got a Tensor that requires gradients, which NumPy would lose\n"
-        "  expected an op of minirnn, or t.detach() for the values alone"
+        "  expected an op of minirnn, or t.detach() for only the values"
     )
 
 
@@ -74,7 +74,7 @@ def __array__(x: Tensor, dtype: Any = None, copy: bool | None = None) -> np.ndar
     if _recorded(x) and not sys._getframe(1).f_code.co_filename.startswith(_TESTING):
         raise TypeError(
             f"np.asarray: got a Tensor of shape {x.shape} that requires gradients, which NumPy would lose\n"
-            "  expected t.numpy() or t.detach() for the values alone, or mr.stack(list) in place of a list"
+            "  expected t.numpy() or t.detach() for only the values, or mr.stack(list) in place of a list"
         )
     view = x.numpy()
     if dtype is not None and view.dtype != dtype:

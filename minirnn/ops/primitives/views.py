@@ -43,7 +43,7 @@ def view(x: Any, *shape: Any) -> Tensor:
     if len(shape) == 1 and (isinstance(shape[0], (str, type, np.dtype))):
         raise TypeError(
             f"view: got {shown(shape[0])}\n  expected sizes\n"
-            "  likely astype(dtype) is meant; t.numpy().view(dtype) reads the bytes anew"
+            "  likely astype(dtype) is meant; t.numpy().view(dtype) reinterprets the bytes"
         )
     return reshape(x, listed(shape))
 

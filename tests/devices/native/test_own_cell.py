@@ -102,7 +102,7 @@ def test_the_first_compilation_is_announced_and_then_kept(
     own_cell.kernels_of.cache_clear()
     assert said == [
         "minirnn: compiling the cell indrnn for the device native, once",
-        "minirnn: the cell indrnn runs as on the device cpu: it is not compiled here",
+        "minirnn: the cell indrnn runs with the code of the device cpu: it is not compiled here",
     ]
     assert len(compiled) == 1
     for other in found:

@@ -85,7 +85,7 @@ def test_a_single_class_may_be_ignored_and_nothing_else_is_read() -> None:
 def test_probabilities_have_no_ignored_index_and_no_rows_no_mean() -> None:
     p = np.full((2, 5), 0.2)
     for index in (0, 3):
-        with pytest.raises(ValueError, match="probabilities are no indices"):
+        with pytest.raises(ValueError, match="probabilities are not indices"):
             F.cross_entropy(p, p, ignore_index=index)
     assert_close(F.cross_entropy(p, p, ignore_index=-1), np.log(5))
     assert np.isnan(F.cross_entropy(p[:0], p[:0]).item())

@@ -36,8 +36,8 @@ more.
 """
 NON_BLOCKING = 1  # CU_STREAM_NON_BLOCKING: work of other libraries on the default stream does not affect a recording
 LATE = (
-    "a kernel's error can show in a later call: with MINIRNN_DEBUG=1 each launch is waited for, and the one that"
-    " fails runs again in the simulator; this GPU context is lost if memory was at fault, start Python anew"
+    "a kernel's error may appear in a later call; MINIRNN_DEBUG=1 waits for every launch and runs the failing one "
+    "again in the simulator. If memory was at fault, this GPU context is lost: restart Python"
 )
 
 

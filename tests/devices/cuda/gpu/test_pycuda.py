@@ -92,7 +92,7 @@ def test_a_folder_for_compiled_kernels_that_is_not_there_is_made(gpu: Any, tmp_p
     folder = tmp_path / "new" / "cache"
     done = run(USE, MINIRNN_CACHE=str(folder))
     assert (done.returncode, done.stdout) == (0, "6.0\n")
-    assert re.fullmatch(r"minirnn: compiling CUDA kernels for sm_\d+ with nvcc [\d.]+, each once\n", done.stderr)
+    assert re.fullmatch(r"minirnn: compiling CUDA kernels for sm_\d+ with nvcc [\d.]+, once each\n", done.stderr)
     kept = {path.name for path in folder.rglob("*") if path.is_file()}
     assert kept
     again = run(USE, MINIRNN_CACHE=str(folder))

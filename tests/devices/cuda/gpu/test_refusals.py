@@ -146,7 +146,7 @@ def test_a_changed_header_is_compiled_anew(
             driver._compiler.load("", "a.cu", ())
     assert compiled == ["a.cu"] * 2
     # the user reads one line, however many there are
-    assert capsys.readouterr().err == "minirnn: compiling CUDA kernels for sm_90 with nvcc, each once\n"
+    assert capsys.readouterr().err == "minirnn: compiling CUDA kernels for sm_90 with nvcc, once each\n"
 
 
 def test_who_wants_to_read_nothing_reads_nothing(

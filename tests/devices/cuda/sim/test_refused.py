@@ -38,7 +38,7 @@ def complaint(source: str) -> list[str]:
         (OUTSIDE, "int main() { cudaMalloc(&x, 4); }", "cudaMalloc is a call of host code, which is Python here"),
         (INSIDE, "nvcuda::wmma::fill_fragment(x, 0);", "tensor cores by nvcuda::wmma are not simulated"),
         (OUTSIDE, "__global__ void __cluster_dims__(4, 1, 1) k(int *x) {}", "clusters of blocks are not simulated"),
-        (INSIDE, "__cluster_barrier_arrive();", "clusters of blocks are not simulated: blocks can tell each other"),
+        (INSIDE, "__cluster_barrier_arrive();", "clusters of blocks are not simulated: blocks can communicate"),
         (OUTSIDE, "#include <mma.h>", "tensor cores by nvcuda::wmma are not simulated: multiply with"),
         (OUTSIDE, "#include <cuda/atomic>", "cuda::atomic is not simulated: use atomicAdd"),
         (OUTSIDE, "#include <cuda/std/atomic>", "cuda::atomic is not simulated: use atomicAdd"),

@@ -9,7 +9,7 @@ from minirnn.devices.cuda.sim.rewrite import declarators, declared_name, rewrite
 
 
 def body(text: str) -> str:
-    """The rewritten text without what is appended for the exports."""
+    """The rewritten text without the exports at its end."""
     return rewrite(text).text.partition('\nextern "C" __attribute__((visibility("default"))) void')[0].rstrip("\n")
 
 

@@ -85,7 +85,7 @@ def test_blocks_that_do_not_fit_at_once_take_the_lowest_rung(
 
 
 class OneBlockLess:
-    """A kernel of whose grid the last block is left out."""
+    """A kernel that is launched without its last block."""
 
     def __init__(self, kernel: Any) -> None:
         self.kernel, self.name, self.max_resident_blocks = kernel, kernel.name, kernel.max_resident_blocks
