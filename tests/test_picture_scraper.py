@@ -1,4 +1,7 @@
-"""How pictures of chapters get to their pages. Tests `docs/picture_scraper.py`."""
+"""How pictures of chapters get to their pages.
+
+Tests `docs/picture_scraper.py`.
+"""
 
 from __future__ import annotations
 
