@@ -34,8 +34,8 @@ def darken(figure: Figure) -> None:
             _swap(handle)
         legend.get_frame().set_facecolor(DARK.paper)
     for axis in figure.findobj(Axis):
-        axis.set_tick_params(which="both", color=DARK.ink, labelcolor=DARK.ink)  # type: ignore[attr-defined]
-        for text in (axis.label, axis.get_offset_text()):  # type: ignore[attr-defined]
+        axis.set_tick_params(which="both", color=DARK.ink, labelcolor=DARK.ink)
+        for text in (axis.label, axis.get_offset_text()):
             text.set_color(DARK.ink)
     for ax in figure.axes:
         _axes(ax)

@@ -109,7 +109,7 @@ def _legends_below(figure: Figure) -> float:
     more = 0.0
     for ax in [ax for ax in figure.axes if ax.get_legend() is not None]:
         old: Any = ax.get_legend()
-        handles, labels = old.legend_handles, [text.get_text() for text in old.get_texts()]
+        marks, labels = old.legend_handles, [text.get_text() for text in old.get_texts()]
         title = old.get_title().get_text() or None
         old.remove()
         figure.draw_without_rendering()
@@ -118,16 +118,18 @@ def _legends_below(figure: Figure) -> float:
         under = ax.transAxes + ScaledTranslation(0, -down, figure.dpi_scale_trans)
         columns = _columns(labels)
         ax.legend(
-            handles, labels, loc="upper center", bbox_to_anchor=(0.5, 0), bbox_transform=under, ncols=columns,
+            marks, labels, loc="upper center", bbox_to_anchor=(0.5, 0), bbox_transform=under, ncols=columns,
             frameon=False, title=title, borderaxespad=0, columnspacing=1.2, handlelength=1.6,
         )  # fmt: skip
         more += LINE * (-(-len(labels) // columns) + bool(title))
     for legend in list(figure.legends):
-        handles, labels = legend.legend_handles, [text.get_text() for text in legend.get_texts()]
+        handles: Any = legend.legend_handles
+        labels = [text.get_text() for text in legend.get_texts()]
         columns = _columns(labels)
         legend.remove()
         side = "lower" if figure._supxlabel is None else "upper"  # type: ignore[attr-defined]  # it would cover this label
-        figure.legend(handles, labels, loc=f"outside {side} center", ncols=columns, frameon=False, columnspacing=1.2)
+        place: Any = f"outside {side} center"
+        figure.legend(handles, labels, loc=place, ncols=columns, frameon=False, columnspacing=1.2)
         more += LINE * -(-len(labels) // columns)
     return more
 

@@ -156,7 +156,7 @@ def _outline(text: str, bold: bool = False) -> tuple[Path, Bbox]:
     from matplotlib.transforms import Affine2D
 
     font = FontProperties(family="DejaVu Sans", weight="bold" if bold else "normal", math_fontfamily="cm")
-    path = TextPath((0, 0), text, size=SIZE - 0.5 * bold, prop=font)
+    path: Path = TextPath((0, 0), text, size=SIZE - 0.5 * bold, prop=font)
     path = path.transformed(Affine2D().scale(1 / 72))
     return path, path.get_extents()
 
