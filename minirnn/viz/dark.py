@@ -62,7 +62,7 @@ def _axes(ax: Axes) -> None:
             box.set_facecolor(DARK.paper)
         elif box is not None or filled or _on_a_patch(text, ax):
             continue
-        if _is_dark(text.get_color()):
+        if _is_dark(text.get_color(), most=0.55):  # gray letters need more contrast than gray curves
             text.set_color(DARK.ink)
 
 
@@ -100,10 +100,10 @@ def _parts(color: Any) -> tuple[float, float, float] | None:
     return None if len(rows) != 1 or rows[0][3] == 0 else (rows[0][0], rows[0][1], rows[0][2])
 
 
-def _is_dark(color: Any) -> bool:
-    """Black, or a gray that is darker than the grays of curves."""
+def _is_dark(color: Any, most: float = 0.36) -> bool:
+    """Black or a dark gray. The default keeps the gray of curves."""
     parts = _parts(color)
-    return parts is not None and max(parts) < 0.36 and max(parts) - min(parts) < 0.05
+    return parts is not None and max(parts) < most and max(parts) - min(parts) < 0.05
 
 
 def _is_white(color: Any) -> bool:

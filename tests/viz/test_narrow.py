@@ -67,8 +67,10 @@ def test_a_heat_map_keeps_its_white_and_a_box_the_color_of_its_text() -> None:
     right.barh([0], [2], color="#E69F00")
     right.text(1, 0, "black on orange", ha="center", color="black")
     right.text(0.5, 0.5, "in a white box", bbox={"facecolor": "white"})
+    right.text(1, 0.8, "gray on nothing", color="0.4")
     darken(figure)
     assert to_rgb(left.get_facecolor()) == (1, 1, 1)
-    filled, boxed = right.texts
+    filled, boxed, gray = right.texts
+    assert to_rgb(gray.get_color()) == to_rgb(DARK.ink)
     assert filled.get_color() == "black" and to_rgb(boxed.get_color()) == to_rgb(DARK.ink)
     assert to_rgb(boxed.get_bbox_patch().get_facecolor()) == to_rgb(DARK.paper)
