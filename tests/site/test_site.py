@@ -101,6 +101,19 @@ def test_every_figure_of_a_chapter_is_described(page: Any, site: str) -> None:
         assert texts and all(len(text) > 40 for text in texts) and len(set(texts)) == len(texts), texts
 
 
+def test_pictures_are_legible_on_a_phone_and_there_is_one_for_each_theme(page: Any, site: str) -> None:
+    phone = page.viewport_size["width"] < 768
+    page.goto(f"{site}tutorials/14_one_node_or_many.html")
+    tape = page.locator(".sideways-box.only-light").first
+    assert tape.is_visible() and not page.locator(".sideways-box.only-dark").first.is_visible()
+    assert tape.evaluate("(box) => box.scrollWidth > box.clientWidth") == phone
+    assert tape.locator("img").bounding_box()["width"] > 700
+    page.goto(f"{site}tutorials/15_whose_gates.html")
+    light, dark = (page.locator(f"article img.only-{theme}").first for theme in ("light", "dark"))
+    assert light.is_visible() and not dark.is_visible()
+    assert light.bounding_box()["width"] == (358 if phone else 552)
+
+
 VISIBLE_LINES = """() => [...document.querySelectorAll("article div.highlight-Python pre")]
   .filter((pre) => pre.checkVisibility())
   .map((pre) => pre.textContent.split("\\n").filter((line) => line.trim()).length)"""
