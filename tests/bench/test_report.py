@@ -128,7 +128,7 @@ def test_an_error_in_a_measurement_keeps_the_checks(
     ("arguments", "text"),
     [
         (["--check", "--device", "tpu"], "no device is called 'tpu'"),
-        (["--check", "--device", "cpu", "--golden", "no/such"], "--golden no/such: there are no folders"),
+        (["--check", "--device", "cpu", "--golden", "no/such"], "--golden no/such: it has no folders"),
         (["--check", "--device", "cpu", "--json", "no/such/x.json"], "no such folder"),
         (["--quick"], "--quick is for --check"),
     ],

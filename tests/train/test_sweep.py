@@ -160,9 +160,8 @@ def test_a_sweep_that_was_stopped_goes_on_and_repeats_nothing(
     assert files(out) == expected(undisturbed)
 
 
-@pytest.mark.slow
 def test_a_resumed_sweep_tries_again_what_failed_and_takes_more_values(
-    text: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    text: Path, tmp_path: Path, unrendered: None, capsys: pytest.CaptureFixture[str]
 ) -> None:
     out, moved = tmp_path / "out", tmp_path / "moved.txt"
     tiny = ["--batch", "3", "--length", "11", "--steps", "10", "--hidden", "5", "--lr", "0.01", "0.02"]
