@@ -254,8 +254,9 @@ def with_more(node: ast.expr, above: dict[int, Place], scope: Scope) -> Iterator
         return Change([(place, new)], node, says, rank)
 
     if isinstance(node, ast.BinOp | ast.Call | ast.Subscript) and not whole:
+        rank = 1 if isinstance(node, ast.Call) else 3  # what is given is often computed again, and otherwise
         for other in scope.names:
-            yield change(name(other), f"{other} belongs here, not {what}", 3)
+            yield change(name(other), f"{other} belongs here, not {what}", rank)
     if whole or isinstance(upper, ast.BinOp | ast.Call) or isinstance(node, ast.BinOp):
         for use in scope.terms():
             rank = 2 + use.endswith("]")
