@@ -14,6 +14,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
+import numpy as np
+
 from minirnn.learn.calls import function_case
 from minirnn.learn.catalog.capstone import Capstone
 from minirnn.learn.catalog.cuda import CudaExercise
@@ -96,8 +98,9 @@ def check(course: Course, entry: Entry, file: Path, *, hidden: bool = False, dev
 
     A CUDA kernel runs in the simulator or, with `device` "cuda", on a GPU, where only its numbers are judged.
     """
-    result = attempt(course, entry, file, hidden, device)
-    return attempt(course, entry, file, hidden, device) if result.busy else result
+    with np.errstate(all="ignore"):  # numbers of an answer may be anything; what is wrong with them the result says
+        result = attempt(course, entry, file, hidden, device)
+        return attempt(course, entry, file, hidden, device) if result.busy else result
 
 
 def attempt(course: Course, entry: Entry, file: Path, hidden: bool, device: str) -> Result:

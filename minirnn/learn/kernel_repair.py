@@ -17,7 +17,7 @@ from minirnn.learn.repair import Change
 from minirnn.learn.sandbox.kernel_changes import CHOICE, MOST
 from minirnn.learn.sandbox.parent import ORDERS, Child
 
-SECONDS = 6.0
+SECONDS = 3.0
 """For running all of them: a change may make a kernel wait for ever."""
 
 

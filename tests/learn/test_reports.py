@@ -260,3 +260,10 @@ def test_a_file_for_each_student_stays_in_its_folder(tmp_path):
     sheets = [Sheet(name, "c", ROWS) for name in ("ann", "../../x", ".hidden", "é b")]
     Reports([f"gradescope:{tmp_path}/{{id}}.json"], 4).write(sheets)
     assert sorted(p.name for p in tmp_path.iterdir()) == ["_.._x.json", "ann.json", "hidden.json", "é_b.json"]
+
+
+def test_a_students_name_makes_no_file_that_cannot_be_written(tmp_path):
+    """A folder or a zip file may have a name as long as systems allow, and the ending comes on top of it."""
+    names = ["é" * 127, "é" * 126 + "x", "a" * 200, "a" * 199 + "b", "\N{SNOWMAN}" * 85, "ann"]
+    Reports([f"feedback:{tmp_path}/feedback-{{id}}.md"], len(names)).write([Sheet(name, "c", ROWS) for name in names])
+    assert len(list(tmp_path.iterdir())) == len(names) and (tmp_path / "feedback-ann.md").exists()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -26,6 +27,9 @@ FORMATS: Mapping[str, Any] = {
 and then it has ``pieces(sheets, stamp)``, which yields the same text bit by bit: it is never in memory as a whole."""
 OTHERS = ("statistics", "similarity", "diff")
 """What `minirnn grade` also writes by ``--out``, about the whole class."""
+
+MOST_BYTES = 150
+"""Bytes of a student's name in a file's name, of which systems allow 255."""
 
 
 class Reports:
@@ -104,5 +108,9 @@ def check_folder(text: str, path: str) -> None:
 
 
 def file_name(student: str) -> str:
-    """A student's name as a part of a file's name."""
-    return re.sub(r"[^\w.@+-]", "_", student).lstrip(".") or "_"
+    """A student's name as a part of a file's name; of a very long one the beginning, and a hash of all of it."""
+    name = re.sub(r"[^\w.@+-]", "_", student).lstrip(".") or "_"
+    data = name.encode()
+    if len(data) <= MOST_BYTES:
+        return name
+    return f"{data[: MOST_BYTES - 17].decode(errors='ignore')}-{hashlib.sha256(student.encode()).hexdigest()[:16]}"

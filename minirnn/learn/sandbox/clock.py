@@ -112,7 +112,7 @@ class Clock:
         self.pid, self.own, self.far = pid, own, far
         self.begun = self.looked = time.monotonic()
         self.before = self.now = usage(pid) or Usage(0.0, False)
-        self.slept = self.quiet = self.served = 0.0
+        self.slept = self.doubtful = self.quiet = self.served = 0.0
         self.judge = time.thread_time()
 
     @property
@@ -124,8 +124,11 @@ class Clock:
         """From here on what this thread does is done for the answer, until the last look."""
         self.judge = time.thread_time()
 
-    def sleep(self, found: Usage, passed: float) -> float:
+    def sleep(self, found: Usage, passed: float, wall: float) -> float:
         """For how long of the seconds that passed the process slept: those in which no thread worked or waited.
+
+        The system tells of a wait only when it is over. Then more is told than has passed since the last look (`wall`),
+        and what was taken for sleep before is given back.
 
         What it does at this moment tells little: one that sends a byte and sleeps is always seen at work. The busiest
         thread counts, since many that are woken at once wait for one another, and that is no busy machine.
@@ -135,7 +138,13 @@ class Clock:
             return 0.0
         if found.busy is not None and self.now.busy is not None:
             before = self.now.busy
-            return max(0.0, passed - max((now - before.get(t, 0.0) for t, now in found.busy.items()), default=0.0))
+            busy = max((now - before.get(t, 0.0) for t, now in found.busy.items()), default=0.0)
+            if busy > wall:
+                late, self.doubtful = min(self.doubtful, busy - wall), 0.0
+                return -late
+            slept = max(0.0, passed - busy)
+            self.doubtful = slept if busy > 0 else self.doubtful + slept
+            return slept
         return passed if found.asleep and worked == 0 else 0.0
 
     def look(self, quiet: float) -> None:
@@ -163,7 +172,8 @@ class Clock:
         found = usage(self.pid) or self.now
         if found.threads > THREADS:
             raise TooManyThreads
-        self.slept += self.sleep(found, min(self.quiet, moment - self.looked))
+        wall = moment - self.looked
+        self.slept += self.sleep(found, min(self.quiet, wall), wall)
         self.now, self.looked, self.quiet = found, moment, 0.0
         if self.used >= self.own:
             raise TimeIsUp

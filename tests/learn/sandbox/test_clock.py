@@ -108,10 +108,22 @@ def test_waiting_for_a_turn_or_a_disk_is_no_sleep():
     for slept, (worked, busy) in cases.items():
         watch.now = before
         for asleep in (False, True):
-            assert watch.sleep(clock.Usage(worked, asleep, {"1": busy}), 1.0) == slept
-            assert watch.sleep(clock.Usage(worked, asleep, {"1": busy}, held=True), 1.0) == 0.0
+            assert watch.sleep(clock.Usage(worked, asleep, {"1": busy}), 1.0, 1.0) == slept
+            assert watch.sleep(clock.Usage(worked, asleep, {"1": busy}, held=True), 1.0, 1.0) == 0.0
     watch.now = clock.Usage(1.0, False)
-    assert watch.sleep(clock.Usage(1.0, True), 1.0) == 1.0 and watch.sleep(clock.Usage(1.0, False), 1.0) == 0.0
+    assert watch.sleep(clock.Usage(1.0, True), 1.0, 1.0) == 1.0
+    assert watch.sleep(clock.Usage(1.0, False), 1.0, 1.0) == 0.0
+
+
+def test_a_wait_that_is_told_late_was_no_sleep():
+    """While a process waits for its turn, the system does not tell of it: it is told at the end of the wait."""
+    watch = clock.Clock(0, 1, 10)
+    watch.now = clock.Usage(0.0, False, {"1": 0.0})
+    told, slept = [0.02, 0.02, 0.02, 0.24, 0.24, 0.29], []  # works 0.02, waits 0.18 and works 0.04, sleeps, works
+    for busy in told:
+        slept.append(watch.sleep(clock.Usage(busy, False, {"1": busy}), 0.06, 0.06))
+        watch.now = clock.Usage(busy, False, {"1": busy})
+    assert slept == pytest.approx([0.04, 0.06, 0.06, -0.16, 0.06, 0.01])
 
 
 def test_threads_that_wait_for_one_another_are_no_busy_machine():
@@ -119,7 +131,7 @@ def test_threads_that_wait_for_one_another_are_no_busy_machine():
     watch = clock.Clock(0, 1, 10)
     watch.now = clock.Usage(1.0, False, {str(k): 1.0 for k in range(50)})
     found = clock.Usage(1.1, False, {str(k): 1.0 + k / 500 for k in range(50)} | {"new": 0.05})
-    assert watch.sleep(found, 1.0) == pytest.approx(1 - 49 / 500)
+    assert watch.sleep(found, 1.0, 1.0) == pytest.approx(1 - 49 / 500)
 
 
 def test_what_the_judge_does_for_an_answer_counts(monkeypatch):

@@ -89,6 +89,18 @@ def test_no_value_of_an_answer_reaches_the_judge_but_numbers(tmp_path):
         assert result.status == "failed" and result.score == 0, (value, result.message)
 
 
+EXTREME = ["np.full(x.shape, 1e308)", "np.full(x.shape, np.finfo('g').max)", "np.full(x.shape, 1e308 + 1e308j)",
+           "np.full(x.shape, 2**64 - 1, 'u8')", "np.full(x.shape, np.float16(65504)) * h[:1, :1]"]  # fmt: skip
+
+
+@pytest.mark.filterwarnings("error")
+def test_no_number_of_an_answer_makes_numpy_warn_the_teacher(tmp_path):
+    for value in EXTREME:
+        code = RIGHT.replace("return da @ W.T", f"return {value}")
+        result = checked(tmp_path, "ex05", body("ex05", code), hidden=True)
+        assert result.status == "failed" and result.score == 4, (value, result.message)
+
+
 def test_frames_and_objects_hold_nothing_of_the_judge(tmp_path):
     code = """
     import gc, inspect, sys
