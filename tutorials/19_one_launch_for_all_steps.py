@@ -175,8 +175,8 @@ print("steps that come out wrong without a barrier:", np.flatnonzero(wrong))
 report = ""
 try:
     run(resident=6)
-except LaunchError as error:
-    report = str(error).splitlines()[0]
+except LaunchError as refused:
+    report = str(refused).splitlines()[0]
 print(report)
 
 # %%
@@ -221,9 +221,9 @@ found = {}
 for rung, recorded in (("steps", False), ("steps", True), ("barrier", False), ("persistent", False)):
     found[f"{rung}, recorded" if recorded else rung] = on(rung, recorded)
 differences = {}
-for rung, (launches, arrays) in found.items():
+for rung, (count, arrays) in found.items():
     differences[rung] = max(np.abs(a - b).max() for a, b in zip(arrays, found["steps"][1], strict=True))
-    print(f"{rung:<16} {launches:>3} launches forward, largest difference from steps {differences[rung]:.0e}")
+    print(f"{rung:<16} {count:>3} launches forward, largest difference from steps {differences[rung]:.0e}")
 
 # %%
 # How many launches remain of those of the first way on this page, which would need 15 for each of the sixteen steps?

@@ -268,8 +268,8 @@ def diagnosis_of(exercise: Exercise, result: Result, stages: Stages, child: Chil
         return None
     if isinstance(exercise, CudaExercise):
         found = KNOWN.diagnosis(exercise, result.cases, lambda: (diagnose_kernel(exercise, result.cases), True))
-        if found is not None and result.device == "cuda-sim":
-            return kernel_repair(exercise, child, text, types=found.exact) or found
+        if result.device == "cuda-sim":
+            return kernel_repair(exercise, child, text, types=found is not None and found.exact) or found
         return found
 
     def by_numbers() -> Diagnosis | None:

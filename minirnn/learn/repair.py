@@ -25,8 +25,8 @@ TRIALS, CHUNK = {"near": 1000, "alike": 300, "two": 500, "far": 350}, 40
 """How often the file is run with changes, for each search, and how many of them in one message."""
 SERVED = 0.3
 """The part of these that is tried if the answer calls functions of the judge, which takes longer."""
-CONFIRM = ([3], Sizes(T=5, B=4, I=2, H=3))
-"""Seed and sizes of the case that nobody sees."""
+CONFIRM = (([3], Sizes(T=5, B=4, I=2, H=3)), ([4], Sizes(T=6, B=3, I=5, H=4)))
+"""Seeds and sizes of the cases that nobody sees: with a single one, another number may be right by accident."""
 FOLLOWED, PAIRS = 3, 60
 """How many changes that make something right are followed further; how many pairs of one kind are tried."""
 
@@ -73,10 +73,11 @@ class Repair:
     def cases(self) -> list[tuple[Sequence[int], Sizes]]:
         shown: list[tuple[Sequence[int], Sizes]] = [([k], sizes) for k, sizes in PUBLIC_CASES]
         try:
-            self.exercise.expected(self.exercise.case(*CONFIRM))
+            for case in CONFIRM:
+                self.exercise.expected(self.exercise.case(*case))
         except Exception:  # a reference that stays with the teacher, or inputs that have no such sizes
             return shown
-        return [*shown, CONFIRM]
+        return [*shown, *CONFIRM]
 
     @cached_property
     def expected(self) -> list[dict[str, Any]]:
@@ -160,7 +161,9 @@ class Repair:
         self.alone = [line for line, some in self.reach.items() if some and some <= wrong]
         self.alone.sort(key=lambda line: (order.get(line, len(order)), -line))
         some = [c for c in listed if self.reach.get(c.line, wrong) & wrong]
-        return sorted(some, key=lambda c: (c.rank, c.line not in self.alone, order.get(c.line, len(order))))
+        # Two sides that are exchanged, or a sum for a difference, say more than a wrong sign of the whole.
+        place = lambda c: (c.line not in self.alone, order.get(c.line, len(order)))  # noqa: E731
+        return sorted(some, key=lambda c: (c.rank, c.group == "sign", *place(c)))
 
     def suspects(self, trial: Sequence[int] = ()) -> list[int]:
         """The lines that assign what the reference never computes, in the order in which they are reached."""

@@ -183,3 +183,30 @@ def test_a_number_kept_in_an_int_is_put_where_it_is_used():
 def test_a_wrong_index_in_a_kernel_is_told(tmp_path):
     wrong = solution("ex40", ("float sum = a[t * H + k]", "float sum = a[k]"))
     assert "the index [t * H + k] belongs here, not [k]" in checked(tmp_path, "ex40", wrong).message
+
+
+def test_two_sides_that_are_exchanged_are_told_before_a_wrong_sign(tmp_path):
+    text = solution("ex43", ("(c_prev - n)", "(n - c_prev)"))
+    assert "the two sides are exchanged: c_prev comes first" in checked(tmp_path, "ex43", text).message
+
+
+def test_a_change_that_is_right_by_accident_in_one_case_is_not_told(tmp_path):
+    """u > 0.5 - rate keeps the same numbers as u >= rate in the cases that students see, but not in others."""
+    text = solution("ex26", ("(u >= rate)", "(u > 1 - rate)"))
+    assert "the number 1 is wrong" not in checked(tmp_path, "ex26", text).message
+
+
+def test_a_while_loop_that_a_change_makes_endless_does_not_end_the_search(tmp_path):
+    """Without the last line of the loop the answer would call f for ever."""
+    text = """import numpy as np
+def numerical_gradient(f, x, eps):
+    k, dx = 0, np.zeros(x.size)
+    while k < x.size:
+        e = np.zeros(x.size)
+        e[k] = eps
+        e = e.reshape(x.shape)
+        k += 1
+        dx[k - 1] = (f(x + e) - f(x - e)) / (2 * eps * max(1, eps))
+    return dx.reshape(x.shape) * np.maximum(1, abs(x))
+"""
+    assert "np.maximum" in checked(tmp_path, "ex03", text).message

@@ -202,13 +202,13 @@ def test_gradescope_shows_the_teachers_part_to_nobody_else():
     assert not any(secret in shown for secret in SECRET) and report["extra_data"]["graded_by"]["seed"] == "5eed"
     lines = report["output"].splitlines()
     assert lines[0] == f"graded by {STAMP.line()}" and lines[2:] == ["-2 handed in 1 day late", "ignored: ex03 (1).py"]
-    assert "ex02 should be graded again" in lines[1] and report["score"] == 2.0
+    assert "ex02 could not be judged and should be graded again" in lines[1] and report["score"] == 2.0
 
 
 def test_csv_tells_the_teacher_all():
     (row,) = csv.DictReader(io.StringIO(FORMATS["csv"].render([FULL], STAMP)))
     assert row["total"] == "2" and row["finished"] == "no" and row["changes"] == "handed in 1 day late: -2"
-    assert row["for the teacher"] == "ex02: machine busy, grade again; ex01 imports minirnn; ex03: it printed the seed"
+    assert row["for the teacher"] == "ex02: not judged, grade again; ex01 imports minirnn; ex03: it printed the seed"
     assert all(word in row["graded by"] for word in ("5eed", "no Landlock", "c0ffee"))
 
 

@@ -1,8 +1,8 @@
 """Every op in every way of `minirnn verify`, on every device. The package declares the cases, and these tests run them.
 
-Without `-m slow` all stored values are compared on the cpu, and one small case of every kind, of which other devices
-take every second; with it all cases. Derivatives are compared with differences on the cpu; with `-m slow` also on the
-other devices.
+Without `-m slow` all stored values are compared on the cpu, and one small case of every kind; the other devices take
+every second of these. With `-m slow` all cases are compared. Derivatives are compared with differences on the cpu, and
+with `-m slow` also on the other devices.
 
 Tests `minirnn/ops/` and the cases of `minirnn/verify/`.
 """

@@ -36,6 +36,8 @@ DROPOUT_MISTAKES = mistakes(
     ("what is kept is multiplied by 1 - rate where it should be divided", "/ (1 - rate)", "* (1 - rate)"),
     ("the mask keeps the right share, but not the right numbers: u >= rate stays, not u < 1 - rate",
      "u >= rate", "u < 1 - rate"),
+    ("the mask keeps a share of rate and drops 1 - rate: u >= rate stays, not u > 1 - rate",
+     "u >= rate", "u > 1 - rate"),
 )  # fmt: skip
 
 # ---- ex27: layer normalization

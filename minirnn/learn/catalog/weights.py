@@ -36,6 +36,7 @@ BUFFER_MISTAKES = mistakes(
      f"{MATRICES}, {BIASES}", f"{BIASES}, {MATRICES}", NAMES, "b0, b1, W0, R0, W1, R1 = parts"),
     ("the matrices lie row by row (C order), not column by column",
      "reshape(shape)", 'reshape(shape, order="F" if shape[0] > 2 else "C")'),
+    ("all parts lie row by row (C order), not column by column", "reshape(shape)", 'reshape(shape, order="F")'),
     ("b0, b1: the biases lie layer by layer, bW and bR of layer 0, then bW and bR of layer 1; they were read as if "
      "all bW came before all bR", "b0, b1\n", "np.stack([b0[0], b1[0]]), np.stack([b0[1], b1[1]])\n"),
     ("the matrix of each gate lies row by row (C order), not column by column", RESULT, BY_COLUMN),

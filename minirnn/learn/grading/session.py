@@ -153,7 +153,7 @@ def told(sheet: Sheet) -> str:
     if sheet.problem:
         line += f"; not graded: {sheet.problem}"
     if sheet.busy:
-        line += f"; machine busy, grade again: {', '.join(sheet.busy)}"
+        line += f"; not judged, grade again: {', '.join(sheet.busy)}"
     return "".join([line, *(f"\n  {note}" for note in sheet.notes)])
 
 

@@ -166,8 +166,9 @@ def judged(course: Course, entry: Entry, file: Path) -> Result:
     """The result of an exercise."""
     try:
         return check(course, entry, file, hidden=True)
-    except Exception as error:  # a mistake of the grader costs one exercise and is told; the run goes on
-        return Result(entry, "failed", message=failure_in_words(error))
+    except Exception as error:  # a mistake of the grader costs one exercise and is told; the run goes on, or is resumed
+        said = failure_in_words(error)
+        return Result(entry, "failed", message=said, hidden_message=said, busy=True)
 
 
 def failure_in_words(error: BaseException) -> str:

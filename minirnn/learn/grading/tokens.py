@@ -16,12 +16,15 @@ CUDA_TOKEN = re.compile(r"//[^\n]*|/\*.*?(?:\*/|\Z)|\"(?:\\.|[^\"\\\n])*+\"?|([A
 KEPT = {"for", "while", "if", "else", "return", "def", "lambda", "in", "not", "and", "or", "float", "int", "np",
         "threadIdx", "blockIdx", "blockDim", "__syncthreads", "__shared__"}  # fmt: skip
 """Words that are kept; all other names are one and the same."""
+MOST_READ = 100_000
+"""Characters of an answer that are read: else a file of comments, which are no words, would take the time of all."""
 
 
 def words_of(answers: Sequence[bytes], stub: str, python: bool, most: int) -> list[list[str]]:
     """The first words of each answer that are not the stub's."""
     given = set(lines_of(stub))
-    return [tokens(own_text(data.decode("utf-8", errors="replace"), given), python, most) for data in answers]
+    texts = [data.decode("utf-8", errors="replace")[:MOST_READ] for data in answers]
+    return [tokens(own_text(text, given), python, most) for text in texts]
 
 
 def lines_of(text: str) -> Iterator[str]:

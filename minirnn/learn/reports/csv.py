@@ -43,7 +43,7 @@ def pieces(sheets: Iterable[Sheet], stamp: Stamp | None = None) -> Iterator[str]
 
 def about(sheet: Sheet, stamp: Stamp) -> list[object]:
     changes = "; ".join(f"{change.reason}: {change.points:+d}" for change in sheet.changes)
-    busy = [f"{id}: machine busy, grade again" for id in sheet.busy]
+    busy = [f"{id}: not judged, grade again" for id in sheet.busy]
     told = [f"not graded: {sheet.problem}"] if sheet.problem else []
     private = [f"{row.id}: {' '.join(row.private.split())[:200]}" for row in sheet.rows if row.private]
     return [changes, "; ".join([*told, *sheet.notes]), "; ".join([*busy, *sheet.remarks, *private]), stamp.full()]

@@ -23,7 +23,7 @@ def render(sheets: Sequence[Sheet], stamp: Stamp | None = None) -> str:
     for row in sheet.rows:
         lines += [f"## {row.number} {plain(row.name)}: {row.score} / {row.most}", ""]
         if row.busy:
-            lines += ["The machine was busy when this was graded. It will be graded again.", ""]
+            lines += ["This could not be judged. It will be graded again.", ""]
         if row.output.strip():
             lines += [*fenced(row.output), ""]
     if not sheet.finished:

@@ -60,7 +60,7 @@ def about(sheet: Sheet, stamp: Stamp | None) -> str:
     if sheet.problem:
         lines.append(f"not graded: {sheet.problem}")
     if sheet.busy:
-        lines.append(f"the machine was busy, and {', '.join(sheet.busy)} should be graded again")
+        lines.append(f"{', '.join(sheet.busy)} could not be judged and should be graded again")
     return "\n".join([*lines, *(f"{change.points:+d} {change.reason}" for change in sheet.changes), *sheet.notes])
 
 

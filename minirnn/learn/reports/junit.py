@@ -42,7 +42,7 @@ def suite_of(sheet: Sheet, stamp: Stamp | None) -> ElementTree.Element:
             suite, "testcase", classname=row.file or row.id, name=name, time=f"{row.seconds:.3f}"
         )
         if row.busy:
-            error = ElementTree.SubElement(case, "error", message="the machine was busy: grade again")
+            error = ElementTree.SubElement(case, "error", message="not judged: grade again")
             error.text = cleaned(row.output)
         elif row.not_started:
             ElementTree.SubElement(case, "skipped", message=row.message)

@@ -105,7 +105,7 @@ def exercise(rows: Sequence[Row]) -> Iterator[str]:
         yield f'<div class="wide"><pre>{escape(first.output.rstrip())}</pre></div>'
     for row in others:
         yield f"<p><strong>{escape(row.name)}: {row.score} / {row.most}</strong></p>"
-        yield f"<p>{escape(row.output)}</p>"
+        yield f"<p>{escape(row.output)}</p>" if row.output else ""
 
 
 def lines(row: Row) -> Iterator[str]:

@@ -117,5 +117,5 @@ class Sheet:
 
     @property
     def busy(self) -> list[str]:
-        """The exercises that should be graded again, since the machine was busy."""
+        """The exercises that should be graded again: the machine was too busy, or the grader failed."""
         return list(dict.fromkeys(row.id for row in self.rows if row.busy))

@@ -196,15 +196,7 @@ def of_indices(source: str, tokens: list[Token], known: Names) -> Iterator[Kerne
     texts = list(dict.fromkeys(text for _, _, text in places))
     for start, end, text in places:
         for other in texts:
-            used = set(re.findall(r"[^\W\d]\w*", other)) - {
-                "threadIdx",
-                "blockIdx",
-                "blockDim",
-                "gridDim",
-                "x",
-                "y",
-                "z",
-            }
+            used = set(re.findall(r"[^\W\d]\w*", other)) - {"threadIdx", "blockIdx", "blockDim", "gridDim", *"xyz"}
             there = all(n not in known or known[n][1] <= start <= known[n][2] for n in used)
             if other != text and there and "[" not in other:
                 yield KernelChange(start, end, f"({other})", f"the index [{other}] belongs here, not [{text}]", 0)

@@ -83,7 +83,8 @@ def of_expression(node: ast.expr, above: dict[int, Place], scope: Scope) -> Iter
         for other in scope.others(node):
             yield change(name(other), f"{other} belongs here, not {node.id}", 1, f"{node.id} for {other}")
     if isinstance(node, ast.Constant) and type(node.value) in (int, float):
-        yield from of_constant(node, change, counted)
+        minus = isinstance(upper, ast.UnaryOp) and isinstance(upper.op, ast.USub)
+        yield from of_constant(node, change, counted, upper if minus else None)
     if isinstance(node, ast.BinOp):
         if counted:
             yield from of_index_sum(node, change)
@@ -124,14 +125,15 @@ def of_expression(node: ast.expr, above: dict[int, Place], scope: Scope) -> Iter
         yield from of_value(node, above, change, scope)
 
 
-def of_constant(node: ast.Constant, change: Any, counted: bool) -> Iterator[Change]:
-    value = node.value
+def of_constant(node: ast.Constant, change: Any, counted: bool, negative: ast.AST | None = None) -> Iterator[Change]:
+    """Another number. `negative` is what it is with the minus before it."""
+    value, shown = node.value, text(negative or node)
     assert isinstance(value, int | float)
     others = [value - 1, value + 1, -value, 2 * value, 1 / value if value else 1, value / 2, 0, 1, 2]
     for other in dict.fromkeys(o for o in others if o != value and (o == int(o) or not counted)):
         new = int(other) if other == int(other) and isinstance(value, int) else other
-        yield change(ast.Constant(new), f"the number {value:g} is wrong here", 0 if abs(other) <= 2 else 1,
-                     f"{value:g} for {other:g}")  # fmt: skip
+        yield change(ast.Constant(new), f"the number {shown} is wrong here", 0 if abs(other) <= 2 else 1,
+                     f"{value:g} for {other:g}", negative or node)  # fmt: skip
 
 
 def of_index_sum(node: ast.BinOp, change: Any) -> Iterator[Change]:
@@ -151,6 +153,8 @@ def of_operation(node: ast.BinOp, place: Place, change: Any) -> Iterator[Change]
     left, right = node.left, node.right
     for kind, verb in OPERATORS.items():
         if type(node.op) in OPERATORS and not isinstance(node.op, kind):
+            if kind in (ast.Mult, ast.Div) and text(right) in ("1", "1.0"):  # rather: the term 1 does not belong here
+                continue
             joined = "from" if kind is ast.Sub else "to" if kind is ast.Add else "by"
             pair = f"{text(right)} must be {verb} {joined} {text(left)}" if joined != "by" else (
                 f"{text(left)} must be {verb} by {text(right)}")  # fmt: skip
@@ -178,7 +182,8 @@ def of_operation(node: ast.BinOp, place: Place, change: Any) -> Iterator[Change]
         new = ast.BinOp(ast.BinOp(left, node.op, right.left), right.op, right.right)
         yield change(new, brackets.format(text(new)), 0, f"bracket {type(node.op).__name__}{type(right.op).__name__}")
     if isinstance(node.op, ast.Sub | ast.Div | ast.Pow):
-        yield change(ast.BinOp(right, node.op, left), f"the two sides are exchanged: {text(right)} comes first", 0)
+        rank = 1 if isinstance(left, ast.Constant) else 0  # few write 1 - k where k - 1 belongs
+        yield change(ast.BinOp(right, node.op, left), f"the two sides are exchanged: {text(right)} comes first", rank)
     if isinstance(node.op, ast.MatMult):
         yield change(ast.BinOp(right, node.op, left), f"the two sides are exchanged: {text(right)} comes first", 1)
 

@@ -19,8 +19,9 @@ import numpy as np
 from .own_change import TICK, Change, Kinds, put
 from .own_tree import changes
 
-ROUNDS = 20_000
-"""So many rounds all loops of a run may make together."""
+ROUNDS, UNBOUND = 20_000, 40
+"""All loops of a run may make `ROUNDS` rounds together. A round of a ``while`` counts as `UNBOUND`: in an endless one
+the answer may call a function of the judge each time, and the judge ends an answer that calls too often."""
 MOST_NOTED, LARGEST = 400, 5000
 """So many values are noted in a run, of so many numbers each."""
 NOTE = "_minirnn_note"
@@ -77,11 +78,11 @@ class Trials:
         rounds = 0
 
         def tick(over: Iterable[Any] | None = None) -> Any:
-            return count(True) if over is None else map(count, over)
+            return count(True, UNBOUND) if over is None else map(count, over)
 
-        def count(one: Any) -> Any:
+        def count(one: Any, more: int = 1) -> Any:
             nonlocal rounds
-            rounds += 1
+            rounds += more
             if rounds > ROUNDS:
                 raise TooLong
             return one

@@ -1,8 +1,8 @@
 """Whatever a text is, what reads it answers or refuses: Hypothesis looks for one that does neither.
 
 Tests `minirnn/learn/cleaned.py`, `minirnn/learn/grading/collecting.py`, `minirnn/learn/grading/archive.py`,
-`minirnn/learn/grading/notebook.py`, `minirnn/learn/grading/tokens.py`, `minirnn/learn/sandbox/kernel_text.py` and
-`minirnn/learn/sandbox/protocol.py`.
+`minirnn/learn/grading/notebook.py`, `minirnn/learn/grading/tokens.py`, `minirnn/learn/sandbox/kernel_text.py`,
+`minirnn/learn/sandbox/protocol.py`, `minirnn/learn/repair.py` and `minirnn/learn/kernel_repair.py`.
 """
 
 from __future__ import annotations
@@ -22,9 +22,13 @@ from minirnn.learn.grading.archive import Unreadable
 from minirnn.learn.grading.collecting import Wanted, collect, meant
 from minirnn.learn.grading.handed import MOST_NOTES
 from minirnn.learn.grading.notebook import answer_in, code_cells
-from minirnn.learn.grading.tokens import tokens, words_of
+from minirnn.learn.grading.tokens import MOST_READ, tokens, words_of
+from minirnn.learn.kernel_repair import rows_of
+from minirnn.learn.repair import Repair
 from minirnn.learn.sandbox import kernel_text, protocol
+from minirnn.learn.sandbox.parent import Reply
 from tests.examples import CHARACTERS
+from tests.learn.answers import COURSE
 
 ANY = st.text(st.integers(0, 0x10FFFF).map(chr), max_size=60)
 """Texts of any code points, halves of characters too."""
@@ -142,3 +146,48 @@ def test_what_is_no_message_is_a_bad_one(data):
     except protocol.BadMessage:
         return
     assert isinstance(message, dict)
+
+
+def test_of_a_huge_file_the_beginning_is_compared():
+    assert words_of([b"#\n" * MOST_READ + b"x = 1"], "", True, 9) == [[]]
+    assert words_of([b"x = 1\n" + b"#\n" * MOST_READ], "", True, 9) == [["name", "=", "0"]]
+
+
+ARRAYS = st.sampled_from([np.zeros((0, 5)), np.ones((2, 3)), np.full((2, 5), np.nan), np.zeros(2, "U3"),
+                          np.zeros(3, "?"), np.float64(2), np.zeros((1,) * 20), np.zeros(2, "M8[s]")])  # fmt: skip
+PARTS = st.none() | st.booleans() | st.integers(-2, 10**30) | st.floats() | st.text(max_size=3) | ARRAYS
+KEYS = ["changes", "reach", "values", "names", "single", "odd", "lines", "noted"]
+CHANGE = st.tuples(*[st.integers(0, 9)] * 3, st.text(max_size=3), st.integers(0, 3), st.sampled_from(["", "a 1"]))
+FORGED = st.recursive(
+    PARTS | CHANGE.map(list),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.sampled_from(KEYS), inner, max_size=4),
+    max_leaves=12,
+)
+SEARCHED = st.dictionaries(st.sampled_from(KEYS), st.lists(FORGED | CHANGE.map(list), max_size=4) | FORGED, max_size=8)
+
+
+class Forging:
+    """An answer's process that an answer has taken over: it replies what it likes, again and again."""
+
+    def __init__(self, replies):
+        self.replies, self.count = replies, 0
+
+    def call(self, message, served=None):
+        self.count += 1
+        return Reply(self.replies[self.count % len(self.replies)])
+
+
+@given(st.lists(SEARCHED | FORGED, min_size=1, max_size=4))
+@example([{"changes": [[1, 2, 3, "x", 0, "y"]], "reach": [["a", "b"], [1], [2, ["x", -1, 10**9]]]}])
+def test_whatever_the_search_for_a_cause_is_told_it_ends(replies):
+    for id in ("ex05", "ex04"):
+        repair = Repair(COURSE.entry(id).exercise, Forging(replies))
+        found = (*repair.near_one(), *repair.others())
+        assert all(type(change.line) is int and isinstance(change.says, str) for change in found)
+
+
+@given(FORGED | st.fixed_dictionaries({"changes": st.lists(FORGED, max_size=4)}), st.text(max_size=30))
+@example({"changes": [[0, 3, "says", 0, "f_minirnn0", 1]]}, "a\nb")
+def test_whatever_changes_of_a_kernel_are_told_their_lines_are_there(value, text):
+    for change, name, number in rows_of(value, text):
+        assert 1 <= change.line <= 1 + text.count("\n") and name and type(number) is int

@@ -16,10 +16,11 @@ import pytest
 from minirnn import cli
 from minirnn.learn.cleaned import cleaned, cleaned_all
 from minirnn.learn.grading import run as running
+from minirnn.learn.grading import task
 from minirnn.learn.grading.journal import Records
 from minirnn.learn.reports import feedback
 from minirnn.learn.reports.csv import line
-from tests.learn.answers import body
+from tests.learn.answers import body, solution
 from tests.learn.grading.classes import hand_in, small_course
 
 EVIL = "\ud800 \x1b[2J \x1b]52;c;aGk=\x07 \0 \x9b31m \u202e \ufffe \u2066"
@@ -95,6 +96,28 @@ def test_a_failure_of_the_grader_costs_one_student_and_resume_goes_on(course, gr
     assert "tell the maintainers" in Path("bob.md").read_text()
     status, text = grade("--out", "csv:g.csv", "--out", "feedback:{id}.md", "--resume")
     assert status == 0 and "bob: 7 of 7" in text and "ann: 7" not in text
+
+
+@pytest.mark.parametrize("jobs", [[], pytest.param(["--executor", "threads:2"], marks=pytest.mark.slow)])
+def test_a_mistake_in_one_exercise_costs_nothing_else_and_is_made_good(course, grade, monkeypatch, jobs):
+    for name in ("ann", "bob", "cid"):
+        hand_in(Path("subs") / name, course, **({"ex05": solution("ex05") + "# bob"} if name == "bob" else {}))
+    check = task.check
+
+    def fails_for_bob(course, entry, file, **named):
+        if file.read_bytes().endswith(b"# bob"):
+            raise RuntimeError("a mistake of the grader")
+        return check(course, entry, file, **named)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(task, "check", fails_for_bob)
+        status, text = grade("--out", "csv:g.csv", "--out", "feedback:{id}.md", *jobs)
+    assert status == 1 and "bob: 0 of 7 points" in text and "not judged, grade again: ex05" in text
+    assert "ann: 7 of 7" in text and "cid: 7 of 7" in text
+    page = Path("bob.md").read_text()
+    assert "the grader failed: tell the maintainers (RuntimeError: a mistake of the grader)" in page
+    status, text = grade("--out", "csv:g.csv", "--out", "feedback:{id}.md", "--resume", *jobs)
+    assert status == 0 and "bob: 7 of 7" in text and "ann" not in text and "failed" not in Path("bob.md").read_text()
 
 
 def test_a_mistake_before_the_sheet_is_there_costs_one_student(course, grade, monkeypatch):

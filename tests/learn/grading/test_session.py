@@ -254,8 +254,8 @@ def test_exercises_that_the_machine_had_no_time_for_are_tried_when_it_goes_on(pl
 
     monkeypatch.setattr(task, "check", busy)
     status, text = run("--out", "csv:g.csv", subs=["subs/ann"])
-    assert status == 1 and "; machine busy, grade again: ex05" in text and table()["ann"]["finished"] == "no"
-    assert table()["ann"]["for the teacher"] == "ex05: machine busy, grade again"
+    assert status == 1 and "; not judged, grade again: ex05" in text and table()["ann"]["finished"] == "no"
+    assert table()["ann"]["for the teacher"] == "ex05: not judged, grade again"
     monkeypatch.setattr(
         task, "check", lambda course, entry, *a, **k: (seen.append(entry.id), check(course, entry, *a, **k))[1]
     )
