@@ -99,7 +99,7 @@ static void check_variable(const char *p, uint32_t bytes, int kind, void *pc) {
         cached = {page, cells_of_variables(page)};
     }
     if (kind & WRITE) record((uintptr_t)p, -2, bytes, kind, pc);  // its reads look like reads of constants
-    if ((uintptr_t)p % PAGE + bytes > PAGE) return;              // across two pages: not checked
+    if ((uintptr_t)p % PAGE + bytes > PAGE) return;               // across two pages: not checked
     check_cells(cached.cells + (uintptr_t)p % PAGE / 2, p, bytes, kind, {nullptr, 0, p}, pc);
 }
 
