@@ -273,8 +273,8 @@ def test_a_loop_that_never_ends_in_check_mode() -> None:
         ((1,), (1025,), "at most 1024 threads"),
         ((1,), (1, 1, 65), "64 along z"),
         ((1, 65536), (1,), "65535 along y and z"),
-        ((-1,), (32,), "expected counts"),
-        ((1,), (1.5,), "expected counts"),
+        ((-1,), (32,), "expected positive integers"),
+        ((1,), (1.5,), "expected positive integers"),
     ],
 )
 def test_grids_and_blocks_no_gpu_takes(fast: SimModule, grid: Any, block: Any, says: str) -> None:

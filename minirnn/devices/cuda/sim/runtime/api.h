@@ -5,19 +5,19 @@
 #define CUSIM_API extern "C" __attribute__((visibility("default")))
 
 struct CusimOptions {         // of one launch
-    uint32_t seed;            // 0: threads and blocks run in index order; else the seed of a random order
+    uint32_t seed;            // 0: threads and blocks run in index order; otherwise the seed of a random order
     uint32_t check;           // 1: the kernel was compiled with -fsanitize=thread, check every access
-    uint32_t preempt;         // check mode: give way with probability 1/preempt at each access; 0: never
-    uint32_t resident;        // how many blocks fit on the device at a time
+    uint32_t preempt;         // check mode: yield with probability 1/preempt at each access; 0: never
+    uint32_t resident;        // the number of blocks on the device at a time
     uint32_t stack_bytes;     // of each simulated thread
-    uint32_t shared_limit;    // bytes of shared memory a block
+    uint32_t shared_limit;    // bytes of shared memory per block
     uint32_t watchdog_ms;     // processor time without progress after which a launch fails
-    uint32_t trace_capacity;  // how many accesses `trace` has room for; 0: no trace. Needs check
+    uint32_t trace_capacity;  // the capacity of `trace` in accesses; 0: no trace. Needs check
 };
 
 struct CusimStats {  // of one launch
     uint64_t switches, barriers, warp_operations, atomics;
-    uint64_t resident_blocks;  // the most that were started and not finished at the same time
+    uint64_t resident_blocks;  // the largest number that were active at the same time
     uint64_t shared_bytes;     // that a block used
     uint64_t traced;           // accesses written to `trace`
     uint64_t accesses;         // of shared and device memory, in check mode; more than `traced`: the trace was full
@@ -27,8 +27,8 @@ struct CusimStats {  // of one launch
 
 struct CusimAccess {     // one traced access
     uint64_t address;    // offset inside its allocation, or inside the block's shared memory
-    uint64_t pc;         // its return address; the same access of all threads has the same pc
-    uint64_t order;      // how many accesses came before
+    uint64_t pc;         // its return address; the same access has the same pc in all threads
+    uint64_t order;      // the number of earlier accesses
     int32_t allocation;  // number of the device allocation; -1: shared memory; -2: a variable of the module, if written
     uint32_t block, thread;  // linear indices
     uint16_t size;           // bytes
@@ -37,19 +37,20 @@ struct CusimAccess {     // one traced access
 
 enum { CUSIM_OK = 0, CUSIM_FAILED = 1, CUSIM_INTERRUPTED = 2 };
 
-// Device memory. These functions are thread-safe and wait for a launch that is running. New memory is filled with
-// NaN of every type, 0x7FFB in each two bytes. Null: no address space or memory is left. 0 bytes have their own address as well.
+// Device memory. These functions are thread-safe and wait for a launch that is running. New memory is filled with NaN
+// of every type, 0x7FFB in each two bytes. Null: no address space or memory is left. 0 bytes have their own address as
+// well.
 CUSIM_API void *cusim_alloc(size_t bytes);
 // Returns 0: done; 1: no allocation; 2: freed before; 3: done, but a kernel wrote just outside it.
 CUSIM_API int cusim_free(void *p);
 CUSIM_API size_t cusim_live_bytes(void);
 // Number (and size) of an allocation with a changed red zone, which is mended; -1: none.
 CUSIM_API int64_t cusim_damaged(size_t *bytes);
-// Number of the allocation that holds p; -1: none.
+// The number of the allocation that contains p; -1: none.
 CUSIM_API int64_t cusim_allocation(const void *p);
 CUSIM_API int cusim_range(const void *p, const char **begin, size_t *bytes);
 
-// A `__device__` or `__constant__` variable of a module: check mode tells its name.
+// A `__device__` or `__constant__` variable of a module: check mode reports its name.
 CUSIM_API void cusim_name_variable(const void *p, size_t bytes, const char *name);
 
 // Run a kernel: `call` is its cusim_call_NAME, args[i] points to argument i, which lies in the same buffer of

@@ -33,7 +33,7 @@ static void count_votes(Block *b) {
     b->votes = false;
 }
 
-// All threads that have not returned wait at a barrier: if it is the same one, they go on.
+// All threads that have not returned wait at a barrier. If it is the same one, they continue.
 void sim::release_barrier(Block *b) {
     if (b->votes) count_votes(b);
     Thread *first = nullptr;

@@ -1,4 +1,4 @@
-// The blocks that a launch has at hand. They are made when one more becomes resident, and used again.
+// The blocks of a launch. One is created when another becomes resident, and they are reused.
 #include "internal.h"
 
 #include <stdlib.h>
@@ -52,7 +52,7 @@ void forget_block_times() {
         for (uint32_t w = 0; w * 32 < pool_threads; w++) b->warp_phase[w] = now;
         if (!b->cells) continue;
         for (uint32_t i = 0; i < b->prepared / 2; i++) {
-            b->cells[i].written.when = 0;  // but remember that it was written
+            b->cells[i].written.when = 0;  // but record that it was written
             b->cells[i].read = {};
             b->cells[i].second_who = 0;
         }

@@ -1,5 +1,5 @@
-// Check mode looks at every access of a kernel. Does it lie inside an allocation? Was that shared memory written
-// before? Is there a race (races.cpp)?
+// Check mode checks every access of a kernel. Is it inside an allocation? Was this shared memory written before? Is
+// there a race (races.cpp)?
 //
 // The kernel is compiled with -fsanitize=thread but linked without its library: the compiler's calls end up here.
 #include "internal.h"
@@ -98,15 +98,15 @@ static void check_variable(const char *p, uint32_t bytes, int kind, void *pc) {
         }
         cached = {page, cells_of_variables(page)};
     }
-    if (kind & WRITE) record((uintptr_t)p, -2, bytes, kind, pc);  // its reads are not told from those of constants
-    if ((uintptr_t)p % PAGE + bytes > PAGE) return;               // across two pages: not watched
+    if (kind & WRITE) record((uintptr_t)p, -2, bytes, kind, pc);  // its reads look like reads of constants
+    if ((uintptr_t)p % PAGE + bytes > PAGE) return;               // across two pages: not checked
     check_cells(cached.cells + (uintptr_t)p % PAGE / 2, p, bytes, kind, {nullptr, 0, p}, pc);
 }
 
 void sim::check_access(const void *address, uint32_t bytes, int kind, void *pc) {
     if (!in_kernel()) return;
     settle_write();
-    // Before the access is looked at: between that and the access itself nobody else may run.
+    // Called before the access is checked, because no other thread may run between the check and the access.
     if (launch.options.preempt && random_number() % launch.options.preempt == 0) {
         block->preempted++;
         leave();
@@ -124,7 +124,7 @@ void sim::check_access(const void *address, uint32_t bytes, int kind, void *pc) 
     }
 }
 
-// A thread that reads the same volatile again and again waits for another one.
+// A thread that reads the same volatile repeatedly is waiting for another one.
 static void check_volatile_read(const void *p, uint32_t bytes, void *pc) {
     if (!in_kernel()) return;
     if (thread->polled != p) {
@@ -147,7 +147,7 @@ static void check_volatile_write(const void *p, uint32_t bytes, void *pc) {
     note_strong_write(p, bytes, pc);
 }
 
-// ------------------------------------------------------------ what -fsanitize=thread makes the compiler call
+// ------------------------------------------------------------ functions that -fsanitize=thread calls
 
 #define CALLER __builtin_return_address(0)
 #define HOOKS(N)                                                                                     \

@@ -1,11 +1,11 @@
-// Check mode looks at memcpy, memmove and memset as at a loop: each piece is an access.
+// Check mode treats memcpy, memmove and memset as a loop in which each piece is an access.
 //
 // Kernels call them by name (include/cusim_copies.h), and Clang copies structs by them.
 #include "internal.h"
 
 using namespace sim;
 
-// A GPU moves at most 16 bytes at once, and only from and to multiples of their number.
+// A GPU moves at most 16 bytes at once, and only at addresses that are multiples of the size.
 static uint32_t piece(uintptr_t to, uintptr_t from, size_t left) {
     for (uint32_t bytes = 16; bytes > 1; bytes /= 2)
         if (left >= bytes && (to | from) % bytes == 0) return bytes;
@@ -29,7 +29,7 @@ CUSIM_API void *cusim_copied(void *to, const void *from, size_t bytes, void *pc)
     return to;
 }
 
-// The areas may overlap: where `to` lies behind `from`, the last piece comes first.
+// The areas may overlap: if `to` is after `from`, the last piece is copied first.
 CUSIM_API void *cusim_moved(void *to, const void *from, size_t bytes, void *pc) {
     if ((uintptr_t)to - (uintptr_t)from >= bytes) return cusim_copied(to, from, bytes, pc);
     for (size_t left = bytes; left;) {
@@ -61,4 +61,4 @@ CUSIM_API void *cusim_filled(void *to, int value, size_t bytes, void *pc) {
     CUSIM_API void *PREFIX##memset(void *to, int value, size_t bytes) { return cusim_filled(to, value, bytes, CALLER); }
 
 COPIES(cusim_)
-COPIES(__tsan_)  // what Clang, from version 16 on, makes of all three
+COPIES(__tsan_)  // the calls that Clang, from version 16 on, generates for all three

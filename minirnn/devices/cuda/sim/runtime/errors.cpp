@@ -1,7 +1,7 @@
-// How a launch ends early, and what it then says.
+// The early end of a launch, and its message.
 //
 // Every early end is one siglongjmp back to cusim_launch, from wherever the kernel was. Simulated threads that were
-// left in the middle are never resumed; their stacks are used again.
+// left in the middle are never resumed; their stacks are reused.
 #include "internal.h"
 
 #include <stdarg.h>

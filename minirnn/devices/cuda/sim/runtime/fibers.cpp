@@ -1,7 +1,7 @@
 // Fibers: stacks for simulated threads, and the switch between them.
 //
-// All stacks lie in one stretch of reserved addresses, so "is this a local variable?" is one comparison. Below each
-// lies an inaccessible page, which catches a stack overflow.
+// All stacks are in one range of reserved addresses, so "is this a local variable?" is one comparison. Below each
+// is an inaccessible page, which catches a stack overflow.
 #include "internal.h"
 
 #include <stdlib.h>
@@ -77,7 +77,7 @@ asm(FUNCTION("cusim_switch")
 static void start_at_fiber_main(Fiber *f) {
     void **top = (void **)((uintptr_t)(f->stack + f->bytes) & ~(uintptr_t)15);
     top[-1] = nullptr;             // fiber_main never returns
-    top[-2] = (void *)fiber_main;  // what `ret` goes to
+    top[-2] = (void *)fiber_main;  // the target of `ret`
     memset(top - 8, 0, 6 * sizeof(void *));
     f->stack_pointer = top - 8;
 }
@@ -176,8 +176,8 @@ static void make_stacks() {
         Fiber *f = made.back() + i;
         if (guards++ < MOST_GUARDS) mprotect(stacks_end, page, PROT_NONE);
         f->stack = stacks_end + page;
-        // Stacks lie whole pages apart, and caches tell addresses apart by their place in a page: not all of those that
-        // are in use at once may begin at the same one.
+        // Stacks are whole pages apart, and caches index addresses by their offset in a page, so the stacks that
+        // are in use at once must not all begin at the same offset.
         f->bytes = stack_bytes - page - i % 32 * 128;
         stacks_end += stack_bytes;
         recycle_fiber(f);

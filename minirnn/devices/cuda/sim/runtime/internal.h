@@ -1,4 +1,4 @@
-// What the parts of the simulator's runtime share: its state, and the few functions so hot that they must be inlined.
+// The common part of the simulator's runtime: its state, and the few hot functions that must be inlined.
 //
 //   launch.cpp        cusim_launch                     signals.cpp   faults, watchdog, Ctrl-C
 //   scheduler.cpp     which block, which thread next   blocks.cpp    the blocks themselves
@@ -10,10 +10,10 @@
 //   variables.cpp     check mode: __device__ variables copies.cpp    check mode: memcpy and structs
 //   stale.cpp         check mode: volatile messages   order.cpp     check mode: fences, blocks that tell others
 //
-// One operating system thread runs all simulated threads of a launch, and gives way only inside calls into this
-// library: that is why nothing here needs an atomic, and why an atomicAdd is a plain addition.
+// One operating system thread runs all simulated threads of a launch, and switches only inside calls into this
+// library. So nothing here needs an atomic, and an atomicAdd is a plain addition.
 #pragma once
-#undef _FORTIFY_SOURCE  // its longjmp refuses to leave the stack of a fiber
+#undef _FORTIFY_SOURCE  // the fortified longjmp refuses to leave the stack of a fiber
 #include "api.h"
 
 #include <setjmp.h>
@@ -45,30 +45,30 @@ struct Thread {
     uint32_t number;  // in its block
     State state;
     uint8_t lane;
-    uint8_t operation;  // the barrier or warp operation it waits in; the rest is what it brings and gets there
+    uint8_t operation;  // the barrier or warp operation it waits in; the rest are its arguments and results
     int line;
     const char *file;
     uint32_t mask;
     int argument, width;
     uint64_t value, result;
-    uint32_t spin;       // how often it looked at memory without doing anything else: a spin loop
-    const void *polled;  // where it looked last
+    uint32_t spin;       // how often it read memory without doing anything else, as in a spin loop
+    const void *polled;  // its last read
 };
 
-// More of a thread, apart from it: what is seldom needed must not make the rest slow.
+// More data of a thread, stored separately because rarely used data would make the rest slow.
 struct Past {
-    uint32_t heard_of, heard_until;  // a thread of its block that told it something, and up to which time
+    uint32_t heard_of, heard_until;  // a thread of its block whose signal it received, and up to which time
     uint32_t looks;                  // at the same volatile word, one after the other
 };
 
-// An access of a thread, remembered until another thread touches the same memory.
+// An access of a thread, kept until another thread touches the same memory.
 struct Access {
     uint32_t who;   // 1 + number of the thread in the grid, 0: none; the two top bits: marks (races.cpp)
     uint32_t when;  // value of `now`
     int32_t pc;     // distance from the entry of the kernel; 0: unknown
 };
 
-// What is known of two bytes of memory.
+// The recorded accesses of two bytes of memory.
 struct Cell {
     Access written, read;
     uint32_t second_who;  // another thread that read it; the top bit: by the same instruction as `read`
@@ -81,10 +81,10 @@ struct Block {
     uint32_t size, live;  // threads, and those that have not returned
     uint32_t waiting;     // at the barrier
     uint32_t at_grid;     // that wait at the barrier of the grid
-    uint32_t gathering;   // that wait for the lanes that come to the same place
-    uint32_t spinning;    // in this round: threads that gave way in a spin loop
+    uint32_t gathering;   // that wait for the lanes that arrive at the same place
+    uint32_t spinning;    // in this round: threads that yielded in a spin loop
     uint32_t moved;       // in this round: whether anything happened
-    uint32_t preempted;   // in this round: threads that were made to give way
+    uint32_t preempted;   // in this round: threads that were made to yield
     bool votes;           // the barrier is a __syncthreads_count, _and or _or
     uint32_t phase;       // when its threads last met at a barrier
     int position;         // in `order`
@@ -113,14 +113,14 @@ struct Launch {
     uint32_t threads, blocks;  // in a block, in the grid
     uint32_t dynamic_shared;
     uint32_t arena_bytes;
-    uint32_t met;  // what came before this time is in order for all: an earlier launch, or a barrier of the grid
+    uint32_t met;  // everything before this time is ordered for all: an earlier launch, or a barrier of the grid
 };
 
 extern Launch launch;
 extern Thread *thread;     // the running one; null: the scheduler
 extern Block *block;       // the running one
 extern void *scheduler;    // where the scheduler goes on
-extern uint64_t progress;  // ends of threads, barriers, warp operations: what a hanging kernel lacks
+extern uint64_t progress;  // ends of threads, barriers, warp operations: progress that a hanging kernel lacks
 extern uint32_t now;       // logical time: ticks at every barrier and warp operation
 extern uint32_t random_state;
 extern volatile sig_atomic_t running;
@@ -138,7 +138,7 @@ struct Pcs {  // return addresses
 };
 [[noreturn]] void fail_at(Pcs where, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-struct Text {  // small, since a large frame would make the stack of a waiting thread reach further
+struct Text {  // small, because a large frame would extend the stack of a waiting thread
     char text[128];
 };
 void clear_error();
@@ -147,12 +147,12 @@ extern sigjmp_buf exit_point;
 
 Text name_of(const Thread *t, const Block *b);  // "thread (1,0,0) of block (0,0,0)"
 
-// Ctrl-C and the watchdog may come at any time, but must not leave malloc or printf half done: while a Busy lives, they
+// Ctrl-C and the watchdog may come at any time, but must not interrupt malloc or printf: while a Busy exists, they
 // wait for its end.
 struct Busy {
     static volatile sig_atomic_t depth;
     enum { NOTHING, WATCHDOG, INTERRUPT };
-    static volatile sig_atomic_t wanted;  // a reason to stop that came meanwhile
+    static volatile sig_atomic_t wanted;  // a reason to stop that arrived in the meantime
     Busy() {
         depth = depth + 1;
         std::atomic_signal_fence(std::memory_order_seq_cst);
@@ -169,7 +169,7 @@ struct Busy {
 
 Fiber *new_fiber();
 void recycle_fiber(Fiber *f);
-void prepare_fibers();                   // before a launch: makes stacks of the size it asks for
+void prepare_fibers();                   // before a launch: makes stacks of the requested size
 void reclaim_fibers();                   // after a launch that failed: makes all fibers idle again
 extern char *stacks_begin, *stacks_end;  // of the stacks in use
 inline bool in_stacks(const void *p) { return (char *)p >= stacks_begin && (char *)p < stacks_end; }
@@ -212,7 +212,7 @@ struct Allocation {
 extern char *heap_begin, *heap_end;
 void fill_fresh(char *p, size_t bytes);      // with NaN
 Allocation *find_allocation(const char *p);  // a live one whose pages hold p, or null
-void forget_times();                         // `now` starts anew: no access has been seen yet
+void forget_times();                         // `now` restarts: no access has been recorded yet
 void forget_block_times();
 void describe_address(char *text, size_t size, const char *p, const char *verb);
 char *reserve_addresses(size_t largest, int share, size_t *got);
@@ -233,8 +233,8 @@ struct Place {  // where an access goes
 void check_cells(Cell *c, const char *p, uint32_t bytes, int kind, const Place &place, void *pc);
 void forget_races();
 void forget_write();
-void forget_copies(const Block *b);  // that its threads did not wait for; null: of all
-void settle_write();                 // decides about a write that met another one, now that it is done
+void forget_copies(const Block *b);  // that its threads did not wait for; null: of all blocks
+void settle_write();                 // decides about a write that conflicted with another one, now that it is done
 
 static const uintptr_t PAGE = 4096;
 Cell *cells_of_variables(uintptr_t page);  // of a page of a module's constants and __device__ variables
@@ -252,9 +252,9 @@ void forget_words();    // the whole grid has met
 void forget_stale();
 
 void prepare_order();
-void tell(const void *word);  // the running thread changes a word that others may wait for
-void hear(const void *word);  // it has looked at one
-// Whether an access of another block is known to have come before. told: or would be, after a fence of this block.
+void tell(const void *word);  // the running thread changes a word that others may be waiting for
+void hear(const void *word);  // it has read one
+// Whether an access of another block is known to be earlier. told: or would be, after a fence of this block.
 bool is_behind(uint32_t who, uint32_t when, bool atomic, bool told);
 void flush_prints();
 
@@ -286,7 +286,7 @@ inline void select(Thread *t) {
     if (!t->fiber) t->fiber = new_fiber();
 }
 
-// The fiber `me` stops here; the next runnable thread of the block goes on, or else the scheduler.
+// The fiber `me` stops here; the next runnable thread of the block continues, or the scheduler.
 inline void hand_over(Fiber *me) {
     Thread *t = next_runnable();
     launch.stats.switches++;
@@ -301,7 +301,7 @@ inline void hand_over(Fiber *me) {
 
 inline void leave() { hand_over(thread->fiber); }
 
-// The running thread waits in a barrier or a warp operation, from when it leaves until somebody makes it READY.
+// The running thread waits in a barrier or a warp operation until another one makes it READY.
 inline void wait_in(State state, const char *file, int line) {
     thread->state = state;
     thread->file = file;

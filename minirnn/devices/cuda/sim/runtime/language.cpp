@@ -7,7 +7,7 @@
 
 using namespace sim;
 
-static const uint32_t ATOMICS_IN_A_ROW = 256;  // then it may be a spin loop, and others get a turn
+static const uint32_t ATOMICS_IN_A_ROW = 256;  // then it may be a spin loop, so others get a turn
 static const uint32_t JUMPS_IN_A_ROW = 20000;
 
 static bool printed;
@@ -15,7 +15,7 @@ static bool printed;
 CUSIM_API void cusim_yield() { give_way(); }
 
 __attribute__((noinline)) static void checked_atomic(const void *p, unsigned bytes, int reads, void *pc) {
-    if (++thread->spin > ATOMICS_IN_A_ROW) give_way();  // first: after the check nobody else may run before the atomic
+    if (++thread->spin > ATOMICS_IN_A_ROW) give_way();  // first: no other thread may run between check and atomic
     check_access(p, bytes, WRITE | ATOMIC | (reads ? READ : 0), pc);
     note_strong_write(p, 0, pc);
 }
@@ -30,7 +30,7 @@ CUSIM_API void cusim_atomic(const void *p, unsigned bytes, int reads, void *pc) 
     if (++thread->spin > ATOMICS_IN_A_ROW) give_way();
 }
 
-// Called once in each basic block with -fsanitize-coverage=trace-pc, so an unmarked spin loop gives way in a fast build.
+// Called once in each basic block with -fsanitize-coverage=trace-pc, so an unmarked spin loop yields in a fast build.
 CUSIM_API void __sanitizer_cov_trace_pc() {
     if (in_kernel() && ++thread->spin > JUMPS_IN_A_ROW) give_way();
 }

@@ -1,4 +1,4 @@
-// cusim_launch looks at what is asked for, runs the grid, and tells how it ended.
+// cusim_launch checks its arguments, runs the grid, and returns how it ended.
 #include "internal.h"
 #include "lock.h"
 
@@ -10,7 +10,7 @@ using namespace sim;
 Launch sim::launch;
 volatile sig_atomic_t sim::running;
 
-// A forked child has none of the other threads of its parent: not the one that holds the lock, either.
+// A forked child has none of the other threads of its parent, so the one that holds the lock is also missing.
 static void after_fork() {
     new (&the_lock) std::mutex;
     running = 0;

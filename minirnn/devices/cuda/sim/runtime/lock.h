@@ -1,7 +1,7 @@
-// The one lock, in a separate header: <mutex> takes as long to compile as all the rest of what most parts include.
+// The lock, in a separate header because <mutex> takes as long to compile as everything else in most parts.
 #pragma once
 #include <mutex>
 
 namespace sim {
-extern std::mutex the_lock;  // held by a launch, and by whatever changes what a launch reads
+extern std::mutex the_lock;  // held by a launch, and by functions that change data that a launch reads
 }

@@ -1,4 +1,4 @@
-// Copies that run concurrently with the kernel (memcpy_async). A copy is made when it is waited for: a wait that is forgotten shows.
+// Copies that run concurrently with the kernel (memcpy_async). A copy is made at its wait, so a missing wait shows.
 #include "internal.h"
 
 #include <unordered_map>

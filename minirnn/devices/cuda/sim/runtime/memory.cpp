@@ -1,6 +1,6 @@
 // Device memory.  [red zone .. data .. red zone][guard page]  in whole pages, the data at their end
 //
-// All of it lies in one stretch of reserved addresses, which is used as a ring: a freed address comes back only after
+// All of it is in one range of reserved addresses, which is used as a ring: a freed address is reused only after
 // the whole ring was used. With the guard page, running past the end is caught in any build; damage to the red zones,
 // 16 bytes at least, is found afterwards.
 #include "internal.h"
@@ -20,7 +20,7 @@ using namespace sim;
 static const size_t LARGEST_RESERVATION = (size_t)256 << 30;
 static const size_t SMALLEST_RESERVATION = (size_t)64 << 20;
 static const size_t MOST_GUARDS = 12000;      // each costs two of the (usually 65 530) mappings of a process
-static const size_t LARGE = (size_t)1 << 20;  // of this size on, an allocation has a guard page however many there are
+static const size_t LARGE = (size_t)1 << 20;  // from this size on, an allocation always has a guard page
 static const size_t MOST_FREED = 65536;       // freed allocations that are remembered, to name them
 static const char RED = (char)0xA5;
 
@@ -33,9 +33,9 @@ struct Freed {
 static std::map<char *, Allocation> live;  // by first page
 static std::map<char *, Freed> freed;
 static std::deque<std::pair<char *, int64_t>> freed_order;  // oldest first
-static char *cursor;                                        // where the next allocation is tried
+static char *cursor;                                        // where the next allocation is attempted
 static size_t live_bytes, guards;
-static bool came_round;  // the ring was used once: what lies free may be accessible
+static bool came_round;  // the ring was used once: free memory may be accessible
 static int64_t next_number;
 char *sim::heap_begin, *sim::heap_end;
 bool sim::launched;
@@ -51,7 +51,7 @@ static char *map_nothing(size_t bytes) {
     return p == MAP_FAILED ? nullptr : (char *)p;
 }
 
-// Reserves addresses without memory; fewer under `ulimit -v`, so that `share` times as many are left to the rest of
+// Reserves addresses without memory; fewer under `ulimit -v`, so that `share` times as many are left for the rest of
 // the process.
 char *sim::reserve_addresses(size_t largest, int share, size_t *got) {
     for (size_t bytes = largest; bytes >= SMALLEST_RESERVATION; bytes /= 2) {
@@ -68,7 +68,7 @@ char *sim::reserve_addresses(size_t largest, int share, size_t *got) {
     return nullptr;
 }
 
-// ---------------------------------------------------------------------------------------- places in the ring
+// ---------------------------------------------------------------------------------------- positions in the ring
 
 static std::map<char *, Allocation>::iterator first_live_after(char *p) {
     auto it = live.upper_bound(p);
@@ -113,8 +113,8 @@ static void remember_freed(const Allocation &a) {
 
 // ------------------------------------------------------------------------------------------------- red zones
 
-// What memory holds that nobody has written: a quiet NaN as half, float and double, and not the one whose bits are all set, which
-// kernels take for "not sent yet".
+// What memory holds that nobody has written: a quiet NaN as half, float and double, and not the one whose bits are all
+// set, which kernels take for "not sent yet".
 void sim::fill_fresh(char *p, size_t bytes) {
     const uint16_t fresh = 0x7ffb;
     for (size_t k = 0; k + 1 < bytes; k += 2) memcpy(p + k, &fresh, 2);
@@ -158,7 +158,7 @@ CUSIM_API void *cusim_alloc(size_t bytes) {
         cursor = heap_begin + page;
     }
     if (bytes > (size_t)(heap_end - heap_begin)) return nullptr;
-    const size_t room = bytes ? bytes : 1;  // even nothing has its own address
+    const size_t room = bytes ? bytes : 1;  // even 0 bytes have their own address
     const size_t region_bytes = (room + 16 + page - 1) / page * page;
     const bool guarded = guards < MOST_GUARDS || bytes >= LARGE;
     char *region = find_place(region_bytes + guarded * page);
@@ -238,7 +238,7 @@ CUSIM_API int64_t cusim_allocation(const void *p) {
     return inside ? a->number : -1;
 }
 
-// The array that holds p.
+// The array that contains p.
 CUSIM_API int cusim_range(const void *p, const char **begin, size_t *bytes) {
     std::lock_guard<std::mutex> hold(the_lock);
     const Allocation *a = find_allocation((const char *)p);
@@ -264,7 +264,7 @@ static void describe_past_the_end(char *text, size_t size, const char *p, const 
              (long long)a.number, a.bytes, (long)(p - a.data));
 }
 
-// Says what lies at an address that should not have been touched.
+// Describes an address that should not have been accessed.
 void sim::describe_address(char *text, size_t size, const char *p, const char *verb) {
     if (p < heap_begin || p >= heap_end) {
         const char *guess = (uintptr_t)p < 4096 ? "a null pointer" : "an address of the host, or not one at all";

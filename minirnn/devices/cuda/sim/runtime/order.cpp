@@ -1,12 +1,12 @@
-// Check mode: which accesses of other blocks come before. Blocks run in any order, unless one tells another:
+// Check mode: which accesses of other blocks are earlier. Blocks run in any order, unless one signals another:
 //
 //   it writes, makes a fence, and then writes a word (by an atomic, or volatile);
 //   the other one finds the word changed (by an atomic, or volatile), makes a fence, and reads
 //
-// An access of another block is in order if its thread made a fence since, by itself or after a barrier that it shared
-// with who did, and if the running block has heard of that fence: a thread of it has found the word changed, and then
-// itself made a fence, or another one after a barrier. What a block has heard it passes on with its own
-// words. Blocks, not threads, are said to have heard: a missing barrier after the word is not found here.
+// An access of another block is ordered if its thread made a fence after it, by itself or after a barrier that it
+// shared with a thread that did, and if the running block has learned of that fence: a thread of it has found the word
+// changed, and then made a fence itself, or another one after a barrier. A block passes on what it has learned with its
+// own words. Knowledge belongs to blocks and not to threads, so a missing barrier after the word is not found here.
 #include "internal.h"
 
 #include <unordered_map>
@@ -18,11 +18,11 @@ using namespace sim;
 namespace {
 
 struct Fences {                  // of a block
-    uint32_t phase = 0;          // what all of its threads did before this time is behind one
+    uint32_t phase = 0;          // everything that its threads did before this time is before a fence
     uint32_t last = 0;           // when the last one was made
     std::vector<uint32_t> made;  // by thread: when it made its last one
     std::vector<uint32_t> old;   // and the one before
-    std::vector<uint32_t> warp;  // by warp: what its lanes did before this time is behind one
+    std::vector<uint32_t> warp;  // by warp: everything that its lanes did before this time is before a fence
 
     static void raise(std::vector<uint32_t> &times, uint32_t i, uint32_t when) {
         if (i >= times.size()) times.resize(i + 1);
@@ -36,10 +36,10 @@ typedef std::vector<std::pair<uint32_t, uint32_t>> Clock;  // blocks, and up to 
 struct Word {
     Clock clock;
     uint32_t version = 0;
-    uint32_t teller = 0, fence = 0;  // `who` told last, and when it had made a fence
+    uint32_t teller = 0, fence = 0;  // the last signal of `who`, and the time of its fence
 };
 
-struct Told {  // by a word that a thread found changed, and has made no fence since
+struct Told {  // by a word that a thread found changed, without a fence since then
     uint32_t thread, when;
     Clock clock;
 };
@@ -47,7 +47,7 @@ struct Told {  // by a word that a thread found changed, and has made no fence s
 struct Heard {  // by a block
     Clock clock;
     std::vector<Told> told;
-    const void *word = nullptr;  // the last one, its version then, and who looked
+    const void *word = nullptr;  // the last one, its version then, and its reader
     uint32_t version = 0, thread = 0;
 };
 
@@ -85,13 +85,13 @@ uint32_t time_of(const Clock &clock, uint32_t block) {
 uint32_t block_of(uint32_t who) { return (who - 1) / launch.threads; }
 uint32_t thread_of(uint32_t who) { return (who - 1) % launch.threads; }
 
-// The last fence that whatever this thread does now comes after: its own, or one before the block's last barrier.
+// The last fence before the present actions of this thread: its own, or one before the block's last barrier.
 uint32_t fence_before(const Fences &f) {
     const uint32_t own = Fences::at(f.made, thread->number);
     return f.last < block->phase && f.last > own ? f.last : own;
 }
 
-// What this thread was told, or another one before the block's last barrier, counts from its fence on.
+// Signals that this thread received, or another one before the block's last barrier, count after its fence.
 void acquire(Heard &own) {
     size_t kept = 0;
     for (Told &told : own.told) {
@@ -179,7 +179,7 @@ bool sim::is_behind(uint32_t who, uint32_t when, bool atomic, bool told) {
     if (!known || other == fences.end()) return false;
     const Fences &f = other->second;
     const uint32_t made = Fences::at(f.made, thread_of(who));
-    if (atomic) {  // which told of the fence before it: whoever has heard of that fence has heard of the atomic
+    if (atomic) {  // it signals the fence before it: who knows that fence knows the atomic
         const uint32_t before = made <= when ? made : Fences::at(f.old, thread_of(who));
         if (before && known >= before) return true;
     }

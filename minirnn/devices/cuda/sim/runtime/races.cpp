@@ -1,7 +1,8 @@
-// Races, for check mode: two accesses of the same memory by two threads, one of them a plain write, that nothing orders.
+// Races, for check mode: two accesses of the same memory by two threads, one of them a plain write, that nothing
+// orders.
 //
-// Threads of a block are ordered by __syncthreads, those of a warp by a warp operation, and blocks by
-// fences and words that tell of them (order.cpp).
+// Threads of a block are ordered by __syncthreads, those of a warp by a warp operation, and blocks by fences and words
+// that signal them (order.cpp).
 #include "internal.h"
 
 #include <stdio.h>
@@ -10,12 +11,12 @@
 
 using namespace sim;
 
-// Of Access::who: the thread, and two marks. MARK: it was atomic or volatile; with VOLATILE: volatile. VOLATILE alone, of
-// a read: a volatile one.
+// Of Access::who: the thread, and two marks. MARK: it was atomic or volatile; with VOLATILE: volatile. VOLATILE alone,
+// of a read: a volatile one.
 static const uint32_t WHO = 0x3fffffff, MARK = 0x80000000, VOLATILE = 0x40000000;
 
-// A plain write that met another one. Whether both write the same is known once it is done: at the next access of any
-// thread, since nothing else changes memory.
+// A plain write that conflicted with another one. Whether both write the same is known at the next access of any
+// thread, because nothing else changes memory.
 static struct {
     const char *p;  // null: there is none
     uint32_t bytes;
@@ -24,7 +25,7 @@ static struct {
     char text[512];
 } met;
 
-// What accesses of single bytes know, in this launch. Others know two bytes at a time.
+// The records of single-byte accesses in this launch. Others are for two bytes at a time.
 static std::unordered_map<const char *, Cell> single_bytes;
 
 static Text describe(const Place &place) {
@@ -70,7 +71,7 @@ static LongText describe_race(const Place &place, uint32_t who) {
     fail_at({pc, pc_at(other_pc)}, "race: %s, %s", kind, describe_race(place, other & WHO).text);
 }
 
-// The other block has told of its write, but this one has made no fence since it was told.
+// The other block has signaled its write, but this one has made no fence since then.
 [[noreturn]] static void fail_unread(const char *kind, uint32_t other, int32_t other_pc, const Place &place, void *pc) {
     fail_at({pc, pc_at(other_pc)},
             "race: %s, %s: %s after %s, and what this one found changed counts only after a __threadfence() of its own",
@@ -111,8 +112,8 @@ struct Me {
     uint32_t who() const { return first + number; }
     uint32_t warp_of(uint32_t who) const { return ((who & WHO) - first) / 32; }
 
-    // Whether the access that `who` made at the time `when` may run at the same time as what this thread does now.
-    // told: that the other block has told of it is enough, without a fence of this block since.
+    // Whether the access that `who` made at the time `when` may run at the same time as the present one of this thread.
+    // told: a signal of the other block is enough, without a later fence of this block.
     bool meets(uint32_t who, uint32_t when, bool told = true) const {
         const uint32_t other = (who & WHO) - first;
         if (other >= size) return who && when >= launch.met && !shared && !is_behind(who & WHO, when, who & MARK, told);
@@ -130,8 +131,8 @@ static Text kind_of(const char *access, uint32_t other, const char *what) {
     return t;
 }
 
-// Two readers are remembered, so that a thread that reads and then writes still meets the other one. mark: an atomic, or
-// a volatile read, which takes no plain one's place
+// Two readers are recorded, so that a thread that reads and then writes still conflicts with the other one. mark: an
+// atomic, or a volatile read, which does not replace a plain one
 static inline void remember_read(Cell *c, const Me &me, int32_t pc, uint32_t mark = 0) {
     if (mark == VOLATILE && (c->read.who & WHO) && !(c->read.who & VOLATILE) && c->read.when >= launch.met) return;
     if (!me.meets(c->read.who, c->read.when)) {
@@ -140,7 +141,7 @@ static inline void remember_read(Cell *c, const Me &me, int32_t pc, uint32_t mar
         c->read = {me.who() | mark, now, pc};
     } else if (me.warp_of(me.who()) != me.warp_of(c->read.who) || !me.meets(c->second_who & WHO, c->second_when) ||
                me.warp_of(c->second_who) == me.warp_of(c->read.who)) {
-        // One of another warp stays: then whoever writes meets one of the two.
+        // One of another warp is kept, so that a writer conflicts with one of the two.
         c->second_who = me.who() | (pc == c->read.pc ? MARK : 0);
         c->second_when = now;
     }
@@ -185,8 +186,8 @@ static inline void check_write(Cell *c, const Me &me, int32_t here, const Place 
     c->written = {me.who(), now, here};
 }
 
-// Atomics of global memory race only with plain writes: who asks whether an atomic is worth while reads what it changes.
-// Volatile writes also race with plain reads. mark: of the write
+// Atomics of global memory race only with plain writes, because a thread may read first to see whether an atomic is
+// needed. Volatile writes also race with plain reads. mark: of the write
 static inline void check_atomic_write(Cell *c, const Me &me, int32_t here, const Place &place, void *pc,
                                       uint32_t mark) {
     const Access &w = c->written, &r = c->read;
@@ -196,13 +197,13 @@ static inline void check_atomic_write(Cell *c, const Me &me, int32_t here, const
     const bool plain_read = !(r.who & (MARK | VOLATILE));
     if ((me.shared || mark & VOLATILE) && plain_read && me.meets(r.who, r.when))
         fail_race(kind_of(access, r.who, "read").text, r.who, r.pc, place, pc);
-    // A plain write that others must not meet, either, is not forgotten.
+    // A plain write that others must not touch either is kept.
     const bool own = w.who == me.who() && w.when >= me.phase;
     if (plain && (own || (!me.shared && w.when >= launch.met))) remember_read(c, me, here, MARK);
     else c->written = {me.who() | mark, now, here};
 }
 
-// Nobody was here in this launch, or since the grid has met.
+// There was no access in this launch, or since the last barrier of the grid.
 static inline bool is_new(const Cell &c) {
     return c.written.when < launch.met && c.read.when < launch.met && c.second_when < launch.met;
 }

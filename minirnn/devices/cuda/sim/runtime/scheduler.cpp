@@ -1,7 +1,7 @@
-// Which simulated thread runs next.
+// The choice of the next simulated thread.
 //
 // The threads of a block take turns: each runs until it blocks, then hands over to the next. Blocks run one after
-// another; another block becomes resident only when all resident ones spin, so a hand-made grid barrier just works.
+// another; another block becomes resident only when all resident ones spin, so a hand-written grid barrier works.
 #include "internal.h"
 
 #include <time.h>
@@ -38,7 +38,7 @@ void fiber_main() {
             continue;
         }
         recycle_fiber(me);
-        block->position--;  // hand_over looks again
+        block->position--;  // hand_over checks again
         hand_over(me);
     }
 }
@@ -71,7 +71,7 @@ static void shuffle(uint32_t *order, uint32_t n) {
          name_of(in_warp, b).text, in_warp->file, in_warp->line, in_warp->mask, others);
 }
 
-// How a turn of a block ends.
+// The end of a block's turn.
 enum Outcome { FINISHED, SPINS, AT_GRID_BARRIER };
 
 static Outcome run_block(Block *b) {
@@ -99,7 +99,7 @@ static Outcome run_block(Block *b) {
         if (b->moved) continue;
         if (b->spinning) return SPINS;
         if (b->preempted) continue;
-        // Nobody can run: lanes that returned are not waited for.
+        // No thread can run: lanes that returned are not waited for.
         for (uint32_t w = 0; w * 32 < b->size; w++) {
             const uint32_t arrived = b->arrived[w];
             if (!arrived) continue;

@@ -1,7 +1,7 @@
 // Shared memory: an arena in each block. [dynamic][red zone][variable][red zone][variable]...
 //
-// A variable gets its place when the first thread of a launch comes by its declaration. Memory starts as NaN, so that
-// reading what nobody wrote shows.
+// A variable gets its place when the first thread of a launch reaches its declaration. Memory starts as NaN, so that
+// reading unwritten memory shows.
 #include "../include/cusim_agreed.h"
 #include "internal.h"
 
@@ -9,7 +9,7 @@
 #include <sys/mman.h>
 
 using namespace sim;
-using cusim::Slot;  // a static variable in the kernel's module, one for each declaration
+using cusim::Slot;  // a static variable in the kernel's module for each declaration
 
 static const uint32_t RED_ZONE = 64;
 static const int MOST_VARIABLES = 256;

@@ -1,4 +1,5 @@
-// Signals while a launch runs: faults of the kernel, the watchdog's ticks, Ctrl-C. Afterwards everything is as before.
+// Signals while a launch runs: faults of the kernel, the watchdog's ticks, Ctrl-C. All handlers are restored
+// afterwards.
 #include "internal.h"
 
 #include <pthread.h>
@@ -45,7 +46,7 @@ static bool interrupt_handled;
 static bool on_runner() { return running && pthread_equal(pthread_self(), runner); }
 
 static void on_fault(int signal, siginfo_t *info, void *context) {
-    if (!on_runner()) {  // not the kernel's: back to whoever handled it before, and again
+    if (!on_runner()) {  // not the kernel's: restore the previous handler, and fault again
         for (Handler &h : faults) {
             if (h.signal == signal) sigaction(signal, &h.before, nullptr);
         }
@@ -99,7 +100,7 @@ static void set_timer(uint32_t ms) {
 }
 
 void sim::install_handlers() {
-    stack_t own_stack = {};  // a fault may be that the stack is used up
+    stack_t own_stack = {};  // the fault may be a stack overflow
     own_stack.ss_sp = handler_stack;
     own_stack.ss_size = sizeof handler_stack;
     sigaltstack(&own_stack, &stack_before);
@@ -119,7 +120,7 @@ void sim::install_handlers() {
     const uint32_t ms = launch.options.watchdog_ms;
     set_timer(ms > 40 ? ms / 4 : 10);
 
-    // A process that dies of Ctrl-C, or ignores it, keeps its way.
+    // A process that dies of Ctrl-C, or ignores it, keeps this behavior.
     sigaction(SIGINT, nullptr, &interrupt_handler.before);
     const auto handler = interrupt_handler.before.sa_handler;
     interrupt_handled = handler != SIG_DFL && handler != SIG_IGN;
@@ -130,7 +131,7 @@ void sim::install_handlers() {
 void sim::restore_handlers() {
     if (interrupt_handled) sigaction(SIGINT, &interrupt_handler.before, nullptr);
     set_timer(0);
-    // One more tick may be on its way. Its default action would end the process, so then on_tick stays.
+    // Another tick may be pending. Its default action would end the process, so on_tick stays installed.
     if (tick_handler.before.sa_handler != SIG_DFL) sigaction(SIGVTALRM, &tick_handler.before, nullptr);
     for (Handler &h : faults) sigaction(h.signal, &h.before, nullptr);
     sigaltstack(&stack_before, nullptr);

@@ -1,7 +1,7 @@
-// Check mode: volatile messages that nothing orders. A thread writes x and then y, both volatile, without a fence between
-// them; a thread of another block finds y changed, and reads x. On a GPU it may still find what x was before, and that is
-// what it gets here, once. A kernel whose numbers say themselves whether they are there looks again, and is right. One
-// that takes y for the sign that x is there never looks again: at the end of that thread it is reported.
+// Check mode: unordered volatile messages. A thread writes x and then y, both volatile, without a fence between them; a
+// thread of another block finds y changed, and reads x. On a GPU it may still find the old x, which is returned here
+// once. A kernel whose numbers show whether they have arrived reads again, and is correct. One that takes y as the
+// signal for x never reads again, and is reported at the end of that thread.
 #include "internal.h"
 
 #include <algorithm>
@@ -15,17 +15,17 @@ namespace {
 struct Kept {  // the last volatile or atomic write of a word
     uint32_t who;
     uint64_t when, fence;  // in order of all writes and fences; and the last fence of that thread before
-    uint64_t old;          // what was there
+    uint64_t old;          // the old value
     uint32_t bytes;        // 0: by an atomic
     void *pc;
-    std::vector<uint32_t> readers;  // that have looked since
+    std::vector<uint32_t> readers;  // that have read since
 };
 
-struct Told {  // what a block has found changed of a thread's words
+struct Told {  // the words of a thread that a block has found changed
     uint64_t when = 0, fence = 0;
 };
 
-struct Owed {  // a thread got the old value and has to look again
+struct Owed {  // a thread got the old value and has to read again
     const void *p;
     void *here, *earlier;
     uint32_t writer;
@@ -33,13 +33,13 @@ struct Owed {  // a thread got the old value and has to look again
 
 std::unordered_map<const void *, Kept> words;
 std::unordered_map<uint32_t, uint64_t> fences;  // by thread
-std::unordered_map<uint64_t, Told> told;        // by block that looks, and thread that wrote
+std::unordered_map<uint64_t, Told> told;        // by reading block and writing thread
 std::unordered_map<uint32_t, std::vector<Owed>> owed;
 uint64_t order;
-bool somebody_gives_up;  // and may return early: then nobody is asked why it did not look again
+bool somebody_gives_up;  // and may return early, without having to read again
 
 struct {
-    void *p;  // null: nothing is lent
+    void *p;  // null: no old value is out
     uint64_t value;
     uint32_t bytes;
 } lent;

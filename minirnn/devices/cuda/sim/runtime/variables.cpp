@@ -1,4 +1,4 @@
-// Check mode: what is known of the __device__ and __constant__ variables of loaded modules.
+// Check mode: the records of __device__ and __constant__ variables of loaded modules.
 #include "internal.h"
 #include "lock.h"
 

@@ -9,7 +9,7 @@ static uint32_t lanes_of(const Block *b, uint32_t warp) {
     return n >= 32 ? ~0u : (1u << n) - 1;
 }
 
-// Seldom needed: inlined, it would slow down every warp operation.
+// Rarely needed; inlining it would slow down every warp operation.
 __attribute__((noinline)) static uint32_t returned_lanes(const Block *b, uint32_t warp) {
     const uint32_t lanes = lanes_of(b, warp);
     uint32_t returned = 0;
@@ -19,7 +19,7 @@ __attribute__((noinline)) static uint32_t returned_lanes(const Block *b, uint32_
     return returned;
 }
 
-// The lanes that come to the same place in the same round of the scheduler: a GPU has no rule for it either.
+// The lanes that arrive at the same place in the same round of the scheduler; a GPU has no rule for it either.
 CUSIM_API unsigned cusim_gather(const char *file, int line) {
     wait_in(GATHERING, file, line);
     block->gathering++;
@@ -49,7 +49,7 @@ void sim::gather(Block *b) {
     progress++;
 }
 
-// The lane whose value a shuffle brings to `lane`; segments of `width` lanes keep to themselves.
+// The lane whose value a shuffle returns to `lane`; segments of `width` lanes are separate.
 static int source_of(int lane, int operation, int argument, int width) {
     const int begin = lane & ~(width - 1), end = begin + width;
     switch (operation) {
@@ -105,7 +105,7 @@ static uint64_t shuffled(const Block *b, const Thread *lanes, int lane, uint32_t
 }
 
 // If all lanes of `mask` have arrived, they get their results and go on. Lanes that returned from the kernel are waited
-// for, unless it is known that nobody else can come.
+// for, unless it is known that no other lane can arrive.
 bool sim::finish_warp_operation(Block *b, uint32_t warp, uint32_t mask, bool without_returned) {
     uint32_t awaited = mask & lanes_of(b, warp);
     if (without_returned) awaited &= ~returned_lanes(b, warp);
