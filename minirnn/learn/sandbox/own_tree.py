@@ -182,7 +182,8 @@ def of_operation(node: ast.BinOp, place: Place, change: Any) -> Iterator[Change]
         new = ast.BinOp(ast.BinOp(left, node.op, right.left), right.op, right.right)
         yield change(new, brackets.format(text(new)), 0, f"bracket {type(node.op).__name__}{type(right.op).__name__}")
     if isinstance(node.op, ast.Sub | ast.Div | ast.Pow):
-        rank = 1 if isinstance(left, ast.Constant) else 0  # few write 1 - k where k - 1 belongs
+        gate = isinstance(left, ast.Constant) and isinstance(place[0], ast.BinOp)
+        rank = 1 if gate else 0  # few write k - 1 for a factor 1 - k
         yield change(ast.BinOp(right, node.op, left), f"the two sides are exchanged: {text(right)} comes first", rank)
     if isinstance(node.op, ast.MatMult):
         yield change(ast.BinOp(right, node.op, left), f"the two sides are exchanged: {text(right)} comes first", 1)
