@@ -188,6 +188,8 @@ def test_a_wrong_index_in_a_kernel_is_told(tmp_path):
 def test_two_sides_that_are_exchanged_are_told_before_a_wrong_sign(tmp_path):
     text = solution("ex43", ("(c_prev - n)", "(n - c_prev)"))
     assert "the two sides are exchanged: c_prev comes first" in checked(tmp_path, "ex43", text).message
+    text = solution("ex30", ("-2.0 * d_da", "2.0 * d_da"))
+    assert "the sign of 2.0 is wrong" in checked(tmp_path, "ex30", text).message
 
 
 def test_a_change_that_is_right_by_accident_in_one_case_is_not_told(tmp_path):

@@ -132,7 +132,8 @@ def of_constant(node: ast.Constant, change: Any, counted: bool, negative: ast.AS
     others = [value - 1, value + 1, -value, 2 * value, 1 / value if value else 1, value / 2, 0, 1, 2]
     for other in dict.fromkeys(o for o in others if o != value and (o == int(o) or not counted)):
         new = int(other) if other == int(other) and isinstance(value, int) else other
-        yield change(ast.Constant(new), f"the number {shown} is wrong here", 0 if abs(other) <= 2 else 1,
+        says = f"the sign of {shown} is wrong" if other == -value else f"the number {shown} is wrong here"
+        yield change(ast.Constant(new), says, 0 if abs(other) <= 2 else 1,
                      f"{value:g} for {other:g}", negative or node)  # fmt: skip
 
 
