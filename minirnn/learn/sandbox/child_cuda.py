@@ -24,6 +24,8 @@ from minirnn.devices.cuda.sim.trace import SECTOR, Trace
 
 from . import kernel_changes
 
+WATCHDOG = 6.0
+"""Seconds of processor time without progress after which a launch never ends; a deadlock is seen in a quarter of it."""
 REFUSED = (UnicodeDecodeError, SyntaxError, LookupError)
 """What reading the file raises."""
 
@@ -64,7 +66,7 @@ def in_simulator(answer: Any, protocol: Any, lock: Callable[..., None]) -> None:
     from .locks import limits
 
     name = os.path.basename(answer.job["file"])
-    options = SimOptions(check=True, memory_mb=256, watchdog_ms=math.ceil(1000 * answer.job["seconds"]))
+    options = SimOptions(check=True, memory_mb=256, watchdog_ms=math.ceil(1000 * min(answer.job["seconds"], WATCHDOG)))
     limits.limit_softly(int(answer.job["together"]) + 1, tools.MEGABYTES)  # also what reads the text here is ended
     source, told = "", {}
     try:
