@@ -148,7 +148,7 @@ WRONG = {
     "twice": (
         lambda: [DistributedDataParallel(net, World()) for net in [Net()] * 2],
         ValueError,
-        "the module is in another one already",
+        "the module is already wrapped in another one",
     ),
     "nothing": (lambda: DistributedDataParallel(nn.ReLU(), World()), ValueError, "something to train"),
 }
