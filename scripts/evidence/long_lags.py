@@ -2,7 +2,7 @@
 """Up to which lag does each network learn, and what reached the first step before training?
 
     python scripts/evidence/long_lags.py docs/data/long_lags.json --tasks adding     # goes on where it was interrupted
-    python scripts/evidence/long_lags.py docs/data/long_lags.json --tasks copying --lags 5 7 10 15 20
+    python scripts/evidence/long_lags.py docs/data/long_lags.json --tasks copying --lags 5 7 10
     python scripts/evidence/long_lags.py FILE --seeds 0 --lags 10 20 --steps 200     # in a minute
 
 Every network has 64 units and is trained by Adam on batches of 32 new sequences, until the mean loss of 50 steps is
@@ -133,7 +133,7 @@ def tasks(options: argparse.Namespace) -> Iterator[dict[str, Any]]:
                     yield {"task": task, "network": network, "lag": lag, "seed": seed, "steps": options.steps}
 
 
-def as_tables(rows: list[dict[str, Any]]) -> str:
+def as_table(rows: list[dict[str, Any]]) -> str:
     """The data of the tutorial for each task: the lags; for each of them the median reach, and the steps of each
     seed.
     """
@@ -167,7 +167,7 @@ def main() -> None:
     options = parser.parse_args()
     rows = stored(options.out)
     if options.table:
-        print(as_tables(rows))
+        print(as_table(rows))
         return
     done = {key(row) for row in rows}
     wanted = [task for task in tasks(options) if key(task) not in done]

@@ -6,16 +6,10 @@ libraries and hardware are in `test_claims_machines.py`.
 
 from __future__ import annotations
 
-import ast
-import json
-import re
-import runpy
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
-
-from tests.book.test_equations import TUTORIALS
 
 pytestmark = pytest.mark.slow
 
@@ -194,42 +188,6 @@ def test_07_a_bias_of_three_begins_with_much_and_learns_last(chapter: SimpleName
     assert len(learned) == 3 and max(learned, key=lambda name: learned[name]) == "LSTM, forget bias 3"
     reached = chapter.found["LSTM, forget bias 3"][1]
     assert 0.3 < reached[0] < 0.5 and reached[50] < 0.01
-
-
-def test_07_the_stored_results_say_what_the_chapter_says(chapter: SimpleNamespace) -> None:
-    results, lags = chapter.RESULTS, chapter.LAGS
-    assert all(len(rows) == len(lags) for rows in results.values())
-
-    def never(network: str, lag: int) -> bool:
-        return not any(results[network][lags.index(lag)][1])
-
-    def always(network: str, lag: int) -> bool:
-        return all(results[network][lags.index(lag)][1])
-
-    for network in ("RNN", "RNN, orthogonal"):
-        assert always(network, 10) and always(network, 20)
-        assert all(never(network, lag) for lag in lags[2:])
-    assert all(always(network, lag) for network in ("GRU", "RNN, relu, identity") for lag in lags)
-    assert {row[0] for row in results["RNN, relu, identity"]} == {0.7}
-    assert 0.01 < results["RNN, orthogonal"][2][0] < 0.03
-    assert results["GRU"][-1][0] < 1e-30
-    lstms = [results[f"LSTM, forget bias {bias}"] for bias in (0, 1, 3)]
-    at_10, at_100 = ([np.mean(rows[k][1]) for rows in lstms] for k in (0, 3))
-    assert at_10[0] == min(at_10) and at_100[0] == max(at_100)
-    assert all(never(f"LSTM, forget bias {bias}", 200) for bias in (0, 1, 3))
-    best_lstm = [min(np.mean(results[f"LSTM, forget bias {bias}"][k][1]) for bias in (0, 1, 3)) for k in range(4)]
-    assert all(np.mean(results["GRU"][k][1]) < best for k, best in enumerate(best_lstm))
-
-
-def test_07_the_numbers_are_those_of_the_stored_sweep() -> None:
-    root = TUTORIALS["07_long_lags"].parents[1]
-    script = runpy.run_path(str(root / "scripts/evidence/long_lags.py"))
-    rows = json.loads((root / "docs/data/long_lags.json").read_text(encoding="utf-8"))["rows"]
-    text = TUTORIALS["07_long_lags"].read_text(encoding="utf-8")
-    table = re.search(r"^RESULTS = \{\n.*?^\}", text, flags=re.M | re.S)
-    assert table and ast.literal_eval(table[0].partition("= ")[2]) == ast.literal_eval(
-        script["as_table"](rows).partition("= ")[2]
-    )
 
 
 # ---- 8. What a cut loses
