@@ -36,7 +36,7 @@ def test_the_solution_is_what_is_derived() -> None:
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        (("(c_prev - n)", "c_prev"), "dz_k: c_prev is in the place of c_prev - n"),
+        (("(c_prev - n)", "c_prev"), "dz_k: c_prev should be c_prev - n"),
         (("dc * (1 - k) *", "dc *"), "dz_n: the factor 1 - k is missing"),
         (("c_grad + dh", "dh"), "the term c_grad is missing"),
     ],

@@ -129,4 +129,4 @@ def test_the_command_writes_both_files(tmp_path: Path, capsys: pytest.CaptureFix
     folder = tmp_path / "exam"
     assert cli.main(["course", "exam", str(folder), "--seed", "a"]) == 0
     assert [(folder / name).read_text(encoding="utf-8") for name in ("exam.md", "answers.md")] == list(exam("a"))
-    assert "answers.md  for you alone" in capsys.readouterr().out
+    assert "answers.md  only for you" in capsys.readouterr().out
