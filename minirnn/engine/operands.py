@@ -169,7 +169,7 @@ def all_tensors(op: str, what: str, found: list[Any]) -> list[Tensor]:
     """`found`, whose elements must be Tensors. Raises TypeError for the first that is not."""
     for k, t in enumerate(found):
         if not isinstance(t, Tensor):
-            hint = "\n  likely named_parameters() in the place of parameters()" if isinstance(t, tuple) else ""
+            hint = "\n  likely named_parameters() instead of parameters()" if isinstance(t, tuple) else ""
             raise TypeError(f"{op}: {what} {k} is a {type(t).__name__}\n  expected a Tensor{hint}")
     return found
 
