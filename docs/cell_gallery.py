@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 
 import minirnn as mr
 from minirnn.nn.own_cell import Cell
-from minirnn.viz import cell_graph, save
+from minirnn.viz import CellDrawing, cell_graph, save
 from minirnn.viz.colors import BLUE, GRAY
 
 FOLDER = Path(__file__).parent / "examples" / "cells"
@@ -88,9 +88,8 @@ def speed(name: str) -> str:
     return f"On `native`, forward and backward together are {', and '.join(told)}. " if told else ""
 
 
-def drawing(name: str, cell: Cell) -> str:
-    """The cell as a graph, for light and for dark pages."""
-    picture = cell_graph(cell)
+def drawing(name: str, picture: CellDrawing) -> str:
+    """The drawing of a cell, for light and for dark pages."""
     alt, width = picture.alt, 100 * picture.figure.get_size_inches()[0]
     return "\n".join(
         f"```{{image}} api/cell_{name}_{theme}.png\n:alt: {alt}\n:width: {width:.0f}px\n"
@@ -99,7 +98,7 @@ def drawing(name: str, cell: Cell) -> str:
     )
 
 
-def page(found: dict[str, tuple[str, str, Cell]]) -> str:
+def page(found: dict[str, tuple[str, str, Cell]], drawn: dict[str, CellDrawing]) -> str:
     """The part of the page that has the cells, in Markdown."""
     parts = []
     for name, (says, code, cell) in found.items():
@@ -110,7 +109,7 @@ def page(found: dict[str, tuple[str, str, Cell]]) -> str:
             "::::{grid} 1 1 2 2\n\n"
             f":::{{grid-item}}\n**Forward**\n\n{forward}\n:::\n\n"
             f":::{{grid-item}}\n**Backward**\n\n{backward}\n:::\n::::\n\n"
-            f"{drawing(name, cell)}\n"
+            f"{drawing(name, drawn[name])}\n"
             f"{speed(name)}A step keeps {kept} for its gradient, in addition to its states.\n"
         )
     return "\n".join(parts)
@@ -119,8 +118,9 @@ def page(found: dict[str, tuple[str, str, Cell]]) -> str:
 def write(folder: Path) -> None:
     """Write ``cells.txt``, ``cells.png`` and a drawing of each cell for each theme into the folder."""
     found = cells()
-    (folder / "cells.txt").write_text(page(found), encoding="utf-8")
+    drawn = {name: cell_graph(cell) for name, (_, _, cell) in found.items()}
+    (folder / "cells.txt").write_text(page(found, drawn), encoding="utf-8")
     for name, (_, _, cell) in found.items():
-        for dark in (False, True):
-            save(cell_graph(cell, dark=dark), folder / f"cell_{name}_{'dark' if dark else 'light'}.png", dpi=160)
+        save(drawn[name], folder / f"cell_{name}_light.png", dpi=160)
+        save(cell_graph(cell, dark=True), folder / f"cell_{name}_dark.png", dpi=160)
     picture(found).savefig(folder / "cells.png", dpi=150)

@@ -178,7 +178,8 @@ def _write(ax: Axes, text: str, at: tuple[float, float], color: str, bold: bool 
     path, box = _outline(text, bold)
     x = at[0] - (box.x0 if bold else (box.x0 + box.x1) / 2)
     moved = path.transformed(Affine2D().translate(x, at[1] - (box.y0 + box.y1) / 2))
-    ax.add_patch(PathPatch(moved, facecolor=color, edgecolor="none", zorder=4))
+    # add_patch would find out how far each letter reaches, but the limits of the axes are fixed.
+    ax.add_artist(PathPatch(moved, facecolor=color, edgecolor="none", zorder=4))
 
 
 def _draw(ax: Axes, g: Graph, places: Places, line: str, colors: Palette) -> list[Any]:
