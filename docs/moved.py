@@ -32,6 +32,7 @@ PAGE = """<!DOCTYPE html>
 <title>This page has moved</title>
 <meta http-equiv="refresh" content="0; url={name}.html">
 <link rel="canonical" href="{name}.html">
+<link rel="icon" href="{root}_static/favicon.svg" type="image/svg+xml">
 </head>
 <body><p>This page has moved to <a href="{name}.html">{name}.html</a>.</p></body>
 </html>
@@ -43,7 +44,7 @@ def write(folder: Path) -> None:
     for old, new in MOVED.items():
         path = folder / f"{old}.html"
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(PAGE.format(name=Path(new).name), encoding="utf-8")
+        path.write_text(PAGE.format(name=Path(new).name, root="../" * old.count("/")), encoding="utf-8")
 
 
 def finished(app: Any, error: Exception | None) -> None:
