@@ -41,11 +41,13 @@ class Recorder:
         self.shared: dict[int, set[str]] = {}  # what the set-up of a fixture enters that several tests share
         self.tests: dict[str, tuple[float, str, set[str]]] = {}
         self.outcome = "passed"
+        self.saved: set[str] = set()
         self.root = Path.cwd()
 
-    def pytest_sessionstart(self) -> None:
-        for file in self.files:  # a file whose tests are all of another layer has an empty record
-            self.save(file, {})
+    def pytest_sessionfinish(self, exitstatus: int) -> None:
+        if exitstatus in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED, pytest.ExitCode.NO_TESTS_COLLECTED):
+            for file in set(self.files) - self.saved:  # all its tests are of another layer: its record is empty
+                self.save(file, {})
 
     def pytest_collection_modifyitems(self, items: list[Any]) -> None:
         modules = [m for name, m in sys.modules.items() if name.startswith("tests.") and m is not None]
@@ -111,6 +113,7 @@ class Recorder:
                 bits=np.packbits(bits, axis=1),
             )  # fmt: skip
         temporary.replace(path)
+        self.saved.add(file)
 
 
 def seconds() -> float:
