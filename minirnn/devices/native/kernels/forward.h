@@ -46,7 +46,7 @@ class Forward {
         me.wait();
         const Shares shares(me, d, TILE_ROWS, weight_bytes(), STAGES > 1 && TILE_ROWS != ROWS);
         for (Index k = 0; k < d.T; k++) {
-            if (ahead && k % ahead == 0) {  // never if threads share by samples, because the weights are large or the samples few
+            if (ahead && k % ahead == 0) {  // never if threads share by samples: large weights or few samples
                 if (!me.stopped()) look_ahead(k, me);
                 me.wait();
             }

@@ -76,7 +76,7 @@ class Worker {
             }
             Job *job = next.exchange(nullptr, std::memory_order_acq_rel);
             job->work({id, job->members, job->barrier, job->interrupted});
-            job->left.fetch_sub(1, std::memory_order_release);  // the last access, because the job is on the caller's stack
+            job->left.fetch_sub(1, std::memory_order_release);  // the last access: the job is on the caller's stack
         }
     }
 

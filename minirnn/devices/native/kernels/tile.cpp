@@ -15,7 +15,7 @@ void product(Index K, const real *a, Index a_row, const real *w, real *sums) {
     const Index step = packed ? ROWS : 1;  // from one k to the next
     if (packed) a_row = 1;
     Index k = 0;
-    if constexpr (M * N < 8 && !in_order) {  // with few sums: four of each, so that an addition does not wait for the previous one
+    if constexpr (M * N < 8 && !in_order) {  // with few sums, four of each: no addition waits for the previous one
         Vector<real> other[3][M][N] = {};
         for (; k + 4 <= K; k += 4, a += 4 * step, w += 4 * N * lanes) {
 #pragma GCC unroll 6

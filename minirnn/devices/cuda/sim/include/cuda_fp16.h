@@ -14,7 +14,8 @@ CUSIM_OWN uint16_t rounded(float x, __half_raw *) {
     const uint32_t sign = bits >> 16 & 0x8000, magnitude = bits & 0x7fffffff;
     if (magnitude > 0x7f800000) return (uint16_t)(sign | 0x7fff);   // NaN
     if (magnitude >= 0x477ff000) return (uint16_t)(sign | 0x7c00);  // 65520 and more: infinity
-    if (magnitude < 0x38800000) {  // subnormal: the float unit rounds at the last bit
+    if (magnitude < 0x38800000) {
+        // Subnormal: the float unit rounds at the last bit.
         const float shifted = cusim::bits<float>(magnitude) + 0.5f;
         return (uint16_t)(sign | (cusim::bits<uint32_t>(shifted) - 0x3f000000));
     }
