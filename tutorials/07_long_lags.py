@@ -44,7 +44,7 @@ networks = {
 # .. math::
 #    :label: reach
 #
-#    \rho = \frac{\lVert \delta h_1 \rVert}{\lVert \delta h_T \rVert} \qquad \text{for an LSTM h and c together}
+#    \alpha = \frac{\lVert \delta h_1 \rVert}{\lVert \delta h_T \rVert} \qquad \text{for an LSTM h and c together}
 
 
 def reach(layer, head, x, target):

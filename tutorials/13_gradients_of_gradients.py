@@ -5,8 +5,8 @@ r"""
 *What can I learn from a second derivative through an LSTM, and what does it cost?*
 
 The gradient gives the direction of the steepest slope. The second derivative describes how quickly the gradient
-changes. For n weights it is an n by n matrix, far too large to store, but its product with one vector costs about as
-much as two backward passes. This chapter also shows how much memory a backward pass needs, and how to reduce it.
+changes. For n weights it is an n by n matrix, far too large to store, but its product with one vector takes about as
+much arithmetic as two backward passes. This chapter also shows how much memory they need, and how to reduce it.
 
 | **You need** chapters 3 to 5.
 | **You will be able to** multiply by a Hessian, choose a learning rate from a curvature, say what clipping does to a
@@ -73,8 +73,9 @@ error = np.abs(product - difference).max() / np.abs(product).max()
 print(f"largest relative difference from differences of gradients: {error:.1e}")
 
 # %%
-# ``block_lstm`` has a hand-written kernel for the first derivative, but not for the second. With ``create_graph=True``
-# minirnn goes back through the same function, *composed* of primitive ops, so gradients of any order exist everywhere.
+# ``block_lstm`` has a hand-written kernel for the first derivative, but not for the second. For the second, minirnn
+# goes back through the same function, *composed* of primitive ops. In this way gradients of any order exist everywhere,
+# but in minirnn the second takes 10 to 20 times as long as the first (:doc:`/ops/README`).
 #
 # The largest curvature
 # ---------------------
@@ -106,8 +107,7 @@ print(f"largest curvature k = {curvature:.2f}, and 2 / k = {2 / curvature:.2f}")
 
 # %%
 # Near the current weights and along u, the loss is nearly a parabola with curvature k. At the distance d from its
-# lowest point the gradient is k d, and a step of gradient descent with the rate :math:`\eta` subtracts
-# :math:`\eta k d`. After n steps the distance is
+# lowest point the gradient is k d. A step with the rate :math:`\eta` subtracts :math:`\eta k d`, and n steps lead to
 #
 # .. math::
 #    :label: descent
@@ -164,10 +164,10 @@ print(f"cosine of the gradient and the gradient clipped by value, at the median:
 # %%
 # What the backward pass must remember
 # ------------------------------------
-# The tape stores a number a of arrays per step. Here a is 2, for the argument and the result of tanh. Backpropagation
-# through time needs all :math:`aT` of them. *Checkpointing* stores only the first state of each segment of K steps. The
-# backward pass goes from the last segment to the first and runs each one again. At any time it stores T/K first states
-# and the arrays of one segment. Completing the square gives the best length:
+# Let a be the number of arrays that the tape stores per step. Here a is 2, for the argument and the result of tanh.
+# Backpropagation through time needs all :math:`aT` of them. *Checkpointing* stores only the first state of each segment
+# of K steps. The backward pass goes from the last segment to the first and runs each one again. At any time it stores
+# T/K first states and the arrays of one segment. Completing the square gives the best length:
 #
 # .. math::
 #    :label: checkpoint-memory

@@ -177,9 +177,9 @@ print("largest difference:", np.abs(on_cpu.h.numpy() - simulated.h.numpy()).max(
 # %%
 # What the simulator cannot tell
 # ------------------------------
-# It cannot measure time, and it does not model banks and caches. It does find races between blocks, and memory that one
-# block writes and another one reads without a fence. A kernel that passes here may still fail on a GPU. :doc:`/cuda`
-# lists the errors that the simulator finds.
+# It cannot measure time, and it has no caches. It does find races between blocks, and memory that one block writes and
+# another one reads without a fence. A kernel that passes here may still fail on a GPU. :doc:`/cuda` lists the errors
+# that the simulator finds.
 #
 # Further reading
 # ---------------

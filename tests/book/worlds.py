@@ -239,7 +239,7 @@ def one_last_loss(rng: np.random.Generator) -> tuple[World, Indices]:
     T = indices[0]["T"]
     arrives = rng.normal(size=world["h"](T).shape)
     first = arrives @ world[r"\partial h/\partial h"](T, 1)
-    found = {r"\delta h": at({1: first, T: arrives}), r"\rho": np.linalg.norm(first) / np.linalg.norm(arrives)}
+    found = {r"\delta h": at({1: first, T: arrives}), r"\alpha": np.linalg.norm(first) / np.linalg.norm(arrives)}
     return found, indices
 
 
