@@ -3,8 +3,8 @@
     y = x + a + b + c + d           x, y (T, B, H)    a (H,)    b (B, 1)    c (T, 1, H)    d ()
 
 Broadcasting copies the smaller arrays until they fit: d is added to every number of y, a[k] to all y[:, :, k].
-What was used many times gets the gradients of all its uses. So the gradient of y, which has the shape of y, must be
-brought to the shape of each operand. Axes that broadcasting put in front disappear; axes that it stretched from 1 stay.
+A number that is used many times gets the sum of the gradients of its uses. So the gradient of y must be reduced to the
+shape of each operand. Axes that broadcasting put in front disappear, and axes that it stretched from 1 stay.
 """
 
 import numpy as np  # noqa: F401

@@ -4,7 +4,7 @@ f takes an array of the shape of x and returns a number. Its slope along one ele
 
     (f(x with that element + eps) - f(x with that element - eps)) / (2 * eps)
 
-with an error of order eps squared. You cannot write to x, so make a copy.
+with an error of order eps squared. x is read-only, so make a copy.
 """
 
 import numpy as np  # noqa: F401

@@ -11,5 +11,5 @@ import numpy as np  # noqa: F401
 
 
 def slopes(f, gradient, x, v, eps):
-    """Return the two slopes, by_difference and by_gradient. f returns a number; gradient, x, v have one shape."""
+    """Return the two slopes, by_difference and by_gradient. gradient, x and v have the same shape."""
     raise NotImplementedError("ex04")

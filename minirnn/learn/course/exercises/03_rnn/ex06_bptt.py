@@ -5,7 +5,7 @@
 
     x (T, B, I)    h (T, B, H)    h0 (B, H)    W (I, H)    R (H, H)    b (H,)
 
-The loss looks at every h[t]; dh[t] is the gradient that comes from there. Step t+1 looks at h[t] as well.
+The loss reads every h[t], and dh[t] is the gradient that comes from there. Step t+1 also reads h[t].
 """
 
 import numpy as np  # noqa: F401

@@ -1,7 +1,7 @@
 """ex34  Truncated backpropagation through time.
 
-A long text is trained in windows of k steps. The state goes on from window to window, the gradient does not: at the
-first step of a window (t = 0, k, 2k, ...) the state that comes in is a plain number, cut off from the tape (`detach`).
+Training on a long text uses windows of k steps. The state is passed on from window to window, but the gradient is not:
+at the first step of a window (t = 0, k, 2k, ...) the incoming state is a constant, cut off from the tape (`detach`).
 
     for t in range(T):
         h_prev = h[t-1] (h0 at the first step); if t % k == 0: h_prev = detach(h_prev)

@@ -4,7 +4,7 @@
 
     x (T, B, I)    i, cs, f, o, ci, co, h (T, B, H)    cs0, h0 (B, H)    w (I+H, 4H)    b (4H,)
 
-The loss looks at every h[t]. Two things are carried back from step to step: a gradient of h, and one of cs.
+The loss reads every h[t]. Two gradients are carried back from step to step: one of h and one of cs.
 """
 
 import numpy as np  # noqa: F401

@@ -8,7 +8,7 @@
 
     x (B, I)    cs_prev, i, cs, f, o, ci, co (B, H)    h_prev, h (B, P)    w (I+P, 4H)    wp (H, P)    b (4H,)
 
-The columns of w are i, ci, f, o, as in ex07; h and h_prev have P numbers.
+The columns of w are i, ci, f, o, as in ex07; h and h_prev have P numbers per sample.
 """
 
 import numpy as np  # noqa: F401

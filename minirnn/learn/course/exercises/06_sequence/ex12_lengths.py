@@ -10,7 +10,7 @@ Sample k ends after lengths[k] steps; what x holds beyond that is padding.
 
     x (T, B, I)    h, y (T, B, H)    h0, h_n (B, H)    W (I, H)    R (H, H)    b (H,)    lengths (B,) integers
 
-The loss looks at y and at h_n.
+The loss reads y and h_n.
 """
 
 import numpy as np  # noqa: F401

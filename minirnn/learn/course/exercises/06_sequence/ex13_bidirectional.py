@@ -6,7 +6,7 @@ One RNN reads x from its beginning. Another, with its own weights, reads it from
     h[1][t] = tanh(x[t] @ W[1] + h[1][t+1] @ R[1] + b[1])
     y[t]    = [h[0][t], h[1][t]]                        side by side: (B, 2H)
 
-    x (T, B, I)    h (2, T, B, H) both in the order of time    W (2, I, H)    R (2, H, H)    b (2, H)
+    x (T, B, I)    h (2, T, B, H) both in time order    W (2, I, H)    R (2, H, H)    b (2, H)
 
 You are given rnn_backward(x, h0, W, R, h, dh) -> dx, dh0, dW, dR, db, which goes back through one RNN that reads
 from the beginning (your ex06, done right).

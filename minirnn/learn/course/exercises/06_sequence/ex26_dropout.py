@@ -1,7 +1,7 @@
 """ex26  Dropout for a recurrent network.
 
     mask[b, k] = 1 / (1 - rate)   where u[b, k] >= rate, else 0          u uniform in [0, 1)
-    y[t] = x[t] * mask            for every t the same mask (variational dropout)
+    y[t] = x[t] * mask            the same mask for every t (variational dropout)
 
 In evaluation (training is False) nothing is dropped: y is x.
 

@@ -4,7 +4,7 @@ torch.nn.LSTMCell computes, with rows of the weights in the order i, f, g, o (fo
 
     z = x @ weight_ih.T + bias_ih + h_prev @ weight_hh.T + bias_hh
 
-LSTMBlockCell (ex07) computes, with columns in the order i, ci, f, o, and ci what torch calls g:
+LSTMBlockCell (ex07) computes, with columns in the order i, ci, f, o, where ci is what torch calls g:
 
     z = [x, h_prev] @ w + b
 

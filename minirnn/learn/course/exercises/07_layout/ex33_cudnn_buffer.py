@@ -7,8 +7,8 @@ cuDNN keeps the weights of a whole LSTM in one array. For two layers, one direct
     layer 0: bW of the four gates, then bR of the four gates, each (H,)
     layer 1: bW of the four gates, then bR of the four gates, each (H,)
 
-All matrices come first, row by row (C order), and all biases after them. Four gates under each other make a (G, I),
-with G = 4H.
+All matrices come first, row by row (C order), and all biases after them. Four gates stacked on each other make a
+matrix (G, I), with G = 4H.
 """
 
 import numpy as np  # noqa: F401

@@ -8,5 +8,5 @@ import numpy as np  # noqa: F401
 
 
 def clip_by_global_norm(gradients, max_norm):
-    """gradients is a list of arrays. Return the list of clipped ones, and norm (before clipping)."""
+    """gradients is a list of arrays. Return the list of clipped gradients, and their norm before clipping."""
     raise NotImplementedError("ex15")

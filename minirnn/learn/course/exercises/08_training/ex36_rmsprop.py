@@ -4,8 +4,8 @@ v = alpha * v + (1 - alpha) * gradient**2                        a running mean 
 buffer = momentum * buffer + gradient / (sqrt(v) + eps)          like a ball that rolls: it keeps its direction
 parameter = parameter - lr * buffer
 
-parameter, gradient, v and buffer are arrays of one shape. Use all three lines exactly as they are: other books put
-eps or lr elsewhere, and train differently.
+parameter, gradient, v and buffer are arrays of one shape. Use all three lines exactly as they are. Some books put
+eps or lr elsewhere, which trains differently.
 """
 
 import numpy as np  # noqa: F401

@@ -3,10 +3,10 @@
 //     forward:   h[k] = u[k] * h_prev[k] + (1 - u[k]) * c[k]                this is the last line of a GRU
 //     given dh, the gradient of h, compute    dh_prev[k], du[k], dc[k]      for k = 0 .. N-1
 //
-// The CUDA kernel is launched with blocks of 64 threads, enough of them for N numbers. N is not a multiple of 64, so some
-// threads of the last block have nothing to do.
+// The CUDA kernel is launched with blocks of 64 threads, enough of them for N numbers. N is not a multiple of 64, so
+// some threads of the last block have nothing to do.
 
 extern "C" __global__ void blend_gradient(int N, const float *dh, const float *h_prev, const float *u, const float *c,
                                           float *dh_prev, float *du, float *dc) {
-    // Write your code here. Which k is this thread's? Is there such a k? Then three lines are enough.
+    // Write your code here. Which k belongs to this thread? Is it below N? Then three lines are enough.
 }

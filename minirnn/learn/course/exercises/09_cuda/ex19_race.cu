@@ -2,9 +2,10 @@
 //
 //     norm[b] = sqrt(sum over k of x[b][k] squared)          x (B, H)    norm (B,)
 //
-// A block of 128 threads computes one row: each thread adds up its share, then half of the threads add the other half's
-// sums to theirs, and so on until one is left. Something is missing, in more than one place. Check it as it is (change a
-// comment first): the simulator names the line of the first place and, when that is mended, of the next.
+// A block of 128 threads computes one row: each thread adds up its share, then half of the threads add the other
+// half's sums to theirs, and so on until one is left. Something is missing in more than one place. Check it as it is
+// (change a comment first). The simulator names the line of the first place and, once that is fixed, the line of the
+// next.
 
 extern "C" __global__ void row_norms(int H, const float *x, float *norm) {
     __shared__ float part[128];

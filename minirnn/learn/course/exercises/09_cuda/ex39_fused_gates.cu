@@ -7,11 +7,11 @@
 //     dz (B, 4H), the gradient of the arguments of sigmoid and tanh: in each row the gates i, ci, f, o, H numbers each
 //     dcs_prev (B, H)
 //
-// All other arrays are (B, H). The blocks have 64 threads, enough for B * H numbers and a few more. The point of a fused
-// kernel is memory: each of the 8 * B * H numbers is to be read once. The simulator counts.
+// All other arrays are (B, H). The blocks have 64 threads, and there are enough for B * H numbers and a few more. A
+// fused kernel saves memory accesses: read each of the 8 * B * H numbers once. The simulator counts the reads.
 
 extern "C" __global__ void lstm_gates_gradient(int B, int H, const float *cs_prev, const float *i, const float *f,
                                                const float *o, const float *ci, const float *co, const float *dcs,
                                                const float *dh, float *dz, float *dcs_prev) {
-    // Write your code here. Which b and k are this thread's?
+    // Write your code here. Which b and k belong to this thread?
 }

@@ -7,9 +7,10 @@ You get an LSTM step and a backward pass for it, right or wrong:
 
     x (B, I)    cs_prev, h_prev and all outputs of forward (B, H)    w (I+H, 4H)    b (4H,)    dcs, dh (B, H)
 
-Your function shall raise AssertionError if backward is wrong, and return if it is right. It is tried on a right one
-and on about a hundred wrong ones, in any order: one term missing, doubled, of wrong sign or otherwise off; samples or
-columns at the wrong place; blocks of dw exchanged or transposed; numbers off by a thousandth. rng is a NumPy generator.
+Your function must raise AssertionError if backward is wrong, and return if it is right. It is tried on a right one and
+on about a hundred wrong ones, in any order. In the wrong ones a term is missing, doubled, has the wrong sign or is off
+in another way; samples or columns are in the wrong place; blocks of dw are exchanged or transposed; or numbers are off
+by a thousandth. rng is a NumPy generator.
 """
 
 import numpy as np  # noqa: F401

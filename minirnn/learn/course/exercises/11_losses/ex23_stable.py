@@ -5,7 +5,7 @@
     lse   = log(sum over each row of exp(a))
 
 exp(800) is more than a float can hold, exp(-800) is zero, and log(0) is minus infinity. Yet log(sigmoid(-800)) is just
--800, and log(exp(1000) + exp(1000)) is 1000.69. Find ways that never take exp of a large number.
+-800, and log(exp(1000) + exp(1000)) is 1000.69. Find formulas that never take exp of a large number.
 
     z (B, H)    a (B, H)
 """

@@ -5,8 +5,8 @@
 
     logits (N, V)    targets (N,) whole numbers below V
 
-The two belong together: their common gradient is simpler than that of either, and 1/p never appears in it. logits may
-be large (ex23); only their differences count.
+Go back through both together: their common gradient is simpler than that of either, and 1/p never appears in it. logits
+may be large (ex23), but only their differences matter.
 """
 
 import numpy as np  # noqa: F401

@@ -7,12 +7,12 @@
 
     x, n, y (B, K)    g, beta (K,)
 
-Every number of a row has a part in its mean and its variance: two more ways to the loss.
+Every number of a row affects the row's mean and variance. These are two more paths to the loss.
 """
 
 import numpy as np  # noqa: F401
 
 
 def layer_norm_backward(x, g, eps, dy):
-    """dy (B, K). Return dx (B, K), dg (K,), db (K,), the last one the gradient of beta."""
+    """dy (B, K). Return dx (B, K), dg (K,), db (K,), where db is the gradient of beta."""
     raise NotImplementedError("ex27")

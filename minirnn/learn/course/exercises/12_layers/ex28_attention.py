@@ -8,7 +8,7 @@ A decoder's state q looks back at T states of an encoder:
 
     q (B, H)    k (B, T, H)    v (B, T, I)    score, p (B, T)    c (B, I)
 
-The weights p of a sample sum to 1: a score that grows takes from all other weights.
+The weights p of a sample sum to 1, so a score that grows makes all other weights smaller.
 """
 
 import numpy as np  # noqa: F401

@@ -1,7 +1,7 @@
 """ex29  Backward with little memory.
 
 Going back through T steps needs the state before each of them, and there is no room for all. So keep a few, and compute
-the others again when their turn comes. The states themselves lie elsewhere; you hold numbers that stand for them:
+the others again when their turn comes. You never see the states themselves, only numbers that refer to them:
 
     s = start()                 the state before step 0
     s2 = step(t, s)             the state after step t, from the state s before it; both are kept then
@@ -10,7 +10,7 @@ the others again when their turn comes. The states themselves lie elsewhere; you
                                 and None at the last step, T-1; returns the gradient of s
 
 Every state that is kept takes `size` bytes. Together they must never take more than `budget` bytes, which is room for
-about 2 * sqrt(T) states. And there is time for 2 * T steps, no more.
+about 2 * sqrt(T) states. You may compute at most 2 * T steps.
 """
 
 import numpy as np  # noqa: F401

@@ -5,7 +5,7 @@ Forward and backward of a tanh RNN cell (ex05), written as one forward pass that
     h  = tanh(x @ W + h_prev @ R + b)
     da = dh * (1 - h * h)
     dx = da @ W.T
-    L  = sum(v * dx)                    the loss: a gradient penalty, or a Hessian times a vector, begins like this
+    L  = sum(v * dx)                    the loss; gradient penalties and Hessian-vector products begin like this
 
     x, v, dx (B, I)    h_prev, h, da, dh (B, H)    W (I, H)    R (H, H)    b (H,)
 

@@ -10,7 +10,7 @@ h = o * tanh_c, tanh_c = tanh(c)
 
 z_k, z_n, z_o, c_prev, k, n, o, tanh_c (B, H)    slow (H,)
 
-The same lines, below `@patient.backward` of tutorial 17, are compared with what minirnn derives.
+In tutorial 17 the same lines, below `@patient.backward`, are compared with the gradients that minirnn derives.
 """
 
 import numpy as np  # noqa: F401

@@ -1,14 +1,14 @@
-"""ex44  What does a step save for its way back?
+"""ex44  What does a step save for its backward pass?
 
-n values of a step, real or invented, are numbered so that operands come first. You are told of each, by 1 or 0:
+The n values of a step, real or invented, are numbered so that operands come first. For each value you get 1 or 0:
 
     there[v]        it needs no saving: a state before or after the step, or a learned vector
-    cheap[v]        it is a sum, a product or a relu, which the way back may compute again
-    read[v]         a line of the way back reads it
+    cheap[v]        it is a sum, a product or a relu, which the backward pass may compute again
+    read[v]         a line of the backward pass reads it
     operands[v, a]  it is computed from value a
 
-A value is saved if the way back reads it, and if it can't be had otherwise: it is not there, and it is not a cheap
-value whose operands can all be had. What was saved can also be had. Before you write the function, predict by hand what
+A value is available if it is there, if it was saved, or if it is cheap and all its operands are available. A value that
+the backward pass reads is saved if it is not available otherwise. Before you write the function, predict by hand what
 an LSTM saves, and compare with lstm.saved() of the gallery's cell.
 """
 
