@@ -31,7 +31,7 @@ def test_where_to_look_is_said_once_and_fits_what_fails(tmp_path):
     for exercise in EXERCISES.values():
         assert not [s.look for s in exercise.stages if s.look.lower().startswith("look") or s.look.endswith(".")]
     result = checked(tmp_path, "ex01", solution("ex01", ("dy * w", "np.sinh(dy) * w + np.cosh(w)")))
-    assert "Wrong already for a batch of one sample (B=1): look at y = x * w + b, a number at a time." in result.message
+    assert "Wrong already for a batch of one sample (B=1): look at y = x * w + b, one number at a time." in result.message
     result = checked(
         tmp_path,
         "ex01",

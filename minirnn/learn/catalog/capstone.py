@@ -17,7 +17,7 @@ LETTERS, LENGTH = 4, 3
 V = LETTERS + 2
 WORDS = 2000
 BOUND = 0.9
-"""Bits a letter. The language has 0.75; who cannot remember needs 1.5."""
+"""Bits per letter. The language has 0.75, and a model without memory needs 1.5."""
 MOST_UNITS = 64
 
 
@@ -73,16 +73,17 @@ def rows_assigned(axis: int) -> Any:
 
 
 MODEL_MISTAKES = tuple(
-    Wrong(f"dW: a letter that occurs several times {where} adds only once: NumPy's dW[ids] += dz adds once a row; "
-          "np.add.at adds all", rows_assigned(axis))
+    Wrong(f"dW: a letter that occurs several times {where} contributes only once, because NumPy's dW[ids] += dz "
+          "adds to each row once (np.add.at adds every time)", rows_assigned(axis))
     for axis, where in ((0, "in one step"), (1, "in one sample"), (-1, "in a window"))
 )  # fmt: skip
 
 TRAINING_SLIPS = slips(
-    ("the step goes along the gradient, not against it", "", "parameters[k] - rate", "parameters[k] + rate"),
+    ("the update follows the gradient instead of going against it", "", "parameters[k] - rate", "parameters[k] + rate"),
     ("all weights begin at zero", "", "rng.normal(size=(H, V)) / np.sqrt(H)", "np.zeros((H, V))",
      "rng.uniform(-limit, limit, size=(V, 4 * H))", "np.zeros((V, 4 * H))"),
-    ("windows too short to see an echo", "", "H, T, B, updates, lr = 32, 24", "H, T, B, updates, lr = 32, 3"),
+    ("the windows are too short to contain an echo",
+     "", "H, T, B, updates, lr = 32, 24", "H, T, B, updates, lr = 32, 3"),
     ("training stops much too early", "", "500, 0.01", "60, 0.01"),
     ("the letters of a window are not neighbors in the text", "", "start + np.arange(T + 1)[:, None]",
      "rng.integers(0, len(text), size=(T + 1, B))"),

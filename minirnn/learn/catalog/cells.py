@@ -1,4 +1,4 @@
-"""Own cells: a backward pass derived by hand, what a step saves for it, and a memory that lasts."""
+"""Own cells: a backward pass derived by hand, the values that a step saves for it, and a long memory."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def one_step(rng: np.random.Generator, s: Sizes) -> Inputs:
 
 
 STEP_STAGES = (
-    Stage("with a gradient into c only (dh = 0)", "the ways from c to the gates and to c_prev", change=zero("dh")),
+    Stage("with a gradient into c only (dh = 0)", "the paths from c to the gates and to c_prev", change=zero("dh")),
     Stage("with a gradient into h only (c_grad = 0)", "how dh reaches the output gate and c", change=zero("c_grad")),
     *sample_stages("the sum over the samples", "dslow"),
 )
@@ -98,11 +98,17 @@ def values(rng: np.random.Generator, s: Sizes) -> Inputs:
 OPERANDS = " and all(have[a] for a in range(v) if operands[v, a])"
 SAVED_MISTAKES = mistakes(
     cells.what_is_saved,
-    ("what no line of the way back reads need not be saved", "read[v] and not", "not", "again or read[v]", "True"),
-    ("what is cheap is computed again, not saved", f"cheap[v]{OPERANDS}", "False"),
-    ("states and vectors are there already: they are not saved once more", "bool(v) for v", "False for v"),
-    ("a cheap value can be computed again only if all its operands are there, or can be", OPERANDS, ""),
-    ("bytes: a number of float32 has 4 bytes, not 8", "* 4", "* 8"),
+    (
+        "values that no line of the backward pass reads are saved, too",
+        "read[v] and not",
+        "not",
+        "again or read[v]",
+        "True",
+    ),
+    ("cheap values are saved, although they can be computed again", f"cheap[v]{OPERANDS}", "False"),
+    ("states and vectors are saved once more, although they are there already", "bool(v) for v", "False for v"),
+    ("a cheap value is not saved, although some of its operands are not available to compute it again", OPERANDS, ""),
+    ("bytes: 8 bytes per number are counted, but a float32 has 4", "* 4", "* 8"),
 )
 
 # ---- ex45: a long memory
@@ -115,17 +121,17 @@ def gates(rng: np.random.Generator, s: Sizes) -> Inputs:
 REACH, KEEP = "reach[t + 1] * f[t + 1]", "0.5 ** (1 / steps)"
 MEMORY_MISTAKES = mistakes(
     cells.long_memory,
-    ("reach[t] begins with the gate of step t + 1: f[t] is passed on the way to c[t-1]",
+    ("reach[t] includes f[t], which the gradient passes only on its way to c[t-1]",
      "np.ones_like(f)", "f.copy()", REACH, "reach[t + 1] * f[t]"),
-    ("reach[t] is the product of the gates after step t, not of those before it",
+    ("reach[t] is the product of the gates up to step t, but it must be that of the gates after it",
      "np.ones_like(f)", "np.cumprod(f, axis=0)", REACH, "reach[t]"),
-    ("along a path the factors are multiplied, not added",
+    ("the factors along a path are added, but they must be multiplied",
      "np.ones_like(f)", "np.zeros_like(f)", REACH, "reach[t + 1] + f[t + 1]"),
-    ("bias: f is the gate after the sigmoid; its pre-activation is log(f / (1 - f))",
+    ("bias: this is the gate f itself, but the bias is its argument, before the sigmoid",
      "np.log(keep / (1 - keep))", "keep"),
-    ("bias: the sign is wrong: a large bias keeps more", "keep / (1 - keep)", "(1 - keep) / keep"),
-    ("bias: half is left after n steps if f ** n is one half, not f * n", KEEP, "0.5 / steps"),
-    ("bias: f = 1 - 1/n leaves 1/e after n steps, not one half", KEEP, "1 - 1 / steps"),
+    ("bias: the sign is wrong, because a larger bias must keep more", "keep / (1 - keep)", "(1 - keep) / keep"),
+    ("bias: f * n is one half, but what is left after n steps is f ** n", KEEP, "0.5 / steps"),
+    ("bias: f is 1 - 1/n, which leaves 1/e after n steps, not one half", KEEP, "1 - 1 / steps"),
 )  # fmt: skip
 
 EXERCISES = (

@@ -13,7 +13,7 @@ from minirnn.learn.formulas import cuda
 
 @dataclass(frozen=True)
 class Count:
-    """Something the simulator counts, and the most that an exercise allows."""
+    """A quantity that the simulator counts, and the most that an exercise allows."""
 
     name: str
     measure: str
@@ -86,9 +86,9 @@ def cell_output(rng: np.random.Generator, s: Sizes) -> Inputs:
 
 
 def shared_by(threads: int, numbers: Callable[[Inputs], int], times: int) -> Count:
-    """That the threads of a block share the numbers that it reads, each of them so many times."""
-    return Count("reads a thread", "thread", lambda a: times * -(-numbers(a) // threads),
-                 f"the {threads} threads share the work: each reads every {threads}th number")  # fmt: skip
+    """A count that checks that the threads of a block share its reads, each number being read `times` times."""
+    return Count("reads per thread", "thread", lambda a: times * -(-numbers(a) // threads),
+                 f"the {threads} threads share the work, so each reads every {threads}th number")  # fmt: skip
 
 
 EXERCISES = (
@@ -100,7 +100,7 @@ EXERCISES = (
         "09_cuda/ex18_shared_tile.cu", product, cuda.product, {"y": "(M, N)"},
         launch=lambda a: ((tiles(a["N"]), tiles(a["M"])), (TILE, TILE)),
         counts=(
-            Count("reads", "reads", tile_reads, "read each number of a tile once a block, into shared memory"),
+            Count("reads", "reads", tile_reads, "let each block read the numbers of a tile once, into shared memory"),
         ),
     ),
     CudaExercise(
@@ -112,7 +112,7 @@ EXERCISES = (
         launch=lambda a: ((2, 11), (32, 4)),
         counts=(
             Count("sectors", "sectors", lambda a: 3 * 7 * int(a["B"]),
-                  "the 32 threads of a warp differ in threadIdx.x: neighbors there should touch neighboring numbers"),
+                  "the 32 threads of a warp differ in threadIdx.x, so neighbors should access neighboring numbers"),
         ),
     ),
 )  # fmt: skip

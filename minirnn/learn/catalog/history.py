@@ -30,27 +30,30 @@ def one_window(inputs: Inputs) -> Inputs:
 INSIDE = "t % k > 0"
 WINDOW_MISTAKES = mistakes(
     history.truncated_backward,
-    ("the windows are counted from the end of the sequence; they begin at t = 0, k, 2k, ...",
+    ("the windows are counted from the end of the sequence, but they begin at t = 0, k, 2k, ...",
      INSIDE, "(len(x) - t) % k > 0"),
-    ("the gradient flows over one cut: it must stop at the first step of every window", INSIDE, "t != k"),
-    ("the cut is one step late: the first step of a window is one with t % k == 0", INSIDE, "(t + 1) % k > 0"),
-    ("the gradient flows only from the first step of a window; there it must stop", INSIDE, "t % k == 0"),
-    ("dR: at the first step of a window the state that came in counts, too: detached, not zero",
+    ("the gradient stops only at t = k, but it must stop at the first step of every window", INSIDE, "t != k"),
+    ("the cut is at the last step of each window, where (t + 1) % k == 0, not at its first step",
+     INSIDE, "(t + 1) % k > 0"),
+    ("the gradient flows back only at the first step of each window, which is where it must stop",
+     INSIDE, "t % k == 0"),
+    ("dR: the state that comes into a window is taken as zero, but it is only detached",
      "h_prev.T @", f"({INSIDE}) * h_prev.T @"),
-    ("the cut is on the wrong side: what step t+1 sends back into the first step of a window belongs there",
+    ("the cut is on the wrong side: the first step of a window does not get what step t+1 sends back",
      INSIDE, "t == 0 or (t - 1) % k > 0"),
-    ("dh[t] is missing: the loss looks at every h[t]", "(dh[t] +", "((t == len(x) - 1) * dh[t] +"),
+    ("dh[t] is missing at every step but the last, although the loss reads every h[t]",
+     "(dh[t] +", "((t == len(x) - 1) * dh[t] +"),
 )  # fmt: skip
 
 # ---- ex29: recomputation
 
 
 class OutOfMemory(ValueError):
-    """More is kept, or computed, than the exercise allows."""
+    """The answer keeps or computes more than the exercise allows."""
 
 
 class Memory:
-    """States of a tanh RNN that an answer may keep, as numbers that stand for them; counts their bytes, and steps."""
+    """States of a tanh RNN that an answer may keep, as numbers that refer to them; counts their bytes and the steps."""
 
     def __init__(self, rng: np.random.Generator, s: Sizes) -> None:
         self.T = s.T * s.T - s.T % 2  # a square, and none
@@ -82,7 +85,7 @@ class Memory:
         return self.states[int(s)]
 
     def step(self, t: int, s: int) -> int:
-        """The state after step t; `s` is that before it, and stays."""
+        """The state after step t; `s` is the state before it, which is kept."""
         state = self.state(s)
         if self.steps >= 2 * self.T:
             raise OutOfMemory(f"more than {2 * self.T} steps: each may be computed twice, on average")
@@ -143,18 +146,18 @@ def inside(t: int, T: int) -> bool:
 
 
 RECOMPUTE_MISTAKES = tuple(Wrong(says, partial(recompute_with, **wrong)) for says, wrong in (
-    ("the last steps are left out: T need not be a square, and the last segment may be shorter than the others",
+    ("the last steps are left out, because T is taken for a square (the last segment may be shorter)",
      dict(tail=lambda T: T - int(np.sqrt(T)) ** 2)),
-    ("what back returns is lost from segment to segment: the next segment begins with it, not with None",
+    ("the gradient that back returns is lost between segments: each segment begins with None",
      dict(carried=inside)),
-    ("inside of a segment back(t, s, dh) is given the state after step t; it wants the one before",
+    ("inside a segment, back(t, s, dh) gets the state after step t, but it needs the one before",
      dict(shift=lambda t, T: int(inside(t, T)))),
-    ("back(t, s, dh) wants the state before step t; it was given an earlier one", dict(shift=-1)),
+    ("back(t, s, dh) gets an earlier state than the one before step t, which it needs", dict(shift=-1)),
     ("the last call of back, for step 0, is missing", dict(last=1)),
-    ("back(t, s, dh) wants the state before step t; it was given the one after it", dict(shift=1)),
-    ("what back returns is the gradient for the next call of back: it was lost on the way",
+    ("back(t, s, dh) gets the state after step t, but it needs the one before", dict(shift=1)),
+    ("the gradient that back returns is never passed to the next call of back",
      dict(carried=lambda t, T: False)),
-    ("the steps were gone through from the first on: the backward pass begins at the last", dict(backwards=False)),
+    ("the loop goes from the first step to the last, but the backward pass begins at the last", dict(backwards=False)),
 ))  # fmt: skip
 
 RECOMPUTE_SLIPS = slips(
@@ -168,7 +171,7 @@ RECOMPUTE_SLIPS = slips(
      "            free(states[-1])\n            dh = back("),
 )  # fmt: skip
 
-DOUBLE_STAGES = sample_stages("the way from dx back to da, dh and h, then through tanh to a", "d_W, d_R, d_b")
+DOUBLE_STAGES = sample_stages("the path from dx back to da, dh and h, then through tanh to a", "d_W, d_R, d_b")
 
 
 def cell_and_direction(rng: np.random.Generator, s: Sizes) -> Inputs:

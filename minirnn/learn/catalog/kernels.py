@@ -138,8 +138,8 @@ EXERCISES = (
         launch=lambda a: ((-(-int(a["H"]) // THREADS),), (THREADS,)),
         counts=(
             Count("idle blocks", "idle", lambda a: 0,
-                  "one thread computes one number of each h[t], so every block has its share, and a barrier of the "
-                  "whole grid is needed"),
+                  "one thread computes one number of each h[t], so every block has its share and the whole grid "
+                  "needs a barrier"),
         ),
         slips=SEQUENCE_SLIPS,
     ),

@@ -24,19 +24,19 @@ def dropped(rng: np.random.Generator, s: Sizes) -> Inputs:
 
 DROPOUT_MISTAKES = mistakes(
     layers.variational_dropout,
-    ("what is kept is not divided by 1 - rate: the sum that the next layer sees becomes smaller",
+    ("the kept values are not divided by 1 - rate, so the next layer sees a smaller sum",
      "/ (1 - rate)", "* 1.0"),
-    ("what is kept is divided by 1 - rate, the share that stays, not by rate", "/ (1 - rate)", "/ rate"),
-    ("the mask keeps what should go: u >= rate stays", "u >= rate", "u < rate"),
-    ("dropout is on in evaluation, too: with training=False nothing changes",
+    ("the kept values are divided by rate, not by 1 - rate, the share that stays", "/ (1 - rate)", "/ rate"),
+    ("the mask keeps the values that should go, those with u < rate", "u >= rate", "u < rate"),
+    ("dropout is also on in evaluation, where it must change nothing",
      "    if not training:\n        return x, dy\n", ""),
-    ("in evaluation x stays as it is: the factor 1 - rate belongs to another way of dropout",
+    ("in evaluation x is multiplied by 1 - rate, which belongs to another kind of dropout",
      "return x, dy\n", "return x * (1 - rate), dy * (1 - rate)\n"),
-    ("dx goes through the same mask and the same factor as x", "dy * mask", "dy"),
-    ("what is kept is multiplied by 1 - rate where it should be divided", "/ (1 - rate)", "* (1 - rate)"),
-    ("the mask keeps the right share, but not the right numbers: u >= rate stays, not u < 1 - rate",
+    ("dx: dy does not go through the mask, although x does", "dy * mask", "dy"),
+    ("the kept values are multiplied by 1 - rate, but they must be divided by it", "/ (1 - rate)", "* (1 - rate)"),
+    ("the mask keeps the right share, but the wrong values: those with u < 1 - rate",
      "u >= rate", "u < 1 - rate"),
-    ("the mask keeps a share of rate and drops 1 - rate: u >= rate stays, not u > 1 - rate",
+    ("the mask keeps the values with u > 1 - rate, so a share of rate stays and 1 - rate is dropped",
      "u >= rate", "u > 1 - rate"),
 )  # fmt: skip
 
@@ -51,14 +51,14 @@ def rows(rng: np.random.Generator, s: Sizes) -> Inputs:
 SQUARES = "((x - mean) ** 2).mean(axis=-1, keepdims=True)"
 NORM_MISTAKES = mistakes(
     layers.layer_norm_backward,
-    ("the mean and the variance are those of a row (axis 1), not of a column", "axis=-1", "axis=0"),
-    ("eps is added to the variance, inside of the square root",
+    ("the mean and the variance are those of a column (axis 0), but they must be those of a row", "axis=-1", "axis=0"),
+    ("eps is added outside the square root, but it belongs to the variance, inside",
      f"np.sqrt({SQUARES} + eps)", f"(np.sqrt({SQUARES}) + eps)"),
-    ("the variance is the mean of the squares: divided by H, not by H - 1",
+    ("the variance is divided by K - 1, but it is the mean of the squares",
      SQUARES, "((x - mean) ** 2).sum(axis=-1, keepdims=True) / (x.shape[-1] - 1)"),
-    ("dx: what is subtracted are means over the row, not sums",
+    ("dx: sums over the row are subtracted, but they must be means",
      "dn.mean(axis", "dn.sum(axis", "(dn * n).mean(axis", "(dn * n).sum(axis"),
-    ("the scale is 1 / sqrt(variance + eps): the square root is missing", "np.sqrt(", "("),
+    ("the square root is missing in the scale 1 / sqrt(variance + eps)", "np.sqrt(", "("),
 )  # fmt: skip
 
 # ---- ex28: attention
@@ -75,14 +75,14 @@ def attended(rng: np.random.Generator, s: Sizes) -> Inputs:
 ROOT = "np.sqrt(q.shape[1])"
 ATTENTION_MISTAKES = mistakes(
     layers.attention_backward,
-    ("softmax: its slope was taken for that of a sigmoid, p * (1 - p); every score moves every weight",
+    ("softmax: the slope of a sigmoid, p * (1 - p), is used, but every score changes every weight",
      "p * dp - p * total", "dp * p * (1 - p)"),
-    ("softmax: the sum is over p * dp, not over dp alone", "(p * dp).sum", "dp.sum"),
-    ("softmax: the mean of dp is not what is subtracted: the sum of p * dp is", "(p * dp).sum", "dp.mean"),
-    ("softmax: the sum runs over the times (axis 1), not over the batch", "axis=1", "axis=0"),
-    ("dq, dk: the scores were divided by sqrt(H), so their gradients are, too", f" / {ROOT}", ""),
-    ("dq, dk: they are divided by sqrt(H), not by H", ROOT, "q.shape[1]"),
-    ("dq, dk: they are divided by the root of H, not of T", ROOT, "np.sqrt(k.shape[1])"),
+    ("softmax: the sum is over dp alone, not over p * dp", "(p * dp).sum", "dp.sum"),
+    ("softmax: the mean of dp is subtracted, not the sum of p * dp", "(p * dp).sum", "dp.mean"),
+    ("softmax: the sum is over the batch (axis 0), but it must be over the time steps", "axis=1", "axis=0"),
+    ("dq, dk: the division by sqrt(H) is missing, although the scores were divided by it", f" / {ROOT}", ""),
+    ("dq, dk: they are divided by H, not by sqrt(H)", ROOT, "q.shape[1]"),
+    ("dq, dk: they are divided by the root of T, not of H", ROOT, "np.sqrt(k.shape[1])"),
 )  # fmt: skip
 
 # ---- ex31: an LSTM with a projection

@@ -23,18 +23,18 @@ REDUCTIONS = {
     "only the last is taken": ("[(-1,) * len(leading)]", LAST),
 }
 """What is done instead of the sum along the axes that broadcasting put in front, and along those stretched from 1."""
-USES = "a number that was used many times gets the"
+USES = "of the gradients of a number's uses"
 
 BROADCAST_MISTAKES = mistakes(
     losses.unbroadcast,
-    *((f"{words} along the axes that broadcasting {axes}: their gradients are to be summed", old, new)
+    *((f"{words} along the axes that broadcasting {axes}, but their gradients must be summed", old, new)
       for words, (leading, stretched) in REDUCTIONS.items()
       for axes, old, new in (("put in front", LEADING, leading), ("stretched from 1", STRETCHED, stretched))),
-    (f"{USES} sum of the gradients of its uses, not their mean", ".sum(", ".mean("),
-    (f"{USES} gradients of all its uses; only the first was taken",
+    (f"the mean {USES} is taken, but they must be summed", ".sum(", ".mean("),
+    (f"only the first {USES} counts, but they must be summed",
      LEADING, "[(0,) * len(leading)]", STRETCHED, FIRST),
-    (f"{USES} gradients of all its uses; only the last was taken", LEADING, "[(-1,) * len(leading)]", STRETCHED, LAST),
-    (f"{USES} sum of the gradients of its uses, not the largest", ".sum(", ".max("),
+    (f"only the last {USES} counts, but they must be summed", LEADING, "[(-1,) * len(leading)]", STRETCHED, LAST),
+    (f"the largest {USES} is taken, but they must be summed", ".sum(", ".max("),
 )  # fmt: skip
 
 # ---- ex23: numbers that do not overflow
@@ -52,33 +52,33 @@ def far_numbers(rng: np.random.Generator, s: Sizes) -> Inputs:
 LIMITS = (10, 15, 20, 30, 50, 60, 80, 88, 100, 200, 250, 300, 500, 600, 700, 709)
 S, LOG_S = "np.where(z >= 0, 1, small) / (1 + small)", "np.minimum(z, 0) - np.log1p(small)"
 LOG_SUM = "np.log(np.exp(a - largest[:, None]).sum(axis=1))"
-CLIPPED = "clipped to {0}; beyond that they are wrong"
+CLIPPED = "clipped to {0}, so the results are wrong beyond that"
 
 STABLE_MISTAKES = mistakes(
     losses.stable,
-    ("log_s: it is -inf where it must be z: s is 0 there, or exp overflows; take min(z, 0) - log1p(exp(-abs(z)))",
+    ("log_s: it is -inf where it must be z, because s is 0 there or exp overflows",
      LOG_S, "-np.log1p(np.exp(-z))"),
-    ("log_s: the logarithm of s is taken: close to 1 s has too few digits; take min(z, 0) - log1p(exp(-abs(z)))",
+    ("log_s: the logarithm of s is taken, but close to 1 the number s has too few digits",
      LOG_S, "np.log(s)"),
     ("log_s: exp overflows in z - log(1 + exp(z))", LOG_S, "z - np.log1p(np.exp(z))"),
     ("s: exp(z) / (1 + exp(z)) is inf / inf for large z", S, "np.exp(z) / (1 + np.exp(z))"),
-    ("s: exp(-z) overflows in exp(-z) / (1 + exp(-z)), and that is sigmoid(-z)", S, "np.exp(-z) / (1 + np.exp(-z))"),
-    ("lse: the largest number of the whole array is subtracted; each row needs its own",
+    ("s: exp(-z) overflows in exp(-z) / (1 + exp(-z)), which is also sigmoid(-z)", S, "np.exp(-z) / (1 + np.exp(-z))"),
+    ("lse: the largest number of the whole array is subtracted, but each row needs its own",
      "a.max(axis=1)", "a.max()", "largest[:, None]", "largest"),
-    ("lse: exp overflows: subtract the largest number of each row first",
+    ("lse: exp overflows, because the largest number of each row is not subtracted first",
      f"largest + {LOG_SUM}", "np.log(np.exp(a).sum(axis=1))"),
     *((f"s: the numbers are {CLIPPED.format(n)}", S, f"1 / (1 + np.exp(-np.clip(z, -{n}, {n})))") for n in LIMITS[:2]),
     *((f"log_s: the numbers are {CLIPPED.format(n)}", LOG_S, f"-np.log1p(np.exp(-np.clip(z, -{n}, {n})))")
       for n in LIMITS),
     *((f"lse: the numbers are {CLIPPED.format(n)}", "    largest =", f"    a = np.clip(a, -{n}, {n})\n    largest =")
       for n in LIMITS),
-    ("lse: the maximum was subtracted before exp, and has to be added again after log", "largest + np.log", "np.log"),
-    ("lse: that is the maximum alone; the logarithm of the sum is to be added", f" + {LOG_SUM}", ""),
-    ("log_s: exp(-abs(z)) is lost in 1 + exp(-abs(z)) when it is small: np.log1p keeps it",
+    ("lse: the maximum is subtracted before exp, but it is not added again after log", "largest + np.log", "np.log"),
+    ("lse: this is the maximum alone, without the logarithm of the sum", f" + {LOG_SUM}", ""),
+    ("log_s: a small exp(-abs(z)) is lost in 1 + exp(-abs(z)), where np.log1p would keep it",
      "np.log1p(small)", "np.log(1 + small)"),
-    ("s: sigmoid(-z) was computed: for negative z it is exp(z) / (1 + exp(z))",
+    ("s: this is sigmoid(-z), not sigmoid(z)",
      S, "1 / (1 + np.exp(np.minimum(z, 700)))"),
-    ("log_s: that is the logarithm of sigmoid(-z)", "np.minimum(z, 0)", "np.minimum(-z, 0)"),
+    ("log_s: this is the logarithm of sigmoid(-z)", "np.minimum(z, 0)", "np.minimum(-z, 0)"),
 )  # fmt: skip
 
 # ---- ex24: softmax and cross-entropy
@@ -98,21 +98,22 @@ DLOGITS = "dmean * p - dmean * onehot"
 
 ENTROPY_MISTAKES = mistakes(
     losses.cross_entropy_backward,
-    ("the loss is the mean over the rows, not the sum, and so is its gradient", " / len(logits)", ""),
-    ("loss: the sum is returned; it is the mean over the rows (the gradient is that of the mean)",
+    ("the loss and its gradient are sums over the rows, but they must be means", " / len(logits)", ""),
+    ("loss: the sum over the rows is returned, not the mean (the gradient is that of the mean)",
      ".sum() / len(logits)", ".sum()"),
-    *((f"loss: {small:g} is added inside of the logarithm", "onehot * log_p", f"onehot * np.log(p + {small})")
+    *((f"loss: {small:g} is added inside the logarithm", "onehot * log_p", f"onehot * np.log(p + {small})")
       for small in SMALL),
-    ("dlogits: the loss is a mean over the rows, so its gradient is divided by their number, too",
+    ("dlogits: the division by the number of rows is missing, although the loss is a mean over them",
      "dloss / len(logits)", "dloss"),
-    ("the loss is the natural logarithm's, not that to base 2", "onehot * log_p", "onehot * log_p / np.log(2)"),
-    ("the mean is taken over the rows, not over all numbers of logits", "len(logits)", "logits.size"),
-    ("softmax runs over the classes of a row (axis 1), not over the rows", "axis=1", "axis=0"),
-    ("dlogits: the slope of softmax, p * (1 - p), is in p - onehot already",
+    ("the loss uses the logarithm to base 2, not the natural logarithm",
+     "onehot * log_p", "onehot * log_p / np.log(2)"),
+    ("the mean is taken over all numbers of logits, not over the rows", "len(logits)", "logits.size"),
+    ("softmax is taken over the rows (axis 0), but it must be over the classes of a row", "axis=1", "axis=0"),
+    ("dlogits: the slope of softmax, p * (1 - p), is multiplied again, although p - onehot has it already",
      DLOGITS, "dmean * (p - onehot) * p * (1 - p)"),
-    ("dlogits: only the target's column has a gradient here; every class has one, p - onehot",
+    ("dlogits: only the target's class gets a gradient, but every class has one",
      DLOGITS, "dmean * (p - onehot) * onehot"),
-    ("dlogits: that is the gradient of the probabilities, -onehot / p; softmax is to be gone through, too",
+    ("dlogits: this is the gradient of the probabilities, -onehot / p, which does not go through softmax",
      DLOGITS, "-dmean * onehot / p"),
 )  # fmt: skip
 
@@ -131,19 +132,21 @@ ONLY = "a row that was looked up several times keeps only the"
 
 LOOK_UP_MISTAKES = mistakes(
     losses.embedding_backward,
-    ("a row that occurs several times in one step keeps only one contribution of that step: NumPy's dw[ids[t]] += "
-     "dy[t] adds once a row; np.add.at adds all", ADD, "for t in range(len(ids)):\n        dw[ids[t]] += dy[t]"),
-    ("a row that a sample looks up several times keeps only one of its contributions: NumPy's dw[ids[:, b]] += "
-     "dy[:, b] adds once a row; np.add.at adds all",
+    ("a row that occurs several times in one step keeps only one contribution of that step, because NumPy's "
+     "dw[ids[t]] += dy[t] adds to each row once (np.add.at adds every time)",
+     ADD, "for t in range(len(ids)):\n        dw[ids[t]] += dy[t]"),
+    ("a row that a sample looks up several times keeps only one of its contributions, because NumPy's "
+     "dw[ids[:, b]] += dy[:, b] adds to each row once (np.add.at adds every time)",
      ADD, "for b in range(ids.shape[1]):\n        dw[ids[:, b]] += dy[:, b]"),
-    (f"{ONLY} last contribution: NumPy's dw[ids] += dy adds once a row; np.add.at(dw, ids, dy) adds all",
+    (f"{ONLY} last contribution, because NumPy's dw[ids] += dy adds to each row once (np.add.at adds every "
+     "time)",
      ADD, "dw[ids] += dy"),
     (f"{ONLY} first contribution", ADD, "dw[ids.ravel()[::-1]] = dy.reshape(-1, dy.shape[-1])[::-1]"),
-    ("a row that was looked up several times gets the sum of the contributions, not their mean",
+    ("a row that was looked up several times gets the mean of the contributions, not their sum",
      ADD, f"{ADD}\n    dw /= np.maximum(np.bincount(ids.ravel(), minlength=V), 1)[:, None]"),
     ("ids and dy are not read in the same order: one has time first, the other the sample",
      "dw, ids,", "dw, ids.T.reshape(ids.shape),"),
-    ("only the last step's look-ups are there", "ids, dy)\n", "ids[-1], dy[-1])\n"),
+    ("only the look-ups of the last step count", "ids, dy)\n", "ids[-1], dy[-1])\n"),
 )  # fmt: skip
 
 EXERCISES = (

@@ -45,9 +45,9 @@ def sequence(rng: np.random.Generator, s: Sizes) -> Inputs:
 
 
 CELL_STAGES = (
-    Stage("with a gradient into cs only (dh = 0)", "the ways from cs to the gates and to cs_prev", change=zero("dh")),
+    Stage("with a gradient into cs only (dh = 0)", "the paths from cs to the gates and to cs_prev", change=zero("dh")),
     Stage("with a gradient into h only (dcs = 0)", "how dh reaches the output gate and cs", change=zero("dcs")),
-    *sample_stages("the sum of the ways: cs reaches the loss through h and directly", "dw, db"),
+    *sample_stages("the sum of the paths: cs reaches the loss through h and directly", "dw, db"),
 )
 CELL = {"dx": "(B, I)", "dcs_prev": "(B, H)", "dh_prev": "(B, H)", "dw": "(I+H, 4H)"}
 

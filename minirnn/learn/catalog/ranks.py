@@ -1,4 +1,4 @@
-"""ex42: ranks that add up in a ring, over a network that counts bytes."""
+"""ex42: a ring of ranks that add up their numbers, over a network that counts bytes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from minirnn.learn.exercise import Exercise, Inputs, Sizes, Stage, Wrong
 
 
 class NetworkError(ValueError):
-    """A message that the exercise does not allow."""
+    """The answer sends or expects a message that the exercise does not allow."""
 
 
 class Ring:
@@ -105,15 +105,15 @@ def ring_all_reduce(parts: Any, send: Any, receive: Any, sent: Any) -> Any:
 
 
 MISTAKES = tuple(Wrong(says, partial(ring_with, **wrong)) for says, wrong in (
-    ("every rank has the whole sum of one piece only: the second round, in which these go round, is missing",
+    ("every rank has the complete sum of one piece only, because the second round is missing",
      dict(second=False)),
-    ("in the second round whole sums arrive: they take the place of the rank's own piece, and are not added",
+    ("in the second round the sums that arrive are added to the rank's piece, but they must replace it",
      dict(adds=True)),
-    ("the second round begins with the wrong piece: rank r has the whole sum of piece (r + 1) % P", dict(shift=-1)),
-    ("the last n % P numbers are never sent: the pieces need not be equally long, see np.array_split",
+    ("the second round begins with the wrong piece: rank r has the complete sum of piece (r + 1) % P", dict(shift=-1)),
+    ("the last n % P numbers are never sent, because all pieces are equally long (see np.array_split)",
      dict(rest=False)),
-    ("a round has P - 1 steps: the last one is missing", dict(short=1)),
-    ("these are means: an all-reduce adds, and divides by nothing", dict(mean=True)),
+    ("the last of the P - 1 steps of a round is missing", dict(short=1)),
+    ("these are means, but an all-reduce only adds", dict(mean=True)),
 ))  # fmt: skip
 
 FIRST = "send(r, sums[r, pieces[(r - s) % P]])"
@@ -130,8 +130,8 @@ EXERCISES = (
         "15_ranks/ex42_ring.py", ranks, ring_all_reduce, {"sums": "(P, n)", "sent": "(P,)"},
         wrong=MISTAKES, slips=SLIPS,
         stages=(
-            Stage("for one number a piece (n = P)", "which piece a rank sends in a step", change=one_number_each),
-            Stage("for pieces of equal length", "that pieces hold all their numbers", change=equal_pieces),
+            Stage("for one number per piece (n = P)", "which piece a rank sends in a step", change=one_number_each),
+            Stage("for pieces of equal length", "whether a piece has all its numbers", change=equal_pieces),
             Stage("for pieces of different lengths", "the n % P numbers that are left over"),
         ),
     ),

@@ -59,11 +59,12 @@ TURNED = {"dx": ("two[0][::-1]", "two[0]"), "dy": ("dy[::-1, :, H:]", "dy[:, :, 
           "h": ("h[1, ::-1]", "h[1]")}  # fmt: skip
 DIRECTION_MISTAKES = mistakes(
     rnn.bidirectional_backward,
-    ("dx of the second direction comes out in its own order: reverse it before adding", *TURNED["dx"]),
-    *((f"{name} of the second direction goes in unreversed", *TURNED[name]) for name in ("dy", "x", "h")),
+    ("dx of the second direction is added in its own order of time, without being reversed", *TURNED["dx"]),
+    *((f"{name} of the second direction is passed in without being reversed", *TURNED[name])
+      for name in ("dy", "x", "h")),
     ("the halves of dy are exchanged: the first H columns belong to the forward direction",
      "dy[:, :, :H]", "dy[:, :, H:]", "dy[::-1, :, H:]", "dy[::-1, :, :H]"),
-    ("dx is that of the forward direction alone: both directions read x", " + two[0][::-1]", ""),
+    ("dx is that of the forward direction alone, although both directions read x", " + two[0][::-1]", ""),
     ("nothing of the second direction is reversed", *(text for pair in TURNED.values() for text in pair)),
 )  # fmt: skip
 

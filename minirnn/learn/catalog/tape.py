@@ -42,20 +42,22 @@ def small_tape(rng: np.random.Generator, s: Sizes) -> Inputs:
 
 TAPE_MISTAKES = mistakes(
     formulas.backward,
-    ("a variable that is used twice keeps only one of its two contributions: add to its gradient, with +=", "+=", "="),
-    ("the tape is walked from its beginning: a gradient is passed on before it is complete", "reversed(tape)", "tape"),
-    ("mul: each factor got its own value, not that of the other factor",
+    ("a variable that is used twice keeps only one of its two contributions, because one overwrites the other",
+     "+=", "="),
+    ("the tape is walked from its beginning, so a gradient is passed on before it is complete",
+     "reversed(tape)", "tape"),
+    ("mul: the gradient of each factor is multiplied by its own value, not by the other factor",
      "[a] += dy * values[b]", "[a] += dy * values[a]", "[b] += dy * values[a]", "[b] += dy * values[b]"),
-    ("an operation that uses one variable twice (a * a, a + a) gave it only one of its two contributions",
+    ("an operation that uses one variable twice (a * a, a + a) gives it only one of its two contributions",
      "dy = gradients[out]", "dy, old = gradients[out], gradients.copy()", "[a] += dy *", "[a] = old[a] + dy *",
      "[b] += dy *", "[b] = old[b] + dy *", "[a] += dy\n", "[a] = old[a] + dy\n", "[b] += dy\n", "[b] = old[b] + dy\n"),
     ("mul: the gradient is multiplied by the output, not by the other factor",
      "dy * values[b]", "dy * values[out]", "dy * values[a]", "dy * values[out]"),
-    ("add: each summand got half; each gets the whole gradient", "+= dy\n", "+= dy / 2\n"),
-    ("the gradient of the last variable begins with its value; with respect to itself it is 1",
+    ("add: each summand gets half of the gradient, but it must get all of it", "+= dy\n", "+= dy / 2\n"),
+    ("the gradient of the last variable begins with its value, but with respect to itself it is 1",
      "[-1] = 1.0", "[-1] = values[-1]"),
-    ("tanh: the slope is 1 - y*y with the output y; the input was taken", "values[out] ** 2", "values[a] ** 2"),
-    ("the slopes of the operations are added without the gradient of the output (the chain rule multiplies)",
+    ("tanh: the slope 1 - y*y is computed with the input, but y is the output", "values[out] ** 2", "values[a] ** 2"),
+    ("the slopes of the operations are added without being multiplied by the gradient of the output",
      "dy = gradients[out]", "dy = 1.0"),
 )  # fmt: skip
 
@@ -88,7 +90,7 @@ def a_function_and_its_gradient(rng: np.random.Generator, s: Sizes) -> Inputs:
     return dict(f=f, gradient=smooth_gradient(np.random.default_rng(seed), shape, x), x=x, v=v, eps=4e-3 / s.T)
 
 
-NOT_RESTORED = "x[k] is not put back before the next element is moved: the steps add up in x"
+NOT_RESTORED = "x[k] is not put back before the next element is moved, so the steps add up in x"
 MOVED = ("dx = np.zeros_like(x)", "dx, moved = np.zeros_like(x), 0 * x", "f(x", "f(x + moved", "(2 * eps)")
 """One array whose elements are not put back: each stays a step away from where it was."""
 
@@ -96,35 +98,36 @@ DIFFERENCE_MISTAKES = mistakes(
     formulas.numerical_gradient,
     (NOT_RESTORED, *MOVED, "(2 * eps)\n        moved = moved - step"),
     (NOT_RESTORED, *MOVED, "(2 * eps)\n        moved = moved + step"),
-    ("f(x) - f(x - eps) is a one-sided difference; its error is of order eps: take f(x + eps) - f(x - eps)",
+    ("f(x) - f(x - eps) is a one-sided difference, whose error is of order eps",
      "f(x + step)", "f(x)", "2 * eps", "eps"),
     ("one side is missing: f(x) is used where f(x - eps) belongs", "f(x - step)", "f(x)"),
-    ("all elements are moved at once: each slope needs a step of one element alone", "step[k]", "step[...]"),
-    ("whole rows are moved at once: each slope needs a step of one element alone", "step[k]", "step[k[0]]"),
-    ("f(x + eps) - f(x) is a one-sided difference; its error is of order eps: take f(x + eps) - f(x - eps)",
+    ("all elements are moved at once, but each slope needs a step of one element alone", "step[k]", "step[...]"),
+    ("whole rows are moved at once, but each slope needs a step of one element alone", "step[k]", "step[k[0]]"),
+    ("f(x + eps) - f(x) is a one-sided difference, whose error is of order eps",
      "f(x - step)", "f(x)", "2 * eps", "eps"),
-    ("the two points are 2*eps apart, not eps", "2 * eps", "eps"),
-    ("the sign is wrong: f(x + eps) comes first", "(f(x + step) - f(x - step))", "(f(x - step) - f(x + step))"),
+    ("the difference is divided by eps, but the two points are 2*eps apart", "2 * eps", "eps"),
+    ("the sign is wrong: f(x + eps) is subtracted from f(x - eps)",
+     "(f(x + step) - f(x - step))", "(f(x - step) - f(x + step))"),
     ("the difference is not divided by the distance 2*eps", " / (2 * eps)", ""),
 )  # fmt: skip
 
-ONE_SIDED = "by_difference is one-sided: take f(x + eps*v) - f(x - eps*v)"
+ONE_SIDED = "by_difference: the difference is one-sided, so its error is of order eps"
 SLOPE_MISTAKES = mistakes(
     formulas.slopes,
     ("by_difference: x is moved by eps in every element, not along v", "eps * v", "eps"),
     ("by_difference: v is normalized, but by_gradient takes it as it is", "eps * v", "eps * v / np.linalg.norm(v)"),
     (ONE_SIDED, "f(x + eps * v)", "f(x)", "2 * eps", "eps"),
     (ONE_SIDED, "f(x - eps * v)", "f(x)", "2 * eps", "eps"),
-    ("the two points are 2*eps apart, not eps", "2 * eps", "eps"),
-    ("by_gradient is the sum of gradient * v: the direction v is missing", "gradient * v", "gradient"),
-    ("by_gradient is not divided by the length of v, since by_difference is not either",
+    ("the difference is divided by eps, but the two points are 2*eps apart", "2 * eps", "eps"),
+    ("by_gradient: the direction v is missing in the sum of gradient * v", "gradient * v", "gradient"),
+    ("by_gradient: it is divided by the norm of v, but by_difference is not",
      "np.sum(gradient * v)", "np.sum(gradient * v) / np.sqrt(np.sum(v * v))"),
 )  # fmt: skip
 
 EXERCISES = (
     Exercise(
         "01_tape/ex01_mul_add.py", mul_add, formulas.mul_add_backward, {"dx": "(B, I)", "dw": "(I,)", "db": "(I,)"},
-        stages=sample_stages("y = x * w + b, a number at a time", "dw, db"),
+        stages=sample_stages("y = x * w + b, one number at a time", "dw, db"),
     ),
     Exercise(
         "01_tape/ex02_backward.py", small_tape, formulas.backward, {"gradients": "(variables,)"}, wrong=TAPE_MISTAKES

@@ -34,41 +34,42 @@ def adam(rng: np.random.Generator, s: Sizes) -> Inputs:
 
 TORCH_MISTAKES = mistakes(
     training.torch_to_block_cell,
-    ("one of torch's two biases is missing: they are always added to each other", "bias_ih + bias_hh", "bias_ih"),
+    ("one of torch's two biases is missing, although torch adds both", "bias_ih + bias_hh", "bias_ih"),
     ("the rows of h_prev come before those of x", "[weight_ih, weight_hh]", "[weight_hh, weight_ih]"),
-    ("the gates still stand in torch's order i, f, g, o; expected i, g, f, o", "[i, g, f, o]", "[i, f, g, o]"),
+    ("the gates are still in torch's order i, f, g, o; expected i, g, f, o", "[i, g, f, o]", "[i, f, g, o]"),
 )
 
 NORM, CLIPPED = "np.sqrt(sum(np.sum(g * g) for g in gradients))", "[g * scale for g in gradients]"
 CLIP_MISTAKES = mistakes(
     training.clip_by_global_norm,
-    ("each gradient is clipped by its own norm; the direction of the step changes",
+    ("each gradient is clipped by its own norm, which changes the direction of the step",
      CLIPPED, "[g * min(1.0, max_norm / np.sqrt(np.sum(g * g))) for g in gradients]"),
-    ("gradients that are short enough must stay: scale by min(1, max_norm / norm)",
+    ("gradients whose norm is below max_norm are scaled up, but they must stay as they are",
      "min(1.0, max_norm / norm)", "max_norm / norm"),
-    ("norms are not added: their squares are", NORM, "sum(np.sqrt(np.sum(g * g)) for g in gradients)"),
-    ("the norm is the root of the sum of the squares, not of their mean",
+    ("the norms of the gradients are added, but their squares must be",
+     NORM, "sum(np.sqrt(np.sum(g * g)) for g in gradients)"),
+    ("the norm is the root of the mean of the squares, but it must be that of their sum",
      NORM, "np.sqrt(np.mean(np.concatenate([g.ravel() for g in gradients]) ** 2))"),
-    ("the norm is the root of the sum of the squares, not the sum of the magnitudes",
+    ("the norm is the sum of the magnitudes, but it must be the root of the sum of the squares",
      NORM, "sum(np.abs(g).sum() for g in gradients)"),
-    ("the norm is that of all gradients together, not the largest of their norms",
+    ("the norm is the largest of the gradients' norms, but it must be that of all together",
      NORM, "max(np.linalg.norm(g) for g in gradients)"),
-    ("the norm is the root of the sum of the squares, not the largest magnitude",
+    ("the norm is the largest magnitude, but it must be the root of the sum of the squares",
      NORM, "max(np.abs(g).max() for g in gradients)"),
-    ("the norm is that of all gradients together, not the mean of their norms",
+    ("the norm is the mean of the gradients' norms, but it must be that of all together",
      NORM, "np.mean([np.linalg.norm(g) for g in gradients])"),
-    ("each matrix has the root of the sum of its squares for a norm, not its largest singular value",
+    ("the norm of a matrix is its largest singular value, but it must be the root of the sum of its squares",
      NORM, "np.sqrt(sum(np.linalg.norm(g, 2 if g.ndim == 2 else None) ** 2 for g in gradients))"),
-    ("this clips each number, not the length of the whole",
+    ("each number is clipped by itself, not the norm of the whole",
      CLIPPED, "[np.clip(g, -max_norm, max_norm) for g in gradients]"),
 )  # fmt: skip
 
 ADAM_MISTAKES = mistakes(
     training.adam_step,
-    ("m and v are used without bias correction: divide by 1 - beta**step",
+    ("m and v are used without bias correction",
      " / (1 - beta1**step)", "", " / (1 - beta2**step)", ""),
-    ("eps is added outside of the square root", "np.sqrt(v_hat) + eps", "np.sqrt(v_hat + eps)"),
-    ("the steps count from 1: beta**step, not beta**(step + 1)", "**step", "**(step + 1)"),
+    ("eps is added inside the square root, but it belongs outside", "np.sqrt(v_hat) + eps", "np.sqrt(v_hat + eps)"),
+    ("beta**(step + 1) is used, but the steps already count from 1", "**step", "**(step + 1)"),
 )  # fmt: skip
 
 

@@ -25,21 +25,22 @@ BY_COLUMN = """blocks = [[g.ravel().reshape(g.shape, order="F") for g in np.spli
 
 BUFFER_MISTAKES = mistakes(
     weights.unpack,
-    ("the biases do not follow their layer: all matrices of all layers come first",
+    ("the biases are read right after their layer, but the matrices of all layers come first",
      f"{MATRICES}, {BIASES}", "(4 * H, I), (4 * H, H), (2, 4 * H), (4 * H, H), (4 * H, H), (2, 4 * H)",
      NAMES, "W0, R0, b0, W1, R1, b1 = parts"),
-    ("in each layer the four matrices for x come before those for h",
+    ("in each layer the matrices for h are read first, but those for x come before them",
      "(4 * H, I), (4 * H, H)", "(4 * H, H), (4 * H, I)", NAMES, "R0, W0, R1, W1, b0, b1 = parts"),
-    ("W and R do not take turns gate by gate: all four W of a layer come first, then its four R",
+    ("W and R are read by turns, gate by gate, but all four W of a layer come before its four R",
      MATRICES, "*[(H, I), (H, H)] * 4, *[(H, H), (H, H)] * 4", NAMES, TURNS),
-    ("the biases come at the end, after all matrices",
+    ("the biases are read first, but they come after all matrices",
      f"{MATRICES}, {BIASES}", f"{BIASES}, {MATRICES}", NAMES, "b0, b1, W0, R0, W1, R1 = parts"),
-    ("the matrices lie row by row (C order), not column by column",
+    ("the matrices are read column by column, but they are stored row by row (C order)",
      "reshape(shape)", 'reshape(shape, order="F" if shape[0] > 2 else "C")'),
-    ("all parts lie row by row (C order), not column by column", "reshape(shape)", 'reshape(shape, order="F")'),
-    ("b0, b1: the biases lie layer by layer, bW and bR of layer 0, then bW and bR of layer 1; they were read as if "
-     "all bW came before all bR", "b0, b1\n", "np.stack([b0[0], b1[0]]), np.stack([b0[1], b1[1]])\n"),
-    ("the matrix of each gate lies row by row (C order), not column by column", RESULT, BY_COLUMN),
+    ("all parts are read column by column, but they are stored row by row (C order)",
+     "reshape(shape)", 'reshape(shape, order="F")'),
+    ("b0, b1: all bW are read before all bR, but the biases are stored layer by layer: bW and bR of layer 0, then "
+     "bW and bR of layer 1", "b0, b1\n", "np.stack([b0[0], b1[0]]), np.stack([b0[1], b1[1]])\n"),
+    ("the matrix of each gate is read column by column, but it is stored row by row (C order)", RESULT, BY_COLUMN),
 )  # fmt: skip
 
 # ---- ex35: initial values
@@ -52,22 +53,24 @@ def draws(rng: np.random.Generator, s: Sizes) -> Inputs:
 TURNED = "q * np.sign(np.diag(r))"
 START_MISTAKES = mistakes(
     weights.initialize,
-    ("R: the signs of the columns are not settled: multiply each column of q by the sign of r's diagonal",
+    ("R: the columns of q are not multiplied by the signs of r's diagonal",
      TURNED, "q"),
-    ("R: the signs belong to the columns of q, not to its rows", TURNED, f"{TURNED}[:, None]"),
-    ("R: the blocks are not orthogonal yet: take q of np.linalg.qr", TURNED, "a"),
+    ("R: the rows of q are multiplied by the signs, but its columns must be", TURNED, f"{TURNED}[:, None]"),
+    ("R: the blocks are the random matrices themselves, which are not orthogonal", TURNED, "a"),
     ("R: each block is transposed", TURNED, f"({TURNED}).T"),
-    ("W: each gate is a matrix (I, H) of its own: its limit is sqrt(6 / (I + H)), not sqrt(6 / (I + 4H))",
+    ("W: the limit is sqrt(6 / (I + 4H)), but each gate has its own matrix (I, H)",
      "(I + H)", "(I + 4 * H)"),
-    ("W: sqrt(2 / (I + H)) is the standard deviation; a uniform distribution of it reaches to sqrt(6 / (I + H))",
+    ("W: the limit is sqrt(2 / (I + H)), but that must be the standard deviation",
      "6 / (I + H)", "2 / (I + H)"),
-    ("W: the square root is missing: the limit is sqrt(6 / (I + H))", "np.sqrt(", "("),
-    ("W: the numbers lie between 0 and the limit; they should lie on both sides of zero", "2 * uniform - 1", "uniform"),
-    ("W: the numbers reach to half of the limit only", "2 * uniform - 1", "uniform - 0.5"),
-    ("b: the gates stand in the order i, ci, f, o: the ones belong into the third quarter",
+    ("W: the square root is missing in the limit", "np.sqrt(", "("),
+    ("W: the numbers are between 0 and the limit, but they must be on both sides of zero",
+     "2 * uniform - 1", "uniform"),
+    ("W: the numbers reach only half of the limit", "2 * uniform - 1", "uniform - 0.5"),
+    ("b: the ones are in the second quarter, but in the order i, ci, f, o the third one is f",
      "2 * H : 3 * H", "H : 2 * H"),
-    ("b: the bias of f is 1, not 0", "= 1  #", "= 0  #"),
-    ("b: the ones are those of the output gate: f is the third quarter", "2 * H : 3 * H", "3 * H :"),
+    ("b: the bias of f is 0, but it must be 1", "= 1  #", "= 0  #"),
+    ("b: the ones are in the last quarter, that of the output gate, but f is the third quarter",
+     "2 * H : 3 * H", "3 * H :"),
 )  # fmt: skip
 
 # ---- ex36: RMSprop with momentum
@@ -82,15 +85,17 @@ def rmsprop(rng: np.random.Generator, s: Sizes) -> Inputs:
 
 STEP_MISTAKES = mistakes(
     weights.rmsprop_step,
-    ("eps is added outside of the square root", "np.sqrt(v) + eps", "np.sqrt(v + eps)"),
-    ("the gradient is divided by the root of the new v, not of the old one",
+    ("eps is added inside the square root, but it belongs outside", "np.sqrt(v) + eps", "np.sqrt(v + eps)"),
+    ("the gradient is divided by the root of the old v, not of the new one",
      "    v = alpha", "    old, v = v, alpha", "np.sqrt(v)", "np.sqrt(old)"),
-    ("buffer: what is added is not multiplied by 1 - momentum", "+ gradient /", "+ (1 - momentum) * gradient /"),
+    ("buffer: what is added is multiplied by 1 - momentum, which does not belong there",
+     "+ gradient /", "+ (1 - momentum) * gradient /"),
     ("v: alpha and 1 - alpha are exchanged", "alpha * v + (1 - alpha)", "(1 - alpha) * v + alpha"),
-    ("parameter: the step is lr * buffer, with its momentum", "lr * buffer", "lr * gradient / (np.sqrt(v) + eps)"),
-    ("lr belongs to the step, not into the buffer: the buffer stays the same when lr changes",
+    ("parameter: the step has no momentum, because it does not use buffer",
+     "lr * buffer", "lr * gradient / (np.sqrt(v) + eps)"),
+    ("lr is multiplied into the buffer, but it belongs to the step",
      "lr * buffer", "buffer", "+ gradient /", "+ lr * gradient /"),
-    ("parameter: this is Nesterov's momentum; here the step is lr * buffer",
+    ("parameter: this is Nesterov's momentum, but here the step is lr * buffer",
      "lr * buffer", "lr * (momentum * buffer + gradient / (np.sqrt(v) + eps))"),
 )  # fmt: skip
 

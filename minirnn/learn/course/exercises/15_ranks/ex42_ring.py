@@ -10,8 +10,8 @@ a ring, and each can only reach its right neighbor:
 Cut the numbers into P pieces of nearly equal length, the first n % P of them one longer (np.array_split does that).
 In step s = 0 .. P-2 rank r sends its piece (r - s) % P, and adds what it receives to its own. Then it has the
 complete sum of piece (r + 1) % P. In a second round these sums are passed on: in step s, rank r sends piece
-(r + 1 - s) % P, and replaces its own piece by what it receives. So each rank sends about 2 n (P-1) / P numbers, however many
-ranks there are. The network does not let a rank send more.
+(r + 1 - s) % P, and replaces its own piece by what it receives. So each rank sends about 2 n (P-1) / P numbers,
+however many ranks there are. The network does not let a rank send more.
 """
 
 import numpy as np  # noqa: F401
