@@ -26,18 +26,18 @@ from minirnn.learn.repair import Change, Repair
 from minirnn.learn.sandbox.parent import Child
 
 WARNED = (
-    (r"overflow encountered in exp$", "exp of a number above 709 is infinite: take the largest off before"),
-    (r"invalid value encountered in log", "the logarithm of a negative number"),
-    (r"divide by zero encountered in log", "the logarithm of 0"),
-    (r"invalid value encountered in sqrt", "the root of a negative number"),
-    (r"divide by zero encountered", "a division by 0"),
+    (r"overflow encountered in exp$", "exp of a number above 709 is infinite: subtract the largest number first"),
+    (r"invalid value encountered in log", "the logarithm of a negative number is taken"),
+    (r"divide by zero encountered in log", "the logarithm of 0 is taken"),
+    (r"invalid value encountered in sqrt", "the square root of a negative number is taken"),
+    (r"divide by zero encountered", "a number is divided by 0"),
     (r"invalid value encountered in .*(divide|scalar_divide)", "0 is divided by 0, or infinity by infinity"),
     (r"invalid value encountered in (subtract|add|multiply|matmul)", "infinity meets infinity, or 0 meets infinity"),
     (r"overflow encountered", "a number becomes too large for its dtype"),
-    (r"invalid value encountered in cast", "what is no number is made a whole one"),
-    (r"mean of empty slice", "the mean of nothing"),
+    (r"invalid value encountered in cast", "NaN or infinity is converted to a whole number"),
+    (r"mean of empty slice", "the mean of an empty array is taken"),
 )  # fmt: skip
-"""What NumPy says -> what happened."""
+"""NumPy's warning -> what happened."""
 
 MOST_SHOWN = 300
 """Characters of a line of the student's file that are shown."""
@@ -89,8 +89,9 @@ def told(text: str, changes: Sequence[Change]) -> Diagnosis | None:
     if not changes:
         return None
     one = len(changes) == 1
-    lines = ["One thing is wrong; all else is right:" if one else f"{COUNTS.get(len(changes), 'Several')} things are"
-             " wrong; all else is right:", ""]  # fmt: skip
+    lines = ["One thing is wrong, and everything else is right:" if one
+             else f"{COUNTS.get(len(changes), 'Several')} things are wrong, and everything else is right:",
+             ""]  # fmt: skip
     for change in changes:
         lines += [
             f"    {row}" for row in marked(rows[change.line - 1], change, "" if one else f"line {change.line}:  ")
@@ -144,7 +145,7 @@ def with_definitions(exercise: Exercise, text: str, found: Diagnosis) -> Diagnos
 
 
 def warned(text: str, cases: Sequence[Case]) -> Diagnosis | None:
-    """The first line where numbers stop being numbers."""
+    """The first line where NaN or infinity appears."""
     if all(np.isfinite(v).all() for c in cases for v in c.got.values() if isinstance(v, np.ndarray)):
         return None
     rows = shown_rows(text)
@@ -153,7 +154,7 @@ def warned(text: str, cases: Sequence[Case]) -> Diagnosis | None:
     for pattern, says in WARNED:
         for line, message in heard:
             if line == first and re.search(pattern, message):
-                lines = ("Here numbers stop being numbers:", "", f"    {rows[line - 1].strip()}", f"    {says}")
+                lines = ("NaN or infinity first appears here:", "", f"    {rows[line - 1].strip()}", f"    {says}")
                 return Diagnosis(says, lines, short=f"line {line}: {says}", place=f", line {line}")
     return None
 
@@ -175,10 +176,10 @@ def strange_number(exercise: Exercise, text: str) -> Diagnosis | None:
         inside = inside or row.startswith("def ")
         for found in NUMBER.finditer(row.partition("#")[0]) if inside else ():
             if float(found[0]) not in known:
-                says = f"the formula has no {found[0]}: does it cut something off, or replace a value that is given?"
+                says = f"the formula has no {found[0]}: does that cut something off, or replace a value that is given?"
                 start, end = (len(row[:k].encode()) for k in found.span())
                 shown = marked(row, Change(0, line, start, end, says, 0, ""), "")
-                begin = "No change that is known explains your numbers. This is not in the formula:"
+                begin = "No known mistake explains your numbers. This is not in the formula:"
                 lines = (begin, "", *(f"    {one}" for one in shown))
                 return Diagnosis(says, lines, exact=False, short=f"line {line}: {says}", place=f", line {line}")
     return None
@@ -216,17 +217,17 @@ def unused_parts(exercise: Exercise, child: Child, case: Case, name: str) -> str
         return ""
     if not steps:
         lacks = changes_nothing(exercise, child, case, name, None)
-        return f"{name} changes nothing in {', '.join(lacks)}: it belongs into the formula" if lacks else ""
+        return f"{name} has no effect on {', '.join(lacks)}, but it belongs in the formula" if lacks else ""
     lost = [t for t in range(steps) if changes_nothing(exercise, child, case, name, t)]
     used = [t for t in range(steps) if t not in lost]
     if not lost:
         return ""
     if not used:
-        return f"{name} changes nothing in what you return"
+        return f"{name} has no effect on what you return"
     only = ", ".join(f"{name}[{t}]" for t in used) if len(used) < len(lost) else ""
     if only:
-        return f"of {name} only {only} is used: the other steps of it change nothing in what you return"
-    return f"{', '.join(f'{name}[{t}]' for t in lost)} changes nothing in what you return: every step has its gradient"
+        return f"only {only} is used: the other steps of {name} have no effect on what you return"
+    return f"{', '.join(f'{name}[{t}]' for t in lost)} has no effect on what you return, but every step has a gradient"
 
 
 def changes_nothing(exercise: Exercise, child: Child, case: Case, name: str, step: int | None) -> list[str]:

@@ -214,7 +214,7 @@ def read(file: Path, entry: Entry) -> str:
     try:
         return file.read_bytes().decode("utf-8", errors="replace")
     except FileNotFoundError:
-        raise Failed(f"there is no such file\n  get it back with: minirnn reset {entry.id}") from None
+        raise Failed(f"the file does not exist\n  restore it with: minirnn reset {entry.id}") from None
     except OSError as error:
         raise Failed(f"the file cannot be read: {error.strerror}") from None
 

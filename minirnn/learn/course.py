@@ -133,8 +133,8 @@ def load(folder: Path | str = HERE) -> Course:
     Raises
     ------
     CourseError
-        If ``course.toml`` is missing, is not TOML, or says something that makes no sense: which entry, and what is
-        expected.
+        If ``course.toml`` is missing, is not TOML, or has an entry that makes no sense; the message names
+        the entry and says what was expected.
     """
     path = Path(folder) / "course.toml"
     try:
@@ -362,7 +362,7 @@ def find_tree(start: Path, course: Course | None = None) -> Tree:
     """
     root = next((folder for folder in (start, *start.parents) if (folder / STATE).is_file()), None)
     if root is None:
-        raise CourseError("this is no course folder\n  make one with: minirnn learn init DIR, then cd DIR")
+        raise CourseError("this is not a course folder\n  make one with: minirnn learn init DIR, then cd DIR")
     if course is None:
         course = load(root / COURSE) if (root / COURSE).is_dir() else load()
     try:

@@ -7,7 +7,7 @@ from typing import Any
 
 
 class CourseError(ValueError):
-    """A course or a student's tree that cannot be used: a sentence for whoever keeps it."""
+    """A course or a student's tree cannot be used; the text tells its owner why."""
 
 
 MISSING: Any = object()

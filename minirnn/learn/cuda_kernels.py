@@ -87,12 +87,12 @@ def with_advice(failure: Failed, source: str) -> Failed:
         )
     elif "two writes" in text:
         advice = (
-            "two threads have one and the same element: is blockIdx multiplied by blockDim in the index, does x belong"
+            "two threads access the same element: is blockIdx multiplied by blockDim in the index, does x belong"
             " to columns and y to rows, and is each bound that of its index?"
         )
     else:
         advice = (
-            "one block reads what another writes: between the two all blocks must wait for each other, which"
+            "one block reads what another writes, so all blocks must wait for each other in between, which"
             " __syncthreads() does not do"
         )
     return Failed(f"{text}\n  {advice}", failure.line, failure.not_started, failure.busy)
@@ -116,4 +116,5 @@ def counted_part(name: str, number: Any, most: int, look: str, right: bool = Tru
     if not right:
         return Part(name, False, float("inf"))
     ok = isinstance(number, int) and 0 <= number <= most
-    return Part(name, ok, 0.0 if ok else float("inf"), "" if ok else f"{number} {name}, allowed are {most}: {look}")
+    complaint = f"{number} {name}, but at most {most} are allowed: {look}"
+    return Part(name, ok, 0.0 if ok else float("inf"), "" if ok else complaint)

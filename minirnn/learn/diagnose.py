@@ -1,9 +1,9 @@
 """From wrong numbers to the mistake that makes them.
 
 The cheapest explanation is tried first: outputs in another order, a mistake of the catalog, one changed term, one of
-the hypotheses about the formula's tree, an output that is rearranged or scaled, one change an output, two changes.
-A cause is named only if it gives all the numbers of all the cases exactly. Otherwise what is said is where it goes
-wrong (`check.first_wrong_stage`) and, marked as a guess, a term that explains most of the difference.
+the hypotheses about the formula's tree, an output that is rearranged or scaled, one change per output, two changes.
+A cause is named only if it gives all the numbers of all the cases exactly. Otherwise the text says where it goes wrong
+(`check.first_wrong_stage`) and, marked as a guess, names a term that explains most of the difference.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ SINGLE, PAIRS, STAGED = 5000, 300, 500
 every machine."""
 Simpler = Callable[[], Sequence[Case]]
 EXPLAINED = 0.8
-"""A guess is told only if it explains so much of the difference."""
+"""A guess is told only if it explains at least this share of the difference."""
 
 
 @dataclass(frozen=True)
 class Diagnosis:
     """What is wrong: a sentence, the text to show, the variable to look for; `exact` if it explains every number.
 
-    `brief` is the sentence without the whole right-hand side of a line, for those who shall find that by themselves.
+    `brief` is the sentence without the whole right-hand side of a line, for students who should find that themselves.
     `value` is what the variable `target` holds with this mistake, for `inputs`. `place` is the line, if it is known;
     `final` that nothing could be said better, `known` that the sentence is one of the catalog's. `comments` are lines
     of the student's file, each with what is wrong there.
@@ -89,7 +89,7 @@ def diagnose(exercise: Exercise, cases: Sequence[Case], simpler: Simpler = tuple
 
 
 def says_nothing(case: Case) -> bool:
-    """Whether an output holds no number at all: any formula that fails gives that."""
+    """Whether an output has no finite number: any formula that fails gives that."""
     arrays = [v for v in case.got.values() if isinstance(v, np.ndarray) and v.size and v.dtype.kind in "fc"]
     return any(not np.isfinite(v).any() for v in arrays)
 
@@ -98,7 +98,7 @@ def size(outputs: Mapping[str, Any]) -> int:
     return sum(v.size for v in outputs.values() if isinstance(v, np.ndarray))
 
 
-EVERYTHING_ZERO = "every gradient is zero: does anything of what comes in reach what is returned?"
+EVERYTHING_ZERO = "every gradient is zero: does what is returned depend on what comes in?"
 
 
 def all_zero(outputs: Iterable[Mapping[str, Any]]) -> bool:
@@ -173,7 +173,7 @@ def told(
     for _, text, _ in changes:
         lines += [f"    {line}" for line in text] + [""]
     if others:
-        lines += ["or, which gives the same numbers: " + "; ".join(others[:3]), ""]
+        lines += ["Other changes that give the same numbers: " + "; ".join(others[:3]), ""]
     lines += [last] if last else []
     sentence, short = "; ".join(c[0] for c in changes), "; ".join(c[2] for c in changes)
     return Diagnosis(sentence, tuple(trimmed(lines)), target, short=short)
@@ -288,7 +288,7 @@ def low_precision(cases: Sequence[Case]) -> Diagnosis | None:
     cut = all(np.array_equal(g, g.astype(np.float32).astype(g.dtype)) for _, g in pairs)
     if not (single or cut):
         return None
-    text = "the numbers are right to a few digits only: they are computed in float32, where float64 is needed"
+    text = "the numbers are right to only a few digits, because they are computed in float32 where float64 is needed"
     return Diagnosis(text, (text,), final=True)
 
 
@@ -343,5 +343,5 @@ def closest(exercise: Exercise, case: Case) -> Diagnosis | None:
         return None
     target, _, term = sentence.removesuffix(" is missing").partition(": the term ")
     part = f"{abs(share):.0%} of {term} {'is missing' if share > 0 else 'is too much'} in {target}"
-    text = f"No change that is known explains your numbers. Closest (a guess): {part}; this explains {1 - rest:.0%}."
+    text = f"No known mistake explains your numbers. The closest guess is: {part}. It explains {1 - rest:.0%}."
     return Diagnosis(f"closest: {part}", (text,), target, exact=False)

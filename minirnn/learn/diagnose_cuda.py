@@ -80,7 +80,7 @@ def storing(case: KernelCase, name: str, letters: str) -> str:
         return other_layout(want, got, letters)
     if isinstance(primed, np.ndarray) and np.isnan(got).all():
         if close(primed, want + 1).all():
-            return "it is added to what was in memory before, with +=; nobody has set that: store it with ="
+            return "it is added, with +=, to what was in memory before, which was never set"
         if (primed == 1).all():
             return "it is never written"
     written = ~np.isnan(got) if primed is None else primed != 1
@@ -120,14 +120,14 @@ INDICES = (
     ("b * t", "the index is blockIdx.x * threadIdx.x: it must be blockIdx.x * blockDim.x + threadIdx.x"),
     ("b * D", "the index is blockIdx.x * blockDim.x, without threadIdx.x"),
     ("t * G", "the index is threadIdx.x * gridDim.x, without blockIdx.x"),
-    ("b * G + t", "blockIdx.x is multiplied by gridDim.x; it must be blockDim.x"),
+    ("b * G + t", "blockIdx.x is multiplied by gridDim.x, but it must be blockDim.x"),
     ("b * 2 * D + t", "blockIdx.x is multiplied by twice the number of threads of a block"),
     ("(b + 1) * D + t", "the index begins with the second block: blockIdx.x + 1"),
     ("b * D + t + 1", "the index is one too large: threads count from 0"),
-    ("b * 1024 + t", "blockIdx.x is multiplied by another number than blockDim.x"),
-    ("b * 512 + t", "blockIdx.x is multiplied by another number than blockDim.x"),
-    ("b * 256 + t", "blockIdx.x is multiplied by another number than blockDim.x"),
-    ("b * 128 + t", "blockIdx.x is multiplied by another number than blockDim.x"),
+    ("b * 1024 + t", "blockIdx.x is multiplied by a number other than blockDim.x"),
+    ("b * 512 + t", "blockIdx.x is multiplied by a number other than blockDim.x"),
+    ("b * 256 + t", "blockIdx.x is multiplied by a number other than blockDim.x"),
+    ("b * 128 + t", "blockIdx.x is multiplied by a number other than blockDim.x"),
 )
 """Wrong indices of threads in one dimension: of blocks b of D threads t, G blocks."""
 
@@ -169,7 +169,7 @@ def unwritten(written: np.ndarray, case: KernelCase, letters: str) -> str:
             " blockIdx"
         )
     if written.ndim == 1 and np.array_equal(written, np.arange(written.size) < case.grid[0]):
-        return f"only {case.grid[0]} elements are written, one a block: the index lacks threadIdx"
+        return f"only {case.grid[0]} elements are written, one per block: the index lacks threadIdx"
     if says := other_index(written, case):
         return f"{int((~written).sum())} of {written.size} elements are never written: {says}"
     missing = np.flatnonzero(~written)
@@ -191,7 +191,7 @@ def wrong_place(case: KernelCase, name: str, letters: str) -> str:
     steps = np.flatnonzero(wrong.any(axis=tuple(range(1, wrong.ndim))) & in_time)
     if len(steps) and steps[0] > 0:
         return (
-            f"right up to step {steps[0] - 1}, wrong from step {steps[0]} on: does a barrier that held once hold again"
+            f"right up to step {steps[0] - 1}, wrong from step {steps[0]} on: does a barrier work more than once"
             " in the next round?"
         )
     place = where(wrong, letters)

@@ -71,7 +71,7 @@ cat "$said" >&2
 reason=$(tail -c 2000 "$said" | tr '\\n' ' ' | LC_ALL=C tr -cd '[:print:]' | tr -d '"\\\\')
 cat > "$results" <<END
 {"score": 0,
- "output": "Not graded: the grader itself failed, with status $status. This is no fault of yours; tell your teacher.",
+ "output": "Not graded: the grader itself failed, with status $status. This is not your fault; tell your teacher.",
  "output_format": "text", "visibility": "visible", "stdout_visibility": "hidden",
  "tests": [{"name": "for the teacher", "output": "$reason", "output_format": "text", "visibility": "hidden"}]}
 END
@@ -113,7 +113,7 @@ WORKFLOW = """# Grades every push, without any platform: the result is a table i
 #
 # The grader is not in the students' repositories. Unpack the zip into a repository of yours and name it below; if it is
 # private, a token that can read it must be a secret of the students' organization (GRADER_TOKEN).
-# Who can write to a repository can change this file there: for grades that count, run minirnn grade yourself.
+# Anyone who can write to a repository can change this file there. For grades that count, run minirnn grade yourself.
 name: grade
 on: [push, workflow_dispatch]
 permissions:

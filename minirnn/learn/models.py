@@ -40,13 +40,13 @@ def model_parts(
     flows = [function_case(exercise, child, inputs) for inputs in last_letter(model, validation)]
     cases += flows
     parts = worst([parts, *(compare(exercise, case.expected, case.got) for case in flows)])
-    needs = f"your model needs {bits:.3f} bits a letter on a text it has not seen; it passes below {BOUND}"
+    needs = f"your model needs {bits:.3f} bits per letter on a text it has not seen, and it passes below {BOUND}"
     complaint = f"{needs}\n  {learned(bits)}"
     return [*parts, Part("bits", bits < BOUND, 0.0 if bits < BOUND else bits, "" if bits < BOUND else complaint)]
 
 
 def learned(bits: float) -> str:
-    """What the bits a letter say about the training; the gradients are right by then."""
+    """What the bits per letter say about the training. At this point the gradients are right."""
     guessing = float(np.log2(V))
     if bits > guessing + 1.5:
         return (
@@ -60,10 +60,10 @@ def learned(bits: float) -> str:
         )
     if bits > 1.35:
         return (
-            "who remembers nothing needs 1.5: the letters' frequencies are learned, not the echoes; are the windows"
+            "a model without memory needs 1.5: it has learned how frequent letters are, but no echoes; are the windows"
             " long enough, does the gradient flow through all their steps, and is the forget gate open at the start?"
         )
-    return "it remembers, but not all: train longer, or with a learning rate that fits"
+    return "it remembers some letters, but not all: train longer, or with a better learning rate"
 
 
 def trained(exercise: Capstone, child: Child, text: np.ndarray, seed: Sequence[int]) -> dict[str, np.ndarray]:
@@ -94,7 +94,9 @@ def parameters(exercise: Capstone, value: Mapping[str, Any]) -> dict[str, np.nda
     model = dict(zip(NAMES, values, strict=True))
     H = len(model["R"]) if isinstance(model["R"], np.ndarray) and model["R"].ndim == 2 else 0
     if not 1 <= H <= MOST_UNITS:
-        raise Failed(f"{exercise.training} returned an R that is no (H, 4H)\n  expected H from 1 to {MOST_UNITS}")
+        raise Failed(
+            f"{exercise.training} returned an R whose shape is not (H, 4H)\n  expected H from 1 to {MOST_UNITS}"
+        )
     shapes = {"W": (V, 4 * H), "R": (H, 4 * H), "b": (4 * H,), "U": (H, V), "c": (V,)}
     for name, shape in shapes.items():
         array = model[name]
@@ -107,7 +109,7 @@ def parameters(exercise: Capstone, value: Mapping[str, Any]) -> dict[str, np.nda
 
 
 def bits_of(exercise: Capstone, model: Mapping[str, np.ndarray], validation: np.ndarray) -> float:
-    """Bits a letter that `model` needs for a text."""
+    """The bits per letter that `model` needs for a text."""
     T = len(validation) - 1
     outputs = exercise.expected({**model, "ids": validation, "weights": np.full(T, 1 / T)})
     return float(outputs["loss"] / np.log(2))

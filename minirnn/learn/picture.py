@@ -27,7 +27,7 @@ def picture_of(result: Result) -> Picture:
 def model_flow(result: Result) -> Picture:
     """Draw how far the gradient of one letter flows back, as the answer itself computed it."""
     norms = np.stack([np.asarray(case.got["flow"], float) for case in result.cases[-2:]])
-    picture = gradient_flow(norms, layers=["random weights", "your model"], quantity="length of the gradient of h")
+    picture = gradient_flow(norms, layers=["random weights", "your model"], quantity="norm of the gradient of h")
     picture.ax.set_title(f"{result.entry.id}: from the loss of one letter, back through {STEPS} steps")
     return picture
 

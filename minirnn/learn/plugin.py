@@ -127,7 +127,7 @@ class ExerciseItem(pytest.Item):
 
             told, self.parent.told = self.parent.told, True
             error = "" if part is None else f" (relative error {part.error:.2g})"
-            raise Wrong(f"wrong{error}; the reason stands above" if told else report(result))
+            raise Wrong(f"wrong{error}; the reason is above" if told else report(result))
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
         return Reason(str(excinfo.value)) if excinfo.errisinstance(Wrong) else super().repr_failure(excinfo, style)

@@ -112,7 +112,7 @@ SIMPLE_MISTAKES: dict[str, Callable[[np.ndarray], np.ndarray]] = {
     "is transposed": only(2, np.transpose),
     "is reshaped where it must be transposed": only(2, lambda want: want.T.ravel().reshape(want.shape)),
     "has the wrong sign": lambda want: -want,
-    "is twice too large": lambda want: 2 * want,
+    "is twice as large as expected": lambda want: 2 * want,
     "is half of what is expected": lambda want: want / 2,
     "is zero": lambda want: 0 * want,
 }
@@ -260,5 +260,5 @@ def sum_reasons(exercise: Exercise, name: str, want: np.ndarray, got: np.ndarray
                     ):
                         as_given = list(taken) == sorted(taken)
                         says = "goes in with its gates as they were" if as_given else "has its gates in another order"
-                        return [f"{a} {says}; {b} is right"]
+                        return [f"{a} {says}, while {b} is right"]
     return []

@@ -22,7 +22,7 @@ from minirnn.learn.sandbox.parent import Child
 from minirnn.learn.wrong_backward import Spoiled, spoiled
 
 RETURNED_FALSE = (
-    "your test returns False, and nobody looks at what a test returns\n"
+    "your test returns False, but the value that a test returns is ignored\n"
     "  raise AssertionError if backward is wrong: assert np.allclose(...)"
 )
 RIGHTS = 3
@@ -85,7 +85,7 @@ def missed(kind: str, left: Sequence[Candidate]) -> Part:
     """What the test did not find of one kind of mistakes."""
     sentences = [c.sentence for c in left if c.kind == kind]
     more = f", and {len(sentences) - 1} more" if len(sentences) > 1 else ""
-    complaint = f"your test accepts a wrong one: {sentences[0]}{more}" if sentences else ""
+    complaint = f"your test accepts a wrong backward pass: {sentences[0]}{more}" if sentences else ""
     return Part(kind, not sentences, float(len(sentences)), complaint)
 
 
@@ -94,7 +94,7 @@ def candidates(exercise: Exercise) -> tuple[list[Candidate], list[Candidate]]:
     probe = wrong_cells(np.random.default_rng(21), PUBLIC)
     right = BACKWARD.run(probe)
     rights = [
-        Candidate("right", "as it stands", backward_of(BACKWARD, {})),
+        Candidate("right", "as it is", backward_of(BACKWARD, {})),
         Candidate("right", "written differently", other_way(BACKWARD)),
     ]
     wrongs, seen = [], [right]

@@ -120,7 +120,7 @@ WRONG = [
     (["learn", "init", "new", "--course", "nowhere"], "nowhere/course.toml: no such file"),
     (["grade", "nowhere"], "nowhere: no such folder or zip file"),
     (["grade", "exercises", "--jobs", "0"], "--jobs is 0; expected at least 1"),
-    (["grade", "exercises", "--out", "xml:a"], "'xml:a' is no report"),
+    (["grade", "exercises", "--out", "xml:a"], "'xml:a' is not a report"),
     (["grade", "exercises", "--course", "nowhere"], "nowhere/course.toml: no such file"),
     (["grade", "README.md"], "README.md: no such folder or zip file"),
     (["course", "init"], "the name of the new folder is missing"),
@@ -171,7 +171,7 @@ def test_commands_outside_of_a_course_folder_say_how_to_make_one(tmp_path, monke
     monkeypatch.chdir(tmp_path)
     for command in (["check"], ["hint"], ["show"], ["reset", "ex01"], ["learn"]):
         status, text = run(*command)
-        assert status == 2 and "no course folder; make one with: minirnn learn init DIR" in text
+        assert status == 2 and "not a course folder; make one with: minirnn learn init DIR" in text
 
 
 def test_a_folder_whose_settings_do_not_load_the_plugin_is_told_the_line(folder, run):
@@ -252,7 +252,7 @@ def test_a_teacher_adds_an_exercise_and_a_student_of_that_course_solves_it(
         "def my_gate_backward(x, w, y, dy):\n    da = dy * (1 - y)\n    return da * w, (da * x).sum(0)\n"
     )
     status, text = run("check", "my-gate")
-    assert status == 1 and "0 / 2 points" in text and "belongs here" in text and "my-gate.py, line 2" in text
+    assert status == 1 and "0 / 2 points" in text and "its square" in text and "my-gate.py, line 2" in text
     assert "1. A first hint: where to begin.\n\n  1 of 3 hints used; 2 more" in run("hint", "my-gate")[1]
     assert run("show", "my-gate", "--diff")[0] == 0 and (folder / "exercises/own/my-gate.png").exists()
     (folder / "exercises/own/my-gate.py").write_text((short / "solutions/own/my-gate.py").read_text())

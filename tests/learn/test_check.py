@@ -31,7 +31,8 @@ def test_where_to_look_is_said_once_and_fits_what_fails(tmp_path):
     for exercise in EXERCISES.values():
         assert not [s.look for s in exercise.stages if s.look.lower().startswith("look") or s.look.endswith(".")]
     result = checked(tmp_path, "ex01", solution("ex01", ("dy * w", "np.sinh(dy) * w + np.cosh(w)")))
-    assert "Wrong already for a batch of one sample (B=1): look at y = x * w + b, one number at a time." in result.message
+    where = "look at y = x * w + b, one number at a time."
+    assert f"Wrong already for a batch of one sample (B=1): {where}" in result.message
     result = checked(
         tmp_path,
         "ex01",
@@ -211,7 +212,7 @@ def test_graded_work_is_told_the_place_and_not_the_line(tmp_path):
     result = checked(tmp_path, "ex07", wrong, hidden=True)
     assert result.diagnosis == "dcs_total: the term dcs is missing" and SECRET not in result.message
     result = checked(tmp_path, "ex01", solution("ex01", ("(dy * x).sum(0)", "(dy * x).mean(0)")), hidden=True)
-    assert "sum belongs here, not mean" in result.message and "(dy * x)" not in result.message
+    assert "mean is used where sum belongs" in result.message and "(dy * x)" not in result.message
 
 
 # ---- right is right, in whatever form it comes

@@ -225,5 +225,5 @@ def test_a_folder_of_another_course_or_version_is_refused(tmp_path, field, value
 
 
 def test_outside_of_a_folder_the_way_to_make_one_is_told(tmp_path):
-    with pytest.raises(CourseError, match="no course folder\n  make one with: minirnn learn init DIR"):
+    with pytest.raises(CourseError, match="not a course folder\n  make one with: minirnn learn init DIR"):
         find_tree(tmp_path)

@@ -28,7 +28,7 @@ def test_right_numbers_with_too_much_traffic_get_half_the_points(tmp_path, id):
     result = checked(tmp_path, id, COURSE.stub(COURSE.entry(id)) + "// begun\n")
     assert result.parts[0].ok and not result.parts[1].ok
     assert 0 < result.score < COURSE.entry(id).points
-    assert "allowed are" in result.message
+    assert "are allowed" in result.message
 
 
 def test_an_early_return_before_a_barrier_is_caught(tmp_path):

@@ -54,11 +54,11 @@ def test_wrong_gradients_are_named_and_nothing_is_trained(tmp_path):
     [
         ("return text, text", "train returned 2 value(s)\n  expected W, R, b, U, c"),
         ("return None", "train returned one value(s)"),
-        ("return [1, 2, 3, 4, 5]", "train returned an R that is no (H, 4H)"),
+        ("return [1, 2, 3, 4, 5]", "train returned an R whose shape is not (H, 4H)"),
         ("H = 65; return [np.zeros(s) for s in ((V, 4*H), (H, 4*H), (4*H,), (H, V), (V,))]", "expected H from 1 to 64"),
         ("H = 4; return [np.zeros(s) for s in ((V, 4*H), (H, 4*H), (4*H,), (V, H), (V,))]", "expected (4, 6)"),
         ("H = 4; return [np.full(s, np.nan) for s in ((V, 4*H), (H, 4*H), (4*H,), (H, V), (V,))]", "W with NaN"),
-        ("H = 4; return [np.zeros(s) for s in ((V, 4*H), (H, 4*H), (4*H,), (H, V), (V,))]", "2.585 bits a letter"),
+        ("H = 4; return [np.zeros(s) for s in ((V, 4*H), (H, 4*H), (4*H,), (H, V), (V,))]", "2.585 bits per letter"),
         ("raise RuntimeError('no')", "RuntimeError: no"),
     ],
 )  # fmt: skip
@@ -73,7 +73,7 @@ def test_a_model_may_come_as_a_dict_and_what_training_prints_is_shown(tmp_path):
         "return dict(c=np.zeros(V), U=np.zeros((H, V)), b=np.zeros(4*H), R=np.zeros((H, 4*H)), W=np.zeros((V, 4*H)))"
     )
     result = checked(tmp_path, "ex41", trained_by(code))
-    assert "bits a letter" in result.message and result.prints == "hello\n"
+    assert "bits per letter" in result.message and result.prints == "hello\n"
 
 
 def test_without_a_training_it_is_told_that_there_is_none(tmp_path):

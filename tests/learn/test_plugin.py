@@ -66,7 +66,7 @@ def test_a_failure_says_what_minirnn_check_says_once(pytester, tree, monkeypatch
     result.assert_outcomes(failed=5)
     text = result.stdout.str()
     assert text.count("exercises/03_rnn/ex05_rnn_cell_backward.py, line 5") == 1
-    assert text.count("the reason stands above") == 4 and "Traceback" not in text
+    assert text.count("the reason is above") == 4 and "Traceback" not in text
 
 
 def test_progress_is_shared_with_the_commands(pytester, tree):
@@ -301,7 +301,7 @@ SEQUENCE = np.arange(24.0).reshape(4, 2, 3) + 1
     ("got", "said"),
     [
         ({"dx": -X}, "dx has the wrong sign"),
-        ({"dx": 2 * X}, "dx is twice too large"),
+        ({"dx": 2 * X}, "dx is twice as large as expected"),
         ({"dx": X / 2}, "dx is half of what is expected"),
         ({"dx": X + 1}, "dx   0.17  x"),
         ({}, "no gradient for dx"),

@@ -151,10 +151,10 @@ def test_junit_can_be_parsed_whatever_was_printed():
 @pytest.mark.parametrize(
     ("wanted", "said"),
     [
-        ("gradescope", "is no report\n  expected FORMAT:FILE with a format of gradescope, classroom50, csv"),
-        ("xml:grades.xml", "'xml:grades.xml' is no report"),
-        ("csv:", "'csv:' is no report"),
-        (":grades", "is no report"),
+        ("gradescope", "is not a report\n  expected FORMAT:FILE with FORMAT in gradescope, classroom50, csv"),
+        ("xml:grades.xml", "'xml:grades.xml' is not a report"),
+        ("csv:", "'csv:' is not a report"),
+        (":grades", "is not a report"),
         ("csv:nowhere/at/all.csv", "the folder nowhere/at does not exist"),
         ("gradescope:results.json", "this format holds one submission, not 2\n  take csv or junit"),
     ],

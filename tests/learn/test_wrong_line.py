@@ -26,7 +26,7 @@ def test_the_variable_that_is_wrong_is_named_as_the_student_calls_it(tmp_path):
     result = checked(tmp_path, "ex05", body("ex05", OTHER_NAMES.format("np.ones_like(h)")))
     assert "line 6 (your back is da in the formula)" in result.message
     result = checked(tmp_path, "ex05", body("ex05", OTHER_NAMES.format("slope").replace("back.sum(0)", "dh.sum(0)")))
-    assert result.diagnosis == "back belongs here, not dh" and "(your" not in result.message  # it has no name
+    assert result.diagnosis == "dh is used where back belongs" and "(your" not in result.message  # it has no name
 
 
 def test_a_transposed_variable_is_the_same_one():

@@ -1,7 +1,7 @@
-"""A zip file as a list of names and a way to read one of them, such that no zip file can cost more than it may.
+"""A zip file as a list of names and a way to read one of them, with a limit on what any zip file can cost.
 
-Nothing is ever unpacked to the disk, so that it does not matter where a name points. A file is read only if it is
-wanted, and no further than it may be long, whatever the archive declares.
+Nothing is ever unpacked to the disk, so it does not matter where a name points. A file is read only if it is wanted,
+and only up to the size limit, whatever the archive declares.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from typing import IO
 from minirnn.learn.grading.handed import MOST_FILE
 
 MOST_DIRECTORY = 4 << 20
-"""Bytes of the list of contents: Python makes an object of every entry before anybody can count them."""
+"""The most bytes of the list of contents: Python makes an object of every entry before anybody can count them."""
 END, END64, LOCATOR64 = b"PK\x05\x06", b"PK\x06\x06", b"PK\x06\x07"
 METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 DAMAGED = (zipfile.BadZipFile, RuntimeError, NotImplementedError, EOFError, OSError, ValueError, zlib.error,
            struct.error, OverflowError, MemoryError)  # fmt: skip
-"""What reading a damaged or hostile zip file raises."""
+"""The exceptions that reading a damaged or hostile zip file raises."""
 
 
 class Unreadable(Exception):
@@ -63,7 +63,7 @@ class Archive:
         member = self.zip.getinfo(name)
         kind = member.external_attr >> 28
         if member.create_system == 3 and kind not in (0, 8):  # made on Unix, and neither unknown nor a plain file
-            raise Unreadable("is a link" if kind == 10 else "is no plain file")
+            raise Unreadable("is a link" if kind == 10 else "is not a regular file")
         if member.flag_bits & 1:
             raise Unreadable("is encrypted: the zip file must have no password")
         if member.compress_type not in METHODS:
@@ -94,7 +94,7 @@ def directory_size(file: IO[bytes]) -> int:
     tail = file.read()
     at = tail.rfind(END)
     if at < 0 or len(tail) < at + 22:
-        raise Unreadable("it is no zip file, or the end of it is missing: was it copied whole?")
+        raise Unreadable("it is not a zip file, or its end is missing: was it copied completely?")
     (size,) = struct.unpack_from("<I", tail, at + 12)
     if at >= 20 and tail[at - 20 : at - 16] == LOCATOR64:
         (record,) = struct.unpack_from("<Q", tail, at - 12)

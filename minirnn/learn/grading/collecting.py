@@ -1,4 +1,4 @@
-"""Finds the files of the exercises in what a student handed in, wherever they lie; says what was ignored and why."""
+"""Finds the files of the exercises in what a student handed in, wherever they are; says what was ignored and why."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ MOST_STRANGE = 300
 ENDINGS = {".py", ".cu", ".ipynb", ".txt", ".cuh", ".cpp", ".pyc", ""}
 
 ADDED = re.compile(r"\s*+(?:\)\d+\(|(?:\d++[\s_-]*+)?ypoc|eipok|lanif|wen|\d++v|\d++-)[\s_-]*")
-"""What systems and people add to a name, read from its end: that is quick whatever the name is."""
+"""What systems and people add to a name. It is matched from the end, which is fast for any name."""
 
 
 class Source(Protocol):
@@ -108,7 +108,7 @@ def collected(source: Source, entries: Sequence[Wanted], notebooks: bool) -> Han
         if place is None:
             continue
         if (others := len(names) - 1) and not is_other_exercise(entries, entry, names):
-            notes.append(f"{printable(place)} is graded; {others} more of that name ignored")
+            notes.append(f"{printable(place)} is graded; {others} more with that name ignored")
         try:
             data = source.read(place)
             together += len(data)
@@ -147,7 +147,7 @@ def place_of(entry: Wanted, names: list[str]) -> str | None:
 
 
 def is_other_exercise(entries: Sequence[Wanted], entry: Wanted, names: list[str]) -> bool:
-    """Whether the files of this name are those of several exercises, which differ in their folders alone."""
+    """Whether several exercises have a file of this name, in different folders."""
     same = sum(PurePosixPath(e.file).name == PurePosixPath(entry.file).name for e in entries)
     return same >= len(names)
 

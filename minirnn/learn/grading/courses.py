@@ -1,4 +1,4 @@
-"""A course that can be sent to the machines that grade, so that they need not have the teacher's disk."""
+"""A course that can be sent to the machines that grade, so that they do not need the teacher's disk."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class PackedCourse:
 
 
 def pack_course(course: Course) -> PackedCourse:
-    """Pack a course as it is now: what is changed on the disk later changes nothing in a run."""
+    """Pack a course as it is now, so that later changes on the disk do not affect a run."""
     if course.folder.resolve() == HERE.resolve():
         return PackedCourse(digest_of(course.folder), __version__)
     buffer = io.BytesIO()
@@ -107,7 +107,5 @@ def _unpacked(course: PackedCourse) -> Course:
         with zipfile.ZipFile(io.BytesIO(course.data)) as archive:
             archive.extractall(folder)  # the teacher's own files
     if digest_of(folder) != course.digest:
-        raise CourseError(
-            "this machine's course is another one than the grader's\n  expected the same files of minirnn"
-        )
+        raise CourseError("this machine's course differs from the grader's\n  expected the same files of minirnn")
     return load(folder)

@@ -1,7 +1,7 @@
 """A folder as a list of names and a way to read one of them, such that no link leads out of it.
 
-A student's process or another user may exchange files for links while we look. So every folder on the way is opened by
-itself, from the one above, and only if it is none; what has been opened stays what it is.
+A student's process or another user may exchange files for links while we look. So every folder on the path is opened
+from the one above it, and only if it is not a link. Once open, it stays the same.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from minirnn.learn.grading.handed import MOST_FILE, MOST_NAMES
 
 DEEPEST = 24
 SKIPPED = {".git", ".hg", ".svn", ".venv", "venv", "node_modules", "site-packages", "__pycache__", ".minirnn"}
-"""Folders in which no answer lies, and often very many files; the stubs that minirnn keeps are not answers either."""
+"""Folders that hold no answers and often very many files; the stubs that minirnn keeps are not answers either."""
 
 
 class Folder:
@@ -98,11 +98,11 @@ class Folder:
                 opened = os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=descriptor)
             with open(opened, "rb") as stream:
                 if not stat.S_ISREG(os.fstat(opened).st_mode):
-                    raise Unreadable("is no plain file")
+                    raise Unreadable("is not a regular file")
                 data = stream.read(MOST_FILE + 1)
         except OSError as error:
             if error.errno in (errno.ELOOP, errno.ENXIO):
-                raise Unreadable("is a link" if error.errno == errno.ELOOP else "is no plain file") from None
+                raise Unreadable("is a link" if error.errno == errno.ELOOP else "is not a regular file") from None
             raise Unreadable(f"cannot be read: {error.strerror}") from None
         if len(data) > MOST_FILE:
             raise Unreadable(too_large(os.stat(name, dir_fd=self.root, follow_symlinks=False).st_size))

@@ -1,8 +1,8 @@
-"""The journal: a file to which every grade is added when it is there, so that no end of the grader loses one.
+"""The journal: a file to which every grade is added at once, so that none is lost when the grader stops.
 
-It holds JSON, a line a record: first what was graded with (the header), then a sheet a line. A line counts when it is
-whole, with its end: what a killed grader left of its last one is cut off. Records are only added. If a student has two,
-the later one counts.
+It holds JSON, one record per line: first the header, which says what was graded with, then the sheets. A line counts
+only if it is complete: what a killed grader left of its last line is cut off. Records are only added. If a student has
+two, the later one counts.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ except ImportError:  # pragma: no cover
     fcntl = None  # type: ignore[assignment]
 
 SYNC = 1.0
-"""Seconds from one time to the next that records are brought to the disk itself, which only a loss of power needs."""
+"""Seconds between two times that records are forced to the disk, which matters only when the power fails."""
 FORMAT = 1
 BEGINNING = b'{"format":'
 
@@ -60,12 +60,12 @@ class Records:
             self.end = end
         if self.end and self.header.get("format") != FORMAT:
             raise CourseError(
-                f"{path} is no journal of grades\n  expected the .journal that an earlier run left beside its reports"
+                f"{path} is not a journal of grades\n  expected the .journal file next to the reports of an earlier run"
             )
 
     @property
     def students(self) -> list[str]:
-        """Whose sheets there are, in the order in which they came first."""
+        """The students who have a sheet, in the order of their first one."""
         return list(self.places)
 
     def read(self, student: str) -> Sheet | None:
@@ -124,7 +124,7 @@ class Journal(Records):
         self.file.close()
 
     def add(self, sheet: Sheet) -> None:
-        """Add a sheet. On return a process that is killed loses it no more."""
+        """Add a sheet. After the return it is not lost if the process is killed."""
         self.places[sheet.student] = self._add(record_of(sheet))
 
     def _add(self, record: Mapping[str, Any]) -> int:
@@ -151,7 +151,7 @@ def opened(path: Path) -> IO[bytes]:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
             file.close()
-            raise CourseError(f"{path}: another grader is at work with this journal") from None
+            raise CourseError(f"{path}: another grader is using this journal") from None
     return file
 
 
@@ -169,7 +169,7 @@ def lines_of(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
             end = 0
             for number, line in enumerate(file, 1):
                 if number == 1 and not (line.startswith(BEGINNING) or BEGINNING.startswith(line)):
-                    raise CourseError(f"{path} is no journal of grades\n  expected the .journal of an earlier run")
+                    raise CourseError(f"{path} is not a journal of grades\n  expected the .journal of an earlier run")
                 if torn:
                     raise CourseError(f"{path}, line {torn}: the journal is damaged\n  expected a line of JSON")
                 end += len(line)
@@ -191,7 +191,7 @@ def check_header(path: Path, found: Mapping[str, Any], wanted: Mapping[str, Any]
         if found.get(key) != value:
             raise CourseError(
                 f"{path} was graded with another {key}: {shown(found.get(key))}\n  expected {shown(value)}\n"
-                f"  grade anew, with --regrade {path} to see what changes; or go on with what it was begun with"
+                f"  grade again with --regrade {path} to see what changes, or continue with the earlier settings"
             )
 
 
@@ -226,4 +226,4 @@ def sheet_of(record: Mapping[str, Any]) -> Sheet:
         fields["notes"], fields["remarks"] = tuple(fields["notes"]), tuple(fields["remarks"])
         return Sheet(**fields)
     except (KeyError, TypeError) as error:
-        raise CourseError(f"the journal has a record that is no sheet ({error})") from None
+        raise CourseError(f"the journal has a record that is not a sheet ({error})") from None

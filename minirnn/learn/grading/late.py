@@ -1,4 +1,4 @@
-"""What a late submission costs: points or percent off for every day that has begun, with grace and a cut-off."""
+"""The cost of a late submission: points or percent off for every started day, with a grace period and a cut-off."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ class Late:
     Attributes
     ----------
     due : datetime or None
-        Until when it should be handed in; a student's own ``due`` in the roster counts more.
+        When it is due; a student's own ``due`` in the roster takes precedence.
     off : float
-        What each day that has begun costs: points, or a part of the points earned if `percent`.
+        The cost of each started day: points, or a share of the points earned if `percent`.
     grace : timedelta
-        So late is in time. What is later is late from the due time on.
+        How late still counts as in time. Anything later is late from the due time on.
     cut_off : timedelta or None
-        What is later than this has no points at all.
+        A submission that is later than this earns no points.
     """
 
     due: datetime.datetime | None
@@ -60,11 +60,11 @@ def read_policy(off: str, due: str = "", grace: str = "", cut_off: str = "") -> 
     Raises
     ------
     CourseError
-        If a number, time or duration is none.
+        If a number, time or duration cannot be read.
     """
     match = re.fullmatch(r"(\d{1,6}(?:\.\d+)?)\s*(%?)", off.strip())
     if match is None:
-        raise CourseError(f"--late is {off!r}\n  expected points or percent a day, such as 2 or 10%")
+        raise CourseError(f"--late is {off!r}\n  expected points or percent per day, such as 2 or 10%")
     return Late(
         time_of("--due", due), float(match[1]), match[2] == "%", duration_of("--grace", grace) or datetime.timedelta(),
         duration_of("--cut-off", cut_off),
@@ -72,7 +72,7 @@ def read_policy(off: str, due: str = "", grace: str = "", cut_off: str = "") -> 
 
 
 def duration_of(name: str, text: str) -> datetime.timedelta | None:
-    """Such as ``15m``, ``2h`` or ``7d``."""
+    """Parse a duration such as ``15m``, ``2h`` or ``7d``."""
     if not text:
         return None
     match = re.fullmatch(r"(\d{1,6}(?:\.\d+)?)\s*([mhd])", text.strip())
@@ -91,6 +91,6 @@ def check_times(late: Late, students: Sequence[Student]) -> None:
         if missing:
             more = f" and {len(missing) - 5} more" if len(missing) > 5 else ""
             raise CourseError(
-                f"--late: nobody said when the work of {', '.join(missing[:5])}{more} {what}\n"
+                f"--late: it is not known when the work of {', '.join(missing[:5])}{more} {what}\n"
                 "  expected a roster with the columns submitted and due; --due says the latter for all"
             )

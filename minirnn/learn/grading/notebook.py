@@ -1,4 +1,4 @@
-"""Answers out of the cells of a notebook, for teachers who let students work in one.
+"""Extracts answers from the cells of a notebook, for teachers who let students work in one.
 
 Only text is read: no cell is run, and none is parsed as Python here, where a hostile one could do harm.
 """
@@ -27,7 +27,7 @@ def code_cells(data: bytes) -> list[str]:
         cells = [cell for sheet in sheets for cell in sheet["cells"] if cell.get("cell_type") == "code"]
         texts = [joined(cell["source"] if "source" in cell else cell["input"]) for cell in cells]
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        raise Unreadable(f"is no notebook that can be read ({type(error).__name__})") from None
+        raise Unreadable(f"is not a readable notebook ({type(error).__name__})") from None
     return [re.sub(r"^([ \t]*)([%!?])", r"\1# \2", text, flags=re.MULTILINE) for text in texts]
 
 

@@ -73,9 +73,7 @@ class Session:
         args = self.args
         path = self.path
         if args.resume and path is None:
-            raise CourseError(
-                "--resume: there is no journal to go on with\n  expected --journal FILE, or --out csv:FILE"
-            )
+            raise CourseError("--resume: there is no journal to continue\n  expected --journal FILE, or --out csv:FILE")
         if path is None:
             folder = self.closing.enter_context(tempfile.TemporaryDirectory(prefix="minirnn-journal-"))
             path = Path(folder) / "journal"
@@ -91,7 +89,7 @@ class Session:
     def __exit__(self, kind: type[BaseException] | None, *rest: object) -> None:
         self.closing.close()
         if kind is KeyboardInterrupt and self.path is not None:
-            print(f"stopped; {self.path} has what was graded, and --resume goes on", file=sys.stderr)
+            print(f"stopped: the grades so far are in {self.path}, and --resume continues", file=sys.stderr)
 
     def run(self) -> int:
         """Grade, report, and return the exit status: 1 if anything could not be graded."""
@@ -139,7 +137,8 @@ class Session:
             pairs.append((before and decided.applied(before, student), publisher.sheet(student)))
         found = [one for pair in pairs for one in differences([pair])]
         lines = in_words(found)
-        print(f"{len(lines)} of {len(self.students)} students have other points than before" + (":" if lines else ""))
+        changed = f"{len(lines)} of {len(self.students)} students have different points than before"
+        print(changed + (":" if lines else ""))
         for line in lines[:MOST_SAID]:
             print(f"  {line}")
         if len(lines) > MOST_SAID:
@@ -189,7 +188,7 @@ def late_of(args: argparse.Namespace, students: Sequence[Student]) -> Late | Non
 
 
 def journal_beside(wanted: Sequence[str]) -> Path | None:
-    """Where the journal lies unless it is said: next to the first report that holds many submissions."""
+    """The default path of the journal: next to the first report that holds many submissions."""
     for text in wanted:
         name, _, path = text.partition(":")
         if name in FORMATS and FORMATS[name].MANY and path:
@@ -198,7 +197,7 @@ def journal_beside(wanted: Sequence[str]) -> Path | None:
 
 
 def older(path: Path) -> Path:
-    """What a journal is called when another has taken its place."""
+    """The name of a journal after another one took its place."""
     return path.with_name(path.name + "~")
 
 

@@ -1,6 +1,6 @@
 """Students and their submissions: by a roster, by a pattern of paths, or by the names of their submissions.
 
-Two submissions never share a student: that is an error before grading begins, since one of the grades would be lost.
+Two submissions never share a student. That is an error before grading begins, because one grade would be lost.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ def students_of(submissions: Sequence[Path], template: str = "", roster: Path | 
         if key in found:
             raise CourseError(
                 f"two submissions are by {student.id!r}: {found[key].submission} and {path}\n"
-                "  expected one a student, as only one of their grades could be kept\n"
+                "  expected one per student, because only one of their grades could be kept\n"
                 "  tell them apart with --id, such as --id '{id}/*', or with a roster's column submission"
             )
         found[key] = with_submission(student, path)
@@ -98,12 +98,12 @@ def with_submission(student: Student, path: Path | None) -> Student:
 
 
 def known(name: str) -> str:
-    """A name such that two that look the same are the same."""
+    """A normal form of a name, so that two names that look the same are equal."""
     return unicodedata.normalize("NFC", name.strip()).casefold()
 
 
 def check_submission(path: Path) -> None:
-    """Raises CourseError if there is nothing, or what surely no student handed in: the command is wrong."""
+    """Raises CourseError if there is nothing, or something that no student can have handed in."""
     if path.is_dir():
         return
     if not path.is_file() or not (path.suffix.lower() in ARCHIVES or begins_like_zip(path)):
@@ -213,4 +213,4 @@ def time_of(where: str, text: str) -> datetime.datetime | None:
     try:
         return datetime.datetime.fromisoformat(text).astimezone()
     except (ValueError, OverflowError, OSError):
-        raise CourseError(f"{where}: {text!r} is no time\n  expected such as 2027-02-01T23:59 or with +01:00") from None
+        raise CourseError(f"{where}: {text!r} is not a time\n  expected, for example, 2027-02-01T23:59+01:00") from None

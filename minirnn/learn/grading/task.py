@@ -21,7 +21,7 @@ from minirnn.learn.grading.handed import Handed
 from minirnn.learn.grading.reading import collect
 from minirnn.learn.reports.sheet import NOT_STARTED, Row, Sheet
 
-NOT_YET = "not graded: the grader did not come so far"
+NOT_YET = "not graded: the grader stopped before this exercise"
 USES_MINIRNN = re.compile(
     r"^[ \t]*(?:import[ \t][^#\n]*\bminirnn\b|from[ \t]+minirnn\b)|(?:__import__|import_module)\(\s*[\"']minirnn",
     re.MULTILINE,

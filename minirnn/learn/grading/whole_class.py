@@ -41,10 +41,10 @@ class ClassReports:
             kind, _, path = text.partition(":")
             if kind not in OTHERS or Path(path).suffix not in ENDINGS[kind]:
                 raise CourseError(
-                    f"{text!r} is no report\n  expected {kind}:FILE that ends in {', '.join(ENDINGS[kind])}"
+                    f"{text!r} is not a report\n  expected {kind}:FILE that ends in {', '.join(ENDINGS[kind])}"
                 )
             if kind == "diff" and not regrades:
-                raise CourseError(f"{text} shows what --regrade changes\n  expected --regrade OLD, too")
+                raise CourseError(f"{text} shows what --regrade changes\n  expected --regrade OLD as well")
             if kind == "similarity":
                 similarity.needs_rapidfuzz()
             check_folder(text, path)

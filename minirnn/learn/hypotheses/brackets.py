@@ -33,7 +33,7 @@ def left_out(site: Site, product: list[Part], path: Path) -> Iterator[Hypothesis
         rest = f"1.0{before}" if others[0].inverse else before.removeprefix(" * ")
         sign = "+" if isinstance(part.node.op, ast.Add) else "-"
         left, right = part.node.left, part.node.right
-        says = f"the bracket around {part.text} is missing"
+        says = f"the brackets around {part.text} are missing"
         for code in (f"({rest}) * a {sign} b", f"a {sign} b * ({rest})"):
             yield site.change(path, formed(code, a=left, b=right), says, f"({part.text}) is one factor", 1)
 
@@ -56,6 +56,7 @@ def late(site: Site, parts: list[Part]) -> Iterator[Hypothesis]:
                     if part is not other:
                         new = formed(f"term * ({extra})", term=part.node)
                         says = (
-                            f"the term {part.text} is multiplied by {extra} as well, which belongs to {other.text} only"
+                            f"the term {part.text} is multiplied by {extra} as well, but {extra} belongs to "
+                            f"{other.text} only"
                         )
                         yield site.change(part.path, new, says, f"this term gets no factor {extra}", 2)

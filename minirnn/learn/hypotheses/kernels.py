@@ -13,10 +13,10 @@ from minirnn.learn.hypotheses.trees import Part, atoms, formed
 POWERS = (8, 16, 32, 64, 128, 256, 4, 2)
 """Sizes of tiles and blocks, the usual ones first."""
 SHIFTS = {
-    "np.roll(a, 1)": "the number before is read, k - 1 for k",
-    "np.roll(a, -1)": "the number after is read, k + 1 for k",
-    "a[np.maximum(np.arange(len(a)) - 1, 0)]": "the number before is read, k - 1 for k",
-    "a[np.minimum(np.arange(len(a)) + 1, len(a) - 1)]": "the number after is read, k + 1 for k",
+    "np.roll(a, 1)": "the previous number is read, with k - 1 where k belongs",
+    "np.roll(a, -1)": "the next number is read, with k + 1 where k belongs",
+    "a[np.maximum(np.arange(len(a)) - 1, 0)]": "the previous number is read, with k - 1 where k belongs",
+    "a[np.minimum(np.arange(len(a)) + 1, len(a) - 1)]": "the next number is read, with k + 1 where k belongs",
     "a[0] + 0 * a": "the first number is read by every thread",
 }
 
@@ -30,7 +30,7 @@ def of_indices(site: Site) -> Iterator[Hypothesis]:
         value = site.evaluate(name)
         if not isinstance(value, np.ndarray) or value.dtype.kind != "f":
             continue
-        forms = {"np.trunc(a)": f"{name} is cut to whole numbers: a variable of type int?"}
+        forms = {"np.trunc(a)": f"{name} is cut to whole numbers: is it kept in a variable of type int?"}
         if value.ndim == 1:
             forms |= {code: f"{name}: {text}" for code, text in SHIFTS.items()}
         if value.ndim == 2:
@@ -42,7 +42,7 @@ def of_indices(site: Site) -> Iterator[Hypothesis]:
 def of_rows(site: Site, name: str, length: int) -> dict[str, str]:
     """A matrix that is read with another row length, column by column, or always in its first row."""
     forms = {
-        "a.ravel().reshape(a.shape[::-1]).T": f"{name} is read column by column; it is stored row by row",
+        "a.ravel().reshape(a.shape[::-1]).T": f"{name} is read column by column, but it is stored row by row",
         "a[:1] + 0 * a": f"the first row of {name} is read for every row",
         "a[:, :1] + 0 * a": f"the first column of {name} is read for every column",
         "np.roll(a, 1, 1)": f"{name} is read one column too early",
@@ -51,9 +51,7 @@ def of_rows(site: Site, name: str, length: int) -> dict[str, str]:
     for size, number in site.env.items():
         if isinstance(number, int | np.integer) and 0 < number != length:
             index = f"np.add.outer(np.arange(a.shape[0]) * {size}, np.arange(a.shape[1]))"
-            forms[f"a.ravel()[{index} % a.size]"] = (
-                f"{name} is read with rows of {size} numbers, not of their own length"
-            )
+            forms[f"a.ravel()[{index} % a.size]"] = f"{name} is read as if its rows had {size} numbers"
     return forms
 
 
@@ -73,7 +71,7 @@ def of_tiles(site: Site) -> Iterator[Hypothesis]:
                 (f"a[:, {last}:] @ b[{last}:]",
                  f"only the last tile of {n} counts: is the sum set to zero for each tile?"),
                 (f"a[:, :a.shape[1] // {n} * {n}] @ b[:a.shape[1] // {n} * {n}]",
-                 "the last tile, which the numbers do not fill, is left out"),
+                 "the last tile, which is only partly filled, is left out"),
                 (f"-(-a.shape[1] // {n}) * (a[:, :{n}] @ b[:{n}])", f"the first tile of {n} is read in every round"),
                 (f"a[:, {n}:] @ b[{n}:]", f"the first tile of {n} is left out"),
                 (f"{padded('a', n, rows=False)} @ {turned('b', n)}[:, :b.shape[1]]",
@@ -134,15 +132,13 @@ def partial_sums(length: int, line: str) -> dict[str, str]:
         forms[f"a[:, np.arange(a.shape[1]) % {2 * n} < {n}].sum(1)"] = (
             f"only the shares of the first {n} threads count: does the halving start too low?"
         )
-        several = (
-            "numbers are counted several times: each thread must take its own, with a step of the number of threads"
-        )
+        several = "numbers are counted several times, because the step of each thread is not the number of threads"
         forms[f"(a * np.minimum(np.arange(1, a.shape[1] + 1), {n})).sum(1)"] = several
-        forms[f"{n} * a.sum(1)"] = f"each number is counted {n} times: every one of {n} threads adds up all of them"
+        forms[f"{n} * a.sum(1)"] = f"each number is counted {n} times, because each of {n} threads adds up all of them"
         forms[f"a[:, {n}:].sum(1)"] = f"the first {n} numbers of a {line} are left out"
         forms.setdefault(f"a[:, ::{n}].sum(1)", f"only one of {n} numbers of a {line} counts: the share of one thread")
         forms[f"a[:, :a.shape[1] // {n} * {n}].sum(1)"] = (
-            f"the end of a {line}, which {n} threads do not fill, is left out"
+            f"the end of a {line} is left out, where fewer than {n} numbers remain"
         )
         forms[f"np.stack([a[:, k % {n} :: {n}].sum(1) for k in range(a.shape[1])], 1)"] = (
             f"each of {n} threads uses its own share of the sum, not that of all threads"

@@ -30,9 +30,9 @@ def of_orders(site: Site) -> Iterator[Hypothesis]:
                 says = f"the order is {', '.join(taken)}; expected {', '.join(names)}"
                 yield site.change((*path, ("args", 0)), new, says, f"not in the order {', '.join(taken)}", 1)
             for k, j in itertools.permutations(range(len(names)), 2):
-                says = f"{names[j]} is used where {names[k]} belongs, too"
+                says = f"{names[j]} is also used where {names[k]} belongs"
                 yield site.change((*path, ("args", 0), ("elts", k)), parts.elts[j], says, f"not {names[j]}", 1)
-            says = f"the parts {', '.join(names)} are added; they belong side by side"
+            says = f"the parts {', '.join(names)} are added, but they belong side by side"
             sum_of = ast.List([expression("+".join(f"({n})" for n in names))] * len(names), ast.Load())
             yield site.change((*path, ("args", 0)), sum_of, says, "side by side", 2)
     tree = site.step.tree
@@ -41,7 +41,7 @@ def of_orders(site: Site) -> Iterator[Hypothesis]:
         for order in list(itertools.permutations(range(len(elements))))[1:] if len(elements) <= MOST else ():
             target = ast.Tuple([elements[k] for k in order], ast.Store())
             came, right = ", ".join(text_of(elements[k]) for k in order), text_of(tree.targets[0])
-            says = f"the parts are taken as {came}; they are {right}"
+            says = f"the parts are taken in the order {came}; expected {right}"
             yield site.change((("targets", 0),), target, says, f"not {came}", 2)
 
 
@@ -60,7 +60,7 @@ def of_cuts(site: Site) -> Iterator[Hypothesis]:
                 says = f"{text_of(node.value)} is not reversed where it must be: {text}"
                 yield site.change(way, ast.Slice(), says, "this must be reversed", 0)
                 if np.ndim(site.evaluate(text_of(node.value))) > 1 and not isinstance(node.slice, ast.Tuple):
-                    says = f"another axis than the first is reversed: {text}"
+                    says = f"an axis other than the first is reversed: {text}"
                     yield site.change(path, formed("a[:, ::-1]", a=node.value), says, "along the first axis", 1)
             elif index.lower is None and index.upper is not None and index.step is None:
                 end = ast.Slice(lower=negative(index.upper))
@@ -102,7 +102,7 @@ def of_axes(site: Site) -> Iterator[Hypothesis]:
     for node, path in nodes(site.value, site.path):
         if isinstance(node, ast.Attribute) and node.attr == "T":
             text = text_of(node)
-            says = f"{text_of(node.value)} is reshaped where it must be transposed: the numbers keep their order"
+            says = f"{text_of(node.value)} is reshaped where it must be transposed, so the numbers keep their order"
             yield site.change(
                 path, formed("a.reshape(a.shape[::-1])", a=node.value), says, "transposed, not reshaped", 1
             )

@@ -1,4 +1,4 @@
-"""Loops in the wrong direction or too short, what a first step has before it, and what is carried from step to step."""
+"""Loops that run in the wrong direction or are too short, wrong initial values, and values carried between steps."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def of_loops(site: Site) -> Iterator[Hypothesis]:
     over = site.value
     text, steps = text_of(over), "steps" if "range" in text_of(over) else "entries"
     if isinstance(over, ast.Call) and text_of(over.func) == "reversed":
-        says = f"the loop goes from the first to the last of the {steps}; gradients flow from the last to the first"
+        says = f"the loop goes from the first to the last of the {steps}, but gradients flow from the last to the first"
         yield site.change(site.path, over.args[0], says, "from the last to the first", 0)
     elif "range" in text:
         yield site.change(site.path, formed("reversed(o)", o=over), "the loop goes backwards", "from the first on", 1)
@@ -27,7 +27,7 @@ def of_loops(site: Site) -> Iterator[Hypothesis]:
     for code, end in (("list(o)[1:]", "last" if backwards else "first"),
                       ("list(o)[:-1]", "first" if backwards else "last")):  # fmt: skip
         says = f"the {end} of the {steps} is left out of the loop"
-        yield site.change(site.path, formed(code, o=over), says, f"the {end} one, too", 1)
+        yield site.change(site.path, formed(code, o=over), says, f"the {end} one as well", 1)
     yield site.change(site.path, formed("list(o)[:1]", o=over), "the loop ends after its first round", "all of them", 2)
 
 
@@ -41,20 +41,21 @@ def of_conditions(site: Site) -> Iterator[Hypothesis]:
         if wraps:
             index = next(text_of(n.slice) for n in ast.walk(node.body) if isinstance(n, ast.Subscript))
             says = (
-                f"at the first step the index {index} is -1, and {body} is the last step's value; {other} belongs there"
+                f"at the first step the index {index} is -1, so {body} is the last step's value, but {other} "
+                "belongs there"
             )
-            kind = f"at the first step the index {index} is -1, which is the last step; the start value belongs there"
+            kind = f"at the first step the index {index} is -1, the last step, but the initial value belongs there"
             yield site.change(path, node.body, says, f"{other} at the first step", 0, kind)
-            says = f"at the first step nothing stands in the place of {other}"
+            says = f"at the first step zeros are used where {other} belongs"
             zero = formed("a if c else 0.0 * b", a=node.body, b=node.orelse, c=node.test)
             yield site.change(path, zero, says, f"{other} at the first step", 1)
             first = formed("a if c else b[0]", a=node.body, b=base_of(node.body), c=node.test)
             says = f"at the first step {text_of(base_of(node.body))}[0] is used where {other} belongs"
             yield site.change(path, first, says, f"{other} at the first step", 1)
         else:
-            yield site.change(path, node.body, f"{body} is taken always, not only if {text_of(node.test)}", "", 1)
+            yield site.change(path, node.body, f"{body} is always used, not only if {text_of(node.test)}", "", 1)
         says = (
-            f"{other} is taken at every step; it belongs to the first one only" if wraps else f"always {other} is taken"
+            f"{other} is used at every step, but belongs to the first one only" if wraps else f"{other} is always used"
         )
         yield site.change(path, node.orelse, says, f"{other} only at the first step", 1)
         if wraps:
@@ -101,8 +102,8 @@ def of_assignments(site: Site) -> Iterator[Hypothesis]:
     if isinstance(tree, ast.AugAssign):
         target = text_of(tree.target)
         once = ast.Assign([tree.target], tree.value)
-        says = f"only the last contribution is kept: = where += belongs ({target})"
-        kind = "only the last contribution is kept: = where += belongs"
+        says = f"only the last contribution is kept, because = is used where += belongs ({target})"
+        kind = "only the last contribution is kept, because = is used where += belongs"
         yield Hypothesis(
             (Edit(number, (), once),), site.step.target, says, "with +=: contributions add up", 0, (), kind
         )
@@ -116,22 +117,22 @@ def of_assignments(site: Site) -> Iterator[Hypothesis]:
 
 
 def of_carried(site: Site, tree: ast.Assign, name: str, k: int) -> Iterator[Hypothesis]:
-    """What a loop hands on to its next round: never, or added to what was there."""
+    """A value carried to the next round of a loop: never updated, or added to the old value."""
     number, target = site.step.number, tree.targets[0]
     if isinstance(target, ast.Name):
-        says = f"what {name} hands on to the next round of the loop is never set"
+        says = f"{name} is never updated for the next round of the loop"
         yield Hypothesis((Edit(number, (), None),), name, says, "missing", 0, ())
         added = ast.Assign([target], formed("a + b", a=expression(name), b=tree.value))
-        says = f"{name} is added to what it was; it must be replaced in every round"
+        says = f"{name} is added to its old value, but it must replace it in every round"
         yield Hypothesis((Edit(number, (), added),), name, says, "= and not +=", 0, ())
     elif (
         isinstance(target, ast.Tuple) and isinstance(tree.value, ast.Tuple) and len(target.elts) == len(tree.value.elts)
     ):
         path = (*site.path, ("elts", k))
         kept, part = expression(name), tree.value.elts[k]
-        says = f"what {name} hands on to the next round of the loop is never set"
+        says = f"{name} is never updated for the next round of the loop"
         yield Hypothesis((Edit(number, path, kept),), name, says, "missing", 0)
-        says = f"{name} is added to what it was; it must be replaced in every round"
+        says = f"{name} is added to its old value, but it must replace it in every round"
         yield Hypothesis((Edit(number, path, formed("a + b", a=kept, b=part)),), name, says, "= and not +=", 0)
 
 
@@ -162,7 +163,7 @@ def of_places(site: Site) -> Iterator[Hypothesis]:
             for code, says in ((f"{t} - 1", f"{base} is stored one step too early, at {t} - 1"),
                                (f"({t} + 1) % len({base})", f"{base} is stored one step too late"),
                                (f"len({base}) - 1 - {t}",
-                                f"{base} comes out in the reversed order of time")):  # fmt: skip
+                                f"{base} is stored in reversed order of time")):  # fmt: skip
                 inner = (("targets", 0), *((("elts", k),) if len(targets) > 1 else ()), ("slice", -1))
                 yield Hypothesis((Edit(site.step.number, inner, expression(code)),), base, says, f"at {t}", 1)
 

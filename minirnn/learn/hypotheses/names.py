@@ -41,16 +41,16 @@ def instead(site: Site, atom: Part, other: str, rank: int = 1, code: str = "") -
 
 
 def step_of(taken: str, right: str) -> str:
-    """Words about two elements of one array, or of one quantity of two steps; empty if they are not."""
+    """How two elements of one array, or of one quantity at two steps, are related; empty if they are neither."""
     a, b = taken.partition("[")[0], right.partition("[")[0]
     short = b.removesuffix("_prev")
     if a != b and a != short and a.removesuffix("_prev") != b:
         return ""
-    return "this step's, not the one before" if "_prev" in right or "- 1" in right else "another step's"
+    return "this one, not the one before" if "_prev" in right or "- 1" in right else "another one"
 
 
 def of_steps(site: Site) -> Iterator[Hypothesis]:
-    """An element of the step before or after; at the first step the last one's, this one's or ones."""
+    """An element of the step before or after; at the first step that of the last step, of this one, or ones."""
     for atom in atoms(site.value, site.path):
         if not isinstance(atom.node, ast.Subscript) or not isinstance(t := atom.node.slice, ast.Name):
             continue
@@ -100,7 +100,7 @@ def of_lines(site: Site) -> Iterator[Hypothesis]:
     for name, uses in seen.items():
         for other in alike(site, uses[0].node, around) if len(uses) > 1 else ():
             tree = expression(other)
-            says = f"{other} is used where {name} belongs, at every place"
+            says = f"{other} is used where {name} belongs, everywhere in the line"
             yield site.changes({p.path: tree for p in uses}, says, f"{name}, not {other}", 2)
 
 
@@ -111,7 +111,7 @@ def of_wholes(site: Site) -> Iterator[Hypothesis]:
     for other in alike(site, site.value, pool(site)):
         if np.ndim(site.evaluate(other)):
             text = text_of(site.value)
-            says = f"{other} itself is taken; expected {text}"
+            says = f"{other} itself is used where {text} belongs"
             yield site.change(site.path, formed("1.0 * a", a=expression(other)), says, f"not {other} itself", 3)
 
 
@@ -133,21 +133,21 @@ def of_arguments(all_sites: Sequence[Site]) -> Iterator[Hypothesis]:
 
 
 def changed_forms(value: Any) -> list[tuple[str, str]]:
-    """What people make of an argument before they use it."""
+    """The ways in which people change an argument before they use it."""
     if isinstance(value, int | np.integer):
         return [
             ("a - 1", "{0} - 1 is used where {0} belongs, on every line"),
-            ("a + 1", "{0} + 1 stands for {0}, on every line"),
+            ("a + 1", "{0} + 1 is used where {0} belongs, on every line"),
         ]
     if not isinstance(value, np.ndarray) or value.dtype.kind != "f":
         return []
     forms = [("np.tanh(a)", "tanh is applied again to {0}"),
              ("1 / (1 + np.exp(-a))", "the sigmoid is applied again to {0}"),
-             ("a / np.linalg.norm(a)", "{0} is divided by its length before it is used"),
+             ("a / np.linalg.norm(a)", "{0} is divided by its norm before it is used"),
              ("-a", "the sign of {0} is wrong"),
              ("a[::-1]", "{0} is reversed along its first axis before it is used")]  # fmt: skip
     if np.abs(value).max(initial=0) < 1:
-        forms.append(("np.arctanh(a)", "what stands for {0} is the argument of tanh, not its output"))
+        forms.append(("np.arctanh(a)", "the argument of tanh is used where its output {0} belongs"))
     return forms
 
 
@@ -167,7 +167,8 @@ def everywhere(all_sites: Sequence[Site]) -> Iterator[Hypothesis]:
     for a, b in itertools.permutations(given, 2):
         if kinds[a] == kinds[b]:
             if len(places[a]) > 1:
-                yield Hypothesis(swap((a, expression(b))), "", f"{b} is taken for {a} on every line", f"not {b}", 3)
+                says = f"{b} is used where {a} belongs, on every line"
+                yield Hypothesis(swap((a, expression(b))), "", says, f"not {b}", 3)
             if a < b:
                 edits = swap((a, expression(b)), (b, expression(a)))
                 yield Hypothesis(edits, "", f"{a} and {b} are exchanged on every line", f"{a} and {b} exchanged", 3)
@@ -188,7 +189,7 @@ def across_lines(all_sites: Sequence[Site]) -> Iterator[Hypothesis]:
                 continue
             edits = [Edit(one.step.number, p.path, expression(b)) for p in names_of_one[a]]
             edits += [Edit(two.step.number, p.path, expression(a)) for p in names_of_two[b]]
-            says = f"{a} and {b} are exchanged: {b} stands in {one.step.target}, {a} in {two.step.target}"
+            says = f"{a} and {b} are exchanged: {one.step.target} uses {b}, and {two.step.target} uses {a}"
             yield Hypothesis(tuple(edits), f"{one.step.target}, {two.step.target}", says, f"{a}, not {b}", 2)
 
 
@@ -214,7 +215,7 @@ def complement(all_sites: Sequence[Site], gate: str, uses: list[tuple[Site, Part
         yield Hypothesis(plain + signs, "", says, f"{gate} and its complement are exchanged", 0)
         only = tuple(e for e in plain if e.number not in {f.number for f in signs})
         if only:
-            yield Hypothesis(only, "", f"{both}, but for the slope", f"{gate} and its complement are exchanged", 1)
+            yield Hypothesis(only, "", f"{both}, except in the slope", f"{gate} and its complement are exchanged", 1)
 
 
 def paths_of_complements(site: Site, gate: str) -> list[Any]:

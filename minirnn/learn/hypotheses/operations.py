@@ -1,4 +1,4 @@
-"""Constants, powers, means for sums, roots left out, and operations in the wrong order."""
+"""Wrong constants and powers, means for sums, missing roots, and operations in the wrong order."""
 
 from __future__ import annotations
 
@@ -65,10 +65,10 @@ def of_powers(site: Site) -> Iterator[Hypothesis]:
             )
             for shift, code in (("-1", "b ** (p - 1)"), ("+1", "b ** (p + 1)")):
                 new = formed(code, b=node.left, p=node.right)
-                says = f"{text}: the power is counted from another start, by {shift}"
+                says = f"the power is off by {shift}: {text}"
                 yield site.change(path, new, says, f"the power is {power}", 1)
             if not isinstance(node.right, ast.Constant):
-                says = f"the power is 2, not {power}: {text}"
+                says = f"the power 2 is used where {power} belongs: {text}"
                 yield site.change(path, formed("b ** 2", b=node.left), says, f"the power is {power}", 1)
     skip = slope_places(site.value, site.path)
     for node, path in chains(site.value, site.path, PRODUCT):
@@ -102,20 +102,20 @@ def of_functions(site: Site) -> Iterator[Hypothesis]:
                 says = f"only the {which} of the terms counts, not their sum: {text}"
                 yield site.change(path, new, says, "the sum of all", 1)
         if name == "np.sum" and len(node.args) == 1:
-            says = f"the length, a root of squares, is used where the sum belongs: {text}"
+            says = f"the norm, a root of squares, is used where the sum belongs: {text}"
             yield site.change(path, formed("np.sqrt(np.sum(a ** 2))", a=node.args[0]), says, "the sum", 1)
             product = factors(node.args[0], (*path, ("args", 0)))
             if len(product) == 2 and not product[1].inverse:
                 a, b = (p.node for p in product)
                 for code, words in (
-                    ("np.linalg.norm(a) * np.linalg.norm(b)", "the lengths are multiplied, not the numbers"),
+                    ("np.linalg.norm(a) * np.linalg.norm(b)", "the norms are multiplied, not the numbers"),
                     ("np.sum(a) * np.sum(b)", "the sums are multiplied, not the numbers"),
                     ("np.sum(np.abs(a * b))", "the signs are lost"),
-                    ("np.sum(a * b) / np.linalg.norm(a)", f"it is divided by the length of {product[0].text}"),
+                    ("np.sum(a * b) / np.linalg.norm(a)", f"it is divided by the norm of {product[0].text}"),
                     ("np.sum(a * b) / np.linalg.norm(b) ** 2", f"it is divided by the square of {product[1].text}"),
                     (
                         "np.sum(a * b) / np.linalg.norm(a) / np.linalg.norm(b)",
-                        "it is a cosine",
+                        "it is divided by both norms, which gives a cosine",
                     ),
                     ("np.trace(np.atleast_2d(a) @ np.atleast_2d(b))", "a matrix product is taken"),
                 ):
@@ -127,7 +127,7 @@ def of_functions(site: Site) -> Iterator[Hypothesis]:
         if name == "min" and len(node.args) == 2:
             for k, kept in enumerate(node.args):
                 lost = text_of(node.args[1 - k])
-                says = f"the limit {lost} is missing: {text_of(kept)} is taken always, not {text}"
+                says = f"the limit {lost} is missing: {text_of(kept)} is always used, not {text}"
                 yield site.change(path, kept, says, f"at most {lost}", 0)
         yield from of_sums(site, node, path)
 
@@ -140,7 +140,7 @@ def of_widths(site: Site, call: ast.Call, path: Path) -> Iterator[Hypothesis]:
         if len(parts) == 2 and any(part.path == path for part in parts):
             other = next(p for p in parts if p.path != path)
             new: ast.expr = ast.Call(call.func, [ast.BinOp(call.args[0], ast.Add(), other.node)], [])
-            says = f"{other.text} stands inside of {name.removeprefix('np.')}; it is added outside: {text_of(node)}"
+            says = f"{other.text} is added inside {name.removeprefix('np.')}, but it belongs outside: {text_of(node)}"
             yield site.change(way, new, says, f"{other.text} outside", 0)
             yield from of_late_quotients(site, call, other, way)
     for node, way in chains(site.value, site.path, PRODUCT):
@@ -148,20 +148,20 @@ def of_widths(site: Site, call: ast.Call, path: Path) -> Iterator[Hypothesis]:
         others = [p.text for p in product if p.path != path]
         if len(others) == len(product) - 1 > 0 and not any(p.inverse for p in product):
             inner = formed(f"a * {' * '.join(f'({o})' for o in others)}", a=call.args[0])
-            says = f"{' * '.join(others)} stands inside of {name.removeprefix('np.')}; it is multiplied outside"
+            says = f"{' * '.join(others)} is multiplied inside {name.removeprefix('np.')}, but it belongs outside"
             yield site.change(way, ast.Call(call.func, [inner], []), says, "outside", 1)
     parts = factors(call.args[0], (*path, ("args", 0)))
     for part in parts if len(parts) > 1 else ():
         if not part.inverse:
             rest = formed("whole / (part)", whole=call.args[0], part=part.node)
-            says = f"{part.text} stands outside of {name.removeprefix('np.')}; it belongs inside"
+            says = f"{part.text} is outside {name.removeprefix('np.')}, but it belongs inside"
             new = formed("f * p", f=ast.Call(call.func, [rest], []), p=part.node)
             yield site.change(path, new, says, f"{part.text} inside", 1)
     inside = summands(call.args[0], (*path, ("args", 0)))
     for part in inside if len(inside) > 1 else ():
         rest = formed("whole - (part)", whole=call.args[0], part=part.node)
         new = formed("f + p", f=ast.Call(call.func, [rest], []), p=part.node)
-        says = f"{part.text} stands outside of {name.removeprefix('np.')}; it belongs inside: {text}"
+        says = f"{part.text} is outside {name.removeprefix('np.')}, but it belongs inside: {text}"
         yield site.change(path, new, says, f"{part.text} inside", 1)
 
 
@@ -172,7 +172,8 @@ def of_late_quotients(site: Site, call: ast.Call, other: Part, way: Path) -> Ite
         new = formed("(np.sqrt(n) + b) / np.sqrt(c)", n=made.left, b=other.node, c=made.right)
         divisor = text_of(made.right)
         says = (
-            f"{other.text} is added before the division by {divisor}, so it is divided, too; it must be added after it"
+            f"{other.text} is added before the division by {divisor}, so it is divided as well, but it must be "
+            "added last"
         )
         yield site.change(way, new, says, f"{other.text} is added last", 1)
 
@@ -198,7 +199,7 @@ def of_sums(site: Site, node: ast.Call, path: Path) -> Iterator[Hypothesis]:
     whole = f"the {right} over all"
     for code, says in (
         (f"a.{twin}({inside})", f"the {twin} is used where the {right} belongs: {text}"),
-        (f"np.zeros_like(a.sum({inside})) + a.{right}()", f"all is summed up, not along axis {axis} alone: {text}"),
+        (f"np.zeros_like(a.sum({inside})) + a.{right}()", f"everything is summed, not only axis {axis}: {text}"),
         (f"0.0 * a.sum({inside}) + a.take(0, {axis})", f"only the first {one} counts, not {whole}: {text}"),
         (f"0.0 * a.sum({inside}) + a.take(-1, {axis})", f"only the last {one} counts, not {whole}: {text}"),
         ("a", f"the {right} is missing: {text}"),
@@ -220,7 +221,10 @@ def of_largest(site: Site) -> Iterator[Hypothesis]:
         text, what = text_of(node), func.value
         for new, says in (
             ("0.0 * m + a.max()", "the largest of all is taken, not that of each row"),
-            ("np.maximum(m, 0.0)", "the largest number begins at 0: rows of negative numbers have none; begin at -inf"),
+            (
+                "np.maximum(m, 0.0)",
+                "the search for the largest number begins at 0, which is above all negative numbers",
+            ),
             ("0.0 * m + a.min()", "the smallest of all is taken"),
             ("-((-a).max(1)).reshape(m.shape)", "the smallest is taken, not the largest"),
             ("0.0 * m", "the largest number is not subtracted: exp overflows"),
@@ -237,21 +241,22 @@ def of_divisions(site: Site) -> Iterator[Hypothesis]:
             continue
         text = text_of(node)
         turned = ast.BinOp(node.right, ast.Div(), node.left)
-        yield site.change(path, turned, f"the quotient is turned over: {text}", "turned over", 1)
+        yield site.change(path, turned, f"the quotient is inverted: {text}", "inverted", 1)
         whole = ast.BinOp(node.left, ast.FloorDiv(), node.right)
-        yield site.change(path, whole, f"// cuts off the fraction; / divides: {text}", "/ and not //", 1)
+        says = f"// is used where / belongs, so fractions are cut off: {text}"
+        yield site.change(path, whole, says, "/ and not //", 1)
         for small in (1e-6, 1e-8, 1e-12, 1e-7, 1e-5, 1e-10, 1e-9, 1e-3):
             more = ast.BinOp(node.left, ast.Div(), ast.BinOp(node.right, ast.Add(), ast.Constant(small)))
-            says = f"{small:g} is added to what it is divided by, {text_of(node.right)}"
+            says = f"{small:g} is added to the divisor {text_of(node.right)}"
             yield site.change(path, more, says, "nothing is added", 2)
         product = factors(node.right, (*path, ("right", -1)))
         if len(product) == 2:
             new = formed("a / b * c", a=node.left, b=product[0].node, c=product[1].node)
-            says = f"the bracket around {text_of(node.right)} is missing: {product[1].text} multiplies, in {text}"
+            says = f"the brackets around {text_of(node.right)} are missing, so {product[1].text} multiplies, in {text}"
             yield site.change(path, new, says, "this divides as a whole", 0)
             for kept, lost in (product, product[::-1]):
                 less = ast.BinOp(node.left, ast.Div(), kept.node)
-                says = f"{lost.text} is missing in what {text} is divided by"
+                says = f"{lost.text} is missing in the divisor of {text}"
                 yield site.change(path, less, says, f"{lost.text} is missing", 1)
         yield site.change(path, node.left, f"it is not divided by {text_of(node.right)}: {text}", "not divided", 0)
 

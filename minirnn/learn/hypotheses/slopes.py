@@ -17,7 +17,7 @@ WRONG = {
     "tanh": {
         "1 - y": ("{right}: the square is missing", 0),
         "1 - np.tanh(y) ** 2": ("tanh is applied again: {y} is already the output of tanh, its slope is {right}", 0),
-        "(1 - y) ** 2": ("the square is that of {y} alone: the slope is {right}, not (1 - {y}) squared", 0),
+        "(1 - y) ** 2": ("(1 - {y}) is squared, but in the slope {right} only {y} is", 0),
         "1 + y * y": ("the sign in {right} is wrong", 1),
         "y * y - 1": ("the sign of the slope {right} is wrong", 0),
         "1 / (1 - y * y)": ("it is divided by the slope {right}, but should be multiplied", 1),
@@ -41,7 +41,7 @@ WRONG = {
         "(y * (1 - y)) ** 2": ("the slope {right} is multiplied twice", 1),
         "1 / (y * (1 - y))": ("it is divided by the slope {right}, but should be multiplied", 1),
         SIGMOID: ("the sigmoid of {y} is taken, not its slope {right}", 2),
-        "1 - y * y": ("the slope of tanh, 1 - {y} * {y}, stands for that of the sigmoid, {right}", 0),
+        "1 - y * y": ("the slope of tanh, 1 - {y} * {y}, is used where that of the sigmoid, {right}, belongs", 0),
     },
 }  # fmt: skip
 
@@ -67,14 +67,14 @@ def wrong_slopes(site: Site, slope: Slope) -> Iterator[Hypothesis]:
         kind = says.format(right=RIGHT[slope.kind], y="y")
         yield instead(formed(code, y=slope.of), says.format(right=right, y=name), rank, kind)
     if slope.kind == "tanh":
-        says = f"the slope of the sigmoid, {name} * (1 - {name}), stands for that of tanh, {right}"
+        says = f"the slope of the sigmoid, {name} * (1 - {name}), is used where that of tanh, {right}, belongs"
         yield instead(formed("y * (1 - y)", y=slope.of), says, 0)
         yield instead(formed("1.0 + 0 * y", y=slope.of), f"the factor ({right}) is missing", 0)
     for other in alike(site, slope.of, pool(site)):
         tree = expression(other)
         for kind in (slope.kind, OTHER[slope.kind]):
             taken = RIGHT[kind].replace("y", other)
-            says = f"the slope is that of {other}, {taken}: it must be that of {name}, {right}"
+            says = f"the slope is that of {other}, {taken}, but it must be that of {name}, {right}"
             yield instead(formed(RIGHT[kind], y=tree), says, 1 + (kind != slope.kind))
-        says = f"the slope is taken of {other} with tanh of it again: it must be that of {name}, {right}"
+        says = f"tanh is applied again to {other} for the slope, which must be that of {name}, {right}"
         yield instead(formed("1 - np.tanh(y) ** 2", y=tree), says, 2)

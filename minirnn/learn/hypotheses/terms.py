@@ -88,14 +88,15 @@ def of_factors(site: Site) -> Iterator[Hypothesis]:
             verb = "multiplies, but should divide" if part.inverse else "divides, but should multiply"
             yield site.change(part.path, turned, f"{text} {verb}", f"this {verb}", 2)
             twice = formed("part * part", part=part.node)
-            yield site.change(part.path, twice, f"the factor {text} is there twice", "this factor is there twice", 2)
+            says = f"the factor {text} is multiplied twice"
+            yield site.change(part.path, twice, says, "this factor is multiplied twice", 2)
         for part in product:
             yield from complements(site, part)
             operands = list(flat(part.node, part.path, SUM))
             if len(operands) == 2 and isinstance(part.node, ast.BinOp) and isinstance(part.node.op, ast.Sub):
                 a, b = operands
                 new = ast.BinOp(part.node.right, ast.Sub(), part.node.left)
-                says = f"the sign of ({part.text}) is wrong: {b.text} is subtracted from {a.text}"
+                says = f"the sign of ({part.text}) is wrong: {a.text} is subtracted from {b.text}"
                 yield site.change(part.path, new, says, "the sign of this is wrong", 0)
                 for this, other in ((a, b), (b, a)):
                     if not isinstance(this.node, ast.Constant):
@@ -141,7 +142,7 @@ def of_extra_factors(site: Site) -> Iterator[Hypothesis]:
         for name, other in pool(site).items():
             if np.shape(other) == np.shape(value) and isinstance(other, np.ndarray | float):
                 new = formed(f"term * ({name})", term=part.node)
-                says = f"the term {part.text} is multiplied by {name}, which does not belong there"
+                says = f"the term {part.text} is multiplied by {name}, but {name} does not belong there"
                 yield site.change(part.path, new, says, f"this is multiplied by {name} as well", 4)
 
 
@@ -192,7 +193,7 @@ def of_moved_terms(site: Site) -> Iterator[Hypothesis]:
 
 def added(site: Site, text: str, rank: int) -> Hypothesis:
     new = formed(f"old + {text}", old=site.value)
-    return site.change(site.path, new, f"the term {text} is added, which does not belong there", f"no {text}", rank)
+    return site.change(site.path, new, f"the term {text} is added, but it does not belong there", f"no {text}", rank)
 
 
 def of_inner_factors(site: Site) -> Iterator[Hypothesis]:
@@ -234,7 +235,7 @@ def of_inner_terms(site: Site) -> Iterator[Hypothesis]:
                     others = " * ".join(f"({p.text})" for p in product if p is not part)
                     new = formed(f"({text_of(rest)}) * {others} + {whole}")
                     says = f"only a part of {part.text} is multiplied by {lost}: {term} is not"
-                    yield site.change(path, new, says, f"{lost} must multiply {term}, too", 2)
+                    yield site.change(path, new, says, f"{lost} must also multiply {term}", 2)
 
 
 def without_each(product: list[Part], part: Part) -> list[list[Part]]:

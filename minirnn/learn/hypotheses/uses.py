@@ -35,7 +35,7 @@ def of_late_terms(all_sites: Sequence[Site]) -> Iterator[Hypothesis]:
                     for site, parts in some for part in parts
                 )  # fmt: skip
                 targets = ", ".join(dict.fromkeys(site.step.target or "what is returned" for site, _ in some))
-                says = f"{targets}: they use {name} without its term {term}: is it added to {name} too late?"
+                says = f"{targets}: {name} is used without its term {term}, as if that were added too late"
                 yield Hypothesis(edits, "", says, f"{name} with {term}", 2)
 
 
@@ -59,5 +59,5 @@ def of_missing_parts(site: Site) -> Iterator[Hypothesis]:
         if isinstance(node, ast.Call) and text_of(node.func) in JOINS and node.args:
             parts = node.args[0]
             for k, part in enumerate(parts.elts if isinstance(parts, ast.List | ast.Tuple) else []):
-                says = f"the part {text_of(part)} is missing, zeros stand there"
+                says = f"the part {text_of(part)} is missing, with zeros in its place"
                 yield site.change((*path, ("args", 0), ("elts", k)), times(part, 0.0), says, "this is missing", 1)

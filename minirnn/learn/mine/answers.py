@@ -13,7 +13,7 @@ from minirnn.user_error import UserError
 
 
 class AnswerFailed(UserError):
-    """An answer raised an exception, or returned something of another form, while it was in use."""
+    """An answer raised an exception or returned something of another form while it was in use."""
 
 
 class Answer:

@@ -58,13 +58,13 @@ class Reports:
             name, _, path = text.partition(":")
             if name not in FORMATS or not path:
                 raise CourseError(
-                    f"{text!r} is no report\n  expected FORMAT:FILE with a format of {', '.join([*FORMATS, *OTHERS])}"
+                    f"{text!r} is not a report\n  expected FORMAT:FILE with FORMAT in {', '.join([*FORMATS, *OTHERS])}"
                 )
             module = FORMATS[name]
             if submissions > 1 and not module.MANY and "{id}" not in Path(path).name:
                 raise CourseError(
                     f"{text}: this format holds one submission, not {submissions}\n"
-                    "  take csv or junit, or a file for each student: with {id} in its name"
+                    "  use csv or junit, or one file per student, with {id} in its name"
                 )
             if hasattr(module, "prepare"):
                 module.prepare()

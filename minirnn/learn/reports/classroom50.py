@@ -25,7 +25,7 @@ def prepare() -> None:
     if missing:
         raise CourseError(
             f"classroom50 needs the environment variables {', '.join(missing)}\n"
-            "  Classroom 50's runner sets them; outside of it take another format"
+            "  Classroom 50's runner sets them; outside of it use another format"
         )
 
 

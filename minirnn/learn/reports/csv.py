@@ -17,7 +17,7 @@ the submission, what only the teacher is told, and the stamp."""
 FORMULAS = tuple(
     "=+-@\t\r\N{FULLWIDTH EQUALS SIGN}\N{FULLWIDTH PLUS SIGN}\N{FULLWIDTH HYPHEN-MINUS}\N{FULLWIDTH COMMERCIAL AT}"
 )
-"""With what a cell begins that spreadsheets take for a formula: in the East, the wide forms too."""
+"""First characters of a cell that spreadsheets take for a formula; East Asian ones also accept the wide forms."""
 
 
 def render(sheets: Iterable[Sheet], stamp: Stamp | None = None) -> str:

@@ -27,7 +27,7 @@ def render(sheets: Sequence[Sheet], stamp: Stamp | None = None) -> str:
         if row.output.strip():
             lines += [*fenced(row.output), ""]
     if not sheet.finished:
-        lines += ["The grader did not come to the end.", ""]
+        lines += ["The grader did not finish.", ""]
     if stamp:
         lines += [f"Graded by {plain(stamp.line())}."]
     return "\n".join(lines).rstrip() + "\n"

@@ -56,7 +56,7 @@ def about(sheet: Sheet, stamp: Stamp | None) -> str:
     """What the student reads above all tests."""
     lines = [f"graded by {stamp.line() if stamp else f'minirnn {__version__}'}"]
     if not sheet.finished:
-        lines[0] += "; the grader did not come to the end"
+        lines[0] += "; the grader did not finish"
     if sheet.problem:
         lines.append(f"not graded: {sheet.problem}")
     if sheet.busy:

@@ -57,7 +57,7 @@ def parts(sheet: Sheet, stamp: Stamp | None) -> Iterator[str]:
     for rows in exercises:
         yield from () if rows[0].not_started else exercise(rows)
     if not sheet.finished:
-        yield "<p>The grader did not come to the end.</p>"
+        yield "<p>The grader did not finish.</p>"
     if stamp:
         yield f'<p class="dim">Graded by {escape(stamp.line())}.</p>'
 

@@ -26,7 +26,7 @@ MOST_TEXT, MOST, TRIALS, COPIES = 8000, 150, 120, 6
 
 @dataclass(frozen=True)
 class KernelChange:
-    """A place in the text, what is put there, and what is wrong there; `more` has further places of the same change.
+    """A place in the text, its replacement, and what is wrong there; `more` has further places of the same change.
 
     `mark` is what is wrong if that is somewhere else.
     """
@@ -99,7 +99,7 @@ def body_of(source: str, function: str) -> tuple[int, int] | None:
 
 COMPARISONS = ("==", "!=", "<=", ">=")
 DECLARED = re.compile(r"(__shared__|\bfloat\s+\w+\s*\[|\bunsigned\s*\*)[^;]*;")
-"""What names a size that must be known to the compiler."""
+"""Declarations with a size that must be known to the compiler."""
 Names = dict[str, tuple[str, int, int]]  # name: "whole", "broken" or "pointer", and where it may be used, from and to
 
 
@@ -167,7 +167,7 @@ def of_names(source: str, tokens: list[Token], known: Names) -> Iterator[KernelC
         for other, (also, start, stop) in known.items():
             if other != token.text and also == kind and start <= token.start <= stop:
                 rank = 1 if kind == "whole" and square else 2
-                yield KernelChange(token.start, token.end, other, f"{other} belongs here, not {token.text}", rank)
+                yield KernelChange(token.start, token.end, other, f"{token.text} is used where {other} belongs", rank)
         if kind == "whole":
             for new, says in ((f"{token.text} - 1", "one too large"), (f"{token.text} + 1", "one too small")):
                 yield KernelChange(token.start, token.end, f"({new})", f"{token.text} is {says} here", 1)
@@ -178,7 +178,7 @@ def of_names(source: str, tokens: list[Token], known: Names) -> Iterator[KernelC
                 and array
                 and re.search(rf"__shared__[^;]*\b{array[1]}\b", source)
             ):
-                says = f"the first number belongs here, not that of {token.text}"
+                says = f"the number of {token.text} is used where the first one belongs"
                 yield KernelChange(token.start, token.end, "0", says, 0)
 
 
@@ -199,7 +199,7 @@ def of_indices(source: str, tokens: list[Token], known: Names) -> Iterator[Kerne
             used = set(re.findall(r"[^\W\d]\w*", other)) - {"threadIdx", "blockIdx", "blockDim", "gridDim", *"xyz"}
             there = all(n not in known or known[n][1] <= start <= known[n][2] for n in used)
             if other != text and there and "[" not in other:
-                yield KernelChange(start, end, f"({other})", f"the index [{other}] belongs here, not [{text}]", 0)
+                yield KernelChange(start, end, f"({other})", f"the index [{text}] is used where [{other}] belongs", 0)
 
 
 OPERATORS = {"<": ("<=",), "<=": ("<",), ">": (">=",), ">=": (">",), "/": ("%",), "%": ("/",), "+": ("-", "*"),
@@ -207,7 +207,7 @@ OPERATORS = {"<": ("<=",), "<=": ("<",), ">": (">=",), ">=": (">",), "/": ("%",)
 
 
 def of_types(source: str, function: str) -> list[KernelChange]:
-    """What is computed in floating point and kept in a whole number: its value in place of the variable."""
+    """A float that is kept in an integer variable: its value in place of the variable."""
     body = body_of(source, function)
     if body is None or len(source) > MOST_TEXT:
         return []
@@ -221,7 +221,7 @@ def of_types(source: str, function: str) -> list[KernelChange]:
         uses = [t for t in tokens if t.text == m[1] and m.end() <= t.start <= stop]
         one = "," not in re.sub(r"\([^()]*\)", "", outside)  # several in one declaration are left alone
         if uses and one and (broken or re.search(r"\d\.|\w+f\(", outside)) and not must_be_whole(source, uses):
-            says = f"{m[1]} is a whole number, so what follows the decimal point is cut off: float belongs here"
+            says = f"{m[1]} is a whole number, so its fraction is cut off: its type must be float"
             first, *rest = [(t.start, t.end, f"({m[2]})") for t in uses]
             found.append(KernelChange(*first, says, 0, tuple(rest), m.span()))
     return found
@@ -247,7 +247,7 @@ def of_rows(source: str, known: Names, begin: int, end: int) -> Iterator[KernelC
                     continue
                 signs = (second[2], first[2]) if turned else (first[2], second[2])
                 new = [f"({first[1]} {sign} {size})" for sign in signs]
-                says = f"{new[0][1:-1]} belongs here, and {new[1][1:-1]} for the other"
+                says = f"{first[0]} is used where {new[0][1:-1]} belongs, and {second[0]} where {new[1][1:-1]} belongs"
                 rest = (begin + second.start(), begin + second.end(), new[1])
                 yield KernelChange(begin + first.start(), begin + first.end(), new[0], says, 0, (rest,))
 
@@ -263,14 +263,14 @@ def of_operators(source: str, tokens: list[Token], known: Names) -> Iterator[Ker
             tight = m[2] in "*/%" or source[begin + m.end() :].lstrip()[:1] not in "*/%"
             whole = all(a.isdigit() or known.get(a, ("whole",))[0] == "whole" and "[" not in a for a in (m[1], m[3]))
             if tight and (other != "%" or whole) and not re.search(r"(int|float|const|unsigned)$", m[1]):
-                says = f"{other} belongs here, not {m[2]}"
+                says = f"{m[2]} is used where {other} belongs"
                 yield KernelChange(begin + m.start(), begin + m.end(), f"({m[1]} {other} {m[3]})", says, 0)
     for m in re.finditer(r"\bf(max|min)f\(", source[begin:end]):
         close = for_head_end(source, begin + m.end())
         inner = source[begin + m.end() : close]
         parts = split(inner)
         if len(parts) == 2:
-            says = f"what is added up belongs here, not f{m[1]}f"
+            says = f"f{m[1]}f is used where a sum belongs"
             yield KernelChange(begin + m.start(), close + 1, f"(({parts[0]}) + ({parts[1]}))", says, 0)
     for m in re.finditer(r"\b(tanhf|expf|sqrtf|fabsf|logf)\(", source[begin:end]):
         close = for_head_end(source, begin + m.end())
@@ -287,7 +287,7 @@ def of_conditions(source: str, tokens: list[Token], known: Names) -> Iterator[Ke
                 continue
             other = "||" if m[0] == "&&" else "&&"
             new = f"({text[: m.start()]}) {other} ({text[m.end() :]})"
-            yield KernelChange(start, end, f"({new})", f"{other} belongs here, not {m[0]}", 0)
+            yield KernelChange(start, end, f"({new})", f"{m[0]} is used where {other} belongs", 0)
         here = [n for n, (kind, begin, stop) in known.items() if kind == "whole" and begin <= start <= stop]
         after = source.find(";", end)
         used = set(re.findall(r"[^\W\d]\w*", source[end : source.find(";", after + 1) if ends else after]))
@@ -297,7 +297,7 @@ def of_conditions(source: str, tokens: list[Token], known: Names) -> Iterator[Ke
         for holds, fails in bounds:
             if holds not in text and fails not in text:
                 new = f"({text}) || {fails}" if ends else f"({text}) && {holds}"
-                says = f"the bound is missing: threads with {fails} must do nothing here"
+                says = f"a bound is missing: threads with {fails} must do nothing here"
                 yield KernelChange(start, end, f"({new})", says, 0)
 
 
@@ -339,9 +339,9 @@ def of_assignments(source: str, tokens: list[Token]) -> Iterator[KernelChange]:
         if m[3].count("(") != m[3].count(")") or m[1].count("(") != m[1].count(")"):
             continue
         if m[2] == "=":
-            yield KernelChange(start, stop, f"({m[1]} + ({m[3]}))", "+= belongs here, not =", 1)
+            yield KernelChange(start, stop, f"({m[1]} + ({m[3]}))", "= is used where += belongs", 1)
         else:
-            yield KernelChange(start, stop, f"(({m[3]}) - {m[1]})", "= belongs here, not +=", 1)
+            yield KernelChange(start, stop, f"(({m[3]}) - {m[1]})", "+= is used where = belongs", 1)
 
 
 def together(source: str, function: str, kind: str) -> tuple[str, list[list[Any]]]:

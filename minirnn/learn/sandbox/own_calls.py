@@ -15,7 +15,7 @@ TWINS = {"sum": "mean", "mean": "sum", "max": "min", "min": "max", "maximum": "m
          "floor": "ceil", "log": "log2", "log2": "log", "ones_like": "zeros_like"}  # fmt: skip
 
 BOUNDS = {"clip", "minimum", "maximum", "nan_to_num", "round", "around", "fmin", "fmax"}
-"""Functions by which numbers are kept within bounds, or made rounder: nobody wrote them into the formula."""
+"""Functions that keep numbers within bounds or round them: no formula contains them."""
 
 
 def of_call(node: ast.Call, above: dict[int, Place], change: Any) -> Iterator[Change]:
@@ -26,9 +26,9 @@ def of_call(node: ast.Call, above: dict[int, Place], change: Any) -> Iterator[Ch
         if isinstance(argument, ast.BinOp):  # f(a + b) for f(a) + b
             inner = ast.Call(node.func, [argument.left], [])
             new = ast.BinOp(inner, argument.op, argument.right)
-            yield change(new, f"{text(argument.right)} belongs outside of {function}(...)", 0)
+            yield change(new, f"{text(argument.right)} is inside {function}(...), but it belongs outside", 0)
             yield change(ast.BinOp(argument.left, argument.op, ast.Call(node.func, [argument.right], [])),
-                         f"{text(argument.left)} belongs outside of {function}(...)", 0)  # fmt: skip
+                         f"{text(argument.left)} is inside {function}(...), but it belongs outside", 0)  # fmt: skip
     elif function.rpartition(".")[2] in BOUNDS:
         for argument in node.args:
             if not isinstance(argument, ast.Constant | ast.UnaryOp | ast.Starred):
@@ -40,10 +40,10 @@ def of_call(node: ast.Call, above: dict[int, Place], change: Any) -> Iterator[Ch
                          1, f".{node.func.attr}")  # fmt: skip
         if node.func.attr == "reshape":
             yield change(ast.Attribute(node.func.value, "T", ast.Load()),
-                         "reshape keeps the order of the numbers: this must be transposed", 0)  # fmt: skip
+                         "reshape keeps the order of the numbers, but this must be transposed", 0)  # fmt: skip
         other = TWINS.get(node.func.attr)
         if other:
-            yield Change([((node.func, "attr", -1), other)], node, f"{other} belongs here, not {node.func.attr}", 0,
+            yield Change([((node.func, "attr", -1), other)], node, f"{node.func.attr} is used where {other} belongs", 0,
                          f"{node.func.attr} for {other}")  # fmt: skip
         if node.func.attr in ("sum", "mean", "max", "min") and len(node.args) <= (0 if method else 1):
             had = {k.arg: text(k.value) for k in node.keywords}
@@ -76,25 +76,27 @@ def of_call(node: ast.Call, above: dict[int, Place], change: Any) -> Iterator[Ch
                                  f"axis={text(word.value)} is the wrong axis", 0, f"axis {axis}")  # fmt: skip
         if word.arg == "dtype":
             yield Change([((word, "value", -1), name("float"))], node,
-                         f"dtype={text(word.value)} cuts the numbers off", 0, "dtype")  # fmt: skip
+                         f"dtype={text(word.value)} cuts off digits of the numbers", 0, "dtype")  # fmt: skip
         rest = node.keywords[:k] + node.keywords[k + 1 :]
         yield Change([((node, "keywords", -1), rest)], node, f"{word.arg}={text(word.value)} does not belong here", 1,
                      f"without {word.arg}")  # fmt: skip
     if is_call(node, "range") and len(node.args) == 1:
         yield change(expression(f"reversed(range({text(node.args[0])}))"),
-                     "the loop runs forwards: it must go from the last to the first", 0)  # fmt: skip
-        yield change(expression(f"range(1, {text(node.args[0])})"), "the loop begins one too early", 0)
+                     "the loop runs forwards, but it must go from the last to the first", 0)  # fmt: skip
+        yield change(expression(f"range(1, {text(node.args[0])})"), "the loop begins one round too early", 0)
     if is_call(node, "reversed"):
-        yield change(node.args[0], "the loop runs backwards: it must go from the first to the last", 0)
+        yield change(node.args[0], "the loop runs backwards, but it must go from the first to the last", 0)
 
 
 def axis_says(function: str, had: str | None, axis: str, keep: bool, kept: bool) -> str:
-    verb = {"sum": "summed up", "mean": "averaged"}.get(function, f"taken the {function} of")
+    what = {"max": "maximum", "min": "minimum"}.get(function, function)
     if axis == (had or "None"):
-        return "keepdims=True is missing, so the shapes do not meet" if keep else "keepdims does not belong here"
+        return "keepdims=True is missing, so the shapes do not match" if keep else "keepdims does not belong here"
     if had is None:
-        return f"everything is {verb}: only axis {axis} may be"
-    return f"axis {had} is {verb}, which is the wrong axis" if axis != "None" else f"only axis {had} is {verb}, not all"
+        return f"the {what} is taken over everything, but it must be taken over axis {axis} only"
+    if axis == "None":
+        return f"the {what} is taken over axis {had} only, but it must be taken over everything"
+    return f"the {what} is taken over axis {had}, which is the wrong axis"
 
 
 def of_elements(node: ast.List | ast.Tuple) -> Iterator[Change]:
@@ -109,9 +111,8 @@ def of_elements(node: ast.List | ast.Tuple) -> Iterator[Change]:
     for order in orders:
         elements = [node.elts[k] for k in order]
         moved = [text(e) for k, e in enumerate(node.elts) if order[k] != k]
-        says = (
-            f"{moved[0]} and {moved[1]} are exchanged" if len(moved) == 2 else f"{', '.join(moved)} are in wrong order"
-        )
+        names = ", ".join(moved)
+        says = f"{moved[0]} and {moved[1]} are exchanged" if len(moved) == 2 else f"{names} are in the wrong order"
         yield Change([((node, "elts", -1), elements)], node, says, 1, f"order {order}")
 
 
@@ -133,4 +134,4 @@ def of_index(node: ast.Subscript, place: Place, change: Any, scope: Scope) -> It
             else:
                 continue
             where: Place = (node.slice, "elts", elements.index(index)) if elements else (node, "slice", -1)
-            yield Change([(where, other)], node, f"the other part is meant, not {text(node)}", 1, "part")
+            yield Change([(where, other)], node, f"{text(node)} is used where the other part belongs", 1, "part")

@@ -1,4 +1,4 @@
-"""Changes to whole statements of a student's file: what is added up, what a loop holds, where it is stored."""
+"""Changes to whole statements of a student's file: assignments, the body of a loop, and where values are stored."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from .own_change import Change, Place, Scope, expression, text
 
-PAIRS = "':' takes every row with every index: each row has its own index, so count the rows along"
+PAIRS = "':' combines every row with every index, but each row must be combined with its own index only"
 
 
 def of_stored(node: ast.Subscript, above: dict[int, Place]) -> Iterator[Change]:
@@ -31,13 +31,14 @@ def of_statement(node: ast.stmt, above: dict[int, Place], scope: Scope) -> Itera
     if isinstance(node, ast.AugAssign):
         target = text(node.target)
         plain = ast.copy_location(ast.Assign([node.target], node.value), node)
-        yield Change([(place, stored(plain))], node, f"+= adds to {target}: = belongs here", 0, "+=")
+        yield Change([(place, stored(plain))], node, f"+= adds to {target}, but it must be replaced, with =", 0, "+=")
         for kind, sign in ((ast.Add, "+="), (ast.Sub, "-=")):
             if not isinstance(node.op, kind):
-                yield Change([((node, "op", -1), kind())], node, f"{sign} belongs here", 0, "op=")
+                says = f"the operator is wrong: {sign} belongs here"
+                yield Change([((node, "op", -1), kind())], node, says, 0, "op=")
         if isinstance(node.target, ast.Subscript) and not any(
             isinstance(n, ast.Slice) for n in ast.walk(node.target.slice)):  # fmt: skip
-            says = f"an index that occurs twice counts only once in {target}: np.add.at adds up all"
+            says = f"an index that occurs twice counts only once in {target}, because += adds once for each index"
             at = f"({text(node.target.slice).strip('()')},)" if isinstance(node.target.slice, ast.Tuple) else text(
                 node.target.slice)  # fmt: skip
             call = expression(f"np.add.at({text(node.target.value)}, {at}, {text(node.value)})")
@@ -45,7 +46,8 @@ def of_statement(node: ast.stmt, above: dict[int, Place], scope: Scope) -> Itera
     if isinstance(node, ast.Assign) and len(node.targets) == 1 and not isinstance(node.targets[0], ast.Tuple):
         target = text(node.targets[0])
         added = ast.copy_location(ast.AugAssign(node.targets[0], ast.Add(), node.value), node)  # type: ignore[arg-type]
-        yield Change([(place, added)], node, f"= keeps only the last part of {target}: += adds up all", 0, "=")
+        says = f"= keeps only the last part of {target}, but all parts must be added up, with +="
+        yield Change([(place, added)], node, says, 0, "=")
     if isinstance(node, ast.Return | ast.FunctionDef) or k < 0:
         return
     first = text(node).splitlines()[0]
@@ -54,7 +56,8 @@ def of_statement(node: ast.stmt, above: dict[int, Place], scope: Scope) -> Itera
     rows = getattr(upper, where)
     if k + 1 < len(rows) and not isinstance(rows[k + 1], ast.Return):
         swapped = [*rows[:k], rows[k + 1], node, *rows[k + 2 :]]
-        yield Change([((upper, where, -1), swapped)], node, "this comes too early: it must follow the next line", 1)
+        says = "this comes too early, because it must follow the next line"
+        yield Change([((upper, where, -1), swapped)], node, says, 1)
     if isinstance(node, ast.For):
         for start in range(max(0, k - 3), k):
             head = rows[start:k]
@@ -63,18 +66,18 @@ def of_statement(node: ast.stmt, above: dict[int, Place], scope: Scope) -> Itera
                 inner.body = [*head, *node.body]
                 names = ", ".join(text(s.targets[0]) for s in head)
                 says = (
-                    f"{names}: made once, before the loop; what one round changes, the next one finds: begin anew in it"
+                    f"{names} is set once before the loop, so each round goes on with what the round before has changed"
                 )
                 yield Change([((upper, where, -1), [*rows[:start], inner, *rows[k + 1 :]])], head[0], says, 1)
         if isinstance(node.body[-1], ast.stmt) and len(node.body) > 1:
             last = node.body[-1]
             outer = copy.copy(node)
             outer.body = node.body[:-1]
-            says = "this stands in the loop: it must be done once, after it"
+            says = "this is inside the loop, but it must be done once, after it"
             yield Change([((upper, where, -1), [*rows[:k], outer, last, *rows[k + 1 :]])], last, says, 2)
     if isinstance(node, ast.If) and not node.orelse:
         yield Change([((upper, where, -1), [*rows[:k], *node.body, *rows[k + 1 :]])], node,
-                     "this must be done in every case", 1)  # fmt: skip
+                     "this is done only under a condition, but it must be done in every case", 1)  # fmt: skip
 
 
 def stored(node: ast.Assign) -> ast.Assign:

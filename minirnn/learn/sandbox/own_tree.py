@@ -1,7 +1,7 @@
 """Small changes to the tree of a student's own file: a mistake is where one of them makes the answer right.
 
-Each is the inverse of something that people do: another name, another axis, a factor that is there or is not. It says
-what is wrong at its place, in the student's own names. Nothing here runs anything; `trials` does.
+Each is the inverse of something that people do: they use another name or another axis, or a factor is missing or too
+many. It says what is wrong at its place, in the student's own names. Nothing is run here; `trials` does that.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from .own_statements import of_statement, of_stored
 OPERATORS = {ast.Add: "added", ast.Sub: "subtracted", ast.Mult: "multiplied", ast.Div: "divided"}
 SIGNS = {ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.Eq: "==", ast.NotEq: "!="}
 MOST = 6000
-"""So many changes are listed; a file that allows more is not an answer to an exercise."""
+"""The most changes that are listed; a file that allows more is not an answer to an exercise."""
 
 
 def changes(
@@ -81,7 +81,7 @@ def of_expression(node: ast.expr, above: dict[int, Place], scope: Scope) -> Iter
 
     if isinstance(node, ast.Name):
         for other in scope.others(node):
-            yield change(name(other), f"{other} belongs here, not {node.id}", 1, f"{node.id} for {other}")
+            yield change(name(other), f"{node.id} is used where {other} belongs", 1, f"{node.id} for {other}")
     if isinstance(node, ast.Constant) and type(node.value) in (int, float):
         minus = isinstance(upper, ast.UnaryOp) and isinstance(upper.op, ast.USub)
         yield from of_constant(node, change, counted, upper if minus else None)
@@ -93,7 +93,7 @@ def of_expression(node: ast.expr, above: dict[int, Place], scope: Scope) -> Iter
         if isinstance(node.op, ast.Mult):
             yield from moved_in(node, above)
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
-        yield change(node.operand, "the sign is wrong: no minus belongs here", 0, "sign")
+        yield change(node.operand, "the sign is wrong: the minus does not belong here", 0, "sign")
     if isinstance(node, ast.Attribute) and node.attr == "T":
         yield change(node.value, f"{text(node.value)} must not be transposed here", 0, "transposed")
     if isinstance(node, ast.Call):
@@ -101,13 +101,13 @@ def of_expression(node: ast.expr, above: dict[int, Place], scope: Scope) -> Iter
     if isinstance(node, ast.Compare) and len(node.ops) == 1:
         for kind, sign in SIGNS.items():
             if not isinstance(node.ops[0], kind):
-                says = f"the comparison is wrong: {sign} belongs here, not {SIGNS[type(node.ops[0])]}" if type(
+                says = f"the comparison is wrong: {SIGNS[type(node.ops[0])]} is used where {sign} belongs" if type(
                     node.ops[0]) in SIGNS else ""  # fmt: skip
                 if says:
                     yield Change([((node, "ops", 0), kind())], node, says, 0)
     if isinstance(node, ast.IfExp):
-        yield change(node.body, f"no other case belongs here: always {text(node.body)}", 1)
-        yield change(node.orelse, f"no other case belongs here: always {text(node.orelse)}", 1)
+        yield change(node.body, f"the condition does not belong here: {text(node.body)} is right in every case", 1)
+        yield change(node.orelse, f"the condition does not belong here: {text(node.orelse)} is right in every case", 1)
         yield Change([((node, "body", -1), node.orelse), ((node, "orelse", -1), node.body)], node,
                      "the two cases are exchanged", 1)  # fmt: skip
     if isinstance(node, ast.List | ast.Tuple) and len(node.elts) > 1 and not inside:
@@ -116,17 +116,17 @@ def of_expression(node: ast.expr, above: dict[int, Place], scope: Scope) -> Iter
         yield from of_index(node, place, change, scope)
     if counted and isinstance(node, ast.Name | ast.BinOp | ast.Call):
         what = text(node)
-        bound = "the loop ends" if is_call(upper, "range") else what + " is"
-        yield change(ast.BinOp(node, ast.Add(), ast.Constant(1)), f"{bound} one too early: {what} + 1"
+        bound = "the loop ends one round" if is_call(upper, "range") else what + " is"
+        yield change(ast.BinOp(node, ast.Add(), ast.Constant(1)), f"{bound} too early: {what} is one too small"
                      if is_call(upper, "range") else f"{what} is one too small here", 0, f"{what} + 1")  # fmt: skip
-        yield change(ast.BinOp(node, ast.Sub(), ast.Constant(1)), f"{bound} one too late: {what} - 1"
+        yield change(ast.BinOp(node, ast.Sub(), ast.Constant(1)), f"{bound} too late: {what} is one too large"
                      if is_call(upper, "range") else f"{what} is one too large here", 0, f"{what} - 1")  # fmt: skip
     if not counted and isinstance(node, ast.Name | ast.Subscript | ast.Call | ast.BinOp):
         yield from of_value(node, above, change, scope)
 
 
 def of_constant(node: ast.Constant, change: Any, counted: bool, negative: ast.AST | None = None) -> Iterator[Change]:
-    """Another number. `negative` is what it is with the minus before it."""
+    """Another number. `negative` is the node of the number with a minus before it."""
     value, shown = node.value, text(negative or node)
     assert isinstance(value, int | float)
     others = [value - 1, value + 1, -value, 2 * value, 1 / value if value else 1, value / 2, 0, 1, 2]
@@ -140,13 +140,14 @@ def of_constant(node: ast.Constant, change: Any, counted: bool, negative: ast.AS
 def of_index_sum(node: ast.BinOp, change: Any) -> Iterator[Change]:
     """A sum of whole numbers that is an index, or the number of rounds."""
     for kept in (node.left, node.right):
-        yield change(kept, f"{text(kept)} belongs here, not {text(node)}", 0, f"index {text(node)} {text(kept)}")
+        yield change(kept, f"{text(node)} is used where {text(kept)} belongs", 0, f"index {text(node)} {text(kept)}")
     if isinstance(node.op, ast.Add | ast.Sub):
         turned = ast.Sub() if isinstance(node.op, ast.Add) else ast.Add()
         new = ast.BinOp(node.left, turned, node.right)
-        yield change(new, f"{text(new)} belongs here, not {text(node)}", 0)
+        yield change(new, f"{text(node)} is used where {text(new)} belongs", 0)
     for sign, op in (("+", ast.Add()), ("-", ast.Sub())):
-        yield change(ast.BinOp(node, op, ast.Constant(1)), f"{text(node)} {sign} 1 belongs here, not {text(node)}", 0,
+        yield change(ast.BinOp(node, op, ast.Constant(1)),
+                     f"{text(node)} is used where {text(node)} {sign} 1 belongs", 0,
                      f"{text(node)} {sign} 1")  # fmt: skip
 
 
@@ -156,11 +157,7 @@ def of_operation(node: ast.BinOp, place: Place, change: Any) -> Iterator[Change]
         if type(node.op) in OPERATORS and not isinstance(node.op, kind):
             if kind in (ast.Mult, ast.Div) and text(right) in ("1", "1.0"):  # rather: the term 1 does not belong here
                 continue
-            joined = "from" if kind is ast.Sub else "to" if kind is ast.Add else "by"
-            pair = f"{text(right)} must be {verb} {joined} {text(left)}" if joined != "by" else (
-                f"{text(left)} must be {verb} by {text(right)}")  # fmt: skip
-            yield Change([((node, "op", -1), kind())], node, f"{pair}, not {OPERATORS[type(node.op)]}", 0,
-                         f"operator {verb}")  # fmt: skip
+            yield Change([((node, "op", -1), kind())], node, operator_says(node, kind, verb), 0, f"operator {verb}")
     for kept, lost in ((left, right), (right, left)):
         if isinstance(node.op, ast.Pow) and kept is right or isinstance(node.op, ast.FloorDiv | ast.Mod):
             continue
@@ -168,14 +165,16 @@ def of_operation(node: ast.BinOp, place: Place, change: Any) -> Iterator[Change]
         says = f"the {role} {text(lost)} does not belong here"
         if isinstance(node.op, ast.Div):
             says = (
-                f"nothing is divided by {text(right)} here" if kept is left else f"{text(left)} / does not belong here"
+                f"the division by {text(right)} does not belong here"
+                if kept is left
+                else f"{text(left)} / does not belong here"
             )
         elif isinstance(node.op, ast.Pow):
             says = f"the power {text(right)} does not belong here"
         elif isinstance(node.op, ast.MatMult):
-            says = f"no product with {text(lost)} belongs here"
+            says = f"the product with {text(lost)} does not belong here"
         yield change(kept, says, 0, "", lost if not isinstance(node.op, ast.Pow) else node)
-    brackets = "the brackets are wrong: {} belongs here"
+    brackets = "the brackets are wrong: it must be {}"
     if isinstance(left, ast.BinOp):  # (a . b) . c for a . (b . c)
         new = ast.BinOp(left.left, left.op, ast.BinOp(left.right, node.op, right))
         yield change(new, brackets.format(text(new)), 0, f"bracket {type(left.op).__name__}{type(node.op).__name__}")
@@ -185,9 +184,21 @@ def of_operation(node: ast.BinOp, place: Place, change: Any) -> Iterator[Change]
     if isinstance(node.op, ast.Sub | ast.Div | ast.Pow):
         gate = isinstance(left, ast.Constant) and isinstance(place[0], ast.BinOp)
         rank = 1 if gate else 0  # few write k - 1 for a factor 1 - k
-        yield change(ast.BinOp(right, node.op, left), f"the two sides are exchanged: {text(right)} comes first", rank)
+        yield change(ast.BinOp(right, node.op, left), f"the sides are exchanged: {text(right)} must come first", rank)
     if isinstance(node.op, ast.MatMult):
-        yield change(ast.BinOp(right, node.op, left), f"the two sides are exchanged: {text(right)} comes first", 1)
+        yield change(ast.BinOp(right, node.op, left), f"the sides are exchanged: {text(right)} must come first", 1)
+
+
+def operator_says(node: ast.BinOp, kind: type[ast.operator], verb: str) -> str:
+    """What is wrong if the operator of `node` should be a `kind`, in which one operand is `verb` ("added")."""
+    left, right, had = text(node.left), text(node.right), OPERATORS[type(node.op)]
+    joined = {"added": f"added to {left}", "subtracted": f"subtracted from {left}"}
+    sums = had in joined, verb in joined
+    wrong = f"{right} is {joined[had]}" if sums[0] else f"{left} is {had} by {right}"
+    if sums[0] == sums[1]:
+        return f"{wrong}, but it must be {verb}"
+    right_one = f"{right} must be {joined[verb]}" if sums[1] else f"{left} must be {verb} by {right}"
+    return f"{wrong}, but {right_one}"
 
 
 def moved_in(node: ast.BinOp, above: dict[int, Place]) -> Iterator[Change]:
@@ -204,7 +215,7 @@ def moved_in(node: ast.BinOp, above: dict[int, Place]) -> Iterator[Change]:
             assert isinstance(factor, ast.Name)
             for used in dict.fromkeys(n.id for n in ast.walk(bracket) if isinstance(n, ast.Name)):
                 if used != factor.id and used not in ("np", "math"):
-                    says = f"{factor.id} must multiply {used} before anything is summed up, not the whole"
+                    says = f"{factor.id} multiplies the whole sum, but it must multiply {used} inside it"
                     inner = Multiplied(used, factor.id).visit(copy.deepcopy(bracket))
                     yield Change([(above[id(factor)], ast.Constant(1.0)), (above[id(bracket)], inner)], node, says, 1)
 
@@ -229,12 +240,12 @@ def of_value(node: ast.expr, above: dict[int, Place], change: Any, scope: Scope)
     if not isinstance(node, ast.BinOp) or isinstance(node.op, ast.MatMult):
         yield change(ast.Attribute(node, "T", ast.Load()), f"{what} must be transposed here", 0, "transposed")
     yield change(ast.UnaryOp(ast.USub(), node), f"the sign of {what} is wrong", 0, "sign")
-    yield change(one_minus, f"1 minus {what} belongs here", 0, "complement")
+    yield change(one_minus, f"{what} is used where 1 minus it belongs", 0, "complement")
     yield change(ast.Call(expression("np.sqrt"), [node], []), f"the square root of {what} is missing", 1, "root")
-    yield change(ast.BinOp(node, ast.Pow(), ast.Constant(2)), f"the square of {what} belongs here", 1, "square")
+    yield change(ast.BinOp(node, ast.Pow(), ast.Constant(2)), f"{what} is used where its square belongs", 1, "square")
     if isinstance(upper, ast.Assign) and isinstance(node, ast.Name | ast.Subscript | ast.Attribute):
         target = text(upper.targets[0])
-        says = f"{target} is the same array as {what}, no copy: what is changed in one is changed in both"
+        says = f"{target} is the same array as {what} and not a copy, so a change to one changes both"
         yield change(ast.Call(ast.Attribute(node, "copy", ast.Load()), [], []), says, 0)
     if whole or isinstance(upper, ast.Call | ast.For):
         yield change(expression(f"({what})[::-1]"), f"{what} is in reversed order", 1)
@@ -245,7 +256,7 @@ def of_value(node: ast.expr, above: dict[int, Place], change: Any, scope: Scope)
 
 
 def with_more(node: ast.expr, above: dict[int, Place], scope: Scope) -> Iterator[Change]:
-    """An expression for which a name belongs, or that lacks a term or a factor."""
+    """An expression that should be a name, or that lacks a term or a factor."""
     place, what = above[id(node)], text(node)
     upper = place[0]
     if place[1] == "slice" or isinstance(upper, ast.Slice | ast.keyword | ast.Attribute):
@@ -258,14 +269,14 @@ def with_more(node: ast.expr, above: dict[int, Place], scope: Scope) -> Iterator
     if isinstance(node, ast.BinOp | ast.Call | ast.Subscript) and not whole:
         rank = 1 if isinstance(node, ast.Call) else 3  # what is given is often computed again, and otherwise
         for other in scope.names:
-            yield change(name(other), f"{other} belongs here, not {what}", rank)
+            yield change(name(other), f"{what} is used where {other} belongs", rank)
     if whole or isinstance(upper, ast.BinOp | ast.Call) or isinstance(node, ast.BinOp):
         for use in scope.terms():
             rank = 2 + use.endswith("]")
             yield change(expression(f"({what}) * {use}"), f"the factor {use} is missing", rank)
             yield change(expression(f"({what}) + {use}"), f"the term {use} is missing", rank)
             if rank == 2:
-                yield change(expression(f"({what}) / {use}"), f"a division by {use} is missing", rank)
+                yield change(expression(f"({what}) / {use}"), f"the division by {use} is missing", rank)
                 yield change(expression(f"({what}) - {use}"), f"{use} is not subtracted", rank + 1)
                 yield change(expression(f"({what}) * (1 - {use})"), f"the factor 1 - {use} is missing", rank + 1)
             yield change(expression(f"({what}) * (1 - {use} ** 2)"), f"the factor 1 - {use} ** 2 is missing", rank + 1)

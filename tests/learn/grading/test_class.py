@@ -144,7 +144,7 @@ def test_the_right_answer_alone_says_nothing():
     [
         ("statistics:s.txt", "expected statistics:FILE that ends in .csv, .md, .png, .svg"),
         ("similarity:", "expected similarity:FILE"),
-        ("diff:d.csv", "shows what --regrade changes\n  expected --regrade OLD, too"),
+        ("diff:d.csv", "shows what --regrade changes\n  expected --regrade OLD as well"),
         ("statistics:none/s.csv", "the folder none does not exist"),
     ],
 )

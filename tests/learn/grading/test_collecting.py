@@ -144,7 +144,7 @@ def special(name: str, mode: int) -> zipfile.ZipInfo:
 
 @pytest.mark.parametrize(
     ("mode", "said"),
-    [(stat.S_IFLNK, "is a link"), (stat.S_IFIFO, "is no plain file"), (stat.S_IFBLK, "is no plain file")],
+    [(stat.S_IFLNK, "is a link"), (stat.S_IFIFO, "is not a regular file"), (stat.S_IFBLK, "is not a regular file")],
 )
 def test_links_and_devices_in_a_zip_file_are_left_out_and_told(course, mode, said):
     handed = collect(zip_of((special(EX01, mode), b"/etc/passwd"), (EX05, b"y = 1\n")), course)
@@ -239,7 +239,7 @@ def test_a_file_that_becomes_a_link_after_it_was_listed_is_not_followed(course, 
             opened.read(EX01)
         (tmp_path / "a" / EX01).unlink()
         os.mkfifo(tmp_path / "a" / EX01)  # nobody writes to it: a plain open would wait for ever
-        with pytest.raises(archive.Unreadable, match="is no plain file"):
+        with pytest.raises(archive.Unreadable, match="is not a regular file"):
             opened.read(EX01)
 
 
@@ -250,7 +250,7 @@ def test_a_pipe_and_a_folder_with_the_name_of_an_exercise_are_no_answers(course,
         path.unlink()
         make(path)
     handed = collect(tmp_path / "a", course)
-    assert set(handed.files) == {"ex17"} and "is no plain file" in handed.reasons["ex01"]
+    assert set(handed.files) == {"ex17"} and "is not a regular file" in handed.reasons["ex01"]
 
 
 def test_a_large_file_is_said_to_be_too_large(course, tmp_path):
@@ -368,7 +368,7 @@ def test_a_file_counts_more_than_a_cell(course):
 )  # fmt: skip
 def test_a_damaged_notebook_is_told(course, data):
     handed = collect(zip_of(("a.ipynb", data)), course, notebooks=True)
-    assert len(handed.notes) == 1 and "is no notebook that can be read" in handed.notes[0]
+    assert len(handed.notes) == 1 and "is not a readable notebook" in handed.notes[0]
 
 
 # ---- what is no submission at all

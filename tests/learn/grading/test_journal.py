@@ -135,12 +135,12 @@ def test_two_graders_at_a_time_are_refused(tmp_path):
 def test_what_is_no_journal_is_told(tmp_path, text):
     (tmp_path / "j").write_text(text)
     if text:
-        with pytest.raises(CourseError, match="is no journal of grades"):
+        with pytest.raises(CourseError, match="is not a journal of grades"):
             Records(tmp_path / "j")
     else:
         assert Records(tmp_path / "j").end == 0
     if text:
-        with pytest.raises(CourseError, match="is no journal of grades"):
+        with pytest.raises(CourseError, match="is not a journal of grades"):
             Journal(tmp_path / "j", HEADER, resume=True)
         assert (tmp_path / "j").read_text() == text  # nothing of it is cut off
     with pytest.raises(CourseError, match="cannot be"):

@@ -50,7 +50,7 @@ def test_a_due_time_of_ones_own_counts_more():
     [
         (("much",), "--late is 'much'\n  expected points or percent"),
         (("-1",), "--late is '-1'"),
-        (("1", "soon"), "--due: 'soon' is no time"),
+        (("1", "soon"), "--due: 'soon' is not a time"),
         (("1", "", "15"), "--grace is '15'\n  expected minutes, hours or days"),
         (("1", "", "", "1w"), "--cut-off is '1w'"),
     ],

@@ -93,8 +93,8 @@ def test_one_damaged_submission_costs_only_itself_wherever_it_is_graded(place, r
     assert status == 1 and totals() == ALL
     for line in ("ann: 11 of 11 points", "bob: 8 of 11 points", "cid: 7 of 11 points"):
         assert re.search(rf"^{line}, \d+ s$", text, re.MULTILINE)
-    assert re.search("^eve: 0 of 11 points, 0 s; not graded: it is no zip file", text, re.MULTILINE)
-    assert table()["eve"]["notes"].startswith("not graded: it is no zip file")
+    assert re.search("^eve: 0 of 11 points, 0 s; not graded: it is not a zip file", text, re.MULTILINE)
+    assert table()["eve"]["notes"].startswith("not graded: it is not a zip file")
     if where:
         first = Path("g.csv").read_bytes()
         run("--out", "csv:g.csv")
@@ -238,7 +238,7 @@ def test_going_on_with_another_course_or_other_settings_is_refused(place, run):
     assert status == 2 and "was graded with another course" in text and "--regrade g.csv.journal" in text
     assert Path("g.csv").read_bytes() == before
     status, text = run("--resume")
-    assert status == 2 and "there is no journal to go on with" in text
+    assert status == 2 and "there is no journal to continue" in text
 
 
 def test_exercises_that_the_machine_had_no_time_for_are_tried_when_it_goes_on(place, run, monkeypatch):
@@ -292,7 +292,7 @@ def test_after_a_mended_course_changed_grades_are_named(place, run, only):
     )
     more = ("--only", "ex05") if only else ()
     status, text = run("--regrade", "g.csv.journal", *more, "--out", "csv:g.csv", "--out", "diff:d.csv")
-    assert "3 of 4 students have other points than before:\n  ann: ex05 7 -> 12, total 11 -> 16\n" in text
+    assert "3 of 4 students have different points than before:\n  ann: ex05 7 -> 12, total 11 -> 16\n" in text
     assert totals() == {"ann": "16", "bob": "12", "cid": "12", "eve": "0"}
     assert Path("d.csv").read_text().splitlines()[:3] == [
         "id,exercise,before,after",
@@ -307,7 +307,7 @@ def test_an_earlier_run_must_be_one(place, run):
     assert "no such file" in run("--regrade", "none", "--out", "csv:g.csv")[1]
     Path("old.csv").write_text("id,total\n")
     status, text = run("--regrade", "old.csv", "--out", "csv:g.csv")
-    assert status == 2 and "old.csv is no journal of grades" in text
+    assert status == 2 and "old.csv is not a journal of grades" in text
 
 
 @pytest.mark.parametrize(
@@ -320,8 +320,8 @@ def test_an_earlier_run_must_be_one(place, run):
         (["--late", "1", "--due", "2027-01-01"], "nobody said when the work of ann, bob, cid, eve was submitted"),
         (["--roster", "none.csv"], "none.csv: cannot be read"),
         (["--only", "ex99"], "no exercise 'ex99'"),
-        (["--out", "diff:d.csv"], "expected --regrade OLD, too"),
-        (["--out", "gradescope:r.json"], "take csv or junit, or a file for each student: with {id} in its name"),
+        (["--out", "diff:d.csv"], "expected --regrade OLD as well"),
+        (["--out", "gradescope:r.json"], "use csv or junit, or one file per student, with {id} in its name"),
         (["--journal", "none/j"], "the journal cannot be written"),
     ],
 )

@@ -103,7 +103,7 @@ def test_a_roster_is_read_as_spreadsheets_write_it(place):
         ("", "has no column 'id'"),
         ("id\nann\nAnn\n", "line 3: 'Ann' is there twice"),
         ("id,name\n,Ann\n", "line 2: id is empty"),
-        ("id,due\nann,tomorrow\n", "line 2: 'tomorrow' is no time"),
+        ("id,due\nann,tomorrow\n", "line 2: 'tomorrow' is not a time"),
         ('id\n"ann\n', "cannot be read"),
         ("id\n\xff", "cannot be read"),
     ],

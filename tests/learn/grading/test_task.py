@@ -117,7 +117,7 @@ def test_a_damaged_zip_is_zero_points_and_a_reason(tmp_path, course, damage):
     data = path.read_bytes()
     path.write_bytes({"cut": data[: len(data) // 2], "empty": b"", "no zip": b"PK not really"}[damage])
     sheet = grade(course, path).sheet()
-    assert "it is no zip file, or the end of it is missing" in sheet.problem and sheet.score == 0 and sheet.finished
+    assert "it is not a zip file, or its end is missing" in sheet.problem and sheet.score == 0 and sheet.finished
     assert sheet.most == course.points and all(f"not graded: {sheet.problem}" == row.output for row in sheet.rows)
 
 
@@ -126,7 +126,7 @@ def test_after_each_exercise_the_grades_so_far_are_known(tmp_path, course):
     grade(course, hand_in(tmp_path / "judy", course, ex05="x = (\n"), lambda grades: seen.append(grades.sheet()))
     assert [sheet.score for sheet in seen] == [0, 4, 4, 8]
     assert [sheet.finished for sheet in seen] == [False, False, False, True]
-    assert all(len(sheet.rows) == 6 for sheet in seen) and "did not come so far" in seen[1].rows[2].output
+    assert all(len(sheet.rows) == 6 for sheet in seen) and "stopped before this exercise" in seen[1].rows[2].output
 
 
 def test_a_mistake_of_the_grader_costs_one_exercise_and_is_told(tmp_path, course, monkeypatch):

@@ -152,7 +152,7 @@ def test_a_walk_that_can_hold_floats_alone_is_told_so(tmp_path):
 
 def test_without_a_course_folder_the_error_says_how_to_make_one(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(DeviceUnavailable, match="device mine is made of your answers, but this is no course folder"):
+    with pytest.raises(DeviceUnavailable, match="device mine is made of your answers, but this is not a course folder"):
         mine()
 
 

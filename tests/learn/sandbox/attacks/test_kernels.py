@@ -225,7 +225,7 @@ def test_the_judge_looks_at_no_kernels_text(tmp_path, monkeypatch):
     """What changes a kernel to find its mistake runs in the answer's process, where time and memory count."""
     monkeypatch.setattr(kernel_changes, "TOKEN", None)
     result = checked(tmp_path, "ex17", solution("ex17", ("if (k >= N)", "if (k > N)")))
-    assert ">= belongs here, not >" in result.message, result.message
+    assert "> is used where >= belongs" in result.message, result.message
 
 
 SLOW_TEXTS = {
