@@ -1,7 +1,7 @@
-"""One cause for each wrong output: people often compute an intermediate value anew for each gradient.
+"""One cause for each wrong output, because people often compute an intermediate value again for each gradient.
 
-An output that is wrong as if some line were wrong shows that mistake, although the other outputs that use the line are
-right. The fewest causes that explain all wrong outputs are told.
+An output can be wrong as if some line were wrong, although the other outputs that use the line are right. The smallest
+set of causes that explains all wrong outputs is shown.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from minirnn.learn.rearranged import Case
 
 @dataclass(frozen=True)
 class Cause:
-    """What explains some of the wrong outputs: a sentence, or a hypothesis about the formula.
+    """An explanation of some of the wrong outputs: a sentence, or a hypothesis about the formula.
 
-    `alone` tells that the same mistake would make outputs wrong that are right.
+    `alone` means that in the formula the same mistake would also make outputs wrong that are right.
     """
 
     outputs: frozenset[str]
@@ -31,7 +31,7 @@ class Cause:
     alone: bool = False
 
     def sentence(self, outputs: Sequence[str], says: str = "") -> str:
-        """The cause with the outputs that show it, where it does not name them itself."""
+        """The cause in words, with the outputs that show it unless it names them itself."""
         text = says or self.says
         whole = self.hypothesis is not None and not self.alone
         named = whole or any(text.startswith(f"{name}:") for name in outputs)
@@ -41,7 +41,7 @@ class Cause:
 def causes(
     exercise: Exercise, cases: Sequence[Case], search: Search | None, reasons: Mapping[str, str]
 ) -> list[tuple[Cause, list[str]]]:
-    """The fewest causes of all wrong outputs, each with the outputs that it is told for; empty if one has none."""
+    """The fewest causes of all wrong outputs, each with its outputs; empty if an output has no cause."""
     left = [n for n in cases[0].expected if any(n in case.wrong for case in cases)]
     together: dict[str, list[str]] = {}
     for name, why in reasons.items():
@@ -55,7 +55,7 @@ def causes(
 
 
 def fewest(candidates: Sequence[Cause], wrong: Sequence[str], search: Search | None) -> list[tuple[Cause, list[str]]]:
-    """Causes that explain all `wrong` outputs, first what explains most of them; empty if some have none."""
+    """Causes that explain all `wrong` outputs, chosen greedily; empty if an output has no cause."""
     candidates, left = list(candidates), list(wrong)
     chosen: list[tuple[Cause, list[str]]] = []
     while left:

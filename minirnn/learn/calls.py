@@ -1,4 +1,4 @@
-"""Calls an answer in its process, and puts what goes wrong there into words."""
+"""Calls an answer in its process, and describes in words what goes wrong there."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def function_case(exercise: Exercise, child: Child, inputs: Inputs) -> Case:
 
 
 def warnings_of(reply: Reply) -> list[tuple[int, str]]:
-    """What NumPy warned of in the answer: lines and texts, believed only as far as they are that."""
+    """NumPy's warnings in the answer: lines and texts. Anything else in the reply is ignored."""
     pairs = [one for one in reply.warnings[:20] if isinstance(one, list) and len(one) == 2]
     return [(line, text[:200]) for line, text in pairs if type(line) is int and isinstance(text, str)]
 
@@ -52,7 +52,7 @@ def value_of(reply: Reply, exercise: Exercise) -> dict[str, Any]:
 
 
 def is_result(value: Mapping[str, Any]) -> bool:
-    """Whether a message has the form of a result: who writes to the pipe himself may send anything."""
+    """Whether a message has the form of a result. An answer that writes to the pipe itself may send anything."""
     if "single" in value:
         return is_output(value["single"])
     values, names = value.get("values"), value.get("names", [])

@@ -1,8 +1,8 @@
-"""The cause of wrong numbers, by all that is known of an answer: its own text first, then what it returned.
+"""The cause of wrong numbers, from all that is known about an answer: first its own text, then what it returned.
 
-One change to the student's file that makes it right is the best of explanations: it has a line, and the student's own
-names. Next come the changes to the reference that give the answer's numbers, then what the answer never looks at, then
-several changes to the file. A guess is the last.
+The best explanation is one change to the student's file that makes it right, because it has a line and the student's
+own names. Next come changes to the reference that give the answer's numbers, then inputs that the answer never uses,
+then several changes to the file. A guess comes last.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ def cause(
 
 
 def mended(exercise: Exercise, child: Child, text: str) -> Diagnosis | None:
-    """The change that makes an answer right which raises an exception."""
+    """The change that repairs an answer that raises an exception."""
     repair = Repair(exercise, child)
     return told(text, repair.near_one() or repair.alike())
 
@@ -125,7 +125,7 @@ def marked(row: str, change: Change, before: str) -> Iterator[str]:
 
 
 def with_definitions(exercise: Exercise, text: str, found: Diagnosis) -> Diagnosis:
-    """A diagnosis with what the formula's own names stand for, where the student's file has no such name."""
+    """A diagnosis that also explains the names of the formula that the student's file does not have."""
     try:
         program = Program(exercise.reference, tuple(exercise.outputs))
         steps = list(program.every.values())
@@ -189,7 +189,7 @@ def strange_number(exercise: Exercise, text: str) -> Diagnosis | None:
 
 
 def unused(exercise: Exercise, child: Child, cases: Sequence[Case]) -> Diagnosis | None:
-    """A gradient or number that comes in, or some steps of it, which changes nothing in what comes out."""
+    """An input gradient or number, or some of its steps, that has no effect on the outputs."""
     case = next((c for c in cases if c.wrong), None)
     if case is None or any(callable(v) for v in case.inputs.values()):
         return None
@@ -202,12 +202,12 @@ def unused(exercise: Exercise, child: Child, cases: Sequence[Case]) -> Diagnosis
 
 
 def numbers(value: Any) -> bool:
-    """Whether it can be compared, number by number."""
+    """Whether a value can be compared number by number."""
     return isinstance(value, np.ndarray) and value.dtype.kind in "biuf" and bool(np.isfinite(value).all())
 
 
 def unused_parts(exercise: Exercise, child: Child, case: Case, name: str) -> str:
-    """That an input, or some steps of it, changes no wrong output, though it should."""
+    """Says that an input, or some steps of it, changes no wrong output although it should."""
     value = case.inputs[name]
     if isinstance(value, np.ndarray) and value.dtype.kind == "f" and name.startswith("d"):
         steps = len(value) if value.ndim == 3 else 0

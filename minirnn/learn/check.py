@@ -58,7 +58,7 @@ class Result:
     prints, hidden_prints : str
         What the answer printed; in hidden cases only the teacher may see it.
     seconds : float
-        What the cases took that students see: others would tell of the hidden ones.
+        The time of the cases that students see; that of the hidden ones would reveal something about them.
     text : str
         The student's file.
     comments : list of (int, str)
@@ -143,7 +143,7 @@ def attempt(course: Course, entry: Entry, file: Path, hidden: bool, device: str)
 
 
 def chance_of(course: Course, entry: Entry, text: str) -> random.Random:
-    """Random numbers for hidden cases: the same for an answer each time, unforeseeable without the hidden seed."""
+    """Random numbers for hidden cases: always the same for an answer, unpredictable without the hidden seed."""
     return random.Random(course.derived(entry.id, "chance", text))
 
 
@@ -202,7 +202,7 @@ def parts_of(
 
 
 def shares(entry: Entry) -> list[int]:
-    """The points of each output: whole numbers, as equal as can be. What a model has learned gets what is left."""
+    """The points of each output: whole numbers, as equal as possible. What a model has learned gets the rest."""
     n = len(entry.exercise.judged)
     if isinstance(entry.exercise, Capstone) and entry.points >= n:
         return [1] * (n - 1) + [entry.points - n + 1]
@@ -210,7 +210,7 @@ def shares(entry: Entry) -> list[int]:
 
 
 def read(file: Path, entry: Entry) -> str:
-    """The text of the file, as well as it can be read. Whether it is valid Python is found out in its own process."""
+    """The text of the file, as far as it can be decoded. Its own process finds out whether it is valid Python."""
     try:
         return file.read_bytes().decode("utf-8", errors="replace")
     except FileNotFoundError:
@@ -227,7 +227,7 @@ def same_text(a: str, b: str) -> bool:
 
 
 def explain(entry: Entry, child: Child, result: Result, text: str, detail: str) -> None:
-    """Find the cause and put the message together, as much of it as the course allows."""
+    """Find the cause and compose the message, with as much detail as the course allows."""
     exercise, wrong = entry.exercise, [p for p in result.parts if not p.ok]
     complaints = [f"  {p.complaint}" for p in wrong if p.complaint]
     if detail == "yes-no":
@@ -258,7 +258,7 @@ def explain(entry: Entry, child: Child, result: Result, text: str, detail: str) 
 
 
 def with_repair(failure: Failed, found: Diagnosis | None, detail: str) -> Failed:
-    """A failure, and what is wrong if that is known."""
+    """The message about a failure, with its cause if that is known."""
     if found is None:
         return failure
     lines = found.lines if detail == "full" else [found.brief]
@@ -266,7 +266,7 @@ def with_repair(failure: Failed, found: Diagnosis | None, detail: str) -> Failed
 
 
 def diagnosis_of(exercise: Exercise, result: Result, stages: Stages, child: Child, text: str) -> Diagnosis | None:
-    """The cause of wrong numbers, if any came back."""
+    """The cause of wrong numbers, if the answer returned any."""
     if not result.cases or exercise.kind == "tester" or not any(case.wrong for case in result.cases):
         return None
     if isinstance(exercise, CudaExercise):
@@ -296,7 +296,7 @@ def where_wrong(exercise: Exercise, cases: Sequence[Case]) -> str:
 
 @dataclass
 class Stages:
-    """What an answer gives in the simpler cases of its exercise; it is called when that is first asked for."""
+    """The results of an answer in the simpler cases of its exercise, computed when they are first needed."""
 
     exercise: Exercise
     child: Child
@@ -316,7 +316,7 @@ class Stages:
         return [case for _, case in self.tried if isinstance(case, Case)]
 
     def first_wrong(self) -> str:
-        """From which of the simpler cases on it goes wrong, as a sentence."""
+        """A sentence that names the first of the simpler cases that goes wrong."""
         passed = ""
         for stage, case in self.tried:
             if isinstance(case, Failed):
@@ -361,7 +361,7 @@ def about_hidden(exercise: Exercise, wrong: Sequence[Sizes], passed: bool) -> st
 
 @contextlib.contextmanager
 def wrong_answers_cost_their_case() -> Iterator[None]:
-    """What an answer does in a hidden case says nothing and ends nothing."""
+    """A failure in a hidden case is not reported and does not end the check."""
     try:
         yield
     except Failed as failure:

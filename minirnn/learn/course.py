@@ -1,4 +1,4 @@
-"""A course: which exercises in which order, what they are worth, their hints; and a student's copy of it."""
+"""A course: its exercises in order, their points and hints; and a student's copy of it."""
 
 from __future__ import annotations
 
@@ -45,13 +45,13 @@ class Entry:
     """``4.2``: chapter and place in it."""
     chapter: str = ""
     needs: tuple[str, ...] = ()
-    """Ids of exercises to do before."""
+    """Ids of the exercises to do first."""
     own: str = ""
     """The reference of an exercise of a teacher's own: a file in `references/`."""
     secret: bool = False
-    """Whether that stays with the teacher."""
+    """Whether the reference stays with the teacher."""
     tutorial: int = 0
-    """The number of the tutorial to read before; 0 for none."""
+    """The number of the tutorial to read first; 0 for none."""
     graded_detail: str = "place"
 
     @property
@@ -75,7 +75,7 @@ class Course:
     entries : dict
         The exercises in order, by id.
     hidden_seed : str
-        What nobody but the teacher knows; all that is hidden is derived from it.
+        A secret of the teacher. Everything hidden is derived from it.
     """
 
     folder: Path
@@ -244,7 +244,7 @@ class Tree:
         return next((entry for entry in self.course.entries.values() if not self.passed(entry)), None)
 
     def pytest_note(self) -> str:
-        """What is missing in a pytest.ini of a time when pytest found the plugin by itself; empty if nothing is."""
+        """A note on what an old pytest.ini lacks, from when pytest found the plugin by itself; otherwise empty."""
         try:
             settings = (self.root / "pytest.ini").read_text(encoding="utf-8", errors="replace")
         except OSError:
@@ -257,7 +257,7 @@ class Tree:
         )
 
     def reread(self) -> None:
-        """Take over what pytest or another command has noted since."""
+        """Read what pytest or another command has noted since."""
         with contextlib.suppress(OSError, ValueError, RecursionError):
             self.state = read_state(self.root)
 
@@ -312,7 +312,7 @@ def write(path: Path, text: str) -> None:
 
 
 def without_seed(text: str, allowed: bool = True) -> dict[str, Any] | None:
-    """What a course.toml says but for the hidden seed; None if it is none, or has a seed that is not `allowed`."""
+    """The contents of a course.toml without the hidden seed; None if it cannot be read or its seed is not `allowed`."""
     try:
         table = tomllib.loads(text)
     except ValueError:
@@ -322,7 +322,7 @@ def without_seed(text: str, allowed: bool = True) -> dict[str, Any] | None:
 
 
 def hand_out(course: Course, target: Path) -> None:
-    """Copy what a student's minirnn needs of a teacher's course: all but the hidden seed and the solutions."""
+    """Copy the parts of a teacher's course that students need: all but the hidden seed and the solutions."""
     text = (course.folder / "course.toml").read_text(encoding="utf-8")
     public = re.sub(r"^[ \t]*hidden_seed[ \t]*=.*\n?", "", text, flags=re.MULTILINE)
     if without_seed(text) != without_seed(public, allowed=False):
@@ -342,7 +342,7 @@ def hand_out(course: Course, target: Path) -> None:
 
 
 def read_state(root: Path) -> dict[str, Any]:
-    """What has been done in a tree. Raises ValueError or OSError if that cannot be read."""
+    """The state of a tree. Raises ValueError or OSError if it cannot be read."""
     state = json.loads((root / STATE).read_text(encoding="utf-8"))
     fields = {"course": str, "version": int, "passed": dict, "hints": dict}
     if not isinstance(state, dict) or not all(isinstance(state.get(name), kind) for name, kind in fields.items()):

@@ -23,7 +23,7 @@ LABEL, SIZE = 1.3, 8.5
 
 
 def map_text(course: Course, tree: Tree | None = None) -> str:
-    """The chapters with their exercises and the milestones, a line each; with `tree` also what is passed."""
+    """The chapters with their exercises, and the milestones, one per line; with `tree` also what is passed."""
     lines = [f"{course.title}: {len(course.entries)} exercises, {course.points} points", ""]
     ids = max(len(id) for id in course.entries)
     for number, (chapter, entries) in enumerate(course.chapters.items(), 1):
@@ -51,7 +51,7 @@ def standing(entry: Entry, tree: Tree | None) -> str:
 
 
 def notes(entry: Entry, tree: Tree | None) -> list[str]:
-    """The text after a title: the tutorial, what to do before, the hints used."""
+    """The notes after a title: the tutorial, the exercises to do first, the hints used."""
     found = [f"tutorial {entry.tutorial}"] if entry.tutorial else []
     found += [f"after {' '.join(entry.needs)}"] if entry.needs else []
     used = tree.state["hints"].get(entry.id, 0) if tree else 0
@@ -59,7 +59,7 @@ def notes(entry: Entry, tree: Tree | None) -> list[str]:
 
 
 def map_picture(course: Course, tree: Tree | None = None) -> Picture:
-    """Draw what depends on what: a lane for each chapter, and a line from each exercise to those that need it.
+    """Draw the dependencies: a lane for each chapter, and a line from each exercise to those that need it.
 
     Returns
     -------

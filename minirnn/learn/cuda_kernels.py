@@ -66,7 +66,7 @@ def kernel_parts(
 
 
 def with_advice(failure: Failed, source: str) -> Failed:
-    """A failure with what usually is its cause."""
+    """A failure together with its usual cause."""
     text = str(failure)
     if "past the end of" in text:
         advice = (
@@ -99,12 +99,12 @@ def with_advice(failure: Failed, source: str) -> Failed:
 
 
 def unwritten(value: Any) -> bool:
-    """Whether some numbers are as they were before the launch, or made of what was there."""
+    """Whether some numbers are as they were before the launch, or computed from those."""
     return isinstance(value, np.ndarray) and bool(np.isnan(value).any())
 
 
 def outputs_primed(exercise: CudaExercise, child: Child, message: dict[str, Any]) -> dict[str, Any]:
-    """What comes out if the outputs hold ones before the launch: it shows what is never written, and what is added."""
+    """The results if the outputs hold ones before the launch, which shows what is never written and what is added."""
     arguments = {name: np.ones_like(value) if name in exercise.outputs else value
                  for name, value in message["arguments"].items()}  # fmt: skip
     reply = child.call({**message, "arguments": arguments, "counted": False})
@@ -112,7 +112,7 @@ def outputs_primed(exercise: CudaExercise, child: Child, message: dict[str, Any]
 
 
 def counted_part(name: str, number: Any, most: int, look: str, right: bool = True) -> Part:
-    """What was counted, as a separate output, right if it is not more than allowed, and the outputs are right."""
+    """A count as a separate output. It is right if it is within the limit and the outputs are right."""
     if not right:
         return Part(name, False, float("inf"))
     ok = isinstance(number, int) and 0 <= number <= most

@@ -1,4 +1,4 @@
-"""From the wrong numbers of a CUDA kernel to the mistake that makes them: which elements are wrong says most of it."""
+"""Finds the mistake behind the wrong numbers of a CUDA kernel, mostly from which elements are wrong."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class KernelCase(Case):
     Attributes
     ----------
     primed : dict
-        What came out when the outputs held ones before the launch; empty if that was not tried.
+        The results when the outputs held ones before the launch; empty if that was not tried.
     grid, block : tuple of int
         How the CUDA kernel was launched.
     """
@@ -70,7 +70,7 @@ def close(got: np.ndarray, want: np.ndarray) -> np.ndarray:
 
 
 def storing(case: KernelCase, name: str, letters: str) -> str:
-    """What is wrong about where an output is stored: added to what was there, not everywhere, at other places."""
+    """The mistake in how an output is stored: added to old memory, not everywhere, or in the wrong places."""
     want, got, primed = case.expected[name], case.got[name], case.primed.get(name)
     if not isinstance(got, np.ndarray) or got.shape != want.shape:
         return ""
@@ -133,7 +133,7 @@ INDICES = (
 
 
 def other_index(written: np.ndarray, case: KernelCase) -> str:
-    """The wrong index by which exactly the elements are reached that were written; empty if there is none."""
+    """The wrong index that reaches exactly the elements that were written; empty if there is none."""
     G, D = case.grid[0], case.block[0]
     if written.ndim != 1 or len(case.block) > 1 and case.block[1] > 1:
         return ""
@@ -148,7 +148,7 @@ def other_index(written: np.ndarray, case: KernelCase) -> str:
 
 
 def one_a_thread(written: np.ndarray, case: KernelCase) -> str:
-    """What is wrong if a block has a row, and each of its threads stores one number only; empty if that is not so."""
+    """The complaint if each block has one row but each thread stores only one number; otherwise empty."""
     threads = int(np.prod(case.block))
     if written.ndim != 2 or case.grid[0] != len(written) or written.shape[1] <= threads:
         return ""

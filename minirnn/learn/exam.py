@@ -130,9 +130,9 @@ def lstm(rng: np.random.Generator) -> Question:
         "step. The gradient {dh} arrives at h_t, and {carried} is carried to c_t from the next step.\n\n"
         "1. Compute c_t and the total derivative of the loss with respect to c_t.\n"
         "2. Compute the gradients of the pre-activations of f and of i, and what is carried to c_(t-1) on the "
-        "straight path.\n"
+        "direct path.\n"
         "3. A program forgets the path from h_t to c_t. By how much is the carried gradient wrong?\n"
-        "4. After how many steps is half of a gradient left on the straight path if f keeps this value? Which number "
+        "4. After how many steps is half of a gradient left on the direct path if f keeps this value? Which number "
         "would you change before training, and in which direction?",
         "1. c_t = {c}. The total is {carried} + {through_h} = {dc}.\n"
         "2. dz_f = {dzf}, dz_i = {dzi}, and {dc_before} is carried.\n"
@@ -159,7 +159,7 @@ def cut(rng: np.random.Generator) -> Question:
         "3. Does the error vanish when you average over many sequences of this kind, all with a positive first input?"
         " Give the reason.\n"
         "4. A GRU's update gate keeps u = {u} of the old state at every step. Which share of a gradient is left on "
-        "the straight path after {n} steps?",
+        "the direct path after {n} steps?",
         "1. The sum of h_(t-1) r^(4-t) over the four steps is {full}.\n"
         "2. Those of steps 3 and 4, which add up to {window}. The terms of steps 1 and 2, together {lost}, are lost. "
         "h_2 still counts as a number in the term of step 3.\n"
@@ -220,8 +220,8 @@ def paths(rng: np.random.Generator) -> Question:
         "loss with respect to the weights are {d1} and {d2}. Compute the gradients with respect to the scores, and "
         "their sum.\n"
         "2. How many recurrent steps lie between the loss and a state that attention reads, and why does that help?\n"
-        "3. Dropout with the rate {rate} draws a new mask for the recurrent state at every step. With which "
-        "probability has a unit not been dropped once in {n} steps? Name a way of dropping that keeps the memory.\n"
+        "3. Dropout with the rate {rate} draws a new mask for the recurrent state at every step. What is "
+        "the probability that a unit is never dropped in {n} steps? Name a way of dropping that keeps the memory.\n"
         "4. A network of {T} steps keeps one array per step. It is trained with checkpoints. How long are the best "
         "segments, and how many arrays are in memory at most, instead of {T}?",
         "1. {s1} and {s2}. Their sum is 0, because a constant added to all scores changes nothing.\n"

@@ -79,7 +79,7 @@ class Exercise:
     stages : tuple of Stage
         From the simplest case to the full one.
     gates : int
-        How many gates lie side by side along an axis of the weights, to name a wrong order.
+        The number of gates along an axis of the weights, used to name a wrong order.
     slips : tuple of Slip
         Mistakes that `minirnn course verify` makes in the solution: none may pass.
     name : str
@@ -106,12 +106,12 @@ class Exercise:
 
     @property
     def number(self) -> int:
-        """A unique number, for the seeds: that in its id, or one made from its id."""
+        """A unique number for the seeds: the one in the id, or one made from the id."""
         return int(self.id[2:]) if re.fullmatch(r"ex\d+", self.id) else zlib.crc32(self.id.encode())
 
     @property
     def judged(self) -> tuple[str, ...]:
-        """The names of what there are points for: the outputs, and what else is judged."""
+        """The names of everything that has points: the outputs, and what else is judged."""
         return tuple(self.outputs)
 
     @property

@@ -1,6 +1,6 @@
 """An exercise whose reference stays with the teacher: inputs and expected numbers of the cases that students see.
 
-With them a check says which outputs are right. Why others are wrong only the reference knows.
+With these a check can say which outputs are right, but not why others are wrong. That would take the reference.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class Told(dict[str, Any]):
 
 @dataclass(frozen=True)
 class Numbers(Exercise):
-    """An exercise that knows nothing but the cases in `told`, by their seeds and stages."""
+    """An exercise that has only the cases in `told`, by their seeds and stages."""
 
     told: dict[str, Told] = field(default_factory=dict)
 
@@ -124,7 +124,7 @@ def unknown(rng: object, sizes: Sizes) -> NoReturn:
 
 
 class Unknown:
-    """What stands for a reference that is not here: it has its name and its arguments, and cannot be called."""
+    """A placeholder for a reference that is not here: it has its name and arguments, and cannot be called."""
 
     def __init__(self, name: str, arguments: Sequence[str]) -> None:
         self.__name__ = name

@@ -1,4 +1,4 @@
-"""What kind a hidden case is: how its sizes differ from those that students see.
+"""Describes hidden cases by how their sizes differ from those that students see.
 
 The sizes are those of every course (`exercise.HIDDEN`). They say nothing about seeds or numbers.
 """
@@ -17,7 +17,7 @@ from minirnn.learn.models import TRAINED_ON
 
 AXES = {"T": "steps", "B": "samples", "I": "inputs", "H": "units"}
 SEED = (0, 0)
-"""Only shapes are looked at."""
+"""Only the shapes are used."""
 
 
 def kind(exercise: Exercise, sizes: Sizes) -> str:

@@ -1,4 +1,4 @@
-"""All that a reference computes on its way: what is among it is not a mistake yet."""
+"""The intermediate values of a reference. A value that is among them is not a mistake."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import numpy as np
 from minirnn.learn.hypotheses.program import Program, Step
 
 DIGITS = 1e-8
-"""Two values are the same if random sums over them differ by no more of their size."""
+"""The largest relative difference of two random sums over values that count as equal."""
 
 
 @lru_cache(maxsize=5000)
@@ -22,7 +22,7 @@ def code_of(text: str) -> CodeType:
 
 
 class Intermediates:
-    """The arrays that the reference meets, each as a random sum over it; signs and transposes do not matter."""
+    """The arrays that the reference computes, each as a random sum over it. Signs and transposes do not matter."""
 
     def __init__(self, program: Program, inputs: Mapping[str, Any]) -> None:
         self.sums: dict[int, list[float]] = {}
@@ -49,7 +49,7 @@ class Intermediates:
                 sums += [abs(float(weights(part.size) @ np.ravel(v))) for v in {0: part, 1: part.T}.values()]
 
     def has(self, value: np.ndarray) -> bool:
-        """Whether the reference meets an array, up to its sign and as it is or transposed; zeros and ones it does."""
+        """Whether the reference computes an array, up to sign and transposition; true for zeros and ones."""
         if not np.isfinite(value).all() or np.ptp(value) == 0:
             return bool(np.isfinite(value).all())
         known = self.sorted.get(value.size)

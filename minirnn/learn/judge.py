@@ -71,7 +71,7 @@ def outputs_of(exercise: Exercise, value: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def brought(exercise: Exercise, got: Mapping[str, Any], expected: Mapping[str, Any]) -> dict[str, Any]:
-    """What an answer returned, brought to the kind and shape of what is expected where only the form differs."""
+    """The outputs of an answer, converted to the expected kind and shape where only the form differs."""
     found = {}
     for name, value in got.items():
         value, want = plain(value), expected[name]
@@ -105,7 +105,7 @@ def plain(value: Any) -> Any:
 
 
 def fitted(value: Any, shape: tuple[int, ...]) -> Any:
-    """`value` as one number if that is expected and it holds one; nothing else changes its shape."""
+    """`value` as one number if that is expected and it holds one; otherwise its shape stays."""
     return value.reshape(()) if isinstance(value, np.ndarray) and shape == () and value.size == 1 else value
 
 
@@ -120,7 +120,7 @@ def tolerance_of(exercise: Exercise) -> float:
 
 
 def compare(exercise: Exercise, expected: Mapping[str, Any], got: Mapping[str, Any]) -> list[Part]:
-    """Compare each output with what is expected. What is infinite or no number is wrong, and NumPy warns of nothing."""
+    """Compare each output with what is expected. NaN and infinity are wrong, and NumPy gives no warnings."""
     letters, tolerance = exercise.outputs, tolerance_of(exercise)
     with np.errstate(all="ignore"):
         return [part(name, want, got[name], letters[name], tolerance, True) for name, want in expected.items()]
@@ -204,7 +204,7 @@ def leading(want: np.ndarray, value: np.ndarray) -> bool:
 
 
 def worst(cases: Sequence[Sequence[Part]]) -> list[Part]:
-    """Each output as bad as in its worst case."""
+    """Each output with the result of its worst case."""
     return [max(parts, key=lambda p: (not p.ok, p.error)) for parts in zip(*cases, strict=True)]
 
 

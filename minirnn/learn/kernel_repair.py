@@ -18,13 +18,13 @@ from minirnn.learn.sandbox.kernel_changes import CHOICE, MOST
 from minirnn.learn.sandbox.parent import ORDERS, Child
 
 SECONDS = 3.0
-"""For running all of them: a change may make a kernel wait for ever."""
+"""The time limit for running all changes, because one may make a kernel wait forever."""
 
 
 def kernel_repair(exercise: CudaExercise, child: Child, text: str, types: bool = False) -> Diagnosis | None:
     """The first change with which the kernel gives the right numbers in every case and order of threads.
 
-    With `types`, only the types of variables are changed: no formula explains their numbers as well.
+    With `types`, only the types of variables are changed, because no formula explains their numbers as well.
     """
     with child.changed("types" if types else "all", SECONDS) as other:
         loaded = other.wait()
@@ -39,7 +39,7 @@ def kernel_repair(exercise: CudaExercise, child: Child, text: str, types: bool =
 
 
 def rows_of(value: Any, text: str) -> Iterator[tuple[Change, str, int]]:
-    """The changes that the answer's process tells, with their kernels and numbers; believed as far as they are that."""
+    """The changes that the answer's process lists, with their kernels and numbers. Malformed rows are skipped."""
     rows = value.get("changes") if isinstance(value, dict) else None
     for row in rows[:MOST] if isinstance(rows, list) else ():
         match row:

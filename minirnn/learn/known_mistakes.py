@@ -1,7 +1,7 @@
-"""Diagnoses that were found before: the same wrong numbers have the same cause, whoever hands them in.
+"""Diagnoses that were found before, because the same wrong numbers always have the same cause.
 
-All students get the same inputs, and many make the same mistake. To find a cause takes longer than all else that the
-judge does.
+All students get the same inputs, and many make the same mistake. Finding a cause takes longer than everything else that
+the judge does.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from minirnn.learn.exercise import Exercise
 from minirnn.learn.sandbox import protocol
 
 MOST = 1000
-"""How many are kept; a diagnosis is a few kilobytes."""
+"""How many diagnoses are kept. Each is a few kilobytes."""
 
 
 class KnownMistakes:

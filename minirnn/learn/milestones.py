@@ -1,4 +1,4 @@
-"""The milestones of a course: four runs in the order of history, each of which needs answers of the learner's.
+"""The milestones of a course: four runs in historical order, each of which needs some of the learner's answers.
 
 Elman 1990; Hochreiter and Schmidhuber 1997; Graves 2013, who let an LSTM write text; Diamos et al. 2016, who kept all
 steps in one kernel. The runs themselves are in `minirnn.learn.mine.runs`.
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from minirnn.learn.course import Course, Tree
 
 FOLDER = "milestones"
-"""Where the pictures are, in a course folder."""
+"""The folder of the pictures, in a course folder."""
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class Milestone:
 
     @property
     def file(self) -> str:
-        """Where its picture is, in a course folder."""
+        """The path of its picture, in a course folder."""
         return f"{FOLDER}/milestone_{self.number}.png"
 
     def reached(self, tree: Tree) -> bool:
@@ -46,7 +46,7 @@ MILESTONES = (
 
 
 def milestone_lines(course: Course, tree: Tree | None) -> list[str]:
-    """Those that the exercises of a course can reach, a line each for its map."""
+    """The milestones that a course's exercises lead to, one line each for its map."""
     lines = []
     for one in MILESTONES:
         if not set(one.needs) <= course.entries.keys():

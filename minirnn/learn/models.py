@@ -16,7 +16,7 @@ from minirnn.learn.judge import Failed, Part, compare, worst
 from minirnn.learn.sandbox.parent import Child
 
 TRAINED_ON = (PUBLIC, HIDDEN[0])
-"""Training takes long: it runs once for the cases that students see, and once for those that they do not."""
+"""Training takes long, so it runs once for the cases that students see and once for the hidden ones."""
 NAMES = ("W", "R", "b", "U", "c")
 STEPS = 14
 """The letters before the last one of an echo, from the beginning of the word before."""
@@ -25,7 +25,7 @@ STEPS = 14
 def model_parts(
     exercise: Capstone, child: Child, which: Sequence[tuple[Sequence[int], Sizes]], cases: list[Case]
 ) -> list[Part]:
-    """Have the gradients computed on the cases `which` and, if all are right, the model trained and tried."""
+    """Check the gradients on the cases `which` and, if all are right, train the model and test it."""
     found = [function_case(exercise, child, exercise.case(seed, sizes)) for seed, sizes in which]
     parts = worst([compare(exercise, case.expected, case.got) for case in found])
     cases += found
@@ -85,7 +85,7 @@ def trained(exercise: Capstone, child: Child, text: np.ndarray, seed: Sequence[i
 
 
 def parameters(exercise: Capstone, value: Mapping[str, Any]) -> dict[str, np.ndarray]:
-    """What training returned, by name. Raises `Failed` if that is not a model."""
+    """The parameters that training returned, by name. Raises `Failed` if they are not a model."""
     values, names = list(value.get("values", [])), value.get("names")
     if names and sorted(names) == sorted(NAMES):
         values = [values[names.index(name)] for name in NAMES]

@@ -30,7 +30,7 @@ KINDS = (
 
 
 NOTHING = r"^the (term|factor) (np\.(zeros|empty|ones)(_like)?\(.*\)|[\d.]+) is missing$"
-"""What makes room for numbers, or is a number: nobody leaves it out."""
+"""Terms that only allocate an array, or are a number. Nobody leaves these out."""
 
 
 @dataclass(frozen=True)

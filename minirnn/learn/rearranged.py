@@ -31,7 +31,7 @@ class Case:
 
 
 def other_order(cases: Sequence[Case]) -> str:
-    """What is said if the outputs are all right, but come in another order; empty if that is not so."""
+    """The message if all outputs are right but in another order; otherwise empty."""
     names = list(cases[0].expected)
     order: list[str] = []
     for name in names:
@@ -58,7 +58,7 @@ Pairs = Sequence[tuple[Any, Any, Case]]
 
 
 def rearrangements(exercise: Exercise, name: str, pairs: Pairs) -> Iterator[str]:
-    """Every change, as a sentence, that makes what was returned out of what is expected, in all cases."""
+    """The sentences of all changes that turn what is expected into what was returned, in all cases."""
     want = pairs[0][0]
 
     def always(transform: Any) -> bool:
@@ -104,7 +104,7 @@ def same(reasons: Iterator[list[str]]) -> Iterator[str]:
 
 
 def only(ndim: int, change: Callable[[np.ndarray], np.ndarray]) -> Callable[[np.ndarray], np.ndarray]:
-    """A change that only arrays of `ndim` axes have; of others it makes nothing that could equal an output."""
+    """A change for arrays with `ndim` axes. For others the result cannot equal an output."""
     return lambda want: change(want) if want.ndim == ndim else np.full(want.shape, np.nan)
 
 
@@ -116,13 +116,13 @@ SIMPLE_MISTAKES: dict[str, Callable[[np.ndarray], np.ndarray]] = {
     "is half of what is expected": lambda want: want / 2,
     "is zero": lambda want: 0 * want,
 }
-"""What an output may have become, and how it is made of the right one."""
+"""Ways in which an output may be changed, and how each is made from the right one."""
 REVERSED = {"is reversed in time": only(3, lambda want: want[::-1])}
 """The same for arrays whose axes have no names: three of them are taken for (T, B, units)."""
 
 
 LENGTHS = {"T": "the number of steps", "B": "the batch size"}
-"""What messages call the length of an axis; of others they name the letter."""
+"""Names for the lengths of axes in messages. For other axes the letter is used."""
 
 
 def scales(exercise: Exercise, first: Case) -> Iterator[tuple[Callable[[Case], float], str]]:
@@ -149,7 +149,7 @@ def lengths(exercise: Exercise, case: Case) -> dict[str, int]:
 
 
 def ratio(want: np.ndarray, got: np.ndarray) -> list[str]:
-    """That an output is everywhere the same multiple of what is expected."""
+    """The reason if an output is the same multiple of what is expected everywhere."""
     if want.shape != got.shape or want.size < 2 or not np.abs(want).max() > 0:
         return []
     factor = float(np.vdot(got, want) / np.vdot(want, want))

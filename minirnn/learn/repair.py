@@ -1,7 +1,7 @@
 """The change to a student's own file that makes it right: its line, and what is wrong there, in the student's names.
 
-What is counted are trials, never seconds, so that the same answer is told the same on every machine. A change counts
-only if all outputs are right with it in every case, also in one that no student sees.
+Trials are counted, never seconds, so an answer gets the same text on every machine. A change counts only if it makes
+all outputs right in every case, including one that no student sees.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from minirnn.learn.sandbox.parent import Child
 TRIALS, CHUNK = {"near": 1000, "alike": 300, "two": 500, "far": 350}, 40
 """How often the file is run with changes, for each search, and how many of them in one message."""
 SERVED = 0.3
-"""The part of these that is tried if the answer calls functions of the judge, which takes longer."""
+"""The share of the trials that is used if the answer calls functions of the judge, which takes longer."""
 CONFIRM = (([3], Sizes(T=5, B=4, I=2, H=3)), ([4], Sizes(T=6, B=3, I=5, H=4)))
-"""Seeds and sizes of the cases that nobody sees: with a single one, another number may be right by accident."""
+"""Seeds and sizes of the cases that nobody sees. With a single one, another number may be right by accident."""
 FOLLOWED, PAIRS = 3, 60
 """How many changes that make something right are followed further; how many pairs of one kind are tried."""
 
@@ -93,7 +93,7 @@ class Repair:
         return bool(message_of(self.inputs(0))[1])
 
     def ask(self, case: int, trials: Sequence[Sequence[int]], **more: Any) -> dict[str, Any]:
-        """What the child replies; nothing if it is gone."""
+        """The child's reply; empty if the child is gone."""
         message, served = message_of(self.inputs(case), trials=[list(t) for t in trials], **more)
         reply = self.child.call(message, served)
         self.dead = self.dead or bool(reply.fatal or reply.error)
@@ -141,7 +141,7 @@ class Repair:
         if isinstance(reach, list) and not self.reach:
             names = list(self.exercise.outputs)
             for row in reach:
-                match row:  # who writes to the pipe himself may send anything
+                match row:  # an answer that writes to the pipe itself may send anything
                     case [int(line), list(some)]:
                         numbers = (k for k in some if type(k) is int and 0 <= k < len(names))
                         self.reach[line] = frozenset(names[k] for k in numbers)
@@ -166,14 +166,14 @@ class Repair:
         return sorted(some, key=lambda c: (c.rank, c.group == "sign", *place(c)))
 
     def suspects(self, trial: Sequence[int] = ()) -> list[int]:
-        """The lines that assign what the reference never computes, in the order in which they are reached."""
+        """The lines that assign values that the reference never computes, in the order in which they run."""
         right = self.known
         if right is None:
             return []
         return list(dict.fromkeys(line for line, value in self.noted(trial) if not right.has(value)))
 
     def noted(self, trial: Sequence[int]) -> list[tuple[int, np.ndarray]]:
-        """The lines that assign something, with what they assign, in the order in which they are reached."""
+        """The lines that assign something, with the values, in the order in which they run."""
         reply = self.ask(0, [trial], noted=True)
         lines, values = reply.get("lines"), reply.get("noted")
         if not isinstance(lines, list) or not isinstance(values, list) or len(lines) != len(values):
@@ -232,7 +232,7 @@ class Repair:
         return ()
 
     def together(self) -> list[tuple[Change, ...]]:
-        """Changes of one kind at all places, and at each two."""
+        """Changes of one kind at all places, and at every pair of places."""
         groups: dict[str, list[Change]] = {}
         for change in self.near:
             if change.group and change.rank <= 1:
@@ -245,7 +245,7 @@ class Repair:
         return found
 
     def far_one(self) -> tuple[Change, ...]:
-        """A term or a factor that is missing on one of the lines that are suspected first."""
+        """A term or factor that is missing on one of the most suspicious lines."""
         suspects = [line for line in self.suspects() if line in self.alone] or self.suspects()
         lines = list(dict.fromkeys(suspects[:2] + self.alone[:2]))[:3]
         if not lines or self.dead:

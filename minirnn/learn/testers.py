@@ -26,9 +26,9 @@ RETURNED_FALSE = (
     "  raise AssertionError if backward is wrong: assert np.allclose(...)"
 )
 RIGHTS = 3
-"""Right backward passes in a round, among the wrong ones."""
+"""The number of right backward passes in a round, among the wrong ones."""
 ROUNDS = 3
-"""A wrong one that is accepted comes again: a test may draw a small batch now and then."""
+"""A wrong one that is accepted is tried again, because a test may draw a small batch now and then."""
 
 PACE = 0.002
 """Seconds: a backward pass returns at full multiples of these, whatever it computes, so that its time tells nothing."""
@@ -70,9 +70,9 @@ def tester_parts(exercise: Exercise, child: Child, chance: random.Random) -> lis
 def rejecting(
     exercise: Exercise, child: Child, chance: random.Random, rights: Sequence[Candidate], met: tuple[Candidate, str]
 ) -> list[Part]:
-    """What a test gets that rejects the right backward pass it `met`.
+    """The complaint about a test that rejects the right backward pass it `met`.
 
-    A test that rejects the plain one is told so, whichever it met first: only if that passes is the rounding to blame.
+    If the test also rejects the plain one, the text says so. Only if that one passes is the rounding to blame.
     """
     plain = rights[0]
     complaint = verdict(exercise, child, plain.backward, [chance.getrandbits(64)])
@@ -82,7 +82,7 @@ def rejecting(
 
 
 def missed(kind: str, left: Sequence[Candidate]) -> Part:
-    """What the test did not find of one kind of mistakes."""
+    """The complaint about one kind of mistake that the test did not find."""
     sentences = [c.sentence for c in left if c.kind == kind]
     more = f", and {len(sentences) - 1} more" if len(sentences) > 1 else ""
     complaint = f"your test accepts a wrong backward pass: {sentences[0]}{more}" if sentences else ""
@@ -144,7 +144,7 @@ def backward_of(program: Program, changed: Mapping[int, CodeType | None]) -> Cal
 
 
 def other_way(program: Program) -> Callable[..., Any]:
-    """The right numbers with other rounding: a test that wants equal bits is bad."""
+    """The right numbers with other rounding, because a test must not require equal bits."""
     exact = backward_of(program, {})
     return lambda *args: [a * (1 + 1e-12) for a in exact(*args)]
 
@@ -164,7 +164,7 @@ def at_a_steady_pace(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def verdict(exercise: Exercise, child: Child, backward: Callable[..., Any], seed: Sequence[int]) -> str | None:
-    """None if the student's test accepts, else what it says."""
+    """None if the student's test accepts, otherwise its complaint."""
     inputs = {**exercise.case(seed), "backward": backward}
     message, served = message_of(inputs, seed=seed)
     served = {name: at_a_steady_pace(function) for name, function in served.items()}

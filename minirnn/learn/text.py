@@ -1,4 +1,4 @@
-"""What a check looks like on the screen."""
+"""The text of a check on the screen."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def header(result: Result) -> str:
 
 
 def report(result: Result) -> str:
-    """All that a student sees of a result."""
+    """The complete text of a result for a student."""
     lines = [header(result)]
     entry = result.entry
     if result.status == "not started":
@@ -44,7 +44,7 @@ def report(result: Result) -> str:
 
 
 def next_step(result: Result, hints: int) -> str:
-    """The commands to go on with, and how many hints were used."""
+    """The commands to continue with, and how many hints were used."""
     entry = result.entry
     used = f"  {hints} of {len(entry.hints)} hints used" if hints else ""
     if result.passed:
@@ -58,7 +58,7 @@ def next_step(result: Result, hints: int) -> str:
 
 
 def own_hint(result: Result) -> str:
-    """The hint that fits the student's own file: where it goes wrong and what is wrong there, as far as that is known.
+    """The hint about the student's own file: where it goes wrong and why, as far as that is known.
 
     `result` is that of a check in words, without lines of the formula (``detail`` "place").
     """
@@ -71,12 +71,12 @@ def own_hint(result: Result) -> str:
 
 
 def notes(tree: Tree) -> str:
-    """What is not as it should be around the exercises, in sentences; empty if all is well."""
+    """Notes on problems with the course folder or the system; empty if there are none."""
     return "\n".join(note for note in (tree.pytest_note(), "" if FORKS else NOTE) if note)
 
 
 def hint(entry: Entry, given: int, width: int = WIDTH, found: str = "") -> str:
-    """The hints up to number `given`, in lines of at most `width` characters, and how many have been used.
+    """The first `given` hints, in lines of at most `width` characters, and how many have been used.
 
     `found` is what the check finds in the student's own file. It comes first, and does not count as a hint.
     """

@@ -1,4 +1,4 @@
-"""Whether a course keeps what it promises: stubs earn nothing, solutions all, mistakes are told apart by name."""
+"""Checks a course: stubs earn no points, solutions earn all, and mistakes are recognized by name."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from minirnn.learn.mutants import mutants
 
 
 def verify(course: Course, seconds: dict[str, float] | None = None) -> Iterator[tuple[str, list[str]]]:
-    """The id of each exercise, and complaints about it; `seconds` takes the time that a check of its solution took."""
+    """The id of each exercise, and complaints about it; `seconds` is filled with the duration of each check."""
     with tempfile.TemporaryDirectory(prefix="minirnn-verify-") as work:
         for entry in course.entries.values():
             yield entry.id, complaints(course, entry, Path(work), seconds)
 
 
 def complaints(course: Course, entry: Entry, work: Path, seconds: dict[str, float] | None = None) -> list[str]:
-    """All that is to be said about an exercise; `work` is a folder for its answers."""
+    """All complaints about an exercise; `work` is a folder for its answers."""
     found = [*files(course, entry, work, seconds), *worth(course, entry)]
     return [*found, *mistakes(entry.exercise), *hidden(entry.exercise), *slips(course, entry, work)]
 
@@ -52,7 +52,7 @@ def files(course: Course, entry: Entry, work: Path, seconds: dict[str, float] | 
 
 
 def judged(course: Course, entry: Entry, work: Path, text: str, hidden: bool = False) -> Result:
-    """What a check says about `text` as an answer."""
+    """The result of checking `text` as an answer."""
     file = work / entry.file
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text(text, encoding="utf-8")
@@ -76,7 +76,7 @@ def slips(course: Course, entry: Entry, work: Path) -> Iterator[str]:
 
 
 def worth(course: Course, entry: Entry) -> Iterator[str]:
-    """Complaints about hints, points, and what is needed before."""
+    """Complaints about hints, points and required exercises."""
     before = list(course.entries)[: list(course.entries).index(entry.id)]
     for need in entry.needs:
         if need in course.entries and need not in before:
@@ -88,7 +88,7 @@ def worth(course: Course, entry: Entry) -> Iterator[str]:
 
 
 def hidden(exercise: Exercise) -> Iterator[str]:
-    """Complaints about terms and factors whose absence the inputs hide: who forgets them earns all points."""
+    """Complaints about terms and factors that the inputs hide, so that an answer without them earns all points."""
     if exercise.kind != "python":
         return
     inputs = [exercise.case([seed], sizes) for seed, sizes in PUBLIC_CASES]

@@ -52,7 +52,7 @@ def watch(tree: Tree, out: Any = None) -> None:
 
 
 CLEAR = "\033[H\033[2J\033[3J"
-"""To the upper left corner; clear the screen, and what was scrolled out of it."""
+"""Moves to the upper left corner, and clears the screen and what was scrolled out of it."""
 
 
 def clear(out: Any) -> None:
@@ -64,12 +64,12 @@ def clear(out: Any) -> None:
 
 
 def width(out: Any) -> int:
-    """How wide the terminal is, up to what is easy to read; as wide as always where there is none."""
+    """The width of the terminal, up to what is easy to read; the default width where there is none."""
     return min(text.WIDTH, shutil.get_terminal_size((text.WIDTH + 2, 24)).columns - 2) if out.isatty() else text.WIDTH
 
 
 def run(tree: Tree, entry: Entry, out: Any) -> None:
-    """Check an exercise and show what is said; note whether it is passed."""
+    """Check an exercise, show the result, and note whether it is passed."""
     if out.isatty():
         clear(out)
         print(f"{entry.id}  {entry.title}: checking", file=out, flush=True)

@@ -1,6 +1,6 @@
 """Backward passes that are wrong in ways that a weak test does not see: batches, layouts, transposes, small errors.
 
-They are made of the right outputs. With a batch of one sample, one unit or a loose tolerance most look right.
+They are made from the right outputs. With one sample, one unit or a loose tolerance most of them look right.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ Outputs = dict[str, np.ndarray]
 
 @dataclass(frozen=True)
 class Spoiled:
-    """A way to spoil right outputs: its kind, what it does in words, and the function that does it."""
+    """A way to spoil right outputs: its kind, a description, and the function that does it."""
 
     kind: str
     sentence: str
@@ -26,7 +26,7 @@ class Spoiled:
 
 
 def spoiled(exercise: Exercise, outputs: Mapping[str, np.ndarray]) -> Iterator[Spoiled]:
-    """All of them for an exercise; `outputs` are right ones, for their shapes."""
+    """All ways to spoil the outputs of an exercise; `outputs` are right ones, used for their shapes."""
     for name, letters in shapes_of(exercise).items():
         if name not in outputs:
             continue
@@ -47,12 +47,12 @@ def shapes_of(exercise: Exercise) -> dict[str, str]:
 
 
 def one(name: str, kind: str, sentence: str, change: Callable[[np.ndarray], np.ndarray]) -> Spoiled:
-    """A spoiled output, the others as they are."""
+    """A spoil that changes one output and leaves the others as they are."""
     return Spoiled(kind, sentence, lambda outputs: {**outputs, name: change(outputs[name])})
 
 
 def of_weights(name: str, letters: str) -> Iterator[Spoiled]:
-    """Gates, the rows of x and h_prev, and their blocks, at other places."""
+    """Spoils that move gates, the rows of x and h_prev, or their blocks."""
 
     def parts(value: np.ndarray, axis: int) -> list[Piece]:
         sizes = {"H": value.shape[-1] // 4, "I": value.shape[0] - value.shape[-1] // 4}

@@ -1,4 +1,4 @@
-"""Where in a student's file the mistake is: which of its variables holds the wrong value, and which line makes it."""
+"""Finds the place of a mistake in a student's file: the variable with the wrong value, and the line that sets it."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from minirnn.learn.judge import equal
 from minirnn.learn.sandbox.parent import Child, Reply
 
 MOST = 200
-"""Variables of an answer that are compared."""
+"""The most variables of an answer that are compared."""
 
 
 def place_of(target: str, wrong: Any, child: Child, inputs: Inputs) -> str:
     """``, line 8 (where you assign dzc)``; empty if no variable of the file is the one that is wrong.
 
-    `target` is its name in the formula, `wrong` the value that it has with the mistake. Which lines assign what, the
-    answer's process says: the judge does not parse a student's text.
+    `target` is its name in the formula, `wrong` the value that it has with the mistake. The answer's
+    process says which lines assign what, because the judge does not parse a student's text.
     """
     message, served = message_of(inputs, locals=True)
     reply = child.call(message, served)
@@ -42,7 +42,7 @@ def line_of(reply: Reply, name: str) -> int | None:
 
 
 def same_value(variables: Mapping[str, Any], wrong: np.ndarray) -> list[str]:
-    """The variables that hold a value, as it is or transposed."""
+    """The variables that hold a value, possibly transposed."""
     arrays = {name: value for name, value in variables.items() if isinstance(value, np.ndarray)}
     found = [name for name, value in arrays.items() if equal(wrong, value)]
     return found or [name for name, value in arrays.items() if value.ndim == 2 and equal(wrong, value.T)]

@@ -1,4 +1,4 @@
-"""Which numbers of an output are wrong, in words: a step, a gate, the rows of x, all but the first block of threads."""
+"""Says in words which numbers of an output are wrong: a step, a gate, the rows of x, all but the first block."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def pieces(letters: str, sizes: Mapping[str, int], gates: Sequence[str] = ()) ->
 
 
 def where(wrong: np.ndarray, letters: str, parts: Sequence[Sequence[Piece]] = ()) -> str:
-    """Which numbers are wrong, if they fill whole lines of some axes; empty if that says nothing."""
+    """Which numbers are wrong, if they fill whole lines along some axes; otherwise empty."""
     if not wrong.any() or wrong.all() or not wrong.ndim:
         return ""
     said, specs = [], axes(letters)
@@ -83,7 +83,7 @@ def where(wrong: np.ndarray, letters: str, parts: Sequence[Sequence[Piece]] = ()
 
 
 def span(indices: np.ndarray, size: int, axis: str) -> str:
-    """Some of the indices of an axis in words."""
+    """Describe some of the indices of an axis in words."""
     first, last = int(indices[0]), int(indices[-1])
     several = "indices" if axis == "index" else f"{axis}s"
     if len(indices) == 1:

@@ -209,7 +209,9 @@ def test_a_wrong_mark_is_told(pytester, mark, said):
     assert said in result.stderr.str() + result.stdout.str()
 
 
-@pytest.mark.parametrize(("report", "said"), [("gradescope", "is no report"), ("csv:none/out.csv", "does not exist")])
+@pytest.mark.parametrize(
+    ("report", "said"), [("gradescope", "is not a report"), ("csv:none/out.csv", "does not exist")]
+)
 def test_a_wrong_report_is_told_before_any_test(pytester, report, said):
     pytester.makepyfile("def test_a():\n    open('ran', 'w')\n")
     result = pytester.runpytest_inprocess(*PLUGIN, f"--report={report}")

@@ -156,7 +156,7 @@ def test_junit_can_be_parsed_whatever_was_printed():
         ("csv:", "'csv:' is not a report"),
         (":grades", "is not a report"),
         ("csv:nowhere/at/all.csv", "the folder nowhere/at does not exist"),
-        ("gradescope:results.json", "this format holds one submission, not 2\n  take csv or junit"),
+        ("gradescope:results.json", "this format holds one submission, not 2\n  use csv or junit"),
     ],
 )
 def test_a_report_that_cannot_be_written_is_refused_at_once(wanted, said):

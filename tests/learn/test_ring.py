@@ -79,7 +79,7 @@ KEEP, SEND = "sums[r, pieces[(r - s) % P]] = receive(r)", "send(r, sums[r, piece
     slow_unless(
         4,
         [
-            ([(KEEP, KEEP.replace("=", "+="))], "are not added"),
+            ([(KEEP, KEEP.replace("=", "+="))], "they must replace it"),
             ([(SEND, SEND.replace("r + 1", "r")), (KEEP, KEEP.replace("r - s", "r - 1 - s"))], "wrong piece"),
             ([("np.array_split(np.arange(n), P)", "np.arange(n - n % P).reshape(P, -1)")], "n % P numbers are never"),
             ([("return sums, sent()", "return sums / P, sent()")], "these are means"),

@@ -60,7 +60,7 @@ def lstmp_cell_backward(x, cs_prev, h_prev, w, wp, i, cs, f, o, ci, co, dcs, dh)
 
 def two_layers_backward(x, W, R, h, dy, dh_n, rnn_backward):
     h0 = np.zeros_like(h[0, 0])
-    # The last state of a layer is used twice: as its last output, and by whoever keeps the state.
+    # The last state of a layer is used twice: as its last output, and as the state that is returned.
     dh = dy.copy()
     dh[-1] += dh_n[1]
     upper = rnn_backward(h[0], h0, W[1], R[1], h[1], dh)

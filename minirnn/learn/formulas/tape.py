@@ -1,4 +1,4 @@
-"""What a tape does: it multiplies local gradients, and sums them over all ways."""
+"""What a tape does: it multiplies local gradients, and sums them over all paths."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""Grading: from what students handed in to what a teacher enters, a subject a file.
+"""Grading, from what students handed in to the grades that a teacher enters. Each file has one subject.
 
 - `collecting`, `archive`, `folder` and `notebook` read a submission within bounds, whatever it is: `handed`; `reading`
   has that done by a process with limits, `reader`;

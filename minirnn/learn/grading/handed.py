@@ -1,4 +1,4 @@
-"""What a student handed in, as grading needs it: the bytes of the exercises' files, and a word about the rest."""
+"""A submission as grading needs it: the bytes of the exercises' files, and notes about the rest."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ import hashlib
 from dataclasses import dataclass, field
 
 MOST_FILE = 1 << 20
-"""Bytes of a file."""
+"""The most bytes of a file."""
 MOST_TOGETHER = 8 << 20
-"""Bytes of all files that are graded."""
+"""The most bytes of all graded files together."""
 MOST_NAMES = 200_000
-"""Files and folders that are looked at."""
+"""The most files and folders that are examined."""
 MOST_NOTES = 20
 
 
@@ -40,7 +40,7 @@ class Handed:
 
     @property
     def digest(self) -> str:
-        """A hash of it, by which one sees whether something else was handed in since."""
+        """A hash that shows whether something else was handed in since."""
         found = hashlib.sha256(repr((self.notes, sorted(self.reasons.items()), self.problem)).encode())
         for id, data in sorted(self.files.items()):
             found.update(f"{id} {len(data)}\n".encode() + data)

@@ -1,4 +1,4 @@
-"""What a teacher decides after the machine: points that count instead of the machine's, and comments."""
+"""A teacher's decisions after grading: points that replace the computed ones, and comments."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ class Override:
 
 @dataclass(frozen=True)
 class Decisions:
-    """All that changes a sheet after it was graded: overrides first, then lateness."""
+    """All changes to a sheet after it was graded: first overrides, then lateness."""
 
     overrides: dict[str, list[Override]] = field(default_factory=dict)
     late: Late | None = None
 
     def applied(self, sheet: Sheet, student: Student) -> Sheet:
-        """The sheet as it counts."""
+        """The sheet with all decisions applied."""
         given = self.overrides.get(known(student.id), [])
         rows, notes, remarks = list(sheet.rows), list(sheet.notes), list(sheet.remarks)
         for one in given:

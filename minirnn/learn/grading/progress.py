@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import TextIO
 
 INTERVAL = 30.0
-"""Seconds between two lines where there is no terminal."""
+"""Seconds between two lines of output without a terminal."""
 
 
 class Progress:
@@ -19,7 +19,7 @@ class Progress:
     most : int
         How many there are to grade.
     workers : int
-        How many are graded at a time: so many more tell how long one takes.
+        How many are graded at the same time.
     """
 
     def __init__(
@@ -59,7 +59,7 @@ class Progress:
         return f"{self.done} of {self.most} graded{f', about {self.left()} left' if self.done < self.most else ''}"
 
     def left(self) -> str:
-        """The time that the rest will take, if it goes on as it went."""
+        """The time that the rest will take at the present speed."""
         seconds = (self.clock() - self.begun) / max(1, self.done) * (self.most - self.done)
         if seconds < 90:
             return f"{seconds:.0f} s"

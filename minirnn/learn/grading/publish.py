@@ -1,4 +1,4 @@
-"""Writes the reports from the journal: at the end, and before that seldom enough to cost next to nothing."""
+"""Writes the reports from the journal: at the end, and before that so rarely that it costs almost nothing."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from minirnn.learn.reports.sheet import Sheet
 INTERVAL = 5.0
 """Seconds from one report to the next, at least."""
 SHARE = 200
-"""After each report this many times its own duration is spent on grading, before the next: half a percent."""
+"""Between two reports, grading takes at least this many times as long as a report: half a percent."""
 
 
 @dataclass

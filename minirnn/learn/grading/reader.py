@@ -21,9 +21,9 @@ from minirnn.learn.grading import collecting, tokens
 from minirnn.learn.grading.handed import Handed
 
 SECONDS, MEGABYTES = 20, 1024
-"""What reading one submission may use."""
+"""The limits for reading one submission."""
 MOST_TOLD = 64 << 20
-"""Bytes of what a fork tells."""
+"""The most bytes of a fork's answer."""
 
 
 def encoded(*request: Any) -> bytes:
@@ -65,7 +65,7 @@ def collected(submission: Path | bytes, wanted: list[collecting.Wanted], noteboo
 
 
 def as_handed(told: dict[str, Any]) -> Handed:
-    """What `collected` told."""
+    """The submission that `collected` encoded."""
     files = {id: base64.b64decode(data) for id, data in told["files"].items()}
     return Handed(files, tuple(told["notes"]), told["reasons"], told["problem"], told["hints"])
 

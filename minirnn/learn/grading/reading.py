@@ -25,7 +25,7 @@ from minirnn.learn.grading.collecting import Wanted
 from minirnn.learn.grading.handed import Handed
 
 ROOT = Path(__file__).parents[3]
-"""The folder that minirnn lies in."""
+"""The folder that contains minirnn."""
 START = "import sys; sys.path.insert(0, sys.argv[1]); from minirnn.learn.grading.reader import main; main()"
 TOO_MUCH = f"it cannot be read: that takes more than {reader.SECONDS} s or {reader.MEGABYTES} MB"
 FORKS = hasattr(os, "fork")

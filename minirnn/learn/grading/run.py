@@ -1,4 +1,4 @@
-"""Grades many submissions: on this machine or others, one after the other or side by side, and never one twice."""
+"""Grades many submissions, on this machine or others, one by one or in parallel, and none of them twice."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ class Task:
 
 
 def grade_task(task: Task) -> Sheet:
-    """What a worker does."""
+    """The task of a worker."""
     return grade_submission(task.course, task.student, task.handed, task.only)
 
 
 @dataclass(frozen=True)
 class Plan:
-    """What is to be graded, and how.
+    """A plan of what to grade, and how.
 
     Attributes
     ----------
@@ -67,7 +67,7 @@ class Plan:
 
 
 def header_of(course: PackedCourse, only: Sequence[str], notebooks: bool, old: Records | None) -> dict[str, object]:
-    """What a journal says about how it was made."""
+    """The header of a journal: what it was graded with."""
     return {
         "minirnn": __version__, "course": course.digest, "exercises": list(only), "notebooks": notebooks,
         "regraded": old.path.name.rstrip("~") if old else "",
@@ -161,7 +161,7 @@ def tasks_of(plan: Plan, packed: PackedCourse, journal: Journal) -> Iterator[Tas
 
 
 def collected(submission: Path, plan: Plan) -> Handed:
-    """What was handed in; whatever reading it does, it is that submission's matter alone."""
+    """The submission of a student. Whatever goes wrong while it is read affects that submission alone."""
     try:
         return collect(submission, plan.course, plan.notebooks)
     except Exception as error:

@@ -1,4 +1,4 @@
-"""Which students' answers resemble each other more than those of the class do: a hint where to look, never a verdict.
+"""Finds students whose answers are more alike than usual in the class. This is a hint where to look, not a verdict.
 
 Answers to a formula have to be alike. So what counts is by how much two answers are more alike than answers to that
 exercise are in the median: two with the same unusual mistake are, two that are right are not. rapidfuzz compares
@@ -19,9 +19,9 @@ from minirnn.learn.grading import reading
 from minirnn.learn.reports.csv import line
 
 FEWEST_TOKENS = 25
-"""A shorter answer says nothing about where it comes from."""
+"""A shorter answer gives no evidence of where it comes from."""
 FEWEST_STUDENTS = 4
-"""With fewer answers to an exercise nobody knows what is usual."""
+"""With fewer answers to an exercise it is not known what is usual."""
 MOST_TOKENS = 4000
 STANDS_OUT = 0.5
 """A pair is named if half of what the two could be more alike than usual, squared, is there."""

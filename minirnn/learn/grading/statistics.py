@@ -1,4 +1,4 @@
-"""What a class found hard, which exercises tell students apart, and what was misunderstood most."""
+"""Statistics of a class: which exercises were hard, which tell students apart, and the most frequent mistakes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from minirnn.learn.reports.sheet import Sheet
 
 DIAGNOSES = 3
 FEWEST = 3
-"""Students that a correlation needs at least."""
+"""The fewest students for which a correlation is computed."""
 
 
 @dataclass(frozen=True)

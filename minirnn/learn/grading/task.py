@@ -1,4 +1,4 @@
-"""Grades one submission: every exercise of a course, one after the other, whatever any of them does.
+"""Grades one submission: every exercise of a course in turn, whatever any of the answers does.
 
 `grade_submission` is the unit of work. It is a function of its arguments alone, and they and what it returns can be
 sent to another process or machine.
@@ -113,7 +113,7 @@ def points_of(entry: Entry, result: Result) -> tuple[tuple[str, int, int], ...]:
 
 
 def remarks(course: Course, handed: Handed, entries: Sequence[Entry]) -> Iterator[str]:
-    """What only the teacher is told: which answers import minirnn, whose tape would compute any gradient."""
+    """Remarks for the teacher alone: which answers import minirnn, whose tape would compute any gradient."""
     for entry in entries:
         data = handed.files.get(entry.id)
         if data is not None and entry.file.endswith(".py"):
@@ -172,7 +172,7 @@ def judged(course: Course, entry: Entry, file: Path) -> Result:
 
 
 def failure_in_words(error: BaseException) -> str:
-    """What is said when not the answer failed but what grades it."""
+    """The message if the grader failed and not the answer."""
     reason = printable(f"{type(error).__name__}: {str(error).partition(chr(10))[0]}")
     return f"the grader failed: tell the maintainers ({reason})"
 

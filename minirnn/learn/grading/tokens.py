@@ -12,12 +12,12 @@ import tokenize
 from collections.abc import Iterator, Sequence
 
 CUDA_TOKEN = re.compile(r"//[^\n]*|/\*.*?(?:\*/|\Z)|\"(?:\\.|[^\"\\\n])*+\"?|([A-Za-z_]\w*)|(\d[\w.]*)|(\S)", re.DOTALL)
-"""What is never closed goes to the end, so that each character is read once."""
+"""Comments and strings that are never closed extend to the end, so that each character is read once."""
 KEPT = {"for", "while", "if", "else", "return", "def", "lambda", "in", "not", "and", "or", "float", "int", "np",
         "threadIdx", "blockIdx", "blockDim", "__syncthreads", "__shared__"}  # fmt: skip
 """Words that are kept; all other names are one and the same."""
 MOST_READ = 100_000
-"""Characters of an answer that are read: else a file of comments, which are no words, would take the time of all."""
+"""The most characters of an answer that are read. Otherwise a huge file of comments would delay everything else."""
 
 
 def words_of(answers: Sequence[bytes], stub: str, python: bool, most: int) -> list[list[str]]:

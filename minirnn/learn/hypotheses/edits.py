@@ -1,4 +1,4 @@
-"""What a hypothesis is: nodes of a formula's tree exchanged for others, and words for it."""
+"""A hypothesis: nodes of a formula's tree exchanged for others, and a description in words."""
 
 from __future__ import annotations
 
@@ -42,11 +42,11 @@ class Hypothesis:
     mark : str
         What belongs there, in a few words.
     rank : int
-        How far-fetched it is: the lowest of those that give the same numbers is told.
+        How far-fetched it is. Of those that give the same numbers, the one with the lowest rank is shown.
     shown : path or None
-        The place that is marked; None for that of the first edit.
+        The place to mark; None for that of the first edit.
     kind : str
-        What the mistake is called without its place, if people make it on all lines alike; else empty.
+        The name of the mistake without its place, if people make it on all lines alike; otherwise empty.
     """
 
     edits: tuple[Edit, ...]
@@ -145,7 +145,7 @@ def alike(hypotheses: Sequence[Hypothesis], program: Program) -> Iterator[Hypoth
 
 @lru_cache(maxsize=20_000)
 def expression(code: str) -> ast.expr:
-    """The tree of an expression; nobody may change it."""
+    """The tree of an expression. It is shared, so it must not be changed."""
     return ast.parse(code, mode="eval").body
 
 

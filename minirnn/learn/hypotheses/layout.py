@@ -46,7 +46,7 @@ def of_orders(site: Site) -> Iterator[Hypothesis]:
 
 
 def of_cuts(site: Site) -> Iterator[Hypothesis]:
-    """Slices: the other part, nothing cut, a reversal left out."""
+    """Wrong slices: the other part, no cut at all, or a missing reversal."""
     for node, path in nodes(site.value, site.path):
         if not isinstance(node, ast.Subscript):
             continue

@@ -137,7 +137,7 @@ def of_carried(site: Site, tree: ast.Assign, name: str, k: int) -> Iterator[Hypo
 
 
 def of_elements(site: Site) -> Iterator[Hypothesis]:
-    """What belongs to the first or the last element alone, added to all elements or to one at the other end."""
+    """A value for the first or last element alone that is added to all elements, or to the one at the other end."""
     tree = site.step.tree
     target = tree.target if isinstance(tree, ast.AugAssign) else None
     if not (isinstance(target, ast.Subscript) and isinstance(target.value, ast.Name)

@@ -21,7 +21,7 @@ GIVEN = "_given"
 """The name under which a changed statement finds the arguments as they came in."""
 
 Path = tuple[tuple[str, int], ...]
-"""The way from a statement to a node in it: names of fields, and the index in a list, or -1 where there is no list."""
+"""The path from a statement to a node in it: field names, each with the index in a list, or -1 if it is no list."""
 
 
 @dataclass(frozen=True)

@@ -33,8 +33,7 @@ FEW: tuple[Maker, ...] = (
 FAR: tuple[Maker, ...] = (names.of_lines, loops.of_starts, operations.of_constants, names.of_wholes,
                           terms.of_moved_terms)  # fmt: skip
 FARTHEST: tuple[Maker, ...] = (terms.of_extra_terms, terms.of_extra_factors, operations.of_infinite_precision)
-"""What people do often, what they do sometimes (of which there are `FEW`, tried at once), and what explains some of the
-rest."""
+"""Kinds of hypotheses: frequent mistakes, less frequent ones (`FEW` of them are tried at once), and the rest."""
 
 MOST_PAIRS = 20_000
 """How many pairs of changes are compared by what either of them gives."""

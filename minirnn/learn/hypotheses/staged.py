@@ -1,7 +1,7 @@
 """Several mistakes at once, found one after the other on cases that grow harder.
 
-With one step, or with a gradient into one output only, often only one of several mistakes shows. What explains the
-first case that goes wrong is taken on to the next.
+With one step, or with a gradient into one output only, often only one of several mistakes shows. Whatever explains
+the first case that goes wrong is kept for the next.
 """
 
 from __future__ import annotations

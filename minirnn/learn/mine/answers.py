@@ -45,7 +45,7 @@ def frozen(value: Any) -> Any:
 
 
 def like(value: Any, array: Any) -> np.ndarray:
-    """What an answer returned in the place of `array`: with its dtype. Raises AnswerFailed if its shape differs."""
+    """The array that an answer returned for `array`, with the same dtype. Raises AnswerFailed if its shape differs."""
     found = np.asarray(value, array.dtype)
     if found.shape != array.shape:
         raise AnswerFailed(f"an answer returned an array of shape {found.shape}\n  expected {array.shape}")

@@ -43,8 +43,7 @@ class Mine(CPU):
     of = "cpu"
     """The device that it wraps, and is compared with."""
     tolerance = 1e-5
-    """The largest difference that counts as rounding, as a share of the largest number: clipping adds 1e-6 to the norm.
-    """
+    """The largest relative difference that counts as rounding. Clipping adds 1e-6 to the norm."""
     answer_of = staticmethod(function_of)
 
     def __init__(self, tree: Tree) -> None:
@@ -78,7 +77,7 @@ def plug_in(device: Any, tree: Tree) -> None:
 def chain(
     device: Any, parts: Sequence[Part], answers: dict[str, Any], inner: Callable[..., Any] | None
 ) -> Callable[..., Any]:
-    """What is called at a place: the first of the learner's parts that knows the case, or else what was there."""
+    """The function for a place: the first of the learner's parts that handles the case, or else the original."""
 
     def call(*args: Any, **kwargs: Any) -> Any:
         for part in parts:
@@ -93,7 +92,7 @@ def chain(
 
 
 def why_not(device: Any, part: Part, tree: Tree, answers: dict[str, Any]) -> str:
-    """``yours`` if the answer may be used, else what is in the way. It is tried alone."""
+    """``yours`` if the answer may be used, otherwise the reason why not. It is tried alone."""
     entry = tree.course.entries[part.id]
     if not tree.passed(entry):
         return "changed since it passed" if part.id in tree.state["passed"] else "not passed yet"

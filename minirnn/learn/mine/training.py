@@ -63,7 +63,7 @@ def clip(answer: Answer, device: Any, gradients: list[Array], max_norm: float) -
 
 
 def dropout(answer: Answer, device: Any, u: Array, rate: float) -> Any:
-    """A mask is what becomes of ones."""
+    """The mask is what dropout makes of ones."""
     rows = u.reshape(-1, u.shape[-1])
     ones = np.ones((1, *rows.shape), u.dtype)
     y, _ = answer(ones, rows, rate, True, ones)

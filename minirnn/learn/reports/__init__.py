@@ -26,7 +26,7 @@ FORMATS: Mapping[str, Any] = {
 """The formats by name. A module has ``render(sheets, stamp) -> str``; ``MANY`` says whether there may be many sheets,
 and then it has ``pieces(sheets, stamp)``, which yields the same text bit by bit: it is never in memory as a whole."""
 OTHERS = ("statistics", "similarity", "diff")
-"""What `minirnn grade` also writes by ``--out``, about the whole class."""
+"""Other kinds of files that ``minirnn grade --out`` writes, about the whole class."""
 
 MOST_BYTES = 150
 """Bytes of a student's name in a file's name, of which systems allow 255."""
@@ -81,7 +81,7 @@ class Reports:
                 write_text(path, module, sheets, self.stamp)
 
     def try_out(self, sheet: Sheet) -> None:
-        """Render one sheet in every format. Whatever that raises is handed on."""
+        """Render one sheet in every format. Exceptions are passed on."""
         for module, _ in self.targets:
             "".join(pieces_of(module, [sheet], self.stamp)).encode()
 

@@ -1,4 +1,4 @@
-"""What a student may read, as Markdown: points, causes, comments; nothing of what only the teacher is told."""
+"""Feedback for a student in Markdown: points, causes and comments, without the remarks for the teacher."""
 
 from __future__ import annotations
 
@@ -40,5 +40,5 @@ def fenced(text: str) -> list[str]:
 
 
 def plain(text: str) -> str:
-    """The text such that Markdown takes no part of it for markup."""
+    """The text, escaped so that Markdown shows it as it is."""
     return re.sub(r"([\\`*_{}\[\]<>#|])", r"\\\1", " ".join(text.split()))

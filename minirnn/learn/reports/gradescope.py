@@ -53,7 +53,7 @@ def render(sheets: Sequence[Sheet], stamp: Stamp | None = None) -> str:
 
 
 def about(sheet: Sheet, stamp: Stamp | None) -> str:
-    """What the student reads above all tests."""
+    """The text that the student sees above all tests."""
     lines = [f"graded by {stamp.line() if stamp else f'minirnn {__version__}'}"]
     if not sheet.finished:
         lines[0] += "; the grader did not finish"
@@ -65,6 +65,6 @@ def about(sheet: Sheet, stamp: Stamp | None) -> str:
 
 
 def for_the_teacher(sheet: Sheet) -> str:
-    """What students never see."""
+    """The text that students never see."""
     private = [f"{row.name}:\n{row.private}" for row in sheet.rows if row.private]
     return "\n".join([*sheet.remarks, *private])

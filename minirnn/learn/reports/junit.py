@@ -1,4 +1,4 @@
-"""JUnit XML, which most CI systems show: a suite a student, a case an exercise."""
+"""JUnit XML, which most CI systems show: one suite per student, one case per exercise."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def suite_of(sheet: Sheet, stamp: Stamp | None) -> ElementTree.Element:
 
 
 def told(sheet: Sheet) -> list[tuple[str, str]]:
-    """What there is to say about a submission as a whole."""
+    """The remarks about a submission as a whole."""
     problem = [("not graded", sheet.problem)] if sheet.problem else []
     changes = [("change", f"{change.points:+d} {change.reason}") for change in sheet.changes]
     return [*problem, *changes, *(("note", note) for note in sheet.notes)]

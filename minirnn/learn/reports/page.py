@@ -1,6 +1,6 @@
-"""What a student may read as one page of HTML: the points, and the comments below the lines of the student's files.
+"""Feedback for a student as one page of HTML: the points, and comments below the lines of the student's files.
 
-The page needs no other file and runs no script. It has the reader's light or dark colors. All text on it is escaped.
+The page needs no other file and runs no script. It follows the reader's light or dark mode. All text is escaped.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What all formats tell about a submission, whoever graded it: a sheet with a row for all that has points."""
+"""The contents of all report formats: a sheet per submission, with a row for everything that has points."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class Row:
     id : str
         The exercise; several rows may belong to one.
     name, number : str
-        What people call it, and its number in the course, such as ``4.2``.
+        Its title, and its number in the course, such as ``4.2``.
     score, most : int
         The points earned, and those that could be earned.
     output : str
@@ -32,9 +32,9 @@ class Row:
     private : str
         What only the teacher is told.
     parts : tuple of (str, int, int)
-        What there are points for: its name, the points earned, and those that could be earned.
+        Everything that has points: its name, the points earned, and those that could be earned.
     answer : str
-        The text of an answer that is not all right.
+        The text of an answer that did not earn all points.
     comments : tuple of (int, str)
         What is said about lines of `answer`.
     hints : int
@@ -108,7 +108,7 @@ class Sheet:
 
     @property
     def score(self) -> int:
-        """The points that count: those of the rows with all changes, and no less than zero."""
+        """The points that count: those of the rows with all changes applied, but at least zero."""
         return max(0, self.earned + sum(change.points for change in self.changes))
 
     @property

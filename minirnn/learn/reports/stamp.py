@@ -1,4 +1,4 @@
-"""What graded: versions, course, seed, machine, and what protection that machine could not give."""
+"""What a grade was made with: versions, course, seed, machine, and protection that the machine lacks."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Stamp:
     locks : str
         The locks that were in force around an answer.
     lacks : tuple of str
-        What the lock around an answer could not give on this machine.
+        The protections around an answer that this machine lacks.
     """
 
     minirnn: str
@@ -36,13 +36,13 @@ class Stamp:
     locks: str = ""
 
     def line(self) -> str:
-        """All that students may see, on one line."""
+        """Everything that students may see, on one line."""
         parts = [f"minirnn {self.minirnn}", f"Python {self.python}", f"NumPy {self.numpy}", self.machine]
         locks = [f"locks: {self.locks}"] if self.locks else []
         return ", ".join([*parts, f"course {self.course}", *locks])
 
     def full(self) -> str:
-        """The same with what only teachers see."""
+        """The same, with what only teachers may see."""
         lacks = f", without: {'; '.join(self.lacks)}" if self.lacks else ""
         return f"{self.line()}, seed {self.seed}{lacks}"
 

@@ -1,4 +1,4 @@
-"""What a change to the tree of a student's file is: what is put where, and what is wrong there."""
+"""A change to the tree of a student's file: its places, their new contents, and what is wrong there."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from typing import Any
 Place = tuple[ast.AST, str, int]
 """The node above, the field of it, and the index in a list or -1."""
 TICK = "_minirnn_tick"
-"""What counts the rounds of a loop: it is in the tree, and no part of the answer."""
+"""The call that counts the rounds of a loop. It is in the tree, but not part of the answer."""
 Kinds = dict[str, "tuple[str, tuple[int, ...]] | None"]
 """What names hold: the kind of its numbers and the shape; None for what is not a number."""
 
 
 @dataclass
 class Change:
-    """What is put where (`puts`), the node that is marked, what is wrong there, and how far-fetched it is.
+    """Places and their new contents (`puts`), the node to mark, what is wrong there, and how far-fetched it is.
 
     Changes of one `group` are one mistake made at several places.
     """
@@ -64,7 +64,7 @@ def name(id: str) -> ast.Name:
 
 
 def put(places: Sequence[tuple[Place, Any]]) -> list[tuple[Place, Any]]:
-    """Make a change; what undoes it is returned."""
+    """Make a change and return the change that undoes it."""
     before = []
     for (above, where, k), new in places:
         value = getattr(above, where)

@@ -78,7 +78,7 @@ def test_a_hundred_large_members_cost_no_memory(course):
         handed = collect(data, course)
 
     assert len(data) < 1 << 20 and peak_of(work) < 6 << 20
-    assert handed.files["ex01"] == large and "19 more of that name ignored" in handed.notes[0]
+    assert handed.files["ex01"] == large and "19 more with that name ignored" in handed.notes[0]
 
 
 def test_what_a_member_declares_is_not_believed(course):
@@ -317,7 +317,7 @@ def test_other_names_are_not_spoken_of(course, name):
 
 def test_a_second_file_of_the_same_name_is_told(course):
     handed = collect(zip_of((f"old/{EX01}", b"x = 2\n"), (EX01, b"x = 1\n")), course)
-    assert handed.files["ex01"] == b"x = 1\n" and handed.notes == (f"{EX01} is graded; 1 more of that name ignored",)
+    assert handed.files["ex01"] == b"x = 1\n" and handed.notes == (f"{EX01} is graded; 1 more with that name ignored",)
 
 
 def test_names_are_printed_without_harm():

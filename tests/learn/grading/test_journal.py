@@ -87,7 +87,7 @@ def test_a_journal_torn_in_its_first_line_begins_anew(tmp_path, length):
 def test_a_line_that_is_damaged_in_the_middle_is_told(tmp_path):
     whole = write(tmp_path / "j", SHEET, SHEET, SHEET)
     (tmp_path / "j").write_bytes(whole.replace(b'"student"', b'"studeny"', 1))
-    with pytest.raises(CourseError, match="a record that is no sheet"):
+    with pytest.raises(CourseError, match="a record that is not a sheet"):
         Records(tmp_path / "j")
 
 
@@ -126,7 +126,7 @@ def test_two_graders_at_a_time_are_refused(tmp_path):
     with Journal(tmp_path / "j", HEADER) as journal:
         journal.add(SHEET)
         for resume in (False, True):
-            with pytest.raises(CourseError, match="another grader is at work"):
+            with pytest.raises(CourseError, match="another grader is using this journal"):
                 Journal(tmp_path / "j", HEADER, resume=resume)
     assert Records(tmp_path / "j").students == ["änn"] and not (tmp_path / "j~").exists()
 
