@@ -239,7 +239,7 @@ def changes_nothing(exercise: Exercise, child: Child, case: Case, name: str, ste
     try:
         with np.errstate(all="ignore"):
             want = exercise.expected(inputs)
-    except Exception:  # a reference that stays with the teacher knows nothing of other inputs
+    except Exception:  # a reference that stays with the teacher has results only for stored inputs
         return []
     wanted = [n for n in sorted(case.wrong, key=list(want).index) if differ(want[n], case.expected[n])]
     if not wanted:

@@ -98,7 +98,7 @@ def check(course: Course, entry: Entry, file: Path, *, hidden: bool = False, dev
 
     A CUDA kernel runs in the simulator or, with `device` "cuda", on a GPU, where only its numbers are judged.
     """
-    with np.errstate(all="ignore"):  # numbers of an answer may be anything; what is wrong with them the result says
+    with np.errstate(all="ignore"):  # an answer may return any numbers; the result says what is wrong with them
         result = attempt(course, entry, file, hidden, device)
         return attempt(course, entry, file, hidden, device) if result.busy else result
 
@@ -117,7 +117,7 @@ def attempt(course: Course, entry: Entry, file: Path, hidden: bool, device: str)
         at_work = Child if FORKS else Unlocked
         child = at_work(file, entry.file, exercise.function, exercise.kind, entry.limits, device, [course.folder])
         try:
-            # What students see depends on nothing that is hidden.
+            # What students see must not depend on anything hidden.
             visible = random.SystemRandom()
             run(entry, child, result, text, entry.graded_detail if hidden else entry.detail, visible)
             seconds = time.perf_counter() - start
@@ -237,7 +237,7 @@ def explain(entry: Entry, child: Child, result: Result, text: str, detail: str) 
     result.diagnosis = complaints[0].strip() if complaints else ""
     stages = Stages(exercise, child)
     found = diagnosis_of(exercise, result, stages, child, text)
-    if found is not None and (found.exact or exercise.kind == "cuda"):  # a number that is none has found its cause
+    if found is not None and (found.exact or exercise.kind == "cuda"):  # the cause of a NaN is known
         lines = complaints = [c for c in complaints if "was it never written" not in c]
     if found is not None and (found.exact or not complaints):
         result.diagnosis, result.exact = found.sentence if detail == "full" else found.brief, found.exact
@@ -276,7 +276,7 @@ def diagnosis_of(exercise: Exercise, result: Result, stages: Stages, child: Chil
         return found
 
     def by_numbers() -> Diagnosis | None:
-        if any("is right" in part.complaint for part in result.parts):  # said already, and better
+        if any("is right" in part.complaint for part in result.parts):  # the diagnosis says this better
             return None
         find = lambda: (diagnose(exercise, result.cases, stages.cases), "tried" not in vars(stages))  # noqa: E731
         return KNOWN.diagnosis(exercise, result.cases, find)

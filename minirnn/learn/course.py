@@ -143,7 +143,7 @@ def load(folder: Path | str = HERE) -> Course:
         raise CourseError(f"{path}: no such file\n  a course is a folder with a course.toml") from None
     except OSError as error:
         raise CourseError(f"{path}: {error.strerror}") from error
-    except (ValueError, RecursionError) as error:  # no TOML, no UTF-8, or nested a thousand deep
+    except (ValueError, RecursionError) as error:  # not TOML, not UTF-8, or nested too deeply
         raise CourseError(f"{path}: {error}") from error
     entries: dict[str, Entry] = {}
     chapters: dict[str, int] = {}
@@ -292,7 +292,7 @@ def new_tree(root: Path, course: Course, missing: bool = False) -> Tree:
     readme = course.folder / "README.md"
     if not (root / "README.md").exists():
         shutil.copyfile(readme if readme.is_file() else HERE / "README.md", root / "README.md")
-    if not (root / "pytest.ini").exists():  # the settings of a project around the folder do not count in it
+    if not (root / "pytest.ini").exists():  # so that the settings of a surrounding project do not apply
         write(root / "pytest.ini", PYTEST_INI)
     (root / STATE).parent.mkdir(exist_ok=True)
     if course.folder.resolve() not in (HERE.resolve(), (root / COURSE).resolve()):

@@ -61,7 +61,7 @@ def kernel_parts(
             if counted:
                 counts = {c.name: (reply.counts.get(c.measure, -1), c.most(inputs), c.look) for c in exercise.counts}
     parts = worst(judged)
-    right = all(part.ok for part in parts)  # a kernel that computes nothing reads little, which earns nothing
+    right = all(part.ok for part in parts)  # a kernel that computes nothing reads little, but must earn nothing
     return parts + [counted_part(name, *numbers, right) for name, numbers in counts.items()]
 
 

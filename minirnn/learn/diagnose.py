@@ -76,7 +76,7 @@ def diagnose(exercise: Exercise, cases: Sequence[Case], simpler: Simpler = tuple
     cases = [case for case in cases if not says_nothing(case)] or cases
     cases = sorted(cases, key=lambda case: (not case.wrong, size(case.expected)))
     if all_zero(case.got for case in cases):
-        return Diagnosis(EVERYTHING_ZERO, (EVERYTHING_ZERO,))  # a line may be found yet
+        return Diagnosis(EVERYTHING_ZERO, (EVERYTHING_ZERO,))  # the line may still be found
     if order := other_order(cases):
         return Diagnosis(order, ("All numbers are there, but:", "", f"    {order}"), final=True)
     return (
@@ -141,7 +141,7 @@ def with_value(found: Diagnosis, program: Program, changed: Mapping[int, Any], i
     try:
         with np.errstate(all="ignore"):
             return replace(found, value=program.variables(inputs, changed).get(found.target), inputs=inputs)
-    except Exception:  # it was run before, but a formula may be anything
+    except Exception:  # it ran before, but a formula may raise anything
         return found
 
 
@@ -200,7 +200,7 @@ def from_the_tree(
     try:
         program = Program(exercise.reference, tuple(exercise.outputs))
         search = Search(program, [(c.inputs, c.expected, c.got) for c in cases], tolerance, SINGLE, more)
-        if not search.wrong:  # to the digits that float32 has
+        if not search.wrong:  # nothing is wrong to the precision of float32
             return None
         ones = search.try_all()
     except (OSError, TypeError, SyntaxError, AssertionError):  # a reference without source
@@ -299,7 +299,7 @@ def share_of(exercise: Exercise, cases: Sequence[Case]) -> Diagnosis | None:
         lost = [(np.nan, 1.0) if case.wrong else (share, rest) for case in cases]  # where the term is zero
         others = [found.get(sentence, none) for found, none in zip(shares, lost, strict=True)]
         if not abs(share) > 1e-6 or not all(r <= 1e-7 and abs(s - share) <= 1e-6 for s, r in [(share, rest), *others]):
-            continue  # nothing of it is missing, or what differs is no number
+            continue  # the term is complete, or the difference is not finite
         text = f"{sentence.removesuffix(' is missing')} counts {1 - share:.6g} times, not once"
         return Diagnosis(text, ("This gives exactly your numbers:", "", f"    {text}"), text.partition(":")[0])
     return None
@@ -324,7 +324,7 @@ def fitted_terms(exercise: Exercise, case: Case) -> Iterator[tuple[str, tuple[fl
         with np.errstate(all="ignore"):
             try:
                 lost = flat(program.run(case.inputs, mutant.changed)) - right
-            except Exception:  # shapes that do not meet
+            except Exception:  # shapes that do not match
                 continue
         if (length := float(lost @ lost)) > 0:
             with np.errstate(all="ignore"):

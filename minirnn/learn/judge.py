@@ -243,7 +243,7 @@ def alike(a: Any, b: Any, tolerance: float = 1e-9) -> bool:
     if a.shape != b.shape:
         return False
     finite = np.isfinite(a)
-    if finite.all() or not finite.any():  # all NaN: that says nothing about the way to it
+    if finite.all() or not finite.any():  # an output that is all NaN says nothing about how it was computed
         return equal(a, b, tolerance)
     others = np.array_equal(a[~finite], b[~finite], equal_nan=True)
     return others and equal(a[finite], b[finite], tolerance)

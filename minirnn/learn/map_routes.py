@@ -92,14 +92,14 @@ def _route(
     width, height = BOX
     if _is_next(cells[a], cells[b]):
         return [(x + width / 2, y), (to_x - width / 2, to_y)]
-    x += 0.25 * width  # lines leave at the right and arrive at the left of the middle, so that they do not meet
+    x += 0.25 * width  # lines leave to the right and arrive to the left of the middle, so that they do not cross
     arrivals = [need for need in needs[b] if need in cells]
     share = (arrivals.index(a) + 1) / (len(arrivals) + 1) - 0.5
     level = _across(tracks, cells[a][0], a)
     way = [(x, y - height / 2), (x, level)]
     if cells[a][0] == cells[b][0]:
         place = _down(tracks, _channel(cells[a], cells[b]), a)
-        side = to_y + (share - 0.1) * height / 2  # at the middle arrives a line from the box next to it
+        side = to_y + (share - 0.1) * height / 2  # a line from the next box arrives at the middle
         return [*way, (place, level), (place, side), (to_x - width / 2, side)]
     if cells[b][0] > cells[a][0] + 1:
         place = _down(tracks, _channel(cells[a], cells[b]), a)

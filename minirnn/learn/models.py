@@ -68,7 +68,7 @@ def learned(bits: float) -> str:
 
 def trained(exercise: Capstone, child: Child, text: np.ndarray, seed: Sequence[int]) -> dict[str, np.ndarray]:
     """The parameters that the answer's own training returns. It runs in a separate process."""
-    # The answer can read what its generator began with: that must not lead to the text it is judged by.
+    # The answer can read the seed of its generator, which must not lead to the text that it is judged by.
     own = int.from_bytes(hashlib.sha256(repr([41, *seed]).encode()).digest()[:8])
     message, served = message_of({"text": text, "V": V}, seed=[own])
     other = child.another(exercise.training)

@@ -57,7 +57,7 @@ def mutants(program: Program, inputs: Mapping[str, Any]) -> Iterator[Mutant]:
                     continue
                 try:
                     changed = compiled(program, (hypothesis,)) if kind else None
-                except (SyntaxError, ValueError, TypeError, AttributeError):  # no tree that Python takes
+                except (SyntaxError, ValueError, TypeError, AttributeError):  # not a tree that Python accepts
                     continue
                 if changed is not None:
                     yield Mutant(kind, hypothesis, changed)

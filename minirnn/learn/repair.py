@@ -161,7 +161,7 @@ class Repair:
         self.alone = [line for line, some in self.reach.items() if some and some <= wrong]
         self.alone.sort(key=lambda line: (order.get(line, len(order)), -line))
         some = [c for c in listed if self.reach.get(c.line, wrong) & wrong]
-        # Two sides that are exchanged, or a sum for a difference, say more than a wrong sign of the whole.
+        # Exchanged sides, or a sum in place of a difference, say more than a wrong sign of the whole.
         place = lambda c: (c.line not in self.alone, order.get(c.line, len(order)))  # noqa: E731
         return sorted(some, key=lambda c: (c.rank, c.group == "sign", *place(c)))
 

@@ -72,7 +72,7 @@ def module_of(path: Path, id: str) -> ModuleType:
         spec.loader.exec_module(module)
     except FileNotFoundError:
         raise CourseError(f"{path}: no such file\n  expected the reference of {id}") from None
-    except Exception as error:  # whatever a teacher's file raises is told with its line
+    except Exception as error:  # any exception of a teacher's file is reported with its line
         raise CourseError(f"{path}{line_of(error, path)}: {type(error).__name__}: {error}") from error
     finally:
         sys.dont_write_bytecode = written

@@ -102,10 +102,10 @@ def candidates(exercise: Exercise) -> tuple[list[Candidate], list[Candidate]]:
         with np.errstate(all="ignore"):
             try:
                 outputs = BACKWARD.run(probe, mutant.changed)
-            except Exception:  # shapes that do not meet: no test is needed to find that
+            except Exception:  # shapes do not match, which needs no test to find
                 continue
         shaped = all(np.shape(outputs[n]) == np.shape(right[n]) for n in right)
-        if shaped and not any(alike(outputs, one) for one in seen):  # else it is not wrong, or not new
+        if shaped and not any(alike(outputs, one) for one in seen):  # otherwise it is not wrong, or not new
             seen.append(outputs)
             wrongs.append(Candidate(mutant.kind, mutant.sentence(), backward_of(BACKWARD, mutant.changed)))
     wrongs += [Candidate(s.kind, s.sentence, spoiling(BACKWARD, s)) for s in spoiled(exercise, right)]
@@ -168,7 +168,7 @@ def verdict(exercise: Exercise, child: Child, backward: Callable[..., Any], seed
     inputs = {**exercise.case(seed), "backward": backward}
     message, served = message_of(inputs, seed=seed)
     served = {name: at_a_steady_pace(function) for name, function in served.items()}
-    child.anew()  # no test knows what others saw
+    child.anew()  # so that no test knows what others saw
     reply = child.call(message, served)
     if reply.error is not None and reply.error.get("type") == "AssertionError":
         return str(reply.error.get("text")) or "AssertionError"

@@ -66,7 +66,7 @@ def own_hint(result: Result) -> str:
         return ""
     if result.passed:
         return "all is right as it is now"
-    place = result.place.partition(" (where")[0]  # the variable is named by what follows
+    place = result.place.partition(" (where")[0]  # the text after it names the variable
     return ": ".join(filter(None, [place, result.diagnosis]))
 
 

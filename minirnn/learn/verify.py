@@ -102,10 +102,10 @@ def hidden(exercise: Exercise) -> Iterator[str]:
         try:
             with np.errstate(all="ignore"):
                 got = [program.run(one, mutant.changed) for one in inputs]
-        except Exception:  # shapes that do not meet: such a change earns no points
+        except Exception:  # shapes do not match, so such a change earns no points
             continue
         same = all(equal(one[n], other[n]) for one, other in zip(right, got, strict=True) for n in one)
-        if same and ".max(" not in mutant.sentence():  # what is taken off before exp changes nothing
+        if same and ".max(" not in mutant.sentence():  # what is subtracted before exp changes nothing
             yield f"the inputs hide it, so that it earns all points: {mutant.sentence()}"
 
 

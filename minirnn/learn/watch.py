@@ -39,7 +39,7 @@ def watch(tree: Tree, out: Any = None) -> None:
 
     entries = list(tree.course.entries.values())
     entry = tree.current()
-    with contextlib.suppress(KeyboardInterrupt):  # Ctrl-C ends the watch, whatever it is doing, without a word
+    with contextlib.suppress(KeyboardInterrupt):  # Ctrl-C ends the watch silently, whatever it is doing
         while entry is not None:
             checked = digest(tree.file(entry))
             run(tree, entry, out)
@@ -122,7 +122,7 @@ def keys() -> Iterator[Any]:
     restore = None
     if os.isatty(descriptor):
         restore = termios.tcgetattr(descriptor)
-        tty.setcbreak(descriptor, termios.TCSANOW)  # what is typed meanwhile is not thrown away
+        tty.setcbreak(descriptor, termios.TCSANOW)  # keys typed meanwhile are kept
 
     open_ = True
 

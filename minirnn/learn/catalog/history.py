@@ -56,7 +56,7 @@ class Memory:
     """States of a tanh RNN that an answer may keep, as numbers that refer to them; counts their bytes and the steps."""
 
     def __init__(self, rng: np.random.Generator, s: Sizes) -> None:
-        self.T = s.T * s.T - s.T % 2  # a square, and none
+        self.T = s.T * s.T - s.T % 2  # one T is a square, the other is not
         sizes = Sizes(self.T, s.B, s.I, s.H)
         self.W, self.R, self.b = weights(rng, sizes)
         self.x, self.h0 = rng.normal(size=(self.T, s.B, s.I)), rng.normal(size=(s.B, s.H))

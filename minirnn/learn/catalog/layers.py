@@ -17,8 +17,8 @@ from minirnn.learn.sandbox.given import lstm_cell_forward
 def dropped(rng: np.random.Generator, s: Sizes) -> Inputs:
     x, dy = rng.normal(size=(2, s.T, s.B, s.I))
     u = rng.uniform(size=(s.B, s.I))
-    u[0, :2] = 0.1, 0.9  # one of each at least
-    u[-1, -1] = rate = 0.25 + 0.5 / s.T  # the bound itself is kept
+    u[0, :2] = 0.1, 0.9  # at least one of each
+    u[-1, -1] = rate = 0.25 + 0.5 / s.T  # a value at the bound is kept
     return dict(x=x, u=u, rate=rate, training=s.T % 2 == 0, dy=dy)
 
 

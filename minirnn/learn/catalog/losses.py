@@ -45,7 +45,7 @@ def far_numbers(rng: np.random.Generator, s: Sizes) -> Inputs:
     z = rng.uniform(30, 45, size=(s.B, s.H)) if s.T % 2 else rng.normal(scale=3.0, size=(s.B, s.H))
     if s.T % 2 == 0:
         z[0, :2] = -900.0, 900.0
-    # Every row in another region: one maximum for all would leave nothing of the lower ones.
+    # Every row is in another region, because one maximum for all would leave nothing of the lower rows.
     return dict(z=z, a=rng.normal(size=(s.B, s.H)) + 1000.0 * (np.arange(s.B)[:, None] - 1))
 
 

@@ -24,7 +24,7 @@ class Ring:
         P, n = parts.shape
         self.wires: list[deque[np.ndarray]] = [deque() for _ in range(P)]
         self.bytes = np.zeros(P, np.int64)
-        self.enough = 2 * (n - n // P) * parts.itemsize  # 2 n (P-1) / P numbers, and what a longer piece has more
+        self.enough = 2 * (n - n // P) * parts.itemsize  # 2 n (P-1) / P numbers, plus what a longer piece adds
 
     def rank(self, r: Any) -> int:
         if not isinstance(r, int | np.integer) or not 0 <= r < len(self.wires):

@@ -72,7 +72,7 @@ DIRECTION_MISTAKES = mistakes(
 def full_lengths(inputs: Inputs) -> Inputs:
     """The inputs as if no sample were shorter: the states are computed again."""
     x, T = inputs["x"], len(inputs["x"])
-    # The exercise is not given b; without b the states are others, and just as good.
+    # The exercise is not given b. Without b the states differ, but they serve just as well.
     h = run(x, inputs["h0"], inputs["W"], inputs["R"], np.zeros(inputs["R"].shape[0]))
     return {**inputs, "lengths": np.full(x.shape[1], T), "h": h}
 

@@ -24,13 +24,13 @@ def small_tape(rng: np.random.Generator, s: Sizes) -> Inputs:
     values = [float(v) for v in rng.uniform(0.5, 1.5, size=3)]
     tape: list[Any] = []
     for step in range(s.T + 3):
-        # The latest variable is always used, so that no chain breaks; the other is any.
+        # One operand is always the latest variable, so that no chain breaks. The other one is random.
         a, b, out = len(values) - 1, int(rng.integers(0, len(values))), len(values)
         operation = ("mul", "add", "tanh")[step % 3]
         tape.append((operation, out, (a,) if operation == "tanh" else (a, b)))
         x, y = values[a], values[b]
         values.append({"mul": x * y, "add": x + y, "tanh": float(np.tanh(x))}[operation])
-    # x * x: both factors are the same variable; and every start is used at the end.
+    # x * x uses one variable for both factors. At the end every initial variable is used.
     out = len(values)
     tape += [("mul", out, (out - 1, out - 1)), ("mul", out + 1, (0, 1)), ("add", out + 2, (out + 1, 2))]
     values += [values[-1] ** 2, values[0] * values[1]]
@@ -79,7 +79,7 @@ def smooth_gradient(rng: np.random.Generator, shape: tuple[int, ...], x: np.ndar
 
 
 def a_function(rng: np.random.Generator, s: Sizes) -> Inputs:
-    # eps so large that the error of a one-sided difference shows.
+    # eps is so large that the error of a one-sided difference is visible.
     return dict(f=smooth(rng, (s.B, s.I)), x=rng.normal(size=(s.B, s.I)), eps=4e-3 / s.T)
 
 

@@ -38,13 +38,13 @@ def check_backward(forward, backward, rng):  # type: ignore[no-untyped-def]
     x, cs_prev, h_prev = rng.normal(size=(B, I)), rng.normal(size=(B, H)), rng.normal(size=(B, H))
     w, b = rng.normal(size=(I + H, 4 * H)), rng.normal(size=4 * H)
     i, cs, f, o, ci, co, h = forward(x, cs_prev, h_prev, w, b)
-    # Random gradients into both outputs: ones, or a single output, would hide whole terms.
+    # Random gradients into both outputs, because ones, or a single output, would hide whole terms.
     dcs, dh = rng.normal(size=(2, B, H))
     gradients = backward(x, cs_prev, h_prev, w, i, cs, f, o, ci, co, dcs, dh)
 
     inputs = [x, cs_prev, h_prev, w, b]
     for k, gradient in enumerate(gradients):
-        # One random direction for each input: as good as all its elements, and two calls instead of hundreds.
+        # One random direction per input finds as much as all its elements do, with two calls instead of hundreds.
         v = rng.normal(size=inputs[k].shape)
         ends = []
         for sign in (1, -1):
@@ -56,7 +56,7 @@ def check_backward(forward, backward, rng):  # type: ignore[no-untyped-def]
 
 
 BACKWARD = Program(lstm.lstm_cell_backward, tuple(CELL) + ("db",) * ("db" not in CELL))
-"""The backward pass that is right, and of which the wrong ones are made."""
+"""The right backward pass, from which the wrong ones are made."""
 
 
 def wrong_cells(rng: np.random.Generator, s: Sizes) -> Inputs:
@@ -66,7 +66,7 @@ def wrong_cells(rng: np.random.Generator, s: Sizes) -> Inputs:
 
 KINDS = ("right", "missing", "doubled", "sign", "factor", "square", "complement", "step", "batch", "layout",
          "transposed", "small")  # fmt: skip
-"""What the points are for: that a right backward pass is accepted, and every mistake of a kind rejected."""
+"""The parts that have points: accepting a right backward pass, and rejecting all mistakes of each kind."""
 
 EXERCISES = (
     Tester(

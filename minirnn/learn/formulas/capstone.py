@@ -32,7 +32,7 @@ def loss_and_gradients(W, R, b, U, c, ids, weights):
         f_next = f
         i, ci, f, o = gates[t]
         co = np.tanh(cs[t + 1])
-        # dz and dcs are still those of step t+1: this is what it sends back.
+        # dz and dcs are still those of step t+1, so this is what that step sends back.
         dh = dlogits[t] @ U.T + dz @ R.T
         dcs = dcs * f_next + dh * o * (1 - co * co)
         dzi = dcs * ci * i * (1 - i)
@@ -43,6 +43,6 @@ def loss_and_gradients(W, R, b, U, c, ids, weights):
         flow[t], steps[t] = np.sqrt((dh * dh).sum()), dz
     dR = np.einsum("tbh,tbg->hg", h[:-1], steps)
     db = steps.sum((0, 1))
-    # Each step adds to the rows of its letters; the product with the one-hot letters does so.
+    # Each step adds to the rows of its letters. The product with the one-hot letters does that.
     dW = np.einsum("tbv,tbg->vg", np.eye(len(W))[ids[:-1]], steps)
     return loss, dW, dR, db, dU, dc, flow

@@ -1,13 +1,13 @@
-"""Own cells: one step back, what a step has to save, and how far a gradient reaches."""
+"""Own cells: one step backward, the values that a step saves, and how far a gradient reaches."""
 
 import numpy as np
 
 
 def patient_cell_backward(c_prev, slow, k, n, o, tanh_c, c_grad, dh):
     dz_o = dh * tanh_c * o * (1 - o)
-    # c reaches the loss by two ways: through h of this step, and directly to step t+1.
+    # c reaches the loss by two paths: through h of this step, and directly to step t+1.
     dc = c_grad + dh * o * (1 - tanh_c * tanh_c)
-    # The gate k decides between what is there and what could be written.
+    # The gate k chooses between the old value and the new one.
     dz_k = dc * (c_prev - n) * k * (1 - k)
     dz_n = dc * (1 - k) * (1 - n * n)
     dc_prev = dc * k

@@ -8,7 +8,7 @@ def gru_cell_backward(x, h_prev, w_ru, w_c, r, u, c, d_h):
     d_c_bar = d_h * (1 - u) * (1 - c * c)
     d_u_bar = d_h * (h_prev - c) * u * (1 - u)
     p2 = d_c_bar @ w_c.T
-    # p2[:, I:] is the gradient of r * h_prev, a product: each factor gets the other.
+    # p2[:, I:] is the gradient of the product r * h_prev, so it is multiplied by the other factor each time.
     d_r_bar = p2[:, I:] * h_prev * r * (1 - r)
     d_ru_bar = np.concatenate([d_r_bar, d_u_bar], axis=1)
     p1 = d_ru_bar @ w_ru.T
@@ -25,7 +25,7 @@ def gru_reset_after_backward(x, h_prev, W, R, r, z, n, q, dh):
     da_n = dh * (1 - z) * (1 - n * n)
     da_z = dh * (h_prev - n) * z * (1 - z)
     da_r = da_n * q * r * (1 - r)
-    # The reset gate is between q and n: what reaches R and its bias is smaller by r than what reaches W.
+    # The reset gate is between q and n, so what reaches R and its bias has the factor r, unlike what reaches W.
     dq = da_n * r
     da = np.concatenate([da_r, da_z, da_n], axis=1)
     da2 = np.concatenate([da_r, da_z, dq], axis=1)

@@ -1,4 +1,4 @@
-"""What a backward pass keeps of the past, how far back it goes, and a backward pass of the backward pass."""
+"""How much of the past a backward pass keeps, how far back it goes, and the backward pass of a backward pass."""
 
 import numpy as np
 
@@ -13,7 +13,7 @@ def truncated_backward(x, h0, W, R, h, dh, k):
         h_prev = h[t - 1] if t > 0 else h0
         da = (dh[t] + dh_next) * (1 - h[t] * h[t])
         dx[t] = da @ W.T
-        # At the first step of a window the state comes in without its past. It is still the state: dR needs it.
+        # At the first step of a window the incoming state is detached from its past. Its value still counts in dR.
         inside = float(t % k > 0)
         dh_next = inside * da @ R.T
         dW += x[t].T @ da
@@ -24,10 +24,10 @@ def truncated_backward(x, h0, W, R, h, dh, k):
 
 def rnn_cell_double_backward(x, h_prev, W, R, h, dh, v):
     first = dh * (1 - h * h)
-    # The first backward pass is a forward pass here: `first` from dh and h, then dx = first @ W.T. Back through it:
+    # Here the first backward pass is a forward pass: `first` from dh and h, then dx = first @ W.T. Go back through it:
     d_da = v @ W
     d_dh = d_da * (1 - h * h)
-    # h was made by the first forward pass: on through it, with the slope of 1 - h * h, which is -2 * h.
+    # h was made by the first forward pass, so go on through it. The slope of 1 - h * h is -2 * h.
     d_a = -2.0 * d_da * dh * h * (1 - h * h)
     d_x = d_a @ W.T
     d_h_prev = d_a @ R.T

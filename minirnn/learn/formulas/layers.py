@@ -6,7 +6,7 @@ import numpy as np
 def variational_dropout(x, u, rate, training, dy):
     if not training:
         return x, dy
-    # One mask for all steps; what is kept grows, so that the mean stays what it was.
+    # One mask for all steps. What is kept is scaled up, so that the mean stays the same.
     mask = (u >= rate) / (1 - rate)
     y = x * mask
     dx = dy * mask
@@ -20,7 +20,7 @@ def layer_norm_backward(x, g, eps, dy):
     dg = (dy * n).sum(0)
     db = dy.sum(0)
     dn = dy * g
-    # Mean and scale depend on every x of the row: two more ways.
+    # The mean and the scale depend on every x of the row, which gives two more paths.
     mean_dn = dn.mean(axis=-1, keepdims=True)
     mean_dnn = (dn * n).mean(axis=-1, keepdims=True)
     dx = s * dn - s * mean_dn - s * n * mean_dnn
@@ -41,7 +41,7 @@ def attention_backward(q, k, v, p, dc):
 
 def lstmp_cell_backward(x, cs_prev, h_prev, w, wp, i, cs, f, o, ci, co, dcs, dh):
     I = x.shape[1]
-    # The projection comes last forward, so first backward; from dm on this is the LSTM cell.
+    # The projection comes last in the forward pass, so it is first here. From dm on this is the LSTM cell.
     dwp = (o * co).T @ dh
     dm = dh @ wp.T
     dzo = dm * co * o * (1 - o)
@@ -64,7 +64,7 @@ def two_layers_backward(x, W, R, h, dy, dh_n, rnn_backward):
     dh = dy.copy()
     dh[-1] += dh_n[1]
     upper = rnn_backward(h[0], h0, W[1], R[1], h[1], dh)
-    # What the upper layer read are the lower one's states.
+    # The upper layer read the states of the lower one.
     dh = upper[0].copy()
     dh[-1] += dh_n[0]
     lower = rnn_backward(x, h0, W[0], R[0], h[0], dh)

@@ -6,7 +6,7 @@ import numpy as np
 def lstm_cell_backward(x, cs_prev, h_prev, w, i, cs, f, o, ci, co, dcs, dh):
     I = x.shape[1]
     dzo = dh * co * o * (1 - o)
-    # cs reaches the loss by two ways: through h of this step, and directly to step t+1.
+    # cs reaches the loss by two paths: through h of this step, and directly to step t+1.
     dcs_total = dcs + dh * o * (1 - co * co)
     dzc = dcs_total * i * (1 - ci * ci)
     dzi = dcs_total * ci * i * (1 - i)
@@ -23,7 +23,7 @@ def lstm_cell_backward(x, cs_prev, h_prev, w, i, cs, f, o, ci, co, dcs, dh):
 def peephole_cell_backward(x, cs_prev, h_prev, w, wci, wcf, wco, i, cs, f, o, ci, co, dcs, dh):
     I = x.shape[1]
     dzo = dh * co * o * (1 - o)
-    # The output gate looks at the new cs: a third way from cs to the loss.
+    # The output gate looks at the new cs, which is a third path from cs to the loss.
     dcs_total = dcs + dh * o * (1 - co * co) + dzo * wco
     dzc = dcs_total * i * (1 - ci * ci)
     dzi = dcs_total * ci * i * (1 - i)

@@ -42,7 +42,7 @@ def rnn_lengths_backward(x, h0, W, R, h, lengths, dy, dh_n):
     for t in reversed(range(len(x))):
         h_prev = h[t - 1] if t > 0 else h0
         m = (t < lengths)[:, None].astype(float)
-        # Beyond its end a sample's state is carried along unchanged, and so is its gradient.
+        # After its end a sample's state is carried along unchanged, and so is its gradient.
         dh_t = m * dy[t] + dh_next
         da = m * dh_t * (1 - h[t] * h[t])
         dx[t] = da @ W.T
@@ -58,7 +58,7 @@ def bidirectional_backward(x, W, R, h, dy, rnn_backward):
     H = R.shape[1]
     h0 = np.zeros_like(h[0, 0])
     one = rnn_backward(x, h0, W[0], R[0], h[0], dy[:, :, :H])
-    # The second direction read from the end: everything with a time axis goes in reversed, and comes out so.
+    # The second direction reads from the end, so everything with a time axis is reversed, in both ways.
     two = rnn_backward(x[::-1], h0, W[1], R[1], h[1, ::-1], dy[::-1, :, H:])
     dx = one[0] + two[0][::-1]
     dW = np.stack([one[2], two[2]])

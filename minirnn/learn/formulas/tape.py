@@ -1,10 +1,10 @@
-"""What a tape does: it multiplies local gradients, and sums them over all paths."""
+"""The work of a tape: it multiplies local gradients, and sums them over all paths."""
 
 import numpy as np
 
 
 def mul_add_backward(x, w, dy):
-    # b has no part in any gradient: y changes by exactly as much as b does.
+    # b appears in no gradient, because y changes by exactly as much as b does.
     dx = dy * w
     dw = (dy * x).sum(0)
     db = dy.sum(0)

@@ -22,7 +22,7 @@ def initialize(uniform, normal):
     blocks = []
     for a in normal:
         q, r = np.linalg.qr(a)
-        # QR is free to choose the sign of a column; without this the blocks would not be uniformly distributed.
+        # QR may choose any sign for a column. Without this the blocks would not be uniformly distributed.
         blocks.append(q * np.sign(np.diag(r)))
     R = np.concatenate(blocks, axis=1)
     b = np.zeros(4 * H)

@@ -62,7 +62,7 @@ class Archive:
         """
         member = self.zip.getinfo(name)
         kind = member.external_attr >> 28
-        if member.create_system == 3 and kind not in (0, 8):  # made on Unix, and neither unknown nor a plain file
+        if member.create_system == 3 and kind not in (0, 8):  # made on Unix, and neither unknown nor a regular file
             raise Unreadable("is a link" if kind == 10 else "is not a regular file")
         if member.flag_bits & 1:
             raise Unreadable("is encrypted: the zip file must have no password")
@@ -73,7 +73,7 @@ class Archive:
         try:
             with self.zip.open(member) as file:
                 data = file.read(MOST_FILE + 1)
-                if len(data) <= MOST_FILE and file.read(1):  # the end is where the checksum is looked at
+                if len(data) <= MOST_FILE and file.read(1):  # the checksum is verified at the end
                     raise Unreadable(too_large(MOST_FILE + 1))
         except DAMAGED as error:
             raise Unreadable(f"is damaged in the zip file ({error or type(error).__name__})") from None
@@ -98,7 +98,7 @@ def directory_size(file: IO[bytes]) -> int:
     (size,) = struct.unpack_from("<I", tail, at + 12)
     if at >= 20 and tail[at - 20 : at - 16] == LOCATOR64:
         (record,) = struct.unpack_from("<Q", tail, at - 12)
-        for place in (record, start + at - 76):  # where it says, and where it is if something was put in front
+        for place in (record, start + at - 76):  # its declared place, and its place if something was put in front
             if 0 <= place <= length - 56:
                 file.seek(place)
                 found = file.read(56)

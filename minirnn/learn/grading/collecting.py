@@ -160,7 +160,7 @@ def meant(name: str, wanted: Iterable[str]) -> str | None:
     stems = {bare(w): w for w in wanted}
     if stem in stems:
         return stems[stem]
-    if number := re.match(r"ex[\s_-]*0*(\d{1,3})(?!\d)", stem):  # ex03 alone, with whatever behind it
+    if number := re.match(r"ex[\s_-]*0*(\d{1,3})(?!\d)", stem):  # ex03 alone, with anything after it
         for known, file in stems.items():
             if known.startswith(f"ex{int(number[1]):02d}_"):
                 return file

@@ -94,7 +94,7 @@ class Folder:
         try:
             descriptor = self.open_folder(folder)
             with contextlib.closing(Closing(descriptor)):
-                # Without O_NONBLOCK a pipe that nobody writes to would hold us for ever.
+                # Without O_NONBLOCK a pipe that nobody writes to would block us forever.
                 opened = os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=descriptor)
             with open(opened, "rb") as stream:
                 if not stat.S_ISREG(os.fstat(opened).st_mode):

@@ -114,7 +114,7 @@ def collect(submission: Path | bytes, course: Course, notebooks: bool = False) -
 def words(answers: Sequence[bytes], stub: str, python: bool, most: int) -> list[list[str]]:
     """The words of some answers to an exercise, as `similarity` compares them; none of what takes too much to read."""
     told = asked("words", list(answers), stub, python, most)
-    if told is None and len(answers) > 1:  # one of them is at fault, and costs itself only
+    if told is None and len(answers) > 1:  # one of them is at fault, and only that one fails
         half = len(answers) // 2
         return [*words(answers[:half], stub, python, most), *words(answers[half:], stub, python, most)]
     return [[] for _ in answers] if told is None else told

@@ -114,7 +114,7 @@ def grade_all(plan: Plan, journal: Journal, publisher: Publisher, after: Callabl
         for task in tasks:
             try:
                 sheet = graded_here(plan.course, task, publisher)
-            except OSError:  # of the reports, or of this machine: no student's matter
+            except OSError:  # a fault of the reports or of this machine, not of a student
                 raise
             except Exception as error:
                 fail(task.student, error)

@@ -77,7 +77,7 @@ class Session:
         if path is None:
             folder = self.closing.enter_context(tempfile.TemporaryDirectory(prefix="minirnn-journal-"))
             path = Path(folder) / "journal"
-        # One student more is graded into the journal that is there; without it the reports would lose all others.
+        # One more student is graded into the existing journal. Without it the reports would lose all others.
         resume = args.resume or bool(args.student and args.regrade is None and path.is_file())
         self.old, replaced = earlier(args.regrade, path, resume)
         header = header_of(pack_course(self.course), self.only, args.notebooks, self.old)

@@ -75,7 +75,7 @@ def pairs(course: Course, answers: Mapping[str, Mapping[str, bytes]], most: int 
         room = np.maximum(1 - usual, 0.02)
         excess = np.clip((alike - usual) / room, 0, 1) ** 2
         where = np.array(exercise.students)
-        total[np.ix_(where, where)] += excess * np.minimum(1, 4 * room)  # what resembles all others says little
+        total[np.ix_(where, where)] += excess * np.minimum(1, 4 * room)  # what resembles all others is no evidence
         for a, b in zip(*np.nonzero(np.triu(excess > STANDS_OUT, 1)), strict=True):
             key = (exercise.students[a], exercise.students[b])
             kept.setdefault(key, []).append((exercise.entry.id, float(alike[a, b]), float(usual[a, b])))

@@ -177,7 +177,7 @@ def read_table(
         If it cannot be read, or lacks one of the `needed` columns, or has one that is not known (unless `others`).
     """
     try:
-        text = path.read_text(encoding="utf-8-sig")  # spreadsheets write a mark in front
+        text = path.read_text(encoding="utf-8-sig")  # spreadsheets put a byte order mark in front
         sample = text.partition("\n")[0]
         delimiter = ";" if sample.count(";") > sample.count(",") else ","  # as spreadsheets do in half of Europe
         reader = csv.DictReader(io.StringIO(text), delimiter=delimiter, strict=True)

@@ -166,7 +166,7 @@ def judged(course: Course, entry: Entry, file: Path) -> Result:
     """The result of an exercise."""
     try:
         return check(course, entry, file, hidden=True)
-    except Exception as error:  # a mistake of the grader costs one exercise and is told; the run goes on, or is resumed
+    except Exception as error:  # a fault of the grader costs one exercise and is reported; the run goes on
         said = failure_in_words(error)
         return Result(entry, "failed", message=said, hidden_message=said, busy=True)
 

@@ -20,7 +20,7 @@ def pool(site: Site) -> dict[str, Any]:
         is_number = isinstance(value, np.ndarray | float | int | np.number) and not isinstance(value, bool)
         if is_number and not np.isnan(value).any():  # the outputs of a CUDA kernel hold nothing yet
             found[name] = value
-    if not site.step.loops:  # before and after a loop over the steps of an array its ends are at hand
+    if not site.step.loops:  # before and after a loop over the steps of an array, its ends are available
         for name, value in list(found.items()):
             if np.ndim(value) == 3:
                 found |= {f"{name}[0]": value[0], f"{name}[-1]": value[-1]}

@@ -92,7 +92,7 @@ class Search:
         """Whether a value is `like`, one of the outputs in `cases`, up to rounding."""
         if not fits(value, like):
             return False
-        if id(like) not in self.compared:  # it is kept there, so that its id remains its own
+        if id(like) not in self.compared:  # kept, so that its id stays unique
             self.compared[id(like)] = like, row([like]), self.tolerance * scale([like])
         _, numbers, most = self.compared[id(like)]
         return bool(np.all(close(row([value]), numbers, most)))
@@ -151,7 +151,7 @@ class Search:
         try:
             with np.errstate(all="ignore"):
                 return self.program.from_snapshot(self.cases[case][0], changed)
-        except Exception:  # shapes that do not fit, an index too large: a hypothesis that nobody can have meant
+        except Exception:  # shapes that do not fit, an index too large: nobody can have meant this hypothesis
             return None
 
     def try_all(self) -> list[Hypothesis]:
@@ -211,7 +211,7 @@ class Search:
     def code(self, *hypotheses: Hypothesis) -> dict[int, CodeType | None] | None:
         try:
             return compiled(self.program, hypotheses)
-        except (SyntaxError, ValueError, TypeError, AttributeError):  # no tree that Python takes
+        except (SyntaxError, ValueError, TypeError, AttributeError):  # not a tree that Python accepts
             return None
 
     def confirmed(self, changed: Mapping[int, CodeType | None], names: set[str] | None = None) -> bool:

@@ -37,11 +37,11 @@ def of_terms(site: Site) -> Iterator[Hypothesis]:
         if within(path, skip) or not is_numeric(site, node):
             continue
         whole = path == site.path or (path[:-1] == site.path and path[-1][0] == "elts")
-        rank = 0 if whole else 1  # inside of something, others say it better
+        rank = 0 if whole else 1  # inside an expression, other hypotheses say it better
         for part in parts:
             text = part.text
             zero, twice = times(part.node, 0.0), times(part.node, 2.0)
-            lost = rank if len(parts) > 1 or not isinstance(part.node, ast.Call) else rank + 1  # a whole line: rarely
+            lost = rank if len(parts) > 1 or not isinstance(part.node, ast.Call) else rank + 1  # rarely a whole line
             yield site.change(part.path, zero, f"the term {text} is missing", "this term is missing", lost)
             sign = ast.UnaryOp(ast.USub(), part.node)
             yield site.change(part.path, sign, f"the sign of {text} is wrong", "this term has the wrong sign", rank)

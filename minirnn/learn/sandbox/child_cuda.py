@@ -166,7 +166,7 @@ def counts(trace: Trace, blocks: int) -> dict[str, int]:
     """
     if (trace.accesses["allocation"] == -2).any():
         raise ValueError(
-            "numbers are kept in a static or __device__ variable, which lies in device memory, too\n"
+            "numbers are kept in a static or __device__ variable, which is also in device memory\n"
             "  keep what a block uses again in __shared__ memory"
         )
     accesses = trace.accesses[trace.accesses["allocation"] >= 0]

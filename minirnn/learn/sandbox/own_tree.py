@@ -155,7 +155,7 @@ def of_operation(node: ast.BinOp, place: Place, change: Any) -> Iterator[Change]
     left, right = node.left, node.right
     for kind, verb in OPERATORS.items():
         if type(node.op) in OPERATORS and not isinstance(node.op, kind):
-            if kind in (ast.Mult, ast.Div) and text(right) in ("1", "1.0"):  # rather: the term 1 does not belong here
+            if kind in (ast.Mult, ast.Div) and text(right) in ("1", "1.0"):  # "the term 1 does not belong" is better
                 continue
             yield Change([((node, "op", -1), kind())], node, operator_says(node, kind, verb), 0, f"operator {verb}")
     for kept, lost in ((left, right), (right, left)):
@@ -267,7 +267,7 @@ def with_more(node: ast.expr, above: dict[int, Place], scope: Scope) -> Iterator
         return Change([(place, new)], node, says, rank)
 
     if isinstance(node, ast.BinOp | ast.Call | ast.Subscript) and not whole:
-        rank = 1 if isinstance(node, ast.Call) else 3  # what is given is often computed again, and otherwise
+        rank = 1 if isinstance(node, ast.Call) else 3  # people often compute given values again, with a mistake
         for other in scope.names:
             yield change(name(other), f"{what} is used where {other} belongs", rank)
     if whole or isinstance(upper, ast.BinOp | ast.Call) or isinstance(node, ast.BinOp):

@@ -15,7 +15,7 @@ extern "C" __global__ void rnn_sequence(int T, int H, const float *a, const floa
     const int k = blockIdx.x * blockDim.x + threadIdx.x;
     for (int t = 0; t < T; ++t) {
         const float *h_prev = t > 0 ? h + (t - 1) * H : h0;
-        // A thread without a number has nothing to compute, but it must come to the barrier.
+        // A thread without a number has nothing to compute, but it must reach the barrier.
         if (k < H) {
             float sum = a[t * H + k];
             for (int j = 0; j < H; ++j) sum += h_prev[j] * R[j * H + k];

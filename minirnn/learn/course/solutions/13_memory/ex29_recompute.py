@@ -2,7 +2,7 @@ import numpy as np
 
 
 def recompute_backward(T, budget, size, start, step, back, free):
-    # n states with n steps between them, and the states of one segment: about 2n states for n * n steps.
+    # Keep n states with n steps between them, and the states of one segment: about 2n states for n * n steps.
     n = int(np.ceil(np.sqrt(T)))
     kept = [start()]
     for first in range(0, T - n, n):  # all segments but the last
@@ -13,7 +13,7 @@ def recompute_backward(T, budget, size, start, step, back, free):
                 free(state)
             state = new
         kept.append(state)
-    # Backward: a segment's states are computed again from its first one, used, and given back.
+    # Backward: compute a segment's states again from its first one, use them, and give them back.
     dh = None
     while kept:
         first = n * (len(kept) - 1)
