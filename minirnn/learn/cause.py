@@ -138,7 +138,7 @@ def with_definitions(exercise: Exercise, text: str, found: Diagnosis) -> Diagnos
         made = [s.tree for s in steps if s.target == word and isinstance(s.tree, ast.Assign)]
         if made and len(ast.unparse(made[0].value)) <= 60 and ast.unparse(made[0]) not in "\n".join(found.lines):
             more.append(f"{word} is {ast.unparse(made[0].value)}")
-    return found.replaced(lines=(*found.lines, "", f"There {', '.join(more[:2])}.")) if more else found
+    return found.replaced(lines=(*found.lines, "", f"Here {' and '.join(more[:2])}.")) if more else found
 
 
 # ---- what NumPy warned of

@@ -191,8 +191,8 @@ def wrong_place(case: KernelCase, name: str, letters: str) -> str:
     steps = np.flatnonzero(wrong.any(axis=tuple(range(1, wrong.ndim))) & in_time)
     if len(steps) and steps[0] > 0:
         return (
-            f"right up to step {steps[0] - 1}, wrong from step {steps[0]} on: does a barrier work more than once"
-            " in the next round?"
+            f"right up to step {steps[0] - 1}, wrong from step {steps[0]} on: does a barrier that worked once also"
+            " work in the next round?"
         )
     place = where(wrong, letters)
     if place:

@@ -27,7 +27,7 @@ def of_loops(site: Site) -> Iterator[Hypothesis]:
     for code, end in (("list(o)[1:]", "last" if backwards else "first"),
                       ("list(o)[:-1]", "first" if backwards else "last")):  # fmt: skip
         says = f"the {end} of the {steps} is left out of the loop"
-        yield site.change(site.path, formed(code, o=over), says, f"the {end} one as well", 1)
+        yield site.change(site.path, formed(code, o=over), says, f"the {end} one is needed", 1)
     yield site.change(site.path, formed("list(o)[:1]", o=over), "the loop ends after its first round", "all of them", 2)
 
 

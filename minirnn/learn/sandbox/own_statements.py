@@ -31,7 +31,7 @@ def of_statement(node: ast.stmt, above: dict[int, Place], scope: Scope) -> Itera
     if isinstance(node, ast.AugAssign):
         target = text(node.target)
         plain = ast.copy_location(ast.Assign([node.target], node.value), node)
-        yield Change([(place, stored(plain))], node, f"+= adds to {target}, but it must be replaced, with =", 0, "+=")
+        yield Change([(place, stored(plain))], node, f"+= adds to {target}, but = must replace it", 0, "+=")
         for kind, sign in ((ast.Add, "+="), (ast.Sub, "-=")):
             if not isinstance(node.op, kind):
                 says = f"the operator is wrong: {sign} belongs here"
