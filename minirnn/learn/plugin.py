@@ -1,11 +1,11 @@
 """The pytest plugin: plain `pytest` in a course folder, and what teachers need for their own exercises.
 
-It is loaded where somebody asks for it: by ``-p minirnn.learn.plugin``, which is in the pytest.ini of a course
-folder (`minirnn learn init`). There every output of every exercise is a test. It also brings
+It is loaded with ``-p minirnn.learn.plugin``, which is in the pytest.ini of a course folder (`minirnn learn init`).
+There every output of every exercise is a test. The plugin also provides
 
 - the mark ``exercise(id, points=..., title=..., hidden=...)`` on tests, and ``--report=FORMAT:FILE`` that turns them
   into grades: an exercise has its points if all its tests pass;
-- a test that ends in ``NotImplementedError`` and bears the mark is skipped as "not started";
+- a test that ends in ``NotImplementedError`` and has the mark is skipped as "not started";
 - the fixtures ``device``, ``rng`` and ``assert_grads``, unless a conftest.py defines its own.
 """
 
@@ -90,12 +90,12 @@ class ExerciseFile(pytest.File):
 
 
 def part_names(entry: Any) -> list[str]:
-    """The names of what an exercise has points for."""
+    """The names of everything that has points in an exercise."""
     return list(entry.exercise.judged)
 
 
 class Wrong(Exception):
-    """An output is wrong; the text is what `minirnn check` says."""
+    """An output is wrong; the text is that of `minirnn check`."""
 
 
 class Reason:

@@ -212,7 +212,7 @@ def compiled(program: Program, hypotheses: tuple[Hypothesis, ...]) -> dict[int, 
 
 
 def placed(tree: ast.AST) -> ast.AST:
-    """`tree` with places in the source, which Python wants, wherever it has none."""
+    """`tree` with a place in the source, which Python requires, for every node that has none."""
     for node in ast.walk(tree):
         if "lineno" in node._attributes and not hasattr(node, "lineno"):
             node.lineno = node.end_lineno = 1  # type: ignore[attr-defined]

@@ -1,4 +1,4 @@
-"""What an expression can use: the values that are there when a statement is reached, and which are alike."""
+"""The values that an expression can use when a statement is reached, and which of them are alike."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from minirnn.learn.hypotheses.edits import Site, text_of
 
 
 def pool(site: Site) -> dict[str, Any]:
-    """What an expression can use at this place: variables, and their elements of the loop's step."""
+    """The values that an expression can use at this place: variables, and their elements at the loop's step."""
     found: dict[str, Any] = {}
     known = {*site.program.parameters} | {name for s in site.program.every.values() for name in s.target.split(", ")}
     for name in sorted(known & set(site.env), key=list(site.env).index):

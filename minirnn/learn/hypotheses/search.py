@@ -104,7 +104,7 @@ class Search:
 
     @cached_property
     def few(self) -> list[Hypothesis]:
-        """The hypotheses that are few, whatever the formula."""
+        """The hypotheses of which there are few for any formula."""
         with np.errstate(all="ignore"):
             found = [h for site in self.sites for make in FEW for h in make(site)]
             return [*found, *alike(found, self.program), *uses.of_late_terms(self.sites)]
@@ -188,7 +188,7 @@ class Search:
         return tried
 
     def evaluated(self, hypothesis: Hypothesis, changed: dict[int, CodeType | None]) -> Tried | None:
-        """What a changed program gives on the first case; None if it cannot run, or changes nothing."""
+        """The outputs of a changed program on the first case; None if it cannot run, or changes nothing."""
         outputs = self.gives(changed, 0)
         expected = self.cases[0][1]
         if outputs is None or not all(fits(outputs[n], expected[n]) for n in self.names):
@@ -203,7 +203,7 @@ class Search:
 
     @cached_property
     def rows(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """What is expected and what came, all outputs in one row, and how far they may differ."""
+        """The expected and the returned numbers, each in one row, and their tolerance."""
         _, expected, got = self.cases[0]
         most = self.tolerance * scale(expected[n] for n in self.names)
         return row(expected[n] for n in self.names), row(got[n] for n in self.names), most
@@ -293,7 +293,7 @@ class Search:
 
     @cached_property
     def places(self) -> dict[str, slice]:
-        """Where the numbers of each output lie in a row of all."""
+        """The position of each output in a row of all numbers."""
         found, start = {}, 0
         for name in self.names:
             size = row([self.cases[0][1][name]]).size
@@ -312,13 +312,13 @@ def fits(value: Any, like: Any) -> bool:
 
 
 def row(values: Any) -> np.ndarray:
-    """All numbers of some outputs, one after the other."""
+    """All numbers of some outputs in one row."""
     parts = [np.ravel(np.asarray(a, float)) for a in arrays(values)]
     return np.concatenate(parts) if parts else np.zeros(0)
 
 
 def scale(values: Any) -> np.ndarray:
-    """For each number of some outputs the largest of its output: errors are relative to it."""
+    """For each number of some outputs the largest number of its output, which errors are relative to."""
     parts = [np.full(np.size(a), np.abs(a[np.isfinite(a)]).max(initial=1e-300)) for a in arrays(values)]
     return np.concatenate(parts) if parts else np.zeros(0)
 
@@ -329,7 +329,7 @@ def arrays(values: Any) -> Iterator[np.ndarray]:
 
 
 def close(a: np.ndarray, b: np.ndarray, most: np.ndarray) -> np.ndarray:
-    """Which numbers differ by no more than rounding; what is infinite or no number equals its like."""
+    """Which numbers differ only by rounding. Infinities and NaN equal themselves."""
     with np.errstate(all="ignore"):
         same: np.ndarray = np.abs(a - b) <= most
         if not np.isfinite(a.sum()):

@@ -28,7 +28,7 @@ from minirnn.learn.hypotheses.trees import (
 
 
 def of_terms(site: Site) -> Iterator[Hypothesis]:
-    """One summand missing, counted twice or of the wrong sign, or multiplied by what belongs to another one."""
+    """One summand that is missing, counted twice, or has the wrong sign."""
     if isinstance(site.step.tree, ast.For | ast.If):
         return
     skip = slope_places(site.value, site.path)
@@ -51,7 +51,7 @@ def of_terms(site: Site) -> Iterator[Hypothesis]:
 
 
 def values(site: Site) -> Iterator[tuple[ast.expr, Path]]:
-    """The sums in a statement, and its whole value; of several values each."""
+    """The sums in a statement and its whole value, or those of each element of a tuple."""
     if isinstance(site.value, ast.Tuple):
         for k, element in enumerate(site.value.elts):
             yield from chains(element, (*site.path, ("elts", k)), SUM)
@@ -136,7 +136,7 @@ def same_shape(site: Site, part: Part, others: list[Part]) -> bool:
 
 
 def of_extra_factors(site: Site) -> Iterator[Hypothesis]:
-    """A factor too many: any value of the same shape."""
+    """One factor too many: any value of the same shape."""
     for part in top_terms(site):
         value = site.evaluate(part.text)
         for name, other in pool(site).items():
@@ -157,7 +157,7 @@ def top_terms(site: Site) -> list[Part]:
 
 
 def of_extra_terms(site: Site) -> Iterator[Hypothesis]:
-    """A term too many: a value of the same shape, or one like those that are there."""
+    """One term too many: a value of the same shape, or one like those that are there."""
     if not site.step.target or isinstance(site.step.tree, ast.For):
         return
     own = {part.text for part in top_terms(site)}
@@ -178,7 +178,7 @@ def of_extra_terms(site: Site) -> Iterator[Hypothesis]:
 
 
 def of_moved_terms(site: Site) -> Iterator[Hypothesis]:
-    """A term too many that belongs to another line."""
+    """One term too many that belongs to another line."""
     if not site.step.target or isinstance(site.step.tree, ast.For):
         return
     own = {part.text for part in top_terms(site)}

@@ -130,7 +130,7 @@ def slope_places(value: ast.expr, path: Path) -> set[Path]:
 
 
 def within(path: Path, places: set[Path]) -> bool:
-    """Whether a place is one of `places` or lies inside of one."""
+    """Whether a place is one of `places` or inside one of them."""
     return any(path[: len(place)] == place for place in places)
 
 

@@ -1,10 +1,10 @@
-"""The process in which an answer runs: it computes, and knows neither what is expected nor what is scored.
+"""The process in which an answer runs. It knows neither the expected results nor the scores.
 
-`supervisor` forks it with two pipes and a job (the file, what to call in it, the limits); then comes one message a
-call. It needs NumPy alone; only CUDA kernels import minirnn.
+`supervisor` forks it with two pipes and a job (the file, what to call in it, the limits); then comes one message
+per call. It needs only NumPy; CUDA kernels also import minirnn.
 
-The answer could write to the pipe itself. That wins nothing: what comes through it are numbers, which the judge
-compares with what it alone knows.
+The answer could write to the pipe itself, but that gains nothing: only numbers come through it, and the judge compares
+them with results that it alone knows.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from .own_reach import reached
 GIVEN = {"given.py": given}
 """Files of functions that an answer may call and read."""
 MOST_VARIABLES = 200
-"""Variables of an answer that are told."""
+"""The most variables of an answer that are reported."""
 
 
 class Answer:
@@ -57,14 +57,14 @@ class Answer:
         self.source = data.decode(encoding)
 
     def line_of(self, error: BaseException) -> int | None:
-        """The line of the student's file in which `error` came up."""
+        """The line of the student's file in which `error` occurred."""
         if isinstance(error, SyntaxError) and error.filename == self.path:
             return error.lineno
         lines = [f.lineno for f in traceback.extract_tb(error.__traceback__) if f.filename == self.path]
         return lines[-1] if lines else None
 
     def describe(self, error: BaseException) -> dict[str, Any]:
-        """An exception as the judge gets it: type, text, line and the code there."""
+        """An exception for the judge: its type, text and line, and the code of that line."""
         line = self.line_of(error)
         try:
             text = error.msg if isinstance(error, SyntaxError) else str(error)
@@ -87,7 +87,7 @@ class Answer:
         return ", ".join(arrays)[:300]
 
     def violation(self, what: str) -> None:
-        """Report what is forbidden in the middle of it, and end the process, so that nobody can catch it."""
+        """Report a forbidden action when it happens, and end the process, so that the answer cannot catch it."""
         try:
             frame, line = sys._getframe(1), None
             while frame is not None and line is None:
@@ -134,7 +134,7 @@ class Answer:
         return arguments
 
     def proxy(self, name: str) -> Callable[..., Any]:
-        """A function that the judge computes, so that there is nothing to look into here."""
+        """A function that the judge computes, so that the answer cannot inspect it."""
 
         def function(*args: Any) -> Any:
             self.reply(callback=name, arguments=list(args))
@@ -168,12 +168,12 @@ class Answer:
             self.reply(error=self.describe(error))
 
     def told(self, warned: list[warnings.WarningMessage]) -> list[list[Any]]:
-        """What NumPy warned of in the student's file: line and text of each."""
+        """NumPy's warnings in the student's file: the line and text of each."""
         own = {(w.lineno, str(w.message)[:200]) for w in warned or () if w.filename == self.path}
         return [list(one) for one in sorted(own)][:20]
 
     def tried(self, call: dict[str, Any]) -> None:
-        """Reply with the changes to the file, or with what it returns with those that are asked for."""
+        """Reply with the list of changes to the file, or with what the answer returns with the requested changes."""
         try:
             if self.trials is None:
                 self.trials = trials.Trials(self.source, self.path, self.job["function"])
@@ -201,7 +201,7 @@ class Answer:
 
 
 def is_variable(value: Any) -> bool:
-    """Whether a local variable is worth sending: numbers, and not too many."""
+    """Whether a local variable is worth sending: it holds numbers, and not too many."""
     return type(value) is np.ndarray and value.dtype.kind == "f" and value.size <= 10_000
 
 
@@ -235,7 +235,7 @@ def applied(function: Callable[..., Any], arguments: dict[str, Any]) -> Any:
 
 
 def returned(value: Any) -> Any:
-    """What a function returned, as something that can be sent."""
+    """The result of a function in a form that can be sent."""
     if isinstance(value, types.GeneratorType | map | zip | filter):
         value = list(value)
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
@@ -274,7 +274,7 @@ def prepare(kind: str, root: str) -> None:
 
 
 def main(job: dict[str, Any], requests: int, replies: int, lock: Callable[..., None]) -> None:
-    """Lock this process in by `lock`, and serve the judge."""
+    """Lock this process with `lock`, and serve the judge."""
     np.random.seed()  # what was imported before the fork would give the same numbers to all
     answer = Answer(requests, replies, job)
     if job["kind"] == "cuda":

@@ -25,9 +25,9 @@ from minirnn.devices.cuda.sim.trace import SECTOR, Trace
 from . import kernel_changes
 
 WATCHDOG = 6.0
-"""Seconds of processor time without progress after which a launch never ends; a deadlock is seen in a quarter of it."""
+"""Seconds of processor time without progress after which a launch counts as endless. A deadlock is found sooner."""
 REFUSED = (UnicodeDecodeError, SyntaxError, LookupError)
-"""What reading the file raises."""
+"""The exceptions that reading the file raises."""
 
 
 def prepare() -> None:
@@ -41,7 +41,7 @@ def prepare() -> None:
 def on_gpu(answer: Any, protocol: Any, lock: Callable[..., None]) -> None:
     """Compile the CUDA kernel and run each call on the GPU.
 
-    There are no locks, since nvcc is a process and a CUDA context outgrows any limit of addresses: this is for a
+    There are no locks, because nvcc is a process and a CUDA context exceeds any limit of addresses. So this is for a
     student's own machine, never for grading.
     """
     from minirnn.devices.cuda.gpu.driver import PyCudaDriver
@@ -60,7 +60,7 @@ def on_gpu(answer: Any, protocol: Any, lock: Callable[..., None]) -> None:
 def in_simulator(answer: Any, protocol: Any, lock: Callable[..., None]) -> None:
     """Compile the CUDA kernel, lock this process in, then run each call in the order of threads that it names.
 
-    Each order has a copy of the library: its variables begin anew, and the locks allow no copy later.
+    Each order has its own copy of the library, so that variables start afresh. The locks allow no copies later.
     """
     from . import tools  # here, since it needs locks, which a system may lack; `prepare` has imported it
     from .locks import limits
@@ -91,7 +91,7 @@ def in_simulator(answer: Any, protocol: Any, lock: Callable[..., None]) -> None:
 
 
 def copied(library: Path, folder: Path) -> Path:
-    """A copy of a library under its own name, which tells the source."""
+    """A copy of a library under another name, which includes the name of the source."""
     folder.mkdir(parents=True, exist_ok=True)
     return Path(shutil.copy(library, folder))
 
@@ -112,7 +112,7 @@ def line_of(error: Exception) -> int | None:
 
 
 def launch(answer: Any, kernel: Any, call: dict[str, Any]) -> None:
-    """Run the CUDA kernel once and send back its outputs, and what was counted."""
+    """Run the CUDA kernel once, and send back its outputs and counts."""
     buffers: dict[str, Any] = {}
     arguments: list[Any] = []
     driver = kernel.driver
@@ -136,7 +136,7 @@ def launch(answer: Any, kernel: Any, call: dict[str, Any]) -> None:
 
 
 def by_name(text: str, buffers: dict[str, Any], arguments: dict[str, Any]) -> str:
-    """What the simulator says, with the names of the arrays instead of their numbers, and their elements."""
+    """The simulator's message, with names of arrays and elements instead of numbers of allocations and bytes."""
     named = {f"#{buffer.number}": name for name, buffer in buffers.items() if hasattr(buffer, "number")}
 
     def element(found: re.Match[str]) -> str:

@@ -1,8 +1,8 @@
-"""How long an answer has been at work, such that a busy machine makes no answer wrong.
+"""Measures how long an answer has worked, so that no answer fails because the machine is busy.
 
-What counts is the time that the answer's process used itself: on the processor, or asleep by its own will; and the
-processor time that the judge spends on what it sends and asks for. While it waits for its turn on the processor, or for
-the judge, no time counts. Only a far limit by the clock ends such a wait.
+The time that counts is what the answer's process used itself, on the processor or asleep by its own choice, plus the
+processor time that the judge spends on its messages. Time in which the process waits for the processor or for the judge
+does not count. Only a far limit in clock time ends such a wait.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import time
 from typing import NamedTuple
 
 THREADS = 64
-"""Threads that an answer may have: of root's processes the system counts none."""
+"""The most threads of an answer. The system does not count those of root's processes."""
 BUDGET = 20.0
 """Seconds that compiling and running an answer may take together, where its own limit is not larger."""
 INTERVAL = 0.05
@@ -26,7 +26,7 @@ class TimeIsUp(Exception):
 
 
 class MachineIsBusy(Exception):
-    """The far limit has come, though the process has not used its own time."""
+    """The limit in clock time was reached although the process has not used up its own time."""
 
 
 class TooManyThreads(Exception):
@@ -34,7 +34,7 @@ class TooManyThreads(Exception):
 
 
 class Usage(NamedTuple):
-    """What a process has used of the processor, in seconds, and whether it sleeps at this moment.
+    """The processor time that a process has used, in seconds, and whether it sleeps at this moment.
 
     Attributes
     ----------
@@ -117,21 +117,21 @@ class Clock:
 
     @property
     def used(self) -> float:
-        """The process's own time so far, in seconds, and what the judge has worked for it."""
+        """The process's own time so far in seconds, including the judge's work for it."""
         return self.now.seconds - self.before.seconds + self.slept + self.served
 
     def serve(self) -> None:
-        """From here on what this thread does is done for the answer, until the last look."""
+        """Start counting the work of this thread for the answer, until the next look."""
         self.judge = time.thread_time()
 
     def sleep(self, found: Usage, passed: float, wall: float) -> float:
-        """For how long of the seconds that passed the process slept: those in which no thread worked or waited.
+        """The seconds for which the process slept since the last look, when no thread worked or waited.
 
-        The system tells of a wait only when it is over. Then more is told than has passed since the last look (`wall`),
-        and what was taken for sleep before is given back.
+        The system reports a wait only when it is over. The report may then exceed the time since the last look
+        (`wall`), and what was counted as sleep before is taken back.
 
-        What it does at this moment tells little: one that sends a byte and sleeps is always seen at work. The busiest
-        thread counts, since many that are woken at once wait for one another, and that is no busy machine.
+        Its present state says little: a process that sends a byte and sleeps always looks busy. Only the busiest thread
+        counts, because many threads woken at once wait for each other, which does not mean that the machine is busy.
         """
         worked = found.seconds - self.now.seconds
         if found.held:
@@ -148,7 +148,7 @@ class Clock:
         return passed if found.asleep and worked == 0 else 0.0
 
     def look(self, quiet: float) -> None:
-        """Take note of what the process does now, unless the last look was just before.
+        """Look at what the process does now, unless the last look was a moment ago.
 
         Parameters
         ----------

@@ -1,7 +1,7 @@
-"""What the text of a student's kernel may not hold: what reads other files, or takes a check off the kernel.
+"""Rules for the text of a student's kernel: it may not read other files or switch off a check.
 
-It is looked at twice: as it is, so that a complaint has its line, and after the preprocessor, because of macros.
-Standard C++ is read as a compiler does: lines are joined, comments dropped, then there are words.
+The text is checked twice: as it is, so that a complaint has its line, and after the preprocessor, because of macros.
+It is read as a C++ compiler reads it: lines are joined, comments are dropped, and the rest is split into words.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from minirnn.devices.cuda.sim.refused import HEADERS
 
 ATTRIBUTES = {"aligned", "always_inline", "noinline", "unused", "maybe_unused", "nodiscard", "likely",
               "unlikely", "fallthrough", "noreturn", "deprecated"}  # fmt: skip
-"""Attributes that take no check away."""
+"""Attributes that switch off no check."""
 WORDS = {
     **dict.fromkeys(("asm", "__asm", "__asm__"), "inline assembler"),
     **dict.fromkeys(("__declspec", "_Pragma", "__pragma"), "the word {word}"),
@@ -35,7 +35,7 @@ TOKEN = re.compile(
 )
 """A comment that never ends goes to the end of the text, so that nothing is read again and again."""
 MOST_BYTES, MOST_LINE = 200_000, 4000
-"""The longest kernel, and its longest line: a text that no person writes takes long to read."""
+"""The longest kernel and its longest line, because huge texts take long to read."""
 DIGRAPHS = {"%:": "#", "%:%:": "##", "<:": "[", ":>": "]"}
 DIRECTIVES = {"include", "define", "undef", "if", "ifdef", "ifndef", "else", "elif", "elifdef", "elifndef", "endif",
               "error", "warning", "pragma"}  # fmt: skip
@@ -66,7 +66,7 @@ def refused(line: object, what: str, instead: str = "a kernel of this course nee
 
 
 def refuse(source: str) -> None:
-    """Look at a kernel as it is.
+    """Check a kernel as it is.
 
     Raises
     ------
@@ -138,7 +138,7 @@ def tokens_of(text: str, line: int) -> Iterator[Token]:
 
 
 def refuse_directive(tokens: list[Token], text: str) -> None:
-    """Look at a line that begins with #."""
+    """Check a line that begins with #."""
     if len(tokens) == 1:
         return
     line, name = tokens[1]
@@ -151,7 +151,7 @@ def refuse_directive(tokens: list[Token], text: str) -> None:
 
 
 def refuse_header(line: int, text: str) -> None:
-    """Look at an include: with a path it could take in any file, a solution too."""
+    """Check an include. With a path it could read any file, even a solution."""
     found = HEADER.fullmatch(re.split(r"include", text, maxsplit=1)[1])
     if not found or ".." in found[1] or found[1][1] == "/":
         raise CompileError(f"line {line}: an include needs the plain name of a header: {text.strip()}")
@@ -162,7 +162,7 @@ def refuse_header(line: int, text: str) -> None:
 
 
 def refuse_words(tokens: list[Token]) -> None:
-    """Look at words and attributes."""
+    """Check words and attributes."""
     for k, (line, word) in enumerate(tokens):
         if word in WORDS:
             raise refused(line, WORDS[word].format(word=word))
@@ -203,7 +203,7 @@ def refuse_attributes(line: object, what: str, words: list[str] | None) -> None:
 
 
 def refuse_expanded(text: str, headers: str, most: int) -> None:
-    """Look at what the preprocessor made of a kernel, where the text is the student's own: at most so many characters.
+    """Check the preprocessed text of a kernel, where it comes from the student: at most so many characters.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Runs an answer in a separate process, below a supervisor, with limits. Whatever it does, the judge goes on."""
+"""Runs an answer in a separate process with limits, under a supervisor. The judge survives whatever it does."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ from minirnn.learn.sandbox.records import RECORD
 from minirnn.learn.sandbox.session import Session, drain
 
 LEARN = Path(__file__).parents[1]
-"""The folder of all that knows the course: no answer reads it."""
+"""The folder of the code that knows the course. No answer may read it."""
 ROOT = templates.ROOT
 WAYS = frozenset({"namespaces", "landlock", "seccomp", "hook"})
-"""The locks that a system may have; those that it has are used."""
+"""The locks that a system may have. All that it has are used."""
 ORDERS = (0, 1, 2)
 """Orders in which the simulator lets threads of a CUDA kernel take turns."""
 SCM_CREDENTIALS = 2
@@ -38,21 +38,21 @@ BUSY = "machine busy, grade again"
 CALLS = 2000
 """How often an answer may call the functions that the judge computes for it, in one case."""
 STARTING = 300.0
-"""Seconds by the clock that a busy machine may need to start the process and to compile a CUDA kernel."""
+"""Seconds of clock time that a busy machine may need to start the process and to compile a CUDA kernel."""
 FAR = 10
-"""Only after so many times its own seconds an answer is given up by the clock: the machine is too busy to judge it."""
+"""The limit in clock time as a multiple of an answer's own seconds. After it, the machine is too busy to judge."""
 STACK = 1.0
-"""Seconds of its own that a process has to print its stack; one that is at work prints it at once."""
+"""Seconds of its own time in which a process must print its stack. A running process does so at once."""
 CLOSING = 2.0
-"""Seconds by the clock that a process has to end when it has closed its pipe."""
+"""Seconds of clock time in which a process must end after it has closed its pipe."""
 GPU_SECONDS = 30.0
-"""Seconds by the clock that an answer on a GPU has in addition: nobody tells when its CUDA kernel is compiled."""
+"""Extra seconds of clock time for an answer on a GPU, because nothing reports when its kernel is compiled."""
 KEPT = ("PATH", "HOME", "LANG", "XDG_CACHE_HOME", "MINIRNN_CACHE", "CXX", "SYSTEMROOT")
 
 
 @dataclass(frozen=True)
 class Limits:
-    """What an answer may use: seconds of its own (see `clock`) over all its calls, and megabytes."""
+    """The limits of an answer: seconds of its own time (see `clock`) for all its calls, and megabytes."""
 
     seconds: float = 20.0
     megabytes: int = 2048
@@ -65,7 +65,7 @@ class Limits:
 
 @dataclass
 class Reply:
-    """What came of a call: a value, or what went wrong, in words for the student.
+    """The outcome of a call: a value, or what went wrong, in words for the student.
 
     Attributes
     ----------
@@ -74,15 +74,15 @@ class Reply:
     error : dict or None
         An exception in the student's file: its ``type``, ``text``, ``line`` and ``code``.
     fatal : str
-        Why the process is gone (time, memory, a forbidden deed); empty if it lives.
+        Why the process is gone (time, memory, a forbidden action); empty if it is alive.
     counts : dict
         What the simulator counted.
     locals : dict
         The answer's own variables when it returned, by name, if they were asked for.
     warnings : list
-        What NumPy warned of in the answer: line and text of each.
+        NumPy's warnings in the answer: the line and text of each.
     lines : dict
-        In which line each variable is assigned first, as the answer's process says.
+        The line in which each variable is first assigned, as the answer's process reports it.
     busy : bool
         Whether the machine was too busy to judge, or could not even begin: nothing is known about the answer.
     """
@@ -99,9 +99,9 @@ class Reply:
 
 
 class Child:
-    """One answer at work. It is a context manager; at its end the process and all that it started are gone.
+    """A running answer. It is a context manager, at whose end the process and everything that it started are gone.
 
-    On `device` "cuda" (a CUDA kernel on a GPU) there are no limits but the clock, and no locks.
+    On `device` "cuda" (a CUDA kernel on a GPU) the only limit is the clock, and there are no locks.
 
     Attributes
     ----------
@@ -177,14 +177,14 @@ class Child:
         return type(self)(self.file, self.shown, function, self.kind, self.limits, secret=self.secret)
 
     def changed(self, changes: str, seconds: float) -> Child:
-        """The same CUDA kernel with changes ("types" or "all") in it; the answer's budget counts on."""
+        """The same CUDA kernel with changes ("types" or "all") in it, within the answer's remaining budget."""
         left = max(0.0, self.together - self.compiled - self.spent - (self.clock.used if self.session.ready else 0.0))
         limits = Limits(seconds, self.limits.megabytes)
         return type(self)(self.file, self.shown, self.function, "cuda", limits, secret=self.secret,
                           changes=changes, together=left)  # fmt: skip
 
     def anew(self) -> None:
-        """Go on in a new process, which knows nothing of what the answer did so far; its time counts on."""
+        """Continue in a new process, which knows nothing of what the answer did so far. Its time keeps counting."""
         if self.session.ready:
             self.clock.now = usage(self.session.pid) or self.clock.now
             self.spent += self.clock.used
@@ -193,7 +193,7 @@ class Child:
         self._begin()
 
     def hide_prints(self) -> str:
-        """Go on in a new process, whose prints are for the teacher alone; the result is what was printed so far."""
+        """Continue in a new process whose prints are for the teacher alone. Returns what was printed so far."""
         self.kill()
         shown, self.output = self.prints, bytearray()
         self.anew()
@@ -211,7 +211,7 @@ class Child:
         return cleaned(self.output.decode(errors="replace"))
 
     def call(self, message: dict[str, Any], callbacks: Mapping[str, Callable[..., Any]] | None = None) -> Reply:
-        """Have the answer called, and serve the functions that it calls in turn."""
+        """Call the answer, and serve the functions that it calls."""
         return self.wait(callbacks or {}, message)
 
     def wait(
@@ -226,7 +226,7 @@ class Child:
                     self._send(message)
                     message = None
                 reply = cleaned_all(self._receive())
-                self.clock.look(0.0)  # reading it took time, too
+                self.clock.look(0.0)  # reading it also took time
             except TimeIsUp:
                 return Reply(fatal=self._stopped())
             except MachineIsBusy:
@@ -319,7 +319,7 @@ class Child:
         return True
 
     def _given_up(self) -> str:
-        """Why there is no answer though it has not used its time."""
+        """Why there is no answer although it has not used its time."""
         self.kill()
         if not self.session.ready:
             return f"not judged: the process did not start within {STARTING:g} s; {BUSY}"
@@ -329,7 +329,7 @@ class Child:
         )
 
     def _stopped(self) -> str:
-        """Where the process was when its time was over, from the stack that it prints when asked."""
+        """Where the process was when its time was up, from the stack that it prints on request."""
         with contextlib.suppress(OSError):
             if self.session.pid:
                 os.kill(self.session.pid, signal.SIGUSR1)
@@ -344,7 +344,7 @@ class Child:
         return self._stopped_at(self.session.complaints.decode(errors="replace"))
 
     def _stopped_at(self, stack: str) -> str:
-        """In words where an answer was when its time was over."""
+        """Describe where an answer was when its time was up."""
         seconds = f"{self.limits.seconds:g} s"
         if found := re.search(rf'File "{re.escape(self.shown)}", line (\d+) in (\S+)', stack):
             return f"stopped after {seconds} in {cleaned(found[2], 100)}, line {found[1]}: does a loop never end?"

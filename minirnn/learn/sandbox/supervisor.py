@@ -1,9 +1,9 @@
-"""The process between the judge and an answer: it locks itself in, starts the answer below, and ends it.
+"""The process between the judge and an answer. It locks itself in, starts the answer as a child, and ends it.
 
 Where namespaces are allowed there are two: one that waits outside, and the number 1 inside, which no signal of an
 answer reaches and whose end is the end of all others. Nothing of an answer is run here. The judge sends a line for
 each session, with the descriptors of its pipes; a session is a new process that knows nothing of earlier ones.
-What is told to the judge are records: a letter, two numbers.
+The judge gets records of one letter and two numbers.
 
 It begins as a fork of the `template`. The first that it reads is its job; then a request is ``s``, with four
 descriptors, for a new session instead of the one before, or ``k`` to end that.
@@ -93,7 +93,7 @@ def tried(lock: Callable[[], bool | None]) -> bool:
 
 
 def serve(control: socket.socket, job: dict[str, Any]) -> None:
-    """Start a session whenever the judge asks for one, and tell when it has ended."""
+    """Start a session whenever the judge asks for one, and report when it has ended."""
     awake, wake = os.pipe()
     os.set_blocking(wake, False)
     signal.set_wakeup_fd(wake)
@@ -138,7 +138,7 @@ def tell(control: socket.socket, letter: bytes, number: int, seconds: float = 0.
 
 def start(control: socket.socket, pipes: list[int], job: dict[str, Any]) -> int:
     """Start a session in a separate process; the number of that process."""
-    from . import child, locking  # the template has imported them; who only asks for the locks needs no NumPy
+    from . import child, locking  # the template has imported them; asking for the locks alone needs no NumPy
 
     clear(job)
     pid = os.fork()
@@ -164,7 +164,7 @@ def start(control: socket.socket, pipes: list[int], job: dict[str, Any]) -> int:
 
 
 def clear(job: dict[str, Any]) -> None:
-    """Nothing of an earlier session is left in the scratch folder; the answer's file lies there."""
+    """Empty the scratch folder of an earlier session, except for the answer's file."""
     for entry in os.scandir(job["scratch"]):
         if entry.is_dir(follow_symlinks=False):
             shutil.rmtree(entry.path, ignore_errors=True)

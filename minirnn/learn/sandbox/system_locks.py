@@ -1,4 +1,4 @@
-"""What this platform cannot give to keep an answer in, in sentences for whoever grades."""
+"""The protections around an answer that this platform lacks, in sentences for the grader."""
 
 from __future__ import annotations
 

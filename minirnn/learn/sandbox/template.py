@@ -1,4 +1,4 @@
-"""The process that supervisors are forked from: it has imported what answers need once, so that none waits for it.
+"""The process that supervisors are forked from. It has imported what answers need, so that none waits for imports.
 
 Nothing of an answer reaches it. It gets a letter and two descriptors, forks, and tells the number of the new process;
 what is to be done comes through the first descriptor, which the fork alone reads. So what the next answer is forked
@@ -24,7 +24,7 @@ NUMBER = struct.Struct("<q")
 def main(arguments: list[str]) -> None:
     """Fork a supervisor whenever the judge asks for one, until it closes the socket.
 
-    The arguments are the number of the socket, the kind of the exercises, the folder that minirnn lies in, and the
+    The arguments are the number of the socket, the kind of the exercises, the folder that contains minirnn, and the
     number of the judge's process, for people who look at a list of processes.
     """
     if arguments == ["probe"]:
@@ -52,7 +52,7 @@ def main(arguments: list[str]) -> None:
 
 
 def reap() -> None:
-    """Take note of supervisors that have ended."""
+    """Note which supervisors have ended."""
     try:
         while os.waitpid(-1, os.WNOHANG)[0]:
             pass

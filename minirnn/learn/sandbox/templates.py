@@ -15,16 +15,16 @@ from pathlib import Path
 
 START = Path(__file__).with_name("start.py")
 ROOT = Path(__file__).parents[3]
-"""The folder that minirnn lies in."""
+"""The folder that contains minirnn."""
 NUMBER = struct.Struct("<q")
 PATIENCE = 300.0
 """Seconds by the clock that a busy machine may need to start a template."""
 MOST = 4
-"""Templates that are kept: one is some 30 MB of memory, shared with its forks."""
+"""The most templates that are kept. Each takes about 30 MB of memory, shared with its forks."""
 
 
 class Broken(RuntimeError):
-    """The template is gone; the text is what it said last."""
+    """The template has ended; the text is its last message."""
 
 
 class Template:

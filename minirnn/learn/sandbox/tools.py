@@ -1,7 +1,7 @@
 """Compilers and other programs for a student's kernel, with their own locks.
 
-What a compiler reads of a student is hostile text: it can ask for any file, loop and fill the disk. So it sees the
-kernel and the headers alone, writes into one folder, and has limits.
+A student's kernel may be hostile text: it can make a compiler read any file, run forever and fill the disk. So the
+compiler sees only the kernel and the headers, writes into one folder, and has limits.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class LockedCompiler(Compiler):
     ways, secret : tuple of str
         The locks to use, and the folders of which they let nothing be read; relative ones begin at the current folder.
     rules : str
-        A fingerprint of what is refused: a kernel that other rules let pass is compiled anew, and looked at again.
+        A fingerprint of what is refused. A kernel that passed under other rules is checked and compiled again.
     until : float
         How much processor time this process and the compilers that it runs may have used at the end, in seconds.
     """
@@ -58,7 +58,7 @@ class LockedCompiler(Compiler):
     until: float = field(default_factory=lambda: used() + BUDGET, repr=False, compare=False)
 
     def run(self, *arguments: str) -> str:
-        """What the compiler prints. Raises `CompileError` with what it complains about, or what a kernel may not do."""
+        """The compiler's output. Raises `CompileError` with its complaint, or with what a kernel may not do."""
         made = Path(arguments[arguments.index("-o") + 1] if "-o" in arguments else arguments[-1])
         # Accesses are counted where they are written: no loop becomes a call of memcpy.
         loops = [] if "-c" not in arguments else ["-fno-builtin"] if self.is_clang else [LOOPS]
@@ -110,7 +110,7 @@ def lock(
     program: str, writable: list[str], ways: tuple[str, ...], secret: tuple[str, ...], *readable: str,
     seconds: float = BUDGET,
 ) -> None:  # fmt: skip
-    """Put the locks of a tool on this process, which is about to become `program`."""
+    """Lock this process as a tool, which is about to become `program`."""
     limits.limit(seconds, MEGABYTES, FILE_BYTES, processes=None, more=1)
     privileges.drop()
     if "landlock" in ways:

@@ -1,7 +1,7 @@
-"""Runs a student's file with small changes, in the student's own process: which of them gives what, the judge compares.
+"""Runs a student's file with small changes, in the student's own process. The judge compares the results.
 
 The judge asks for the list of changes, then for what the answer returns with some of them. Loops count their rounds, so
-that a change which makes one endless ends by itself, on every machine at the same round.
+a change that makes a loop endless is stopped, at the same round on every machine.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ ROUNDS, UNBOUND = 20_000, 40
 """All loops of a run may make `ROUNDS` rounds together. A round of a ``while`` counts as `UNBOUND`: in an endless one
 the answer may call a function of the judge each time, and the judge ends an answer that calls too often."""
 MOST_NOTED, LARGEST = 400, 5000
-"""So many values are noted in a run, of so many numbers each."""
+"""The most values that are noted in a run, and the most numbers of each."""
 NOTE = "_minirnn_note"
 
 
@@ -43,7 +43,7 @@ class Trials:
     def listed(self, far: Sequence[int]) -> list[list[Any]]:
         """Each change: line, columns from and to (0 for whole lines), words, rank and group.
 
-        Those further off are made for the lines `far` alone, and come after all that were made before.
+        Further changes are made for the lines `far` alone, and follow all earlier ones.
         """
         first = len(self.changes)
         self.changes += changes(self.tree, self.function, far, self.kinds) if far or not first else []
@@ -73,7 +73,7 @@ class Trials:
         return int(getattr(node, "end_col_offset", 0)) if one_line else 0
 
     def run(self, chosen: Sequence[int], call: Callable[[Callable[..., Any]], Any], note: Any = None) -> Any:
-        """What the answer returns with the chosen changes; None if it fails."""
+        """The results of the answer with the chosen changes; None if it fails."""
         undo: list[Any] = []
         rounds = 0
 
@@ -110,7 +110,7 @@ class Trials:
 
 
 def kind_of(value: Any) -> tuple[str, tuple[int, ...]] | None:
-    """Whether a value is whole or broken numbers, and its shape; None if it is something else."""
+    """Whether a value holds integers or floats, and its shape; None if it is something else."""
     if isinstance(value, bool | str) or not isinstance(value, int | float | np.ndarray | np.generic):
         return None
     array = np.asarray(value)
@@ -118,7 +118,7 @@ def kind_of(value: Any) -> tuple[str, tuple[int, ...]] | None:
 
 
 def fixed(new: Any) -> None:
-    """Give new nodes a place in the source, which Python wants."""
+    """Give new nodes a place in the source, which Python requires."""
     for node in new if isinstance(new, list) else [new]:
         if isinstance(node, ast.AST):
             if "lineno" in node._attributes and not hasattr(node, "lineno"):
@@ -127,7 +127,7 @@ def fixed(new: Any) -> None:
 
 
 class Counting(ast.NodeTransformer):
-    """Loops count their rounds."""
+    """Makes loops count their rounds."""
 
     def visit_For(self, node: ast.For) -> ast.AST:
         self.generic_visit(node)
@@ -142,7 +142,7 @@ class Counting(ast.NodeTransformer):
 
 
 class Noting(ast.NodeTransformer):
-    """Assignments hand on what they assign."""
+    """Makes assignments report what they assign."""
 
     def noted(self, node: Any) -> ast.AST:
         value = ast.Call(ast.Name(NOTE, ast.Load()), [ast.Constant(node.lineno), node.value], [])

@@ -1,4 +1,4 @@
-"""Runs an answer where no process can be forked, as on Windows: nothing keeps it in, and only the clock ends it.
+"""Runs an answer where no process can be forked, as on Windows. There are no locks, and only the clock limits it.
 
 That is enough for a student's own machine, and for nothing else. Judging is the same as in `parent`; what differs is
 how the process is started, heard and ended. Threads read its pipes, since not every system can wait for a pipe.
@@ -87,7 +87,7 @@ class Process(Session):
 
     def _write(self) -> None:
         assert self.process.stdin is not None
-        with contextlib.suppress(OSError):  # it has ended; who waits for its answer is told how
+        with contextlib.suppress(OSError):  # it has ended; whoever waits for its answer learns how
             while (message := self.outbox.get()) is not None:
                 protocol.send(self.process.stdin.fileno(), message)
 

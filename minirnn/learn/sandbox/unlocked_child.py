@@ -1,4 +1,4 @@
-"""The process in which an answer runs where nothing can be forked, as on Windows. Nothing keeps it in.
+"""The process in which an answer runs where nothing can be forked, as on Windows. It is not locked in.
 
 Messages go through its standard input and output. What the answer prints goes to what was standard error.
 """
