@@ -41,7 +41,7 @@ KNOWN = KnownMistakes()
 
 @dataclass
 class Result:
-    """What a check found out about an answer.
+    """The result of checking an answer.
 
     Attributes
     ----------

@@ -26,8 +26,8 @@ from minirnn.learn.teacher_exercise import NUMBERS, REFERENCES, own_exercise
 HERE = Path(__file__).parent / "course"
 """The course that comes with minirnn."""
 DETAILS = ("full", "place", "yes-no")
-"""What a check says about an answer that is wrong: the line of the formula with marks, only the term and the place in
-words, or nothing but that it is wrong. The first is the default while learning, the second for graded work."""
+"""The detail of a check about a wrong answer: the line of the formula with marks, the term and the place in words, or
+only that it is wrong. The first is the default while learning, the second for graded work."""
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""From wrong numbers to the mistake that makes them.
+"""Finds the mistake behind wrong numbers.
 
 The cheapest explanation is tried first: outputs in another order, a mistake of the catalog, one changed term, one of
 the hypotheses about the formula's tree, an output that is rearranged or scaled, one change per output, two changes.
@@ -164,7 +164,7 @@ def told(
     last: str = "",
     digits: str = "1e-9",
 ) -> Diagnosis:
-    """The text about one or more changes: sentences, and the lines with marks."""
+    """The diagnosis for one or more changes: sentences, and the lines with marks."""
     count = {1: "One change", 2: "Two changes"}.get(len(changes), f"{len(changes)} changes")
     lines = [
         f"{count} to the formula {'gives' if len(changes) == 1 else 'give'} exactly your numbers (to {digits}):",
@@ -247,13 +247,13 @@ def unique(changes: Sequence[tuple[str, list[str], str]]) -> Iterator[tuple[str,
 
 
 def tolerance_of(exercise: Exercise, cases: Sequence[Case]) -> float:
-    """How far numbers of the answer may be from those of a hypothesis: float32 has fewer digits."""
+    """The tolerance for the numbers of an answer against a hypothesis, which is larger for float32."""
     single = any(is_single(v) for c in cases for v in c.got.values())
     return max(judge.TOLERANCE[exercise.kind], judge.SINGLE if single else 0.0)
 
 
 def rearranged(reasons: Mapping[str, str]) -> Diagnosis:
-    """Outputs that are right but for their order or scale, those of one reason together."""
+    """The diagnosis of outputs that are right except for their order or scale, grouped by reason."""
     together: dict[str, list[str]] = {}
     for name, why in reasons.items():
         together.setdefault(why, []).append(name)
@@ -280,7 +280,7 @@ def shown(program: Program, hypothesis: Hypothesis) -> tuple[str, list[str], str
 
 
 def low_precision(cases: Sequence[Case]) -> Diagnosis | None:
-    """Numbers that are right but for their last digits."""
+    """The diagnosis of numbers that are right except for their last digits."""
     pairs = [(c.expected[n], c.got[n]) for c in cases for n in c.expected]
     if not all(isinstance(g, np.ndarray) and g.dtype.kind == "f" and equal(w, g, 1e-3) for w, g in pairs):
         return None
@@ -293,7 +293,7 @@ def low_precision(cases: Sequence[Case]) -> Diagnosis | None:
 
 
 def share_of(exercise: Exercise, cases: Sequence[Case]) -> Diagnosis | None:
-    """A term that counts with a wrong factor, the same number in all cases, also in those that are right."""
+    """The diagnosis of a term that counts with a wrong factor, which is the same number in all cases."""
     shares = [dict(fitted_terms(exercise, case)) for case in cases]
     for sentence, (share, rest) in shares[0].items() if cases[0].wrong else ():
         lost = [(np.nan, 1.0) if case.wrong else (share, rest) for case in cases]  # where the term is zero
@@ -306,7 +306,7 @@ def share_of(exercise: Exercise, cases: Sequence[Case]) -> Diagnosis | None:
 
 
 def fitted_terms(exercise: Exercise, case: Case) -> Iterator[tuple[str, tuple[float, float]]]:
-    """Of each term how much of it is missing, by least squares, and what part of the difference that leaves."""
+    """For each term how much of it is missing, by least squares, and the share of the difference that remains."""
     names = [n for n in case.expected if fits(case.got[n], case.expected[n])]
     flat = lambda outputs: np.concatenate([np.ravel(np.asarray(outputs[n], float)) for n in names])  # noqa: E731
     try:

@@ -1,4 +1,4 @@
-"""What an exercise is: a function or CUDA kernel to write, inputs to try it on, and what must come out."""
+"""The definition of an exercise: a function or CUDA kernel to write, inputs to try it on, and expected outputs."""
 
 from __future__ import annotations
 
@@ -134,7 +134,7 @@ class Exercise:
         return self.named(self.reference(**inputs))
 
     def named(self, results: Any) -> dict[str, Any]:
-        """What a function returned, by the names of the outputs."""
+        """The values that a function returned, by the names of the outputs."""
         return dict(zip(self.outputs, results if len(self.outputs) > 1 else (results,), strict=True))
 
     @property

@@ -250,7 +250,7 @@ def alike(a: Any, b: Any, tolerance: float = 1e-9) -> bool:
 
 
 def rows(parts: Sequence[Part]) -> list[str]:
-    """The outputs in columns with their errors."""
+    """A table of the outputs with their errors, in columns."""
     width = max(len(p.name) for p in parts)
     cells = [f"{p.name:{width}}  {number(p)}  {'ok' if p.ok else 'x '}" for p in parts]
     return ["  " + "      ".join(cells[k : k + 3]) for k in range(0, len(cells), 3)]

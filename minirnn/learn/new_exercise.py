@@ -1,4 +1,4 @@
-"""Begins an exercise of a teacher's own: stub, reference, solution and entry, all of which work as they are written."""
+"""Begins a teacher's own exercise: writes a stub, a reference, a solution and an entry that work as they are."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def inputs(rng, s):
 
 
 def {function}(x, w, y, dy):
-    # One gradient a line, as a sum of products: then minirnn knows the ways to get it wrong, and their names.
+    # Write one gradient per line as a sum of products. Then minirnn knows the ways to get it wrong, and their names.
     da = dy * (1 - y * y)
     dx = da * w
     dw = (da * x).sum(0)

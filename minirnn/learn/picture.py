@@ -33,7 +33,7 @@ def model_flow(result: Result) -> Picture:
 
 
 def differences(result: Result) -> Picture:
-    """Draw ``|yours - expected|`` of every output of the first case that is wrong, else of the first.
+    """Draw ``|yours - expected|`` of every output of the first wrong case, or else of the first case.
 
     Outputs with a time axis (T, B, ...) are averaged over the batch, and shown above bars of their error by step.
 

@@ -18,7 +18,7 @@ from minirnn.learn.wrong_numbers import GATES, axes, pieces, sizes_of
 
 @dataclass(frozen=True)
 class Case:
-    """Inputs, what is expected, and what the answer returned, by the names of the outputs; what NumPy warned of."""
+    """A case: its inputs, the expected and the returned outputs by name, and NumPy's warnings."""
 
     inputs: Inputs
     expected: Mapping[str, Any]
@@ -245,7 +245,7 @@ def reordered(a: np.ndarray, order: Sequence[int], axis: int) -> np.ndarray:
 
 
 def sum_reasons(exercise: Exercise, name: str, want: np.ndarray, got: np.ndarray, case: Case) -> list[str]:
-    """An output that is a sum of two inputs, of which one was not brought into the right order of gates."""
+    """The reason if an output is a sum of two inputs, one of which has its gates in the wrong order."""
     count = exercise.gates
     if want.ndim != 1 or count < 2 or want.shape != got.shape or want.size % count:
         return []

@@ -1,4 +1,4 @@
-"""The capstone: a character model, written and trained. Its gradients are judged first, then what it has learned."""
+"""The capstone: a character model to write and train. Its gradients are judged first, then what it has learned."""
 
 from __future__ import annotations
 

@@ -67,7 +67,7 @@ CELLS = ((patient, ("c", "h")), (lstm, ("c", "h")), (gru, ("h",)), (indrnn, ("h"
 
 @cache
 def graph(which: int) -> tuple[np.ndarray, ...]:
-    """A cell's values, operands first: there, cheap, read (n,), operands (n, n), and which of them are saved."""
+    """The values of a cell, operands first: there, cheap, read (n,), operands (n, n), and which ones are saved."""
     own = Formulas(*CELLS[which])
     d, step = own.derivation, own.step
     nodes = [e for e in step.nodes if e.op not in ("number", "constant")]

@@ -1,4 +1,4 @@
-"""Typical mistakes as changes of the text of a reference or a solution: no formula is written twice."""
+"""Typical mistakes as changes to the text of a reference or a solution, so that no formula is written twice."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from minirnn.learn.exercise import Slip, Wrong
 
 
 def mistakes(reference: Callable[..., Any], *rows: tuple[str, ...]) -> tuple[Wrong, ...]:
-    """A mistake for each row: what is said about it, then what is replaced in the reference, and by what, in turns."""
+    """A mistake for each row: its diagnosis, then pieces of the reference with their replacements."""
     return tuple(Wrong(says, edited(reference, *texts)) for says, *texts in rows)
 
 
 def slips(*rows: tuple[str, ...]) -> tuple[Slip, ...]:
-    """A slip for each row: its name, a piece of what is said about it, then what is replaced in the solution."""
+    """A slip for each row: its name, a piece of its diagnosis, then pieces of the solution with replacements."""
     pairs = [tuple(zip(texts[::2], texts[1::2], strict=True)) for _, _, *texts in rows]
     return tuple(Slip(row[0], changes, row[1]) for row, changes in zip(rows, pairs, strict=True))
 

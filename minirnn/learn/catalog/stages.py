@@ -1,4 +1,4 @@
-"""Stages that several exercises share: simpler cases, which show from where on an answer is wrong."""
+"""Stages that several exercises share: simpler cases that show where an answer begins to be wrong."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def zero(name: str) -> Callable[[Inputs], Inputs]:
 
 
 def sample_stages(one: str, several: str) -> tuple[Stage, ...]:
-    """One sample, then several; the arguments say where to look."""
+    """One sample, then several; the arguments say where to look in each."""
     return (
         Stage("for a batch of one sample (B=1)", one, dict(B=1)),
         Stage("for several samples", f"what mixes or sums samples: {several}"),
@@ -34,7 +34,7 @@ def sample_stages(one: str, several: str) -> tuple[Stage, ...]:
 
 
 def time_stages(one: str, carried: str, first: str) -> tuple[Stage, ...]:
-    """One time step, two, then many; `carried` goes back from step to step, `first` is what the first step has."""
+    """One time step, two, then many; `carried` names what goes back from step to step, `first` the initial state."""
     return (
         Stage("for one step (T=1)", f"the formulas of a single step{one}", dict(T=1)),
         Stage(

@@ -29,7 +29,7 @@ class Tester(Exercise):
 
 
 def nothing(rng: np.random.Generator, s: Sizes) -> Inputs:
-    """The inputs that are the same for every case; the backward pass to test is added to them."""
+    """The inputs that all cases share. The backward pass to test is added to them."""
     return dict(forward=lstm_cell_forward)
 
 

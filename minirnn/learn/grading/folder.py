@@ -45,7 +45,7 @@ class Folder:
         os.close(self.root)
 
     def names(self) -> Iterator[tuple[str, int]]:
-        """Each file's path below the folder and its size, those that lie highest first; -1 is a link or a device."""
+        """Each file's path below the folder and its size, those nearest to the top first; -1 is a link or a device."""
         waiting, seen = deque([""]), 0
         while waiting:
             folder = waiting.popleft()

@@ -141,7 +141,7 @@ class Journal(Records):
 
 
 def opened(path: Path) -> IO[bytes]:
-    """The file, to be read and added to, and locked until it is closed."""
+    """Open the file for reading and adding, and lock it until it is closed."""
     try:
         file = open(path, "a+b", buffering=0)  # noqa: SIM115
     except OSError as error:

@@ -64,9 +64,9 @@ class Publisher:
         return self.decisions.applied(sheet, student)
 
     def try_out(self, sheet: Sheet) -> None:
-        """Make all reports on one sheet alone, and keep none: what cannot be told of it must not stop those of others.
+        """Make all reports on one sheet and discard them, because a bad sheet must not stop the reports on others.
 
-        Whatever that raises is handed on.
+        Exceptions are passed on.
         """
         student = next(student for student in self.students if student.id == sheet.student)
         self.reports.try_out(self.decisions.applied(sheet, student))

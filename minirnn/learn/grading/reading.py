@@ -1,4 +1,4 @@
-"""Reads what students handed in, inside of a process with limits: what it costs is its own student's matter.
+"""Reads what students handed in, in a process with limits, so that a submission can harm only its own student.
 
 The judge keeps one process, the reader, which has imported what reading needs and forks for each request. The fork has
 limits of processor time, memory and the size of what it tells. It runs nothing that it reads. What it tells is JSON, in

@@ -84,7 +84,7 @@ def pairs(course: Course, answers: Mapping[str, Mapping[str, bytes]], most: int 
 
 
 def usual_of(alike: np.ndarray) -> np.ndarray:
-    """For each pair, how much the one of the two that is more like the class is like the class: in the median."""
+    """For each pair, the usual likeness: the median likeness to the class of the student who is more like the class."""
     others = alike + np.diag(np.full(len(alike), np.nan, alike.dtype))
     medians = np.nanmedian(others, axis=1)
     return np.maximum.outer(medians, medians)

@@ -1,4 +1,4 @@
-"""Brackets: left out, or closed too late."""
+"""Brackets that are left out or closed too late."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from minirnn.learn.hypotheses.trees import PRODUCT, SUM, Part, chains, factors, 
 
 
 def of_brackets(site: Site) -> Iterator[Hypothesis]:
-    """Brackets around a sum in a product left out, and factors of one summand that another one also gets."""
+    """Missing brackets around a sum in a product, and factors of one summand that also multiply another."""
     if isinstance(site.step.tree, ast.For | ast.If):
         return
     for node, path in values(site):

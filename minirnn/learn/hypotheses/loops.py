@@ -13,7 +13,7 @@ from minirnn.learn.hypotheses.trees import formed
 
 
 def of_loops(site: Site) -> Iterator[Hypothesis]:
-    """Steps in the other order, and the first or the last one left out."""
+    """Loops that run in the other order, or leave out the first or last step."""
     if not isinstance(site.step.tree, ast.For):
         return
     over = site.value
@@ -97,7 +97,7 @@ def of_comparisons(site: Site) -> Iterator[Hypothesis]:
 
 
 def of_assignments(site: Site) -> Iterator[Hypothesis]:
-    """A statement left out, one that overwrites where it should add, and one that adds where it should overwrite."""
+    """A missing statement, one that overwrites where it should add, or one that adds where it should overwrite."""
     tree, number = site.step.tree, site.step.number
     if isinstance(tree, ast.AugAssign):
         target = text_of(tree.target)

@@ -1,4 +1,4 @@
-"""Variables taken for one another: at one place, on a whole line, or everywhere."""
+"""Variables used in place of others: at one place, on a whole line, or everywhere."""
 
 from __future__ import annotations
 

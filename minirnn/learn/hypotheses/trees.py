@@ -1,4 +1,4 @@
-"""Reading expressions: summands, factors, slopes and the values they are made of, each with the way to it."""
+"""Reads expressions: finds summands, factors, slopes and the values in them, each with its path."""
 
 from __future__ import annotations
 

@@ -51,7 +51,7 @@ class KernelAnswer:
 
 
 def blend(answer: KernelAnswer, device: Any, *arrays: Any) -> Any:
-    """The way back through the last line of the GRU; the gates and products are those of the formula."""
+    """The backward pass through the last line of the GRU. Gates and products follow the formula."""
     x, h_prev, w_ru, w_c, _, _, r, u, c, d_h = arrays
     if x.dtype != FLOAT or not h_prev.size:
         return NotImplemented
@@ -130,7 +130,7 @@ def gates(answer: KernelAnswer, device: Any, *arrays: Any, use_peephole: bool) -
 
 
 def all_steps(answer: KernelAnswer, device: Any, x: Any, h0: Any, c0: Any, weights: Any, **options: Any) -> Any:
-    """A sequence of one sample: what x brings to each step is one product, then all steps are one launch."""
+    """A sequence of one sample: one product computes the inputs of all steps, and one launch runs all steps."""
     (W, R, _, bW, bR), *reverse = weights
     (T, B, _), H = x.shape, h0.shape[2]
     known = options["rnn_mode"] == "rnn_tanh" and options["lengths"] is None and options.get("zoneout") is None

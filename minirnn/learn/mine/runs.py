@@ -183,7 +183,7 @@ def characters(device: Device, scale: float) -> Reached:
 
 
 class standing_in:
-    """Inside, `devices.get` finds this device under its name: the options of a run hold the name alone."""
+    """A context in which `devices.get` finds this device by its name, because a run's options hold only the name."""
 
     def __init__(self, device: Device) -> None:
         self.device, self.before = device, devices.registry._made.get(device.name)

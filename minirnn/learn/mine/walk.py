@@ -31,7 +31,7 @@ class Gradient:
     __radd__ = __add__
 
     def __mul__(self, other: Any) -> Any:
-        """With a number that the walk takes for the value of a variable: nothing asks for this product."""
+        """The product with a number that the walk takes for the value of a variable. Its result is never used."""
         return NotImplemented if isinstance(other, Slope) else 0.0
 
     __rmul__ = __mul__

@@ -97,7 +97,7 @@ def write_text(path: Path, module: Any, sheets: Iterable[Sheet], stamp: Stamp | 
 
 
 def pieces_of(module: Any, sheets: Iterable[Sheet], stamp: Stamp | None) -> Iterable[str]:
-    """The text of a report, in pieces where the format has them."""
+    """The text of a report, in pieces if the format supports that."""
     return module.pieces(sheets, stamp) if module.MANY else [module.render(list(sheets), stamp)]
 
 

@@ -156,8 +156,8 @@ def by_name(text: str, buffers: dict[str, Any], arguments: dict[str, Any]) -> st
 
 
 def counts(trace: Trace, blocks: int) -> dict[str, int]:
-    """What of device memory is read, by all threads and by one at most, 32-byte sectors moved for all its accesses, and
-    blocks that store nothing. What an atomic operation returns also counts as read.
+    """The numbers read from device memory by all threads and by one thread at most, the 32-byte sectors moved, and the
+    blocks that store nothing. The result of an atomic operation also counts as read.
 
     Raises
     ------

@@ -25,7 +25,7 @@ MOST = 6000
 def changes(
     tree: ast.Module, function: str, far: Sequence[int] = (), kinds: dict[str, Kinds] | None = None
 ) -> list[Change]:
-    """All changes to a file, those of the function that is asked for first; or those further off of some lines."""
+    """All changes to a file, first those of the requested function; or the less likely ones of the lines `far`."""
     functions = [n for n in ast.walk(tree) if isinstance(n, ast.FunctionDef)]
     functions = [n for n in functions if not kinds or n.name in kinds] or functions  # those that were called
     functions.sort(key=lambda n: n.name != function)
@@ -231,7 +231,7 @@ class Multiplied(ast.NodeTransformer):
 
 
 def of_value(node: ast.expr, above: dict[int, Place], change: Any, scope: Scope) -> Iterator[Change]:
-    """An expression that is a number or array, turned into something else, or with something more."""
+    """Changes to an expression that is a number or array: transposed, negated, summed and so on."""
     what, upper = text(node), above[id(node)][0]
     over = above.get(id(upper), (None, "", -1))[0]
     listed = isinstance(upper, ast.Tuple | ast.List) and isinstance(over, ast.Return | ast.Assign)

@@ -63,7 +63,7 @@ class Template:
         return int(NUMBER.unpack(data)[0])
 
     def close(self) -> str:
-        """End it, and return the last line that it complained with; supervisors that are at work stay."""
+        """End it, and return the last line of its complaints. Running supervisors stay."""
         self.asked.close()
         with contextlib.suppress(OSError):
             self.process.kill()
