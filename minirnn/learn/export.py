@@ -166,7 +166,7 @@ def copy_course(folder: Path) -> None:
 
 
 def export(course: Course, platform: str, out: Path) -> None:
-    """Write the zip file for "gradescope" or "classroom50": this exact minirnn, the course, and a script to start it."""
+    """Write the zip file for "gradescope" or "classroom50": this minirnn, the course, and a script to start it."""
     if not out.absolute().parent.is_dir():
         raise CourseError(f"{out}: the folder {out.parent} does not exist")
     files = {path.relative_to(ROOT).as_posix(): path.read_bytes() for path in below(ROOT / "minirnn")}
