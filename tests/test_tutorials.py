@@ -45,7 +45,7 @@ def test_a_tutorial_runs_without_a_warning_and_says_something(path: Path, tmp_pa
     pictures = [tmp_path / "minirnn-pictures" / f"{path.stem}-{k}.png" for k in range(1, shows + 1)]
     assert sorted(tmp_path.rglob("*.*")) == sorted(pictures)  # exactly the pictures that it makes are shown
     assert shows >= 1 and min(picture.stat().st_size for picture in pictures) > 5000
-    assert all(f"{picture.relative_to(tmp_path)} is written" in done.stdout for picture in pictures)
+    assert all(f"saved {picture.relative_to(tmp_path)}" in done.stdout for picture in pictures)
 
 
 @pytest.mark.parametrize("path", TUTORIALS, ids=lambda p: p.stem)

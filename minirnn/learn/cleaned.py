@@ -1,7 +1,7 @@
 """Makes a text that a student wrote safe to print and to write into any report. Each is cleaned once: where it enters.
 
-What a terminal, a spreadsheet, XML or UTF-8 could stumble over is replaced: surrogates, control characters (ESC and
-NUL, and those of C1), characters that turn the direction of writing, and code points that are not characters.
+Characters that could break a terminal, a spreadsheet, XML or UTF-8 are replaced: surrogates, control characters (ESC
+and NUL, and those of C1), characters that turn the direction of writing, and code points that are not characters.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ MOST = 20_000
 
 
 def cleaned(text: str, most: int = MOST) -> str:
-    """The text with nothing in it but characters that can be printed, spaces, tabs and ends of lines."""
+    """The text with only printable characters, spaces, tabs and line ends."""
     text = text[: most + 1].replace("\r\n", "\n").replace("\r", "\n")
     if not text.replace("\n", "").isprintable():
         text = "".join(c if c in "\n\t" or c.isprintable() else " " if c.isspace() else REPLACEMENT for c in text)
@@ -22,13 +22,15 @@ def cleaned(text: str, most: int = MOST) -> str:
 
 
 def printable(name: str, most: int = 120) -> str:
-    """A name as it can be printed on one line: nothing in it moves the cursor, ends the line or turns the direction."""
+    """A name that is safe to print on one line: it cannot move the cursor, end the line or change the writing
+    direction.
+    """
     clean = "".join(c if c.isprintable() else REPLACEMENT for c in name)
     return clean if len(clean) <= most else f"{clean[: most // 2 - 2]}...{clean[-most // 2 + 2 :]}"
 
 
 def cleaned_all(value: Any) -> Any:
-    """A message from another process, or what JSON holds, with all texts in it cleaned, names too."""
+    """A message from another process, or a JSON value, with all texts and names in it cleaned."""
     if isinstance(value, str):
         return cleaned(value)
     if isinstance(value, dict):

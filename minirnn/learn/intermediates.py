@@ -1,4 +1,4 @@
-"""The intermediate values of a reference. A value that is among them is not a mistake."""
+"""The intermediate values of a reference. A value that matches one of them is not a mistake."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import numpy as np
 from minirnn.learn.hypotheses.program import Program, Step
 
 DIGITS = 1e-8
-"""The largest relative difference of two random sums over values that count as equal."""
+"""The largest relative difference between random sums over two values that count as equal."""
 
 
 @lru_cache(maxsize=5000)
@@ -22,7 +22,7 @@ def code_of(text: str) -> CodeType:
 
 
 class Intermediates:
-    """The arrays that the reference computes, each as a random sum over it. Signs and transposes do not matter."""
+    """The arrays that the reference computes, each as a random sum. The sum ignores signs and transposes."""
 
     def __init__(self, program: Program, inputs: Mapping[str, Any]) -> None:
         self.sums: dict[int, list[float]] = {}
@@ -35,7 +35,7 @@ class Intermediates:
             for text in texts.get(step.number, ()):
                 try:
                     self.add(eval(code_of(text), env))
-                except Exception:  # a name of a comprehension, a slice: these have no value
+                except Exception:  # a name in a comprehension, or a slice: these have no value
                     continue
 
         with np.errstate(all="ignore"):

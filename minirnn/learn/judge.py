@@ -11,16 +11,18 @@ import numpy as np
 from minirnn.learn.exercise import Exercise
 
 TOLERANCE = {"python": 1e-9, "cuda": 1e-5, "tester": 0.0}
-"""The largest relative error of an output, by the kind of the exercise: answers in Python add a few hundred numbers in
-float64, those in CUDA in float32."""
+"""The largest relative error of an output by kind of exercise. Answers in Python add a few hundred numbers in float64,
+those in CUDA in float32.
+"""
 SINGLE = 1e-5
 """The largest relative error of an output in float32, whatever the exercise."""
 
 
 @dataclass(frozen=True)
 class Part:
-    """One output: whether it is right, its worst error relative to the largest expected value, a complaint, and what
-    is worth a word though it is right."""
+    """One output: whether it is right, its worst error relative to the largest expected value, a complaint, and a
+    remark that applies even if it is right.
+    """
 
     name: str
     ok: bool
@@ -32,7 +34,7 @@ class Part:
 class Failed(Exception):
     """The answer cannot be judged; the text says why, and in which line.
 
-    With `busy` it is not the answer's fault. With `ended` its process ended, by a lock or by its limits.
+    If `busy` is true, it is not the answer's fault. If `ended` is true, a lock or a limit ended its process.
     """
 
     def __init__(
@@ -61,7 +63,7 @@ def outputs_of(exercise: Exercise, value: Mapping[str, Any]) -> dict[str, Any]:
         if names := value.get("names"):
             if sorted(names) == sorted(exercise.outputs):
                 return {name: values[names.index(name)] for name in exercise.outputs}
-            if len(exercise.outputs) != 1 and len(names) != len(exercise.outputs):  # else: by their order
+            if len(exercise.outputs) != 1 and len(names) != len(exercise.outputs):  # otherwise by their order
                 raise Failed(f"{exercise.function} returned a dict with {', '.join(names)}\n  expected {wanted}")
         if len(exercise.outputs) == 1 and is_listed_array(values):
             values = [np.array(values)]
@@ -85,18 +87,18 @@ def brought(exercise: Exercise, got: Mapping[str, Any], expected: Mapping[str, A
 
 
 def is_listed_array(values: list[Any]) -> bool:
-    """Whether a list can be read as one array, of numbers or of rows of one length."""
+    """Whether a list can be converted to one array: it has numbers, or rows of equal length."""
     arrays = bool(values) and all(isinstance(v, np.ndarray) for v in values)
     return arrays and len({v.shape for v in values}) == 1 and (len(values) > 1 or values[0].ndim == 0)
 
 
 def is_odd(value: Any, kind: str | None = None) -> bool:
-    """Whether a value could not be sent, so that only its type came (`kind`, if given)."""
+    """Whether a value could not be sent, so that only its type arrived (`kind`, if given)."""
     return isinstance(value, dict) and "odd" in value and (kind is None or value["odd"] == kind)
 
 
 def plain(value: Any) -> Any:
-    """An output as it is compared: complex numbers without an imaginary part are real ones."""
+    """An output in the form that is compared. Complex numbers without an imaginary part become real."""
     if isinstance(value, list):
         return [plain(v) for v in value]
     if isinstance(value, np.ndarray) and value.dtype.kind == "c" and not value.imag.any():
@@ -105,12 +107,12 @@ def plain(value: Any) -> Any:
 
 
 def fitted(value: Any, shape: tuple[int, ...]) -> Any:
-    """`value` as one number if that is expected and it holds one; otherwise its shape stays."""
+    """`value` as a single number if that is expected and it has one element; otherwise unchanged."""
     return value.reshape(()) if isinstance(value, np.ndarray) and shape == () and value.size == 1 else value
 
 
 def is_single(value: Any) -> bool:
-    """Whether an output has fewer digits than float64."""
+    """Whether an output has a lower precision than float64."""
     return isinstance(value, np.ndarray) and value.dtype.kind == "f" and value.dtype.itemsize < 8
 
 
@@ -120,7 +122,7 @@ def tolerance_of(exercise: Exercise) -> float:
 
 
 def compare(exercise: Exercise, expected: Mapping[str, Any], got: Mapping[str, Any]) -> list[Part]:
-    """Compare each output with what is expected. NaN and infinity are wrong, and NumPy gives no warnings."""
+    """Compare each output with its expected value. NaN and infinity are wrong and cause no NumPy warnings."""
     letters, tolerance = exercise.outputs, tolerance_of(exercise)
     with np.errstate(all="ignore"):
         return [part(name, want, got[name], letters[name], tolerance, True) for name, want in expected.items()]
@@ -156,7 +158,7 @@ def part(name: str, want: Any, value: Any, letters: str, tolerance: float, singl
 
 
 def unfit(name: str, want: np.ndarray, value: Any, letters: str) -> str:
-    """Why `value` cannot be compared with `want`; empty if it can."""
+    """The reason why `value` cannot be compared with `want`; empty if it can."""
     shape = f"{letters} = {want.shape}" if letters and want.shape else str(want.shape) if want.shape else "one number"
     if is_odd(value):
         return f"{name} is {value['odd']}, expected an array of shape {shape}"
@@ -189,12 +191,12 @@ def unfit(name: str, want: np.ndarray, value: Any, letters: str) -> str:
 
 
 def summed(want: np.ndarray, value: np.ndarray) -> int | None:
-    """The axis along which the sum of `value` is what is expected; None if there is none."""
+    """The axis whose sum over `value` gives the expected value; None if there is none."""
     return next((axis for axis in range(value.ndim) if equal(want, value.sum(axis))), None)
 
 
 def leading(want: np.ndarray, value: np.ndarray) -> bool:
-    """Whether an output is right once it is summed over its first axes, and over those that have one element."""
+    """Whether an output is right after summing over its leading axes and over axes of length 1."""
     more = value.ndim - want.ndim
     if more < 1:
         return False
@@ -218,12 +220,12 @@ def worst_error(want: Any, value: Any) -> float:
 
 
 def equal(a: Any, b: Any, tolerance: float = 1e-9) -> bool:
-    """Whether two outputs, arrays or lists of arrays, are the same numbers up to rounding."""
+    """Whether two outputs (arrays or lists of arrays) are equal up to rounding."""
     if isinstance(a, list) or isinstance(b, list):
         if not (isinstance(a, list) and isinstance(b, list) and len(a) == len(b)):
             return False
         return all(equal(x, y, tolerance) for x, y in zip(a, b, strict=True))
-    if isinstance(a, dict) or isinstance(b, dict):  # what could not be sent
+    if isinstance(a, dict) or isinstance(b, dict):  # values that could not be sent
         return False
     a, b = np.asarray(a), np.asarray(b)
     if a.dtype.kind not in "biuf" or b.dtype.kind not in "biuf":
@@ -234,7 +236,7 @@ def equal(a: Any, b: Any, tolerance: float = 1e-9) -> bool:
 
 
 def alike(a: Any, b: Any, tolerance: float = 1e-9) -> bool:
-    """Whether two outputs are the same numbers up to rounding, with infinities and NaN at the same places."""
+    """Whether two outputs are equal up to rounding, with infinities and NaN in the same places."""
     if isinstance(a, list) and isinstance(b, list) and len(a) == len(b):
         return all(alike(x, y, tolerance) for x, y in zip(a, b, strict=True))
     if any(isinstance(v, list | dict) or np.asarray(v).dtype.kind not in "biuf" for v in (a, b)):
@@ -243,7 +245,7 @@ def alike(a: Any, b: Any, tolerance: float = 1e-9) -> bool:
     if a.shape != b.shape:
         return False
     finite = np.isfinite(a)
-    if finite.all() or not finite.any():  # an output that is all NaN says nothing about how it was computed
+    if finite.all() or not finite.any():  # an output that is all NaN does not show how it was computed
         return equal(a, b, tolerance)
     others = np.array_equal(a[~finite], b[~finite], equal_nan=True)
     return others and equal(a[finite], b[finite], tolerance)

@@ -33,7 +33,7 @@ def kernel_repair(exercise: CudaExercise, child: Child, text: str, types: bool =
         for change, name, number in rows_of(loaded.value, text):
             if repairs(exercise, other, name, number):
                 return told(text, [change])
-            if other.session.status is not None:  # it did not end, or it ended the process
+            if other.session.status is not None:  # it did not end by itself, or it ended the process
                 return None
     return None
 

@@ -29,11 +29,11 @@ class KnownMistakes:
     def diagnosis(
         self, exercise: Exercise, cases: Sequence[Case], find: Callable[[], tuple[Diagnosis | None, bool]]
     ) -> Diagnosis | None:
-        """The diagnosis of these cases, which ``find()`` finds if they are new.
+        """The diagnosis of these cases. ``find()`` computes it if they are new.
 
-        It also says whether it only looked at the cases. Otherwise the diagnosis is not kept.
+        It also returns whether the diagnosis depends only on the cases. Otherwise it is not kept.
         """
-        key = id(exercise), fingerprint(cases)  # the exercise is also kept, so that no other gets its id()
+        key = id(exercise), fingerprint(cases)  # the exercise is also kept, so that its id() is not reused
         with self._lock:
             if key in self._found:
                 self._found.move_to_end(key)

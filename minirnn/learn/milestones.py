@@ -16,7 +16,7 @@ FOLDER = "milestones"
 
 @dataclass(frozen=True)
 class Milestone:
-    """A run; `needs` are the exercises whose answers compute in it."""
+    """A run. `needs` are the exercises whose answers it uses."""
 
     number: int
     year: int
@@ -32,7 +32,7 @@ class Milestone:
         return (tree.root / self.file).is_file()
 
     def missing(self, tree: Tree) -> list[str]:
-        """The exercises that are still to be passed."""
+        """The exercises that still have to be passed."""
         entries = tree.course.entries
         return [id for id in self.needs if id not in entries or not tree.passed(entries[id])]
 

@@ -109,7 +109,7 @@ def parameters(exercise: Capstone, value: Mapping[str, Any]) -> dict[str, np.nda
 
 
 def bits_of(exercise: Capstone, model: Mapping[str, np.ndarray], validation: np.ndarray) -> float:
-    """The bits per letter that `model` needs for a text."""
+    """The bits per letter that `model` needs on a text."""
     T = len(validation) - 1
     outputs = exercise.expected({**model, "ids": validation, "weights": np.full(T, 1 / T)})
     return float(outputs["loss"] / np.log(2))

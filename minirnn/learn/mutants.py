@@ -1,6 +1,6 @@
 """A formula with one thing wrong: a term missing, doubled or of the wrong sign, a factor, a square, a gate, a step.
 
-They are the likeliest hypotheses about the formula's tree, sorted by what they are.
+They are the likeliest hypotheses about the formula's tree, sorted by kind.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ KINDS = (
     ("complement", r"the gate and 1 minus it are exchanged$"),
     ("step", r"wrong step|^(\w+) is used where \1_prev belongs"),
 )
-"""What a mutant is called, and what is said about it."""
+"""The name of a mutant, and its description."""
 
 
 NOTHING = r"^the (term|factor) (np\.(zeros|empty|ones)(_like)?\(.*\)|[\d.]+) is missing$"
-"""Terms that only allocate an array, or are a number. Nobody leaves these out."""
+"""Terms that only allocate an array, or are a number. Nobody omits these."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class Mutant:
 
 
 def mutants(program: Program, inputs: Mapping[str, Any]) -> Iterator[Mutant]:
-    """All mutants of a formula whose code is one of `KINDS`; each code once."""
+    """All mutants of a formula whose kind is in `KINDS`, without duplicates."""
     with np.errstate(all="ignore"):
         places = sites(program, inputs)
     for site in places:
@@ -57,7 +57,7 @@ def mutants(program: Program, inputs: Mapping[str, Any]) -> Iterator[Mutant]:
                     continue
                 try:
                     changed = compiled(program, (hypothesis,)) if kind else None
-                except (SyntaxError, ValueError, TypeError, AttributeError):  # not a tree that Python accepts
+                except (SyntaxError, ValueError, TypeError, AttributeError):  # Python rejects this tree
                     continue
                 if changed is not None:
                     yield Mutant(kind, hypothesis, changed)

@@ -1,4 +1,4 @@
-"""Outputs that hold the right numbers in another order, at another place or on another scale."""
+"""Outputs with the right numbers in the wrong order, place or scale."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def other_order(cases: Sequence[Case]) -> str:
 
 
 def reason(exercise: Exercise, cases: Sequence[Case], name: str) -> str:
-    """Why an output is right but for its order, direction or scale; empty if no reason is found."""
+    """The reason why an output is right except for its order, direction or scale; empty if none is found."""
     pairs = [(case.expected[name], case.got[name], case) for case in cases]
     if not all(isinstance(v, np.ndarray) and v.size and v.dtype.kind in "biuf" for w, g, _ in pairs for v in (w, g)):
         return ""
@@ -104,7 +104,7 @@ def same(reasons: Iterator[list[str]]) -> Iterator[str]:
 
 
 def only(ndim: int, change: Callable[[np.ndarray], np.ndarray]) -> Callable[[np.ndarray], np.ndarray]:
-    """A change for arrays with `ndim` axes. For others the result cannot equal an output."""
+    """A change for arrays with `ndim` axes. With another number of axes, the result cannot equal an output."""
     return lambda want: change(want) if want.ndim == ndim else np.full(want.shape, np.nan)
 
 
@@ -118,11 +118,11 @@ SIMPLE_MISTAKES: dict[str, Callable[[np.ndarray], np.ndarray]] = {
 }
 """Ways in which an output may be changed, and how each is made from the right one."""
 REVERSED = {"is reversed in time": only(3, lambda want: want[::-1])}
-"""The same for arrays whose axes have no names: three of them are taken for (T, B, units)."""
+"""The same for arrays whose axes have no names. Three axes count as (T, B, units)."""
 
 
 LENGTHS = {"T": "the number of steps", "B": "the batch size"}
-"""Names for the lengths of axes in messages. For other axes the letter is used."""
+"""The names of axis lengths in messages. Other axes are called by their letter."""
 
 
 def scales(exercise: Exercise, first: Case) -> Iterator[tuple[Callable[[Case], float], str]]:
@@ -149,7 +149,7 @@ def lengths(exercise: Exercise, case: Case) -> dict[str, int]:
 
 
 def ratio(want: np.ndarray, got: np.ndarray) -> list[str]:
-    """The reason if an output is the same multiple of what is expected everywhere."""
+    """The reason if an output is a constant multiple of the expected one."""
     if want.shape != got.shape or want.size < 2 or not np.abs(want).max() > 0:
         return []
     factor = float(np.vdot(got, want) / np.vdot(want, want))
@@ -159,7 +159,7 @@ def ratio(want: np.ndarray, got: np.ndarray) -> list[str]:
 
 
 def block_reasons(exercise: Exercise, name: str, want: np.ndarray, got: np.ndarray, case: Case) -> list[str]:
-    """Blocks of gates, or of the rows of x and h, that are in other places, or differ by a number."""
+    """Blocks of gates, or of the rows of x and h, that are exchanged or scaled."""
     if want.shape != got.shape:
         return []
     sizes, names = sizes_of(exercise.outputs, case.expected), GATES.get(exercise.gates, ())
@@ -200,7 +200,7 @@ def block_reasons(exercise: Exercise, name: str, want: np.ndarray, got: np.ndarr
 
 
 def gate_order(want: np.ndarray, got: np.ndarray, axis: int, names: Sequence[str]) -> str:
-    """The order of gates in `got`, in words; empty if it holds no such blocks."""
+    """The order of the gates in `got`, in words; empty if it has no such blocks."""
     for order in itertools.permutations(range(len(names))):
         if list(order) != sorted(order) and equal(reordered(want, order, axis), got):
             return f"the gates come in the order {', '.join(names[k] for k in order)}; expected {', '.join(names)}"
@@ -216,7 +216,7 @@ def reshaped(want: np.ndarray, got: np.ndarray, axis: int, count: int) -> bool:
 
 
 def block_difference(want: np.ndarray, got: np.ndarray, parts: Sequence[Any], axis: int) -> str:
-    """A single gate's block that is too large by a number, or multiplied by one."""
+    """The block of a single gate that differs by a constant summand or factor."""
     wrong = [p for p in parts if not equal(take(want, p, axis), take(got, p, axis))]
     if len(wrong) != 1:
         return ""

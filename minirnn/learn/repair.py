@@ -1,4 +1,4 @@
-"""The change to a student's own file that makes it right: its line, and what is wrong there, in the student's names.
+"""The change to a student's own file that makes it right: its line and a description in the student's names.
 
 Trials are counted, never seconds, so an answer gets the same text on every machine. A change counts only if it makes
 all outputs right in every case, including one that no student sees.
@@ -22,18 +22,18 @@ from minirnn.learn.judge import Failed, brought, compare, outputs_of
 from minirnn.learn.sandbox.parent import Child
 
 TRIALS, CHUNK = {"near": 1000, "alike": 300, "two": 500, "far": 350}, 40
-"""How often the file is run with changes, for each search, and how many of them in one message."""
+"""The number of runs with changes per search, and per message."""
 SERVED = 0.3
 """The share of the trials that is used if the answer calls functions of the judge, which takes longer."""
 CONFIRM = (([3], Sizes(T=5, B=4, I=2, H=3)), ([4], Sizes(T=6, B=3, I=5, H=4)))
-"""Seeds and sizes of the cases that nobody sees. With a single one, another number may be right by accident."""
+"""Seeds and sizes of cases that no student sees. With only one such case, a wrong constant may fit by accident."""
 FOLLOWED, PAIRS = 3, 60
-"""How many changes that make something right are followed further; how many pairs of one kind are tried."""
+"""The number of changes with a partial effect that are pursued, and the number of pairs of one kind that are tried."""
 
 
 @dataclass(frozen=True)
 class Change:
-    """A change to the file: its number in the child, where it is, what is wrong there, and how far-fetched it is."""
+    """A change to the file: its number in the child, its place, what is wrong there, and how far-fetched it is."""
 
     number: int
     line: int
@@ -51,11 +51,11 @@ class Repair:
     Attributes
     ----------
     left : int
-        How many trials are left in this search.
+        The remaining trials of this search.
     reach : dict
-        For lines of the answer the outputs that may change with them.
+        For each line of the answer, the outputs that it can change.
     alone : list of int
-        The lines that reach nothing but wrong outputs.
+        The lines that affect only wrong outputs.
     """
 
     exercise: Exercise
@@ -89,7 +89,7 @@ class Repair:
 
     @cached_property
     def serves(self) -> bool:
-        """Whether the answer calls functions of the judge, which remember what was called."""
+        """Whether the answer calls functions of the judge, which record their calls."""
         return bool(message_of(self.inputs(0))[1])
 
     def ask(self, case: int, trials: Sequence[Sequence[int]], **more: Any) -> dict[str, Any]:
@@ -100,7 +100,7 @@ class Repair:
         return reply.value if isinstance(reply.value, dict) and not self.dead else {}
 
     def results(self, trials: Sequence[tuple[int, ...]], case: int = 0) -> list[frozenset[str] | None]:
-        """For each trial the outputs that are right; None if it fails."""
+        """For each trial, the outputs that are right; None if it fails."""
         found: list[frozenset[str] | None] = []
         size = 1 if self.serves else CHUNK
         for k in range(0, len(trials), size):
@@ -126,7 +126,7 @@ class Repair:
             return frozenset(part.name for part in compare(self.exercise, want, got) if part.ok)
 
     def repairs(self, trial: tuple[int, ...]) -> bool:
-        """Whether everything is right with some changes, in every case."""
+        """Whether some changes make everything right in every case."""
         return all(self.results([trial], case)[0] == self.everything for case in range(len(self.cases)))
 
     @cached_property
@@ -198,7 +198,7 @@ class Repair:
         return self.within("near", self.near_ones)
 
     def alike(self) -> tuple[Change, ...]:
-        """The same mistake at several places."""
+        """The same mistake in several places."""
         return self.within("alike", lambda: self.first(self.together()))
 
     def others(self) -> tuple[Change, ...]:
@@ -219,7 +219,7 @@ class Repair:
         return ()
 
     def first(self, trials: Sequence[tuple[Change, ...]]) -> tuple[Change, ...]:
-        """The first of some trials that repairs everything; what the others make right is kept."""
+        """The first of some trials that repairs everything. Partial effects of the others are recorded."""
         size = 1 if self.serves else CHUNK
         for k in range(0, len(trials), size):
             some = trials[k : k + size]
@@ -273,7 +273,7 @@ class Repair:
         return ()
 
     def progress(self, base: frozenset[str]) -> Iterator[Change]:
-        """Changes that make more outputs right, or else those after which the first suspected line is right."""
+        """Changes that make more outputs right, or otherwise those that make the first suspected line right."""
         by_number = {c.number: c for c in self.near}
         better = [(len(result), -by_number[key[0]].rank, key) for key, result in self.tried.items()
                   if len(key) == 1 and key[0] in by_number and result is not None and result > base]  # fmt: skip
@@ -292,7 +292,7 @@ class Repair:
                 yield change
 
     def becomes_right(self, change: Change, line: int) -> bool:
-        """Whether a line assigns, with a change, what the reference computes, and what no other line has assigned."""
+        """Whether a changed line assigns a value that the reference computes and no other line has assigned."""
         assert self.known is not None
         values = self.noted([change.number])
         mine = [v for n, v in values if n == line]

@@ -14,9 +14,9 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 MOST = 8
-"""The largest number of curves or bars that are described one by one. Of more, only their number is given."""
+"""The largest number of curves or bars that are described one by one. If there are more, only their number is given."""
 BOXES = 16
-"""The largest number of boxes, and of arrows, of which a drawing's description gives the text."""
+"""The largest number of boxes, and of arrows, whose text is in the description of a drawing."""
 
 
 def described(picture: Picture | Figure) -> str:
@@ -104,14 +104,14 @@ def _some(texts: list[str]) -> str:
 
 
 def _names(ax: Axes, letter: str) -> dict[float, str]:
-    """The labels of the ticks of an axis, when they are not just their places."""
+    """The labels of the ticks of an axis, if they are more than the tick positions."""
     axis = ax.xaxis if letter == "x" else ax.yaxis
     found = dict(zip(axis.get_ticklocs(), (label.get_text() for label in axis.get_ticklabels()), strict=False))
     return {float(at): text for at, text in found.items() if text and "math" not in text and text != f"{at:g}"}
 
 
 def _bars(ax: Axes, bars: list[Any]) -> list[str]:
-    """The bars one by one when they are few and have names, else the largest of each color."""
+    """Each bar if there are few and they have names, else the largest of each color."""
     said = []
     for one in bars:
         upright = one.orientation != "horizontal"
@@ -155,5 +155,5 @@ def _curve(line: Any) -> str:
 
 
 def _clean(text: str) -> str:
-    """The text on one line, without the markup of mathematics."""
+    """The text on one line, without math markup."""
     return " ".join(text.replace("$", "").replace("\\", "").split()).replace("?.", "?")

@@ -48,7 +48,7 @@ def signed_norm(values: Any) -> TwoSlopeNorm:
     try:
         sizes = np.abs(np.asarray(values, dtype=np.float64))
     except (TypeError, ValueError) as error:
-        raise ValueError(f"signed_norm: values are no numbers ({error})\n  expected an array") from None
+        raise ValueError(f"signed_norm: values are not numbers ({error})\n  expected an array") from None
     sizes = sizes[np.isfinite(sizes) & (sizes > 0)]
     largest = float(sizes.max()) if sizes.size else 1.0
     return TwoSlopeNorm(vcenter=0.0, vmin=-largest, vmax=largest)

@@ -1,4 +1,4 @@
-"""Redraws a finished figure for a dark page. Colors with a meaning stay, and only black and white change places."""
+"""Redraws a finished figure for a dark page. Colors that have a meaning stay, and only black and white are swapped."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ if TYPE_CHECKING:
 
 
 def darken(figure: Figure) -> None:
-    """Change a figure in place. Heat maps keep their white ground, because white may mean a value there.
+    """Change a figure in place. Heat maps keep their white background, because white may represent a value.
 
     Parameters
     ----------
     figure : Figure
-        A finished figure on a white ground.
+        A finished figure on a white background.
     """
     from matplotlib.axis import Axis
     from matplotlib.legend import Legend
@@ -77,7 +77,7 @@ def _on_a_patch(text: Any, ax: Axes) -> bool:
 
 
 def _swap(artist: Any, paper: bool = True) -> None:
-    """Draw in the color of the ink what is black or dark gray, and with `paper` in that of the paper what is white."""
+    """Give black and dark gray parts the color of the ink, and with `paper`, white parts that of the paper."""
     for name in ("color", "edgecolor", "facecolor", "markeredgecolor", "markerfacecolor"):
         get, put = getattr(artist, f"get_{name}", None), getattr(artist, f"set_{name}", None)
         if get is None or put is None or name == "color" and hasattr(artist, "get_edgecolor"):

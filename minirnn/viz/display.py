@@ -49,20 +49,20 @@ def show(picture: Picture | Figure | TapeDrawing) -> None:
     Examples
     --------
     >>> mr.viz.show(mr.viz.loss_curve([1, 2, 3], [3.0, 2.0, 1.5]))  # doctest: +SKIP
-    minirnn-pictures/train-1.png is written
+    saved minirnn-pictures/train-1.png
     """
     figure = picture.figure if isinstance(picture, Picture) else picture
     if not isinstance(picture, TapeDrawing) and not hasattr(figure, "savefig"):
         raise TypeError(
             f"show: picture is {type(picture).__name__}\n  expected a Picture, a Matplotlib Figure or a TapeDrawing\n"
-            "  one picture in a call; Axes have theirs as ax.figure"
+            "  pass one picture per call; the figure of an Axes is ax.figure"
         )
     if _collected is not None:
         _collected.append(picture)
     elif _in_notebook():
         _show_in_notebook(picture, figure)
     elif isinstance(picture, TapeDrawing) or not _show_in_window(figure):
-        print(f"{_write(picture)} is written")
+        print(f"saved {_write(picture)}")
 
 
 def collect() -> list[Any]:
@@ -120,7 +120,7 @@ def _show_in_window(figure: Any) -> bool:
 
 
 def _draws_files_only() -> bool:
-    """Whether Matplotlib's backend has no windows. The call makes Matplotlib choose one: agg without a display."""
+    """Whether Matplotlib's backend has no windows. The call makes Matplotlib choose one: agg if there is no display."""
     import matplotlib
     from matplotlib.backends.registry import BackendFilter, backend_registry
 
@@ -138,8 +138,8 @@ def _write(picture: Picture | Figure | TapeDrawing) -> Path:
         path.parent.mkdir(exist_ok=True)
     except OSError as error:
         raise ValueError(
-            f"show: the folder {FOLDER!r} cannot be made in {os.getcwd()!r} ({error.strerror})\n"
-            "  expected a folder where pictures can be written, since there is no display"
+            f"show: cannot create the folder {FOLDER!r} in {os.getcwd()!r} ({error.strerror})\n"
+            "  expected a writable folder, because there is no display"
         ) from None
     if isinstance(picture, TapeDrawing):
         with atomic_write(path) as file:

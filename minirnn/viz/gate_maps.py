@@ -60,13 +60,13 @@ def gate_map(
     ------
     ValueError
         No gates, a shape that is not (T, H), different shapes, values outside the range, a text of another length, an
-        `order` that is none of the gates, `most` below 2, or axes not (G,).
+        `order` that is not one of the gates, `most` below 2, or axes not (G,).
     """
     arrays = checked_gates("gate_map", gates, candidates, ndim=2, states=states)
     T, H = next(iter(arrays.values())).shape
     shapes = {name: values.shape for name, values in arrays.items()}
     if len(set(shapes.values())) > 1:
-        raise ValueError(f"gate_map: the gates have the shapes {shapes}\n  expected one (T, H) for all")
+        raise ValueError(f"gate_map: the gates have the shapes {shapes}\n  expected the same (T, H) for all")
     if text is not None and len(text) != T:
         raise ValueError(f"gate_map: text has {len(text)} characters\n  expected T = {T}, from gates (T, H) = {(T, H)}")
     if order is None:

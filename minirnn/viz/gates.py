@@ -105,9 +105,11 @@ def checked_gates(
         low, high = (-1, 1) if name in candidates else (0, 1)
         outside = np.isfinite(array) & ((array < low) | (array > high)) & (name not in states)
         if outside.any():
-            cause = "a cell state, or values before their tanh?" if low < 0 else "a tanh? name it in candidates"
+            cause = (
+                "a cell state, or values before their tanh?" if low < 0 else "outputs of a tanh? name it in candidates"
+            )
             raise ValueError(
-                f"{function}: gates[{name!r}] has {array[outside][0]:g} in it\n  expected {low} .. {high}\n  {cause}"
+                f"{function}: gates[{name!r}] contains {array[outside][0]:g}\n  expected {low} .. {high}\n  {cause}"
             )
         arrays[name] = array
     return arrays

@@ -58,10 +58,10 @@ def gradient_flow(
     TypeError, ValueError
         Not (L, T), a negative norm, or a `max_columns` that is not an integer of 1 or more.
     """
-    norms = as_numbers("gradient_flow", "norms", norms, 2, "(L, T): a row a layer, a column a time step")
+    norms = as_numbers("gradient_flow", "norms", norms, 2, "(L, T): one row per layer, one column per time step")
     L, T = norms.shape
     if (norms < 0).any():
-        raise ValueError(f"gradient_flow: norms has {norms[norms < 0][0]:g} in it\n  expected norms, 0 or above")
+        raise ValueError(f"gradient_flow: norms contains {norms[norms < 0][0]:g}\n  expected norms, 0 or above")
     if layers is None:
         layers = [f"layer {layer}" for layer in range(L)]
     if len(layers) != L:

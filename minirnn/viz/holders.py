@@ -46,7 +46,7 @@ def weight_holders(
     units : int
         Units of a warp, if `way` is ``"persistent"``.
     itemsize : {2, 4, 8}
-        Bytes of a number.
+        Bytes per number.
     axes : array of Axes, optional
         (2,); None makes a new figure.
 
@@ -66,7 +66,7 @@ def weight_holders(
     for name, value in (("H", H), ("gates", gates), ("warps", warps), ("units", units)):
         check.integer("weight_holders", name, value, 1)
     if itemsize not in (2, 4, 8):
-        raise ValueError(f"weight_holders: itemsize is {itemsize!r}\n  expected 2, 4 or 8 bytes of a number")
+        raise ValueError(f"weight_holders: itemsize is {itemsize!r}\n  expected 2, 4 or 8 bytes per number")
     if axes is None:
         axes = new_figure(9.0, 4.4).subplots(1, 2, width_ratios=(1, 2.2))
     found = check_grid("weight_holders", axes, (2,), "(2,): all blocks, and the first warp")
@@ -108,7 +108,7 @@ def _draw_holders(axes: np.ndarray, data: dict[str, np.ndarray], way: str) -> di
     zoom = axes[1].imshow(part, cmap=SIZES, aspect="auto", interpolation="nearest", vmin=0, vmax=LANES - 1)
     who = "thread" if way == "plain" else "lane"
     stay = int((of_first & (lane == 0) & (data["register"] >= 0)).sum())
-    kept = f"{stay} numbers of R stay in a lane" if stay else "a row each, which is read at every step"
+    kept = f"each lane keeps {stay} numbers of R" if stay else "one row per thread, read at every step"
     axes[1].set(title=f"the first warp: {kept}", xlabel="column", yticks=range(len(first)), ylabel="row of R")
     axes[1].set_yticklabels([str(r) for r in first])
     for y in range(len(first)):

@@ -47,7 +47,7 @@ def state_jacobians(step: Callable[[int, Tensor], Tensor], state: Tensor, T: int
     states = [state.detach().requires_grad_()]
     for t in range(T):
         after = step(t, states[-1])
-        check_tensor("state_jacobians", f"what step {t} returned", after)
+        check_tensor("state_jacobians", f"the result of step {t}", after)
         if after.shape != state.shape:
             raise ValueError(
                 f"state_jacobians: step {t} returned shape {after.shape}\n  expected {state.shape}, that of the state"
@@ -91,7 +91,7 @@ def jacobian_spectrum(jacobians: Any, *, label: str = "state", ax: Axes | None =
     if jacobians.shape[1] != jacobians.shape[2]:
         raise ValueError(f"jacobian_spectrum: jacobians has shape {jacobians.shape}\n  expected (T+1, n, n)")
     if not np.isfinite(jacobians).all():
-        raise ValueError("jacobian_spectrum: jacobians has NaN or infinity in it\n  expected finite numbers")
+        raise ValueError("jacobian_spectrum: jacobians contains NaN or infinity\n  expected finite numbers")
     values = np.linalg.svd(jacobians, compute_uv=False)  # (T+1, n)
     tiny = 1e-30
     shown = np.maximum(values, tiny)
@@ -104,7 +104,7 @@ def jacobian_spectrum(jacobians: Any, *, label: str = "state", ax: Axes | None =
     (median,) = ax.plot(steps, np.median(shown, axis=1), color=ORANGE, linewidth=1.5, label="median")
     ax.axhline(1, color=GRAY, linewidth=1, linestyle="--")
     ax.set_yscale("log")
-    ax.set_title(f"What survives the way back from step {len(values) - 1}?")
+    ax.set_title(f"What survives on the way back from step {len(values) - 1}?")
     ax.set_xlabel("time step t   (\u2190 backpropagation goes this way)")
     ax.set_ylabel(f"singular values of\nd {label}_T / d {label}_t")
     ax.margins(x=0.01)

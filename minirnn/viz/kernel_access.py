@@ -25,7 +25,7 @@ def _visit(function: str, trace: Any, line: int, which: int, shared: bool) -> np
     if not 0 <= which < len(visits):
         memory, what = ("shared memory", "a __shared__ variable") if shared else ("device memory", "an array")
         raise ValueError(
-            f"{function}: line {line} has {len(visits)} visits of a warp to {memory}, asked for number {which}\n"
+            f"{function}: line {line} has {len(visits)} visits of a warp to {memory}, but which is {which}\n"
             f"  expected a line of the .cu file that reads or writes {what}"
         )
     return visits[which][(visits[which]["allocation"] == -1) == shared]
@@ -58,7 +58,7 @@ def warp_accesses(trace: Any, line: int, *, which: int = 0, ax: Axes | None = No
     Raises
     ------
     ValueError
-        If the line makes no access to device memory, or not that many.
+        If the line makes no access to device memory, or `which` is too large.
     """
     group = _visit("warp_accesses", trace, line, which, shared=False)
     group = group[group["allocation"] == group["allocation"][0]]
@@ -73,7 +73,7 @@ def warp_accesses(trace: Any, line: int, *, which: int = 0, ax: Axes | None = No
         ax.axvspan(s * SECTOR - start, (s + 1) * SECTOR - start, color=ORANGE, alpha=(0.2, 0.38)[s % 2], linewidth=0)
         for s in sectors  # two shades, so that neighbors can be counted
     ]
-    # An outline, so that a word is visible where a pixel covers many bytes.
+    # An outline keeps a word visible where a pixel covers many bytes.
     bars = ax.barh(thread, size, left=address - start, height=0.8, color=BLUE, edgecolor=BLUE, linewidth=1)
     moved = len(sectors) * SECTOR
     ax.set_title(f"Line {line} needs {used} bytes,  {moved} moved in {len(sectors)} sectors ({used / moved:.0%} used)")
@@ -173,7 +173,7 @@ def bank_conflicts(trace: Any, line: int, *, which: int = 0, ax: Axes | None = N
     Raises
     ------
     ValueError
-        If the line makes no access to shared memory, or not that many.
+        If the line makes no access to shared memory, or `which` is too large.
     """
     group = _visit("bank_conflicts", trace, line, which, shared=True)
     words = np.unique(group["address"].astype(np.int64) // WORD)

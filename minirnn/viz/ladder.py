@@ -32,8 +32,8 @@ QUANTITIES = {
 LABELS = {"bytes": "bytes moved", "launches": "launches by the host", "barriers": "barriers of blocks"}
 AXES = {"T": "time steps T", "B": "rows of the batch B", "H": "units H (= inputs I)"}
 TITLES = {
-    "T": "longer: $\\bf{steps}$ launches, and\nreads R again, for each step",
-    "B": "more rows: the weights serve all,\nthe states are what moves",
+    "T": "longer: $\\bf{steps}$ launches kernels\nand reads R again for each step",
+    "B": "more rows: all use the same weights,\nbut each has its own states",
     "H": "more units: R grows as H²,\nand $\\bf{steps}$ reads it T times",
 }
 
@@ -121,7 +121,7 @@ def _varied(rows: list[dict[str, Any]], axis: str) -> tuple[list[dict[str, Any]]
 
 
 def _beside(at: np.ndarray, rung: str) -> np.ndarray:
-    """The positions of a rung's marks, slightly shifted from the places, which are evenly spaced on the log scale."""
+    """The positions of a rung's marks, slightly shifted from the places; shifts are equal on the log scale."""
     places = np.log2(at)
     gap = min(np.diff(places).min(), np.ptp(places) / 2) if len(at) > 1 else 1.0
     k = list(STYLES).index(rung) if rung in STYLES else 0
@@ -133,10 +133,10 @@ def _explain(grid: np.ndarray, which: str, report: Any) -> None:
     figure = grid[0, 0].figure
     device = report.get("device") if isinstance(report, Mapping) else _read(report).get("device")
     where = f" on {device}".replace("on cuda-sim", "by the simulator") if device else ""
-    title = f"Counted{where}\nfor the {which} pass of one LSTM layer; these are no times"
+    title = f"Counted{where}\nfor the {which} pass of one LSTM layer; not times"
     figure.suptitle(title, fontsize="medium", fontweight="bold")
     lines = {line.get_label(): line for line in grid[0, 0].lines}
-    below = "R: the recurrent weights, (4H, H).  Marks of one place stand side by side; equal counts, equal height."
+    below = "R: the recurrent weights, (4H, H).  Marks at the same place are shifted sideways."
     figure.legend(
         lines.values(), lines.keys(), loc="outside lower center", ncols=len(lines), fontsize="small", title=below,
         title_fontsize="small", frameon=False,
@@ -161,7 +161,7 @@ def _scale(ax: Any, quantity: str, at: list[int]) -> None:
 def _grid(axes: Any) -> np.ndarray:
     if axes is None:
         return new_figure(8.4, 7.2).subplots(3, 3, sharex="col", sharey="row")
-    return check_grid("ladder_counts", axes, (3, 3), f"(3, 3): a row for each of {', '.join(QUANTITIES)}")
+    return check_grid("ladder_counts", axes, (3, 3), f"(3, 3): one row for each of {', '.join(QUANTITIES)}")
 
 
 def _read(path: str | os.PathLike[str]) -> Any:
@@ -186,7 +186,7 @@ def _rows(report: Mapping[str, Any] | str | os.PathLike[str]) -> list[dict[str, 
         raise ValueError(f"{what}: {error}\n  expected a file that `minirnn bench --ladder --json` wrote") from None
     except (LookupError, TypeError, ValueError) as error:
         raise ValueError(
-            f"{what} has no such counts ({type(error).__name__}: {error})\n"
-            "  expected what `minirnn bench --ladder --json FILE` wrote"
+            f"{what} does not have these counts ({type(error).__name__}: {error})\n"
+            "  expected a report of `minirnn bench --ladder --json FILE`"
         ) from None
     return rows

@@ -50,7 +50,7 @@ def between_steps(*, axes: Any | None = None) -> Picture:
         (
             "two launches per step; all of R is read again",
             "R stays in shared memory; all wait until all have written",
-            "R stays in registers; each number has a place for each step",
+            "R stays in registers; each number has its own place per step",
         ),
         strict=True,
     ):
@@ -102,7 +102,7 @@ def _persistent(ax: Axes) -> list[Any]:
         _arrow(ax, (left + 0.6, 4.0), (left + 0.6, 7.6), BLUE)
         for other in LEFTS:
             _arrow(ax, (other + 1.6, 7.6), (left + 1.6, 4.0), GRAY, width=0.6)
-    _say(ax, 0.2, 0.6, "up: its own few numbers     down: all of them", ha="left", color=GRAY)
+    _say(ax, 0.2, 0.6, "up: the numbers of one block     down: all numbers", ha="left", color=GRAY)
     return boxes
 
 

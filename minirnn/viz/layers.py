@@ -1,6 +1,6 @@
 """Values of a layer for pictures: gates and states by name, Jacobians, and paths between states.
 
-The functions accept an `nn.LSTM` or a layer of a user's own cell. All but `layer_paths` also accept `nn.GRU` and
+The functions accept an `nn.LSTM` or a layer of a custom cell. All but `layer_paths` also accept `nn.GRU` and
 `nn.RNN`.
 """
 
@@ -44,14 +44,14 @@ class LayerValues(NamedTuple):
 
 
 def layer_values(layer: Any, x: Any, *, reverse: bool = False) -> LayerValues:
-    """Gates and states of a layer for the input x, by name. Those of a user's own cell have the names in its function.
+    """Gates and states of a layer for the input x, by name. In a custom cell, these are the names in its function.
 
     ``gate_activity(found.gates, candidates=found.candidates)`` draws them. Dropout is off and masks have their mean
     values.
 
     Parameters
     ----------
-    layer : nn.LSTM, nn.GRU, nn.RNN or a layer of an own cell
+    layer : nn.LSTM, nn.GRU, nn.RNN or a layer of a custom cell
         If it has several layers, the result is for the last one.
     x : (T, B, I), or (B, T, I) if the layer is batch_first
     reverse : bool
@@ -64,7 +64,7 @@ def layer_values(layer: Any, x: Any, *, reverse: bool = False) -> LayerValues:
     Raises
     ------
     TypeError, ValueError
-        If `layer` is none of these, has no reverse direction, or x does not fit.
+        If `layer` has another type or no reverse direction, or x does not fit.
     """
     one = opened(layer, "layer_values")
     if reverse and one.D == 1:
@@ -86,7 +86,7 @@ def layer_jacobians(layer: Any, x: Any) -> np.ndarray:
 
     Parameters
     ----------
-    layer : nn.LSTM, nn.GRU, nn.RNN or a layer of an own cell
+    layer : nn.LSTM, nn.GRU, nn.RNN or a layer of a custom cell
         One layer, one direction.
     x : (T, I)
         One sequence.
@@ -100,7 +100,7 @@ def layer_jacobians(layer: Any, x: Any) -> np.ndarray:
     Raises
     ------
     TypeError, ValueError
-        If `layer` is none of these or has several layers or directions, or x does not fit.
+        If `layer` has another type, or several layers or directions, or x does not fit.
     """
     one = single("layer_jacobians", layer)
     xs = steps_of("layer_jacobians", one, x, one_sequence=True)
@@ -118,14 +118,14 @@ def layer_jacobians(layer: Any, x: Any) -> np.ndarray:
 def layer_paths(layer: Any, x: Any) -> dict[str, np.ndarray]:
     """Split d c_t / d c_{t-1} of one sequence into its paths, for `path_strengths`.
 
-    For a user's own cell, c is its first state that is not the output, or the only one. A path is named after the last
+    For a custom cell, c is its first state that is not the output, or the only one. A path is named after the last
     value that it goes through: a gate that reads h (the name of the function's parameter), a `product` or `unit_mean`,
     or another state before the step. Without any, it is called ``directly``. For an `nn.LSTM`, the result is that of
     `cell_paths`.
 
     Parameters
     ----------
-    layer : nn.LSTM or a layer of an own cell
+    layer : nn.LSTM or a layer of a custom cell
         One layer, one direction.
     x : (T, I)
         One sequence, T at least 2.
@@ -138,7 +138,7 @@ def layer_paths(layer: Any, x: Any) -> dict[str, np.ndarray]:
     Raises
     ------
     TypeError, ValueError
-        If `layer` is neither or has several layers or directions, or x does not fit.
+        If `layer` has another type, or several layers or directions, or x does not fit.
     """
     one = single("layer_paths", layer)
     xs = steps_of("layer_paths", one, x, one_sequence=True)
@@ -149,7 +149,7 @@ def layer_paths(layer: Any, x: Any) -> dict[str, np.ndarray]:
     if not isinstance(one, BuiltIn) or one.mode != "lstm" or one.P != one.H or layer.zoneout:
         raise TypeError(
             f"layer_paths: got a {type(layer).__name__}\n  expected an nn.LSTM without projection and zoneout, or a "
-            "layer of an own cell"
+            "layer of a custom cell"
         )
     found = layer_values(layer, np.stack([x.numpy() for x in xs]))
     i, f, n, o, c = ({**found.gates, **found.states}[name][:, 0] for name in "ifnoc")
@@ -157,7 +157,7 @@ def layer_paths(layer: Any, x: Any) -> dict[str, np.ndarray]:
 
 
 def own_paths(one: Own, xs: Sequence[Tensor]) -> dict[str, np.ndarray]:
-    """`layer_paths` for a user's own cell.
+    """`layer_paths` for a custom cell.
 
     All functions of a step except products act on each unit separately, so their derivatives are diagonals (T, H). For
     all steps at once, a derivative is one gradient of a sum.

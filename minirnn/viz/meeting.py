@@ -11,7 +11,7 @@ from minirnn.viz.colors import BLUE, GRAY, GREEN, ORANGE, RED
 from minirnn.viz.picture import Picture, check_grid, new_figure
 
 WORK = (3.0, 5.0, 4.0)
-"""The time that each block of the picture computes, in arbitrary units."""
+"""The computing time of each block in the picture, in arbitrary units."""
 FENCE, COUNT, FLAG = 0.7, 0.6, 0.6
 
 
@@ -24,13 +24,13 @@ def grid_barrier(*, ax: Any | None = None) -> Picture:
     Parameters
     ----------
     ax : Axes, optional
-        None makes a new figure.
+        Where to draw; None makes a new figure.
 
     Returns
     -------
     Picture
-        ``data``: "begin" and "end", (3,) each, of the time that a block spends in the barrier, and "flag", (), when the
-        flag is set. ``artists``: "bars", all of them. The lengths are made up.
+        ``data``: "begin" and "end", (3,) each, of each block's time in the barrier, and "flag", (), the time when the
+        flag is set. All times are made up. ``artists``: "bars", a list of all bars.
     """
     if ax is None:
         ax = new_figure(7.6, 2.7).subplots()
@@ -65,7 +65,7 @@ def grid_barrier(*, ax: Any | None = None) -> Picture:
     ax.axvline(flag, color=RED, linewidth=1, linestyle=":")
     ax.set(yticks=range(3), xticks=[], xlabel="time", ylim=(2.5, -0.75), xlim=(0, flag + FENCE + 2.4))
     ax.set_yticklabels([f"block {k}" for k in range(3)])
-    ax.set_title("the counter counts, the flag calls, the fences put memory in order", loc="left", fontsize="small")
+    ax.set_title("counter: who has arrived; flag: go on; fences: order of memory", loc="left", fontsize="small")
     ax.spines[["top", "right", "left"]].set_visible(False)
     ax.tick_params(left=False)
     ax.grid(False)
@@ -127,13 +127,13 @@ def _draw_reading(axes: np.ndarray, data: dict[str, np.ndarray], slices: int) ->
         axes,
         ("forward", "backward"),
         (data["forward"].astype(int), backward),
-        ("forward: everybody reads everybody", "backward: a slice, then a column"),
+        ("forward: every block reads every block", "backward: a slice, then a column"),
         strict=True,
     ):
         artists[name] = ax.imshow(shown, cmap=ListedColormap(kinds), vmin=0, vmax=3, interpolation="nearest")
         blocks = len(shown)
         ax.set_title(title, loc="left", fontsize="small")
-        ax.set(xlabel="who sends: block (column, slice)", xticks=range(blocks), yticks=range(blocks))
+        ax.set(xlabel="sending block (column, slice)", xticks=range(blocks), yticks=range(blocks))
         labels = [f"{k // slices},{k % slices}" for k in range(blocks)]
         ax.set_yticklabels(labels, fontsize=6)
         ax.set_xticklabels(labels, fontsize=6, rotation=90)
@@ -142,7 +142,7 @@ def _draw_reading(axes: np.ndarray, data: dict[str, np.ndarray], slices: int) ->
         ax.grid(False)
         ax.grid(which="minor", color=GRAY, linewidth=0.3)
         ax.tick_params(which="minor", length=0)
-    axes[0].set_ylabel("who reads")
+    axes[0].set_ylabel("reading block")
     handles = [Patch(facecolor=BLUE), Patch(facecolor=ORANGE), Patch(facecolor=GREEN)]
     named = ["h, or gradients of gates", "shares of dh", "both"]
     axes[0].figure.figure.legend(handles, named, loc="outside lower center", ncols=3, fontsize="small", frameon=False)

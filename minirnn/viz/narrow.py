@@ -35,7 +35,7 @@ PANEL = 2.0
 
 
 def narrow(figure: Figure) -> None:
-    """Change a chart to the width `WIDTH`. Drawings, whose texts have their places among each other, stay as they are.
+    """Change a chart to the width `WIDTH`. Drawings keep their size, because their texts must not move apart.
 
     Parameters
     ----------
@@ -75,7 +75,7 @@ def texts(figure: Figure) -> list[Text]:
 
 
 def _unseen(ax: Axes) -> list[Text]:
-    """The labels of ticks that are outside of the axes, and of axes that are not drawn."""
+    """The labels of ticks outside the axes, and of axes that are not drawn."""
     found: list[Text] = []
     for axis in (ax.xaxis, ax.yaxis):
         low, high = sorted(axis.get_view_interval())
@@ -135,13 +135,13 @@ def _legends_below(figure: Figure) -> float:
 
 
 def _columns(labels: list[str]) -> int:
-    """How many columns of a legend have room next to each other, when a letter takes 0.09 inches and a line 0.45."""
+    """The number of legend columns that fit next to each other: 0.08 inches per letter, 0.45 per line sample."""
     widest = max(map(len, labels), default=1) * 0.08 + 0.45
     return max(1, min(len(labels), int((WIDTH - 0.4) / widest)))
 
 
 def _wrap(figure: Figure) -> None:
-    """Break the titles and labels that are longer than their place."""
+    """Break titles and labels that are too long for their place."""
     figure.draw_without_rendering()
     width, height = figure.get_size_inches() * figure.dpi
     panels = [ax for ax in figure.axes if ax.get_label() != "<colorbar>"]
@@ -160,7 +160,7 @@ def _wrap(figure: Figure) -> None:
 
 
 def _break(text: Text, room: float) -> None:
-    """Give each line of a text as many lines of about the same length as it needs, when it has `room` pixels."""
+    """Wrap each line of a text to `room` pixels, in lines of about the same length."""
     box = text.get_window_extent()
     taken = box.height if text.get_rotation() == 90 else box.width
     lines = text.get_text().split("\n")

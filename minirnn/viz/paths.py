@@ -20,7 +20,7 @@ def cell_paths(i: Any, cs: Any, f: Any, o: Any, ci: Any, w: Any, *, gate_order: 
 
     With h' = o' * tanh(c'), and the recurrent rows R of w, (H, 4H)::
 
-        forget path    diag(f)                                       straight on, the highway
+        forget path    diag(f)                                       straight ahead, the highway
         forget gate    dh'/dc' R_f  diag(c' * f * (1 - f))           c' -> h' -> gate f -> c
         input gate     dh'/dc' R_i  diag(ci * i * (1 - i))
         candidate      dh'/dc' R_ci diag(i * (1 - ci^2))             dh'/dc' = diag(o' * (1 - tanh(c')^2))
@@ -113,9 +113,9 @@ def path_strengths(paths: dict[str, np.ndarray], *, state: str = "c", ax: Axes |
         (artists[name],) = ax.plot(steps, strength, color=color, linestyle=dashes, linewidth=width, label=name)
     ax.axhline(1, color="0.4", linewidth=0.8, linestyle="--")
     ax.set_ylim(bottom=0)
-    ax.set_title(f"Which way does a gradient take from {state} to {state} one step before?")
+    ax.set_title(f"Which path does a gradient take from {state} to {state} one step earlier?")
     ax.set_xlabel("time step t")
-    ax.set_ylabel("what one step keeps of\na gradient, by path")
+    ax.set_ylabel("share of a gradient that\none step keeps, by path")
     ax.margins(x=0.01)
     whole_steps(ax)
     ax.legend(frameon=False, fontsize="small", ncols=2)

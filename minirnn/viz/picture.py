@@ -73,7 +73,7 @@ def check_axes(function: str, ax: Any) -> None:
     if not isinstance(ax, Axes):
         raise TypeError(
             f"{function}: ax is {type(ax).__name__}\n  expected one Matplotlib Axes, or None for a new figure\n"
-            "  a figure gives axes by figure.add_subplot()"
+            "  figure.add_subplot() gives you one"
         )
 
 
@@ -105,7 +105,7 @@ def as_array(function: str, name: str, values: Any, expected: str) -> np.ndarray
     try:
         return values_of(values)
     except ValueError as error:
-        raise ValueError(f"{function}: {name} is no array ({error})\n  expected {expected}") from error
+        raise ValueError(f"{function}: {name} is not an array ({error})\n  expected {expected}") from error
 
 
 def as_numbers(function: str, name: str, values: Any, ndim: int, expected: str) -> np.ndarray:

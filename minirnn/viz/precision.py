@@ -36,7 +36,7 @@ def precision_over_time(
     -------
     Picture
         ``data``: for each name the largest error of each step, divided by the largest exact value, (T,). ``artists``: a
-        line by name. Dashed lines: the spacing of the numbers of that type.
+        line by name. Dashed lines show the spacing of the numbers of that type.
 
     Raises
     ------

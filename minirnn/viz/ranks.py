@@ -37,7 +37,7 @@ def backward_timeline(steps: Mapping[str, Sequence[Event]], *, ax: Axes | None =
     Raises
     ------
     ValueError
-        A step has no events.
+        If a step has no events.
     """
     spans_of = {label: {e.name: (e.begin, e.end) for e in events} for label, events in steps.items()}
     for label, spans in spans_of.items():
@@ -103,7 +103,7 @@ def all_reduce_costs(
     Raises
     ------
     ValueError
-        The network is not known, or a number is too small.
+        If the network is not known, or a number is too small.
     """
     if isinstance(network, str) and network not in NETWORKS:
         raise ValueError(f"all_reduce_costs: network is {network!r}\n  expected one of {', '.join(NETWORKS)}")

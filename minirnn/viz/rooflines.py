@@ -39,7 +39,7 @@ def roofline(
     bandwidth : float
         Bytes per second of the memory.
     latency : float
-        Seconds that each piece of work waits as a minimum.
+        The minimum time of each piece of work, in seconds.
     ax : Axes, optional
         Where to draw; None makes a new figure.
 
@@ -80,7 +80,7 @@ def roofline(
         ax.annotate(name, (at, height), xytext=(6, -10), textcoords="offset points", fontsize="small")
     ax.set_xlabel("operations per byte")
     ax.set_ylabel("operations per second")
-    ax.set_title("What the machine allows, and what was done")
+    ax.set_title("What the machine allows, and what was achieved")
     ax.legend(frameon=False, fontsize="small")
     data = {"intensity": intensity, "achieved": achieved, "bound": bound}
     return Picture(ax, {"roof": roof, "achieved": points, "bound": bounds}, data)

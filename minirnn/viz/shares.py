@@ -84,7 +84,7 @@ def gradient_shares(shares: Any, *, name: str = "W", ax: Axes | None = None) -> 
     ValueError
         If `shares` has no time axis or no numbers.
     """
-    flat = as_series("gradient_shares", "shares", shares, "(T, ...), a gradient a step")
+    flat = as_series("gradient_shares", "shares", shares, "(T, ...), one gradient per step")
     total = flat.sum(axis=0)
     size = float(np.linalg.norm(total))
     norm = np.linalg.norm(flat, axis=1)
@@ -93,15 +93,15 @@ def gradient_shares(shares: Any, *, name: str = "W", ax: Axes | None = None) -> 
     steps = np.arange(len(flat))
     bars = ax.bar(steps, norm, width=0.85, color=BLUE, label=f"norm of step t's share of d{name}")
     (line,) = ax.plot(
-        steps, along, color=ORANGE, marker="o", markersize=3.5, linewidth=1.5, label=f"its part along the whole d{name}"
+        steps, along, color=ORANGE, marker="o", markersize=3.5, linewidth=1.5, label=f"component along all of d{name}"
     )
     ax.axhline(0, color="0.4", linewidth=0.8)
     if (along < -1e-3 * max(norm.max(), 1e-300)).any():
         against = along < 0
         ax.plot(steps[against], along[against], "o", color=RED, markersize=5, label="works against the others")
-    ax.set_title(f"Which time steps make d{name}?")
+    ax.set_title(f"Which time steps contribute to d{name}?")
     ax.set_xlabel("time step t")
-    ax.set_ylabel(f"share of the gradient\n(the whole has norm {size:.3g})")
+    ax.set_ylabel(f"share of the gradient\n(the total has norm {size:.3g})")
     ax.margins(x=0.01)
     whole_steps(ax)
     ax.legend(frameon=False, fontsize="small")

@@ -105,7 +105,7 @@ def colored_text(
     if len(values) != len(pieces):
         raise ValueError(
             f"colored_text: states has {len(values)} time steps, text has {len(pieces)} characters\n"
-            "  expected T of both: the state after reading each character"
+            "  expected T of each: one state per character, after reading it"
         )
     names = _names(labels, values.shape[1])
     check.integer("colored_text", "width", width, 1)
@@ -123,10 +123,10 @@ def colored_text(
 
 def _pieces(text: Any) -> list[str]:
     if not isinstance(text, str) and not (isinstance(text, Sequence) and all(isinstance(piece, str) for piece in text)):
-        raise TypeError(f"colored_text: text is a {type(text).__name__}\n  expected text, or a list of characters")
+        raise TypeError(f"colored_text: text is a {type(text).__name__}\n  expected a str, or a list of characters")
     if not 1 <= len(text) <= LONGEST:
         raise ValueError(
-            f"colored_text: text has {len(text)} characters\n  expected 1 .. {LONGEST}, at which a picture can be read"
+            f"colored_text: text has {len(text)} characters\n  expected 1 .. {LONGEST}, so that the picture can be read"
         )
     return list(text)
 

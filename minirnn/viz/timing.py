@@ -152,7 +152,7 @@ def _read(path: str | os.PathLike[str]) -> Mapping[str, Any]:
             f"timings: {os.fspath(path)!r}: {error}\n  expected a report that `minirnn bench` wrote"
         ) from None
     if not isinstance(found, dict):
-        raise ValueError(f"timings: {os.fspath(path)!r} is no report\n  expected one that `minirnn bench` wrote")
+        raise ValueError(f"timings: {os.fspath(path)!r} is not a report\n  expected one that `minirnn bench` wrote")
     return found
 
 

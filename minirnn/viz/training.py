@@ -62,7 +62,7 @@ def loss_curve(
         try:
             at, loss = validation
         except (TypeError, ValueError):
-            raise ValueError(f"{where}: validation is no pair\n  expected (steps, losses), (M,) each") from None
+            raise ValueError(f"{where}: validation is not a pair\n  expected (steps, losses), (M,) each") from None
         data["validation_steps"], data["validation_loss"] = _curve("validation steps", at, "validation losses", loss)
     ax = axes_or_new(where, ax, 7.5, 4.2)
     artists: dict[str, Any] = {}
@@ -114,7 +114,7 @@ def loss_curve(
 
 
 def _curve(x_name: str, x: Any, y_name: str, y: Any) -> tuple[np.ndarray, np.ndarray]:
-    x = as_numbers("loss_curve", x_name, x, 1, "(N,): the number of the training step, once for each loss")
+    x = as_numbers("loss_curve", x_name, x, 1, "(N,): the number of the training step for each loss")
     y = as_numbers("loss_curve", y_name, y, 1, "(N,): one loss for each step")
     if x.shape != y.shape:
         raise ValueError(f"loss_curve: {x_name} has shape {x.shape}, {y_name} {y.shape}\n  expected (N,), (N,)")

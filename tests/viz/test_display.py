@@ -67,7 +67,7 @@ def test_without_a_display_a_script_writes_files_and_says_so_in_a_line_each(tmp_
     for name in names:
         (folder / name).write_text("of a run before, and replaced")
     said = run(tmp_path, **backend)
-    assert said == [*(f"{Path('minirnn-pictures') / name} is written" for name in names), "the end"]
+    assert said == [*(f"saved {Path('minirnn-pictures') / name}" for name in names), "the end"]
     written = sorted(folder.iterdir())
     assert [p.name for p in written] == names
     assert [p.read_bytes()[:6] for p in written] == [PNG, PNG, b"<svg x"]
@@ -80,7 +80,7 @@ def test_with_a_display_each_picture_opens_a_window_and_what_no_window_can_show_
     script = SCRIPT.replace("tape_svg", "tape_graph") + of_pyplots + "mr.viz.show(figure)\n"
     lines = run(tmp_path, script + "mr.viz.show(mr.viz.tape_svg(x * x))\n", MPLBACKEND="module://screen")
     title, tape = "window: Loss while training", "window: The tape: values flow right, gradients flow back left"
-    written = f"{Path('minirnn-pictures/some_script-1.svg')} is written"
+    written = f"saved {Path('minirnn-pictures/some_script-1.svg')}"
     assert lines == [title, title, tape, "the end", "window: mine", written]
 
 
@@ -106,7 +106,7 @@ def test_a_folder_that_cannot_be_made_is_an_error_and_no_number_is_used_up(tmp_p
     monkeypatch.setattr(display, "_written", type(display._written)())
     monkeypatch.setattr(sys.modules["__main__"], "__file__", "here.py", raising=False)
     (tmp_path / display.FOLDER).write_text("a file in its place")
-    with pytest.raises(ValueError, match=r"show: the folder 'minirnn-pictures' cannot be made in .*\n  expected"):
+    with pytest.raises(ValueError, match=r"show: cannot create the folder 'minirnn-pictures' in .*\n  expected"):
         show(Figure((1, 1)))
     (tmp_path / display.FOLDER).unlink()
     for _ in range(3):

@@ -125,9 +125,9 @@ def test_a_single_step_is_drawn_as_points():
         ({"f": np.ones((T, 0, H))}, r"gates\['f'\] has shape \(7, 0, 5\)"),
         (
             {"f": np.full((T, B, H), -0.5)},
-            r"gates\['f'\] has -0.5 in it\n  expected 0 .. 1\n  a tanh\? name it in candidates",
+            r"gates\['f'\] contains -0.5\n  expected 0 .. 1\n  outputs of a tanh\? name it in candidates",
         ),
-        ({"ci": np.full((T, B, H), 1.5)}, r"gates\['ci'\] has 1.5 in it\n  expected -1 .. 1\n  a cell state"),
+        ({"ci": np.full((T, B, H), 1.5)}, r"gates\['ci'\] contains 1.5\n  expected -1 .. 1\n  a cell state"),
         (
             {"i": np.ones((T, B, H)), "f": np.ones((T + 1, B, H))},
             r"the gates have \{'i': 7, 'f': 8\} time steps\n  expected one T",
@@ -151,5 +151,5 @@ def test_the_ends_of_the_range_belong_to_it_and_what_lies_beyond_does_not():
     assert gate_activity({"f": [[[0.0, 1.0]]]}).data["f.mean"] == [0.5]
     assert gate_activity({"ci": [[[-1.0, 1.0]]]}).data["ci.saturated"] == [1.0]
     for name, value in {"f": 1.5, "i": -0.01, "ci": -1.5}.items():
-        with pytest.raises(ValueError, match=f"'{name}'\\] has {value:g} in it"):
+        with pytest.raises(ValueError, match=f"'{name}'\\] contains {value:g}"):
             gate_activity({name: [[[0.5, value]]]})

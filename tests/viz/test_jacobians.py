@@ -50,7 +50,7 @@ def test_the_curves_are_singular_values_on_a_log_axis():
     np.testing.assert_allclose(picture.artists["largest"].get_ydata(), [4, 2, 1])
     np.testing.assert_allclose(picture.artists["median"].get_ydata(), [2.125, 1.25, 1])
     assert picture.ax.get_yscale() == "log"
-    assert picture.ax.get_title() == "What survives the way back from step 2?"
+    assert picture.ax.get_title() == "What survives on the way back from step 2?"
     assert "d h_T / d h_t" in picture.ax.get_ylabel()
 
 

@@ -64,7 +64,7 @@ def test_a_line_without_such_an_access_is_refused(traced):
         warp_accesses(traced(1), 1)
     with pytest.raises(ValueError, match="line 4 has 0 visits"):
         bank_conflicts(traced(1), 4)
-    with pytest.raises(ValueError, match="asked for number 1"):
+    with pytest.raises(ValueError, match="but which is 1"):
         warp_accesses(traced(1), 4, which=1)
 
 

@@ -67,7 +67,7 @@ def test_no_mark_hides_another(which):
 def test_the_picture_says_that_a_simulator_counted_and_what_r_is():
     picture = ladder_counts(REPORT)
     assert picture.figure.get_suptitle().startswith("Counted by the simulator with the layouts of an H200\n")
-    assert "no times" in picture.figure.get_suptitle()
+    assert "not times" in picture.figure.get_suptitle()
     assert "R: the recurrent weights" in picture.figure.legends[0].get_title().get_text()
     assert ladder_counts({"rows": json.loads(REPORT.read_text())["rows"]}).figure.get_suptitle().startswith("Counted")
 
@@ -102,7 +102,7 @@ def test_what_is_no_report_is_refused(spoil, said):
 
 def test_a_file_that_is_no_report_is_named(tmp_path):
     (tmp_path / "x.json").write_text("[1]")
-    with pytest.raises(ValueError, match=r"x\.json' has no such counts"):
+    with pytest.raises(ValueError, match=r"x\.json' does not have these counts"):
         ladder_counts(tmp_path / "x.json")
     with pytest.raises(ValueError, match=r"y\.json': .*\n  expected a file that `minirnn bench --ladder"):
         ladder_counts(tmp_path / "y.json")

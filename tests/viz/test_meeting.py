@@ -1,4 +1,4 @@
-"""Pictures of blocks that wait for each other: the order of a barrier's parts, and who reads whose numbers."""
+"""Pictures of blocks that wait for each other: the order of a barrier's parts, and which block reads whose data."""
 
 from __future__ import annotations
 

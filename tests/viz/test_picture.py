@@ -154,7 +154,7 @@ def test_a_notebook_shows_100_pixels_an_inch():
 
 def test_a_number_a_step_is_a_series_and_a_ragged_list_is_none():
     np.testing.assert_array_equal(gradient_shares([3.0, -1.0]).data["norm"], [3, 1])
-    with pytest.raises(ValueError, match="gradient_shares: shares is no array"):
+    with pytest.raises(ValueError, match="gradient_shares: shares is not an array"):
         gradient_shares([[1.0], [1.0, 2.0]])
     with pytest.raises(ValueError, match=r"shares has shape \(\)"):
         gradient_shares(3.0)

@@ -34,7 +34,7 @@ def test_bars_are_norms_and_the_line_adds_up_to_the_norm_of_the_whole(rng):
     np.testing.assert_allclose([bar.get_height() for bar in picture.artists["bars"]], picture.data["norm"])
     np.testing.assert_allclose(picture.artists["line"].get_ydata(), picture.data["along"])
     assert "dR" in picture.ax.get_title() and picture.ax.get_xlabel() == "time step t"
-    assert "the whole has norm" in picture.ax.get_ylabel()
+    assert "the total has norm" in picture.ax.get_ylabel()
 
 
 def test_shares_that_cancel_leave_nothing_along():

@@ -12,7 +12,7 @@ from minirnn.learn.hypotheses.trees import PRODUCT, SUM, Part, chains, factors, 
 
 
 def of_brackets(site: Site) -> Iterator[Hypothesis]:
-    """Missing brackets around a sum in a product, and factors of one summand that also multiply another."""
+    """Omitted brackets around a sum in a product, and factors of one summand that also multiply another."""
     if isinstance(site.step.tree, ast.For | ast.If):
         return
     for node, path in values(site):
@@ -39,7 +39,7 @@ def left_out(site: Site, product: list[Part], path: Path) -> Iterator[Hypothesis
 
 
 def late(site: Site, parts: list[Part]) -> Iterator[Hypothesis]:
-    """Factors of one summand that another one also gets, as from a bracket that closes too late."""
+    """Factors of one summand that also multiply another one, as if a bracket closed too late."""
     if len(parts) < 2:
         return
     for other in parts:

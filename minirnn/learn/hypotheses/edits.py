@@ -1,4 +1,4 @@
-"""A hypothesis: nodes of a formula's tree exchanged for others, and a description in words."""
+"""A hypothesis: a formula's tree with some nodes replaced, and a description in words."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from minirnn.learn.hypotheses.program import Path, Program, Step, code_of
 
 @dataclass(frozen=True, eq=False)
 class Edit:
-    """The node at `path` of statement `number` becomes `new`; None leaves the statement out."""
+    """Replaces the node at `path` of statement `number` by `new`, or removes the statement if `new` is None."""
 
     number: int
     path: Path
@@ -25,7 +25,7 @@ class Edit:
 
     @cached_property
     def placed(self) -> ast.AST | None:
-        """The new node as Python compiles it: with a place in the source wherever it has none."""
+        """The new node in the form that Python compiles, with a source position wherever it has none."""
         return None if self.new is None else placed(self.new)
 
 
@@ -40,13 +40,13 @@ class Hypothesis:
     says : str
         What is wrong, in words, about the line of `target`.
     mark : str
-        What belongs there, in a few words.
+        The correct expression, in a few words.
     rank : int
         How far-fetched it is. Of those that give the same numbers, the one with the lowest rank is shown.
     shown : path or None
         The place to mark; None for that of the first edit.
     kind : str
-        The name of the mistake without its place, if people make it on all lines alike; otherwise empty.
+        The name of the mistake without its place, if people tend to repeat it on every line; otherwise empty.
     """
 
     edits: tuple[Edit, ...]
@@ -81,7 +81,7 @@ class Site:
     known: dict[str, Any] = field(default_factory=dict, repr=False)
 
     def target(self, path: Path = ()) -> str:
-        """The name of what the statement makes; of a return, the output at `path`."""
+        """The name that the statement assigns; for a return, the output at `path`."""
         if isinstance(self.step.tree, ast.For | ast.If):
             return ""
         if not isinstance(self.step.tree, ast.Return):
@@ -93,22 +93,22 @@ class Site:
         return outputs[inside[0][1]] if inside and inside[0][0] == "elts" else ""
 
     def change(self, path: Path, new: ast.AST, says: str, mark: str, rank: int = 0, kind: str = "") -> Hypothesis:
-        """One node of this statement exchanged."""
+        """This statement with one node replaced."""
         return self.changes({path: new}, says, mark, rank, kind)
 
     def changes(
         self, places: Mapping[Path, ast.AST], says: str, mark: str, rank: int = 0, kind: str = ""
     ) -> Hypothesis:
-        """Several nodes of this statement exchanged."""
+        """This statement with several nodes replaced."""
         edits = tuple(Edit(self.step.number, path, new) for path, new in places.items())
         return Hypothesis(edits, self.target(edits[0].path), says, mark, rank, kind=kind)
 
     def evaluate(self, code: str) -> Any:
-        """The array or number that an expression is at this place; None if it is neither."""
+        """The array or number that an expression evaluates to at this place, or None if it is neither."""
         if code not in self.known:
             try:
                 value = eval(code, self.env)
-            except Exception:  # a name that is not there yet, an index beyond the end: no value
+            except Exception:  # a name that is not defined yet, or an index out of range: no value
                 value = None
             self.known[code] = value if isinstance(value, np.ndarray | np.generic | int | float) else None
         return self.known[code]
@@ -125,7 +125,7 @@ def sites(program: Program, inputs: Mapping[str, Any]) -> list[Site]:
 
 
 def alike(hypotheses: Sequence[Hypothesis], program: Program) -> Iterator[Hypothesis]:
-    """The same mistake at every place that allows it: of the whole function, of one block of lines, and of one line."""
+    """The same mistake at every place that allows it: in the whole function, in one block of lines, and in one line."""
     Place = tuple[int, Path]
     kinds: dict[tuple[str, int], dict[Place, Hypothesis]] = {}
     for hypothesis in hypotheses:
@@ -151,12 +151,12 @@ def expression(code: str) -> ast.expr:
 
 @lru_cache(maxsize=50_000)
 def text_of(node: ast.AST) -> str:
-    """The source of a tree, which nobody changes."""
+    """The tree of a source text. It is shared, so it must not be changed."""
     return ast.unparse(node)
 
 
 def nodes(node: ast.AST, path: Path = ()) -> Iterator[tuple[ast.AST, Path]]:
-    """A node and all below it, with the ways to them."""
+    """A node and all nodes below it, with their paths."""
     yield node, path
     for name, value in ast.iter_fields(node):
         if isinstance(value, ast.AST):
@@ -168,7 +168,7 @@ def nodes(node: ast.AST, path: Path = ()) -> Iterator[tuple[ast.AST, Path]]:
 
 
 def put(tree: ast.AST, path: Path, new: ast.AST) -> ast.AST:
-    """`tree` with the node at `path` exchanged; only the nodes on the way are copied."""
+    """`tree` with the node at `path` replaced. Only the nodes along the path are copied."""
     if not path:
         return new
     (name, k), rest = path[0], path[1:]
@@ -188,7 +188,9 @@ def at(tree: ast.AST, path: Path) -> ast.AST:
 
 
 def compiled(program: Program, hypotheses: tuple[Hypothesis, ...]) -> dict[int, CodeType | None] | None:
-    """The code of the statements that some hypotheses change together; None if two change the same place."""
+    """The code of the statements that several hypotheses change together, or None if two of them change the
+    same place.
+    """
     trees: dict[int, ast.stmt] = {}
     changed: dict[int, CodeType | None] = {}
     places: list[tuple[int, Path]] = []
@@ -212,7 +214,7 @@ def compiled(program: Program, hypotheses: tuple[Hypothesis, ...]) -> dict[int, 
 
 
 def placed(tree: ast.AST) -> ast.AST:
-    """`tree` with a place in the source, which Python requires, for every node that has none."""
+    """`tree` with a source position for every node that lacks one, because Python requires it."""
     for node in ast.walk(tree):
         if "lineno" in node._attributes and not hasattr(node, "lineno"):
             node.lineno = node.end_lineno = 1  # type: ignore[attr-defined]
@@ -221,11 +223,11 @@ def placed(tree: ast.AST) -> ast.AST:
 
 
 def marked(tree: ast.stmt, path: Path) -> tuple[str, int, int]:
-    """The text of a statement (of a loop its first line), with the position and width of the node at `path`."""
+    """The text of a statement (for a loop, its first line), with the position and width of the node at `path`."""
     text = ast.unparse(tree).splitlines()[0]
     try:
         other = ast.unparse(ast.fix_missing_locations(put(tree, path, ast.Name("\x01", ast.Load()))))
-    except Exception:  # a place that takes no name
+    except Exception:  # a place where no name is allowed
         return text, 0, len(text)
     before, found, after = other.splitlines()[0].partition("\x01")
     if not found:

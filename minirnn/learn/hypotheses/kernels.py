@@ -1,4 +1,4 @@
-"""What goes wrong in CUDA kernels: indices, row lengths, tiles, types, and sums that leave something out."""
+"""Mistakes in CUDA kernels: indices, row lengths, tiles, types, and incomplete sums."""
 
 from __future__ import annotations
 
@@ -22,7 +22,9 @@ SHIFTS = {
 
 
 def of_indices(site: Site) -> Iterator[Hypothesis]:
-    """Neighbors, other row lengths, rows for columns, the first row for all; whole numbers."""
+    """Wrong indices and types: neighbors, other row lengths, rows swapped with columns, the first row for all,
+    integers.
+    """
     places: dict[str, list[Part]] = {}
     for atom in atoms(site.value, site.path):
         places.setdefault(atom.text, []).append(atom)
@@ -40,7 +42,7 @@ def of_indices(site: Site) -> Iterator[Hypothesis]:
 
 
 def of_rows(site: Site, name: str, length: int) -> dict[str, str]:
-    """A matrix that is read with another row length, column by column, or always in its first row."""
+    """A matrix that is read with a wrong row length, column by column, or always in its first row."""
     forms = {
         "a.ravel().reshape(a.shape[::-1]).T": f"{name} is read column by column, but it is stored row by row",
         "a[:1] + 0 * a": f"the first row of {name} is read for every row",
@@ -56,7 +58,7 @@ def of_rows(site: Site, name: str, length: int) -> dict[str, str]:
 
 
 def of_tiles(site: Site) -> Iterator[Hypothesis]:
-    """A matrix product by tiles: only some of them, or a tile that is read transposed."""
+    """A matrix product that uses only some of its tiles, or reads a tile transposed."""
     for node, path in nodes(site.value, site.path):
         if not (isinstance(node, ast.BinOp) and isinstance(node.op, ast.MatMult)):
             continue
@@ -84,20 +86,20 @@ def of_tiles(site: Site) -> Iterator[Hypothesis]:
 
 
 def padded(name: str, n: int, rows: bool = True, columns: bool = True) -> str:
-    """The code of a matrix with zeros up to full tiles."""
+    """The code of a matrix padded with zeros to full tiles."""
     widths = [f"(0, -{name}.shape[{axis}] % {n})" if wanted else "(0, 0)" for axis, wanted in ((0, rows), (1, columns))]
     return f"np.pad({name}, ({', '.join(widths)}))"
 
 
 def turned(name: str, n: int) -> str:
-    """The code of a matrix, padded, with every tile of n by n transposed."""
+    """The code of a padded matrix in which every tile of n by n is transposed."""
     tiles = [f"-(-{name}.shape[{axis}] // {n})" for axis in (0, 1)]
     inner = f"{padded(name, n)}.reshape({tiles[0]}, {n}, {tiles[1]}, {n}).transpose(0, 3, 2, 1)"
     return f"{inner}.reshape({tiles[0]} * {n}, -1)"
 
 
 def of_partial_sums(site: Site) -> Iterator[Hypothesis]:
-    """A sum along rows or columns that leaves some of the numbers out, or counts some of them again."""
+    """A sum along rows or columns that omits some of the numbers, or counts some of them twice."""
     for node, path in nodes(site.value, site.path):
         if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "sum"):
             continue
@@ -118,7 +120,7 @@ def of_partial_sums(site: Site) -> Iterator[Hypothesis]:
 
 
 def partial_sums(length: int, line: str) -> dict[str, str]:
-    """The code of sums along the rows of `a` that are not whole, and what is said about each."""
+    """The code of incomplete sums along the rows of `a`, with a description of each."""
     forms = {
         "a[:, ::2].sum(1)": "only every other number counts: does the loop end at 2, or do odd threads get lost?",
         "a[:, 1::2].sum(1)": "only the odd numbers count",
@@ -147,7 +149,7 @@ def partial_sums(length: int, line: str) -> dict[str, str]:
 
 
 def of_partial_maxima(site: Site) -> Iterator[Hypothesis]:
-    """The largest number of a row that a thread finds among its own."""
+    """The largest number of a row among those that one thread reads."""
     for node, path in nodes(site.value, site.path):
         func = node.func if isinstance(node, ast.Call) else None
         if not (isinstance(func, ast.Attribute) and func.attr == "max"):

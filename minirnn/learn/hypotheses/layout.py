@@ -1,4 +1,4 @@
-"""Rows, columns and axes: blocks in another order, a reshape for a transpose, a reversal left out."""
+"""Rows, columns and axes: blocks in the wrong order, a reshape instead of a transpose, a missing reversal."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from minirnn.learn.hypotheses.trees import formed
 
 JOINS = ("np.concatenate", "np.stack", "np.hstack", "np.vstack")
 MOST = 4
-"""Lists of more parts are not permuted: there would be too many orders."""
+"""Lists with more parts are not permuted, because there would be too many orders."""
 
 
 def of_orders(site: Site) -> Iterator[Hypothesis]:
-    """Parts that are put side by side, or taken apart, in another order."""
+    """Parts that are concatenated or split in the wrong order."""
     for node, path in nodes(site.value, site.path):
         if not (isinstance(node, ast.Call) and text_of(node.func) in JOINS and node.args):
             continue
@@ -46,7 +46,7 @@ def of_orders(site: Site) -> Iterator[Hypothesis]:
 
 
 def of_cuts(site: Site) -> Iterator[Hypothesis]:
-    """Wrong slices: the other part, no cut at all, or a missing reversal."""
+    """Wrong slices: the other part, the whole array, or a missing reversal."""
     for node, path in nodes(site.value, site.path):
         if not isinstance(node, ast.Subscript):
             continue
@@ -85,7 +85,7 @@ def of_cuts(site: Site) -> Iterator[Hypothesis]:
 
 
 def negative(node: ast.expr) -> ast.expr:
-    """An index counted from the other end: ``-H`` of ``H``, and ``1`` of ``-1``."""
+    """An index counted from the other end: ``-H`` instead of ``H``, and ``1`` instead of ``-1``."""
     inner = isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub)
     return node.operand if isinstance(node, ast.UnaryOp) and inner else ast.UnaryOp(ast.USub(), node)
 
@@ -98,7 +98,7 @@ def shown(node: ast.Subscript, k: int, new: ast.Slice) -> str:
 
 
 def of_axes(site: Site) -> Iterator[Hypothesis]:
-    """Transposes: left out, replaced by a reshape; an array reversed that should not be."""
+    """Transposes that are missing or replaced by a reshape, and arrays that are reversed by mistake."""
     for node, path in nodes(site.value, site.path):
         if isinstance(node, ast.Attribute) and node.attr == "T":
             text = text_of(node)
@@ -115,7 +115,7 @@ def of_axes(site: Site) -> Iterator[Hypothesis]:
 
 
 def of_products(site: Site, node: ast.BinOp, path: tuple[tuple[str, int], ...]) -> Iterator[Hypothesis]:
-    """A matrix product turned over, or of transposed operands where these are square."""
+    """A matrix product with its operands exchanged, or with square operands transposed."""
     text = text_of(node)
     for code, says in (
         ("(a @ b).T", f"{text} is transposed"),
@@ -127,7 +127,7 @@ def of_products(site: Site, node: ast.BinOp, path: tuple[tuple[str, int], ...]) 
 
 
 def of_returns(site: Site) -> Iterator[Hypothesis]:
-    """Outputs of one shape exchanged."""
+    """Two outputs of the same shape, exchanged."""
     value = site.value
     if not (isinstance(site.step.tree, ast.Return) and isinstance(value, ast.Tuple)):
         return

@@ -13,7 +13,7 @@ from minirnn.learn.hypotheses.trees import formed
 
 
 def of_loops(site: Site) -> Iterator[Hypothesis]:
-    """Loops that run in the other order, or leave out the first or last step."""
+    """Loops that run in the opposite order, or omit the first or last step."""
     if not isinstance(site.step.tree, ast.For):
         return
     over = site.value
@@ -32,7 +32,7 @@ def of_loops(site: Site) -> Iterator[Hypothesis]:
 
 
 def of_conditions(site: Site) -> Iterator[Hypothesis]:
-    """A choice that is always taken one way, or turned over; at t = 0 an index of -1, which is the last step's."""
+    """A condition that is always true, always false, or negated; at t = 0, an index of -1, which is the last step."""
     for node, path in nodes(site.value, site.path):
         if not isinstance(node, ast.IfExp):
             continue
@@ -75,7 +75,7 @@ def base_of(node: ast.expr) -> ast.expr:
 
 
 def of_comparisons(site: Site) -> Iterator[Hypothesis]:
-    """A comparison that is off by one, or the other way round."""
+    """A comparison that is off by one or reversed."""
     turned = {ast.Lt: (ast.LtE, ast.Gt, ast.GtE), ast.LtE: (ast.Lt, ast.Gt, ast.GtE),
               ast.Gt: (ast.GtE, ast.Lt, ast.LtE), ast.GtE: (ast.Gt, ast.Lt, ast.LtE)}  # fmt: skip
     choices = {(*path, ("test", -1)) for node, path in nodes(site.value, site.path) if isinstance(node, ast.IfExp)}
@@ -111,13 +111,13 @@ def of_assignments(site: Site) -> Iterator[Hypothesis]:
         yield Hypothesis((Edit(number, (), None),), site.step.target, f"the line {text} is missing", "missing", 0, ())
     if isinstance(tree, ast.Assign) and site.step.loops and isinstance(tree.targets[0], ast.Name | ast.Tuple):
         for k, name in enumerate(site.step.target.split(", ")):
-            if name not in site.env:  # first made here: nothing is carried
+            if name not in site.env:  # first defined here, so nothing is carried
                 continue
             yield from of_carried(site, tree, name, k)
 
 
 def of_carried(site: Site, tree: ast.Assign, name: str, k: int) -> Iterator[Hypothesis]:
-    """A value carried to the next round of a loop: never updated, or added to the old value."""
+    """A value carried to the next iteration of a loop that is never updated, or is added to the old value."""
     number, target = site.step.number, tree.targets[0]
     if isinstance(target, ast.Name):
         says = f"{name} is never updated for the next round of the loop"
@@ -137,7 +137,7 @@ def of_carried(site: Site, tree: ast.Assign, name: str, k: int) -> Iterator[Hypo
 
 
 def of_elements(site: Site) -> Iterator[Hypothesis]:
-    """A value for the first or last element alone that is added to all elements, or to the one at the other end."""
+    """A value that belongs to only the first or last element, but is added to all elements or at the other end."""
     tree = site.step.tree
     target = tree.target if isinstance(tree, ast.AugAssign) else None
     if not (isinstance(target, ast.Subscript) and isinstance(target.value, ast.Name)
@@ -152,7 +152,7 @@ def of_elements(site: Site) -> Iterator[Hypothesis]:
 
 
 def of_places(site: Site) -> Iterator[Hypothesis]:
-    """A value stored at the step before, or in the other order of time."""
+    """A value stored one step too early, or in the opposite order of time."""
     tree = site.step.tree
     if not isinstance(tree, ast.Assign):
         return
@@ -169,7 +169,7 @@ def of_places(site: Site) -> Iterator[Hypothesis]:
 
 
 def of_starts(site: Site) -> Iterator[Hypothesis]:
-    """A variable that starts a loop with something else."""
+    """A variable that starts a loop with a wrong value."""
     tree = site.step.tree
     if site.step.loops or not isinstance(tree, ast.Assign) or not isinstance(tree.targets[0], ast.Name):
         return

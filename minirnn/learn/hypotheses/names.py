@@ -1,4 +1,4 @@
-"""Variables used in place of others: at one place, on a whole line, or everywhere."""
+"""Variables used in place of others: in one place, on a whole line, or everywhere."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from minirnn.learn.hypotheses.trees import Part, atoms, factors, formed, slope_p
 
 
 def of_names(site: Site) -> Iterator[Hypothesis]:
-    """Another value of the same shape at one place."""
+    """Another value of the same shape in one place."""
     skip, around = slope_places(site.value, site.path), pool(site)
     own = site.step.target
     for atom in atoms(site.value, site.path):
@@ -23,13 +23,13 @@ def of_names(site: Site) -> Iterator[Hypothesis]:
             continue
         for other in alike(site, atom.node, around):
             if other == own and not isinstance(site.step.tree, ast.Return) and not site.step.loops:
-                continue  # not there yet
+                continue  # not defined yet
             yield instead(site, atom, other)
         yield from elements(site, atom)
 
 
 def instead(site: Site, atom: Part, other: str, rank: int = 1, code: str = "") -> Hypothesis:
-    """`other` (computed by `code`, if that is longer) in place of a value."""
+    """`other` in place of a value. `code` computes it if it is not just a name."""
     new = expression(code or other)
     if isinstance(site.step.tree, ast.Return) and len(atom.path) <= len(site.path) + 1:
         return site.change(atom.path, new, f"{other} is returned in its place", f"not {other}", rank)
@@ -41,7 +41,7 @@ def instead(site: Site, atom: Part, other: str, rank: int = 1, code: str = "") -
 
 
 def step_of(taken: str, right: str) -> str:
-    """How two elements of one array, or of one quantity at two steps, are related; empty if they are neither."""
+    """The relation between two elements of one array, or of one quantity at two steps; empty if there is none."""
     a, b = taken.partition("[")[0], right.partition("[")[0]
     short = b.removesuffix("_prev")
     if a != b and a != short and a.removesuffix("_prev") != b:
@@ -50,7 +50,7 @@ def step_of(taken: str, right: str) -> str:
 
 
 def of_steps(site: Site) -> Iterator[Hypothesis]:
-    """An element of the step before or after; at the first step that of the last step, of this one, or ones."""
+    """The element of the step before or after. At the first step: that of the last step, of this step, or ones."""
     for atom in atoms(site.value, site.path):
         if not isinstance(atom.node, ast.Subscript) or not isinstance(t := atom.node.slice, ast.Name):
             continue
@@ -86,7 +86,7 @@ def elements(site: Site, atom: Part) -> Iterator[Hypothesis]:
 
 
 def of_lines(site: Site) -> Iterator[Hypothesis]:
-    """Two values of one statement exchanged, and one taken for another at all its places in the statement."""
+    """Two values of one statement exchanged, or one replaced by another everywhere in the statement."""
     seen: dict[str, list[Part]] = {}
     for atom in atoms(site.value, site.path):
         seen.setdefault(atom.text, []).append(atom)
@@ -105,7 +105,7 @@ def of_lines(site: Site) -> Iterator[Hypothesis]:
 
 
 def of_wholes(site: Site) -> Iterator[Hypothesis]:
-    """Another variable in place of all that a statement computes."""
+    """Another variable in place of the whole expression of a statement."""
     if isinstance(site.value, ast.Name | ast.Tuple) or not site.step.target:
         return
     for other in alike(site, site.value, pool(site)):
@@ -116,7 +116,7 @@ def of_wholes(site: Site) -> Iterator[Hypothesis]:
 
 
 def of_arguments(all_sites: Sequence[Site]) -> Iterator[Hypothesis]:
-    """An argument that was changed before it was used: a function applied again, its length, its order, its count."""
+    """An argument that was changed before use: a function applied again, or a wrong length, order or count."""
     program = all_sites[0].program
     uses: dict[str, list[tuple[Site, Part]]] = {}
     for site in all_sites:
@@ -152,7 +152,7 @@ def changed_forms(value: Any) -> list[tuple[str, str]]:
 
 
 def everywhere(all_sites: Sequence[Site]) -> Iterator[Hypothesis]:
-    """One argument taken for another on all lines, two exchanged, or a gate and its complement exchanged."""
+    """One argument replaced by another on all lines, two exchanged, or a gate exchanged with its complement."""
     program = all_sites[0].program
     places: dict[str, list[tuple[Site, Part]]] = {}
     for site in all_sites:
@@ -177,7 +177,7 @@ def everywhere(all_sites: Sequence[Site]) -> Iterator[Hypothesis]:
 
 
 def across_lines(all_sites: Sequence[Site]) -> Iterator[Hypothesis]:
-    """Two values of two statements exchanged with each other."""
+    """A value of one statement exchanged with a value of another."""
     uses = [(site, {atom.text: [a for a in atoms(site.value, site.path) if a.text == atom.text]
                     for atom in atoms(site.value, site.path)}) for site in all_sites if site.step.target]  # fmt: skip
     for (one, names_of_one), (two, names_of_two) in itertools.combinations(uses, 2):
@@ -194,7 +194,7 @@ def across_lines(all_sites: Sequence[Site]) -> Iterator[Hypothesis]:
 
 
 def complement(all_sites: Sequence[Site], gate: str, uses: list[tuple[Site, Part]]) -> Iterator[Hypothesis]:
-    """`gate` and 1 minus it exchanged: everywhere, and as in a formula that was written with the other convention."""
+    """`gate` and 1 minus it exchanged: everywhere, or as in a formula written with the opposite convention."""
     parents = {(s.step.number, p.path[:-1]) for s, p in uses}
     minus = [s for s in all_sites for n, path in ((s, p) for p in paths_of_complements(s, gate)) if n]
     if not minus or not parents:

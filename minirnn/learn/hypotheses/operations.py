@@ -1,4 +1,4 @@
-"""Wrong constants and powers, means for sums, missing roots, and operations in the wrong order."""
+"""Wrong constants and powers, means instead of sums, missing roots, and operations in the wrong order."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ TWINS = {"np.sum": "np.mean", "np.mean": "np.sum", "min": "max", "max": "min", "
 
 
 def of_constants(site: Site) -> Iterator[Hypothesis]:
-    """A number that is another one."""
+    """A wrong constant."""
     skip = slope_places(site.value, site.path)
     for node, path in nodes(site.value, site.path):
         if any(path[: len(s)] == s for s in skip):
@@ -44,7 +44,7 @@ def number(value: float) -> str:
 
 
 def context(site: Site, path: Path) -> str:
-    """The smallest expression around a place that says something."""
+    """The smallest expression around a place that is meaningful to a reader."""
     for k in range(len(path) - 1, len(site.path) - 1, -1):
         node = at(site.step.tree, path[:k])
         if isinstance(node, ast.BinOp | ast.Call | ast.Subscript):
@@ -53,7 +53,7 @@ def context(site: Site, path: Path) -> str:
 
 
 def of_powers(site: Site) -> Iterator[Hypothesis]:
-    """Powers left out, taken of another number, or replaced by a product; squares left out."""
+    """Powers that are omitted, taken of the wrong number, or replaced by a product, and omitted squares."""
     for node, path in nodes(site.value, site.path):
         if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Pow):
             text, base, power = text_of(node), text_of(node.left), text_of(node.right)
@@ -83,7 +83,7 @@ def of_powers(site: Site) -> Iterator[Hypothesis]:
 
 
 def of_functions(site: Site) -> Iterator[Hypothesis]:
-    """A function left out, applied twice, or its twin; a root around too much or too little."""
+    """A function that is omitted, applied twice, or replaced by a similar one; a root over too much or too little."""
     for node, path in nodes(site.value, site.path):
         if not isinstance(node, ast.Call):
             continue
@@ -133,7 +133,7 @@ def of_functions(site: Site) -> Iterator[Hypothesis]:
 
 
 def of_widths(site: Site, call: ast.Call, path: Path) -> Iterator[Hypothesis]:
-    """``f(a) + b`` and ``f(a + b)``; ``f(a / b)`` and ``f(a) / b``."""
+    """``f(a) + b`` in place of ``f(a + b)``, ``f(a / b)`` in place of ``f(a) / b``, and the reverse."""
     name, text = text_of(call.func), text_of(call)
     for node, way in chains(site.value, site.path, (ast.Add, ast.Sub)):
         parts = summands(node, way)
@@ -166,7 +166,7 @@ def of_widths(site: Site, call: ast.Call, path: Path) -> Iterator[Hypothesis]:
 
 
 def of_late_quotients(site: Site, call: ast.Call, other: Part, way: Path) -> Iterator[Hypothesis]:
-    """``f(a) + b`` with ``a = n / c``, divided by f(c) only after b was added: `f` is a root."""
+    """``f(a) + b`` with ``a = n / c``, divided by f(c) only after adding b. `f` is a root."""
     made = definition(site, call.args[0])
     if text_of(call.func) == "np.sqrt" and isinstance(made, ast.BinOp) and isinstance(made.op, ast.Div):
         new = formed("(np.sqrt(n) + b) / np.sqrt(c)", n=made.left, b=other.node, c=made.right)
@@ -179,7 +179,7 @@ def of_late_quotients(site: Site, call: ast.Call, other: Part, way: Path) -> Ite
 
 
 def of_sums(site: Site, node: ast.Call, path: Path) -> Iterator[Hypothesis]:
-    """Sums over an axis: the mean, the whole sum, only one sample, another axis that happens to fit."""
+    """Sums over an axis replaced by the mean, the total, one sample, or the sum over another axis that fits."""
     func = node.func
     if not (isinstance(func, ast.Attribute) and func.attr in ("sum", "mean") and not is_module(func.value)):
         return
@@ -213,7 +213,7 @@ def of_sums(site: Site, node: ast.Call, path: Path) -> Iterator[Hypothesis]:
 
 
 def of_largest(site: Site) -> Iterator[Hypothesis]:
-    """The largest number of a row: of all rows, the smallest, or never below a start value of zero."""
+    """The maximum of a row replaced by that of all rows, by the minimum, or by one that is never below zero."""
     for node, path in nodes(site.value, site.path):
         func = node.func if isinstance(node, ast.Call) else None
         if not (isinstance(func, ast.Attribute) and func.attr == "max" and not is_module(func.value)):
@@ -235,7 +235,7 @@ def of_largest(site: Site) -> Iterator[Hypothesis]:
 
 
 def of_divisions(site: Site) -> Iterator[Hypothesis]:
-    """Quotients: turned over, of whole numbers, and those whose bracket is left out."""
+    """Quotients that are inverted, use integer division, or lack their brackets."""
     for node, path in nodes(site.value, site.path):
         if not (isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div)):
             continue
@@ -262,7 +262,7 @@ def of_divisions(site: Site) -> Iterator[Hypothesis]:
 
 
 def of_counters(site: Site) -> Iterator[Hypothesis]:
-    """A whole number counted from another start."""
+    """An integer that counts from a wrong start."""
     for atom in atoms(site.value, site.path):
         value = site.evaluate(atom.text)
         if isinstance(value, int | np.integer) and not isinstance(value, bool):
@@ -272,7 +272,7 @@ def of_counters(site: Site) -> Iterator[Hypothesis]:
 
 
 def of_infinite_precision(site: Site) -> Iterator[Hypothesis]:
-    """A line whose result is cut to whole numbers."""
+    """A line whose result is truncated to integers."""
     if isinstance(site.step.tree, ast.Assign) and isinstance(site.evaluate(text_of(site.value)), np.ndarray):
         says = "it is cut to whole numbers: was the array made with an integer dtype?"
         yield site.change(site.path, formed("np.trunc(a)", a=site.value), says, "whole numbers", 3)

@@ -1,7 +1,7 @@
 """A function as numbered statements that can be run with some of them changed.
 
-Loops and conditions are followed here, statement by statement, so that a change costs the compilation of one statement
-and no more. Statements are numbered in the order of the source, loops and `return` included.
+Loops and conditions are interpreted here, so a change requires compiling only one statement. Statements are numbered in
+the order of the source, loops and `return` included.
 """
 
 from __future__ import annotations
@@ -18,15 +18,17 @@ from typing import Any
 import numpy as np
 
 GIVEN = "_given"
-"""The name under which a changed statement finds the arguments as they came in."""
+"""The name under which a changed statement finds the original arguments."""
 
 Path = tuple[tuple[str, int], ...]
-"""The path from a statement to a node in it: field names, each with the index in a list, or -1 if it is no list."""
+"""The path from a statement to a node in it: field names, each with its list index, or -1 if the field is not
+a list.
+"""
 
 
 @dataclass(frozen=True)
 class Step:
-    """A statement: its number, tree and code, the loop variables around it, and what is nested in it."""
+    """A statement: its number, tree and code, the loop variables around it, and its nested statements."""
 
     number: int
     tree: ast.stmt
@@ -48,7 +50,7 @@ class Step:
 
     @cached_property
     def value(self) -> tuple[ast.expr, Path] | None:
-        """The expression that can be wrong in the statement, and the way to it."""
+        """The expression of the statement that can be wrong, and its path."""
         tree = self.tree
         if isinstance(tree, ast.Assign | ast.AugAssign | ast.Return | ast.Expr) and tree.value is not None:
             return tree.value, (("value", -1),)
@@ -91,13 +93,13 @@ class Program:
 
     @cached_property
     def blocks(self) -> dict[int, int]:
-        """For each statement the number of the first of the lines that belong together with it."""
+        """For each statement, the number of the first line of its group."""
         lists = [self.steps, *(part for step in self.every.values() for part in (step.body, step.orelse) if part)]
         return {step.number: part[0].number for part in lists for step in part}
 
     @cached_property
     def places(self) -> dict[int, int]:
-        """For each statement the index in `steps` of the one in which it is."""
+        """For each statement, its index in `steps`; for a nested one, the index of the statement that contains it."""
         return {inner.number: k for k, step in enumerate(self.steps) for inner in _walk((step,))}
 
     @cached_property
@@ -106,7 +108,7 @@ class Program:
 
     @cached_property
     def reach(self) -> dict[int, frozenset[str]]:
-        """For each statement the outputs that may change with it."""
+        """For each statement, the outputs that may change with it."""
         graph: dict[str, set[str]] = {}
         returned = [s for s in self.every.values() if isinstance(s.tree, ast.Return)]
         for step in self.every.values():
@@ -135,12 +137,12 @@ class Program:
         return set().union(*(_used(step) for step in self.every.values() if name in _made(step) and not step.body))
 
     def run(self, inputs: Mapping[str, Any], changed: Mapping[int, CodeType | None] | None = None) -> dict[str, Any]:
-        """The outputs by name; `changed` gives other code for statements (None leaves a statement out)."""
+        """The outputs by name. `changed` maps statements to other code, or to None to omit them."""
         env = {**self.function.__globals__, **inputs, GIVEN: inputs}
         return self.named(_run_all(self.steps, env, changed or {}))
 
     def from_snapshot(self, inputs: Mapping[str, Any], changed: Mapping[int, CodeType | None]) -> dict[str, Any]:
-        """As `run`, from the first changed statement on: earlier statements give what they gave the first time."""
+        """The same as `run`, but starts at the first changed statement and reuses the earlier results."""
         first = min((self.places[number] for number in changed), default=0)
         states = self._states.get(id(inputs))
         if states is None:
@@ -155,7 +157,7 @@ class Program:
         return {}
 
     def _snapshots(self, inputs: Mapping[str, Any]) -> list[tuple[dict[str, Any], list[str]]]:
-        """Before each statement that is in no loop: all variables, and the arrays that are written to from there on."""
+        """Before each statement outside a loop: all variables, and the arrays that later statements write to."""
         around = {**self.function.__globals__, GIVEN: inputs}
         env: dict[str, Any] = {**around, **inputs}
         states = []
@@ -170,7 +172,7 @@ class Program:
         return states
 
     def variables(self, inputs: Mapping[str, Any], changed: Mapping[int, CodeType | None]) -> dict[str, Any]:
-        """All variables as they are at the end of the changed program."""
+        """All variables at the end of the changed program."""
         env = {**self.function.__globals__, **inputs, GIVEN: inputs}
         _run_all(self.steps, env, changed)
         return env
@@ -179,13 +181,13 @@ class Program:
         return dict(zip(self.outputs, value if len(self.outputs) > 1 else (value,), strict=True))
 
     def watched(self, inputs: Mapping[str, Any], see: Callable[[Step, dict[str, Any]], None]) -> None:
-        """Run it, and show each statement with the variables before it."""
+        """Run the program and show each statement with the variables before it."""
         env: dict[str, Any] = {**self.function.__globals__, **inputs, GIVEN: inputs}
         _run_all(self.steps, env, {}, lambda step: see(step, env))
 
     def environments(self, inputs: Mapping[str, Any]) -> dict[int, dict[str, Any]]:
-        """For each statement the variables at the time when it is first reached."""
-        steps = self.steps  # a function without a source fails here
+        """For each statement, the variables when it is first reached."""
+        steps = self.steps  # raises if the function has no source
         env, seen = {**self.function.__globals__, **inputs, GIVEN: inputs}, {}  # type: dict[str, Any], dict[int, dict[str, Any]]
         _run_all(steps, env, {}, lambda step: seen.setdefault(step.number, dict(env)))
         return seen
@@ -193,7 +195,9 @@ class Program:
 
 @lru_cache(maxsize=100)
 def _read(function: Callable[..., Any]) -> tuple[ast.FunctionDef, tuple[Step, ...]]:
-    """A function as a tree, which nobody changes, and as statements: many answers are compared with the same one."""
+    """A function as a tree and as statements. It is shared, because many answers are compared with the same
+    function.
+    """
     tree = ast.parse(textwrap.dedent(inspect.getsource(function))).body[0]
     assert isinstance(tree, ast.FunctionDef)
     return tree, tuple(_steps(tree.body, iter(range(100_000)), ()))
@@ -224,7 +228,7 @@ def _steps(statements: Sequence[ast.stmt], numbers: Iterator[int], loops: tuple[
 
 
 def _written(step: Step) -> set[str]:
-    """The arrays that a statement writes to, rather than make them anew."""
+    """The arrays that a statement modifies in place."""
     tree = step.tree
     if isinstance(tree, ast.AugAssign):
         return set(base_name(tree.target).split(", "))
@@ -242,7 +246,7 @@ def _walk(steps: Sequence[Step]) -> Iterator[Step]:
 
 
 def code_of(tree: ast.stmt) -> CodeType:
-    """The code of a statement; of a loop that of what it runs over, of a condition that of its test."""
+    """The code of a statement. For a loop, that of its iterable, and for a condition, that of its test."""
     expression = {ast.For: "iter", ast.If: "test", ast.Return: "value"}.get(type(tree))
     if expression is not None:
         return compile(ast.Expression(getattr(tree, expression)), "<formula>", "eval")

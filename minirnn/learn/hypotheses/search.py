@@ -1,7 +1,7 @@
-"""Finds the changes to a formula that give an answer's numbers: one, or two together.
+"""Finds one or two changes to a formula that give an answer's numbers.
 
-Every hypothesis is evaluated once, on one case. For two at a time nothing more is evaluated at first: where only one of
-two changes makes a difference, that one alone must give the answer's numbers, and few pairs pass.
+Every hypothesis is evaluated once, on one case. Pairs need no further evaluation at first: where only one of two
+changes affects a number, this change alone must explain it. Few pairs pass this test.
 """
 
 from __future__ import annotations
@@ -33,15 +33,15 @@ FEW: tuple[Maker, ...] = (
 FAR: tuple[Maker, ...] = (names.of_lines, loops.of_starts, operations.of_constants, names.of_wholes,
                           terms.of_moved_terms)  # fmt: skip
 FARTHEST: tuple[Maker, ...] = (terms.of_extra_terms, terms.of_extra_factors, operations.of_infinite_precision)
-"""Kinds of hypotheses: frequent mistakes, less frequent ones (`FEW` of them are tried at once), and the rest."""
+"""Groups of hypotheses: frequent mistakes, less frequent ones (`FEW` of them are tried at once), and the rest."""
 
 MOST_PAIRS = 20_000
-"""How many pairs of changes are compared by what either of them gives."""
+"""The number of pairs of changes that are compared by their separate effects."""
 
 
 @dataclass
 class Tried:
-    """A hypothesis with what it gives on the case of the search: all outputs in one row."""
+    """A hypothesis and its outputs on the first case, in one row."""
 
     hypothesis: Hypothesis
     changed: dict[int, CodeType | None]
@@ -58,13 +58,13 @@ class Search:
     ----------
     program : Program
     cases : sequence of (inputs, expected, got)
-        By the names of the outputs; the first one is searched, the others confirm.
+        By the names of the outputs. The search uses the first case, and the others confirm the result.
     tolerance : float
         The largest relative error.
     most : int
-        How often the formula may be evaluated for trying all hypotheses.
+        The largest number of evaluations of the formula.
     more : tuple of functions
-        Make further hypotheses, tried with the nearest ones.
+        Functions that make further hypotheses, which are tried together with the likeliest ones.
     """
 
     program: Program
@@ -104,16 +104,15 @@ class Search:
 
     @cached_property
     def few(self) -> list[Hypothesis]:
-        """The hypotheses of which there are few for any formula."""
+        """The hypotheses of which any formula has only a few."""
         with np.errstate(all="ignore"):
             found = [h for site in self.sites for make in FEW for h in make(site)]
             return [*found, *alike(found, self.program), *uses.of_late_terms(self.sites)]
 
     def groups(self) -> Iterator[list[Hypothesis]]:
-        """The hypotheses about the program, the least far-fetched first; those of a group are as likely as each other.
+        """The hypotheses about the program, the least far-fetched first. Those in one group are equally likely.
 
-        Those that concern outputs which are right come last; within a rank those come first that can explain all that
-        is wrong by themselves.
+        Hypotheses about correct outputs come last. Within a rank, those that can explain all errors come first.
         """
         reach, wrong, later = self.program.reach, self.wrong, []
 
@@ -131,7 +130,7 @@ class Search:
             yield from grouped(found, key)
 
     def stages(self) -> Iterator[list[Hypothesis]]:
-        """All hypotheses: the near ones, those further off, those about several lines, those that explain the rest."""
+        """All hypotheses: the likeliest, less likely ones, those about several lines, and those of `more`."""
         for makers in ((*NEAR, *self.more), FAR, (), FARTHEST):
             with np.errstate(all="ignore"):
                 found = [h for site in self.sites for make in makers for h in make(site)]
@@ -146,19 +145,19 @@ class Search:
             yield found
 
     def gives(self, changed: Mapping[int, CodeType | None], case: int) -> dict[str, Any] | None:
-        """The outputs of the changed program; None if it cannot run."""
+        """The outputs of the changed program, or None if it cannot run."""
         self.evaluations += 1
         try:
             with np.errstate(all="ignore"):
                 return self.program.from_snapshot(self.cases[case][0], changed)
-        except Exception:  # shapes that do not fit, an index too large: nobody can have meant this hypothesis
+        except Exception:  # shapes that do not fit, or an index out of range: no student can have meant this
             return None
 
     def try_all(self) -> list[Hypothesis]:
-        """Evaluate hypotheses on the first case, as many as `most` allows; those that alone give the answer's numbers.
+        """Evaluate hypotheses on the first case, at most `most`, and return those that alone give the answer's numbers.
 
-        A group that has an explanation is the last. What is few is tried first, and told when its turn comes, or when
-        the others are too many.
+        The search ends after the first group with an explanation. Rare hypotheses are tried first, but reported only
+        when their group is reached, or when the others are too many.
         """
         end = self.evaluations + self.most
         waiting = [h for h in self.few if self.explains(h)]
@@ -174,21 +173,21 @@ class Search:
         return []
 
     def explains(self, hypothesis: Hypothesis) -> bool:
-        """Whether a hypothesis alone gives all numbers of the answer, in all cases."""
+        """Whether one hypothesis alone gives all numbers of the answer in all cases."""
         if hypothesis not in self.known:
             self.known[hypothesis] = self.try_one(hypothesis)
         tried = self.known[hypothesis]
         return tried is not None and not tried.misses.any() and self.confirmed(tried.changed)
 
     def try_one(self, hypothesis: Hypothesis) -> Tried | None:
-        """Evaluate one hypothesis; None if it cannot run, or changes nothing."""
+        """Evaluate one hypothesis. Returns None if it cannot run or changes nothing."""
         changed = self.code(hypothesis)
         tried = None if changed is None else self.evaluated(hypothesis, changed)
         self.tried += [] if tried is None else [tried]
         return tried
 
     def evaluated(self, hypothesis: Hypothesis, changed: dict[int, CodeType | None]) -> Tried | None:
-        """The outputs of a changed program on the first case; None if it cannot run, or changes nothing."""
+        """The outputs of a changed program on the first case, or None if it cannot run or changes nothing."""
         outputs = self.gives(changed, 0)
         expected = self.cases[0][1]
         if outputs is None or not all(fits(outputs[n], expected[n]) for n in self.names):
@@ -215,7 +214,7 @@ class Search:
             return None
 
     def confirmed(self, changed: Mapping[int, CodeType | None], names: set[str] | None = None) -> bool:
-        """Whether the changed program gives every output (or those of `names`) of every case, its shape too."""
+        """Whether the changed program gives every output (or those in `names`) of every case, including its shape."""
         for case, (_, _, got) in enumerate(self.cases):
             outputs = self.gives(changed, case)
             if outputs is None or not all(self.same(outputs[n], got[n]) for n in names or self.program.outputs):
@@ -223,16 +222,16 @@ class Search:
         return True
 
     def twos(self, times: int = 300) -> tuple[Hypothesis, ...] | None:
-        """The first two changes that give the answer's numbers together: `times` pairs of them are evaluated.
+        """The first two changes that together give the answer's numbers. At most `times` pairs are evaluated.
 
-        Those come first that explain most of the wrong numbers without being evaluated (see `explained_by`).
+        Pairs that explain most of the wrong numbers without an evaluation come first (see `explained_by`).
         """
         if not self.tried:
             return None
         end = self.evaluations + times
         misses = np.array([t.misses for t in self.tried], np.float32)
         differs = np.array([t.differs for t in self.tried], np.float32)
-        alone = misses @ (1 - differs).T < 0.5  # [a, b]: what a misses, b makes different
+        alone = misses @ (1 - differs).T < 0.5  # [a, b]: the wrong numbers that a leaves unexplained and b changes
         pairs = np.argwhere(np.triu(alone & alone.T, 1))
         if not len(pairs):
             return None
@@ -254,16 +253,16 @@ class Search:
 
     @cached_property
     def wrong_numbers(self) -> np.ndarray:
-        """Which numbers of the answer are wrong."""
+        """Whether each number of the answer is wrong."""
         right, mine, most = self.rows
         return ~close(mine, right, most)
 
     def explained_by(self, pairs: np.ndarray) -> np.ndarray:
-        """For each pair the share of the wrong numbers that follow from what either change gives alone.
+        """For each pair, the share of the wrong numbers that follow from the separate effects of the two changes.
 
-        A number is one of theirs; or the sum of both differences, if neither passes through the other; or the product
-        of both ratios, if one passes through the other and scales it. What one of them gives is no accident: the other
-        should leave it alone, and what it changes of that counts against the pair.
+        A number follows if it is that of one change, the sum of both differences (neither change passes through the
+        other), or the product of both ratios (one change scales the other). If one change already gives a number, the
+        other should not alter it, and each such number counts against the pair.
         """
         right, mine, most = self.rows
         wrong = self.wrong_numbers
@@ -282,18 +281,18 @@ class Search:
         return np.concatenate(found) / max(wrong.sum(), 1)
 
     def both(self, first: Tried, second: Tried) -> dict[int, CodeType | None] | None:
-        """The code of two hypotheses together; of lines that only one of them changes it is there already."""
+        """The code of two hypotheses together. Lines that only one of them changes are already compiled."""
         if first.changed.keys().isdisjoint(second.changed):
             return {**first.changed, **second.changed}
         return self.code(first.hypothesis, second.hypothesis)
 
     def outputs_with(self, marked: np.ndarray) -> set[str]:
-        """The outputs that have one of the `marked` numbers."""
+        """The outputs that contain any of the `marked` numbers."""
         return {name for name, part in self.places.items() if marked[part].any()}
 
     @cached_property
     def places(self) -> dict[str, slice]:
-        """The position of each output in a row of all numbers."""
+        """The position of each output in the row of all numbers."""
         found, start = {}, 0
         for name in self.names:
             size = row([self.cases[0][1][name]]).size
@@ -303,7 +302,7 @@ class Search:
 
 
 def fits(value: Any, like: Any) -> bool:
-    """Whether two outputs have the same shape, lists of arrays included."""
+    """Whether two outputs have the same shape. They can be lists of arrays."""
     if isinstance(like, list | tuple):
         return isinstance(value, list | tuple) and len(value) == len(like) and all(map(fits, value, like))
     if any(isinstance(v, list | tuple | dict) or np.asarray(v).dtype.kind not in "biuf" for v in (value, like)):
@@ -312,13 +311,13 @@ def fits(value: Any, like: Any) -> bool:
 
 
 def row(values: Any) -> np.ndarray:
-    """All numbers of some outputs in one row."""
+    """All numbers of the outputs in one row."""
     parts = [np.ravel(np.asarray(a, float)) for a in arrays(values)]
     return np.concatenate(parts) if parts else np.zeros(0)
 
 
 def scale(values: Any) -> np.ndarray:
-    """For each number of some outputs the largest number of its output, which errors are relative to."""
+    """For each number, the largest number of its output, to which errors are relative."""
     parts = [np.full(np.size(a), np.abs(a[np.isfinite(a)]).max(initial=1e-300)) for a in arrays(values)]
     return np.concatenate(parts) if parts else np.zeros(0)
 
@@ -329,7 +328,7 @@ def arrays(values: Any) -> Iterator[np.ndarray]:
 
 
 def close(a: np.ndarray, b: np.ndarray, most: np.ndarray) -> np.ndarray:
-    """Which numbers differ only by rounding. Infinities and NaN equal themselves."""
+    """Which numbers differ only by rounding. Infinities and NaN are equal to themselves."""
     with np.errstate(all="ignore"):
         same: np.ndarray = np.abs(a - b) <= most
         if not np.isfinite(a.sum()):

@@ -1,4 +1,4 @@
-"""Slopes of tanh and sigmoid: of the wrong function, of the wrong value, applied again, or not at all."""
+"""Slopes of tanh and sigmoid: of the wrong function, of the wrong value, applied twice, or missing."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ WRONG = {
 
 
 def of_slopes(site: Site) -> Iterator[Hypothesis]:
-    """Every slope in a statement, wrong in every way."""
+    """Every slope in a statement, with every way to get it wrong."""
     for node, path in chains(site.value, site.path, PRODUCT):
         for slope in slopes_among(factors(node, path)):
             yield from wrong_slopes(site, slope)
@@ -58,7 +58,7 @@ def wrong_slopes(site: Site, slope: Slope) -> Iterator[Hypothesis]:
     right = RIGHT[slope.kind].replace("y", name)
 
     def instead(new: ast.expr, says: str, rank: int, kind: str = "") -> Hypothesis:
-        """The slope exchanged for `new`; of a sigmoid's two factors the first takes it, and the second becomes 1."""
+        """The slope replaced by `new`. For a sigmoid, `new` replaces the first factor, and the second becomes 1."""
         places = dict.fromkeys(slope.places, expression("1.0"))
         places[slope.places[-1]] = new
         return site.changes(dict(reversed(places.items())), says, f"the slope of {slope.kind} is {right}", rank, kind)

@@ -1,7 +1,7 @@
-"""Several mistakes at once, found one after the other on cases that grow harder.
+"""Several mistakes at once, found one after the other on increasingly hard cases.
 
-With one step, or with a gradient into one output only, often only one of several mistakes shows. Whatever explains
-the first case that goes wrong is kept for the next.
+With only one step, or with a gradient into only one output, often only one of several mistakes has an effect. The
+explanation of the first case that fails is kept for the next.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from minirnn.learn.hypotheses.search import Search
 
 Numbers = tuple[Mapping[str, Any], Mapping[str, Any], Mapping[str, Any]]
 MOST_CHANGES, MOST_CHOICES = 3, 4
-"""How many mistakes are looked for, and how many explanations of one case are followed further."""
+"""The largest number of mistakes, and the number of explanations of one case that are pursued further."""
 
 
 def staged(search: Search, stages: Sequence[Numbers], most: int) -> tuple[Hypothesis, ...] | None:
@@ -48,6 +48,6 @@ def staged(search: Search, stages: Sequence[Numbers], most: int) -> tuple[Hypoth
 
 
 def explains(search: Search, chosen: tuple[Hypothesis, ...]) -> bool:
-    """Whether the formula with some changes gives the numbers of the one case of a search."""
+    """Whether the formula with some changes gives the numbers of a search's only case."""
     changed = search.code(*chosen)
     return changed is not None and search.confirmed(changed)

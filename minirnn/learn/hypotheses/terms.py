@@ -1,4 +1,4 @@
-"""Summands and factors that are missing, too many, of the wrong sign or in the wrong bracket."""
+"""Summands and factors that are missing, superfluous, of the wrong sign or in the wrong bracket."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from minirnn.learn.hypotheses.trees import (
 
 
 def of_terms(site: Site) -> Iterator[Hypothesis]:
-    """One summand that is missing, counted twice, or has the wrong sign."""
+    """A summand that is missing, counted twice, or has the wrong sign."""
     if isinstance(site.step.tree, ast.For | ast.If):
         return
     skip = slope_places(site.value, site.path)
@@ -37,11 +37,12 @@ def of_terms(site: Site) -> Iterator[Hypothesis]:
         if within(path, skip) or not is_numeric(site, node):
             continue
         whole = path == site.path or (path[:-1] == site.path and path[-1][0] == "elts")
-        rank = 0 if whole else 1  # inside an expression, other hypotheses say it better
+        rank = 0 if whole else 1  # inside an expression, other hypotheses describe this better
         for part in parts:
             text = part.text
             zero, twice = times(part.node, 0.0), times(part.node, 2.0)
-            lost = rank if len(parts) > 1 or not isinstance(part.node, ast.Call) else rank + 1  # rarely a whole line
+            # people rarely mistake a whole line
+            lost = rank if len(parts) > 1 or not isinstance(part.node, ast.Call) else rank + 1
             yield site.change(part.path, zero, f"the term {text} is missing", "this term is missing", lost)
             sign = ast.UnaryOp(ast.USub(), part.node)
             yield site.change(part.path, sign, f"the sign of {text} is wrong", "this term has the wrong sign", rank)
@@ -70,7 +71,7 @@ def bracketed(node: ast.expr) -> str:
 
 
 def of_factors(site: Site) -> Iterator[Hypothesis]:
-    """One factor missing, dividing instead of multiplying, or squared; a difference the other way round."""
+    """A factor that is missing, divides instead of multiplying, or is squared; a difference in the wrong order."""
     skip = slope_places(site.value, site.path)
     for node, path in chains(site.value, site.path, PRODUCT):
         if within(path, skip):
@@ -107,7 +108,7 @@ def of_factors(site: Site) -> Iterator[Hypothesis]:
 
 
 def complements(site: Site, part: Part) -> Iterator[Hypothesis]:
-    """A gate for 1 minus the gate, and the other way round, as a factor."""
+    """A gate as a factor in place of 1 minus the gate, or the reverse."""
     node, text = part.node, part.text
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Sub) and text_of(node.left) == "1":
         gate = text_of(node.right)
@@ -130,13 +131,13 @@ def is_array(site: Site, text: str) -> bool:
 
 
 def same_shape(site: Site, part: Part, others: list[Part]) -> bool:
-    """Whether what is left of a product without one factor has the shape that it had."""
+    """Whether a product keeps its shape without one of its factors."""
     shape = np.shape(site.evaluate(part.text))
     return any(np.shape(site.evaluate(other.text)) == shape for other in others)
 
 
 def of_extra_factors(site: Site) -> Iterator[Hypothesis]:
-    """One factor too many: any value of the same shape."""
+    """A superfluous factor: any value of the same shape."""
     for part in top_terms(site):
         value = site.evaluate(part.text)
         for name, other in pool(site).items():
@@ -157,7 +158,7 @@ def top_terms(site: Site) -> list[Part]:
 
 
 def of_extra_terms(site: Site) -> Iterator[Hypothesis]:
-    """One term too many: a value of the same shape, or one like those that are there."""
+    """A superfluous term: a value of the same shape, or one similar to the other terms."""
     if not site.step.target or isinstance(site.step.tree, ast.For):
         return
     own = {part.text for part in top_terms(site)}
@@ -178,7 +179,7 @@ def of_extra_terms(site: Site) -> Iterator[Hypothesis]:
 
 
 def of_moved_terms(site: Site) -> Iterator[Hypothesis]:
-    """One term too many that belongs to another line."""
+    """A superfluous term that belongs to another line."""
     if not site.step.target or isinstance(site.step.tree, ast.For):
         return
     own = {part.text for part in top_terms(site)}
@@ -197,7 +198,7 @@ def added(site: Site, text: str, rank: int) -> Hypothesis:
 
 
 def of_inner_factors(site: Site) -> Iterator[Hypothesis]:
-    """A variable that is a product, used as if one of its factors, or a slope in it, were not there yet."""
+    """A product variable that is used as if one of its factors, or a slope in it, were missing."""
     for atom in atoms(site.value, site.path):
         made = definition(site, atom.node)
         view = made.slice if isinstance(made, ast.Subscript) and isinstance(made.value, ast.BinOp) else None
@@ -219,7 +220,7 @@ def of_inner_factors(site: Site) -> Iterator[Hypothesis]:
 
 
 def of_inner_terms(site: Site) -> Iterator[Hypothesis]:
-    """A variable that is a sum: only one of its summands is meant by some use, or escapes the factors around it."""
+    """A sum variable of which a use needs only one summand, or a summand that escapes the factors around it."""
     for node, path in chains(site.value, site.path, PRODUCT):
         product = factors(node, path)
         for part in product:
@@ -239,7 +240,7 @@ def of_inner_terms(site: Site) -> Iterator[Hypothesis]:
 
 
 def without_each(product: list[Part], part: Part) -> list[list[Part]]:
-    """The other factors without one of them, and without all."""
+    """The factors without one of the others, and without all others."""
     others = [p for p in product if p is not part and not p.inverse]
     if len(others) != len(product) - 1 or not others:
         return []
@@ -247,7 +248,7 @@ def without_each(product: list[Part], part: Part) -> list[list[Part]]:
 
 
 def sum_behind(site: Site, node: ast.expr) -> list[str]:
-    """The signed summands of the variable `node` where it was assigned, if it was once, as a sum."""
+    """The signed summands that were assigned to the variable `node`, if it was assigned once, as a sum."""
     made = definition(site, node)
     parts = summands(made, ()) if made is not None else []
     if len(parts) < 2:
@@ -256,7 +257,7 @@ def sum_behind(site: Site, node: ast.expr) -> list[str]:
 
 
 def definition(site: Site, node: ast.expr) -> ast.expr | None:
-    """What the variable `node` was assigned, if that happens once, and in the same loop."""
+    """The expression assigned to the variable `node`, if it was assigned once, in the same loop."""
     if not isinstance(node, ast.Name):
         return None
     made = [s for s in site.program.every.values() if node.id in s.target.split(", ")]

@@ -12,7 +12,7 @@ from minirnn.learn.hypotheses.program import Path
 
 
 class Part(NamedTuple):
-    """A summand or factor: its tree, the way to it, and whether it is subtracted or divides."""
+    """A summand or factor: its tree, its path, and whether it is subtracted or divides."""
 
     node: ast.expr
     path: Path
@@ -61,7 +61,7 @@ def chains(value: ast.expr, path: Path, kinds: tuple[type, ...]) -> Iterator[tup
 
 
 def atoms(value: ast.expr, path: Path) -> Iterator[Part]:
-    """The values that an expression is made of: names, and elements of them such as ``h[t - 1]``; no functions."""
+    """The values in an expression: names, and elements such as ``h[t - 1]``, but no functions."""
 
     def walk(node: ast.AST, way: Path) -> Iterator[Part]:
         if isinstance(node, ast.Name):
@@ -87,7 +87,7 @@ def atoms(value: ast.expr, path: Path) -> Iterator[Part]:
 
 
 def is_closed(node: ast.AST) -> bool:
-    """Whether nothing in a node can be used elsewhere: nodes with their own names, and ``np.pi``."""
+    """Whether a node cannot be used elsewhere: nodes that define names, and ``np.pi``."""
     own_names = isinstance(node, ast.ListComp | ast.GeneratorExp | ast.Lambda)
     return own_names or (isinstance(node, ast.Attribute) and is_module(node.value))
 
@@ -97,7 +97,7 @@ def is_module(node: ast.AST) -> bool:
 
 
 class Slope(NamedTuple):
-    """``1 - y * y`` of tanh or ``s * (1 - s)`` of a sigmoid: the value, and the places where it occurs."""
+    """The value and its places in a slope: ``1 - y * y`` of tanh or ``s * (1 - s)`` of a sigmoid."""
 
     kind: str
     of: ast.expr
@@ -130,12 +130,12 @@ def slope_places(value: ast.expr, path: Path) -> set[Path]:
 
 
 def within(path: Path, places: set[Path]) -> bool:
-    """Whether a place is one of `places` or inside one of them."""
+    """Whether a place is in `places` or inside one of them."""
     return any(path[: len(place)] == place for place in places)
 
 
 def squared(node: ast.expr) -> ast.expr | None:
-    """``y`` of ``y * y`` and ``y ** 2``."""
+    """``y`` in ``y * y`` and ``y ** 2``."""
     if isinstance(node, ast.BinOp):
         if isinstance(node.op, ast.Mult) and text_of(node.left) == text_of(node.right):
             return node.left
@@ -145,19 +145,19 @@ def squared(node: ast.expr) -> ast.expr | None:
 
 
 def times(node: ast.expr, number: float) -> ast.expr:
-    """A number times an expression."""
+    """The product of a number and an expression."""
     return ast.BinOp(ast.Constant(number), ast.Mult(), node)
 
 
 def formed(code: str, **parts: ast.expr) -> ast.expr:
-    """The tree of `code` with expressions in the places of their names."""
+    """The tree of `code` with names replaced by expressions."""
     tree = filled(expression(code), parts)
     assert isinstance(tree, ast.expr)
     return tree
 
 
 def filled(node: ast.AST, parts: dict[str, ast.expr]) -> ast.AST:
-    """A copy of `node` with names exchanged for expressions; what holds none of them is not copied."""
+    """A copy of `node` with names replaced by expressions. Nodes without such names are not copied."""
     if isinstance(node, ast.Name):
         return parts.get(node.id, node)
     fresh: dict[str, object] = {}

@@ -1,4 +1,4 @@
-"""A variable that is right where it is made, and is used too early, too late, or without one of its parts."""
+"""A variable that is computed correctly but used too early, too late, or without one of its parts."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from minirnn.learn.hypotheses.terms import sum_behind
 from minirnn.learn.hypotheses.trees import Part, atoms, formed, times
 
 MOST_USERS = 5
-"""A variable with more users is not looked at: there would be too many groups of them."""
+"""Variables with more uses are skipped, because there would be too many groups of uses."""
 
 
 def of_late_terms(all_sites: Sequence[Site]) -> Iterator[Hypothesis]:
@@ -40,7 +40,7 @@ def of_late_terms(all_sites: Sequence[Site]) -> Iterator[Hypothesis]:
 
 
 def of_old_values(site: Site) -> Iterator[Hypothesis]:
-    """An argument that gets a new value, used with its old one."""
+    """An argument that gets a new value, but is used with its old one."""
     if isinstance(site.step.tree, ast.Return):
         return
     made = [s.number for s in site.program.every.values() for n in s.target.split(", ") if n in site.program.parameters]
@@ -54,7 +54,7 @@ def of_old_values(site: Site) -> Iterator[Hypothesis]:
 
 
 def of_missing_parts(site: Site) -> Iterator[Hypothesis]:
-    """One of the arrays that are put side by side is left out and replaced by zeros."""
+    """One of the concatenated arrays is omitted and replaced by zeros."""
     for node, path in nodes(site.value, site.path):
         if isinstance(node, ast.Call) and text_of(node.func) in JOINS and node.args:
             parts = node.args[0]

@@ -1,1 +1,1 @@
-"""The learner's answers at work: devices that take each part whose exercise is passed from the learner's own file."""
+"""The learner's answers in use: devices in which every passed exercise replaces a part of minirnn."""

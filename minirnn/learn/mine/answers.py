@@ -1,4 +1,4 @@
-"""Reads the answers of a course folder that have passed, so that they can be called like any function."""
+"""Reads the passed answers of a course folder, so that they can be called like any function."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from minirnn.user_error import UserError
 
 
 class AnswerFailed(UserError):
-    """An answer raised an exception or returned something of another form while it was in use."""
+    """An answer raised an exception or returned something of the wrong form while it was in use."""
 
 
 class Answer:
@@ -53,12 +53,12 @@ def like(value: Any, array: Any) -> np.ndarray:
 
 
 def function_of(tree: Tree, entry: Entry) -> Answer:
-    """The answer in the learner's file. Raises AnswerFailed if the file can't be run, or lacks the function."""
+    """The answer in the learner's file. Raises AnswerFailed if the file cannot be run or lacks the function."""
     file = str(tree.file(entry))
     space: dict[str, Any] = {"__name__": f"minirnn_mine_{entry.id}", "__file__": file}
     try:
         with open(file, "rb") as source:
-            exec(compile(source.read(), file, "exec"), space)  # their own file on their own machine
+            exec(compile(source.read(), file, "exec"), space)  # students run only their own file on their own machine
     except Exception as error:
         raise AnswerFailed(f"your {entry.id} can't be run: {type(error).__name__}: {error}\n  {file}") from error
     function = space.get(entry.exercise.function)

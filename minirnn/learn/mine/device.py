@@ -1,4 +1,4 @@
-"""The device `mine`: cpu, with each part from the learner's file whose exercise is passed."""
+"""The device `mine`: cpu, with every part whose exercise is passed taken from the learner's file."""
 
 from __future__ import annotations
 
@@ -31,17 +31,17 @@ class Mine(CPU):
     ----------
     tree : Tree
     standing : dict
-        For each part of the course, by the id of its exercise: "yours", or why it is not.
+        For each part of the course, by the id of its exercise: "yours", or the reason why it is not used.
     active : set of str
-        The parts that are the learner's.
+        The parts that come from the learner.
     calls : collections.Counter
-        How often each of them computed.
+        The number of calls of each of them.
     """
 
     name = "mine"
     parts: Sequence[Part] = PARTS
     of = "cpu"
-    """The device that it wraps, and is compared with."""
+    """The device that it wraps and is compared with."""
     tolerance = 1e-5
     """The largest relative difference that counts as rounding. Clipping adds 1e-6 to the norm."""
     answer_of = staticmethod(function_of)
@@ -55,7 +55,7 @@ class Mine(CPU):
 
 
 def plug_in(device: Any, tree: Tree) -> None:
-    """Give a device of the learner's its parts: all that have passed, can be run and agree with minirnn's."""
+    """Plug in the learner's parts: all that are passed, can be run and agree with minirnn's."""
     device.tree, device.active, device.calls, device.hooks, device.standing = tree, set(), Counter(), {}, {}
     answers: dict[str, Any] = {}
     parts = [part for part in device.parts if part.id in tree.course.entries]
@@ -92,7 +92,7 @@ def chain(
 
 
 def why_not(device: Any, part: Part, tree: Tree, answers: dict[str, Any]) -> str:
-    """``yours`` if the answer may be used, otherwise the reason why not. It is tried alone."""
+    """``yours`` if the answer may be used, otherwise the reason why not. It is tested alone."""
     entry = tree.course.entries[part.id]
     if not tree.passed(entry):
         return "changed since it passed" if part.id in tree.state["passed"] else "not passed yet"
@@ -101,7 +101,7 @@ def why_not(device: Any, part: Part, tree: Tree, answers: dict[str, Any]) -> str
         device.active = {part.id}
         device.calls.clear()
         found = part.probe(device)
-    except Exception as error:  # whatever their code does, training goes on without it
+    except Exception as error:  # training continues without the part, whatever its code does
         return f"not used: {error}"
     if not device.calls[part.id]:
         return "not used: nothing called it"
@@ -113,7 +113,7 @@ def why_not(device: Any, part: Part, tree: Tree, answers: dict[str, Any]) -> str
 
 
 def largest_difference(found: Sequence[np.ndarray], expected: Sequence[np.ndarray]) -> float:
-    """The largest difference of two lists of arrays, as a share of the largest number of each array."""
+    """The largest difference between two lists of arrays, as a share of the largest number of each array."""
     worst = 0.0
     for a, b in zip(found, expected, strict=True):
         with np.errstate(all="ignore"):
@@ -123,7 +123,7 @@ def largest_difference(found: Sequence[np.ndarray], expected: Sequence[np.ndarra
 
 
 def summary(device: Any) -> str:
-    """Which parts are the learner's, and what is wrong with the others that once passed."""
+    """The learner's parts in use, and what is wrong with others that have been passed."""
     names = {part.id: part.name for part in device.parts}
     yours = [id for id in device.standing if id in device.active]
     lines = [f"{len(yours)} of {len(device.standing)} parts are yours" + (f": {' '.join(yours)}" if yours else "")]
@@ -134,7 +134,7 @@ def summary(device: Any) -> str:
 
 
 def made(kind: Callable[[Tree], Any]) -> Any:
-    """A device of this kind for the course folder that the program runs in; it says which parts are the learner's."""
+    """A device of this kind for the current course folder. It prints which parts come from the learner."""
     try:
         tree = find_tree(Path.cwd())
     except CourseError as error:
@@ -146,10 +146,10 @@ def made(kind: Callable[[Tree], Any]) -> Any:
 
 
 def mine() -> Mine:
-    """The device `mine` of the course folder that the program runs in."""
+    """The device `mine` of the current course folder."""
     return made(Mine)
 
 
 ONLY_BY_NAME = "made when it is asked for by its name: it runs the answers of the course folder that you are in"
-"""So a list of devices, as `minirnn doctor` prints it, runs nothing that a student wrote."""
+"""With this, listing devices (`minirnn doctor`) runs no code of a student."""
 mine.only_by_name = ONLY_BY_NAME  # type: ignore[attr-defined]

@@ -1,6 +1,7 @@
 """The device `mine-cuda-sim`: the simulator, with the CUDA kernels from the learner's files in their places.
 
-The kernels of the course are for float32. Other numbers, and shapes that an exercise does not know, go the usual way.
+The kernels of the course are for float32. Other dtypes, and shapes that an exercise does not cover, use minirnn's own
+kernels.
 """
 
 from __future__ import annotations
@@ -27,11 +28,11 @@ from minirnn.ops import gru_block_cell, lstm_block_cell, softmax
 
 FLOAT = np.dtype(np.float32)
 MOST_UNITS = 44
-"""ex20's launch has threads for so many rows and columns."""
+"""The launch of ex20 has threads for this many rows and columns."""
 
 
 class KernelAnswer:
-    """The CUDA kernel of an exercise, compiled from the learner's file, with the launch of the exercise."""
+    """The CUDA kernel of an exercise, compiled from the learner's file, with the exercise's launch configuration."""
 
     def __init__(self, device: Any, entry: Entry, file: Path) -> None:
         self.id, self.exercise = entry.id, entry.exercise
@@ -42,7 +43,7 @@ class KernelAnswer:
             raise AnswerFailed(f"your {entry.id} does not compile: {error}\n  {file}") from error
 
     def __call__(self, **arguments: Any) -> None:
-        """Launch it on arguments by name."""
+        """Launch the kernel on arguments by name."""
         grid, block = self.exercise.launch(arguments)  # type: ignore[attr-defined]
         try:
             self.kernel(*arguments.values(), grid=(*grid, 1, 1)[:3], block=(*block, 1, 1)[:3])
@@ -51,7 +52,7 @@ class KernelAnswer:
 
 
 def blend(answer: KernelAnswer, device: Any, *arrays: Any) -> Any:
-    """The backward pass through the last line of the GRU. Gates and products follow the formula."""
+    """The backward pass through the last line of the GRU. The formula computes gates and products."""
     x, h_prev, w_ru, w_c, _, _, r, u, c, d_h = arrays
     if x.dtype != FLOAT or not h_prev.size:
         return NotImplemented

@@ -1,4 +1,4 @@
-"""The table of parts: which exercise is plugged in where, by which function, and how it is compared."""
+"""The table of parts: where each exercise is plugged in, by which function, and how it is compared."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from minirnn.learn.mine.walk import walk
 
 @dataclass(frozen=True)
 class Part:
-    """A part of minirnn that the answer to an exercise can be.
+    """A part of minirnn that the answer to an exercise can replace.
 
     Attributes
     ----------
@@ -25,11 +25,11 @@ class Part:
     name : str
         What the part does.
     place : str
-        What it takes the place of: a kernel or primitive of the device, one of its hooks, or ``lstm_layout``.
+        What it replaces: a kernel or primitive of the device, one of its hooks, or ``lstm_layout``.
     plug : callable
-        ``(answer, device, *call)``: what the place returns, or NotImplemented.
+        ``(answer, device, *call)`` returns the result of the replaced function, or NotImplemented.
     probe : callable
-        What is computed with it and without it, and compared.
+        A computation whose results with and without the part are compared.
     """
 
     id: str
@@ -73,4 +73,4 @@ PARTS = (
     Part("ex42", "the sum over ranks", "all_reduce", training.ring, probes.added_up),
     Part("ex35", "the first weights of an LSTM", "lstm_start", training.lstm_start, probes.first_weights),
 )  # fmt: skip
-"""One line for each exercise. Where several parts have one place, they are asked in this order."""
+"""One line per exercise. If several parts share a place, they are tried in this order."""

@@ -1,4 +1,4 @@
-"""Small computations, one for each part: what they give on the learner's device is compared with what cpu gives."""
+"""Small computations, one per part, whose results on the learner's device are compared with those on cpu."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from minirnn.ops import block_lstm, cross_entropy, gru_block_cell, tanh
 from minirnn.parallel.world import World, simulate
 
 Probe = Callable[[Device], list[np.ndarray]]
-"""Computes on a device; all numbers that it gives."""
+"""Computes on a device and returns all resulting numbers."""
 T, B, I, H = 4, 2, 3, 5
 
 
@@ -32,7 +32,7 @@ def leaves(device: Device, *shapes: tuple[int, ...], dtype: Any = np.float64) ->
 
 
 def weighed(*outputs: Tensor) -> Tensor:
-    """A loss that every number of the outputs has its own share in."""
+    """A loss to which every number of the outputs contributes with its own weight."""
     rng = np.random.default_rng(1)
     total: Any = 0.0
     for y in outputs:
@@ -41,7 +41,7 @@ def weighed(*outputs: Tensor) -> Tensor:
 
 
 def layer(kind: Any, lengths: Any = None, **settings: Any) -> Probe:
-    """A recurrent layer from states that are not zero, with a loss of its outputs and of its last states."""
+    """A recurrent layer with nonzero initial states and a loss of its outputs and last states."""
 
     def probe(device: Device) -> list[np.ndarray]:
         with random.replayed(np.random.Philox(0).state):
@@ -109,7 +109,7 @@ def steps_of(kind: Any, **settings: Any) -> Probe:
 
 
 def clipped(dtype: Any = np.float64) -> Probe:
-    """Gradients that are clipped, and others that are small enough."""
+    """Gradients that are clipped, and others that are too small for it."""
 
     def probe(device: Device) -> list[np.ndarray]:
         p, q = leaves(device, (I, H), (H,), dtype=dtype)
@@ -145,7 +145,7 @@ def added_up(device: Device) -> list[np.ndarray]:
 
 
 def remembered(x: Tensor, w: Tensor) -> Tensor:
-    """A chain of seven equal steps, of which the backward pass computes most twice."""
+    """A chain of seven equal steps, most of which the backward pass computes twice."""
     return checkpoint_sequential([lambda h: tanh(h @ w)] * 7, 3, x)
 
 

@@ -26,7 +26,7 @@ from minirnn.viz.picture import Picture, new_figure
 
 @dataclass(frozen=True)
 class Reached:
-    """The outcome of a run in words and as a picture; `well` says whether it agrees with the historical result."""
+    """The outcome of a run in words and as a picture. `well` is true if it agrees with the historical result."""
 
     well: bool
     words: str
@@ -34,12 +34,12 @@ class Reached:
 
 
 def reach(tree: Tree, milestone: Milestone, scale: float = 1.0) -> tuple[Reached, Path]:
-    """Do the run, and keep its picture. `scale` shortens the training.
+    """Do the run and save its picture. `scale` shortens the training.
 
     Raises
     ------
     CourseError
-        Exercises are still to be passed, or an answer is not the learner's after all, or the run did not succeed.
+        If exercises still have to be passed, a part was not computed by the learner's answer, or the run failed.
     """
     missing = milestone.missing(tree)
     if missing:
@@ -98,7 +98,7 @@ SHORT, LONG = 5, 60
 
 
 def elman(device: Device, scale: float) -> Reached:
-    """A tanh RNN is shown one bit and then noise, and asked for the bit `lag` steps later."""
+    """A tanh RNN sees one bit and then noise, and must output the bit `lag` steps later."""
     rng = np.random.default_rng(0)
     losses, shares = {}, {}
     for lag in (SHORT, LONG):
@@ -164,7 +164,7 @@ def adding(device: Device, scale: float) -> Reached:
 
 
 def characters(device: Device, scale: float) -> Reached:
-    """A character model whose cell, embedding, loss, clipping, optimizer and first weights are the learner's."""
+    """A character model whose cell, embedding, loss, clipping, optimizer and initial weights are the learner's."""
     options = Options(device=device.name, hidden=64, batch=16, length=32, steps=round(250 * scale))
     with standing_in(device):
         training = Training(options, read_text(options)[:300_000])
@@ -183,7 +183,9 @@ def characters(device: Device, scale: float) -> Reached:
 
 
 class standing_in:
-    """A context in which `devices.get` finds this device by its name, because a run's options hold only the name."""
+    """A context in which `devices.get` finds this device by name, because the options of a run contain only
+    the name.
+    """
 
     def __init__(self, device: Device) -> None:
         self.device, self.before = device, devices.registry._made.get(device.name)
@@ -227,4 +229,4 @@ RUNS: dict[int, tuple[Callable[[Tree], Any], Callable[[Any, float], Reached]]] =
     3: (Mine, characters),
     4: (MineOnSim, one_launch),
 }
-"""Of each milestone the device that is made of the learner's parts, and what is computed on it."""
+"""For each milestone, the device made of the learner's parts, and the computation on it."""

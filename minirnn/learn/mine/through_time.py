@@ -1,8 +1,8 @@
 """Exercises about cells and sequences in the place of `rnn_sequence_grad` and the block ops' gradients.
 
-Each function takes an answer, the device and what the kernel was called with. It returns what the kernel returns, or
-NotImplemented if the exercise is about another case. The kernels have gates as rows, in the order i, f, n, o, where the
-exercises have columns, in the order i, ci, f, o.
+Each function takes an answer, the device and the arguments of the kernel. It returns the result of the kernel, or
+NotImplemented if the exercise does not cover the case. The kernels have gates as rows, in the order i, f, n, o, where
+the exercises have columns, in the order i, ci, f, o.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ Array = np.ndarray
 
 
 class Layer(NamedTuple):
-    """What `rnn_sequence_grad` is given."""
+    """The arguments of `rnn_sequence_grad`."""
 
     x: Array
     h0: Array
@@ -32,13 +32,13 @@ class Layer(NamedTuple):
     dc_n: Any
 
     def values(self, rnn_mode: str) -> list[Array]:
-        """What the forward pass saved of the first direction, (T, B, H) each, in the order of `VALUES`."""
+        """The values that the forward pass saved for the first direction, (T, B, H) each, in the order of `VALUES`."""
         (T, B, _), names = self.x.shape, VALUES[rnn_mode]
         shape = saved_shape(rnn_mode, T, B, self.weights, False)
         return [self.saved.reshape(shape)[0, :, k].transpose(0, 2, 1) for k in range(len(names))]
 
     def dh(self) -> Array:
-        """The gradient of each h from outside, (T, B, P), that of the last state included."""
+        """The gradient of each h from outside, (T, B, P), including that of the last state."""
         dh = self.dy.copy()
         dh[-1] += self.dh_n[0]
         return dh
@@ -47,7 +47,7 @@ class Layer(NamedTuple):
 def one_way(
     arguments: Sequence[Any], options: dict[str, Any], mode: str, *, projected: bool = False, lengths: bool = False
 ) -> Layer | None:
-    """The call, if it is about a layer of one direction that the exercises know."""
+    """The call, if its layer has one direction and an exercise covers it."""
     layer = Layer(*arguments)
     W, _, Wp, *_ = layer.weights[0]
     known = options["rnn_mode"] == mode and len(layer.weights) == 1 and W is not None and (Wp is not None) == projected
@@ -111,7 +111,7 @@ def rnn_lengths(answer: Answer, device: Any, *arguments: Any, **options: Any) ->
         return NotImplemented
     W, R, *_ = layer.weights[0]
     lengths = np.asarray(options["lengths"])
-    there = (np.arange(len(layer.x))[:, None] < lengths)[:, :, None]  # what lies beyond may be anything
+    there = (np.arange(len(layer.x))[:, None] < lengths)[:, :, None]  # values beyond that are arbitrary
     x, dy, h = np.where(there, layer.x, 0), np.where(there, layer.dy, 0), layer.y.copy()
     for t in range(1, len(h)):
         h[t] = np.where(there[t], h[t], h[t - 1])
@@ -175,8 +175,8 @@ def lstm_sequence(answer: Answer, device: Any, *arguments: Any, **options: Any) 
     cs = i * ci + f * c_prev
     series = dict(x=layer.x, i=i, cs=cs, f=f, o=o, ci=ci, co=np.tanh(cs), h=layer.y, dh=layer.dh())
     if layer.dc_n[0].any():
-        # The exercise has no gradient of the last cs. One more step with i = 0 and f = o = 1, whose h is given it,
-        # hands it on unchanged, and gets no gradient itself.
+        # The exercise has no gradient of the last cs. An additional step with i = 0 and f = o = 1 receives it through h
+        # and passes it on unchanged.
         last = dict.fromkeys(series, 0.0) | dict(f=1.0, o=1.0)
         more = {k: np.full((1, *a.shape[1:]), last[k], a.dtype) for k, a in series.items()}
         more["dh"] = layer.dc_n
@@ -240,10 +240,10 @@ def gru_step(answer: Answer, device: Any, *arguments: Any, **options: Any) -> An
 
 
 def gru_block_step(answer: Answer, device: Any, *arrays: Any) -> Any:
-    """The kernel also returns the gradients in front of the gates, which the exercise does not ask for.
+    """The kernel also returns the gradients of the gates before activation, which the exercise does not compute.
 
-    So 3H more inputs, all zero, are wired one to one to the three gates: the gradient of such an input is that of its
-    gate.
+    For this, 3H additional zero inputs are connected one to one to the three gates. The gradient of such an input is
+    that of its gate.
     """
     x, h_prev, w_ru, w_c, _, _, r, u, c, d_h = arrays
     (B, I), H = x.shape, h_prev.shape[1]
@@ -261,7 +261,7 @@ def gru_block_step(answer: Answer, device: Any, *arrays: Any) -> Any:
 
 
 def two_directions(answer: Answer, device: Any, *arguments: Any, **options: Any) -> Any:
-    """The exercise splits the layer into two of one direction; each of them goes the way of such a layer."""
+    """The exercise splits the layer into two layers of one direction. Each is computed like any such layer."""
     layer = Layer(*arguments)
     T, B, _ = layer.x.shape
     if len(layer.weights) != 2 or layer.weights[0][0] is None or options["lengths"] is not None or not plain(options):

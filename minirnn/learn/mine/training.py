@@ -1,7 +1,7 @@
 """Exercises about losses, embeddings, weights and steps in the place of kernels, primitives and hooks.
 
-Each function takes an answer, the device and what the kernel was called with. It returns what the kernel returns, or
-NotImplemented if the exercise is about another case.
+Each function takes an answer, the device and the arguments of the kernel. It returns the result of the kernel, or
+NotImplemented if the exercise does not cover the case.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def log_sum_exp(answer: Answer, device: Any, x: Array, *, target: Array) -> Any:
 
 
 def cross_entropy_grad(answer: Answer, device: Any, x: Array, dy: Array, *, target: Array) -> Any:
-    """The exercise has the mean over N rows; dloss = N gives each row its own gradient."""
+    """The exercise computes the mean over N rows. With dloss = N, each row gets its own gradient."""
     if not x.size:
         return NotImplemented
     rows = x.reshape(-1, x.shape[-1])
@@ -63,7 +63,7 @@ def clip(answer: Answer, device: Any, gradients: list[Array], max_norm: float) -
 
 
 def dropout(answer: Answer, device: Any, u: Array, rate: float) -> Any:
-    """The mask is what dropout makes of ones."""
+    """The mask is the result of dropout on ones."""
     rows = u.reshape(-1, u.shape[-1])
     ones = np.ones((1, *rows.shape), u.dtype)
     y, _ = answer(ones, rows, rate, True, ones)
@@ -75,7 +75,7 @@ def lstm_start(answer: Answer, device: Any, uniform: Array, normal: Array) -> An
 
 
 def unbroadcast(answer: Answer, device: Any, dy: Array, shape: tuple[int, ...]) -> Any:
-    """The exercise has four shapes that a (T, B, H) can come from; one of them may be the shape that is asked for."""
+    """The exercise has four shapes that broadcast to (T, B, H). One of them may be the requested shape."""
     if dy.ndim > 3 or dy.ndim == 0 or not dy.size:
         return NotImplemented
     full = dy.reshape((1,) * (3 - dy.ndim) + dy.shape)
@@ -87,9 +87,9 @@ def unbroadcast(answer: Answer, device: Any, dy: Array, shape: tuple[int, ...]) 
 
 
 def ring(answer: Answer, device: Any, rank: int, size: int, part: Array, pass_on: Any) -> Any:
-    """The exercise says what all ranks do. Here each rank does all of it, with zeros in the place of others' numbers.
+    """The exercise describes what all ranks do. Here each rank does all of it, with zeros for the numbers of others.
 
-    What its own rank receives comes from the real rank before it, and so its own sums are right.
+    Messages to its own rank come from the real previous rank, so its own sums are right.
     """
     if part.dtype.kind != "f" or part.size < size:
         return NotImplemented
@@ -115,7 +115,7 @@ def ring(answer: Answer, device: Any, rank: int, size: int, part: Array, pass_on
 
 
 def recompute(answer: Answer, device: Any, count: int, start: Any, step: Any, back: Any) -> Any:
-    """Numbers stand for the states, as in the exercise, and there is room for 2 * sqrt(count) of them."""
+    """Numbers stand for the states, as in the exercise, and at most 2 * sqrt(count) of them are kept."""
     states: list[Any] = []
     gradients: list[Any] = []
 

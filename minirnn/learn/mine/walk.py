@@ -1,9 +1,8 @@
-"""Exercise 2 in the place of the pass over the tape.
+"""Exercise 2 in place of the walk over the tape.
 
-The exercise knows sums and products of numbers. Any tape can be written with these two: what a node sends to one of the
-variables that it was made of is a product with a number that stands for its derivative (`Slope`), and a node is the sum
-of these products. So the learner's function, as it is, walks the tape of a whole network. What it takes for floats are
-objects that add and multiply like floats.
+The exercise covers sums and products of numbers. Any tape can be written with these two: a node is the sum of products
+of its inputs with numbers that stand for the derivatives (`Slope`). The learner's function can therefore walk the tape
+of a whole network unchanged. Its floats are objects that add and multiply like floats.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from minirnn.learn.mine.answers import Answer
 
 
 class Gradient:
-    """A gradient of any kind. It can be added to another one and to zero, and be multiplied with a `Slope`."""
+    """A gradient of any kind. It can be added to another gradient or to zero, and multiplied by a `Slope`."""
 
     __array_ufunc__ = None
 
@@ -31,14 +30,16 @@ class Gradient:
     __radd__ = __add__
 
     def __mul__(self, other: Any) -> Any:
-        """The product with a number that the walk takes for the value of a variable. Its result is never used."""
+        """The product with the value of a variable, for which the walk uses a plain number. The result is
+        never used.
+        """
         return NotImplemented if isinstance(other, Slope) else 0.0
 
     __rmul__ = __mul__
 
 
 class Slope:
-    """The derivative of a node with respect to one of the variables that it was made of."""
+    """The derivative of a node with respect to one of its inputs."""
 
     __array_ufunc__ = None
 
@@ -87,12 +88,12 @@ def walk(answer: Answer, device: Any, count: int, nodes: Any, seeds: Any, back: 
 
 
 def start(seed: Any, add: Any, one: Any) -> Gradient:
-    """The gradient that the pass begins with, in the place of the exercise's 1."""
+    """The initial gradient of the pass, in place of the exercise's 1."""
     return Gradient(seed, add)
 
 
 def slopes_of(k: int, parents: list[int], back: Any, add: Any) -> list[Callable[[Any], Any]]:
-    """What turns the gradient of node k into those of `parents`, one function each. `back` is called once for all."""
+    """Functions that turn the gradient of node k into those of `parents`, one each. `back` is called once for all."""
     sent: dict[Any, Any] = {}
 
     def times(p: int, gradient: Gradient) -> Any:

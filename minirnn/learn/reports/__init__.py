@@ -23,8 +23,10 @@ FORMATS: Mapping[str, Any] = {
     "feedback": feedback,
     "html": page,
 }
-"""The formats by name. A module has ``render(sheets, stamp) -> str``; ``MANY`` says whether there may be many sheets,
-and then it has ``pieces(sheets, stamp)``, which yields the same text bit by bit: it is never in memory as a whole."""
+"""The formats by name. A module has ``render(sheets, stamp) -> str``; ``MANY`` says whether it supports many sheets.
+Such a module also has ``pieces(sheets, stamp)``, which yields the text in pieces, so that it is never in memory as a
+whole.
+"""
 OTHERS = ("statistics", "similarity", "diff")
 """Other kinds of files that ``minirnn grade --out`` writes, about the whole class."""
 
@@ -38,11 +40,11 @@ class Reports:
     Parameters
     ----------
     wanted : sequence of str
-        Reports as ``FORMAT:FILE``. With ``{id}`` in its name there is a file for each student.
+        Reports as ``FORMAT:FILE``. If FILE contains ``{id}``, each student gets a separate file.
     submissions : int
-        How many submissions there will be.
+        The number of submissions.
     stamp : Stamp or None
-        What grades, to be named in each report.
+        The versions and the machine that grade, for each report.
 
     Raises
     ------
@@ -72,7 +74,7 @@ class Reports:
             self.targets.append((module, Path(path)))
 
     def write(self, sheets: Iterable[Sheet]) -> None:
-        """Write all files. The sheets are gone through once for each, so that they need not all be in memory."""
+        """Write all files. Each file reads the sheets once, so that they need not all be in memory."""
         for module, path in self.targets:
             if "{id}" in path.name:
                 for sheet in sheets:
@@ -108,7 +110,7 @@ def check_folder(text: str, path: str) -> None:
 
 
 def file_name(student: str) -> str:
-    """A student's name as a part of a file's name; of a very long one the beginning, and a hash of all of it."""
+    """A student's name as a part of a file name. A very long name is shortened, and a hash is added."""
     name = re.sub(r"[^\w.@+-]", "_", student).lstrip(".") or "_"
     data = name.encode()
     if len(data) <= MOST_BYTES:

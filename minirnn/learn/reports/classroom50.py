@@ -30,7 +30,8 @@ def prepare() -> None:
 
 
 def submitted(tag: str) -> str:
-    """When it was handed in, from the tag (``submit/2027-02-01T14-32-05Z-a1b2c3d``): the same whenever it is graded.
+    """The time of submission, from the tag (``submit/2027-02-01T14-32-05Z-a1b2c3d``), so that it is the same in every
+    run.
 
     If the tag has no time, the result is the present one.
     """

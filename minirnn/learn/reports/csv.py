@@ -11,13 +11,14 @@ from minirnn.learn.reports.stamp import Stamp
 
 MANY = True
 ABOUT = ["changes", "notes", "for the teacher", "graded by"]
-"""Columns behind the points, where it is known what graded: what was taken off or given, what the student is told about
-the submission, what only the teacher is told, and the stamp."""
+"""Columns after the points, if there is a stamp: changes of the points, remarks for the student, remarks for the
+teacher, and the stamp.
+"""
 
 FORMULAS = tuple(
     "=+-@\t\r\N{FULLWIDTH EQUALS SIGN}\N{FULLWIDTH PLUS SIGN}\N{FULLWIDTH HYPHEN-MINUS}\N{FULLWIDTH COMMERCIAL AT}"
 )
-"""First characters of a cell that spreadsheets take for a formula; East Asian ones also accept the wide forms."""
+"""First characters of cells that spreadsheets interpret as formulas. East Asian ones also accept the wide forms."""
 
 
 def render(sheets: Iterable[Sheet], stamp: Stamp | None = None) -> str:
@@ -52,7 +53,7 @@ def about(sheet: Sheet, stamp: Stamp) -> list[object]:
 def line(cells: list[object]) -> str:
     """A line of the table, no cell of which is a formula to a spreadsheet."""
     out = io.StringIO()
-    flat = [c.replace("\r", " ") if isinstance(c, str) else c for c in cells]  # csv writes one as an end of the line
+    flat = [c.replace("\r", " ") if isinstance(c, str) else c for c in cells]  # csv treats it as the end of a line
     safe = [f"'{c}" if isinstance(c, str) and c.lstrip(" ")[:1] in FORMULAS else c for c in flat]
     csv.writer(out, lineterminator="\n").writerow(safe)
     return out.getvalue()

@@ -34,7 +34,7 @@ def render(sheets: Sequence[Sheet], stamp: Stamp | None = None) -> str:
 
 
 def fenced(text: str) -> list[str]:
-    """The text as a block of code that nothing in it can end."""
+    """The text as a code block that nothing in the text can close."""
     fence = "`" * max(3, 1 + max((len(run) for run in re.findall("`+", text)), default=0))
     return [f"{fence}text", text.rstrip(), fence]
 

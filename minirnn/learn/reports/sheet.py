@@ -18,7 +18,7 @@ class Row:
     name, number : str
         Its title, and its number in the course, such as ``4.2``.
     score, most : int
-        The points earned, and those that could be earned.
+        The points earned, and the most that could be earned.
     output : str
         What the student is told.
     message : str
@@ -66,7 +66,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Change:
-    """Points that somebody takes or gives, such as for a late submission: why, and how many."""
+    """A change of points, such as for a late submission: the reason and the number of points."""
 
     reason: str
     points: int
@@ -85,7 +85,7 @@ class Sheet:
     problem : str
         Why nothing could be graded; empty if something was.
     changes : tuple of Change
-        What the rows' points are changed by.
+        The changes of the rows' points.
     digest : str
         A hash of the files that were graded.
     """
@@ -117,5 +117,5 @@ class Sheet:
 
     @property
     def busy(self) -> list[str]:
-        """The exercises that should be graded again: the machine was too busy, or the grader failed."""
+        """The exercises that should be graded again because the machine was too busy or the grader failed."""
         return list(dict.fromkeys(row.id for row in self.rows if row.busy))

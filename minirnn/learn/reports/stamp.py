@@ -1,4 +1,4 @@
-"""What a grade was made with: versions, course, seed, machine, and protection that the machine lacks."""
+"""The conditions of a grade: versions, course, seed, machine, and missing protection."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Stamp:
-    """What a grade was made with, so that it can be made again.
+    """The conditions of a grade, so that it can be reproduced.
 
     Attributes
     ----------
@@ -19,7 +19,7 @@ class Stamp:
     course : str
         A hash of the course without its hidden seed.
     seed : str
-        A slow hash of the hidden seed. Students must not see it: a short seed can be found by trying all.
+        A slow hash of the hidden seed. Students must not see it, because a short seed can be found by trying all.
     locks : str
         The locks that were in force around an answer.
     lacks : tuple of str
@@ -42,7 +42,7 @@ class Stamp:
         return ", ".join([*parts, f"course {self.course}", *locks])
 
     def full(self) -> str:
-        """The same, with what only teachers may see."""
+        """The same, with the parts that only teachers may see."""
         lacks = f", without: {'; '.join(self.lacks)}" if self.lacks else ""
         return f"{self.line()}, seed {self.seed}{lacks}"
 

@@ -54,7 +54,7 @@ class CellDrawing(Picture):
     alt : str
         The description, for the attribute ``alt`` of an HTML image.
     cell : Formulas
-        What is drawn, to draw it again for another page.
+        The cell, so that it can be drawn again for another page.
     """
 
     alt: str
@@ -106,7 +106,7 @@ def cell_graph(cell: Formulas | str, *, dark: bool = False, ax: Axes | None = No
     if not isinstance(cell, Formulas):
         raise TypeError(
             f"cell_graph: cell is a {type(cell).__name__}\n  expected a cell, or one of {', '.join(BUILT_IN)}\n"
-            "  a cell is what @minirnn.cell makes of a function; a layer has its own as layer.cell"
+            "  @minirnn.cell turns a function into a cell; a layer has its cell as layer.cell"
         )
     colors = DARK if dark else LIGHT
     parts = [(forward(cell), False), (backward(cell), True)]
@@ -178,7 +178,7 @@ def _write(ax: Axes, text: str, at: tuple[float, float], color: str, bold: bool 
     path, box = _outline(text, bold)
     x = at[0] - (box.x0 if bold else (box.x0 + box.x1) / 2)
     moved = path.transformed(Affine2D().translate(x, at[1] - (box.y0 + box.y1) / 2))
-    # add_patch would find out how far each letter reaches, but the limits of the axes are fixed.
+    # add_patch would measure every letter, which is not needed because the limits of the axes are fixed.
     ax.add_artist(PathPatch(moved, facecolor=color, edgecolor="none", zorder=4))
 
 

@@ -32,9 +32,9 @@ def tape_nodes(output: Tensor, function: str = "tape_graph", changed: dict[Tenso
     """All values that led to `output`, including leaves, in the order in which they were made.
 
     For a Tensor that was written into later, this is the version that was read. `changed` collects the values whose
-    backward formula needs a value that was changed, and what changed it.
+    backward formula needs a changed value, with the name of the op that changed it.
 
-    Raises TypeError if it is not a Tensor, RuntimeError if a backward pass has freed its tape.
+    Raises TypeError if `output` is not a Tensor, and RuntimeError if a backward pass has freed its tape.
     """
     if not isinstance(output, Tensor):
         raise TypeError(f"{function}: output is {type(output).__name__}\n  expected a Tensor")

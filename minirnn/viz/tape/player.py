@@ -94,7 +94,7 @@ class TapePlayer:
             raise ValueError(f"TapePlayer: loss has shape {loss.shape}\n  expected one number, shape ()")
         if loss.op is None:
             raise ValueError(
-                "TapePlayer: nothing was recorded for this loss\n  expected one computed from requires_grad=True"
+                "TapePlayer: nothing was recorded for this loss\n  expected a loss of Tensors with requires_grad=True"
             )
         check_unchanged(nodes, changed, "TapePlayer")
         self.loss = loss
@@ -198,7 +198,7 @@ class TapePlayer:
             )  # fmt: skip
         picture.ax.set_title(
             f"Going back, step {k + 1} of {len(self)}: {now.name}\n"
-            "orange: its turn, and what it sends back   blue: done   purple: has got some   gray: nothing yet",
+            "orange: current node and what it sends back   blue: done   purple: some gradient   gray: none yet",
             fontsize=10,
         )
         sent = "\n".join(f"sends {_short(g)} to {name}" for name, g in now.sends)

@@ -35,7 +35,7 @@ def check_whole(nodes: list[Tensor], function: str) -> None:
     if any(t.op is FREED for t in nodes):
         raise RuntimeError(
             f"{function}: this tape was freed by a backward pass\n"
-            "  expected one that is still there: look at it before, or call backward(retain_graph=True)"
+            "  expected an intact tape: draw it before backward(), or call backward(retain_graph=True)"
         )
 
 

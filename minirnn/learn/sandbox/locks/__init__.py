@@ -1,8 +1,9 @@
-"""What keeps a process to its own: each lock in a file, and all of them bind for good.
+"""The locks that confine a process, one per module. None of them can be undone.
 
-`limits` bounds what it uses, `namespaces` gives it a system in which it is alone, `privileges` takes root's rights,
-`landlock` says which files there are, `seccomp` which system calls (`syscalls` has their numbers), and `hook` tells in
-words what Python code tries. A platform that lacks one has the others; `minirnn.learn.sandbox.protection` says so.
+`limits` bounds its resources, `namespaces` isolates it from other processes and the network, `privileges` drops root's
+rights, `landlock` restricts files, `seccomp` restricts system calls (`syscalls` has their numbers), and `hook`
+describes in words what Python code tries to do. A platform that lacks one lock uses the others, and
+`minirnn.learn.sandbox.protection` reports this.
 
-The modules import one another by relative names: in the process of an answer they run without minirnn.
+The modules use relative imports because they run without minirnn in the process of an answer.
 """

@@ -1,6 +1,6 @@
-"""An audit hook: it sees what Python code does and says it in words, so that a student is told what is forbidden.
+"""An audit hook that describes in words what Python code does, so that a student learns what is forbidden.
 
-It does not see native code, and is not a wall: `landlock` and `seccomp` are.
+It does not see native code and offers no protection. `landlock` and `seccomp` protect.
 """
 
 from __future__ import annotations
@@ -47,9 +47,9 @@ WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 
 
 def watch(violation: Callable[[str], None], writable: Iterable[str]) -> None:
-    """From here on call `violation` with a sentence at all that is forbidden; files may be written below `writable`."""
+    """Call `violation` with a sentence at each forbidden action from now on. Files may be written below `writable`."""
     with contextlib.suppress(ImportError):  # Windows has none
-        import _posixsubprocess  # the one way to a process that raises no event
+        import _posixsubprocess  # the only way to start a process that raises no audit event
 
         _posixsubprocess.fork_exec = lambda *args: violation(FORBIDDEN["os.fork"])  # type: ignore[assignment]
     below = tuple(os.path.join(os.path.realpath(folder), "") for folder in writable)

@@ -1,7 +1,7 @@
-"""Landlock (Linux 5.13 and newer): which files a process and all it starts can read, write, list and run.
+"""Landlock (Linux 5.13 and newer): the files that a process and its children can read, write, list and run.
 
-Rules can only allow. What newer kernels add is used where it is there: truncating (ABI 3), TCP (4), devices (5), and
-signals and abstract sockets to processes outside (6). ``linux/landlock.h`` has the numbers.
+Rules can only allow. Features of newer kernels are used if they are available: truncating (ABI 3), TCP (4), devices
+(5), and signals and abstract sockets to processes outside (6). ``linux/landlock.h`` has the numbers.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ READ = READ_FILE | READ_DIR
 WRITE = WRITE_FILE | REMOVE_DIR | REMOVE_FILE | MAKE_DIR | MAKE_REG | TRUNCATE
 OF_FILES = EXECUTE | WRITE_FILE | READ_FILE | TRUNCATE
 HANDLED = {1: (1 << 13) - 1, 2: (1 << 14) - 1, 3: (1 << 15) - 1, 4: (1 << 15) - 1, 5: (1 << 16) - 1}
-"""All rights on files that an ABI knows. What no rule allows is forbidden: links, sockets, devices."""
+"""All rights on files that an ABI knows. Links, sockets and devices are forbidden, because no rule allows them."""
 TCP = 0b11
 SIGNALS_AND_SOCKETS = 0b11
 CREATE_RULESET, ADD_RULE, RESTRICT_SELF = 444, 445, 446
 SYSTEM = ("/lib", "/lib64", "/usr/lib", "/usr/lib64", "/etc/ld.so.cache", "/etc/localtime", "/dev/urandom", "/dev/null")
-"""What a Python program reads of the system."""
+"""The files of the system that a Python program reads."""
 
 
 def abi() -> int:
-    """The version of Landlock that the system has; 0 if it has none."""
+    """The version of Landlock on this system, or 0 if there is none."""
     if not sys.platform.startswith("linux"):
         return 0
     try:
@@ -45,21 +45,21 @@ def lock(
     secret: Sequence[str] = (),
     listable: Iterable[str] = (),
 ) -> bool:
-    """From here on this process can read, write and run the files in these folders alone.
+    """Restrict this process to reading, writing and running files in these folders.
 
     Parameters
     ----------
     readable, writable, runnable : iterable of str
         Folders and files. What can be written or run can also be read. Nothing that can be written can be run.
     secret : sequence of str
-        Folders in the others of which nothing can be read. What is named although it lies in one of them can be.
+        Folders inside the others in which nothing can be read, except paths that the other arguments name.
     listable : iterable of str
-        Folders in which and below which names can be listed.
+        Folders whose file names can be listed, including those of their subfolders.
 
     Returns
     -------
     bool
-        Whether the system can do that.
+        Whether the system supports this.
     """
     version = abi()
     if not version:
@@ -74,7 +74,7 @@ def lock(
     def allow(path: str, rights: int) -> None:
         try:
             descriptor = os.open(path, os.O_PATH | os.O_CLOEXEC)
-        except OSError:  # not here: nothing to allow
+        except OSError:  # does not exist, so there is nothing to allow
             return
         try:
             rights &= handled if os.path.isdir(path) else handled & OF_FILES
@@ -102,18 +102,18 @@ def lies_in(path: str, folder: str) -> bool:
 
 
 def around(path: str, secrets: Sequence[str]) -> Iterator[tuple[str, bool]]:
-    """`path` and True; or, if a secret lies in it, everything in it but that, and `path` itself with False."""
+    """`path` with True. If it contains a secret: everything else in it with True, and `path` itself with False."""
     if any(lies_in(path, secret) for secret in secrets):
         return
     if not any(lies_in(secret, path) for secret in secrets):
         yield path, True
         return
-    yield path, False  # its names can be listed, or Python would find no module there
+    yield path, False  # its names can be listed, because otherwise Python would find no module there
     for name in os.listdir(path):
         yield from around(os.path.realpath(os.path.join(path, name)), secrets)
 
 
 def of_python() -> list[str]:
-    """What a Python program reads: Python's own folders, those of its packages, and the system's libraries."""
+    """The folders that a Python program reads: Python's own, those of its packages, and the system's libraries."""
     packages = [path for path in sys.path if os.path.basename(path) in ("site-packages", "dist-packages")]
     return [os.path.dirname(os.__file__), os.path.join(sys.base_prefix, "lib"), *packages, *SYSTEM]

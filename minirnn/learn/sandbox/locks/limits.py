@@ -1,4 +1,4 @@
-"""Bounds of what a process may use; the system enforces them, on every platform."""
+"""Limits on the resources of a process, enforced by the operating system on every platform."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ import resource
 FILE_BYTES = 16 << 20
 """The largest file that an answer may write, if it may write at all."""
 THREADS = 64
-"""Threads of an answer. The judge also counts them (`clock`), because the system does not count those of root."""
+"""The largest number of threads of an answer. `clock` also counts them, because the system does not limit root."""
 
 
 def limit_softly(seconds: int, megabytes: int) -> None:
-    """Bound the processor time and the addresses of this process, so that `limit` can set other bounds later."""
+    """Limit the processor time and address space of this process. `limit` can set other limits later."""
     for kind, most in ((resource.RLIMIT_CPU, seconds), (resource.RLIMIT_AS, megabytes << 20)):
         _, hard = resource.getrlimit(kind)
         with contextlib.suppress(ValueError, OSError):  # as in `limit`
@@ -22,20 +22,21 @@ def limit_softly(seconds: int, megabytes: int) -> None:
 def limit(
     seconds: float, megabytes: int, file_bytes: int = FILE_BYTES, processes: int | None = THREADS, more: int = 10
 ) -> None:
-    """Bound processor time, memory, files and threads of this process.
+    """Limit the processor time, memory, files and threads of this process.
 
     Parameters
     ----------
     seconds : float
-        Of processor time. If all else fails: the judge stops an answer before, and says where it was.
+        Seconds of processor time. This is a last resort, because the judge normally stops an answer earlier.
     megabytes : int
-        Of addresses.
+        The size of the address space.
     file_bytes : int
-        Of a file that it writes.
+        The size of each file that it writes.
     more : int
-        Seconds in addition: somebody else ends it before.
+        Additional seconds, because normally another process ends this one earlier.
     processes : int or None
-        Of this user, in the user namespace; None for no bound, where the user's other processes would count.
+        The number of processes of this user in the user namespace. None sets no limit, for systems where the user's
+        other processes would count.
     """
     wanted = [
         (resource.RLIMIT_CPU, int(seconds) + more),
@@ -52,5 +53,5 @@ def limit(
     for kind, most in wanted:
         _, hard = resource.getrlimit(kind)
         most = most if hard == resource.RLIM_INFINITY else min(most, hard)
-        with contextlib.suppress(ValueError, OSError):  # macOS knows RLIMIT_AS and refuses it
+        with contextlib.suppress(ValueError, OSError):  # macOS has RLIMIT_AS but refuses to set it
             resource.setrlimit(kind, (most, most))

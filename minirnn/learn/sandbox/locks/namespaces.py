@@ -1,6 +1,6 @@
-"""Namespaces (Linux): a process sees its own system, with no other processes, no network and its own scratch.
+"""Namespaces (Linux): a process sees a system with no other processes, no network and its own scratch folder.
 
-The number 1 of a namespace of processes ends all others in it when it ends, and no signal from within reaches it.
+When process 1 of a process namespace ends, all others in it end. No signal from inside the namespace reaches it.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ ALL = NEW_MOUNTS | NEW_NAMES | NEW_IPC | NEW_USER | NEW_PROCESSES | NEW_NETWORK
 NOSUID, NODEV, NOEXEC, RECURSIVE, PRIVATE = 2, 4, 8, 0x4000, 1 << 18
 MOUNT_SETATTR, AT_RECURSIVE, MOUNT_READ_ONLY, MOUNT_NOSUID = 442, 0x8000, 1, 2
 SCRATCH_BYTES, SCRATCH_FILES = 64 << 20, 1000
-"""What all files of an answer together may hold, and how many there may be."""
+"""The total size of all files of an answer, and their largest number."""
 
 
 def enter() -> None:
-    """Enter new namespaces; the next process that is started is number 1 there.
+    """Enter new namespaces. The next process that is started is process 1 there.
 
     Raises
     ------
     OSError
-        If that is not allowed.
+        If this is not allowed.
     """
     user, group = os.getuid(), os.getgid()
     libc = ctypes.CDLL(None, use_errno=True)
@@ -37,16 +37,16 @@ def enter() -> None:
 
 
 def read_only() -> bool:
-    """Make all files of all mounts read-only in these namespaces (Linux 5.12), for good; whether that is allowed."""
+    """Make all mounts in these namespaces read-only for good (Linux 5.12). Returns whether this is allowed."""
     libc = ctypes.CDLL(None, use_errno=True)
     wanted = struct.pack("<4Q", MOUNT_READ_ONLY | MOUNT_NOSUID, 0, 0, 0)
     return int(libc.syscall(MOUNT_SETATTR, -100, b"/", AT_RECURSIVE, wanted, ctypes.c_size_t(len(wanted)))) == 0
 
 
 def own_scratch(folder: str, others_read_only: bool = False) -> bool:
-    """Mount memory on a folder, for few small files that cannot be run; whether that is allowed.
+    """Mount memory on a folder, for a few small files that cannot be run. Returns whether this is allowed.
 
-    With `others_read_only` nothing else can be changed from here, as far as the system can do that.
+    With `others_read_only`, this process can change no other files from now on, if the system supports this.
     """
     libc = ctypes.CDLL(None, use_errno=True)
     if libc.mount(None, b"/", None, RECURSIVE | PRIVATE, None) != 0:

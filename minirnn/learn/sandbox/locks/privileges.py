@@ -1,4 +1,4 @@
-"""Taking the rights of root from a process, and its memory from the eyes of others (Linux)."""
+"""Drops root's rights and hides the memory of a process from others (Linux)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ CAPABILITY_VERSION = 0x20080522
 
 
 def prctl(*arguments: int) -> bool:
-    """Whether the system could do it."""
+    """Whether the system supports it."""
     if not sys.platform.startswith("linux"):
         return False
     values = [ctypes.c_ulong(value) for value in (*arguments[1:], 0, 0, 0, 0)[:4]]
@@ -28,7 +28,7 @@ def libc() -> ctypes.CDLL:
 
 
 def drop() -> None:
-    """Give up all capabilities, also those that a program could bring; nobody may look into this process."""
+    """Drop all capabilities, including those a program file could add, and hide the memory of this process."""
     if not sys.platform.startswith("linux"):
         return
     prctl(PR_SET_NO_NEW_PRIVS, 1)
@@ -41,26 +41,26 @@ def drop() -> None:
 
 
 def hide() -> None:
-    """No other process of this user may read this one's memory, or trace it."""
+    """Prevent other processes of this user from reading the memory of this one or tracing it."""
     prctl(PR_SET_DUMPABLE, 0)
 
 
 def show() -> None:
-    """The opposite of `hide`."""
+    """Undo `hide`."""
     prctl(PR_SET_DUMPABLE, 1)
 
 
 def end_with_parent() -> None:
-    """This process is ended when the one that started it is gone."""
+    """End this process when its parent ends."""
     prctl(PR_SET_PDEATHSIG, int(signal.SIGKILL))
 
 
 def adopt() -> None:
-    """Processes below this one, whose own parent is gone, become children of this one."""
+    """Make this process the new parent of descendants whose own parent has ended."""
     prctl(PR_SET_CHILD_SUBREAPER, 1)
 
 
 def die_first() -> None:
-    """When memory is short, the system ends this process before others."""
+    """Make the system end this process before others when memory is short."""
     with contextlib.suppress(OSError), open("/proc/self/oom_score_adj", "w") as file:
         file.write("1000")

@@ -1,8 +1,8 @@
-"""A filter of system calls: what a computing process does not need fails, before the kernel looks at its arguments.
+"""A filter of system calls. Calls that a computing process does not need fail before the kernel reads their arguments.
 
-The filter is a program for the kernel's packet filter (``linux/filter.h``). It lists what is allowed; so what nobody
-thought of (io_uring, userfaultfd, ptrace, shared memory, sockets, keys, mounts, what future kernels bring) is refused.
-Landlock and namespaces say which files and processes there are; this says that there are no other ways to them.
+The filter is a program for the kernel's packet filter (``linux/filter.h``). It lists the allowed calls and refuses all
+others (io_uring, userfaultfd, ptrace, shared memory, sockets, keys, mounts, and calls of future kernels). Landlock and
+namespaces restrict files and processes. This filter closes all other ways to reach them.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ ACCESS_MODE, TRUNCATE = 0o3, 0o1000
 STOPS = (signal.SIGSTOP, signal.SIGTSTP, signal.SIGTTIN, signal.SIGTTOU)
 IOCTLS = (0x5401, 0x5413, 0x541B, 0x5421, 0x5450, 0x5451)  # TCGETS, TIOCGWINSZ, FIONREAD, FIONBIO, FIONCLEX, FIOCLEX
 FCNTLS = (0, 1, 2, 3, 4, 1030, 1032)  # F_DUPFD, F_GETFD, F_SETFD, F_GETFL, F_SETFL, F_DUPFD_CLOEXEC, F_GETPIPE_SZ
-"""No locks and no leases: they would stop other programs that open a library."""
+"""Locks and leases are excluded, because they would stop other programs that open a library."""
 NO_FCNTLS = (8, 10, 15, 1024, 1026, 1031)  # F_SETOWN, F_SETSIG, F_SETOWN_EX, F_SETLEASE, F_NOTIFY, F_SETPIPE_SZ
 PRCTLS = (3, 15, 16, 0x53564D41)  # PR_GET_DUMPABLE, PR_SET_NAME, PR_GET_NAME, PR_SET_VMA
 NEWER = 435
-"""From this number on (clone3) what is refused is said to be unknown: libraries have an older way then."""
+"""From this number on (clone3), refused calls fail as unknown, so that libraries fall back to older ones."""
 
 Step = tuple[int, int, int, int]
 
@@ -40,7 +40,7 @@ def step(code: int, value: int, if_true: int = 0, if_false: int = 0) -> Step:
 
 
 def argument(index: int) -> Step:
-    """Take the lower half of an argument."""
+    """Load the lower half of an argument."""
     return step(LOAD, ARGUMENTS + 8 * index)
 
 
@@ -52,24 +52,24 @@ ALLOWED = step(RETURN, ALLOW)
 
 
 def only(values: Iterable[int]) -> list[Step]:
-    """Allow the call if the value at hand is one of `values`."""
+    """Allow the call if the loaded value is one of `values`."""
     return [s for value in values for s in (step(EQUAL, value, 0, 1), ALLOWED)] + [refused()]
 
 
 def never(values: Iterable[int]) -> list[Step]:
-    """Allow the call unless the value at hand is one of `values`."""
+    """Allow the call unless the loaded value is one of `values`."""
     return [s for value in values for s in (step(EQUAL, value, 0, 1), refused())] + [ALLOWED]
 
 
 def without(bits: int) -> list[Step]:
-    """Allow the call if none of the bits is set in the value at hand."""
+    """Allow the call if none of the bits is set in the loaded value."""
     return [step(BITS, bits, 0, 1), refused(), ALLOWED]
 
 
 def opened(flags: int) -> list[Step]:
-    """Open a file, unless that empties it without asking for the right to write it.
+    """Allow opening a file, unless this empties it without requesting write access.
 
-    Landlock before ABI 3 lets that pass: ``O_TRUNC`` with ``O_RDONLY``, or with both bits of the mode.
+    Landlock before ABI 3 allows this: ``O_TRUNC`` with ``O_RDONLY``, or with both bits of the mode.
     """
     return [
         argument(flags), step(AND, ACCESS_MODE), step(EQUAL, 3, 0, 1), refused(), step(EQUAL, 0, 1, 0), ALLOWED,
@@ -78,7 +78,7 @@ def opened(flags: int) -> list[Step]:
 
 
 def judged(pid: int, starts_programs: bool, name: str) -> dict[str, list[Step]]:
-    """What is allowed with some arguments only."""
+    """Calls that are allowed only with some arguments."""
     own_signals = [argument(0), step(EQUAL, pid, 1, 0), refused()]
     rules = {
         "clone3": [refused(errno.ENOSYS)],
@@ -86,12 +86,12 @@ def judged(pid: int, starts_programs: bool, name: str) -> dict[str, list[Step]]:
         "fcntl": [argument(1), *only(FCNTLS)],
         "open": opened(1),
         "openat": opened(2),
-        "openat2": [refused(errno.ENOSYS)],  # its flags lie in memory, where no filter sees them
+        "openat2": [refused(errno.ENOSYS)],  # its flags are in memory, which no filter can read
         "prctl": [argument(0), *only(PRCTLS)],
         "prlimit64": [argument(0), *only((0, pid))],
     }
     if starts_programs:
-        # A compiler's driver ends what it started; the numbers are not known before. Landlock and namespaces bound it.
+        # A compiler's driver ends its children, whose ids are not known in advance. Landlock and namespaces limit it.
         return rules | {
             "clone": [argument(0), *without(NEW_NAMESPACE)], "mmap": [ALLOWED], "mprotect": [ALLOWED],
             "fcntl": [argument(1), *never(NO_FCNTLS)],
@@ -100,18 +100,18 @@ def judged(pid: int, starts_programs: bool, name: str) -> dict[str, list[Step]]:
     rules["clone"] = [argument(0), step(BITS, CLONE_THREAD, 0, 1), ALLOWED, refused()]
     rules["kill"] = [*own_signals, argument(1), *never(STOPS)]
     rules["tgkill"] = [*own_signals, argument(2), *never(STOPS)]
-    # Memory that is made of data must not become instructions: libraries come from files, which cannot be written.
+    # Data in memory must not become instructions. Libraries come from files, which cannot be written.
     rules["mmap"] = [
         argument(2), step(BITS, EXECUTE, 1, 0), ALLOWED, step(BITS, WRITE, 0, 1), refused(),
         argument(3), *without(ANONYMOUS),
     ]  # fmt: skip
-    # On ARM the loader itself marks a library's code so (branch targets).
+    # On ARM, the loader itself sets this flag for the code of a library (branch targets).
     rules["mprotect"] = [ALLOWED] if name == "aarch64" else [argument(2), *without(EXECUTE)]
     return rules
 
 
 def ranges(values: Iterable[int]) -> list[tuple[int, int]]:
-    """Numbers as ranges, ends included."""
+    """The numbers as ranges that include both ends."""
     found: list[tuple[int, int]] = []
     for value in sorted(values):
         if found and found[-1][1] == value - 1:
@@ -130,7 +130,7 @@ def program(pid: int, starts_programs: bool = False, name: str = "") -> list[Ste
     ]  # fmt: skip
     table = syscalls.numbers(syscalls.JUDGED, name)
     for call, rule in judged(pid, starts_programs, name).items():
-        if call not in table:  # this machine has no such call
+        if call not in table:  # this machine does not have the call
             continue
         steps += [step(EQUAL, table[call], 0, len(rule)), *rule]
     plain = syscalls.numbers(syscalls.COMPUTING | (syscalls.STARTING if starts_programs else {}), name)
@@ -150,14 +150,14 @@ class Program(ctypes.Structure):
 
 
 def lock(starts_programs: bool = False) -> bool:
-    """Filter the system calls of this process and of all it starts, for good; the result is whether the system can."""
+    """Filter the system calls of this process and its children for good. Returns whether the system supports this."""
     if os.name != "posix" or os.uname().sysname != "Linux" or not syscalls.machine():
         return False
     steps = program(os.getpid(), starts_programs)
     data = packed(steps)
     libc = ctypes.CDLL(None, use_errno=True)
     libc.prctl(38, 1, 0, 0, 0)  # PR_SET_NO_NEW_PRIVS
-    if not starts_programs:  # PR_SET_MDWE (Linux 6.3): memory never becomes instructions, on ARM either
+    if not starts_programs:  # PR_SET_MDWE (Linux 6.3): memory never becomes instructions, also on ARM
         libc.prctl(65, 1, 0, 0, 0)
     filters = Program(len(steps), data)
     return int(libc.prctl(22, 2, ctypes.byref(filters), 0, 0)) == 0  # PR_SET_SECCOMP, SECCOMP_MODE_FILTER

@@ -1,8 +1,8 @@
-"""Numbers of Linux system calls, on x86-64 and on 64-bit ARM: those that a computing process needs, and no others.
+"""The numbers of the Linux system calls that a computing process needs, on x86-64 and on 64-bit ARM.
 
 They are from the kernel's own tables (``arch/x86/entry/syscalls/syscall_64.tbl`` and ``asm-generic/unistd.h``), written
-``name:x86-64:aarch64``, with ``-`` where a machine has no such call. What is allowed is listed with the reason; what
-changes the size, the rights, the owner, the times or the locks of files is not, since a file may be the teacher's.
+``name:x86-64:aarch64``, with ``-`` where a machine does not have the call. Allowed calls are listed with the reason.
+Calls that change the size, rights, owner, times or locks of files are missing, because a file may be the teacher's.
 """
 
 from __future__ import annotations
@@ -61,12 +61,12 @@ COMPUTING = {
         exit:60:93 exit_group:231:94 wait4:61:260 waitid:247:95
     """,
 }
-"""Reason -> what Python and NumPy need; nothing of it reaches another process, or changes a file that is not theirs."""
+"""Reason -> calls that Python and NumPy need. None reaches another process or changes files of others."""
 JUDGED = """
     clone:56:220 kill:62:129 tgkill:234:131 prlimit64:302:261 ioctl:16:29 fcntl:72:25 mmap:9:222 mprotect:10:226
     prctl:157:167 open:2:- openat:257:56 clone3:435:435 openat2:437:437
 """
-"""What is allowed with some arguments only (`seccomp`)."""
+"""Calls that are allowed only with some arguments (`seccomp`)."""
 STARTING = {
     "It starts its parts, and waits for them.": """
         fork:57:- vfork:58:- execve:59:221 execveat:322:281 setpgid:109:154
@@ -80,9 +80,9 @@ STARTING = {
         inotify_init1:294:26 mlock:149:228 munlock:150:229
     """,
 }
-"""Reason -> what a compiler needs in addition, which starts other programs; no student's code runs in it."""
+"""Reason -> calls that a compiler also needs to start other programs. No student's code runs in it."""
 ARCHITECTURES = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
-"""The machines whose numbers are known here, as ``AUDIT_ARCH`` of ``linux/audit.h``."""
+"""The machines whose numbers are known, with their ``AUDIT_ARCH`` from ``linux/audit.h``."""
 
 
 def machine() -> str:
