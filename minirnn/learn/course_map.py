@@ -17,13 +17,13 @@ from minirnn.viz.picture import Picture, new_figure
 WIDTH = 34
 """Characters for a title."""
 COLUMNS = 4
-"""Exercises next to each other in the picture. The column after them has the milestones."""
+"""Exercises per row in the picture. The column after them has the milestones."""
 LABEL, SIZE = 1.3, 8.5
 """The width of the chapters' names in inches, and the size of all text in points."""
 
 
 def map_text(course: Course, tree: Tree | None = None) -> str:
-    """The chapters with their exercises, and the milestones, one per line; with `tree` also what is passed."""
+    """The chapters with their exercises, and the milestones, one per line; with `tree`, also what is passed."""
     lines = [f"{course.title}: {len(course.entries)} exercises, {course.points} points", ""]
     ids = max(len(id) for id in course.entries)
     for number, (chapter, entries) in enumerate(course.chapters.items(), 1):
@@ -41,7 +41,7 @@ def map_text(course: Course, tree: Tree | None = None) -> str:
 
 
 def standing(entry: Entry, tree: Tree | None) -> str:
-    """``passed``, ``open`` if all that it needs is passed, else ``later``."""
+    """``passed``, ``open`` if everything that it needs is passed, else ``later``."""
     if tree is None:
         return "open"
     if tree.passed(entry):

@@ -38,7 +38,7 @@ def kernel_parts(
 ) -> list[Part]:
     """Run the CUDA kernel on the cases `which`, each in several orders of its threads; accesses are counted once.
 
-    A GPU chooses the order by itself and counts nothing. The results in the first order are added to `cases`.
+    A GPU chooses its own order and counts nothing. The results in the first order are added to `cases`.
     """
     judged, counts = [], {}
     for k, (seed, sizes) in enumerate(which):
@@ -61,7 +61,7 @@ def kernel_parts(
             if counted:
                 counts = {c.name: (reply.counts.get(c.measure, -1), c.most(inputs), c.look) for c in exercise.counts}
     parts = worst(judged)
-    right = all(part.ok for part in parts)  # a kernel that computes nothing reads little, but must earn nothing
+    right = all(part.ok for part in parts)  # a kernel that computes nothing reads little, but must not earn points
     return parts + [counted_part(name, *numbers, right) for name, numbers in counts.items()]
 
 
@@ -99,12 +99,12 @@ def with_advice(failure: Failed, source: str) -> Failed:
 
 
 def unwritten(value: Any) -> bool:
-    """Whether some numbers are as they were before the launch, or computed from those."""
+    """Whether some numbers are unchanged by the launch, or computed from earlier contents."""
     return isinstance(value, np.ndarray) and bool(np.isnan(value).any())
 
 
 def outputs_primed(exercise: CudaExercise, child: Child, message: dict[str, Any]) -> dict[str, Any]:
-    """The results if the outputs hold ones before the launch, which shows what is never written and what is added."""
+    """The results with outputs that held ones before the launch, which shows what is not written or is added."""
     arguments = {name: np.ones_like(value) if name in exercise.outputs else value
                  for name, value in message["arguments"].items()}  # fmt: skip
     reply = child.call({**message, "arguments": arguments, "counted": False})

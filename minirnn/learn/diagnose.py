@@ -29,11 +29,12 @@ from minirnn.learn.wrong_numbers import GATES, pieces, sizes_of, where
 
 __all__ = ["GATES", "SIMPLE_MISTAKES", "Case", "Diagnosis", "all_zero", "diagnose", "wrong_numbers"]
 SINGLE, PAIRS, STAGED = 5000, 300, 500
-"""How often the formula is evaluated for all single hypotheses, and for two searches for several changes: the same on
-every machine."""
+"""The number of evaluations of the formula for all single hypotheses, and for two searches for several changes. They
+are the same on every machine.
+"""
 Simpler = Callable[[], Sequence[Case]]
 EXPLAINED = 0.8
-"""A guess is told only if it explains at least this share of the difference."""
+"""A guess is shown only if it explains at least this share of the difference."""
 
 
 @dataclass(frozen=True)
@@ -89,7 +90,7 @@ def diagnose(exercise: Exercise, cases: Sequence[Case], simpler: Simpler = tuple
 
 
 def says_nothing(case: Case) -> bool:
-    """Whether an output has no finite number: any formula that fails gives that."""
+    """Whether an output has no finite number, which any failing formula gives."""
     arrays = [v for v in case.got.values() if isinstance(v, np.ndarray) and v.size and v.dtype.kind in "fc"]
     return any(not np.isfinite(v).any() for v in arrays)
 
@@ -102,7 +103,7 @@ EVERYTHING_ZERO = "every gradient is zero: does what is returned depend on what 
 
 
 def all_zero(outputs: Iterable[Mapping[str, Any]]) -> bool:
-    """Whether nothing but zeros came out: then no term can be told from another."""
+    """Whether all outputs are zero, so that no term can be told from another."""
     flat = (v for one in outputs for value in one.values() for v in (value if isinstance(value, list) else [value]))
     return not any(isinstance(value, dict | list) or np.any(value) for value in flat)
 
@@ -262,7 +263,7 @@ def rearranged(reasons: Mapping[str, str]) -> Diagnosis:
 
 
 def shown(program: Program, hypothesis: Hypothesis) -> tuple[str, list[str], str]:
-    """A hypothesis as a sentence, and the line of the formula with a mark; without a line if it concerns many."""
+    """A hypothesis as a sentence, and the marked line of the formula, unless it concerns many lines."""
     sentence = hypothesis.sentence()
     if not hypothesis.target and len(hypothesis.edits) > 1:
         return sentence, [sentence], sentence
@@ -276,7 +277,7 @@ def shown(program: Program, hypothesis: Hypothesis) -> tuple[str, list[str], str
     return sentence, lines, without(sentence, right)
 
 
-# ---- what is not exact
+# ---- causes that are not exact
 
 
 def low_precision(cases: Sequence[Case]) -> Diagnosis | None:
@@ -293,7 +294,7 @@ def low_precision(cases: Sequence[Case]) -> Diagnosis | None:
 
 
 def share_of(exercise: Exercise, cases: Sequence[Case]) -> Diagnosis | None:
-    """The diagnosis of a term that counts with a wrong factor, which is the same number in all cases."""
+    """The diagnosis of a term with a wrong factor that is the same number in all cases."""
     shares = [dict(fitted_terms(exercise, case)) for case in cases]
     for sentence, (share, rest) in shares[0].items() if cases[0].wrong else ():
         lost = [(np.nan, 1.0) if case.wrong else (share, rest) for case in cases]  # where the term is zero
@@ -306,7 +307,7 @@ def share_of(exercise: Exercise, cases: Sequence[Case]) -> Diagnosis | None:
 
 
 def fitted_terms(exercise: Exercise, case: Case) -> Iterator[tuple[str, tuple[float, float]]]:
-    """For each term how much of it is missing, by least squares, and the share of the difference that remains."""
+    """For each term, how much of it is missing by least squares, and the share of the difference that remains."""
     names = [n for n in case.expected if fits(case.got[n], case.expected[n])]
     flat = lambda outputs: np.concatenate([np.ravel(np.asarray(outputs[n], float)) for n in names])  # noqa: E731
     try:
@@ -334,7 +335,7 @@ def fitted_terms(exercise: Exercise, case: Case) -> Iterator[tuple[str, tuple[fl
 
 
 def closest(exercise: Exercise, case: Case) -> Diagnosis | None:
-    """The single term whose absence (or excess) explains most of the error: a guess, marked as one."""
+    """The single term whose absence (or excess) explains most of the error, marked as a guess."""
     found = [(r, s, m) for m, (s, r) in fitted_terms(exercise, case) if 0.05 <= abs(s) <= 1.05]
     if not found:
         return None

@@ -37,7 +37,7 @@ class KernelCase(Case):
 
 
 def diagnose_kernel(exercise: Exercise, results: Sequence[Case]) -> Diagnosis | None:
-    """The mistake that gives exactly the numbers of all results, or which numbers are wrong; None if nothing is."""
+    """The mistake that gives exactly the numbers of all results, or which numbers are wrong; None if all are right."""
     cases = [case for case in results if case.wrong and isinstance(case, KernelCase)]
     if not cases:
         return None
@@ -96,7 +96,7 @@ def storing(case: KernelCase, name: str, letters: str) -> str:
 
 
 def other_layout(want: np.ndarray, got: np.ndarray, letters: str) -> str:
-    """Rows of several parts, such as (B, 4H), that are stored part by part, or with the parts' numbers by turns."""
+    """Rows of several parts, such as (B, 4H), that are stored part by part, or with the parts' numbers interleaved."""
     match = re.fullmatch(r"(\d+)[A-Z]", (axes(letters) or [""])[-1])
     if want.ndim != 2 or match is None:
         return ""

@@ -20,7 +20,7 @@ POINTS = 10
 
 
 class Question(NamedTuple):
-    """A question, its answer, and the numbers in both by their names."""
+    """A question, its answer, and the named numbers in both."""
 
     title: str
     text: str
@@ -240,12 +240,12 @@ UNITS: dict[int, Callable[[np.random.Generator], Question]] = {
 
 
 def pick(rng: np.random.Generator, *values: float) -> float:
-    """One of these numbers."""
+    """A random choice among these numbers."""
     return float(values[rng.integers(len(values))])
 
 
 def questions(seed: str) -> dict[int, Question]:
-    """The question of each unit, with the numbers of a seed: any text."""
+    """The question of each unit, with the numbers of a seed, which can be any text."""
     return {
         unit: make(np.random.default_rng(int.from_bytes(hashlib.sha256(f"{seed}/{unit}".encode()).digest())))
         for unit, make in UNITS.items()

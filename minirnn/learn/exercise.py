@@ -15,7 +15,7 @@ Inputs = dict[str, Any]
 
 @dataclass(frozen=True)
 class Sizes:
-    """Axis sizes of a case: time steps, batch, inputs, units; all different, so that no two axes can be confused."""
+    """The axis sizes of a case: time steps, batch, inputs, units. They differ, so that no two axes can be confused."""
 
     T: int = 4
     B: int = 2
@@ -40,7 +40,7 @@ class Wrong:
 
 @dataclass(frozen=True)
 class Slip:
-    """A mistake as a change of the solution's text: its name, the changes, and a piece of what is said about it.
+    """A mistake as a change of the solution's text: its name, the changes, and a piece of its diagnosis.
 
     It is for mistakes that cannot be written as functions: in CUDA kernels, and where more than numbers is judged.
     """
@@ -106,12 +106,12 @@ class Exercise:
 
     @property
     def number(self) -> int:
-        """A unique number for the seeds: the one in the id, or one made from the id."""
+        """A number for the seeds that is unique to the exercise: the one in the id, or one made from the id."""
         return int(self.id[2:]) if re.fullmatch(r"ex\d+", self.id) else zlib.crc32(self.id.encode())
 
     @property
     def judged(self) -> tuple[str, ...]:
-        """The names of everything that has points: the outputs, and what else is judged."""
+        """The names of everything that has points: the outputs, and other criteria."""
         return tuple(self.outputs)
 
     @property

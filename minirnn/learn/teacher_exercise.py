@@ -1,6 +1,6 @@
-"""Exercises of a teacher's own: an entry in course.toml, a stub, and a reference in `references/`.
+"""Teachers' own exercises: an entry in course.toml, a stub, and a reference in `references/`.
 
-The reference is a Python file that only the teacher's machine and the students' own minirnn read; the process of an
+The reference is a Python file that only the teacher's machine and the students' own minirnn read. The process of an
 answer never sees it. It defines
 
 - ``inputs(rng, sizes)``: the arguments of a case by name; `sizes` has T, B, I and H, all different;
@@ -39,7 +39,7 @@ def own_exercise(folder: Path, where: str, row: Mapping[str, Any]) -> Exercise:
     Raises
     ------
     CourseError
-        If the row or the reference makes no sense: what is expected, and where.
+        If the row or the reference is invalid. The message says what is expected, and where.
     """
     id, function = field(where, row, "id", str), field(where, row, "function", str)
     if not re.fullmatch(NAME, id) or re.fullmatch(r"ex\d+", id):
@@ -72,7 +72,7 @@ def module_of(path: Path, id: str) -> ModuleType:
         spec.loader.exec_module(module)
     except FileNotFoundError:
         raise CourseError(f"{path}: no such file\n  expected the reference of {id}") from None
-    except Exception as error:  # any exception of a teacher's file is reported with its line
+    except Exception as error:  # any exception in a teacher's file is reported with its line
         raise CourseError(f"{path}{line_of(error, path)}: {type(error).__name__}: {error}") from error
     finally:
         sys.dont_write_bytecode = written
@@ -128,7 +128,7 @@ def optional(module: ModuleType, name: str, kind: type, default: Any) -> Any:
 
 
 def try_out(exercise: Exercise, path: Path) -> None:
-    """Make a case and compute what is expected. Raises CourseError if that fails: what, and in which line."""
+    """Make a case and compute its expected values. Raises CourseError with the line if that fails."""
     try:
         inputs = exercise.case([0], PUBLIC)
         if not isinstance(inputs, dict):

@@ -28,10 +28,10 @@ RETURNED_FALSE = (
 RIGHTS = 3
 """The number of right backward passes in a round, among the wrong ones."""
 ROUNDS = 3
-"""A wrong one that is accepted is tried again, because a test may draw a small batch now and then."""
+"""The number of tries with an accepted wrong backward pass, because a test may draw a small batch now and then."""
 
 PACE = 0.002
-"""Seconds: a backward pass returns at full multiples of these, whatever it computes, so that its time tells nothing."""
+"""A backward pass returns at full multiples of this many seconds, so that its time reveals nothing."""
 
 
 @dataclass(frozen=True)
@@ -44,10 +44,10 @@ class Candidate:
 
 
 def tester_parts(exercise: Exercise, child: Child, chance: random.Random) -> list[Part]:
-    """Try the student's test on right backward passes and on every wrong one: a part for each kind of mistake.
+    """Try the student's test on right backward passes and on every wrong one, with a part for each kind of mistake.
 
-    Right ones and wrong ones come in an order of `chance`, each with its own generator: a test that counts its
-    calls, or knows seeds, wins nothing.
+    Right and wrong ones come in a random order drawn from `chance`, each with its own generator, so a test gains
+    nothing by counting its calls or knowing seeds.
     """
     rights, wrongs = candidates(exercise)
     left = wrongs
@@ -90,7 +90,7 @@ def missed(kind: str, left: Sequence[Candidate]) -> Part:
 
 
 def candidates(exercise: Exercise) -> tuple[list[Candidate], list[Candidate]]:
-    """Right backward passes, and wrong ones: a term changed, or outputs that are spoiled."""
+    """Right backward passes, and wrong ones with a changed term or spoiled outputs."""
     probe = wrong_cells(np.random.default_rng(21), PUBLIC)
     right = BACKWARD.run(probe)
     rights = [
@@ -102,10 +102,10 @@ def candidates(exercise: Exercise) -> tuple[list[Candidate], list[Candidate]]:
         with np.errstate(all="ignore"):
             try:
                 outputs = BACKWARD.run(probe, mutant.changed)
-            except Exception:  # shapes do not match, which needs no test to find
+            except Exception:  # shapes do not match, which any test finds
                 continue
         shaped = all(np.shape(outputs[n]) == np.shape(right[n]) for n in right)
-        if shaped and not any(alike(outputs, one) for one in seen):  # otherwise it is not wrong, or not new
+        if shaped and not any(alike(outputs, one) for one in seen):  # otherwise the change is not wrong, or not new
             seen.append(outputs)
             wrongs.append(Candidate(mutant.kind, mutant.sentence(), backward_of(BACKWARD, mutant.changed)))
     wrongs += [Candidate(s.kind, s.sentence, spoiling(BACKWARD, s)) for s in spoiled(exercise, right)]
@@ -150,7 +150,7 @@ def other_way(program: Program) -> Callable[..., Any]:
 
 
 def at_a_steady_pace(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The function; what it takes is rounded up."""
+    """The function, with its duration rounded up."""
 
     def paced(*args: Any) -> Any:
         begun = time.perf_counter()
@@ -168,7 +168,7 @@ def verdict(exercise: Exercise, child: Child, backward: Callable[..., Any], seed
     inputs = {**exercise.case(seed), "backward": backward}
     message, served = message_of(inputs, seed=seed)
     served = {name: at_a_steady_pace(function) for name, function in served.items()}
-    child.anew()  # so that no test knows what others saw
+    child.anew()  # so that a test does not know what others saw
     reply = child.call(message, served)
     if reply.error is not None and reply.error.get("type") == "AssertionError":
         return str(reply.error.get("text")) or "AssertionError"

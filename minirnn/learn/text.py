@@ -60,7 +60,7 @@ def next_step(result: Result, hints: int) -> str:
 def own_hint(result: Result) -> str:
     """The hint about the student's own file: where it goes wrong and why, as far as that is known.
 
-    `result` is that of a check in words, without lines of the formula (``detail`` "place").
+    `result` is that of a check in words only, without lines of the formula (``detail`` "place").
     """
     if result.status == "not started":
         return ""

@@ -20,7 +20,7 @@ from minirnn.learn.mutants import mutants
 
 
 def verify(course: Course, seconds: dict[str, float] | None = None) -> Iterator[tuple[str, list[str]]]:
-    """The id of each exercise, and complaints about it; `seconds` is filled with the duration of each check."""
+    """The id of each exercise, with complaints about it. `seconds` gets the duration of each check."""
     with tempfile.TemporaryDirectory(prefix="minirnn-verify-") as work:
         for entry in course.entries.values():
             yield entry.id, complaints(course, entry, Path(work), seconds)
@@ -37,7 +37,7 @@ def files(course: Course, entry: Entry, work: Path, seconds: dict[str, float] | 
     stub = judged(course, entry, work, course.stub(entry))
     if stub.status != "not started" or stub.score:
         yield f"the stub counts as {stub.status} and earns {stub.score} points: {stub.message}"
-    cuda = entry.exercise.kind == "cuda"  # a CUDA kernel that does nothing runs, and is wrong
+    cuda = entry.exercise.kind == "cuda"  # a CUDA kernel that does nothing runs but is wrong
     stub = judged(course, entry, work, course.stub(entry) + ("// begun\n" if cuda else "# begun\n"))
     if stub.status != ("failed" if cuda else "not started"):
         yield f"the stub counts as {stub.status} once it is begun: {stub.message}"
@@ -60,7 +60,7 @@ def judged(course: Course, entry: Entry, work: Path, text: str, hidden: bool = F
 
 
 def slips(course: Course, entry: Entry, work: Path) -> Iterator[str]:
-    """Complaints about mistakes planted in the solution's text that pass, or are not called by their name."""
+    """Complaints about planted mistakes in the solution that pass or are not named correctly."""
     text = course.solution(entry)
     for slip in entry.exercise.slips:
         wrong = text
@@ -88,7 +88,7 @@ def worth(course: Course, entry: Entry) -> Iterator[str]:
 
 
 def hidden(exercise: Exercise) -> Iterator[str]:
-    """Complaints about terms and factors that the inputs hide, so that an answer without them earns all points."""
+    """Complaints about terms and factors that the inputs hide, so that an answer without them would earn all points."""
     if exercise.kind != "python":
         return
     inputs = [exercise.case([seed], sizes) for seed, sizes in PUBLIC_CASES]
@@ -96,7 +96,7 @@ def hidden(exercise: Exercise) -> Iterator[str]:
         program = Program(exercise.reference, tuple(exercise.outputs))
         right = [program.run(one) for one in inputs]
         found = [m for m in mutants(program, inputs[0]) if m.kind in ("missing", "factor")]
-    except Exception:  # a reference without source, or that cannot be followed line by line
+    except Exception:  # a reference without source, or one that cannot be interpreted line by line
         return
     for mutant in found:
         try:
@@ -105,12 +105,12 @@ def hidden(exercise: Exercise) -> Iterator[str]:
         except Exception:  # shapes do not match, so such a change earns no points
             continue
         same = all(equal(one[n], other[n]) for one, other in zip(right, got, strict=True) for n in one)
-        if same and ".max(" not in mutant.sentence():  # what is subtracted before exp changes nothing
+        if same and ".max(" not in mutant.sentence():  # subtracting a constant before exp changes nothing
             yield f"the inputs hide it, so that it earns all points: {mutant.sentence()}"
 
 
 def mistakes(exercise: Exercise) -> Iterator[str]:
-    """Complaints about mistakes that are not noticed, look like another one, or are called by another name."""
+    """Complaints about mistakes that are not noticed, are confused with others, or get a wrong name."""
     if exercise.kind != "python":
         return
     inputs = [exercise.case([seed], sizes) for seed, sizes in PUBLIC_CASES]

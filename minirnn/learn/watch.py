@@ -52,12 +52,12 @@ def watch(tree: Tree, out: Any = None) -> None:
 
 
 CLEAR = "\033[H\033[2J\033[3J"
-"""Moves to the upper left corner, and clears the screen and what was scrolled out of it."""
+"""Moves the cursor to the upper left corner, and clears the screen and the scrollback."""
 
 
 def clear(out: Any) -> None:
-    """Clear the terminal that `out` is."""
-    if os.name == "nt":  # not every terminal of Windows knows the sequence
+    """Clear the terminal `out`."""
+    if os.name == "nt":  # not every Windows terminal supports the sequence
         os.system("cls")
     else:
         print(CLEAR, end="", file=out)
@@ -107,7 +107,9 @@ def wait(tree: Tree, entry: Entry, checked: str | None, changes: Any, out: Any) 
 
 @contextmanager
 def keys() -> Iterator[Any]:
-    """A function that yields the keys pressed since its last call without waiting; keys not taken stay for the next."""
+    """A function that returns the keys pressed since its last call without waiting. Other keys stay for the
+    next call.
+    """
     try:
         descriptor = sys.stdin.fileno()
     except (AttributeError, OSError, ValueError):
@@ -141,7 +143,7 @@ def keys() -> Iterator[Any]:
 
 
 def pressed_on_windows() -> Iterator[str]:
-    """The keys pressed since the last call, by the console of Windows; none where there is none."""
+    """The keys pressed since the last call, from the Windows console; none on other systems."""
     try:
         console: Any = import_module("msvcrt")
     except ImportError:

@@ -1,4 +1,4 @@
-"""Backward passes that are wrong in ways that a weak test does not see: batches, layouts, transposes, small errors.
+"""Backward passes that are wrong in ways that a weak test misses: batches, layouts, transposes, small errors.
 
 They are made from the right outputs. With one sample, one unit or a loose tolerance most of them look right.
 """
@@ -47,12 +47,12 @@ def shapes_of(exercise: Exercise) -> dict[str, str]:
 
 
 def one(name: str, kind: str, sentence: str, change: Callable[[np.ndarray], np.ndarray]) -> Spoiled:
-    """A spoil that changes one output and leaves the others as they are."""
+    """A spoiler that changes one output and keeps the others."""
     return Spoiled(kind, sentence, lambda outputs: {**outputs, name: change(outputs[name])})
 
 
 def of_weights(name: str, letters: str) -> Iterator[Spoiled]:
-    """Spoils that move gates, the rows of x and h_prev, or their blocks."""
+    """Spoilers that move gates, the rows of x and h_prev, or their blocks."""
 
     def parts(value: np.ndarray, axis: int) -> list[Piece]:
         sizes = {"H": value.shape[-1] // 4, "I": value.shape[0] - value.shape[-1] // 4}

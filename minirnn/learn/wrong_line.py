@@ -14,14 +14,14 @@ from minirnn.learn.judge import equal
 from minirnn.learn.sandbox.parent import Child, Reply
 
 MOST = 200
-"""The most variables of an answer that are compared."""
+"""The largest number of an answer's variables that are compared."""
 
 
 def place_of(target: str, wrong: Any, child: Child, inputs: Inputs) -> str:
-    """``, line 8 (where you assign dzc)``; empty if no variable of the file is the one that is wrong.
+    """``, line 8 (where you assign dzc)``; empty if no variable of the file is the wrong one.
 
-    `target` is its name in the formula, `wrong` the value that it has with the mistake. The answer's
-    process says which lines assign what, because the judge does not parse a student's text.
+    `target` is its name in the formula, `wrong` the value that it has with the mistake. The answer's process reports
+    which lines assign what, because the judge does not parse a student's text.
     """
     message, served = message_of(inputs, locals=True)
     reply = child.call(message, served)

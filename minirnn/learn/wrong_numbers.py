@@ -1,4 +1,4 @@
-"""Says in words which numbers of an output are wrong: a step, a gate, the rows of x, all but the first block."""
+"""Describes which numbers of an output are wrong: a step, a gate, the rows of x, all but the first block."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Piece(NamedTuple):
 def sizes_of(shapes: Mapping[str, str], arrays: Mapping[str, Any]) -> dict[str, int]:
     """The sizes of axes, from the shapes of arrays in letters such as ``(I+H, 4H)``."""
     known: dict[str, int] = {}
-    for _ in range(3):  # I of I+H follows when H is known
+    for _ in range(3):  # the I of I+H follows once H is known
         for name, letters in shapes.items():
             specs, shape = axes(letters), np.shape(arrays[name]) if not isinstance(arrays[name], list) else ()
             for spec, size in zip(specs, shape, strict=False) if len(specs) == len(shape) else ():
@@ -47,7 +47,7 @@ def axes(letters: str) -> list[str]:
 
 
 def pieces(letters: str, sizes: Mapping[str, int], gates: Sequence[str] = ()) -> list[list[Piece]]:
-    """The named parts of each axis; an axis that has none is one piece without a name."""
+    """The named parts of each axis. An axis without names is a single unnamed part."""
     found = []
     for spec in axes(letters):
         start, parts = 0, []

@@ -1,7 +1,7 @@
 """The process in which an answer runs. It knows neither the expected results nor the scores.
 
-`supervisor` forks it with two pipes and a job (the file, what to call in it, the limits); then comes one message
-per call. It needs only NumPy; CUDA kernels also import minirnn.
+`supervisor` forks it with two pipes and a job (the file, the function to call, the limits). Each call is one message.
+It needs only NumPy; CUDA kernels also import minirnn.
 
 The answer could write to the pipe itself, but that gains nothing: only numbers come through it, and the judge compares
 them with results that it alone knows.
@@ -34,7 +34,7 @@ from .own_reach import reached
 GIVEN = {"given.py": given}
 """Files of functions that an answer may call and read."""
 MOST_VARIABLES = 200
-"""The most variables of an answer that are reported."""
+"""The largest number of an answer's variables that are reported."""
 
 
 class Answer:
@@ -100,14 +100,15 @@ class Answer:
     # ---- Python
 
     def load(self) -> Callable[..., Any] | None:
-        """Run the file and return the function asked for; None after an error was reported."""
+        """Run the file and return the requested function, or None after an error was reported."""
         try:
             self.read()
             code: CodeType = compile(self.source, self.path, "exec", dont_inherit=True)
             namespace: dict[str, Any] = {"__name__": "exercise", "__file__": self.path}
             exec(code, namespace)
             function = namespace.get(self.job["function"])
-        except BaseException as error:  # SystemExit and KeyboardInterrupt too: all end the answer, none the report
+        # Also SystemExit and KeyboardInterrupt: they end the answer, but must not end the report.
+        except BaseException as error:
             self.reply(error=self.describe(error))
             return None
         if not callable(function):
@@ -117,12 +118,12 @@ class Answer:
         return function
 
     def arguments(self, call: dict[str, Any]) -> dict[str, Any]:
-        """The arguments of a call: arrays that cannot be written to, and functions."""
+        """The arguments of a call: read-only arrays, and functions."""
         arguments = dict(call["arguments"])
         for value in arguments.values():
             for array in value if isinstance(value, list) else [value]:
                 if isinstance(array, np.ndarray):
-                    array.setflags(write=False)  # a change in place is an error with a line number
+                    array.setflags(write=False)  # an in-place change raises an error with a line number
         for name in call.get("callbacks", ()):
             arguments[name] = self.proxy(name)
         for name, (file, function) in call.get("given", {}).items():
@@ -201,12 +202,12 @@ class Answer:
 
 
 def is_variable(value: Any) -> bool:
-    """Whether a local variable is worth sending: it holds numbers, and not too many."""
+    """Whether a local variable should be sent: it holds numbers, and not too many."""
     return type(value) is np.ndarray and value.dtype.kind == "f" and value.size <= 10_000
 
 
 def first_lines(source: str) -> dict[str, int]:
-    """The first line in which a file assigns each of its variables. It is parsed here, where time and memory count."""
+    """The first line in which a file assigns each of its variables. Parsing here is limited in time and memory."""
     lines: dict[str, int] = {}
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Assign | ast.AugAssign):
@@ -218,7 +219,7 @@ def first_lines(source: str) -> dict[str, int]:
 
 
 def applied(function: Callable[..., Any], arguments: dict[str, Any]) -> Any:
-    """Call with arguments by name; by their order if the answer gives them other names."""
+    """Call with arguments by name, or by position if the answer gives them other names."""
     try:
         signature = inspect.signature(function)
     except (TypeError, ValueError):
@@ -263,7 +264,7 @@ def one(value: Any) -> Any:
 
 
 def prepare(kind: str, root: str) -> None:
-    """Import what sessions of a kind of exercise need, once for all answers; no answer is there yet."""
+    """Import what sessions of a kind of exercise need, once for all answers, before any answer is loaded."""
     sys.path.insert(0, root)  # the grader's minirnn, for kernels and for answers that import it
     subprocess.Popen  # noqa: B018  imported before the locks: importing it is not an attempt to use it
     np.random.default_rng()  # NumPy imports its generators when they are first used
@@ -275,7 +276,8 @@ def prepare(kind: str, root: str) -> None:
 
 def main(job: dict[str, Any], requests: int, replies: int, lock: Callable[..., None]) -> None:
     """Lock this process with `lock`, and serve the judge."""
-    np.random.seed()  # what was imported before the fork would give the same numbers to all
+    # otherwise all answers would draw the same random numbers, because the imports happened before the fork
+    np.random.seed()
     answer = Answer(requests, replies, job)
     if job["kind"] == "cuda":
         from . import child_cuda
@@ -283,7 +285,7 @@ def main(job: dict[str, Any], requests: int, replies: int, lock: Callable[..., N
         (child_cuda.on_gpu if job["device"] == "cuda" else child_cuda.in_simulator)(answer, protocol, lock)
         return
     lock(job, answer)
-    answer.reply(ready=True)  # from here on time counts
+    answer.reply(ready=True)  # time counts from here
     function = answer.load()
     while function is not None and (call := protocol.receive(requests)) is not None:
         answer.call(function, call)

@@ -27,22 +27,22 @@ from . import kernel_changes
 WATCHDOG = 6.0
 """Seconds of processor time without progress after which a launch counts as endless. A deadlock is found sooner."""
 REFUSED = (UnicodeDecodeError, SyntaxError, LookupError)
-"""The exceptions that reading the file raises."""
+"""The exceptions that reading the file can raise."""
 
 
 def prepare() -> None:
-    """Find the compiler and load the simulator, once for all CUDA kernels that run in it."""
+    """Find the compiler and load the simulator, once for all CUDA kernels that run in this process."""
     from . import tools  # noqa: F401
 
-    with contextlib.suppress(DeviceUnavailable, CompileError):  # each kernel is told so again
+    with contextlib.suppress(DeviceUnavailable, CompileError):  # each kernel is told this again
         library.load(build.runtime_library(compiler.find()))
 
 
 def on_gpu(answer: Any, protocol: Any, lock: Callable[..., None]) -> None:
     """Compile the CUDA kernel and run each call on the GPU.
 
-    There are no locks, because nvcc is a process and a CUDA context exceeds any limit of addresses. So this is for a
-    student's own machine, never for grading.
+    There are no locks, because nvcc is a separate process and a CUDA context exceeds any limit of address space. This
+    is only for a student's own machine and never for grading.
     """
     from minirnn.devices.cuda.gpu.driver import PyCudaDriver
 
@@ -58,16 +58,19 @@ def on_gpu(answer: Any, protocol: Any, lock: Callable[..., None]) -> None:
 
 
 def in_simulator(answer: Any, protocol: Any, lock: Callable[..., None]) -> None:
-    """Compile the CUDA kernel, lock this process in, then run each call in the order of threads that it names.
+    """Compile the CUDA kernel, lock this process, then run each call in the requested order of threads.
 
-    Each order has its own copy of the library, so that variables start afresh. The locks allow no copies later.
+    Each order has its own copy of the library, so that variables start afresh. The copies are made first, because the
+    locks forbid it later.
     """
-    from . import tools  # here, since it needs locks, which a system may lack; `prepare` has imported it
+    # imported here because it needs locks, which a system may lack; `prepare` has already imported it
+    from . import tools
     from .locks import limits
 
     name = os.path.basename(answer.job["file"])
     options = SimOptions(check=True, memory_mb=256, watchdog_ms=math.ceil(1000 * min(answer.job["seconds"], WATCHDOG)))
-    limits.limit_softly(int(answer.job["together"]) + 1, tools.MEGABYTES)  # also what reads the text here is ended
+    # also ends the process that reads the text here
+    limits.limit_softly(int(answer.job["together"]) + 1, tools.MEGABYTES)
     source, told = "", {}
     try:
         answer.read()
@@ -79,9 +82,9 @@ def in_simulator(answer: Any, protocol: Any, lock: Callable[..., None]) -> None:
         made = tools.compiled(source, name, options, answer.job)
         copies = {order: copied(made, Path(answer.job["folder"]) / "kernel" / str(order)) for order in drivers}
         report.ask = tools.line_finder(made, answer.job)
-        # Loading the compiled file may run code of the student's already: the lock comes first.
+        # Loading the compiled file may already run code of the student, so lock first.
         lock(answer.job, readable=[str(path) for path in copies.values()])
-        answer.reply(ready=True, compiled=tools.used())  # from here on time counts
+        answer.reply(ready=True, compiled=tools.used())  # time counts from here
         modules = {o: SimModule(drivers[o], path, name, source) for o, path in copies.items()}
         answer.reply(kernels=modules[0].kernels, **told)
     except (CompileError, *REFUSED) as error:
@@ -97,7 +100,9 @@ def copied(library: Path, folder: Path) -> Path:
 
 
 def serve(answer: Any, protocol: Any, kernel: Callable[[int, str], Any]) -> None:
-    """Run the CUDA kernel for each call; `kernel` gives it for an order of threads, and by another name if asked."""
+    """Run the CUDA kernel for each call. `kernel` returns it for an order of threads, under another name if
+    requested.
+    """
     while (call := protocol.receive(answer.requests)) is not None:
         try:
             launch(answer, kernel(call["order"], call.get("function", answer.job["function"])), call)
@@ -136,7 +141,7 @@ def launch(answer: Any, kernel: Any, call: dict[str, Any]) -> None:
 
 
 def by_name(text: str, buffers: dict[str, Any], arguments: dict[str, Any]) -> str:
-    """The simulator's message, with names of arrays and elements instead of numbers of allocations and bytes."""
+    """The simulator's message, with names of arrays and elements in place of allocation numbers and bytes."""
     named = {f"#{buffer.number}": name for name, buffer in buffers.items() if hasattr(buffer, "number")}
 
     def element(found: re.Match[str]) -> str:
@@ -156,13 +161,13 @@ def by_name(text: str, buffers: dict[str, Any], arguments: dict[str, Any]) -> st
 
 
 def counts(trace: Trace, blocks: int) -> dict[str, int]:
-    """The numbers read from device memory by all threads and by one thread at most, the 32-byte sectors moved, and the
-    blocks that store nothing. The result of an atomic operation also counts as read.
+    """The numbers read from device memory by all threads, the most read by one thread, the 32-byte sectors moved, and
+    the blocks that store nothing. The result of an atomic operation also counts as read.
 
     Raises
     ------
     ValueError
-        If numbers are kept in a variable of the module: what is read there is not counted.
+        If numbers are stored in a variable of the module, because reads from it are not counted.
     """
     if (trace.accesses["allocation"] == -2).any():
         raise ValueError(

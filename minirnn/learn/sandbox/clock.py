@@ -14,15 +14,15 @@ import time
 from typing import NamedTuple
 
 THREADS = 64
-"""The most threads of an answer. The system does not count those of root's processes."""
+"""The largest number of threads of an answer. The system does not limit those of root's processes."""
 BUDGET = 20.0
-"""Seconds that compiling and running an answer may take together, where its own limit is not larger."""
+"""Seconds for compiling and running an answer together, unless its own limit is larger."""
 INTERVAL = 0.05
-"""Seconds from one look at the process to the next."""
+"""Seconds between two checks of the process."""
 
 
 class TimeIsUp(Exception):
-    """The process has used all the time that it was given."""
+    """The process has used all its time."""
 
 
 class MachineIsBusy(Exception):
@@ -34,16 +34,16 @@ class TooManyThreads(Exception):
 
 
 class Usage(NamedTuple):
-    """The processor time that a process has used, in seconds, and whether it sleeps at this moment.
+    """The processor time that a process has used, in seconds, and whether it is asleep now.
 
     Attributes
     ----------
     busy : dict or None
-        For each thread the seconds for which it worked, or was ready and got no turn; None if nobody knows.
+        For each thread, the seconds for which it worked or was ready to run; None if unknown.
     threads : int
-        How many threads it has.
+        The number of threads.
     held : bool
-        Whether it is stopped or waits for a disk, which it cannot do by its own will.
+        Whether it is stopped or waits for a disk, which is not its own choice.
     """
 
     seconds: float
@@ -59,7 +59,8 @@ def usage(pid: int) -> Usage | None:
         return usage_from_ps(pid) if pid else None
     try:
         with open(f"/proc/{pid}/stat", "rb") as file:
-            # Behind the name, which may hold anything: the state; numbers 11 and 12 are user and system time in ticks.
+            # After the name, which may contain anything, comes the state. Fields 11 and 12 are user and system time in
+            # ticks.
             state, *numbers = file.read().rpartition(b")")[2].split()
         seconds = (int(numbers[10]) + int(numbers[11])) / os.sysconf("SC_CLK_TCK")
     except OSError:
@@ -70,7 +71,7 @@ def usage(pid: int) -> Usage | None:
 
 
 def busy_threads(pid: int) -> dict[str, float] | None:
-    """Seconds for which each thread of a process worked or waited for its turn; None if the system does not tell."""
+    """Seconds for which each thread of a process worked or was ready to run; None if the system does not report it."""
     found = {}
     try:
         for thread in os.listdir(f"/proc/{pid}/task")[: THREADS + 1]:
@@ -86,7 +87,7 @@ def busy_threads(pid: int) -> dict[str, float] | None:
 
 
 def usage_from_ps(pid: int) -> Usage | None:
-    """The same where there is no /proc, as on macOS."""
+    """The same for systems without /proc, such as macOS."""
     done = subprocess.run(["ps", "-o", "stat=,time=", "-p", str(pid)], capture_output=True, encoding="ascii")
     if not done.stdout.strip():
         return None
@@ -121,17 +122,17 @@ class Clock:
         return self.now.seconds - self.before.seconds + self.slept + self.served
 
     def serve(self) -> None:
-        """Start counting the work of this thread for the answer, until the next look."""
+        """Start counting the work of this thread for the answer, until the next check."""
         self.judge = time.thread_time()
 
     def sleep(self, found: Usage, passed: float, wall: float) -> float:
-        """The seconds for which the process slept since the last look, when no thread worked or waited.
+        """The seconds since the last check in which the process slept, with no thread working or waiting.
 
-        The system reports a wait only when it is over. The report may then exceed the time since the last look
-        (`wall`), and what was counted as sleep before is taken back.
+        The system reports a wait only when it is over. The report may then exceed the time since the last check
+        (`wall`), and earlier sleep is subtracted again.
 
-        Its present state says little: a process that sends a byte and sleeps always looks busy. Only the busiest thread
-        counts, because many threads woken at once wait for each other, which does not mean that the machine is busy.
+        The current state alone is not reliable, because a process that sends a byte and sleeps always looks busy. Only
+        the busiest thread counts: many threads that wake at once wait for each other, although the machine is not busy.
         """
         worked = found.seconds - self.now.seconds
         if found.held:
@@ -148,18 +149,18 @@ class Clock:
         return passed if found.asleep and worked == 0 else 0.0
 
     def look(self, quiet: float) -> None:
-        """Look at what the process does now, unless the last look was a moment ago.
+        """Check the process now, unless the last check was a moment ago.
 
         Parameters
         ----------
         quiet : float
-            Seconds for which the judge has waited for the process since the last call: only then it can be said to
-            sleep.
+            Seconds for which the judge has waited for the process since the last call. The process counts as asleep
+            only during this time.
 
         Raises
         ------
         TimeIsUp, MachineIsBusy, TooManyThreads
-            One of the limits has come.
+            If a limit is reached.
         """
         moment = time.monotonic()
         self.quiet += quiet

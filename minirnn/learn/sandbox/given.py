@@ -1,4 +1,4 @@
-"""Forward passes that exercises may call. This file needs NumPy alone, so that the process of an answer starts fast."""
+"""Forward passes that exercises may call. This file needs only NumPy, so that the process of an answer starts fast."""
 
 import numpy as np
 

@@ -1,7 +1,7 @@
 """Small changes to the text of a student's kernel: an index, a bound, an operator.
 
-All are compiled at once: each place becomes a choice by a number that the kernel gets as one more argument. Places that
-overlap go into different copies of the kernel. This runs in the answer's process, where time and memory count.
+All are compiled at once: each place becomes a choice, which an additional argument of the kernel selects. Overlapping
+places are in different copies of the kernel. This runs in the answer's process, where time and memory count.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ MOST_TEXT, MOST, TRIALS, COPIES = 8000, 150, 120, 6
 
 @dataclass(frozen=True)
 class KernelChange:
-    """A place in the text, its replacement, and what is wrong there; `more` has further places of the same change.
+    """A place in the text, its replacement, and a description. `more` has further places of the same change.
 
-    `mark` is what is wrong if that is somewhere else.
+    `mark` is the place to show, if it is a different one.
     """
 
     start: int
@@ -41,7 +41,7 @@ class KernelChange:
 
     @property
     def puts(self) -> list[tuple[int, int, str]]:
-        """All places of the change, with what is put there."""
+        """All places of the change, with their replacements."""
         return [(self.start, self.end, self.new), *self.more]
 
 
@@ -56,7 +56,7 @@ class Token:
 
 
 def changes(source: str, function: str) -> list[KernelChange]:
-    """The changes to the body of a kernel, the likely ones first; none if the text is not understood."""
+    """The changes to the body of a kernel, the likely ones first; none if the text cannot be parsed."""
     body = body_of(source, function) if len(source) <= MOST_TEXT else None
     if body is None:
         return []
@@ -72,7 +72,7 @@ def changes(source: str, function: str) -> list[KernelChange]:
 
 
 def loop_heads(source: str) -> Iterator[tuple[int, int]]:
-    """What decides whether a loop ends: nothing is changed there, but for where it begins and its bound."""
+    """Text that decides whether a loop ends. Only its start and bound are changed."""
     for m in re.finditer(r"\b(for|while)\s*\(", source):
         end = for_head_end(source, m.end())
         parts = [p.start() for p in re.finditer(";", source[m.end() : end])]
@@ -85,7 +85,7 @@ def loop_heads(source: str) -> Iterator[tuple[int, int]]:
 
 
 def body_of(source: str, function: str) -> tuple[int, int] | None:
-    """Where the body of a kernel begins and ends."""
+    """The start and end of the body of a kernel."""
     head = re.search(rf"\b{function}\s*\([^{{]*\)\s*\{{", source)
     if head is None:
         return None
@@ -99,12 +99,12 @@ def body_of(source: str, function: str) -> tuple[int, int] | None:
 
 COMPARISONS = ("==", "!=", "<=", ">=")
 DECLARED = re.compile(r"(__shared__|\bfloat\s+\w+\s*\[|\bunsigned\s*\*)[^;]*;")
-"""Declarations with a size that must be known to the compiler."""
-Names = dict[str, tuple[str, int, int]]  # name: "whole", "broken" or "pointer", and where it may be used, from and to
+"""Declarations whose size must be known to the compiler."""
+Names = dict[str, tuple[str, int, int]]  # name: "whole", "broken" or "pointer", and the start and end of its scope
 
 
 def names(source: str, tokens: list[Token], start: int, body: tuple[int, int]) -> Names:
-    """The variables of a kernel, with where they are known."""
+    """The variables of a kernel, with their scopes."""
     found: Names = {}
     for kind, pattern in (("whole", WHOLE), ("broken", BROKEN)):
         for m in pattern.finditer(source, start, body[1]):
@@ -128,7 +128,7 @@ def names(source: str, tokens: list[Token], start: int, body: tuple[int, int]) -
 
 
 def scope_end(source: str, tokens: list[Token], at: int, body: tuple[int, int]) -> int:
-    """Where what is declared at a place is no longer known."""
+    """The end of the scope of a variable declared at this place."""
     depth = 0
     in_for = re.search(r"\bfor\s*\(\s*(const\s+)?$", source[max(0, at - 40) : at]) is not None
     for token in tokens:
@@ -152,7 +152,7 @@ def for_head_end(source: str, at: int) -> int:
 
 
 def of_names(source: str, tokens: list[Token], known: Names) -> Iterator[KernelChange]:
-    """Another variable, one step aside, or zero."""
+    """Another variable, a shift by one, or zero."""
     square = 0
     for before, token, after in zip([Token("", 0), *tokens], tokens, [*tokens[1:], Token("", 0)], strict=False):
         square += (token.text == "[") - (token.text == "]")
@@ -183,7 +183,7 @@ def of_names(source: str, tokens: list[Token], known: Names) -> Iterator[KernelC
 
 
 def of_indices(source: str, tokens: list[Token], known: Names) -> Iterator[KernelChange]:
-    """The index that occurs elsewhere in the kernel."""
+    """An index that occurs elsewhere in the kernel."""
     places = []
     for k, token in enumerate(tokens):
         if token.text == "[":
@@ -207,7 +207,7 @@ OPERATORS = {"<": ("<=",), "<=": ("<",), ">": (">=",), ">=": (">",), "/": ("%",)
 
 
 def of_types(source: str, function: str) -> list[KernelChange]:
-    """A float that is kept in an integer variable: its value in place of the variable."""
+    """A float that is stored in an integer variable: the value in place of the variable."""
     body = body_of(source, function)
     if body is None or len(source) > MOST_TEXT:
         return []
@@ -215,11 +215,11 @@ def of_types(source: str, function: str) -> list[KernelChange]:
     known = names(source, tokens, source.index(function), body)
     found = []
     for m in CUT.finditer(source, *body):
-        outside = re.sub(r"\[[^\[\]]*\]", "", m[2])  # an index is a whole number
+        outside = re.sub(r"\[[^\[\]]*\]", "", m[2])  # an index must be an integer
         broken = any(known.get(name, ("",))[0] in ("broken", "pointer") for name in NAME.findall(outside))
         stop = known.get(m[1], ("", 0, 0))[2]
         uses = [t for t in tokens if t.text == m[1] and m.end() <= t.start <= stop]
-        one = "," not in re.sub(r"\([^()]*\)", "", outside)  # several in one declaration are left alone
+        one = "," not in re.sub(r"\([^()]*\)", "", outside)  # declarations of several variables are not changed
         if uses and one and (broken or re.search(r"\d\.|\w+f\(", outside)) and not must_be_whole(source, uses):
             says = f"{m[1]} is a whole number, so its fraction is cut off: its type must be float"
             first, *rest = [(t.start, t.end, f"({m[2]})") for t in uses]
@@ -228,7 +228,7 @@ def of_types(source: str, function: str) -> list[KernelChange]:
 
 
 def must_be_whole(source: str, uses: list[Token]) -> bool:
-    """Whether a variable gets another value later, or is an index, which must be a whole number."""
+    """Whether a variable gets another value later, or is an index, which must be an integer."""
     for token in uses:
         before = source[source.rfind(";", 0, token.start) : token.start]
         if before.count("[") > before.count("]") or re.match(r"\s*(?:[-+*/%]?=(?!=)|\+\+|--|%)", source[token.end :]):
@@ -237,7 +237,7 @@ def must_be_whole(source: str, uses: list[Token]) -> bool:
 
 
 def of_rows(source: str, known: Names, begin: int, end: int) -> Iterator[KernelChange]:
-    """``n / B`` and ``n % B`` for ``n / H`` and ``n % H``, and the two exchanged."""
+    """``n / B`` and ``n % B`` in place of ``n / H`` and ``n % H``, and the two exchanged."""
     found = [*re.finditer(r"\b(\w+)\s*([/%])\s*(\w+)\b", source[begin:end])]
     sizes = [n for n, (kind, _, stop) in known.items() if kind == "whole" and n.isupper() and stop >= end - 1]
     for first, second in itertools.combinations(found, 2):
@@ -253,7 +253,7 @@ def of_rows(source: str, known: Names, begin: int, end: int) -> Iterator[KernelC
 
 
 def of_operators(source: str, tokens: list[Token], known: Names) -> Iterator[KernelChange]:
-    """Another operator between two names, numbers or elements; a function for another one."""
+    """Another operator between two names, numbers or elements, or another function."""
     atom = r"(?:[^\W\d]\w*(?:\.[xyz])?(?:\[[^\[\]]*\])?|\d[\w.]*)"
     begin, end = (tokens[0].start, tokens[-1].end) if tokens else (0, 0)
     yield from of_rows(source, known, begin, end)
@@ -279,7 +279,7 @@ def of_operators(source: str, tokens: list[Token], known: Names) -> Iterator[Ker
 
 
 def of_conditions(source: str, tokens: list[Token], known: Names) -> Iterator[KernelChange]:
-    """``||`` for ``&&`` and the other way round, and a bound of an index that is not asked for."""
+    """``||`` in place of ``&&`` and the reverse, and a missing check of an index against its bound."""
     for start, end, ends in conditions(source, tokens):
         text = source[start:end]
         for m in re.finditer(r"&&|\|\|", text):
@@ -302,7 +302,7 @@ def of_conditions(source: str, tokens: list[Token], known: Names) -> Iterator[Ke
 
 
 def conditions(source: str, tokens: list[Token]) -> Iterator[tuple[int, int, bool]]:
-    """From where to where each condition of an ``if`` or before a ``?`` goes, and whether a thread returns with it."""
+    """The start and end of each condition of an ``if`` or before a ``?``, and whether a thread returns if it holds."""
     for k, token in enumerate(tokens):
         if token.text == "if" and tokens[k + 1 : k + 2] and tokens[k + 1].text == "(":
             end = for_head_end(source, tokens[k + 1].end)
@@ -330,7 +330,7 @@ def split(inner: str) -> list[str]:
 
 
 def of_assignments(source: str, tokens: list[Token]) -> Iterator[KernelChange]:
-    """``+=`` for ``=`` and the other way round."""
+    """``+=`` in place of ``=`` and the reverse."""
     begin, end = (tokens[0].start, tokens[-1].end) if tokens else (0, 0)
     for m in re.finditer(
         r"(?<=[;{})])\s*((?:[^\W\d]\w*)(?:\[[^;=]*?\])*)\s*(\+?=)(?!=)\s*([^;{}]+);", source[begin:end]
@@ -356,7 +356,7 @@ def together(source: str, function: str, kind: str) -> tuple[str, list[list[Any]
 
 
 def compiled_together(source: str, function: str, some: list[KernelChange]) -> tuple[str, list[tuple[str, int]]]:
-    """The text of several copies of a kernel with all changes in it, and for each change its copy and its number."""
+    """The text of several copies of a kernel that contain all changes, and the copy and number of each change."""
     body = body_of(source, function)
     assert body is not None
     head = source.rindex("{", 0, body[0] + 1)

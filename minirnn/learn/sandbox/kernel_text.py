@@ -1,7 +1,7 @@
 """Rules for the text of a student's kernel: it may not read other files or switch off a check.
 
-The text is checked twice: as it is, so that a complaint has its line, and after the preprocessor, because of macros.
-It is read as a C++ compiler reads it: lines are joined, comments are dropped, and the rest is split into words.
+The text is checked twice: as written, so that a complaint has a line number, and after the preprocessor, because of
+macros. It is read as a C++ compiler reads it: lines are joined, comments are dropped, and the rest is split into words.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from minirnn.devices.cuda.sim.refused import HEADERS
 
 ATTRIBUTES = {"aligned", "always_inline", "noinline", "unused", "maybe_unused", "nodiscard", "likely",
               "unlikely", "fallthrough", "noreturn", "deprecated"}  # fmt: skip
-"""Attributes that switch off no check."""
+"""Attributes that do not switch off a check."""
 WORDS = {
     **dict.fromkeys(("asm", "__asm", "__asm__"), "inline assembler"),
     **dict.fromkeys(("__declspec", "_Pragma", "__pragma"), "the word {word}"),
     **dict.fromkeys(("__has_include", "__has_include_next", "__has_embed"), "a question for files ({word})"),
 }
-"""A word -> what it is called when it is refused."""
+"""Forbidden words, with their names in messages."""
 NEVER = (
     (re.compile(r"\?\?[=/'()!<>-]"), "a trigraph"),
     (re.compile(r"\r(?!\n)|\0"), "a control character"),
@@ -33,9 +33,9 @@ TOKEN = re.compile(
     r"|(?P<word>[^\W\d]\w*)|(?P<number>\d[\w.']*)|(?P<mark>##|%:%:|%:|<:|:>|[^\s\w])|(?P<line>\n)",
     re.DOTALL,
 )
-"""A comment that never ends goes to the end of the text, so that nothing is read again and again."""
+"""An unclosed comment extends to the end of the text, so that no text is read repeatedly."""
 MOST_BYTES, MOST_LINE = 200_000, 4000
-"""The longest kernel and its longest line, because huge texts take long to read."""
+"""The longest kernel and its longest line, because reading huge texts takes long."""
 DIGRAPHS = {"%:": "#", "%:%:": "##", "<:": "[", ":>": "]"}
 DIRECTIVES = {"include", "define", "undef", "if", "ifdef", "ifndef", "else", "elif", "elifdef", "elifndef", "endif",
               "error", "warning", "pragma"}  # fmt: skip
@@ -56,9 +56,9 @@ STANDARD |= {
 """Headers of C++ that a kernel may include, in addition to the simulator's."""
 HARMLESS = re.compile(r"__builtin_(expect|assume|unreachable|trap|popcount|clz|ctz|ffs|nan|inf|huge_val|offsetof)\w*")
 MACHINERY = re.compile(r"cusim\w*|__(tsan|sanitizer|builtin|sync|atomic)_\w+|_mm\d*_\w+|__cxa_\w+", re.IGNORECASE)
-"""Names below CUDA: the simulator's own, and those that reach memory where no check sees it."""
+"""Names that bypass CUDA: the simulator's own, and those that access memory unchecked."""
 
-Token = tuple[int, str]  # a line, and its word
+Token = tuple[int, str]  # a line and its word
 
 
 def refused(line: object, what: str, instead: str = "a kernel of this course needs none") -> CompileError:
@@ -66,12 +66,12 @@ def refused(line: object, what: str, instead: str = "a kernel of this course nee
 
 
 def refuse(source: str) -> None:
-    """Check a kernel as it is.
+    """Check a kernel as written.
 
     Raises
     ------
     CompileError
-        The first thing that is not allowed, with its line.
+        At the first forbidden construct, with its line.
     """
     if len(source) > MOST_BYTES:
         raise refused("the kernel", f"a text of {len(source)} characters", f"a kernel has at most {MOST_BYTES}")
@@ -95,9 +95,9 @@ def refuse(source: str) -> None:
 
 
 def logical_lines(source: str) -> list[tuple[int, str]]:
-    """Lines as the compiler joins them, with the number of the first; a comment over lines is one line.
+    """Lines as the compiler joins them, with the number of the first. A comment over several lines is one line.
 
-    Each character is looked at once.
+    Each character is read once.
     """
     joined: list[tuple[int, str]] = []
     parts: list[str] = []
@@ -120,7 +120,7 @@ def logical_lines(source: str) -> list[tuple[int, str]]:
 
 
 def comment_is_open(row: str, before: bool) -> bool:
-    """Whether a comment is open at the end of a line, if one was open `before` it or was not."""
+    """Whether a comment is open at the end of a line. `before` says whether one was open at its start."""
     begin = row.find("*/") + 2 if before else 0
     if before and begin == 1:
         return True
@@ -131,7 +131,7 @@ def comment_is_open(row: str, before: bool) -> bool:
 
 
 def tokens_of(text: str, line: int) -> Iterator[Token]:
-    """The words and signs of a text that begins at `line`, without comments; digraphs as what they stand for."""
+    """The words and signs of a text that begins at `line`, without comments. Digraphs are replaced."""
     for found in TOKEN.finditer(text):
         if found.lastgroup not in ("comment", "line"):
             yield line, DIGRAPHS.get(found[0], found[0])
@@ -151,7 +151,7 @@ def refuse_directive(tokens: list[Token], text: str) -> None:
 
 
 def refuse_header(line: int, text: str) -> None:
-    """Check an include. With a path it could read any file, even a solution."""
+    """Check an include, because a path could read any file, even a solution."""
     found = HEADER.fullmatch(re.split(r"include", text, maxsplit=1)[1])
     if not found or ".." in found[1] or found[1][1] == "/":
         raise CompileError(f"line {line}: an include needs the plain name of a header: {text.strip()}")
@@ -177,7 +177,7 @@ def refuse_words(tokens: list[Token]) -> None:
 
 
 def inside(words: list[str], opening: str, closing: str, depth: int) -> list[str] | None:
-    """The words in brackets of that depth; None if there are none."""
+    """The words in brackets of this depth, or None if there are none."""
     if words[:depth] != [opening] * depth:
         return None
     found: list[str] = []
@@ -203,12 +203,12 @@ def refuse_attributes(line: object, what: str, words: list[str] | None) -> None:
 
 
 def refuse_expanded(text: str, headers: str, most: int) -> None:
-    """Check the preprocessed text of a kernel, where it comes from the student: at most so many characters.
+    """Check the preprocessed text of a kernel where it comes from the student, and its length.
 
     Raises
     ------
     CompileError
-        The first thing that is not allowed, with its line.
+        At the first forbidden construct, with its line.
     """
     markers = Markers(text, headers)
     tokens: list[tuple[int, str]] = []

@@ -1,4 +1,4 @@
-"""All locks of an answer's process at once."""
+"""Puts all locks on the process of an answer."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from .locks import hook, landlock, limits, privileges, seccomp
 
 
 def lock(job: dict[str, Any], watched: Any = None, readable: Sequence[str] = ()) -> None:
-    """Put all locks on this process that the system has, for good.
+    """Put all locks that the system supports on this process for good.
 
     Parameters
     ----------
     job : dict
-        Its ``ways`` are the locks to use; tests leave some out, to see that the others hold.
+        Its ``ways`` are the locks to use. Tests omit some to check that the others suffice.
     watched : child.Answer or None
-        Whose Python code is also watched.
+        The answer whose Python code is also watched, if any.
     readable : sequence of str
-        What may be read in addition.
+        Additional readable paths.
     """
     sys.dont_write_bytecode = True
     here = Path(__file__).parent
-    writable = [job["scratch"]] if job["bounded"] else []  # where nothing bounds it, nothing can be written
+    writable = [job["scratch"]] if job["bounded"] else []  # if nothing limits the size, nothing may be written
     limits.limit(job["seconds"], job["memory"], processes=limits.THREADS if job["alone"] else None)
     privileges.drop()
     if "landlock" in job["ways"]:
@@ -39,4 +39,4 @@ def lock(job: dict[str, Any], watched: Any = None, readable: Sequence[str] = ())
         seccomp.lock()
     if watched is not None and "hook" in job["ways"]:
         hook.watch(watched.violation, writable)
-    faulthandler.register(signal.SIGUSR1, file=2)  # the judge asks where it is
+    faulthandler.register(signal.SIGUSR1, file=2)  # the judge asks for its position

@@ -1,4 +1,4 @@
-"""Changes to calls in a student's file: another axis, another function, another order, and to lists and indices."""
+"""Changes to calls in a student's file: another axis, function or order of arguments; also lists and indices."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ TWINS = {"sum": "mean", "mean": "sum", "max": "min", "min": "max", "maximum": "m
          "floor": "ceil", "log": "log2", "log2": "log", "ones_like": "zeros_like"}  # fmt: skip
 
 BOUNDS = {"clip", "minimum", "maximum", "nan_to_num", "round", "around", "fmin", "fmax"}
-"""Functions that keep numbers within bounds or round them: no formula contains them."""
+"""Functions that limit or round numbers. No formula contains them."""
 
 
 def of_call(node: ast.Call, above: dict[int, Place], change: Any) -> Iterator[Change]:
@@ -23,7 +23,7 @@ def of_call(node: ast.Call, above: dict[int, Place], change: Any) -> Iterator[Ch
     if len(node.args) == 1 and not node.keywords and not isinstance(node.args[0], ast.Starred):
         argument = node.args[0]
         yield change(argument, f"{function} does not belong here", 1, f"{function} once more")
-        if isinstance(argument, ast.BinOp):  # f(a + b) for f(a) + b
+        if isinstance(argument, ast.BinOp):  # f(a + b) in place of f(a) + b
             inner = ast.Call(node.func, [argument.left], [])
             new = ast.BinOp(inner, argument.op, argument.right)
             yield change(new, f"{text(argument.right)} is inside {function}(...), but it belongs outside", 0)
@@ -100,7 +100,7 @@ def axis_says(function: str, had: str | None, axis: str, keep: bool, kept: bool)
 
 
 def of_elements(node: ast.List | ast.Tuple) -> Iterator[Change]:
-    """Elements in another order."""
+    """The elements in another order."""
     count = len(node.elts)
     orders = (
         [p for p in itertools.permutations(range(count)) if p != tuple(range(count))]

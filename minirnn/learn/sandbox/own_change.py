@@ -1,4 +1,4 @@
-"""A change to the tree of a student's file: its places, their new contents, and what is wrong there."""
+"""A change to the tree of a student's file: its places, their new contents, and a description."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from dataclasses import dataclass, field
 from typing import Any
 
 Place = tuple[ast.AST, str, int]
-"""The node above, the field of it, and the index in a list or -1."""
+"""The parent node, its field, and the index in a list or -1."""
 TICK = "_minirnn_tick"
-"""The call that counts the rounds of a loop. It is in the tree, but not part of the answer."""
+"""The call that counts the iterations of a loop. It is in the tree, but not a part of the answer."""
 Kinds = dict[str, "tuple[str, tuple[int, ...]] | None"]
-"""What names hold: the kind of its numbers and the shape; None for what is not a number."""
+"""The kind of numbers and the shape of each name's value; None if it is not a number."""
 
 
 @dataclass
 class Change:
-    """Places and their new contents (`puts`), the node to mark, what is wrong there, and how far-fetched it is.
+    """Places and their new contents (`puts`), the node to mark, a description, and how far-fetched the change is.
 
-    Changes of one `group` are one mistake made at several places.
+    Changes of one `group` are the same mistake in several places.
     """
 
     puts: Sequence[tuple[Place, Any]]
@@ -31,21 +31,21 @@ class Change:
 
 @dataclass
 class Scope:
-    """A function of the file: the names that it has, those of steps, and what they hold when it returns."""
+    """A function of the file: its names, those of steps, and their values when it returns."""
 
     names: list[str]
     steps: list[str] = field(default_factory=list)
     kinds: Kinds = field(default_factory=dict)
 
     def others(self, node: ast.Name) -> Iterator[str]:
-        """The names of what has the shape of a name's value; of all names if nothing is known."""
+        """The names whose values have the same shape as that of a name; all names if nothing is known."""
         mine = self.kinds.get(node.id)
         for other in self.names:
             if other != node.id and (not self.kinds or self.kinds.get(other, mine) == mine):
                 yield other
 
     def terms(self) -> list[str]:
-        """The names of numbers and arrays, and their elements of a loop's step."""
+        """The names of numbers and arrays, and their elements at a loop's current step."""
         numbers = [n for n in self.names if not self.kinds or self.kinds.get(n) is not None]
         return numbers + [f"{n}[{t}]" for n in numbers for t in self.steps
                           if len((self.kinds.get(n) or ("", ()))[1]) >= 2]  # fmt: skip

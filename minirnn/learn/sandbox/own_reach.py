@@ -1,4 +1,4 @@
-"""Which of the values that a student's function returns may change with which line."""
+"""The returned values that each line of a student's function may change."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ import ast
 from .own_change import TICK
 
 INTO = {"copyto", "put", "place", "putmask", "fill_diagonal", "put_along_axis"}
-"""Functions of NumPy that write into what they are given."""
+"""NumPy functions that write into their arguments."""
 
 
 def may_change(call: ast.Call) -> bool:
-    """Whether a call may change what it is called on, or its arguments: of NumPy's functions few do."""
+    """Whether a call may change its object or its arguments. Few of NumPy's functions do."""
     function = call.func
     if not isinstance(function, ast.Attribute):
         return False
@@ -20,9 +20,9 @@ def may_change(call: ast.Call) -> bool:
 
 
 def reached(tree: ast.Module, function: str) -> dict[int, list[int]]:
-    """For each line of the function that is asked for, which of the values that it returns may change with it.
+    """For each line of the requested function, the returned values that may change with it.
 
-    Nothing is said of a function that returns no tuple, or in several places.
+    The result is empty if the function does not return a tuple, or returns in several places.
     """
     own = [n for n in ast.walk(tree) if isinstance(n, ast.FunctionDef) and n.name == function]
     returns = [n for n in ast.walk(own[-1]) if isinstance(n, ast.Return)] if own else []

@@ -12,7 +12,7 @@ PAIRS = "':' combines every row with every index, but each row must be combined 
 
 
 def of_stored(node: ast.Subscript, above: dict[int, Place]) -> Iterator[Change]:
-    """The place that something is assigned to."""
+    """The target of an assignment."""
     elements = node.slice.elts if isinstance(node.slice, ast.Tuple) else []
     for k, part in enumerate(elements):
         if isinstance(part, ast.Slice) and part.lower is None and part.upper is None:

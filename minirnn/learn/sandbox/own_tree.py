@@ -1,7 +1,7 @@
-"""Small changes to the tree of a student's own file: a mistake is where one of them makes the answer right.
+"""Small changes to the tree of a student's own file. If one of them makes the answer right, it shows the mistake.
 
-Each is the inverse of something that people do: they use another name or another axis, or a factor is missing or too
-many. It says what is wrong at its place, in the student's own names. Nothing is run here; `trials` does that.
+Each reverses a common mistake, such as a wrong name, a wrong axis, or a missing or superfluous factor. It describes the
+mistake in the student's own names. Nothing is run here; `trials` does that.
 """
 
 from __future__ import annotations
@@ -19,15 +19,17 @@ from .own_statements import of_statement, of_stored
 OPERATORS = {ast.Add: "added", ast.Sub: "subtracted", ast.Mult: "multiplied", ast.Div: "divided"}
 SIGNS = {ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.Eq: "==", ast.NotEq: "!="}
 MOST = 6000
-"""The most changes that are listed; a file that allows more is not an answer to an exercise."""
+"""The largest number of listed changes. A file that allows more is not an answer to an exercise."""
 
 
 def changes(
     tree: ast.Module, function: str, far: Sequence[int] = (), kinds: dict[str, Kinds] | None = None
 ) -> list[Change]:
-    """All changes to a file, first those of the requested function; or the less likely ones of the lines `far`."""
+    """All changes to a file, those of the requested function first; with `far`, the less likely changes of
+    those lines.
+    """
     functions = [n for n in ast.walk(tree) if isinstance(n, ast.FunctionDef)]
-    functions = [n for n in functions if not kinds or n.name in kinds] or functions  # those that were called
+    functions = [n for n in functions if not kinds or n.name in kinds] or functions  # functions that were called
     functions.sort(key=lambda n: n.name != function)
     found = itertools.chain.from_iterable(
         of_function(n, frozenset(far), (kinds or {}).get(n.name, {})) for n in functions
@@ -36,7 +38,7 @@ def changes(
 
 
 def of_function(function: ast.FunctionDef, far: frozenset[int], kinds: Kinds) -> Iterator[Change]:
-    """The changes that are near, or else those of the lines `far` that are not."""
+    """The likely changes, or else the unlikely ones on the lines `far`."""
     inner = {id(n) for f in ast.walk(function) if isinstance(f, ast.FunctionDef) and f is not function
              for n in ast.walk(f)}  # fmt: skip
     nodes = [n for n in ast.walk(function) if id(n) not in inner and n is not function]
@@ -126,7 +128,7 @@ def of_expression(node: ast.expr, above: dict[int, Place], scope: Scope) -> Iter
 
 
 def of_constant(node: ast.Constant, change: Any, counted: bool, negative: ast.AST | None = None) -> Iterator[Change]:
-    """Another number. `negative` is the node of the number with a minus before it."""
+    """Another number. `negative` is the node of the number including a leading minus sign."""
     value, shown = node.value, text(negative or node)
     assert isinstance(value, int | float)
     others = [value - 1, value + 1, -value, 2 * value, 1 / value if value else 1, value / 2, 0, 1, 2]
@@ -138,7 +140,7 @@ def of_constant(node: ast.Constant, change: Any, counted: bool, negative: ast.AS
 
 
 def of_index_sum(node: ast.BinOp, change: Any) -> Iterator[Change]:
-    """A sum of whole numbers that is an index, or the number of rounds."""
+    """A sum of integers that is an index or a number of iterations."""
     for kept in (node.left, node.right):
         yield change(kept, f"{text(node)} is used where {text(kept)} belongs", 0, f"index {text(node)} {text(kept)}")
     if isinstance(node.op, ast.Add | ast.Sub):
@@ -175,7 +177,7 @@ def of_operation(node: ast.BinOp, place: Place, change: Any) -> Iterator[Change]
             says = f"the product with {text(lost)} does not belong here"
         yield change(kept, says, 0, "", lost if not isinstance(node.op, ast.Pow) else node)
     brackets = "the brackets are wrong: it must be {}"
-    if isinstance(left, ast.BinOp):  # (a . b) . c for a . (b . c)
+    if isinstance(left, ast.BinOp):  # (a . b) . c in place of a . (b . c)
         new = ast.BinOp(left.left, left.op, ast.BinOp(left.right, node.op, right))
         yield change(new, brackets.format(text(new)), 0, f"bracket {type(left.op).__name__}{type(node.op).__name__}")
     if isinstance(right, ast.BinOp):
@@ -183,14 +185,14 @@ def of_operation(node: ast.BinOp, place: Place, change: Any) -> Iterator[Change]
         yield change(new, brackets.format(text(new)), 0, f"bracket {type(node.op).__name__}{type(right.op).__name__}")
     if isinstance(node.op, ast.Sub | ast.Div | ast.Pow):
         gate = isinstance(left, ast.Constant) and isinstance(place[0], ast.BinOp)
-        rank = 1 if gate else 0  # few write k - 1 for a factor 1 - k
+        rank = 1 if gate else 0  # few people write k - 1 for a factor 1 - k
         yield change(ast.BinOp(right, node.op, left), f"the sides are exchanged: {text(right)} must come first", rank)
     if isinstance(node.op, ast.MatMult):
         yield change(ast.BinOp(right, node.op, left), f"the sides are exchanged: {text(right)} must come first", 1)
 
 
 def operator_says(node: ast.BinOp, kind: type[ast.operator], verb: str) -> str:
-    """What is wrong if the operator of `node` should be a `kind`, in which one operand is `verb` ("added")."""
+    """The description if the operator of `node` should be a `kind`, in which one operand is `verb` ("added")."""
     left, right, had = text(node.left), text(node.right), OPERATORS[type(node.op)]
     joined = {"added": f"added to {left}", "subtracted": f"subtracted from {left}"}
     sums = had in joined, verb in joined
@@ -202,7 +204,7 @@ def operator_says(node: ast.BinOp, kind: type[ast.operator], verb: str) -> str:
 
 
 def moved_in(node: ast.BinOp, above: dict[int, Place]) -> Iterator[Change]:
-    """A factor before a bracket that belongs to a name in it."""
+    """A factor before a bracket that belongs to a name inside it."""
     factors: list[ast.expr] = []
     left: ast.expr = node
     while isinstance(left, ast.BinOp) and isinstance(left.op, ast.Mult | ast.Div):
@@ -221,7 +223,7 @@ def moved_in(node: ast.BinOp, above: dict[int, Place]) -> Iterator[Change]:
 
 
 class Multiplied(ast.NodeTransformer):
-    """Each use of a name with a factor."""
+    """Each use of a name, multiplied by a factor."""
 
     def __init__(self, used: str, factor: str) -> None:
         self.used, self.factor = used, factor
@@ -256,7 +258,7 @@ def of_value(node: ast.expr, above: dict[int, Place], change: Any, scope: Scope)
 
 
 def with_more(node: ast.expr, above: dict[int, Place], scope: Scope) -> Iterator[Change]:
-    """An expression that should be a name, or that lacks a term or a factor."""
+    """An expression that should be a name, or that lacks a term or factor."""
     place, what = above[id(node)], text(node)
     upper = place[0]
     if place[1] == "slice" or isinstance(upper, ast.Slice | ast.keyword | ast.Attribute):
@@ -267,7 +269,7 @@ def with_more(node: ast.expr, above: dict[int, Place], scope: Scope) -> Iterator
         return Change([(place, new)], node, says, rank)
 
     if isinstance(node, ast.BinOp | ast.Call | ast.Subscript) and not whole:
-        rank = 1 if isinstance(node, ast.Call) else 3  # people often compute given values again, with a mistake
+        rank = 1 if isinstance(node, ast.Call) else 3  # people often compute given values again and make a mistake
         for other in scope.names:
             yield change(name(other), f"{what} is used where {other} belongs", rank)
     if whole or isinstance(upper, ast.BinOp | ast.Call) or isinstance(node, ast.BinOp):

@@ -30,19 +30,19 @@ LEARN = Path(__file__).parents[1]
 """The folder of the code that knows the course. No answer may read it."""
 ROOT = templates.ROOT
 WAYS = frozenset({"namespaces", "landlock", "seccomp", "hook"})
-"""The locks that a system may have. All that it has are used."""
+"""The locks that a system may support. All that it supports are used."""
 ORDERS = (0, 1, 2)
-"""Orders in which the simulator lets threads of a CUDA kernel take turns."""
+"""The orders in which the simulator schedules the threads of a CUDA kernel."""
 SCM_CREDENTIALS = 2
 BUSY = "machine busy, grade again"
 CALLS = 2000
-"""How often an answer may call the functions that the judge computes for it, in one case."""
+"""The largest number of calls per case of functions that the judge computes for an answer."""
 STARTING = 300.0
-"""Seconds of clock time that a busy machine may need to start the process and to compile a CUDA kernel."""
+"""Seconds of clock time that a busy machine may take to start the process and to compile a CUDA kernel."""
 FAR = 10
 """The limit in clock time as a multiple of an answer's own seconds. After it, the machine is too busy to judge."""
 STACK = 1.0
-"""Seconds of its own time in which a process must print its stack. A running process does so at once."""
+"""Seconds of its own time in which a process must print its stack. A running process does this at once."""
 CLOSING = 2.0
 """Seconds of clock time in which a process must end after it has closed its pipe."""
 GPU_SECONDS = 30.0
@@ -99,7 +99,7 @@ class Reply:
 
 
 class Child:
-    """A running answer. It is a context manager, at whose end the process and everything that it started are gone.
+    """A running answer. It is a context manager that ends the process and everything that it started.
 
     On `device` "cuda" (a CUDA kernel on a GPU) the only limit is the clock, and there are no locks.
 
@@ -108,9 +108,9 @@ class Child:
     file : Path
         A copy of the answer, where the answer cannot write.
     output : bytearray
-        What was printed; `hide_prints` begins another.
+        The printed text. `hide_prints` starts a new one.
     ways : frozenset of str
-        The locks to use, of `WAYS`; tests leave some out.
+        The locks to use, from `WAYS`. Tests omit some.
     """
 
     ways = WAYS
@@ -157,14 +157,14 @@ class Child:
                 told = json.dumps(job).encode()
                 self.supervisor = start(self._prepared(), environment, theirs.fileno(), complaints)
                 self.control.sendall(struct.pack("<I", len(told)) + told)
-            except (templates.Broken, OSError) as error:  # the first wait says so
+            except (templates.Broken, OSError) as error:  # the first wait reports it
                 self.trouble += str(error).encode()
             finally:
                 os.close(complaints)
         self._records = bytearray()
 
     def _prepared(self) -> str:
-        """What the template has ready."""
+        """The kind of template."""
         return "python" if self.kind != "cuda" else "gpu" if self.on_gpu else "simulated"
 
     def _begin(self) -> None:
@@ -173,18 +173,18 @@ class Child:
         self.clock = Clock(0, math.inf, self.limits.seconds + GPU_SECONDS if self.on_gpu else STARTING)
 
     def another(self, function: str) -> Child:
-        """The same answer in another process, where another of its functions is called."""
+        """The same answer in another process, to call another of its functions."""
         return type(self)(self.file, self.shown, function, self.kind, self.limits, secret=self.secret)
 
     def changed(self, changes: str, seconds: float) -> Child:
-        """The same CUDA kernel with changes ("types" or "all") in it, within the answer's remaining budget."""
+        """The same CUDA kernel with all changes ("types" or "all"), within the answer's remaining budget."""
         left = max(0.0, self.together - self.compiled - self.spent - (self.clock.used if self.session.ready else 0.0))
         limits = Limits(seconds, self.limits.megabytes)
         return type(self)(self.file, self.shown, self.function, "cuda", limits, secret=self.secret,
                           changes=changes, together=left)  # fmt: skip
 
     def anew(self) -> None:
-        """Continue in a new process, which knows nothing of what the answer did so far. Its time keeps counting."""
+        """Continue in a new process that knows nothing of earlier calls. Its time keeps counting."""
         if self.session.ready:
             self.clock.now = usage(self.session.pid) or self.clock.now
             self.spent += self.clock.used
@@ -193,7 +193,7 @@ class Child:
         self._begin()
 
     def hide_prints(self) -> str:
-        """Continue in a new process whose prints are for the teacher alone. Returns what was printed so far."""
+        """Continue in a new process whose prints are only for the teacher. Returns the text printed so far."""
         self.kill()
         shown, self.output = self.prints, bytearray()
         self.anew()
@@ -207,7 +207,7 @@ class Child:
 
     @property
     def prints(self) -> str:
-        """What the answer printed, up to `session.MOST_OUTPUT` bytes, since its prints are kept."""
+        """The printed text, up to `session.MOST_OUTPUT` bytes, which is kept in memory."""
         return cleaned(self.output.decode(errors="replace"))
 
     def call(self, message: dict[str, Any], callbacks: Mapping[str, Callable[..., Any]] | None = None) -> Reply:
@@ -217,7 +217,7 @@ class Child:
     def wait(
         self, callbacks: Mapping[str, Callable[..., Any]] | None = None, message: dict[str, Any] | None = None
     ) -> Reply:
-        """The next reply, after `message` has been sent, if there is one."""
+        """The next reply, after sending `message` if there is one."""
         calls = 0
         self.clock.serve()
         while True:
@@ -240,8 +240,8 @@ class Child:
                 why = self._ended()
                 return Reply(fatal=why, busy=self.session.status is None and not self.session.ready)
             if "ready" in reply and not self.session.ready:
-                self.session.ready = True  # once: saying it again wins no time
-                self.compiled += float(reply.get("compiled", 0.0))  # nothing of the answer's has run yet: it is true
+                self.session.ready = True  # only once, because repeating the claim must not gain time
+                self.compiled += float(reply.get("compiled", 0.0))  # true, because no code of the answer has run yet
                 left = min(self.limits.seconds, self.together - self.compiled) - self.spent
                 self.clock = self._clock(max(0.0, left))
                 continue
@@ -258,7 +258,7 @@ class Child:
                     return Reply(fatal=f"the answer calls {reply['callback']} more than {CALLS} times")
                 try:
                     message = {"value": function(*reply["arguments"])}
-                except Exception as error:  # the answer called it with the wrong things: its own mistake
+                except Exception as error:  # the answer called it with wrong arguments, which is its own mistake
                     message = {"error": f"{type(error).__name__}: {error}"}
                 continue
             wrong, counts = reply.get("error"), reply.get("counts") or {}
@@ -273,30 +273,30 @@ class Child:
             )  # fmt: skip
 
     def _send(self, message: dict[str, Any]) -> None:
-        with contextlib.suppress(BrokenPipeError):  # it ended; the next wait says how
+        with contextlib.suppress(BrokenPipeError):  # the process ended; the next wait reports how
             protocol.send(self.session.requests, message, lambda: self._wait(write=True))
 
     def _receive(self) -> dict[str, Any] | None:
         return protocol.receive(self.session.replies, self._wait)
 
     def _clock(self, own: float) -> Clock:
-        """The clock of an answer that is ready, which has so many seconds left."""
+        """The clock of an answer that is ready and has this many seconds left."""
         return Clock(self.session.pid, own, FAR * self.limits.seconds)
 
     def _wait(self, write: bool = False) -> None:
-        """Wait until the answer has sent something, or takes something; its time counts."""
+        """Wait until the answer has sent or received something. Its time counts."""
         reading, writing = ([], [self.session.requests]) if write else ([self.session.replies], [])
         while True:
             since = time.monotonic()
             came = any(select.select(reading, writing, [], INTERVAL))
             quiet = time.monotonic() - since
             self._listen()
-            self.clock.look(quiet)  # one that sends byte after byte also reaches its limits
+            self.clock.look(quiet)  # an answer that sends one byte at a time also reaches its limits
             if came:
                 return
 
     def _listen(self, seconds: float = 0.0) -> bool:
-        """Note what the supervisor has told, if anything comes within so many seconds; whether it is still there."""
+        """Read a report of the supervisor, if one arrives within `seconds`. Returns whether it is still alive."""
         while select.select([self.control], [], [], seconds)[0]:
             try:
                 data, ancillary, _, _ = self.control.recvmsg(RECORD.size - len(self._records), 256)
@@ -309,7 +309,7 @@ class Child:
                 continue
             letter, number, used = RECORD.unpack(self._records)
             self._records.clear()
-            if letter == b"w":  # its number there may be another than here, where the kernel tells it
+            if letter == b"w":  # the process id in the namespace may differ from the one here, which the kernel reports
                 told = [struct.unpack("3i", rest[:12])[0] for _, kind, rest in ancillary if kind == SCM_CREDENTIALS]
                 self.session.pid = (told or [number])[0]
                 self.session.status = None
@@ -319,7 +319,7 @@ class Child:
         return True
 
     def _given_up(self) -> str:
-        """Why there is no answer although it has not used its time."""
+        """The reason why there is no reply although the answer has not used up its time."""
         self.kill()
         if not self.session.ready:
             return f"not judged: the process did not start within {STARTING:g} s; {BUSY}"
@@ -329,11 +329,11 @@ class Child:
         )
 
     def _stopped(self) -> str:
-        """Where the process was when its time was up, from the stack that it prints on request."""
+        """The position of the process when its time was up, from the stack that it prints on request."""
         with contextlib.suppress(OSError):
             if self.session.pid:
                 os.kill(self.session.pid, signal.SIGUSR1)
-        patience = self._clock(STACK)  # on a busy machine it prints late
+        patience = self._clock(STACK)  # on a busy machine, it prints late
         with contextlib.suppress(TimeIsUp, MachineIsBusy, TooManyThreads):
             while not re.search(rb"in <module>|\n  \.\.\.", self.session.complaints):
                 if self.session.status is not None or not self._listen(0.02):
@@ -351,7 +351,7 @@ class Child:
         return f"stopped after {seconds}: does a loop never end?"
 
     def _ended(self) -> str:
-        """Why the process ended without a reply."""
+        """The reason why the process ended without a reply."""
         patience = time.monotonic() + CLOSING
         while self.session.status is None and self._listen(0.05):
             if time.monotonic() > patience and usage(self.session.pid) is not None:
@@ -365,7 +365,7 @@ class Child:
         if status == -signal.SIGXCPU or status == -signal.SIGKILL:
             return f"stopped: it used more than {self.limits.seconds:g} s of processor time, or too much memory"
         if status < 0:
-            named = -status in {int(number) for number in signal.Signals}  # those of real time have no names
+            named = -status in {int(number) for number in signal.Signals}  # real-time signals have no names
             name = signal.Signals(-status).name if named else f"signal {-status}"
             return f"the process ended with {name}"
         return "the process ended before it returned anything: does it call os._exit, or quit?"
@@ -376,13 +376,13 @@ class Child:
             with contextlib.suppress(OSError):
                 self.control.send(b"k")
         while self.session.status is None and self._listen(60):
-            pass  # it is ended by force, so this takes no longer than the machine needs
+            pass  # it is killed, so this takes only as long as the machine needs
         self.session.drained()
 
     def close(self) -> None:
-        """End the process, what it started, and its supervisor; nothing is left on the disk."""
+        """End the process, its children and its supervisor. Nothing is left on the disk."""
         with contextlib.suppress(OSError):
-            self.control.shutdown(socket.SHUT_WR)  # the supervisor ends then; its own end of the socket is its last
+            self.control.shutdown(socket.SHUT_WR)  # the supervisor then ends; its end of the socket closes last
         end = time.monotonic() + 60
         while self._listen(1.0):
             if self.supervisor and time.monotonic() > end:

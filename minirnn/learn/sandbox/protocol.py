@@ -1,8 +1,8 @@
 """Messages between the process that judges and the one that computes: a JSON text, then the numbers of its arrays.
 
-Both sides use this file, also a process that has imported nothing else of minirnn; so it needs NumPy alone. What
-arrives is not trusted: its size is limited, and an array is what the bytes that are there can be, never an object. (An
-npz file would do the same; it takes ten times as long, which is most of what a small case costs.)
+Both sides use this file, including a process that has imported nothing else of minirnn, so it needs only NumPy.
+Messages are not trusted: their size is limited, and arrays hold numbers but never objects. (An npz file would work too,
+but takes ten times as long, which would dominate a small case.)
 """
 
 from __future__ import annotations
@@ -18,20 +18,20 @@ from typing import Any
 import numpy as np
 
 dumps, loads, frombuffer, dtype_of = json.dumps, json.loads, np.frombuffer, np.dtype
-"""As they are now: an answer may patch them."""
+"""Saved now, because an answer may patch them."""
 MOST_BYTES, MOST_TEXT = 64 << 20, 4 << 20
 PLAIN = (str, bool, int, float, type(None))
 SIZE = struct.Struct("<I")
 KIND = re.compile(r"[<>|=][biufcmMSUV]\d+(\[\d*\w+\])?")
-"""How NumPy writes the types of arrays that hold no objects."""
+"""NumPy's notation for dtypes without objects."""
 
 
 class BadMessage(ValueError):
-    """What arrived is not a message."""
+    """The received data is not a message."""
 
 
 def pack(message: dict[str, Any]) -> bytes:
-    """A dict of plain values, arrays, and lists of them, as bytes."""
+    """Encode a dict of plain values, arrays, and lists of arrays as bytes."""
     arrays: list[np.ndarray] = []
     plain = _to_plain(message, arrays)
     text = dumps([plain, [[array.dtype.str, array.shape] for array in arrays]]).encode()
@@ -39,12 +39,12 @@ def pack(message: dict[str, Any]) -> bytes:
 
 
 def unpack(data: bytes) -> dict[str, Any]:
-    """The message that `pack` made.
+    """Decode the message that `pack` made.
 
     Raises
     ------
     BadMessage
-        If it is anything else.
+        If it is not such a message.
     """
     try:
         (size,) = SIZE.unpack_from(data)
@@ -61,7 +61,7 @@ def unpack(data: bytes) -> dict[str, Any]:
         message = _from_plain(plain, arrays)
     except BadMessage:
         raise
-    except Exception as error:  # whatever a hostile text makes NumPy or json raise
+    except Exception as error:  # any exception that a hostile text can raise in NumPy or json
         raise BadMessage(f"{type(error).__name__}: {error}") from error
     if not isinstance(message, dict):
         raise BadMessage("not a dict")
@@ -69,7 +69,7 @@ def unpack(data: bytes) -> dict[str, Any]:
 
 
 def _array(data: bytes, at: int, kind: str, shape: list[int]) -> np.ndarray:
-    """The array of a type and shape whose numbers begin at `at`."""
+    """The array of a given dtype and shape whose numbers begin at `at`."""
     if not KIND.fullmatch(kind) or not all(type(n) is int and n >= 0 for n in shape):
         raise BadMessage(f"an array of {kind!r}")
     dtype, count = dtype_of(kind), math.prod(shape)
@@ -79,7 +79,7 @@ def _array(data: bytes, at: int, kind: str, shape: list[int]) -> np.ndarray:
 
 
 def send(descriptor: int, message: dict[str, Any], wait: Callable[[], None] = lambda: None) -> None:
-    """Write a message. `wait` is called before each write; a pipe that does not block is written to piece by piece."""
+    """Write a message. `wait` is called before each write. A nonblocking pipe is written in pieces."""
     data = pack(message)
     rest = memoryview(SIZE.pack(len(data)) + data)
     while rest:

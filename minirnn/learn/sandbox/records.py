@@ -1,6 +1,6 @@
-"""What the supervisor tells the judge: records of one length, each a letter and two numbers (`supervisor.py`).
+"""The records that the supervisor sends to the judge: fixed length, each a letter and two numbers (`supervisor.py`).
 
-A separate file, because the judge reads it on systems that lack what the supervisor needs.
+This is a separate file because the judge also reads it on systems where the supervisor cannot run.
 """
 
 from __future__ import annotations

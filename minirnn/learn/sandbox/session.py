@@ -1,4 +1,4 @@
-"""One process of an answer, as the judge sees it: its pipes, and what it printed."""
+"""One process of an answer, as the judge sees it: its pipes and its printed text."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ import socket
 import threading
 
 MOST_OUTPUT = 20_000
-"""Bytes of what an answer printed that are kept."""
+"""The number of printed bytes of an answer that are kept."""
 
 
 class Session:
-    """One process of an answer below its supervisor, which is asked for it through the socket `control`."""
+    """One process of an answer, requested from its supervisor through the socket `control`."""
 
     def __init__(self, control: socket.socket, output: bytearray) -> None:
         self.output, self.complaints = output, bytearray()
@@ -21,9 +21,9 @@ class Session:
         self.status: int | None = None
         pairs = [os.pipe() for _ in range(4)]
         (given, self.requests), (self.replies, sent), (printed, out), (complained, err) = pairs
-        os.set_blocking(self.requests, False)  # an answer that takes nothing must not stop the judge
+        os.set_blocking(self.requests, False)  # an answer that reads nothing must not block the judge
         try:
-            with contextlib.suppress(OSError):  # the supervisor is gone; the next wait says so
+            with contextlib.suppress(OSError):  # the supervisor is gone; the next wait reports it
                 socket.send_fds(control, [b"s"], [given, sent, out, err])
         finally:
             for descriptor in (given, sent, out, err):
@@ -40,13 +40,15 @@ class Session:
             os.close(descriptor)
 
     def drained(self) -> None:
-        """Wait until all that was printed has been read; the process must have ended."""
+        """Wait until all printed text has been read. The process must have ended."""
         for reader in self.readers:
             reader.join(5)
 
 
 def drain(descriptor: int, kept: bytearray) -> None:
-    """Read all there is and keep the beginning: a flood of prints neither blocks the answer nor fills our memory."""
+    """Read all available text and keep the beginning. A flood of prints neither blocks the answer nor fills
+    our memory.
+    """
     try:
         while data := os.read(descriptor, 1 << 16):
             kept += data[: max(0, MOST_OUTPUT - len(kept))]

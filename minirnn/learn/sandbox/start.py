@@ -1,6 +1,6 @@
 """The first file of the process that supervisors and answers are forked from: ``python -I start.py SOCKET KIND ROOT``.
 
-Where nothing can be forked it is the first file of an answer's process: ``python -I start.py unlocked``.
+On systems without fork, it is the first file of an answer's process: ``python -I start.py unlocked``.
 
 It makes this folder a separate package, so that nothing else of minirnn is imported (which is slow, and would put
 the course within reach), and hands over to `template` or `unlocked_child`.

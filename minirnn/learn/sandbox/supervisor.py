@@ -1,8 +1,8 @@
-"""The process between the judge and an answer. It locks itself in, starts the answer as a child, and ends it.
+"""The process between the judge and an answer. It locks itself, starts the answer as a child, and ends it.
 
-Where namespaces are allowed there are two: one that waits outside, and the number 1 inside, which no signal of an
-answer reaches and whose end is the end of all others. Nothing of an answer is run here. The judge sends a line for
-each session, with the descriptors of its pipes; a session is a new process that knows nothing of earlier ones.
+If namespaces are allowed, there are two supervisors: one waits outside, and the other is process 1 inside. No signal of
+an answer reaches process 1, and its end is the end of all others. No code of an answer runs here. The judge sends a
+line for each session, with the descriptors of its pipes. A session is a new process that knows nothing of earlier ones.
 The judge gets records of one letter and two numbers.
 
 It begins as a fork of the `template`. The first that it reads is its job; then a request is ``s``, with four
@@ -33,7 +33,7 @@ from .locks import landlock, namespaces, privileges, seccomp
 from .records import RECORD
 
 PIPES = 4
-"""Descriptors of a session: requests, replies, standard output, standard error."""
+"""The descriptors of a session: requests, replies, standard output, standard error."""
 
 
 def main(control: socket.socket, namespaced: bool) -> None:
@@ -42,7 +42,7 @@ def main(control: socket.socket, namespaced: bool) -> None:
     Parameters
     ----------
     control : socket
-        What comes first is the job: four bytes with its length, and JSON.
+        The first message is the job: four bytes with its length, and JSON.
     namespaced : bool
         Whether the system allows namespaces.
     """
@@ -52,10 +52,10 @@ def main(control: socket.socket, namespaced: bool) -> None:
     if job["alone"]:
         namespaces.enter()
         first = os.fork()
-        if first:  # it keeps the socket: the judge sees its end when nothing is left
+        if first:  # it keeps the socket, so that the judge sees its end only when nothing is left
             os._exit(os.waitstatus_to_exitcode(os.waitpid(first, 0)[1]) & 0xFF)
         privileges.end_with_parent()
-        # A kernel is compiled below here, and the library kept on the disk: its own locks hold then.
+        # A kernel is compiled in a child, and the library is kept on the disk, so the child's own locks apply.
         job["bounded"] = namespaces.own_scratch(job["scratch"], others_read_only=job["kind"] != "cuda")
     else:
         privileges.adopt()
@@ -66,7 +66,7 @@ def main(control: socket.socket, namespaced: bool) -> None:
 
 
 def probe() -> dict[str, Any]:
-    """The locks that this system has, as `system_locks.Locks` names them; each is tried in a separate process."""
+    """The locks that this system supports, as `system_locks.Locks` names them. Each is tested in a separate process."""
 
     def scratch() -> bool:
         namespaces.enter()
@@ -122,7 +122,7 @@ def serve(control: socket.socket, job: dict[str, Any]) -> None:
 
 
 def received(control: socket.socket) -> tuple[bytes, list[int]]:
-    """A letter from the judge, and the descriptors with it."""
+    """A letter from the judge, and the descriptors sent with it."""
     kept = array.array("i")
     request, ancillary, _, _ = control.recvmsg(1, socket.CMSG_SPACE(PIPES * kept.itemsize))
     for level, kind, data in ancillary:
@@ -132,13 +132,13 @@ def received(control: socket.socket) -> tuple[bytes, list[int]]:
 
 
 def tell(control: socket.socket, letter: bytes, number: int, seconds: float = 0.0) -> None:
-    with contextlib.suppress(OSError):  # the judge is gone; the next look at the socket says so
+    with contextlib.suppress(OSError):  # the judge is gone; the next look at the socket shows it
         control.sendall(RECORD.pack(letter, number, seconds))
 
 
 def start(control: socket.socket, pipes: list[int], job: dict[str, Any]) -> int:
-    """Start a session in a separate process; the number of that process."""
-    from . import child, locking  # the template has imported them; asking for the locks alone needs no NumPy
+    """Start a session in a separate process and return its process id."""
+    from . import child, locking  # the template has imported them; a query for the locks does not need NumPy
 
     clear(job)
     pid = os.fork()
@@ -176,7 +176,7 @@ def clear(job: dict[str, Any]) -> None:
 
 
 def reaped(control: socket.socket, running: int, job: dict[str, Any]) -> int:
-    """Wait for children that have ended; the number of the session's process if it still runs, else 0."""
+    """Wait for children that have ended. Returns the process id of the session if it still runs, else 0."""
     while True:
         try:
             found = os.wait4(-1, os.WNOHANG)
@@ -189,7 +189,7 @@ def reaped(control: socket.socket, running: int, job: dict[str, Any]) -> int:
 
 
 def ended(control: socket.socket, running: int, found: tuple[int, int, Any], job: dict[str, Any]) -> int:
-    """A session's process has ended: end what it left, and tell the judge."""
+    """End what a finished session left behind, and notify the judge."""
     end_the_rest(job)
     _, status, usage = found
     tell(control, b"e", os.waitstatus_to_exitcode(status), usage.ru_utime + usage.ru_stime)
@@ -197,11 +197,11 @@ def ended(control: socket.socket, running: int, found: tuple[int, int, Any], job
 
 
 def end_the_rest(job: dict[str, Any]) -> None:
-    """End every process below this one, and wait until none is left."""
+    """End every descendant of this process, and wait until none is left."""
     while True:
         if job["alone"]:
             with contextlib.suppress(ProcessLookupError):
-                os.kill(-1, signal.SIGKILL)  # all of this namespace but this process
+                os.kill(-1, signal.SIGKILL)  # all processes of this namespace except this one
         else:
             for pid in below(os.getpid()):
                 with contextlib.suppress(ProcessLookupError, PermissionError):
@@ -215,7 +215,7 @@ def end_the_rest(job: dict[str, Any]) -> None:
 
 
 def below(pid: int) -> list[int]:
-    """The processes that `pid` started, and those that they did (on Linux)."""
+    """The descendants of the process `pid` (on Linux)."""
     parents: dict[int, list[int]] = {}
     if not os.path.isdir("/proc/self"):
         return []

@@ -1,6 +1,6 @@
-"""Which functions outside of it a compiled kernel calls: the simulator's own and mathematics, or it is refused.
+"""The external functions that a compiled kernel calls. Only the simulator's own and mathematics are allowed.
 
-A kernel is C++ for the host here. Without this it could call ``open`` or ``system`` like any program.
+Here, a kernel is C++ for the host. Without this check it could call ``open`` or ``system`` like any program.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ MATH = (
     "y0 y1 yn sincos"
 )
 HELPERS = "add sub mul neg fix fixuns float floatun trunc extend eq ne lt le gt ge unord powi"
-"""What compilers call for numbers wider than the processor's: ``__multf3``, and nothing such as ``__getcwd_chk``."""
+"""Functions that compilers call for wide numbers, such as ``__multf3``, but not functions such as ``__getcwd_chk``."""
 ALLOWED = re.compile(
     "|".join(
         [
@@ -36,12 +36,12 @@ UNDEFINED, SYMBOLS, NAMES = 0, 2, 3
 
 
 def refuse_calls(object_file: Path) -> None:
-    """Raise `CompileError` if the compiled kernel uses what is neither its own nor the simulator's nor mathematics."""
+    """Raise `CompileError` if the compiled kernel uses anything but its own code, the simulator and mathematics."""
     if not sys.platform.startswith("linux"):
         return
     for name in undefined(object_file.read_bytes()):
         if not ALLOWED.fullmatch(name):
-            name = name.removeprefix("cusim_")  # check mode's own, see include/cusim_copies.h
+            name = name.removeprefix("cusim_")  # functions of check mode, see include/cusim_copies.h
             raise CompileError(
                 f"error: a call of {name} is refused: a kernel calls mathematics and CUDA's own functions"
                 + ("; to copy, write a loop or an assignment" if name.startswith("mem") else "")
@@ -49,12 +49,12 @@ def refuse_calls(object_file: Path) -> None:
 
 
 def undefined(data: bytes) -> Iterator[str]:
-    """The names that a 64-bit ELF object file leaves to others."""
+    """The undefined names of a 64-bit ELF object file."""
     if data[:5] != b"\x7fELF\x02":
         raise CompileError("error: the compiler made no object file of 64 bits")
     (at,) = struct.unpack_from("<Q", data, 40)
     size, count = struct.unpack_from("<HH", data, 58)
-    if count == 0:  # more than 65,279 sections: the first one has their number
+    if count == 0:  # if there are more than 65,279 sections, the first one has their number
         (count,) = struct.unpack_from("<Q", data, at + 32)
     sections = [struct.unpack_from("<IIQQQQIIQQ", data, at + size * k) for k in range(count)]
     for section in sections:

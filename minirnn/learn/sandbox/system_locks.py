@@ -12,7 +12,7 @@ from pathlib import Path
 
 START = Path(__file__).with_name("start.py")
 FORKS = hasattr(os, "fork")
-"""Whether processes can be forked here; without that no lock can be put on one, and answers run in `unlocked`."""
+"""Whether processes can be forked here. Without fork there are no locks, and answers run in `unlocked`."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class Locks:
 
 @functools.cache
 def locks() -> Locks:
-    """The locks that this system has, tried in a separate process."""
+    """The locks of this system, tested in a separate process."""
     if not FORKS:
         return Locks()
     done = subprocess.run([sys.executable, "-I", str(START), "probe"], capture_output=True, encoding="utf-8")
@@ -62,14 +62,14 @@ def in_force(found: Locks | None = None) -> str:
 
 
 def decisive(found: Locks | None = None) -> list[str]:
-    """Which locks are missing without which nobody's files are safe from an answer; empty if all are there."""
+    """The missing locks that are needed to keep files safe from an answer; empty if all are there."""
     found = locks() if found is None else found
     there = {"Landlock (Linux 5.13 or newer)": found.landlock, "the filter of system calls": found.seccomp}
     return [name for name, is_there in there.items() if not is_there]
 
 
 def protection(found: Locks | None = None) -> list[str]:
-    """What cannot be kept from an answer here, a sentence each; empty if all locks are there.
+    """What an answer can do here that locks would prevent, one sentence each; empty if all locks are there.
 
     Parameters
     ----------

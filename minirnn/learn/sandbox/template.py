@@ -1,8 +1,8 @@
 """The process that supervisors are forked from. It has imported what answers need, so that none waits for imports.
 
-Nothing of an answer reaches it. It gets a letter and two descriptors, forks, and tells the number of the new process;
-what is to be done comes through the first descriptor, which the fork alone reads. So what the next answer is forked
-from is as it was before the first.
+Nothing of an answer reaches it. It gets a letter and two descriptors, forks, and reports the id of the new process. The
+job comes through the first descriptor, which only the fork reads. So what the next answer is forked from is as it was
+before the first.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def reap() -> None:
 
 
 def begin(asked: socket.socket, descriptors: list[int], alone: bool) -> None:
-    """Become a supervisor: complaints go to the second descriptor, and the first leads to the judge."""
+    """Become a supervisor. Complaints go to the second descriptor, and the first leads to the judge."""
     try:
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         asked.close()
@@ -69,7 +69,7 @@ def begin(asked: socket.socket, descriptors: list[int], alone: bool) -> None:
         control, complaints = descriptors
         os.dup2(complaints, 2)
         os.close(complaints)
-        privileges.show()  # or it could not name its user in namespaces
+        privileges.show()  # otherwise it could not map its user in namespaces
         supervisor.main(socket.socket(fileno=control), alone)
     except BaseException:
         sys.excepthook(*sys.exc_info())

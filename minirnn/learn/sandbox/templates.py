@@ -18,9 +18,9 @@ ROOT = Path(__file__).parents[3]
 """The folder that contains minirnn."""
 NUMBER = struct.Struct("<q")
 PATIENCE = 300.0
-"""Seconds by the clock that a busy machine may need to start a template."""
+"""Seconds of clock time that a busy machine may take to start a template."""
 MOST = 4
-"""The most templates that are kept. Each takes about 30 MB of memory, shared with its forks."""
+"""The largest number of templates that are kept. Each takes about 30 MB of memory, shared with its forks."""
 
 
 class Broken(RuntimeError):
@@ -28,15 +28,14 @@ class Broken(RuntimeError):
 
 
 class Template:
-    """A process in which all that answers need is imported.
+    """A process that has imported everything that answers need.
 
     Parameters
     ----------
     kind : str
-        What it has ready: "simulated" for CUDA kernels in the simulator; "gpu" or "python", which need no more than
-        NumPy.
+        Its imports: "simulated" for CUDA kernels in the simulator; "gpu" or "python" for only NumPy.
     environment : mapping
-        Its environment, and that of the answers.
+        The environment variables of the template and the answers.
     """
 
     def __init__(self, kind: str, environment: Mapping[str, str]) -> None:
@@ -51,7 +50,7 @@ class Template:
             )  # fmt: skip
 
     def fork(self, control: int, complaints: int) -> int:
-        """Start a supervisor that is asked through the socket `control`; the number of its process."""
+        """Start a supervisor that gets its requests through the socket `control`. Returns its process id."""
         with self.lock:
             try:
                 socket.send_fds(self.asked, [b"f"], [control, complaints])
@@ -63,7 +62,7 @@ class Template:
         return int(NUMBER.unpack(data)[0])
 
     def close(self) -> str:
-        """End it, and return the last line of its complaints. Running supervisors stay."""
+        """End the template and return the last line of its complaints. Running supervisors continue."""
         self.asked.close()
         with contextlib.suppress(OSError):
             self.process.kill()
@@ -76,18 +75,18 @@ keeping = threading.Lock()
 
 
 def supervisor(kind: str, environment: Mapping[str, str], control: int, complaints: int) -> int:
-    """Start a supervisor from a template that is kept for the next one; the number of its process.
+    """Start a supervisor from a template that is kept for later ones. Returns its process id.
 
     Raises
     ------
     Broken
-        If there is none, and a new one cannot be started either.
+        If there is no template and a new one cannot be started.
     """
     key = (os.getpid(), kind, *sorted(environment.items()))  # a fork of the judge has its own templates
     for _ in range(2):
         with keeping:
             template = kept.pop(key, None) or Template(kind, environment)
-            kept[key] = template  # the last used is the last in the order
+            kept[key] = template  # the last one in the order is the one used last
             for old in [other for other in kept if other[0] == os.getpid()][:-MOST]:
                 kept.pop(old).close()
         try:
@@ -101,7 +100,7 @@ def supervisor(kind: str, environment: Mapping[str, str], control: int, complain
 
 
 def alone(kind: str, environment: Mapping[str, str], control: int, complaints: int) -> int:
-    """Start a supervisor from a separate template: an answer without locks could reach others by a shared one."""
+    """Start a supervisor from its own template, because an answer without locks could reach others by a shared one."""
     template = Template(kind, environment)
     number = template.fork(control, complaints)
     template.close()

@@ -1,7 +1,7 @@
 """Compilers and other programs for a student's kernel, with their own locks.
 
-A student's kernel may be hostile text: it can make a compiler read any file, run forever and fill the disk. So the
-compiler sees only the kernel and the headers, writes into one folder, and has limits.
+A student's kernel may be hostile and make a compiler read any file, run forever or fill the disk. The compiler
+therefore sees only the kernel and the headers, writes into one folder, and has limits.
 """
 
 from __future__ import annotations
@@ -29,27 +29,28 @@ from .clock import BUDGET
 from .locks import landlock, limits, privileges, seccomp
 
 MEGABYTES, FILE_BYTES, MOST_EXPANDED, MOST_SAID = 4096, 64 << 20, 2 << 20, 1 << 20
-"""What each run of a compiler may use: addresses, the size of what it writes, of what macros make of a kernel,
-and of what it complains."""
+"""The limits of each run of a compiler: address space, written bytes, size of the preprocessed kernel, and size of the
+messages.
+"""
 LOOPS = "-fno-tree-loop-distribute-patterns"
 PARTS = ("bin", "lib", "lib32", "lib64", "libx32", "libexec", "include", "local/include", "x86_64-linux-gnu",
          "aarch64-linux-gnu", "share/mingw-w64")  # fmt: skip
-"""Folders below a compiler's prefix that hold its programs, headers and libraries."""
+"""Subfolders of a compiler's prefix that contain its programs, headers and libraries."""
 RULES = fingerprint(*(Path(str(module.__file__)).read_bytes() for module in (kernel_text, symbols)))
 
 
 @dataclass(frozen=True)
 class LockedCompiler(Compiler):
-    """The compiler below locks. A library that it makes is kept apart from those of the user's own kernels.
+    """The compiler with locks. Its libraries are kept apart from those of the user's own kernels.
 
     Attributes
     ----------
     ways, secret : tuple of str
-        The locks to use, and the folders of which they let nothing be read; relative ones begin at the current folder.
+        The locks to use, and the folders that they make unreadable. Relative paths begin at the current folder.
     rules : str
-        A fingerprint of what is refused. A kernel that passed under other rules is checked and compiled again.
+        A fingerprint of the rules. A kernel that passed under other rules is checked and compiled again.
     until : float
-        How much processor time this process and the compilers that it runs may have used at the end, in seconds.
+        The limit of the processor time of this process and its compilers, in seconds.
     """
 
     ways: tuple[str, ...] = ()
@@ -58,9 +59,9 @@ class LockedCompiler(Compiler):
     until: float = field(default_factory=lambda: used() + BUDGET, repr=False, compare=False)
 
     def run(self, *arguments: str) -> str:
-        """The compiler's output. Raises `CompileError` with its complaint, or with what a kernel may not do."""
+        """The compiler's output. Raises `CompileError` with the compiler's message, or with the forbidden construct."""
         made = Path(arguments[arguments.index("-o") + 1] if "-o" in arguments else arguments[-1])
-        # Accesses are counted where they are written: no loop becomes a call of memcpy.
+        # Accesses are counted in the source, so no loop may become a call of memcpy.
         loops = [] if "-c" not in arguments else ["-fno-builtin"] if self.is_clang else [LOOPS]
         command, left = [*self.command, *loops, *arguments], self.until - used()
         done = locked(command, str(made.parent), self.ways, self.secret, left) if left > 0 else None
@@ -78,13 +79,13 @@ class LockedCompiler(Compiler):
 def locked(
     command: list[str], folder: str, ways: tuple[str, ...], secret: tuple[str, ...], seconds: float = BUDGET
 ) -> subprocess.CompletedProcess[str]:
-    """Run a program that can read what it needs and write below `folder` alone.
+    """Run a program that can read what it needs and write only below `folder`.
 
-    What it prints goes to files: they have the same limit as all that it writes.
+    Its output goes to files, because they have the same size limit as other files.
     """
     environment = {**os.environ, "TMPDIR": folder, "CCACHE_DISABLE": "1", "LC_ALL": "C"}
     folder = os.path.abspath(folder)
-    secret = tuple(map(os.path.abspath, secret))  # the program begins in another folder
+    secret = tuple(map(os.path.abspath, secret))  # the program starts in another folder
     try:
         with tempfile.TemporaryFile(dir=folder) as out, tempfile.TemporaryFile(dir=folder) as err:
             locks = functools.partial(lock, command[0], [folder], ways, secret, seconds=seconds)
@@ -101,7 +102,7 @@ def locked(
 
 
 def used() -> float:
-    """Seconds of processor time that this process and all that it has waited for used."""
+    """Seconds of processor time used by this process and the children that it has waited for."""
     both = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
     return sum(one.ru_utime + one.ru_stime for one in both)
 
@@ -110,7 +111,7 @@ def lock(
     program: str, writable: list[str], ways: tuple[str, ...], secret: tuple[str, ...], *readable: str,
     seconds: float = BUDGET,
 ) -> None:  # fmt: skip
-    """Lock this process as a tool, which is about to become `program`."""
+    """Lock this process as a tool that is about to become `program`."""
     limits.limit(seconds, MEGABYTES, FILE_BYTES, processes=None, more=1)
     privileges.drop()
     if "landlock" in ways:
@@ -122,7 +123,7 @@ def lock(
 
 @functools.cache
 def folders_of(program: str) -> tuple[str, ...]:
-    """The folders of a program, its libraries and headers; and those of the system."""
+    """The folders of a program, its libraries and headers, and those of the system."""
     found = shutil.which(program) or program
     prefixes = {os.path.dirname(os.path.dirname(path)) for path in (found, os.path.realpath(found))}
     parts = [os.path.join(prefix, part) for prefix in sorted({*prefixes, "/usr", "/"}) for part in PARTS]
@@ -130,7 +131,7 @@ def folders_of(program: str) -> tuple[str, ...]:
 
 
 def compiled(source: str, name: str, options: SimOptions, job: dict[str, Any]) -> Path:
-    """The library of a student's kernel. Raises `CompileError`, with the line, for what a kernel may not hold."""
+    """The library of a student's kernel. Raises `CompileError`, with the line, for forbidden constructs."""
     until = used() + job.get("together", BUDGET)
     kernel_text.refuse(source)
     plain = compiler.find()
@@ -139,9 +140,9 @@ def compiled(source: str, name: str, options: SimOptions, job: dict[str, Any]) -
 
 
 def line_finder(library: Path, job: dict[str, Any]) -> Callable[[list[str]], str]:
-    """What asks for the source line of an instruction, from a process that may start none.
+    """A function that returns the source line of an instruction, for a process that may not start programs.
 
-    The program that knows is started now, below its own locks, and waits.
+    The program that finds the line is started now, with its own locks, and waits.
     """
     program = shutil.which("addr2line")
     if program is None:

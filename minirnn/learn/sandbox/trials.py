@@ -1,7 +1,7 @@
 """Runs a student's file with small changes, in the student's own process. The judge compares the results.
 
-The judge asks for the list of changes, then for what the answer returns with some of them. Loops count their rounds, so
-a change that makes a loop endless is stopped, at the same round on every machine.
+The judge asks for the list of changes, then for what the answer returns with some of them. Loops count their
+iterations, so an endless loop stops at the same iteration on every machine.
 """
 
 from __future__ import annotations
@@ -20,10 +20,11 @@ from .own_change import TICK, Change, Kinds, put
 from .own_tree import changes
 
 ROUNDS, UNBOUND = 20_000, 40
-"""All loops of a run may make `ROUNDS` rounds together. A round of a ``while`` counts as `UNBOUND`: in an endless one
-the answer may call a function of the judge each time, and the judge ends an answer that calls too often."""
+"""All loops of a run together may make `ROUNDS` iterations. An iteration of a ``while`` counts as `UNBOUND`, because in
+an endless one the answer may call a function of the judge each time, and the judge ends an answer that calls too often.
+"""
 MOST_NOTED, LARGEST = 400, 5000
-"""The most values that are noted in a run, and the most numbers of each."""
+"""The largest number of values that are recorded per run, and of numbers per value."""
 NOTE = "_minirnn_note"
 
 
@@ -43,7 +44,7 @@ class Trials:
     def listed(self, far: Sequence[int]) -> list[list[Any]]:
         """Each change: line, columns from and to (0 for whole lines), words, rank and group.
 
-        Further changes are made for the lines `far` alone, and follow all earlier ones.
+        Changes for the lines `far` come after all others.
         """
         first = len(self.changes)
         self.changes += changes(self.tree, self.function, far, self.kinds) if far or not first else []
@@ -53,7 +54,7 @@ class Trials:
         ]
 
     def look(self, call: Callable[[Callable[..., Any]], Any]) -> None:
-        """Run the file as it is, and note of what kind the variables of its functions are when they return."""
+        """Run the unchanged file, and record the kinds of its functions' variables when they return."""
 
         def see(frame: Any, event: str, value: Any) -> None:
             if event == "return" and frame.f_code.co_filename == self.path:
@@ -101,7 +102,7 @@ class Trials:
                 whole = tree if note is None else ast.fix_missing_locations(tree)
                 exec(compile(whole, self.path, "exec", dont_inherit=True), namespace)
                 return call(namespace[self.function])
-        except (Exception, TooLong, SystemExit):  # most changes make no sense
+        except (Exception, TooLong, SystemExit):  # most changes make no sense and fail
             return None
         finally:
             sys.stdout, sys.stderr = printed
@@ -110,7 +111,7 @@ class Trials:
 
 
 def kind_of(value: Any) -> tuple[str, tuple[int, ...]] | None:
-    """Whether a value holds integers or floats, and its shape; None if it is something else."""
+    """The shape of a value, and whether it holds integers or floats; None if it is something else."""
     if isinstance(value, bool | str) or not isinstance(value, int | float | np.ndarray | np.generic):
         return None
     array = np.asarray(value)
@@ -118,7 +119,7 @@ def kind_of(value: Any) -> tuple[str, tuple[int, ...]] | None:
 
 
 def fixed(new: Any) -> None:
-    """Give new nodes a place in the source, which Python requires."""
+    """Give new nodes a position in the source, which Python requires."""
     for node in new if isinstance(new, list) else [new]:
         if isinstance(node, ast.AST):
             if "lineno" in node._attributes and not hasattr(node, "lineno"):
@@ -127,7 +128,7 @@ def fixed(new: Any) -> None:
 
 
 class Counting(ast.NodeTransformer):
-    """Makes loops count their rounds."""
+    """Makes loops count their iterations."""
 
     def visit_For(self, node: ast.For) -> ast.AST:
         self.generic_visit(node)
@@ -142,7 +143,7 @@ class Counting(ast.NodeTransformer):
 
 
 class Noting(ast.NodeTransformer):
-    """Makes assignments report what they assign."""
+    """Makes assignments report their values."""
 
     def noted(self, node: Any) -> ast.AST:
         value = ast.Call(ast.Name(NOTE, ast.Load()), [ast.Constant(node.lineno), node.value], [])
@@ -157,7 +158,7 @@ class Noting(ast.NodeTransformer):
 
 
 class Notes:
-    """The values that a run assigns: their lines, and the arrays."""
+    """The values that a run assigns: their lines and arrays."""
 
     def __init__(self) -> None:
         self.lines: list[int] = []

@@ -1,7 +1,7 @@
-"""Runs an answer where no process can be forked, as on Windows. There are no locks, and only the clock limits it.
+"""Runs an answer on systems without fork, such as Windows. There are no locks, and only a time limit.
 
-That is enough for a student's own machine, and for nothing else. Judging is the same as in `parent`; what differs is
-how the process is started, heard and ended. Threads read its pipes, since not every system can wait for a pipe.
+This is only suitable for a student's own machine. Judging is the same as in `parent`, but the process is started, read
+and ended differently. Threads read its pipes, because not every system can wait for a pipe.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ NO_SIMULATOR = (
 
 
 class ByTheClock(Clock):
-    """Counts the time by the clock: there is no way to see what a process has used itself."""
+    """Measures clock time, because the time that a process uses itself is not available here."""
 
     def __init__(self, seconds: float) -> None:
         super().__init__(0, seconds, seconds)
@@ -49,12 +49,12 @@ class ByTheClock(Clock):
 
 
 class Process(Session):
-    """One process of an answer. Two threads speak with it, and a third reads what it prints.
+    """One process of an answer. Two threads exchange its messages, and a third reads its printed text.
 
     Attributes
     ----------
     inbox, outbox : SimpleQueue
-        Its messages, and those to it; an exception says why there are no more, None is the end.
+        Messages from it and to it. An exception says why there are no more, and None marks the end.
     """
 
     def __init__(self, job: dict[str, Any], environment: dict[str, str], output: bytearray) -> None:
@@ -87,12 +87,12 @@ class Process(Session):
 
     def _write(self) -> None:
         assert self.process.stdin is not None
-        with contextlib.suppress(OSError):  # it has ended; whoever waits for its answer learns how
+        with contextlib.suppress(OSError):  # it has ended; whoever waits for its reply learns how
             while (message := self.outbox.get()) is not None:
                 protocol.send(self.process.stdin.fileno(), message)
 
     def end(self) -> None:
-        """End the process, and wait until all that it printed is read."""
+        """End the process, and wait until all its printed text is read."""
         self.process.kill()
         self.process.wait()
         self.drained()
@@ -106,7 +106,7 @@ class Process(Session):
 
 
 class Unlocked(Child):
-    """One answer at work, as `Child`, without locks."""
+    """A running answer, like `Child`, but without locks."""
 
     session: Process
 
@@ -144,7 +144,7 @@ class Unlocked(Child):
             self.clock.look(0.0)
 
     def _stopped(self) -> str:
-        """Where the process was: it wrote that down by itself when its time was over."""
+        """The position of the process, which it wrote down when its time was over."""
         end, stack = time.monotonic() + CLOSING, ""
         while "\n  File" not in stack and time.monotonic() < end:
             with contextlib.suppress(OSError):
@@ -154,7 +154,7 @@ class Unlocked(Child):
         return self._stopped_at(stack) if self.session.ready else "not judged: the process did not start"
 
     def _ended(self) -> str:
-        """Why the process ended without a reply."""
+        """The reason why the process ended without a reply."""
         try:
             self.session.process.wait(CLOSING)
         except subprocess.TimeoutExpired:

@@ -1,4 +1,4 @@
-"""The process in which an answer runs where nothing can be forked, as on Windows. It is not locked in.
+"""The process of an answer on systems without fork, such as Windows. It has no locks.
 
 Messages go through its standard input and output. What the answer prints goes to what was standard error.
 """
@@ -15,7 +15,7 @@ from .locks import hook
 
 
 def main(arguments: list[str]) -> None:
-    """Serve the judge, which sends the job first."""
+    """Serve the judge, which first sends the job."""
     requests, replies = os.dup(0), os.dup(1)
     nothing = os.open(os.devnull, os.O_RDWR)
     os.dup2(nothing, 0)
@@ -32,7 +32,7 @@ def main(arguments: list[str]) -> None:
 
 
 def lock(job: dict[str, Any], watched: Any = None) -> None:
-    """Say in words what no exercise may do; and when its time is over, write down where the answer is."""
+    """Describe in words what no exercise may do. When the time is over, write down the position of the answer."""
     sys.dont_write_bytecode = True
     stack = open(job["stack"], "w", encoding="utf-8")  # noqa: SIM115  it is open until the process ends
     faulthandler.dump_traceback_later(job["seconds"], file=stack)
