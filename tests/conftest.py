@@ -21,7 +21,8 @@ os.environ.pop("MINIRNN_DEVICE", None)
 # Hundreds of programs are started, and each would compile all its imports again.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
-if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # set for a shell's background job; programs would inherit it
+# a shell sets it for a background job, and programs would inherit it
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 import minirnn as mr  # noqa: E402
@@ -170,6 +171,6 @@ def clean_state() -> Iterator[None]:
     if "matplotlib.pyplot" in sys.modules:
         sys.modules["matplotlib.pyplot"].close("all")
     after = surroundings()
-    mode.enabled = True  # the test that left it off fails, not thousands of tests after it
+    mode.enabled = True  # so that the test that left it off fails, not thousands of later tests
     changed = {name: (value, after[name]) for name, value in before.items() if value != after[name]}
     assert not changed, f"the test has changed what it shares with others: {changed}"

@@ -14,7 +14,9 @@ from typing import Any
 import pytest
 
 SHOWN = 7
-"""Reasons with a separate line. With the title, the line for the others and pytest's counts these are ten lines."""
+"""The number of reasons with their own line. With the title, the line for the others and pytest's counts, it is ten
+lines.
+"""
 
 SLOW = "slow, not in the default run: pytest -m slow"
 """Why a test marked `slow` is not run unless ``-m`` mentions it."""
@@ -31,7 +33,7 @@ def pytest_xdist_auto_num_workers(config: pytest.Config) -> int | None:
 
 
 def in_one_process(config: pytest.Config, environment: Mapping[str, str]) -> bool:
-    """Whether workers would cost more than they save, would share one GPU, or would disturb a debugger."""
+    """Whether workers would cost more than they save, would share one GPU, or would interfere with a debugger."""
     option = config.option
     some = bool(option.keyword or getattr(option, "lf", False)) or any(
         "::" in a or a.endswith(".py") for a in config.args
@@ -62,7 +64,7 @@ def pytest_configure(config: pytest.Config) -> None:
 def be_restless() -> None:
     """Threads switch as often as Python allows, and garbage is collected at any moment.
 
-    So a test (or a `__del__`) that works only if nothing intervenes fails soon, and not once a month.
+    A test (or a `__del__`) that only works without interruptions then fails soon, and not once a month.
     """
     sys.setswitchinterval(1e-6)  # seconds
     gc.set_threshold(97, 3, 3)

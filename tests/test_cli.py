@@ -1,4 +1,4 @@
-"""The command line: what it prints where, and its exit status."""
+"""The command line: where it prints what, and its exit status."""
 
 from __future__ import annotations
 
@@ -159,7 +159,7 @@ def test_ctrl_c_ends_quietly_with_status_130(tmp_path: Path) -> None:
 @pytest.mark.skipif(sys.platform == "win32", reason="no SIGINT there")
 @pytest.mark.parametrize("status", slow_unless(2, [0, 130]))
 def test_ctrl_c_after_the_work_is_done_changes_nothing(status: int) -> None:
-    """A Ctrl-C while Python exits would kill the process, and its parent would think that the work was not done."""
+    """A Ctrl-C while Python exits would kill the process, and its parent would think that the work failed."""
     code = (
         "import atexit, os, signal, sys; import minirnn.cli as c;"
         f"c.main = lambda: {status};"

@@ -30,7 +30,7 @@ ROOMS = {
     3: "ops",
     4: "nn optim data io functions autograd tf_contrib cudnn_rnn cuda proving",
     5: "parallel viz torch_names utils",
-    6: "",  # minirnn itself passes on names from all layers below; commands may use it like any user
+    6: "",  # minirnn itself passes on names from all lower layers; commands may use it like any user
     7: "train verify bench doctor explain learn",
     8: "commands",
     9: "cli",

@@ -24,7 +24,7 @@ ROOT = Path(minirnn.__file__).parent
 
 
 def renamed(text: str, names: Mapping[str, str]) -> str:
-    """A formula with other names, replaced all at once, so that two may be swapped."""
+    """A formula with other names. All are replaced at once, so that two may be swapped."""
     text = text.replace("tanh(c)^2", "tanh_c * tanh_c").replace("n^2", "n * n").replace("tanh(c)", "tanh_c")
     text = text.replace("c'", "c_prev").replace("h'", "h_prev")
     text = text.replace("d_x_h_prevr[:, I:]", "drh").replace("s.d_after[0]", "c_grad").replace("w_c^T", "U1")
@@ -32,7 +32,7 @@ def renamed(text: str, names: Mapping[str, str]) -> str:
 
 
 def lines_of(text: str, names: Mapping[str, str]) -> dict[str, str]:
-    """The lines ``name = formula`` of a text; a second line for a name goes on from the first."""
+    """The lines ``name = formula`` of a text. A second line for a name continues the first."""
     found: dict[str, str] = {}
     for line in text.splitlines():
         line = (
@@ -152,7 +152,7 @@ def test_what_arrives_the_total_and_what_goes_on_have_three_names(name: str, sty
 
 def test_common_subexpressions_have_names_that_a_reader_knows() -> None:
     lines = derived("slstm")
-    assert lines["da_i"] == "(dc * z + dn) * i"  # of what exp is applied to
+    assert lines["da_i"] == "(dc * z + dn) * i"  # the argument of exp
     assert lines["dz_z"] == "dc * i * (1 - z * z)"
     assert lines["dm"] == "m_grad - da_i - da_f"
 

@@ -1,4 +1,4 @@
-"""``minirnn figures``: files for slides, from the chapters."""
+"""``minirnn figures``: files for slides, made from the chapters."""
 
 from __future__ import annotations
 

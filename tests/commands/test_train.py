@@ -1,4 +1,4 @@
-"""``minirnn train``: what it leaves behind, what it says, and what it says about mistakes."""
+"""``minirnn train``: its files, its output, and its messages about mistakes."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_a_run_learns_and_leaves_numbers_pictures_a_sample_and_a_checkpoint(
     assert len(written) == 801
     assert set(written) <= set(vocabulary.characters)
 
-    # what is said
+    # the output
     assert "lstm with 7 units on cpu: " in out
     assert "step 100 of 200   loss " in out
     last = lines[-1]["validation_loss"]
@@ -108,7 +108,7 @@ def test_a_terminal_gets_a_progress_bar(columns: int, text: Path, tmp_path: Path
     )
     os.close(slave)
     shown = ""
-    with contextlib.suppress(OSError):  # EIO: the other end is closed, and all is read
+    with contextlib.suppress(OSError):  # EIO: the other end is closed, and everything has been read
         while part := os.read(master, 1 << 16):
             shown += part.decode()
     os.close(master)
@@ -176,7 +176,7 @@ def test_every_device_learns_the_same(train: Train, pictures: str, device: str, 
     request.getfixturevalue(pictures)
     assert train(*options, "--device", device, out="there") == 0
     assert pictures == "no_pictures" or all((Path("there") / file).exists() for file in FILES)
-    request.getfixturevalue("no_pictures")  # of the other run the weights are all that counts
+    request.getfixturevalue("no_pictures")  # only the weights of the other run matter
     assert train(*options, "--device", "cpu", out="here") == 0
     there, here = (checkpoint.load(Path(out) / CHECKPOINT)[0] for out in ("there", "here"))
     weights = [name for name, array in there.items() if array.dtype == np.float32]

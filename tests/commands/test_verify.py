@@ -15,7 +15,7 @@ from tests.verify.runs import BASELINE, SIMULATOR, run, statuses
 def test_a_quick_run_passes_and_is_not_worse_than_the_stored_table(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Of two ops: `tests/ops/test_verified.py` has all of them."""
+    """For two ops only: `tests/ops/test_verified.py` covers all of them."""
     devices, ops = ["cpu"] if SIMULATOR else ["cpu", "cuda-sim"], ["gru_block_cell", "gru_block_cell_grad"]
     status, results = run(tmp_path, "--device", *devices, "--op", *ops, "--against", str(BASELINE))
     said = capsys.readouterr().out

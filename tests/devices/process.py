@@ -25,13 +25,13 @@ assert mr.devices.available()[{name!r}] is not None
 assert mr.devices.available()["cpu"] is None
 assert np.allclose(mr.ops.tanh(mr.tensor([0.0, 1.0])).numpy(), np.tanh([0.0, 1.0]))
 """
-"""Says why a device is not there; another one works."""
+"""Reports why a device is missing; another device works."""
 
 
 def say(code: str, before: Callable[[], None] | None = None, **env: str | None) -> str:
     """The output of a new Python that runs `code`, which must succeed and leave stderr empty.
 
-    `code` may use what is above. Environment variables that are None are taken away.
+    `code` may use the definitions above. Environment variables that are None are removed.
     """
     full = {name: value for name, value in (os.environ | env).items() if value is not None}
     command = [sys.executable, "-c", BEGIN + code]
@@ -42,7 +42,7 @@ def say(code: str, before: Callable[[], None] | None = None, **env: str | None) 
 
 
 def script(path: Path, text: str) -> str:
-    """A program of the shell."""
+    """A program on the PATH."""
     path.write_text(f"#!/bin/sh\n{text}")
     path.chmod(0o755)
     return str(path)

@@ -1,4 +1,4 @@
-"""How float32 matrices are multiplied: a thread's choice, the products of the simulated device, the backward pass."""
+"""How float32 matrices are multiplied: a thread's setting, products of the simulated device, and the backward pass."""
 
 from __future__ import annotations
 
@@ -124,7 +124,7 @@ def test_the_backward_pass_multiplies_as_its_forward_pass_did(forward: str, back
 
 @simulated
 def test_the_backward_pass_of_a_fused_op_also_does_so(rng: np.random.Generator) -> None:
-    """Bits, not tolerances: each pass equals the one that is wholly inside."""
+    """Exact bits: each pass equals the one that runs wholly inside the setting."""
     x, h, w_ru, w_c, b_ru, b_c = (
         rng.standard_normal(shape).astype(np.float32) for shape in ((3, 4), (3, 5), (9, 10), (9, 5), (10,), (5,))
     )

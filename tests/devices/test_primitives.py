@@ -398,7 +398,7 @@ def test_scatter_add_adds_up_what_is_named_twice(on: Device, rng: np.random.Gene
 def test_put_is_an_assignment_to_a_copy(on: Device, rng: np.random.Generator, index: Any, dtype: Any) -> None:
     a = numbers(rng, (2, 4), dtype)
     chosen = np.arange(8).reshape(2, 4)[index]
-    if len(np.unique(chosen)) < np.size(chosen):  # what is named twice gets either
+    if len(np.unique(chosen)) < np.size(chosen):  # an element that is named twice gets either value
         return
     for v in (numbers(rng, np.shape(chosen), dtype), numbers(rng, (), dtype)):
         expected = a.copy()

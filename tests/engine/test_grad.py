@@ -185,4 +185,4 @@ def test_without_create_graph_nothing_is_recorded() -> None:
         pass
     y = a * a
     with mr.no_grad():
-        assert mr.grad(y, a, create_graph=True).requires_grad  # create_graph means it, also here
+        assert mr.grad(y, a, create_graph=True).requires_grad  # create_graph also applies here

@@ -99,7 +99,7 @@ def test_a_handle_removes_its_own_hook_once() -> None:
     assert len(seen) == 4
 
 
-# ---- when hooks of leaves run, and the end of a pass
+# ---- the order of hooks of leaves, and the end of a pass
 
 
 def test_a_hook_of_a_leaf_runs_as_soon_as_its_gradient_is_complete() -> None:
@@ -150,7 +150,7 @@ def test_the_callback_at_the_end_sees_and_changes_every_gradient() -> None:
     assert calls == [True, {"a": 4, "b": 3}]
     assert (a.grad.item(), b.grad.item()) == (4, 300)
     a.hooks.clear()
-    (a * b).backward()  # it was asked for once
+    (a * b).backward()  # it was requested once
     assert len(calls) == 2 and b.grad.item() == 303
 
 

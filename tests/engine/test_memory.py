@@ -22,7 +22,7 @@ from tests.engine.small_ops import NEEDS_INPUT, NEEDS_NONE, both, leaves
 
 @pytest.fixture
 def no_gc() -> Iterator[None]:
-    """Without the cycle collector, objects die only when nothing refers to them."""
+    """Without the cycle collector, an object is freed only when nothing refers to it."""
     gc.disable()
     yield
     gc.enable()
@@ -47,7 +47,7 @@ def test_a_long_chain_needs_no_stack_in_backward() -> None:
 
 
 def test_a_long_chain_needs_no_stack_when_it_is_dropped(no_gc: None) -> None:
-    """In a thread with a small stack, in which recursion would crash: a level for each Tensor takes 100 bytes or more.
+    """Runs in a thread with a small stack, in which recursion would crash: each level takes 100 bytes or more.
 
     It is not smaller because Python 3.13 recurses several thousand levels before it puts the rest on a list.
     """
@@ -125,7 +125,7 @@ def hooked(t: mr.Tensor) -> mr.Tensor:
 @each("create_graph", [False, True])
 @each("name", OPS)
 def test_no_op_leaves_a_cycle_behind(no_gc: None, name: str, create_graph: bool) -> None:
-    """This holds before and after backward: everything is freed with its last name."""
+    """This holds before and after backward: everything is freed when its last reference is gone."""
     if name == "retain_grad" and create_graph:
         pytest.skip("y.grad was computed from y, and y holds it: that cycle is what was asked for")
     for run_backward in (False, True):

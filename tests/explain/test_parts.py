@@ -17,7 +17,7 @@ ADDED_BY_THE_NODE = {
     "lstm_block_cell_grad": {"x_grad", "h_prev_grad", "w_grad", "b_grad"},
     "gru_block_cell_grad": {"d_w_ru", "d_w_c", "d_b_ru", "d_b_c"},
 }
-GATES = {"lstm_block_cell_grad": {"dzi", "dzc", "dzf", "dzo"}}  # the node adds what arrives at each of them
+GATES = {"lstm_block_cell_grad": {"dzi", "dzc", "dzf", "dzo"}}  # the node adds the gradients of all uses
 NOT_IN_CUDA = {"lstm_grad": {"da2"}, "block_lstm_grad": {"hp"}}  # one array; the product over all steps needs no hp
 
 

@@ -43,7 +43,7 @@ def weighed(*ys: mr.Tensor) -> mr.Tensor:
 
 
 class Counted:
-    """A function, and how often it was called."""
+    """A function, and the number of its calls."""
 
     def __init__(self, function: Callable[..., Any]) -> None:
         self.function, self.calls = function, 0
@@ -175,7 +175,7 @@ def test_a_hook_inside_the_function_is_called_in_the_second_run() -> None:
     np.testing.assert_array_equal(x.grad.numpy(), np.full(3, 60.0))  # type: ignore[union-attr]
 
 
-# ---- what goes in and comes out
+# ---- arguments and results
 
 
 class Pair(NamedTuple):

@@ -36,7 +36,7 @@ def of_case(name: str) -> dict[str, np.ndarray]:
 
 
 def differentiated(name: str, function: str) -> dict[str, Any]:
-    """The gradient of a weighed sum of the results, made with create_graph=True, with respect to w and the inputs."""
+    """The gradient of a weighted sum of the results, made with create_graph=True, with respect to w and the inputs."""
     case = CASES[name]
     w, xs, vs = (
         [torch.tensor(a, requires_grad=True) for a in part] if isinstance(part, list) else torch.tensor(part)

@@ -17,7 +17,7 @@ from tests.ops.primitives.test_stored_tensor import GROUPS, cotangent, sample
 
 
 def made() -> dict[str, dict[str, np.ndarray]]:
-    """File -> the arrays in it."""
+    """Maps a file to its arrays."""
     files: dict[str, dict[str, np.ndarray]] = {
         "creation": {name: call(torch).numpy() for name, call in CALLS.items()},
     }

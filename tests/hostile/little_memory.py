@@ -15,7 +15,7 @@ ROOM = 2**29  # bytes more than now: none of the good files needs 1 MB
 
 @pytest.fixture(autouse=True)
 def little_memory() -> Iterator[None]:
-    """An allocation of more than `ROOM` fails with a MemoryError, which is no ValueError."""
+    """Let allocations of more than `ROOM` fail with a MemoryError, which is not a ValueError."""
     used = (
         int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize() if os.path.exists("/proc") else 0
     )

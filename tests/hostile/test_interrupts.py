@@ -179,7 +179,7 @@ def test_a_keyboard_interrupt_at_any_call_of_a_training_step_leaves_the_library_
         assert load(path)[0].keys() == model.state_dict().keys(), f"call {press_at}"
 
 
-# ---- the life of an array
+# ---- the lifetime of an array
 
 
 class NoGpu:

@@ -60,7 +60,7 @@ needs_proc = pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="t
 
 
 def leaves_nothing_behind(step: Callable[[], Any], steps: int) -> bool:
-    """Whether it holds in one of three tries: a leak shows each time, other changes of pages do not."""
+    """Whether it holds in one of three tries. A leak shows every time, but other changes of pages do not."""
     return any(objects < 100 and memory < 2**20 for objects, memory in (growth(step, steps) for _ in range(3)))
 
 

@@ -290,7 +290,7 @@ def test_the_largest_header_is_written_and_one_byte_more_is_not(tmp_path, monkey
 
 
 def test_a_header_whose_size_looks_like_a_pickle_is_read(tmp_path):
-    for length in range(0, 264, 8):  # headers are filled up to whole 8 bytes
+    for length in range(0, 264, 8):  # headers are padded to multiples of 8 bytes
         save(tmp_path / "c.safetensors", {}, {"text": "x" * length})
         if (tmp_path / "c.safetensors").read_bytes()[0] == 0x80:
             break

@@ -1,4 +1,4 @@
-"""Answers to exercises as tests need them: the reference with changes, or any text, checked under small limits."""
+"""Answers for tests: the reference with changes, or any text, checked with small limits."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def entry_of(id: str, seconds: float = 20.0, megabytes: int = 2048) -> Entry:
 
 
 def solution(id: str, *changes: tuple[str, str]) -> str:
-    """The solution's text with pieces exchanged; each must be there."""
+    """The solution's text with replacements. Each replaced text must occur in it."""
     text = COURSE.solution(COURSE.entry(id))
     for old, new in changes:
         assert old in text, old
@@ -30,7 +30,7 @@ def solution(id: str, *changes: tuple[str, str]) -> str:
 
 
 def body(id: str, code: str) -> str:
-    """A file whose function has the right signature and does `code`."""
+    """A file whose function has the right signature and the body `code`."""
     exercise = COURSE.entry(id).exercise
     arguments = ", ".join(inspect.signature(exercise.reference).parameters)
     return f"import numpy as np\n\n\ndef {exercise.function}({arguments}):\n" + textwrap.indent(

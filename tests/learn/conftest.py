@@ -1,4 +1,4 @@
-"""What the tests of several rooms of the course share."""
+"""Fixtures shared by the tests of the course."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 
 @pytest.fixture
 def to_be_killed() -> Iterator[dict[str, str]]:
-    """The environment of processes that a test kills: what they leave in the folder for temporary files goes with it.
+    """The environment of processes that a test kills. Their temporary files are deleted with the folder.
 
     The folder is not in `tmp_path`, whose name may be too long for a socket in it.
     """

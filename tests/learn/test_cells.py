@@ -1,4 +1,4 @@
-"""The exercises on cells of one's own, held against what minirnn derives.
+"""The exercises on custom cells, compared with minirnn's derivations.
 
 Tests `minirnn/learn/catalog/cells.py` and `minirnn/learn/formulas/cells.py`.
 """
@@ -20,7 +20,7 @@ from minirnn.learn.formulas import cells
 
 
 def by_hand(*change: str) -> Any:
-    """The lines of the solution as a backward pass of `Cell.backward`; the sum over samples is left to it."""
+    """The solution's lines as a backward pass for `Cell.backward`, without the sums over samples."""
     source = textwrap.dedent(inspect.getsource(cells.patient_cell_backward)).replace(".sum(0)", "")
     source = source.replace(*change) if change else source
     assert not change or change[1] in source
@@ -55,7 +55,7 @@ def test_what_the_solution_saves_is_what_a_cell_saves(which: int) -> None:
 
 
 def test_the_reach_is_that_of_a_layer(rng: np.random.Generator) -> None:
-    """A cell that is a highway alone, judged by the tape."""
+    """A cell that is only a highway, judged by the tape."""
 
     @mr.cell(states=("c",))
     def highway(x_f: Any, c: Any) -> Any:

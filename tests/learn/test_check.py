@@ -1,4 +1,4 @@
-"""Checking an exercise: what is said about every kind of wrong answer, and in which line."""
+"""Checking an exercise: the message and line for every kind of wrong answer."""
 
 from __future__ import annotations
 
@@ -18,12 +18,14 @@ def test_ids_stay_whatever_the_order_of_the_course():
 
 
 QUICK = ["ex02", "ex05", "ex13", "ex15", "ex22", "ex26", "ex32", "ex33"]
-"""Of a kind each, but for CUDA: there a kernel is compiled anew for each mistake that is planted."""
+"""One of each kind except CUDA, where each planted mistake requires a new compilation."""
 
 
 @pytest.mark.parametrize("id", slow_unless(QUICK, COURSE.entries))
 def test_the_course_verifies_itself(tmp_path, id):
-    """The stub earns nothing, the solution all points, hidden ones included; each planted mistake is told by name."""
+    """The stub earns nothing, the solution earns all points including hidden ones, and each planted mistake
+    is named.
+    """
     assert complaints(COURSE, COURSE.entry(id), tmp_path) == []
 
 
@@ -41,7 +43,7 @@ def test_where_to_look_is_said_once_and_fits_what_fails(tmp_path):
     assert "wrong for several samples: look at what mixes or sums samples: dw, db." in result.message
 
 
-# ---- answers that cannot be judged: (id, text or function body, line or None, what is said)
+# ---- answers that cannot be judged: (id, text or function body, line or None, message)
 
 EX05 = "da = dh * (1 - h * h)\nreturn da @ W.T, da @ R.T, x.T @ da, h_prev.T @ da, da.sum(0)"
 FAULTS = {
@@ -76,7 +78,7 @@ FAULTS = {
 
 
 def test_a_square_matrix_that_is_not_transposed_is_named(tmp_path):
-    """Its shape gives nothing away."""
+    """Its shape reveals nothing."""
     result = checked(tmp_path, "ex05", solution("ex05", ("da @ R.T", "da @ R")))
     assert result.exact and result.diagnosis == "R must be transposed here" and result.score == 4
 
@@ -171,7 +173,7 @@ def test_the_line_of_the_mistake_is_named(tmp_path):
 
 @pytest.mark.slow
 def test_the_ladder_says_that_one_step_goes_wrong(tmp_path):
-    # A mistake that is no single change: the state's gradient is carried over two steps instead of one.
+    # A mistake that is not a single change: the state's gradient is carried over two steps instead of one.
     wrong = solution("ex06", ("dh_next = da @ R.T", "dh_next = np.sin(da @ R.T) / 3 + np.sinh(dh_t) / 7"))
     result = checked(tmp_path, "ex06", wrong)
     assert not result.exact
@@ -215,7 +217,7 @@ def test_graded_work_is_told_the_place_and_not_the_line(tmp_path):
     assert "mean is used where sum belongs" in result.message and "(dy * x)" not in result.message
 
 
-# ---- right is right, in whatever form it comes
+# ---- right answers pass in any form
 
 FORMS = {
     "a generator": "yield from (da @ W.T, da @ R.T, x.T @ da, h_prev.T @ da, da.sum(0))",

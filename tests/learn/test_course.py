@@ -1,4 +1,4 @@
-"""Courses and the folders made of them: what is read, what is refused, and that nothing of a student's is lost."""
+"""Courses and their folders: what is read, what is rejected, and that no student's work is lost."""
 
 from __future__ import annotations
 
@@ -210,7 +210,7 @@ def test_a_damaged_state_is_told_with_the_way_out(tmp_path, state):
     (tree.root / STATE).write_bytes(state)
     with pytest.raises(CourseError, match="cannot be read .*\n  delete it and run: minirnn learn init . --missing"):
         find_tree(tree.root)
-    (tree.root / STATE).unlink()  # what it says to do works
+    (tree.root / STATE).unlink()  # the suggested command works
     new_tree(tree.root, COURSE, missing=True)
     assert find_tree(tree.root).file(FIRST).read_text() == "my work\n"
 

@@ -1,4 +1,4 @@
-"""The map of a course: every exercise once, what is passed, what is open, what comes later."""
+"""The map of a course shows every exercise once, and whether it is passed, open or later."""
 
 from __future__ import annotations
 

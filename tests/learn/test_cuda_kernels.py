@@ -1,4 +1,4 @@
-"""CUDA kernels written by students: what the simulator reports is shown, what it counts costs points."""
+"""CUDA kernels written by students: reports of the simulator are shown, and its counts can cost points."""
 
 from __future__ import annotations
 

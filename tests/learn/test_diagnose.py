@@ -1,4 +1,4 @@
-"""Diagnosis: single mistakes, most pairs and outputs in another order are named; what is right is never accused.
+"""Diagnosis names single mistakes, most pairs, and outputs in another order. Right answers are never accused.
 
 Tests `minirnn/learn/diagnose.py` and `minirnn/learn/catalog/`.
 """
@@ -36,7 +36,7 @@ def program_of(exercise):
 
 
 def wrong_in(exercise):
-    """The formulas with one thing wrong that run and give other numbers. (NaN says nothing; NumPy's warnings do.)"""
+    """The formulas with one mistake that run and give other numbers. (NaN says nothing; NumPy's warnings do.)"""
     program, inputs = program_of(exercise), exercise.case([0], PUBLIC_CASES[0][1])
     for mutant in mutants(program, inputs):
         try:
@@ -49,7 +49,7 @@ def wrong_in(exercise):
 
 
 def cases_of(exercise, answer):
-    """The public cases as `answer(inputs) -> dict of outputs` answers them."""
+    """The public cases with the outputs of `answer(inputs)`, a dict."""
     found = []
     for seed, sizes in PUBLIC_CASES:
         inputs = exercise.case([seed], sizes)
@@ -78,7 +78,7 @@ def test_every_single_change_is_explained_exactly(id, every):
 
 @pytest.mark.parametrize("id", PYTHON)
 def test_no_number_that_comes_in_can_be_written_down_instead(id):
-    """A rate or an eps is another one in each case: who writes 0.5 for it is wrong in one of them."""
+    """A rate or an eps differs in each case, so writing 0.5 for it is wrong in one of them."""
     one, two = (EXERCISES[id].case([seed], sizes) for seed, sizes in PUBLIC_CASES)
     assert not [name for name, value in one.items() if type(value) in (int, float) and value == two[name]]
 
@@ -93,7 +93,7 @@ def test_every_typical_mistake_is_named(id):
 
 @pytest.mark.slow
 def test_two_changes_are_explained_by_two_changes_that_give_the_same_numbers(rng):
-    """Three pairs of each exercise, on different lines: nearly all, though some pairs are no two hypotheses."""
+    """Three pairs per exercise on different lines. Nearly all are found, because some pairs are not two hypotheses."""
     tried = explained = 0
     for id in FORMULAS:
         exercise = EXERCISES[id]
@@ -174,7 +174,7 @@ def test_division_by_any_product_of_axis_lengths_is_named(id, output, letters, s
     assert reason(exercise, spoiled, output).startswith(sentence)
 
 
-# ---- nothing is claimed that isn't so
+# ---- no false claims
 
 
 @pytest.mark.parametrize(
@@ -226,7 +226,7 @@ def test_numbers_that_overflow_are_no_share_of_a_term(most):
 
 
 def test_a_share_that_only_the_wrong_case_has_is_not_exact():
-    """A factor of W that happens to be 1 in the second case: no term of the limit counts a number of times."""
+    """A factor of W that happens to be 1 in the second case. No term of the limit counts a number of times."""
     exercise = EXERCISES["ex35"]
 
     def answer(a):
@@ -248,7 +248,7 @@ class Rewrite(ast.NodeTransformer):
         self.changes = 0
 
     def one_of(self, node: ast.AST, *ways: tuple[float, str]) -> ast.AST:
-        """The node, or with these chances what stands there in other words."""
+        """The node, or with these probabilities an equivalent form."""
         for chance, text in ways:
             if self.rng.random() < chance:
                 self.changes += 1
@@ -292,7 +292,7 @@ def source(function):
 
 
 def rewritten(function, rng):
-    """`function` in other words: same value up to rounding."""
+    """`function` in an equivalent form, with the same value up to rounding."""
     rewrite = Rewrite(rng)
     tree = rewrite.visit(ast.parse(source(function)))
     namespace: dict = dict(function.__globals__)
@@ -302,7 +302,7 @@ def rewritten(function, rng):
 
 @pytest.mark.parametrize("most", slow_unless([100], [100, 2000]))
 def test_correct_rewrites_are_all_accepted(most, rng):
-    """Reordered sums, other but equal formulas: nobody is accused of anything."""
+    """Reordered sums, and different but equal formulas, are not accused of anything."""
     ids = [
         id for id in PYTHON if id not in ("ex02", "ex03", "ex04", "ex13", "ex14", "ex15", "ex41")
     ]  # no sums to reorder, or a whole model

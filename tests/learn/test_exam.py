@@ -1,4 +1,4 @@
-"""The answers of the exam are what the tape computes, and other seeds give other numbers."""
+"""The answers of the exam agree with the tape, and other seeds give other numbers."""
 
 from __future__ import annotations
 

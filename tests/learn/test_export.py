@@ -1,4 +1,4 @@
-"""Exported graders: they run their own files alone, whatever lies in a student's checkout."""
+"""Exported graders run only their own files, whatever is in a student's checkout."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_a_copy_of_the_course_is_named_after_its_folder_and_has_its_own_hidden_s
 
 @pytest.mark.parametrize(("version", "used"), [("3.10", "python3.11"), ("3.12", "python3")])
 def test_setup_of_gradescope_takes_python_3_11_or_later(course, tmp_path, version, used):
-    """Stand-ins for apt-get and the two Pythons write down how they were called."""
+    """Stand-ins for apt-get and the two Pythons record how they were called."""
     grader, commands = unpacked(course, "gradescope", tmp_path), tmp_path / "bin"
     commands.mkdir()
     old = version == "3.10"
@@ -130,7 +130,7 @@ def test_a_grader_whose_files_were_changed_does_not_run(course, checkout, tmp_pa
     "what", slow_unless(["no Python"], ["all is well", "a changed file", "a disk that is full", "no Python"])
 )
 def test_gradescope_always_has_results(course, tmp_path, what):
-    """A grader that fails names its reason, to the teacher; students are told that it is not their fault."""
+    """A failing grader gives its reason to the teacher. Students are told that it is not their fault."""
     home = tmp_path / "autograder"
     (home / "results").mkdir(parents=True)
     (home / "venv/bin").mkdir(parents=True)

@@ -1,4 +1,4 @@
-"""What is said about hidden cases that fail: their kind, and nothing about their numbers."""
+"""The messages about failing hidden cases describe their kind, and nothing about their numbers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Installing minirnn changes nobody's pytest: the plugin is loaded where a folder asks for it, and nowhere else.
+"""Installing minirnn changes nobody's pytest: the plugin is only loaded where a folder asks for it.
 
 Tests `pyproject.toml`, `minirnn/learn/plugin.py` and `minirnn/learn/course.py` with the wheel that users install.
 """
@@ -52,7 +52,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def required(name: str, found: dict[str, Path]) -> dict[str, Path]:
-    """The files and folders of an installed package and of all that it requires, by their names in site-packages."""
+    """The files and folders of an installed package and its dependencies, by their names in site-packages."""
     try:
         package = distribution(name)
     except PackageNotFoundError:  # of another platform, or of an extra
@@ -67,7 +67,7 @@ def required(name: str, found: dict[str, Path]) -> dict[str, Path]:
 
 
 def environment(folder: Path, *packages: str) -> tuple[Path, Path]:
-    """A Python, and its site-packages, with links to what some packages need; the network isn't used."""
+    """A Python and its site-packages, with links to the dependencies. The network is not used."""
     venv.create(folder, symlinks=True)
     python = next(path for path in (folder / "bin" / "python", folder / "Scripts" / "python.exe") if path.exists())
     site = subprocess.check_output([python, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))"], text=True)
@@ -79,7 +79,7 @@ def environment(folder: Path, *packages: str) -> tuple[Path, Path]:
 
 
 def run(python: Path, folder: Path, *arguments: str) -> str:
-    """What pytest prints in a folder, less the time that it took."""
+    """The output of pytest in a folder, without the time that it took."""
     done = subprocess.run(
         [python, "-I", "-m", "pytest", "-p", "no:cacheprovider", *arguments], cwd=folder, capture_output=True, text=True
     )
@@ -101,7 +101,7 @@ def test_a_project_with_fixtures_and_options_of_the_same_names_notices_nothing(w
     assert site in Path(where).parents
     assert [run(python, project, *command) for command in commands] == before
 
-    # In a course folder pytest finds the exercises, with nothing but what is installed and what lies there.
+    # In a course folder, pytest finds the exercises with only the installed files and those in the folder.
     tree = new_tree(tmp_path / "learn", load())
     tree.file(load().entry("ex01")).write_text(solution("ex01"), encoding="utf-8")
     assert "3 passed" in run(python, tree.root, "-k", "ex01")

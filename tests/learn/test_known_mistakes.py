@@ -1,4 +1,4 @@
-"""The same wrong numbers are diagnosed once, others anew."""
+"""The same wrong numbers are diagnosed once, and others are diagnosed anew."""
 
 from __future__ import annotations
 
@@ -57,6 +57,6 @@ def test_what_was_found_by_more_than_these_cases_is_not_kept():
 def test_only_so_many_are_kept(monkeypatch):
     monkeypatch.setattr(known_mistakes, "MOST", 2)
     known, exercises, asked = KnownMistakes(), [replace(COURSE.entry("ex05").exercise) for _ in range(3)], []
-    for k in (0, 1, 0, 2, 0, 1):  # 1 is the one that was not used for the longest time when 2 comes
+    for k in (0, 1, 0, 2, 0, 1):  # 1 has been unused for longest when 2 comes
         known.diagnosis(exercises[k], [], lambda k=k: (asked.append(k), True))
     assert asked == [0, 1, 2, 1]

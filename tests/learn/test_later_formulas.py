@@ -1,4 +1,4 @@
-"""What the exercises from ex22 on expect, against differences of forward passes that stand here.
+"""The expected results of the exercises from ex22 on, compared with differences of the forward passes in this file.
 
 Tests `minirnn/learn/formulas/losses.py`, `minirnn/learn/formulas/layers.py`, `minirnn/learn/formulas/history.py`,
 `minirnn/learn/formulas/weights.py`, `minirnn/learn/formulas/kernels.py`, `minirnn/learn/formulas/capstone.py` and the
@@ -19,7 +19,7 @@ SIZES = [sizes for _, sizes in PUBLIC_CASES] + list(HIDDEN)
 
 
 def case(id, s):
-    """Inputs and what is expected, for sizes `s`."""
+    """Inputs and expected values for sizes `s`."""
     inputs = EXERCISES[id].case([7], s)
     return inputs, EXERCISES[id].expected(inputs)
 
@@ -156,7 +156,7 @@ def test_the_memory_of_the_recomputation_counts_bytes_and_steps_and_knows_what_w
             memory.step(t, states[1])
         with pytest.raises(ValueError, match="there is no step"):
             memory.back(t, states[1])
-    with pytest.raises(ValueError, match="more than 16 steps"):  # forgetting everything makes no new time
+    with pytest.raises(ValueError, match="more than 16 steps"):  # forgetting all states does not create time
         for _ in range(20):
             memory.step(0, memory.start())
 
@@ -227,7 +227,7 @@ def test_truncated(s):
     def loss():
         total, state = 0.0, h0
         for t in range(len(inputs["x"])):
-            if t % inputs["k"] == 0:  # detached: the number that it was, whatever the weights are now
+            if t % inputs["k"] == 0:  # detached: a constant, whatever the weights are now
                 state = h[t - 1] if t else h0
             state = np.tanh(a["x"][t] @ a["W"] + state @ a["R"] + b + a["b"])
             total += np.sum(inputs["dh"][t] * state)

@@ -18,7 +18,7 @@ CASES = {
 
 
 def crossed(cells, ways):
-    """The lines that come closer to a box than the middle of a gap allows, other than at their own ends."""
+    """The lines that are closer to a box than the middle of a gap, except at their own ends."""
     found = []
     for (a, b), way in ways.items():
         for n, ((x, y), (u, v)) in enumerate(pairwise(way)):

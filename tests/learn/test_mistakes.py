@@ -1,4 +1,4 @@
-"""Mistakes that people make are named: the term, the factor, the order, the step; none passes, none is called another.
+"""Common mistakes are named: the term, the factor, the order, the step. None passes or gets another's name.
 
 Tests `minirnn/learn/diagnose.py`, `minirnn/learn/diagnose_cuda.py`, `minirnn/learn/rearranged.py`,
 `minirnn/learn/hypotheses/search.py` and `minirnn/learn/hypotheses/kernels.py` on the collection in
@@ -25,7 +25,7 @@ LONG = {
     ("ex11", "z, r, n"),
     ("ex12", "dy of padding counts"),
 }
-"""Before these are named, much else is tried."""
+"""Many other hypotheses are tried before these."""
 
 
 @pytest.mark.parametrize(

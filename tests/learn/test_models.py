@@ -1,4 +1,4 @@
-"""The capstone: gradients are judged first, training only if they are right, and only who remembers passes."""
+"""The capstone: gradients are judged first, training only if they are right, and only models with memory pass."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The pytest plugin: plain pytest in a course folder, and what teachers get for exercises of their own."""
+"""The pytest plugin: plain pytest in a course folder, and its features for teachers' own exercises."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ HOME = {name: os.environ[name] for name in ("HOME", "USERPROFILE") if name in os
 
 @pytest.fixture(autouse=True)
 def surroundings(pytester, monkeypatch):
-    """A terminal as wide as pytest expects, since what it prints depends on it, and the user's own home.
+    """A terminal of the width that pytest expects, because the output depends on it, and the user's own home folder.
 
     `pytester` gives each test a home of its own, where kernels would be compiled and a template be started anew.
     """
@@ -35,7 +35,7 @@ def surroundings(pytester, monkeypatch):
 
 @pytest.fixture
 def tree(pytester):
-    """A course folder, and pytest is in it."""
+    """A course folder as pytest's current folder."""
     return new_tree(pytester.path / "learn", COURSE)
 
 
@@ -59,7 +59,7 @@ def test_every_output_is_a_test_and_an_untouched_stub_no_failure(pytester, tree)
 
 @pytest.mark.parametrize("ci", ["", "true"])
 def test_a_failure_says_what_minirnn_check_says_once(pytester, tree, monkeypatch, ci):
-    monkeypatch.setenv("CI", ci)  # where it is set, pytest does not shorten its summary
+    monkeypatch.setenv("CI", ci)  # if it is set, pytest does not shorten its summary
     monkeypatch.delenv("BUILD_NUMBER", raising=False)
     answer(tree, "ex05", body("ex05", "return x @ h"))
     result = pytester.runpytest_inprocess(*PLUGIN, "learn/exercises/03_rnn/ex05_rnn_cell_backward.py")
@@ -106,7 +106,7 @@ def test_files_called_ex_outside_of_a_course_folder_are_left_alone(pytester):
     pytester.runpytest_inprocess(*PLUGIN).assert_outcomes()
 
 
-# ---- exercises of one's own
+# ---- teachers' own exercises
 
 MINE = """
     import numpy as np

@@ -1,4 +1,4 @@
-"""A student's own file is changed until it is right: the line, the mark and the student's names; never a wrong claim.
+"""A student's own file is changed until it is right. The line, mark and names are the student's, and no claim is wrong.
 
 Tests `minirnn/learn/repair.py`, `minirnn/learn/cause.py`, `minirnn/learn/intermediates.py`, `minirnn/learn/mutants.py`,
 `minirnn/learn/kernel_repair.py`, `minirnn/learn/sandbox/kernel_changes.py`, `minirnn/learn/sandbox/trials.py`,
@@ -199,7 +199,7 @@ def test_a_change_that_is_right_by_accident_in_one_case_is_not_told(tmp_path):
 
 
 def test_a_while_loop_that_a_change_makes_endless_does_not_end_the_search(tmp_path):
-    """Without the last line of the loop the answer would call f for ever."""
+    """Without the last line of the loop, the answer would call f forever."""
     text = """import numpy as np
 def numerical_gradient(f, x, eps):
     k, dx = 0, np.zeros(x.size)

@@ -1,4 +1,4 @@
-"""The reports hold exactly the fields that the platforms publish."""
+"""The reports have exactly the fields that the platforms publish."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def test_classroom50(runner):
     assert all(isinstance(report[k], str) and report[k] for k in set(report) - {"score", "max-score", "tests"})
     assert report["submission"].startswith("submit/") and report["review"] == report["commit"]
     assert re.fullmatch(r"\d{4}-\d{2}-\d{2}T([01]\d|2[0-3]):[0-5]\d:[0-5]\dZ", report["datetime"])
-    assert report["datetime"] == "2027-02-01T14:32:05Z"  # when it was handed in: the same whenever it is graded
+    assert report["datetime"] == "2027-02-01T14:32:05Z"  # the time of submission, which is the same in every run
     assert (report["score"], report["max-score"]) == (4, 11) and type(report["score"]) is int
     for test in report["tests"]:
         assert {"test-name", "passed", "score", "max-score"} <= set(test)
@@ -173,7 +173,7 @@ def test_a_report_is_replaced_as_a_whole(tmp_path):
     assert len(target.read_text().splitlines()) == 3 and list(tmp_path.iterdir()) == [target]
 
 
-# ---- what is new beside the platforms' own fields
+# ---- additions to the platforms' own fields
 
 STAMP = Stamp("0.1", "3.12", "2.1", "Linux on x", "c0ffee", "5eed", ("no Landlock",))
 FULL = Sheet(
@@ -181,7 +181,7 @@ FULL = Sheet(
     notes=("ignored: ex03 (1).py",), remarks=("ex01 imports minirnn",), changes=(Change("handed in 1 day late", -2),),
 )  # fmt: skip
 SECRET = ("5eed", "no Landlock", "it printed the seed", "ex01 imports minirnn")
-"""What students must not read."""
+"""Text that students must not read."""
 
 
 @pytest.mark.parametrize("name", ["classroom50", "github-classroom", "junit", "feedback"])
@@ -189,7 +189,7 @@ def test_students_read_notes_and_changes_and_nothing_of_the_teachers(name, runne
     text = FORMATS[name].render([FULL], STAMP)
     text = base64.b64decode(text).decode() if name == "github-classroom" else text
     assert "c0ffee" in text and not any(secret in text for secret in SECRET)
-    if name != "github-classroom":  # it has no place for them
+    if name != "github-classroom":  # the format has no field for them
         assert "ignored: ex03 (1).py" in text and "-2" in text and "1 day late" in text
 
 
@@ -263,7 +263,7 @@ def test_a_file_for_each_student_stays_in_its_folder(tmp_path):
 
 
 def test_a_students_name_makes_no_file_that_cannot_be_written(tmp_path):
-    """A folder or a zip file may have a name as long as systems allow, and the ending comes on top of it."""
+    """A folder or a zip file may have the longest name that the system allows, and the ending is added to it."""
     names = ["é" * 127, "é" * 126 + "x", "a" * 200, "a" * 199 + "b", "\N{SNOWMAN}" * 85, "ann"]
     Reports([f"feedback:{tmp_path}/feedback-{{id}}.md"], len(names)).write([Sheet(name, "c", ROWS) for name in names])
     assert len(list(tmp_path.iterdir())) == len(names) and (tmp_path / "feedback-ann.md").exists()

@@ -1,4 +1,4 @@
-"""The exercise "Adding up in a ring": what is expected, what the network counts and refuses, what mistakes are called.
+"""The exercise "Adding up in a ring": its expected results, the counts and errors of the network, and named mistakes.
 
 Tests `minirnn/learn/catalog/ranks.py`.
 """
@@ -19,7 +19,7 @@ EXERCISE = COURSE.entry("ex42").exercise
 
 
 def solved(parts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """What the course's solution gives over the network."""
+    """The result of the course's solution over the network."""
     names: dict[str, object] = {}
     exec(solution("ex42"), names)
     found: tuple[np.ndarray, np.ndarray] = names["ring_all_reduce"](**on_a_ring(parts))  # type: ignore[operator]
@@ -28,7 +28,7 @@ def solved(parts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 @pytest.mark.parametrize(("P", "n"), [(1, 4), (2, 2), (2, 7), (3, 7), (4, 15), (5, 3), (7, 23)])
 def test_everybody_has_the_sum_and_has_sent_what_the_formula_says(P: int, n: int) -> None:
-    """2 n (P-1) / P numbers a rank: exactly where P divides n, on average where it does not."""
+    """2 n (P-1) / P numbers per rank: exactly if P divides n, otherwise on average."""
     parts = np.random.default_rng(P).normal(size=(P, n))
     for sums, sent in (solved(parts), ring_with(**on_a_ring(parts))):
         np.testing.assert_allclose(sums, np.tile(parts.sum(0), (P, 1)), rtol=1e-12, atol=1e-12)
@@ -52,7 +52,7 @@ def test_the_network_refuses_what_a_ring_cannot_do() -> None:
     values = np.ones(4)
     ring.send(2, values)
     values[:] = 0
-    np.testing.assert_array_equal(ring.receive(0), np.ones(4))  # what was sent stays as it was
+    np.testing.assert_array_equal(ring.receive(0), np.ones(4))  # sent values stay unchanged
     np.testing.assert_array_equal(ring.sent(), [0, 0, 32])
     ring.send(2, np.ones(4))
     with pytest.raises(NetworkError, match="rank 2 has sent 64 bytes and wants to send 8 more: 64 are enough"):

@@ -1,4 +1,4 @@
-"""Exercises of a teacher's own: what is written to begin with, read, refused, handed out and held back.
+"""Teachers' own exercises: the initial files, what is read, rejected, handed out and held back.
 
 Tests `minirnn/learn/teacher_exercise.py`, `minirnn/learn/new_exercise.py`, `minirnn/learn/held_back.py` and, for such a
 course, `minirnn/learn/verify.py`.
@@ -44,7 +44,7 @@ def change(path: Path, *pairs: tuple[str, str]) -> None:
 
 
 def answered(folder: Path, tree, text: str):
-    """What is said to `text` as the answer to bend in a student's folder."""
+    """The message about `text` as the answer to bend in a student's folder."""
     entry = tree.course.entry("bend")
     tree.file(entry).write_text(text)
     return check(tree.course, entry, tree.file(entry))
@@ -163,7 +163,7 @@ def test_an_answer_is_graded_with_the_hidden_checks_of_the_teachers_course(folde
     course = load(folder)
     tree = new_tree(tmp_path / "student", course)
     tree.file(course.entry("bend")).write_text(course.solution(course.entry("bend")))
-    (tree.root / COURSE / "references" / "bend.py").write_text("raise SystemExit\n")  # what a student changes there
+    (tree.root / COURSE / "references" / "bend.py").write_text("raise SystemExit\n")  # a student's change there
     result = grade(course, "ann", collect(tree.root, course)).results["bend"]
     assert (result.status, result.score, result.hidden) == ("passed", 2, 1)
     tree.file(course.entry("bend")).write_text(

@@ -1,4 +1,4 @@
-"""Tests written by students: weak ones let mistakes live, and strict ones reject what is right.
+"""Tests written by students: weak ones miss mistakes, and overly strict ones reject right backward passes.
 
 Tests `minirnn/learn/testers.py` and `minirnn/learn/wrong_backward.py`.
 """
@@ -18,7 +18,7 @@ CANDIDATES = testers.candidates
 
 
 def tried(monkeypatch, choose):
-    """Let tests meet only those wrong backward passes that `choose` takes: each of a hundred is a process."""
+    """Give tests only the wrong backward passes that `choose` selects, because each of a hundred is a process."""
 
     def chosen(exercise):
         rights, wrongs = CANDIDATES(exercise)
@@ -29,13 +29,13 @@ def tried(monkeypatch, choose):
 
 @pytest.fixture
 def few(monkeypatch):
-    """One wrong backward pass of each kind, for tests in which it does not matter which ones there are."""
+    """One wrong backward pass of each kind, for tests in which the choice does not matter."""
     tried(monkeypatch, lambda wrongs: list({wrong.kind: wrong for wrong in wrongs}.values()))
 
 
 @pytest.fixture
 def seeded(monkeypatch):
-    """What a test meets is the same in each run: else a batch may be drawn on which even a loose one sees a mistake."""
+    """Every run meets the same backward passes. Otherwise even a loose test might draw a batch that shows a mistake."""
     monkeypatch.setattr(
         "minirnn.learn.check.tester_parts",
         lambda exercise, child, chance: testers.tester_parts(exercise, child, random.Random(1)),
@@ -58,7 +58,7 @@ def seeded(monkeypatch):
     ],
 )
 def test_weak_tests_let_mutants_live(tmp_path, monkeypatch, seeded, change, missed, found):
-    """All-ones gradients into one output, or a look at one gradient only, miss whole terms."""
+    """A gradient of ones into one output, or a check of only one gradient, misses whole terms."""
     tried(monkeypatch, lambda wrongs: [wrong for wrong in wrongs if wrong.kind in (missed, found)])
     result = checked(tmp_path, "ex21", solution("ex21", change))
     assert result.status == "failed" and 0 < result.score < COURSE.entry("ex21").points
@@ -119,7 +119,7 @@ CHEATS = {
 
 @pytest.mark.parametrize("cheat", slow_unless(3, CHEATS))
 def test_nothing_is_won_without_looking_at_the_gradients(tmp_path, few, cheat):
-    """Each call is in a process of its own, so that one that counts is one that accepts all: it earns that point."""
+    """Each call is in its own process, so a test that counts calls accepts everything and earns only that point."""
     result = checked(tmp_path, "ex21", body("ex21", CHEATS[cheat]))
     if cheat == "counting calls":
         assert result.score == 1 and [part.name for part in result.parts if part.ok] == ["right"]
@@ -129,7 +129,7 @@ def test_nothing_is_won_without_looking_at_the_gradients(tmp_path, few, cheat):
 
 @pytest.mark.slow
 def test_what_students_see_tells_nothing_of_the_hidden_seed(tmp_path, monkeypatch):
-    """Nobody foresees what a test meets, with the seed neither; hidden cases are the same each time."""
+    """Nobody can predict what a test meets, even with the seed. Hidden cases are the same each time."""
     tried(monkeypatch, lambda wrongs: wrongs[:4])
     text = body("ex21", "print(rng.random())\nassert rng.random() < 0.9")
     grades = [checked(tmp_path, "ex21", text, hidden=True) for _ in range(2)]

@@ -1,4 +1,4 @@
-"""`minirnn learn` in a terminal: what is saved is checked, a key gives a hint or another exercise."""
+"""`minirnn learn` in a terminal: saved files are checked, and keys give a hint or another exercise."""
 
 from __future__ import annotations
 
@@ -24,26 +24,26 @@ COURSE = load()
 
 
 class Terminal:
-    """A program with a terminal around it."""
+    """A program in a terminal."""
 
     def __init__(self, folder, *arguments):
         root = str(COURSE.folder.parents[2])
         self.pid, self.descriptor = pty.fork()
         if self.pid == 0:
             os.chdir(folder)
-            signal.signal(signal.SIGINT, signal.SIG_DFL)  # a shell's background job has it ignored
+            signal.signal(signal.SIGINT, signal.SIG_DFL)  # background jobs of a shell ignore it
             os.environ["PYTHONPATH"] = root
             os.execv(sys.executable, [sys.executable, "-m", "minirnn", *arguments])
         self.text = ""
 
     def expect(self, pattern, seconds=300):
-        """Wait until `pattern` is printed; what came before is forgotten."""
+        """Wait until `pattern` is printed. Earlier output is discarded."""
         end = time.monotonic() + seconds
         while not (found := re.search(pattern, self.text)):
             ready, _, _ = select.select([self.descriptor], [], [], max(0, end - time.monotonic()))
             try:
                 data = os.read(self.descriptor, 4096) if ready else b""
-            except OSError:  # Linux says so at the end
+            except OSError:  # Linux raises this at the end
                 data = b""
             assert data, f"{pattern!r} does not come; there is:\n{self.text}"
             self.text += data.decode(errors="replace").replace("\r", "")

@@ -1,4 +1,4 @@
-"""Whole answers as people write them: wrong ones are told what they are, right but unusual ones pass.
+"""Whole answers as people write them: wrong ones get the right diagnosis, and right but unusual ones pass.
 
 Tests `minirnn/learn/diagnose.py`, `minirnn/learn/by_output.py`, `minirnn/learn/hypotheses/staged.py`,
 `minirnn/learn/diagnose_cuda.py` and `minirnn/learn/check.py` on the answers of `tests/learn/mistakes/whole`.
@@ -13,7 +13,7 @@ from tests.learn.mistakes.run import said_to_text
 from tests.learn.mistakes.whole import answers
 
 CAPSTONE = "replace: "
-"""What stands before the one change of the capstone's solution, which is long."""
+"""The text before the one change of the capstone's solution, which is long."""
 
 
 def text_of(answer):
@@ -36,7 +36,7 @@ LONG = {
     ("ex41", "hprev"),
     ("ex41", "noweights"),
 }
-"""Before these are told, much else is tried."""
+"""Many other hypotheses are tried before these."""
 
 
 def each(file):
@@ -45,7 +45,7 @@ def each(file):
 
 
 def assert_told(answer, tmp_path):
-    """By the numbers, or, where these do not say it, by a check, which also reads the text."""
+    """Diagnosed from the numbers, or if this is not enough, by a check, which also reads the text."""
     exact, text = said_to_text(answer.exercise, text_of(answer))
     if not exact:
         result = checked(tmp_path, answer.exercise, text_of(answer))

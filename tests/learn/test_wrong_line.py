@@ -1,4 +1,4 @@
-"""The place of a mistake is told in the student's own names.
+"""Mistakes are located in the student's own names.
 
 Tests `minirnn/learn/wrong_line.py`.
 """
@@ -40,7 +40,9 @@ def test_the_line_of_an_assignment_is_found_in_tuples_and_elements():
 
 
 def test_many_variables_cost_the_judge_nothing(tmp_path, monkeypatch):
-    """The judge never parses the text, and looks at some variables only. (It parses formulas of the course.)"""
+    """The judge never parses the student's text, and looks at only some variables. (It does parse formulas of the
+    course.)
+    """
     parse, texts = ast.parse, []
     monkeypatch.setattr("ast.parse", lambda text, *args, **options: texts.append(text) or parse(text, *args, **options))
     many = "".join(f"v{k} = dh * {k}.5\n" for k in range(3000))

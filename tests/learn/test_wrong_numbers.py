@@ -1,4 +1,4 @@
-"""Which numbers are wrong, in words, and sizes of axes from shapes in letters.
+"""Describing in words which numbers are wrong, and reading sizes of axes from shapes in letters.
 
 Tests `minirnn/learn/wrong_numbers.py`.
 """

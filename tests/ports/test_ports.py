@@ -17,7 +17,7 @@ from tests.ports.running import PROGRAMS, losses, source
 
 STORED = Path(__file__).parents[1] / "golden" / "ports" / "losses.npz"
 TOLERANCE = {"rtol": 3e-5, "atol": 3e-5}
-"""Sums of float32 in another order, accumulated over the steps. They differed by 3e-6 when this was written."""
+"""Sums of float32 in another order, accumulated over the steps. They differed by 3e-6 when the test was written."""
 
 
 @pytest.mark.parametrize("program", PROGRAMS)

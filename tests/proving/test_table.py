@@ -1,4 +1,4 @@
-"""The file of a table has the contents of the table."""
+"""The stored file of a table has the contents of the table."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Wrong ops fail, in every way that should notice it."""
+"""Wrong ops fail in every way of verification that should notice them."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ def test_a_wrong_definition_fails_and_stored_values_do_not(tmp_path: Path, monke
     status, results = run(tmp_path, "--op", "gru_block_cell_grad", "--device", "cpu")
     found = statuses(results)
     assert status == 1
-    assert FAILED in found["definition"]  # float16 has room for a thousandth
+    assert FAILED in found["definition"]  # float16 allows an error of a thousandth
     assert found["stored"] == {PASSED}
 
 

@@ -206,7 +206,7 @@ class Arithmetic:
     def _rcp(self, parts: list[str], a: list[str]) -> str:
         kind = parts[-1]
         x = f"flushed<{kind}>({self.value(a[1], kind)})" if "ftz" in parts else self.value(a[1], kind)
-        if parts[1:] == ["approx", "ftz", "f64"]:  # of the upper half of the bits alone
+        if parts[1:] == ["approx", "ftz", "f64"]:  # only of the upper half of the bits
             x = f"to_f64(bits_of({x}) & 0xffffffff00000000ull)"
             return self.set(a[0], kind, f"to_f64(bits_of(({kind})1 / {x}) & 0xffffffff00000000ull)")
         return self.set(a[0], kind, self._after(parts, f"({kind})1 / {x}"))

@@ -1,5 +1,5 @@
-// Kernels with inline assembly, for planted.py: each section stands alone and is right. Blocks tell each other things by
-// the words of PTX itself.
+// Kernels with inline assembly, for planted.py. Each section is independent and correct. Blocks communicate by PTX
+// instructions.
 #define KERNEL extern "C" __global__ void
 #define FIRST_THREAD if (threadIdx.x) return
 

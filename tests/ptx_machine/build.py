@@ -22,7 +22,7 @@ FLAGS = ("-std=c++17", "-fPIC", "-w", "-fno-strict-aliasing", "-ffp-contract=off
 
 
 def reason_against() -> str | None:
-    """Why the machine can't run here, or None."""
+    """The reason why the machine cannot run here, or None."""
     return None if nvcc_version() else "no nvcc on the PATH, and so no PTX"
 
 

@@ -1,4 +1,4 @@
-"""What nvcc has to compile is left to the stage `ptx` of CI, which asks for it: ``--devices ptx``."""
+"""Tests that require compiling with nvcc run only in the CI stage `ptx`, which requests them with ``--devices ptx``."""
 
 from __future__ import annotations
 

@@ -45,7 +45,7 @@ class _Launch(ctypes.Structure):
 
 @cache
 def machine() -> Any:
-    """The runtime library. The simulator's, whose memory it uses, must be loaded before."""
+    """The runtime library. The simulator's library must be loaded first, because this one uses its memory."""
     loaded = ctypes.CDLL(str(build.runtime_library()), mode=ctypes.RTLD_GLOBAL)
     loaded.ptx_launch.argtypes = [ctypes.c_void_p] * 4
     return loaded
@@ -71,7 +71,7 @@ class PtxDriver(SimDriver):
         return found
 
     def modules(self) -> list[PtxModule]:
-        """Those that were asked for."""
+        """The requested functions."""
         return list(self._programs.values())
 
     def module_of_ptx(self, ptx: str, name: str) -> PtxModule:
@@ -91,11 +91,11 @@ class PtxModule:
         self._kernels: dict[str, PtxKernel] = {}
 
     def kernels(self) -> list[PtxKernel]:
-        """Those that were asked for."""
+        """The requested kernels."""
         return list(self._kernels.values())
 
     def function(self, name: str) -> PtxKernel:
-        """The kernel `name`. Raises `CudaError` if there is none, `NotUnderstood` if it does what the machine can't."""
+        """The kernel `name`. Raises `CudaError` if there is none, and `NotUnderstood` if the machine cannot run it."""
         found = self._kernels.get(name)
         if found is None:
             kernels = [f.name for f in build.program_of(self.ptx).functions.values() if f.is_kernel]
@@ -159,7 +159,7 @@ class PtxKernel:
             )
 
     def max_resident_blocks(self, block: Sequence[int], shared: int = 0) -> int:
-        """As in the simulator: what threads and shared memory of a multiprocessor allow, and the options."""
+        """As in the simulator: the limits of threads and shared memory per multiprocessor, and the options."""
         threads, shared = int(np.prod(block)), shared + self.translation.shared
         if shared > self.driver.ptx.shared_limit:
             return 0

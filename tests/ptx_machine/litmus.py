@@ -1,4 +1,4 @@
-"""Litmus tests of the PTX memory consistency model: a few threads, a question about what they saw, and the answer.
+"""Litmus tests of the PTX memory consistency model: a few threads, a question about their results, and the answer.
 
 A thread is a text of PTX instructions. ``[x]``, ``[y]``, ``[z]`` are separate places in device memory, initially 0;
 ``%r0`` to ``%r3`` are a thread's registers, to which the question refers. The answers follow from the axioms of
@@ -83,7 +83,7 @@ def ptx_of(tests: Sequence[Litmus]) -> str:
 
 
 def outcomes(tests: Sequence[Litmus], number: int, seeds: Sequence[int], weak: bool = True) -> list[bool]:
-    """Whether what the question of a test asks for happened, seed by seed. All tests are compiled at once."""
+    """Whether the outcome that a test asks about happened, seed by seed. All tests are compiled at once."""
     test, driver = tests[number], PtxDriver()
     kernel = driver.module_of_ptx(ptx_of(tests), "litmus.ptx").function("litmus")
     memory, found = driver.alloc(1024), driver.alloc(16 * 4 * REGISTERS)
@@ -104,7 +104,7 @@ def outcomes(tests: Sequence[Litmus], number: int, seeds: Sequence[int], weak: b
 
 
 def message(store: str, between: str, flag: str, look: str, then: str, load: str) -> tuple[str, str]:
-    """Message passing: data to x, then a flag to y; the other one reads the flag, then the data."""
+    """Message passing: one thread writes data to x, then a flag to y. The other reads the flag, then the data."""
     return (f"{store} [x], 1; {between}; {flag} [y], 1", f"{look} %r0, [y]; {then}; {load} %r1, [x]")
 
 

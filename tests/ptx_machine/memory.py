@@ -1,4 +1,4 @@
-"""Instructions that touch memory, other threads or the machine, as calls of `runtime/ptx.h`.
+"""Instructions that affect memory, other threads or the machine, as calls of `runtime/ptx.h`.
 
 Source: PTX ISA, chapters "Instruction Set" and "Memory Consistency Model" (orders and scopes).
 """
@@ -34,7 +34,7 @@ class Memory:
         self.value, self.set, self.address = operands.value, operands.set, operands.address
 
     def translate(self, op: str, args: list[str]) -> str | None:
-        """The C++ statement, or None if this is no such instruction. Raises `NotUnderstood`."""
+        """The C++ statement, or None if this is a different kind of instruction. Raises `NotUnderstood`."""
         parts = op.split(".")
         if parts[0] in ("ld", "ldu"):
             return self.load(parts, args)
@@ -89,7 +89,7 @@ class Memory:
         return f"{{ {' '.join(lines)} {_in_any_order(reads, space)} }}"
 
     def found_late(self, parts: list[str], targets: list[str], late: list[str]) -> str:
-        """What ends a load that `late` began."""
+        """The end of a load that `late` began."""
         kind = parts[-1] if parts[-1][0] != "f" else f"u{bits(parts[-1])}"
         return " ".join(
             self.set(target, kind, f"(u{bits(kind)})ptx_value_of(t, {name})")

@@ -12,13 +12,13 @@ class PtxOptions:
     Attributes
     ----------
     arch : str
-        What nvcc compiles for.
+        The architecture that nvcc compiles for.
     seed : int
         Determines the order of threads, the delays of stores and loads, and which blocks are starved.
     weak : bool
-        Whether memory is as weak as PTX allows. Without, each access is done at once.
+        Whether memory is as weak as PTX allows. Otherwise each access takes effect at once.
     delay : int
-        For how many rounds a store may go unseen.
+        The largest number of rounds for which a store may be invisible.
     resident : int
         The number of blocks on the device at once.
     shared_limit : int

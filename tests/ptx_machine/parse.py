@@ -1,6 +1,6 @@
 """The text of a PTX file as Python objects: functions, their statements, and the variables of the file.
 
-Syntax: PTX ISA, chapters "Syntax" and "Directives". What nvcc never writes is not read.
+Syntax: PTX ISA, chapters "Syntax" and "Directives". Syntax that nvcc never writes is not supported.
 """
 
 from __future__ import annotations
@@ -98,9 +98,9 @@ def parse(text: str) -> Program:
 
 
 def _function(program: Program, text: str, found: re.Match[str], kind: str, files: dict[str, str]) -> int:
-    """Take in the function that begins there; returns where it ends."""
+    """Read the function that begins here. Returns where it ends."""
     open_, semicolon = text.find("{", found.end()), text.find(";", found.end())
-    if open_ < 0 or 0 <= semicolon < open_:  # declared only
+    if open_ < 0 or 0 <= semicolon < open_:  # only a declaration
         return semicolon + 1
     head = text[found.end() : open_]
     lists = re.findall(r"\(([^()]*)\)", head)
@@ -152,7 +152,7 @@ def _statements(body: str, files: dict[str, str]) -> Iterator[Statement]:
 
 
 def _variable(text: str) -> Variable:
-    """``.param .align 8 .b8 x[16]``, with or without the first word, perhaps with values."""
+    """``.param .align 8 .b8 x[16]``, with or without the first word, and possibly with values."""
     head, _, values = text.partition("=")
     found = re.search(r"([\w$%]+)\s*((?:\[\d*\])*)\s*$", head.strip())
     kind = re.search(rf"\.({'|'.join(SIZES)})\b", head)
@@ -171,7 +171,7 @@ def _variable(text: str) -> Variable:
 
 
 def split(text: str) -> list[str]:
-    """At the commas that are in no brackets."""
+    """Split at commas outside brackets."""
     parts, depth = [""], 0
     for letter in text:
         depth += (letter in "{[(") - (letter in ")]}")

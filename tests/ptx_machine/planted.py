@@ -1,4 +1,4 @@
-"""Planted mistakes, and who notices them: the simulator, its check mode, the PTX machine.
+"""Planted mistakes, and which judges notice them: the simulator, its check mode, the PTX machine.
 
 ``python -m tests.ptx_machine.planted`` tries them all (or those that are named, by their names or places) and compares
 with what is noted here; ``--write`` writes the table `PLANTED.md` from that.
@@ -169,7 +169,7 @@ MISTAKES = (
 
 
 def judges(where: str) -> list[list[Callable[[Any], Any]]]:
-    """For each of `JUDGES` functions that make a device for the ladder, or a driver for other kernels."""
+    """For each of `JUDGES`, functions that make a device for the ladder, or a driver for other kernels."""
     fast = [SimOptions(seed=seed, watchdog_ms=500) for seed in range(4)]
     check = [
         SimOptions(check=True, seed=seed, preempt=preempt, watchdog_ms=500)
@@ -194,7 +194,7 @@ def judges(where: str) -> list[list[Callable[[Any], Any]]]:
 
 
 def outcome(mistake: Mistake | None, where: str) -> str:
-    """The verdicts of the judges, a letter each; without a mistake, those of the unchanged kernel."""
+    """The verdicts of the judges, one letter each; without a mistake, those for the unchanged kernel."""
     letters = ""
     for judge in range(len(JUDGES)):
         if judge < 2 and (where in ASSEMBLY or where == "ladder's PTX"):
@@ -210,7 +210,7 @@ def notices(mistake: Mistake | None, where: str, make: Callable[[Any], Any]) -> 
 
 
 def verdict(mistake: Mistake | None, where: str, make: Callable[[Any], Any]) -> str:
-    """Why a launch failed, or that a result is wrong; nothing if all is right."""
+    """The reason why a launch failed or a result is wrong; empty if everything is right."""
     try:
         right = (_layer_is_right if where in LAYERS else _kernel_is_right)(mistake, where, make)
     except LaunchError as error:
@@ -243,7 +243,7 @@ def _layer_is_right(mistake: Mistake | None, where: str, make: Callable[[Any], A
 
 
 def _only_words_of_errors(memset: Callable[..., None]) -> Callable[..., None]:
-    """A `memset` that leaves memory for messages as it is."""
+    """A `memset` that does not change memory for messages."""
     return lambda ptr, byte, nbytes: memset(ptr, byte, nbytes) if nbytes <= 4 * 256 else None
 
 

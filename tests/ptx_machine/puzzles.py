@@ -16,7 +16,7 @@ from tests.ptx_machine.planted import JUDGES, MISTAKES, Mistake, judges, verdict
 PUZZLES = [mistake for mistake in MISTAKES if mistake.where == "barrier"][:6]
 FILES = ("grid_barrier.cuh", "cudnn_rnn/barrier.cu")
 RUNS = ("orders of the threads", "orders of the threads", "seeds")
-"""What differs from one run of a judge to the next."""
+"""The settings that differ between runs of a judge."""
 
 
 def shown(puzzle: Mistake) -> Iterator[str]:
@@ -34,7 +34,7 @@ def shown(puzzle: Mistake) -> Iterator[str]:
 
 
 def answered(puzzle: Mistake) -> Iterator[str]:
-    """What each judge says: how many runs noticed the mistake, and the first reason."""
+    """Each judge's result: the number of runs that noticed the mistake, and the first reason."""
     for judge, what, makers in zip(JUDGES, RUNS, judges(puzzle.where), strict=True):
         reason = build.reason_against() if judge == "PTX machine" else None
         if reason is not None:

@@ -26,7 +26,7 @@ pytestmark = pytest.mark.skipif(build.reason_against() is not None, reason=f"ptx
 
 
 def in_turn(cases: Sequence[tuple[object, ...]], sample: bool = True) -> list[object]:
-    """Each case for two architectures, others from case to case; a plain run takes one of them, or none.
+    """Each case for two architectures, which vary from case to case. A plain run takes one of them, or none.
 
     nvcc takes most of the time. The modes of four cases in a row meet all architectures from rung to rung.
     """
@@ -89,7 +89,7 @@ def test_sequences_of_every_rung(
 def test_kernels_of_one_launch_with_a_hundred_seeds(
     mode: str, rung: str, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Slots that are used again, blocks that are starved, stores that are late by up to 400 rounds."""
+    """Slots are reused, blocks are starved, and stores are up to 400 rounds late."""
     tiny_layouts(monkeypatch, slices=4)
     case = random_case(rng, mode, T=9, B=3, I=2, H=16, dtype="f4")
     expected = case.run(mr.devices.get("cpu"))

@@ -14,7 +14,7 @@ pytestmark = pytest.mark.skipif(
     mr.devices.available()["cuda-sim"] is not None, reason=f"cuda-sim: {mr.devices.available()['cuda-sim']}"
 )
 RUNS = 1500
-"""Enough for the rarest of what is allowed: once in a hundred runs or so."""
+"""Enough runs for the rarest allowed outcome, which happens about once in a hundred."""
 
 
 @pytest.mark.parametrize("test", TESTS, ids=lambda test: test.name)

@@ -11,7 +11,7 @@ from tests.ptx_machine.operands import Operands
 from tests.ptx_machine.parse import SIZES, Function, NotUnderstood, Program, Statement, Variable, split
 
 ENDS = ("bra", "ret", "exit", "brx", "call", "trap")
-"""What ends a stretch of instructions that run one after the other."""
+"""Instructions that end a block of straight-line code."""
 SYNCHRONIZES = ("fence", "membar", "bar", "barrier", "atom", "red")
 
 
@@ -39,7 +39,7 @@ class Translation:
 
 @dataclass
 class Instruction:
-    """A statement taken apart: its predicate (with ``!``) or nothing, what it does, and with what."""
+    """A parsed statement: its predicate (with ``!``) or nothing, its operation, and its operands."""
 
     statement: Statement
     guard: str
@@ -52,7 +52,7 @@ class Instruction:
 
 
 def translate(program: Program, kernel: str) -> Translation:
-    """Raises `NotUnderstood`, with the line, if the kernel does what this machine can't."""
+    """Raises `NotUnderstood`, with the line, if the machine cannot run the kernel."""
     addresses, shared = _layout(program, kernel)
     places: list[tuple[str, int]] = []
     needed = _called(program, kernel)
@@ -94,7 +94,7 @@ def _layout(program: Program, kernel: str) -> tuple[dict[str, str], int]:
 
 
 def _called(program: Program, kernel: str) -> list[str]:
-    """The kernel and what it calls, directly or not. Functions that nobody wrote are left out."""
+    """The kernel and the functions that it calls, directly or indirectly. Functions without a body are omitted."""
     found, open_ = [], [kernel]
     while open_:
         name = open_.pop()
@@ -117,7 +117,7 @@ class _Translator:
         self.arithmetic, self.memory = Arithmetic(self.operands), Memory(self.operands)
         self.arrays: list[str] = []  # parameters of calls, and local arrays, as C++
         self.passed: set[str] = set()  # labels
-        self.late = 0  # so many loads whose values are found late
+        self.late = 0  # the number of loads whose values may be determined late
         for p in (*function.parameters, *function.results):
             self.operands.addresses[p.name] = f"(u64){_c_name(p.name)}"
 
@@ -160,7 +160,7 @@ class _Translator:
             self.arrays.append(f"    alignas(16) u8 {name}[{max(array.size, 1)}];")
 
     def _stretch(self, instructions: list[Instruction]) -> list[str]:
-        """Instructions without a jump or label between them. Loads begin where they stand, and may end later."""
+        """Straight-line code. Loads begin where they are written and may end later."""
         lines, ends = [], dict[int, list[str]]()
         for k, instruction in enumerate(instructions):
             self.operands.scope = instruction.statement.scope
@@ -184,7 +184,7 @@ class _Translator:
         return lines + [text for ended in ends.values() for text in ended]
 
     def _first_use(self, instructions: list[Instruction], k: int) -> int:
-        """Up to which instruction the load with number k may be delayed; 0 if it is no such load."""
+        """The last instruction up to which load k may be delayed; 0 if it is not such a load."""
         load = instructions[k]
         parts = load.op.split(".")
         space, _, order, _ = self.memory.access(parts) if parts[0] == "ld" else ("none", 0, "", "")
@@ -205,7 +205,7 @@ class _Translator:
         return self._place(instruction) + code
 
     def _place(self, instruction: Instruction) -> str:
-        """What notes where the machine is, before an instruction that can fail or wait."""
+        """Code that records the position of the machine before an instruction that can fail or wait."""
         if instruction.op.split(".")[0] not in ("ld", "st", "shfl", "vote", "trap", *SYNCHRONIZES):
             return "    "
         if not self.places or self.places[-1] != instruction.statement.place:

@@ -53,7 +53,7 @@ def site() -> Iterator[str]:
 def browser() -> Iterator[Any]:
     playwright = pytest.importorskip("playwright.sync_api", reason='pip install -e ".[docs,site]"')
     with playwright.sync_playwright() as running:
-        # No other host can be reached. A route would ask Python about each request, and turn off the browser's cache.
+        # No other host can be reached. A route would call Python for each request and turn off the browser's cache.
         nowhere = "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"
         arguments = ["--no-sandbox", "--disable-gpu", nowhere]
         chromium = running.chromium.launch(executable_path=BROWSER, args=arguments, timeout=PATIENCE)
@@ -63,7 +63,7 @@ def browser() -> Iterator[Any]:
 
 @pytest.fixture
 def opened(browser: Any, site: str) -> Iterator[Callable[[int], Any]]:
-    """A function that opens the front page in a window of a width; nothing may be fetched from elsewhere, or fail."""
+    """A function that opens the front page in a window of a given width. No request may leave the site or fail."""
     trouble: list[str] = []
     pages: list[Any] = []
 

@@ -1,4 +1,4 @@
-"""What the playground shows, computed by minirnn's own cells and tape."""
+"""The values that the playground shows, computed by minirnn's own cells and tape."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ GATES = {"rnn": 1, "gru": 3, "lstm": 4}
 
 
 def numbers(settings: dict[str, Any], draw: dict[str, Any], offsets: list[float]) -> dict[str, Any]:
-    """Loss, the norms of the gradients of h and c at each step, the looked-at weight, its gradient, its landscape."""
+    """Loss, the norms of the gradients of h and c at each step, the selected weight, its gradient, its landscape."""
     gates, k = GATES[settings["cell"]], settings["weight"]
     R, W, x, y = (np.array(draw[name]) for name in "RWxy")
     R, W, x = settings["radius"] * R[:gates], W[:gates], x[: settings["T"]]

@@ -36,7 +36,7 @@ from repository import first_cell, here  # noqa: E402
 
 
 def run_cell(cell: str, folder: Path, tmp_path: Path) -> subprocess.CompletedProcess[str]:
-    """Run a cell as a notebook in `folder` does, in a Python without minirnn whose pip tells its arguments."""
+    """Run a cell in `folder` like a notebook, in a Python without minirnn whose pip reports its arguments."""
     pip = tmp_path / "recorder" / "pip"
     pip.mkdir(parents=True)
     (pip / "__init__.py").touch()
@@ -75,7 +75,7 @@ def test_outside_of_a_clone_the_first_cell_installs_from_the_address_once_there_
     done = run_cell(first_cell("https://github.com/somebody/minirnn"), tmp_path, tmp_path)
     assert done.stdout.splitlines() == [
         str(["install", "-q", "minirnn @ git+https://github.com/somebody/minirnn"])
-    ]  # what is asked for is not there: the import that follows fails
+    ]  # the requested package is not there, so the import that follows fails
     assert "No module named 'minirnn'" in done.stderr
 
 

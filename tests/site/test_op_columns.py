@@ -1,4 +1,5 @@
-"""The op pages in a browser: formula, NumPy and CUDA beside each other, and what belongs together lights up together.
+"""The op pages in a browser: formula, NumPy and CUDA are side by side, and corresponding parts are highlighted
+together.
 
 Tests `docs/op_columns.py`, `docs/source_pages.py` and `docs/_static/op_columns.js`.
 """
@@ -27,7 +28,7 @@ PAGES = {
     ],
 }
 
-# part -> statements of the formula; how many of them something in NumPy and something in CUDA belongs to
+# part -> statements of the formula; how many of them have a counterpart in NumPy and in CUDA
 MATCHES = {
     "lstm_block_cell": (13, 13, 13),
     "lstm_block_cell_grad": (15, 12, 12),  # the node adds the gradients of x, h_prev, w and b

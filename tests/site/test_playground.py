@@ -1,4 +1,4 @@
-"""The playground in a browser: its numbers are minirnn's, and everybody can use it.
+"""The playground in a browser: its numbers are minirnn's, and everyone can use it.
 
 Tests `docs/_static/playground/` and `docs/playground_weights.py`.
 """
@@ -122,7 +122,7 @@ def test_the_verdicts_of_the_table_are_so(playground: Any) -> None:
 
 
 def amount(words: str) -> tuple[float, float]:
-    """The bounds of what "34 %" or "one part in 10⁹" says."""
+    """The bounds that "34 %" or "one part in 10⁹" implies."""
     if power := re.fullmatch(r"one part in 10([⁰¹²³⁴⁵⁶⁷⁸⁹]+)", words):
         exponent = int("".join(str("⁰¹²³⁴⁵⁶⁷⁸⁹".index(digit)) for digit in power[1]))
         return 10.0 ** (-exponent - 0.5), 10.0 ** (-exponent + 0.5)
@@ -131,7 +131,7 @@ def amount(words: str) -> tuple[float, float]:
 
 
 def in_turn(page: Any, slider: Any) -> Iterator[tuple[float, str]]:
-    """Every place of a slider, and what is said there."""
+    """Every position of a slider, and its text."""
     slider.focus()
     page.keyboard.press("Home")
     while True:
@@ -173,7 +173,7 @@ def test_the_front_page_shows_its_claim_and_says_what_is_true_at_every_place_of_
         else:
             assert words[5] == ("less than the RNN" if ratio <= 0.5 else "about as much as the RNN") and ratio < 2
         seen.append((int(words[3]), kept))
-    assert len(seen) == 33 and seen == sorted(seen)  # the further the gates are open, the more arrives
+    assert len(seen) == 33 and seen == sorted(seen)  # the further the gates are open, the more of the gradient arrives
 
 
 def test_the_sentence_of_the_playground_is_true_for_every_cell_and_radius(playground: Any) -> None:

@@ -1,4 +1,4 @@
-"""The built documentation in a real browser: it opens, leads on, finds things, and nothing is missing.
+"""The built documentation in a real browser: it opens, its links and search work, and nothing is missing.
 
 Tests `docs/`.
 """
@@ -22,7 +22,7 @@ def broken_images(page: Any) -> list[str]:
 
 
 def overflow(page: Any) -> int:
-    """By how many pixels the page is wider than the window."""
+    """The number of pixels by which the page is wider than the window."""
     return page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
 
 
@@ -157,7 +157,7 @@ def test_the_sidebar_names_things(opened: Callable[[int], Any], site: str) -> No
 
 
 def test_nothing_is_lost_in_the_dark(browser: Any, site: str) -> None:
-    """Pictures keep a light ground, and what lights up is told from the ground."""
+    """Pictures keep a light background, and highlights are distinguishable from it."""
     page = browser.new_page(color_scheme="dark")
     page.goto(f"{site}performance.html")
     grounds = page.evaluate(
@@ -174,7 +174,7 @@ def test_nothing_is_lost_in_the_dark(browser: Any, site: str) -> None:
 
 
 def contrast(one: str, other: str) -> float:
-    """The ratio of luminances of two colors, as the accessibility guidelines count it."""
+    """The contrast ratio of two colors, as the accessibility guidelines define it."""
 
     def luminance(color: str) -> float:
         parts = [int(n) / 255 for n in re.findall(r"\d+", color)[:3]]

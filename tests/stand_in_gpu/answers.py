@@ -34,14 +34,14 @@ def answer(name: bytes, arguments: Any) -> int:
         machine.problems.append(f"not written in the stand-in: {called}")
         return machine.NOT_SUPPORTED
     if machine.machine.process != os.getpid() and called not in AFTER_A_FORK:
-        return machine.NOT_INITIALIZED  # a child of a process that has used CUDA cannot
+        return machine.NOT_INITIALIZED  # a child of a process that has used CUDA cannot use it
     with machine.machine.lock:
         try:
             return function(*arguments[: function.__code__.co_argcount]) or 0
         except Failed as failed:
             return failed.status
         except KeyboardInterrupt:
-            _thread.interrupt_main()  # it arrives when the call is over, as it would with a real library
+            _thread.interrupt_main()  # the error is raised when the call is over, as with a real library
             return 0
         except BaseException:
             machine.problems.append(traceback.format_exc())
@@ -49,7 +49,7 @@ def answer(name: bytes, arguments: Any) -> int:
 
 
 def lost(error: BaseException) -> None:
-    """A piece of work failed: from now on every call does."""
+    """A piece of work failed, so from now on every call fails."""
     if not isinstance(error, Failed):
         machine.problems.append("".join(traceback.format_exception(error)))
     machine.machine.sticky = error.status if isinstance(error, Failed) else machine.UNKNOWN
@@ -57,7 +57,7 @@ def lost(error: BaseException) -> None:
 
 
 def install(options: SimOptions | None = None) -> None:
-    """Make the GPU, and let the generated libraries call `answer`."""
+    """Create the GPU, and let the generated libraries call `answer`."""
     if hasattr(machine, "machine"):
         return
     machine.machine = machine.Machine(options)

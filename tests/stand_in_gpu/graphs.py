@@ -9,7 +9,7 @@ from tests.stand_in_gpu.streams import enqueue
 
 
 class Graph:
-    """What was captured."""
+    """The captured work."""
 
     def __init__(self, work: list[Noted]) -> None:
         self.work = work

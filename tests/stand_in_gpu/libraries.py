@@ -17,7 +17,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 ARGUMENTS = 24
-"""How many arguments the longest function takes; what a function does not take holds whatever lies on the stack."""
+"""The number of arguments of the longest function. Unused ones hold whatever is on the stack."""
 
 CUBLAS = [
     "cublasCreate_v2",
@@ -46,7 +46,7 @@ ASKED_BY_NAME = [
 ]
 """The functions of libcuda.so.1 that minirnn calls by ctypes, in addition to those that PyCUDA is linked with."""
 
-# The first call starts the Python half: nothing is imported in a process that never asks for a GPU.
+# The first call starts the Python half, so that processes that never ask for a GPU import nothing.
 HEAD = """
 #define _GNU_SOURCE
 #include <dlfcn.h>

@@ -53,9 +53,9 @@ DEFAULT_SHARED, MOST_SHARED = 48 << 10, 227 << 10
 MEMORY_MB = int(os.environ.get("STAND_IN_GPU_MEMORY_MB", "1024"))
 
 log: collections.Counter[str] = collections.Counter()
-"""How often each function was called."""
+"""The number of calls of each function."""
 problems: list[str] = []
-"""Calls that a driver would not have accepted, or that are not implemented here yet."""
+"""Calls that a driver would reject, or that are not implemented here yet."""
 
 
 class Failed(Exception):
@@ -73,7 +73,7 @@ class Context:
 
 
 class Thread(threading.local):
-    """What is current in a thread: its stack of contexts."""
+    """The current context of a thread: its stack of contexts."""
 
     def __init__(self) -> None:
         self.contexts: list[int] = []
@@ -88,7 +88,7 @@ class Machine:
         self.lock = threading.RLock()
         self.thread = Thread()
         self.sticky = 0  # once a kernel failed, every call does
-        self.handles = itertools.count(0x7F0000001000, 64)  # none comes twice: a dead one is always seen
+        self.handles = itertools.count(0x7F0000001000, 64)  # never reused, so that a dead handle is always recognized
         self.live: dict[int, Any] = {}
         self.allocations: dict[int, Any] = {}  # address -> buffer of the simulator
         self.queues = Queues(int(os.environ.get("STAND_IN_GPU_SEED", "0")) if seed is None else seed)
@@ -103,7 +103,7 @@ class Machine:
         return handle
 
     def get(self, handle: int, kind: type) -> Any:
-        """What a handle stands for. Raises `Failed` if it is dead or of another kind."""
+        """The object of a handle. Raises `Failed` if it is dead or of another kind."""
         thing = self.live.get(handle)
         if not isinstance(thing, kind):
             raise Failed(INVALID_HANDLE)
@@ -126,12 +126,12 @@ class Machine:
             raise Failed(self.sticky)
 
     def need_no_fault(self) -> None:
-        """After waiting: raises `Failed` if what was waited for, or anything before it, failed."""
+        """After waiting: raises `Failed` if the awaited work, or any earlier work, failed."""
         if self.sticky:
             raise Failed(self.sticky)
 
     def allocation(self, address: int, nbytes: int) -> int | None:
-        """Where the allocation starts that holds these bytes; None if they are not all in one."""
+        """The start of the allocation that contains these bytes; None if they are not all in one."""
         for start, buffer in self.allocations.items():
             if start <= address and address + nbytes <= start + buffer.nbytes:
                 return start
@@ -152,9 +152,9 @@ machine: Machine
 
 
 def one_block_at_a_time(sim: SimDriver) -> Any:
-    """Options for plain launches, which promise only that every block runs some time: here one after another.
+    """Options for plain launches, which only promise that every block eventually runs. Here they run one after another.
 
-    So a kernel whose blocks wait for each other waits forever unless it is launched cooperatively.
+    A kernel whose blocks wait for each other therefore waits forever unless it is launched cooperatively.
     """
     given = ctypes.cast(sim.run_options, ctypes.POINTER(library.Options)).contents
     made = library.Options.from_buffer_copy(given)

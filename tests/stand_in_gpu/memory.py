@@ -1,4 +1,6 @@
-"""The driver API: memory. Copies touch host memory when they run, so a buffer that was reused too early shows."""
+"""The driver API: memory. Copies access host memory when they run, so reusing a buffer too early has a
+visible effect.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,7 @@ _libc = ctypes.CDLL(None, use_errno=True)
 
 
 def _move(name: str, host: int, device: int, nbytes: int) -> None:
-    """Copy between host and device through the kernel, which says so where host memory is gone, instead of dying."""
+    """Copy between host and device through the kernel, which reports missing host memory instead of crashing."""
     ours, theirs = _Stretch(device, nbytes), _Stretch(host, nbytes)
     call = getattr(_libc, name)
     call.restype = ctypes.c_ssize_t

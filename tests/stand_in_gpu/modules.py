@@ -31,7 +31,7 @@ class Function:
 
 
 def cuModuleLoadData(result: int, image: int) -> None:
-    """The "cubin" is what nvcc.py wrote: the source is compiled for the simulator."""
+    """The "cubin" is the file written by nvcc.py. Its source is compiled for the simulator."""
     m.machine.need_context()
     if ctypes.string_at(image, 8) != MAGIC:
         raise Failed(m.INVALID_IMAGE)
@@ -81,7 +81,7 @@ def cuOccupancyMaxActiveBlocksPerMultiprocessor(result: int, function: int, thre
 
 
 def parameters_of(kernel: Any, extra: int) -> list[Any]:
-    """The kernel's arguments, unpacked from PyCUDA's buffer as the simulator wants them."""
+    """The kernel's arguments, unpacked from PyCUDA's buffer into the simulator's form."""
     pointer_key, pointer, size_key, size, _ = (ctypes.c_uint64 * 5).from_address(extra)
     if (pointer_key, size_key) != (POINTER, SIZE):
         m.problems.append(f"{kernel.name}: parameters that come in another way than PyCUDA's")
@@ -133,7 +133,9 @@ def launch(
     extra: int,
     cooperative: bool,
 ) -> None:
-    """Give the stream a launch. The blocks of a plain one run one after another; all of a cooperative one at once."""
+    """Add a launch to the stream. The blocks of a plain launch run one after another, those of a cooperative one at
+    once.
+    """
     m.machine.need_context()
     asked = m.machine.get(function, Function)
     kernel = asked.kernel

@@ -31,7 +31,7 @@ KNOWN = {  # release -> the GPUs that nvcc --list-gpu-code names
 
 
 def sim_arguments(told: dict[str, Any]) -> tuple[str, str, tuple[str, ...]]:
-    """What the simulator's `module` takes: the source as the project wrote it, its name, its -D options."""
+    """The arguments of the simulator's `module`: the source as the project wrote it, its name, and its -D options."""
     source, name = told["source"], "kernel.cu"
     first = re.match(r'#line 1 "([^"]*)"\n', source)
     if first:
@@ -45,10 +45,10 @@ def packed(told: dict[str, Any]) -> bytes:
 
 
 def compiled_before(told: dict[str, Any]) -> Path | None:
-    """The file that tells that this simulator has compiled this kernel; without a folder for such files None.
+    """The file that records that this simulator has compiled this kernel; None without a folder for such files.
 
-    It saves the import of the simulator, which takes longer than all else here. Whoever loads the module has it
-    compiled all the same, if it is not in the simulator's own cache.
+    It avoids importing the simulator, which takes longer than everything else here. Loading the module compiles it
+    anyway if it is not in the simulator's own cache.
     """
     folder = os.environ.get("STAND_IN_GPU_CACHE")
     if not folder:

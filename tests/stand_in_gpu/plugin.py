@@ -15,7 +15,7 @@ EXPECTS_PROBLEMS = "gpu_fault"
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    # Where nothing is said the rule takes persistent kernels; the simulator is fastest with the fewest threads.
+    # By default, the rule takes persistent kernels. The simulator is fastest with the fewest threads.
     os.environ.setdefault("MINIRNN_CUDNN_RNN", "steps")
     config.addinivalue_line("markers", f"{EXPECTS_PROBLEMS}: does on purpose what a GPU's driver does not forgive")
 

@@ -1,8 +1,8 @@
 """Streams of the stand-in GPU: work is done late, and between streams in a random order.
 
-Every piece of work knows what must be done before it: its predecessor in the stream, what an event waits for, and by
-the rules of the default stream the last work of the others. Nothing runs until the program waits for it; then work
-that may run is chosen at random until the awaited work is done. So a wait that is missing shows as a wrong result.
+Every piece of work knows which work must be done first: its predecessor in the stream, the work that an event waits
+for, and by the rules of the default stream the last work of the others. Nothing runs until the program waits for it.
+Then runnable work is chosen at random until the awaited work is done. A missing wait therefore gives a wrong result.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections import deque
 from collections.abc import Callable, Iterable
 
 PATIENCE = 4096
-"""The largest number of queued pieces of work; beyond it some are done, as on a GPU whose queue is full."""
+"""The largest number of queued pieces of work. Beyond it, some are done, as on a GPU whose queue is full."""
 
 
 class Work:
@@ -47,7 +47,7 @@ class Stream:
 
 
 class Event:
-    """A mark in a stream: `work` is the one recorded last, `at` the time when it was reached."""
+    """A mark in a stream: `work` is the last recorded one, `at` the time when it was reached."""
 
     work: Work | None = None
     at = 0.0
@@ -90,11 +90,11 @@ class Queues:
         return work
 
     def runnable(self) -> list[Stream]:
-        """The streams whose next work may be done now."""
+        """The streams whose next work may run now."""
         return [s for s in self.streams if s.waiting and all(w.done for w in s.waiting[0].after)]
 
     def finish(self, wanted: Iterable[Work]) -> None:
-        """Do work, chosen at random among what may be done, until all that is wanted is done."""
+        """Do runnable work, chosen at random, until all `wanted` work is done."""
         left = [work for work in wanted if not work.done]
         while left:
             self.run_next(self.random.choice(self.runnable()))
@@ -104,7 +104,7 @@ class Queues:
         self.finish([s.last for s in self.streams if s.last is not None])
 
     def some(self, count: int) -> None:
-        """Do a few pieces of work, if there are any: time goes by."""
+        """Do a few pieces of work, if there are any, as if time had passed."""
         for _ in range(count):
             ready = self.runnable()
             if not ready:
@@ -127,5 +127,5 @@ class Queues:
             stream.waiting.clear()
 
     def using(self, allocation: int) -> bool:
-        """Whether work that is not done yet needs this memory."""
+        """Whether unfinished work needs this memory."""
         return any(allocation in work.memory for s in self.streams for work in s.waiting)

@@ -13,11 +13,11 @@ from tests.stand_in_gpu.queues import Event, Stream
 
 NON_BLOCKING, NO_TIMING = 1, 2  # flags of streams, and of events
 clock: Callable[[], float] = time.perf_counter
-"""What events read; a test may set its own."""
+"""The time that events report. A test may set its own."""
 
 
 def enqueue(handle: int, do: Callable[[], Any], memory: frozenset[int] = frozenset()) -> None:
-    """Give work to a stream, or note it if the stream captures."""
+    """Add work to a stream, or record it if the stream captures."""
     m.machine.need_context()
     stream = m.machine.stream(handle)
     if stream.captured is None:
@@ -80,7 +80,7 @@ def cuEventCreate(result: int, flags: int) -> None:
 
 def cuEventRecord(event: int, stream: int) -> None:
     mark = m.machine.get(event, Event)
-    source = must_not_capture(stream)  # a capture of several streams by events is not written here
+    source = must_not_capture(stream)  # captures of several streams by events are not supported here
 
     def reached() -> None:
         mark.at = clock()

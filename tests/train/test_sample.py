@@ -34,7 +34,7 @@ def test_a_sample_is_drawn_from_its_own_stream_of_random_numbers(rng: np.random.
 
 
 def test_a_sample_continues_what_was_read() -> None:
-    """A model whose scores say that V-1-id follows an id goes on with it, from the last character of the prime."""
+    """If the scores say that V-1-id follows an id, the text continues with it, from the last character of the prime."""
     model = CharModel("rnn", V, V)
     for p in model.parameters():
         p.assign(np.zeros(p.shape))

@@ -1,4 +1,6 @@
-"""Planted units that tell most are found, and the properties of a text agree with what a reader sees."""
+"""Planted units that carry the most information are found, and the properties of a text agree with what a
+reader sees.
+"""
 
 from __future__ import annotations
 
@@ -99,7 +101,7 @@ def test_the_units_that_follow_the_text_are_found_and_named(rng: np.random.Gener
         "the position in the line": 23,
     }
     for one in found.values():
-        assert 0.6 * one.of < one.bits <= one.of  # eighths of the values do not tell rare ones apart
+        assert 0.6 * one.of < one.bits <= one.of  # eighths of the values do not distinguish rare ones
 
 
 def test_no_unit_is_shown_twice_and_few_units_make_few_pictures() -> None:

@@ -23,7 +23,7 @@ x = mr.tensor([1.0], requires_grad=True)
 mr.viz.show(mr.viz.tape_svg((x * x).sum()))
 print("the end")
 """
-# A backend of Matplotlib with a window: it says that it was opened, and is closed at once.
+# A Matplotlib backend with a window, which reports that it was opened and is closed at once.
 SCREEN = """
 from matplotlib.backend_bases import FigureManagerBase
 from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -45,7 +45,7 @@ PNG = b"\x89PNG\r\n"
 
 
 def run(folder: Path, script: str = SCRIPT, **environment: str) -> list[str]:
-    """The lines that a script prints in this folder, which may hold modules for it."""
+    """The lines that a script prints in this folder, which may contain modules for it."""
     (folder / "some_script.py").write_text(script)
     kept = {k: v for k, v in os.environ.items() if k not in ("MPLBACKEND", "DISPLAY", "WAYLAND_DISPLAY")}
     path = os.pathsep.join([str(folder), str(Path(mr.__file__).parents[1])])
@@ -57,7 +57,7 @@ def run(folder: Path, script: str = SCRIPT, **environment: str) -> list[str]:
     return done.stdout.splitlines()
 
 
-# TkAgg: a screen is asked for where there is none.
+# TkAgg: requests a screen where there is none.
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere a display is there without a variable that names it")
 @pytest.mark.parametrize("backend", slow_unless([{}], [{}, {"MPLBACKEND": "agg"}, {"MPLBACKEND": "TkAgg"}]))
 def test_without_a_display_a_script_writes_files_and_says_so_in_a_line_each(tmp_path, backend):

@@ -1,4 +1,4 @@
-"""Every gate of every unit is where its row and column say."""
+"""Every gate of every unit is in its row and column."""
 
 from __future__ import annotations
 

@@ -116,7 +116,7 @@ def test_it_draws_into_given_axes():
         ([2e-5, 11.0], (1e-5, 100)),
         ([0.3, 0.4], (0.1, 1)),
         ([1.0, 1.0], (1, 10)),  # never from a number to itself
-        ([1e-310, 1e-250], (1e-200, 1e-199)),  # ticks stand between 10**-200 and 10**200
+        ([1e-310, 1e-250], (1e-200, 1e-199)),  # ticks are between 10**-200 and 10**200
         ([1e250, 1e300], (1e199, 1e200)),
         ([0.0, 0.0], (0.1, 1)),
     ],

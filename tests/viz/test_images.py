@@ -14,7 +14,9 @@ from minirnn.viz import gradient_flow, jacobian_spectrum, parameter_buffer, thre
 
 
 def plain(picture):
-    """The figure with its axes where Matplotlib puts them by default: a layout would depend on the widths of fonts."""
+    """The figure with its axes at Matplotlib's default positions, because a layout would depend on the widths
+    of fonts.
+    """
     picture.figure.set_layout_engine("none")
     return picture.figure
 

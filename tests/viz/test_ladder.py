@@ -44,7 +44,7 @@ def test_lines_show_the_data_and_are_named():
     for name, line in picture.artists.items():
         quantity, axis, rung = name.split(".")
         places = picture.data[f"{axis}.{rung}"]
-        np.testing.assert_allclose(line.get_xdata(), places, rtol=0.3)  # a little beside its place
+        np.testing.assert_allclose(line.get_xdata(), places, rtol=0.3)  # slightly shifted from its place
         np.testing.assert_array_equal(line.get_ydata(), picture.data[name])
         assert line.get_label() == rung and line.axes is picture.ax[list(SUMS).index(quantity), "TBH".index(axis)]
         low, high = line.axes.get_ylim()

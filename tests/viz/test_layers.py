@@ -1,4 +1,4 @@
-"""What pictures need of a layer is what the tape says of it.
+"""The values, Jacobians and paths of layers agree with the tape.
 
 Tests `minirnn/viz/layers.py`.
 """
@@ -106,7 +106,7 @@ def test_the_jacobians_are_those_of_the_layer(name: str, rng: np.random.Generato
     found = viz.layer_jacobians(layer, x)
     one = opened(layer)
     n = sum(one.width(s) for s in one.states)
-    whole = n + H * (name == "reads its output")  # which is no state, but goes from step to step
+    whole = n + H * (name == "reads its output")  # which is not a state, but is carried from step to step
     assert found.shape == (T + 1, whole, whole)
     zero = one.zeros(1)
     state = [mr.tensor(t.numpy(), requires_grad=True) for t in zero]

@@ -26,7 +26,7 @@ def test_nobody_leaves_the_barrier_before_all_have_come_and_no_text_leaves_its_b
 
 @pytest.mark.parametrize(("columns", "slices"), [(4, 3), (1, 2), (3, 1)])
 def test_who_reads_follows_the_indices_of_the_kernel(columns, slices):
-    """Unit by unit, as `persistent_grad.cu` deals them out."""
+    """Computed unit by unit, with the distribution of `persistent_grad.cu`."""
     picture = who_reads(columns, slices)
     H, blocks = columns * slices * slices, columns * slices
     units, slice_, deal = slices * slices, H // slices, slices

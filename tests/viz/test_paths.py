@@ -29,7 +29,7 @@ def test_the_paths_add_up_to_the_jacobian_of_one_step(rng, v2):
     none = np.zeros(H)
     for t in range(1, T):
         c = mr.tensor(y.cs.numpy()[t - 1], requires_grad=True)
-        h = mr.ops.tanh(c) * y.o.numpy()[t - 1]  # o of the step before does not depend on its c
+        h = mr.ops.tanh(c) * y.o.numpy()[t - 1]  # o of the previous step does not depend on its c
         op = mr.ops.block_lstm_v2 if v2 else mr.ops.block_lstm
         after = op(1, x[t : t + 1], c, h, w, none, none, none, b, cell_clip=0.0).cs[0, 0]
         for j in range(H):

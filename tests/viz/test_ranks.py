@@ -1,4 +1,4 @@
-"""Pictures of ranks: what is drawn is what happened, and what the model computes."""
+"""Pictures of ranks agree with the recorded events and with the cost model."""
 
 from __future__ import annotations
 

@@ -89,7 +89,8 @@ def test_a_state_that_is_not_finite_is_gray_and_does_not_stretch_the_scale(bad: 
 
 
 def test_it_becomes_a_png_and_a_page_that_asks_nobody(tmp_path: Path) -> None:
-    picture = colored_text([0.5, -0.5, 0.1], "a\u6f22$")  # one that the font has not, and one that is no formula
+    # a character that the font lacks, and one that is not a formula
+    picture = colored_text([0.5, -0.5, 0.1], "a\u6f22$")
     for name in ("text.png", "text.svg", "text.html"):
         save(picture, tmp_path / name)
     assert (tmp_path / "text.png").read_bytes().startswith(b"\x89PNG")

@@ -67,7 +67,7 @@ def test_bits_are_nats_divided_by_log_2():
     right = picture.artists["bits"]
     assert right.get_ylabel() == "bits per character"
     np.testing.assert_allclose(right.get_ylim(), np.array(picture.ax.get_ylim()) / math.log(2))
-    # 1 bit on the right stands beside log 2 nats on the left
+    # 1 bit on the right is level with log 2 nats on the left
     heights = (
         right.yaxis.get_transform().transform([0.0, 1.0]),
         picture.ax.yaxis.get_transform().transform([0.0, math.log(2)]),
@@ -82,7 +82,7 @@ def test_the_first_loss_that_is_not_finite_is_marked():
     picture = loss_curve(np.arange(1_234_000, 1_234_100), losses, baselines={"unigram entropy": 3.1})
     assert set(picture.artists["not finite"].get_xdata()) == {1_234_050}
     assert "first NaN or infinite: step 1234050" in legend(picture.ax)
-    # the mean of neighbors is there where all of its window is
+    # the mean of neighbors exists where its whole window does
     expected = [all(math.isfinite(x) for x in losses[k : k + 2]) for k in range(99)]
     np.testing.assert_array_equal(np.isfinite(picture.data["mean_loss"]), expected)
     picture._repr_png_()

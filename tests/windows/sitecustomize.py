@@ -1,4 +1,5 @@
-"""To minirnn this Python looks like one on Windows: POSIX features are missing, and calls that Windows rejects fail.
+"""Makes this Python look like one on Windows to minirnn: POSIX features are missing, and calls that Windows rejects
+fail.
 
 Python imports this file at its start. minirnn, and the program that is run, get stand-ins for some modules of the
 standard library; the library itself and other packages keep the real ones.
@@ -51,14 +52,14 @@ class Module(types.ModuleType):
 
 
 def open_file(path: Any, flags: int, *mode: int, **named: Any) -> int:
-    """`os.open`: Windows opens no folders."""
+    """`os.open`, with Windows' refusal to open folders."""
     if named or os.path.isdir(path):
         raise PermissionError(13, "Permission denied (Windows opens no folders)", path)
     return os.open(path, flags, *mode)
 
 
 def replace(source: Any, target: Any) -> None:
-    """`os.replace`: Windows moves and replaces no file that is open."""
+    """`os.replace`, with Windows' refusal to move or replace open files."""
     for path in map(os.path.realpath, (source, target)):
         links = (f"/proc/self/fd/{number}" for number in os.listdir("/proc/self/fd"))
         with open("/proc/self/maps", encoding="utf-8") as maps:
@@ -68,7 +69,7 @@ def replace(source: Any, target: Any) -> None:
 
 
 def wait_for(*descriptors: Any) -> Any:
-    """`select.select`: Windows waits for sockets alone."""
+    """`select.select`, with Windows' refusal to wait for anything but sockets."""
     for one in (one for some in descriptors[:3] for one in some):
         if not stat.S_ISSOCK(os.fstat(one if isinstance(one, int) else one.fileno()).st_mode):
             raise OSError(10038, "Windows waits for sockets alone")
@@ -90,7 +91,7 @@ def run(*arguments: Any, **named: Any) -> Any:
 
 
 def importing(name: str, globals: Any = None, *rest: Any, **named: Any) -> Any:
-    """`__import__`, by which every statement ``import`` is carried out."""
+    """`__import__`, which executes every ``import`` statement."""
     importer = (globals or {}).get("__name__") or ""
     if importer.partition(".")[0] in DECEIVED:
         if name in GONE.split():

@@ -25,7 +25,7 @@ def test_asarray_copies_and_makes_scalars_of_zero_dimensional_arrays() -> None:
 
 
 def test_five_columns_of_float32_do_not_warn() -> None:
-    """OpenBLAS may raise the flag of an invalid value there for nothing; here it is raised for sure."""
+    """OpenBLAS may raise the invalid flag there without a reason. Here it is always raised."""
     a, b = np.full((1, 5), np.inf, np.float32), np.zeros((3, 5), np.float32)
     assert_same(cpu.matmul(a, b.T), np.full((1, 3), np.nan, np.float32))
 

@@ -1,4 +1,4 @@
-"""Memory is recycled never while an array uses it, and always afterwards."""
+"""Memory is never recycled while an array uses it, and always afterwards."""
 
 from __future__ import annotations
 
@@ -194,7 +194,7 @@ def test_a_block_has_room_for_alignment_and_wastes_an_eighth_at_most(nbytes: int
 
 
 def test_the_module_functions_use_one_pool() -> None:
-    gc.collect()  # what other tests left in cycles would come back in the middle of this one
+    gc.collect()  # cycles left by other tests would be collected in the middle of this one
     workspace.clear()
     workspace.empty(SHAPE, np.float32)
     assert workspace.POOL.idle_bytes > 0

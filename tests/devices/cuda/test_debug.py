@@ -39,7 +39,7 @@ class HostDriver:
     def alloc(self, nbytes: int) -> Any:
         buffer = type("Buffer", (), {"ptr": self.next, "nbytes": nbytes})()
         self.buffers[self.next] = np.full(nbytes, 0xFF, np.uint8)
-        self.next += nbytes  # without gaps, so that a wrong search for the owner is noticed
+        self.next += nbytes  # without gaps, so that a wrong search for the owner fails
         return buffer
 
     def at(self, ptr: int, nbytes: int) -> np.ndarray:
@@ -173,7 +173,7 @@ def test_addresses_in_a_struct_are_also_followed() -> None:
     struct["count"], struct["x"][:2], struct["y"] = a.ptr, [b.ptr + 12, a.ptr + 4], 17
     with pytest.raises(LaunchError, match=r"(?s)illegal memory access.*found"):
         debug.module("", "a.cu").function("add_one")(struct, grid=(1,), block=(1,))
-    assert seen == [(a.ptr, 6, 2), (0, 17)]  # a number stays, and so does what points nowhere
+    assert seen == [(a.ptr, 6, 2), (0, 17)]  # numbers and pointers to nothing stay unchanged
     assert list(struct["x"][:2]) == [b.ptr + 12, a.ptr + 4]
 
 
@@ -210,7 +210,7 @@ def test_memory_that_is_another_arrays_before_the_first_one_has_ended_stays_know
     gpu = HostDriver(add_one)
     debug = DebugDriver(gpu)
     first = debug.alloc(16)
-    gpu.next = first.ptr  # the collector may end what is below a buffer before the buffer itself
+    gpu.next = first.ptr  # the collector may end the memory below a buffer before the buffer itself
     second = debug.alloc(16)
     assert second.ptr == first.ptr
     del first

@@ -27,7 +27,7 @@ GAVE_UP = "gave up waiting for the messages of step"
 
 @pytest.fixture
 def waiting(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
-    """One that waits for messages, and counts how often the host waits for it."""
+    """A device that waits for messages, and counts how often the host waits for it."""
     tiny_layouts(monkeypatch)
     made: Any = device_on("persistent", SimOptions())
     made.reads = 0
@@ -63,7 +63,7 @@ def test_a_training_step_is_looked_at_once_in_the_backward_pass(waiting: Any) ->
         assert waiting.reads == number
     assert waiting.rungs == {"persistent forward": 3, "persistent backward": 3}
     waiting.synchronize()
-    assert waiting.reads == 3  # nothing since
+    assert waiting.reads == 3  # no launches since
 
 
 def test_a_result_that_leaves_the_device_is_looked_at(broken: Any) -> None:

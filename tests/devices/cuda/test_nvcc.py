@@ -1,4 +1,4 @@
-"""NVIDIA's compiler accepts every kernel file as the driver hands it over, and spills no register to memory.
+"""NVIDIA's compiler accepts every kernel file in the form that the driver passes to it, and spills no registers.
 
 Tests `minirnn/devices/cuda/kernels/` and `minirnn/devices/cuda/launch/sources.py`.
 """
@@ -18,13 +18,13 @@ from tests.devices.cuda.machine_code.variants import VARIANTS, as_planned
 
 FILES = sorted(path.relative_to(KERNELS).as_posix() for path in KERNELS.rglob("*.cu"))
 OF_MANY_TYPES = ("primitives/", "losses.cu", "adam.cu")
-"""Files of small kernels, whose variants differ by the type of an element alone."""
+"""Files of small kernels, whose variants differ only by the type of an element."""
 
 needs_nvcc = pytest.mark.skipif(not shutil.which("nvcc"), reason="no nvcc on the PATH")
 
 
 def by_nvcc(text: str, name: str, options: tuple[str, ...], arch: str) -> tuple[int, str]:
-    """Exit status and all that the compiler and its assembler say. What was compiled before is on the disk."""
+    """The exit status and all messages of the compiler and its assembler. Earlier results are cached on disk."""
     try:
         return 0, compiled(name, options, arch, text).said
     except CompileError as error:
@@ -33,13 +33,13 @@ def by_nvcc(text: str, name: str, options: tuple[str, ...], arch: str) -> tuple[
 
 @functools.cache
 def is_known(arch: str) -> bool:
-    """Whether this nvcc compiles for it: an old one does not know new GPUs, and a new one not the oldest."""
+    """Whether this nvcc compiles for it. Old versions do not support new GPUs, and new ones drop the oldest."""
     said = subprocess.run(["nvcc", "--list-gpu-code"], capture_output=True, text=True).stdout
     return arch in said.split()
 
 
 def variants_for(name: str, arch: str) -> list[tuple[str, ...]]:
-    """What of a file is compiled for an architecture: each kernel for each, and each variant for one of them in turn.
+    """The variants of a file that are compiled for an architecture: every kernel, and one of its variants in turn.
 
     Compiling is a tenth of all that the tests do. So of the kernels that keep weights in registers, the plan that needs
     the most of them, which is listed first, is compiled for every architecture, and of small kernels just one type.
@@ -90,7 +90,7 @@ def test_an_error_names_the_file_and_its_line() -> None:
 def test_spills_would_be_noticed() -> None:
     lines = "\n".join(f"    float x{k} = a[threadIdx.x + {k}];" for k in range(80))
     total = "".join(f" + x{k} * x{79 - k}" for k in range(80))
-    bound = "__launch_bounds__(1024, 2)"  # leaves a thread 32 registers
+    bound = "__launch_bounds__(1024, 2)"  # leaves 32 registers per thread
     barrier = '    asm volatile("" ::: "memory");\n'
     sum_of = f'extern "C" __global__ void {bound} k(const volatile float *a, float *b) {{\n{lines}\n{barrier}    b[threadIdx.x] = 0{total};\n}}\n'  # noqa: E501
     status, said = by_nvcc(sum_of, "k.cu", (), "sm_80")

@@ -1,4 +1,6 @@
-"""Recorded loops: the same bits as launch by launch, in training nearly always found again, never with wrong arrays."""
+"""Recorded loops give the same bits as single launches, are nearly always reused in training, and never use wrong
+arrays.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +36,7 @@ def recording_device() -> Cuda:
 
 @pytest.mark.parametrize("mode", MODES)
 def test_a_layer_from_recordings_is_the_same_layer_bit_for_bit(mode: str, rng: np.random.Generator) -> None:
-    """The same sizes with other numbers, lengths and directions: what a recording must not have in it."""
+    """The same sizes with other numbers, lengths and directions, none of which a recording may depend on."""
     plain, device = Cuda(SimDriver(SimOptions())), recording_device()
     for k in range(12):
         case = random_case(rng, mode, 6, 4, 5, 7, D=1 + k % 2, dtype="f4", ragged=k % 3 > 0)
@@ -112,7 +114,7 @@ def test_a_training_loop_comes_to_be_nothing_but_recordings(kind: str, rng: np.r
             assert k < 20 or device.recordings.counts["plain"] == plain, "a loop was not found again"
     for k in range(len(batches)):
         assert losses[True, k] == losses[False, k]
-    # two launches a step have become one a loop
+    # two launches per step have become one per loop
     assert launches[False, 24] - launches[True, 24] == loops * (2 * T - 1)
 
 
@@ -145,7 +147,7 @@ def test_work_that_cannot_be_recorded_runs_launch_by_launch() -> None:
     for _ in range(4):
         device.recordings.run("makes an array", (), (), lambda: made.append(device.empty((3,), "f4")))
     assert len(made) == 4 and device.recordings.counts == {"plain": 4}
-    device.driver.synchronize()  # it does not record any more
+    device.driver.synchronize()  # it no longer records
 
 
 def test_with_debug_nothing_is_recorded(rng: np.random.Generator) -> None:
@@ -222,7 +224,7 @@ def test_blocks_that_the_garbage_collector_brings_meanwhile_are_not_lost() -> No
 
     class Owner:
         def __init__(self) -> None:
-            self.me = self  # dies in a collection only
+            self.me = self  # only a collection frees it
 
         def __del__(self) -> None:
             free.put(64, next(addresses))

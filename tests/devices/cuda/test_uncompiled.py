@@ -26,7 +26,7 @@ persistent.cu(7): error: identifier "x" is undefined
 
 @pytest.fixture
 def compiled(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
-    """How often each file was compiled; persistent.cu and barrier.cu never compile."""
+    """The number of compilations of each file. persistent.cu and barrier.cu never compile."""
     counts: Counter[str] = Counter()
     kernel_of = Cuda.kernel_of
 
@@ -53,7 +53,7 @@ def test_the_lowest_rung_computes_and_one_warning_names_rung_and_reason(
     assert len(told) == 1
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        case.run(device)  # not a word, and not compiled again
+        case.run(device)  # no message, and no second compilation
     if rung == "persistent":
         assert compiled["cudnn_rnn/persistent.cu"] == 1
         assert device.rungs == {"steps forward": 2, "persistent backward": 2}

@@ -168,7 +168,7 @@ double everything(int threads) {
     double sum = 0;
     const Index sizes[][4] = {
         {1, 1, 1, 1},   {5, 1, 3, 7},    {4, 2, 9, 15},  {3, 7, 5, 17},
-        {6, 13, 4, 33}, {2, 40, 20, 66}, {3, 36, 20, 66}};  // 36 samples: three threads share by samples
+        {6, 13, 4, 33}, {2, 40, 20, 66}, {3, 36, 20, 66}};  // 36 samples: three threads divide the samples
     for (auto &s : sizes) {
         for (int mode = 0; mode < 4; mode++) {
             for (int kind = 0; kind < 4; kind++) {

@@ -1,4 +1,6 @@
-"""Whole layers on the device `native`, by name, as `tests/devices/cpu/cudnn_rnn/layer_cases.py` has them of cpu."""
+"""Whole layers on the device `native`, by name, as `tests/devices/cpu/cudnn_rnn/layer_cases.py` provides them
+for cpu.
+"""
 
 from __future__ import annotations
 

@@ -52,7 +52,7 @@ def in_float64(layer: Layer) -> Layer:
 
 
 def assert_right(layer: Layer) -> None:
-    """Every output and gradient is that of the plain loops in float64."""
+    """Every output and gradient agrees with the plain loops in float64."""
     tolerance = TOLERANCE[layer.x.dtype.name]
     expected = plain(in_float64(layer))
     for name, value in native_layer(layer).items():
@@ -118,7 +118,7 @@ def test_any_number_of_threads_gives_the_same_bits(rnn_mode: str, number: str, m
 def test_threads_that_share_by_samples_give_the_bits_of_one(
     rnn_mode: str, number: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """24 samples are 4 tiles: 2 or 4 threads have whole tiles of samples each, and 3 share by units."""
+    """24 samples are 4 tiles: 2 or 4 threads have whole tiles of samples each, and 3 threads divide the units."""
     for D in (1, 2):
         layer = scaled(random_layer(rnn_mode, T=5, B=24, I=90, H=130, D=D, dtype="float32"), "float32")
         monkeypatch.setenv("MINIRNN_NUM_THREADS", "1")
@@ -166,7 +166,7 @@ def test_axes_of_one_element_may_have_any_stride(rnn_mode: str, size: tuple[int,
     T, B, I, H = size
 
     def odd(a: Any) -> Any:
-        """The array with strides that NumPy never looks at."""
+        """An array with strides that NumPy never uses."""
         if a is None:
             return None
         strides = [s if n > 1 else 1000 for s, n in zip(a.strides, a.shape, strict=True)]
@@ -207,7 +207,7 @@ def test_nan_and_infinity_stay_with_their_sample(rnn_mode: str, value: float) ->
 
 
 def test_saturated_gates_are_exact() -> None:
-    """It is so in NumPy, too: far out a sigmoid is 0 or 1, and tanh is 1 or -1, to the last bit."""
+    """The same holds in NumPy: for large arguments a sigmoid is 0 or 1, and tanh is 1 or -1, to the last bit."""
     device: Any = mr.devices.get("native")
     H = 17
     for dtype, far in (("float32", 100.0), ("float64", 800.0)):

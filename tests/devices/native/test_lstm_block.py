@@ -32,7 +32,7 @@ def assert_near(names: Any, values: Any, expected: Any, dtype: str) -> None:
     size = {name: np.abs(right).max(initial=0) for name, right in zip(names, expected, strict=True)}
     for name, value, right in zip(names, values, expected, strict=True):
         assert value.dtype == dtype
-        # A lone number may be what is left of summands that cancel: it is as exact as numbers of their size.
+        # A single number may be the result of summands that cancel, so its error is relative to their size.
         largest = max(size.values()) if right.size == 1 else size[name]
         error = np.abs(value - right).max(initial=0) / (largest or 1)
         assert error <= TOLERANCE[dtype], f"{name}: {error:.1e}"

@@ -1,4 +1,4 @@
-"""Matrix products in C++ against NumPy's, and which of them go there.
+"""Matrix products in C++ against NumPy's, and which products the device computes itself.
 
 Tests `minirnn/devices/native/products.py`, `minirnn/devices/native/blas.py` and `minirnn/devices/native/threads.py`.
 """

@@ -22,7 +22,7 @@ from minirnn.devices.host_cpp.compiler import CompileError
 from minirnn.devices.native import library
 
 DRIVER = Path(__file__).with_name("driver.cpp")
-# AVX-512's masked loads are not watched, so on x86 the kernels are compiled for narrower vectors.
+# AVX-512's masked loads are not checked, so on x86 the kernels are compiled for narrower vectors.
 MACHINE = ["-march=x86-64-v3"] if platform.machine() in ("x86_64", "AMD64") else []
 SANITIZERS = {
     "address and undefined": ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"],
@@ -66,7 +66,7 @@ def run(driver: Path, folder: Path, kernels: list[str], name: str) -> subprocess
         if "cannot find" in str(error):
             pytest.skip(f"the compiler has no sanitizer: {library.first_error(str(error))}")
         raise
-    # The driver forks, and its children start threads: clang's thread sanitizer ends them unless it is told.
+    # The driver forks, and its children start threads. Clang's thread sanitizer ends them unless an option allows it.
     environment = os.environ | {"ASAN_OPTIONS": "detect_leaks=0", "TSAN_OPTIONS": "die_after_fork=0"}
     return subprocess.run([program], capture_output=True, text=True, timeout=500, env=environment)
 

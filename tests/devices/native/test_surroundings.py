@@ -120,7 +120,7 @@ def test_narrower_vectors_compute_the_same_within_rounding(flags: str) -> None:
 
 
 def test_the_structs_are_those_of_the_headers() -> None:
-    """Every field of a C++ struct, in its order: a missing one would move all that follow."""
+    """Every field of a C++ struct, in order. A missing field would move all that follow."""
     kernels = library.KERNELS
     own = arguments.structs(9, 2, 1)  # of a library for a custom cell
     structs = [(struct, "layer.h", counts) for two, counts in (((arguments.Layer, arguments.Gradients), (8, 0, 0)),

@@ -1,4 +1,4 @@
-"""A small course, and classes of students who hand something in."""
+"""A small course, and classes of students who submit something."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def small_course(folder: Path, ids: tuple[str, ...] = SMALL, seconds: int = 1) -
 
 
 def hand_in(folder: Path, course: Course, **texts: str) -> Path:
-    """A submission: all solutions, but for those given."""
+    """A submission with the given files, and solutions for all other exercises."""
     for entry in course.entries.values():
         file = folder / entry.file
         file.parent.mkdir(parents=True, exist_ok=True)
@@ -32,7 +32,7 @@ def hand_in(folder: Path, course: Course, **texts: str) -> Path:
 
 
 def zipped(folder: Path) -> Path:
-    """The folder as a zip file in its place."""
+    """Replaces the folder by a zip file."""
     path = Path(shutil.make_archive(str(folder), "zip", folder))
     shutil.rmtree(folder)
     return path

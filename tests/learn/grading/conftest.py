@@ -13,5 +13,5 @@ def course(tmp_path_factory):
 
 @pytest.fixture(scope="package")
 def python_course(tmp_path_factory):
-    """One exercise alone, which takes no compiler."""
+    """A single exercise that needs no compiler."""
     return small_course(tmp_path_factory.mktemp("one"), ("ex01",))

@@ -1,4 +1,4 @@
-"""What is said about a whole class: numbers that NumPy confirms, and pairs that a hand can count.
+"""Reports on a whole class: numbers that NumPy confirms, and pairs that can be counted by hand.
 
 Tests `minirnn/learn/grading/statistics.py`, `minirnn/learn/grading/statistics_picture.py`,
 `minirnn/learn/grading/similarity.py`, `minirnn/learn/grading/tokens.py` and `minirnn/learn/grading/whole_class.py`.
@@ -24,7 +24,7 @@ from minirnn.learn.reports.sheet import NOT_STARTED, Row, Sheet
 from tests.learn.answers import solution
 
 POINTS = np.array([[4, 1, 3, 0], [2, 1, 2, 0], [0, 1, 1, 0], [3, 1, 3, 0], [1, 1, 0, 0]])
-"""Students by exercises; the third is worth 3 points in two rows, the fourth is begun by nobody."""
+"""Students by exercises. The third exercise has 3 points in two rows, and nobody started the fourth."""
 
 
 def sheet_of(k: int) -> Sheet:

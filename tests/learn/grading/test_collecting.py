@@ -1,4 +1,4 @@
-"""What is read of a submission, and what is said about the rest: within bounds of memory and time, whatever it is.
+"""What is read from a submission, and the notes about the rest, within limits of memory and time.
 
 Tests `minirnn/learn/grading/collecting.py`, `minirnn/learn/grading/archive.py`, `minirnn/learn/grading/folder.py`,
 `minirnn/learn/grading/notebook.py` and `minirnn/learn/grading/handed.py`.
@@ -33,7 +33,7 @@ EX05 = "exercises/03_rnn/ex05_rnn_cell_backward.py"
 
 
 def collect(submission, course, notebooks=False):
-    """In this process, where a test can look at it."""
+    """Reads in this process, so that a test can inspect it."""
     return collecting.collect(submission, wanted_of(course), notebooks)
 
 
@@ -46,7 +46,7 @@ def zip_of(*members: tuple[str | zipfile.ZipInfo, bytes], method: int = zipfile.
 
 
 def peak_of(work) -> int:
-    """The most memory that `work` has at a time."""
+    """The peak memory of `work`."""
     tracemalloc.start()
     try:
         work()
@@ -68,7 +68,7 @@ def test_files_are_found_by_their_names_and_others_are_not_read(course, tmp_path
 
 @pytest.mark.slow
 def test_a_hundred_large_members_cost_no_memory(course):
-    """Each has the name of an exercise in a folder of its own; all together unpack to 100 MB."""
+    """Each file has the name of an exercise in its own folder. Together they unpack to 100 MB."""
     large = b"#" * MOST_FILE
     data = zip_of(*[(f"{k}/ex01_mul_add.py", large) for k in range(100)])
     handed = None
@@ -82,7 +82,7 @@ def test_a_hundred_large_members_cost_no_memory(course):
 
 
 def test_what_a_member_declares_is_not_believed(course):
-    """Ten gigabytes are declared and few are there, or the other way round."""
+    """The header declares ten gigabytes for a small file, or the reverse."""
     data = zip_of((EX01, b"#" * 5 * MOST_FILE), (EX05, b"y = 1\n"))
     for size in (10 << 30, 100):
         lied = bytearray(data)
@@ -97,7 +97,7 @@ def test_what_a_member_declares_is_not_believed(course):
 
 @pytest.mark.slow
 def test_five_megabytes_of_entries_are_refused_before_they_are_read(course):
-    """Twenty thousand with long names: as objects they would be several times as much."""
+    """Twenty thousand entries with long names, which would take several times as much memory as objects."""
     data = zip_of(*[(f"{k:0220}", b"") for k in range(20_000)], method=zipfile.ZIP_STORED)
     handed: list[Handed] = []
     assert peak_of(lambda: handed.append(collect(data, course))) < 2 << 20
@@ -206,7 +206,7 @@ def test_a_link_in_a_folder_is_told_and_not_followed(course, tmp_path):
 
 
 def test_a_folder_that_becomes_a_link_while_it_is_read_leads_nowhere(course, tmp_path):
-    """A thread exchanges the folder for a link to the teacher's files as fast as it can."""
+    """A thread repeatedly swaps the folder with a link to the teacher's files, as fast as it can."""
     hand_in(tmp_path / "a", course, ex01="mine = 1\n")
     hand_in(tmp_path / "teacher", course, ex01="secret = 1\n")
     place, kept = tmp_path / "a" / "exercises", tmp_path / "a" / "kept"
@@ -238,7 +238,7 @@ def test_a_file_that_becomes_a_link_after_it_was_listed_is_not_followed(course, 
         with pytest.raises(archive.Unreadable, match="is a link"):
             opened.read(EX01)
         (tmp_path / "a" / EX01).unlink()
-        os.mkfifo(tmp_path / "a" / EX01)  # nobody writes to it: a plain open would wait for ever
+        os.mkfifo(tmp_path / "a" / EX01)  # nobody writes to it, so a plain open would wait forever
         with pytest.raises(archive.Unreadable, match="is not a regular file"):
             opened.read(EX01)
 
@@ -371,7 +371,7 @@ def test_a_damaged_notebook_is_told(course, data):
     assert len(handed.notes) == 1 and "is not a readable notebook" in handed.notes[0]
 
 
-# ---- what is no submission at all
+# ---- inputs that are not submissions
 
 
 def test_a_submission_that_is_gone_or_no_file_has_a_problem(course, tmp_path):
@@ -411,4 +411,4 @@ def test_paths_may_be_no_utf8(course, tmp_path):
     (path / os.fsdecode(b"ex05\xff.py")).touch()
     handed = collect(path, course)
     assert set(handed.files) == set(course.entries)
-    assert [note.encode() for note in handed.notes]  # it can be written
+    assert [note.encode() for note in handed.notes]  # writing it works

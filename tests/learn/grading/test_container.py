@@ -1,4 +1,4 @@
-"""The container's recipe has every library in one version, and each that minirnn asks for.
+"""The container's recipe pins one version of every library, and has every library that minirnn requires.
 
 Tests `docs/container/Containerfile` and `docs/container/requirements.txt`.
 """

@@ -1,4 +1,4 @@
-"""A packed course is the course as it was, whatever becomes of its folder."""
+"""A packed course stays as it was, whatever happens to its folder."""
 
 from __future__ import annotations
 

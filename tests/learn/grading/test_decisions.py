@@ -1,4 +1,4 @@
-"""What teachers decide after the machine, and what changes when they grade again.
+"""Teachers' decisions after grading, and changes when they grade again.
 
 Tests `minirnn/learn/grading/overrides.py` and `minirnn/learn/grading/regrade.py`.
 """

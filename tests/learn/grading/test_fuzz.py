@@ -1,4 +1,4 @@
-"""Whatever a text is, what reads it answers or refuses: Hypothesis looks for one that does neither.
+"""Every reader either accepts a text or rejects it with an error. Hypothesis looks for a text that breaks this.
 
 Tests `minirnn/learn/cleaned.py`, `minirnn/learn/grading/collecting.py`, `minirnn/learn/grading/archive.py`,
 `minirnn/learn/grading/notebook.py`, `minirnn/learn/grading/tokens.py`, `minirnn/learn/sandbox/kernel_text.py`,
@@ -31,7 +31,7 @@ from tests.examples import CHARACTERS
 from tests.learn.answers import COURSE
 
 ANY = st.text(st.integers(0, 0x10FFFF).map(chr), max_size=60)
-"""Texts of any code points, halves of characters too."""
+"""Texts of arbitrary code points, including lone surrogates."""
 WANTED = [Wanted("ex01", "exercises/01_tape/ex01_mul_add.py", "01_tape/ex01_mul_add.py", "mul_add"),
           Wanted("ex17", "exercises/09_cuda/ex17_pointwise.cu", "09_cuda/ex17_pointwise.cu", "pointwise")]  # fmt: skip
 FILES = [entry.file.rpartition("/")[2] for entry in WANTED]
@@ -66,7 +66,7 @@ def test_a_name_means_an_exercise_or_none(name):
 
 @st.composite
 def damaged_zips(draw):
-    """A zip file with bytes exchanged, left out or put in."""
+    """A zip file with bytes replaced, removed or inserted."""
     names = draw(st.lists(st.sampled_from([*(e.file for e in WANTED), "../x.py", "a/ex01.py", "n.ipynb"]), max_size=4))
     data = io.BytesIO()
     with zipfile.ZipFile(data, "w", draw(st.sampled_from([zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED]))) as file:
@@ -109,7 +109,7 @@ def test_any_text_has_words(text, python):
 
 PIECE = st.sampled_from(["int x = 1;", "// a", "/* b\n c */", '"asm"', "'\\''", "#define A 1\n", "\\\n", "<:0:>", "\n",
                          "1.5e3f", "[[unlikely]]", "#include <math.h>\n"])  # fmt: skip
-"""What a kernel may hold; none of it stays open, but for a line comment, which a new line ends."""
+"""Text that a kernel may contain. Nothing stays open except a line comment, which a new line ends."""
 
 
 @given(ANY | st.lists(PIECE | st.text("/*\"'\\\n#<:%[](){}ab R", max_size=5)).map("".join))
@@ -167,7 +167,7 @@ SEARCHED = st.dictionaries(st.sampled_from(KEYS), st.lists(FORGED | CHANGE.map(l
 
 
 class Forging:
-    """An answer's process that an answer has taken over: it replies what it likes, again and again."""
+    """The process of an answer that has taken over the process: it sends arbitrary replies again and again."""
 
     def __init__(self, replies):
         self.replies, self.count = replies, 0

@@ -1,4 +1,4 @@
-"""What an answer says reaches every report as plain text, and no text of one student stops the grading of others.
+"""Printed text of an answer reaches every report as plain text, and no student's text stops the grading of others.
 
 Tests `minirnn/learn/cleaned.py`, with `minirnn/learn/grading/run.py` and `minirnn/learn/reports/`.
 """
@@ -24,7 +24,9 @@ from tests.learn.answers import body, solution
 from tests.learn.grading.classes import hand_in, small_course
 
 EVIL = "\ud800 \x1b[2J \x1b]52;c;aGk=\x07 \0 \x9b31m \u202e \ufffe \u2066"
-"""A half of a character, codes for terminals, a NUL, a control character of C1, marks that turn the direction."""
+"""A lone surrogate, terminal escape codes, a NUL, a C1 control character, and marks that change the writing
+direction.
+"""
 ALL = ["feedback:{id}.md", "gradescope:{id}.json", "csv:g.csv", "junit:g.xml", "statistics:s.svg", "statistics:s.md"]
 
 

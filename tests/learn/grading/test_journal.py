@@ -1,4 +1,4 @@
-"""A journal loses nothing that was whole, whatever ended the grader."""
+"""A journal never loses a complete record, however the grader ended."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def test_texts_that_an_older_minirnn_wrote_are_cleaned(tmp_path):
 
 @pytest.mark.parametrize("kept", [0, 1, 2])
 def test_a_torn_end_is_cut_off_wherever_it_is_torn(tmp_path, kept):
-    """Lengths that a file of this content can have when its writer is killed."""
+    """The possible lengths of a file with this content after its writer is killed."""
     sheets = [Sheet(name, "c", ROWS[1:]) for name in ("ann", "bob", "cid")]
     whole = write(tmp_path / "j", *sheets)
     ends = [k + 1 for k, byte in enumerate(whole) if byte == 10]
@@ -142,7 +142,7 @@ def test_what_is_no_journal_is_told(tmp_path, text):
     if text:
         with pytest.raises(CourseError, match="is not a journal of grades"):
             Journal(tmp_path / "j", HEADER, resume=True)
-        assert (tmp_path / "j").read_text() == text  # nothing of it is cut off
+        assert (tmp_path / "j").read_text() == text  # nothing is truncated
     with pytest.raises(CourseError, match="cannot be"):
         Journal(tmp_path / "none" / "j", HEADER)
 
@@ -163,7 +163,7 @@ with Journal(__import__("pathlib").Path(sys.argv[1]), {"a": 1}) as journal:
 
 @pytest.mark.slow
 def test_what_was_added_is_there_after_a_kill(tmp_path):
-    """The writer says what it has added; then it is killed in the midst of it."""
+    """The writer reports what it has added, and is then killed during a write."""
     path = tmp_path / "j"
     for rounds in (2, 9):
         process = subprocess.Popen([sys.executable, "-c", WRITER, str(path)], stdout=subprocess.PIPE, text=True)

@@ -1,4 +1,4 @@
-"""A late submission loses what the policy says, day by day, and never more than it has."""
+"""A late submission loses points for each day according to the policy, and never more than it has."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Each score is printed when it is there, and from time to time how long the rest will take."""
+"""Each score is printed when it is known, and from time to time the remaining time."""
 
 from __future__ import annotations
 

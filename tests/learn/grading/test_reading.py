@@ -1,4 +1,4 @@
-"""Submissions are read by a process with limits: what one costs is no other's matter, and nothing in it is run.
+"""Submissions are read by a process with limits. The cost of one does not affect others, and no code in it is run.
 
 Tests `minirnn/learn/grading/reading.py` and `minirnn/learn/grading/reader.py`.
 """
@@ -58,7 +58,7 @@ def test_a_fork_that_takes_too_much_ends_and_tells_nothing(cost, monkeypatch, tm
 
 
 def test_what_cannot_be_read_costs_its_own_student(course, monkeypatch):
-    """One request fails; the next is answered by the same process."""
+    """One request fails, and the same process answers the next one."""
     asked = reading.asked
     monkeypatch.setattr(reading, "asked", lambda *request: None)
     assert reading.collect(b"", course) == Handed(problem=reading.TOO_MUCH)
@@ -87,7 +87,7 @@ DEEDS = {
 
 @pytest.mark.parametrize("way", ["both", "landlock", "seccomp"])
 def test_who_took_the_reader_over_reaches_nothing_but_the_submission(way, monkeypatch, tmp_path):
-    """A mistake in a library that reads archives would give the fork away: its locks hold all the same."""
+    """A bug in a library that reads archives could give an attacker control of the fork. Its locks still hold."""
     for name, there in (("landlock", locks().landlock), ("seccomp", locks().seccomp)):
         if way in ("both", name) and not there:
             pytest.skip(f"this system has no {name}")

@@ -1,4 +1,4 @@
-"""`minirnn grade` as a teacher uses it: whole classes, stopped runs, mended courses, other machines.
+"""`minirnn grade` as a teacher uses it: whole classes, interrupted runs, corrected courses, other machines.
 
 Tests `minirnn/learn/grading/session.py`, `minirnn/learn/grading/run.py` and `minirnn/learn/grading/publish.py`.
 """
@@ -32,7 +32,7 @@ from tests.slow import slow_unless
 
 ROOT = Path(cli.__file__).parents[1]
 KILLS = int(os.environ.get("MINIRNN_KILLS", "3"))
-"""How often the grader is killed; twenty in `MINIRNN_KILLS=20 pytest -k killed`."""
+"""The number of times that the grader is killed; twenty with `MINIRNN_KILLS=20 pytest -k killed`."""
 WRONG = solution("ex05", ("da @ W.T", "2 * da @ W.T"))
 
 
@@ -51,7 +51,7 @@ def place(tmp_path, monkeypatch):
 
 @pytest.fixture
 def run(capsys):
-    """Runs ``minirnn grade`` on all submissions: its status, and what it printed."""
+    """Runs ``minirnn grade`` on all submissions. Returns its status and output."""
 
     def run(*arguments, subs=None):
         subs = sorted(Path("subs").iterdir()) if subs is None else subs
@@ -103,7 +103,7 @@ def test_one_damaged_submission_costs_only_itself_wherever_it_is_graded(place, r
 
 @pytest.mark.slow
 def test_a_course_may_be_named_by_a_relative_path(place, run):
-    """A kernel is compiled below locks that the course's folder is named to."""
+    """A kernel is compiled with locks that protect the course's folder."""
     course = small_course(Path("course"), ("ex17",))
     hand_in(Path("subs/ann"), course)
     assert run(subs=["subs/ann"])[1].startswith("ann: 4 of 4 points")
@@ -167,7 +167,7 @@ def test_late_work_and_overrides_change_the_reports_and_not_the_journal(place, r
     late = ("--late", "2", "--due", "2027-01-01T12:00Z", "--roster", "r.csv")
     run(*late, "--overrides", "o.csv", "--out", "csv:g.csv")
     assert totals() == {**ALL, "ann": "4", "bob": "4"} and table()["bob"]["changes"] == "handed in 2 days late: -4"
-    status, text = run(*late, "--resume", "--out", "csv:g.csv")  # nothing is graded, the reports are
+    status, text = run(*late, "--resume", "--out", "csv:g.csv")  # nothing is graded, but the reports are written
     assert totals() == {**ALL, "bob": "4"} and "points," not in text and status == 1
     assert Records(Path("g.csv.journal")).read("ann").score == 11
 
@@ -177,7 +177,7 @@ def test_late_work_and_overrides_change_the_reports_and_not_the_journal(place, r
 
 @pytest.fixture
 def begin(to_be_killed):
-    """Starts ``minirnn grade`` in a process of its own."""
+    """Starts ``minirnn grade`` in its own process."""
 
     def begin(*arguments: str) -> subprocess.Popen[str]:
         command = [sys.executable, "-m", "minirnn", "grade", "--trusted", *arguments]
@@ -196,7 +196,7 @@ def begin(to_be_killed):
 @pytest.mark.slow
 @pytest.mark.parametrize("where", ["", "--jobs 2"])
 def test_a_killed_grader_goes_on_and_the_report_is_the_same(place, run, begin, where):
-    """It is killed at random moments, again and again, and each time goes on with what is there."""
+    """It is killed at random moments, again and again, and each time continues with the existing journal."""
     arguments = [*map(str, sorted(Path("subs").iterdir())), "--course", "course", *where.split()]
     started = time.monotonic()
     begin(*arguments, "--out", "csv:whole.csv").communicate()
@@ -207,7 +207,7 @@ def test_a_killed_grader_goes_on_and_the_report_is_the_same(place, run, begin, w
         if process.poll() is None:
             os.kill(process.pid, signal.SIGKILL)
             kills += 1
-        else:  # it came to its end: begin anew, and kill earlier
+        else:  # it ran to the end: start again and kill earlier
             Path("g.csv.journal").unlink()
             span *= 0.9
         process.communicate()
@@ -222,7 +222,7 @@ def test_what_is_graded_is_not_graded_again(place, run):
     run("--out", "csv:g.csv", subs=["subs/ann", "subs/bob.zip"])
     status, text = run("--out", "csv:g.csv", "--resume")
     assert "ann:" not in text and "bob:" not in text and "cid: 7 of 11" in text and totals() == ALL
-    hand_in(Path("subs/cid"), load("course"))  # handed in again
+    hand_in(Path("subs/cid"), load("course"))  # submitted again
     status, text = run("--out", "csv:g.csv", "--resume")
     assert text.startswith("cid: 11 of 11") and "ann:" not in text and totals() == {**ALL, "cid": "11"}
 
@@ -264,7 +264,7 @@ def test_exercises_that_the_machine_had_no_time_for_are_tried_when_it_goes_on(pl
     assert status == 0 and seen == ["ex05"] and totals() == {"ann": "11"} and table()["ann"]["finished"] == "yes"
 
 
-# ---- parts of a class, and again
+# ---- parts of a class, and grading again
 
 
 def test_one_exercise_alone(place, run):
@@ -278,14 +278,16 @@ def test_one_student_is_graded_into_the_grades_of_all(place, run):
     run("--out", "csv:g.csv")
     status, text = run("--student", "bob", "--out", "csv:g.csv")
     assert text.startswith("bob: 8 of 11") and "ann" not in text and totals() == ALL
-    assert status == 1  # of all who are graded there, one could not be
+    assert status == 1  # of all students graded there, one could not be graded
     status, text = run("--student", "nobody", "--out", "csv:g.csv")
     assert status == 2 and "there is no student 'nobody'; there are: ann, bob" in text
 
 
 @pytest.mark.parametrize("only", slow_unless([True], [False, True]))
 def test_after_a_mended_course_changed_grades_are_named(place, run, only):
-    """The course asked for another gradient in ex05 by mistake: what was wrong becomes right, and the other way."""
+    """By mistake, the course required another gradient in ex05. Correcting this makes wrong answers right, and the
+    reverse.
+    """
     run("--out", "csv:g.csv")
     Path("course/course.toml").write_text(
         re.sub(r'(id = "ex05".*?points = )5', r"\g<1>10", Path("course/course.toml").read_text(), flags=re.DOTALL)
@@ -330,11 +332,11 @@ def test_wrong_options_are_told_before_anything_is_graded(place, run, arguments,
     assert status == 2 and said in text and not re.search(r"of \d+ points", text)
 
 
-# ---- what reports cost
+# ---- the cost of reports
 
 
 def test_reports_are_written_seldom_enough_to_cost_next_to_nothing(python_course):
-    """A clock that runs while reports are written and answers are graded, and nowhere else."""
+    """A clock that advances only while reports are written and answers are graded."""
     now, written = [0.0], []
 
     class Slow:

@@ -1,4 +1,4 @@
-"""Students are told apart; what is not clear is an error before anything is graded."""
+"""Students are told apart, and any ambiguity is an error before grading begins."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Grading one submission: whatever it does, every exercise is graded, and nobody but itself pays for it."""
+"""Whatever one submission does, all of its exercises are graded, and no other submission is affected."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def test_a_wrong_gradient_costs_its_points_and_the_hidden_ones(tmp_path, course)
 
 
 def test_an_answer_for_the_public_sizes_only_fails_the_hidden_checks(tmp_path, course):
-    """B, I and H of the two public cases are learned by heart."""
+    """The answer has memorized B, I and H of the two public cases."""
     signature = "def rnn_cell_backward(x, h_prev, W, R, h, dh):\n"
     heart = "    if len(x) not in (2, 3):\n        return [0 * a for a in (x, h_prev, W, R, h[0])]\n"
     text = solution("ex05", (signature, signature + heart))
@@ -211,7 +211,7 @@ def test_the_teacher_is_told_which_answers_import_minirnn(python_course, line, s
 
 
 def test_an_answer_for_which_the_machine_had_no_time_is_marked(python_course, monkeypatch):
-    """It has no points, and it is not said to be wrong: it should be graded again."""
+    """It gets no points, but is not reported as wrong, because it should be graded again."""
     said = "not judged: the machine is busy, grade again"
     busy = lambda course, entry, file, **kwargs: grading.Result(entry, "failed", message=said, busy=True)  # noqa: E731
     monkeypatch.setattr(grading, "check", busy)
@@ -251,7 +251,7 @@ def test_grading_leaves_no_process_and_no_file_behind(tmp_path, course, monkeypa
     monkeypatch.setenv("TMPDIR", str(tmp_path / "tmp"))
     monkeypatch.setattr("tempfile.tempdir", None)
     (tmp_path / "tmp").mkdir()
-    templates.close_all()  # they are kept for the next submission, each with two files
+    templates.close_all()  # the templates are kept for the next submission, with two files each
     files = len(os.listdir("/proc/self/fd")) if os.path.isdir("/proc/self/fd") else 0
     grade(course, hand_in(tmp_path / "leo", course, ex05="while True: pass\n"))
     templates.close_all()

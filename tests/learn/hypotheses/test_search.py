@@ -1,4 +1,4 @@
-"""Hypotheses about a formula's tree: of one nobody has written yet, too; and nothing is claimed in vain.
+"""Hypotheses about a formula's tree, including formulas that no exercise has. No mistake is claimed without evidence.
 
 Tests `minirnn/learn/hypotheses/search.py`, `minirnn/learn/hypotheses/program.py`,
 `minirnn/learn/hypotheses/edits.py`, `minirnn/learn/hypotheses/trees.py`, `minirnn/learn/hypotheses/scope.py`,
@@ -55,7 +55,7 @@ def inputs_of(function, seed):
 
 
 def found(function, outputs, changes):
-    """What is found if the source of a function has pieces exchanged."""
+    """The hypotheses found for a function whose source has replacements."""
     source = inspect.getsource(function)
     for old, new in changes:
         assert old in source, old
@@ -74,7 +74,7 @@ def found(function, outputs, changes):
 
 
 def alone(search):
-    """A cause for each wrong output that concerns no other."""
+    """A cause for each wrong output that does not affect the others."""
     found = [cause for cause in from_the_search(search, set(search.wrong)) if not cause.alone]
     return [cause.hypothesis for cause, _ in fewest(found, list(search.wrong), search)]
 
@@ -132,7 +132,7 @@ def test_two_changes_that_alter_each_others_numbers_are_found_among_few_pairs(na
 
 
 def test_one_minus_a_value_is_found_though_the_value_is_no_gate():
-    """A scale of a normalization: above 1 for one case, below 1 for another."""
+    """A normalization scale that is above 1 in one case and below 1 in another."""
     exercise = EXERCISES["ex27"]
     program = Program(exercise.reference, tuple(exercise.outputs))
     step = next(s for s in program.every.values() if s.target == "n")
@@ -146,7 +146,7 @@ def test_one_minus_a_value_is_found_though_the_value_is_no_gate():
 
 @pytest.mark.parametrize("id", [id for id, e in EXERCISES.items() if e.kind == "python"])
 def test_every_reference_can_be_read_and_run_statement_by_statement(id):
-    """The program gives what the function gives, and each hypothesis changes only what it can reach."""
+    """The program gives the same as the function, and each hypothesis changes only outputs that it can reach."""
     exercise = EXERCISES[id]
     program = Program(exercise.reference, tuple(exercise.outputs))
     for seed, sizes in PUBLIC_CASES:
@@ -158,7 +158,7 @@ def test_every_reference_can_be_read_and_run_statement_by_statement(id):
 
 
 def turn(search, hypothesis):
-    """When a hypothesis has its turn: the number of the first group that holds it."""
+    """The number of the first group that contains a hypothesis."""
 
     def told(h):
         return h.sentence(), [(edit.number, edit.path) for edit in h.edits]
@@ -168,7 +168,7 @@ def turn(search, hypothesis):
 
 
 def test_no_hypothesis_is_taken_for_one_that_was_forgotten():
-    """Those of each group are made when it has its turn; what was found about others must not be found about them."""
+    """The hypotheses of each group are made when the group is reached, and results must not be assigned to others."""
     exercise = EXERCISES["ex12"]
     program = Program(exercise.reference, tuple(exercise.outputs))
     inputs = exercise.case([0], PUBLIC_CASES[0][1])
@@ -184,7 +184,7 @@ def test_no_hypothesis_is_taken_for_one_that_was_forgotten():
 @pytest.mark.slow
 @pytest.mark.parametrize("id", ["ex02", "ex05", "ex07", "ex09", "ex12", "ex16"])
 def test_what_is_said_to_give_the_numbers_gives_them(id, rng):
-    """A random hypothesis is answered by itself, or by another one with the same numbers."""
+    """The search answers a random hypothesis with itself, or with another one that gives the same numbers."""
     exercise = EXERCISES[id]
     program = Program(exercise.reference, tuple(exercise.outputs))
     inputs = [exercise.case([seed], sizes) for seed, sizes in PUBLIC_CASES][::-1]
@@ -201,7 +201,7 @@ def test_what_is_said_to_give_the_numbers_gives_them(id, rng):
             continue  # cannot run, or changes nothing
         if not all(np.isfinite(np.asarray(v, float)).all() for g in got for v in g.values()):
             continue
-        cases = list(zip(inputs, expected, got, strict=True))  # a case that is wrong comes first, as in diagnose()
+        cases = list(zip(inputs, expected, got, strict=True))  # cases with errors come first, as in diagnose()
         cases.sort(key=lambda case: all(plain.same(case[2][n], case[1][n]) for n in case[1]))
         search = Search(program, cases)
         ones = search.try_all()

@@ -10,7 +10,7 @@ COURSE = load()
 
 
 def tree_with(root: Path, *ids: str, **changed: str) -> Tree:
-    """A course folder in which the answers `ids` are right and have passed; `changed` ones have other texts."""
+    """A course folder in which the answers `ids` are right and passed. Those in `changed` have other texts."""
     tree = new_tree(root, COURSE)
     for id in {*ids, *changed}:
         entry = COURSE.entry(id)

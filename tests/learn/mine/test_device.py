@@ -47,7 +47,7 @@ def test_with_the_right_kernels_all_parts_of_the_simulator_are_the_learners(ever
 
 @pytest.mark.parametrize("part", PARTS, ids=lambda part: part.id)
 def test_each_line_of_the_table_is_really_called_and_decides_what_comes_out(everything, part, monkeypatch):
-    """An answer whose numbers are twice what they should be changes what the probe gives, and is refused."""
+    """An answer whose numbers are twice too large changes the result of the probe and is rejected."""
     answers: dict[str, int] = {}
 
     def spoiled(answer, *args, **kwargs):
@@ -71,7 +71,7 @@ def twice(value):
 
 @pytest.mark.parametrize("cell", ["lstm", "gru", "rnn"])
 def test_a_short_training_gives_the_losses_of_cpu(everything, cell, monkeypatch):
-    monkeypatch.delitem(everything.hooks, "lstm_start")  # other first weights give other losses
+    monkeypatch.delitem(everything.hooks, "lstm_start")  # other initial weights give other losses
     monkeypatch.setitem(devices.registry._made, "mine", everything)
     everything.calls.clear()
     losses = {}

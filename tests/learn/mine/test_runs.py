@@ -1,4 +1,4 @@
-"""The runs of the milestones: they need the learner's answers, do what history says, and keep a picture.
+"""The runs of the milestones use the learner's answers, repeat the historical result, and save a picture.
 
 It tests `minirnn/learn/mine/runs.py` and `minirnn/learn/milestones.py`.
 """

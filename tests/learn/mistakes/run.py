@@ -1,4 +1,4 @@
-"""What is said to the mistakes of this folder.
+"""Prints the diagnoses of the mistakes in this folder.
 
 python -m tests.learn.mistakes.run              # all
 python -m tests.learn.mistakes.run ex05 ex17    # of some exercises
@@ -25,7 +25,7 @@ RIGHT = {answer.exercise: answer.text for answer in answers("plain.txt")}
 
 
 def mistakes(file: str) -> list[tuple[str, str, str, list[tuple[str, str]]]]:
-    """The rows of a file of this folder: exercise, what is wrong, what must be said, replacements."""
+    """The rows of a file of this folder: exercise, mistake, expected diagnosis, replacements."""
     text = (Path(__file__).parent / file).read_text(encoding="utf-8")
     rows = []
     for line in text.splitlines():
@@ -43,7 +43,7 @@ PYTHON, CUDA = mistakes("numpy.txt"), mistakes("cuda.txt")
 
 
 def changed(exercise, changes):
-    """The right answer with pieces exchanged; each must be there."""
+    """The right answer with replacements. Each replaced text must occur in it."""
     text = RIGHT[exercise]
     for old, new in changes:
         assert old in text, (exercise, old)
@@ -52,12 +52,12 @@ def changed(exercise, changes):
 
 
 def said_to(exercise, changes):
-    """Whether a mistake in NumPy is explained exactly, and what is said; it is run in this process."""
+    """Whether a mistake in NumPy is explained exactly, and its diagnosis. It is run in this process."""
     return said_to_text(exercise, changed(exercise, changes))
 
 
 def said_to_text(exercise, text):
-    """As `said_to`, of a whole answer."""
+    """The same as `said_to`, for a whole answer."""
     of, namespace = EXERCISES[exercise], {}
     exec(compile(text, exercise, "exec"), namespace)
 
@@ -76,7 +76,7 @@ def said_to_text(exercise, text):
 
 
 def kernel_said_to(folder, exercise, changes):
-    """What is said to a mistake in a CUDA kernel, run in its own process as any answer."""
+    """The diagnosis of a mistake in a CUDA kernel, run in its own process like any answer."""
     result = checked(folder, exercise, changed(exercise, changes))
     assert not result.passed, f"{exercise}: a wrong answer passes"
     return result.diagnosis + "\n" + result.message

@@ -1,8 +1,9 @@
-"""Whole answers, in the styles that people have: loops, einsum, gate by gate, one expression.
+"""Whole answers in the styles of different people: loops, einsum, gate by gate, one expression.
 
-Each begins with ``=== exNN name | what must be said``; of right ones nothing is said. Those of `telling.txt` go wrong
-in ways that were once not told; `wrong.txt` and `kernels.txt` have the others, `right.txt` right but unusual ones.
-`plain.txt` has right ones as most people write them: the mistakes of `numpy.txt` and `cuda.txt` are replacements there.
+Each begins with ``=== exNN name | expected diagnosis``, which is empty for right ones. `telling.txt` has mistakes that
+were once not recognized, and `wrong.txt` and `kernels.txt` have other mistakes. `right.txt` has right but unusual
+answers. `plain.txt` has right ones as most people write them, in which the mistakes of `numpy.txt` and `cuda.txt` are
+replacements.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ FOLDER = Path(__file__).parent / "whole"
 
 
 class Answer(NamedTuple):
-    """An answer: its exercise, a name, what must be said, its text."""
+    """An answer: its exercise, name, expected diagnosis and text."""
 
     exercise: str
     name: str

@@ -1,4 +1,4 @@
-"""The time that judges an answer is its own, on the processor or asleep, and never that of a busy machine."""
+"""Only an answer's own time counts, on the processor or asleep, and not the delays of a busy machine."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ TRICKLE = "import time\nwhile True: time.sleep(0.01); sum(range(3000))"
 
 @pytest.fixture
 def process():
-    """Starts Python programs, and ends them."""
+    """Starts Python programs and ends them."""
     started = []
 
     def start(code: str) -> subprocess.Popen[bytes]:
@@ -38,15 +38,15 @@ def process():
 
 
 def wake(pid: int) -> None:
-    """Let a process go on, unless the judge has ended it meanwhile."""
+    """Let a process continue, unless the judge has already ended it."""
     with contextlib.suppress(ProcessLookupError):
         os.kill(pid, signal.SIGCONT)
 
 
 class HeldUp(parent.Child):
-    """A process that gets no turn for a while, as on a busy machine, when it has called a function of the judge's."""
+    """A process that is paused for a while after calling a function of the judge, as on a busy machine."""
 
-    seconds: float | None = None  # None: it never gets one again
+    seconds: float | None = None  # None: it is never resumed
 
     def call(self, message, callbacks=None):
         def stopped(*arguments):
@@ -59,7 +59,7 @@ class HeldUp(parent.Child):
 
 
 def wait(watch: clock.Clock, seconds: float, quiet: bool = True) -> None:
-    """Look at a process for so long."""
+    """Check a process for this long."""
     since = time.monotonic()
     while time.monotonic() - since < seconds:
         time.sleep(clock.INTERVAL)
@@ -67,7 +67,7 @@ def wait(watch: clock.Clock, seconds: float, quiet: bool = True) -> None:
 
 
 def asleep(program: subprocess.Popen[bytes]) -> clock.Usage:
-    """What a program has used when it sleeps."""
+    """The time that a program has used when it sleeps."""
     end = time.monotonic() + 200
     while not (found := clock.usage(program.pid)).asleep and time.monotonic() < end:
         time.sleep(0.05)
@@ -95,7 +95,7 @@ def test_sleep_does_not_count_while_something_has_come_from_the_process(process)
     "code", [SLEEP, TRICKLE, f"import threading\nthreading.Thread(target=exec, args=({TRICKLE!r},)).start()\n{TRICKLE}"]
 )
 def test_one_that_sends_byte_after_byte_sleeps_all_the_same(process, code):
-    """At every look something has just come, and the process is at work."""
+    """At every check, a message has just arrived and the process is working."""
     watch = clock.Clock(process(code).pid, 0.2, 20)
     with pytest.raises(clock.TimeIsUp):
         wait(watch, 60)
@@ -116,7 +116,7 @@ def test_waiting_for_a_turn_or_a_disk_is_no_sleep():
 
 
 def test_a_wait_that_is_told_late_was_no_sleep():
-    """While a process waits for its turn, the system does not tell of it: it is told at the end of the wait."""
+    """The system reports a process's wait for the processor only at its end."""
     watch = clock.Clock(0, 1, 10)
     watch.now = clock.Usage(0.0, False, {"1": 0.0})
     told, slept = [0.02, 0.02, 0.02, 0.24, 0.24, 0.29], []  # works 0.02, waits 0.18 and works 0.04, sleeps, works
@@ -127,7 +127,7 @@ def test_a_wait_that_is_told_late_was_no_sleep():
 
 
 def test_threads_that_wait_for_one_another_are_no_busy_machine():
-    """Many that wake at once wait longer, all together, than time passes."""
+    """Many threads that wake at once wait longer in total than the time that passes."""
     watch = clock.Clock(0, 1, 10)
     watch.now = clock.Usage(1.0, False, {str(k): 1.0 for k in range(50)})
     found = clock.Usage(1.1, False, {str(k): 1.0 + k / 500 for k in range(50)} | {"new": 0.05})
@@ -138,7 +138,7 @@ def test_what_the_judge_does_for_an_answer_counts(monkeypatch):
     moment = [5.0]
     monkeypatch.setattr(clock.time, "thread_time", lambda: moment[0])
     watch = clock.Clock(0, 1.0, 300)
-    moment[0] += 100  # between two calls the judge works for itself
+    moment[0] += 100  # between two calls, the judge works for itself
     watch.serve()
     moment[0] += 0.75
     watch.look(0.0)
@@ -188,7 +188,7 @@ def test_ps_tells_the_same_where_there_is_no_proc(process):
     found = asleep(program)
     said = clock.usage_from_ps(program.pid)
     assert said.asleep and found.asleep
-    assert abs(said.seconds - found.seconds) <= 1.1  # ps tells whole seconds on Linux
+    assert abs(said.seconds - found.seconds) <= 1.1  # ps reports whole seconds on Linux
 
 
 @pytest.mark.slow

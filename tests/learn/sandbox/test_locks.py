@@ -1,4 +1,4 @@
-"""What an answer can read and write, where the system has Landlock: Python and NumPy, nothing of the course.
+"""The files that an answer can read and write on systems with Landlock: Python and NumPy, but nothing of the course.
 
 Tests `minirnn/learn/sandbox/locks/landlock.py`, `minirnn/learn/sandbox/locks/privileges.py`,
 `minirnn/learn/sandbox/locks/hook.py` and `minirnn/learn/sandbox/system_locks.py`.
@@ -79,7 +79,7 @@ def test_what_a_platform_cannot_give_is_said():
 
 
 def test_the_locks_that_matter_are_named():
-    assert sandbox.protection(Locks(True, True, 2, True)) == []  # the filter keeps files from being emptied
+    assert sandbox.protection(Locks(True, True, 2, True)) == []  # the filter prevents emptying files
     assert decisive(Locks(False, False, 1, True)) == []
     assert decisive(Locks(True, True, 0, True)) == ["Landlock (Linux 5.13 or newer)"]
     assert len(decisive(Locks(True, True))) == len(decisive(Locks())) == 2

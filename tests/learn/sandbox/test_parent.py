@@ -1,4 +1,4 @@
-"""Hostile answers: each costs its own exercise, says why, and leaves nothing behind."""
+"""Hostile answers cost only their own exercise, get a reason, and leave nothing behind."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 from tests.learn.answers import COURSE, RIGHT, body, checked
 from tests.slow import slow_unless
 
-# name -> (code before the right answer, what is said)
+# name -> (code before the right answer, message)
 HOSTILE = {
     "endless loop": ("while True: pass", "stopped after 0.3 s in rnn_cell_backward, line 5"),
     "endless sleep": ("import time\ntime.sleep(1000)", "stopped after 0.3 s in rnn_cell_backward, line 6"),
@@ -97,7 +97,7 @@ def test_a_hostile_answer_gets_nothing_and_a_sentence(tmp_path, name):
     ),
 )
 def test_patches_and_forged_output_change_no_grade(tmp_path, code):
-    """With a right answer all points, with a wrong one those of the right gradients: as if the patch were not there."""
+    """A right answer gets all points and a wrong one those of its right gradients, as without the patch."""
     right = checked(tmp_path, "ex05", body("ex05", f"{code}\n{RIGHT}"))
     assert right.passed, right.message
     wrong = checked(
@@ -112,7 +112,7 @@ def test_a_flood_of_prints_neither_blocks_nor_fills_memory(tmp_path):
 
 
 def test_reading_the_expected_values_is_of_no_use(tmp_path):
-    """They are nowhere in the process: neither in its memory's Python objects nor in its arguments."""
+    """They are nowhere in the process: neither among its Python objects nor in its arguments."""
     code = """
     import gc, sys
     names = {n for o in gc.get_objects() if isinstance(o, dict) for n in o if isinstance(n, str)}

@@ -1,4 +1,4 @@
-"""Messages between the judge and an answer: what is sent comes back, and what is damaged or dangerous is refused."""
+"""Messages between the judge and an answer arrive unchanged, and damaged or dangerous ones are rejected."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Answers are forked from a process that knows none of them.
+"""Answers are forked from a process that has no other answer in memory.
 
 Tests `minirnn/learn/sandbox/templates.py`, `minirnn/learn/sandbox/template.py` and `minirnn/learn/sandbox/start.py`.
 """
@@ -20,12 +20,12 @@ from tests.learn.answers import COURSE, RIGHT, body, checked
 from tests.learn.sandbox.attacks.attack import forks_of
 
 MARK = "brook" + "trout"
-"""Joined here, so that it is in no file of a test or of the project."""
+"""Joined here, so that no file of the tests or the project contains it."""
 
 
 @pytest.fixture(autouse=True)
 def _own_templates(monkeypatch):
-    """Templates of this test alone."""
+    """Templates for this test only."""
     monkeypatch.setattr(templates, "kept", {})
     yield
     for template in templates.kept.values():
@@ -41,7 +41,7 @@ def pids():
 
 
 def memory_of(pid):
-    """All that a process has in its memory; skips the test if nobody may look."""
+    """All memory of a process. Skips the test if reading it is not allowed."""
     found = bytearray()
     try:
         maps = Path(f"/proc/{pid}/maps").read_text().splitlines()
@@ -110,12 +110,12 @@ def test_a_template_that_cannot_start_is_told_with_its_reason(tmp_path, monkeypa
     monkeypatch.setattr(templates, "START", broken)
     result = answer(tmp_path)
     assert "not judged: the process could not be started: no Python today" in result.message
-    assert result.busy  # it is no fault of the answer: to be graded again
+    assert result.busy  # not the answer's fault, so it is graded again
 
 
 @pytest.mark.slow
 def test_nothing_is_left_when_the_judge_is_killed(tmp_path, to_be_killed):
-    """Neither its templates nor what they forked."""
+    """Neither the templates nor their forks remain."""
     file = tmp_path / "answer.py"
     file.write_text("import time\ndef f():\n    print('here', flush=True)\n    time.sleep(1000)\n")
     judge = f"""

@@ -1,7 +1,7 @@
-"""Where no process can be forked, answers run without locks, and what is said of them is the same.
+"""On systems without fork, answers run without locks and get the same messages.
 
 Tests `minirnn/learn/sandbox/unlocked.py` and `minirnn/learn/sandbox/unlocked_child.py`, on a system that could fork.
-`tests/test_other_systems.py` hides that, too.
+`tests/test_other_systems.py` also hides fork.
 """
 
 from __future__ import annotations

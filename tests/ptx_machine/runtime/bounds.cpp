@@ -1,9 +1,10 @@
-// Which addresses may be touched: device memory, the thread's own stack, variables of the kernel's file.
+// The addresses that may be accessed: device memory, the thread's own stack, variables of the kernel's file.
 #include <stdio.h>
 
 #include "machine.h"
 
-extern "C" int cusim_range(const void *p, const char **begin, size_t *bytes);  // of the simulator, whose memory this is
+// from the simulator, which owns this memory
+extern "C" int cusim_range(const void *p, const char **begin, size_t *bytes);
 
 namespace ptx {
 
@@ -33,7 +34,7 @@ void check_bounds(Runner &t, u64 at, u32 bytes, const char *verb) {
     if (cusim_range((const void *)at, &begin, &count)) {
         known = {(u8 *)begin, count};
         if (inside(known, at, bytes)) return;
-        // Before an array whose pages begin where those of another one end: it is past the end of that one.
+        // In front of an array whose pages follow those of another one: this is past the end of that one.
         const char *other;
         size_t others;
         const void *page_before = (const void *)(at / 4096 * 4096 - 1);

@@ -1,4 +1,4 @@
-// Each thread of the grid has a stack and runs until it gives way. One thread of the host runs them all.
+// Each thread of the grid has a stack and runs until it yields. One thread of the host runs them all.
 #undef _FORTIFY_SOURCE  // its longjmp refuses to leave a stack
 #include <setjmp.h>
 #include <sys/mman.h>

@@ -1,6 +1,7 @@
-// Loads out of order: a load begins where it is written, and its value is found there, or as late as its first use.
-// What the thread does in between may so come before the load: only accesses of the same place, fences, barriers,
-// atomics, acquires and releases wait for it. Two loads of one place keep their order if the first one is strong.
+// Loads out of order: a load begins where it is written, and its value is determined there or as late as at its first
+// use. Other actions of the thread may therefore happen before the load. Only accesses to the same place, fences,
+// barriers, atomics, acquires and releases wait for it. Two loads from one place keep their order if the first one is
+// strong.
 #include "machine.h"
 
 using namespace ptx;

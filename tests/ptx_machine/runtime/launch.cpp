@@ -1,4 +1,4 @@
-// ptx_launch runs a grid: in each round every block has its turn, in a random order, and in it every thread.
+// ptx_launch runs a grid: in each round, every block runs in a random order, and in it every thread.
 #undef _FORTIFY_SOURCE
 #include <setjmp.h>
 #include <stdarg.h>
@@ -16,11 +16,11 @@ static jmp_buf failed;
 static char error[1024];
 static std::vector<Block *> blocks;
 
-static const u64 PATIENCE = 40000;  // rounds in which nothing happens
-static const u32 TIRED = 1 << 16;   // jumps back without a turn for the others
+static const u64 PATIENCE = 40000;  // rounds without any progress
+static const u32 TIRED = 1 << 16;   // jumps back before the others run
 static const u64 MOST_TIRED = 4000;
-static const u32 LONGEST_HUNGER = 800;  // rounds: kernels give up after some thousand looks
-static const size_t AT_FIRST = 8;       // blocks that begin at once; others come one by one
+static const u32 LONGEST_HUNGER = 800;  // rounds; kernels give up after some thousand looks
+static const size_t AT_FIRST = 8;       // blocks that start at once; the others start one by one
 
 void fail(const char *format, ...) {
     va_list arguments;
@@ -186,7 +186,7 @@ u32 ptx_barrier_vote(Thread &t, u32 number, u32 vote) {
 
 void ptx_give_way(Thread &t) { leave(); }
 
-// After many jumps back: a loop that only looks at registers, or at memory that it need not see change.
+// After many jumps back: a loop that only reads registers, or memory whose changes it need not see.
 void ptx_tired(Thread &t) {
     t.patience = TIRED;
     if (++machine.tired > MOST_TIRED) nothing_happens();

@@ -22,11 +22,11 @@ enum State : u8 { RUNS, AT_BARRIER, IN_WARP, DONE };
 struct Block;
 struct Fiber;
 
-struct Release {  // what a strong write tells readers in its block, and all others
+struct Release {  // knowledge that a strong write passes to readers in its block, and to all others
     std::shared_ptr<const Knowledge> in_block, on_device;
 };
 
-struct Heard {  // what a strong read was told, which counts from the next fence on
+struct Heard {  // knowledge from strong reads, which takes effect at the next fence
     u64 at;
     Release release;
     bool same_block;
@@ -60,7 +60,7 @@ struct Block {
     std::vector<Runner> threads;
     std::vector<u8> shared;
     Barrier barriers[16];
-    Knowledge base;                       // what all of its threads know
+    Knowledge base;                       // knowledge that all its threads share
     Knowledge sequential;                 // of fence.sc with the scope of a block
     std::unordered_map<u64, u64> cached;  // its multiprocessor's L1: place -> order of the message that lies there
     u64 starved_until = 0;
@@ -76,11 +76,12 @@ struct Machine {
     void (*kernel)(Thread &, const u8 *);
     const u8 *parameters;
     u64 now, round;
-    bool moved;      // something happened in this round, other than looks at memory
-    bool evicts;     // in this launch lines of an L1 are replaced now and then
-    u32 interrupts;  // in this launch one of so many weak accesses lets others run first
+    bool moved;      // this round had an effect other than reads of memory
+    bool evicts;     // in this launch, lines of an L1 are sometimes replaced
+    u32 interrupts;  // in this launch, one in this many weak accesses lets others run first
     Runner *running;
-    u64 tired;                                 // turns that a thread ended tired, since something happened
+    // rounds that a thread ended by exhausting its jumps, since the last effect
+    u64 tired;
     Knowledge sequential;                      // of fence.sc with the scope of the device, and a place
     std::vector<std::shared_ptr<Fence>> open;  // those without one
     u64 counts[8];
@@ -102,9 +103,9 @@ inline bool one_in(u32 n) { return random_number() % n == 0; }
 inline Runner &runner(Thread &t) { return static_cast<Runner &>(t); }
 
 // ---- fibers.cpp
-void start(Runner *t);  // gives it a stack
-void go_on(Runner *t);  // runs it until it gives way
-void leave();           // the running thread gives way
+void start(Runner *t);  // creates its stack
+void go_on(Runner *t);  // runs it until it yields
+void leave();           // the running thread yields
 void free_stack(Runner *t);
 bool in_stack(u64 at, u32 bytes);
 void thread_main();
@@ -113,9 +114,9 @@ void thread_main();
 [[noreturn]] void fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void finish_late(Runner &t, u64 at, u32 bytes, bool before_a_load = false);  // the loads that overlap it
 void finish_all_late(Runner &t);
-bool settle_warp(Runner *t);  // whether the operation that it waits in is done
+bool settle_warp(Runner *t);  // whether the operation that it waits for is complete
 void settle_barrier(Block *b, u32 number);
-void meet(Block *b);  // all threads of the block know what each of them did
+void meet(Block *b);  // all threads of the block know the actions of each of them
 void check_bounds(Runner &t, u64 at, u32 bytes, const char *verb);
 void forget_bounds(const void *variables);
 void forget_memory();

@@ -1,7 +1,8 @@
-// Device memory as the PTX memory consistency model allows it to be seen. README.md says why each step is allowed.
+// Device memory with all behavior that the PTX memory consistency model allows. README.md says why each step is
+// allowed.
 //
-// Of each 8 bytes that a launch writes, all messages (writes) are kept in coherence order. A read may take any of them
-// that is not older than what its thread knows; what is known grows by barriers, and by fences, releases and acquires.
+// For each 8 bytes that a launch writes, all messages (writes) are kept in coherence order. A read may take any of them
+// that is not older than the knowledge of its thread. Barriers, fences, releases and acquires increase this knowledge.
 #include "machine.h"
 
 namespace ptx {
@@ -12,8 +13,8 @@ struct Message {
     u64 value;
     u8 mask;        // which of the 8 bytes
     u8 strong;      // 0: a weak write, else 1 + its scope
-    bool attached;  // to the one before, by an atomic that read it
-    u64 ripe;       // the round from which on it can be seen by those who need not know it
+    bool attached;  // to the previous message, by an atomic that read it
+    u64 ripe;       // the round from which it is visible to threads that need not know it
     Release release;
 };
 
@@ -23,7 +24,7 @@ static const size_t LONGEST = 24;
 static const u32 LONGEST_WAIT = 200;     // rounds, until a fence takes its place
 static const u64 DISTANCE = 1ull << 20;  // of two messages in the order, so that others fit between
 static std::unordered_map<u64, History> histories;
-static u8 pages[1 << 16];  // whether anything in a page was written, by the number of the page
+static u8 pages[1 << 16];  // whether anything in a page was written, by page number
 
 static u8 *page_of(u64 at) { return &pages[at >> 12 & 0xffff]; }
 
@@ -39,7 +40,7 @@ void forget_thread(Runner &t) {
     t.fenced = {};
 }
 
-// ---- what lies at a place
+// ---- the value at a place
 
 static u8 mask_of(u64 at, u32 bytes) { return (u8)(((1u << bytes) - 1) << (at & 7)); }
 
@@ -76,7 +77,7 @@ static History &history_of(u64 place, u8 mask) {
     return h;
 }
 
-// ---- what a thread may see
+// ---- what a thread may read
 
 static bool knows(const Runner &t, const Message &m) {
     if (m.who == t.who || m.when == 0) return true;
@@ -85,7 +86,7 @@ static bool knows(const Runner &t, const Message &m) {
            Knowledge::of(t.own.blocks, m.block) >= m.when || Knowledge::of(base.threads, m.who) >= m.when;
 }
 
-// The oldest message that it may read: everything before is overwritten by something that it knows.
+// The oldest message that it may read. Older ones are overwritten by a message that it knows.
 static size_t oldest(const Runner &t, const History &h, u64 at, u8 mask) {
     const u64 own = Knowledge::of(t.own.seen, at), base = Knowledge::of(t.block->base.seen, at);
     const u64 seen = own > base ? own : base;
@@ -105,7 +106,7 @@ static size_t any_of(const History &h, size_t from, u8 mask) {
     return chosen;
 }
 
-// What a weak read finds: the line of the L1, for as long as nothing says that it is old.
+// The result of a weak read: the line of the L1, unless the thread knows that it is stale.
 static size_t through_cache(Runner &t, const History &h, size_t from, u64 at, u8 mask) {
     const auto found = t.block->cached.find(at);
     if (found != t.block->cached.end() && found->second >= h[from].order && !(machine.evicts && one_in(8))) {
@@ -191,7 +192,7 @@ static void has_read(u64 at, u8 mask, const Message &m, bool strong) {
     });
 }
 
-// What the thread was told at this place (0: anywhere) counts from now on.
+// Knowledge that the thread received at this place (0: anywhere) counts from now on.
 static void acquire(Runner &t, Scope scope, u64 at) {
     size_t kept = 0;
     for (auto &heard : t.heard) {
@@ -202,7 +203,7 @@ static void acquire(Runner &t, Scope scope, u64 at) {
     t.heard.resize(kept);
 }
 
-// A read has taken the message. Only if both name scopes that include the other thread does that mean anything.
+// A read has taken the message. This has an effect only if both name scopes that include the other thread.
 static void observe(Runner &t, const Message &m, u64 at, u8 mask, Order order, Scope scope) {
     const bool same_block = m.block == t.block->number;
     const bool strong = order != WEAK && m.strong && (same_block || (scope == DEVICE && m.strong != 1 + BLOCK));
@@ -321,7 +322,7 @@ static u64 direct(u64 at, u32 bytes) {
     return value;
 }
 
-// A look at memory that others may change: their turn.
+// Before a read of memory that others may change, let them run.
 static void others_turn(Runner &t, Order order) {
     if (order != WEAK || (machine.options.weak && one_in(machine.interrupts))) leave();
 }
@@ -402,7 +403,7 @@ u64 ptx_change(Thread &thread, u64 at, u32 bytes, Change change, Kind kind, u64 
     if (!together && one_in(2)) i = any_of(h, oldest(t, h, at, mask), mask);  // nothing makes it atomic
     const u64 old = value_at(h, i, mask) >> 8 * (at & 7), next = changed(change, kind, bytes, old, a, b);
     Release release = release_of(t, at, order, scope);
-    if (together) {  // what the message before tells, this one tells as well
+    if (together) {  // this message passes on the knowledge of the previous one
         release.in_block = both(h[i].release.in_block, release.in_block);
         release.on_device = both(h[i].release.on_device, release.on_device);
     }
@@ -419,7 +420,7 @@ void ptx_fence(Thread &thread, bool sequential, Scope scope) {
     finish_all_late(t);
     if (!machine.options.weak) return;
     take_place(t);
-    if (one_in(4)) leave();  // so that others come between it and what was before
+    if (one_in(4)) leave();  // so that others come between it and the previous ones
     machine.counts[FENCES]++;
     machine.now++;
     acquire(t, scope, 0);

@@ -1,5 +1,6 @@
-// What a translated kernel sees of the machine: its thread, and the instructions that touch more than registers.
-// Registers are local variables of the kernel's function; whatever waits for others is a call of one of these functions.
+// The machine's interface for a translated kernel: its thread, and the instructions that affect more than registers.
+// Registers are local variables of the kernel's function. Everything that waits for others is a call of one of these
+// functions.
 #pragma once
 #include "values.h"
 
@@ -12,7 +13,7 @@ struct Thread {
     u8 *shared;  // of its block
     u32 shared_bytes;
     u64 workspace;  // of the grid's barrier: %envreg2 and %envreg1
-    u32 patience;   // so many jumps back until it lets others run
+    u32 patience;   // jumps back that remain before others run
 };
 
 enum Order { WEAK, RELAXED, ACQUIRE, RELEASE, ACQ_REL };
@@ -34,10 +35,10 @@ enum Exchange {
     XOR_ALL
 };
 
-// Addresses of shared memory begin at 0. As generic addresses they lie here, where no memory of the host is.
+// Addresses of shared memory begin at 0. As generic addresses, they are in this range, where the host has no memory.
 static const u64 SHARED_WINDOW = 1ull << 60;
 
-// A load whose value may be found as late as its first use.
+// A load whose value may be determined as late as at its first use.
 struct Late {
     u64 at, value;
     u8 bytes, order, scope;
@@ -69,7 +70,7 @@ static inline void jump_back(Thread &t) {
     if (__builtin_expect(--t.patience == 0, 0)) ptx_tired(t);
 }
 
-// Where an access of shared memory goes.
+// The target of a shared-memory access.
 static inline u8 *shared_at(Thread &t, u64 at, u32 bytes) {
     if (__builtin_expect(at + bytes <= t.shared_bytes && at % bytes == 0, 1)) return t.shared + at;
     return ptx_outside_of_shared(t, at, bytes);

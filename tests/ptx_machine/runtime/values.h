@@ -1,4 +1,4 @@
-// Numbers as PTX has them: registers hold bits, and an instruction says what the bits mean.
+// Numbers in PTX: registers hold bits, and an instruction determines what the bits mean.
 #pragma once
 #include <math.h>
 #include <stdint.h>
@@ -164,7 +164,7 @@ static inline f32 sum_to_zero(f32 a, f32 b) {
     return (f64)a + b < 0 ? -fused_down(-a, 1.0f, -b) : fused_down(a, 1.0f, b);
 }
 
-// A number as an integer type: NaN is 0, and what is too large is the largest one.
+// A number as an integer type. NaN becomes 0, and values that are too large become the largest one.
 template <class To, class From>
 static inline To to_integer(From x) {
     const bool is_signed = (To)-1 < (To)0;

@@ -1,4 +1,4 @@
-"""The picture of a cell: what is in it, judged by the tape, and where it is.
+"""The picture of a cell: its contents, judged by the tape, and its layout.
 
 Tests `minirnn/viz/cell/`.
 """
@@ -50,7 +50,9 @@ def test_forward_has_the_lines_of_the_cell(name: str) -> None:
 
 @pytest.mark.parametrize("name", ALL)
 def test_the_paths_of_the_picture_add_up_to_the_gradient(name: str, rng: np.random.Generator) -> None:
-    """Every box is computed from the texts of the picture alone, and compared with the plan, which torch judges."""
+    """Every box is computed from the texts of the picture alone and compared with the plan, which is tested against
+    torch.
+    """
     cell = cell_of(name)
     plan: Plan = cell.plan()
     H, B = 5, 3
@@ -68,7 +70,7 @@ def test_the_paths_of_the_picture_add_up_to_the_gradient(name: str, rng: np.rand
         left, _, text = line.partition(" = ")
         values[left] = eval(text.replace("^T", ".T"), {f"U{k + 1}": m for k, m in enumerate(U)}, values)
     g = backward(cell)
-    R = np.zeros((H, H))  # the way through R is the layer's
+    R = np.zeros((H, H))  # the path through R belongs to the layer
     matrices = {f"U{k + 1}": m for k, m in enumerate(U)} | {"R": R}
     given = {d.names[e]: v for e, v in zip(d.incoming, d_after, strict=True)}
     found: dict[int, Any] = {}
@@ -177,7 +179,7 @@ def test_a_formula_fits_its_box() -> None:
             abs(g.x0 + g.x1 - 2 * x) + g.width < w and abs(g.y0 + g.y1 - 2 * y) + g.height < h for x, y, w, h in boxes
         )
     ]
-    assert len(inside) == len(boxes) == len(glyphs) - 2  # the headings are in none
+    assert len(inside) == len(boxes) == len(glyphs) - 2  # the headings are not in any box
 
 
 def test_dark_pages_get_light_ink() -> None:

@@ -50,9 +50,7 @@ def test_leaves_stand_one_above_the_other_and_next_to_their_first_use():
     assert [place[0] for place in found] == [0, 0, 0, 2, 1, 2, 3, 4]
     heights = [place[1] for place in found]
     assert heights[0] - heights[1] == pytest.approx(1) and heights[1] - heights[2] == pytest.approx(1)
-    assert heights[1] == pytest.approx(
-        heights[4], abs=0.4
-    )  # what reads all three stands nearest to the one in the middle
+    assert heights[1] == pytest.approx(heights[4], abs=0.4)  # the box that reads all three is nearest to the middle one
 
 
 def test_two_uses_of_one_value_are_two_arrows():

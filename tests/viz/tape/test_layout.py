@@ -43,11 +43,11 @@ def test_a_chain_is_straight_and_a_value_of_many_uses_has_one_trunk():
     trunk = layout.ways[0, steps]
     assert len(trunk) == steps - 1
     for k in range(2, steps):
-        assert layout.ways[0, k] == trunk[: k - 1]  # every branch leaves the same trunk
+        assert layout.ways[0, k] == trunk[: k - 1]  # every branch starts from the same trunk
 
 
 def test_crossings_are_removed():
-    # Two chains whose ends are exchanged when they are written down: 0 -> 3, 1 -> 2.
+    # Two chains whose ends are listed in the opposite order: 0 -> 3, 1 -> 2.
     layout = arranged(4, [(0, 3), (1, 2)])
     (_, a), (_, b), (_, c), (_, d) = layout.boxes
     assert (a - b) * (d - c) > 0
@@ -85,7 +85,7 @@ def test_crossings_are_counted():
     assert _crossings({5: [0], 6: [3]}, column, height) == 0  # of different columns
 
 
-# Looked at when they were written down: a neuron with a loss (x, w, their product, b, ..), and an unrolled network.
+# These layouts were inspected by eye: a neuron with a loss (x, w, their product, b, ..), and an unrolled network.
 NEURON = [(0, 2), (1, 2), (2, 4), (3, 4), (4, 5), (5, 6), (5, 7), (6, 7), (7, 8)]
 UNROLLED = [(0, 2), (0, 3), (0, 4), (1, 2), (1, 3), (1, 4), (2, 3), (3, 4), (4, 5)]
 

@@ -177,7 +177,7 @@ def test_between_kinds_of_op_no_arrow_is_left_out():
 
 
 def a_cell():
-    """A loss of two outputs of an op with seven, of which one has a name; and how one of them is drawn."""
+    """A loss of two outputs of an op with seven outputs, one of which has a name, and the drawing of one of them."""
     w, zero, none = mr.tensor(np.ones((3, 4)), requires_grad=True), np.zeros((1, 1)), np.zeros(1)
     return w, mr.ops.lstm_block_cell(np.ones((1, 2)), zero, zero, w, none, none, none, np.zeros(4))
 

@@ -23,9 +23,9 @@ class Combination(NamedTuple):
     nvcc: Version
     pycuda: Version
     says: str = ""
-    """A part of the message of the check; empty if everything fits."""
+    """A part of the check's message; empty if everything fits."""
     install: str = ""
-    """The end of what it says: where apt-get is, the package."""
+    """The end of the message: the package, on systems with apt-get."""
 
     def __str__(self) -> str:
         name, numbers = self.gpu.name.split()[-1], (self.driver, self.nvcc, self.pycuda)

@@ -1,4 +1,4 @@
-"""A libcublas that multiplies nothing and records its calls."""
+"""A libcublas that computes nothing and records its calls."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 
 class Cublas:
-    """The functions of the library, and what they were asked."""
+    """The functions of the library, and their recorded calls."""
 
     def __init__(self) -> None:
         self.asked: list[str] = []

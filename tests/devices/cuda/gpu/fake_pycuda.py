@@ -1,7 +1,7 @@
-"""A `pycuda` of host memory, with the signatures and the pitfalls of PyCUDA 2026.1 (read off its source).
+"""A `pycuda` on host memory, with the signatures and pitfalls of PyCUDA 2026.1 (taken from its source).
 
-A context must be current in the calling thread for every call; a thread that ends with a context on its stack aborts
-the process there. Kernels are Python functions that take the parameter buffer.
+Every call needs a current context in its thread. A thread that ends with a context on its stack aborts the process.
+Kernels are Python functions that take the parameter buffer.
 """
 
 from __future__ import annotations
@@ -50,13 +50,13 @@ class Machine:
         self.stacks = Stacks()
         self.lost: list[int] = []  # memory whose owner was freed without returning it
         self.kernels: dict[str, Callable[..., None]] = {}
-        self.late: Error | None = None  # comes out at the next synchronisation
+        self.late: Error | None = None  # raised at the next synchronization
         self.blocks: dict[int, np.ndarray] = {}
         self.streams = 0
-        self.captured: dict[int, list[Callable[[], None]]] = {}  # by handle of the stream, while it lasts
+        self.captured: dict[int, list[Callable[[], None]]] = {}  # by handle of the stream, while the stream exists
 
     def send(self, stream: Any, what: str, do: Callable[[], None]) -> None:
-        """Do it now, or record it if the stream is being captured."""
+        """Do the work now, or record it if the stream is being captured."""
         assert isinstance(stream, Stream), f"{what} is on the default stream"
         self.captured[stream.handle].append(do) if stream.handle in self.captured else do()
 
@@ -69,10 +69,10 @@ class Machine:
             raise self.late
 
     def destroy(self, address: int, size: int, context: Context) -> None:
-        """What becomes of memory that was not given back when its owner ends."""
+        """Handle memory that was not returned when its owner ends."""
         if context.valid:
             self.lost.append(address)
-        else:  # it went with the context
+        else:  # it was freed with the context
             self.used -= size
 
 
@@ -166,7 +166,7 @@ class Event:
 
 
 class DeviceAllocation:
-    """Memory. Without a context PyCUDA's destructor gives up, and the memory is lost."""
+    """Memory. Without a context, PyCUDA's destructor gives up and the memory is lost."""
 
     def __init__(self, machine: Machine, size: int) -> None:
         assert type(size) is int and size > 0, "PyCUDA takes positive ints"
@@ -180,7 +180,7 @@ class DeviceAllocation:
         machine.used += self.size
         # PyCUDA's destructor, in C++, runs at the end of the object alone. A `__del__` would also run when the garbage
         # collector finds the object in a circle and another `__del__` of that circle puts it in a list of free blocks.
-        self._part = np.empty(0)  # the collector knows no arrays, so this one ends with the object that owns it
+        self._part = np.empty(0)  # arrays are invisible to the collector, so this one ends with the object that owns it
         self._destructor = weakref.finalize(
             self._part, machine.destroy, self.address, self.size, machine.stacks.contexts[-1]
         )
@@ -236,7 +236,7 @@ class Module:
 
 
 class Libcuda:
-    """The driver's functions for graphs. A graph is the list of what was captured."""
+    """The driver's functions for graphs. A graph is the list of captured calls."""
 
     def __init__(self, machine: Machine) -> None:
         self.machine = machine

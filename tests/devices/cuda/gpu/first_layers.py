@@ -1,7 +1,7 @@
 """One small layer on each rung, each in a separate process: ``python -m tests.devices.cuda.gpu.first_layers``.
 
-The first thing to try on a new GPU: a rung that hangs or breaks the context is ended, and the next one is tried. Where
-compute-sanitizer is on the PATH, each process runs under it, and what it reports counts as a failure.
+The first thing to try on a new GPU: a rung that hangs or breaks the context is ended, and the next one is tried. If
+compute-sanitizer is on the PATH, each process runs under it, and its reports count as failures.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from minirnn.devices.cuda.launch.cudnn_rnn.choice import RUNGS
 WAYS = [(rung, False) for rung in RUNGS] + [(RUNGS[0], True)]
 """Each rung, and whether its loops are recorded."""
 SECONDS = 100
-"""A process that takes longer is ended: four of them are within eight minutes."""
+"""A process that takes longer is ended, so that four of them finish within eight minutes."""
 CODE = """import numpy as np, minirnn as mr
 from tests.devices.cuda.launch.cudnn_rnn.ladder_cases import assert_close, random_case
 device = mr.devices.get({device!r})
@@ -50,7 +50,7 @@ def tried(device: str, rung: str, recorded: bool, modes: tuple[str, ...], H: int
 
 
 def main(words: list[str] | None = None) -> int:
-    """Try all rungs, print, and write after each one; the number of those that failed."""
+    """Try all rungs, and print and write after each one. Returns the number of those that failed."""
     parser = argparse.ArgumentParser(prog="first_layers", description=__doc__)
     parser.add_argument("--device", default="cuda")
     parser.add_argument("--json", type=Path)

@@ -25,7 +25,7 @@ extern "C" __global__ void litmus(int shape, unsigned *words, unsigned *found) {
         first = *(side ? x : y);
         FENCE;
         *(side ? y : x) = 1;
-    } else {  // coherence: two writes to one place, two looks at it
+    } else {  // coherence: two writes to one place, read twice
         if (side == 0) {
             *x = 1;
             FENCE;

@@ -1,8 +1,8 @@
 """Is a device's memory as strong as the kernels need it? ``python -m tests.devices.cuda.gpu.litmus [--json FILE]``.
 
-Four questions of `litmus.cu`, each with fences and without. With fences the weak outcome must never be seen; a second
-look at one place must not find an older number, with or without. How often the other weak outcomes were seen says how
-weak this device is. The exit status says whether a forbidden outcome was seen.
+`litmus.cu` asks four questions, each with and without fences. With fences, the weak outcome must never occur. A second
+read of one place must never return an older number, with or without fences. The counts of the other weak outcomes show
+how weak this device is. The exit status says whether a forbidden outcome was seen.
 """
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ import minirnn as mr
 SHAPES = ("message passing", "store buffering", "load buffering", "coherence")
 FENCES = {"fences": "__threadfence()", "none": ""}
 THREADS = 64
-"""Of a block."""
+"""Threads per block."""
 
 
 def weak(shape: int, found: np.ndarray) -> int:
-    """How many instances had the weak outcome. found: (instances, 2, 2)"""
+    """The number of instances with the weak outcome. found: (instances, 2, 2)"""
     (first, _), (third, fourth) = found.transpose(1, 2, 0)
     outcomes = (third > fourth, (first == 0) & (third == 0), (first == 1) & (third == 1), third > fourth)
     return int(outcomes[shape].sum())
 
 
 def asked(device: Any, blocks: int, rounds: int) -> list[dict[str, Any]]:
-    """A row for each question: how many instances there were, and how many had the weak outcome."""
+    """A row for each question: the number of instances, and how many had the weak outcome."""
     source = (Path(__file__).parent / "litmus.cu").read_text(encoding="utf-8")
     instances = blocks // 2 * THREADS
     words, found = device.empty((instances, 64), np.uint32), device.empty((instances, 2, 2), np.uint32)
@@ -51,7 +51,7 @@ def asked(device: Any, blocks: int, rounds: int) -> list[dict[str, Any]]:
 
 
 def main(words: list[str] | None = None) -> int:
-    """Ask, print, and write; the number of questions with a forbidden outcome."""
+    """Ask all questions, print and write the results. Returns the number of questions with a forbidden outcome."""
     parser = argparse.ArgumentParser(prog="litmus", description=__doc__)
     parser.add_argument("--device", default="cuda")
     parser.add_argument("--json", type=Path)

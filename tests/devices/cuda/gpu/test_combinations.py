@@ -1,7 +1,7 @@
 """The driver's messages for toolkits, drivers and cards: the real PyCUDA on a stand-in GPU that imitates each of them.
 
-Tests `minirnn/cuda_versions.py` in `minirnn/devices/cuda/gpu/driver.py`. Where the check lets a combination pass, a
-kernel is compiled and runs; where it does not, the stand-in refuses what would come next, as nvcc or the driver would.
+Tests `minirnn/cuda_versions.py` in `minirnn/devices/cuda/gpu/driver.py`. If the check accepts a combination, a kernel
+is compiled and run. If not, the stand-in rejects the next step, as nvcc or the driver would.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ TWICE = 'extern "C" __global__ void twice(float *x) { x[threadIdx.x] *= 2; }'
 
 @pytest.fixture
 def act_out(monkeypatch: pytest.MonkeyPatch) -> Any:
-    """Makes the stand-in another machine for as long as the test lasts."""
+    """Turns the stand-in into another machine for the duration of the test."""
     contexts = sys.modules.get("tests.stand_in_gpu.contexts")
     if contexts is None:
         pytest.skip("a real GPU cannot be another one")

@@ -117,7 +117,7 @@ def test_running_out_of_memory_tells_asked_held_and_free_and_the_driver_goes_on(
 
 
 def test_the_event_of_a_copy_ends_where_a_context_is_current(driver: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Another thread may have waited for the copy, and forgotten its event, before the call returns."""
+    """Another thread may have waited for the copy and dropped its event before the call returns."""
 
     class TakenAtOnce(deque):  # type: ignore[type-arg]
         def append(self, item: Any) -> None:
@@ -127,7 +127,7 @@ def test_the_event_of_a_copy_ends_where_a_context_is_current(driver: Any, monkey
     buffer = driver.alloc(64)
     with warnings.catch_warnings(record=True) as warned:
         warnings.simplefilter("always")
-        # In a thread that did not make the context: there PyCUDA does not find it by itself.
+        # Use a thread that did not make the context, because there PyCUDA does not find it by itself.
         thread = threading.Thread(target=driver.h2d, args=(buffer.ptr, np.ones(16, F4)))
         thread.start()
         thread.join()
@@ -194,7 +194,7 @@ PAIR = np.dtype([("count", "i4"), ("offset", "i8"), ("flag", "?")], align=True)
 def test_grid_block_and_shared_memory_reach_the_launch(driver: Any) -> None:
     kernel, found = driver.module(KERNELS, "x.cu").function("sizes"), driver.alloc(16)
     before = driver.launches
-    for shared in (1000, 100_000, 60_000, 200_000):  # beyond 48 KB it must be asked for
+    for shared in (1000, 100_000, 60_000, 200_000):  # more than 48 KB must be requested
         kernel(found, grid=(np.int64(4), 2), block=[8, np.int32(4)], shared=shared)
         assert take(driver, found.ptr, 4, "i4").tolist() == [4, 2, 8, 4]
     assert driver.launches == before + 4

@@ -36,7 +36,7 @@ def test_litmus_tests_on_the_simulator_see_nothing_weak(tmp_path: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.skipif(build.reason_against() is not None, reason=f"ptx: {build.reason_against()}")
 def test_litmus_tests_on_the_ptx_machine_see_what_is_allowed_and_no_more() -> None:
-    """Its memory is weak: message passing without fences shows it."""
+    """Message passing without fences shows that its memory is weak."""
     found: dict[tuple[str, str], int] = {}
     for seed in range(1, 3):
         for row in litmus.asked(device_of(PtxOptions(seed=seed), "steps"), 8, 4):
@@ -53,7 +53,7 @@ def test_a_forbidden_outcome_is_an_error(monkeypatch: pytest.MonkeyPatch, capsys
 
 
 def test_each_weak_outcome_is_known() -> None:
-    """An instance: what the first side read, and what the second one read."""
+    """An instance: the values that the first and the second side read."""
     outcomes: list[list[Any]] = [
         [[0, 0], [1, 0]], [[0, 0], [0, 0]], [[1, 0], [1, 0]], [[0, 0], [2, 1]]
     ]  # fmt: skip

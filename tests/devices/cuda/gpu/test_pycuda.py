@@ -43,10 +43,10 @@ def test_work_of_another_library_on_its_own_stream_is_waited_for(gpu: Any, versi
     import pycuda.driver as drv
 
     current = gpu.driver._current
-    for k in range(12):  # without the wait half of them would be read too early
+    for k in range(12):  # without the wait, half of them would be read too early
         host = np.full(N, k, np.float32)
         with current:
-            theirs, block = drv.Stream(1), drv.mem_alloc(4 * N)  # 1: it does not wait for others
+            theirs, block = drv.Stream(1), drv.mem_alloc(4 * N)  # 1: it does not wait for other streams
             drv.memset_d8(int(block), 255, 4 * N)
             drv.Context.synchronize()
             drv.memcpy_htod_async(block, host, theirs)

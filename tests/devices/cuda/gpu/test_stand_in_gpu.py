@@ -31,7 +31,7 @@ N = 6
 
 
 class Api:
-    """The functions of the driver as a C program has them: each gives a status."""
+    """The functions of the driver as a C program sees them: each returns a status."""
 
     def __getattr__(self, name: str) -> Callable[..., int]:
         def call(*arguments: Any) -> int:
@@ -41,7 +41,7 @@ class Api:
         return call
 
     def made(self, name: str, *arguments: Any) -> int:
-        """What a function gives back through its first argument."""
+        """The value that a function returns through its first argument."""
         result = ctypes.c_uint64()
         assert getattr(self, name)(result, *arguments) == 0
         return result.value
@@ -118,7 +118,7 @@ def values_at(api: Api, pointer: int) -> np.ndarray:
     return host
 
 
-# ---- what a GPU does late
+# ---- work that a GPU does late
 
 
 def test_work_is_done_when_the_program_waits_for_it(api: Api) -> None:
@@ -134,7 +134,7 @@ def test_work_is_done_when_the_program_waits_for_it(api: Api) -> None:
 
 
 def results(monkeypatch: pytest.MonkeyPatch, waits: bool) -> set[tuple[float, ...]]:
-    """What `two_streams` computes under twenty orders of its streams."""
+    """The result of `two_streams` under twenty orders of its streams."""
     found = set()
     for seed in range(20):
         monkeypatch.setattr(machine, "machine", gpu(seed), raising=False)
@@ -211,14 +211,14 @@ def test_an_event_is_not_ready_at_once_and_measures_by_the_clock(api: Api, monke
     assert api.cuEventElapsedTime_v2(ms, begin, end) == 0 and ms.value == 2500
 
 
-# ---- what a driver refuses
+# ---- calls that a driver refuses
 
 
 def test_a_fault_shows_late_and_stays(api: Api) -> None:
     mine, bad, good = stream(api), kernel(api, "far_away"), kernel(api)
     y = filled(api, np.ones(N, np.float32))
     assert launch(api, bad, mine, bytes(8)) == 0  # a null pointer
-    assert twice(api, good, mine, y, y) == 0  # without a wait it is not known yet
+    assert twice(api, good, mine, y, y) == 0  # without a wait, this is not known yet
     assert api.cuStreamSynchronize(mine) == machine.ILLEGAL_ADDRESS
     assert "far_away" in machine.problems[0]
     for status in (api.cuStreamSynchronize(mine), api.cuMemFree_v2(y), twice(api, good, mine, y, y)):
@@ -370,9 +370,9 @@ def test_nvcc_says_what_is_wrong_with_a_kernel(
     (tmp_path / "kernel.cu").write_text(SOURCE)
     assert nvcc.main(["-arch", "sm_90", str(tmp_path / "kernel.cu")]) == 0
     assert (tmp_path / "kernel.cubin").read_bytes().startswith(nvcc.MAGIC)
-    marks = list((tmp_path / "marks").iterdir())  # what does not compile has none
+    marks = list((tmp_path / "marks").iterdir())  # code that does not compile has none
     assert len(marks) == 1
     (tmp_path / "kernel.cubin").unlink()
-    monkeypatch.setattr("minirnn.devices.cuda.sim.driver.SimDriver", None)  # not asked again
+    monkeypatch.setattr("minirnn.devices.cuda.sim.driver.SimDriver", None)  # nvcc is not called again
     assert nvcc.main(["-arch", "sm_90", str(tmp_path / "kernel.cu")]) == 0
     assert (tmp_path / "kernel.cubin").exists()

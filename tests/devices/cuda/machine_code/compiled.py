@@ -51,7 +51,7 @@ class Compiled:
 
     @property
     def resources(self) -> dict[str, Resources]:
-        """Kernel -> what it needs, as ``ptxas -v`` says it."""
+        """Kernel -> its resources, as reported by ``ptxas -v``."""
         pattern = (
             r"Compiling entry function '(\w+)'.*?(\d+) bytes stack frame, (\d+) bytes spill stores,"
             r" (\d+) bytes spill loads.*?Used (\d+) registers([^\n]*)"
@@ -66,7 +66,7 @@ class Compiled:
 
 
 def compiled(name: str, options: Sequence[str], arch: str, text: str | None = None, to: str = "cubin") -> Compiled:
-    """What nvcc makes of ``kernels/<name>``, exactly as the driver of a GPU of this architecture hands it over.
+    """The result of nvcc for ``kernels/<name>``, with exactly the input of the driver of a GPU of this architecture.
 
     A text need not be a file of ``kernels/``; `variants.VARIANTS` has the options of each file. `to` is ``"cubin"``,
     machine code, or ``"ptx"``, the text that it is made of, in its place. Raises `CompileError` with what nvcc said.
@@ -124,7 +124,7 @@ def _compile(text: str, name: str, flags: Sequence[str], arch: str, to: str) -> 
 
 
 def _kept(folder: Path, key: str) -> Compiled | None:
-    """What was kept: a line of JSON, with the length of what follows, and the machine code."""
+    """The cached entry: a line of JSON with the length of the machine code, and the machine code."""
     path = folder / key
     try:
         head, _, cubin = path.read_bytes().partition(b"\n")
@@ -132,11 +132,11 @@ def _kept(folder: Path, key: str) -> Compiled | None:
         os.utime(path)
     except (OSError, ValueError):
         return None
-    return Compiled(cubin, said["said"]) if len(cubin) == said["bytes"] else None  # a file that was cut off
+    return Compiled(cubin, said["said"]) if len(cubin) == said["bytes"] else None  # a truncated file
 
 
 def _keep(folder: Path, key: str, what: Compiled) -> None:
-    """Keep it, if the folder can be written to."""
+    """Cache it, if the folder is writable."""
     head = json.dumps({"bytes": len(what.cubin), "said": what.said}).encode()
     with suppress(OSError):
         folder.mkdir(parents=True, exist_ok=True)
@@ -144,6 +144,6 @@ def _keep(folder: Path, key: str, what: Compiled) -> None:
             file.write(head + b"\n" + what.cubin)
         os.replace(file.name, folder / key)
         for path in folder.iterdir():
-            with suppress(OSError):  # another process may prune, too
+            with suppress(OSError):  # another process may also prune
                 if time.time() - path.stat().st_mtime > KEPT_DAYS * 86400:
                     path.unlink()

@@ -31,14 +31,15 @@ class MachineCode:
         return max(self.loops, key=lambda loop: len(loop.instructions))
 
     def all_loops(self) -> Iterator[tuple[int, Loop]]:
-        """Every loop with its depth, each before those within it."""
+        """All loops with their depths, each before its inner loops."""
         for loop in self.loops:
             yield from loop.walk()
 
     def statement(self, loop: Loop) -> tuple[str, str]:
-        """The file and the text of the ``for``, ``while`` or ``do`` that a loop was made of; empty if none is found.
+        """The file and the text of the ``for``, ``while`` or ``do`` behind a loop; empty if none is found.
 
-        It stands on the line of the jump back, or around it, or around what called the function that has this line.
+        It is on the line of the jump back, or encloses this line, or encloses the call of the function that has this
+        line.
         """
         for path, line in loop.jump.lines:
             name, text = self._source(path)
@@ -55,10 +56,10 @@ class MachineCode:
         return "", ""
 
     def _source(self, path: str) -> tuple[str, str]:
-        """The name and text of a file that the disassembler names: this one, or a header beside it."""
+        """The name and text of a file that the disassembler names: this one, or a header next to it."""
         if path.endswith(f"/{self.name}"):
             return self.name, self.text
-        header = path.rpartition("/cuda/kernels/")[2]  # it may have been compiled, and kept, by another checkout
+        header = path.rpartition("/cuda/kernels/")[2]  # another checkout may have compiled and cached it
         if header != path and (KERNELS / header).is_file():
             return header, (KERNELS / header).read_text(encoding="utf-8")
         return "", ""

@@ -1,7 +1,8 @@
-"""The loops of machine code, found by its jumps: the instructions of each iteration, and their number.
+"""The loops of machine code, found by their jumps: the instructions of each iteration, and their number.
 
-A loop is what can be reached again: its head is on every way into it, and from its end a jump leads back to the head.
-A jump for warps whose lanes are apart (``BRA.DIV``) is not followed: it leads to a slow copy of the same instructions.
+A loop is code that can be reached again. Every path into it passes its head, and a jump leads from its end back to the
+head. A jump for warps whose lanes are apart (``BRA.DIV``) is not followed: it leads to a slow copy of the same
+instructions.
 """
 
 from __future__ import annotations
@@ -13,13 +14,13 @@ from dataclasses import dataclass, field
 from tests.devices.cuda.machine_code.sass import Function, Instruction
 
 ENDS = ("EXIT", "RET", "BRX", "JMX", "KILL")
-"""After these (without a predicate) nothing follows."""
+"""After these (without a predicate), execution does not continue."""
 JUMPS = ("BRA", "JMP")
 
 
 @dataclass(frozen=True)
 class Loop:
-    """Instructions that a thread may execute at each turn, those of loops within it included.
+    """Instructions that a thread may execute in each iteration, including those of inner loops.
 
     `jump` is the last jump back to the head, `own` what is in no inner loop, `inner` the loops directly within it.
     """
@@ -30,22 +31,22 @@ class Loop:
     inner: list[Loop] = field(default_factory=list)
 
     def walk(self, depth: int = 0) -> Iterator[tuple[int, Loop]]:
-        """This loop and all within it, with their depth."""
+        """This loop and all inner loops, with their depths."""
         yield depth, self
         for loop in self.inner:
             yield from loop.walk(depth + 1)
 
     def count(self, *names: str) -> int:
-        """How many instructions have one of these names (``"LDS"``) or opcodes (``"LDS.128"``)."""
+        """The number of instructions with one of these names (``"LDS"``) or opcodes (``"LDS.128"``)."""
         return sum(i.name in names or i.opcode in names for i in self.instructions)
 
     def bytes_of(self, *names: str) -> int:
-        """The bytes that a thread reads or writes in a turn by the instructions of these names."""
+        """The bytes that a thread reads or writes per iteration by the instructions of these names."""
         return sum(i.size for i in self.instructions if i.name in names)
 
 
 def loops(function: Function) -> list[Loop]:
-    """The outermost loops of a kernel, in the order of their places; each knows those within it."""
+    """The outermost loops of a kernel, in the order of their positions; each contains its inner loops."""
     follow = _successors(function)
     reached = _reached(follow)
     before: dict[int, list[int]] = {k: [] for k in reached}
@@ -60,7 +61,7 @@ def loops(function: Function) -> list[Loop]:
             if _is_on_every_way(head, k, dominators):
                 bodies.setdefault(head, set()).update(_body(head, k, before))
                 ends[head] = max(k, ends.get(head, 0))
-    # From the largest to the smallest: each is put into the last one that has it.
+    # From the largest to the smallest: each goes into the last loop that contains it.
     found: list[tuple[set[int], Loop]] = []
     outermost: list[Loop] = []
     for head in sorted(bodies, key=lambda head: (-len(bodies[head]), head)):
@@ -79,7 +80,7 @@ def loops(function: Function) -> list[Loop]:
 
 
 def counted(instructions: Iterable[Instruction]) -> dict[str, int]:
-    """How many instructions there are of each kind that costs something, by opcode without caching hints."""
+    """The number of instructions of each kind that has a cost, by opcode without caching hints."""
     kinds: Counter[str] = Counter()
     for instruction in instructions:
         if kind := kind_of(instruction):
@@ -102,7 +103,7 @@ def kind_of(instruction: Instruction) -> str:
     """Its kind: arithmetic by name, memory by name and bits (``LDS.128``), waits in full; else nothing."""
     name = instruction.name
     if name == "HFMA2" and "RZ, RZ" in instruction.operands:
-        return ""  # how the compiler writes a constant into a register
+        return ""  # the compiler's way to write a constant into a register
     if name in COUNTED:
         return name
     if name in MEMORY:
@@ -111,13 +112,13 @@ def kind_of(instruction: Instruction) -> str:
 
 
 def _successors(function: Function) -> list[tuple[int, ...]]:
-    """For each instruction, which may come next."""
+    """For each instruction, the possible next instructions."""
     code, found = function.instructions, []
     for k, instruction in enumerate(code):
         following = (k + 1,) if k + 1 < len(code) else ()
         name, target = instruction.name, function.labels.get(instruction.target)
         if name in JUMPS and instruction.opcode != "BRA.DIV" and target is not None and target < len(code):
-            # A uniform predicate may stand among the operands: BRA.U UP0, `(.L_x_1)
+            # A uniform predicate may be among the operands: BRA.U UP0, `(.L_x_1)
             conditional = instruction.predicate or not instruction.operands.startswith("`")
             found.append((*following, target) if conditional else (target,))
         else:
@@ -126,7 +127,7 @@ def _successors(function: Function) -> list[tuple[int, ...]]:
 
 
 def _reached(follow: list[tuple[int, ...]]) -> list[int]:
-    """All that can be reached from the first instruction, in reverse postorder."""
+    """All instructions that can be reached from the first one, in reverse postorder."""
     seen, order = {0}, []
     stack = [(0, iter(follow[0]))]
     while stack:
@@ -143,7 +144,7 @@ def _reached(follow: list[tuple[int, ...]]) -> list[int]:
 
 
 def _dominators(before: dict[int, list[int]], reached: list[int]) -> dict[int, int]:
-    """Instruction -> the last one that is on every way to it (Cooper, Harvey and Kennedy, 2001)."""
+    """Instruction -> its immediate dominator (Cooper, Harvey and Kennedy, 2001)."""
     number = {k: n for n, k in enumerate(reached)}
     found = {0: 0}
     changed = True
@@ -170,7 +171,7 @@ def _is_on_every_way(head: int, k: int, dominators: dict[int, int]) -> bool:
 
 
 def _body(head: int, end: int, before: dict[int, list[int]]) -> set[int]:
-    """All from which `end` can be reached without passing `head`, and the head."""
+    """All instructions from which `end` can be reached without passing `head`, and the head."""
     body, open_ = {head}, [end]
     while open_:
         k = open_.pop()

@@ -14,14 +14,14 @@ from pathlib import Path
 
 INSTALL = "pip install nvidia-cuda-nvdisasm"
 SIZES = {"U8": 1, "S8": 1, "U16": 2, "S16": 2, "64": 8, "128": 16, "256": 32}
-"""The parts of an opcode that tell how many bytes a thread reads or writes; four if there is none."""
+"""The parts of an opcode that determine how many bytes a thread reads or writes; four if there is none."""
 
 
 @dataclass(frozen=True)
 class Instruction:
     """One instruction. It is written as ``@P0 LDS.128 R4, [R2] ;``.
 
-    The opcode has all that qualifies it, the predicate is ``"P0"`` or ``"!P0"`` if only some threads execute it, and
+    The opcode includes its modifiers, the predicate is ``"P0"`` or ``"!P0"`` if only some threads execute it, and
     `lines` are the file and line that it comes from, and where this was inlined, the kernel itself last.
     """
 
@@ -32,17 +32,17 @@ class Instruction:
 
     @property
     def name(self) -> str:
-        """The opcode without what qualifies it: ``"LDS"``."""
+        """The opcode without modifiers: ``"LDS"``."""
         return self.opcode.partition(".")[0]
 
     @property
     def size(self) -> int:
-        """The bytes that a thread reads or writes with it, if it does."""
+        """The bytes that a thread reads or writes with it, if any."""
         return next((SIZES[part] for part in self.opcode.split(".")[1:] if part in SIZES), 4)
 
     @property
     def target(self) -> str:
-        """The label that it jumps to, or an empty string."""
+        """The label of its jump, or an empty string."""
         found = re.search(r"`\((\.L\w+)\)", self.operands)
         return found[1] if found else ""
 
@@ -57,7 +57,7 @@ class Function:
 
 
 def find_nvdisasm() -> str | None:
-    """NVIDIA's disassembler: on the PATH, beside nvcc, or in the wheel nvidia-cuda-nvdisasm."""
+    """NVIDIA's disassembler: on the PATH, next to nvcc, or in the wheel nvidia-cuda-nvdisasm."""
     if found := shutil.which("nvdisasm"):
         return found
     nvcc = shutil.which("nvcc")
@@ -113,5 +113,5 @@ def parsed(text: str) -> dict[str, Function]:
 
 
 def opcodes(instructions: Iterable[Instruction]) -> Counter[str]:
-    """How many there are of each opcode."""
+    """The number of instructions for each opcode."""
     return Counter(instruction.opcode for instruction in instructions)

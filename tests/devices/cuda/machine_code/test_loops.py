@@ -10,8 +10,8 @@ import pytest
 from tests.devices.cuda.machine_code.loops import counted, loops
 from tests.devices.cuda.machine_code.sass import Function, parsed
 
-# A loop in a loop. The inner one can be left from its middle; a step that seldom happens stands behind the end, and
-# there is another loop after an EXIT that nothing reaches.
+# A loop in a loop. The inner one can be left from its middle. A rarely executed step is behind the end, and there is
+# another loop after an EXIT that no path reaches.
 NESTED = """
 	.section	.text.nested,"ax",@progbits
 nested:
@@ -76,7 +76,7 @@ def test_loops_lie_in_each_other_as_the_jumps_say(nested: Function) -> None:
     assert outer.jump.lines == (("/src/nested.cu", 8),)
     assert inner.jump.lines == (("/src/nested.cu", 6),)
     assert counted(inner.own) == {"FFMA": 2, "SHFL": 1}
-    # What stands behind the end belongs to the outer loop; the copy for lanes that are apart to neither.
+    # Code behind the end belongs to the outer loop. The copy for diverged lanes belongs to neither.
     assert counted(outer.own) == {"LDS.64": 1, "MEMBAR.ALL.GPU": 1, "ST.16": 1}
     assert counted(outer.instructions) == {"FFMA": 2, "LDS.64": 1, "MEMBAR.ALL.GPU": 1, "SHFL": 1, "ST.16": 1}
     assert [depth for depth, _ in outer.walk()] == [0, 1]

@@ -1,4 +1,4 @@
-"""For which element types and constants each kernel file is compiled, beyond those that a test happens to run."""
+"""The element types and constants for which each kernel file is compiled, beyond those that a test happens to run."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def of_units(*dtypes: str) -> list[tuple[str, ...]]:
 
 
 def as_planned(name: str, variant: tuple[str, ...], arch: str) -> tuple[str, ...]:
-    """What the plan makes of a variant for an architecture: before sm_80 it keeps a chunk less in registers."""
+    """The plan of a variant for an architecture: before sm_80, it keeps one chunk less in registers."""
     if name != "cudnn_rnn/persistent.cu" or arch != "sm_75":
         return variant
     return tuple("-DCHUNKS=3" if option == "-DCHUNKS=4" else option for option in variant)

@@ -1,4 +1,4 @@
-// Kernels with bfloat16, for test_bfloat16.py; nvcc compiles them, too.
+// Kernels with bfloat16, for test_bfloat16.py; nvcc also compiles them.
 #include <cuda_bf16.h>
 
 #define INDEX const int i = blockIdx.x * blockDim.x + threadIdx.x; if (i >= n) return

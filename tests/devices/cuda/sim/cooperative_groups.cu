@@ -1,4 +1,4 @@
-// Kernels with cooperative groups, for test_cooperative_groups.py; nvcc compiles them, too.
+// Kernels with cooperative groups, for test_cooperative_groups.py; nvcc also compiles them.
 #include <cooperative_groups.h>
 #include <cooperative_groups/memcpy_async.h>
 #include <cooperative_groups/reduce.h>
@@ -76,7 +76,7 @@ __global__ void together(const int *x, int *y) {
 
 __device__ int counter;
 
-// One addition for all lanes that come together.
+// One addition for all lanes that arrive together.
 __global__ void aggregated(const int *x, int *places) {
     if (x[threadIdx.x] > 40) {
         cg::coalesced_group active = cg::coalesced_threads();

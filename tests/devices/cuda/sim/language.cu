@@ -1,4 +1,4 @@
-// Kernels as books on CUDA have them, for test_language.py.
+// Kernels like those in books on CUDA, for test_language.py.
 #include <cuda_fp16.h>
 #include <cuda_runtime.h>
 #define TILE 16

@@ -1,5 +1,6 @@
-// Kernels as students write them, for test_students.py; each section stands alone. A line with the mark BUG is
-// also tried with what follows the mark in its place (nothing: the line is left out): each time it must be reported.
+// Kernels like those of students, for test_students.py. Each section is independent. A line with the mark BUG is also
+// tried with the text after the mark in its place (if there is none, the line is removed). Each change must be
+// reported.
 #define KERNEL extern "C" __global__ void
 
 // ---- reduction

@@ -27,7 +27,7 @@ THREAD = r"thread \((\d+),0,0\) of block \((\d+),0,0\)"
 
 
 def marked_lines(kernel: str) -> set[int]:
-    """The lines of `kernel` that bear the mark."""
+    """The marked lines of `kernel`."""
     lines = SOURCE.splitlines()
     start = next(k for k, line in enumerate(lines) if line.startswith(f"KERNEL {kernel}("))
     end = lines.index("}", start)
@@ -84,7 +84,7 @@ MODES = {
     "preempt": SimOptions(check=True, seed=1, preempt=4),
 }
 SEEN_WITHOUT_CHECKS = [
-    # Arrays of a size of their own get new memory, behind which no freed memory is known.
+    # Arrays of an unusual size get new memory that is not next to freed memory.
     Bug("far_away", r"write past the end of device allocation", (9, 1), elements=1001),
     Bug("divergent_barrier", r"divergent barrier: .*block \(0,0,0\)", grid=1),
     Bug("shuffle_of_half_a_warp", r"deadlock: .* waits in a warp operation", grid=1),
@@ -127,7 +127,7 @@ def failing(
 
 
 def run_bug(module: SimModule, bug: Bug) -> SimError:
-    """The error of `bug`, which names the line that bears the mark, and the thread."""
+    """The error of `bug`, which names the marked line and the thread."""
     arrays = [put(module.driver, np.zeros(bug.elements, "i4")) for _ in range(2)]
     count = len(module.function(bug.kernel).signature)
     error = failing(module, bug.kernel, *arrays[:count], grid=bug.grid, block=bug.block, shared=bug.shared)
@@ -169,7 +169,7 @@ def test_use_after_free(checked: SimModule) -> None:
 
 
 def test_use_after_free_of_a_large_array_without_check_mode(fast: SimModule) -> None:
-    gone = fast.driver.alloc(70 << 20)  # larger than what is kept for the next array of its size
+    gone = fast.driver.alloc(70 << 20)  # larger than the block that is kept for the next array of its size
     address = gone.ptr
     del gone
     error = failing(fast, "touch", address, grid=2)
@@ -178,7 +178,7 @@ def test_use_after_free_of_a_large_array_without_check_mode(fast: SimModule) -> 
 
 
 def test_use_after_free_of_a_large_array_among_thousands() -> None:
-    """In a separate process: only the first 12,000 small arrays have a guard page, a large one always has."""
+    """Uses a separate process: only the first 12,000 small arrays have a guard page, while a large one always does."""
     said = say(f"""
 driver = SimDriver()
 many = [driver.alloc(4) for _ in range(12_001)]
@@ -210,7 +210,7 @@ def test_a_pointer_to_host_memory(checked: SimModule) -> None:
 
 
 def test_endless_recursion() -> None:
-    """In a separate process: only the first 8192 stacks of a process have a guard page."""
+    """Uses a separate process: only the first 8192 stacks of a process have a guard page."""
     said = say(f"""
 for options in SimOptions(), SimOptions(check=True, seed=3):
     driver = SimDriver(options)

@@ -1,4 +1,4 @@
-"""From a .cu text to a library: the cache on disk, and what the compiler's complaints become."""
+"""From a .cu text to a library: the cache on disk, and the translation of the compiler's complaints."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ REAL = "-DREAL=float", "-DACC=float"
 
 @pytest.fixture
 def cache(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Path]:
-    """An empty cache folder of this test's own."""
+    """An empty cache folder for this test only."""
     monkeypatch.setenv("MINIRNN_CACHE", str(tmp_path / "cache"))
     build.cache_folder.cache_clear()
     yield tmp_path / "cache" / "cuda-sim"
@@ -42,7 +42,7 @@ def cache(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Path]:
 
 
 class Counting(Compiler):
-    """A compiler that makes a library of nothing at once, and counts how often it was called."""
+    """A compiler that instantly makes an empty library, and counts its calls."""
 
     calls = 0
 

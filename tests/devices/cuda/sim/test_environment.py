@@ -94,12 +94,12 @@ except OutOfDeviceMemory as error:
 
 
 def test_the_pool_keeps_a_limited_number_of_small_arrays() -> None:
-    """Each of them has pages of its own, and guard pages are for the first 12,000 of a process alone."""
+    """Each array has its own pages, and only the first 12,000 of a process have guard pages."""
     driver = SimDriver(SimOptions())
     buffers = [driver.alloc(4) for _ in range(POOL_BLOCKS + 500)]
     before = driver.memory.held()
     del buffers
-    driver.alloc(100)  # of another size: what died goes back first
+    driver.alloc(100)  # another size, so that dead arrays are returned first
     assert driver.memory.free.count == POOL_BLOCKS
     assert driver.memory.held() <= before - 500 * 4 + 100
     driver.memory.empty_pool()

@@ -1,4 +1,4 @@
-"""language.cu: kernels as books on CUDA have them, run by the simulator in all its modes and compared with NumPy.
+"""language.cu: kernels like those in books on CUDA, run by the simulator in all its modes and compared with NumPy.
 
 Tests `minirnn/devices/cuda/sim/include/`, `minirnn/devices/cuda/sim/runtime/` and `minirnn/devices/cuda/sim/launch.py`.
 """

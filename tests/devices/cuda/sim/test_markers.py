@@ -37,7 +37,7 @@ def test_a_place_and_whose_it_is(word: str, line: str, users: bool) -> None:
 
 
 def test_where_the_users_text_begins() -> None:
-    """Behind the simulator's own header and all that it includes, not where one is included again."""
+    """After the simulator's own header and everything that it includes, but not where a header is included again."""
     again = '# 9 "/sim/include/cuda_fp16.h" 1\nsix\n# 10 "a.cu" 2\nseven\n'
     assert TEXT[Markers(TEXT + again, "/sim/include").begin :].startswith('# 40 "a.cu" 2\nfour')
     assert Markers(TEXT).begin == 0  # no header is known to be the simulator's

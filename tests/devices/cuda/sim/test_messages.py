@@ -20,7 +20,7 @@ pytestmark = pytest.mark.skipif(
     mr.devices.available()["cuda-sim"] is not None, reason=f"cuda-sim: {mr.devices.available()['cuda-sim']}"
 )
 
-# Block 1 sends `data` and then `flag`; block 0 waits for the flag and reads. Volatile is what the names say.
+# Block 1 sends `data` and then `flag`. Block 0 waits for the flag and reads. The names say which accesses are volatile.
 SEND = """
 extern "C" __global__ void NAME(int *memory, int *result) {
     int *data = memory, *flag = memory + 64;
@@ -86,11 +86,11 @@ def kernel(writer: str, reader: str, name: str = "send") -> str:
 
 NAMES = {name: f"send_{k}" for k, name in enumerate([*RIGHT, *WRONG])}
 ALL = "".join(kernel(*{**RIGHT, **WRONG}[name][:2], called) for name, called in NAMES.items())
-"""All of them are one text, which is compiled once."""
+"""All kernels are in one text, which is compiled once."""
 
 
 def sent(options: SimOptions, name: str, text: str = ALL) -> int:
-    """What block 0 has read."""
+    """The value that block 0 has read."""
     driver = SimDriver(options)
     memory, result = put(driver, np.zeros(128, "i4")), put(driver, np.full(1, 7, "i4"))
     driver.module(text, "send.cu").function(name)(memory, result, grid=(2,), block=(32,))
@@ -124,4 +124,4 @@ def test_fresh_memory_is_a_nan_that_is_not_a_signal(dtype: str) -> None:
     assert np.isnan(fresh).all()
     assert not (fresh.view("u1") == 0xFF).all()
     with np.errstate(invalid="raise"):
-        assert np.isnan(fresh + fresh.dtype.type(1)).all()  # a quiet one
+        assert np.isnan(fresh + fresh.dtype.type(1)).all()  # a NaN that is not signaling

@@ -37,7 +37,7 @@ KERNEL meet(unsigned *arrived) {
 
 
 def arrivals(options: SimOptions, grid: int = 6, block: int = 32) -> np.ndarray:
-    """The threads of a grid in the order in which they came. (grid, block)"""
+    """The threads of a grid in their order of arrival. (grid, block)"""
     driver = SimDriver(options)
     count, who = put(driver, np.zeros(1, "i4")), driver.alloc(4 * grid * block)
     driver.module(SOURCE, "order.cu").function("arrivals")(count, who, grid=(grid,), block=(block,))

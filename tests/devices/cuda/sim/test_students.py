@@ -1,4 +1,4 @@
-"""Kernels as students write them: right without an alarm in every order; each of their planted bugs is reported.
+"""Kernels like those of students: correct ones raise no alarm in any order, and each of their planted bugs is reported.
 
 Tests `minirnn/devices/cuda/sim/runtime/` and `minirnn/devices/cuda/sim/report.py`.
 """

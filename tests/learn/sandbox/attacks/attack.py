@@ -1,4 +1,6 @@
-"""Runs a hostile answer past the audit hook, so that the system's own locks must hold, and looks at what is left."""
+"""Runs a hostile answer without the audit hook, so that only the system's locks protect, and checks what it leaves
+behind.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,7 @@ EVERY_WAY = {
     "no namespaces": frozenset({"landlock", "seccomp"}),
     "namespaces alone": frozenset({"namespaces"}),
 }
-"""Locks to attack, without the hook, which would end the attack before they are met."""
+"""Locks to attack. The hook is omitted, because it would end the attack before it reaches them."""
 HELPERS = """
 import ctypes, os, signal, struct, sys, time
 libc = ctypes.CDLL(None, use_errno=True)
@@ -37,19 +39,19 @@ def deed(name, what):
 
 
 def needs(*names: str) -> None:
-    """Skip the test where the system does not have these locks."""
+    """Skip the test if the system does not support these locks."""
     found = locks()
     if missing := [name for name in names if not getattr(found, name)]:
         pytest.skip(f"this system has no {' and no '.join(missing)}")
 
 
 class Attack:
-    """A hostile answer at work under some locks.
+    """A running hostile answer with some locks.
 
     Attributes
     ----------
     tried, done : list of str
-        What it tried, and what of that it could do.
+        The actions that it tried, and those that succeeded.
     """
 
     def __init__(self, folder: Path, ways: frozenset[str], code: str, hidden: bool = False, **limits: float) -> None:
@@ -76,19 +78,19 @@ class Attack:
         assert not any(Path(folder).exists() for folder in folders)
 
     def held(self) -> bool:
-        """Whether it tried something, could do nothing of it, and its right answer came through all the same."""
+        """Whether it tried something, all of it failed, and its right answer still arrived."""
         assert self.tried, self.result.message
         assert self.done == []
         return self.result.passed
 
     def left(self) -> list[int]:
-        """Processes of the answer that are still there: forks of this process's templates, which name it."""
+        """Remaining processes of the answer: forks of this process's templates that name the answer."""
         own = [template.process.pid for template in templates.kept.values()]
         return [pid for pid in forks_of(os.getpid()) if pid not in own]
 
 
 def forks_of(judge: int) -> list[int]:
-    """The templates of the process `judge`, and all that they forked."""
+    """The templates of the process `judge`, and all their forks."""
     found = []
     for entry in Path("/proc").glob("[0-9]*"):
         try:
@@ -102,7 +104,7 @@ def forks_of(judge: int) -> list[int]:
 
 @pytest.fixture
 def victim():
-    """A process of this user, for the attack to aim at."""
+    """A process of this user as a target of the attack."""
     process = subprocess.Popen([sys.executable, "-S", "-c", "import time; time.sleep(10000)"])
     yield process
     assert process.poll() is None, "the victim was ended"

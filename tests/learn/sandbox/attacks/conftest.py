@@ -1,4 +1,4 @@
-"""The attacks aim at locks, which only some systems have."""
+"""The attacks target locks that only some systems support."""
 
 import os
 

@@ -1,4 +1,4 @@
-"""Hostile answers that read, write and load files: past the audit hook, the system's locks hold.
+"""Hostile answers that read, write and load files. The system's locks hold without the audit hook.
 
 Tests `minirnn/learn/sandbox/locks/landlock.py`, `minirnn/learn/sandbox/locks/namespaces.py` and
 `minirnn/learn/sandbox/locks/limits.py`.
@@ -133,7 +133,7 @@ def test_where_nothing_bounds_it_nothing_is_written(tmp_path):
 
 
 def test_a_file_of_one_session_is_gone_in_the_next(tmp_path):
-    """Hidden cases run in a process of their own, in a scratch of its own."""
+    """Hidden cases run in a separate process with a separate scratch folder."""
     code = """
     print('DONE' if os.path.exists('kept') and not globals().get('here') else 'refused')
     globals()['here'] = True

@@ -1,4 +1,4 @@
-"""Hostile answers that aim at the judge: its comparison, its patience, its memory, its reports.
+"""Hostile answers that target the judge: its comparison, its time, its memory, its reports.
 
 Tests `minirnn/learn/sandbox/parent.py`, `minirnn/learn/sandbox/child.py` and `minirnn/learn/check.py`.
 """
@@ -122,7 +122,7 @@ def test_frames_and_objects_hold_nothing_of_the_judge(tmp_path):
 
 @pytest.mark.slow
 def test_a_reply_that_the_answer_writes_itself_is_judged_like_any(tmp_path):
-    """It can send what it likes: the judge believes numbers alone, and compares them with its own."""
+    """It can send anything, but the judge only accepts numbers and compares them with its own."""
     code = """
     frame = sys._getframe()
     while 'answer' not in frame.f_locals:
@@ -162,7 +162,7 @@ def test_prints_of_hidden_cases_are_for_the_teacher_alone(tmp_path):
 
 
 def test_the_time_of_hidden_cases_is_told_to_nobody(tmp_path, monkeypatch):
-    """An answer could sleep for as long as a hidden number is large."""
+    """An answer could reveal a hidden number by sleeping in proportion to it."""
     moment = [0.0]
     right = checking.hidden_cases
 
@@ -185,7 +185,7 @@ def test_a_flood_of_prints_ends_with_its_time(tmp_path):
 
 @pytest.mark.slow
 def test_one_that_sleeps_and_works_in_turns_meets_its_own_limit(tmp_path):
-    """Work in each interval is no disguise for sleep."""
+    """Working briefly in each interval does not disguise sleep."""
     code = "import time\nwhile True:\n    sum(range(2000))\n    time.sleep(0.03)"
     result = checked(tmp_path, "ex05", body("ex05", code), seconds=0.6)
     assert "stopped after 0.6 s" in result.message, result.message
@@ -207,7 +207,7 @@ FORGED = {
 
 @pytest.mark.parametrize("name", FORGED)
 def test_no_forged_reply_makes_the_judge_stumble(tmp_path, name):
-    """Each has the form of a reply, and something else inside."""
+    """Each has the form of a reply, with wrong contents."""
     code = f"""
     import os, struct
     def packed(text):
@@ -230,7 +230,7 @@ FORGED_SEARCH = [
 
 @pytest.mark.parametrize("value", FORGED_SEARCH)
 def test_no_forged_change_makes_the_search_stumble(tmp_path, value):
-    """The search for a cause asks the answer's own process, which an answer can patch."""
+    """The search for a cause asks the process of the answer, which the answer can patch."""
     code = f"""
     import sys
     child = sys.modules['_sandbox.child']
@@ -242,7 +242,7 @@ def test_no_forged_change_makes_the_search_stumble(tmp_path, value):
 
 
 def test_what_the_judge_does_for_an_answer_is_the_answers_time(tmp_path):
-    """A message that is made once can be sent often: reading it takes the judge's time alone."""
+    """A message that is made once can be sent often. Reading it takes only the judge's time."""
     code = """
     import os, struct, sys, threading
     numbers = ','.join(['[1,2]'] * 100_000)
@@ -280,7 +280,7 @@ def test_many_threads_that_wake_at_once_are_no_busy_machine(tmp_path):
 
 
 def test_lines_of_a_file_are_shown_clean_and_short(tmp_path):
-    """They come from the file itself, which the judge reads."""
+    """The message comes from the file itself, which the judge reads."""
     for after in ("\x1b[2J\u202e\x9b\0", "x" * 100_000):
         wrong = RIGHT.replace("(1 - h * h)", f"(1 + h * h)  # {after}")
         result = checked(tmp_path, "ex05", body("ex05", wrong).replace("\0", "\x07"))
@@ -290,7 +290,7 @@ def test_lines_of_a_file_are_shown_clean_and_short(tmp_path):
 
 @pytest.mark.slow
 def test_one_that_takes_no_replies_does_not_stop_the_judge(tmp_path):
-    """The pipe to it is full at some time."""
+    """The pipe to it eventually fills up."""
     code = f"import sys\n{ASKING}\nwhile True:\n    answer.reply(callback='f', arguments=[np.zeros(1000)])"
     result = checked(tmp_path, "ex04", body("ex04", code), seconds=0.4)
     assert result.status == "failed" and result.score == 0
@@ -316,7 +316,7 @@ def test_closed_and_exchanged_descriptors_cost_their_own_exercise(tmp_path, monk
 
 @pytest.mark.parametrize("ways", slow_unless([frozenset(), WAYS], [*EVERY_WAY.values(), frozenset(), WAYS]))
 def test_after_all_that_a_right_answer_passes(tmp_path, monkeypatch, ways):
-    """It passes on every way to lock it in, also on those of systems that have less."""
+    """Every combination of locks is tested, including those of systems that support fewer."""
     monkeypatch.setattr(checking.Child, "ways", ways)
     for id in ("ex05", "ex04", "ex17"):
         result = checked(tmp_path, id, COURSE.solution(COURSE.entry(id)), hidden=True)

@@ -1,4 +1,4 @@
-"""Hostile CUDA kernels: they read no file, call nothing of the host, and keep all checks on.
+"""Hostile CUDA kernels cannot read files, call host functions or switch off checks.
 
 Tests `minirnn/learn/sandbox/kernel_text.py`, `minirnn/learn/sandbox/symbols.py` and `minirnn/learn/sandbox/tools.py`.
 """
@@ -21,7 +21,7 @@ from tests.learn.sandbox.attacks.attack import needs
 from tests.slow import slow_unless
 
 SECRET = COURSE.folder / "course.toml"
-# What is refused as it stands, with its line: text -> (line, what is said).
+# Rejected texts with the line of the complaint: text -> (line, message).
 REFUSED = {
     'asm(".incbin \\"SECRET\\"");': (1, "inline assembler"),
     '__asm__ volatile("");': (1, "inline assembler"),
@@ -173,7 +173,7 @@ def test_what_older_rules_let_pass_is_looked_at_again(tmp_path, monkeypatch):
     "text", slow_unless(3, ['#include "SECRET"\n', 'asm(".incbin \\"SECRET\\"");\n', "#import <SECRET>\n"])
 )
 def test_the_compiler_itself_cannot_read_other_files(tmp_path, text):
-    """The text is not looked at: the lock alone must hold."""
+    """The text is not checked, so the lock alone must hold."""
     needs("landlock")
     secret = tmp_path / "secret.h"
     secret.write_text("#error the secret is swordfish\n")
@@ -222,7 +222,7 @@ def test_a_compiler_that_never_ends_is_stopped(tmp_path, name):
 
 
 def test_the_judge_looks_at_no_kernels_text(tmp_path, monkeypatch):
-    """What changes a kernel to find its mistake runs in the answer's process, where time and memory count."""
+    """Changing a kernel to find its mistake happens in the answer's process, where time and memory are limited."""
     monkeypatch.setattr(kernel_changes, "TOKEN", None)
     result = checked(tmp_path, "ex17", solution("ex17", ("if (k >= N)", "if (k > N)")))
     assert "> is used where >= belongs" in result.message, result.message
@@ -269,7 +269,7 @@ def test_the_line_of_a_fault_is_known_below_the_locks(tmp_path):
 
 @pytest.mark.parametrize("ways", slow_unless([WAYS], [WAYS, WAYS - {"namespaces"}, frozenset()]))
 def test_variables_of_a_kernel_begin_anew_in_each_order(tmp_path, monkeypatch, ways):
-    """Each order has a copy of the library, and no copy is made below the locks."""
+    """Each order has its own copy of the library, and no copy is made after locking."""
     monkeypatch.setattr(checking.Child, "ways", ways)
     counted = solution("ex17", ("if (k >= N) return;", "if (k >= N + launches) return;"))
     result = checked(tmp_path, "ex17", f"__device__ int launches = 0;\n{counted}", hidden=True)
@@ -278,7 +278,7 @@ def test_variables_of_a_kernel_begin_anew_in_each_order(tmp_path, monkeypatch, w
 
 @pytest.mark.parametrize("form", ["absolute", "relative", "through a link"])
 def test_a_compiler_reads_no_secret_wherever_it_begins(tmp_path, monkeypatch, form):
-    """Whoever compiles may name the secret folder from where he is: the compiler begins in another."""
+    """The secret folder may be given as a relative path, although the compiler starts in another folder."""
     needs("landlock")
     work, secret = tmp_path / "work", tmp_path / "work" / "secret"
     secret.mkdir(parents=True)

@@ -1,4 +1,4 @@
-"""Hostile answers that start, signal, trace and outlive processes: past the audit hook, the system's locks hold.
+"""Hostile answers that start, signal, trace and outlive processes. The system's locks hold without the audit hook.
 
 Tests `minirnn/learn/sandbox/supervisor.py`, `minirnn/learn/sandbox/locks/seccomp.py` and
 `minirnn/learn/sandbox/locks/namespaces.py`. Attacks aim at processes that the test itself started.
@@ -84,7 +84,7 @@ def test_no_signal_reaches_another_process(tmp_path, way, victim):  # noqa: F811
 
 @pytest.mark.parametrize("way", EVERY_WAY)
 def test_what_answers_are_forked_from_is_out_of_reach(tmp_path, way):
-    """All later answers would be what an answer makes of it."""
+    """Otherwise an answer could change all later answers."""
     lock_of(way)
     assert Attack(tmp_path, EVERY_WAY[way], "print('refused nothing yet')").result.passed
     before = [template.process.pid for template in templates.kept.values()]
@@ -140,7 +140,7 @@ def test_no_process_is_traced_and_no_memory_read(tmp_path, way, victim):  # noqa
 
 @pytest.mark.parametrize("way", BOTH)
 def test_an_answer_cannot_stop_itself(tmp_path, way):
-    """It would look like one that a busy machine gives no turn."""
+    """It would look like a process that a busy machine does not schedule."""
     needs("seccomp")
     code = """
     for number in (signal.SIGSTOP, signal.SIGTSTP, signal.SIGTTIN, signal.SIGTTOU):

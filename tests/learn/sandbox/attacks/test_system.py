@@ -1,7 +1,8 @@
-"""Hostile answers that ask the kernel for what no exercise needs: sockets, shared memory, other namespaces, io_uring.
+"""Hostile answers that ask the kernel for features that no exercise needs: sockets, shared memory, namespaces,
+io_uring.
 
 Tests `minirnn/learn/sandbox/locks/seccomp.py`, `minirnn/learn/sandbox/locks/syscalls.py` and
-`minirnn/learn/sandbox/locks/landlock.py`. The network is the loopback address alone.
+`minirnn/learn/sandbox/locks/landlock.py`. The network consists of only the loopback address.
 """
 
 from __future__ import annotations
@@ -138,7 +139,7 @@ def test_a_library_is_never_mapped_to_be_written_and_run(tmp_path):
 
 
 def test_the_filter_alone_keeps_size_rights_times_and_locks_of_files(tmp_path):
-    """As on kernels whose Landlock does not know truncating."""
+    """Simulates kernels whose Landlock does not support truncating."""
     needs("seccomp")
     file = tmp_path / "grades.csv"
     file.write_text("ann,5")
@@ -199,7 +200,7 @@ def test_each_call_is_allowed_once_and_with_a_reason():
 
 @pytest.mark.parametrize("name", syscalls.ARCHITECTURES)
 def test_the_filter_allows_and_refuses_what_it_says(name):
-    """Run by a small interpreter of the kernel's packet filter, also for the machine that this is not."""
+    """A small interpreter of the kernel's packet filter runs the filter, also for the other machine."""
     filters = seccomp.program(77, name=name)
     column = list(syscalls.ARCHITECTURES).index(name)
     numbers = {**syscalls.numbers(syscalls.COMPUTING, name), **syscalls.numbers(syscalls.JUDGED, name)}
@@ -231,7 +232,7 @@ def test_the_filter_allows_and_refuses_what_it_says(name):
 
 
 def verdict(filters, architecture, number, arguments):
-    """What a filter returns for a call."""
+    """The filter's result for a call."""
     data = {seccomp.NUMBER: number, seccomp.ARCHITECTURE: architecture}
     data |= {seccomp.ARGUMENTS + 8 * k: arguments[k] if k < len(arguments) else 0 for k in range(6)}
     at = held = 0

@@ -39,7 +39,7 @@ def device_on(rung: str, options: SimOptions = CHECKS[0]) -> Cuda:
 
 
 def shared_device_on(rung: str, options: SimOptions) -> str:
-    """The name under which ops find such a device."""
+    """The name under which ops find this device."""
     name = f"cuda-sim-{rung}-{options.seed}-{options.preempt}"
     if name not in mr.devices.available():
         mr.devices.register(name, lambda: Cuda(SimDriver(options), name))
@@ -59,7 +59,7 @@ def tiny_layouts(
 ) -> None:
     """Small layers on many blocks: two units per block; a table of columns of four units and three slices; batch tiles.
 
-    `batch_groups`: groups of blocks, each for a part of the batch. `warps`: of a block on the way back.
+    `batch_groups`: groups of blocks, each for a part of the batch. `warps`: warps per block in the backward pass.
 
     `kept` 1 leaves what is beyond the first chunk of each row to shared memory.
     """
@@ -75,7 +75,7 @@ def tiny_layouts(
 
 
 def with_multiprocessors(monkeypatch: pytest.MonkeyPatch, count: int) -> None:
-    """Plans of the rung `barrier` as for a device with so few multiprocessors: a block has several units."""
+    """Plans of the rung `barrier` for a device with so few multiprocessors that a block has several units."""
 
     def planned(sizes: Sizes, limits: Limits, backward: bool) -> Any:
         return barrier_plan(sizes, replace(limits, multiprocessors=count), backward)
@@ -185,9 +185,9 @@ def assert_close(found: dict[str, np.ndarray], expected: dict[str, np.ndarray], 
 
 
 def with_fault(monkeypatch: pytest.MonkeyPatch, *changes: tuple[str, str]) -> None:
-    """From here on kernels are compiled from changed text, headers included. Each (old, new) must change something.
+    """Compile kernels from changed text from now on, including headers. Each (old, new) must change something.
 
-    A kernel that has no fault keeps its text, and so its library.
+    A kernel without a fault keeps its text and therefore its library.
     """
     left = {old for old, _ in changes}
     folder = sources.text

@@ -34,8 +34,8 @@ BOTH = {"barrier forward": 1, "barrier backward": 1}
 @pytest.mark.parametrize(
     "T, B, H, D, multiprocessors",
     [
-        (1, 3, 7, 2, 132),  # no barrier at all on the way forward
-        (6, 5, 11, 2, 132),  # a unit a block
+        (1, 3, 7, 2, 132),  # no barrier at all in the forward pass
+        (6, 5, 11, 2, 132),  # one unit per block
         (3, 35, 19, 1, 2),  # more cells than threads; the second block has fewer units
         pytest.param(2, 1, 1, 1, 132, marks=pytest.mark.slow),
         pytest.param(7, 4, 33, 2, 7, marks=pytest.mark.slow),
@@ -62,7 +62,7 @@ def test_odd_sizes(
 
 @pytest.mark.parametrize("mode", slow_unless(["lstm", "gru"], MODES))
 def test_the_fast_rung_agrees_with_it(mode: str, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Not the CPU: the same cells, compiled by the same compiler, differ by the order of the sums alone."""
+    """This does not compare with the CPU: the same cells from the same compiler differ only by the order of sums."""
     tiny_layouts(monkeypatch)
     case = random_case(rng, mode, T=6, B=5, I=3, H=13)
     plain, fast = (case.run(device_on(rung)) for rung in ("barrier", "persistent"))

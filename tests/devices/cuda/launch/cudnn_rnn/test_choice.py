@@ -170,7 +170,7 @@ def test_backward_plans_cover_the_whole_table_and_fit() -> None:
 
 
 def registers(s: Sizes, kept: int, rows_of_weights: int, rows: int) -> int:
-    """What a thread needs at least: weights and sums. (What it needs in all: `test_nvcc.py`.)"""
+    """The least that a thread needs: weights and sums. (`test_nvcc.py` checks the total.)"""
     return 4 * kept * rows_of_weights + rows * rows_of_weights * s.itemsize // 4
 
 

@@ -19,7 +19,7 @@ pytestmark = pytest.mark.skipif(
 
 
 def read_and_multiplied(loop: Loop, beyond: tuple[int, int]) -> float:
-    """Multiplications that a read of 16 bytes of shared memory serves, where the weights are in registers.
+    """The number of multiplications per 16 bytes read from shared memory, for weights in registers.
 
     beyond: reads and multiplications of the inner loop for weights that are not.
     """
@@ -52,7 +52,7 @@ def test_a_read_of_shared_memory_serves_many_multiplications_and_no_step_has_a_f
 
 
 def test_a_step_of_the_plain_rung_has_three_fences_and_two_barriers() -> None:
-    """Those that `grid_barrier.cuh` writes down: each is there in each kernel, and none is there twice."""
+    """The fences and atomics listed in `grid_barrier.cuh`: each occurs exactly once in each kernel."""
     name = "cudnn_rnn/barrier.cu"
     found = machine_code(name, VARIANTS[name][0], "sm_90")
     assert len(found) == 8
@@ -61,7 +61,7 @@ def test_a_step_of_the_plain_rung_has_three_fences_and_two_barriers() -> None:
         assert (loop.count("MEMBAR"), loop.count("BAR")) == (3, 2), kernel
 
 
-# The second stage of the peepholes' sums has one number a thread.
+# The second stage of the peepholes' sums has one number per thread.
 SEVERAL = [
     (file, options)
     for file, variants in VARIANTS.items()
@@ -83,7 +83,7 @@ SEVERAL = [
 def test_a_thread_that_takes_several_units_stores_all_of_them_at_once(
     file: str, options: tuple[str, ...], arch: str
 ) -> None:
-    several = 4 if options[0] == "-DREAL=half" else 16  # a pair, or as much as one access can have
+    several = 4 if options[0] == "-DREAL=half" else 16  # a pair, or the most that one access can have
     for kernel, code in machine_code(file, options, arch).items():
         sizes = {i.size for i in code.function.instructions if i.name == "STG"}
         one = kernel in ("without_padding", "lstm_step_plain")

@@ -70,7 +70,8 @@ def test_every_number_arrives_and_is_never_taken_for_one_that_was_not_sent(dtype
     np.testing.assert_array_equal(found, x)  # NaN equals NaN
     assert (np.signbit(found) == np.signbit(x))[~np.isnan(x)].all()
 
-    # As often as there are turns: memory that was cleared, then of the time before, has the other phase.
+    # As many steps as there are phases: memory that was cleared, and then memory of the previous step, has the other
+    # phase.
     device.driver.memset(memory.ptr, 0xFF, memory.nbytes)
     flags = device.empty(x.shape, np.int32)
     for turn in range(4):
@@ -126,20 +127,20 @@ ORDERS = [*CHECKS, *(SimOptions(check=True, seed=seed, preempt=7 * seed) for see
 def test_slots_are_used_again_and_again_in_any_order_of_the_threads(
     mode: str, options: SimOptions, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A share of four steps before has the same phase as the one that is waited for."""
+    """A share from four steps earlier has the same phase as the awaited one."""
     tiny_layouts(monkeypatch, slices=4)
     case = random_case(rng, mode, T=13, B=3, I=2, H=13, D=1)
     device = device_on("persistent", options)
-    for _ in range(2):  # another launch, in memory that was used
+    for _ in range(2):  # another launch, in used memory
         assert_close(case.run(device), case.run(mr.devices.get("cpu")), 1e-11)
 
 
 def test_a_recording_that_is_replayed_begins_with_cleared_memory(
     rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Each time with other numbers, whose shares must not be taken for those of the time before."""
+    """Each launch has other numbers. Their shares must not be mistaken for those of the previous launch."""
     tiny_layouts(monkeypatch)
-    device = device_on("persistent", SimOptions())  # in check mode no address is used again
+    device = device_on("persistent", SimOptions())  # check mode does not reuse addresses
     device.recordings.enabled = True
     case = random_case(rng, "lstm", T=6, B=3, I=2, H=9, dtype="f4")
     for _ in range(6):

@@ -41,7 +41,7 @@ pytestmark = [
 
 @pytest.mark.parametrize(
     ("path", "options"),
-    [  # a plain run has every second network with one order of the threads
+    [  # a plain run has every second network, with one order of the threads
         pytest.param(path, options, id=f"{path.stem}-seed{options.seed}", marks=[pytest.mark.slow] * (k % 6 != 2 * n))
         for k, path in enumerate(FILES)
         for n, options in enumerate(CHECKS)
@@ -71,7 +71,7 @@ def test_the_order_of_threads_changes_no_bit(
             np.testing.assert_array_equal(value, other[name], err_msg=name)
 
 
-# ---- when it cannot be
+# ---- when one launch is not possible
 
 
 def test_blocks_that_do_not_fit_at_once_take_the_lowest_rung(
@@ -97,7 +97,9 @@ class OneBlockLess:
 def leave_out_a_block(
     monkeypatch: pytest.MonkeyPatch, of: Callable[[str], bool] = lambda name: True, polls: int | None = None
 ) -> None:
-    """From here on of those kernels, by name; on a GPU the others wait for it for so many looks."""
+    """From now on, omit the last block of these kernels. On a GPU, the others wait for it for a limited number of
+    looks.
+    """
     kernel_of = one_launch.kernel_of
 
     def made(device: Any, file: str, name: str, *more: Any) -> Any:

@@ -37,7 +37,9 @@ pytestmark = pytest.mark.skipif(
 def test_several_chunks_tiles_and_blocks(
     mode: str, dtype: str, kept: int, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """H two or three chunks, the last one not full; B no multiple of the tile; weights in shared memory, or none."""
+    """H fills two or three chunks, the last one partly; B is not a multiple of the tile; weights in shared memory, or
+    none.
+    """
     tiny_layouts(monkeypatch, groups=3, parts=kept // 4 or 1, slices=2, rows=2 if kept == 1 else 4, kept=kept)
     case = random_case(rng, mode, T=3, B=7, I=2, H=131, dtype=dtype)
     device = device_on("persistent", SimOptions(check=True, shared_limit=100 << 10))
@@ -54,7 +56,7 @@ def test_several_chunks_tiles_and_blocks(
             pytest.param(*sizes, marks=pytest.mark.slow)
             for sizes in ((1, 1, 1, 1), (4, 1, 9, 1), (2, 9, 4, 2), (7, 5, 33, 2))
         ),
-        (1, 2, 7, 2),  # the way forward has a layout that other tests compile
+        (1, 2, 7, 2),  # the forward pass has a layout that other tests compile
     ],
 )
 def test_odd_sizes_with_the_layouts_of_a_gpu(T: int, B: int, H: int, D: int, rng: np.random.Generator) -> None:
@@ -116,7 +118,7 @@ def test_nan_is_a_number_like_others_and_stays_in_its_row(
 def test_a_nan_of_all_bits_is_sent_as_another_one(
     fault: bool, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Who waits could not tell it from a number that was not sent yet; the control does send it."""
+    """A waiting block could not distinguish it from a number that has not been sent. The control does send it."""
     tiny_layouts(monkeypatch)
     if fault:
         with_fault(monkeypatch, ("word == NOT_SENT ? NOT_SENT >> 1 : word", "word"))
@@ -131,7 +133,7 @@ def test_a_nan_of_all_bits_is_sent_as_another_one(
     assert planted() == []
 
 
-# ---- controls: kernels with a fault, which the tests above would not let pass
+# ---- controls: kernels with a fault that the tests above would reject
 
 WAIT = "!watch.lost && !complete()"
 TILE_BARRIER = "if (__syncthreads_or(watch.lost)) return;"
@@ -151,7 +153,7 @@ def test_control_without_waiting_the_results_are_wrong(
     case = random_case(rng, "lstm", T=4, B=3, I=3, H=8)
     try:
         found, expected = run_both(case, options)
-    except LaunchError as error:  # an old word, which the simulator hands out once, was taken for a new one
+    except LaunchError as error:  # an old word, which the simulator delivers once, was mistaken for a new one
         assert "message without a fence" in str(error)
         return
     finally:
@@ -179,7 +181,7 @@ def test_control_without_the_barrier_between_gathering_and_multiplying_check_mod
 def test_a_tile_of_the_batch_is_gathered_while_other_warps_multiply_the_last_one(
     fault: bool, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """So they need two places in turn; check mode objects to the control, which has one."""
+    """They therefore need two places in turn. Check mode objects to the control, which has only one."""
     tiny_layouts(monkeypatch, warps=2)
     if fault:
         with_fault(monkeypatch, ("tile ^= 1", "tile ^= 0"))
@@ -215,7 +217,8 @@ def test_control_with_one_slot_a_starved_block_misses_its_share(
 ) -> None:
     tiny_layouts(monkeypatch, slices=8)
     with_fault(monkeypatch, ("#define SLOTS 2", "#define SLOTS 1"))
-    case = random_case(rng, "lstm", T=12, B=1, I=3, H=32, D=1, ragged=False)  # a single tile: a second one hides it
+    # a single tile, because a second one hides it
+    case = random_case(rng, "lstm", T=12, B=1, I=3, H=32, D=1, ragged=False)
     outcomes = []
     for seed in range(4):
         try:

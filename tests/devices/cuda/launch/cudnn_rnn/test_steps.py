@@ -45,7 +45,7 @@ def test_several_units_a_thread_give_the_bits_of_one_and_the_numbers_of_the_cpu(
     assert_close(several, case.run(devices.get("cpu")), TOLERANCES[dtype])
     several_units = {kernel for _, kernel, *_, constants in device._compiled if any("PER" in c for c in constants)}
     steps = [f"{mode}_step", *(["projected_step"] if P else [])]
-    if not P:  # those of a projection are compiled, but not launched
+    if not P:  # kernels with a projection are compiled but not launched
         several_units = {kernel for kernel in several_units if "projected" not in kernel}
     assert several_units == {f"{step}{way}" for step in steps for way in ("", "_grad")}
 
