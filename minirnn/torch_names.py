@@ -138,7 +138,7 @@ asarray = as_tensor
 
 
 class Generator(np.random.Generator):
-    """A stream of random numbers for ``generator=``: one of NumPy that can be seeded anew."""
+    """A random number generator for ``generator=``: one of NumPy that can be reseeded."""
 
     def __init__(self, device: Any = "cpu") -> None:
         super().__init__(np.random.Philox(0))

@@ -42,7 +42,7 @@ FILES = {"pyproject.toml": pyproject_with, "README.md": readme_with, "CITATION.c
 
 
 def written(root: Path, url: str) -> dict[Path, str]:
-    """The files that know the address, as they are with this one."""
+    """The files that contain the address, with this address."""
     return {root / name: with_url((root / name).read_text(encoding="utf-8"), url) for name, with_url in FILES.items()}
 
 

@@ -5,10 +5,10 @@
                                                                                  with --only these files alone
     python scripts/count_machine_code.py --check                                 compares with what is stored: all of it
 
-A loop's row has what one thread does in one turn, without the loops inside of it: multiplications (FFMA, DFMA, HFMA2),
-those of tensor cores (mma), reads of shared memory with the multiplications to each, bytes of shared memory and of
-global memory (what passes by L2), fences and barriers. What an `if` guards counts as if it were always executed.
-Needs nvcc, and nvdisasm (pip install nvidia-cuda-nvdisasm); what was compiled once is kept on disk.
+A loop's row counts what one thread does in one iteration, without inner loops: multiplications (FFMA, DFMA, HFMA2),
+those of tensor cores (mma), reads of shared memory with the multiplications per read, bytes of shared memory and of
+global memory (what passes by L2), fences and barriers. Code behind an `if` counts as if it were always executed. Needs
+nvcc, and nvdisasm (pip install nvidia-cuda-nvdisasm). Compiled files are cached on disk.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def main() -> int:
 
 
 def jobs(only: Iterable[str], archs: Iterable[str]) -> Iterator[tuple[str, tuple[str, ...], str]]:
-    """File, options and architecture of all compilations."""
+    """The file, options and architecture of each compilation."""
     for name, variants in VARIANTS.items():
         if any(fnmatch(name, pattern) for pattern in only):
             for options in variants:
@@ -96,7 +96,7 @@ def records(name: str, options: tuple[str, ...], arch: str) -> list[Record]:
 
 
 def loops_of(code: MachineCode) -> Iterator[Record]:
-    """The loops, each before those within it. Equal neighbors, as unrolling makes them, are one record."""
+    """The loops, each before its inner loops. Equal neighbors, such as unrolled copies, are one record."""
     last: Record = {}
     for depth, loop in code.all_loops():
         file, statement = code.statement(loop)
@@ -112,7 +112,7 @@ def loops_of(code: MachineCode) -> Iterator[Record]:
 
 
 def as_text(found: list[Record]) -> str:
-    """JSON with a line for each kernel."""
+    """JSON with one line per kernel."""
     head = json.dumps({"nvcc": nvcc_version(), "nvdisasm": nvdisasm_version()})[:-1]
     return head + ', "kernels": [\n' + ",\n".join(json.dumps(record) for record in found) + "\n]}\n"
 
@@ -124,7 +124,7 @@ def nvdisasm_version() -> str:
 
 
 def beside_others(found: list[Record], only: Iterable[str], archs: Iterable[str]) -> list[Record]:
-    """These records and the stored ones of other files and architectures, in the order of all."""
+    """These records and the stored ones of other files and architectures, sorted."""
     stored = json.loads(STORED.read_text(encoding="utf-8"))["kernels"]
     others = [r for r in stored if r["arch"] not in archs or not any(fnmatch(r["file"], p) for p in only)]
     order = [(name, options_text(options), arch) for name, options, arch in jobs(["*"], ARCHITECTURES)]
@@ -134,7 +134,7 @@ def beside_others(found: list[Record], only: Iterable[str], archs: Iterable[str]
 
 
 def options_text(options: Iterable[str]) -> str:
-    """The options of a kernel file as they are shown."""
+    """The options of a kernel file in readable form."""
     return " ".join(option.removeprefix("-D") for option in options)
 
 
@@ -148,7 +148,7 @@ def other_tools() -> str:
 
 
 def check(found: list[Record], only: Iterable[str], archs: Iterable[str]) -> int:
-    """Print what differs from the stored counts. 1 if anything does, or if they are of other versions of the tools."""
+    """Print the differences from the stored counts. Returns 1 if there are any, or if the tool versions differ."""
     if other := other_tools():
         print(other)
         return 1

@@ -62,12 +62,12 @@ def closing(entries: list[Entry]) -> str:
 
 
 def lowered(title: str) -> str:
-    """A title in the middle of a sentence: names stay as they are."""
+    """A title for the middle of a sentence, in which names keep their capital letters."""
     return title if title[1:2].isupper() or title in NAMES else title[:1].lower() + title[1:]
 
 
 def ended(text: str, entries: list[Entry]) -> str:
-    """A tutorial's text whose last paragraph names `entries`."""
+    """A tutorial's text with a last paragraph that names `entries`."""
     found = re.search(rf"^# {CLOSING}.*\n(?:# .*\n)*", text, flags=re.MULTILINE)
     if found is None:
         return f"{text.rstrip()}\n#\n{closing(entries)}"
@@ -77,7 +77,7 @@ def ended(text: str, entries: list[Entry]) -> str:
 
 
 def changes() -> Iterator[tuple[Path, str]]:
-    """The files that are out of date, with their new text."""
+    """The outdated files, with their new text."""
     course = load()
     text = PAGE.read_text(encoding="utf-8")
     before, _, rest = text.partition(BEGIN)

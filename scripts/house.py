@@ -28,7 +28,7 @@ from tests.imports import arrows, circles  # noqa: E402
 ROUNDS = 5
 Trips = dict[str, dict[str, float]]
 
-# What is counted -> what it was at commit be49c6f, counted in the same way, and where it shall be.
+# Maps a figure to its value at commit be49c6f, counted in the same way, and its goal.
 GOALS = {
     "package without learn/, lines": ("62770", "<= 54000"),
     "nn.LSTM forward + backward, calls / files": ("268 / 30", "<= 170 / 20"),

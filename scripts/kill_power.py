@@ -8,11 +8,11 @@
     python scripts/kill_power.py backward --all               # each term of each backward formula dropped or negated
     python scripts/kill_power.py kernels --only gru           # the same in C++ and CUDA
 
-Exchanged are operators, comparisons, conditions, constants and arguments. A test is shown the mutants of the code that
-it enters: this is recorded once for each test file (`--cache`), in a copy of the tree. The checkout is never changed.
-Each room is in the table of `--out` as soon as it is done; the same command goes on with those that are missing.
-A survivor that computes the same is listed in `mutation/reasons.toml` with the reason; any other one shows a line that
-no test looks at, and the exit status is 1. torch cannot be imported. Linux and macOS. Needs the [test] extra.
+The script changes operators, comparisons, conditions, constants and arguments. A test meets the mutants of the code
+that it enters, which is recorded once per test file (`--cache`), in a copy of the tree. The checkout is never changed.
+Each room is written to the table of `--out` as soon as it is done, and the same command continues with the missing
+ones. A survivor that computes the same is listed in `mutation/reasons.toml` with the reason; any other one shows a line
+that no test looks at, and the exit status is 1. torch cannot be imported. Linux and macOS. Needs the [test] extra.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ EVERY = {**ROOMS, **FORMULAS}
 
 
 def reasons() -> dict[str, str]:
-    """The keys of mutants that compute the same, and why."""
+    """The keys of equivalent mutants, with the reasons."""
     found = tomllib.loads((Path(__file__).parent / "mutation/reasons.toml").read_text(encoding="utf-8"))
     return {f"{path} {change}": reason for path, changes in found.items() for change, reason in changes.items()}
 
@@ -60,10 +60,10 @@ class Laboratory:
         self.probed: list[Path] = []
         self.entries = Entries()
         self.shown: dict[str, set[str]] = {}
-        """The tests that each mutant has met; none meets it again."""
+        """The tests that each mutant has met. None meets it again."""
 
     def record(self, layer: str, files: Iterable[str]) -> None:
-        """Know what the tests of the files enter."""
+        """Read which code the tests of the files enter."""
         if not self.probed:
             self.probed = [trees.copy_of(self.root, self.folder / f"record{k}") for k in range(len(self.trees))]
             for tree in self.probed:
@@ -95,7 +95,7 @@ class Laboratory:
 
 
 def measure(laboratory: Laboratory, room: str, chosen: list[Mutant], layers: str, budget: float) -> dict[str, Any]:
-    """One row of the table: which of the chosen mutants of a room which tests kill."""
+    """One row of the table: which of the chosen mutants of a room are killed by which tests."""
     own = EVERY[room].tests
     mine = [file for file in laboratory.files if file.startswith(own)]
     laboratory.record("default", mine)
@@ -193,12 +193,12 @@ def tell(room: str, row: dict[str, Any], listed: int, whole: bool) -> None:
 
 
 def table(path: Path) -> dict[str, dict[str, Any]]:
-    """The rooms that were measured, by name."""
+    """The measured rooms, by name."""
     return json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
 
 
 def write(path: Path, rows: dict[str, dict[str, Any]]) -> None:
-    """Write the table; an interrupted write leaves the old one."""
+    """Write the table. An interrupted write keeps the old one."""
     new = path.with_suffix(".new")
     new.write_text(json.dumps(rows, indent=1) + "\n", encoding="utf-8")
     new.replace(path)

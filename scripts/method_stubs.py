@@ -47,7 +47,7 @@ class Methods:
 
 
 OTHERS = ("minirnn.engine.tensor", "minirnn.engine.copies")
-"""Methods of these modules are in the class itself, or are in the way of no checker."""
+"""Methods of these modules are in the class itself, or do not disturb any type checker."""
 
 
 def attached() -> dict[str, Any]:
@@ -76,10 +76,10 @@ def stubs() -> Iterator[str]:
             parameters = [_other("object")]
         own = inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD)
         line = str(signature.replace(parameters=[own] if isinstance(value, property) else [own, *parameters]))
-        line = re.sub(r"(: |-> )'([^']*)'", r"\1\2", line)  # annotations are texts
+        line = re.sub(r"(: |-> )'([^']*)'", r"\1\2", line)  # annotations are strings
         line = re.sub(
             rf"(?<=[ \[])({hidden})(?=[,\])| ]|$)", r"builtins.\1", line
-        )  # inside the class `int` is a method
+        )  # inside the class, `int` is a method
         if isinstance(value, property):
             yield "    @property"
         yield f"    def {name}{line}: ..." + ("  # type: ignore[override]" if name in ("__eq__", "__ne__") else "")
@@ -90,7 +90,7 @@ def _other(annotation: str) -> inspect.Parameter:
 
 
 def text() -> str:
-    """The file, in ruff's layout."""
+    """The file in ruff's layout."""
     ruff = [sys.executable, "-m", "ruff", "format", "--stdin-filename", str(PATH), "-"]
     written = HEAD + "\n".join(stubs()) + "\n"
     return subprocess.run(ruff, input=written, capture_output=True, text=True, encoding="utf-8", check=True).stdout

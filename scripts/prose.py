@@ -58,7 +58,7 @@ Text = tuple[int, str]  # the line at which it begins
 
 
 def of_markdown(source: str) -> Iterator[Text]:
-    """The paragraphs of a page, without code and formulas, and without what ``<!-- wrong -->`` encloses."""
+    """The paragraphs of a page, without code, formulas, and text in ``<!-- wrong -->``."""
     source = re.sub(r"<!-- wrong -->.*?<!-- /wrong -->", lambda m: "\n" * m[0].count("\n"), source, flags=re.DOTALL)
     for fence in ("```", "~~~", r"\$\$"):
         block = re.compile(f"^{fence}.*?^{fence}", re.DOTALL | re.MULTILINE)

@@ -1,7 +1,7 @@
 """The public names of minirnn with their signatures, one per line, as in tests/public_names.txt.
 
     python scripts/public_names.py            # print them
-    python scripts/public_names.py --write    # store them, after a change that is meant
+    python scripts/public_names.py --write    # store them, after an intended change
 
 A name is public if it is in the `__all__` of a module listed here, or a method or property of such a class whose name
 has no underscore in front. `docs/stability.md` says what the project promises about them.
@@ -30,7 +30,7 @@ PLAIN = (bool, int, float, complex, str, bytes, type(None))
 
 
 def default(value: Any) -> str:
-    """A default as it is written in a call; ``...`` for one that has no such form."""
+    """A default as it is written in a call; ``...`` if it cannot be written."""
     if isinstance(value, PLAIN):
         return repr(value)
     if isinstance(value, tuple):
@@ -40,7 +40,7 @@ def default(value: Any) -> str:
 
 
 def signature(called: Any) -> str:
-    """Its parameters and defaults, without types; nothing for an exception, whose parameters are Python's."""
+    """Its parameters and defaults without types; empty for an exception, whose parameters are Python's."""
     if isinstance(called, type) and issubclass(called, BaseException):
         return ""
     found = inspect.signature(called)

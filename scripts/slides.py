@@ -85,7 +85,7 @@ def cells(path: Path) -> Iterator[tuple[bool, str]]:
 
 
 def run(path: Path, folder: Path) -> Iterator[list[tuple[str, str]]]:
-    """Run the code of a chapter; after each cell, the figures that it showed: a file and what it shows, in words."""
+    """Run the code of a chapter. Returns the figures of each cell: a file and a description."""
     from minirnn.viz import Picture, display
     from minirnn.viz.alt import described
 
@@ -124,32 +124,32 @@ def numbers() -> dict[str, str]:
 
 
 class Deck:
-    """The slides of a chapter, as they grow."""
+    """The slides of a chapter under construction."""
 
     def __init__(self) -> None:
         self.numbers, self.heading = numbers(), ""
         self.slides, self.notes, self.told = list[str](), list[str](), set[str]()
 
     def add(self, *lines: str) -> None:
-        """One more slide below the heading that holds, with the text that it comes from."""
+        """Add a slide below the current heading, with the text that it comes from."""
         head = [f"## {self.heading}"] if self.heading else []
         self.slides.append("\n\n".join([*head, *lines, *self.remark()]))
 
     def remark(self) -> list[str]:
-        """The text that no slide has yet, as a comment."""
+        """The text that is on no slide yet, as a comment."""
         notes = "\n\n".join(self.notes).replace("--", "\u2013")
         self.notes.clear()
         return [f"<!--\n{notes}\n-->"] if notes else []
 
     def tell(self, text: str) -> list[str]:
-        """How a text begins, unless a slide says so already."""
+        """The beginning of a text, unless a slide already has it."""
         sentence = first_sentence(text)
         fresh = [sentence] if sentence and sentence not in self.told else []
         self.told.add(sentence)
         return fresh
 
     def close(self, heading: str = "") -> None:
-        """Go on to another heading; what has no slide yet gets one, with the beginnings of its paragraphs."""
+        """Start a new heading. Text that is on no slide yet gets one, with the beginnings of its paragraphs."""
         if self.notes:
             paragraphs = [part for note in self.notes for part in note.split("\n\n") if part.strip()]
             lines = [f"- {line}" for paragraph in paragraphs for line in self.tell(paragraph)]
@@ -180,7 +180,7 @@ class Deck:
         return found
 
     def section(self, text: str) -> None:
-        """Slides of a piece of text: how it begins, its equations, or its list."""
+        """The slides of a piece of text: its beginning, its equations, or its list."""
         said = re.sub(r"\n{3,}", "\n\n", self.flat(MATH.sub("", text)).strip())
         self.notes += [said] if said else []
         formulas = self.equations(text)
@@ -201,20 +201,20 @@ class Deck:
 
 
 def height(formula: str) -> int:
-    """The lines that a formula takes; one with a fraction or a sum is as tall as two."""
+    """The height of a formula in lines. One with a fraction or a sum takes two."""
     lines = formula.split("\\\\")
     return len(lines) + sum(bool(re.search(r"\\(?:frac|sum|prod)", line)) for line in lines)
 
 
 def first_sentence(text: str) -> str:
-    """How a text begins, up to the end of its first sentence or of its first paragraph."""
+    """The beginning of a text, up to the end of its first sentence or paragraph."""
     paragraph = " ".join(text.strip().partition("\n\n")[0].split())
     found = re.match(r".+?[.?!:](?=\s+[A-Z`$*]|$)", paragraph)
     return (found[0] if found else paragraph).rstrip(":") + ("." if paragraph and found and found[0][-1] == ":" else "")
 
 
 def compose(path: Path, figures: Iterator[list[tuple[str, str]]] | None = None) -> str:
-    """The deck of a chapter in Markdown. Without `figures` the chapter is not run, and the deck has none."""
+    """The deck of a chapter in Markdown. Without `figures`, the chapter is not run and the deck has none."""
     parts, deck = list(cells(path)), Deck()
     opening = parts[0][1]
     title, question = opening.strip().split("\n")[0], re.search(r"^\*(.+)\*$", opening, flags=re.M)
@@ -242,7 +242,7 @@ def compose(path: Path, figures: Iterator[list[tuple[str, str]]] | None = None) 
 
 
 def sentences(text: str) -> list[str]:
-    """The sentences of a text; a year in brackets and initials end none."""
+    """The sentences of a text. A year in brackets or an initial does not end a sentence."""
     return [line for line in re.split(r"(?<=[.?!]) (?=[A-Z:`])", " ".join(text.split())) if line]
 
 
@@ -294,7 +294,7 @@ def page(markdown: str) -> str:
 
 
 def mathjax() -> Path:
-    """The file that draws formulas in a browser, of the package that the docs use."""
+    """The file that draws formulas in a browser, from the package that the docs use."""
     spec = importlib.util.find_spec("sphinx-mathjax-offline")
     if spec is None or spec.origin is None:
         raise SystemExit("formulas need MathJax: pip install sphinx-mathjax-offline")

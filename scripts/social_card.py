@@ -19,7 +19,7 @@ from minirnn.viz.colors import BLUE, GRAY, RED
 
 CARD = Path(__file__).parents[1] / "docs" / "_static" / "social_card.png"
 SIZE = (1200, 630)
-"""Pixels that Open Graph pages show without cutting anything off."""
+"""The size in pixels that Open Graph pages show without cropping."""
 T, B, I, H = 60, 8, 4, 32
 
 

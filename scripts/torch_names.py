@@ -32,7 +32,7 @@ PLACES = {
     "data": "torch.utils.data",
     "cuda": "torch.cuda",
 }
-"""Room of minirnn -> where torch has its names."""
+"""Maps a room of minirnn to the place where torch has its names."""
 
 HEAD = """# Names of torch that are not here
 

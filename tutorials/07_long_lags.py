@@ -211,15 +211,15 @@ mr.viz.show(fig)
 # helps the LSTM at long lags: at 100 steps the LSTMs with the biases 1 and 3 learn sooner than the one with the bias 0.
 # No LSTM learned the task at 200 steps.
 #
-# The copy task ranks the same networks differently. The orthogonal network learns the lag 5 in less than a third of the
-# steps of any other network, but it does not learn the lag 7. The GRU also learns only the lag 5. The LSTMs with the
-# biases 1 and 3 learn all three lags, and at the lags 7 and 10 they are the first. The relu network follows, but one of
-# its seeds fails at the lag 10. The plain network with tanh learns none of the lags.
+# The copy task ranks the same networks differently. The orthogonal network learns lag 5 in less than a third of the
+# steps of any other network, but it does not learn lag 7. The GRU also learns only lag 5. The LSTMs with the biases 1
+# and 3 learn all three lags, and they are the fastest at lags 7 and 10. The relu network follows, but one of its seeds
+# fails at lag 10. The plain network with tanh learns none of the lags.
 #
 # The reach explains a part of this. In the adding problem the second mark is often near the end, and it can open the
 # gates before the first mark matters. In the copy task all symbols are equally far away. There the LSTM with the bias
-# 0, which has the smallest reach of the LSTMs, is the last of them and fails at the lag 10. But the GRU has a larger
-# reach than this LSTM and does worse, and a reach of 0.5 does not help the orthogonal network at the lag 7. The four
+# 0, which has the smallest reach of the LSTMs, is the last of them and fails at lag 10. But the GRU has a larger
+# reach than this LSTM and does worse, and a reach of 0.5 does not help the orthogonal network at lag 7. The four
 # symbols must not only arrive. They must also stay apart in the state for the whole lag.
 #
 # Figures of untrained networks show what the first gradients contain. They do not show where training will lead.

@@ -44,7 +44,7 @@ step. This chapter puts masks at each place in turn and measures the gradient at
 #
 # *Variational dropout* draws :math:`m^{(x)}` and :math:`m^{(h)}` once per sequence and uses the same mask at all steps.
 # *Weight drop* (also called DropConnect) draws one mask M for R, which is the same for all steps and all rows of the
-# batch. The step back follows from :eq:`rnn-carry` and :eq:`rnn-weights`, with each mask where it was:
+# batch. The step back follows from :eq:`rnn-carry` and :eq:`rnn-weights`, with each mask in its place:
 #
 # .. math::
 #    :label: masks-back

@@ -170,8 +170,8 @@ def _joined(results: list[Any], out_dims: Any) -> Any:
                 raise ValueError(f"vmap: result {k} is {shown(part)}, a {type(part).__name__}\n  expected a Tensor")
         if not same_shape(first, result):
             raise ValueError(
-                f"vmap: the function returned {shown(type(result).__name__)} of another form for sample {b}"
-                " than for sample 0\n  expected the same nest of Tensors for each"
+                f"vmap: the result for sample {b}, a {type(result).__name__}, differs in structure from that for sample 0\n"
+                "  expected the same nest of Tensors for each"
             )
     columns = zip(*map(leaves_of, results), strict=True)
     return _rebuilt(first, [_stacked(k, *each) for k, each in enumerate(zip(columns, dims, strict=True))])

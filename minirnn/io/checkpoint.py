@@ -162,12 +162,12 @@ def first_line(error: BaseException) -> str:
 
 def _storable(name: str, array: Any) -> np.ndarray:
     if not isinstance(name, str) or name == "__metadata__":
-        raise TypeError(f"checkpoint: {name!r} names an array\n  expected a string other than '__metadata__'")
+        raise TypeError(f"checkpoint: an array is named {name!r}\n  expected a string other than '__metadata__'")
     try:
         name.encode()
         values = values_of(array)
     except UnicodeEncodeError as error:
-        raise ValueError(f"checkpoint: {name!r} names an array ({error.reason})\n  expected text") from None
+        raise ValueError(f"checkpoint: an array is named {name!r} ({error.reason})\n  expected text") from None
     except ValueError:
         raise ValueError(f"checkpoint: array {name!r} is a ragged list\n  expected an array") from None
     if values.dtype.name not in _DTYPES:

@@ -133,7 +133,7 @@ def new_exercise(folder: Path, id: str, cuda: bool = False) -> list[Path]:
     if not re.fullmatch(NAME, id) or re.fullmatch(r"ex\d+", id):
         raise CourseError(
             f"an exercise cannot be called {id!r}\n"
-            "  expected small letters, digits, - and _; ex and a number are minirnn's own"
+            "  expected lowercase letters, digits, - and _; names such as ex12 are reserved for minirnn"
         )
     if id in course.entries:
         raise CourseError(f"{folder / 'course.toml'} has an exercise {id!r} already")

@@ -44,7 +44,8 @@ def own_exercise(folder: Path, where: str, row: Mapping[str, Any]) -> Exercise:
     id, function = field(where, row, "id", str), field(where, row, "function", str)
     if not re.fullmatch(NAME, id) or re.fullmatch(r"ex\d+", id):
         raise CourseError(
-            f"{where} has id {id!r}\n  expected small letters, digits, - and _; ex and a number are minirnn's own"
+            f"{where} has id {id!r}\n"
+            "  expected lowercase letters, digits, - and _; names such as ex12 are reserved for minirnn"
         )
     path = field(where, row, "file", str)
     if not re.fullmatch(r"[\w-]+/[\w-]+\.(py|cu)", path):

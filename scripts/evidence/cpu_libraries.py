@@ -56,7 +56,7 @@ def torch(mode: str, size: Size, dtype: str) -> Calls:
 
 
 def jax(mode: str, size: Size, dtype: str) -> Calls:
-    """`lax.scan` under `jit`, the product of all inputs before the loop; the GRU is that of cuDNN."""
+    """`lax.scan` under `jit`, with one product for all inputs before the loop. The GRU is that of cuDNN."""
     import jax as library
     import jax.numpy as jnp
     from jax import lax

@@ -7,10 +7,10 @@
     python scripts/evidence/cpu_times.py threads     # 1, 2 and, where there are 4 cores, 4
     python scripts/evidence/cpu_times.py train       # a step of minirnn train in every cell
 
-Each library runs in its own process; they take turns, and nobody starts before the threads of all others sleep.
-Every row is written as soon as it is measured. After ``--minutes`` the run ends, and the same command goes on where it
-stopped; ``--again`` begins anew. ``--size``, ``--mode``, ``--samples`` and ``--libraries`` measure less; ``--out`` says
-where to.
+Each library runs in its own process. They take turns, and none starts before the threads of all others sleep. Every row
+is written as soon as it is measured. After ``--minutes`` the run ends, and the same command continues where it stopped.
+``--again`` starts over. ``--size``, ``--mode``, ``--samples`` and ``--libraries`` select what is measured, and
+``--out`` the output file.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ def calls(*about: Any) -> dict[str, Any]:
 
 def serve(name: str, threads: int) -> None:
     """Answer lines ``[mode, size, pass, dtype]`` with milliseconds."""
-    if hasattr(os, "sched_setaffinity"):  # for libraries that take all cores they may use
+    if hasattr(os, "sched_setaffinity"):  # for libraries that use all available cores
         os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:threads])
     for line in sys.stdin:
         mode, size, what, dtype = json.loads(line)
@@ -98,7 +98,7 @@ def serve(name: str, threads: int) -> None:
 
 
 def write(path: Path, about: dict[str, Any], rows: list[Row]) -> None:
-    """All rows; the file is whole at every moment."""
+    """All rows. The file is complete at every moment."""
     path.parent.mkdir(parents=True, exist_ok=True)
     new = path.with_suffix(".new")
     new.write_text(json.dumps({**about, "rows": rows}, indent=1) + "\n", encoding="utf-8")

@@ -1,4 +1,4 @@
-"""Makes a class of students who hand in right, wrong, broken and hostile answers, has it graded, and measures that.
+"""Makes a class of students who submit right, wrong, broken and hostile answers, grades it, and measures the run.
 
     python scripts/evidence/grade_many.py 40 /tmp/class                # makes the submissions, grades them by --jobs 2
     python scripts/evidence/grade_many.py 1000 /tmp/class -- --jobs 2  # what comes behind -- goes to minirnn grade
@@ -26,9 +26,9 @@ sys.path.insert(0, str(ROOT))
 from minirnn.learn.course import Course, Entry, load  # noqa: E402
 
 SHARES = {"right": 62, "wrong": 16, "broken": 6, "untouched": 10, "missing": 6}
-"""Percent of the answers, of a student of middling skill."""
+"""The percentages of the kinds of answers, for a student of average skill."""
 HOSTILE = 0.02
-"""The part of the students who attack the grader."""
+"""The share of students who attack the grader."""
 ATTACKS = {
     "endless": "while True: pass",
     "asleep": "import time; time.sleep(10**6)",
@@ -124,7 +124,7 @@ def wrong(text: str, rng: random.Random) -> str:
 
 
 def attack(course: Course, texts: dict[str, str | None], rng: random.Random) -> None:
-    """Put attacks into three answers: at once when the file is read, or when the function is called."""
+    """Put attacks into three answers, to run when the file is read or when the function is called."""
     python = [entry for entry in course.entries.values() if entry.file.endswith(".py")]
     for entry in rng.sample(python, 3):
         deed = ATTACKS[rng.choice(list(ATTACKS))]
@@ -177,7 +177,7 @@ if __name__ == "__main__":
 
 
 def measure(folder: Path, submissions: list[Path], more: list[str]) -> None:
-    """Have the class graded, and print what that took."""
+    """Grade the class, and print the time and memory that this took."""
     out = folder / "out"
     shutil.rmtree(out, ignore_errors=True)
     out.mkdir()
@@ -214,12 +214,12 @@ def measure(folder: Path, submissions: list[Path], more: list[str]) -> None:
 
 
 def judges(pid: int) -> list[int]:
-    """The grader's process and the workers that it started: Python, but not the answers."""
+    """The grader's process and its workers, without the answers."""
     return [pid, *children(pid, b"spawn_main")]
 
 
 def children(pid: int, named: bytes) -> list[int]:
-    """The processes that `pid` started and whose command has `named` in it."""
+    """The child processes of `pid` whose command contains `named`."""
     try:
         tasks = Path(f"/proc/{pid}/task").iterdir()
         found = [int(c) for task in tasks for c in (task / "children").read_text().split()]
@@ -229,7 +229,7 @@ def children(pid: int, named: bytes) -> list[int]:
 
 
 def usage_of(pid: int) -> tuple[float, float, int] | None:
-    """Seconds of a process itself, of those it has waited for, and the most memory it had, in MB."""
+    """The processor seconds of a process and of its finished children, and its peak memory in MB."""
     try:
         fields = Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()
         status = Path(f"/proc/{pid}/status").read_text()

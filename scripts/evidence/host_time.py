@@ -1,8 +1,7 @@
 """The time that Python itself takes to launch a layer of CudnnRNN, step by step and from a recording.
 
-CUDA's functions are replaced by stand-ins that do nothing, so this needs no GPU: it is the least the host can take, to
-be compared with the time the GPU takes for the same. Run it from the repository:
-``python scripts/evidence/host_time.py``.
+CUDA's functions are replaced by stand-ins that do nothing, so this needs no GPU. The result is the least time that the
+host can take, for comparison with the GPU's time. Run it from the repository: ``python scripts/evidence/host_time.py``.
 """
 
 from __future__ import annotations

@@ -3,9 +3,9 @@
     python scripts/evidence/kill_ranks.py                                  # 20 times, on 2, 3 and 4 ranks in turn
     python scripts/evidence/kill_ranks.py --times 3 --limit 120 --seed 1   # on a machine that is busy
 
-Each time all ranks must end within the limit, the checkpoint must be whole (or not there yet), and the run, resumed on
-another number of ranks, must leave the bits of one that nobody disturbed. Printed is when the rank was killed and how
-long the others lived; the exit status is 1 if anything of this failed. Needs mpi4py, mpiexec and /proc.
+Each time, all ranks must end within the limit, the checkpoint must be complete (or not exist yet), and the run, resumed
+on another number of ranks, must give the same bits as an undisturbed run. The script prints when the rank was killed
+and how long the others lived. The exit status is 1 if any check failed. Needs mpi4py, mpiexec and /proc.
 """
 
 from __future__ import annotations

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Up to which lag does each network learn, and what reached the first step before training?
+"""The longest lag that each network learns, and the gradient that reached the first step before training.
 
     python scripts/evidence/long_lags.py docs/data/long_lags.json --tasks adding     # goes on where it was interrupted
     python scripts/evidence/long_lags.py docs/data/long_lags.json --tasks copying --lags 5 7 10
     python scripts/evidence/long_lags.py FILE --seeds 0 --lags 10 20 --steps 200     # in a minute
 
 Every network has 64 units and is trained by Adam on batches of 32 new sequences, until the mean loss of 50 steps is
-below a tenth of what a network without memory reaches, or the steps are over. `reach` is the length of the gradient of
-the last step's loss with respect to the state after the first step, as a share of that with respect to the last output,
+below a tenth of the loss of a network without memory, or the steps are over. `reach` is the norm of the gradient of the
+last step's loss with respect to the state after the first step, as a share of that with respect to the last output,
 before training. Tutorial 7 draws the results.
 """
 
@@ -76,7 +76,7 @@ def loss_of(task: str, scores: mr.Tensor, target: np.ndarray) -> mr.Tensor:
 
 
 def last_loss(task: str, scores: mr.Tensor, target: np.ndarray) -> mr.Tensor:
-    """The part of the loss that belongs to the last step alone."""
+    """The part of the loss that comes from the last step only."""
     if task == "adding":
         return loss_of(task, scores, target)
     return mr.nn.functional.cross_entropy(scores[-1], target[-1])
@@ -134,9 +134,7 @@ def tasks(options: argparse.Namespace) -> Iterator[dict[str, Any]]:
 
 
 def as_table(rows: list[dict[str, Any]]) -> str:
-    """The data of the tutorial for each task: the lags; for each of them the median reach, and the steps of each
-    seed.
-    """
+    """The tutorial's data for each task: the lags, and for each lag the median reach and the steps of each seed."""
     lines = []
     for task in TASKS:
         lags = sorted({row["lag"] for row in rows if row["task"] == task})

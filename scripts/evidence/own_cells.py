@@ -4,8 +4,8 @@
     python scripts/evidence/own_cells.py --compile lstm ugrnn # these two also against torch.compile of the whole loop
 
 torch's loop is written well: one product for the inputs of all steps, ``unbind``, and ``chunk`` for the gates. Forward
-and backward, float32, one thread, in turns in one process. The least processor time of each counts, because other
-programs may want the cores. All times of a row are from one run of a cell: a ratio never mixes two runs.
+and backward, float32, one thread, in turns in one process. The smallest processor time of each counts, because other
+programs may use the cores. All times of a row come from one run, so a ratio never mixes two runs.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class Loop(torch.nn.Module):
         known = torch_functions([])
         known["product"] = self.product
         f = cell.function
-        home = types.ModuleType(f"torch_{cell.__name__}")  # torch.compile looks there for the names of the function
+        home = types.ModuleType(f"torch_{cell.__name__}")  # torch.compile looks up the names of the function there
         vars(home).update({**f.__globals__, **known, "__name__": home.__name__})
         sys.modules[home.__name__] = home
         self.step = types.FunctionType(f.__code__, vars(home), f.__name__, f.__defaults__, f.__closure__)
@@ -94,7 +94,7 @@ class Loop(torch.nn.Module):
 def least(calls: dict[str, Callable[[], Any]], rounds: int) -> dict[str, float]:
     """Milliseconds of processor time of each call, the least of several, in turns.
 
-    A turn is `AGAIN` calls: the first ones bring back to the caches what the other way's turn has displaced.
+    A turn is `AGAIN` calls. The first ones refill the caches after the turn of the other way.
     """
     found = dict.fromkeys(calls, float("inf"))
     for _ in range(rounds):
@@ -107,7 +107,9 @@ def least(calls: dict[str, Callable[[], Any]], rounds: int) -> dict[str, float]:
 
 
 def measured(name: str, size: tuple[int, ...], compiled: bool) -> dict[str, float]:
-    """Milliseconds of each way; `compile` is what torch.compile took before its first result, in seconds."""
+    """The time of each way in milliseconds. `compile` is the time of torch.compile before its first result,
+    in seconds.
+    """
     T, B, I, H = size
     cell = gallery(name)
     mr.manual_seed(0)

@@ -1,8 +1,8 @@
 """Ops that are not recurrent, compared with torch: one thread, forward and backward, as the time of minirnn / the
 time of torch.
 
-Both libraries get the same arrays, in one process and in turns. A time is the smallest of all turns: what else runs on
-the machine only adds. The last line counts how many cases are within 2 and 5 times torch's time.
+Both libraries get the same arrays, in one process and in turns. A time is the smallest of all turns, because other
+programs can only increase it. The last line counts how many cases are within 2 and 5 times torch's time.
 
     python benchmarks/plain_ops.py [--only gelu softmax] [--turns 15] [--device cpu]
 """
@@ -25,9 +25,9 @@ import minirnn as mr  # noqa: E402
 
 B, H, C, V = 64, 256, 100, 5000  # rows, width, classes, vocabulary
 SECONDS = 0.02
-"""How long a turn of one library lasts at least."""
+"""The minimum duration of a turn of one library."""
 Make = Callable[[Any], Callable[[], Any]]
-"""Called with `mr` or `torch`, it gives the work to be timed."""
+"""A function that gets `mr` or `torch` and returns the work to be timed."""
 
 CASES: dict[str, Make] = {}
 

@@ -1,12 +1,12 @@
-"""A step of ``minirnn train`` on one rank and on two: how much faster, and how much of it is waiting for the wire.
+"""A step of ``minirnn train`` on one rank and on two: the speed-up, and the share spent waiting for messages.
 
     python scripts/evidence/ranks.py [--hidden 256] [--length 64] [--batch 32] [--turns 9] [--steps 10] [--json FILE]
 
 Three programs take turns: one rank that computes the batch whole, one rank that computes it in two shards, and two
-ranks with a shard each. Every rank has its own core and one thread. A turn is a program started anew, since a rank
-that waits keeps its core busy; its first steps do not count. Printed are medians over the turns, the speed-up (the
-median of the ratios of neighboring turns) and the share of a step that the ranks wait for messages (the rank that waits
-longest). Needs mpi4py, mpiexec and two cores with nothing else to do; the load of the machine is also written down.
+ranks with a shard each. Every rank has its own core and one thread. Each turn is a new program, because a waiting rank
+keeps its core busy. Its first steps do not count. The script prints medians over the turns, the speed-up (the median of
+the ratios of neighboring turns) and the share of a step that the ranks wait for messages (the rank that waits longest).
+Needs mpi4py, mpiexec and two otherwise idle cores. The load of the machine is also recorded.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_
 
 
 def work(options: dict[str, Any], shards: int, steps: int) -> None:
-    """A rank: do the steps, and print what one took."""
+    """A rank: do the steps, and print the time of one."""
     from minirnn.parallel import init
     from minirnn.train.work import begun
 

@@ -14,7 +14,7 @@ Row = dict[str, Any]
 
 
 def origin() -> Row:
-    """When, on what machine and from which commit a row is made."""
+    """The time, machine and commit of a row."""
     commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True).stdout.strip()
     return {"date": date.today().isoformat(), "machine": platform.machine(), "commit": commit}
 
@@ -25,7 +25,7 @@ def stored(path: Path) -> list[Row]:
 
 
 def store(path: Path, rows: list[Row], key: Callable[[Row], Any], command: str) -> None:
-    """Write the rows in the order of their keys. The file is whole at any time."""
+    """Write the rows in the order of their keys. The file is complete at any time."""
     lines = ",\n".join(json.dumps(row) for row in sorted(rows, key=key))
     new = path.with_suffix(".new")
     new.write_text(f'{{"command": "{command}", "rows": [\n{lines}\n]}}\n', encoding="utf-8")

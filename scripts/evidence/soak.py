@@ -54,13 +54,13 @@ HEAD = f"{'run':>4}  {'order':18}  {'beside':12}  {'seconds':>7} {'passed':>7} {
 
 
 def planned(runs: int, first_seed: int) -> list[Run]:
-    """Every second run is shuffled, each time by another seed; every second pair of runs has company."""
+    """Every second run is shuffled with a new seed, and every second pair of runs has busy loops next to it."""
     return [Run(k + 1, first_seed + k if k % 2 else None, k // 2 % 2 == 1) for k in range(runs)]
 
 
 @contextmanager
 def company(busy: bool) -> Iterator[None]:
-    """Processes that use all available processor time, and end with this one."""
+    """Processes that use all available processor time until this one ends."""
     code = f"import os\nwhile os.getppid() == {os.getpid()}: pass"
     loops = [subprocess.Popen([sys.executable, "-c", code]) for _ in range(BUSY * busy)]
     try:
@@ -72,10 +72,10 @@ def company(busy: bool) -> Iterator[None]:
 
 
 def command_of(run: Run, results: Path, arguments: list[str]) -> list[str]:
-    """What is run. Beside company there are as many workers as busy loops, each with a small part of a core."""
+    """The command of a run. Next to busy loops, it has as many workers as loops, each with a small part of a core."""
     order = [] if run.seed is None else [f"--shuffle={run.seed}"]
     workers = ["-n", str(BUSY)] if run.busy else []
-    # Without pytest-randomly, where that is installed: the order is this script's business.
+    # Without pytest-randomly, if it is installed, because this script chooses the order.
     plain = [sys.executable, "-m", "pytest", "-q", "-p", "no:randomly", f"--junitxml={results}"]
     return [*plain, *order, *workers, *arguments]
 
@@ -97,7 +97,7 @@ def take(run: Run, arguments: list[str], folder: Path) -> None:
 
 
 def read(xml: str) -> tuple[int, int, list[str]]:
-    """How many tests there were, how many were skipped, and which failed, of a JUnit report."""
+    """The numbers of tests and skipped tests, and the failed ones, from a JUnit report."""
     cases = list(ElementTree.fromstring(xml).iter("testcase"))
     skipped = sum(case.find("skipped") is not None for case in cases)
     failed = [case for case in cases if case.find("failure") is not None or case.find("error") is not None]

@@ -1,8 +1,8 @@
 """The cost of the tape: a chain of 999 tiny ops, forward and backward, in microseconds per op.
 
-The chain is y = tanh(y * w + b), 333 times: with arrays this small the time is overhead, not arithmetic. Compared with
-NumPy without a tape (the same forward, and its backward written by hand) and, if installed, with torch in eager mode.
-The peers take turns in one process; every number is a median over all turns, and only ratios mean something.
+The chain is y = tanh(y * w + b), 333 times. With such small arrays, the time is overhead and not arithmetic. Compared
+with NumPy without a tape (the same forward, and its backward written by hand) and, if installed, with torch in eager
+mode. The peers take turns in one process; every number is a median over all turns, and only ratios mean something.
 
     python scripts/evidence/tape.py [--turns 60]
 """

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What a longer window of truncated backpropagation buys on text.
+"""The benefit of a longer window of truncated backpropagation on text.
 
     python scripts/evidence/windows.py docs/data/windows.json                     # goes on where it was interrupted
     python scripts/evidence/windows.py FILE --seeds 0 --windows 4 32 --steps 200  # in a minute
@@ -39,7 +39,7 @@ NETWORKS: dict[str, Callable[[], mr.nn.Module]] = {
 
 
 def cut(state: Any) -> Any:
-    """The same state, without its past."""
+    """The same state, detached from its past."""
     if state is None:
         return None
     return mr.nn.LSTMHidden(*(part.detach() for part in state)) if isinstance(state, tuple) else state.detach()
@@ -56,7 +56,7 @@ def learn(rows: str, network: str, window: int, seed: int, steps: int) -> dict[s
     parameters = [p for part in (embedding, layer, head) for p in part.parameters()]
     optimizer = mr.optim.Adam(parameters, lr=RATE)
     T = LONGEST if rows == "bias" else window
-    batches = mr.data.CharBatches(np.roll(train, -10_000 * seed), T=T, B=CHARACTERS // T)  # a seed begins elsewhere
+    batches = mr.data.CharBatches(np.roll(train, -10_000 * seed), T=T, B=CHARACTERS // T)  # each seed starts elsewhere
     state, began = None, time.process_time()
     for _ in range(steps):
         state = None if batches.at_start else state
@@ -80,7 +80,9 @@ def key(row: dict[str, Any]) -> tuple[Any, ...]:
 
 
 def as_table(rows: list[dict[str, Any]]) -> str:
-    """The table of `docs/questions.md`: at each window the median loss, and the smallest and largest of the seeds."""
+    """The table of `docs/questions.md`: for each window the median loss, and the smallest and largest over
+    the seeds.
+    """
     columns = list(product(ROWS, NETWORKS))
     titles = {"bias": "same rows", "budget": "512/K rows"}
     lines = ["| K | " + " | ".join(f"{network}, {titles[kind]}" for kind, network in columns) + " |"]

@@ -25,7 +25,7 @@ def lines(path: Path) -> int:
 
 
 def lines_by_room(package: Path) -> dict[str, int]:
-    """Folder, and folder in a folder -> the lines of all files below it. Files of the package itself are under "."."""
+    """Maps a folder, and a folder in a folder, to the lines of all files below it. "." has the package's own files."""
     rooms: Counter[str] = Counter()
     for path in code_files(package):
         parts = path.relative_to(package).parts[:-1]
@@ -38,7 +38,7 @@ def lines_by_room(package: Path) -> dict[str, int]:
 
 
 def _one(names: str) -> str:
-    """A variable of one of these names; it may be a member of something, and may have an index."""
+    """A variable with one of these names. It may be a member and may have an index."""
     return rf"(?:\w+(?:\.|->))?\b(?:{names})\b(?:\[[^\]]*\])?"
 
 
@@ -59,16 +59,16 @@ _HOME = re.compile("|".join(_PATTERNS))
 def homes(package: Path) -> list[str]:
     """The files in whose code the new cell state of an LSTM is computed as f times the old one plus i times candidate.
 
-    Found by its text, with the names that minirnn's formulas use, written with operators or with calls of `add` and
-    `multiply`; comments and docstrings do not count. Not looked at are `learn/`, whose answers are written out on
-    purpose, and `verify/`, which judges by a formula in torch.
+    The search uses the names of minirnn's formulas, with operators or with calls of `add` and `multiply`. Comments and
+    docstrings do not count. It skips `learn/`, whose answers are written out on purpose, and `verify/`, which judges by
+    a formula in torch.
     """
     files = [path for path in code_files(package) if not path.is_relative_to(package / "verify")]
     return [str(path.relative_to(package)) for path in files if _HOME.search(without_comments(path))]
 
 
 def without_comments(path: Path) -> str:
-    """The code of a file with single blanks, without comments and without any strings of Python."""
+    """The code of a file with single spaces, without comments and without Python strings."""
     text = path.read_text(encoding="utf-8")
     if path.suffix != ".py":
         return " ".join(re.sub(r"//[^\n]*|/\*.*?\*/", "", text, flags=re.DOTALL).split())

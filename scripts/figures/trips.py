@@ -19,16 +19,16 @@ from types import CodeType, FrameType
 from typing import Any
 
 ASIDE = {"arguments.py", "outputs.py", "_seeds", "as_tensor", "_wrap", "_apply_backward", "outputs_of"}
-"""Files and functions, of this layout and of version 0.1's, that a reader need not read on the way to the formula."""
+"""Files and functions, in this layout and in that of version 0.1, that a reader can skip on the way to the formula."""
 
 BACKWARD = ".h.sum().backward()"
-"""The trip on which lines are counted, from ``loss.backward()`` to the formula."""
+"""The trip whose lines are counted, from ``loss.backward()`` to the formula."""
 
 Trip = tuple[Callable[[], Any], Callable[[Any], Any]]
 
 
 def entered(function: Callable[[], Any], root: str, until: str = "") -> list[CodeType]:
-    """The functions of the package that `function` enters, in order, up to one called `until`."""
+    """The functions of the package that `function` enters, in order, up to one named `until`."""
     found: list[CodeType] = []
 
     def note(frame: FrameType, event: str, _: Any) -> None:
@@ -89,7 +89,7 @@ def trips() -> dict[str, Trip]:
         "a * b + b": (nothing, lambda _: a * b + b),
         "lstm_block_cell": (nothing, lambda _: mr.ops.lstm_block_cell(*cell)),
         BACKWARD: (loss, lambda y: y.backward()),
-        # Gradients are there from the runs before: the new ones are added to them.
+        # Gradients from earlier runs exist, so the new ones are added to them.
         "lstm_block_cell, backward": (nothing, lambda _: mr.ops.lstm_block_cell(*cell).h.sum().backward()),
         "cudnn_rnn_v3": (nothing, lambda _: mr.ops.cudnn_rnn_v3(x, *state, params, lengths)),
         "nn.LSTM": (nothing, lambda _: module(data)),
@@ -99,7 +99,7 @@ def trips() -> dict[str, Trip]:
 
 
 def measured() -> dict[str, dict[str, float]]:
-    """Trip -> its calls, files, lines to read and microseconds, in this process."""
+    """Maps a trip to its calls, files, lines to read and microseconds, in this process."""
     import minirnn
 
     root = str(Path(minirnn.__file__).parent)

@@ -11,7 +11,7 @@ import numpy as np
 from mutation.record import stored
 
 Test = tuple[str, float]
-"""The id of a test, and its seconds."""
+"""The id of a test, and its time in seconds."""
 
 
 class Entries:
@@ -41,8 +41,9 @@ class Entries:
     ) -> list[Test]:
         """The tests of a layer that enter a segment, as many as fit in the budget of seconds.
 
-        If the segment ends in a colon: that enter a file. First come those of the room itself, one case of each test
-        function before the others, and the quicker before the slower. Those that were `shown` before are left out.
+        If the segment ends in a colon, it stands for its whole file. Tests of the room itself come first, with one case
+        of each test function before the others, and faster tests before slower ones. Tests that were already `shown`
+        are omitted.
         """
         known = self.found[layer]
         if segment.endswith(":"):

@@ -32,7 +32,7 @@ PYTHON = {
     "devices/cpu/columns/zoneout.py": "split",
     "devices/cpu/cudnn_rnn/*.py": "rnn_sequence_grad|factors|backward|weight_gradients|.*_grad.*",
 }
-"""Files below minirnn/ and the functions in them."""
+"""Files below minirnn/, and the functions to change in them."""
 
 KERNELS = {
     "devices/cells/lstm_block.h": ("grad", "devices/native/lstm_block.py"),
@@ -43,7 +43,7 @@ KERNELS = {
     "devices/cuda/kernels/losses.cu": (".*_grad", "devices/cuda/launch/losses.py"),
     "devices/cuda/kernels/cudnn_rnn/steps.cu": (".*_grad.*", "devices/cuda/launch/cudnn_rnn/steps.py"),
 }
-"""C++ and CUDA files, the functions in them, and the file of Python through which the tests reach them."""
+"""C++ and CUDA files, the functions in them, and the Python file through which the tests reach them."""
 
 
 def backward_mutants(root: Path, only: str) -> Iterator[Mutant]:

@@ -30,7 +30,7 @@ def kernel_terms(path: str, source: str, wanted: str, segment: str) -> Iterator[
 
 
 def _values(code: str) -> Iterator[tuple[int, int]]:
-    """Where the right-hand sides of the assignments of a line lie, also of several with commas between."""
+    """The positions of the right-hand sides of a line's assignments, also of several that are separated by commas."""
     depth = 0
     begin = -1
     for k, c in enumerate(code):
@@ -45,7 +45,7 @@ def _values(code: str) -> Iterator[tuple[int, int]]:
 
 
 def _variants(value: str) -> Iterator[str]:
-    """The value negated, and with one summand or one factor left out or negated."""
+    """The value negated, and with one summand or factor omitted or negated."""
     if re.fullmatch(r"[\d.]+|real\(0\)", value):
         return
     cast = re.fullmatch(r"real\((.*)\)", value)
@@ -71,7 +71,7 @@ def _variants(value: str) -> Iterator[str]:
 
 
 def _split(text: str, operators: str) -> list[tuple[str, str]]:
-    """Cut at operators outside of brackets: (operator before it, part)."""
+    """Split at operators outside brackets: (preceding operator, part)."""
     parts = [("+", "")]
     depth = 0
     for c in text:

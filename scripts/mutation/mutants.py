@@ -1,7 +1,7 @@
 """A mutant: the text of one file with one thing in one function changed.
 
-Every function is cut into segments, which run from start to end or not at all: `mutation.probes` records which tests
-enter which segment, and a mutant is shown to the tests that enter its segment.
+Every function is split into segments, which run completely or not at all. `mutation.probes` records which tests enter
+which segment, and each mutant meets the tests that enter its segment.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from functools import partial
 from hashlib import sha256
 
 Change = tuple[ast.AST, ast.AST]
-"""A node and what replaces it."""
+"""A node and its replacement."""
 
 NESTED = ("body", "orelse", "finalbody")
 
@@ -30,10 +30,10 @@ class Mutant:
     old: str
     new: str
     make: Callable[[], str | None]
-    """Makes the text of the file; None if it is not Python."""
+    """Makes the text of the file; None if it is not valid Python."""
     segment: str
     number: int = 1
-    """Of the places of the function where this change can be made."""
+    """The index of this change among the places of the function where it can be made."""
 
     @property
     def change(self) -> str:
@@ -41,7 +41,7 @@ class Mutant:
 
     @property
     def reason(self) -> str:
-        """The key of its reason; one is enough for all places of a function."""
+        """The key of its reason, which applies to all places of a function."""
         return f"{self.path} {self.change}"
 
     @property
@@ -49,7 +49,7 @@ class Mutant:
         return self.reason if self.number == 1 else f"{self.reason} ({self.number})"
 
     def rank(self, seed: int) -> str:
-        """A random number of this mutant, the same for as long as its function has this name and this piece."""
+        """A random number for this mutant that is fixed as long as its function has this name and this piece."""
         return sha256(f"{seed} {self.key}".encode()).hexdigest()
 
     def __str__(self) -> str:
@@ -62,7 +62,7 @@ def changed(
     wanted: Callable[[str, ast.FunctionDef], bool],
     changes: Callable[[str, ast.FunctionDef], Iterator[Change]],
 ) -> Iterator[Mutant]:
-    """The mutants that `changes` proposes for the wanted functions of a module."""
+    """The mutants that `changes` proposes for the requested functions of a module."""
     module = ast.parse(source)
     for name, function in functions(module, ""):
         if not wanted(name, function):
@@ -87,7 +87,9 @@ def functions(node: ast.AST, prefix: str) -> Iterator[tuple[str, ast.FunctionDef
 
 
 def blocks(function: ast.FunctionDef) -> Iterator[tuple[list[ast.stmt], int]]:
-    """The statement lists of a function and where a segment begins in them: at the start, and after what may leave."""
+    """The statement lists of a function, and where segments begin in them: at the start, and after statements that may
+    leave.
+    """
     todo: list[ast.AST] = [function]
     while todo:
         node = todo.pop(0)
@@ -103,13 +105,13 @@ def segments(function: ast.FunctionDef) -> dict[ast.AST, int]:
     """The number of the segment that each node of a function is in."""
     found: dict[ast.AST, int] = {}
     for number, (body, start) in enumerate(blocks(function)):
-        for statement in body[start:]:  # a later segment, and an inner one, overwrites what is its own
+        for statement in body[start:]:  # later and inner segments overwrite their own part
             found.update(dict.fromkeys(ast.walk(statement), number))
     return found
 
 
 def spliced(source: str, old: ast.AST, new: ast.AST) -> str | None:
-    """The source with `new` in place of `old`, and all other lines where they were. None if it is not Python."""
+    """The source with `new` in place of `old`, with all other lines unchanged. None if it is not valid Python."""
     text = source.encode()
     starts = [0]
     for line in text.split(b"\n"):
@@ -137,7 +139,7 @@ def spliced(source: str, old: ast.AST, new: ast.AST) -> str | None:
 
 
 def source_of(node: ast.AST) -> str:
-    """A node in one line."""
-    if isinstance(node, ast.stmt):  # made ones have no line yet
+    """A node as one line."""
+    if isinstance(node, ast.stmt):  # generated nodes have no line yet
         node = ast.fix_missing_locations(copy.deepcopy(node))
     return " ".join(ast.unparse(node).split())

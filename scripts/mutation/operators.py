@@ -1,6 +1,6 @@
 """The changes of any Python function: an operator, a constant, a condition or two arguments.
 
-Error texts are not changed: raise statements, f-strings, warnings. So are annotations and docstrings.
+Error texts (raise statements, f-strings, warnings), annotations and docstrings are not changed.
 """
 
 from __future__ import annotations
@@ -39,9 +39,9 @@ CALLS = {"min": "max", "max": "min", "any": "all", "all": "any", "minimum": "max
 TWINS = {"1": "2", "2": "1"}
 """Last letters of names that come in pairs: beta1 and beta2."""
 WORDS = {"warn", "shown", "ValueError", "TypeError", "isinstance", "hasattr", "getattr", "TypeVar", "cast", "super"}
-"""Calls whose arguments word an error, or whose exchange is an error at once."""
+"""Calls whose arguments are the text of an error, or whose change is immediately an error."""
 WORDING = {"strict", "stacklevel"}
-"""Keywords that only decide how a mistake of the programmer is told."""
+"""Keywords that only affect how a programmer's mistake is reported."""
 
 
 def operators(name: str, function: ast.FunctionDef) -> Iterator[Change]:
@@ -52,7 +52,7 @@ def operators(name: str, function: ast.FunctionDef) -> Iterator[Change]:
 
 
 def _nodes(node: ast.AST) -> Iterator[ast.AST]:
-    """The nodes below that compute or decide something."""
+    """The nodes below this one that compute or decide something."""
     if isinstance(node, (ast.Raise, ast.Assert, ast.JoinedStr, ast.ImportFrom, ast.Import)):
         return
     if isinstance(node, ast.Call) and _called(node) in WORDS:
@@ -110,7 +110,7 @@ def _variants(node: ast.AST) -> Iterator[Change]:
 
 
 def _is_a_twin(name: str) -> bool:
-    """A dtype is left alone: there is no float31."""
+    """Dtypes are not changed, because there is no float31."""
     return name[-1:] in TWINS and not name[-2:-1].isdigit()
 
 
@@ -119,7 +119,7 @@ def _called(node: ast.Call) -> str:
 
 
 def _is_text(node: ast.expr) -> bool:
-    """Whether an operand is a string, as far as can be seen: it words something."""
+    """Whether an operand is a string, as far as the text shows, and therefore part of a message."""
     return any(
         isinstance(n, ast.JoinedStr) or (isinstance(n, ast.Constant) and isinstance(n.value, str))
         for n in ast.walk(node)

@@ -1,7 +1,9 @@
-"""Which segments of minirnn's functions are entered? A copy of the package with a probe at the start of each.
+"""Records which segments of minirnn's functions are entered, with a copy of the package that has probes at their
+starts.
 
-`prepare` makes every process that imports minirnn from a folder, also one that a test starts, run this file first. The
-process of the tests collects what is entered in the set `__minirnn_hits__`; all others write it to a file.
+`prepare` makes every process that imports minirnn from a folder run this file first, including processes that tests
+start. The process of the tests collects entered segments in the set `__minirnn_hits__`, and all others write them to a
+file.
 """
 
 from __future__ import annotations
@@ -16,14 +18,14 @@ from typing import Any
 
 HERE = Path(__file__)
 FIRST = ("minirnn/__init__.py", "minirnn/learn/sandbox/start.py")
-"""What a process of the package imports or runs before all else."""
+"""Code that a process of the package imports or runs before anything else."""
 RECORDER = "MINIRNN_KILL_POWER_RECORDER"
-"""The variable with the number of the process that collects."""
+"""The variable with the id of the process that collects."""
 HITS = "__minirnn_hits__"
 
 
 def prepare(folder: Path) -> None:
-    """Make every process that imports minirnn from this folder record what it enters."""
+    """Make every process that imports minirnn from this folder record the segments that it enters."""
     for path in filter(Path.exists, map(folder.joinpath, FIRST)):
         source = path.read_text(encoding="utf-8")
         first = next(node for node in ast.parse(source).body if not isinstance(node, ast.Expr))
@@ -35,7 +37,7 @@ def prepare(folder: Path) -> None:
 
 
 class Written(set[str]):
-    """What a process that the tests have started enters: each segment goes to the file at once."""
+    """The segments that a process started by the tests enters. Each is written to the file at once."""
 
     def __init__(self, path: str) -> None:
         super().__init__()
@@ -50,7 +52,7 @@ class Written(set[str]):
                     self.file = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o666)
                 os.write(self.file, f"{key}\n".encode())
             except OSError:
-                pass  # a locked process has no files
+                pass  # a locked process cannot open files
 
 
 def start(folder: str) -> None:
@@ -82,13 +84,14 @@ def probed(module: ast.Module, path: str) -> ast.Module:
     finally:
         sys.path.pop(0)
     for name, function in functions(module, ""):
-        if function.name == "__del__":  # it may run when nothing else is left
+        if function.name == "__del__":  # it may run when everything else is already gone
             continue
         found = list(enumerate(blocks(function)))
-        for number, (body, place) in sorted(found, key=lambda one: -one[1][1]):  # from the back: places stay true
+        # from the back, so that positions stay valid
+        for number, (body, place) in sorted(found, key=lambda one: -one[1][1]):
             statement = body[place]
             if place == 0 and isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant):
-                place, statement = 1, body[min(1, len(body) - 1)]  # behind the docstring
+                place, statement = 1, body[min(1, len(body) - 1)]  # after the docstring
             probe = ast.parse(f"{HITS}.add({f'{path}:{name}:{number}'!r})").body[0]
             for node in ast.walk(probe):
                 if hasattr(node, "lineno"):

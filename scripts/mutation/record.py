@@ -1,4 +1,6 @@
-"""Which tests enter which segment, and their seconds: ``python -m mutation.record CACHE LAYER FILE...`` in a tree."""
+"""Records which tests enter which segment, and their times: ``python -m mutation.record CACHE LAYER FILE...`` in a
+tree.
+"""
 
 from __future__ import annotations
 
@@ -36,9 +38,9 @@ class Recorder:
 
     def __init__(self, cache: Path, layer: str, files: Sequence[str]) -> None:
         self.cache, self.layer, self.files = cache, layer, files
-        self.read = 0  # bytes of what other processes have written
+        self.read = 0  # the number of bytes that other processes have written
         self.hits: set[str] = getattr(builtins, probes.HITS)
-        self.shared: dict[int, set[str]] = {}  # what the set-up of a fixture enters that several tests share
+        self.shared: dict[int, set[str]] = {}  # segments that the set-up of a shared fixture enters
         self.tests: dict[str, tuple[float, str, set[str]]] = {}
         self.outcome = "passed"
         self.saved: set[str] = set()
@@ -46,7 +48,7 @@ class Recorder:
 
     def pytest_sessionfinish(self, exitstatus: int) -> None:
         if exitstatus in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED, pytest.ExitCode.NO_TESTS_COLLECTED):
-            for file in set(self.files) - self.saved:  # all its tests are of another layer: its record is empty
+            for file in set(self.files) - self.saved:  # all its tests belong to another layer, so its record is empty
                 self.save(file, {})
 
     def pytest_collection_modifyitems(self, items: list[Any]) -> None:
@@ -117,13 +119,13 @@ class Recorder:
 
 
 def seconds() -> float:
-    """Of this process and the programs that it has waited for."""
+    """The time of this process and of the programs that it has waited for."""
     children = resource.getrusage(resource.RUSAGE_CHILDREN)
     return time.process_time() + children.ru_utime + children.ru_stime
 
 
 def record(root: Path, cache: Path, layer: str, files: Iterable[str], workers: list[Path]) -> None:
-    """Have the workers, each in a tree with probes, record the files that have no record yet."""
+    """Let the workers, each in a tree with probes, record the files that have no record yet."""
     missing = [file for file in files if not stored(cache, root, layer, file).exists()]
     if missing:
         print(f"recording {len(missing)} test files ({layer})", file=sys.stderr, flush=True)

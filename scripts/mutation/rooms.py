@@ -1,4 +1,4 @@
-"""The rooms of minirnn/, the tests that each of them has, and the functions of a room whose mutants count."""
+"""The rooms of minirnn/, their tests, and the functions of a room whose mutants count."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from mutation.mutants import Mutant, changed
 from mutation.operators import operators
 
 DRAWN = {"ax", "axes", "figure", "fig", "axis"}
-"""Names that show that a function of viz draws; whether a picture is right is seen, not asserted."""
+"""Names that identify drawing functions of viz. A person judges whether a picture is right, not a test."""
 NO_FORMULA = ("__repr__", "extra_repr", "_repr_html_", "__str__", "__del__")
 NOT_HERE = ("minirnn/learn/course/", "minirnn/devices/cuda/gpu/", "minirnn/learn/plugin.py", "minirnn/startup.py")
-"""What students edit, what needs a GPU, and what pytest or Python runs before the first test."""
+"""Code that students edit, that needs a GPU, or that pytest or Python runs before the first test."""
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ FORMULAS = {
     "backward": Room((), ("tests/ops/", "tests/devices/cpu/", "tests/nn/functional/", "tests/proof/test_corners.py")),
     "kernels": Room((), ("tests/devices/native/", "tests/devices/cuda/launch/", "tests/ops/")),
 }
-"""Not rooms, but the backward formulas of all: each term is dropped or negated (`mutation.formulas`)."""
+"""The backward formulas of all rooms, in which each term is dropped or negated (`mutation.formulas`)."""
 
 
 def mutants(root: Path, room: str, only: str = "") -> list[Mutant]:
@@ -83,7 +83,7 @@ def mutants(root: Path, room: str, only: str = "") -> list[Mutant]:
 
 
 def is_tested_by_value(room: str, name: str, function: ast.FunctionDef) -> bool:
-    """Whether it computes: it neither draws nor words what is shown."""
+    """Whether it computes something, and does not only draw or write text."""
     known = {node.id for node in ast.walk(function) if isinstance(node, ast.Name)}
     known |= {argument.arg for argument in function.args.args}
     draws = room == "viz" and bool(known & DRAWN)

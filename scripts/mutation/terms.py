@@ -14,10 +14,10 @@ from mutation.mutants import Change
 SIZES = {*"TBIHLDPGMNKnmtdkp", "lo", "hi", "t0", "t1", "width", "rows", "extra", "start", "last", "ndim", "length"}
 """Names that hold sizes, steps and axes."""
 NO_FORMULA = {"shape", "ndim", "size", "kept", "attributes"}
-"""Attributes that stand for sizes and switches."""
+"""Attributes that hold sizes and switches."""
 ARRAY_CALLS = {"concat", "concatenate", "where", "einsum", "sum", "dot", "matmul", "reshape", "transpose", "to"}
 ARRAY_CALLS |= {"broadcast_to", "astype", "put_add", "split", "flip", "or_zeros", "join_gates", "expand_dims"}
-"""Calls whose result is worth negating."""
+"""Calls whose results are negated."""
 OUT_CALLS = {"add": "+", "subtract": "-", "multiply": "*", "mul": "*", "dot": "@", "matmul": "@", "tanh": "f"}
 """Calls that write into their last argument or into `out`."""
 
@@ -30,11 +30,11 @@ def terms(name: str, function: ast.FunctionDef) -> Iterator[Change]:
 
 
 def _formulas(node: ast.AST) -> Iterator[ast.AST]:
-    """The nodes below that may be part of a formula: no index, no size, no condition of an if."""
+    """The nodes below this one that may be part of a formula: not an index, a size or the condition of an if."""
     if isinstance(node, (ast.Assert, ast.Raise, ast.Lambda)) or (isinstance(node, ast.expr) and _is_size(node)):
         return
     if isinstance(node, ast.If) and ast.unparse(node.test).startswith("L == 0"):
-        return  # no step at all: everything is 0
+        return  # no step at all, so that everything is 0
     yield node
     for field, value in ast.iter_fields(node):
         if field in ("slice", "test", "annotation", "iter", "targets", "target", "keywords"):
@@ -87,7 +87,7 @@ def _variants(node: ast.AST, returns_gradients: bool) -> Iterator[Change]:
 
 
 def _negated(value: ast.expr) -> Iterator[Change]:
-    """The value of an assignment or return, or one element of it, negated; nothing if it is not a formula."""
+    """The value of an assignment or return, or one element of it, negated; empty if it is not a formula."""
     match value:
         case ast.Tuple(elements):
             for element in elements:
@@ -107,7 +107,7 @@ def _negated(value: ast.expr) -> Iterator[Change]:
 
 
 def _out_variants(call: ast.Call) -> Iterator[ast.AST]:
-    """Of ``f(a, b, out)``: the result negated or 0, one operand alone, the other sign."""
+    """For ``f(a, b, out)``: the result negated or 0, only one operand, or the opposite sign."""
     kind = OUT_CALLS.get(_name(call.func))
     keyword = next((k.value for k in call.keywords if k.arg == "out"), None)
     if kind is None or (keyword is None and len(call.args) < 2):

@@ -15,12 +15,12 @@ QUIET = ["-q", "--assert=plain", "-n", "0", "-p", "no:cacheprovider", "--no-head
 QUIET += ["--continue-on-collection-errors"]
 FULL = ["-m", "slow or hypothesis", "--hypothesis-profile", "full"]
 LAYERS = {"default": [], "slow": FULL if Path("tests/examples.py").exists() else ["-m", "slow"]}
-"""What pytest is told to run the default suite, and what it leaves out: the slow tests, and most examples."""
+"""The arguments with which pytest runs the default suite, and those that exclude the slow tests and most examples."""
 LOG = ".kill_power.log"
 
 
 def copy_of(root: Path, folder: Path) -> Path:
-    """What git knows or would know of the checkout, without what is ignored; also where there is no git."""
+    """The files of the checkout that git knows or would add, without ignored ones. Also works without git."""
     listed = subprocess.run(
         ["git", "ls-files", "-co", "--exclude-standard", "-z"], cwd=root, capture_output=True, text=True
     )
@@ -42,14 +42,14 @@ def plain(root: Path) -> list[str]:
 
 
 def environment(tree: Path) -> dict[str, str]:
-    """What a process gets whose minirnn, and that of all programs it starts, is the one of the tree."""
+    """The environment of a process in which minirnn, also in all programs that it starts, is that of the tree."""
     threads = {f"{library}_NUM_THREADS": "1" for library in ("OMP", "OPENBLAS", "MKL")}
     path = os.pathsep.join([str(tree), str(Path(__file__).parents[1])])
     return {**os.environ, **threads, "PYTHONPATH": path, "PYTHONUNBUFFERED": "1"}
 
 
 def start(module: str, tree: Path, *arguments: str) -> subprocess.Popen[bytes]:
-    """One of the programs `record` and `trial`, in a tree. What it prints goes to a file there."""
+    """One of the programs `record` and `trial`, running in a tree. Its output goes to a file there."""
     command = [sys.executable, "-m", f"mutation.{module}", *arguments]
     with (tree / LOG).open("wb") as log:
         return subprocess.Popen(
@@ -58,13 +58,13 @@ def start(module: str, tree: Path, *arguments: str) -> subprocess.Popen[bytes]:
 
 
 def wait(started: Mapping[Path, subprocess.Popen[bytes]]) -> None:
-    """Until the programs have ended. If one of them fails, its output is shown."""
+    """Wait for the programs to end. If one of them fails, show its output."""
     for tree, process in started.items():
         if process.wait() not in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED, pytest.ExitCode.NO_TESTS_COLLECTED):
             print((tree / LOG).read_text(encoding="utf-8", errors="replace")[-3000:], file=sys.stderr)
 
 
 def collect_and(plugin: object, paths: Sequence[str], layer: str) -> int:
-    """Collect the tests of a layer in this process, without torch, and leave them to the plugin."""
+    """Collect the tests of a layer in this process, without torch, and pass them to the plugin."""
     sys.modules["torch"] = None  # type: ignore[assignment]  # the numbers of torch are stored; it takes 2 s to import
     return int(pytest.main([*QUIET, *LAYERS[layer], *paths], plugins=[plugin]))

@@ -1,7 +1,7 @@
 """Shows mutants to tests: ``python -m mutation.trial LAYER TASKS`` in a tree. Linux and macOS.
 
-The tests are collected once. For each mutant the file of the tree is changed, for all programs that tests start, and a
-forked process replaces the code in its memory and runs the tests that are named for it until the first one fails.
+The tests are collected once. For each mutant, the file of the tree is changed for programs that tests start, and a
+forked process replaces the code in its memory and runs the chosen tests until the first one fails.
 """
 
 from __future__ import annotations
@@ -26,20 +26,20 @@ import pytest
 from mutation import trees
 
 PATIENCE = 10
-"""How many times longer than without a mutant a test may take, and seconds on top of that: it may run for ever."""
+"""The limit for a test with a mutant, as a multiple of its usual time plus some seconds, because it may run forever."""
 MEMORY = 8 << 30
 Timed = tuple[pytest.Item, float]
-"""A test, and the seconds that it takes."""
+"""A test and its time in seconds."""
 
 
 class Trial:
-    """A pytest plugin that runs, instead of the collected tests, some of them for each mutant."""
+    """A pytest plugin that runs some of the collected tests for each mutant."""
 
     def __init__(self, tasks: list[dict[str, Any]], out: Path) -> None:
         self.tasks, self.out = tasks, out
         self.failed = ""
         self.killers: Counter[str] = Counter()
-        self.unsound: dict[str, bool] = {}  # whether a test that killed also fails without a mutant
+        self.unsound: dict[str, bool] = {}  # whether a test that killed a mutant also fails without it
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
@@ -57,9 +57,10 @@ class Trial:
         return True
 
     def killer(self, number: int, task: dict[str, Any], tests: list[Timed]) -> str:
-        """The first test that fails because of a mutant, or nothing."""
+        """The first test that fails because of a mutant, or an empty string."""
         task["original"] = Path(task["path"]).read_text(encoding="utf-8")
-        tests = sorted(tests, key=lambda test: -self.killers[test[0].nodeid])  # one that killed often kills the next
+        # a test that killed often is likely to kill the next mutant
+        tests = sorted(tests, key=lambda test: -self.killers[test[0].nodeid])
         while tests := [test for test in tests if not self.unsound.get(test[0].nodeid)]:
             with changed(Path(task["path"]), task["text"], number):
                 name = self.fork(task, tests)
@@ -75,7 +76,9 @@ class Trial:
         return ""
 
     def fork(self, task: dict[str, Any] | None, tests: list[Timed]) -> str:
-        """Run the tests in a forked process, with the mutant of a task: the test that failed, or nothing."""
+        """Run the tests in a forked process with the mutant of a task. Returns the test that failed, or an empty
+        string.
+        """
         read, write = os.pipe()
         child = os.fork()
         if child == 0:
@@ -123,7 +126,7 @@ class Trial:
         os._exit(0)
 
     def install(self, path: str, original: str, text: str) -> None:
-        """Give the functions that this process has loaded from the file the code of the changed text."""
+        """Replace the code of the functions that this process has loaded from the file by that of the changed text."""
         full = str(Path(path).resolve())
         if not path.endswith(".py"):
             return
@@ -146,7 +149,9 @@ class Trial:
 
 @contextmanager
 def changed(path: Path, text: str, number: int) -> Iterator[None]:
-    """Another text in a file. Each text has its own time, by which Python knows what it has compiled."""
+    """Write another text to a file. Each text gets its own time stamp, by which Python recognizes what it has
+    compiled.
+    """
     original, when = path.read_bytes(), path.stat().st_mtime_ns
     path.write_text(text, encoding="utf-8")
     os.utime(path, ns=(when, when + number * 10**9))
@@ -165,7 +170,7 @@ def codes(code: CodeType) -> Iterator[CodeType]:
 
 
 def is_renamed(before: CodeType, now: CodeType) -> bool:
-    """Whether a function has the code that it had before, with other names written into it (`declare.named`)."""
+    """Whether a function has its original code, with other names written into it (`declare.named`)."""
     return (before.co_code, before.co_varnames, len(before.co_names)) == (
         now.co_code,
         now.co_varnames,
@@ -174,19 +179,19 @@ def is_renamed(before: CodeType, now: CodeType) -> bool:
 
 
 def renamed_like(before: CodeType, now: CodeType, code: CodeType) -> CodeType:
-    """Another code of the function `before`, with the names that were written into `now`."""
+    """Other code for the function `before`, with the names that were written into `now`."""
     names = dict(zip(before.co_names, now.co_names, strict=True))
     called = tuple(names.get(name, name) for name in code.co_names)
     return code.replace(co_names=called, co_name=now.co_name, co_qualname=now.co_qualname)
 
 
 def functions_by_place() -> dict[tuple[str, int], list[FunctionType]]:
-    """All functions of the package that this process has, by file and line."""
+    """All functions of the package in this process, by file and line."""
     import minirnn
 
     package = str(Path(str(minirnn.__file__)).parent)
     found: dict[tuple[str, int], list[FunctionType]] = {}
-    gc.unfreeze()  # what is frozen is not found
+    gc.unfreeze()  # frozen objects are not found
     for one in gc.get_objects():
         if isinstance(one, FunctionType) and one.__code__.co_filename.startswith(package):
             code = one.__code__

@@ -172,8 +172,8 @@ def test_what_does_not_fit_is_refused(settings: Any, args: Any, says: str) -> No
         (lambda x: x[: 1 + int(x.item() > 0)] if x.shape else x.reshape(1 + 0 * 1), "nothing"),
         (lambda x: 5, "result 0 is 5, a int"),
         (lambda x: mr.tensor(np.ones(1 + int(x.item() > 1))), r"result 0 has the shapes \[\(1,\), \(2,\)\]"),
-        (lambda x: (x,) if x.item() > 1 else [x], "of another form for sample 1"),
-        (lambda x: {"a": x} if x.item() > 1 else {"b": x}, "of another form for sample 1"),
+        (lambda x: (x,) if x.item() > 1 else [x], "differs in structure"),
+        (lambda x: {"a": x} if x.item() > 1 else {"b": x}, "differs in structure"),
     ],
 )
 def test_results_that_cannot_be_put_together_are_refused(function: Any, says: str) -> None:

@@ -171,7 +171,7 @@ def test_arrays_of_other_kinds_are_refused_by_name(tmp_path, array):
 
 @pytest.mark.parametrize("name", [3, None, "__metadata__"])
 def test_array_names_are_strings(tmp_path, name):
-    with pytest.raises(TypeError, match="names an array"):
+    with pytest.raises(TypeError, match="an array is named"):
         save(tmp_path / "c.safetensors", {name: np.zeros(2)}, {})
 
 

@@ -89,8 +89,8 @@ def test_without_a_course_nothing_is_begun(tmp_path):
 @pytest.mark.parametrize(
     ("file", "pairs", "said"),
     [
-        ("course.toml", [('id = "bend"', 'id = "Bend"')], "has id 'Bend'\n  expected small letters"),
-        ("course.toml", [('id = "bend"', 'id = "ex77"')], "ex and a number are minirnn's own"),
+        ("course.toml", [('id = "bend"', 'id = "Bend"')], "has id 'Bend'\n  expected lowercase letters"),
+        ("course.toml", [('id = "bend"', 'id = "ex77"')], "names such as ex12 are reserved for minirnn"),
         ("course.toml", [('file = "own/bend.py"', 'file = "../bend.py"')], "expected a folder and a file"),
         ("course.toml", [('file = "own/bend.py"', 'file = "own/none.py"')], "none.py: no such file\n  expected the"),
         ("course.toml", [('reference = "bend.py"', 'reference = "../bend.py"')], "expected a file in references/"),

@@ -130,7 +130,7 @@ def call(function: Any, *arguments: Any, work: float) -> None:
     if status == INTERRUPTED:
         raise KeyboardInterrupt
     if status == NO_MEMORY:
-        raise MemoryError("native: no memory for the packed weights and what lies between the steps")
+        raise MemoryError("native: not enough memory for the packed weights and the values between the steps")
 
 
 LONG = 1e9

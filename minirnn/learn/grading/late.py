@@ -92,5 +92,5 @@ def check_times(late: Late, students: Sequence[Student]) -> None:
             more = f" and {len(missing) - 5} more" if len(missing) > 5 else ""
             raise CourseError(
                 f"--late: it is not known when the work of {', '.join(missing[:5])}{more} {what}\n"
-                "  expected a roster with the columns submitted and due; --due says the latter for all"
+                "  expected a roster with the columns submitted and due; --due sets the latter for all"
             )
