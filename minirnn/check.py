@@ -87,7 +87,7 @@ def choice(op: str, name: str, value: Any, known: Collection[str]) -> str:
 
 
 def reduction(op: str, value: Any) -> str:
-    """What a loss makes of its rows. Raises ValueError if it is unknown."""
+    """The reduction of a loss. Raises ValueError if it is unknown."""
     if not isinstance(value, str) or value not in ("mean", "sum", "none"):
         raise ValueError(f"{op}: reduction is {shown(value)}\n  expected 'mean', 'sum' or 'none'")
     return value
@@ -147,7 +147,7 @@ def positive(op: str, letter: str, size: int, source: str) -> None:
 
 
 class Default(int):
-    """A default axis. It is told apart from an equal one of a caller, who might give `dim` too."""
+    """A default axis. It differs from an equal value that a caller passes together with `dim`."""
 
 
 FIRST, LAST = Default(0), Default(-1)

@@ -48,7 +48,7 @@ COMMANDS = {
 
 
 class Parser(argparse.ArgumentParser):
-    """An ArgumentParser that reports a mistake on one line, with what was likely meant."""
+    """An ArgumentParser that reports a mistake on one line, with a suggestion."""
 
     def error(self, message: str) -> NoReturn:
         complain(self.prog, f"{one_line(message)} ({self.prog} --help)")
@@ -61,7 +61,7 @@ class Parser(argparse.ArgumentParser):
             raise argparse.ArgumentError(action, text)
 
     def hint(self, option: str) -> str:
-        """What was likely meant by an option that there is not. The dashes that all have in common tell nothing."""
+        """A suggestion for an unknown option. The leading dashes are ignored, because all options have them."""
         known = [name[2:] for action in self._actions for name in action.option_strings if name.startswith("--")]
         word = option[2:].partition("=")[0]
         near = [name for name in known if word and name.startswith(word)] or likely(word, known)
@@ -122,7 +122,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         finally:
             sys.stdout.flush()  # a reader that went away shall be noticed here, not while Python shuts down
     except OSError as error:  # of standard output: its reader went away, or its disk is full
-        # What is still buffered cannot be written; without this Python would complain about it at its end.
+        # Buffered output can no longer be written. Without this, Python would complain about it at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         if isinstance(error, BrokenPipeError):
             return 141
@@ -146,7 +146,7 @@ def open_streams() -> None:
 
 
 def entry() -> int:
-    """What the process `minirnn` does: `main`, after which Ctrl-C finds nothing to stop and changes no exit status."""
+    """The entry point `minirnn`: runs `main`, after which Ctrl-C stops nothing and does not change the exit status."""
     status = 130
     try:
         status = main()
@@ -177,5 +177,5 @@ def run(args: argparse.Namespace) -> int:
 def complain(who: str, text: str) -> None:
     """One line on stderr, with nothing in it that controls a terminal: names in a file may hold anything."""
     text = "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
-    with contextlib.suppress(OSError):  # where nothing can be said, the exit status tells
+    with contextlib.suppress(OSError):  # if no message can be written, the exit status remains
         print(f"{styled(f'{who}:', 'red', sys.stderr)} {text}", file=sys.stderr)

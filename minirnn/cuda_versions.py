@@ -94,7 +94,7 @@ def nvcc_unfit(nvcc: Version, driver: Version, gpu: Gpu) -> Unfit | None:
 
 
 def pycuda_unfit(version: str, built_for: Version | None, driver: Version, rebuild: str) -> Unfit | None:
-    """Why this PyCUDA cannot be used with the driver; None: it can. `rebuild` is the command that builds it anew."""
+    """The reason why this PyCUDA cannot be used with the driver, or None. `rebuild` is the command that rebuilds it."""
     if tuple(map(int, re.findall(r"\d+", version)[:3])) < OLDEST_PYCUDA:
         return Unfit(f"PyCUDA {version} is older than {'.'.join(map(str, OLDEST_PYCUDA))}", rebuild)
     if built_for is not None and built_for[0] > driver[0]:

@@ -26,7 +26,7 @@ SLOWS_NUMPY = ("OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE")
 
 
 def examine() -> dict[str, Any]:
-    """All that the report says, as JSON types."""
+    """All contents of the report, as JSON types."""
     devices = examine_devices()
     return {
         "minirnn": __version__,
@@ -60,7 +60,7 @@ def try_device(name: str) -> str | None:
         x = mr.tensor(data, requires_grad=True, device=name)
         (x * x).sum().backward()
         gradient = x.grad.numpy()  # type: ignore[union-attr]
-    except Exception as error:  # whatever it is, it is what the report has to say
+    except Exception as error:  # whatever the error is, it belongs in the report
         return f"{type(error).__name__}: {error}"
     return None if np.array_equal(gradient, 2 * data) else f"computes wrong gradients: {gradient} instead of {2 * data}"
 

@@ -110,7 +110,7 @@ def integers(what: str, data: Any, expected: str = "integers") -> np.ndarray:
 
     `what` names the function and its argument, `expected` says what it must be.
     """
-    if isinstance(data, (list, tuple)) and not data:  # no numbers, of which NumPy says float64
+    if isinstance(data, (list, tuple)) and not data:  # without numbers, NumPy chooses float64
         return np.zeros((0,), np.int64)
     return _of_kind(what, data, "iu", expected)
 

@@ -9,7 +9,9 @@ from typing import Any, TypeVar
 import numpy as np
 
 ROWS, COLUMNS = 16, 32
-"""At most so many cells are shown. If an array is larger, every n-th row and column is, and the text says so."""
+"""The largest number of cells that are shown. For a larger array, only every n-th row and column is, and the text says
+so.
+"""
 STYLE = "font-family:monospace;font-size:12px;line-height:1.4"
 
 

@@ -16,7 +16,7 @@ import numpy as np
 
 
 def describe(threads: int) -> dict[str, Any]:
-    """What a measurement writes down about the machine it was made on, as JSON types."""
+    """The facts about the machine that are stored with a measurement, as JSON types."""
     return {
         "processor": processor(),
         "cores": os.cpu_count(),
@@ -29,7 +29,7 @@ def describe(threads: int) -> dict[str, Any]:
 
 
 def processor() -> str:
-    """The name of the processor, if the system tells it."""
+    """The name of the processor, if the system reports it."""
     try:
         for text in Path("/proc/cpuinfo").read_text("utf-8").splitlines():
             if text.startswith("model name"):
@@ -40,7 +40,7 @@ def processor() -> str:
 
 
 def instructions() -> str:
-    """What this processor can do beyond its family, by what the system says; equal where machines can do the same."""
+    """The abilities of this processor beyond its family, as the system reports them; equal on equivalent machines."""
     try:
         lines = Path("/proc/cpuinfo").read_text("utf-8").splitlines()
         known = [text for text in lines if text.startswith(("flags", "Features"))]

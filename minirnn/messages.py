@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 WRITTEN_BITS = 2000
-"""Python may refuse to write integers of more bits, or write where they lie in memory."""
+"""Python may refuse to write integers with more bits, or write where they are in memory."""
 
 
 class _Short(reprlib.Repr):

@@ -141,7 +141,7 @@ class NotHere(AttributeError):
 
 
 class Imports:
-    """What Python asks for a module of minirnn that nobody else has found, also in ``from minirnn.nn import name``."""
+    """The function that Python calls for an unknown module of minirnn, also in ``from minirnn.nn import name``."""
 
     @staticmethod
     def find_spec(fullname: str, path: Any = None, target: Any = None) -> None:
@@ -152,7 +152,7 @@ class Imports:
 
 
 class Elsewhere:
-    """An attribute that isn't there: looking for it is an AttributeError that says what to write."""
+    """A missing attribute. Accessing it raises an AttributeError with the replacement."""
 
     __slots__ = ("name",)
 

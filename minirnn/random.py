@@ -41,7 +41,7 @@ def manual_seed(seed: int) -> np.random.Generator:
 
 
 def generator() -> np.random.Generator:
-    """This thread's stream, the one that `manual_seed` starts anew."""
+    """This thread's stream, which `manual_seed` restarts."""
     return _state.generator
 
 

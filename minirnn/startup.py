@@ -15,7 +15,7 @@ from types import FrameType
 def is_command() -> bool:
     """Whether this process was started as ``minirnn`` or ``python -m minirnn``."""
     program = sys.argv[0] if getattr(sys, "argv", None) else ""
-    if program == "-m":  # what is being imported is the package of the module to run
+    if program == "-m":  # the package of the module to run is being imported
         words = sys.orig_argv
         return "-mminirnn" in words or ("-m", "minirnn") in zip(words, words[1:], strict=False)
     return os.path.splitext(os.path.basename(program))[0] == "minirnn"

@@ -245,13 +245,13 @@ class RNNParamsSaveable:
         return isinstance(self._cudnn_rnn, CudnnLSTM)
 
     def tensors(self) -> dict[str, np.ndarray]:
-        """What is stored: arrays by name, in order."""
+        """The stored arrays by name, in order."""
         weights, biases = self._to_canonical(self._variable.detach())
         values = self._cells(weights, biases) if self._compatible else [*weights, *biases]
         return {name: t.numpy().copy() for name, t in zip(self.names(), values, strict=True)}
 
     def names(self) -> list[str]:
-        """The names of what is stored, in order."""
+        """The names of the stored arrays, in order."""
         if not self._compatible:
             weights, biases = self._to_canonical(self._variable.detach())
             kinds = ["weight"] * len(weights) + ["bias"] * len(biases)

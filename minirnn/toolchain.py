@@ -1,4 +1,6 @@
-"""What the compiled devices need: what was found on this machine, and the one command that brings each missing tool."""
+"""The requirements of the compiled devices: the tools found on this machine, and a command that installs each missing
+one.
+"""
 
 from __future__ import annotations
 
@@ -52,7 +54,7 @@ class Tool:
     fix: str | None = None
     why_not: str | None = None
     trouble: str = ""
-    """What is wrong with what is there but does not work."""
+    """The problem with a tool that exists but does not work."""
 
     @property
     def works(self) -> bool:
@@ -74,7 +76,7 @@ def find_all() -> list[Tool]:
 
 
 def for_a_gpu() -> Iterator[Tool]:
-    """What the device `cuda` needs besides the C++ compiler; each tool is looked for when its turn comes.
+    """The requirements of the device `cuda` besides the C++ compiler. Each tool is searched for when it is needed.
 
     Each is also held against the driver and its first GPU, by `minirnn/cuda_versions.py`.
     """
@@ -93,7 +95,7 @@ def extra(driver: Tool | None = None, nvcc: Tool | None = None) -> str:
 
 
 def missing(tool: Tool) -> str:
-    """The line that tells of a tool that was not found, does not work, or does not fit."""
+    """The line about a tool that is missing, does not work, or does not fit."""
     if tool.found is not None:
         return f"{tool.why_not}. To get one that fits: {tool.fix}"
     found = f"not working: {tool.trouble}" if tool.trouble else "missing"
@@ -186,7 +188,9 @@ def _gpu(cuda: ctypes.CDLL, index: int) -> Gpu:
 
 
 def fitting_pycuda(driver: Tool, extra: str) -> Tool:
-    """PyCUDA, held against the driver. What it was built with shows only when it is imported (`gpu/driver.py`)."""
+    """PyCUDA, compared with the driver. The CUDA version it was built with is only known after importing it
+    (`gpu/driver.py`).
+    """
     found = package("PyCUDA", "pycuda", extra)
     if not found.works or not isinstance(driver, Driver) or driver.cuda is None:
         return found
@@ -194,7 +198,7 @@ def fitting_pycuda(driver: Tool, extra: str) -> Tool:
 
 
 def rebuild_pycuda() -> str:
-    """The command that builds PyCUDA anew."""
+    """The command that rebuilds PyCUDA."""
     oldest = ".".join(map(str, cuda_versions.OLDEST_PYCUDA))
     return f"{pip()} install --force-reinstall --no-cache-dir --no-deps 'pycuda>={oldest}'"
 
@@ -260,7 +264,7 @@ def _output(command: list[str]) -> str:
 
 
 def _answer(command: list[str]) -> tuple[str, str]:
-    """What `command` prints, and what is wrong with it; both are empty if there is no such program."""
+    """The output of `command`, and what is wrong with it; both are empty if the program does not exist."""
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
         # Files, since a pipe would be waited for as long as any program that it started holds it.
         try:

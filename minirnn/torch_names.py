@@ -144,7 +144,7 @@ class Generator(np.random.Generator):
         super().__init__(np.random.Philox(0))
 
     def manual_seed(self, seed: int) -> Generator:
-        """Start anew from `seed`; returns itself."""
+        """Reseed with `seed`. Returns itself."""
         self.bit_generator.state = np.random.Philox(check.integer("manual_seed", "seed", seed, 0)).state
         return self
 
@@ -175,7 +175,7 @@ def div(a: Any, b: Any, *, rounding_mode: str | None = None) -> Tensor:
     return divide(a, b) if rounding_mode is None else trunc(divide(a, b))
 
 
-# ---- what it is, and where
+# ---- properties and device
 
 
 def is_tensor(obj: Any) -> bool:
@@ -190,7 +190,9 @@ def numel(t: Any) -> int:
 
 @method
 def nonzero(t: Any, as_tuple: bool = False) -> Any:
-    """The places of what is not 0, (N, axes) of int64; with `as_tuple` a Tensor (N,) for each axis. No gradient."""
+    """The indices of nonzero elements, (N, axes) of int64; with `as_tuple`, a Tensor (N,) for each axis. No
+    gradient.
+    """
     x = as_tensor(t)
     a = x.detach().numpy()
     if check.flag("nonzero", "as_tuple", as_tuple):

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 FULL = {errno.ENOSPC, errno.EFBIG, errno.EIO, getattr(errno, "EDQUOT", errno.ENOSPC)}
-"""What says that a disk is full or failed."""
+"""Phrases that report a full or broken disk."""
 
 
 class UserError(ValueError):
@@ -43,5 +43,5 @@ def describe(error: OSError) -> str:
 
 
 def one_line(text: str) -> str:
-    """A message of several lines on one."""
+    """A message of several lines, joined to one line."""
     return "; ".join(line.strip() for line in text.splitlines() if line.strip())

@@ -53,7 +53,7 @@ not. This chapter shows which terms of the gradient are lost, and why more data 
 #    \sum_{s=d+1}^{T} C_{s-d,s} = \frac{T}{K} (K - d) \qquad 0 \le d \le K
 #
 # There are :math:`T - d` pairs in all, so the share of survivors is about :math:`1 - d/K`. One neighboring pair in K is
-# lost, half of the pairs at the distance K/2, and all pairs at the distance K or more. The error is the sum of the
+# lost, half of the pairs at distance K/2, and all pairs at distance K or more. The error is the sum of the
 # missing terms:
 #
 # .. math::
@@ -223,7 +223,7 @@ print("training ends at r =", {K or "one piece": end and round(end, 3) for K, en
 # Summary
 # -------
 # - A gradient through time is a sum over pairs of steps, :eq:`double-sum`. A cut removes every pair that it separates.
-# - At the distance d a share of about :math:`d/K` of the pairs is lost, and at the distance K or more all of them.
+# - At distance d, a share of about :math:`d/K` of the pairs is lost. At distance K or more, all of them are.
 # - The error :eq:`truncation-bias` is a bias. More data and a smaller learning rate do not remove it, and training ends
 #   at other weights, :eq:`unit-sums`.
 #

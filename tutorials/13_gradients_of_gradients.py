@@ -106,7 +106,7 @@ curvature, sharpest = largest_curvature()
 print(f"largest curvature k = {curvature:.2f}, and 2 / k = {2 / curvature:.2f}")
 
 # %%
-# Near the current weights and along u, the loss is nearly a parabola with curvature k. At the distance d from its
+# Near the current weights and along u, the loss is nearly a parabola with curvature k. At distance d from its
 # lowest point the gradient is k d. A step with the rate :math:`\eta` subtracts :math:`\eta k d`, and n steps lead to
 #
 # .. math::

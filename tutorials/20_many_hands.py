@@ -271,8 +271,8 @@ mr.viz.show(ax.figure)
 #
 # Try it
 # ------
-# Make the batch of the last figure ten times larger, and then ten times smaller. From how many ranks on do the messages
-# take longer than the arithmetic?
+# Make the batch of the last figure ten times larger, and then ten times smaller. At how many ranks do the messages
+# begin to take longer than the arithmetic?
 #
 # Then write it yourself: :doc:`exercise </exercises>` ``ex42`` (adding up in a ring).
 #

@@ -9,7 +9,7 @@ from minirnn.engine.tensor import Tensor
 
 
 class FunctionCtx:
-    """What the methods of a `Function` are given as ``ctx``. Any other attribute may be set on it.
+    """The argument ``ctx`` of the methods of a `Function`. Any other attribute may be set on it.
 
     Attributes
     ----------

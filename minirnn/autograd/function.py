@@ -73,7 +73,7 @@ class Function:
 
     @staticmethod
     def setup_context(ctx: FunctionCtx, inputs: tuple[Any, ...], output: Any) -> None:
-        """Leave in `ctx` what backward needs; `inputs` are the arguments of forward, `output` is what it returned."""
+        """Store in `ctx` what backward needs. `inputs` are the arguments of forward, and `output` is its result."""
 
     @staticmethod
     def backward(ctx: FunctionCtx, *grads: Any) -> Any:
@@ -161,7 +161,7 @@ def _check_nested(name: str, args: Sequence[Any]) -> None:
 
 
 def _recorded(function: type[Function], ctx: FunctionCtx, args: Sequence[Any], outputs: tuple[Any, ...]) -> list[Any]:
-    """The results as Tensors of the tape; what is not a Tensor is handed on."""
+    """The results as Tensors of the tape. Other values are passed on."""
     numbers = [k for k, y in enumerate(outputs) if isinstance(y, Tensor)]
     for k, y in enumerate(outputs):
         if isinstance(y, (list, tuple, np.ndarray)):
@@ -191,7 +191,7 @@ class _Node(Op):
     """What `Function.apply` records."""
 
     broadcasts = True
-    reads_inputs = False  # the context looks after what it saved
+    reads_inputs = False  # the context checks the values that it saved
 
     def __init__(
         self,
@@ -202,7 +202,7 @@ class _Node(Op):
         carried: Sequence[int],
     ) -> None:
         self.function, self.ctx, self.carried = function, ctx, carried
-        # What is not a Tensor, with None in the places of Tensors; and which results are Tensors.
+        # The values that are not Tensors, with None in the places of Tensors; and which results are Tensors.
         self.others = [None if isinstance(a, Tensor) else a for a in args]
         self.places = [k for k, a in enumerate(args) if isinstance(a, Tensor)]
         self.results = [isinstance(y, Tensor) for y in outputs]
@@ -227,7 +227,7 @@ class _Node(Op):
         return self._checked(given, inputs)
 
     def _spread(self, values: Sequence[Any]) -> list[Any]:
-        """One value for each result, None for what is not a Tensor."""
+        """One value for each result, or None if it is not a Tensor."""
         left = iter(values)
         return [next(left) if is_tensor else None for is_tensor in self.results]
 

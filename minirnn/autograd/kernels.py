@@ -44,7 +44,7 @@ def kernel_of(op: str, kernels: dict[str, Kernel], args: Sequence[Any]) -> Kerne
 
 
 def by_kernel(op: str, kernel: Kernel, args: Sequence[Any]) -> Any:
-    """What a kernel makes of the arguments of forward, as Tensors; float16 is computed in float32."""
+    """The results of a kernel for the arguments of forward, as Tensors. float16 is computed in float32."""
     tensors = [a for a in args if isinstance(a, Tensor)]
     device = same_device(op, *tensors, names=[str(k) for k in range(len(tensors))])
     half = any(t.dtype == HALF for t in tensors)

@@ -128,7 +128,7 @@ def passes(device: Cuda, size: Size) -> tuple[Call, Call]:
 
 
 def recorded_launches(size: Size) -> list[int]:
-    """What the host launches for each pass of the lowest rung once both are recorded."""
+    """The launches by the host for each pass of the lowest rung once both passes are recorded."""
     device = Cuda(SimDriver(SimOptions()))  # check mode never reuses an address
     device.cudnn_rnn_rung, device.recordings.enabled = RUNGS[0], True
     both = passes(device, size)

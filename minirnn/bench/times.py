@@ -117,7 +117,7 @@ def latencies(clock: Clock) -> Iterator[Row]:
 
 
 def kernels(clock: Clock, quick: bool) -> Iterator[Row]:
-    """The elementwise kernels of the cells, each launch alone; nothing on a device without launches."""
+    """The elementwise kernels of the cells, one launch each; empty on a device without launches."""
     device = clock.device
     if not hasattr(device, "kernel_of"):
         return
@@ -126,7 +126,7 @@ def kernels(clock: Clock, quick: bool) -> Iterator[Row]:
             for name, step in cells(device, B, 8, H, dtype).items():
                 with recorded(device) as launches:
                     step()
-                # Of each kernel only the largest launch is measured.
+                # Only the largest launch of each kernel is measured.
                 largest = {launch.name: launch for launch in sorted(launches, key=lambda one: one.nbytes)}
                 for launch in largest.values():
                     seconds = kernel_seconds(clock, launch)

@@ -192,7 +192,7 @@ class Derivation:
         return found
 
     def function_of(self, e: Expr) -> Expr | None:
-        """The named result of the function of `e` alone, if there is one."""
+        """The named result that is a function of only `e`, if there is one."""
         results = [r for r in self.step.nodes if r.args == (e,) and r in self.names and r.op not in CUTS]
         return results[0] if len(results) == 1 else None
 
@@ -218,7 +218,7 @@ class Derivation:
             emit(e)
         return sorted(lines, key=lambda line: self.stage(line.value))
 
-    # ---- what is saved
+    # ---- saved values
 
     def is_leaf(self, e: Expr) -> bool:
         """Whether the backward pass uses the name of this value of the step and does not write it out."""

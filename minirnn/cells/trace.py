@@ -67,7 +67,7 @@ class Step:
         self.name_cuts()
         self.check_used()
 
-    # ---- what the names say
+    # ---- the meaning of names
 
     def read_parameters(self, parameters: Mapping[str, inspect.Parameter], constants: Mapping[str, float]) -> None:
         for n in (*self.given_states, self.output):

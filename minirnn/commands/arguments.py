@@ -17,7 +17,7 @@ EXECUTOR = "where to compute: threads:N, processes:N, dask:ADDRESS or mpi (docs/
 
 
 def whole(low: int, high: int | None = None) -> Callable[[str], int]:
-    """A reader of whole numbers from `low` to `high`."""
+    """A reader of integers from `low` to `high`."""
 
     def read(text: str) -> int:
         try:

@@ -56,7 +56,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Convert, find, or find and convert; print what was read and written, and notes about it."""
+    """Convert, find, or find and convert. Prints which files were read and written, and notes about them."""
     if args.out is None and (args.find is None or args.to is not None):
         raise UserError("OUT is missing\n  expected IN OUT --to LAYOUT, or IN --find PAIR")
     if args.out is not None and args.to is None:
@@ -121,7 +121,7 @@ def mistakes() -> Iterator[None]:
 
 
 def report(weights: str, out: str, result: Converted) -> str:
-    """What the command prints after it has written OUT."""
+    """The output of the command after it has written OUT."""
     lines = [f"{weights}: {result.source}: {result.weights}", f"{out}: {result.target}"]
     width = max(len(name) for name in result.arrays)
     shown = list(result.arrays.items())

@@ -26,7 +26,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Run the chapters and write what they show. The exit status is 1 if a chapter cannot run on this machine."""
+    """Run the chapters and write their figures. The exit status is 1 if a chapter cannot run on this machine."""
     chapters = _chosen(args.chapters)
     kind = next(kind for kind in KINDS if getattr(args, kind) is not None)
     folder = Path(getattr(args, kind))
@@ -35,7 +35,7 @@ def run(args: argparse.Namespace) -> int:
     for path in chapters:
         try:
             shown = _shown_by(path)
-        except SystemExit as error:  # the chapter says what it needs
+        except SystemExit as error:  # the chapter reports its requirements
             print(f"{path.stem}: {error}")
             missing += 1
             continue
@@ -57,7 +57,7 @@ def _chosen(numbers: list[int]) -> list[Path]:
 
 
 def _shown_by(path: Path) -> list[Any]:
-    """The pictures that a chapter shows; what it prints is not shown."""
+    """The pictures that a chapter shows. Its printed text is discarded."""
     with display.collecting() as shown, contextlib.redirect_stdout(io.StringIO()):
         runpy.run_path(str(path))
     return shown

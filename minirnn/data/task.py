@@ -41,7 +41,7 @@ def check_rng(function: str, rng: object) -> np.random.Generator:
 
 
 def check_count(function: str, name: str, value: Any, minimum: int, why: str = "") -> int:
-    """Return `value` as an int, or raise TypeError if it is not a whole number, ValueError if it is below `minimum`."""
+    """Return `value` as an int. Raises TypeError if it is not an integer, and ValueError if it is below `minimum`."""
     try:
         count = operator.index(value)
     except TypeError:

@@ -163,7 +163,7 @@ def unigram_entropy(ids: Any, V: int) -> float:
         raise ValueError("unigram_entropy: no ids\n  expected (N,) with N at least 1")
     p = np.bincount(numbers, minlength=V) / numbers.size
     p = p[p > 0]  # p log(p) -> 0 as p -> 0
-    return float(-(p * np.log(p)).sum()) + 0.0  # + 0.0: one character alone has entropy 0, not -0
+    return float(-(p * np.log(p)).sum()) + 0.0  # + 0.0, so that the entropy of a single character is 0 and not -0
 
 
 def check_ids(function: str, ids: Any, V: int | None = None) -> np.ndarray:

@@ -15,7 +15,7 @@ from minirnn.devices.cpu.elementwise import erf as erf
 
 
 def _rounding(function: Any) -> Callable[[Any], Any]:
-    """A function that returns whole numbers; integers are returned unchanged."""
+    """A function that returns integral values. Integers are returned unchanged."""
 
     def of_array(a: Any) -> Any:
         return function(a) if a.dtype.kind == "f" else a

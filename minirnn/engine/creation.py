@@ -33,7 +33,7 @@ __all__ = [
 
 Place = str | Device | None
 
-# ---- what is given
+# ---- arguments
 
 
 def shape_of(op: str, size: tuple[Any, ...]) -> tuple[int, ...]:

@@ -54,7 +54,7 @@ class Op:
     """
 
     whole: Callable[..., Any]
-    """For a view, ``whole(x, y)`` is a new version of the input `x` in which `y` replaces the part that is viewed."""
+    """For a view, ``whole(x, y)`` is a new version of the input `x` in which `y` replaces the viewed part."""
 
 
 class Freed(Op):

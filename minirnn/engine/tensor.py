@@ -85,7 +85,7 @@ class Tensor(Methods):
     def __dir__(self) -> list[str]:
         return [name for name in object.__dir__(self) if hasattr(type(self), name)]  # not those of `pointers`
 
-    # ---- what it is
+    # ---- properties
 
     # `attrgetter` takes half the time of a Python property, and every op reads these attributes.
     if not TYPE_CHECKING:

@@ -18,7 +18,7 @@ from minirnn.ops.primitives.declare import DECLARED
 
 ROOT = Path(minirnn.__file__).parent
 COMPUTES = {**PRIMITIVES, **OPTIONAL}
-"""Primitives of a device, and what they compute."""
+"""The primitives of a device, with descriptions."""
 
 
 def primitive_lines(op: str, source: bool = False) -> Iterator[str]:

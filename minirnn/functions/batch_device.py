@@ -19,7 +19,7 @@ from minirnn.host_array import common_dtype
 
 
 class NotBatched(Exception):
-    """What a function does cannot be done for all samples at once: it needs the values of one."""
+    """A function cannot be computed for all samples at once, because it needs the values of one."""
 
 
 class Batch(Operators):
@@ -237,7 +237,7 @@ class Lift(Op):
             return (lowered(dy, x.shape[0]),)
         a = dy.array
         if not a.each:
-            raise NotBatched  # of as many samples as nobody knows here
+            raise NotBatched  # the number of samples is unknown here
         if not mode.enabled:
             return (leaf(x.device, a.total()),)
         return (lowered(dy, a.rows.shape[0]).sum(0),)
@@ -257,7 +257,7 @@ LOWER = Lower()
 
 
 def lifted(device: BatchDevice, x: Tensor, each: bool, call: Call) -> Tensor:
-    """`x` on the device above its own: (B, ...) for `each` sample a row, else the same for all samples."""
+    """`x` on the outer device: (B, ...) with one row for `each` sample, or else the same value for all samples."""
     return record(Lift(each, call), device, Batch(device, x.array, each), (x,))
 
 

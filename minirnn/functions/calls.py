@@ -104,13 +104,13 @@ def gradients(
     pairs = [(y, v) for y, v in zip(ys, vs, strict=True) if y is not None and y.requires_grad]
     if not pairs:
         return [None] * len(xs)
-    border = min(x.seq for x in xs) - 1  # all that is older stays as it is: tapes of closures are not even walked
+    border = min(x.seq for x in xs) - 1  # older nodes stay unchanged: tapes of closures are not even walked
     found = run_backward([y for y, _ in pairs], [v for _, v in pairs], xs, create_graph, retain_graph, border)
     return [None if (g := found.get(x)) is None else g if create_graph else leaf(x.device, g) for x in xs]
 
 
 def finish(found: Sequence[Tensor], create_graph: bool) -> tuple[Tensor, ...]:
-    """What is handed back: without a history, unless it was asked for."""
+    """The returned results, without a history unless it was requested."""
     return tuple(found) if create_graph else tuple(t.detach() for t in found)
 
 

@@ -123,7 +123,7 @@ def _at_once(func: Any, args: Any, kwargs: Any, in_dims: Any, out_dims: Any, cou
         return None
     device = above(places.pop())
     call, stream = Call(), random.generator().bit_generator
-    before, call.lasts = stream.state, True  # a few numbers, so their text tells two states apart
+    before, call.lasts = stream.state, True  # a few numbers, so their text distinguishes two states
     device.open.append(call)
     try:
         inside = [
@@ -139,7 +139,7 @@ def _at_once(func: Any, args: Any, kwargs: Any, in_dims: Any, out_dims: Any, cou
         found = [lowered(device.lift(part), count) for part in parts]
         joined = [movedim(y, 0, dim) if dim else y for y, dim in zip(found, outs, strict=True)]
         return (_rebuilt(result, joined),)
-    except Exception:  # whatever it is: the loop does it, or raises what is wrong
+    except Exception:  # whatever the error is, the loop handles it or raises it
         stream.state = before
         return None
     finally:
@@ -170,7 +170,7 @@ def _joined(results: list[Any], out_dims: Any) -> Any:
                 raise ValueError(f"vmap: result {k} is {shown(part)}, a {type(part).__name__}\n  expected a Tensor")
         if not same_shape(first, result):
             raise ValueError(
-                f"vmap: the result for sample {b}, a {type(result).__name__}, differs in structure from that for sample 0\n"
+                f"vmap: the result for sample {b}, a {type(result).__name__}, differs in structure from sample 0\n"
                 "  expected the same nest of Tensors for each"
             )
     columns = zip(*map(leaves_of, results), strict=True)

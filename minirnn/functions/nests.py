@@ -18,7 +18,7 @@ def inside(nest: Any) -> Iterator[tuple[Any, Any]]:
 
 
 def leaves_of(value: Any) -> Iterator[Any]:
-    """What is not a nest, from left to right."""
+    """The elements of a nest that are not nests themselves, from left to right."""
     if is_nest(value):
         for _, part in inside(value):
             yield from leaves_of(part)
@@ -32,7 +32,8 @@ def mapped(function: Callable[[Any], Any], value: Any) -> Any:
         return function(value)
     parts = {key: mapped(function, part) for key, part in inside(value)}
     if isinstance(value, dict):
-        same = type(value)() if type(value) is dict else value.copy()  # a copy keeps what an own class of dict knows
+        # a copy keeps the attributes of a subclass of dict
+        same = type(value)() if type(value) is dict else value.copy()
         same.update(parts)
         return same
     if hasattr(value, "_fields"):  # a named tuple

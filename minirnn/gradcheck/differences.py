@@ -15,7 +15,7 @@ from minirnn.gradcheck.report import InputReport, ratio
 
 
 class Along:
-    """Derivatives of L = sum <v, y> along directions of argument number `k`, from values of `fn` alone."""
+    """Derivatives of L = sum <v, y> along directions of argument number `k`, computed only from values of `fn`."""
 
     def __init__(self, fn: Any, args: Sequence[Any], k: int, vs: Sequence[np.ndarray]) -> None:
         self.fn, self.args, self.k, self.vs = fn, args, k, vs
@@ -31,7 +31,7 @@ class Along:
         # A step may leave the domain (log, sqrt); the result is NaN then, and a smaller step is tried.
         with np.errstate(all="ignore"):
             above, below = self._values(self.x + h * d), self._values(self.x - h * d)
-            # Differences first, then products: what the step does not reach cancels exactly.
+            # Differences first, then products, so that values that the step does not reach cancel exactly.
             return sum(float(np.sum(v * (a - b))) for v, a, b in zip(self.vs, above, below, strict=True)) / (2 * h)
 
     def _values(self, x: np.ndarray) -> list[np.ndarray]:

@@ -15,7 +15,7 @@ class GradcheckError(AssertionError):
 
 @dataclass(frozen=True)
 class InputReport:
-    """What was found out about the gradient with respect to one input.
+    """The findings about the gradient with respect to one input.
 
     Attributes
     ----------

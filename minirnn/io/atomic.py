@@ -73,7 +73,7 @@ def atomic_write(path: str | os.PathLike[str], mode: str = "w") -> Iterator[IO[A
                 temporary.chmod(permissions)
             if fcntl is None:
                 file.close()  # only POSIX renames a file that is open
-            os.replace(temporary, target)  # while the lock is held, nobody takes the file for a leftover
+            os.replace(temporary, target)  # while the lock is held, no process mistakes the file for a leftover
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
@@ -137,7 +137,8 @@ def _create_temporary(target: Path) -> tuple[int, Path]:
             raise ValueError(
                 f"can't write {str(target)!r}: {error.strerror or error}\n  expected a folder that can be written to"
             ) from error
-        # Where the file system has no locks, go on: nobody will take this file for a leftover, for the same reason.
+        # If the file system has no locks, continue. No process will mistake this file for a leftover, for the same
+        # reason.
         with contextlib.suppress(OSError):
             _lock(descriptor, wait=True)
         if os.fstat(descriptor).st_nlink > 0:

@@ -175,7 +175,8 @@ def _storable(name: str, array: Any) -> np.ndarray:
             f"checkpoint: array {name!r} has dtype {values.dtype}\n  expected one of {', '.join(_DTYPES)}\n"
             "  text, settings and lists belong in the metadata"
         )
-    # safetensors copies memory as it lies and never looks at strides: a transposed view would be stored scrambled.
+    # safetensors copies memory in its physical order and ignores strides, so a transposed view would be stored
+    # scrambled.
     return np.asarray(values, dtype=values.dtype.newbyteorder("<"), order="C")
 
 

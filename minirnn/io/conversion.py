@@ -137,7 +137,7 @@ def convert_file(path: str | os.PathLike[str], to_path: str | os.PathLike[str], 
 
 
 def _settings(given: Settings, passport: Settings) -> tuple[Settings, Settings]:
-    """What is known about the source, and what the target is to be."""
+    """The known facts about the source, and the requirements of the target."""
     mine, its = given.known(), passport.known()
     if "cell_clip" in mine:
         its.pop("cell_clip", None)  # only the user knows whether the clip was ever reached

@@ -48,6 +48,6 @@ class KnownMistakes:
 
 
 def fingerprint(cases: Sequence[Case]) -> bytes:
-    """A hash of what an answer returned in each case; inputs and expected numbers are the exercise's own."""
+    """A hash of the values that an answer returned in each case. The inputs are the same for all answers."""
     returned = [{"got": dict(case.got), "primed": dict(getattr(case, "primed", {}))} for case in cases]
     return hashlib.sha256(protocol.pack({"returned": returned})).digest()

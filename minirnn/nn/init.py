@@ -232,7 +232,7 @@ def sparse_(tensor: Leaf, sparsity: float, std: float = 0.01, generator: Any = N
     return _set(tensor, values)
 
 
-# ---- what they share
+# ---- shared helpers
 
 
 def _leaf(op: str, tensor: Any, floating: bool = True) -> None:

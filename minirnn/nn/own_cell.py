@@ -73,5 +73,7 @@ def cell(states: Sequence[str], *, output: str | None = None) -> Callable[[Calla
     if not isinstance(names, (tuple, list)) or not names or not all(isinstance(n, str) for n in names):
         raise CellError(f"cell: states is {shown(states)}\n  expected names of parameters, such as ('c', 'h')")
     if output is not None and not isinstance(output, str):
-        raise CellError(f"cell: output is {shown(output)}\n  expected the name of what a layer hands on, or None")
+        raise CellError(
+            f"cell: output is {shown(output)}\n  expected the name of the value that a layer outputs, or None"
+        )
     return lambda function: Cell(function.__func__ if isinstance(function, staticmethod) else function, names, output)

@@ -97,7 +97,7 @@ class _Recurrent(Module):
             self._names.append(own)
 
     def reset_parameters(self) -> None:
-        """Draw initial values anew, as the constructor does."""
+        """Draw new initial values, like the constructor."""
         redraw_uniform(self.parameters(), 1 / math.sqrt(self.hidden_size))
 
     def flatten_parameters(self) -> None:
@@ -351,7 +351,7 @@ class LSTM(_Recurrent):
         self._open_forget_gates()
 
     def reset_parameters(self) -> None:
-        """Draw initial values anew, as the constructor does."""
+        """Draw new initial values, like the constructor."""
         super().reset_parameters()
         self._open_forget_gates()
 

@@ -52,7 +52,7 @@ def declares_settings(cls: Kind) -> Kind:
 
 
 def documentation(declared: Mapping[str, Setting], parameters: Mapping[str, inspect.Parameter]) -> str:
-    """The part of a docstring that says what the constructor takes and raises."""
+    """The part of a docstring about the arguments and errors of the constructor."""
     lines = ["Parameters", "----------", "params : iterable of Tensor, of (str, Tensor), or of dict"]
     lines += ["    Parameters, or groups of them (see `Optimizer`)."]
     taken = {name: one for name, one in declared.items() if one.init}

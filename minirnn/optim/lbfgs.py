@@ -127,7 +127,9 @@ class LBFGS(Optimizer):
         optimizer.
         """
         if not isinstance(state_dict, Mapping) or state_dict.get("optimizer") != "LBFGS":
-            raise ValueError("LBFGS.load_state_dict: got another state\n  expected what state_dict() returned")
+            raise ValueError(
+                "LBFGS.load_state_dict: got a state of another kind\n  expected the result of LBFGS.state_dict()"
+            )
         (group,) = state_dict["param_groups"]
         (mine,) = self.param_groups
         mine.update(self.checked({name: group[name] for name in self.settings}))

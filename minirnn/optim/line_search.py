@@ -76,7 +76,7 @@ def strong_wolfe(
 
     before, p, tries = start, at(t), 0
     low, high, done = start, p, False
-    while tries < most:  # go on until a minimum lies between two points
+    while tries < most:  # continue until a minimum is between two points
         if too_high(p) or (tries > 1 and p.loss >= before.loss):
             low, high = before, p
             break

@@ -22,7 +22,7 @@ class Meeting:
     def __init__(self, size: int) -> None:
         self.barrier = threading.Barrier(size)
         self.left: list[Any] = [None] * size
-        self.started: list[list[Any]] = [[] for _ in range(size)]  # for each rank, what it has sent so far
+        self.started: list[list[Any]] = [[] for _ in range(size)]  # for each rank, the messages that it has sent so far
         self.taken: Counter[int] = Counter()  # the number of ranks that have taken the k-th messages
         self.news = threading.Condition()
         self.ended: int | None = None  # the status with which a rank ended all

@@ -70,7 +70,7 @@ class Case:
 
     @property
     def rng(self) -> np.random.Generator:
-        """Random numbers of this case alone: the same in every run."""
+        """Random numbers for this case only, the same in every run."""
         return np.random.default_rng(zlib.crc32(f"{self.op}|{self.variant}|{self.size}".encode()))
 
     @cached_property
@@ -115,6 +115,6 @@ def gradient_of(name: str) -> str:
 
 @lru_cache(maxsize=16)
 def reference(case: Case, dtype: str, order: int = 1) -> Arrays:
-    """What the definition gives for the inputs that `dtype` holds: the composition, in float64."""
+    """The results of the definition for inputs rounded to `dtype`: the composition, in float64."""
     wide = {name: a.astype(np.float64) for name, a in case.rounded(dtype).items()}
     return evaluate(case, wide, dtype, COMPOSED, order)

@@ -18,7 +18,7 @@ def text(results: Sequence[Result], devices: dict[str, str]) -> str:
     blocks = []
     for device, rows in by_device(results):
         if all(r.status == ABSENT for r in rows):
-            continue  # the summary says why
+            continue  # the summary gives the reason
         lines = table_of(rows)
         width = max(len(op) for op, *_ in lines)
         shown = [f"{op:{width}}" + "".join(f"{field:>18}" for field in fields) for op, *fields in lines]
@@ -27,7 +27,7 @@ def text(results: Sequence[Result], devices: dict[str, str]) -> str:
 
 
 def legend(results: Sequence[Result]) -> str:
-    """What the entries and the columns of the tables mean."""
+    """The meaning of the entries and columns of the tables."""
     ways = ways_of([r for r in results if r.status != ABSENT])
     return "\n".join(
         [

@@ -51,7 +51,7 @@ PASSED, FAILED, ABSENT = "passed", "FAILED", "not available"
 
 @dataclass(frozen=True, order=True)
 class Cell:
-    """What is proven, where and how."""
+    """The scope of the proof: ops, devices and methods."""
 
     op: str
     variant: str

@@ -118,7 +118,7 @@ class MetricsFile:
         self.file = open(folder / METRICS, "a", encoding="utf-8", newline="")  # noqa: SIM115 (closed by __exit__)
 
     def append(self, lines: Sequence[dict[str, Any]]) -> Sequence[dict[str, Any]]:
-        """Append what is new in `lines`, at once, and return it."""
+        """Append the new entries of `lines` at once, and return them."""
         new = lines[self.written :]
         if new:
             with naming(self.file.name):

@@ -29,7 +29,7 @@ def introduction(training: Training) -> str:
 
 
 def result(training: Training, folder: Path, written: str) -> str:
-    """Losses, the beginning of what the model wrote, and where the files are."""
+    """Losses, the beginning of the sample, and the location of the files."""
     validation = training.validation_loss()
     lines = [
         f"validation loss  {both_units(validation)} per character",

@@ -41,7 +41,7 @@ BLOCK_NAMES = {"lstm": {"n": "ci"}, "gru": {"z": "u", "n": "c"}}
 
 
 def draw_all(folder: Path, training: Training) -> str:
-    """Write the sample and the pictures of a run to its folder; return what the model wrote."""
+    """Write the sample and the pictures of a run to its folder. Returns the sample."""
     import matplotlib
 
     start = lively(training) or PRIME  # the sample continues from the beginning of a line, if there are lines
@@ -59,7 +59,7 @@ def draw_all(folder: Path, training: Training) -> str:
 
 
 def what_it_writes(training: Training, start: int) -> tuple[str, str]:
-    """What the model wrote, and the content of sample.txt."""
+    """The sample, and the content of sample.txt."""
     decode, seed = training.vocabulary.decode, training.options.seed
     after = f"by the model after {training.step} steps, seed {seed}"
     if training.model.bidirectional:
@@ -147,7 +147,7 @@ def units(training: Training) -> viz.ColoredText:
 
 
 def gates(training: Training) -> viz.Picture:
-    """What the gates of each unit do while the model reads a piece of the validation text."""
+    """The activity of each unit's gates while the model reads a piece of the validation text."""
     start = lively(training)
     ids = training.validation_ids[max(0, start - WARM_UP) : start + SHOWN]
     model = training.model
@@ -183,7 +183,7 @@ DRAWN: dict[tuple[str, ...], Callable[[Training], viz.Picture | None]] = {
     ("units.png", "units.html"): units,
     ("gates.png",): gates,
 }
-"""Files, and the function that draws what is in them."""
+"""Files, and the function that draws their contents."""
 
 
 def lively(training: Training) -> int:

@@ -59,7 +59,7 @@ class Interrupt:
 
 
 class Doing:
-    """``with Doing("drawing", quiet):`` shows what is being done until the block ends.
+    """``with Doing("drawing", quiet):`` shows the current activity until the block ends.
 
     On a terminal a sign turns on stderr, and goes away at the end. Elsewhere one line is printed to `stream` (default:
     stdout), if it takes long.

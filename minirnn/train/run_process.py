@@ -29,7 +29,7 @@ from minirnn.train.work import begun, continued, enough_memory, train
 from minirnn.user_error import UserError, one_line
 
 RESULT, STOP = "result.json", "stop"
-"""The file that a finished run leaves in its folder; the file in the sweep's folder that tells runs to stop."""
+"""The file that a finished run leaves in its folder, and the file in the sweep's folder that makes runs stop."""
 FINISHED, DIVERGED, STOPPED, FAILED = "finished", "diverged", "stopped", "failed"
 """How a run ended. The first two are final."""
 BLAS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
@@ -87,7 +87,7 @@ def do(run: Run) -> Result:
             encoding="utf-8",
             errors="replace",
             env=environment | run.threads,
-            start_new_session=True,  # Ctrl-C reaches the sweep, which tells all its runs
+            start_new_session=True,  # Ctrl-C reaches the sweep, which stops all its runs
         )
     finally:
         os.close(lifeline)

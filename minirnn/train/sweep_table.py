@@ -32,7 +32,7 @@ def by_loss(rows: Sequence[Row]) -> list[Row]:
 
 
 def write_csv(file: IO[str], rows: Sequence[Row], varied: Mapping[str, Any]) -> None:
-    """A line for each run, in the order of the sweep; losses in nats, with all their digits."""
+    """A line for each run, in the order of the sweep. Losses are in nats and have full precision."""
     writer = csv.writer(file, lineterminator="\n")
     writer.writerow(["run", *varied, "ended", "step", "parameters", "loss", "validation_loss", "reason"])
     for row in rows:

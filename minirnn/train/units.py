@@ -28,7 +28,7 @@ QUOTES = {'"': '"', "'": "'", "\u201c": "\u201d", "\u2018": "\u2019", "\u00ab": 
 
 
 class Telling(NamedTuple):
-    """A unit, and the property that it tells."""
+    """A unit, and the property about which it is informative."""
 
     unit: int
     """The index among the units of all layers and directions, in their order."""
@@ -94,13 +94,13 @@ PROPERTIES: dict[str, Callable[[str], np.ndarray]] = {
 
 
 def entropy(values: np.ndarray) -> float:
-    """The entropy of whole numbers, in bits."""
+    """The entropy of integers, in bits."""
     p = np.unique(values, return_counts=True)[1] / values.size
     return float(-(p * np.log2(p)).sum()) + 0.0
 
 
 def eighths(states: np.ndarray) -> np.ndarray:
-    """The eighth of its unit's values in which each value of `states` (N, U) lies: 0 .. 7, (N, U)."""
+    """The eighth of its unit's values that contains each value of `states` (N, U): 0 .. 7, (N, U)."""
     found = np.empty(states.shape, np.intp)
     for u, values in enumerate(states.T):
         limits = np.unique(np.quantile(values, np.arange(1, BINS) / BINS))

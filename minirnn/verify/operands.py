@@ -58,7 +58,7 @@ def below_one(shape: Shape, rng: np.random.Generator) -> np.ndarray:
 
 
 def between(shape: Shape, rng: np.random.Generator) -> np.ndarray:
-    """Numbers at least 0.1 from whole and half ones."""
+    """Numbers at least 0.1 away from integers and half-integers."""
     return rng.integers(-3, 4, shape) + rng.uniform(0.1, 0.4, shape)
 
 

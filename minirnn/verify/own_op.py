@@ -59,7 +59,7 @@ def prove(
 
 
 def _cases(op: Any, args: Sequence[Any]) -> list[Case]:
-    """All results together, then each of several alone."""
+    """All results together, then each one separately if there are several."""
     is_function = isinstance(op, type) and issubclass(op, Function)
     apply = op.apply if is_function else op
     names, promoted, checked = promote(op.forward if is_function else op, args)

@@ -58,7 +58,7 @@ def in_check_mode(rung: str, case: Case, dtype: str) -> Finding:
 
 
 def on_rung(rung: str, get: Callable[[], Any], case: Case, dtype: str) -> Finding:
-    """Outputs and gradients that this rung alone computed, against the definition."""
+    """Outputs and gradients computed by this rung only, compared with the definition."""
     device = get()
     with asked_for(device, rung):
         before = device.rungs.copy()

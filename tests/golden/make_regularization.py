@@ -29,7 +29,7 @@ LENGTHS = [2, 5, 3]
 
 
 def uniform(shape, seeds, stream):
-    """Numbers in 0 .. 1 of one stream of a pair of seeds."""
+    """Numbers in 0 .. 1, from one stream of a pair of seeds."""
     n = int(np.prod(shape))
     key = (int(seeds[0]) << 32) | int(seeds[1])
     words = np.random.Philox(key=key, counter=[0, 0, 0, stream]).random_raw(n // 2 + 1)

@@ -29,7 +29,7 @@ class Arithmetic:
     Parameters
     ----------
     operands : Operands
-        Of the function.
+        The operands of the function.
     """
 
     def __init__(self, operands: Operands) -> None:

@@ -61,7 +61,7 @@ class Kernel(Protocol):
         """
 
     def max_resident_blocks(self, block: Sequence[int], shared: int = 0) -> int:
-        """How many blocks of this kernel the whole device holds at once."""
+        """The number of blocks of this kernel that the whole device holds at once."""
 
 
 class Module(Protocol):

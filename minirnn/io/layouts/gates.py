@@ -36,7 +36,7 @@ def reorder(stacked: np.ndarray, source: str, target: str, axis: int = 0) -> np.
 
 
 def gate(stacked: np.ndarray, name: str, order: str) -> slice:
-    """Where the gate `name` lies along axis 0 of an array whose gates are stacked in `order`."""
+    """The position of the gate `name` along axis 0 of an array whose gates are stacked in `order`."""
     H = stacked.shape[0] // len(order)
     k = in_hub_letters(order).index(in_hub_letters(name))
     return slice(k * H, (k + 1) * H)

@@ -101,7 +101,7 @@ def from_metadata(metadata: Mapping[str, str]) -> Settings:
 
 
 def facts(weights: Weights) -> Settings:
-    """The settings that follow from weights alone."""
+    """The settings that follow from the weights."""
     net = weights.network()
     return Settings(
         rnn_mode=net.rnn_mode,

@@ -33,7 +33,7 @@ def submitted(tag: str) -> str:
     """The time of submission, from the tag (``submit/2027-02-01T14-32-05Z-a1b2c3d``), so that it is the same in every
     run.
 
-    If the tag has no time, the result is the present one.
+    If the tag has no time, this is the current time.
     """
     found = re.fullmatch(r"submit/(?:manual-)?(\d{4}-\d\d-\d\d)T(\d\d)-(\d\d)-(\d\d)Z(-.*)?", tag)
     if found:

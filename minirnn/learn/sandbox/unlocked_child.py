@@ -32,7 +32,7 @@ def main(arguments: list[str]) -> None:
 
 
 def lock(job: dict[str, Any], watched: Any = None) -> None:
-    """Describe in words what no exercise may do. When the time is over, write down the position of the answer."""
+    """Report actions that no exercise may take. When the time is over, write down the position of the answer."""
     sys.dont_write_bytecode = True
     stack = open(job["stack"], "w", encoding="utf-8")  # noqa: SIM115  it is open until the process ends
     faulthandler.dump_traceback_later(job["seconds"], file=stack)

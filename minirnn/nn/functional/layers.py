@@ -178,8 +178,8 @@ def one_hot(input: Any, num_classes: int = -1) -> Tensor:
     C = check.integer("one_hot", "num_classes", num_classes, -1)
     if not ids.size and C < 1:
         raise ValueError(
-            f"one_hot: input has shape {ids.shape}, no index, and num_classes is {C}\n"
-            "  expected num_classes of 1 or more: there is nothing to count classes from"
+            f"one_hot: input has shape {ids.shape}, which contains no index, and num_classes is {C}\n"
+            "  expected num_classes of 1 or more, because there are no indices to infer it from"
         )
     C = int(ids.max()) + 1 if C == -1 else C
     if ids.size and (ids.min() < 0 or ids.max() >= C):

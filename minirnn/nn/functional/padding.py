@@ -48,7 +48,7 @@ def pad(input: Any, pad: Any, mode: str = "constant", value: float | None = None
         size = x.shape[axis]
         n = size + min(before, 0) + min(after, 0)  # the size after negative padding
         limit = {"constant": None, "reflect": size - 1, "replicate": None if size else 0, "circular": n}[mode]
-        if mode in ("reflect", "replicate"):  # what is taken away may be what comes back from the other side
+        if mode in ("reflect", "replicate"):  # removed elements may be those that come back from the other side
             n += max(before, 0) + max(after, 0)
         if n < 0:
             raise ValueError(f"pad: {(before, after)} along axis {axis} of shape {x.shape}\n  expected at most all")

@@ -57,7 +57,7 @@ for _name, _op in (("T", shapes.transpose), ("mT", views.matrix_transpose)):
     setattr(Tensor, _name, property(_op))
 
 
-# ---- what it is
+# ---- properties
 
 
 @method

@@ -82,7 +82,7 @@ class LRScheduler:
         finally:
             self._is_initial = False
 
-    # ---- what a subclass defines
+    # ---- definitions of a subclass
 
     def get_lr(self) -> list[float]:
         """The step sizes of all groups at `last_epoch`; use `get_last_lr` to look at them."""

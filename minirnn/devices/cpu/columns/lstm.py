@@ -230,7 +230,7 @@ def gate_input(W_x: Array | None, x: Array, a_x: Array) -> None:
 
 
 def factors(v: Values, gates: str, co: Array, D: Array) -> None:
-    """Fill D (n, 6, H, B) with the derivatives that the values of n steps alone determine; `co` is scratch.
+    """Fill D (n, 6, H, B) with the derivatives that depend only on the values of n steps; `co` is scratch.
 
     carry = f    da_i = i n (1-i)    da_f = f c' (1-f)    da_n = i (1-n^2)    da_o = o co (1-o)    dc_h = o (1-co^2)
     """

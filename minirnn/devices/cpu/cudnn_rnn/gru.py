@@ -118,7 +118,7 @@ def gate_input(W_x: Array | None, x: Array, b_n: Array, a_x: Array) -> None:
 
 
 def factors(saved: Array, one_minus: Array, D: Array) -> None:
-    """Fill D (n, 5, H, B) with the derivatives that `saved` alone determines; `one_minus` (n, 2, H, B) is scratch.
+    """Fill D (n, 5, H, B) with the derivatives that depend only on `saved`; `one_minus` (n, 2, H, B) is scratch.
 
     dq = da_n r    da_r = da_n q r(1-r)    da_z = (h'-n) z(1-z)    da_n = (1-z)(1-n^2)    carry = z
     """

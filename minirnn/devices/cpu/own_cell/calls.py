@@ -51,7 +51,7 @@ SCOPE |= {"sigmoid": sigmoid, "mean": mean}
 
 
 class Calls:
-    """Writes calls that compute expressions; each is computed once, and kept as long as it is needed.
+    """Writes calls that compute expressions. Each is computed once and kept as long as it is needed.
 
     Attributes
     ----------

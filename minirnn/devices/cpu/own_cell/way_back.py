@@ -86,7 +86,7 @@ class Writer:
         return self.gate_rows[k]
 
     def order_of_gates(self) -> list[int]:
-        """The gates in the order of rows: of h alone, of both, of x alone; within these by their gradients."""
+        """The gates in the order of rows: of only h, of both, of only x; within these by their gradients."""
         plan, taken = self.plan, set()
         self.gate_rows: dict[int, Row] = {}
         for k, e in enumerate(self.d.gates):

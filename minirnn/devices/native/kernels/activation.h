@@ -106,7 +106,7 @@ INLINE V abs(V x) {
     return x < 0 ? -x : x;
 }
 
-// Of two operands one may be a number. NaN wins.
+// One of two operands may be a number. NaN wins.
 template <class V>
 INLINE V maximum(V a, V b) {
     return a != a || a > b ? a : b;

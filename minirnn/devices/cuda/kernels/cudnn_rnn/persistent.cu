@@ -124,7 +124,7 @@ __device__ void forward(PARAMETERS, Own own_arrays = {}) {
                 join_gates<Cell>(a, a2, s.gates);
                 own_arrays.read<Cell>(s, direction, t, row, unit);
                 Cell().step(s);
-                // Send first what the other blocks wait for.
+                // First send the data that the other blocks wait for.
                 const real h_new = valid ? s.after[I] : s.before[I];
                 if (step + 1 < T) send(states + ((i64)(d * (T - 1) + step) * B + row) * H + unit, h_new);
                 else h[k] = h_new;

@@ -27,7 +27,7 @@ extern "C" __global__ void merge_runs(const real *x, const i64 *from, i64 *to, i
     while (low < high) {  // those at [first, low) go before `value`, those at [high, ..) do not
         const i64 half = (low + high) / 2;
         const acc other = acc(x[width == 1 ? half : from[half]]);
-        // Of equal ones the left goes first.
+        // Among equal elements, the left one goes first.
         const bool other_first = is_left ? before(other, value, descending) : !before(value, other, descending);
         if (other_first) low = half + 1;
         else high = half;

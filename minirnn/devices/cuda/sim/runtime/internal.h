@@ -31,7 +31,7 @@ struct Uint3 {
 // ---------------------------------------------------------------------------------------- threads and blocks
 
 struct Fiber {
-    void *stack_pointer;  // where it goes on
+    void *stack_pointer;  // where it continues
     char *stack;          // lowest usable address
     size_t bytes;
     Fiber *next;  // in the list of idle ones
@@ -119,7 +119,7 @@ struct Launch {
 extern Launch launch;
 extern Thread *thread;     // the running one; null: the scheduler
 extern Block *block;       // the running one
-extern void *scheduler;    // where the scheduler goes on
+extern void *scheduler;    // where the scheduler continues
 extern uint64_t progress;  // ends of threads, barriers, warp operations: progress that a hanging kernel lacks
 extern uint32_t now;       // logical time: ticks at every barrier and warp operation
 extern uint32_t random_state;
