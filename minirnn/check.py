@@ -147,7 +147,7 @@ def positive(op: str, letter: str, size: int, source: str) -> None:
 
 
 class Default(int):
-    """A default axis. It differs from an equal value that a caller passes together with `dim`."""
+    """A default axis. It can be distinguished from an equal `axis` that a caller passes together with `dim`."""
 
 
 FIRST, LAST = Default(0), Default(-1)

@@ -141,7 +141,9 @@ class NotHere(AttributeError):
 
 
 class Imports:
-    """The function that Python calls for an unknown module of minirnn, also in ``from minirnn.nn import name``."""
+    """A finder that Python asks for modules of minirnn that no other finder has found, also in ``from minirnn.nn import
+    name``.
+    """
 
     @staticmethod
     def find_spec(fullname: str, path: Any = None, target: Any = None) -> None:
@@ -152,7 +154,7 @@ class Imports:
 
 
 class Elsewhere:
-    """A missing attribute. Accessing it raises an AttributeError with the replacement."""
+    """An attribute that is not here. Looking it up raises an AttributeError that says what to write."""
 
     __slots__ = ("name",)
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 FULL = {errno.ENOSPC, errno.EFBIG, errno.EIO, getattr(errno, "EDQUOT", errno.ENOSPC)}
-"""Phrases that report a full or broken disk."""
+"""The error numbers of a full or broken disk."""
 
 
 class UserError(ValueError):

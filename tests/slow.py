@@ -1,4 +1,4 @@
-"""Test parameters of which a plain run uses some; ``pytest -m slow`` runs the others."""
+"""Test parameters that are partly left to ``pytest -m slow``."""
 
 from __future__ import annotations
 

@@ -191,7 +191,7 @@ class _Node(Op):
     """What `Function.apply` records."""
 
     broadcasts = True
-    reads_inputs = False  # the context checks the values that it saved
+    reads_inputs = False  # the context takes care of the values that it saved
 
     def __init__(
         self,

@@ -257,7 +257,9 @@ LOWER = Lower()
 
 
 def lifted(device: BatchDevice, x: Tensor, each: bool, call: Call) -> Tensor:
-    """`x` on the outer device: (B, ...) with one row for `each` sample, or else the same value for all samples."""
+    """`x` on the device above its own. If `each`, `x` is (B, ...) with one row per sample; otherwise all samples share
+    it.
+    """
     return record(Lift(each, call), device, Batch(device, x.array, each), (x,))
 
 

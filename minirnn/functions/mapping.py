@@ -102,7 +102,7 @@ def _sizes(args: tuple[Any, ...], in_dims: Any) -> int:
             got = f"shape {value.shape}" if isinstance(value, Tensor) else f"a {type(value).__name__}"
             raise ValueError(
                 f"vmap: in_dims has the axis {dim} for {shown(value)}, {got}\n"
-                "  expected a Tensor with that axis, or None in in_dims for what is the same for all samples"
+                "  expected a Tensor with that axis, or None in in_dims for values that all samples share"
             )
         if dim is not None:
             sizes[value.shape[dim]] = value.shape

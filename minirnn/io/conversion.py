@@ -39,7 +39,7 @@ class Converted(NamedTuple):
     weights : Weights
         The weights in the form of the hub.
     notes : tuple of str
-        What the user should know: what was assumed, left out or changed.
+        Notes for the user about assumed, omitted or changed values.
     """
 
     arrays: dict[str, np.ndarray]

@@ -47,7 +47,9 @@ def ring(P: int, n: float, network: Network) -> float:
 
 
 def halving(P: int, n: float, network: Network) -> float:
-    """Seconds when ranks exchange halves with far ones first, and collect them the same way (Rabenseifner 2004)."""
+    """Seconds when ranks exchange halves, distant ranks first, and collect them in the reverse order (Rabenseifner
+    2004).
+    """
     return 2 * _levels(P) * network.alpha + n * (P - 1) / P * (2 * network.beta + network.gamma)
 
 

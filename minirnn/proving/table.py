@@ -51,7 +51,7 @@ PASSED, FAILED, ABSENT = "passed", "FAILED", "not available"
 
 @dataclass(frozen=True, order=True)
 class Cell:
-    """The scope of the proof: ops, devices and methods."""
+    """One entry of the table: an op, a variant, a dtype, a device, and a way of proving."""
 
     op: str
     variant: str

@@ -32,8 +32,8 @@ QUANTITIES = {
 LABELS = {"bytes": "bytes moved", "launches": "launches by the host", "barriers": "barriers of blocks"}
 AXES = {"T": "time steps T", "B": "rows of the batch B", "H": "units H (= inputs I)"}
 TITLES = {
-    "T": "longer: $\\bf{steps}$ launches kernels\nand reads R again for each step",
-    "B": "more rows: all use the same weights,\nbut each has its own states",
+    "T": "longer: $\\bf{steps}$ launches kernels\nand reads R again at each step",
+    "B": "more rows: the same weights,\nbut more states to move",
     "H": "more units: R grows as H²,\nand $\\bf{steps}$ reads it T times",
 }
 

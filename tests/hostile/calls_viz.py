@@ -30,7 +30,7 @@ SGD = optim.SGD([PARAMETER], 0.1)
 ROWS = rows(
     globals(),
     r"""
-viz.gradient_flow([[1.0, -1.0]]) -> norms has -1 & 0 or above
+viz.gradient_flow([[1.0, -1.0]]) -> norms contains -1 & 0 or above
 viz.gradient_flow(array(T)) -> (7,) & (L, T)
 viz.gradient_flow(NORMS, layers=["a", "b", "c"]) -> 3 names & (L, T)
 viz.gradient_flow(NORMS, max_columns=0) -> max_columns is 0
@@ -43,7 +43,7 @@ viz.gate_map({}) -> no gates & (T, H)
 viz.gate_map(GATE) -> ndarray & dict
 viz.gate_map({"i": GATE}) -> (7, 2, 5) & (T, H)
 viz.gate_map({"ci": np.full((T, H), 2.0)}) -> gates['ci'] & 2 & -1 .. 1
-viz.gate_map({"i": GATE[:, 0], "f": GATE[1:, 0]}) -> one (T, H)
+viz.gate_map({"i": GATE[:, 0], "f": GATE[1:, 0]}) -> the same (T, H)
 viz.gate_map({"i": GATE[:, 0]}, text="ab") -> 2 characters & T = 7
 viz.gate_map({"i": GATE[:, 0]}, order="f") -> 'f' & one of i
 viz.gate_map({"i": GATE[:, 0]}, axes=[None, None]) -> axes & (1,)
@@ -86,7 +86,7 @@ viz.layer_jacobians(nn.LSTMCell(3, H), INPUT[:, 0]) -> layer_jacobians: got a LS
 viz.layer_jacobians(nn.GRU(3, H, 2), INPUT[:, 0]) -> 2 layers & one layer
 viz.layer_jacobians(LSTM, INPUT) -> (7, 2, 3) & (T, I)
 viz.layer_jacobians(UNRATED, INPUT[:, 0]) -> 'mask_z' & no rate
-viz.layer_paths(nn.GRU(3, H), INPUT[:, 0]) -> layer_paths: got a GRU & nn.LSTM & own cell
+viz.layer_paths(nn.GRU(3, H), INPUT[:, 0]) -> layer_paths: got a GRU & nn.LSTM & custom cell
 viz.layer_paths(nn.LSTM(3, H, proj_size=2), INPUT[:, 0]) -> without projection
 viz.layer_paths(LSTM, INPUT[:1, 0]) -> 1 step & T at least 2
 viz.cell_paths(*ROW, W, gate_order="ifgo") -> 'ifgo' & 'icfo'

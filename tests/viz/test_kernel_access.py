@@ -92,7 +92,7 @@ def test_a_visit_to_both_memories_is_drawn_for_each_alone():
 
 @pytest.mark.parametrize("which", [-1, 2])
 def test_a_visit_that_was_not_made_is_refused_and_the_memory_is_named(which):
-    with pytest.raises(ValueError, match=rf"line 5 has 2 visits .* to device memory.*number {which}\n.*an array"):
+    with pytest.raises(ValueError, match=rf"line 5 has 2 visits .* to device memory, but which is {which}\n.*an array"):
         warp_accesses(ATrace(), 5, which=which)
     with pytest.raises(ValueError, match=r"2 visits of a warp to shared memory.*\n.*a __shared__ variable"):
         bank_conflicts(ATrace(), 5, which=which)

@@ -40,7 +40,9 @@ class Archive:
     def __init__(self, data: bytes | IO[bytes]) -> None:
         file = io.BytesIO(data) if isinstance(data, bytes) else data
         if (size := directory_size(file)) > MOST_DIRECTORY:
-            raise Unreadable(f"the zip file's list of contents has {size / 1e6:.0f} MB: it holds far too many files")
+            raise Unreadable(
+                f"the zip file's list of contents is {size / 1e6:.0f} MB large, so it contains too many files"
+            )
         try:
             self.zip = zipfile.ZipFile(file)
         except DAMAGED as error:

@@ -72,7 +72,7 @@ def changes(source: str, function: str) -> list[KernelChange]:
 
 
 def loop_heads(source: str) -> Iterator[tuple[int, int]]:
-    """Text that decides whether a loop ends. Only its start and bound are changed."""
+    """The spans that decide whether a loop ends. Only a loop's start and bound may be changed."""
     for m in re.finditer(r"\b(for|while)\s*\(", source):
         end = for_head_end(source, m.end())
         parts = [p.start() for p in re.finditer(";", source[m.end() : end])]

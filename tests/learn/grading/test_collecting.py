@@ -101,7 +101,7 @@ def test_five_megabytes_of_entries_are_refused_before_they_are_read(course):
     data = zip_of(*[(f"{k:0220}", b"") for k in range(20_000)], method=zipfile.ZIP_STORED)
     handed: list[Handed] = []
     assert peak_of(lambda: handed.append(collect(data, course))) < 2 << 20
-    assert "it holds far too many files" in handed[0].problem
+    assert "it contains too many files" in handed[0].problem
 
 
 def test_a_long_list_of_contents_in_zip64_is_refused_too(course):
@@ -109,7 +109,7 @@ def test_a_long_list_of_contents_in_zip64_is_refused_too(course):
     end = data.rindex(archive.END)
     record = struct.pack("<4sQHHIIQQQQ", archive.END64, 44, 45, 45, 0, 0, 1, 1, 1 << 40, 0)
     locator = struct.pack("<4sIQI", archive.LOCATOR64, 0, end, 1)
-    assert "it holds far too many files" in collect(data[:end] + record + locator + data[end:], course).problem
+    assert "it contains too many files" in collect(data[:end] + record + locator + data[end:], course).problem
 
 
 @pytest.mark.parametrize(

@@ -52,7 +52,7 @@ INDEX = np.array([[[0, 2, 1], [1, 1, 0], [2, 0, 2]], [[2, 2, 2], [0, 1, 0], [1, 
 
 
 def same(name: str, *arguments: Any, **named: Any) -> tuple[Callable[..., Any], Callable[..., Any]]:
-    """Our and torch's function of one name, called in the same way."""
+    """Our function and torch's function of the same name, called in the same way."""
     return (
         lambda *xs: getattr(ops, name)(*xs, *arguments, **named),
         lambda torch, *xs: getattr(torch, name)(*xs, *arguments, **named),
@@ -60,7 +60,7 @@ def same(name: str, *arguments: Any, **named: Any) -> tuple[Callable[..., Any], 
 
 
 def method(name: str, *arguments: Any, **named: Any) -> tuple[Callable[..., Any], Callable[..., Any]]:
-    """The method of one name, called in the same way."""
+    """The method of the same name, called in the same way."""
     return (
         lambda x, *xs: getattr(x, name)(*arguments, *xs, **named),
         lambda torch, x, *xs: getattr(x, name)(*arguments, *xs, **named),

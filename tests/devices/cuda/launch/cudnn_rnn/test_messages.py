@@ -70,8 +70,8 @@ def test_every_number_arrives_and_is_never_taken_for_one_that_was_not_sent(dtype
     np.testing.assert_array_equal(found, x)  # NaN equals NaN
     assert (np.signbit(found) == np.signbit(x))[~np.isnan(x)].all()
 
-    # As many steps as there are phases: memory that was cleared, and then memory of the previous step, has the other
-    # phase.
+    # Several turns, because the memory is first cleared and later holds the words of the previous turn, which have the
+    # other phase.
     device.driver.memset(memory.ptr, 0xFF, memory.nbytes)
     flags = device.empty(x.shape, np.int32)
     for turn in range(4):
