@@ -107,7 +107,7 @@ def test_processes_write_the_same_files_and_one_of_them_speaks(tmp_path: Path) -
     for count in (1, 2, 4):
         done = train(count, tmp_path / str(count), *OPTIONS, "--steps", "10")
         assert done.returncode == 0, done.stderr
-        assert done.stdout.count("to go on: ") == 1
+        assert done.stdout.count("to continue: ") == 1
         found.append(written(tmp_path / str(count)))
     assert found[0] == found[1] == found[2]
     done = train(2, tmp_path / "4", "--resume", "--steps", "20", "--quiet")

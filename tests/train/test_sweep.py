@@ -151,7 +151,7 @@ def test_a_sweep_that_was_stopped_goes_on_and_repeats_nothing(
         said, _ = begun.communicate()
     assert begun.returncode in (-number, 130), said
     if number == signal.SIGINT:
-        assert "to go on: " in said and "-m minirnn sweep --resume --out" in said.partition("to go on: ")[2]
+        assert "to continue: " in said and "-m minirnn sweep --resume --out" in said.partition("to continue: ")[2]
         assert not (out / run_process.STOP).exists()
     done = {path: path.stat().st_mtime_ns for path in out.glob(f"*/{run_process.RESULT}")}
     again = subprocess.run([*SWEEP, "--resume", "--out", str(out)], env=ENVIRONMENT, capture_output=True, text=True)
