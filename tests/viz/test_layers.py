@@ -90,7 +90,7 @@ def test_the_paths_of_an_lstm_are_those_of_its_equations(rng: np.random.Generato
 def test_every_path_is_drawn_and_told_apart(rng: np.random.Generator) -> None:
     paths = {f"path {k}": rng.normal(size=(3, 2, 2)) for k in range(9)}
     picture = viz.path_strengths(paths, state="m")
-    assert "from m to m one step before?" in picture.ax.get_title()
+    assert "from m to m one step earlier?" in picture.ax.get_title()
     lines = picture.artists
     assert list(lines) == list(paths)
     assert len({(line.get_color(), line.get_linestyle()) for line in lines.values()}) == 9

@@ -273,7 +273,7 @@ def test_a_call_without_memory_is_a_memory_error() -> None:
     def no_memory(*_: Any) -> int:
         return arguments.NO_MEMORY
 
-    with pytest.raises(MemoryError, match="native: no memory"):
+    with pytest.raises(MemoryError, match="native: not enough memory"):
         arguments.call(no_memory, work=1)
 
 
