@@ -351,7 +351,7 @@ def test_wrong_calls_are_named(call: Any, words: str) -> None:
 def test_a_vector_cannot_be_called_as_something_else_of_a_layer(taken: str, layers: int) -> None:
     scope: dict[str, Any] = {"mr": mr}
     exec(f"def made(z_a, h, *, {taken}):\n    return mr.tanh(z_a + mr.product({taken} * h))", scope)
-    with pytest.raises(ValueError, match=f"a vector is called '{taken}', as something that a layer has"):
+    with pytest.raises(ValueError, match=f"a vector is called '{taken}', a layer's own name"):
         cell(states=("h",))(scope["made"]).layer(3, 5, layers)
 
 

@@ -82,6 +82,6 @@ def test_without_the_check_compiling_or_loading_fails(
     monkeypatch.setattr(cuda_versions, "nvcc_unfit", lambda *given: None)
     monkeypatch.setattr("minirnn.devices.cuda.gpu.driver.pycuda_unfit", lambda *given: None)
     driver = PyCudaDriver()
-    with pytest.raises(CompileError, match="Unsupported gpu architecture|does not take what nvcc made"):
+    with pytest.raises(CompileError, match="Unsupported gpu architecture|rejects the code that nvcc made"):
         doubled(driver)
     driver.close()
