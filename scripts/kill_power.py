@@ -3,7 +3,7 @@
     python scripts/kill_power.py optim                        # 60 mutants of a room, its own default tests
     python scripts/kill_power.py optim --all --only cosine    # every mutant of what is named so
     python scripts/kill_power.py --whole --out FILE           # all rooms, also the slow tests; a table
-    python scripts/kill_power.py learn --own --out FILE       # also the slow tests of the room; takes an hour less
+    python scripts/kill_power.py learn --own --out FILE       # also the slow tests of that room alone
     python scripts/kill_power.py --sample 40 --seed 3         # what CI runs: 40 of four rooms that the seed draws
     python scripts/kill_power.py backward --all               # each term of each backward formula dropped or negated
     python scripts/kill_power.py kernels --only gru           # the same in C++ and CUDA

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -37,3 +37,17 @@ def grads_of(loss: Tensor, wanted: dict[str, dict[int, Tensor] | Tensor]) -> dic
 def losses(rng: np.random.Generator, y: dict[int, Tensor]) -> dict[int, Tensor]:
     """A loss for each step with a gradient that is different everywhere."""
     return {t: (mr.tensor(rng.normal(size=v.shape)) * mr.sin(1.3 * v)).sum() for t, v in y.items()}
+
+
+def over_steps(R: np.ndarray, x: Any, h: Any) -> Callable[[int, int], np.ndarray]:
+    """The Jacobian of h_t with respect to h_s in a plain network, as a function of t and s."""
+
+    def jacobian(t: int, s: int) -> np.ndarray:
+        def later(state: Tensor) -> Tensor:
+            for k in range(s + 1, t + 1):
+                state = mr.tanh(state @ R + x[k])
+            return state
+
+        return mr.jacobian(later, mr.tensor(h[s])).numpy().reshape(R.shape)
+
+    return jacobian

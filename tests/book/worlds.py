@@ -10,7 +10,7 @@ import numpy as np
 import minirnn as mr
 from minirnn.engine.tensor import Tensor
 from tests.book import worlds_derivations, worlds_masks
-from tests.book.symbols import Indices, at, grads_of, losses, node
+from tests.book.symbols import Indices, at, grads_of, losses, node, over_steps
 from tests.book.tex import World
 from tests.book.worlds_machines import WORLDS as MACHINES
 from tests.book.worlds_training import WORLDS as TRAINING
@@ -68,21 +68,13 @@ def products(rng: np.random.Generator) -> tuple[World, Indices]:
     for t in range(1, T + 1):
         h.append(np.tanh(h[-1] @ R + x[t]))
 
-    def steps(t: int, s: int) -> np.ndarray:
-        def later(state: Tensor) -> Tensor:
-            for k in range(s + 1, t + 1):
-                state = mr.tanh(state @ R + x[k])
-            return state
-
-        return mr.jacobian(later, mr.tensor(h[s])).numpy().reshape(H, H)
-
     world = {
         **{"R": R, "V": V, "g": g, "h": at(h), "Q": np.linalg.qr(R)[0]},
         r"\rho": float(np.abs(eigenvalues).max()),
         r"\kappa": float(np.linalg.cond(V)),
         r"\gamma": lambda t: float((1 - h[t] ** 2).max()),
         "D": lambda t: mr.jacobian(mr.tanh, mr.tensor(h[t - 1] @ R + x[t])).numpy().reshape(H, H),
-        r"\partial h/\partial h": steps,
+        r"\partial h/\partial h": over_steps(R, x, h),
     }
     return world, [{"t": t, "n": n, "T": T} for t in range(1, T) for n in range(1, 5)]
 

@@ -10,7 +10,7 @@ import numpy as np
 
 import minirnn as mr
 from minirnn.engine.tensor import Tensor
-from tests.book.symbols import Indices, at, grads_of, losses, node
+from tests.book.symbols import Indices, at, grads_of, losses, node, over_steps
 from tests.book.tex import World
 from tests.book.worlds_machines import counted
 
@@ -97,14 +97,6 @@ def norms(rng: np.random.Generator) -> tuple[World, Indices]:
     def slope(t: int) -> np.ndarray:
         return mr.jacobian(mr.tanh, mr.tensor(h[t - 1] @ R + x[t])).numpy().reshape(H, H)
 
-    def steps(t: int, s: int) -> np.ndarray:
-        def later(state: Tensor) -> Tensor:
-            for k in range(s + 1, t + 1):
-                state = mr.tanh(state @ R + x[k])
-            return state
-
-        return mr.jacobian(later, mr.tensor(h[s])).numpy().reshape(H, H)
-
     def mean_of_shifts(t: int) -> float:
         return float(np.mean([np.linalg.norm(np.roll(g, k) @ slope(t) @ Q.T) ** 2 for k in range(H)]))
 
@@ -116,7 +108,8 @@ def norms(rng: np.random.Generator) -> tuple[World, Indices]:
         **{"g": lambda *j: g[0, j[0] - 1] if j else g, "h": lambda t, *j: h[t][0, j[0] - 1] if j else h[t]},
         **{"D": slope, "d": lambda t, j: slope(t)[j - 1, j - 1], r"\gamma": lambda t: slope(t).max()},
         **{"m": lambda t: np.diag(slope(t)).min(), "s": np.linalg.svd(R, compute_uv=False)[-1]},
-        **{r"\partial h/\partial h": steps, r"\bar n": mean_of_shifts, "a": lambda t: np.diag(slope(t))[None]},
+        **{r"\partial h/\partial h": over_steps(R, x, h), r"\bar n": mean_of_shifts},
+        "a": lambda t: np.diag(slope(t))[None],
         **{"v": v, r"\bar m": mean_of_signs, "f": few},
     }
     return world, [{"t": t, "n": n, "T": T, "H": H, "K": 3} for t in range(1, T) for n in range(1, 4)]

@@ -13,7 +13,7 @@ Mask = tuple[Array, Array]
 
 
 class Keep(NamedTuple):
-    """The share of the old state that is kept at each step, (T, B, P) and, for the lstm, (T, B, H)."""
+    """The share of the old state that is kept at each step, (T, B, P) and for the LSTM also (T, B, H)."""
 
     zh: Array
     zc: Array | None
