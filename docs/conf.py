@@ -124,7 +124,7 @@ html_theme_options = {
     "article_header_end": ["on-this-page"],
     "header_links_before_dropdown": 7,
     "footer_start": ["copyright"],
-    "footer_end": [],
+    "footer_end": ["minirnn-version"],
     "pygments_light_style": "a11y-high-contrast-light",
     "secondary_sidebar_items": {"**": ["page-toc", "sg_download_links"], **EDIT_PAGES, "index": [], "playground": []},
     **EDIT_OPTIONS,

@@ -107,7 +107,7 @@ def test_the_readme_names_the_devices_the_version_and_the_python_that_there_are(
     table = README[README.index("| device |") :]
     assert sorted(re.findall(r"^\| `([\w-]+)` \|", table, flags=re.MULTILINE)) == ["cpu", "cuda", "cuda-sim", "native"]
     assert {"cpu", "cuda", "cuda-sim", "native"} <= mr.devices.available().keys()
-    assert f"Version {mr.__version__.rpartition('.')[0]}, in development." in README
+    assert f"Version {mr.__version__}." in README
     assert f"Python {PROJECT['requires-python'].removeprefix('>=')} or newer" in README
 
 

@@ -97,4 +97,5 @@ def failure_of(error: Mapping[str, Any], exercise: Exercise) -> Failed:
         return Failed(text, line)
     shapes = error.get("shapes")
     there = f"\n  where {shapes}" if isinstance(shapes, str) and shapes and kind in ("ValueError", "IndexError") else ""
-    return Failed(f"{kind}: {text}{code}{there}", line)
+    said = f"{kind}: {text}" if text else kind
+    return Failed(f"{said}{code}{there}", line)

@@ -67,7 +67,7 @@ FAULTS = {
     "an input changed in place": ("ex05", body("ex05", "dh *= 1 - h * h\nreturn dh"), 5, "changes an input in place"),
     "exit": ("ex05", body("ex05", "import sys\nsys.exit(0)"), 6, "calls exit"),
     "exit at import": ("ex05", "import sys\nsys.exit(3)\n", 2, "calls exit"),
-    "KeyboardInterrupt": ("ex05", "raise KeyboardInterrupt\n", 1, "KeyboardInterrupt"),
+    "an exception without a text": ("ex05", "raise KeyboardInterrupt\n", 1, "KeyboardInterrupt\n    raise"),
     "endless recursion": ("ex05", body("ex05", "\nreturn rnn_cell_backward(x, h_prev, W, R, h, dh)"), 5,
                           "RecursionError"),
     "a CUDA syntax error": ("ex17", 'extern "C" __global__ void blend_gradient(int N) { int k = ; }\n', None,

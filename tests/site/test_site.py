@@ -11,6 +11,8 @@ from typing import Any
 
 import pytest
 
+import minirnn as mr
+
 
 def broken_images(page: Any) -> list[str]:
     page.wait_for_load_state("load")
@@ -29,6 +31,7 @@ def overflow(page: Any) -> int:
 def test_the_front_page_leads_to_a_tutorial(page: Any) -> None:
     assert "minirnn" in page.title()
     assert broken_images(page) == [] and overflow(page) <= 0
+    assert page.locator("footer .version").inner_text() == f"minirnn {mr.__version__}"
     page.locator(".minirnn-doors .sd-card").first.click()
     page.wait_for_url("**/learn.html")
     page.locator("article a[href*='tutorials/01_']").first.click()
