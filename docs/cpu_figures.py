@@ -1,4 +1,4 @@
-"""The figures of the page "How fast it is", from docs/data/cpu/, which `scripts/evidence/cpu_times.py` writes."""
+"""The figures of the page "Performance", from docs/data/cpu/, which scripts in `scripts/evidence/` write."""
 
 from __future__ import annotations
 
@@ -44,9 +44,25 @@ def markdown(head: list[str], lines: list[list[str]]) -> str:
     return "\n".join(f"| {' | '.join(cells)} |" for cells in rows) + "\n"
 
 
-def not_yet(table: str) -> str:
+def not_yet(table: str, script: str = "cpu_times.py") -> str:
     """What the page says of a table that is not there."""
-    return f"Not yet measured: `python scripts/evidence/cpu_times.py {table}`.\n"
+    command = f"{script} {table}" if script == "cpu_times.py" else script
+    return f"Not yet measured: `python scripts/evidence/{command}`.\n"
+
+
+def measured(rows: list[Row]) -> str:
+    """When, where and at which commit: a line below a table."""
+    dates, machines, commits = (sorted({str(row[key]) for row in rows}) for key in ("date", "machine", "commit"))
+    return f"\nMeasured on {dates[-1]}, {', '.join(machines)}, commit {', '.join(commits)}.\n"
+
+
+def measured_by(path: Path) -> str:
+    """The same, of a file that says it once for all rows."""
+    machine = json.loads(path.read_text(encoding="utf-8")).get("machine", {}) if path.exists() else {}
+    if "date" not in machine:
+        return ""
+    commit = f"commit {machine['commit']}" if "commit" in machine else f"minirnn {machine['versions']['minirnn']}"
+    return f"\nMeasured on {machine['date']}, {machine['processor']}, {machine['cores']} cores, {commit}.\n"
 
 
 def against(stored: Path, table: str, to: str = "torch") -> str:
@@ -120,6 +136,47 @@ def over_products(stored: Path) -> str:
         for size, mode in dict.fromkeys(key[:2] for key in found)
     ]
     return markdown(["T, B, I, H", "layer", *head], lines)
+
+
+def plain(stored: Path) -> str:
+    """Ops that are not recurrent: those above twice torch's time, the slowest first, and the others folded."""
+    rows = rows_of(stored, "plain_ops")
+    if not rows:
+        return not_yet("plain_ops", "plain_ops.py")
+    ratio = {row["case"]: row["microseconds"]["minirnn"] / row["microseconds"]["torch"] for row in rows}
+    slowest = sorted(ratio, key=lambda case: -ratio[case])
+    times = {row["case"]: [f"{us:.0f}" for us in row["microseconds"].values()] for row in rows}
+    lines = {case: [case, f"{ratio[case]:.2f}", *times[case]] for case in slowest}
+    head = ["", "minirnn / torch", "minirnn, microseconds", "torch, microseconds"]
+    slow = [lines[case] for case in slowest if ratio[case] > 2]
+    rest = markdown(head, [lines[case] for case in slowest if ratio[case] <= 2])
+    return (
+        f"{markdown(head, slow)}\nThe other {len(rows) - len(slow)} of {len(rows)} take at most twice torch's time:\n\n"
+        f":::{{dropdown}} All others\n{rest}:::\n{measured(rows)}"
+    )
+
+
+def tape(stored: Path) -> str:
+    """What an op costs when its arrays are tiny."""
+    rows = rows_of(stored, "tape")
+    if not rows:
+        return not_yet("tape", "tape.py")
+    lines = [
+        [str(tuple(row["shape"])), name, *(f"{us:.2f}" for us in found)]
+        for row in rows
+        for name, found in row["microseconds"].items()
+    ]
+    head = ["shape", "", "forward, microseconds per op", "forward + backward"]
+    return markdown(head, lines) + measured(rows)
+
+
+def checkpoints(stored: Path) -> str:
+    """Memory and time of runs with checkpoints, relative to those without."""
+    rows = rows_of(stored, "checkpoint")
+    if not rows:
+        return not_yet("checkpoint", "checkpoint.py")
+    lines = [[size_of(row), str(row["segments"]), f"{row['memory']:.3f}", f"{row['time']:.2f}"] for row in rows]
+    return markdown(["T, B, I, H", "segments", "memory", "time"], lines) + measured(rows)
 
 
 def draw(stored: Path, to: Path) -> bool:
@@ -205,6 +262,11 @@ def write(folder: Path, stored: Path = STORED) -> None:
         "steps": per_step(stored),
         "threads": growth(stored),
         "products": over_products(stored),
+        "plain": plain(stored),
+        "tape": tape(stored),
+        "checkpoint": checkpoints(stored),
     }
+    sources = {"ratios": "passes", "products": "native_sequence_ops"}
     for name, text in texts.items():
+        text += measured_by(stored / f"{sources.get(name, name)}.json")
         (folder / f"cpu_{name}.txt").write_text(text, encoding="utf-8")

@@ -19,6 +19,7 @@ import sys
 import time
 import tracemalloc
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 for _library in ("OMP", "OPENBLAS", "MKL"):  # threads that wait for each other also count as time
@@ -28,6 +29,10 @@ import numpy as np  # noqa: E402
 
 import minirnn as mr  # noqa: E402
 
+sys.path.insert(0, str(Path(__file__).parent))
+import rows  # noqa: E402
+
+OUT = Path(__file__).parents[2] / "docs" / "data" / "cpu" / "checkpoint.json"
 WAYS = ("whole", "checkpoint")
 
 
@@ -67,10 +72,15 @@ def peak_of(run: Callable[[], Any]) -> int:
     return peak
 
 
+def order(row: rows.Row) -> tuple[list[int], int]:
+    return row["size"], row["segments"]
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     for name, value in {"steps": 10_000, "chunks": 40, "batch": 8, "inputs": 16, "units": 64, "turns": 5}.items():
         parser.add_argument(f"--{name}", type=int, default=value)
+    parser.add_argument("--out", type=Path, default=OUT, metavar="FILE")
     parser.add_argument("--peak", choices=WAYS, help=argparse.SUPPRESS)
     args = parser.parse_args()
     sizes = [getattr(args, name) for name in ("steps", "chunks", "batch", "inputs", "units")]
@@ -92,9 +102,11 @@ def main() -> None:
             best[way] = min(best[way], time.process_time() - start)
     for way in runs:
         print(f"{way:10}  peak {peaks[way] / 2**20:8.1f} MiB  {best[way]:7.3f} s of CPU time")
-    print(
-        f"ratio       memory {peaks['checkpoint'] / peaks['whole']:.3f}  time {best['checkpoint'] / best['whole']:.3f}"
-    )
+    row = {"size": [args.steps, args.batch, args.inputs, args.units], "segments": args.chunks}
+    row |= {name: round(of["checkpoint"] / of["whole"], 3) for name, of in (("memory", peaks), ("time", best))}
+    print(f"ratio       memory {row['memory']}  time {row['time']}")
+    kept = [r for r in rows.stored(args.out) if (r["size"], r["segments"]) != (row["size"], row["segments"])]
+    rows.store(args.out, [*kept, {**row, **rows.origin()}], order, "scripts/evidence/checkpoint.py")
 
 
 if __name__ == "__main__":

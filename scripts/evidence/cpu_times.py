@@ -34,6 +34,9 @@ from minirnn.bench.peers import SIZES, Workers, environment
 from minirnn.bench.worker import SAMPLE, milliseconds
 from minirnn.machine import installed_version
 
+sys.path.insert(0, str(Path(__file__).parent))
+from rows import origin  # noqa: E402
+
 ROOT = Path(__file__).parents[2]
 DATA = ROOT / "docs" / "data" / "cpu"
 OURS = ("cpu", "native")
@@ -120,6 +123,7 @@ def main() -> None:
     rows = [] if given.again or not path.exists() else json.loads(path.read_text(encoding="utf-8"))["rows"]
     about = {"machine": machine.describe(THREADS), "table": given.table}
     about["machine"]["versions"] |= {name: installed_version(name) for name in ("jax", "onnxruntime")}
+    about["machine"]["commit"] = origin()["commit"]
     until = time.monotonic() + 60 * given.minutes
     with Workers() as workers:
         for wanted in plan(given.table):

@@ -1,18 +1,20 @@
-"""Ops that are not recurrent, compared with torch: one thread, forward and backward, as the time of minirnn / the
-time of torch.
+"""Measures ops that are not recurrent next to torch: one thread, float32, forward and backward.
 
-Both libraries get the same arrays, in one process and in turns. A time is the smallest of all turns, because other
-programs can only increase it. The last line counts how many cases are within 2 and 5 times torch's time.
+    python scripts/evidence/plain_ops.py                      # all cases, into docs/data/cpu/plain_ops.json
+    python scripts/evidence/plain_ops.py --only gelu softmax  # these, and the stored rows of the others stay
 
-    python benchmarks/plain_ops.py [--only gelu softmax] [--turns 15] [--device cpu]
+Both libraries get the same arrays, in one process and in turns. A time is the smallest processor time of all turns,
+because other programs can only increase it. The last line counts how many cases are within 2 and 5 times torch's time.
 """
 
 from __future__ import annotations
 
 import argparse
 import os
+import sys
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 for _library in ("OMP", "OPENBLAS", "MKL"):  # threads that wait for each other also count as time
@@ -23,6 +25,10 @@ import torch  # noqa: E402
 
 import minirnn as mr  # noqa: E402
 
+sys.path.insert(0, str(Path(__file__).parent))
+import rows  # noqa: E402
+
+OUT = Path(__file__).parents[2] / "docs" / "data" / "cpu" / "plain_ops.json"
 B, H, C, V = 64, 256, 100, 5000  # rows, width, classes, vocabulary
 SECONDS = 0.02
 """The minimum duration of a turn of one library."""
@@ -267,15 +273,19 @@ def main() -> None:
     parser.add_argument("--only", nargs="+", metavar="CASE")
     parser.add_argument("--turns", type=int, default=15)
     parser.add_argument("--device", default="cpu")
+    parser.add_argument("--out", type=Path, default=OUT, metavar="FILE")
     args = parser.parse_args()
     torch.set_num_threads(1)
     mr.use_device(args.device)
-    ratios = []
+    found = {row["case"]: row for row in rows.stored(args.out)}
     for name, make in CASES.items():
         if not args.only or any(word in name for word in args.only):
             ours, theirs = smallest([make(mr), make(torch)], args.turns)
-            ratios.append(ours / theirs)
+            times = {"minirnn": round(1e6 * ours, 2), "torch": round(1e6 * theirs, 2)}
+            found[name] = {"case": name, "device": args.device, "microseconds": times, **rows.origin()}
+            rows.store(args.out, list(found.values()), lambda row: row["case"], "scripts/evidence/plain_ops.py")
             print(f"{name:36} {1e6 * ours:10.1f} us {1e6 * theirs:10.1f} us {ours / theirs:7.2f}", flush=True)
+    ratios = [row["microseconds"]["minirnn"] / row["microseconds"]["torch"] for row in found.values()]
     print(f"{len(ratios)} cases: {sum(r <= 2 for r in ratios)} within 2, {sum(r <= 5 for r in ratios)} within 5")
 
 

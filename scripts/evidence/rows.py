@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
-import platform
 import subprocess
 from collections.abc import Callable
 from datetime import date
 from pathlib import Path
 from typing import Any
+
+from minirnn.machine import processor
 
 Row = dict[str, Any]
 
@@ -16,7 +17,7 @@ Row = dict[str, Any]
 def origin() -> Row:
     """The time, machine and commit of a row."""
     commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True).stdout.strip()
-    return {"date": date.today().isoformat(), "machine": platform.machine(), "commit": commit}
+    return {"date": date.today().isoformat(), "machine": processor(), "commit": commit}
 
 
 def stored(path: Path) -> list[Row]:

@@ -4,20 +4,27 @@ The chain is y = tanh(y * w + b), 333 times. With such small arrays, the time is
 with NumPy without a tape (the same forward, and its backward written by hand) and, if installed, with torch in eager
 mode. The peers take turns in one process; every number is a median over all turns, and only ratios mean something.
 
-    python scripts/evidence/tape.py [--turns 60]
+    python scripts/evidence/tape.py [--turns 60]     # into docs/data/cpu/tape.json
 """
 
 from __future__ import annotations
 
 import argparse
 import statistics
+import sys
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 import minirnn as mr
+
+sys.path.insert(0, str(Path(__file__).parent))
+import rows  # noqa: E402
+
+OUT = Path(__file__).parents[2] / "docs" / "data" / "cpu" / "tape.json"
 
 STEPS = 333
 OPS = 3 * STEPS
@@ -90,7 +97,8 @@ def torch_run(shape: tuple[int, ...]) -> Run | None:
     return run
 
 
-def compare(shape: tuple[int, ...], turns: int) -> None:
+def compare(shape: tuple[int, ...], turns: int) -> rows.Row:
+    """The microseconds per op of every peer, printed and as a row."""
     peers = {"minirnn": minirnn_run(shape), "numpy, no tape": numpy_run(shape), "torch": torch_run(shape)}
     runs = {name: run for name, run in peers.items() if run is not None}
     times: dict[str, list[tuple[float, float]]] = {name: [] for name in runs}
@@ -105,20 +113,24 @@ def compare(shape: tuple[int, ...], turns: int) -> None:
     ours = statistics.median(both for _, both in times["minirnn"])
     print(f"\nshape {shape}: us per op, median of {turns} turns (fastest)")
     print(f"{'':16}{'forward':>16}{'forward+backward':>20}{'minirnn / this':>16}")
+    medians = {}
     for name, pairs in times.items():
         cells = []
+        medians[name] = [round(statistics.median(column) / OPS * 1e6, 3) for column in zip(*pairs, strict=True)]
         for column in zip(*pairs, strict=True):
             cells.append(f"{statistics.median(column) / OPS * 1e6:.2f} ({min(column) / OPS * 1e6:.2f})")
         ratio = ours / statistics.median(both for _, both in pairs)
         print(f"{name:16}{cells[0]:>16}{cells[1]:>20}{ratio:>16.2f}")
+    return {"shape": list(shape), "microseconds": medians, **rows.origin()}
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--turns", type=int, default=60)
-    turns = parser.parse_args().turns
-    for shape in ((), (16,)):
-        compare(shape, turns)
+    parser.add_argument("--out", type=Path, default=OUT, metavar="FILE")
+    args = parser.parse_args()
+    found = [compare(shape, args.turns) for shape in ((), (16,))]
+    rows.store(args.out, found, lambda row: row["shape"], "scripts/evidence/tape.py")
 
 
 if __name__ == "__main__":

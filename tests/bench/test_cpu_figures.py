@@ -37,6 +37,9 @@ def test_what_is_not_measured_is_said_to_be_so(figures: Any, tmp_path: Path) -> 
     for name in ("ratios", *TABLES):
         text = (tmp_path / "api" / f"cpu_{name}.txt").read_text()
         assert text.startswith("Not yet measured: `python scripts/evidence/cpu_times.py ")
+    for name, script in (("plain", "plain_ops"), ("tape", "tape"), ("checkpoint", "checkpoint")):
+        text = (tmp_path / "api" / f"cpu_{name}.txt").read_text()
+        assert text == f"Not yet measured: `python scripts/evidence/{script}.py`.\n"
     assert not (tmp_path / "api" / "cpu_ratios.png").exists()
     assert (tmp_path / "api" / "cpu_products.txt").read_text().startswith("Not yet measured: `minirnn bench --json ")
 
@@ -53,6 +56,27 @@ def test_times_over_the_floor_come_from_the_reports_of_the_bench_command(figures
     ]
     (tmp_path / "sequence_ops.json").write_text(json.dumps({"results": rows[:1]}))
     assert figures.over_products(tmp_path).splitlines()[2] == "| 5, 1, 2, 3 | LSTM | 1.50 | - | 1.50 | 2.50 |"
+
+
+def test_slow_ops_come_first_and_every_table_says_when_and_where_it_was_measured(figures: Any, tmp_path: Path) -> None:
+    origin = {"date": "2026-01-02", "machine": "a machine", "commit": "abc"}
+    times = {"gelu": (5, 10), "ctc": (90, 20), "clip": (44, 20)}
+    rows = [{"case": c, "microseconds": {"minirnn": a, "torch": b}, **origin} for c, (a, b) in times.items()]
+    (tmp_path / "plain_ops.json").write_text(json.dumps({"rows": rows}))
+    text = figures.plain(tmp_path)
+    assert re.findall(r"^\| (\w+) \| ([\d.]+) ", text, re.MULTILINE) == [
+        ("ctc", "4.50"),
+        ("clip", "2.20"),
+        ("gelu", "0.50"),
+    ]
+    assert "The other 1 of 3 take at most twice torch's time" in text
+    assert text.endswith("Measured on 2026-01-02, a machine, commit abc.\n")
+    tape = [{"shape": [16], "microseconds": {"minirnn": [0.5, 1.25]}, **origin}]
+    (tmp_path / "tape.json").write_text(json.dumps({"rows": tape}))
+    assert "| (16,) | minirnn | 0.50 | 1.25 |\n\nMeasured" in figures.tape(tmp_path)
+    saved = [{"size": [9, 1, 2, 3], "segments": 4, "memory": 0.25, "time": 1.5, **origin}]
+    (tmp_path / "checkpoint.json").write_text(json.dumps({"rows": saved}))
+    assert "| 9, 1, 2, 3 | 4 | 0.250 | 1.50 |\n\nMeasured" in figures.checkpoints(tmp_path)
 
 
 def test_the_tables_have_the_sizes_of_the_page(measure: Any) -> None:
