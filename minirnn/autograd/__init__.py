@@ -1,4 +1,4 @@
-"""autograd: ops of your own, next to the functions of the tape, under torch's names."""
+"""torch.autograd's names: the base class of your own ops, and the functions of the tape."""
 
 from minirnn.autograd.context import FunctionCtx
 from minirnn.autograd.function import Function, once_differentiable

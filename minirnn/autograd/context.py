@@ -34,7 +34,7 @@ class FunctionCtx:
         Raises
         ------
         TypeError
-            For what is neither a Tensor nor None; keep that as an attribute, ``ctx.axis = axis``.
+            If a value is neither a Tensor nor None. Keep such values as attributes: ``ctx.axis = axis``.
         """
         for t in tensors:
             if t is not None and not isinstance(t, Tensor):
@@ -59,10 +59,10 @@ class FunctionCtx:
         return tuple(found)
 
     def save_for_forward(self, *tensors: Tensor | None) -> None:
-        """Nothing: `mr.jvp` is composed of backward passes."""
+        """Do nothing, because `mr.jvp` is composed of backward passes."""
 
     def mark_non_differentiable(self, *tensors: Tensor) -> None:
-        """Say which results carry no gradient, such as indices or masks. Those without a float dtype never do."""
+        """Mark results without a gradient, such as indices or masks. Results that are not floats never have one."""
         self._constant = tensors
 
     def set_materialize_grads(self, value: bool) -> None:
@@ -70,7 +70,7 @@ class FunctionCtx:
         self._materialize = value
 
     def mark_dirty(self, *tensors: Tensor) -> None:
-        """torch's way to say which arguments forward changed: refused, because Tensors are not written into."""
+        """Refuse torch's list of the arguments that forward changes, because forward may not write into Tensors."""
         raise TypeError(
             f"{self._name}: mark_dirty is not supported\n"
             "  expected a forward that returns a new Tensor and does not change its arguments"

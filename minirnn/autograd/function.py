@@ -33,7 +33,7 @@ class Function:
     ``backward(ctx, *grads)`` gets the gradient of each result, and returns a gradient, or None, for each argument of
     forward. A gradient has the shape of its argument, or one that this broadcasts to: the sum is taken then.
 
-    Call the op by ``Name.apply(*args)``. Gradients reach the Tensors among the arguments, none inside of lists.
+    Call the op by ``Name.apply(*args)``. Gradients reach the Tensors among the arguments, but not Tensors inside lists.
 
     Examples
     --------
@@ -101,7 +101,8 @@ class Function:
 
     @classmethod
     def apply(cls, *args: Any, **kwargs: Any) -> Any:
-        """The results of forward, recorded as one node. Raises TypeError and ValueError for what does not fit.
+        """The results of forward, recorded as one node. Raises TypeError or ValueError if an argument or result does
+        not fit.
 
         As in torch backward returns a gradient for each argument of forward, also for one that was given by its name.
         """
@@ -130,7 +131,7 @@ def composed(function: type[Function], *args: Any) -> Any:
 
 
 def _by_position(function: type[Function], args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
-    """All arguments of forward but the context, and their defaults where `setup_context` sees them."""
+    """All arguments of forward except the context, with their defaults if `setup_context` sees them."""
     known, context = signature_of(function.forward), () if _separate(function) else (None,)
     if not kwargs and len(args) == len(known.parameters):
         return args
@@ -202,7 +203,7 @@ class _Node(Op):
         carried: Sequence[int],
     ) -> None:
         self.function, self.ctx, self.carried = function, ctx, carried
-        # The values that are not Tensors, with None in the places of Tensors; and which results are Tensors.
+        # The values that are not Tensors, with None in place of each Tensor, and which results are Tensors.
         self.others = [None if isinstance(a, Tensor) else a for a in args]
         self.places = [k for k, a in enumerate(args) if isinstance(a, Tensor)]
         self.results = [isinstance(y, Tensor) for y in outputs]
@@ -295,7 +296,7 @@ def _broadcasts_to(shape: tuple[int, ...], larger: tuple[int, ...]) -> bool:
 
 
 class _Once(Op):
-    """The gradients that a backward marked `once_differentiable` returned."""
+    """The gradients returned by a backward that is marked `once_differentiable`."""
 
     def __init__(self, name: str) -> None:
         self.function = name
@@ -310,7 +311,7 @@ class _Once(Op):
 def once_differentiable(backward: Callable[..., Any]) -> Callable[..., Any]:
     """A decorator under ``@staticmethod`` for a `backward` that leaves the tape, through NumPy for example.
 
-    Its gradients are right, and to differentiate them again is an error instead of a wrong number.
+    Its gradients are right. Differentiating them again raises an error instead of giving a wrong number.
     """
 
     if not callable(backward):

@@ -1,4 +1,4 @@
-"""torch.autograd's grad and Variable: `grad` has torch's order of arguments, and gives always a tuple."""
+"""torch.autograd's grad and Variable. `grad` takes its arguments in torch's order and always returns a tuple."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ def grad(
     outputs, inputs, grad_outputs, retain_graph, create_graph
         Those of `minirnn.grad`, in torch's order.
     only_inputs, allow_unused, materialize_grads
-        Accepted and ignored: where an input has no influence there are zeros.
+        Accepted and ignored. The gradient of an input without influence is zeros.
     is_grads_batched : bool
-        False: `minirnn.vmap` maps over several gradients.
+        Must be False. `minirnn.vmap` maps over several gradients.
 
     Returns
     -------
@@ -48,6 +48,6 @@ def grad(
 
 
 def Variable(data: Any, requires_grad: bool = False) -> Tensor:
-    """`data` as a Tensor, whose gradients are recorded if `requires_grad`: what programs of early torch write."""
+    """`data` as a Tensor, for programs written for early versions of torch. If `requires_grad` is set, it is a leaf."""
     t = as_tensor(data)
     return t.detach().requires_grad_() if check.flag("Variable", "requires_grad", requires_grad) else t

@@ -17,7 +17,7 @@ HALF = np.dtype(np.float16)
 
 
 def registered(op: str, kernels: dict[str, Kernel], devices: str | Sequence[str], kernel: Kernel | None) -> Any:
-    """Enter a kernel for these devices, or return the decorator that does."""
+    """Register a kernel for these devices, or return a decorator that does so."""
     names = [devices] if isinstance(devices, str) or not isinstance(devices, Sequence) else list(devices)
     if not names or not all(isinstance(name, str) for name in names):
         raise TypeError(f"{op}: register_kernel got {shown(devices)}\n  expected names of devices, such as 'cpu'")
@@ -32,7 +32,9 @@ def registered(op: str, kernels: dict[str, Kernel], devices: str | Sequence[str]
 
 
 def kernel_of(op: str, kernels: dict[str, Kernel], args: Sequence[Any]) -> Kernel | None:
-    """The kernel for the device of the arguments, or for a device that it is built on: `native` is a `cpu`."""
+    """The kernel for the device of the arguments, or for a device that this one is built on, as `native` is built on
+    `cpu`.
+    """
     device = next((a.device for a in args if isinstance(a, Tensor)), None)
     if not kernels or device is None:
         return None

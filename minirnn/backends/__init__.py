@@ -1,4 +1,6 @@
-"""What programs set before they start, under torch's name. Nothing reads it: every result is the same in each run."""
+"""Settings that programs written for torch make before they start. Nothing reads them: every run gives the same
+results.
+"""
 
 from minirnn.backends import cudnn
 

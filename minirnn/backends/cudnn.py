@@ -1,4 +1,4 @@
-"""``torch.backends.cudnn.deterministic = True`` and relatives may be set, and change nothing."""
+"""``torch.backends.cudnn.deterministic`` and similar settings can be set but change nothing."""
 
 enabled = deterministic = True
 benchmark = False

@@ -120,7 +120,7 @@ def torch_calls(name: str, op: str, size: Size, dtype: str) -> dict[str, Call]:
 
 
 def product_calls(op: str | Cell, size: Size, dtype: str) -> dict[str, Call]:
-    """Only the matrix products of the op, arranged as on the cpu device. They are a lower limit of the time."""
+    """Only the matrix products of the op, arranged as on the cpu device: a lower bound of the time."""
     T, B, I, H = size
     rng = np.random.default_rng(0)
     draw = lambda *shape: np.asarray(rng.standard_normal(shape), dtype)  # noqa: E731

@@ -45,7 +45,7 @@ COUNTS = {
     "block barriers": "of all blocks",
 }
 RECORDED = "steps, recorded"
-"""The lowest rung with its loops as CUDA graphs."""
+"""The name of the lowest rung when its loops run as CUDA graphs."""
 TIMES = "not yet measured on a GPU"
 MOST_ACCESSES = 12_000_000
 """The largest number of recorded accesses of one launch."""

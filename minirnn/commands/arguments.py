@@ -39,7 +39,7 @@ def real(fits: Callable[[float], bool], expected: str) -> Callable[[str], float]
         try:
             value = float(text)
         except ValueError:
-            value = float("nan")  # which is never in range
+            value = float("nan")  # NaN, which is never in range
         if not fits(value):
             raise argparse.ArgumentTypeError(f"got {text!r}, expected {expected}")
         return value

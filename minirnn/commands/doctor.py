@@ -13,7 +13,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print the report. The exit status is 0 when the `cpu` device works, else 1."""
+    """Print the report. The exit status is 0 if the device `cpu` works, else 1."""
     report = doctor.examine()
     print(json.dumps(report, indent=2) if args.json else doctor.render(report))
     return 0 if report["devices"]["cpu"] is None else 1

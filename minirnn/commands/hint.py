@@ -1,4 +1,4 @@
-"""``minirnn hint``: say what is wrong in the answer as it is, then give a hint, each time a more explicit one."""
+"""``minirnn hint``: says what is wrong in the present answer, then gives a hint, a more explicit one each time."""
 
 from __future__ import annotations
 

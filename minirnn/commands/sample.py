@@ -81,7 +81,9 @@ def encoded(prompt: str, trained: Trained) -> np.ndarray:
 
 
 def beginning(vocabulary: CharVocabulary) -> np.ndarray:
-    """The character before a line begins, (1,): the end of another line; without lines a space, or any character."""
+    """The character before a line, (1,): the end of another line or, if the text has no lines, a space or any
+    character.
+    """
     first = next((c for c in "\n " if c in vocabulary.characters), vocabulary.characters[0])
     return vocabulary.encode(first)
 
@@ -107,7 +109,7 @@ def blanks_filled(trained: Trained, prompt: np.ndarray, length: int, seed: int) 
 
 
 def writer() -> Callable[[str], None]:
-    """A function that writes text at once; a terminal gets no characters that would control it, a file gets all."""
+    """A function that writes text at once. A terminal gets no control characters, but a file gets everything."""
     terminal = sys.stdout.isatty()
 
     def write(text: str) -> None:

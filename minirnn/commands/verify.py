@@ -69,7 +69,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def chosen_ops(names: Sequence[str] | None) -> Sequence[str]:
-    """The rows that were asked for."""
+    """The rows that the user asked for."""
     for name in names or ():
         if name not in OPS:
             raise UserError(f"--op {name}\n  expected one of {', '.join(OPS)}{meant(name, OPS, most=3)}")
@@ -77,7 +77,7 @@ def chosen_ops(names: Sequence[str] | None) -> Sequence[str]:
 
 
 def chosen_devices(names: Sequence[str] | None) -> dict[str, str | None]:
-    """Maps each device to None if it works here, or to the reason why not. A device that was asked for must work."""
+    """Maps each device to None if it works here, or to the reason why not. A device that was named must work."""
     if names is None:
         reasons = mr.devices.available()
         return {name: reasons[name] for name in DEVICES}

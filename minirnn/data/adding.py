@@ -16,8 +16,8 @@ def adding_problem(rng: np.random.Generator, T: int, B: int) -> Task:
 
         target[b] = value[t1, b] + value[t2, b]        t1 < T // 2 <= t2
 
-    So the gradient of the loss has to travel back from step T-1 to step t1, over at least half of the sequence. A
-    network can't cheat by counting, since the marks move.
+    So the gradient of the loss has to travel back from step T-1 to step t1, over at least half of the sequence. The
+    marks move, so counting steps does not help.
 
     Parameters
     ----------
@@ -40,9 +40,9 @@ def adding_problem(rng: np.random.Generator, T: int, B: int) -> Task:
 
     Notes
     -----
-    The baseline answers 1, the mean, to everything; its error is the variance of the sum of two uniform numbers,
-    2 * 1/12 = 1/6. (A network that sees only the last step, and remembers nothing, still wins a little, because that
-    step is marked in one of T - T // 2 sequences: 1/6 - 1 / (12 (T - T // 2)).)
+    The baseline always answers 1, the mean. Its error is the variance of the sum of two uniform numbers,
+    2 * 1/12 = 1/6. (A network without memory that sees only the last step does slightly better, because that step is
+    marked in one of T - T // 2 sequences: 1/6 - 1 / (12 (T - T // 2)).)
 
     Hochreiter and Schmidhuber 1997, "Long Short-Term Memory", Neural Computation 9(8), experiment 4. They drew values
     from [-1, 1], used sequences of T to 1.1 T steps and a target scaled to [0, 1]. This is the later form, with one

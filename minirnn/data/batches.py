@@ -54,13 +54,14 @@ class CharBatches:
     """Batches in which every row continues where the same row of the previous batch stopped.
 
     The text is cut into B streams of equal length, and batch k takes steps k T .. k T + T - 1 of each. So the hidden
-    state after one batch is the right initial state for the next: gradients are cut every T steps, the memory is not.
+    state after one batch is the right initial state for the next: gradients are cut every T steps, but the memory is
+    not.
 
         text      a b c d e f g h i j k l m        B = 2, T = 3: streams of 6, two batches a pass
         row 0     a b c | d e f                    the target of each character is the one after it:
         row 1     g h i | j k l                    b c d | e f g   and   h i j | k l m
 
-    Iteration never ends: after the last batch of a pass (``len(batches)`` of them) comes the first one again, and
+    Iteration never ends: after the last batch of a pass (``len(batches)`` of them), the first one comes again.
     `at_start` is then True, because the hidden state must be set to zero. Up to B T characters at the ends of the
     streams don't fill a batch and are left out. Nothing is random.
 

@@ -44,7 +44,7 @@ def default_collate(batch: Sequence[Any]) -> Any:
     Raises
     ------
     TypeError
-        An example is of none of these kinds, or not of the same kind as the first.
+        An example has none of these kinds, or another kind than the first one.
     ValueError
         No examples; arrays of different shapes; tuples or dicts of different sizes.
 

@@ -37,7 +37,7 @@ def copy_memory(rng: np.random.Generator, T: int, B: int, *, length: int = 10, s
     -------
     Task
         ``x`` (T, B, S+2) float32, one-hot; ``target`` (T, B) int64, a class number in 0 .. S at every step (the signal
-        is never a target, but gets a class number as well: S + 2 outputs fit); ``baseline`` K log(S) / T, a cross
+        is never a target but has a class number, so a network needs S + 2 outputs); ``baseline`` K log(S) / T, a cross
         entropy in nats, averaged over all T steps.
 
     Raises
@@ -51,8 +51,8 @@ def copy_memory(rng: np.random.Generator, T: int, B: int, *, length: int = 10, s
     log(S) nats in T steps.
 
     Hochreiter and Schmidhuber 1997, "Long Short-Term Memory", introduced tasks of this kind; the form here is that of
-    Arjovsky, Shah and Bengio 2016, "Unitary Evolution Recurrent Neural Networks", arXiv:1511.06464. Their T counts the
-    silence only: the T here is theirs + 2 K.
+    Arjovsky, Shah and Bengio 2016, "Unitary Evolution Recurrent Neural Networks", arXiv:1511.06464. Their T counts only
+    the silence: the T here is theirs + 2 K.
 
     Examples
     --------

@@ -20,8 +20,8 @@ class Task(NamedTuple):
     target : ndarray
         The values to predict. Shape, dtype and loss depend on the task and are given in its docstring.
     baseline : float
-        The expected loss of the best prediction that uses no memory. A network that stays there has learned only the
-        statistics of the task; the further it falls below, the more it remembers.
+        The expected loss of the best prediction that uses no memory. A network that stays at the baseline has learned
+        only the statistics of the task. The further its loss falls below, the more it remembers.
     """
 
     x: np.ndarray

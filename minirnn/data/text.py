@@ -33,8 +33,8 @@ PYTHON_MODULES = (
 def python_source_text() -> str:
     """Return about half a million characters of Python: the source of the modules in ``PYTHON_MODULES``, in order.
 
-    Every machine that runs minirnn already has this text, it needs no download or license, and a reader sees at a
-    glance how good a sample is. It is the same for the same Python version (line ends become ``\\n``).
+    Every machine that runs minirnn already has this text, without a download or a license, and readers see at a glance
+    how good a sample is. It is the same for the same Python version (line ends become ``\\n``).
 
     Returns
     -------
@@ -85,8 +85,8 @@ def read_text(path: str | os.PathLike[str], *, minimum: int = 1000) -> str:
 
     Notes
     -----
-    Below about 1000 characters, the validation tenth is a line or two. Its loss means nothing, and the network
-    memorizes the other nine tenths.
+    With fewer than about 1000 characters, the tenth kept for validation is a line or two. Its loss means nothing, and
+    the network memorizes the other nine tenths.
     """
     name = os.fspath(path)
     text = _decode(name, read_bytes("text file", path, "UTF-8 text file"))

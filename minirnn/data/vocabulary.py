@@ -22,8 +22,8 @@ class CharVocabulary:
     characters : iterable of str
         The characters, in any order; duplicates count once.
     unknown : str, optional
-        A character that represents all others. It is added to the vocabulary. None (default): there is no such
-        character, and a character outside the vocabulary is an error, never a silent change of the text.
+        A character that represents all others. It is added to the vocabulary. None (default) means that there is no
+        such character. A character outside the vocabulary is then an error, so no text is changed silently.
 
     Attributes
     ----------
@@ -64,8 +64,8 @@ class CharVocabulary:
         text : str
         min_count : int
             Characters that occur less often share one id, that of U+FFFD (shown as a question mark in a diamond): a
-            network can't learn from two examples, and each id costs a row of weights. The default, 1, keeps all.
-            `rare_characters` lists what a threshold would replace.
+            network can't learn from two examples, and each id costs a row of weights. The default, 1, keeps every
+            character. `rare_characters` lists what a threshold would replace.
         """
         _check_text("CharVocabulary.from_text", text)
         if check.integer("CharVocabulary.from_text", "min_count", min_count) <= 1:

@@ -68,7 +68,7 @@ class set_detect_anomaly:
         anomaly.switch(flag("set_detect_anomaly", "mode", mode), flag("set_detect_anomaly", "check_nan", check_nan))
 
     def __enter__(self) -> None:
-        """It is switched already."""
+        """Enter the block. The mode is already switched."""
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
@@ -88,4 +88,4 @@ class detect_anomaly(set_detect_anomaly):
         super().__init__(True, check_nan)
 
     def __enter__(self) -> None:
-        """It is on already."""
+        """Enter the block. The mode is already on."""

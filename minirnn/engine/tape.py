@@ -113,7 +113,7 @@ class set_grad_enabled(_set_grad):
         super().__enter__()
 
     def __enter__(self) -> None:
-        """It is switched already."""
+        """Enter the block. Recording is already switched."""
 
     def __call__(self, function: Any) -> Any:
         super().__exit__(None, None, None)

@@ -21,7 +21,7 @@ LOOK_EVERY = 1.0
 
 
 class WorkerLost(RuntimeError):
-    """Every worker that had this task was lost: killed, out of memory, or gone from the network."""
+    """Raised if every worker that had this task was lost: killed, out of memory, or disconnected."""
 
 
 class Outcome(NamedTuple):

@@ -76,7 +76,7 @@ def open_executor(text: str, *, patience: float = PATIENCE) -> Iterator[Executor
     elif kind == "dask":
         client = connect(given, patience)
         dask: Any = client.get_executor(pure=False)
-        dask.is_lost = lambda: client.status in ("closing", "closed")  # it has tried to reconnect, for a while
+        dask.is_lost = lambda: client.status in ("closing", "closed")  # it has tried to reconnect for a while
         try:
             yield dask
         finally:
@@ -87,7 +87,7 @@ def open_executor(text: str, *, patience: float = PATIENCE) -> Iterator[Executor
 
 
 def read(text: str) -> tuple[str, Any]:
-    """The kind of executor that a text names, and the number or the address of its workers.
+    """The kind of executor that a string names, and the number or the address of its workers.
 
     Raises
     ------

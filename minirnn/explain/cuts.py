@@ -104,7 +104,8 @@ def closing(code: str, opening: int) -> int:
 def formulas(path: str, block: int, label: str = "") -> Cut:
     """The formulas of a module's docstring: the literal block with this index.
 
-    If the lines of the block begin with labels ("lstm", "gru", "all"), only those with one label, without it.
+    If the lines of the block begin with labels ("lstm", "gru", "all"), only the lines with the given label, without the
+    label.
     """
     text = (ROOT / path).read_text(encoding="utf-8")
     lines = text.splitlines()

@@ -1,4 +1,4 @@
-"""Finding an op by its name here, by TensorFlow's, or by the name of the layer that uses it."""
+"""Finds an op by its name here, by TensorFlow's name, or by the layer that uses it."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def op_named(name: str) -> str:
     Raises
     ------
     UserError
-        There is no such op; similar names are listed.
+        If there is no such op. The message lists similar names.
     """
     names = {_letters(op): op for op in ops.__all__}
     names |= {_letters(layer): op for layer, op in LAYERS.items()}

@@ -251,7 +251,7 @@ PARTS: dict[str, Part] = {
 
 
 def parts_of(op: str) -> dict[str, Part]:
-    """The parts of an op and of its gradient, which is explained with it; none for the ops of the parameter buffer."""
+    """The parts of an op and its gradient, which are explained together. The ops of the parameter buffer have none."""
     if "params" in op:
         return {}
     stems = ("lstm_block_cell", "block_lstm", "gru_block_cell", "cross_entropy")

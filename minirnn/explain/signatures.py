@@ -21,7 +21,7 @@ KNOWN = {
 
 
 def signature_lines(name: str, function: Callable[..., Any]) -> Iterator[str]:
-    """``name(``, the arguments with types and defaults, and the result: outputs by name if there are several."""
+    """``name(``, the arguments with types and defaults, and the result; several outputs are named."""
     signature = inspect.signature(function)
     documented = documented_types(inspect.getdoc(function) or "")
     yield f"{name}("

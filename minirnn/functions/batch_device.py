@@ -19,11 +19,13 @@ from minirnn.host_array import common_dtype
 
 
 class NotBatched(Exception):
-    """A function cannot be computed for all samples at once, because it needs the values of one."""
+    """Raised if a function cannot be computed for all samples at once, because it needs the values of a single one."""
 
 
 class Batch(Operators):
-    """An array for each sample, of one shape: `rows` (B, *shape); or one for all samples, if `each` is False."""
+    """One array per sample, all of the same shape: `rows` is (B, *shape). If `each` is False, one array serves all
+    samples.
+    """
 
     __slots__ = ("__weakref__", "_rows", "device", "dtype", "each", "factors", "shape")
 
@@ -35,7 +37,7 @@ class Batch(Operators):
 
     @classmethod
     def product(cls, device: Any, a: Any, b: Any) -> Batch:
-        """``a @ b`` (B, n, k) @ (B, k, m), which is not multiplied before somebody looks at it."""
+        """``a @ b`` for (B, n, k) and (B, k, m), multiplied only when its values are needed."""
         found = cls.__new__(cls)
         found.device, found._rows, found.each, found.factors = device, None, True, (a, b)
         found.shape, found.dtype = (a.shape[1], b.shape[2]), np.result_type(a.dtype, b.dtype)
@@ -114,7 +116,7 @@ for _name in (*PRIMITIVES, *OPTIONAL, "normal_cdf"):
 
 
 class BatchDevice(_Primitives, Device):
-    """The device above `below`; it bears its name."""
+    """The device above `below`, with the same name."""
 
     name = "batch"
 
@@ -125,7 +127,7 @@ class BatchDevice(_Primitives, Device):
         self.open: list[Call] = []
 
     def _rows_of(self, a: Any, ndim: int) -> Any:
-        """The rows, with axes of size 1 behind that of the batch, so that they broadcast as the samples do."""
+        """The rows, with axes of size 1 after the axis of the batch, so that they broadcast as the samples do."""
         if not isinstance(a, Batch):
             return a
         if a.each and a.ndim < ndim:
@@ -217,7 +219,7 @@ def _behind(index: tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 class Call:
-    """A call of a function for all samples. While it lasts, gradients do not leave it: they would be those of all."""
+    """A call of a function for all samples. Gradients do not leave it, because they would be those of all samples."""
 
     lasts = False
 
@@ -275,7 +277,7 @@ _above: dict[Device, BatchDevice] = {}
 
 
 def above(device: Device) -> BatchDevice:
-    """The one device of batches above `device`, so that constants are made once."""
+    """The batch device above `device`. There is only one for each device, so that constants are made once."""
     if device not in _above:
         _above[device] = BatchDevice(device)
     return _above[device]

@@ -29,8 +29,8 @@ def tensors_of(name: str, what: str, given: Any) -> tuple[bool, tuple[Tensor, ..
 def starts_of(name: str, inputs: Any, create_graph: bool) -> tuple[bool, tuple[Tensor, ...]]:
     """Whether `inputs` is a tuple, and new Tensors of their values: what the function is called with.
 
-    They are new, so that an input of the function and the same Tensor inside its closure are two things. With
-    `create_graph` they hang on the tape of the given ones.
+    They are new, so that an input differs from the same Tensor in the function's closure. With `create_graph`, the tape
+    connects them with the given ones.
     """
     many, xs = tensors_of(name, "inputs", inputs)
     for k, x in enumerate(xs):
@@ -67,7 +67,9 @@ def number_of(name: str, func: Callable[..., Any], xs: Sequence[Tensor], strict:
 
 
 def vectors_of(name: str, v: Any, like: Sequence[Tensor], whose: str, create_graph: bool) -> list[Tensor]:
-    """The vector `v`: one Tensor for each of `like` (the `whose`), of its shape; 1 where there is but one number."""
+    """The vector `v`: for each Tensor of `like` (the `whose`), a Tensor of its shape. If there is only one number, it
+    may be left out and is 1.
+    """
     if v is None:
         if len(like) != 1 or like[0].size != 1:
             raise ValueError(
@@ -114,11 +116,11 @@ def finish(found: Sequence[Tensor], create_graph: bool) -> tuple[Tensor, ...]:
     return tuple(found) if create_graph else tuple(t.detach() for t in found)
 
 
-# ---- strict=True: what would be filled up with zeros is an error
+# ---- strict=True: derivatives that would be filled with zeros are errors
 
 
 def reached(name: str, found: Sequence[Tensor | None], like: Sequence[Tensor], strict: bool, what: str) -> list[Tensor]:
-    """`found` with zeros for None; an error if `strict`. `what` says what does not depend on what, with a place {k}."""
+    """`found` with zeros in place of None, or an error if `strict`. `what` is the message, with a placeholder {k}."""
     for k, g in enumerate(found):
         if strict and g is None:
             raise independent(name, what.format(k=k))
@@ -126,7 +128,7 @@ def reached(name: str, found: Sequence[Tensor | None], like: Sequence[Tensor], s
 
 
 def varying(name: str, found: Sequence[Tensor | None], strict: bool, what: str) -> None:
-    """An error, if `strict`, where one of `found` is a constant: it could not be differentiated once more."""
+    """If `strict`, raise an error if one of `found` is a constant, because it could not be differentiated again."""
     for k, g in enumerate(found):
         if strict and (g is None or not g.requires_grad):
             raise independent(name, what.format(k=k))

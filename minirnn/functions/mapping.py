@@ -21,22 +21,22 @@ def vmap(func: Callable[..., Any], in_dims: Any = 0, out_dims: Any = 0, **settin
 
     This is the plain case of torch.func.vmap. `func` is called once, with Tensors that stand for all samples: their
     arrays have the axis of the batch, and the ops do not see it (`minirnn.functions.batch_device`). Where `func` needs
-    the values of single samples (an ``if``, `numpy`), draws random numbers, sends gradients to Tensors that are no
-    arguments, or calls what has no form for a batch, it is called again for each sample, in a loop: `unbind` before it
-    and `stack` behind it. The results are the same, each sample draws its own random numbers, and the time is that of
-    the loop. An error is that of the loop. So `func` should do nothing besides computing its results.
+    the values of single samples (an ``if``, `numpy`), draws random numbers, sends gradients to Tensors that are not
+    arguments, or calls something that has no batched form, it is called again for each sample in a loop, with `unbind`
+    before and `stack` after it. The results are the same, and each sample draws its own random numbers, but it takes
+    the time of the loop. Errors come from the loop as well. So `func` should do nothing but compute its results.
 
     Parameters
     ----------
     func : callable
         It takes samples and returns Tensors, also inside tuples, named tuples, lists and dicts.
     in_dims : int, None, or tuple of these
-        The axis of the samples in each argument; None for an argument that is the same for all samples. One number
-        counts for all arguments. Keyword arguments are the same for all samples.
+        The axis of the samples in each argument, or None for an argument that is the same for all samples. A single
+        number applies to all arguments. Keyword arguments are the same for all samples.
     out_dims : int or tuple of int
-        Where that axis is in each result. One number counts for all.
+        The position of that axis in each result. A single number applies to all results.
     **settings
-        torch's `randomness` and `chunk_size`, and all else, are refused.
+        torch's `randomness` and `chunk_size`, and any other setting, are refused.
 
     Returns
     -------
@@ -46,9 +46,9 @@ def vmap(func: Callable[..., Any], in_dims: Any = 0, out_dims: Any = 0, **settin
     Raises
     ------
     TypeError, ValueError
-        For settings that are not here or out of their range. The function returned raises ValueError if the settings
-        do not fit the arguments or results, if there is no sample or arguments have different numbers of them, or if
-        `func` returns something else for another sample.
+        For settings that do not exist here or are out of range. The returned function raises ValueError if the settings
+        do not fit the arguments or results, if there are no samples, if arguments have different numbers of samples, or
+        if `func` returns different structures for different samples.
 
     Examples
     --------
@@ -116,7 +116,7 @@ def _sizes(args: tuple[Any, ...], in_dims: Any) -> int:
 
 
 def _at_once(func: Any, args: Any, kwargs: Any, in_dims: Any, out_dims: Any, count: int) -> tuple[Any] | None:
-    """The results of one call for all samples, in a tuple of one; None if it takes a call for each."""
+    """The results of a single call for all samples, in a tuple of one, or None if each sample needs its own call."""
     leaves, dims = list(leaves_of(args)), _dims_of_leaves("in_dims", in_dims, args)
     places = {t.device for t, dim in zip(leaves, dims, strict=True) if dim is not None}
     if len(places) != 1:
@@ -155,7 +155,7 @@ def _samples(args: tuple[Any, ...], in_dims: Any, count: int) -> list[Any]:
 
 
 def _rebuilt(nest: Any, leaves: Sequence[Any]) -> Any:
-    """`nest` with other leaves."""
+    """`nest` with its leaves replaced."""
     given = iter(leaves)
     return mapped(lambda _: next(given), nest)
 

@@ -27,7 +27,7 @@ def leaves_of(value: Any) -> Iterator[Any]:
 
 
 def mapped(function: Callable[[Any], Any], value: Any) -> Any:
-    """The same nest with ``function(leaf)`` in the place of each leaf."""
+    """The same nest with each leaf replaced by ``function(leaf)``."""
     if not is_nest(value):
         return function(value)
     parts = {key: mapped(function, part) for key, part in inside(value)}

@@ -43,7 +43,7 @@ def vjp(
     create_graph : bool
         Record, so that the results can be differentiated again, with respect to `inputs`, `v`, and what `func` uses.
     strict : bool
-        An input or output that the tape sees no path for is an error. By default it gives zeros.
+        Raise an error if the tape has no path between an input and an output. By default the derivative is zeros.
 
     Returns
     -------
@@ -126,7 +126,7 @@ def vhp(
     """A vector times the Hessian of a function with one number as its output: ``y, v' H``.
 
     ``v' H`` is the gradient of ``<v, dy/dx>``: two backward passes. For a function that is twice continuously
-    differentiable H is symmetric, so this is `hvp`, for less work.
+    differentiable H is symmetric, so this equals `hvp` but takes less work.
 
     Parameters
     ----------

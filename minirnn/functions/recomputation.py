@@ -1,10 +1,11 @@
-"""checkpoint: memory for time. The forward pass keeps only what went in; the backward pass computes the rest again.
+"""checkpoint: less memory for more time. The forward pass keeps only the inputs, and the backward pass computes the
+rest again.
 
 The function runs once on the tape. This shows which Tensors older than the call its results depend on: arguments,
 parameters and Tensors in its closure. Then that part of the tape is dropped and replaced by one node, `Checkpoint`,
 whose parents are these Tensors. Its backward runs the function again and goes back over the new part of the tape, as
-far as these same Tensors. Nothing else is special: the node is freed, differentiated again
-and watched for changed parameters like any other.
+far as these same Tensors. In all other respects it is an ordinary node: it is freed, differentiated again, and watched
+for changed parameters.
 """
 
 from __future__ import annotations
@@ -53,7 +54,7 @@ def checkpoint(
     Returns
     -------
     Any
-        What `function` returned, also tuples, named tuples, lists and dicts with other things than Tensors in them.
+        What `function` returned: Tensors and other values, also in tuples, named tuples, lists and dicts.
 
     Raises
     ------
@@ -64,7 +65,7 @@ def checkpoint(
     -----
     Without recording (`no_grad`), this is a plain call. The backward pass raises RuntimeError if a Tensor that went in
     was changed by `Tensor.assign`, or if the second run gives other shapes or uses other parameters than the first.
-    What `function` writes down (counters, running means) is written twice.
+    Whatever `function` updates (counters, running means) is updated twice.
 
     Examples
     --------
@@ -180,10 +181,10 @@ def checkpoint_sequential(
     *,
     preserve_rng_state: bool = True,
 ) -> Any:
-    """A chain of functions, each fed what the one before returned, with a `checkpoint` around each of its segments.
+    """A chain of functions, each called with the result of the one before, with a `checkpoint` around each segment.
 
-    ``len(functions) // segments`` functions are one segment; the last one takes the rest as well, and is not in a
-    checkpoint: the backward pass begins with it. This is torch.utils.checkpoint.checkpoint_sequential.
+    ``len(functions) // segments`` functions are one segment; the last segment also takes the rest. It is not in a
+    checkpoint, because the backward pass begins with it. This is torch.utils.checkpoint.checkpoint_sequential.
 
     Parameters
     ----------
@@ -228,7 +229,7 @@ def checkpoint_sequential(
 
 
 class Chain(Checkpoint):
-    """y = f_n(... f_1(x)), of which x is kept. On the way back the device's hook decides what else is kept."""
+    """y = f_n(... f_1(x)), which keeps x. The device's hook decides what else to keep during the backward pass."""
 
     def __init__(
         self, function: Callable[[], Any], stream: Any, forms: list[str], parts: Sequence[Any], x: Tensor

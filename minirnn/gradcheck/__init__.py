@@ -1,4 +1,4 @@
-"""Does `backward` agree with what the function does? Answered by central differences in float64.
+"""Checks `backward` against central differences of the function in float64.
 
 ``mr.gradcheck(function, inputs)`` calls this package: it is `check.gradcheck`.
 """

@@ -1,7 +1,6 @@
-"""The check itself.
-
-For outputs y_k of a function and random cotangents v_k, the gradient of L = sum over k of <v_k, y_k> is computed twice:
-by the tape, and from values of the function alone. A missing factor, a forgotten term or a lost path makes them differ.
+"""The check. For outputs y_k of a function and random cotangents v_k, the gradient of L = sum over k of <v_k, y_k> is
+computed twice: by the tape, and from values of the function alone. A missing factor, a forgotten term or a lost path
+makes them differ.
 """
 
 from __future__ import annotations
@@ -19,7 +18,9 @@ from minirnn.host_array import values_of
 from minirnn.messages import shown
 
 STEPS = (1e-3, 1e-5)
-"""Relative step sizes. The second is tried where the first disagrees: it stays clear of kinks and poles nearby."""
+"""Relative step sizes. Where the first disagrees, the second is tried, because a smaller step avoids nearby kinks and
+poles.
+"""
 
 
 def gradcheck(
@@ -47,7 +48,7 @@ def gradcheck(
         Takes Tensors, returns a Tensor or a list, tuple or named tuple of Tensors.
     inputs : sequence, or one array or Tensor
         The arguments of `fn`. Float arrays, and float Tensors with ``requires_grad``, become float64 leaves and are
-        checked; other float Tensors become float64 constants; anything else is handed on as it is.
+        checked; other float Tensors become float64 constants; anything else is passed on unchanged.
     order : {1, 2}
         Order 2 also checks the gradients of the gradients, with respect to the inputs and to the cotangents.
     rtol, atol : float
@@ -61,9 +62,9 @@ def gradcheck(
     seed : int
         Determines the cotangents and directions.
     raise_exception : bool
-        If false, the report is handed back even if the check failed.
+        If false, return the report even if the check failed.
     eps : float, optional
-        For the sake of programs written for torch; differences are taken with `steps`.
+        Accepted for programs written for torch and ignored. `steps` determines the differences.
 
     Returns
     -------
@@ -73,8 +74,9 @@ def gradcheck(
     Raises
     ------
     GradcheckError
-        If a gradient is off, naming input, entry, both values and the tolerance; or if `fn` gives other results when
-        called again, changes its inputs, has values that are not finite, or returns floats other than float64.
+        If a gradient is wrong. The message names the input, the entry, both values and the tolerance. Also if `fn`
+        gives other results when called again, changes its inputs, has values that are not finite, or returns floats
+        other than float64.
     ValueError, TypeError
         If nothing can be checked: no input requires gradients, `fn` returns no float Tensor, `order` is unknown.
 
@@ -90,7 +92,7 @@ def gradcheck(
     if not steps or min(steps) <= 0:
         raise ValueError(f"gradcheck: steps are {shown(steps)}\n  expected at least one positive number")
     for name, value in (("rtol", rtol), ("atol", atol)):
-        if not value >= 0:  # NaN is not, either
+        if not value >= 0:  # NaN is not finite either
             raise ValueError(f"gradcheck: {name} is {shown(value)}\n  expected 0 or more")
     for name, number, low in (("max_entries", max_entries, 0), ("directions", directions, 1), ("seed", seed, 0)):
         if number < low:

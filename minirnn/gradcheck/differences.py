@@ -98,7 +98,9 @@ class Comparison:
             yield scale * d / np.linalg.norm(d)
 
     def _locate(self, g: np.ndarray, along: Along, d: np.ndarray) -> np.ndarray:
-        """The direction of one entry whose gradient is off, found by halving one that is: log2(size) comparisons."""
+        """The direction of an entry whose gradient is wrong, found by halving a wrong direction again and again:
+        log2(size) comparisons.
+        """
         places = np.arange(d.size)
         while places.size > 1:
             half = places[: places.size // 2]

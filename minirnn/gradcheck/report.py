@@ -10,7 +10,9 @@ from minirnn.html import STYLE
 
 
 class GradcheckError(AssertionError):
-    """A gradient is wrong, or the function cannot be checked. The text says which input, which entry, which values."""
+    """Raised if a gradient is wrong or the function cannot be checked. The message names the input, the entry and the
+    values.
+    """
 
 
 @dataclass(frozen=True)
@@ -30,7 +32,7 @@ class InputReport:
     analytic, numeric : float
         The gradient there, by `backward` and by central differences.
     difference, tolerance : float
-        How far they are apart, and how far they may be.
+        How far apart they are, and how far apart they may be.
     """
 
     name: str

@@ -1,9 +1,9 @@
-"""Write a file so that it is, at every moment, either the old one or the new one.
+"""Writes a file so that at every moment either the old or the new version is there, complete.
 
 The new content goes to a temporary file in the same folder. When all of it is on the disk, one rename puts it in the
-place of the old file. POSIX promises that nobody sees an intermediate state. A process that is killed before the rename
-leaves the old file unchanged and its temporary file behind. Such leftovers are found by their name and distinguished
-from files still being written by a lock, which ends with the process. The next write removes them.
+place of the old file. POSIX guarantees that no process sees an intermediate state. A process that is killed before the
+rename leaves the old file unchanged and its temporary file behind. Such leftovers are found by their name and
+distinguished from files still being written by a lock, which ends with the process. The next write removes them.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def atomic_write(path: str | os.PathLike[str], mode: str = "w") -> Iterator[IO[A
     Parameters
     ----------
     path : path
-        The file to write. A symbolic link is followed, the permissions of an older file are kept.
+        The file to write. Symbolic links are followed, and the permissions of an older file are kept.
     mode : {"w", "wb"}
         Text (UTF-8, line ends as written) or bytes.
 
@@ -68,7 +68,9 @@ def atomic_write(path: str | os.PathLike[str], mode: str = "w") -> Iterator[IO[A
         with naming(target), open(descriptor, mode, encoding=encoding, newline=newline) as file:
             yield file
             file.flush()
-            os.fsync(descriptor)  # the content first: a rename that is on the disk before it would show an empty file
+            os.fsync(
+                descriptor
+            )  # the content first: if the rename reached the disk before the content, the file would be empty
             if permissions is not None:
                 temporary.chmod(permissions)
             if fcntl is None:
@@ -82,7 +84,7 @@ def atomic_write(path: str | os.PathLike[str], mode: str = "w") -> Iterator[IO[A
 
 @contextlib.contextmanager
 def naming(path: str | os.PathLike[str]) -> Iterator[None]:
-    """Inside this block a full or failed disk is an error that names the file: a write alone does not say where."""
+    """Inside this block, the error of a full or failed disk names the file, which the error of a write does not."""
     try:
         yield
     except OSError as error:

@@ -32,7 +32,7 @@ _LARGEST_HEADER = 100_000_000  # bytes; what readers of safetensors accept
 
 
 def save(path: str | os.PathLike[str] | IO[bytes], arrays: Mapping[str, Any], metadata: dict[str, Any]) -> None:
-    """Write a checkpoint; a process killed at any moment leaves the older file or the new one, whole.
+    """Write a checkpoint. Even if the process is killed, either the older file or the new one is there, complete.
 
     Parameters
     ----------
@@ -43,8 +43,8 @@ def save(path: str | os.PathLike[str] | IO[bytes], arrays: Mapping[str, Any], me
         Arrays or Tensors of any shape, 0-d and empty ones included, of dtype float16/32/64, int8-64, uint8-64 or bool.
         They need not be contiguous.
     metadata : dict of str to Any
-        None, bool, int, float, str, lists and str-keyed dicts of these. They come back equal: floats to the last bit
-        (also NaN and infinities), ints of any size.
+        None, bool, int, float, str, lists and str-keyed dicts of these. They are restored exactly: floats to the last
+        bit (also NaN and infinities), and ints of any size.
 
     Raises
     ------
@@ -53,7 +53,7 @@ def save(path: str | os.PathLike[str] | IO[bytes], arrays: Mapping[str, Any], me
     ValueError
         `path` can't be written, or the metadata is too large for the header of the file.
     OSError
-        The disk is full or failed; the older file is as it was.
+        The disk is full or failed. The older file is unchanged.
     """
     from safetensors.numpy import save as to_safetensors
 

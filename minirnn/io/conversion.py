@@ -74,7 +74,7 @@ def convert(
     prefix : str
         Only arrays whose names begin with this are used: ``"encoder.rnn."``.
     **settings
-        What the arrays don't say: rnn_mode, num_layers, num_units, input_size, direction, num_proj, input_mode, gru,
+        What the arrays don't show: rnn_mode, num_layers, num_units, input_size, direction, num_proj, input_mode, gru,
         forget_bias, cell_clip; see `minirnn.io.layouts.Settings`.
 
     Raises

@@ -22,7 +22,7 @@ _PLAIN = (bool, int, float, str, type(None))
 
 
 def save(obj: Any, f: str | os.PathLike[str] | IO[bytes]) -> None:
-    """Write what `load` gives back: ``mr.save({"epoch": 3, "model": net.state_dict()}, path)``.
+    """Write values that `load` returns again: ``mr.save({"epoch": 3, "model": net.state_dict()}, path)``.
 
     Parameters
     ----------

@@ -1,7 +1,7 @@
 """Optimizers, schedules of their step size, and clipping of gradients.
 
 An optimizer changes parameters by `Tensor.assign`, so the tape notices when a backward pass would still need the old
-values. Results equal torch's to rounding. The arithmetic is done by ops, on whatever device the parameters are.
+values. Results equal torch's to rounding. Ops do the arithmetic, on the device of the parameters.
 """
 
 from typing import TYPE_CHECKING

@@ -26,7 +26,7 @@ class AdamW(Adam):
         p = p - lr * weight_decay * p                                 # instead of g = grad + weight_decay * p
         the rest as in Adam
 
-    The decay thus does not pass through m and v: each number shrinks by the same share.
+    The decay does not pass through m and v, so each number shrinks by the same factor.
     """
 
     weight_decay: float = setting(

@@ -1,4 +1,4 @@
-"""ASGD: gradient descent, and the mean of the parameters over the steps."""
+"""ASGD: gradient descent that also keeps the mean of the parameters over the steps."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ def parameters_of(name: str, group: Mapping[str, Any]) -> tuple[list[Tensor], li
     TypeError
         They are not Tensors, or they are a set, which has no order.
     ValueError
-        There is no "params", one is not a leaf or comes twice, or some have names and others have none.
+        "params" is missing, a parameter is not a leaf or is listed twice, or only some parameters have names.
     """
     if "params" not in group:
         raise ValueError(f"{name}: a group has {', '.join(map(repr, group)) or 'no keys'}\n  expected 'params' in it")

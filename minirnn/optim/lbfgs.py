@@ -66,7 +66,7 @@ class LBFGS(Optimizer):
             group["max_eval"] = group["max_iter"] * 5 // 4
 
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
-        """Iterate; `closure` computes the loss and its gradients again, and its first result is returned."""
+        """Iterate. `closure` computes the loss and its gradients again. Returns its first result."""
         if not callable(closure):
             raise TypeError(f"LBFGS: closure is {shown(closure)}\n  expected a function that computes the loss again")
         with no_grad():
@@ -118,7 +118,7 @@ class LBFGS(Optimizer):
         return Point(t, loss, g, float((g * d).sum()))
 
     def _gradient(self) -> Tensor:
-        """The gradients of all parameters as one vector, 0 where there is none."""
+        """The gradients of all parameters as one vector, with 0 for missing ones."""
         given = [(p * 0 if p.grad is None else p.grad.detach()).reshape(-1) for p in self.param_groups[0]["params"]]
         return concat(given, 0)
 

@@ -1,7 +1,7 @@
 """A step along a line that satisfies the strong Wolfe conditions: less loss, and less slope.
 
-Nocedal and Wright, Numerical Optimization, chapter 3.5; the interpolation and its safeguards are those of minFunc
-(Mark Schmidt), as in torch.
+The method is that of Nocedal and Wright, Numerical Optimization, section 3.5. The interpolation and its safeguards are
+those of minFunc (Mark Schmidt), as in torch.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from minirnn.engine.tensor import Tensor
 
 
 class Point(NamedTuple):
-    """A place on the line."""
+    """A point on the line."""
 
     t: float
     """The distance along the direction."""

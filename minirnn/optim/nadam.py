@@ -1,4 +1,4 @@
-"""NAdam: Adam that looks ahead along its mean of gradients, like Nesterov's momentum."""
+"""NAdam: Adam with a look ahead along the mean of the gradients, as in Nesterov's momentum."""
 
 from __future__ import annotations
 

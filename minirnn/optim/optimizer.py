@@ -42,7 +42,7 @@ class Optimizer:
     defaults : dict
         The settings of groups that do not give their own.
     parameters : list of Tensor
-        Those of all groups.
+        The parameters of all groups.
     lr, momentum, ...
         Settings are also attributes. Reading one reads the first group, and writing one writes to all groups.
 
@@ -166,7 +166,7 @@ class Optimizer:
                         if value.device is not p.device or value.array.dtype != p.array.dtype:
                             follow(p, memory)
                         break
-                if g.requires_grad:  # so does everything that was recorded
+                if g.requires_grad:  # true for everything that was recorded
                     g = g.detach()
                 new = self.updated(p, g, memory, group).array
                 if new.dtype is p.array.dtype and new.shape == p.array.shape:

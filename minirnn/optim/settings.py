@@ -49,7 +49,7 @@ def share(optimizer: str, name: str, value: Any) -> float:
 
 
 def two_betas(optimizer: str, name: str, value: Any) -> tuple[float, float]:
-    """Check the two shares of the running means that are kept in each step: a pair of numbers below 1."""
+    """Check the decay rates of the two running means: a pair of numbers from 0 to below 1."""
     if not isinstance(value, (tuple, list)) or len(value) != 2:
         raise TypeError(f"{optimizer}: {name} is {shown(value)}\n  expected a pair of numbers")
     beta1, beta2 = (at_least_zero(optimizer, f"beta{k}", beta) for k, beta in enumerate(value, 1))

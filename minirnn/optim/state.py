@@ -1,4 +1,4 @@
-"""The state of an optimizer as a dict: flat, for files, or as torch has it; and how each is read."""
+"""Writes and reads the state of an optimizer as a dict, either flat, for files, or in torch's layout."""
 
 from __future__ import annotations
 

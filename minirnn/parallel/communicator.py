@@ -30,10 +30,10 @@ class Communicator(Protocol):
         """The object of rank `root`."""
 
     def start_sum(self, buffer: np.ndarray) -> Wait:
-        """Start to replace `buffer` with the sum over all ranks, in any order of addition that is fast."""
+        """Start replacing `buffer` with the sum over all ranks, added in whatever order is fast."""
 
     def start_exchange(self, parts: list[np.ndarray], received: list[np.ndarray]) -> Wait:
-        """Start to send ``parts[r]`` to every rank r, and to receive in ``received[r]`` what rank r sends here."""
+        """Start sending ``parts[r]`` to every rank r, and receiving in ``received[r]`` what rank r sends here."""
 
     def join(self, part: np.ndarray, received: list[np.ndarray]) -> None:
         """Fill ``received[r]`` with the `part` of every rank r."""
@@ -64,8 +64,8 @@ class Alone:
         received[0][...] = part
 
     def abort(self, status: int) -> None:
-        """Does nothing, because there are no other ranks."""
+        """Do nothing, because there are no other ranks."""
 
 
 def _done() -> None:
-    """Does nothing, because the operation is already done."""
+    """Do nothing, because the operation is already done."""

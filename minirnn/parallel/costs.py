@@ -28,7 +28,7 @@ class Network(NamedTuple):
 
 
 NETWORKS = {"1 Gb/s Ethernet": Network(50e-6, 8e-9), "100 Gb/s fabric": Network(2e-6, 8e-11)}
-"""Two networks with round numbers: a cheap one and that of a cluster."""
+"""Two networks with round numbers: a cheap one and one of a cluster."""
 
 
 def parameter_server(P: int, n: float, network: Network) -> float:

@@ -1,7 +1,7 @@
 """Ranks as processes that MPI started: ``mpiexec -n 4 python program.py``, over mpi4py.
 
-MPI must be told when a program fails: without `_abort`, an exception on one rank would leave the others waiting for
-ever.
+MPI must be told when a program fails: without `_abort`, an exception on one rank would leave the others waiting
+forever.
 """
 
 from __future__ import annotations

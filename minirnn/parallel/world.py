@@ -118,8 +118,8 @@ _world: World | None = None
 def init() -> World:
     """The world of this process: all ranks that mpiexec or srun started, or this one alone.
 
-    Without a launcher mpi4py is not imported. With one, an uncaught exception ends all ranks; otherwise the
-    others would wait for ever.
+    Without a launcher mpi4py is not imported. With one, an uncaught exception ends all ranks; otherwise the others
+    would wait forever.
 
     Raises
     ------

@@ -90,8 +90,9 @@ class Case:
 def evaluate(case: Case, inputs: Arrays, dtype: str, device: str | Device, order: int = 1) -> Arrays:
     """All outputs, and the gradients of all inputs for random cotangents on all outputs.
 
-    `inputs` may be wider than `dtype`, the precision to which cotangents are rounded: so a reference in float64 sees
-    the same numbers. With `order` 2 the gradients are those of the gradients, for random cotangents on all of them.
+    `inputs` may be wider than `dtype`, the precision to which cotangents are rounded, so that a reference in float64
+    gets the same numbers. With `order` 2, gradients of the gradients are computed, for random cotangents on all of
+    them.
     """
     xs = [tensor(a, True, device) for a in inputs.values()]
     ys = list(case.call(*xs))
@@ -109,7 +110,7 @@ def evaluate(case: Case, inputs: Arrays, dtype: str, device: str | Device, order
 
 
 def gradient_of(name: str) -> str:
-    """The name of the gradient of an input among the arrays of a case."""
+    """The name that the gradient of an input has among the arrays of a case."""
     return f"gradient of {name}"
 
 

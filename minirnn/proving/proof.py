@@ -60,7 +60,9 @@ def proof_of(
 
 
 def counts(xs: Sequence[Tensor], ys: Sequence[Tensor]) -> tuple[Count, Count]:
-    """The roundings of a result and of a gradient: 8 for each node of their tapes, and those of the longest sum."""
+    """The number of roundings of a result and of a gradient: 8 for each node of their tapes, plus those of the longest
+    sum.
+    """
     recorded = [y for y in ys if y.requires_grad]
     gs = grad(recorded, xs, [ones_like(y) for y in recorded], create_graph=True) if recorded else ()
     summands = max(t.size for t in (*xs, *ys))

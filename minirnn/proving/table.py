@@ -42,7 +42,7 @@ OPS = (
 
 
 def row_of(op: str) -> int:
-    """The index of the row of `op`; an op that is not minirnn's comes last."""
+    """The index of the row of `op`. Ops that are not part of minirnn come last."""
     return OPS.index(op) if op in OPS else len(OPS)
 
 

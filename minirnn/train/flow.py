@@ -17,7 +17,7 @@ def row_names(model: CharModel) -> list[str]:
     one, rows = model.opened, ["x"]
     for p in range(one.L * one.D):
         place = f"{p // one.D}" if one.L > 1 else ""
-        arrow = ("\u2192", "\u2190")[p % one.D] if one.D > 1 else ""  # the way it reads
+        arrow = ("\u2192", "\u2190")[p % one.D] if one.D > 1 else ""  # in the direction in which it reads
         rows += [f"{name}{place}{arrow}" for name in one.states]
     return rows
 

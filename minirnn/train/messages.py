@@ -65,7 +65,7 @@ def own(cell: str) -> list[str]:
 
 
 def shown(text: str) -> str:
-    """Text without the characters that would control a terminal."""
+    """Text without control characters for a terminal."""
     return "".join(c if c.isprintable() or c in "\n\t" else "?" for c in text)
 
 

@@ -126,7 +126,7 @@ def gradient_flow(training: Training) -> viz.Picture:
 
 
 def units(training: Training) -> viz.ColoredText:
-    """A piece of the validation text, colored by the units that tell most about it."""
+    """A piece of the validation text, colored by the units that say most about it."""
     length = min(PIECE, len(training.validation_ids))
     model = training.model_on_cpu()
     opened = model.opened

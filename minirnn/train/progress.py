@@ -109,7 +109,7 @@ class Progress:
         if not quiet and sys.stderr.isatty():
             from tqdm import tqdm
 
-            wide = os.get_terminal_size(sys.stderr.fileno()).columns > 0  # some pretend to have none
+            wide = os.get_terminal_size(sys.stderr.fileno()).columns > 0  # some report none although they are terminals
             size: dict[str, Any] = {"dynamic_ncols": True} if wide else {"ncols": 80}
             self.bar = tqdm(total=steps, initial=done, unit="step", **size)
 

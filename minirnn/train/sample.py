@@ -21,10 +21,9 @@ BLANK = "\u2588"
 
 
 def characters(model: CharModel, prime: Any, temperature: float = TEMPERATURE, seed: int = 0) -> Iterator[int]:
-    """Let a model with one direction read `prime` and continue it without end, one character at a time.
-
-    Each character is drawn from softmax(scores / temperature), and the model reads it in its turn. The random numbers
-    have their own stream, so that a sample does not disturb the training.
+    """Let a model with one direction read `prime` and continue it endlessly, one character at a time. Each character is
+    drawn from softmax(scores / temperature) and then read by the model. The random numbers have their own stream, so
+    that a sample does not disturb the training.
 
     Parameters
     ----------

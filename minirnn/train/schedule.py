@@ -40,8 +40,8 @@ class Schedule:
     ----------
     name : str
         "constant"; "cosine": down to 0 along half a cosine; "step": a tenth after a half and again after three quarters
-        of the steps; "onecycle": `lr_scheduler.OneCycleLR`, up for `warmup` steps (by default 0.3 of all), momentum the
-        other way.
+        of the steps; "onecycle": `lr_scheduler.OneCycleLR`, up for `warmup` steps (by default 0.3 of all), with
+        momentum moving in the opposite direction.
     """
 
     def __init__(self, name: str, optimizer: Optimizer, lr: float, warmup: int, length: int) -> None:

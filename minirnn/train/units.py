@@ -5,7 +5,7 @@ information of the two, in bits:
 
     I = sum_ab p(a, b) log2( p(a, b) / (p(a) p(b)) )        a: eighth of the unit's values, b: value of the property
 
-It is 0 if they are independent, and at most the entropy of the property: then the unit tells all of it.
+It is 0 if they are independent, and at most the entropy of the property: in that case the unit determines the property.
 """
 
 from __future__ import annotations
@@ -54,8 +54,9 @@ def _beginnings(line: str) -> list[str]:
 def inside_quotes(text: str) -> np.ndarray:
     """1 where a quotation is open after the character, else 0; (T,) int.
 
-    An apostrophe after a letter opens nothing, and a quotation ends at the end of its line, a typographic one of its
-    paragraph. Three marks in a row are skipped: a piece that begins inside a docstring would be read inside out.
+    An apostrophe after a letter opens nothing. A quotation ends at the end of its line, and a typographic one at the
+    end of its paragraph. Three marks in a row are skipped, because a piece that begins inside a docstring would be read
+    inside out.
     """
     found, close, k = [], "", 0
     while k < len(text):

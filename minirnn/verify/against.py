@@ -9,7 +9,7 @@ from minirnn.proving.tolerance import LAMBDA, UNIT
 
 WORSE = 10.0
 FLOOR = 8.0
-"""Units of roundoff (4 eps) below which no error counts as worse: another library adds in another order."""
+"""Errors below this (4 eps) never count as worse, because another library may add in another order."""
 
 
 def limit(then: Result) -> float:

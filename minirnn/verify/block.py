@@ -1,7 +1,7 @@
 """Cases of the block ops: LSTMBlockCell, BlockLSTM, BlockLSTMV2, GRUBlockCell and their Grad ops.
 
 Weights have the size 1 / sqrt(I + H), so that pre-activations are of size 1. The saved values that a Grad op takes are
-random, because it is a function of them just as of its other inputs.
+random, because the op is a function of them like of its other inputs.
 """
 
 from __future__ import annotations

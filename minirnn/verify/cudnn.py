@@ -120,7 +120,7 @@ def forward(
 
 
 def lengths_of(ragged: bool, T: int, B: int) -> np.ndarray | None:
-    """Lengths of B sequences, up to T and in no order; None if all have T steps."""
+    """Lengths of B sequences, up to T and unordered; None if all have T steps."""
     return np.array([1 + (b + 1) % T for b in range(B)]) if ragged else None
 
 
@@ -208,7 +208,7 @@ def options_of(net: Network, op: str, dropping: bool) -> dict[str, Any]:
 def call(
     op: str, net: Network, lengths: np.ndarray | None, dropping: bool, time_major: bool, *inputs: Any, **masks: Any
 ) -> Any:
-    """Call a forward op; the float outputs that the mode has. `masks` are passed in."""
+    """Call a forward op and return the float outputs of the mode. `masks` are passed in."""
     options = options_of(net, op, dropping) | masks
     x, h, c, params = split(net, inputs)
     if op == "cudnn_rnn_v3":
@@ -221,7 +221,7 @@ def call(
 
 
 def call_backprop(op: str, net: Network, lengths: np.ndarray | None, *inputs: Any) -> Any:
-    """Call a Backprop op after its forward op; the gradients that the mode has."""
+    """Call a Backprop op after its forward op and return the gradients of the mode."""
     n = len(inputs) // 2 + 1
     x, h, c, params = split(net, inputs[:n])
     dy, dh, *dc = inputs[n:]

@@ -38,7 +38,7 @@ def away_from_zero(shape: Shape, rng: np.random.Generator) -> np.ndarray:
 
 
 def distinct(shape: Shape, rng: np.random.Generator) -> np.ndarray:
-    """Along axis 1 all entries differ by 1/16 and more, in every dtype."""
+    """Along axis 1 all entries differ by at least 1/16, in every dtype."""
     return rng.permuted(np.broadcast_to(np.arange(shape[1])[:, None] / 16, shape), axis=1)
 
 

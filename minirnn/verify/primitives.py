@@ -79,7 +79,7 @@ def last(y: Any) -> Any:
 
 
 def alike(make: Make, summands: int | str, *names: str) -> dict[str, Row]:
-    """Ops that take these inputs and nothing else."""
+    """Ops that take only these inputs."""
     return {name: (getattr(ops, name), make, summands) for name in names}
 
 

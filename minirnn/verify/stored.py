@@ -101,7 +101,7 @@ def cells(device: str) -> Iterator[Cell]:
 
 
 def jobs(folder: Path, device: str) -> Iterator[Job]:
-    """The cell, the name of the file, and the function that compares, for everything in the files."""
+    """For each comparison with a file: its cell, the name of the file, and the function that compares."""
     for path in sorted((folder / "block_ops").glob("*.npz")):
         case = load(path)
         forward, backward, *_ = FAMILIES[str(case["meta_grad_op"])]

@@ -1,4 +1,4 @@
-"""The result of the finder: how well each reading of the arrays fits, and a text that says which one it is."""
+"""The result of the finder: how well each reading of the arrays fits, and a text that names the right one."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from minirnn.io.layouts.hub import LayerWeights, Weights
 
 @dataclass(frozen=True, eq=False)
 class Trial:
-    """One reading of the arrays, and how far its output is from the given one.
+    """One reading of the arrays, and how much its output differs from the given one.
 
     Attributes
     ----------

@@ -1,8 +1,8 @@
 """The search for the meaning of unlabelled weights, from one input and its output.
 
-Every reading of the arrays that their shapes allow (`readings`) is run in NumPy. The answer is the one that gives the
-output. It is also an answer, and not a rare one, that several or none do: with one time step and zero states no forget
-gate is ever used.
+Every reading of the arrays that their shapes allow (`readings`) is run in NumPy. The answer is the reading that gives
+the output. Often several readings or none give it, which is an answer as well. With one time step and zero states, for
+example, no forget gate is ever used.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def find_layout(
     Raises
     ------
     ValueError
-        Input or output have a wrong rank, or don't fit each other.
+        Input or output has a wrong rank, or they don't fit each other.
     TypeError
         Some array does not hold numbers.
     """
@@ -136,7 +136,7 @@ def _error(
     states: Sequence[np.ndarray | None],
     probe: bool = False,
 ) -> float:
-    """The largest difference to the output; infinite where the states have another batch size."""
+    """The largest difference to the output; infinite if the states have another batch size."""
     _, x, y = arrangement
     B, H, all_steps = x.shape[1], y.shape[-1], y.ndim == 3
     if any(s is not None and s.shape[0] != B for s in states):
@@ -146,7 +146,7 @@ def _error(
         x, h, c, y = x[:, :PROBE_ROWS], h[:PROBE_ROWS], c[:PROBE_ROWS], y[..., :PROBE_ROWS, :]
         if all_steps:
             x, y = x[:PROBE_STEPS], y[:PROBE_STEPS]
-    with np.errstate(over="ignore", invalid="ignore"):  # relu with wrong weights may run away
+    with np.errstate(over="ignore", invalid="ignore"):  # with wrong weights, relu may overflow
         ours = run_layer(reading.rnn_mode, reading.gru, layer, x, h, c)
         error = float(np.abs((ours if all_steps else ours[-1]) - y).max())
     return error if math.isfinite(error) else math.inf

@@ -50,7 +50,7 @@ class Layout(ABC):
         """The names of the arrays that belong to this layout, and the folder (or module) that each is in."""
 
     def claims(self, arrays: Arrays) -> bool:
-        """Whether names and ranks of some arrays look like this layout."""
+        """Whether the names and ranks of some arrays look like those of this layout."""
         return bool(self.own(arrays))
 
     @abstractmethod

@@ -75,7 +75,7 @@ class GroupedLayout(Layout):
 
     @abstractmethod
     def is_layer(self, group: Group) -> bool:
-        """Whether a group is a recurrent layer of this layout, and not a Dense layer, say."""
+        """Whether a group is a recurrent layer of this layout, not a Dense layer for example."""
 
     def collect(self, arrays: Arrays) -> dict[str, Group]:
         """The arrays of each folder that is a layer."""

@@ -38,7 +38,7 @@ class OneMatrix(groups.GroupedLayout):
     one_bias = True
 
     def is_layer(self, group: groups.Group) -> bool:
-        """Whether there is such a matrix, and none of Keras or of the GRU cell."""
+        """Whether there is such a matrix, and no array of Keras or of the GRU cell."""
         return "w" in group and "other" not in group
 
     def claims(self, arrays: Arrays) -> bool:

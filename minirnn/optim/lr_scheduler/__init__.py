@@ -1,7 +1,6 @@
-"""Schedules of the step size, with torch's names and values: each is stepped after the optimizer.
-
-They write ``lr`` into the optimizer's groups. As in torch, most continue from the present value, so that several can
-work on one optimizer.
+"""Schedules of the step size, with torch's names and values. A schedule is stepped after the optimizer. Schedules write
+``lr`` into the optimizer's groups. As in torch, most continue from the present value, so that several can work on one
+optimizer.
 """
 
 from minirnn.later import imported_later

@@ -14,7 +14,9 @@ from minirnn.optim.optimizer import Optimizer
 
 
 def schedules_of(op: str, given: Any, optimizer: Any) -> list[LRScheduler]:
-    """The schedules, if there is at least one and all belong to `optimizer` (None: that of the first)."""
+    """The schedules. Raises an error unless there is at least one and all belong to `optimizer` (None: that of the
+    first).
+    """
     if not isinstance(given, Sequence) or isinstance(given, str):
         raise TypeError(f"{op}: schedulers is {shown(given)}\n  expected a list of schedules")
     if not given:

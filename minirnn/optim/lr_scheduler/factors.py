@@ -1,4 +1,4 @@
-"""Schedules that multiply the step size: at certain epochs, or a little at each.
+"""Schedules that multiply the step size by a factor at certain epochs or at every epoch.
 
 They continue from the present step size, so that schedules can be chained.
 """
@@ -58,7 +58,7 @@ class MultiStepLR(_Multiplying):
     optimizer, last_epoch
         As for `LRScheduler`.
     milestones : iterable of int
-        Epochs, in any order; one that is listed twice counts twice.
+        Epochs, in any order. An epoch that is listed twice counts twice.
     gamma : float
     """
 

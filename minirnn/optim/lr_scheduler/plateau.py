@@ -27,7 +27,7 @@ class ReduceLROnPlateau(LRScheduler):
     patience : int
         Epochs without improvement that are tolerated, 0 or more.
     threshold : float
-        How much better counts as better.
+        How large an improvement must be to count.
     threshold_mode : "rel" or "abs"
         Whether `threshold` is a share of the best value, or a difference.
     cooldown : int
