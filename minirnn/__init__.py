@@ -78,5 +78,5 @@ __all__ += [
     "vmap",
 ]
 
-if not TYPE_CHECKING:  # a type checker reads the lists where they are
+if not TYPE_CHECKING:  # type checkers read the lists in the modules
     __all__ += [*_creation.__all__, *_dtypes.__all__, *_random_creation.__all__, *_ops.__all__, *_torch_names.__all__]

@@ -1,3 +1,3 @@
-"""The version, in one place: the build reads it here, and importing it costs nothing."""
+"""The version. The build reads it from this file, which imports nothing."""
 
 __version__ = "1.0.0"

@@ -1,7 +1,5 @@
-"""What users pass as arguments, read once: integers, numbers, flags, words, sizes, shapes, axes.
-
-Each function takes the name of the op, or of the class, with which its message begins. Tensors are read by
-`engine.operands`.
+"""Checks the arguments that users pass: integers, numbers, flags, words, sizes, shapes, axes. Each function takes the
+name of the op or class, with which its message begins. Tensors are read by `engine.operands`.
 """
 
 from __future__ import annotations
@@ -18,7 +16,7 @@ from minirnn.messages import meant, shown
 
 
 def flag(op: str, name: str, value: Any) -> bool:
-    """A boolean attribute. Raises TypeError for anything else, 0 and 1 included."""
+    """A boolean attribute. Raises TypeError for anything else, including 0 and 1."""
     if not isinstance(value, (bool, np.bool_)):
         raise TypeError(f"{op}: {name} is {shown(value)}\n  expected True or False")
     return bool(value)
@@ -57,7 +55,7 @@ def _within(op: str, name: str, value: Any, low: float | None, high: float | Non
 
 
 def is_integer(value: Any) -> bool:
-    """Whether `value` is an integer of Python or NumPy, and no bool."""
+    """Whether `value` is an integer of Python or NumPy, but not a bool."""
     return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
 
 
@@ -97,7 +95,7 @@ def reduction(op: str, value: Any) -> str:
 
 
 def sizes(op: str, shape: Any) -> tuple[int, ...]:
-    """A shape, or a single size, as a tuple of integers. Raises TypeError if it is none."""
+    """A shape, or a single size, as a tuple of integers. Raises TypeError for anything else."""
     found: tuple[Any, ...] = tuple(shape) if isinstance(shape, (tuple, list, Iterable)) else (shape,)
     for n in found:
         if n.__class__ is not int:  # a bool or a NumPy integer, or something wrong
@@ -124,7 +122,7 @@ def shape(
 ) -> None:
     """Raise ValueError unless the `sizes` of an argument are the `expected` ones.
 
-    `letters` spells them (``"I+H, 4H"``), `source` says where they come from, `note` what the axes mean.
+    `letters` spells them (``"I+H, 4H"``), `source` names their origin, and `note` explains the axes.
     """
     if sizes == expected:
         return
@@ -191,10 +189,10 @@ def axis(op: str, given: Any, ndim: int, dim: Any = None, *, scalar: bool = Fals
 def axes(op: str, given: Any, ndim: int, dim: Any = None, *, scalar: bool = False) -> tuple[int, ...] | None:
     """Distinct non-negative axes out of `axis` or `dim`, or None for all. Raises what `axis` raises.
 
-    With `scalar` an array without axes may be told one: of its axes there are none, all the same.
+    With `scalar`, an array without axes accepts an axis, which has no effect.
     """
     k = axis_or_dim(op, given, dim)
-    if k is None or (dim is not None and k == ()):  # torch's empty tuple stands for all, NumPy's for none
+    if k is None or (dim is not None and k == ()):  # torch's empty tuple means all axes, NumPy's none
         return None
     if k.__class__ is int and -ndim <= k < ndim:
         return (k % ndim,)

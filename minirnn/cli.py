@@ -1,7 +1,7 @@
-"""The command ``minirnn``: it reads the command line and calls one module of `minirnn.commands`, nothing else.
+"""The command ``minirnn``: reads the command line and calls a module of `minirnn.commands`.
 
-The exit status is 0 when all is done, 2 after a mistake of the user (told on one line), 130 when Ctrl-C stopped it, 141
-when the reader of our output went away, and 1, with a traceback, for a bug.
+The exit status is 0 after success, 2 after a mistake of the user (reported on one line), 130 after Ctrl-C, 141 when the
+reader of the output has gone away, and 1, with a traceback, for a bug.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from minirnn.messages import likely, meant
 from minirnn.terminal import styled
 from minirnn.user_error import FULL, UserError, describe, one_line
 
-# name -> (module, what it does). A module is imported when its command is named; a missing one is not offered.
+# name -> (module, what it does). A module is imported when its command is named. Missing ones are not offered.
 COMMANDS = {
     "train": ("minirnn.commands.train", "train a small character model and draw its gradients"),
     "sweep": ("minirnn.commands.sweep", "train many models with different settings, and compare them"),
@@ -61,7 +61,7 @@ class Parser(argparse.ArgumentParser):
             raise argparse.ArgumentError(action, text)
 
     def hint(self, option: str) -> str:
-        """A suggestion for an unknown option. The leading dashes are ignored, because all options have them."""
+        """A suggestion for an unknown option. Leading dashes are ignored, because all options have them."""
         known = [name[2:] for action in self._actions for name in action.option_strings if name.startswith("--")]
         word = option[2:].partition("=")[0]
         near = [name for name in known if word and name.startswith(word)] or likely(word, known)
@@ -97,7 +97,7 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
     args, unknown = build_parser(argv).parse_known_args(argv)
     if unknown:
         hints = [args.parser.hint(word) for word in unknown if word.startswith("--")]
-        # in the name of the command, not of minirnn
+        # the error names the command, not minirnn
         args.parser.error(f"unrecognized arguments: {' '.join(unknown)}{''.join(hints[:1])}")
     return args
 
@@ -113,15 +113,15 @@ def main(argv: Sequence[str] | None = None) -> int:
     if list(argv[:1]) in ([], ["help"]):
         argv = [*argv[1:2], "--help"]
     if hasattr(sys.stdout, "reconfigure"):
-        sys.stdout.reconfigure(errors="replace")  # a character that a terminal cannot show is a question mark there
+        sys.stdout.reconfigure(errors="replace")  # characters that the terminal cannot show become question marks
     try:
         try:
             args = parse(argv)
             startup.over()
             return run(args)
         finally:
-            sys.stdout.flush()  # a reader that went away shall be noticed here, not while Python shuts down
-    except OSError as error:  # of standard output: its reader went away, or its disk is full
+            sys.stdout.flush()  # notice here, and not while Python shuts down, that the reader is gone
+    except OSError as error:  # standard output: the reader is gone, or the disk is full
         # Buffered output can no longer be written. Without this, Python would complain about it at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         if isinstance(error, BrokenPipeError):
@@ -133,7 +133,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def open_streams() -> None:
-    """Standard streams that the shell closed (``>&-``) lead nowhere, so that nothing else gets their numbers."""
+    """Open standard streams that the shell closed (``>&-``) to nowhere, so that no other file gets their numbers."""
     for number, name in enumerate(("stdin", "stdout", "stderr")):
         if getattr(sys, name) is None:
             nowhere = os.open(os.devnull, os.O_RDWR)
@@ -146,7 +146,7 @@ def open_streams() -> None:
 
 
 def entry() -> int:
-    """The entry point `minirnn`: runs `main`, after which Ctrl-C stops nothing and does not change the exit status."""
+    """The entry point `minirnn`: runs `main`. Afterwards, Ctrl-C stops nothing and does not change the exit status."""
     status = 130
     try:
         status = main()
@@ -175,7 +175,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def complain(who: str, text: str) -> None:
-    """One line on stderr, with nothing in it that controls a terminal: names in a file may hold anything."""
+    """Print one line on stderr without control characters, because names in a file may contain anything."""
     text = "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
     with contextlib.suppress(OSError):  # if no message can be written, the exit status remains
         print(f"{styled(f'{who}:', 'red', sys.stderr)} {text}", file=sys.stderr)

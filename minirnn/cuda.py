@@ -1,4 +1,4 @@
-"""torch's names of what programs ask about GPUs: `is_available`, `manual_seed_all` and relatives."""
+"""torch's functions about GPUs: `is_available`, `manual_seed_all` and others."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def is_available() -> bool:
 
 
 def device_count() -> int:
-    """1 where the device `cuda` works, else 0: one GPU is used."""
+    """1 if the device `cuda` works, else 0, because minirnn uses one GPU."""
     return int(is_available())
 
 
@@ -29,10 +29,10 @@ def manual_seed_all(seed: int) -> None:
 
 
 def synchronize() -> None:
-    """Wait until the device `cuda` has done all its work; nothing where there is none."""
+    """Wait until the device `cuda` has finished its work. Without this device, do nothing."""
     if is_available():
         devices.get("cuda").synchronize()
 
 
 def empty_cache() -> None:
-    """Nothing: for torch's sake."""
+    """Do nothing. It exists for programs written for torch."""

@@ -1,7 +1,9 @@
-"""Which CUDA toolkits, drivers and GPUs work together. Pure functions of version numbers, before anything is compiled.
+"""Which CUDA toolkits, drivers and GPUs work together: pure functions of version numbers, called before anything is
+compiled.
 
 Sources: the release notes of the CUDA toolkits 12.0 to 13.0 ("supported architectures"), and "CUDA compatibility" for
-drivers: machine code from any 12.x runs on any driver for 12.x or newer, and none from 13.x on a driver for 12.x.
+drivers: machine code from any 12.x runs on any driver for 12.x or newer, but code from 13.x does not run on a driver
+for 12.x.
 """
 
 from __future__ import annotations
@@ -26,7 +28,7 @@ SINCE: dict[Version, Version] = {
     (12, 0): (12, 8),
     (12, 1): (12, 9),
 }
-"""Compute capability -> the first toolkit that compiles for it; older GPUs need none newer than `OLDEST`."""
+"""Compute capability -> the first toolkit that compiles for it. For older GPUs, `OLDEST` is new enough."""
 FIRST_OF_13: Version = (7, 5)
 """The oldest compute capability that CUDA 13 compiles for."""
 LAST_OF_12: Version = (12, 9)
@@ -41,19 +43,19 @@ class Gpu(NamedTuple):
 
     @property
     def arch(self) -> str:
-        """What nvcc calls it, such as ``sm_90``."""
+        """Its name for nvcc, such as ``sm_90``."""
         return "sm_{}{}".format(*self.capability)
 
 
 class Unfit(NamedTuple):
-    """Why a tool does not fit the others, and the one thing to do."""
+    """Why a tool does not fit the others, and what to do about it."""
 
     reason: str
     fix: str
 
 
 def version_in(text: str | None) -> Version | None:
-    """The first ``12.4`` in a text."""
+    """The first version number, such as ``12.4``, in a text."""
     found = re.search(r"(\d+)\.(\d+)", text or "")
     return (int(found[1]), int(found[2])) if found else None
 
@@ -63,14 +65,14 @@ def in_words(version: Version) -> str:
 
 
 def toolkit_for(gpu: Gpu, driver: Version) -> Version:
-    """The toolkit to install: of the driver's own version, so that PyCUDA asks the driver for nothing newer."""
+    """The toolkit to install. It has the driver's version, so that PyCUDA asks the driver for nothing newer."""
     if driver >= (13, 0) and gpu.capability < FIRST_OF_13:
         return LAST_OF_12
     return max(driver, SINCE.get(gpu.capability, OLDEST), OLDEST)
 
 
 def install_toolkit(gpu: Gpu, driver: Version) -> str:
-    """What to do to get `toolkit_for` this GPU and driver."""
+    """How to install `toolkit_for` this GPU and driver."""
     major, minor = toolkit_for(gpu, driver)
     for manager in ("apt-get", "dnf", "zypper"):  # the names in NVIDIA's own repositories
         if shutil.which(manager):
@@ -79,7 +81,7 @@ def install_toolkit(gpu: Gpu, driver: Version) -> str:
 
 
 def nvcc_unfit(nvcc: Version, driver: Version, gpu: Gpu) -> Unfit | None:
-    """Why this nvcc makes no machine code that the driver can run on the GPU; None: it does."""
+    """The reason why the driver cannot run this nvcc's machine code on the GPU, or None if it can."""
     fix, name, card = install_toolkit(gpu, driver), f"nvcc {in_words(nvcc)}", f"{gpu.name} ({gpu.arch})"
     if nvcc < OLDEST:
         return Unfit(f"{name} is older than {in_words(OLDEST)}, with which the kernels are compiled", fix)
@@ -106,7 +108,7 @@ def pycuda_unfit(version: str, built_for: Version | None, driver: Version, rebui
 
 
 def cublas_unfit(version: str, driver: Version, install: str) -> Unfit | None:
-    """Why this cuBLAS cannot be used with the driver; None: it can."""
+    """The reason why this cuBLAS cannot be used with the driver, or None if it can."""
     found = version_in(version)
     if found is not None and found[0] > driver[0]:
         return Unfit(f"cuBLAS {version} is newer than the driver, which is for CUDA {in_words(driver)}", install)

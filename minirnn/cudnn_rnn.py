@@ -1,4 +1,4 @@
-"""The public name of the objects of early TensorFlow, ``mr.cudnn_rnn``; they live in `tf_contrib`."""
+"""``mr.cudnn_rnn``, the public name of the objects of early TensorFlow, which `tf_contrib` defines."""
 
 from minirnn.tf_contrib import CudnnGRU, CudnnLSTM, CudnnRNNRelu, CudnnRNNTanh, RNNParamsSaveable
 

@@ -21,7 +21,7 @@ from minirnn.user_error import one_line
 
 PACKAGES = ("numpy", "matplotlib", "tqdm", "safetensors", "torch")
 LINES = 4
-"""So many lines are shown of the reason why a device does not work: a compiler can have much to say."""
+"""The largest number of lines shown of the reason why a device does not work, because a compiler may print many."""
 SLOWS_NUMPY = ("OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE")
 
 
@@ -66,7 +66,7 @@ def try_device(name: str) -> str | None:
 
 
 def about_native() -> dict[str, Any]:
-    """How the device `native` computes here."""
+    """Facts about the device `native` on this machine."""
     from minirnn.devices.native import threads
 
     bits = getattr(mr.devices.get("native"), "vector_bits")  # noqa: B009
@@ -74,12 +74,12 @@ def about_native() -> dict[str, Any]:
 
 
 def default_device() -> str:
-    """The name of the device on which arrays are made when none is named."""
+    """The name of the default device."""
     return os.environ.get("MINIRNN_DEVICE") or "cpu"
 
 
 def warnings(devices: dict[str, str | None]) -> list[str]:
-    """A line for each environment variable whose value is likely a mistake."""
+    """A line for each environment variable whose value is probably a mistake."""
     found = [
         f"{name} is set: this can make NumPy's matrix products several times slower. Try: unset {name}"
         for name in SLOWS_NUMPY

@@ -1,4 +1,4 @@
-"""What may become a Tensor: numbers, nested lists and arrays, as a NumPy array of one of the known dtypes."""
+"""Converts whatever may become a Tensor (numbers, nested lists, arrays) to a NumPy array of a known dtype."""
 
 from __future__ import annotations
 
@@ -20,17 +20,16 @@ class _Default:
 
 
 default = _Default()
-"""The dtype of floats for which none is given: `set_default_dtype`."""
+"""The dtype of floats without one. `set_default_dtype` changes it."""
 
 
 _RANK = {"b": 0, "u": 1, "i": 1, "f": 2}
 
 
 def common_dtype(*arrays: Any, divides: bool = False) -> np.dtype[Any]:
-    """The dtype in which arrays are computed with each other, by torch's rule.
-
-    Floats go before integers, and these before bools. Among arrays of one kind those without axes do not count where
-    another has some. The quotient of integers has the default dtype.
+    """The dtype of the result of an operation on several arrays, by torch's rule. Floats take precedence over integers,
+    and integers over bools. Among arrays of one kind, those without axes do not count if another has axes. The quotient
+    of integers has the default dtype.
     """
     top = max(_RANK[a.dtype.kind] for a in arrays)
     if divides and top < 2:
@@ -45,7 +44,7 @@ def host_array(data: Any, dtype: Any = None) -> np.ndarray:
     Raises
     ------
     TypeError
-        The dtype is neither a number nor bool.
+        The dtype is not that of numbers or bools.
     ValueError
         A list is ragged, or a string is not a number.
     """
@@ -82,7 +81,7 @@ def host_array(data: Any, dtype: Any = None) -> np.ndarray:
 
 
 def values_of(value: Any) -> np.ndarray:
-    """``np.asarray(value)``, where only the values are wanted: also of a Tensor that requires gradients."""
+    """``np.asarray(value)`` for code that needs only the values. It also accepts a Tensor that requires gradients."""
     return np.asarray(value.detach() if hasattr(value, "detach") else value)
 
 
@@ -126,7 +125,7 @@ def numbers(what: str, data: Any) -> np.ndarray:
 
 
 def whole(what: str, data: Any) -> np.ndarray:
-    """`data` (a stored buffer of integers or of truth values) as such an array. Raises what `integers` raises."""
+    """`data` (a stored buffer) as an array of integers or bools. Raises what `integers` raises."""
     return _of_kind(what, data, "iub", "an integer dtype or bool")
 
 

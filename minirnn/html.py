@@ -1,4 +1,4 @@
-"""Small HTML for notebooks: a line of facts and, where it helps, a heat map of colored cells. No script, no image."""
+"""Small HTML for notebooks, without scripts or images: a line of facts and, for numbers, a heat map."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import Any, TypeVar
 import numpy as np
 
 ROWS, COLUMNS = 16, 32
-"""The largest number of cells that are shown. For a larger array, only every n-th row and column is, and the text says
-so.
+"""The largest number of cells that are shown. Of a larger array, only every n-th row and column is shown, and the text
+says so.
 """
 STYLE = "font-family:monospace;font-size:12px;line-height:1.4"
 
@@ -19,12 +19,12 @@ Outputs = TypeVar("Outputs")
 
 
 def block(facts: str, picture: str = "") -> str:
-    """A line of facts, and a picture below."""
+    """A line of facts with a picture below it."""
     return f'<div style="{STYLE}">{escape(facts)}{picture}</div>'
 
 
 def table(rows: Iterable[tuple[str, str]]) -> str:
-    """A table of names and what belongs to each, which is escaped already or made by `block`."""
+    """A table of names with their HTML, which is already escaped or comes from `block`."""
     cells = "".join(
         f'<tr><td style="vertical-align:top;text-align:left"><b>{escape(name)}</b></td>'
         f'<td style="text-align:left">{what}</td></tr>'
@@ -34,7 +34,7 @@ def table(rows: Iterable[tuple[str, str]]) -> str:
 
 
 def summary(values: np.ndarray) -> str:
-    """Smallest, mean and largest value; how many are not finite."""
+    """The smallest, mean and largest value, and the number of values that are not finite."""
     if not values.size or values.dtype.kind not in "fiu":
         return ""
     finite = values[np.isfinite(values)].astype(np.float64)

@@ -1,9 +1,9 @@
-"""Names of a package whose modules are imported when somebody first asks for one of them.
+"""Imports the modules of a package when one of their names is first used.
 
-``import minirnn`` shall take a quarter of a second, and few programs use every room. Python calls the ``__getattr__``
-of a module for a name that it does not have (PEP 562); the one made here imports the room, keeps what it finds, and is
-not asked again. ``dir()``, ``help()``, ``from minirnn import *`` and type checkers see no difference, the latter since
-the package imports the names under ``if TYPE_CHECKING:`` as well.
+``import minirnn`` should take only a quarter of a second, and few programs use every module. For a name that a module
+does not have, Python calls its ``__getattr__`` (PEP 562). The one made here imports the right module and stores the
+value, so it is called once per name. ``dir()``, ``help()`` and ``from minirnn import *`` see no difference. Neither do
+type checkers, because the package also imports the names under ``if TYPE_CHECKING:``.
 """
 
 from __future__ import annotations
@@ -24,7 +24,8 @@ def imported_later(package: str, rooms: Mapping[str, str]) -> tuple[Callable[[st
     package : str
         Its ``__name__``.
     rooms : mapping of str to str
-        Name -> the module in which it is found: the module itself if that ends in the name, else its attribute.
+        Name -> the module that has it. If the path of the module ends in the name, the value is the module itself, else
+        the attribute.
     """
 
     def find(name: str) -> Any:

@@ -1,4 +1,4 @@
-"""This machine and its Python: the processor, what is installed, and how the user calls a program from here."""
+"""Facts about this machine and its Python: the processor, installed packages, and how the user calls a program here."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def processor() -> str:
 
 
 def instructions() -> str:
-    """The abilities of this processor beyond its family, as the system reports them; equal on equivalent machines."""
+    """The features of this processor, as the system reports them. They are equal on equivalent machines."""
     try:
         lines = Path("/proc/cpuinfo").read_text("utf-8").splitlines()
         known = [text for text in lines if text.startswith(("flags", "Features"))]
@@ -50,7 +50,7 @@ def instructions() -> str:
 
 
 def blas() -> str:
-    """The library with which NumPy multiplies matrices."""
+    """The library that NumPy uses to multiply matrices."""
     config: Any = np.show_config(mode="dicts")
     found = config["Build Dependencies"]["blas"]
     return f"{found['name']} {found.get('version', '')}".strip()
@@ -65,12 +65,12 @@ def installed_version(distribution: str) -> str | None:
 
 
 def python() -> str:
-    """How the user can call this Python from here."""
+    """How the user can call this Python from the current folder."""
     return shlex.quote(short(sys.executable))
 
 
 def this_program() -> str:
-    """How the user can call `minirnn` from here."""
+    """How the user can call `minirnn` from the current folder."""
     script = Path(sys.argv[0])
     if script.name != "minirnn":
         return f"{python()} -m minirnn"

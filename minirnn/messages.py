@@ -1,4 +1,4 @@
-"""Values in error messages: on one line, and short, whatever a caller passed."""
+"""Shows values in error messages, on one short line whatever the caller passed."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 WRITTEN_BITS = 2000
-"""Python may refuse to write integers with more bits, or write where they are in memory."""
+"""Python may refuse to print integers with more bits."""
 
 
 class _Short(reprlib.Repr):
@@ -22,21 +22,21 @@ _short.maxtuple = 12  # all of a shape
 
 
 def shown(value: Any) -> str:
-    """``repr(value)``, cut where it is long."""
+    """``repr(value)``, shortened if it is long."""
     return _short.repr(value).replace("\n", " ")
 
 
 def likely(name: str, known: Iterable[str], also: Mapping[str, str] | None = None, most: int = 1) -> list[str]:
-    """The names that somebody who wrote `name` has likely meant, the likeliest first; often none.
+    """The names that the writer of `name` probably meant, the most likely one first. Often there are none.
 
     Parameters
     ----------
     known : iterable of str
-        All names that there are.
+        All existing names.
     also : mapping of str to str, optional
         Other words for some of them: ``{"gpu": "cuda"}``.
     most : int
-        Return at most so many.
+        The largest number of names to return.
     """
     from difflib import get_close_matches  # only after a mistake: it takes time to import
 
@@ -53,6 +53,6 @@ def likely(name: str, known: Iterable[str], also: Mapping[str, str] | None = Non
 
 
 def meant(name: str, known: Iterable[str], also: Mapping[str, str] | None = None, most: int = 1) -> str:
-    """A line for an error message: ``likely 'cuda' is meant``; empty if nothing is near."""
+    """A line for an error message such as ``likely 'cuda' is meant``, or "" if no name is similar."""
     names = likely(name, known, also, most)
     return f"\n  likely {' or '.join(map(repr, names))} is meant" if names else ""

@@ -1,13 +1,11 @@
-"""What torch's names are called here, or why they are not here: one table for messages and for the documentation.
+"""What torch's names are called here, or why they do not exist: one table for messages and for the documentation.
 
 `pointers.txt` is the table. A row has one name or several; after `` : `` comes what to write instead, after `` ! `` why
-there is nothing. ``*`` stands for any letters, and ``cuda.graph`` is the name ``graph`` of that module alone. What the
-table does not have is found in another room of minirnn (``torch.clone`` is ``t.clone()``), or by its end: ``xxx_``
-writes into a Tensor, ``xxx_copy`` copies a view. ``python scripts/torch_names.py`` makes
-`docs/names_of_torch.md` of it.
-
-A ``__getattr__`` would make each look at a Tensor slower. So the names of the table are attributes of the class whose
-value is an AttributeError: `attach`.
+there is nothing. ``*`` stands for any letters, and ``cuda.graph`` is the name ``graph`` of that module alone. Names
+that are not in the table are searched for in other modules of minirnn (``torch.clone`` is ``t.clone()``), or recognized
+by their ending: ``xxx_`` writes into a Tensor, ``xxx_copy`` copies a view. ``python scripts/torch_names.py`` makes
+`docs/names_of_torch.md` from the table. A ``__getattr__`` would slow down every access to a Tensor, so `attach` makes
+each name of the table an attribute of the class that raises an AttributeError.
 """
 
 from __future__ import annotations
@@ -33,10 +31,10 @@ ROOMS += ("autograd", "autograd.function", "data", "io", "cuda", "random")
 
 
 class Row(NamedTuple):
-    """One line of the table."""
+    """One row of the table."""
 
     names: list[str]
-    here: bool  # whether `answer` is what to write, not why there is nothing
+    here: bool  # whether `answer` says what to write, and not why there is nothing
     answer: str
 
 
@@ -73,7 +71,7 @@ def _in_families(name: str) -> Row | None:
 
 
 def _elsewhere(name: str) -> str:
-    """The name with the room of minirnn in front that has it; empty if none has."""
+    """The name with the module of minirnn that has it in front, or "" if no module has it."""
     top = sys.modules["minirnn"]
     if name in dir(top):
         return f"mr.{name}"
@@ -88,14 +86,14 @@ def _elsewhere(name: str) -> str:
 
 
 def answer(name: str, place: str = "") -> tuple[str, bool]:
-    """What to say about a public name of torch, and whether that is what to write; ("", False) of other names.
+    """The answer for a public name of torch, and whether it says what to write. For other names it is ("", False).
 
     Parameters
     ----------
     name : str
         The name, such as "addmm".
     place : str
-        Where it was looked for: "" for minirnn, "nn.functional", "Tensor", ...
+        Where the user looked for it: "" for minirnn, "nn.functional", "Tensor", ...
     """
     row = _in_table(name, place)
     if row is not None:
@@ -121,7 +119,7 @@ def answer(name: str, place: str = "") -> tuple[str, bool]:
 
 
 def pointer(name: str, place: str = "") -> str:
-    """A line for an error message about a name of torch; empty if nothing is known of it."""
+    """A line for an error message about a name of torch, or "" if nothing is known about it."""
     found, here = answer(name, place) if name[:1] != "_" else ("", False)
     if not found:
         return ""
@@ -129,7 +127,9 @@ def pointer(name: str, place: str = "") -> str:
 
 
 class NotHere(AttributeError):
-    """There is no such attribute. The pointer is looked for only when the message is read: ``hasattr`` is quick."""
+    """Raised for an unknown attribute. The pointer is searched for only when the message is read, so ``hasattr`` is
+    fast.
+    """
 
     def __init__(self, text: str, name: str, place: str, owner: Any) -> None:
         super().__init__(text, name, place)
@@ -147,14 +147,14 @@ class Imports:
 
     @staticmethod
     def find_spec(fullname: str, path: Any = None, target: Any = None) -> None:
-        """Nothing. Raises ModuleNotFoundError if torch has that name: it says what to write."""
+        """None. If torch has that name, raises ModuleNotFoundError, which says what to write."""
         room, _, name = fullname.rpartition(".")
         if room.partition(".")[0] == "minirnn" and (line := pointer(name, room.partition(".")[2])):
             raise ModuleNotFoundError(f"cannot import {name!r} from {room!r}{line}")
 
 
 class Elsewhere:
-    """An attribute that is not here. Looking it up raises an AttributeError that says what to write."""
+    """An attribute that does not exist here. Reading it raises an AttributeError that says what to write."""
 
     __slots__ = ("name",)
 
@@ -167,7 +167,7 @@ class Elsewhere:
 
 
 def attach(owner: type) -> None:
-    """Let imports and a class answer to the names of the table, and the class to those of its methods with ``_``."""
+    """Make imports and a class raise the errors of the table, and the class those for its methods with ``_``."""
     sys.meta_path.append(Imports)
     named = {name for part in table().values() for row in part for name in row.names}
     named = {name for name in named if (name[0].islower() or name == "H") and name.isidentifier()}

@@ -29,7 +29,7 @@ _state = _State()
 
 
 def manual_seed(seed: int) -> np.random.Generator:
-    """Start this thread's stream anew from `seed` and return it.
+    """Restart this thread's stream from `seed`, and return it.
 
     Raises
     ------
@@ -46,16 +46,15 @@ def generator() -> np.random.Generator:
 
 
 def stream(seed: int, *numbers: int) -> Any:
-    """The beginning of a stream that belongs to `seed` and `numbers` (which shard, which step, ...), for `replayed`.
-
-    It is the same wherever it is asked for, and shares nothing with those of other numbers.
+    """The beginning of the stream that belongs to `seed` and `numbers` (the shard, the step, ...), for `replayed`. It
+    is the same everywhere, and independent of the streams of other numbers.
     """
     return np.random.Philox(np.random.SeedSequence(seed, spawn_key=numbers)).state
 
 
 @contextmanager
 def replayed(state: Any) -> Iterator[None]:
-    """Inside, this thread draws from a stream at `state` (a ``generator().bit_generator.state``); then from its own."""
+    """Inside the block, this thread draws from a stream at `state` (a ``generator().bit_generator.state``)."""
     before = _state.generator
     _state.generator = np.random.Generator(np.random.Philox(_DEFAULT_SEED))
     try:

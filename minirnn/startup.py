@@ -1,7 +1,7 @@
 """Ctrl-C while the command ``minirnn`` imports its modules ends the process at once, without a traceback.
 
-`minirnn/__init__.py` imports this module before all others. Where minirnn is a library in somebody's program, it does
-nothing: there Ctrl-C is the business of the program.
+`minirnn/__init__.py` imports this module before all others. If minirnn is a library in another program, it does
+nothing, because that program handles Ctrl-C.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ def is_command() -> bool:
 
 
 def _end(number: int, frame: FrameType | None) -> None:
-    os._exit(130)  # a KeyboardInterrupt amid imports would leave half of a module, and messages of Python's about it
+    os._exit(130)  # a KeyboardInterrupt during imports would leave half a module behind, and Python would complain
 
 
 def begin() -> None:
-    """From now on Ctrl-C ends the process, if it is the command."""
-    # It is ignored where a shell has put the process into the background; that stays.
+    """From now on, Ctrl-C ends the process if it is the command."""
+    # If a shell has put the process into the background, Ctrl-C is ignored, and stays so.
     if is_command() and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         try:  # noqa: SIM105  contextlib is not imported yet
             signal.signal(signal.SIGINT, _end)
@@ -36,7 +36,7 @@ def begin() -> None:
 
 
 def over() -> None:
-    """From now on Ctrl-C raises KeyboardInterrupt, as usual."""
+    """From now on, Ctrl-C raises KeyboardInterrupt, as usual."""
     if signal.getsignal(signal.SIGINT) is _end:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 

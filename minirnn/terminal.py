@@ -1,6 +1,6 @@
-"""What a terminal shows: emphasis, and lines about work that takes a while.
+"""Output on a terminal: emphasis, and lines about work that takes a while.
 
-No escape sequence reaches files and pipes, or a user who wants none (https://no-color.org).
+Files, pipes and users who want no colors (https://no-color.org) get no escape sequences.
 """
 
 from __future__ import annotations
@@ -12,35 +12,35 @@ from contextlib import contextmanager
 from typing import TextIO
 
 QUIET = "MINIRNN_QUIET"
-"""The variable that, if it is 1, keeps `say` and `shown` from saying anything."""
+"""The environment variable that silences `say` and `shown` if it is 1."""
 STYLES = {"bold": "1", "red": "31", "green": "32"}
 """Name -> the number of the escape sequence."""
 
 
 def has_colors(stream: TextIO) -> bool:
-    """Whether `stream` is a terminal that shows escape sequences, and its user wants them."""
+    """Whether `stream` is a terminal that supports escape sequences, and its user wants them."""
     return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM", "dumb") != "dumb"
 
 
 def styled(text: str, style: str, stream: TextIO | None = None) -> str:
-    """The text in a style of `STYLES` if `stream` (default: stdout) has colors, else as it is."""
+    """The text in a style of `STYLES` if `stream` (default: stdout) has colors, else unchanged."""
     return f"\x1b[{STYLES[style]}m{text}\x1b[0m" if has_colors(stream or sys.stdout) else text
 
 
 def is_quiet() -> bool:
-    """Whether the user wants to read nothing about work that takes a while."""
+    """Whether the user wants no messages about work that takes a while."""
     return os.environ.get(QUIET, "0") not in ("", "0")
 
 
 def say(line: str) -> None:
-    """A line on stderr about work that takes a while."""
+    """Print a line on stderr about work that takes a while."""
     if not is_quiet():
         print(line, file=sys.stderr, flush=True)
 
 
 @contextmanager
 def shown(line: str) -> Iterator[None]:
-    """``with shown("..."):`` the line is on stderr as long as the work lasts, if stderr is a terminal."""
+    """``with shown("..."):`` shows a line on stderr during the block if stderr is a terminal."""
     seen = sys.stderr.isatty() and not is_quiet()
     if seen:
         sys.stderr.write(f"\r{line}")

@@ -2,7 +2,7 @@
 RNNParamsSaveable.
 
 An object describes the network and holds no weights: the parameter buffer is passed to every call. All arrays are
-time-major, and there are neither lengths nor projections; for these use `minirnn.ops.cudnn_rnn_v3` or `minirnn.nn`.
+time-major. There are no lengths and no projections; for these, use `minirnn.ops.cudnn_rnn_v3` or `minirnn.nn`.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ class _CudnnRNN:
 
     @property
     def input_mode(self) -> str:
-        """As it was given: "auto_select" stays "auto_select"."""
+        """The input mode as it was given: "auto_select" stays "auto_select"."""
         return self.network.input_mode
 
     @property
@@ -127,12 +127,12 @@ class _CudnnRNN:
         return self.network.size
 
     def params_to_canonical(self, params: Any) -> tuple[list[Tensor], list[Tensor]]:
-        """The matrices and the bias vectors of a buffer, one a gate: `minirnn.ops.cudnn_rnn_params_to_canonical`."""
+        """The matrices and the bias vectors of a buffer, one per gate: `minirnn.ops.cudnn_rnn_params_to_canonical`."""
         weights, biases = ops.cudnn_rnn_params_to_canonical(*self._sizes, params, **self._attributes)
         return list(weights), list(biases)
 
     def canonical_to_params(self, weights: Sequence[Any], biases: Sequence[Any]) -> Tensor:
-        """The buffer made of such matrices and vectors: `minirnn.ops.cudnn_rnn_canonical_to_params`."""
+        """The buffer made from such matrices and vectors: `minirnn.ops.cudnn_rnn_canonical_to_params`."""
         return ops.cudnn_rnn_canonical_to_params(*self._sizes, weights, biases, **self._attributes)
 
     def _run(self, input_data: Any, input_h: Any, input_c: Any, params: Any, is_training: bool) -> Any:
@@ -291,7 +291,7 @@ class RNNParamsSaveable:
         self._variable.assign(self._to_params(weights, biases).detach())
 
     def _cells(self, weights: Sequence[Tensor], biases: Sequence[Tensor]) -> list[Tensor]:
-        """The matrices called kernel, then three biases a cell; canonical gates i, f, n, o become i, n, f, o."""
+        """The matrices called kernel, then three biases per cell. Canonical gates i, f, n, o become i, n, f, o."""
         kernels, three = [], []
         for p in range(len(weights) // 8):
             W, R = (_exchange(weights[8 * p + k : 8 * p + k + 4]) for k in (0, 4))

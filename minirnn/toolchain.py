@@ -37,16 +37,14 @@ CUDA_ERROR_NO_DEVICE = 100
 COMPUTE_CAPABILITY_MAJOR, COMPUTE_CAPABILITY_MINOR = 75, 76  # CUdevice_attribute
 NO_PACKAGE = "install the CUDA toolkit with the system's package manager"
 PATIENCE = 20.0
-"""Seconds that a program has to tell its version."""
+"""The time limit in seconds for a program to print its version."""
 
 
 @dataclass(frozen=True)
 class Tool:
-    """Something that a device needs.
-
-    `found` says what is there. Where it is None, the tool is missing, and `fix` is the command that brings it, or
-    `why_not` says why none can. Where something was found, `why_not` says why it does not fit the driver or the GPU,
-    and `fix` brings what does.
+    """Something that a device needs. `found` describes it. If `found` is None, the tool is missing, and `fix` is the
+    command that installs it, or `why_not` says why no command can. If something was found, `why_not` says why it does
+    not fit the driver or the GPU, and `fix` installs what fits.
     """
 
     name: str
@@ -58,13 +56,13 @@ class Tool:
 
     @property
     def works(self) -> bool:
-        """Whether it is there, and fits."""
+        """Whether it exists and fits."""
         return self.found is not None and self.why_not is None
 
 
 @dataclass(frozen=True)
 class Driver(Tool):
-    """NVIDIA's driver: the newest CUDA that it runs, and the GPUs that it sees."""
+    """NVIDIA's driver: the newest CUDA that it supports, and the GPUs that it finds."""
 
     cuda: Version | None = None
     gpus: tuple[Gpu, ...] = ()
@@ -76,9 +74,8 @@ def find_all() -> list[Tool]:
 
 
 def for_a_gpu() -> Iterator[Tool]:
-    """The requirements of the device `cuda` besides the C++ compiler. Each tool is searched for when it is needed.
-
-    Each is also held against the driver and its first GPU, by `minirnn/cuda_versions.py`.
+    """The requirements of the device `cuda` in addition to the C++ compiler. Each tool is searched for when it is
+    needed. `minirnn/cuda_versions.py` then checks whether it fits the driver and its first GPU.
     """
     yield (driver := nvidia_driver())
     yield (nvcc := fitting_nvcc(driver))
@@ -139,7 +136,7 @@ def find_nvcc() -> Tool:
 
 
 def fitting_nvcc(driver: Tool) -> Tool:
-    """nvcc, held against the driver and its first GPU."""
+    """nvcc, compared with the driver and its first GPU."""
     nvcc = find_nvcc()
     if not isinstance(driver, Driver) or driver.cuda is None or not driver.gpus:
         return nvcc
@@ -211,7 +208,7 @@ def package(name: str, distribution: str, extra: str) -> Tool:
 
 
 def cublas(extra: str, driver: Tool | None = None) -> Tool:
-    """NVIDIA's library of matrix products: in a wheel, or where the system's loader looks."""
+    """NVIDIA's library of matrix products, from a wheel or from the system."""
     name = "cuBLAS"
     if sys.platform == "darwin":
         return Tool(name, None, why_not=NO_MACOS)
@@ -259,14 +256,14 @@ def _has_nvidia_card() -> bool:
 
 
 def _output(command: list[str]) -> str:
-    """What `command` prints, or nothing if it does not run."""
+    """What `command` prints, or "" if it does not run."""
     return _answer(command)[0]
 
 
 def _answer(command: list[str]) -> tuple[str, str]:
     """The output of `command`, and what is wrong with it; both are empty if the program does not exist."""
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
-        # Files, since a pipe would be waited for as long as any program that it started holds it.
+        # Files, because reading a pipe would wait for every program that holds it open.
         try:
             process = subprocess.Popen(
                 command, stdin=subprocess.DEVNULL, stdout=out, stderr=err, start_new_session=os.name == "posix"

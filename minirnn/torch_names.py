@@ -46,7 +46,7 @@ Size, finfo, iinfo = tuple, np.finfo, np.iinfo
 
 
 def device(name: Any = "cpu", index: int | None = None) -> devices.Device:
-    """The device of that name, such as "cpu" or "cuda"; "cuda:0" is "cuda". Raises what `use_device` raises."""
+    """The device with that name, such as "cpu" or "cuda"; "cuda:0" is "cuda". Raises what `use_device` raises."""
     return _device_named(name)
 
 
@@ -55,7 +55,9 @@ def _device_named(name: Any) -> devices.Device:
 
 
 def from_numpy(array: np.ndarray) -> Tensor:
-    """A Tensor with a copy of the array, in its dtype: the two share no memory. Raises TypeError for no array."""
+    """A Tensor with a copy of the array, in its dtype. They share no memory. Raises TypeError for anything but an
+    array.
+    """
     if not isinstance(array, np.ndarray):
         raise TypeError(f"from_numpy: got a {type(array).__name__}\n  expected a NumPy array; mr.tensor takes others")
     return tensor(array)
@@ -65,28 +67,28 @@ def from_numpy(array: np.ndarray) -> Tensor:
 
 
 def set_default_dtype(d: Any) -> None:
-    """Let Python floats, `zeros`, `rand`, parameters, ... have this dtype. Raises TypeError if it is not floating."""
+    """Make this the dtype of Python floats, `zeros`, `rand`, parameters, ... Raises TypeError if it is not floating."""
     default.dtype = float_dtype("set_default_dtype", d)
     forget_constants()
 
 
 def get_default_dtype() -> np.dtype[Any]:
-    """The dtype of floats for which none is given: float32 at first."""
+    """The dtype of floats without one, initially float32."""
     return default.dtype
 
 
 def set_default_device(device: Any) -> None:
-    """``mr.use_device(device)``; None is the cpu."""
+    """The same as ``mr.use_device(device)``. None means the cpu."""
     devices.use_device(_device_named("cpu" if device is None else device))
 
 
 def get_default_device() -> devices.Device:
-    """The device of Tensors for which none is given."""
+    """The device of Tensors without one."""
     return devices.get(None)
 
 
 def _sized_or_filled(name: str, args: tuple[Any, ...], dtype: Any, device: Any) -> Tensor:
-    """What ``FloatTensor(2, 3)`` and ``FloatTensor([1, 2])`` make: zeros of these sizes, or the data."""
+    """What ``FloatTensor(2, 3)`` and ``FloatTensor([1, 2])`` create: zeros of these sizes, or the data."""
     if len(args) == 1 and not hasattr(args[0], "__index__") or len(args) == 1 and np.ndim(args[0]):
         if isinstance(args[0], (float, np.floating)):
             raise TypeError(f"{name}: got the number {args[0]}\n  expected sizes or data; mr.tensor takes numbers")
@@ -166,7 +168,7 @@ def sub(a: Any, b: Any, *, alpha: float = 1) -> Tensor:
 
 @method
 def div(a: Any, b: Any, *, rounding_mode: str | None = None) -> Tensor:
-    """``a / b``, broadcasting; with `rounding_mode` "floor" or "trunc" rounded down, or towards 0."""
+    """``a / b``, broadcasting. The `rounding_mode` "floor" rounds down, and "trunc" rounds toward 0."""
     if rounding_mode not in (None, "floor", "trunc"):
         raise ValueError(f"div: rounding_mode is {shown(rounding_mode)}\n  expected None, 'floor' or 'trunc'")
     if rounding_mode == "floor":
@@ -222,7 +224,9 @@ def equal(a: Any, b: Any) -> bool:
 
 @method
 def masked_select(x: Any, mask: Any) -> Tensor:
-    """The elements of `x` where `mask` is true, in one axis; both broadcast. Gradients go back to their places."""
+    """The elements of `x` where `mask` is true, in one axis. Both broadcast. Gradients go back to the places of the
+    elements.
+    """
     x = _as_tensor(x)
     mask = np.asarray(mask.numpy() if isinstance(mask, Tensor) else mask)
     if mask.dtype != np.bool_:
@@ -233,7 +237,7 @@ def masked_select(x: Any, mask: Any) -> Tensor:
 
 @method
 def repeat_interleave(x: Any, repeats: Any, dim: int | None = None) -> Tensor:
-    """Each element of `x` along `dim` so many times, one after the other; without `dim` of the flat Tensor."""
+    """Each element of `x` repeated along `dim` the given number of times. Without `dim`, `x` is flattened first."""
     x = _as_tensor(x)
     x, dim = (x.reshape(-1), 0) if dim is None else (x, dim)
     times = integers("repeat_interleave: repeats", repeats)
@@ -247,7 +251,8 @@ def repeat_interleave(x: Any, repeats: Any, dim: int | None = None) -> Tensor:
 
 @method
 def multinomial(probs: Any, num_samples: int, replacement: bool = False, *, generator: Any = None) -> Tensor:
-    """Indices drawn with probabilities in proportion to `probs`, (K,) or (B, K): int64, (num_samples,) or (B, ..).
+    """Indices drawn with probabilities proportional to `probs`, (K,) or (B, K). The result is int64, (num_samples,) or
+    (B, ..).
 
     Raises
     ------

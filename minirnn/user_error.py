@@ -1,4 +1,4 @@
-"""Telling a user's mistake from a bug."""
+"""Distinguishes a user's mistake from a bug."""
 
 from __future__ import annotations
 
@@ -12,15 +12,14 @@ FULL = {errno.ENOSPC, errno.EFBIG, errno.EIO, getattr(errno, "EDQUOT", errno.ENO
 
 
 class UserError(ValueError):
-    """The user's mistake, in words for the user. Shown on one line, without a traceback."""
+    """A mistake of the user, described for the user. It is shown on one line, without a traceback."""
 
 
 @contextmanager
 def user_mistakes() -> Iterator[None]:
-    """Inside this block a ValueError, TypeError or OSError is the user's mistake and becomes a `UserError`.
-
-    Put it around the few lines that read what the user gave (a file, a size, the name of a device), never around the
-    work itself: there the same exceptions are bugs, and their traceback is needed.
+    """Inside this block, a ValueError, TypeError or OSError is the user's mistake and becomes a `UserError`. Put it
+    only around the few lines that read the user's input (a file, a size, the name of a device). In the work itself, the
+    same exceptions are bugs, and their traceback is needed.
     """
     try:
         yield
@@ -35,7 +34,7 @@ def user_mistakes() -> Iterator[None]:
 def describe(error: OSError) -> str:
     """``FILE: No such file or directory`` instead of ``[Errno 2] No such file or directory: 'FILE'``."""
     if isinstance(error, shutil.Error) and error.args and isinstance(error.args[0], list):
-        _, target, reason = error.args[0][0]  # of all files that could not be copied; the others failed alike
+        _, target, reason = error.args[0][0]  # the first file; the others failed for the same reason
         return f"{target}: {reason.partition('] ')[2].partition(': ')[0] or reason}"
     if error.strerror and error.filename is not None:
         return f"{error.filename}: {error.strerror}"
@@ -43,5 +42,5 @@ def describe(error: OSError) -> str:
 
 
 def one_line(text: str) -> str:
-    """A message of several lines, joined to one line."""
+    """A message of several lines joined into one."""
     return "; ".join(line.strip() for line in text.splitlines() if line.strip())

@@ -1,4 +1,6 @@
-"""torch.utils under its name: ``utils.data`` is `minirnn.data`, ``utils.checkpoint`` has `checkpoint` and its kin."""
+"""The modules of torch.utils: ``utils.data`` is `minirnn.data`, and ``utils.checkpoint`` has `checkpoint` and
+`checkpoint_sequential`.
+"""
 
 import sys
 

@@ -191,7 +191,9 @@ as on every other device.
 
 
 class DeviceUnavailable(RuntimeError):
-    """A known device that cannot work here. The text says why and names the command that would install it."""
+    """Raised for a known device that cannot work here. The message says why, and names the command that would install
+    it.
+    """
 
 
 class Device:

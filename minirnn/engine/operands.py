@@ -47,12 +47,7 @@ def constant(value: Any, like: Tensor) -> Tensor:
         value = python_number(value)
     if isinstance(value, (bool, int, float)):
         if value in _CACHEABLE:
-            key = (
-                like.device,
-                value,
-                value.__class__,
-                like.array.dtype,
-            )  # 2 and 2.0 are equal but have different types
+            key = (like.device, value, value.__class__, like.array.dtype)  # 2 == 2.0, but their types differ
             found = _constants.get(key)
             if found is None:
                 found = _constants[key] = _scalar(value, like)

@@ -68,9 +68,7 @@ def atomic_write(path: str | os.PathLike[str], mode: str = "w") -> Iterator[IO[A
         with naming(target), open(descriptor, mode, encoding=encoding, newline=newline) as file:
             yield file
             file.flush()
-            os.fsync(
-                descriptor
-            )  # the content first: if the rename reached the disk before the content, the file would be empty
+            os.fsync(descriptor)  # first the content: a rename without it would leave an empty file
             if permissions is not None:
                 temporary.chmod(permissions)
             if fcntl is None:

@@ -141,7 +141,7 @@ def with_definitions(exercise: Exercise, text: str, found: Diagnosis) -> Diagnos
     return found.replaced(lines=(*found.lines, "", f"Here {' and '.join(more[:2])}.")) if more else found
 
 
-# ---- what NumPy warned of
+# ---- NumPy's warnings
 
 
 def warned(text: str, cases: Sequence[Case]) -> Diagnosis | None:
@@ -185,7 +185,7 @@ def strange_number(exercise: Exercise, text: str) -> Diagnosis | None:
     return None
 
 
-# ---- what is never looked at
+# ---- inputs that the answer ignores
 
 
 def unused(exercise: Exercise, child: Child, cases: Sequence[Case]) -> Diagnosis | None:

@@ -189,7 +189,7 @@ def parts_of(
 ) -> list[Part]:
     """Have the answer called on the cases `which`, and judge its outputs. What it returned is added to `cases`.
 
-    What a test of the student's meets is drawn from `chance`.
+    The backward passes that a student's test is tried on are drawn from `chance`.
     """
     if isinstance(exercise, CudaExercise):
         return kernel_parts(exercise, child, which, cases, simulated)
@@ -223,7 +223,7 @@ def same_text(a: str, b: str) -> bool:
     return a.split() == b.split()
 
 
-# ---- what is said about a failure
+# ---- messages about failures
 
 
 def explain(entry: Entry, child: Child, result: Result, text: str, detail: str) -> None:

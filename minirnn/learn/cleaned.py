@@ -1,4 +1,5 @@
-"""Makes a text that a student wrote safe to print and to write into any report. Each is cleaned once: where it enters.
+"""Makes a text that a student wrote safe to print and to write into any report. Each text is cleaned once, where it
+enters.
 
 Characters that could break a terminal, a spreadsheet, XML or UTF-8 are replaced: surrogates, control characters (ESC
 and NUL, and those of C1), characters that turn the direction of writing, and code points that are not characters.

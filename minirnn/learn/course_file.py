@@ -1,4 +1,4 @@
-"""Reads values of a course.toml, and says which one makes no sense."""
+"""Reads values of a course.toml, and reports invalid ones."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 
 class CourseError(ValueError):
-    """A course or a student's tree cannot be used; the text tells its owner why."""
+    """Raised if a course or a student's folder cannot be used. The text tells its owner why."""
 
 
 MISSING: Any = object()

@@ -77,7 +77,7 @@ def diagnose(exercise: Exercise, cases: Sequence[Case], simpler: Simpler = tuple
     cases = [case for case in cases if not says_nothing(case)] or cases
     cases = sorted(cases, key=lambda case: (not case.wrong, size(case.expected)))
     if all_zero(case.got for case in cases):
-        return Diagnosis(EVERYTHING_ZERO, (EVERYTHING_ZERO,))  # the line may still be found
+        return Diagnosis(EVERYTHING_ZERO, (EVERYTHING_ZERO,))  # the line can still be found
     if order := other_order(cases):
         return Diagnosis(order, ("All numbers are there, but:", "", f"    {order}"), final=True)
     return (

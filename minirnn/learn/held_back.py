@@ -1,6 +1,6 @@
 """An exercise whose reference stays with the teacher: inputs and expected numbers of the cases that students see.
 
-With these a check can say which outputs are right, but not why others are wrong. That would take the reference.
+With these, a check can say which outputs are right. To say why others are wrong, it would need the reference.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def write_numbers(exercise: Exercise, path: Path) -> None:
     Raises
     ------
     CourseError
-        If an input is a function: that cannot be written.
+        If an input is a function, because functions cannot be stored.
     """
     wanted: list[tuple[list[int], Sizes, Stage | None]] = [
         (seed, sizes, None) for seed, (_, sizes) in zip(seeds(exercise), PUBLIC_CASES, strict=True)
@@ -124,7 +124,7 @@ def unknown(rng: object, sizes: Sizes) -> NoReturn:
 
 
 class Unknown:
-    """A placeholder for a reference that is not here: it has its name and arguments, and cannot be called."""
+    """A placeholder for a reference that is missing. It has the name and the arguments, but cannot be called."""
 
     def __init__(self, name: str, arguments: Sequence[str]) -> None:
         self.__name__ = name

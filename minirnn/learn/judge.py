@@ -32,7 +32,7 @@ class Part:
 
 
 class Failed(Exception):
-    """The answer cannot be judged; the text says why, and in which line.
+    """Raised if the answer cannot be judged. The text says why, and in which line.
 
     If `busy` is true, it is not the answer's fault. If `ended` is true, a lock or a limit ended its process.
     """

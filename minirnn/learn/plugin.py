@@ -95,7 +95,7 @@ def part_names(entry: Any) -> list[str]:
 
 
 class Wrong(Exception):
-    """An output is wrong; the text is that of `minirnn check`."""
+    """Raised if an output is wrong. The text is that of `minirnn check`."""
 
 
 class Reason:
@@ -152,7 +152,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Any:
-    """Report an exercise that nobody has begun as skipped, and note the outcome for the grades."""
+    """Report an exercise that was not begun as skipped, and record the outcome for the grades."""
     report = yield
     mark = item.get_closest_marker("exercise")
     if mark is not None:
@@ -175,7 +175,7 @@ class GradeBook:
         self.exercises: dict[str, dict[str, Any]] = {}
 
     def note(self, item: pytest.Item, mark: pytest.Mark, report: pytest.TestReport) -> None:
-        """Take in the report of one phase of a test."""
+        """Record the report of one phase of a test."""
         kept = self.exercises.setdefault(
             mark.args[0],
             dict(points=0, title=None, hidden=False, file=item.path.name, outcomes={}, text=[], seconds=0.0),

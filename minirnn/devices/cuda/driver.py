@@ -165,7 +165,7 @@ class NotRecordable(CudaError):
 
 
 class OutOfDeviceMemory(MemoryError):
-    """More memory was asked for than the device has."""
+    """Raised if a program requests more memory than the device has."""
 
     def __init__(self, device: str, asked: int, held: int, free: int) -> None:
         self.asked, self.held, self.free = asked, held, free

@@ -42,8 +42,8 @@ class MissedMessages:
             return self._words.seen_as((1,), (1,), index)
 
     def launched(self) -> None:
-        """Note that such a kernel was launched. Call it after the launch; a check in between is then at most
-        superfluous.
+        """Note that such a kernel was launched. Call it after the launch; a check in between is then unnecessary but
+        harmless.
         """
         self._unseen = True
 

@@ -17,7 +17,7 @@ from minirnn.devices.base import DeviceUnavailable
 
 
 class CompileError(RuntimeError):
-    """The compiler rejected a source file; the text is its message, with file and line."""
+    """Raised if the compiler rejects a source file. The text is the compiler's message, with file and line."""
 
 
 @dataclass(frozen=True)

@@ -41,7 +41,7 @@ def language(rng: np.random.Generator, order: np.ndarray, words: int) -> np.ndar
 
 
 def texts(seed: Sequence[int]) -> tuple[np.ndarray, np.ndarray]:
-    """A text to train on, (N,), and one to judge by, (T+1, B)."""
+    """A text for training, (N,), and one for testing, (T+1, B)."""
     rng = np.random.default_rng([41, 1, *seed])
     order = rng.permutation(V)
     return language(rng, order, WORDS).ravel(), language(rng, order, 40 * 25).reshape(40, -1).T

@@ -14,7 +14,7 @@ from minirnn.learn.catalog.stages import sample_stages, zero
 from minirnn.learn.exercise import Exercise, Inputs, Sizes, Stage
 from minirnn.learn.formulas import cells
 
-# ---- ex43: a cell's way back
+# ---- ex43: the backward pass of a cell
 
 
 def patient(z_k: Any, z_n: Any, z_o: Any, c: Any, h: Any, *, slow: Any) -> Any:
@@ -83,7 +83,7 @@ def graph(which: int) -> tuple[np.ndarray, ...]:
 
 
 def values(rng: np.random.Generator, s: Sizes) -> Inputs:
-    """One of the cells, and after it values at random: a cell alone does not need every question."""
+    """One of the cells, followed by random values, because a cell alone does not need every rule."""
     *kinds, operands, _ = graph(s.B % len(CELLS))
     n, more = len(operands), 30
     grown = np.zeros((n + more, n + more))

@@ -49,7 +49,7 @@ WINDOW_MISTAKES = mistakes(
 
 
 class OutOfMemory(ValueError):
-    """The answer keeps or computes more than the exercise allows."""
+    """Raised if the answer keeps or computes more than the exercise allows."""
 
 
 class Memory:
@@ -121,7 +121,7 @@ def recompute_with(
     carried: Any = lambda t, T: True, backwards: bool = True, last: int = 0,
     tail: Any = lambda T: 0,
 ) -> Any:  # fmt: skip
-    """`recompute_backward` with all states at hand, which costs nothing here; or with something wrong in it."""
+    """`recompute_backward` with all states in memory, which costs nothing here, or with a planted mistake."""
     order = list(range(T))[::-1] if backwards else list(range(T))
     order = order[tail(T) :]
     memory = start.__self__
@@ -135,7 +135,7 @@ def recompute_with(
 
 
 def recompute_backward(T: Any, budget: Any, size: Any, start: Any, step: Any, back: Any, free: Any) -> Any:
-    """What is expected. How it is done within the budget is in the course's solutions."""
+    """Computes the expected result. The course's solutions show how to do it within the budget."""
     return recompute_with(T, budget, size, start, step, back, free)
 
 

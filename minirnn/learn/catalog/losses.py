@@ -22,7 +22,9 @@ REDUCTIONS = {
     "only the first is taken": ("[(0,) * len(leading)]", FIRST),
     "only the last is taken": ("[(-1,) * len(leading)]", LAST),
 }
-"""What is done instead of the sum along the axes that broadcasting put in front, and along those stretched from 1."""
+"""A mistake: what to do instead of summing over the axes that broadcasting put in front, and over those stretched from
+1.
+"""
 USES = "of the gradients of a number's uses"
 
 BROADCAST_MISTAKES = mistakes(

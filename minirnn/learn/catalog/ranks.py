@@ -13,7 +13,7 @@ from minirnn.learn.exercise import Exercise, Inputs, Sizes, Stage, Wrong
 
 
 class NetworkError(ValueError):
-    """The answer sends or expects a message that the exercise does not allow."""
+    """Raised if the answer sends or expects a message that the exercise does not allow."""
 
 
 class Ring:
@@ -43,7 +43,7 @@ class Ring:
         self.wires[(r + 1) % len(self.wires)].append(message)
 
     def receive(self, r: int) -> np.ndarray:
-        """The oldest message on its way to rank r."""
+        """The oldest message that rank r has not received yet."""
         wire = self.wires[self.rank(r)]
         if not wire:
             raise NetworkError(f"nothing is on its way to rank {r}: its left neighbor must send first")
@@ -79,7 +79,7 @@ def ring_with(
     parts: Any, send: Any, receive: Any, sent: Any, *, second: bool = True, adds: bool = False, rest: bool = True,
     shift: int = 0, short: int = 0, mean: bool = False,
 ) -> Any:  # fmt: skip
-    """`ring_all_reduce` with lists for a network; or with something wrong in it."""
+    """`ring_all_reduce` with lists in place of a network, or with a planted mistake."""
     P, n = parts.shape
     pieces = np.array_split(np.arange(n if rest else n - n % P), P)
     sums, count = parts.copy(), np.zeros(P, np.int64)
@@ -100,7 +100,7 @@ def ring_with(
 
 
 def ring_all_reduce(parts: Any, send: Any, receive: Any, sent: Any) -> Any:
-    """What is expected. How it is done over the network is in the course's solutions."""
+    """Computes the expected result. The course's solutions show how to do it over the network."""
     return ring_with(parts, send, receive, sent)
 
 

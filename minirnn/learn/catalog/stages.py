@@ -34,7 +34,9 @@ def sample_stages(one: str, several: str) -> tuple[Stage, ...]:
 
 
 def time_stages(one: str, carried: str, first: str) -> tuple[Stage, ...]:
-    """One time step, two, then many; `carried` names what goes back from step to step, `first` the initial state."""
+    """One time step, two, then many; `carried` is the name of the gradient that goes back from step to step, and
+    `first` that of the initial state.
+    """
     return (
         Stage("for one step (T=1)", f"the formulas of a single step{one}", dict(T=1)),
         Stage(

@@ -92,7 +92,7 @@ def a_function_and_its_gradient(rng: np.random.Generator, s: Sizes) -> Inputs:
 
 NOT_RESTORED = "x[k] is not put back before the next element is moved, so the steps add up in x"
 MOVED = ("dx = np.zeros_like(x)", "dx, moved = np.zeros_like(x), 0 * x", "f(x", "f(x + moved", "(2 * eps)")
-"""One array whose elements are not put back: each stays a step away from where it was."""
+"""A mistake: each changed element keeps its step instead of being restored."""
 
 DIFFERENCE_MISTAKES = mistakes(
     formulas.numerical_gradient,

@@ -25,7 +25,7 @@ DAMAGED = (zipfile.BadZipFile, RuntimeError, NotImplementedError, EOFError, OSEr
 
 
 class Unreadable(Exception):
-    """A submission or a file of it cannot be read; the text says why."""
+    """Raised if a submission or one of its files cannot be read. The text says why."""
 
 
 class Archive:
@@ -34,7 +34,7 @@ class Archive:
     Raises
     ------
     Unreadable
-        If it is not a zip file, is damaged, or lists more than anybody hands in.
+        If it is not a zip file, is damaged, or lists more files than a submission can have.
     """
 
     def __init__(self, data: bytes | IO[bytes]) -> None:

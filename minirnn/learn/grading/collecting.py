@@ -1,4 +1,4 @@
-"""Finds the files of the exercises in what a student handed in, wherever they are; says what was ignored and why."""
+"""Finds the files of the exercises in a submission, wherever they are, and says what was ignored and why."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def collect(submission: Path | bytes, wanted: Sequence[Wanted], notebooks: bool 
     Returns
     -------
     Handed
-        Whatever the submission is. What cannot be read at all has a `problem`.
+        The result, whatever the submission is. If it cannot be read at all, it has a `problem`.
     """
     try:
         if isinstance(submission, bytes):
@@ -179,7 +179,7 @@ def bare(name: str) -> str:
 def ignored(
     strange: list[str], entries: Sequence[Wanted], files: dict[str, bytes], reasons: dict[str, str]
 ) -> list[str]:
-    """What is said about files that were perhaps meant to be an exercise; also fills in `reasons` of missing ones."""
+    """Notes about files that were perhaps meant to be an exercise. It also fills in `reasons` for missing ones."""
     by_file = {PurePosixPath(entry.file).name: entry for entry in entries}
     notes = []
     for name in strange:
@@ -195,7 +195,7 @@ def ignored(
 
 
 def from_notebooks(source: Source, names: list[str], entries: Sequence[Wanted], files: dict[str, bytes]) -> list[str]:
-    """Add answers that lie in notebooks to `files`; returns what is said about it."""
+    """Add answers from notebooks to `files`, and return notes about them."""
     notes = []
     for name in sorted(names)[:MOST_NOTES]:
         shown = printable(name)

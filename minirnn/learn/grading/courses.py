@@ -27,7 +27,7 @@ class PackedCourse:
     Attributes
     ----------
     digest : str
-        What the course is known by: a hash of its files and of those of minirnn's course, on which it is based.
+        The identity of the course: a hash of its files and of those of minirnn's course, on which it is based.
     version : str
         The minirnn that it was packed with.
     data : bytes
@@ -54,7 +54,7 @@ def pack_course(course: Course) -> PackedCourse:
 
 
 def files_of(folder: Path) -> list[Path]:
-    """The files of a course; what editors and Python leave behind does not belong to it."""
+    """The files of a course, without those that editors and Python leave behind."""
     found = (path for path in sorted(folder.rglob("*")) if path.is_file())
     return [
         p
@@ -64,7 +64,9 @@ def files_of(folder: Path) -> list[Path]:
 
 
 def digest_of(folder: Path, seed: bool = True) -> str:
-    """A hash of a course's files; without the hidden seed it can be shown to those who must not guess that."""
+    """A hash of a course's files. Without the hidden seed it may be shown to anybody, because it says nothing about the
+    seed.
+    """
     found = hashlib.sha256()
     for root in dict.fromkeys((folder, HERE)):
         for path in files_of(root):

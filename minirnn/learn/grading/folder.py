@@ -1,7 +1,7 @@
 """A folder as a list of names and a way to read one of them, such that no link leads out of it.
 
-A student's process or another user may exchange files for links while we look. So every folder on the path is opened
-from the one above it, and only if it is not a link. Once open, it stays the same.
+A student's process or another user may replace files with links while we read. So every folder on the path is opened
+from the one above it, and only if it is not a link. An open folder stays the same.
 """
 
 from __future__ import annotations

@@ -85,9 +85,9 @@ class Journal(Records):
     path : Path
         The file.
     header : mapping
-        What is graded with, as JSON types: a journal is gone on with only if it says the same.
+        What is used for grading, as JSON types. A journal is continued only if it has the same header.
     resume : bool
-        Whether to go on with the file as it is. Without, it begins anew; an older one is kept next to it with a ``~``.
+        Whether to continue the file. Otherwise a new one begins, and an older one is kept next to it with a ``~``.
 
     Raises
     ------
@@ -124,7 +124,7 @@ class Journal(Records):
         self.file.close()
 
     def add(self, sheet: Sheet) -> None:
-        """Add a sheet. After the return it is not lost if the process is killed."""
+        """Add a sheet. Once this returns, the sheet is not lost even if the process is killed."""
         self.places[sheet.student] = self._add(record_of(sheet))
 
     def _add(self, record: Mapping[str, Any]) -> int:
@@ -161,7 +161,7 @@ def lines_of(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     Raises
     ------
     CourseError
-        If a line in the middle is damaged: only the last can be torn by a kill.
+        If a line in the middle is damaged. A kill can only damage the last one.
     """
     torn = 0
     try:
@@ -217,7 +217,7 @@ def sheet_of(record: Mapping[str, Any]) -> Sheet:
     Raises
     ------
     CourseError
-        If it is none.
+        If it is not a sheet.
     """
     try:
         fields = cleaned_all(dict(record))  # an older minirnn may have written it

@@ -27,7 +27,7 @@ class Late:
     off : float
         The cost of each started day: points, or a share of the points earned if `percent`.
     grace : timedelta
-        How late still counts as in time. Anything later is late from the due time on.
+        How much lateness is ignored. Anything later counts as late from the due time on.
     cut_off : timedelta or None
         A submission that is later than this earns no points.
     """
@@ -39,7 +39,7 @@ class Late:
     cut_off: datetime.timedelta | None = None
 
     def change(self, student: Student, earned: int) -> Change | None:
-        """What is taken off the points that a student has earned; rounded to whole points in the student's favor."""
+        """The deduction from the points that a student has earned, rounded to whole points in the student's favor."""
         due = student.due or self.due
         if student.submission is None or student.submitted is None or due is None:
             return None

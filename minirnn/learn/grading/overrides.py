@@ -23,9 +23,9 @@ class Override:
     exercise : str
         An id, or nothing for the submission as a whole.
     points : int or None
-        What counts instead; None if only something is said.
+        The points that count instead; None for a comment alone.
     comment, private : str
-        What the student reads, and what only the teacher does.
+        Comments for the student, and for the teacher alone.
     """
 
     exercise: str
@@ -73,7 +73,7 @@ def grouped(rows: Sequence[Row]) -> list[list[Row]]:
 
 
 def changed(rows: list[Row], one: Override) -> list[Row]:
-    """The rows of an exercise with what a line says about it; points fill the visible row first."""
+    """The rows of an exercise after a line of the file is applied. Points fill the visible row first."""
     if rows[0].id != one.exercise:
         return rows
     left, found = one.points, []

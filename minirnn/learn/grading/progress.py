@@ -35,7 +35,7 @@ class Progress:
         self.live = self.told.isatty()
 
     def add(self, line: str) -> None:
-        """One more is graded; `line` says how."""
+        """Count one more graded submission; `line` is its score in words."""
         self.done += 1
         self._clear()
         print(line, file=self.out, flush=True)

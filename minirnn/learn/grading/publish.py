@@ -22,7 +22,7 @@ SHARE = 200
 
 @dataclass
 class Publisher:
-    """The sheets of a class, as they count, in the order of the students; and the reports on them.
+    """The valid sheets of a class in the order of the students, and the reports on them.
 
     Attributes
     ----------
@@ -51,7 +51,7 @@ class Publisher:
             yield self.sheet(student)
 
     def sheet(self, student: Student) -> Sheet:
-        """The sheet of a student as it counts at this moment."""
+        """The valid sheet of a student at this moment."""
         if student.submission is None:
             sheet = nothing_from(self.course, student.id, self.only)
         else:

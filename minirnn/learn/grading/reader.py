@@ -1,6 +1,6 @@
 """The process that reads submissions for `reading`: it forks for each request, and the fork has limits and locks.
 
-It imports neither a course nor an exercise. A request is eight bytes with its length, and JSON (`encoded`). The answer
+It imports no course and no exercise. A request is eight bytes with its length, and JSON (`encoded`). The answer
 is eight bytes and JSON, or eight bytes alone if the fork ended before.
 """
 
@@ -83,7 +83,7 @@ def main() -> None:
 
 
 def forked(request: bytes) -> bytes:
-    """What a fork answers; nothing if it did not come to its end."""
+    """The answer of a fork; empty if the fork ended early."""
     out, into = os.pipe()
     pid = os.fork()
     if pid == 0:
@@ -109,7 +109,7 @@ def forked(request: bytes) -> bytes:
 
 
 def alone_with(pipe: int) -> None:
-    """Keep the pipe and no other descriptor: what a fork tells is about its own submission alone."""
+    """Keep the pipe and close all other descriptors, so that a fork can only report on its own submission."""
     nothing = os.open(os.devnull, os.O_RDWR)
     for number in (0, 1):
         os.dup2(nothing, number)
@@ -118,10 +118,9 @@ def alone_with(pipe: int) -> None:
 
 
 def bound(submissions: list[str], ways: Collection[str] = ("landlock", "seccomp")) -> None:
-    """Put all locks on this process that the system has: it reads the submissions and Python's files, and no other.
-
-    It writes no file. What it may use comes on top of what it has. It keeps the rights of its user, root's too, or it
-    could not read what others own.
+    """Lock this process in all ways that the system has. It reads the submissions and Python's files, but no others,
+    and writes no file. Its limits are added to what it already uses. It keeps the rights of its user, even root's,
+    because it must read files that others own.
     """
     from minirnn.learn.sandbox.locks import landlock, limits, privileges, seccomp  # which Windows lacks
 

@@ -1,8 +1,8 @@
 """Reads what students handed in, in a process with limits, so that a submission can harm only its own student.
 
 The judge keeps one process, the reader, which has imported what reading needs and forks for each request. The fork has
-limits of processor time, memory and the size of what it tells. It runs nothing that it reads. What it tells is JSON, in
-which nothing is run, either.
+limits of processor time, memory and the size of its answer. It never runs what it reads. Its answer is JSON, which
+cannot contain code.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class Reader:
         )  # fmt: skip
 
     def ask(self, request: bytes) -> bytes:
-        """What the fork tells; nothing if it ended before it had told all."""
+        """The answer of the fork; empty if it ended before the answer was complete."""
         assert self.process.stdin is not None and self.process.stdout is not None
         try:
             self.process.stdin.write(struct.pack("<Q", len(request)) + request)
@@ -100,19 +100,23 @@ def close_all() -> None:
 
 
 def wanted_of(course: Course) -> list[Wanted]:
-    """What is looked for: all exercises of a course."""
+    """What to look for: all exercises of a course."""
     return [Wanted(e.id, e.file, e.exercise.path, e.exercise.function) for e in course.entries.values()]
 
 
 def collect(submission: Path | bytes, course: Course, notebooks: bool = False) -> Handed:
-    """What `collecting.collect` finds of the exercises of a course; what takes too much to read has a `problem`."""
+    """What `collecting.collect` finds of the exercises of a course. A submission that takes too much to read has a
+    `problem`.
+    """
     where = submission if isinstance(submission, bytes) else submission.absolute()
     told = asked("collect", where, wanted_of(course), notebooks)
     return Handed(problem=TOO_MUCH) if told is None else reader.as_handed(told)
 
 
 def words(answers: Sequence[bytes], stub: str, python: bool, most: int) -> list[list[str]]:
-    """The words of some answers to an exercise, as `similarity` compares them; none of what takes too much to read."""
+    """The words of some answers to an exercise, as `similarity` compares them. Answers that take too much to read have
+    none.
+    """
     told = asked("words", list(answers), stub, python, most)
     if told is None and len(answers) > 1:  # one of them is at fault, and only that one fails
         half = len(answers) // 2

@@ -1,4 +1,4 @@
-"""Grading again after a course was mended: what is taken over from the earlier run, and whose points changed."""
+"""Grading again after a course was corrected: what is kept from the earlier run, and whose points changed."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def differences(pairs: Iterable[tuple[Sheet | None, Sheet | None]]) -> Iterator[
 
 
 def points_of(sheet: Sheet | None) -> dict[str, int]:
-    """The points of each exercise, and last those of all."""
+    """The points of each exercise, followed by the total."""
     if sheet is None:
         return {}
     found: dict[str, int] = {}

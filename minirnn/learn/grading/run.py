@@ -1,4 +1,4 @@
-"""Grades many submissions, on this machine or others, one by one or in parallel, and none of them twice."""
+"""Grades many submissions, each once, on this machine or others, one by one or in parallel."""
 
 from __future__ import annotations
 
@@ -83,8 +83,8 @@ def grade_all(plan: Plan, journal: Journal, publisher: Publisher, after: Callabl
     Returns
     -------
     list of str
-        The students whose grading failed for a reason of the grader's own. They are not in the journal, so that
-        going on tries them again.
+        The students whose grading failed because of the grader. They are not in the journal, so continuing tries them
+        again.
     """
     failed: list[str] = []
     packed = pack_course(plan.course)
@@ -131,7 +131,7 @@ def grade_all(plan: Plan, journal: Journal, publisher: Publisher, after: Callabl
 
 
 def graded_here(course: Course, task: Task, publisher: Publisher) -> Sheet:
-    """The sheet of a submission; while it is graded the reports show how far it is."""
+    """The sheet of a submission. While it is graded, the reports show the progress."""
 
     def so_far(grades: Grades) -> None:
         sheet = grades.sheet()

@@ -1,8 +1,8 @@
 """Finds students whose answers are more alike than usual in the class. This is a hint where to look, not a verdict.
 
-Answers to a formula have to be alike. So what counts is by how much two answers are more alike than answers to that
-exercise are in the median: two with the same unusual mistake are, two that are right are not. rapidfuzz compares
-the words and signs that `tokens` finds.
+Answers that compute a formula are always similar. So two answers are compared with the median similarity of answers to
+that exercise. Two with the same unusual mistake stand out, while two right ones do not. rapidfuzz compares the words
+and signs that `tokens` finds.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ from minirnn.learn.reports.csv import line
 FEWEST_TOKENS = 25
 """A shorter answer gives no evidence of where it comes from."""
 FEWEST_STUDENTS = 4
-"""With fewer answers to an exercise it is not known what is usual."""
+"""With fewer answers to an exercise, the usual similarity is unknown."""
 MOST_TOKENS = 4000
 STANDS_OUT = 0.5
-"""A pair is named if half of what the two could be more alike than usual, squared, is there."""
+"""A pair is named if its squared excess similarity is at least half of the possible one."""
 MOST_PAIRS = 200
 HINT = "a hint where to look, never a verdict: short answers to one question resemble each other"
 
 
 class Pair(NamedTuple):
-    """Two students, by how much they are more alike than usual, and in which exercises (how alike, how usual)."""
+    """Two students, their excess similarity, and the exercises in which they have it (similarity, usual similarity)."""
 
     one: str
     other: str
@@ -75,7 +75,8 @@ def pairs(course: Course, answers: Mapping[str, Mapping[str, bytes]], most: int 
         room = np.maximum(1 - usual, 0.02)
         excess = np.clip((alike - usual) / room, 0, 1) ** 2
         where = np.array(exercise.students)
-        total[np.ix_(where, where)] += excess * np.minimum(1, 4 * room)  # what resembles all others is no evidence
+        # An answer that resembles all others is no evidence.
+        total[np.ix_(where, where)] += excess * np.minimum(1, 4 * room)
         for a, b in zip(*np.nonzero(np.triu(excess > STANDS_OUT, 1)), strict=True):
             key = (exercise.students[a], exercise.students[b])
             kept.setdefault(key, []).append((exercise.entry.id, float(alike[a, b]), float(usual[a, b])))
@@ -84,7 +85,7 @@ def pairs(course: Course, answers: Mapping[str, Mapping[str, bytes]], most: int 
 
 
 def usual_of(alike: np.ndarray) -> np.ndarray:
-    """For each pair, the usual likeness: the median likeness to the class of the student who is more like the class."""
+    """For each pair, the usual similarity: the larger of the two students' median similarities to the class."""
     others = alike + np.diag(np.full(len(alike), np.nan, alike.dtype))
     medians = np.nanmedian(others, axis=1)
     return np.maximum.outer(medians, medians)

@@ -1,4 +1,4 @@
-"""What grades here, for the reports: see `Stamp`."""
+"""The versions and the machine that grade, for the reports: see `Stamp`."""
 
 from __future__ import annotations
 
@@ -26,7 +26,9 @@ def stamp_of(course: Course) -> Stamp:
 
 
 def seed_hash(course: Course) -> str:
-    """A hash of the hidden seed by which two runs can be compared. It is slow, so that few seeds can be tried."""
+    """A hash of the hidden seed, by which two runs can be compared. It is slow to compute, so that few seeds can be
+    tried.
+    """
     return _slow_hash(str(course.hidden_seed).encode(), digest_of(course.folder, seed=False).encode())
 
 

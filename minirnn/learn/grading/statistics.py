@@ -25,13 +25,13 @@ class Item:
     Attributes
     ----------
     began, full : int
-        Of how many students there is an answer, and how many have all points.
+        How many students began, and how many have all points.
     mean : float
-        The part of the points that those who began have on average: low is difficult.
+        The average fraction of the points among those who began. A low value means that the exercise is difficult.
     discrimination : float
-        The correlation of an exercise's points with those of all other exercises, over those who began. Where it is
-        near zero or negative, the exercise asks for something else than the others, or is at fault itself. It is NaN
-        if all have the same points, or if they are fewer than `FEWEST`.
+        The correlation of an exercise's points with those of all other exercises, over those who began. Near zero or
+        below, the exercise tests something else than the others, or is faulty. It is NaN if all have the same points,
+        or if they are fewer than `FEWEST`.
     diagnoses : list
         The most frequent causes of wrong answers, and how many students have each.
     """
@@ -120,7 +120,7 @@ def as_csv(items: Iterable[Item]) -> Iterator[str]:
 
 
 def as_markdown(students: int, items: Iterable[Item]) -> Iterator[str]:
-    """The statistics to be read: a table, and what was misunderstood below it."""
+    """The statistics for readers: a table, and below it the most frequent mistakes."""
     items = list(items)
     yield f"{students} submissions\n\n"
     yield "| exercise | points | began | full | mean | discrimination |\n|---|---:|---:|---:|---:|---:|\n"

@@ -30,9 +30,9 @@ class Student:
     Attributes
     ----------
     id : str
-        What the student is called in all reports.
+        The name of the student in all reports.
     submission : Path or None
-        What was handed in; None if nothing was.
+        The submission; None if there is none.
     name, email : str
         More about the student, from the roster.
     submitted, due : datetime or None
@@ -67,8 +67,8 @@ def students_of(submissions: Sequence[Path], template: str = "", roster: Path | 
     Raises
     ------
     CourseError
-        If a submission is not there or is none, if the template does not fit one, if two have the same student, or if
-        the roster cannot be read.
+        If a submission is missing or is neither a folder nor a zip file, if the template does not fit one, if two have
+        the same student, or if the roster cannot be read.
     """
     listed = read_roster(roster) if roster else []
     by_name = {known(s.id): s for s in listed} | {known(s.submission.name): s for s in listed if s.submission}
@@ -103,7 +103,7 @@ def known(name: str) -> str:
 
 
 def check_submission(path: Path) -> None:
-    """Raises CourseError if there is nothing, or something that no student can have handed in."""
+    """Raises CourseError if there is no file, or something that cannot be a submission."""
     if path.is_dir():
         return
     if not path.is_file() or not (path.suffix.lower() in ARCHIVES or begins_like_zip(path)):
@@ -151,7 +151,7 @@ def read_roster(path: Path) -> list[Student]:
     Raises
     ------
     CourseError
-        If it cannot be read, has no column ``id``, or has a student twice or a time that is none.
+        If it cannot be read, has no column ``id``, lists a student twice, or has an invalid time.
     """
     students: dict[str, Student] = {}
     for line, row in read_table(path, ("id",), COLUMNS, others=True):
@@ -201,12 +201,12 @@ def read_table(
 
 
 def time_of(where: str, text: str) -> datetime.datetime | None:
-    """A time such as ``2027-02-01T23:59+01:00``; without a zone it is the time here.
+    """A time such as ``2027-02-01T23:59+01:00``; without a zone it is local time.
 
     Raises
     ------
     CourseError
-        If it is none.
+        If it is not a time.
     """
     if not text:
         return None

@@ -1,4 +1,4 @@
-"""Grades one submission: every exercise of a course in turn, whatever any of the answers does.
+"""Grades one submission: every exercise of a course in turn, regardless of what an answer does.
 
 `grade_submission` is the unit of work. It is a function of its arguments alone, and they and what it returns can be
 sent to another process or machine.
@@ -58,7 +58,7 @@ class Grades:
         return sum(r.score + r.hidden for r in self.results.values())
 
     def sheet(self) -> Sheet:
-        """The grades for a report; what is not graded yet has zero points and says so."""
+        """The grades for a report. Exercises that are not graded yet have zero points and say so."""
         rows: list[Row] = []
         for entry in self.entries:
             hints = max(0, min(self.handed.hints.get(entry.id, 0), len(entry.hints)))
@@ -202,8 +202,8 @@ def grade_submission(
     Returns
     -------
     Sheet
-        The grades. A submission that cannot be read has zero points and a `problem`. But for the seconds, the sheet
-        depends on the arguments alone.
+        The grades. A submission that cannot be read has zero points and a `problem`. Except for the seconds, the sheet
+        depends only on the arguments.
 
     Raises
     ------

@@ -1,6 +1,5 @@
-"""The words and signs of an answer, of which `similarity` tells how alike they are.
-
-Names, comments, spaces and what the stub gave are left out. Each character is read once.
+"""The words and signs of an answer, which `similarity` compares. Names, comments, spaces and parts of the stub are left
+out. Each character is read once.
 """
 
 from __future__ import annotations
@@ -15,13 +14,13 @@ CUDA_TOKEN = re.compile(r"//[^\n]*|/\*.*?(?:\*/|\Z)|\"(?:\\.|[^\"\\\n])*+\"?|([A
 """Comments and strings that are never closed extend to the end, so that each character is read once."""
 KEPT = {"for", "while", "if", "else", "return", "def", "lambda", "in", "not", "and", "or", "float", "int", "np",
         "threadIdx", "blockIdx", "blockDim", "__syncthreads", "__shared__"}  # fmt: skip
-"""Words that are kept; all other names are one and the same."""
+"""Words that are kept. All other names count as the same name."""
 MOST_READ = 100_000
 """The most characters of an answer that are read. Otherwise a huge file of comments would delay everything else."""
 
 
 def words_of(answers: Sequence[bytes], stub: str, python: bool, most: int) -> list[list[str]]:
-    """The first words of each answer that are not the stub's."""
+    """The first words of each answer that are not from the stub."""
     given = set(lines_of(stub))
     texts = [data.decode("utf-8", errors="replace")[:MOST_READ] for data in answers]
     return [tokens(own_text(text, given), python, most) for text in texts]
@@ -35,7 +34,7 @@ def lines_of(text: str) -> Iterator[str]:
 
 
 def own_text(text: str, stub: set[str]) -> str:
-    """The lines that are not the stub's."""
+    """The lines that are not from the stub."""
     return "\n".join(one for one in text.splitlines() if "".join(one.split()) not in stub)
 
 

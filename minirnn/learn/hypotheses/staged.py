@@ -18,7 +18,7 @@ MOST_CHANGES, MOST_CHOICES = 3, 4
 
 
 def staged(search: Search, stages: Sequence[Numbers], most: int) -> tuple[Hypothesis, ...] | None:
-    """The changes that explain every one of `stages` (inputs, expected, got) and all cases of `search`, or None."""
+    """The changes that explain all `stages` (inputs, expected, got) and all cases of `search`, or None."""
     order = [t.hypothesis for t in sorted(search.tried, key=lambda t: t.hypothesis.rank)]
     cases = [Search(search.program, [numbers], search.tolerance) for numbers in [*stages, *search.cases]]
 

@@ -13,7 +13,7 @@ from minirnn.user_error import UserError
 
 
 class AnswerFailed(UserError):
-    """An answer raised an exception or returned something of the wrong form while it was in use."""
+    """Raised if an answer raises an exception or returns a value of the wrong form while it is in use."""
 
 
 class Answer:

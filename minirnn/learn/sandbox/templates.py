@@ -24,7 +24,7 @@ MOST = 4
 
 
 class Broken(RuntimeError):
-    """The template has ended; the text is its last message."""
+    """Raised if the template has ended. The text is its last message."""
 
 
 class Template:

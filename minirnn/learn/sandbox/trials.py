@@ -29,7 +29,7 @@ NOTE = "_minirnn_note"
 
 
 class TooLong(BaseException):
-    """A loop that does not end."""
+    """Raised by a loop that does not end."""
 
 
 class Trials:

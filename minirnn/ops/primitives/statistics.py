@@ -123,7 +123,7 @@ def sqrt_or_zero(x: Tensor) -> Tensor:
 
 
 class LogSumExp(Reduction, uses="exp log sum max where less absolute subtract add", reads="xy"):
-    """y = log(sum exp(x))      dx = dy * exp(x - y), and 0 where y is -inf: there all x are
+    """y = log(sum exp(x))      dx = dy * exp(x - y), and 0 where y is -inf, because there all x are -inf
 
     Computed as ``m + log(sum(exp(x - m)))``, m the maximum where that is finite.
     """

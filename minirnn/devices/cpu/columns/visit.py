@@ -30,7 +30,7 @@ class Piece(NamedTuple):
     leaving: Columns
 
     def order(self, steps: V) -> V:
-        """Reorder a list or array of only these steps from the order of time to visiting order, or back."""
+        """Reorder a list or array of these steps from time order to visiting order, or back."""
         return steps if self.upward else steps[::-1]  # type: ignore[index]
 
     def join(self, start: Array, state: Array) -> None:

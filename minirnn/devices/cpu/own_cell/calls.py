@@ -91,7 +91,7 @@ class Calls:
         return self.at[e] if e in self.at else self.into(e)
 
     def done(self, e: Expr) -> None:
-        """Note that `e` was read; after its last use, its temporary array is free."""
+        """Record that `e` was read. After its last use, its temporary array is free."""
         self.uses[e] -= 1
         place = self.at.get(e, "")
         if self.uses[e] == 0 and place[:1] in self.free and place[1:].isdigit():

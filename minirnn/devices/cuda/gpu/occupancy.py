@@ -59,7 +59,9 @@ class LoadedTwice:
         return found
 
     def blocks_per_multiprocessor(self, kernel: str, threads: int, shared: int) -> int:
-        """The number of blocks of `threads` threads with `shared` bytes of dynamic shared memory that it holds."""
+        """The number of blocks, with `threads` threads and `shared` bytes of dynamic shared memory each, that fit on
+        it.
+        """
         blocks = ctypes.c_int()
         call(
             "cuOccupancyMaxActiveBlocksPerMultiprocessor",

@@ -61,5 +61,5 @@ def fill(device: Launcher, to: CudaArray, value: Any) -> None:
 
 
 def in_c_order(device: Launcher, *arrays: CudaArray) -> tuple[CudaArray, ...]:
-    """Arrays in C order: copies of those that are not."""
+    """The arrays in C order. Arrays in another order are copied."""
     return tuple(device.contiguous(a) for a in arrays)
