@@ -83,7 +83,7 @@ def set_default_device(device: Any) -> None:
 
 
 def get_default_device() -> devices.Device:
-    """The device of Tensors without one."""
+    """The device on which Tensors are created by default."""
     return devices.get(None)
 
 
@@ -140,7 +140,7 @@ asarray = as_tensor
 
 
 class Generator(np.random.Generator):
-    """A random number generator for ``generator=``: one of NumPy that can be reseeded."""
+    """A random number generator for ``generator=``: a NumPy generator that can be reseeded."""
 
     def __init__(self, device: Any = "cpu") -> None:
         super().__init__(np.random.Philox(0))

@@ -130,7 +130,7 @@ def _outcome(number: int, task: Any, future: Future[Any]) -> Outcome:
     """The outcome of a task that is done."""
     try:
         return Outcome(number, task, future.result(), None)
-    except (BrokenExecutor, CancelledError) as error:  # we cancel nothing that we wait for, so the scheduler did
+    except (BrokenExecutor, CancelledError) as error:  # cancelled by the scheduler, because this loop never cancels
         return Outcome(number, task, None, WorkerLost(str(error) or type(error).__name__))
     except Exception as error:
         lost = type(error).__name__ == "KilledWorker"  # Dask has already restarted it several times

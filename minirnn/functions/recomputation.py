@@ -95,7 +95,7 @@ def checkpoint(
     if len({t.device for t in made}) > 1:
         raise ValueError(
             f"checkpoint: the results live on {' and '.join(sorted({t.device.name for t in made}))}\n"
-            "  expected one device; move them behind the checkpoint"
+            "  expected one device; move them after the checkpoint"
         )
     given = (t for t in leaves_of((args, kwargs)) if isinstance(t, Tensor))
     parents = tuple(dict.fromkeys([*given, *reached]))

@@ -40,7 +40,7 @@ class Members:
         if param is not None and not isinstance(param, Parameter):
             raise TypeError(
                 f"register_parameter: {name} is a {type(param).__name__}\n  expected a Parameter or None\n"
-                "  nn.Parameter(values) makes one; a computed Tensor belongs into forward()"
+                "  nn.Parameter(values) makes one; a computed Tensor belongs in forward()"
             )
         if param is None:
             self._absent = self._absent | {name}

@@ -60,7 +60,7 @@ def cross_entropy(x: Any, target: Any, reduction: str = "mean") -> Tensor:
     Parameters
     ----------
     x : (..., V)
-        Unnormalised scores. float16 is computed in float32.
+        Unnormalized scores. float16 is computed in float32.
     target : (...) integers, 0 <= target < V
 
     Raises

@@ -153,7 +153,7 @@ F.pad(X, (1.0, 1)) -> pad is (1.0, 1) & integers
 F.pad(X, (1, 1), "mirror") -> 'mirror' & 'reflect'
 F.pad(X, (3, 0), "reflect") -> (3, 0) & at most 2
 F.pad(X, (1, 0), "reflect", 1.0) -> value is 1.0 & 'constant'
-F.pad(X, (-2, -2)) -> (-2, -2) & at most all
+F.pad(X, (-2, -2)) -> (-2, -2) & no more than all
 
 # attentive
 attend(Q, V, V) -> (4, 3) & (5, 2) & (..., L, E)

@@ -62,7 +62,7 @@ rnn_utils.pack_padded_sequence(array(3, 2), [1, 1, 1]) -> lengths & 2 (B)
 rnn_utils.pack_padded_sequence(array(3), [3]) -> (3,) & (T, B, ..)
 rnn_utils.pad_packed_sequence(array(3, 2)) -> pad_packed_sequence & PackedSequence
 rnn_utils.pad_packed_sequence(rnn_utils.PackedSequence(tensor(4, 2), tensor(2))) -> batch_sizes & float & integers
-rnn_utils.pad_packed_sequence(rnn_utils.PackedSequence(tensor(4, 2), [1, 3])) -> batch_sizes & [1, 3] & never rise
+rnn_utils.pad_packed_sequence(rnn_utils.PackedSequence(tensor(4, 2), [1, 3])) -> batch_sizes & [1, 3] & never increase
 rnn_utils.pad_packed_sequence(rnn_utils.pack_sequence([tensor(3)]), total_length=2) -> total_length & 2
 rnn_utils.pack_sequence([]) -> pack_sequence & empty list
 rnn_utils.pack_sequence([tensor(2), tensor(3)]) -> lengths & longest first

@@ -27,7 +27,7 @@ def folder(tmp_path: Path) -> Path:
     [
         ('id = "ex01"', "", "exercise number 1: id is missing"),
         ('id = "ex01"', 'id = "ex99"', "'ex99': an exercise that minirnn does not have\n  there are: ex01, ex02"),
-        ('id = "ex02"', 'id = "ex01"', "exercise number 2 has id 'ex01': twice"),
+        ('id = "ex02"', 'id = "ex01"', "exercise number 2 has id 'ex01', which is already used"),
         ("points = 3", 'points = "3"', "points is '3'\n  expected int"),
         ("points = 3", "points = true", "points is True\n  expected int"),
         ("points = 3", "points = -1", "points is -1\n  expected a number from 0"),

@@ -66,7 +66,7 @@ TAPE_MISTAKES = mistakes(
 
 
 def smooth(rng: np.random.Generator, shape: tuple[int, ...]) -> Any:
-    """A function of an array that nobody can guess: sum(a * sin(x) + b * x * roll(x))."""
+    """A random function of an array, sum(a * sin(x) + b * x * roll(x)), so that nobody can guess its gradient."""
     a, b = rng.normal(size=(2, *shape))
     return lambda x: float(np.sum(a * np.sin(x) + b * x * np.roll(x, 1)))
 

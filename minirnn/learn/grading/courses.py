@@ -90,7 +90,7 @@ def course_of(course: PackedCourse | Path | str) -> Course:
         return _loaded(Path(course))
     if course.version != __version__:
         raise CourseError(
-            f"this machine has minirnn {__version__}\n  expected {course.version}, like the one that sends"
+            f"this machine has minirnn {__version__}\n  expected {course.version}, the version that sent the course"
         )
     with _UNPACKING:  # two threads would unpack it twice
         return _unpacked(course)

@@ -102,7 +102,7 @@ def read_overrides(path: Path, course: Course, students: Sequence[Student]) -> d
     for number, row in read_table(path, ("id",), COLUMNS):
         where = f"{path}, line {number}"
         if known(row["id"]) not in there:
-            raise CourseError(f"{where}: there is no student {row['id']!r}\n  expected one who is graded")
+            raise CourseError(f"{where}: there is no student {row['id']!r}\n  expected a student who is graded")
         entry = course.entry(row["exercise"]) if row.get("exercise") else None
         most = points_of(entry) if entry else course.points
         text = row.get("points", "")

@@ -150,7 +150,7 @@ def tasks_of(plan: Plan, packed: PackedCourse, journal: Journal) -> Iterator[Tas
         there = journal.read(student.id)
         again = student.id in plan.again
         if there is not None and there.digest == handed.digest and there.finished and not again:
-            if there.busy:  # only what the machine had no time for
+            if there.busy:  # grade again only what the machine was too busy for
                 yield Task(packed, student.id, handed, there.busy, there)
             continue
         before = plan.old.read(student.id) if plan.old else None

@@ -107,7 +107,7 @@ def check_submission(path: Path) -> None:
     if path.is_dir():
         return
     if not path.is_file() or not (path.suffix.lower() in ARCHIVES or begins_like_zip(path)):
-        raise CourseError(f"{path}: no such folder or zip file\n  expected what a student handed in")
+        raise CourseError(f"{path}: no such folder or zip file\n  expected a submission")
 
 
 def begins_like_zip(path: Path) -> bool:
@@ -156,7 +156,7 @@ def read_roster(path: Path) -> list[Student]:
     students: dict[str, Student] = {}
     for line, row in read_table(path, ("id",), COLUMNS, others=True):
         if known(row["id"]) in students:
-            raise CourseError(f"{path}, line {line}: {row['id']!r} is there twice\n  expected every student once")
+            raise CourseError(f"{path}, line {line}: {row['id']!r} is listed twice\n  expected every student once")
         submission = Path(row["submission"]) if row.get("submission") else None
         where = f"{path}, line {line}"
         students[known(row["id"])] = Student(

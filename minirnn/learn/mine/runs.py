@@ -61,7 +61,7 @@ def reach(tree: Tree, milestone: Milestone, scale: float = 1.0) -> tuple[Reached
     if idle:
         raise CourseError(f"milestone {milestone.number}: your {', '.join(idle)} did not compute in it")
     if not found.well:
-        raise CourseError(f"milestone {milestone.number}: {found.words}\n  that is not what history says")
+        raise CourseError(f"milestone {milestone.number}: {found.words}\n  this is not the historical result")
     path = tree.root / milestone.file
     path.parent.mkdir(exist_ok=True)
     viz.save(found.picture, path)

@@ -1,4 +1,4 @@
-"""The protections around an answer that this platform lacks, in sentences for the grader."""
+"""Which protections this platform lacks when it runs an answer, in sentences for the grader."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
 """The process that supervisors are forked from. It has imported what answers need, so that none waits for imports.
 
-Nothing of an answer reaches it. It gets a letter and two descriptors, forks, and reports the id of the new process. The
-job comes through the first descriptor, which only the fork reads. So what the next answer is forked from is as it was
-before the first.
+No part of an answer reaches it. It gets a letter and two descriptors, forks, and reports the id of the new process. The
+job comes through the first descriptor, which only the fork reads. So this process is the same for every answer.
 """
 
 from __future__ import annotations

@@ -35,7 +35,7 @@ def cross_entropy(
     Parameters
     ----------
     input : (C,), (B, C) or (B, C, d1, ...)
-        x, unnormalised scores. The classes are on axis 1, as in torch; `minirnn.ops.cross_entropy` has them on the last
+        x, unnormalized scores. The classes are on axis 1, as in torch; `minirnn.ops.cross_entropy` has them on the last
         axis, where the layers of a recurrent network put them.
     target : integers (), (B,) or (B, d1, ...), or floats of the shape of `input`
         y, indices 0 .. C-1, or p, probabilities.

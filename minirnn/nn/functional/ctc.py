@@ -73,9 +73,9 @@ def ctc_loss(
     Parameters
     ----------
     log_probs : (T, B, C) or (T, C)
-        Logarithms of probabilities, such as from `log_softmax`. The gradient assumes that they are normalised, as in
+        Logarithms of probabilities, such as from `log_softmax`. The gradient assumes that they are normalized, as in
         torch. It is ``exp(log_probs)`` minus the share of the paths through each class, which sums to 0 over the
-        classes. After `log_softmax` this is the derivative of the loss, but not for Tensors that are not normalised.
+        classes. After `log_softmax` this is the derivative of the loss, but not for Tensors that are not normalized.
     targets : integers (B, S), padded, or (sum of target_lengths,), concatenated
         Classes other than `blank`.
     input_lengths, target_lengths : integers (B,), or () for (T, C)

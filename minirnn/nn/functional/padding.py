@@ -51,7 +51,9 @@ def pad(input: Any, pad: Any, mode: str = "constant", value: float | None = None
         if mode in ("reflect", "replicate"):  # removed elements may be those that come back from the other side
             n += max(before, 0) + max(after, 0)
         if n < 0:
-            raise ValueError(f"pad: {(before, after)} along axis {axis} of shape {x.shape}\n  expected at most all")
+            raise ValueError(
+                f"pad: {(before, after)} along axis {axis} of shape {x.shape}\n  expected no more than all elements"
+            )
         if limit is not None and max(before, after) > limit:
             raise ValueError(
                 f"pad: {(before, after)} along axis {axis} of shape {x.shape}, mode {mode!r}\n"

@@ -152,7 +152,7 @@ def _ends(sequence: PackedSequence) -> tuple[np.ndarray, np.ndarray]:
     ):
         raise ValueError(
             f"PackedSequence: batch_sizes is {shown(sizes.tolist())}, data has {len(sequence.data)} steps\n"
-            "  expected numbers of 1 or more that never rise, with that sum"
+            "  expected positive numbers that never increase and have that sum"
         )
     ends = (sizes > np.arange(sizes[0])[:, None]).sum(1)
     order = sequence.sorted_indices

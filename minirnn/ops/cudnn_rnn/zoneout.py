@@ -72,7 +72,7 @@ def given_zoneout(op: str, masks: Any, net: Network, T: int, B: int, time_major:
     if lstm and not (isinstance(masks, (tuple, list)) and len(masks) == 2):
         raise TypeError(
             f"{op}: zoneout_masks is a {type(masks).__name__}\n  expected a pair (zh, zc) for an lstm, whose h and c"
-            " have masks of their own"
+            " have separate masks"
         )
     zh, zc = masks if lstm else (masks, None)
     of_h = _by_layer(op, "zoneout_masks" + "[0]" * lstm, zh, net, T, B, net.P, "P", time_major, x)

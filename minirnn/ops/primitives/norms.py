@@ -57,7 +57,9 @@ def norm(
     if p is None or (isinstance(p, str) and p == "fro"):
         p = 2.0
     if isinstance(p, str):
-        raise ValueError(f"norm: p is {shown(p)}\n  expected a number or 'fro'; singular values are not here")
+        raise ValueError(
+            f"norm: p is {shown(p)}\n  expected a number or 'fro'; norms of singular values are not supported"
+        )
     if isinstance(p, np.generic):
         p = p.item()
     if not is_number(p) or isinstance(p, bool):

@@ -78,7 +78,7 @@ def recurrence(a: Tensor, b: Tensor, axis: int) -> Tensor:
 def _scanned(op: str, kind: type[Scan], x: Any, axis: Any, dim: Any, dtype: Any) -> Tensor:
     x = as_tensor(x)
     if axis is None and dim is None:
-        raise TypeError(f"{op}: got no axis\n  expected the axis to walk along: {op}(x, dim=0)")
+        raise TypeError(f"{op}: got no axis\n  expected the axis along which to compute: {op}(x, dim=0)")
     if dtype is not None or x.dtype.kind == "u":
         x = x.astype(np.int64 if dtype is None else dtype)
     k = check.axis(op, axis, x.ndim, dim, scalar=True)

@@ -65,7 +65,7 @@ class BroadcastTo(View, uses="broadcast_to", reads="", broadcasts=True):
             return Reshape(x.shape)(y)
         raise RuntimeError(
             f"writing: the Tensor of shape {y.shape} repeats one of shape {x.shape}\n"
-            "  expected elements that are there once; write into a copy, t.clone()"
+            "  expected a Tensor that holds each element once; write into a copy, t.clone()"
         )
 
 

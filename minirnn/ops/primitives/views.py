@@ -223,7 +223,7 @@ def narrow(x: Any, dim: int, start: int, length: int) -> Tensor:
     if not (first >= 0 and count >= 0 and first + count <= n):
         raise ValueError(
             f"narrow: start {shown(start)}, length {shown(length)} of axis {axis}, shape {x.shape}\n"
-            f"  expected a stretch inside 0 .. {n}"
+            f"  expected a range inside 0 .. {n}"
         )
     return x[(slice(None),) * axis + (slice(first, first + count),)]
 

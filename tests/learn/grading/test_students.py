@@ -101,7 +101,7 @@ def test_a_roster_is_read_as_spreadsheets_write_it(place):
     [
         ("name\nann\n", "has no column 'id'\n  expected the columns id, name"),
         ("", "has no column 'id'"),
-        ("id\nann\nAnn\n", "line 3: 'Ann' is there twice"),
+        ("id\nann\nAnn\n", "line 3: 'Ann' is listed twice"),
         ("id,name\n,Ann\n", "line 2: id is empty"),
         ("id,due\nann,tomorrow\n", "line 2: 'tomorrow' is not a time"),
         ('id\n"ann\n', "cannot be read"),

@@ -54,7 +54,7 @@ def test_what_is_taken_away_on_one_side_is_not_there_to_be_shown_on_the_other(mo
         with pytest.raises(ValueError, match=f"expected at most {most} on each side"):
             F.pad(x[None], (-2, most + 1), mode)
     for pair in ((-3, -3), (-6, 0), (0, -6)):
-        with pytest.raises(ValueError, match="expected at most all"):
+        with pytest.raises(ValueError, match="expected no more than all elements"):
             F.pad(x[None], pair, mode)
 
 

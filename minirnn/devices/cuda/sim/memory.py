@@ -81,7 +81,7 @@ class Memory:
         """
         while self.dead:
             if self.library.cusim_free(self.dead.pop()) == 3:
-                raise LaunchError("cuda-sim: a kernel wrote just outside an array that was freed since")
+                raise LaunchError("cuda-sim: a kernel wrote just outside an array that has since been freed")
 
     def empty_pool(self) -> None:
         self.dead += [ptr for _, ptr, _ in self.free.take_all()]
