@@ -18,6 +18,8 @@ from minirnn.learn.grading.handed import MOST_FILE
 MOST_DIRECTORY = 4 << 20
 """The most bytes of the list of contents: Python makes an object of every entry before anybody can count them."""
 END, END64, LOCATOR64 = b"PK\x05\x06", b"PK\x06\x06", b"PK\x06\x07"
+OTHER_KINDS = {"gzip (.tar.gz)": b"\x1f\x8b", "7-Zip": b"7z\xbc\xaf", "RAR": b"Rar!"}
+"""Names of other archives -> their first bytes."""
 METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 DAMAGED = (zipfile.BadZipFile, RuntimeError, NotImplementedError, EOFError, OSError, ValueError, zlib.error,
            struct.error, OverflowError, MemoryError)  # fmt: skip
@@ -96,6 +98,11 @@ def directory_size(file: IO[bytes]) -> int:
     tail = file.read()
     at = tail.rfind(END)
     if at < 0 or len(tail) < at + 22:
+        file.seek(0)
+        head = file.read(8)
+        for kind, first in OTHER_KINDS.items():
+            if head.startswith(first):
+                raise Unreadable(f"it is a {kind} file: make an ordinary zip file")
         raise Unreadable("it is not a zip file, or its end is missing: was it copied completely?")
     (size,) = struct.unpack_from("<I", tail, at + 12)
     if at >= 20 and tail[at - 20 : at - 16] == LOCATOR64:

@@ -21,6 +21,7 @@ STATE = ".minirnn/state.json"
 MOST_STRANGE = 300
 """Names of other files that are compared with those of the exercises."""
 ENDINGS = {".py", ".cu", ".ipynb", ".txt", ".cuh", ".cpp", ".pyc", ""}
+ARCHIVES = {".zip", ".tar", ".gz", ".tgz", ".7z", ".rar"}
 
 ADDED = re.compile(r"\s*+(?:\)\d+\(|(?:\d++[\s_-]*+)?ypoc|eipok|lanif|wen|\d++v|\d++-)[\s_-]*")
 """What systems and people add to a name. It is matched from the end, which is fast for any name."""
@@ -85,9 +86,13 @@ def collected(source: Source, entries: Sequence[Wanted], notebooks: bool) -> Han
     candidates: dict[str, list[str]] = {name: [] for name in wanted}
     sizes: dict[str, int] = {}
     strange: list[str] = []
-    compared = 0
+    compared = count = 0
+    archives: list[str] = []
     for name, size in source.names():
         path = PurePosixPath(name)
+        count += 1
+        if path.suffix.lower() in ARCHIVES and len(archives) < MOST_NOTES:
+            archives.append(name)
         if not SKIPPED.isdisjoint(path.parts):
             continue
         if path.name in wanted and len(candidates[path.name]) < MOST_NOTES:
@@ -123,9 +128,21 @@ def collected(source: Source, entries: Sequence[Wanted], notebooks: bool) -> Han
         notes += from_notebooks(source, [n for n in strange if n.lower().endswith(".ipynb")], entries, files)
         strange = [n for n in strange if not n.lower().endswith(".ipynb")]
     notes += ignored(sorted(strange), entries, files, reasons)
+    if not files and not reasons and (archives or not notes):
+        notes.append(nothing_found(count, archives))
     if len(notes) > MOST_NOTES:
         notes = [*notes[:MOST_NOTES], f"and {len(notes) - MOST_NOTES} more"]
     return Handed(files, tuple(notes), reasons, hints=hints_in(source, min(roots, key=len), entries) if roots else {})
+
+
+def nothing_found(count: int, archives: Sequence[str]) -> str:
+    """The note on a submission of `count` files without a file of an exercise."""
+    if archives:
+        more = ", ..." if len(archives) > 3 else ""
+        names = ", ".join(map(printable, sorted(archives)[:3])) + more
+        return f"no file of an exercise was found; it contains {names}: archives inside a submission are not opened"
+    other = f"it has {count} other file{'s' if count > 1 else ''}" if count else "it is empty"
+    return f"no file of an exercise was found: {other}"
 
 
 def hints_in(source: Source, root: str, entries: Sequence[Wanted]) -> dict[str, int]:

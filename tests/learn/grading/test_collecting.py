@@ -196,6 +196,28 @@ def test_a_zip_file_in_a_zip_file_stays_closed(course):
 # ---- folders
 
 
+def test_a_submission_without_an_exercise_says_so_and_names_archives_in_it(course, tmp_path):
+    inner = zip_of((EX01, b"x"))
+    assert collect(zip_of(), course).notes == ("no file of an exercise was found: it is empty",)
+    assert collect(zip_of(("notes.md", b"x")), course).notes == (
+        "no file of an exercise was found: it has 1 other file",
+    )
+    said = "no file of an exercise was found; it contains {}: archives inside a submission are not opened"
+    assert collect(zip_of(("ann.zip", inner)), course).notes == (said.format("ann.zip"),)
+    for name in ("bob.zip", "ann.zip", "eve.tar.gz", "dan.ZIP"):
+        (tmp_path / name).write_bytes(inner)
+    assert collect(tmp_path, course).notes == (said.format("ann.zip, bob.zip, dan.ZIP, ..."),)
+    handed = collect(zip_of((EX01, b"x"), ("ann.zip", inner)), course)
+    assert handed.notes == () and set(handed.files) == {"ex01"}
+
+
+@pytest.mark.parametrize(
+    ("first", "kind"), [(b"\x1f\x8b\x08", "gzip (.tar.gz)"), (b"7z\xbc\xaf'", "7-Zip"), (b"Rar!\x1a", "RAR")]
+)
+def test_another_kind_of_archive_is_named(course, first, kind):
+    assert collect(first + b"x" * 99, course).problem == f"it is a {kind} file: make an ordinary zip file"
+
+
 def test_a_link_in_a_folder_is_told_and_not_followed(course, tmp_path):
     hand_in(tmp_path / "a", course)
     (tmp_path / "secret.py").write_text("secret = 1\n")
@@ -311,7 +333,7 @@ def test_a_name_that_is_nearly_right_is_told(course, name):
 
 @pytest.mark.parametrize("name", ["utils.py", "ex99.py", "main.cu", "README.txt", "ex.py", "ex" + "9" * 5000 + ".py"])
 def test_other_names_are_not_spoken_of(course, name):
-    assert collect(zip_of((name, b"x = 1\n")), course).notes == ()
+    assert collect(zip_of((name, b"x = 1\n"), (EX01, b"")), course).notes == ()
     assert meant(name, {"ex01_mul_add.py"}) is None
 
 
