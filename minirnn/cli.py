@@ -60,6 +60,15 @@ class Parser(argparse.ArgumentParser):
             text = f"invalid choice: {value!r} (choose from {', '.join(known)}){meant(str(value), known)}"
             raise argparse.ArgumentError(action, text)
 
+    mixing = False
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """Files may come before, between and after the options of a command: ``convert IN --to keras OUT``."""
+        if self._subparsers is not None or self.mixing:
+            return super().parse_known_args(args, namespace)
+        self.mixing = True  # the method below calls this one
+        return self.parse_known_intermixed_args(args, namespace)
+
     def hint(self, option: str) -> str:
         """A suggestion for an unknown option. Leading dashes are ignored, because all options have them."""
         known = [name[2:] for action in self._actions for name in action.option_strings if name.startswith("--")]

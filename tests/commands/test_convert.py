@@ -53,6 +53,13 @@ def test_a_file_is_converted_and_back_to_the_bit(folder: Path, capsys: pytest.Ca
     assert read_arrays("keras.safetensors")[1]["minirnn.gru"] == "reset_after"
 
 
+def test_files_may_stand_before_between_and_after_the_options(folder: Path) -> None:
+    for line in ("lstm.safetensors out.safetensors --to keras", "lstm.safetensors --to keras out.safetensors",
+                 "--to keras lstm.safetensors out.safetensors"):  # fmt: skip
+        assert run(line) == 0
+        (folder / "out.safetensors").unlink()
+
+
 def test_settings_reach_the_conversion(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run("lstm.safetensors block.safetensors --to tf.lstm_block_cell --forget-bias 0.5") == 0
     assert "note: to be run with forget_bias 0.5 and cell_clip 0" in capsys.readouterr().out

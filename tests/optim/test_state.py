@@ -1,4 +1,4 @@
-"""States of optimizers: flat, of torch, and of version 0.1.0; errors name entries that do not fit."""
+"""States of optimizers, flat and of torch; errors name entries that do not fit."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The entries of a state, one by one: the accepted numbers, names and types, from files, from torch, from 0.1.0.
+"""The entries of a state, one by one: the accepted numbers, names and types, from files and from torch.
 
 Tests `minirnn/optim/state.py`.
 """
