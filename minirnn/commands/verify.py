@@ -17,6 +17,7 @@ from pathlib import Path
 
 import minirnn as mr
 from minirnn.commands.arguments import try_file
+from minirnn.devices.registry import BUILT_IN
 from minirnn.messages import meant
 from minirnn.proving import table
 from minirnn.proving.report import text
@@ -27,8 +28,6 @@ from minirnn.user_error import UserError, user_mistakes
 from minirnn.verify import stored
 from minirnn.verify.against import compare
 from minirnn.verify.comparisons import all_comparisons, compute, head, labels_of, relabelled
-
-DEVICES = ("cpu", "native", "cuda-sim", "cuda")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -80,7 +79,7 @@ def chosen_devices(names: Sequence[str] | None) -> dict[str, str | None]:
     """Maps each device to None if it works here, or to the reason why not. A device that was named must work."""
     if names is None:
         reasons = mr.devices.available()
-        return {name: reasons[name] for name in DEVICES}
+        return {name: reasons[name] for name in BUILT_IN}
     with user_mistakes():
         for name in names:
             mr.devices.get(name)

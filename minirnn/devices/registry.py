@@ -45,7 +45,8 @@ OTHER_WORDS = {
     **dict.fromkeys(("numpy", "host"), "cpu"),
 }
 """Other names for devices, for error messages."""
-_factories: dict[str, Factory] = {"cpu": _cpu, "native": _native, "cuda": _cuda, "cuda-sim": _cuda_sim}
+_factories: dict[str, Factory] = {"cpu": _cpu, "native": _native, "cuda-sim": _cuda_sim, "cuda": _cuda}
+BUILT_IN = tuple(_factories)
 _made: dict[str, Device] = {}
 _lock = threading.RLock()
 _entry_points_read = False

@@ -251,7 +251,7 @@ class CellLayer(Module):
         like: Parameter = getattr(self, self._names[0]["bias"])
         x, batched = time_major(self.name, input, like, self.input_size, self.hidden_size, self.batch_first, lengths)
         T, B, _ = x.shape
-        steps = None if lengths is None else steps_of(self.name, lengths, T, B)
+        steps = None if lengths is None else steps_of(self.name, lengths, T, B, "lengths")
         L, D = self.num_layers, self.D
         before = self._states(states, B, batched, x)
         all_masks = self._masks(masks or {}, T, B, x)

@@ -144,7 +144,7 @@ class _Recurrent(Module):
             x,
             by_layer(net.L, *states),
             [weights[k : k + net.D] for k in range(0, len(weights), net.D)],
-            lengths=None if lengths is None else steps_of(name, lengths, T, B),
+            lengths=None if lengths is None else steps_of(name, lengths, T, B, "lengths"),
             **options,
         )
         if not batched:

@@ -113,17 +113,17 @@ rnn(tensor(I, B, T)) -> (3, 2, 7) & likely features and time
 rnn(tensor(0, B, I)) -> T is 0
 rnn(X, (STATE, STATE)) -> hx is a tuple & what LSTM takes
 gru(X, tensor(4, B, H, dtype=np.float64)) -> hx & float64
-gru(X, None, [7, 0]) -> sequence_lengths[1] is 0
+gru(X, None, [7, 0]) -> lengths[1] is 0
 lstm(X, data.Task(X, X, 0.0)) -> hx is a Task & x, target, baseline & h and c
 lstm(X, (STATE, STATE, STATE)) -> hx is a tuple & pair
 lstm(X, (STATE, STATE)) -> h_0 & (2, 5) & (L*D, B, H)
 lstm(X, (tensor(1, B, H), tensor(1, B, 4))) -> c_0 & (1, 2, 4)
 lstm(X, lengths=[7.0, 4.0]) -> float64 & integers
-lstm(X, lengths=[9, 1]) -> sequence_lengths[0] is 9 & 1 .. 7
+lstm(X, lengths=[9, 1]) -> lengths[0] is 9 & 1 .. 7
 lstm(tensor(T, I), lengths=[7]) -> lengths & (7, 3) & (T, B, I)
 lstm(tensor(T, B, I, device=ELSEWHERE)) -> input is on cpu-composed & parameters are on cpu
 batch_first(X, (tensor(T, 1, H), tensor(T, 1, H))) -> h_0 & states are (L*D, B, H) also with batch_first
-batch_first(X, lengths=[2, 2]) -> sequence_lengths & (B,) = (7,) & likely time and batch of the input are exchanged
+batch_first(X, lengths=[2, 2]) -> lengths & (B,) = (7,) & likely time and batch of the input are exchanged
 for NAME in RNNCell GRUCell LSTMCell:
     nn.NAME(I, H)(tensor(1, B, I)) -> NAME: input has shape (1, 2, 3) & likely a sequence
     nn.NAME(I, H)(tensor(B, H)) -> likely its two numbers were exchanged: NAME(input_size, hidden_size)

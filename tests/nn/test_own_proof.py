@@ -93,6 +93,7 @@ def test_a_cell_is_proved_on_every_device_at_hand() -> None:
             continue
         found = {r.status for r in proof.results if r.cell.device == name}
         assert found == ({PASSED} if reason is None else {ABSENT})
+    assert "mine" not in {r.cell.device for r in proof.results}, "a device that is made only by name"
 
 
 def test_a_device_that_composes_the_cell_does_not_judge_itself(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -219,22 +219,22 @@ def _shape(
         )
 
 
-def steps_of(op: str, lengths: Any, T: int, B: int) -> np.ndarray | None:
-    """sequence_lengths as int64 (B,), each 1 .. T, or None if all are T."""
+def steps_of(op: str, lengths: Any, T: int, B: int, name: str = "sequence_lengths") -> np.ndarray | None:
+    """The argument `name` as int64 (B,), each 1 .. T, or None if all are T."""
     if lengths is None:
         return None
-    found = integers(f"{op}: sequence_lengths", lengths)
+    found = integers(f"{op}: {name}", lengths)
     if found.shape != (B,):
         cause = ""
         if found.shape == (T,):
             cause = "\n  likely time and batch of the input are exchanged"
         elif found.ndim == 2:
             cause = "\n  likely a mask: its sum over time gives the lengths"
-        raise ValueError(f"{op}: sequence_lengths has shape {found.shape}\n  expected (B,) = ({B},){cause}")
+        raise ValueError(f"{op}: {name} has shape {found.shape}\n  expected (B,) = ({B},){cause}")
     for b, length in enumerate(found.tolist()):
         if not 1 <= length <= T:
             raise ValueError(
-                f"{op}: sequence_lengths[{b}] is {length}\n  expected 1 .. {T} (T)"
+                f"{op}: {name}[{b}] is {length}\n  expected 1 .. {T} (T)"
                 + ("\n  an empty sequence has no last step; leave it out of the batch" if length == 0 else "")
             )
     return None if (found == T).all() else found.astype(np.int64)
