@@ -79,6 +79,28 @@ def test_slow_ops_come_first_and_every_table_says_when_and_where_it_was_measured
     assert "| 9, 1, 2, 3 | 4 | 0.250 | 1.50 |\n\nMeasured" in figures.checkpoints(tmp_path)
 
 
+def test_the_summary_of_the_page_holds_for_the_stored_times(figures: Any) -> None:
+    page = (ROOT / "docs" / "performance.md").read_text(encoding="utf-8")
+    passes, train = figures.rows_of(figures.STORED, "passes"), figures.rows_of(figures.STORED, "train")
+
+    def most(rows: list[Any], mode: str, device: str, what: str = "") -> float:
+        return max(figures.ratios(r, device)[0] for r in rows if r["mode"] == mode and r["pass"].startswith(what))
+
+    assert "takes up to 2.2 times torch's time forward, and up to 1.8 times with the backward pass" in page
+    assert most(passes, "lstm", "cpu", "forward") <= 2.2 and most(passes, "lstm", "cpu", "forward+") <= 1.8
+    assert "with an LSTM takes up to 1.8 times torch's time on `cpu`, and up to 1.2 times on `native`" in page
+    assert most(train, "lstm", "cpu") <= 1.8 and most(train, "lstm", "native") <= 1.2
+    assert "All layers on `native` take torch's time or less. GRUs take about half of it or less at most sizes" in page
+    assert max(most(passes, mode, "native") for mode in ("lstm", "gru")) <= 1.01
+    gru = [figures.ratios(r, "native")[0] for r in passes if r["mode"] == "gru"]
+    assert sum(ratio <= 0.54 for ratio in gru) > len(gru) / 2
+    plain = figures.rows_of(figures.STORED, "plain_ops")
+    slow = [r for r in plain if r["microseconds"]["minirnn"] > 2 * r["microseconds"]["torch"]]
+    assert "A third of the ops that are not recurrent take two to four times torch's time" in page
+    assert 0.3 < len(slow) / len(plain) < 0.37
+    assert max(r["microseconds"]["minirnn"] / r["microseconds"]["torch"] for r in slow) < 4.5
+
+
 def test_the_tables_have_the_sizes_of_the_page(measure: Any) -> None:
     from minirnn.bench.peers import SIZES
 
