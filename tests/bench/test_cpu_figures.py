@@ -13,6 +13,8 @@ from typing import Any
 
 import pytest
 
+from minirnn.train.native_hint import SHARE
+
 ROOT = Path(__file__).parents[2]
 TABLES = ("train", "libraries", "float64", "steps", "threads")
 
@@ -99,6 +101,11 @@ def test_the_summary_of_the_page_holds_for_the_stored_times(figures: Any) -> Non
     assert "A third of the ops that are not recurrent take two to four times torch's time" in page
     assert 0.3 < len(slow) / len(plain) < 0.37
     assert max(r["microseconds"]["minirnn"] / r["microseconds"]["torch"] for r in slow) < 4.5
+
+
+def test_the_tip_of_train_has_the_stored_times(figures: Any) -> None:
+    found = {r["mode"]: figures.ratios(r, "native", "cpu")[0] for r in figures.rows_of(figures.STORED, "train")}
+    assert {mode: round(ratio, 1) for mode, ratio in found.items()} == SHARE
 
 
 def test_the_tables_have_the_sizes_of_the_page(measure: Any) -> None:

@@ -73,7 +73,6 @@ def test_what_is_wrong_is_told_by_a_check(answer, tmp_path):
     assert answer.says in result.diagnosis + "\n" + result.message
 
 
-@pytest.mark.slow
 @each("right.txt")
 def test_what_is_right_but_unusual_passes(answer, tmp_path):
     result = checked(tmp_path, answer.exercise, text_of(answer))
