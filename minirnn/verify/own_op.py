@@ -11,6 +11,7 @@ from minirnn.autograd.function import Function, composed
 from minirnn.gradcheck.function import name_of, outputs, promote
 from minirnn.proving.case import COMPOSED, Case
 from minirnn.proving.proof import Proof, counts, proof_of
+from minirnn.proving.table import FAILED
 
 
 def prove(
@@ -54,17 +55,29 @@ def prove(
     cases = _cases(op, args)
     proof = proof_of(cases, at_hand)
     if raise_exception and not proof:
-        raise AssertionError(f"prove: {cases[0].op} is wrong\n{proof}")
+        raise AssertionError(f"prove: {cases[0].op} is wrong\n{proof}{_likely(proof)}")
     return proof
+
+
+def _likely(proof: Proof) -> str:
+    """A hint if gradients are right and only those of the gradients are wrong."""
+    wrong = [r.cell for r in proof.results if r.status == FAILED]
+    if any(c.way != "second order" and c.variant != "to second order" for c in wrong):
+        return ""
+    return (
+        "\nonly gradients of gradients are wrong; likely backward reads a value that forward computed and saved, which"
+        "\ncounts as a constant: save arguments and results of forward, and compute other values again in backward"
+    )
 
 
 def _cases(op: Any, args: Sequence[Any]) -> list[Case]:
     """All results together, then each one separately if there are several."""
     is_function = isinstance(op, type) and issubclass(op, Function)
     apply = op.apply if is_function else op
-    names, promoted, checked = promote(op.forward if is_function else op, args)
-    if is_function and len(names) > len(promoted):  # forward has a context before its arguments
-        names = names[1:]
+    forward = op.forward if is_function else op
+    if is_function and op.setup_context is Function.setup_context:
+        forward = partial(forward, None)  # without its context
+    names, promoted, checked = promote(forward, args)
     ys = outputs(partial(composed, op) if is_function else apply, promoted)
     has_definition = is_function and all(y.requires_grad for y in ys)
     constants = [None if k in checked else a for k, a in enumerate(promoted)]

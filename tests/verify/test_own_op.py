@@ -56,6 +56,29 @@ def with_kernel(guard: str = GUARD, wrong: float = 0.0) -> Any:
     return op
 
 
+def test_a_saved_value_between_is_said_to_be_the_likely_cause_where_only_the_second_order_is_wrong() -> None:
+    class Swish(mr.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, x: mr.Tensor, beta: float) -> mr.Tensor:
+            s = mr.sigmoid(beta * x)
+            ctx.save_for_backward(x, s)
+            ctx.beta = beta
+            return x * s
+
+        @staticmethod
+        def backward(ctx: Any, dy: Any) -> Any:
+            x, s = ctx.saved_tensors
+            return dy * (s + ctx.beta * x * s * (1 - s)), None
+
+    x = np.linspace(-1.0, 1.0, 6).reshape(2, 3)
+    with pytest.raises(AssertionError, match="gradient of x: off by (?s:.)*only gradients of gradients are wrong"):
+        prove(Swish, x, 1.7, devices=["cpu"])
+    Swish.backward = staticmethod(lambda ctx, dy: (dy * ctx.saved_tensors[1], None))  # type: ignore[method-assign]
+    with pytest.raises(AssertionError) as raised:
+        prove(Swish, x, 1.7, devices=["cpu"])
+    assert "only gradients of gradients" not in str(raised.value)
+
+
 all_devices_slowly = pytest.mark.parametrize("devices", [["cpu"], pytest.param(None, marks=pytest.mark.slow)])
 
 

@@ -195,7 +195,9 @@ def read_table(
             if empty := [name for name in needed if not clean.get(name)]:
                 raise CourseError(f"{path}, line {reader.line_num}: {empty[0]} is empty")
             rows.append((reader.line_num, clean))
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
+    except OSError as error:
+        raise CourseError(f"{path}: {error.strerror}\n  expected a CSV file") from error
+    except (UnicodeDecodeError, csv.Error) as error:
         raise CourseError(f"{path}: cannot be read ({error})\n  expected a CSV file in UTF-8") from error
     return rows
 

@@ -320,7 +320,7 @@ def test_an_earlier_run_must_be_one(place, run):
         (["--executor", "mpi"], "--executor: mpi "),  # no workers, or no mpi4py
         (["--grace", "1d"], "--grace without --late"),
         (["--late", "1", "--due", "2027-01-01"], "it is not known when the work of ann, bob, cid, eve was submitted"),
-        (["--roster", "none.csv"], "none.csv: cannot be read"),
+        (["--roster", "none.csv"], "none.csv: No such file"),
         (["--only", "ex99"], "no exercise 'ex99'"),
         (["--out", "diff:d.csv"], "expected --regrade OLD as well"),
         (["--out", "gradescope:r.json"], "use csv or junit, or one file per student, with {id} in its name"),
