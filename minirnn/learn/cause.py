@@ -64,9 +64,11 @@ def cause(
         return near.replaced(sentence=found.sentence, lines=(*near.lines, "", found.sentence))
     if near is not None:
         return near
+    if facts := warned(text, cases):  # first, because where all numbers are NaN, many mistakes give them
+        return facts
     if found is not None and found.exact and "changes to the formula" not in found.lines[0]:
         return with_definitions(exercise, text, found)
-    if facts := warned(text, cases) or unused(exercise, child, cases):
+    if facts := unused(exercise, child, cases):
         return facts
     if found is not None and found.exact:  # several changes to the formula
         return with_definitions(exercise, text, found)

@@ -258,6 +258,14 @@ def test_float32_is_told_and_judged_by_its_digits(tmp_path):
     assert "computed in float32" in result.message and not result.passed
 
 
+def test_an_overflow_is_told_before_other_mistakes_that_give_the_same_numbers(tmp_path):
+    lines = "e = np.exp(logits)\np = e / e.sum(1, keepdims=True)\nrows = np.arange(len(logits))\n"
+    lines += "d = p.copy()\nd[rows, targets] -= 1\nreturn -np.log(p[rows, targets]).mean(), d * dloss"  # not / N
+    result = checked(tmp_path, "ex24", body("ex24", lines))
+    assert "exp of a number above 709 is infinite" in result.diagnosis
+    assert "number of rows" not in result.message
+
+
 def test_an_exception_tells_the_shapes_of_its_line(tmp_path):
     result = checked(tmp_path, "ex05", body("ex05", "return x @ h"))
     assert "where x (2, 3), h (2, 5)" in result.message
