@@ -77,7 +77,7 @@ def as_markdown(figures: list[str]) -> str:
     commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], cwd=HERE, capture_output=True, text=True).stdout
     rows = ["| | be49c6f | goal | now |", "|---|---|---|---|"]
     for (name, (before, goal)), now in zip(GOALS.items(), figures, strict=True):
-        rows.append(f"| {name} | {before} | {goal} | {now} |")
+        rows.append(f"| {name.replace('*', '×')} | {before} | {goal} | {now} |")
     rows += ["", f"`scripts/house.py` counted this at commit {commit.strip()} on {date.today()}."]
     return "\n".join(rows) + "\n"
 
