@@ -112,10 +112,10 @@ def answer(name: str, place: str = "") -> tuple[str, bool]:
     if row is not None:
         return row.answer, row.here
     if name in sys.stdlib_module_names:
-        return f"Python's own: import {name}", True
+        return f"import {name}", True
     import typing
 
-    return (f"Python's own: from typing import {name}", True) if hasattr(typing, name) else ("", False)
+    return (f"from typing import {name}", True) if hasattr(typing, name) else ("", False)
 
 
 def pointer(name: str, place: str = "") -> str:
@@ -123,7 +123,7 @@ def pointer(name: str, place: str = "") -> str:
     found, here = answer(name, place) if name[:1] != "_" else ("", False)
     if not found:
         return ""
-    return f"\n  torch's {name} is written here: {found}" if here else f"\n  torch's {name} is not here: {found}"
+    return f"\n  instead of torch's {name}: {found}" if here else f"\n  minirnn does not have torch's {name}: {found}"
 
 
 class NotHere(AttributeError):

@@ -113,7 +113,7 @@ def run(path: Path, folder: Path) -> Iterator[list[tuple[str, str]]]:
 
 
 def numbers() -> dict[str, str]:
-    """The number of each labelled equation of the book, such as 5.3, by its label; D.3 on the page of derivations."""
+    """The number of each labeled equation of the book, such as 5.3, by its label; D.3 on the page of derivations."""
     derived = (TUTORIALS.parent / "docs" / "derivations.md").read_text(encoding="utf-8")
     labels = re.findall(r"^\$\$ \((\S+)\)$", derived, flags=re.M)
     found = {label: f"D.{number}" for number, label in enumerate(labels, 1)}

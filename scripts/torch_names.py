@@ -36,18 +36,20 @@ PLACES = {
 
 HEAD = """# Names of torch that are not here
 
-[Coming from torch](coming_from_torch.md) lists what is here. A name that is not answers with a line of this page:
+[Coming from torch](coming_from_torch.md) lists what minirnn has. Any other name of torch raises an error with a line
+of this page:
 
 ```pycon
 >>> mr.addmm
 AttributeError: module 'minirnn' has no attribute 'addmm'
-  torch's addmm is written here: bias + a @ b
+  instead of torch's addmm: bias + a @ b
 ```
 
-Three rules have no rows. A name that another room has is named with it (`torch.clone` is `t.clone(...)`). A method
-`xxx_` that is not here is `t.copy_(value)`, with the value of `xxx`; a function `xxx_copy` is `xxx`, then `.clone()`.
-In the rows `*` stands for any letters. `python scripts/torch_names.py` makes this page
-from `minirnn/pointers.txt`.
+Three kinds of names have no rows. If minirnn has the name in another place, the error says where: `torch.clone` is
+`t.clone(...)`. For a method `xxx_`, write `t.copy_(value)` with the value of `xxx`. For a function `xxx_copy`, write
+`xxx` and then `.clone()`.
+
+In the rows, `*` represents any letters. `python scripts/torch_names.py` makes this page from `minirnn/pointers.txt`.
 """
 
 

@@ -214,7 +214,7 @@ except (ValueError, KeyError) as error:
 # %%
 # The second confusion: who keeps the old state?
 # ----------------------------------------------
-# In :eq:`gru-both`, u = 1 keeps the old state. Other papers define the gate the other way round, so that u = 1 takes
+# In :eq:`gru-both`, u = 1 keeps the old state. Other papers define the gate the other way around, so that u = 1 takes
 # the candidate (Chung et al. 2014). To find out which one you have, push the gate to 1 and look at the result.
 
 keep = np.concatenate([np.zeros(H), np.full(H, 50.0)])

@@ -230,8 +230,9 @@ print("training ends at r =", {K or "one piece": end and round(end, 3) for K, en
 # Further reading
 # ---------------
 # Williams and Peng (1990) describe truncated backpropagation and compare it with the full algorithm. Tallec and
-# Ollivier (2017), *Unbiasing truncated backpropagation through time*, cut at random places and divide what crosses a
-# place by the probability that it is not cut. Each term then keeps its mean, at the price of more variance.
+# Ollivier (2017), *Unbiasing truncated backpropagation through time*, cut at random places. They divide the gradient
+# that crosses a place by the probability that the place is not cut. Each term then keeps its mean, at the price of more
+# variance.
 #
 # Try it
 # ------

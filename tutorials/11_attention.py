@@ -107,7 +107,7 @@ def trained(attention, steps=450):
     model = Model(attention)
     optimizer = mr.optim.Adam(model.parameters(), lr=0.01)
     for k in range(steps):
-        optimizer.lr = 0.01 * min(1.0, 2 * (1 - k / steps))  # the second half ever more carefully
+        optimizer.lr = 0.01 * min(1.0, 2 * (1 - k / steps))  # falls linearly in the second half
         source, target, before = task(int(rng.integers(2, 17)), 64)
         scores, _, _ = model(source, before)
         optimizer.zero_grad()
@@ -185,7 +185,7 @@ picture = gradient_flow(list(heard.values()), layers=list(heard), quantity="norm
 picture.ax.set_title("The gradient of the last symbol's loss at each input, before training")
 picture.ax.set_xlabel("place of the input   (the symbol to write is that of place 0)")
 mr.viz.show(picture)
-print("length at input 0:", {name: f"{lengths[0]:.1e}" for name, lengths in heard.items()})
+print("norm at input 0:", {name: f"{lengths[0]:.1e}" for name, lengths in heard.items()})
 
 # %%
 # Without attention the path is a product of sixteen Jacobians of the decoder, and little arrives. With attention a path

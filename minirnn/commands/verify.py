@@ -27,7 +27,7 @@ from minirnn.train.progress import Doing
 from minirnn.user_error import UserError, user_mistakes
 from minirnn.verify import stored
 from minirnn.verify.against import compare
-from minirnn.verify.comparisons import all_comparisons, compute, head, labels_of, relabelled
+from minirnn.verify.comparisons import all_comparisons, compute, head, labels_of, relabeled
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -52,7 +52,7 @@ def run(args: argparse.Namespace) -> int:
     baseline = table.read(Path(args.against))[1] if args.against else []
 
     labels = labels_of(devices)
-    listed = [one for one in relabelled(all_comparisons(devices, golden), labels) if one.cell.op in ops]
+    listed = [one for one in relabeled(all_comparisons(devices, golden), labels) if one.cell.op in ops]
     chosen = [one for one in listed if one.quick or not args.quick]
     with Doing(f"making {len(chosen):,} comparisons", sys.stderr.isatty(), stream=sys.stderr):
         results = compute(chosen)

@@ -55,7 +55,7 @@ def outcomes(
 
     A task whose worker was lost is restarted on another worker. It is yielded when one has completed it, so nothing is
     counted twice. An exception of the function is a result, and is not tried again. When the caller stops early,
-    also by an exception or Ctrl-C, tasks that have not started are cancelled.
+    also by an exception or Ctrl-C, tasks that have not started are canceled.
 
     Parameters
     ----------
@@ -130,7 +130,7 @@ def _outcome(number: int, task: Any, future: Future[Any]) -> Outcome:
     """The outcome of a task that is done."""
     try:
         return Outcome(number, task, future.result(), None)
-    except (BrokenExecutor, CancelledError) as error:  # cancelled by the scheduler, because this loop never cancels
+    except (BrokenExecutor, CancelledError) as error:  # canceled by the scheduler, because this loop never cancels
         return Outcome(number, task, None, WorkerLost(str(error) or type(error).__name__))
     except Exception as error:
         lost = type(error).__name__ == "KilledWorker"  # Dask has already restarted it several times

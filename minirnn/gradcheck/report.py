@@ -30,7 +30,7 @@ class InputReport:
     index : tuple of int or None
         The worst entry; None where only directions were compared, or nothing.
     analytic, numeric : float
-        The gradient there, by `backward` and by central differences.
+        The gradient there, computed by `backward` and by central differences.
     difference, tolerance : float
         How far apart they are, and how far apart they may be.
     """

@@ -43,7 +43,7 @@ def labels_of(devices: Mapping[str, str | None]) -> dict[str, str]:
     }
 
 
-def relabelled(comparisons: Sequence[Comparison], labels: Mapping[str, str]) -> list[Comparison]:
+def relabeled(comparisons: Sequence[Comparison], labels: Mapping[str, str]) -> list[Comparison]:
     """The same comparisons in cells whose devices bear these labels."""
     return [replace(one, cell=replace(one.cell, device=labels[one.cell.device])) for one in comparisons]
 

@@ -97,7 +97,7 @@ def test_a_gpu_that_is_acted_out_has_a_column_of_its_own(monkeypatch: pytest.Mon
     labels = comparisons.labels_of(devices)
     assert labels == {"cuda": "cuda (stand-in)", "cuda-sim": "cuda-sim", "cpu": "cpu"}
     listed = all_comparisons(devices, GOLDEN)
-    cells = {one.cell for one in comparisons.relabelled(listed, labels)}
+    cells = {one.cell for one in comparisons.relabeled(listed, labels)}
     assert {cell.device for cell in cells} == set(labels.values()) and len(cells) == len({one.cell for one in listed})
     said = comparisons.head(devices, quick=True)["devices"]
     assert set(said) == set(labels.values()) and said["cuda (stand-in)"].startswith("no GPU")
@@ -112,7 +112,7 @@ def test_the_table_of_the_stand_in_says_what_it_is_and_passed() -> None:
     assert list(head["devices"]) == ["cuda (stand-in)"] and head["devices"]["cuda (stand-in)"].startswith("no GPU")
     assert not head["quick"]
     devices = {"cuda": None}
-    listed = comparisons.relabelled(all_comparisons(devices, GOLDEN), {"cuda": "cuda (stand-in)"})
+    listed = comparisons.relabeled(all_comparisons(devices, GOLDEN), {"cuda": "cuda (stand-in)"})
     again = (
         "scripts/with_stand_in_gpu.sh python -m minirnn verify --device cuda --out docs/data/verify/cuda_stand-in.json"
     )

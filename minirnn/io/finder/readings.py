@@ -1,4 +1,4 @@
-"""All readings of some unlabelled arrays as the weights of one recurrent layer: what the finder searches.
+"""All readings of some unlabeled arrays as the weights of one recurrent layer: what the finder searches.
 
 A reading is made of choices, in this order:
 

@@ -1,4 +1,4 @@
-"""The search for the meaning of unlabelled weights, from one input and its output.
+"""The search for the meaning of unlabeled weights, from one input and its output.
 
 Every reading of the arrays that their shapes allow (`readings`) is run in NumPy. The answer is the reading that gives
 the output. Often several readings or none give it, which is an answer as well. With one time step and zero states, for

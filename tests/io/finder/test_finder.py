@@ -1,4 +1,4 @@
-"""The finder of layouts: the meaning of unlabelled weights, from one input and its output."""
+"""The finder of layouts: the meaning of unlabeled weights, from one input and its output."""
 
 from __future__ import annotations
 

@@ -198,7 +198,7 @@ def test_a_planted_bug_is_reported_in_every_order(name: str, number: int) -> Non
         (
             "last_block",
             2,
-            r"race: read after write, .*blocks run in any order: .*tell the other block by __threadfence",
+            r"race: read after write, .*blocks run in any order: .*tell the other block with __threadfence",
         ),
         ("last_block", 3, r"race: .*of __device__ variable `finished` \(4 bytes\): .*blocks run in any order"),
         (

@@ -107,7 +107,7 @@ CUSIM_MATH double __hiloint2double(int high, int low) {
     return cusim::bits<double>((long long)high << 32 | (unsigned)low);
 }
 
-// __float2int_rn and the like: rn to nearest, rz towards zero, rd down, ru up
+// __float2int_rn and the like: rn to nearest, rz toward zero, rd down, ru up
 #define CUSIM_CONVERSIONS(name, From, To)                                        \
     CUSIM_MATH To name##_rn(From x) { return cusim::clamped<To>(nearbyint(x)); } \
     CUSIM_MATH To name##_rz(From x) { return cusim::clamped<To>(trunc(x)); }     \

@@ -1,7 +1,7 @@
 // Check mode: which accesses of other blocks are earlier. Blocks run in any order, unless one signals another:
 //
-//   it writes, makes a fence, and then writes a word (by an atomic, or volatile);
-//   the other one finds the word changed (by an atomic, or volatile), makes a fence, and reads
+//   it writes, makes a fence, and then writes a word (with an atomic, or volatile);
+//   the other one finds the word changed (with an atomic, or volatile), makes a fence, and reads
 //
 // An access of another block is ordered if its thread made a fence after it, by itself or after a barrier that it
 // shared with a thread that did, and if the running block has learned of that fence: a thread of it has found the word

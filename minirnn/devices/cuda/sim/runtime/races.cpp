@@ -53,7 +53,7 @@ static Text name_of(uint32_t who) {
 static const char *missing_between(uint32_t who) {
     const uint32_t other = (who - 1) / launch.threads;
     if (other == block->number) return "no barrier between them";
-    return "and blocks run in any order: use an atomic, or tell the other block by __threadfence() and a flag";
+    return "and blocks run in any order: use an atomic, or tell the other block with __threadfence() and a flag";
 }
 
 struct LongText {

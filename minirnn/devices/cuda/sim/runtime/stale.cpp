@@ -16,7 +16,7 @@ struct Kept {  // the last volatile or atomic write of a word
     uint32_t who;
     uint64_t when, fence;  // in order of all writes and fences; and the last fence of that thread before
     uint64_t old;          // the old value
-    uint32_t bytes;        // 0: by an atomic
+    uint32_t bytes;        // 0: with an atomic
     void *pc;
     std::vector<uint32_t> readers;  // that have read since
 };
