@@ -189,8 +189,8 @@ picture.ax.set_title("Messages after the backward pass, and during it (computed)
 mr.viz.show(picture)
 
 # %%
-# More than half of the messages start before the backward pass is over. The remaining wait is there because the network
-# is slower than the computation.
+# With a node for each layer, the first message starts while the backward pass is still computing the lower layers, so
+# all sums are there earlier. The remaining wait is there because the network is slower than the computation.
 #
 # How large a message?
 # --------------------

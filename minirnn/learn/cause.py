@@ -2,7 +2,7 @@
 
 The best explanation is one change to the student's file that makes it right, because it has a line and the student's
 own names. Next come changes to the reference that give the answer's numbers, then inputs that the answer never uses,
-then several changes to the file. A guess comes last.
+then several changes to the file, or one that makes at least some outputs right. A guess comes last.
 """
 
 from __future__ import annotations
@@ -72,7 +72,8 @@ def cause(
         return facts
     if found is not None and found.exact:  # several changes to the formula
         return with_definitions(exercise, text, found)
-    return told(text, repair.others()) or strange_number(exercise, text) or found
+    explained = told(text, repair.others()) or told_in_part(exercise, text, repair)
+    return explained or strange_number(exercise, text) or found
 
 
 def mended(exercise: Exercise, child: Child, text: str) -> Diagnosis | None:
@@ -102,6 +103,19 @@ def told(text: str, changes: Sequence[Change]) -> Diagnosis | None:
     sentence = "; ".join(dict.fromkeys(change.says for change in changes))
     comments = tuple((change.line, change.says) for change in changes)
     return Diagnosis(sentence, tuple(lines[:-1]), place=f", line {changes[0].line}" if one else "", comments=comments)
+
+
+def told_in_part(exercise: Exercise, text: str, repair: Repair) -> Diagnosis | None:
+    """A change that makes some outputs right, if no change makes all of them right."""
+    change, gained = repair.part()
+    found = told(text, change)
+    if found is None:
+        return None
+    names = [name for name in exercise.outputs if name in gained]
+    which = " and ".join([", ".join(names[:-1]), names[-1]] if names[1:] else names)
+    sentence = f"{which}: {found.sentence}"
+    lines = (f"This change makes {which} right, but not all that is wrong:", *found.lines[1:])
+    return found.replaced(sentence=sentence, lines=lines, exact=False)
 
 
 def shown_rows(text: str) -> list[str]:

@@ -254,6 +254,7 @@ def explain(entry: Entry, child: Child, result: Result, text: str, detail: str) 
         places, stage = where_wrong(exercise, result.cases), stages.first_wrong()
         lines += [line for text in (places, stage) if text for line in ("", f"  {text}")]
         result.diagnosis = result.diagnosis or stage or places
+        lines = lines or ["  No change to your file and no known mistake explains these numbers."]
     result.message = "\n".join([*rows(result.parts), "", *lines]).rstrip()
 
 

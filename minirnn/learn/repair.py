@@ -21,7 +21,7 @@ from minirnn.learn.intermediates import Intermediates
 from minirnn.learn.judge import Failed, brought, compare, outputs_of
 from minirnn.learn.sandbox.parent import Child
 
-TRIALS, CHUNK = {"near": 1000, "alike": 300, "two": 500, "far": 350}, 40
+TRIALS, CHUNK = {"near": 1000, "alike": 300, "two": 500, "far": 350, "part": 40}, 40
 """The number of runs with changes per search, and per message."""
 SERVED = 0.3
 """The share of the trials that is used if the answer calls functions of the judge, which takes longer."""
@@ -205,6 +205,22 @@ class Repair:
         """Several changes, or one that is far-fetched."""
         return self.alike() or self.within("two", self.two) or self.within("far", self.far_one)
 
+    def part(self) -> tuple[tuple[Change, ...], frozenset[str]]:
+        """A change that makes some wrong outputs right, and none wrong; and these outputs. () if there is none."""
+        gained: frozenset[str] = frozenset()
+
+        def find() -> tuple[Change, ...]:
+            nonlocal gained
+            rights = [self.results([()], case)[0] or frozenset() for case in range(len(self.cases))]
+            for number in self.better(rights[0])[:FOLLOWED]:
+                gained = (self.tried[number,] or frozenset()) - rights[0]
+                results = [self.results([(number,)], case)[0] or frozenset() for case in range(len(self.cases))]
+                if all(result >= right | gained for result, right in zip(results, rights, strict=True)):
+                    return tuple(c for c in self.near if c.number == number)
+            return ()
+
+        return self.within("part", find), gained
+
     def within(self, search: str, find: Callable[[], tuple[Change, ...]]) -> tuple[Change, ...]:
         self.left = int(TRIALS[search] * (SERVED if self.serves else 1))
         return find()
@@ -275,10 +291,8 @@ class Repair:
     def progress(self, base: frozenset[str]) -> Iterator[Change]:
         """Changes that make more outputs right, or otherwise those that make the first suspected line right."""
         by_number = {c.number: c for c in self.near}
-        better = [(len(result), -by_number[key[0]].rank, key) for key, result in self.tried.items()
-                  if len(key) == 1 and key[0] in by_number and result is not None and result > base]  # fmt: skip
-        for _, _, key in sorted(better, reverse=True)[:FOLLOWED]:
-            yield by_number[key[0]]
+        for number in self.better(base)[:FOLLOWED]:
+            yield by_number[number]
         before = self.suspects()
         if not before:
             return
@@ -290,6 +304,13 @@ class Repair:
             if self.becomes_right(change, before[0]):
                 found += 1
                 yield change
+
+    def better(self, base: frozenset[str]) -> list[int]:
+        """The changes tried alone that make more outputs right than `base`: first those that make most right."""
+        ranks = {c.number: c.rank for c in self.near}
+        found = [(len(result), -ranks[key[0]], key[0]) for key, result in self.tried.items()
+                 if len(key) == 1 and key[0] in ranks and result is not None and result > base]  # fmt: skip
+        return [number for _, _, number in sorted(found, reverse=True)]
 
     def becomes_right(self, change: Change, line: int) -> bool:
         """Whether a changed line assigns a value that the reference computes and no other line has assigned."""

@@ -45,7 +45,30 @@ def environment(tree: Path) -> dict[str, str]:
     """The environment of a process in which minirnn, also in all programs that it starts, is that of the tree."""
     threads = {f"{library}_NUM_THREADS": "1" for library in ("OMP", "OPENBLAS", "MKL")}
     path = os.pathsep.join([str(tree), str(Path(__file__).parents[1])])
-    return {**os.environ, **threads, "PYTHONPATH": path, "PYTHONUNBUFFERED": "1"}
+    cache = str(own_cache(tree))
+    return {**os.environ, **threads, "PYTHONPATH": path, "PYTHONUNBUFFERED": "1", "MINIRNN_CACHE": cache}
+
+
+def own_cache(tree: Path) -> Path:
+    """The tree's cache of compiled code, which begins as that of the user. A mutant may compile what it must not, for
+    example a kernel that the rules forbid, so nothing that it compiles may stay.
+    """
+    from minirnn.devices.cuda.cache_folder import cache_folder  # here, because a mutant's process must import its own
+
+    users, own = cache_folder(""), tree.with_name(f"{tree.name}.cache")
+    if users.is_dir() and not own.exists():
+        shutil.copytree(users, own, ignore=shutil.ignore_patterns("kill_power"), copy_function=linked)
+    return own
+
+
+def linked(source: str, target: str) -> None:
+    """The same file under another name, or a copy if the file system has no links. Compiled files never change."""
+    try:
+        os.link(source, target)
+    except FileNotFoundError:  # another process has pruned it
+        return
+    except OSError:
+        shutil.copy2(source, target)
 
 
 def start(module: str, tree: Path, *arguments: str) -> subprocess.Popen[bytes]:

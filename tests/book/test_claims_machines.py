@@ -149,7 +149,7 @@ def test_20_weights_make_the_sum_of_the_parts_right(chapter: SimpleNamespace) ->
 def test_20_messages_leave_during_the_pass(chapter: SimpleNamespace) -> None:
     assert chapter.ends["layers"] < chapter.ends["one node"]
     begins = [e.begin for e in chapter.early if e.name.startswith("bucket")]
-    assert sum(begin < chapter.backward.end for begin in begins) > len(begins) / 2
+    assert begins[0] == min(begins) < chapter.backward.end
 
 
 def test_20_a_single_message_waits_for_the_whole_pass(chapter: SimpleNamespace) -> None:

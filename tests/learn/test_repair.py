@@ -59,6 +59,19 @@ def test_two_mistakes_are_told_together(tmp_path):
     assert "line 9:" in message and "eps is inside np.sqrt" in message
 
 
+def test_a_change_that_makes_some_outputs_right_is_told_if_none_makes_all_right(tmp_path):
+    wrong = [("reach[t + 1] * f[t + 1]", "reach[t + 1] * f[t]"), ("np.log(keep / (1 - keep))", "np.sqrt(steps)")]
+    result = checked(tmp_path, "ex45", solution("ex45", *wrong))
+    assert "This change makes reach right, but not all that is wrong:" in result.message
+    assert "reach: t is one too small here" in result.diagnosis and not result.exact
+
+
+def test_an_answer_that_nothing_explains_says_so(tmp_path):
+    wrong = solution("ex45", ("np.log(keep / (1 - keep))", "steps * np.tan(steps * steps)"))
+    message = checked(tmp_path, "ex45", wrong).message
+    assert message.endswith("No change to your file and no known mistake explains these numbers.")
+
+
 def test_an_exception_is_mended_too(tmp_path):
     text = ADAM.replace("gradient**2", "gradient.reshape(7, 3)**2")
     result = checked(tmp_path, "ex16", text)

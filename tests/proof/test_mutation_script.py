@@ -62,6 +62,19 @@ def test_a_probe_is_at_the_start_of_each_segment(mutation: Callable[[str], Modul
     ]
 
 
+def test_what_a_mutant_compiles_does_not_stay(
+    mutation: Callable[[str], ModuleType], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kernel = tmp_path / "cache" / "cuda-sim" / "kernel.so"
+    kernel.parent.mkdir(parents=True)
+    kernel.write_text("compiled")
+    monkeypatch.setenv("MINIRNN_CACHE", str(tmp_path / "cache"))
+    own = Path(mutation("trees").environment(tmp_path / "trial0")["MINIRNN_CACHE"])
+    assert (own / "cuda-sim" / "kernel.so").read_text() == "compiled"
+    (own / "cuda-sim" / "forbidden.so").write_text("compiled by a mutant")
+    assert list(kernel.parent.iterdir()) == [kernel]
+
+
 @pytest.mark.slow
 def test_what_no_test_notices_is_named(tmp_path: Path) -> None:
     """This includes code that only a program started by a test runs, code for slow tests, and a renamed function."""

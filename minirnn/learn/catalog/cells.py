@@ -130,6 +130,8 @@ MEMORY_MISTAKES = mistakes(
     ("bias: this is the gate f itself, but the bias is its argument, before the sigmoid",
      "np.log(keep / (1 - keep))", "keep"),
     ("bias: the sign is wrong, because a larger bias must keep more", "keep / (1 - keep)", "(1 - keep) / keep"),
+    ("bias: log(n / log(2)) is the approximation for many steps, but the exact bias is asked for",
+     "np.log(keep / (1 - keep))", "np.log(steps / np.log(2))"),
     ("bias: f * n is one half, but what is left after n steps is f ** n", KEEP, "0.5 / steps"),
     ("bias: f is 1 - 1/n, which leaves 1/e after n steps, not one half", KEEP, "1 - 1 / steps"),
 )  # fmt: skip

@@ -33,20 +33,19 @@ def instead(site: Site, atom: Part, other: str, rank: int = 1, code: str = "") -
     new = expression(code or other)
     if isinstance(site.step.tree, ast.Return) and len(atom.path) <= len(site.path) + 1:
         return site.change(atom.path, new, f"{other} is returned in its place", f"not {other}", rank)
-    step = step_of(other, atom.text) if site.step.loops or "_prev" in atom.text else ""
-    says = f"{other} is used where {atom.text} belongs" + (
-        f": it is taken from the wrong step ({step})" if step else ""
-    )
+    why = wrong_step(other, atom.text) if site.step.loops or "_prev" in atom.text else ""
+    says = f"{other} is used where {atom.text} belongs{why}"
     return site.change(atom.path, new, says, "", rank)
 
 
-def step_of(taken: str, right: str) -> str:
-    """The relation between two elements of one array, or of one quantity at two steps; empty if there is none."""
+def wrong_step(taken: str, right: str) -> str:
+    """Says that a value is the right array or quantity at another step; empty if it is not."""
     a, b = taken.partition("[")[0], right.partition("[")[0]
     short = b.removesuffix("_prev")
     if a != b and a != short and a.removesuffix("_prev") != b:
         return ""
-    return "this one, not the one before" if "_prev" in right or "- 1" in right else "another one"
+    before = " (this one, not the one before)" if "_prev" in right or "- 1" in right else ""
+    return f": it is taken from the wrong step{before}"
 
 
 def of_steps(site: Site) -> Iterator[Hypothesis]:

@@ -36,7 +36,7 @@ LOOPS = "-fno-tree-loop-distribute-patterns"
 PARTS = ("bin", "lib", "lib32", "lib64", "libx32", "libexec", "include", "local/include", "x86_64-linux-gnu",
          "aarch64-linux-gnu", "share/mingw-w64")  # fmt: skip
 """Subfolders of a compiler's prefix that contain its programs, headers and libraries."""
-RULES = fingerprint(*(Path(str(module.__file__)).read_bytes() for module in (kernel_text, symbols)))
+RULES = fingerprint(*(Path(file).read_bytes() for file in (__file__, str(kernel_text.__file__), str(symbols.__file__))))
 
 
 @dataclass(frozen=True)
