@@ -156,6 +156,7 @@ def test_junit_can_be_parsed_whatever_was_printed():
         ("csv:", "'csv:' is not a report"),
         (":grades", "is not a report"),
         ("csv:nowhere/at/all.csv", "the folder nowhere/at does not exist"),
+        ("feedback:nowhere/at/{id}.md", "the folder nowhere does not exist"),
         ("gradescope:results.json", "this format holds one submission, not 2\n  use csv or junit"),
     ],
 )
@@ -256,10 +257,11 @@ def test_the_page_is_whole_html():
     assert parser.open == []
 
 
-def test_a_file_for_each_student_stays_in_its_folder(tmp_path):
+def test_a_file_for_each_student_stays_in_its_folder_which_is_made(tmp_path):
     sheets = [Sheet(name, "c", ROWS) for name in ("ann", "../../x", ".hidden", "é b")]
-    Reports([f"gradescope:{tmp_path}/{{id}}.json"], 4).write(sheets)
-    assert sorted(p.name for p in tmp_path.iterdir()) == ["_.._x.json", "ann.json", "hidden.json", "é_b.json"]
+    folder = tmp_path / "out"
+    Reports([f"gradescope:{folder}/{{id}}.json"], 4).write(sheets)
+    assert sorted(p.name for p in folder.iterdir()) == ["_.._x.json", "ann.json", "hidden.json", "é_b.json"]
 
 
 def test_a_students_name_makes_no_file_that_cannot_be_written(tmp_path):

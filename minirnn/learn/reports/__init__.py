@@ -40,7 +40,8 @@ class Reports:
     Parameters
     ----------
     wanted : sequence of str
-        Reports as ``FORMAT:FILE``. If FILE contains ``{id}``, each student gets a separate file.
+        Reports as ``FORMAT:FILE``. If FILE contains ``{id}``, each student gets a separate file, and the folder of
+        these files is made if it does not exist.
     submissions : int
         The number of submissions.
     stamp : Stamp or None
@@ -70,13 +71,14 @@ class Reports:
                 )
             if hasattr(module, "prepare"):
                 module.prepare()
-            check_folder(text, path)
+            check_folder(text, str(Path(path).parent) if "{id}" in Path(path).name else path)
             self.targets.append((module, Path(path)))
 
     def write(self, sheets: Iterable[Sheet]) -> None:
         """Write all files. Each file reads the sheets once, so that they need not all be in memory."""
         for module, path in self.targets:
             if "{id}" in path.name:
+                path.parent.mkdir(exist_ok=True)
                 for sheet in sheets:
                     write_text(own_file(path, sheet), module, [sheet], self.stamp)
             else:
