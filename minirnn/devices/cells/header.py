@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from minirnn.cells.expr import COMPARISONS, NUMBERS, Expr
+from minirnn.cells.expr import COMPARISONS, FUNCTIONS, NUMBERS, Expr
 from minirnn.cells.plan import Plan, Stage
 from minirnn.cells.text import write
 
@@ -23,10 +23,8 @@ KEYWORDS = """
     template this throw true try typedef typeid typename union unsigned using virtual void volatile wchar_t while xor
     xor_eq half
 """
-OURS = (
-    "V real s Stage Step Gradient OwnCell CELL CELL_FN REAL ACC acc abs clip cos exp log maximum minimum relu sigmoid"
-)
-TAKEN = {*KEYWORDS.split(), *OURS.split(), "sin", "softplus", "sqrt", "tanh"}
+OURS = "V real s Stage Step Gradient OwnCell CELL CELL_FN REAL ACC acc"
+TAKEN = {*KEYWORDS.split(), *OURS.split(), *FUNCTIONS}
 """Names that a user's variable must not have in the header; it gets an underscore."""
 
 

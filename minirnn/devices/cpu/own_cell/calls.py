@@ -8,24 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from minirnn.cells.expr import COMPARISONS, NUMBERS, Expr, needed
+from minirnn.cells.expr import COMPARISONS, FUNCTIONS, NUMBERS, Expr, needed
 from minirnn.cells.rules import RULES
 
-NAMES: tuple[str, ...] = (
-    "add",
-    "subtract",
-    "multiply",
-    "divide",
-    "negative",
-    "tanh",
-    "exp",
-    "log",
-    "sqrt",
-    "sin",
-    "cos",
-    "absolute",
-)
-NAMES += ("maximum", "minimum", "logaddexp", "greater", "less", "greater_equal", "less_equal", "copyto")
+NAMES: tuple[str, ...] = ("add", "subtract", "multiply", "divide", "negative", "absolute", "logaddexp", "copyto")
+NAMES += ("greater", "less", "greater_equal", "less_equal")
+NAMES += tuple(name for name in FUNCTIONS if isinstance(getattr(np, name, None), np.ufunc))
 SCOPE: dict[str, Any] = {name: getattr(np, name) for name in NAMES}
 
 
