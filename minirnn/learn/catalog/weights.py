@@ -95,6 +95,8 @@ STEP_MISTAKES = mistakes(
      "lr * buffer", "lr * gradient / (np.sqrt(v) + eps)"),
     ("lr is multiplied into the buffer, but it belongs to the step",
      "lr * buffer", "buffer", "+ gradient /", "+ lr * gradient /"),
+    ("this is TensorFlow's RMSprop, but here lr belongs to the step, and eps is added outside the square root",
+     "lr * buffer", "buffer", "+ gradient / (np.sqrt(v) + eps)", "+ lr * gradient / np.sqrt(v + eps)"),
     ("parameter: this is Nesterov's momentum, but here the step is lr * buffer",
      "lr * buffer", "lr * (momentum * buffer + gradient / (np.sqrt(v) + eps))"),
 )  # fmt: skip
