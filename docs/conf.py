@@ -40,6 +40,7 @@ extensions = [
     "sphinx_design",
     "sphinx_gallery.gen_gallery",
     "bibliography_links",
+    "chapter_text",
     "descriptions",
     "moved",
     "op_columns",

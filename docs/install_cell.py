@@ -1,4 +1,4 @@
-# Finds minirnn. Where it is missing: installs the clone that this notebook lies in, or says what to do.
+# Finds minirnn. Where it is missing: installs the clone that contains this notebook, or says what to do.
 REPOSITORY = ""
 try:
     import minirnn

@@ -27,7 +27,10 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).parents[1]
-TUTORIALS = ROOT / "tutorials"
+sys.path.insert(0, str(ROOT / "docs"))
+
+from chapter_text import TUTORIALS, equation, flat  # noqa: E402
+
 CORE = 13  # the number of its last chapter
 ON_A_SLIDE = 8  # lines of formulas
 TITLE = re.compile(r"^(\S.*)\n[-=]{3,}$", flags=re.M)
@@ -112,22 +115,11 @@ def run(path: Path, folder: Path) -> Iterator[list[tuple[str, str]]]:
         yield found
 
 
-def numbers() -> dict[str, str]:
-    """The number of each labeled equation of the book, such as 5.3, by its label; D.3 on the page of derivations."""
-    derived = (TUTORIALS.parent / "docs" / "derivations.md").read_text(encoding="utf-8")
-    labels = re.findall(r"^\$\$ \((\S+)\)$", derived, flags=re.M)
-    found = {label: f"D.{number}" for number, label in enumerate(labels, 1)}
-    for path in sorted(TUTORIALS.glob("[0-9][0-9]_*.py")):
-        labels = re.findall(r"^# +:label: (\S+)$", path.read_text(encoding="utf-8"), flags=re.M)
-        found |= {label: f"{int(path.name[:2])}.{number}" for number, label in enumerate(labels, 1)}
-    return found
-
-
 class Deck:
     """The slides of a chapter under construction."""
 
     def __init__(self) -> None:
-        self.numbers, self.heading = numbers(), ""
+        self.heading = ""
         self.slides, self.notes, self.told = list[str](), list[str](), set[str]()
 
     def add(self, *lines: str) -> None:
@@ -157,16 +149,7 @@ class Deck:
                 self.add("\n".join(lines))
             else:
                 self.slides[-1] = "\n\n".join([self.slides[-1], *self.remark()])
-        self.heading = self.flat(heading)
-
-    def flat(self, text: str) -> str:
-        """Text of a chapter as Markdown."""
-        text = re.sub(r":eq:`([^`]+)`", lambda found: f"({self.numbers[found[1]]})", text)
-        text = re.sub(r":doc:`([^`<]+) <[^>]+>`", r"\1", text)
-        text = re.sub(r":doc:`(\d\d)_[^`]+`", lambda found: f"chapter {int(found[1])}", text)
-        text = re.sub(r":doc:`/?([^`]+)`", r"the page *\1*", text)
-        text = re.sub(r":math:`([^`]+)`", r"$\1$", text)
-        return re.sub(r"``([^`]+)``", r"`\1`", text)
+        self.heading = flat(heading)
 
     def equations(self, text: str) -> list[str]:
         """The displayed equations of a text, each with its number."""
@@ -175,13 +158,12 @@ class Deck:
             body = textwrap.dedent(match[1])
             label = re.search(r"^:label: (\S+)$", body, flags=re.M)
             tex = re.sub(r"^:\w+:.*$", "", body, flags=re.M).strip()
-            tag = f" \\tag{{{self.numbers[label[1]]}}}" if label else ""
-            found.append(f"$$\n{tex}{tag}\n$$")
+            found.append(equation(tex, label[1] if label else ""))
         return found
 
     def section(self, text: str) -> None:
         """The slides of a piece of text: its beginning, its equations, or its list."""
-        said = re.sub(r"\n{3,}", "\n\n", self.flat(MATH.sub("", text)).strip())
+        said = re.sub(r"\n{3,}", "\n\n", flat(MATH.sub("", text)).strip())
         self.notes += [said] if said else []
         formulas = self.equations(text)
         bullets = re.findall(r"^- (?:.+\n?)(?:^  .+\n?)*", said, flags=re.M)
@@ -196,7 +178,7 @@ class Deck:
             self.add("\n".join(" ".join(bullet.split()) for bullet in bullets))
 
     def figure(self, file: str, words: str, after: str) -> None:
-        claim = self.tell(self.flat(MATH.sub("", TITLE.split(after)[0])))
+        claim = self.tell(flat(MATH.sub("", TITLE.split(after)[0])))
         self.add(f"![{' '.join(words.split()).replace(']', ')')}]({file})", *claim)
 
 
@@ -220,8 +202,8 @@ def compose(path: Path, figures: Iterator[list[tuple[str, str]]] | None = None) 
     title, question = opening.strip().split("\n")[0], re.search(r"^\*(.+)\*$", opening, flags=re.M)
     assert question is not None, f"{path.name} opens with no question"
     able = re.search(r"^\| (\*\*You will be able to\*\* (?:.+\n)(?:^  .+\n)*)", opening, flags=re.M)
-    deck.notes.append(deck.flat(TITLE.sub("", opening)).strip())
-    deck.add(f"# {title}", f"*{question[1]}*", *([" ".join(deck.flat(able[1]).split())] if able else []))
+    deck.notes.append(flat(TITLE.sub("", opening)).strip())
+    deck.add(f"# {title}", f"*{question[1]}*", *([" ".join(flat(able[1]).split())] if able else []))
     for k, (is_code, text) in enumerate(parts[1:], 1):
         if is_code:
             after = parts[k + 1][1] if k + 1 < len(parts) else ""
@@ -234,7 +216,7 @@ def compose(path: Path, figures: Iterator[list[tuple[str, str]]] | None = None) 
         for heading, body in zip(headed[::2], headed[1::2], strict=True):
             deck.close(heading)
             if heading in ("Further reading", "Try it"):
-                deck.add("\n".join(f"- {line}" for line in sentences(deck.flat(body))))
+                deck.add("\n".join(f"- {line}" for line in sentences(flat(body))))
             else:
                 deck.section(body)
     deck.close()

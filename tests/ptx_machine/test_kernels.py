@@ -86,14 +86,14 @@ def test_sequences_of_every_rung(
 @pytest.mark.slow
 @pytest.mark.parametrize("rung", RUNGS[1:])
 @pytest.mark.parametrize("mode", MODES)
-def test_kernels_of_one_launch_with_a_hundred_seeds(
+def test_kernels_of_one_launch_with_many_seeds(
     mode: str, rung: str, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Slots are reused, blocks are starved, and stores are up to 400 rounds late."""
     tiny_layouts(monkeypatch, slices=4)
     case = random_case(rng, mode, T=9, B=3, I=2, H=16, dtype="f4")
     expected = case.run(mr.devices.get("cpu"))
-    for seed in range(100):
+    for seed in range(48):  # a planted mistake shows within twenty
         device = device_of(PtxOptions(seed=seed, delay=(3, 30, 400)[seed % 3]), rung)
         assert_close(case.run(device), expected, 1e-4)
 

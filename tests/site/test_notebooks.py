@@ -1,13 +1,14 @@
-"""The notebooks of the tutorials run from their first cell to the last and show pictures.
+"""The notebooks of the tutorials run from their first cell to the last and show pictures. Their text is Markdown.
 
-Tests `docs/install_cell.py`, `docs/repository.py`, the notebooks that the site offers (they run when it is built), and
-`minirnn/viz/display.py` in a notebook.
+Tests `docs/install_cell.py`, `docs/repository.py`, `docs/chapter_text.py`, the notebooks that the site offers (they run
+when it is built), and `minirnn/viz/display.py` in a notebook.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -106,6 +107,20 @@ def test_a_notebook_begins_with_the_installation_runs_and_shows_pictures(path: P
 @pytest.mark.skipif(not NOTEBOOKS, reason="the site is not built")
 def test_every_tutorial_has_a_notebook() -> None:
     assert [p.stem for p in NOTEBOOKS] == sorted(p.stem for p in (ROOT / "tutorials").glob("[0-9]*.py"))
+
+
+@pytest.mark.skipif(not NOTEBOOKS, reason="the site is not built")
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda p: p.stem)
+def test_the_text_of_a_notebook_is_markdown(path: Path) -> None:
+    """Each numbered equation of the chapter is there with its number, and nothing is left of reStructuredText."""
+    cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
+    text = "\n".join("".join(cell["source"]) for cell in cells if cell["cell_type"] == "markdown")
+    left = re.findall(r":(?:eq|doc|math|label|ref|class|func):.*|``.*|^\.\. .*|^\| .*", text, flags=re.M)
+    assert not left
+    chapter = (ROOT / "tutorials" / f"{path.stem}.py").read_text(encoding="utf-8")
+    labels = re.findall(r"^# +:label: (\S+)$", chapter, flags=re.M)
+    tags = [f"\\tag{{{int(path.stem[:2])}.{k}}}" for k in range(1, len(labels) + 1)]
+    assert [text.count(tag) for tag in tags] == [1] * len(labels)
 
 
 def test_a_notebook_holds_the_pictures_below_their_cells_and_nothing_is_written(tmp_path: Path) -> None:
