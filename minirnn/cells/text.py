@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Mapping
 from typing import Literal
 
-from minirnn.cells.expr import Expr
+from minirnn.cells.expr import NUMBERS, Expr
 from minirnn.cells.rules import CALL, PRODUCT, RULES, SUM
 
 Style = Literal["text", "latex", "cpp"]
@@ -20,6 +20,11 @@ def shown(v: float) -> str:
 def of_python(e: Expr) -> str:
     name, _ = e.value if e.op == "constant" else (None, None)
     return name or shown(e.value)
+
+
+def is_number(e: Expr) -> bool:
+    """Whether an expression consists of numbers and constants only."""
+    return e.op in NUMBERS or bool(e.args) and all(map(is_number, e.args))
 
 
 def write(
@@ -49,7 +54,7 @@ def write(
             return inline[e], PRODUCT
         if e in names and not top:
             return names[e], CALL
-        if e.op in ("number", "constant"):
+        if e.op in NUMBERS:
             text = number(e)
             return text, SUM if text.startswith("-") else CALL
         if e.op in ("input", "gradient"):
@@ -61,6 +66,8 @@ def write(
         if e.op == "neg":
             return form.format(place(e.args[0], PRODUCT)), SUM
         left, right = e.args
+        if style == "latex" and e.op == "mul" and (is_number(left) or is_number(right)):
+            form = r"{0} \, {1}"  # a factor, not an elementwise product
         # a - (b + c) and a / (b * c): the second operand must bind more tightly
         return form.format(place(left, rule.binds), place(right, rule.binds + (e.op in ("sub", "div")))), rule.binds
 

@@ -188,6 +188,17 @@ def test_a_sum_over_steps_has_its_terms_in_brackets() -> None:
     assert r"\delta b &= \sum \left(\delta z_{f} - \delta z_{r}\right)" in shared.latex()
 
 
+def test_latex_multiplies_by_numbers_without_a_sign() -> None:
+    @cell(states=("h",))
+    def euler(z_a, h, *, step=0.1):
+        h = h + step * (0.5 * tanh(z_a) - h)
+        return h
+
+    text = euler.latex()
+    assert r"h_{t-1} + \mathit{step} \, \left(0.5 \, \tanh(z_{a}) - h_{t-1}\right)" in text
+    assert r"\delta z_{a} &= 0.5 \, \mathit{step} \, \delta h \odot" in text
+
+
 def test_every_product_of_one_value_comes_back_through_its_own_matrix() -> None:
     lines = {line.name: line.value for line in Writer(multiplicative.derivation).backward()}
     assert set(lines["dm"].split(" + ")) == {"dx_f @ U1", "dx_n @ U2"}

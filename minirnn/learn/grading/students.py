@@ -83,7 +83,7 @@ def students_of(submissions: Sequence[Path], template: str = "", roster: Path | 
         key = known(student.id)
         if key in found:
             raise CourseError(
-                f"two submissions are by {student.id!r}: {found[key].submission} and {path}\n"
+                f"two submissions are from {student.id!r}: {found[key].submission} and {path}\n"
                 "  expected one per student, because only one of their grades could be kept\n"
                 "  tell them apart with --id, such as --id '{id}/*', or with a roster's column submission"
             )

@@ -121,7 +121,7 @@ def recompute(answer: Answer, device: Any, count: int, start: Any, step: Any, ba
 
     def kept(state: Any) -> int:
         if sum(s is not None for s in states) >= 2 * math.ceil(math.sqrt(count)):
-            raise AnswerFailed(f"your ex29 keeps more states than there is room for, of {count} steps")
+            raise AnswerFailed(f"your ex29 keeps more states than there is room for (of {count} steps)")
         states.append(state)
         return len(states) - 1
 

@@ -129,7 +129,7 @@ def test_every_report_says_what_graded(place, run):
 def test_equal_names_are_an_error_before_anything_is_graded(place, run):
     shutil.copytree("subs/ann", "more/ann")
     status, text = run("--out", "csv:g.csv", subs=["subs/ann", "subs/bob.zip", "more/ann"])
-    assert status == 2 and "two submissions are by 'ann'" in text and not Path("g.csv").exists()
+    assert status == 2 and "two submissions are from 'ann'" in text and not Path("g.csv").exists()
     status, text = run("--out", "csv:g.csv", "--id", "{id}/ann", subs=["subs/ann", "more/ann"])
     assert status == 0 and totals() == {"subs": "11", "more": "11"}
 

@@ -61,14 +61,14 @@ def test_a_path_that_does_not_fit_is_refused(place):
 def test_equal_names_are_an_error(place, names):
     with pytest.raises(CourseError) as caught:
         students_of(folders(place, *names))
-    assert "two submissions are by" in str(caught.value) and "--id" in str(caught.value)
+    assert "two submissions are from" in str(caught.value) and "--id" in str(caught.value)
     assert all(str(place / name) in str(caught.value) for name in names)
     assert [s.id for s in students_of([place / name for name in names], "{id}/*")] == ["a", "b"]
 
 
 def test_the_same_submission_twice_is_an_error(place):
     (path,) = folders(place, "alice")
-    with pytest.raises(CourseError, match="two submissions are by 'alice'"):
+    with pytest.raises(CourseError, match="two submissions are from 'alice'"):
         students_of([path, place / "." / "alice"])
 
 

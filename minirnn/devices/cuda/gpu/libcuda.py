@@ -1,4 +1,4 @@
-"""The CUDA driver's own library, by ctypes: for the few functions that PyCUDA does not wrap."""
+"""The CUDA driver's own library, called with ctypes, for the few functions that PyCUDA does not wrap."""
 
 from __future__ import annotations
 
