@@ -37,12 +37,18 @@ def equation(tex: str, label: str = "") -> str:
     return f"$$\n{tex.strip()}{tag}\n$$"
 
 
+def title(page: str) -> str:
+    """The heading of a page."""
+    first = (DOCS / f"{page}.md").read_text(encoding="utf-8").partition("\n")[0]
+    return first.removeprefix("# ")
+
+
 def flat(text: str) -> str:
     """Text with references and code in Markdown."""
     text = re.sub(r":eq:`([^`]+)`", lambda found: f"({numbers()[found[1]]})", text)
     text = re.sub(r":doc:`([^`<]+) <[^>]+>`", r"\1", text)
     text = re.sub(r":doc:`(\d\d)_[^`]+`", lambda found: f"chapter {int(found[1])}", text)
-    text = re.sub(r":doc:`(?:\.\./|/)?([^`]+)`", r"the page *\1*", text)
+    text = re.sub(r":doc:`(?:\.\./|/)?([^`]+)`", lambda found: f"*{title(found[1])}*", text)
     text = re.sub(r":math:`([^`]+)`", r"$\1$", text)
     return re.sub(r"``([^`]+)``", r"`\1`", text)
 
