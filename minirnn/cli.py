@@ -1,7 +1,7 @@
 """The command ``minirnn``: reads the command line and calls a module of `minirnn.commands`.
 
 The exit status is 0 after success, 2 after a mistake of the user (reported on one line), 130 after Ctrl-C, 141 when the
-reader of the output has gone away, and 1, with a traceback, for a bug.
+reader of the output has gone away. A bug gives 1 and a traceback.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """What torch's names are called here, or why they do not exist: one table for messages and for the documentation.
 
 `pointers.txt` is the table. A row has one name or several; after `` : `` comes what to write instead, after `` ! `` why
-there is nothing. ``*`` stands for any letters, and ``cuda.graph`` is the name ``graph`` of that module alone. Names
+there is nothing. ``*`` represents any letters, and ``cuda.graph`` is the name ``graph`` of that module alone. Names
 that are not in the table are searched for in other modules of minirnn (``torch.clone`` is ``t.clone()``), or recognized
 by their ending: ``xxx_`` writes into a Tensor, ``xxx_copy`` copies a view. ``python scripts/torch_names.py`` makes
 `docs/names_of_torch.md` from the table. A ``__getattr__`` would slow down every access to a Tensor, so `attach` makes

@@ -206,23 +206,22 @@ class Repair:
         return self.alike() or self.within("two", self.two) or self.within("far", self.far_one)
 
     def part(self) -> tuple[tuple[Change, ...], frozenset[str]]:
-        """A change that makes some wrong outputs right, and none wrong; and these outputs. () if there is none."""
-        gained: frozenset[str] = frozenset()
+        """A change that makes some wrong outputs right and no right output wrong, with the outputs that it corrects."""
+        self.allow("part")
+        rights = [self.results([()], case)[0] or frozenset() for case in range(len(self.cases))]
+        for number in self.better(rights[0])[:FOLLOWED]:
+            gained = (self.tried[number,] or frozenset()) - rights[0]
+            results = [self.results([(number,)], case)[0] or frozenset() for case in range(len(self.cases))]
+            if all(result >= right | gained for result, right in zip(results, rights, strict=True)):
+                return tuple(c for c in self.near if c.number == number), gained
+        return (), frozenset()
 
-        def find() -> tuple[Change, ...]:
-            nonlocal gained
-            rights = [self.results([()], case)[0] or frozenset() for case in range(len(self.cases))]
-            for number in self.better(rights[0])[:FOLLOWED]:
-                gained = (self.tried[number,] or frozenset()) - rights[0]
-                results = [self.results([(number,)], case)[0] or frozenset() for case in range(len(self.cases))]
-                if all(result >= right | gained for result, right in zip(results, rights, strict=True)):
-                    return tuple(c for c in self.near if c.number == number)
-            return ()
-
-        return self.within("part", find), gained
+    def allow(self, search: str) -> None:
+        """Set the number of trials that a search may use."""
+        self.left = int(TRIALS[search] * (SERVED if self.serves else 1))
 
     def within(self, search: str, find: Callable[[], tuple[Change, ...]]) -> tuple[Change, ...]:
-        self.left = int(TRIALS[search] * (SERVED if self.serves else 1))
+        self.allow(search)
         return find()
 
     def near_ones(self) -> tuple[Change, ...]:

@@ -1,8 +1,8 @@
 """Finds students whose answers are more alike than usual in the class. This is a hint where to look, not a verdict.
 
 Answers that compute a formula are always similar. So two answers are compared with the median similarity of answers to
-that exercise. Two with the same unusual mistake stand out, while two right ones do not. rapidfuzz compares the words
-and signs that `tokens` finds.
+that exercise. Two with the same unusual mistake are far above it, while two right ones are not. rapidfuzz compares the
+words and signs that `tokens` finds.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The versions and the machine that grade, for the reports: see `Stamp`."""
+"""What a report says about how it was made: the versions and the machine, see `Stamp`."""
 
 from __future__ import annotations
 

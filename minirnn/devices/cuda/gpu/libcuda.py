@@ -1,4 +1,4 @@
-"""The CUDA driver's own library, called with ctypes, for the few functions that PyCUDA does not wrap."""
+"""The few functions of the CUDA driver that PyCUDA does not wrap, called with ctypes."""
 
 from __future__ import annotations
 
