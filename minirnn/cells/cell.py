@@ -6,11 +6,17 @@ import html
 from collections.abc import Callable, Sequence
 from typing import Any, Self
 
-from minirnn.cells.compare import Written, compare
+from minirnn.cells.by_hand import ByHand
 from minirnn.cells.derive import Derivation
 from minirnn.cells.formulas import Writer, as_latex, as_text, with_products
 from minirnn.cells.plan import Plan
 from minirnn.cells.trace import Step
+
+
+def cell(states: str | Sequence[str]) -> Callable[[Callable[..., Any]], Formulas]:
+    """Decorator that makes a cell without arrays of a step."""
+    names = (states,) if isinstance(states, str) else tuple(states)
+    return lambda function: Formulas(function, names)
 
 
 class Formulas:
@@ -36,13 +42,18 @@ class Formulas:
         self.__module__ = getattr(function, "__module__", __name__)
         self.__qualname__ = getattr(function, "__qualname__", self.__name__)
         self.plans: dict[bool, Plan] = {}
-        self.by_hand: Written | None = None
+        self.by_hand: tuple[Callable[..., Any], tuple[str, ...]] | None = None
 
     def plan(self, projected: bool = False) -> Plan:
         """The plan for devices. `projected` is for a layer that projects its output."""
         if projected not in self.plans:
-            self.plans[projected] = Plan(Derivation(self.step, True) if projected else self.derivation)
+            self.plans[projected] = Plan(self.derived(True) if projected else self.derivation)
         return self.plans[projected]
+
+    def derived(self, projected: bool) -> Derivation:
+        """The backward pass: the one by hand, if there is one."""
+        found = Derivation(self.step, projected)
+        return found if self.by_hand is None else ByHand(found, *self.by_hand)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Call the user's step function."""
@@ -74,26 +85,34 @@ class Formulas:
 
         `products` adds the lines that every cell has: dx, dW, dR, db.
         """
-        w = Writer(self.derivation)
-        lines = w.backward() if self.by_hand is None else self.by_hand.lines
+        d = self.derivation
+        w = Writer(d)
+        lines = d.written.lines if isinstance(d, ByHand) else w.backward()
         return as_text(with_products(lines, w) if products else lines)
 
-    def backward(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        """Decorator for a handwritten backward pass of the cell, which is compared with the derived one.
+    def backward(self, function: Callable[..., Any] | None = None, *, again: str | Sequence[str] = ()) -> Any:
+        """Decorator for a backward pass by hand, which is compared with the derived one and then runs in its place.
 
         The parameters of the function are names of the step: incoming gradients (``c_grad``, ``h_grad``), states before
         the step (``c_prev``), values (``i``, ``tanh_c``) and vectors. If the step adds nothing to ``h_grad``, this is
         the whole gradient, and you may call it ``dh``. The function sets the gradients of gates, states and vectors
-        (``dz_i``, ``dc_prev``, ``dwci``, without sums over steps), as local variables or in a dict that it returns. If
-        they are right, `backward_formulas` prints them.
+        (``dz_i``, ``dc_prev``, ``dwci``, without sums over steps), as local variables or in a dict that it returns.
+        Values named in `again` are computed again rather than saved: ``@lstm.backward(again="tanh_c")``.
 
         Raises
         ------
         CellError
             With the sign, factor, variable or term that is wrong, for each line.
         """
-        self.by_hand = compare(self.derivation, function)
-        return function
+        names = (again,) if isinstance(again, str) else tuple(again)
+
+        def checked(function: Callable[..., Any]) -> Callable[..., Any]:
+            self.derivation = ByHand(Derivation(self.step), function, names)
+            self.by_hand = function, names
+            self.plans.clear()
+            return function
+
+        return checked if function is None else checked(function)
 
     def latex(self, products: bool = False) -> str:
         """The step and its backward pass as two aligned blocks of LaTeX."""

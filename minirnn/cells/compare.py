@@ -63,9 +63,10 @@ def over(a: Values, b: Values) -> Values:
 
 
 class Written(NamedTuple):
-    """The lines of a handwritten backward pass, as they are printed."""
+    """The lines of a handwritten backward pass, as they are printed and as expressions."""
 
     lines: list[Formula]
+    values: dict[str, Expr]
 
 
 def compare(d: Derivation, function: Callable[..., Any]) -> Written:
@@ -111,7 +112,7 @@ def compare(d: Derivation, function: Callable[..., Any]) -> Written:
         raise CellError("\n  ".join([f"{name}: the backward pass is not the derivative of the step", *problems]))
     vectors, w = {f"d{n}" for n in d.step.vectors}, Writer(d)
     texts = {n: write(e, names, top=True) for n, e in mine.items() if e.varies}
-    return Written([Formula(n, w.sum(mine[n], text) if n in vectors else text) for n, text in texts.items()])
+    return Written([Formula(n, w.sum(mine[n], text) if n in vectors else text) for n, text in texts.items()], mine)
 
 
 def run(function: Callable[..., Any], arguments: list[Expr]) -> tuple[Any, dict[str, Expr]]:

@@ -50,11 +50,16 @@ class Derivation:
         Values that the step saves. `again` are values that are computed again from available ones.
     names : dict of Expr to str
         Of values and of gradients.
+    recomputed : set of Expr
+        Values that are computed again whatever they cost.
     """
 
     def __init__(self, step: Step, projected: bool = False) -> None:
         self.step = step
         self.projected = projected
+        self.recomputed: set[Expr] = set()
+        self.page: list[Expr] = []
+        """The lines of a backward pass by hand, in its order, which devices keep."""
         self.names = dict(step.names)
         self.own = set(step.nodes) | set(step.names)
         """Values of the step, without gradients."""
@@ -220,9 +225,17 @@ class Derivation:
 
     # ---- saved values
 
+    def is_cheap(self, e: Expr) -> bool:
+        """Whether computing `e` again costs less than saving it."""
+        return e in self.recomputed or is_cheap(e)
+
     def is_leaf(self, e: Expr) -> bool:
         """Whether the backward pass uses the name of this value of the step and does not write it out."""
-        return e in self.own and e.op not in NUMBERS and (e.op == "input" or e in self.step.names or not is_cheap(e))
+        if e in self.recomputed:
+            return False
+        return (
+            e in self.own and e.op not in NUMBERS and (e.op == "input" or e in self.step.names or not self.is_cheap(e))
+        )
 
     def leaves(self, ends: Iterable[Expr]) -> list[Expr]:
         """The values of the step that formulas read."""
@@ -255,13 +268,15 @@ class Derivation:
         if self.projected:  # the state is the output of the projection
             there.discard(last)
             read.append(last)
-        must = {e for e in read if e not in there and (e.op in LEAVES or not is_cheap(e))} | set(self.read_later(there))
+        must = {e for e in read if e not in there and (e.op in LEAVES or not self.is_cheap(e))} | set(
+            self.read_later(there)
+        )
         again: list[Expr] = []
 
         def can(e: Expr) -> bool:
             if e in there or e in must or e in again:
                 return True
-            if e.op in LEAVES or not is_cheap(e) or not all(map(can, self.leaves(e.args))):
+            if e.op in LEAVES or not self.is_cheap(e) or not all(map(can, self.leaves(e.args))):
                 return False
             again.append(e)
             return True

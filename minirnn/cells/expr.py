@@ -32,6 +32,8 @@ class Graph:
     def __init__(self) -> None:
         self.known: dict[tuple[Any, ...], Expr] = {}
         self.cuts: list[Expr] = []
+        self.names: dict[Expr, str] = {}
+        """The values that the user named. They stay whole in formulas."""
 
     def node(self, op: str, args: tuple[Expr, ...] = (), value: Any = None) -> Expr:
         key = op, args, value
@@ -243,7 +245,7 @@ def mul(a: Any, b: Any) -> Expr:
         return product if a.op == b.op else neg(product)
     if b.op == "div" and is_number(b.args[0], 1):
         return div(a, b.args[1])
-    if b.op == "mul":  # a * (b * c) is a * b * c
+    if b.op == "mul" and b not in b.graph.names:  # a * (b * c) is a * b * c
         return mul(mul(a, b.args[0]), b.args[1])
     return a.graph.node("mul", (a, b))
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import keyword
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -117,6 +117,9 @@ class Plan:
     carries : bool
         Whether the step reads h' directly.
     forward, backward : tuple of Stage
+    constants : tuple of float
+        The values of the constants, `constant_names`. They are arguments of a kernel and no part of its text, so plans
+        that differ only in them have the same fingerprint and code.
     fingerprint : str
         The same for equal plans.
     made : dict of str to anything
@@ -128,6 +131,8 @@ class Plan:
         self.derivation, self.projected = d, d.projected
         self.name = re.sub(r"\W", "_", step.name)  # the name of a lambda is <lambda>
         self.names = identifiers(d)
+        self.constants = tuple(step.constants.values())
+        self.constant_names = tuple(step.constants)
         self.made: dict[str, Any] = {}
         kinds = [n[0] for n in step.gates]
         self.of_both, self.of_x, self.of_h = (kinds.count(k) for k in "zxh")
@@ -197,13 +202,19 @@ class Plan:
         ]
         if d.projected and stage == 0:
             stores.append(Store(Place("after", last), step.after[last]))
-        return self.stage(stores, places, self.names)
+        return self.stage(stores, places, self.names, [e for e in d.page if d.stage(e) == stage])
 
     def inputs(self, step: Step) -> dict[Expr, Place]:
         groups = {"before": step.states, "vectors": step.vectors, "masks": step.masks}
         return {e: Place(array, k) for array, found in groups.items() for k, e in enumerate(found.values())}
 
-    def stage(self, stores: list[Store], places: Mapping[Expr, Place], names: Mapping[Expr, str]) -> Stage:
+    def stage(
+        self,
+        stores: list[Store],
+        places: Mapping[Expr, Place],
+        names: Mapping[Expr, str],
+        page: Sequence[Expr] = (),
+    ) -> Stage:
         loads: list[Load] = []
         statements: list[Statement] = []
         done: set[Expr] = set()
@@ -220,8 +231,8 @@ class Plan:
             if e in names:
                 statements.append(Statement(names[e], e))
 
-        for store in stores:
-            need(store.value)
+        for e in (*page, *[store.value for store in stores]):
+            need(e)
         loads.sort(key=lambda load: load.value.index)
         return Stage(tuple(loads), tuple(statements), tuple(stores))
 
@@ -276,5 +287,5 @@ def identifiers(d: Derivation) -> dict[Expr, str]:
 
 
 def literal(e: Expr) -> str:
-    """The exact value of a number or constant, as text."""
-    return repr(e.value[1] if e.op == "constant" else e.value)
+    """The exact value of a number, or the name of a constant."""
+    return str(e.value[0]) if e.op == "constant" else repr(e.value)

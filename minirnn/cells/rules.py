@@ -68,7 +68,7 @@ RULES: dict[str, Rule] = {
     "sub": infix("-", "subtract", lambda a, b: a - b, lambda d, y, a, b: (d, -d), SUM),
     "mul": infix("*", "multiply", lambda a, b: a * b, lambda d, y, a, b: (d * b, d * a), PRODUCT, r"{0} \odot {1}"),
     "div": Rule(
-        lambda a, b: a / b, lambda d, y, a, b: (d / b, -(d * y / b)),
+        lambda a, b: a / b, lambda d, y, a, b: (d / b, -(d / b * y)),
         "{0} / {1}", r"\frac{{{0}}}{{{1}}}", "{0} / {1}", "divide({0}, {1}, {out})", PRODUCT, cheap=True,
     ),
     "neg": Rule(lambda a: -a, lambda d, y, a: (-d,), "-{0}", "-{0}", "-{0}", "negative({0}, {out})", SUM, cheap=True),
@@ -85,7 +85,7 @@ RULES: dict[str, Rule] = {
     ),
     "exp": function("exp", math.exp, lambda d, y, x: (d * y,), r"e^{{{0}}}"),
     "log": function("log", math.log, lambda d, y, x: (d / x,), r"\log({0})"),
-    "sqrt": function("sqrt", math.sqrt, lambda d, y, x: (d / (2 * y),), r"\sqrt{{{0}}}"),
+    "sqrt": function("sqrt", math.sqrt, lambda d, y, x: (0.5 * (d / y),), r"\sqrt{{{0}}}"),
     "abs": function(
         "abs", abs, lambda d, y, x: (choose(x > 0, d, choose(x < 0, -d, 0)),), r"|{0}|",
         "absolute({0}, {out})", cheap=True,

@@ -22,7 +22,7 @@ def term_of(e: Expr, atoms: Collection[Expr]) -> Term:
     """The factors of a product, split down to the gradients in `atoms`."""
     if e.op == "number":
         return Term(e.value, [])
-    if e in atoms:
+    if e in atoms or e in e.graph.names:
         return Term(1, [e])
     if e.op == "neg":
         number, factors = term_of(e.args[0], atoms)

@@ -58,7 +58,7 @@ class Step:
         self.output = self.given_states[-1] if output is None else output
         self.read = self.output in self.given_states
         self.graph = Graph()
-        self.names: dict[Expr, str] = {}
+        self.names: dict[Expr, str] = self.graph.names
         self.masked: dict[str, float | None] = {}  # the rate of each mask
         self.read_parameters(inspect.signature(function).parameters, constants)
         self.after = self.run()

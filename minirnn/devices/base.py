@@ -31,7 +31,7 @@ Array = Any
 
 
 class WrongSize(ValueError):
-    """The saved values for `rnn_sequence_grad` do not have the size that this device saves."""
+    """The saved values for `cell_sequence_grad` do not have the size that this device saves."""
 
 
 def check_saved(saved: Array | None, shape: Sequence[int]) -> None:
@@ -39,7 +39,7 @@ def check_saved(saved: Array | None, shape: Sequence[int]) -> None:
     size = 0 if saved is None else math.prod(saved.shape)
     if size != math.prod(shape):
         raise WrongSize(
-            f"rnn_sequence_grad: saved has {size} elements\n  expected {math.prod(shape)}, as rnn_sequence returns"
+            f"cell_sequence_grad: saved has {size} elements\n  expected {math.prod(shape)}, as cell_sequence returns"
         )
 
 
@@ -135,12 +135,8 @@ KERNELS: dict[str, str] = {
     " -> x_grad, cs_prev_grad, h_prev_grad, w_grad, wci_grad, wcf_grad, wco_grad, b_grad",
     "gru_block_cell": "(x, h_prev, w_ru, w_c, b_ru, b_c) -> r, u, c, h",
     "gru_block_cell_grad": "(x, h_prev, w_ru, w_c, b_ru, b_c, r, u, c, d_h) -> d_x, d_h_prev, d_c_bar, d_r_bar_u_bar",
-    "rnn_sequence": "(x, h0, c0, weights, *, rnn_mode, lengths, training[, zoneout])"
-    " -> y, h_n, c_n, saved: one layer, D directions",
-    "rnn_sequence_grad": "(x, h0, c0, weights, saved, y, dy, dh_n, dc_n, *, rnn_mode, lengths, need_dx[, zoneout])"
-    " -> dx, dh0, dc0, dweights",
     "cell_sequence": "(x, h0, c0, weights, *, plan, lengths, training[, masks])"
-    " -> y, h_n, c_n, saved: one layer of a custom cell, D directions",
+    " -> y, h_n, c_n, saved: one layer of any cell, D directions",
     "cell_sequence_grad": "(x, h0, c0, weights, saved, y, dy, dh_n, dc_n, *, plan, lengths, need_dx[, masks])"
     " -> dx, dh0, dc0, dweights",
     "cross_entropy": "(x, *, target) -> (losses,); target: integers in host memory",
@@ -151,23 +147,15 @@ KERNELS: dict[str, str] = {
 
 Arrays are positional, attributes are keywords. The op has normalized the attributes: numbers are rounded to the dtype
 of the arrays, `cell_clip` is infinite if nothing is clipped, and the gates of the LSTM block kernels are i, ci, f, o.
-`weights` and `dweights` have W, R, Wp, bW, bR of each direction. `saved` is what the device needs for the backward
+`saved` is what the device needs for the backward
 pass, in one 1-D array of the dtype of x whose size grows linearly with T and with B; None if that is nothing, or not
 `training`.
 
 The weights of `cell_sequence` are W, R, Wp, b, U, vectors of each direction, U and vectors tuples: as
 `minirnn.cells.plan.Plan` counts them; None for a missing W, R or Wp. c0 (D, STATES-1, B, H) has the states but the
 last, and is None if there are none; masks are (D, T, B, H). Only the device itself reads the values that it saves.
-Arguments in brackets are options: zoneout is passed only to a device that lists it (`OPTIONS`), masks only to cells
-that have some.
+Masks are passed only for cells that have some.
 """
-
-OPTIONS: dict[str, str] = {
-    "zoneout": "rnn_sequence and rnn_sequence_grad take zoneout=(zh, zc): arrays (D, T, B, P) and (D, T, B, H) or"
-    " Python numbers, zc None unless lstm",
-}
-"""Optional abilities of kernels beyond their signature. Without one, the op is computed by its composition."""
-
 
 HOOKS: dict[str, str] = {
     "walk": "(count, nodes, seeds, back, add) -> the gradients of variables 0 .. count-1, None where there is none:"
@@ -205,8 +193,6 @@ class Device:
         The name that users write: ``"cpu"``. A device equals its name: ``t.device == "cpu"``.
     kernels : frozenset of str
         Fused kernels this device implements, each a method of that name.
-    kernel_options : frozenset of str
-        The `OPTIONS` that its kernels support.
     half_kernels : frozenset of str
         Kernels that accept float16 arrays. The others get float32 arrays, and their results are rounded
         (`minirnn.ops.fused`).
@@ -218,7 +204,6 @@ class Device:
 
     name: ClassVar[str]
     kernels: ClassVar[frozenset[str]] = frozenset()
-    kernel_options: ClassVar[frozenset[str]] = frozenset()
     half_kernels: ClassVar[frozenset[str]] = frozenset()
     hooks: Mapping[str, Callable[..., Any]] = MappingProxyType({})
 
@@ -244,9 +229,6 @@ class Device:
         unknown = sorted(cls.kernels - KERNELS.keys())
         if unknown:
             raise TypeError(f"{cls.__name__}.kernels names unknown kernels: {unknown}\n  known: {sorted(KERNELS)}")
-        unknown = sorted(cls.kernel_options - OPTIONS.keys())
-        if unknown:
-            raise TypeError(f"{cls.__name__}.kernel_options has unknown ones: {unknown}\n  known: {sorted(OPTIONS)}")
         missing = [n for n in (*PRIMITIVES, *sorted(cls.kernels)) if not callable(getattr(cls, n, None))]
         if missing:
             raise TypeError(

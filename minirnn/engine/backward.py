@@ -56,7 +56,10 @@ def backward(
     RuntimeError
         If the tape was freed, or a value it needs was changed by `Tensor.assign`.
     """
-    seeds = seeds_of("backward", (self,), (grad if gradient is None else one_name_of(grad, gradient),))
+    if grad is gradient is None and self._requires_grad and self.array.shape == ():  # a loss, as in most calls
+        seeds = [leaf(self.device, self.device.full((), 1, self.array.dtype))]
+    else:
+        seeds = seeds_of("backward", (self,), (grad if gradient is None else one_name_of(grad, gradient),))
     outer = running.callbacks, mode.enabled
     running.callbacks = []
     try:

@@ -13,8 +13,8 @@ from minirnn.cells.expr import Expr
 from minirnn.cells.plan import Load, Plan, Stage
 from minirnn.cells.text import write
 from minirnn.devices.cells.header import header
-from minirnn.devices.cpu.own_cell.forward import loop_of
-from minirnn.devices.cpu.own_cell.way_back import back_of
+from minirnn.devices.cpu.sequence.forward import loop_of
+from minirnn.devices.cpu.sequence.write_backward import back_of
 from minirnn.explain.ops import heading
 from minirnn.nn.own_cell import Cell
 from minirnn.nn.own_layer import can_project

@@ -22,7 +22,8 @@ def time_major(
     """
     letters = "(B, T, I)" if batch_first else "(T, B, I)"
     x = input if isinstance(input, Tensor) else as_tensor(input, device=like.device)
-    check_place(name, "input", x, like.dtype, like.device)
+    if x.device is not like.device or x.dtype != like.dtype:
+        check_place(name, "input", x, like.dtype, like.device)
     batched = x.ndim == 3
     if x.ndim not in (2, 3):
         raise ValueError(f"{name}: input has shape {x.shape}\n  expected {letters}, or (T, I) without a batch")

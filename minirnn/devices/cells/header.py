@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from minirnn.cells.expr import COMPARISONS, FUNCTIONS, NUMBERS, Expr
+from minirnn.cells.expr import COMPARISONS, FUNCTIONS, NUMBERS, Expr, needed
 from minirnn.cells.plan import Plan, Stage
 from minirnn.cells.text import write
 
@@ -28,9 +28,9 @@ TAKEN = {*KEYWORDS.split(), *OURS.split(), *FUNCTIONS}
 """Names that a user's variable must not have in the header; it gets an underscore."""
 
 
-def header(plan: Plan) -> str:
-    """The text of the header."""
-    body = [*counts(plan), "", *where(plan)]
+def header(plan: Plan, values: bool = False) -> str:
+    """The text of the header. `values`: with those of its constants; otherwise whoever makes a cell sets them."""
+    body = [*counts(plan), "", *where(plan), *members(plan, values)]
     for name, struct, stages in (("step", "Step", plan.forward), ("grad", "Gradient", plan.backward)):
         for k, stage in enumerate(stages):
             first = f"Stage<{k}>, " if len(stages) > 1 else ""
@@ -55,6 +55,14 @@ def counts(plan: Plan) -> Iterator[str]:
     }  # fmt: skip
     yield from wrapped("static constexpr int ", [f"{name} = {n}" for name, n in numbers.items()])
     yield f"static constexpr bool CARRIES = {'true' if plan.carries else 'false'};"
+
+
+def members(plan: Plan, values: bool) -> Iterator[str]:
+    """The constants, which a launch sets; their names are those of the formulas."""
+    if plan.constants:
+        yield ""
+        named = zip(plan.constant_names, plan.constants, strict=True)
+        yield from wrapped("real ", [cpp_name(n) + (f" = real({v!r})" if values else "") for n, v in named])
 
 
 def where(plan: Plan) -> Iterator[str]:
@@ -85,13 +93,14 @@ def stores(stages: Iterable[Stage], array: str) -> dict[int, int]:
 def statements(stage: Stage) -> Iterator[str]:
     """The lines of one function."""
     names: dict[Expr, str] = {}
+    taken = {c: cpp_name(c.value[0]) for one in stage.statements for c in needed([one.value]) if c.op == "constant"}
     for load in stage.loads:
-        names[load.value] = name = cpp_name(load.name, names)
+        names[load.value] = name = cpp_name(load.name, {**taken, **names})
         yield f"const V {name} = s.{load.place};"
     if stage.loads:
         yield ""
     for line in stage.statements:
-        name, kind = cpp_name(line.name, names), "auto" if line.value.op in COMPARISONS else "V"
+        name, kind = cpp_name(line.name, {**taken, **names}), "auto" if line.value.op in COMPARISONS else "V"
         yield f"const {kind} {name} = {value(line.value, names, top=True)};"
         names[line.value] = name
     if stage.statements:
@@ -105,7 +114,7 @@ def value(e: Expr, names: dict[Expr, str], top: bool = False) -> str:
     text = write(e, names, "cpp", literal, top=top)
     if not is_constant(e):
         return text
-    return "V{}" if e.op in NUMBERS and number(e) == 0 else f"V{{}} + ({text})"
+    return "V{}" if e.op == "number" and number(e) == 0 else f"V{{}} + ({text})"
 
 
 def is_constant(e: Expr) -> bool:
@@ -118,7 +127,9 @@ def number(e: Expr) -> float:
 
 
 def literal(e: Expr) -> str:
-    """A number or constant, exactly."""
+    """A number, exactly, or the name of a constant."""
+    if e.op == "constant":
+        return cpp_name(e.value[0])
     n = number(e)
     return f"real({int(n) if n.is_integer() and abs(n) < 1e6 else repr(n)})"
 

@@ -112,7 +112,6 @@ class Counting(_Forwarded, Device):
         super().__init__()
         self.inner = registry.get(inner)
         self.kernels = self.inner.kernels  # type: ignore[misc]
-        self.kernel_options = self.inner.kernel_options  # type: ignore[misc]
         self.half_kernels = self.inner.half_kernels  # type: ignore[misc]
         self._section = ""
         self._counts: defaultdict[str, defaultdict[str, Count]] = defaultdict(lambda: defaultdict(Count))

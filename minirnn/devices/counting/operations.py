@@ -124,55 +124,9 @@ RNN_UNIT_GRAD: dict[str, Cost] = {
     "gru": (1 + 5 + 5 + 4 + 1 + 2, 0),
 }
 
-# zh * h' + (1 - zh) * h_new, and (1 - zh) * dh, zh * dh and the sum with what comes through the cell; the same for c
-ZONED = 4
-
 
 def _rows(x: Shape, lengths: Any) -> int:
     return x[0] * x[1] if lengths is None else int(sum(lengths))
-
-
-def rnn_sequence(
-    x: Shape,
-    h0: Shape,
-    c0: Any,
-    weights: Any,
-    *,
-    rnn_mode: str,
-    lengths: Any,
-    training: bool,
-    zoneout: Any = None,
-) -> Cost:
-    rows, flops, functions = _rows(x, lengths), 0, 0
-    for W, R, Wp, _, _ in weights:
-        H = Wp[1] if Wp else h0[2]
-        flops += (
-            2 * rows * (prod(R) + (prod(W) if W else 0) + (prod(Wp) if Wp else 0)) + rows * H * RNN_UNIT[rnn_mode][0]
-        )
-        functions += rows * H * RNN_UNIT[rnn_mode][1]
-        flops += 0 if zoneout is None else rows * ZONED * (h0[2] + (H if c0 else 0))
-    return flops, functions
-
-
-def rnn_sequence_grad(
-    x: Shape,
-    h0: Shape,
-    c0: Any,
-    weights: Any,
-    *_: Any,
-    rnn_mode: str,
-    lengths: Any,
-    need_dx: bool = True,
-    zoneout: Any = None,
-) -> Cost:
-    rows, flops, functions = _rows(x, lengths), 0, 0
-    for W, R, Wp, bW, bR in weights:
-        H = Wp[1] if Wp else h0[2]
-        products = 2 * prod(R) + (prod(W) * (1 + need_dx) if W else 0) + (2 * prod(Wp) if Wp else 0)
-        flops += 2 * rows * products + rows * (bW[0] + bR[0]) + rows * H * RNN_UNIT_GRAD[rnn_mode][0]
-        functions += rows * H * RNN_UNIT_GRAD[rnn_mode][1]
-        flops += 0 if zoneout is None else rows * ZONED * (h0[2] + (H if c0 else 0))
-    return flops, functions
 
 
 def cross_entropy(x: Shape, *, target: Any) -> Cost:
@@ -197,8 +151,6 @@ KERNEL_COSTS: dict[str, Callable[..., Cost]] = {
     "block_lstm_grad": block_lstm_grad,
     "gru_block_cell": gru_block_cell,
     "gru_block_cell_grad": gru_block_cell_grad,
-    "rnn_sequence": rnn_sequence,
-    "rnn_sequence_grad": rnn_sequence_grad,
     "cell_sequence": own_cell.cell_sequence,
     "cell_sequence_grad": own_cell.cell_sequence_grad,
     "cross_entropy": cross_entropy,

@@ -51,12 +51,17 @@ def rows_of(x: Shape, lengths: Any) -> int:
     return x[0] * x[1] if lengths is None else int(sum(lengths))
 
 
+def width_of(plan: Plan, W: Any, R: Any) -> int:
+    """H"""
+    return int(W[0] // (plan.of_both + plan.of_x) if R is None else R[0] // (plan.of_both + plan.of_h))
+
+
 def cell_sequence(x: Shape, h0: Shape, c0: Any, weights: Any, *, plan: Plan, lengths: Any, **_: Any) -> Cost:
     rows, (flops, functions) = rows_of(x, lengths), of_stages(plan.forward)
     gates = 2 * plan.of_both + plan.of_x + plan.of_h  # the two parts of a gate and its bias are added
     total = units = 0
-    for W, R, Wp, b, U, _ in weights:
-        H = b[0] // (plan.of_both + plan.of_x + plan.of_h)
+    for W, R, Wp, _, _, U, _ in weights:
+        H = width_of(plan, W, R)
         products = sum(prod(w) for w in (W, R, Wp, *U) if w)
         total += rows * (2 * products + H * (gates + flops + plan.means))
         units += H
@@ -68,8 +73,8 @@ def cell_sequence_grad(
 ) -> Cost:
     rows, (flops, functions) = rows_of(x, lengths), of_stages(plan.backward)
     gates, total, units = plan.of_both + plan.of_x + plan.of_h, 0, 0
-    for W, R, Wp, b, U, vectors in weights:
-        H = b[0] // gates
+    for W, R, Wp, _, _, U, vectors in weights:
+        H = width_of(plan, W, R)
         products = 2 * sum(prod(w) for w in (R, Wp, *U) if w) + (prod(W) * (1 + need_dx) if W else 0)
         # dh of the output and of the next step, and the sums over all steps: of biases and of vectors
         total += rows * (2 * products + H * (1 + flops + plan.means + gates + len(vectors)))

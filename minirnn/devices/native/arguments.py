@@ -48,7 +48,7 @@ def structs(values: int, products: int = 0, masks: int = 0) -> tuple[Struct, Str
 
     return Struct(
         "Layer",
-        "T B I H P reverse lengths* W[] R[] Wp[] bW* bR* vectors* clip! x% h0% c0%"
+        "T B I H P reverse lengths* W[] R[] Wp[] bW* bR* vectors* constants* clip! x% h0% c0%"
         f" {several('value', values, '%')} y% h_n% c_n% zh% zc%"
         f" {several('U', products + 1, '[]')} {several('mask', masks + 1, '%')}",
     ), Struct(

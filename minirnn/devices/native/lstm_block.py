@@ -54,7 +54,7 @@ def lstm_block_cell_grad(device: Any, *arrays: np.ndarray, use_peephole: bool) -
     nowhere = (0, 0, 0)
     d = Layer(
         1, B, 0, H, 0, 0, 0, *nowhere, *nowhere, *nowhere, 0, 0,
-        address(peepholes) if use_peephole else 0, np.inf, *NOTHING, *NOTHING, *rows(cs_prev), *values,
+        address(peepholes) if use_peephole else 0, 0, np.inf, *NOTHING, *NOTHING, *rows(cs_prev), *values,
     )  # fmt: skip
     g = Gradients(
         *rows(h_grad), *NOTHING, *NOTHING, *rows(cs_grad), *rows(dicfo), *NOTHING, *rows(cs_prev_grad), *NOTHING, 0, 0,
@@ -86,7 +86,7 @@ def block_lstm(
         call(
             device.function("layer_forward", dtype),
             LSTM_BLOCK,
-            Layer(*d, clip, *keep.states, *values, *NOTHING * (MOST_VALUES - 6), *rows(h), *rows(h_n), *rows(cs_n)),
+            Layer(*d, 0, clip, *keep.states, *values, *NOTHING * (MOST_VALUES - 6), *rows(h), *rows(h_n), *rows(cs_n)),
             work=L * B * 4 * H * (I + H),
         )
     i, cs, f, o, ci, co = saved.transpose(2, 0, 1, 3)  # (T, B, H) each
@@ -121,7 +121,7 @@ def block_lstm_grad(device: Any, *arrays: np.ndarray, seq_len_max: int, use_peep
     call(
         device.function("layer_backward", dtype),
         LSTM_BLOCK,
-        Layer(*d, np.inf, *keep.states, *values, *NOTHING * (MOST_VALUES - 6), *rows(h)),
+        Layer(*d, 0, np.inf, *keep.states, *values, *NOTHING * (MOST_VALUES - 6), *rows(h)),
         g,
         work=2 * L * B * 4 * H * (I + H),
     )

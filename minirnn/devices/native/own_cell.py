@@ -20,12 +20,13 @@ from minirnn.cells.plan import Plan
 from minirnn.devices.base import DeviceUnavailable, check_saved
 from minirnn.devices.cells.header import NAME, header
 from minirnn.devices.cpu import workspace
-from minirnn.devices.cpu.own_cell import layer as plain
+from minirnn.devices.cpu.sequence import layer as plain
+from minirnn.devices.cpu.sequence.layer import width_of
 from minirnn.devices.host_cpp import compiler
 from minirnn.devices.host_cpp.compiler import CompileError
 from minirnn.devices.native import library
 from minirnn.devices.native.arguments import NOTHING, address, call, matrix, rows, structs
-from minirnn.devices.native.cudnn_rnn import Ragged
+from minirnn.devices.native.ragged import Ragged
 from minirnn.terminal import say
 
 Array = np.ndarray
@@ -34,7 +35,6 @@ SOURCE = """\
 #define LAYER_VALUES {values}
 #define LAYER_PRODUCTS {products}
 #define LAYER_MASKS {masks}
-#define ZONEOUT 0
 #ifdef FORWARD
 #include "forward.h"
 #else
@@ -45,11 +45,11 @@ SOURCE = """\
 extern "C" {{
 #ifdef FORWARD
 int own_forward(const Layer<{real}> *d, int threads, int watch) {{
-    return forward({name}<Vector<{real}>, {real}>(), *d, threads, watch);
+    return forward({name}<Vector<{real}>, {real}>{{{constants}}}, *d, threads, watch);
 }}
 #else
 int own_backward(const Layer<{real}> *d, const Gradients<{real}> *g, int threads, int watch) {{
-    return backward({name}<Vector<{real}>, {real}>(), *d, *g, threads, watch);
+    return backward({name}<Vector<{real}>, {real}>{{{constants}}}, *d, *g, threads, watch);
 }}
 #endif
 }}
@@ -74,6 +74,7 @@ class Kernels:
         text = SOURCE.format(
             values=len(there), products=plan.products, masks=plan.masks, header=header(plan), name=NAME,
             real="float" if dtype == np.float32 else "double",
+            constants=", ".join(f"d->constants[{k}]" for k in range(len(plan.constants))),
         )  # fmt: skip
         loaded = load(plan.name, text)
         self.forward, self.backward = loaded.own_forward, loaded.own_backward
@@ -123,7 +124,11 @@ def kernels_of(plan: Plan, dtype: np.dtype, more_flags: str) -> Kernels | None:
 
 
 def kernels(plan: Plan, dtype: np.dtype) -> Kernels | None:
-    return kernels_of(plan, dtype, os.environ.get("MINIRNN_NATIVE_FLAGS", ""))
+    """`kernels_of`, with the flags of the first call for this plan."""
+    if dtype not in plan.made:
+        plan.made[dtype] = kernels_of(plan, dtype, os.environ.get("MINIRNN_NATIVE_FLAGS", ""))
+    found: Kernels | None = plan.made[dtype]
+    return found
 
 
 def cell_sequence(
@@ -137,6 +142,7 @@ def cell_sequence(
     lengths: Array | None,
     training: bool,
     masks: Sequence[Array] = (),
+    constants: Sequence[float] | None = None,
 ) -> tuple[Array, Array, Array | None, Any]:
     """Run one layer over a whole sequence: y (T, B, D*P), h_n (D, B, P), c_n (D, STATES-1, B, H) or None, and saved.
 
@@ -146,17 +152,23 @@ def cell_sequence(
     of = kernels(plan, x.dtype)
     if of is None:
         options: Any = {"plan": plan, "lengths": lengths, "training": training, "masks": masks}
+        options["constants"] = constants
         return plain.cell_sequence(x, h0, c0, weights, **options)
     T, B, _ = x.shape
     D, _, P = h0.shape
-    layer = OneLayer(of, lengths, x, h0, c0, weights, masks)
+    layer = OneLayer(of, lengths, x, h0, c0, weights, masks, constants)
     saved = workspace.empty((D, T, B, of.kept, layer.H), x.dtype) if training and of.kept else None
     y = workspace.empty((T, B, D * P), x.dtype)
     h_n, c_n = np.empty_like(layer.h0), None if c0 is None else np.empty_like(layer.c0)
     for k in range(D):
         call(of.forward, layer.direction(k, saved, y, h_n, c_n), work=layer.work)
     ragged = layer.ragged
-    return ragged.unsorted(y), ragged.unsorted_states(h_n), ragged.unsorted_states(c_n), saved
+    return (
+        ragged.unsorted(y),
+        ragged.unsorted_states(h_n),
+        ragged.unsorted_states(c_n),
+        None if saved is None else saved.reshape(-1),
+    )
 
 
 def cell_sequence_grad(
@@ -175,18 +187,20 @@ def cell_sequence_grad(
     lengths: Array | None,
     need_dx: bool = True,
     masks: Sequence[Array] = (),
+    constants: Sequence[float] | None = None,
 ) -> tuple[Array | None, Array, Array | None, list[tuple[Any, ...]]]:
     """The gradients of `cell_sequence`: dx, dh0, dc0 and those of the weights."""
     of = kernels(plan, x.dtype)
     if of is None:
         options: Any = {"plan": plan, "lengths": lengths, "need_dx": need_dx, "masks": masks}
+        options["constants"] = constants
         dx, dh0, dc0, found = plain.cell_sequence_grad(x, h0, c0, weights, saved, y, dy, dh_n, dc_n, **options)
         return dx, dh0, dc0, [*found]
     (T, B, _), (D, _, P) = x.shape, h0.shape
-    layer = OneLayer(of, lengths, x, h0, c0, weights, masks)
+    layer = OneLayer(of, lengths, x, h0, c0, weights, masks, constants)
     ragged, H, dtype = layer.ragged, layer.H, x.dtype
-    if of.kept:
-        check_saved(saved, (D, T, B, of.kept, H))
+    check_saved(saved, (D, T, B, of.kept, H))
+    saved = None if saved is None else saved.reshape(D, T, B, of.kept, H)
     y, dy = ragged.sorted(y), ragged.sorted(dy)
     dh_n, dc_n = ragged.states(dh_n), ragged.states(dc_n)
     dx = workspace.empty(layer.x.shape, dtype) if need_dx and plan.reads_x else None
@@ -194,19 +208,24 @@ def cell_sequence_grad(
     da = workspace.empty((T, B, (of.gates + len(plan.cuts)) * H), dtype)
     dweights: list[tuple[Any, ...]] = []
     for k in range(D):
-        dW, dR, dWp, db = (None if w is None else workspace.empty(w.shape, dtype) for w in weights[k][:4])
-        dU = tuple([workspace.empty((H, H), dtype) for _ in range(plan.products)])
-        dvectors = np.empty((plan.vectors, H), dtype)
+        dW, dR, dWp, dbW, dbR = [None if w is None else workspace.empty(w.shape, dtype) for w in weights[k][:5]]
+        sums = layer.no_bias if dbW is None else dbW  # a kernel always sets them
+        dU = tuple([workspace.empty((H, H), dtype) for _ in range(plan.products)]) if plan.products else ()
+        dvectors = np.empty((plan.vectors, H), dtype) if plan.vectors else None
         g = of.Gradients(
             *rows(dy, k * P), *NOTHING, *rows(dh_n[k]), *inner(dc_n, k), *rows(da), *rows(dh0[k]), *inner(dc0, k),
-            *rows(dx), k > 0, 0, address(dW), address(dR), address(dWp), address(db), 0, address(dvectors),
+            *rows(dx), k > 0, 0, address(dW), address(dR), address(dWp), address(sums), address(dbR),
+            address(dvectors),
             *map(address, dU),
         )  # fmt: skip
         call(of.backward, layer.direction(k, saved, y), g, work=2 * layer.work)
-        dweights.append((dW, dR, dWp, db, dU, tuple(dvectors)))
+        dweights.append((dW, dR, dWp, dbW, dbR, dU, () if dvectors is None else tuple(dvectors)))
     if need_dx and dx is None:
         return np.zeros(x.shape, dtype), ragged.unsorted_states(dh0), ragged.unsorted_states(dc0), dweights
     return ragged.unsorted(dx), ragged.unsorted_states(dh0), ragged.unsorted_states(dc0), dweights
+
+
+NO_COPIES: list[Array] = []
 
 
 class OneLayer:
@@ -221,31 +240,49 @@ class OneLayer:
         c0: Array | None,
         weights: Sequence[tuple[Any, ...]],
         masks: Sequence[Array],
+        constants: Sequence[float] | None,
     ) -> None:
-        self.of, self.weights = of, weights
+        self.of, self.weights, self.copies = of, weights, NO_COPIES
         (T, B, I), P = x.shape, h0.shape[2]
-        self.H = H = len(weights[0][3]) // of.gates
+        self.H = H = width_of(of.plan, weights[0])
         self.sizes = T, B, I, H, P
         self.work = T * B * H * (of.rows_of_W * I + of.rows_of_R * P + of.plan.products * H)
         self.ragged = ragged = Ragged(lengths, T, B)
         self.x, self.h0, self.c0 = ragged.sorted(x), ragged.states(h0), ragged.states(c0)
-        self.masks = [ragged.states(z) for z in masks]
-        self.biases = [np.ascontiguousarray(parts[3]) for parts in weights]
-        self.vectors = [np.concatenate(parts[5]) if parts[5] else None for parts in weights]
+        self.masks = [ragged.states(z) for z in masks] if masks else ()
+        given = of.plan.constants if constants is None else constants
+        self.constants = np.array(given, x.dtype) if given else None
+        self.no_bias = None if weights[0][3] is not None else np.zeros(of.gates * H, x.dtype)
+        self.vectors: Any = [np.concatenate(parts[6]) for parts in weights] if of.plan.vectors else NOTHING
 
     def direction(
         self, k: int, saved: Array | None, y: Array, h_n: Array | None = None, c_n: Array | None = None
     ) -> bytes:
         """Direction k, as the kernels read it."""
-        W, R, Wp, _, U, _ = self.weights[k]
+        W, R, Wp, bW, bR, U, _ = self.weights[k]
+        bW, bR = self.contiguous(bW), self.contiguous(bR)
+        vectors = address(self.vectors[k]) if self.vectors is not NOTHING else 0
         return self.of.Layer(
-            *self.sizes, k == 1, self.ragged.address, *matrix(W), *matrix(R), *matrix(Wp), address(self.biases[k]), 0,
-            address(self.vectors[k]), np.inf, *rows(self.x), *rows(self.h0[k]), *inner(self.c0, k),
+            *self.sizes, k == 1, self.ragged.address, *matrix(W), *matrix(R), *matrix(Wp),
+            address(self.no_bias if bW is None else bW), address(bR), vectors, address(self.constants), np.inf,
+            *rows(self.x), *rows(self.h0[k]), *inner(self.c0, k),
             *self.of.values(None if saved is None else saved[k]), *rows(y, k * self.sizes[4]),
             *(NOTHING if h_n is None else rows(h_n[k])), *inner(c_n, k), *NOTHING, *NOTHING,
-            *(number for u in U for number in matrix(u)), *(0, 0, 0),
-            *(number for z in self.masks for number in rows(z[k])),
+            *self.others(k, U),
         )  # fmt: skip
+
+    def contiguous(self, b: Array | None) -> Array | None:
+        """A bias, or a copy that lives as long as this layer."""
+        if b is None or b.flags.c_contiguous:
+            return b
+        self.copies = [*self.copies, np.ascontiguousarray(b)]
+        return self.copies[-1]
+
+    def others(self, k: int, U: Sequence[Array]) -> Sequence[int]:
+        """The matrices of products, and the masks."""
+        if not (U or self.masks):
+            return ()
+        return [*(n for u in U for n in matrix(u)), 0, 0, 0, *(n for z in self.masks for n in rows(z[k]))]
 
 
 def inner(states: Array | None, k: int) -> tuple[int, int]:

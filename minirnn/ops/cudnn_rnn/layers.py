@@ -10,18 +10,20 @@ The formulas are in the docstrings of the package and of `zoneout`.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import chain, compress
+from itertools import compress
 from operator import attrgetter
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from minirnn.cells.plan import Plan
 from minirnn.devices.base import Array, Device
 from minirnn.devices.precision import use_precision
 from minirnn.engine.operands import mixed_devices
 from minirnn.engine.outputs import record_many
 from minirnn.engine.tape import mode, no_grad
 from minirnn.engine.tensor import Tensor
+from minirnn.ops.cudnn_rnn.cells import plan_of
 from minirnn.ops.cudnn_rnn.compose import Weights, compose_layer, step
 from minirnn.ops.cudnn_rnn.zoneout import Zoneout
 from minirnn.ops.fused import HALF, FusedOp, all_or_zeros, gradients_through_composition
@@ -47,7 +49,7 @@ class RecurrentLayer(FusedOp):
         Whether the data are float16. They are computed in float32, and saved values are rounded to float16.
     """
 
-    kernel = "rnn_sequence"
+    kernel = "cell_sequence"
 
     def __init__(
         self,
@@ -67,6 +69,7 @@ class RecurrentLayer(FusedOp):
         self.states = 2 if rnn_mode == "lstm" else 1
         self.half = half
         self.saved: Array | None = None
+        self.plan = self.plan_of()
 
     def __call__(self, *inputs: Tensor) -> list[Tensor]:
         device, n = inputs[0].device, 1 + self.states
@@ -81,7 +84,13 @@ class RecurrentLayer(FusedOp):
 
     def is_known_to(self, device: Device) -> bool:
         """Whether the device's kernels support the layer, including its zoneout."""
-        return self.zoneout is None or "zoneout" in device.kernel_options
+        if self.zoneout is not None and self.present[2]:  # a projection: the h that is kept is not the cell's
+            return False
+        return self.kernel not in device.kernels or device.runs_plan(self.plan)
+
+    def plan_of(self) -> Plan:
+        """The cell, with zoneout or a projection if the layer has one."""
+        return plan_of(self.rnn_mode, self.zoneout is not None, self.present[2])
 
     def recalled(self, saved: Array | None, outputs: Sequence[Array], *inputs: Tensor) -> list[Tensor]:
         """The outputs of an earlier forward pass as a new node, made from its results and saved values."""
@@ -103,16 +112,15 @@ class RecurrentLayer(FusedOp):
     def arguments(self, device: Device, arrays: Sequence[Array]) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """The arrays and the attributes that both kernels take."""
         x, h0, c0, weights = self.parted(arrays)
-        if weights[0][3] is None:
-            _, R, _, _, _ = weights[0]
-            zeros = device.full((R.shape[0],), 0, R.dtype)
-            weights = [(W, R, Wp, zeros, zeros) for W, R, Wp, _, _ in weights]
-        attributes: dict[str, Any] = {"rnn_mode": self.rnn_mode, "lengths": self.lengths}
+        attributes: dict[str, Any] = {"plan": self.plan, "lengths": self.lengths}
         if self.zoneout is not None:
-            attributes["zoneout"] = tuple(
-                [z if z is None or isinstance(z, float) else device.cast(z, x.dtype) for z in self.zoneout]
+            shape = (len(weights), *x.shape[:2], weights[0][1].shape[1])
+            attributes["masks"] = tuple(
+                device.full(shape, z, x.dtype) if isinstance(z, float) else device.cast(z, x.dtype)
+                for z in self.zoneout
+                if z is not None
             )
-        return (x, h0, c0, weights), attributes
+        return (x, h0, c0, [(*own, (), ()) for own in weights]), attributes
 
     def run(self, device: Device, *arrays: Array) -> Sequence[Array]:
         x, *states = arrays[: 1 + self.states]
@@ -148,7 +156,7 @@ class RecurrentLayer(FusedOp):
 
     def listed(self, dweights: Any) -> list[Array]:
         """The gradients of the weights among the inputs, in their order."""
-        return list(compress(chain.from_iterable(dweights), self.present))
+        return list(compress([a for own in dweights for a in own[:5]], self.present))
 
     def compose(self, *inputs: Tensor) -> Sequence[Tensor]:
         return compose_layer(self.rnn_mode, *self.parted(inputs), self.lengths, self.zoneout)
@@ -196,7 +204,7 @@ class RecurrentLayerGrad(FusedOp):
     Inputs: the `count` inputs of the layer, y, and the gradients of its outputs. Outputs: the gradients of its inputs.
     """
 
-    kernel = "rnn_sequence_grad"
+    kernel = "cell_sequence_grad"
 
     def __init__(self, layer: RecurrentLayer, count: int, need_dx: bool) -> None:
         super().__init__()

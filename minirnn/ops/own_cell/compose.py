@@ -58,6 +58,11 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
 """The function on Tensors for each kind of node of a step."""
 
 
+def full_like(number: Any, like: Tensor, real: Tensor) -> Tensor:
+    """A number as a Tensor of the shape of `like` and the dtype of `real`."""
+    return broadcast_to(tensor(float(number), dtype=real.dtype, device=like.device), like.shape)
+
+
 def evaluate(step: Step, values: Mapping[Expr, Any], U: Sequence[Tensor]) -> dict[Expr, Any]:
     """All values of a step, computed from its inputs."""
     found = dict(values)
@@ -76,6 +81,10 @@ def evaluate(step: Step, values: Mapping[Expr, Any], U: Sequence[Tensor]) -> dic
         elif not any(isinstance(a, Tensor) for a in args):
             found[e] = RULES[e.op].value(*args)
         else:
+            if e.op in ("where", "straight_through"):  # a number beside it becomes a Tensor like the others
+                like = next(a for a in args if isinstance(a, Tensor))
+                real = next((a for a in args[-2:] if isinstance(a, Tensor)), next(iter(values.values())))
+                args = [a if isinstance(a, Tensor) else full_like(a, like, real) for a in args]
             found[e] = FUNCTIONS[e.op](*args)
     return found
 

@@ -35,9 +35,12 @@ class CellSequence(RecurrentLayer):
 
     def __init__(self, plan: Plan, lengths: np.ndarray | None, masks: Sequence[Tensor], keep: bool, D: int) -> None:
         one = [plan.reads_x, plan.reads_h, plan.projected, True, *[True] * (plan.products + plan.vectors)]
+        self.own_plan, self.masks = plan, masks
         super().__init__("", lengths, None, keep, tuple(one * D), half=False)
-        self.plan, self.masks = plan, masks
         self.states = 1 if plan.states == 1 else 2
+
+    def plan_of(self) -> Plan:
+        return self.own_plan
 
     def is_known_to(self, device: Device) -> bool:
         return self.kernel not in device.kernels or device.runs_plan(self.plan)
@@ -52,14 +55,15 @@ class CellSequence(RecurrentLayer):
         return x, h0, c0, [(*p[:4], tuple(p[4 : 4 + plan.products]), tuple(p[4 + plan.products :])) for p in parts]
 
     def arguments(self, device: Device, arrays: Sequence[Array]) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        given = self.parted(arrays)
+        x, h0, c0, weights = self.parted(arrays)
+        given = x, h0, c0, [(W, R, Wp, b, None, U, vectors) for W, R, Wp, b, U, vectors in weights]
         attributes: dict[str, Any] = {"plan": self.plan, "lengths": self.lengths}
         if self.masks:
-            attributes["masks"] = tuple(device.cast(m.array, given[0].dtype) for m in self.masks)
+            attributes["masks"] = tuple(device.cast(m.array, x.dtype) for m in self.masks)
         return given, attributes
 
     def listed(self, dweights: Any) -> list[Array]:
-        flat = [a for W, R, Wp, b, U, vectors in dweights for a in (W, R, Wp, b, *U, *vectors)]
+        flat = [a for *plain, U, vectors in dweights for a in (*plain, *U, *vectors)]
         return [a for a in flat if a is not None]
 
     def compose(self, *inputs: Tensor) -> Sequence[Tensor]:

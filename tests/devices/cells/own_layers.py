@@ -94,7 +94,7 @@ class OwnLayer:
             self.x[padding], self.dy[padding] = np.nan, 0
 
     def weights(self, named: Mapping[str, Any]) -> tuple[Any, ...]:
-        """W, R, Wp, b, U, vectors as devices take them: gates in the order of the plan."""
+        """W, R, Wp, bW of all gates, no bR, U, vectors as devices take them: gates in the order of the plan."""
         order, H = list(self.cell.step.gate_order), self.H
 
         def rows(name: str, kinds: str) -> Any:
@@ -107,7 +107,7 @@ class OwnLayer:
         U = tuple(named[f"product_{k + 1}"] for k in range(self.plan.products))
         vectors = tuple(named[n] for n in self.plan.vector_names)
         W, R, b = rows("weight_ih", "zx"), rows("weight_hh", "zh"), rows("bias", "zxh")
-        return W, R, named.get("weight_hr"), b, U, vectors
+        return W, R, named.get("weight_hr"), b, None, U, vectors
 
     def run(self, device: Any, dtype: str = "float64", training: bool = True) -> dict[str, np.ndarray]:
         """All results and gradients of a device, by name; without `training` the results alone."""
@@ -131,7 +131,7 @@ class OwnLayer:
 
     def by_name(self, dweights: Any) -> dict[str, Any]:
         found: dict[str, Any] = {}
-        for k, (dW, dR, dWp, db, dU, dvectors) in enumerate(dweights):
+        for k, (dW, dR, dWp, db, _, dU, dvectors) in enumerate(dweights):
             found |= {f"dW{k}": dW, f"dR{k}": dR, f"dWp{k}": dWp, f"db{k}": db}
             found |= {f"dU{k}.{j}": a for j, a in enumerate(dU)} | {f"dv{k}.{j}": a for j, a in enumerate(dvectors)}
         return found

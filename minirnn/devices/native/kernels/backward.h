@@ -45,11 +45,11 @@ class Backward {
         me.wait();
         const Shares shares(me, d, ROWS, (K * d.P + PRODUCTS * d.H * d.H) * Index(sizeof(real)));
         for (Index k = d.T - 1; k >= -1; k--) {
-            if (!me.stopped()) zones ? step<ZONEOUT>(k, shares) : step<false>(k, shares);
+            if (!me.stopped()) step(k, shares);
             shares.wait();
             if (d.Wp.p) {
                 if (!me.stopped())
-                    zones ? through_projection<ZONEOUT>(k, shares) : through_projection<false>(k, shares);
+                    through_projection(k, shares);
                 shares.wait();
             }
             stages_from<1>(k, shares);
@@ -62,7 +62,7 @@ class Backward {
             begin(b);
             for (Index u = 0; u < d.H; u += lanes) {
                 Gradient<V, Cell> s;
-                cell_grad<0, false>(place(0, b, u), load(g.dy.at(b) + u, d.H - u), s);
+                cell_grad<0>(place(0, b, u), load(g.dy.at(b) + u, d.H - u), s);
             }
         }
         me.wait();
@@ -73,14 +73,13 @@ class Backward {
     void sums(Member me) { all.compute(me); }
 
   private:
-    template <bool ZONED>
     void step(Index k, const Shares &shares) {
         const Index later = visit.samples(k + 1),
                     now = visit.samples(k);  // none after the last step, none before the first
         const Index strips = (d.P + PANEL<real> - 1) / PANEL<real>;
         const Member &me = shares.me;
         shares.each_tile(Blocks(std::max(later, now), ROWS), strips, [&](Index b, Index M, Index strip) {
-            dh_tile<ZONED>(k, b, strip * PANEL<real>, M, later, now);
+            dh_tile(k, b, strip * PANEL<real>, M, later, now);
         });
         if (now || k >= 0) {  // no gradient flows without a sample
             for (Index b = now + me.begin(d.B - now); b < now + me.end(d.B - now); b++) {
@@ -94,7 +93,6 @@ class Backward {
         }
     }
 
-    template <bool ZONED>
     void dh_tile(Index k, Index b, Index j, Index M, Index later, Index now) {
         const Index N = vectors(j, d.P);
         Sums<real> sums = {};
@@ -107,7 +105,7 @@ class Backward {
                 const Index u = j + n * lanes, row = visit.step(k) * d.B + b + i;
                 V dh = load<real>(sums.at + (i * N + n) * lanes);
                 // Added at the end: it may be large compared with each of the products' many terms.
-                if (Cell::CARRIES || ZONED || b + i >= later)
+                if (Cell::CARRIES || b + i >= later)
                     dh += load(const_cast<const real *>(g.dh0.at(b + i)) + u, d.P - u);
                 if (b + i >= now) {
                     store(g.dh0.at(b + i) + u, dh, d.P - u);
@@ -115,11 +113,10 @@ class Backward {
                 }
                 dh += load(g.dy.at(row) + u, d.P - u);
                 if (d.Wp.p) {
-                    if (ZONED) dh = past_zoneout(place(k, b + i, u, d.P), dh);
                     store(all.dh_all + row * d.P + u, dh, d.P - u);
                 } else {
                     Gradient<V, Cell> s;
-                    cell_grad<0, ZONED>(place(k, b + i, u), dh, s);
+                    cell_grad<0>(place(k, b + i, u), dh, s);
                 }
             }
         }
@@ -127,7 +124,6 @@ class Backward {
     }
 
     // dm = Wp' dh, and the cell
-    template <bool ZONED>
     void through_projection(Index k, const Shares &shares) {
         const Index strips = (d.H + PANEL<real> - 1) / PANEL<real>;
         shares.each_tile(Blocks(visit.samples(k), ROWS), strips, [&](Index b, Index M, Index strip) {
@@ -138,7 +134,7 @@ class Backward {
             for (Index i = 0; i < M; i++) {
                 for (Index n = 0; n < N; n++) {
                     Gradient<V, Cell> s;
-                    cell_grad<0, ZONED>(place(k, b + i, j + n * lanes), load<real>(sums.at + (i * N + n) * lanes), s);
+                    cell_grad<0>(place(k, b + i, j + n * lanes), load<real>(sums.at + (i * N + n) * lanes), s);
                 }
             }
             if (STAGES == 1) all.add_da(visit.step(k) * d.B + b, b, j, M, N);
@@ -172,7 +168,7 @@ class Backward {
                             for (int p = 0; p < PRODUCTS; p++) {
                                 s.d_multiplied[p] = load<real>(sums[p].at + (i * N + n) * lanes);
                             }
-                            cell_grad<stage, false>(place(k, b + i, j + n * lanes), V{}, s);
+                            cell_grad<stage>(place(k, b + i, j + n * lanes), V{}, s);
                         }
                     }
                     if (stage == STAGES - 1) all.add_da(visit.step(k) * d.B + b, b, j, M, N);
@@ -202,7 +198,7 @@ class Backward {
 
     // A stage of the cell's gradient, from dh to the gradients of the pre-activations. The part of dh that goes past
     // the product with R stays in g.dh0.
-    template <int stage, bool ZONED>
+    template <int stage>
     INLINE void cell_grad(const Place &at, V dh, Gradient<V, Cell> &s) {
         constexpr int S = Cell::SAVED, h = LAST<Cell>;
         real *wait = waiting + at.b * WAITING * d.H + at.u;
@@ -210,28 +206,19 @@ class Backward {
         for (int j = 0; j < S; j++) s.saved[j] = load(d.values[j], at.row, at);
 #pragma GCC unroll 8
         for (int j = 0; j < INNER<Cell>; j++) {
-            if (Cell::READS_BEFORE >> j & 1 || (ZONED && d.zc.p)) s.before[j] = inner_before(j, at);
+            if (Cell::READS_BEFORE >> j & 1) s.before[j] = inner_before(j, at);
             if (Cell::READS_AFTER >> j & 1) s.after[j] = load(d.values[S + j], at.row, at);
             if (stage == 0) s.d_after[j] = load(g.dc0, j * d.B + at.b, at);
             if (stage == 0 && g.dc_each.p) s.d_after[j] += load(g.dc_each, at.row, at);
         }
         if (Cell::READS_BEFORE >> h & 1) s.before[h] = at.before < 0 ? load(d.h0, at.b, at) : load(d.y, at.before, at);
-        if (reads_h<Cell>) s.after[h] = load(ZONED && d.zh.p ? d.values[KEPT_H<Cell>] : d.y, at.row, at);
+        if (reads_h<Cell>) s.after[h] = load(d.y, at.row, at);
         if (d.vectors) {
 #pragma GCC unroll 8
             for (int j = 0; j < Cell::VECTORS; j++) s.vectors[j] = load(d.vectors + j * d.H + at.u, at.count);
         }
 #pragma GCC unroll 8
         for (int j = 0; j < Cell::MASKS; j++) s.masks[j] = load(d.masks[j], at.row, at);
-        V zc = {}, past_c = {}, past_h = {};
-        if (ZONED && d.zc.p) {
-            zc = load(d.zc, at.row, at), past_c = zc * s.d_after[0];
-            s.d_after[0] = (1 - zc) * s.d_after[0];
-        }
-        if (ZONED && d.zh.p && !d.Wp.p) {
-            const V zh = load(d.zh, at.row, at);
-            past_h = zh * dh, dh = (1 - zh) * dh;
-        }
         if (stage == 0) s.d_after[h] = dh;
         // Gradients that arrive in one stage and are read in a later one are kept.
 #pragma GCC unroll 8
@@ -254,11 +241,7 @@ class Backward {
         grad_of<stage>(cell, s);
 
         if (stage == 0 && d.Wp.p) store(all.m + at.row * d.H + at.u, s.after[h], at.count);
-        if (ZONED && d.zc.p) s.d_before[0] += past_c;
-        if (Cell::d_before_stage(h) == stage) {
-            if (Cell::CARRIES) past_h += s.d_before[h];
-            if ((Cell::CARRIES || ZONED) && !d.Wp.p) store(g.dh0, at.b, at, past_h);
-        }
+        if (Cell::CARRIES && Cell::d_before_stage(h) == stage && !d.Wp.p) store(g.dh0, at.b, at, s.d_before[h]);
 #pragma GCC unroll 8
         for (int j = 0; j < INNER<Cell>; j++) {
             if (Cell::d_before_stage(j) == stage) store(g.dc0, j * d.B + at.b, at, s.d_before[j]);
@@ -288,17 +271,9 @@ class Backward {
         return at.before < 0 ? load(d.c0, j * d.B + at.b, at) : load(d.values[Cell::SAVED + j], at.before, at);
     }
 
-    // Before the gradient of a projection: the part of dh that the new h gets; the rest stays in g.dh0.
-    INLINE V past_zoneout(const Place &at, V dh) {
-        const V zh = d.zh.p ? load(d.zh, at.row, at) : V{};
-        store(g.dh0, at.b, at, zh * dh);
-        return (1 - zh) * dh;
-    }
-
     const Layer<real> &d;
     const Gradients<real> &g;
     const Cell cell;
-    const bool zones = ZONEOUT && (d.zh.p || d.zc.p);
     const Visit visit;
     const Index K, width;  // columns of da for R's rows; units, up to a whole vector
     Scratch<real> R, Wp, U, waiting;

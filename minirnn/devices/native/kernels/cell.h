@@ -4,11 +4,6 @@
 #include "cells/form.h"
 #include "layer.h"
 
-// A compile-time constant: whether a layer may have zoneout. A cell with its own masks does not need it.
-#ifndef ZONEOUT
-#define ZONEOUT 1
-#endif
-
 template <class Cell>
 constexpr int INNER = Cell::STATES - 1;  // states other than h
 template <class Cell>
@@ -54,10 +49,4 @@ void means(Index M, Index N, Index H, const real *a, Index a_row, real *sums) {
         for (int lane = 0; lane < LANES<real>; lane++) sum += all[lane];
         for (Index n = 0; n < N; n++) store(sums + (i * N + n) * LANES<real>, Vector<real>{} + sum / real(H));
     }
-}
-
-// Zoneout: the share of the previous state that is kept.
-template <class V>
-INLINE V zoned(V z, V before, V after) {
-    return z * before + (1 - z) * after;
 }

@@ -50,7 +50,7 @@ class Forward {
                 if (!me.stopped()) look_ahead(k, me);
                 me.wait();
             }
-            if (!me.stopped()) ZONEOUT && (d.zh.p || d.zc.p) ? step<ZONEOUT>(k, shares) : step<false>(k, shares);
+            if (!me.stopped()) step(k, shares);
             shares.wait();
             stages_from<1>(k, shares);
             if (d.Wp.p) {
@@ -117,15 +117,14 @@ class Forward {
 
     static Matrix<const real> transposed(Matrix<const real> a) { return {a.p, a.column, a.row}; }
 
-    template <bool ZONED>
     void step(Index k, const Shares &shares) {
         const Index samples = visit.samples(k), t = visit.step(k);
         const Member &me = shares.me;
         shares.each_tile(Blocks(samples, TILE_ROWS), panels, [&](Index b, Index rows, Index panel) {
             if constexpr (SEVERAL) {
-                gates<ZONED>(k, b, panel * UNITS, rows);
+                gates(k, b, panel * UNITS, rows);
             } else {
-                units<ZONED>(k, b, panel * UNITS, rows);
+                units(k, b, panel * UNITS, rows);
             }
         });
         for (Index b = samples + me.begin(d.B - samples); b < samples + me.end(d.B - samples); b++) {
@@ -138,7 +137,6 @@ class Forward {
     }
 
     // A tile of a cell with several gates: a vector of units, M samples.
-    template <bool ZONED>
     void gates(Index k, Index b, Index u, Index M) {
         constexpr int BOTH = Cell::OF_BOTH;
         GateSums<real, GX> x;
@@ -165,12 +163,11 @@ class Forward {
             for (int g = BOTH; g < GX; g++) s.gates[g] = load<real>(x.at(i, g));
 #pragma GCC unroll 16
             for (int g = GX; g < SUMS; g++) s.gates[g] = load<real>(of_h(i, g - Cell::OF_X));
-            leave<0, ZONED>(k, b + i, u, s);
+            leave<0>(k, b + i, u, s);
         }
     }
 
     // A tile of a cell with a single gate: N vectors of units, M samples.
-    template <bool ZONED>
     void units(Index k, Index b, Index u, Index M) {
         const Index row = visit.step(k) * d.B + b, N = vectors(u, d.H);
         Sums<real> sums;
@@ -180,7 +177,7 @@ class Forward {
             for (Index n = 0; n < N; n++) {
                 Step<V, Cell> s;
                 s.gates[0] = load<real>(sums.at + (i * N + n) * lanes);
-                leave<0, ZONED>(k, b + i, u + n * lanes, s);
+                leave<0>(k, b + i, u + n * lanes, s);
             }
         }
     }
@@ -215,7 +212,7 @@ class Forward {
                             for (int p = 0; p < PRODUCTS; p++) {
                                 s.products[p] = load<real>(sums[p].at + (i * N + n) * lanes);
                             }
-                            leave<stage, false>(k, b + i, j + n * lanes, s);
+                            leave<stage>(k, b + i, j + n * lanes, s);
                         }
                     }
                 });
@@ -277,7 +274,7 @@ class Forward {
 
     // A stage of the cell for one sample and one vector of units; its h is stored for the next step, and in y. The
     // inner states of a sample are in d.c_n while the steps run.
-    template <int stage, bool ZONED>
+    template <int stage>
     INLINE void leave(Index k, Index b, Index u, Step<V, Cell> &s) {
         constexpr int S = Cell::SAVED, h = LAST<Cell>;
         constexpr bool last = stage == STAGES - 1;
@@ -316,7 +313,6 @@ class Forward {
         }
         step_of<stage>(cell, s);
 
-        if (ZONED && d.zc.p) s.after[0] = zoned<V>(load(d.zc, at.row, at), s.before[0], s.after[0]);
 #pragma GCC unroll 8
         for (int j = 0; j < INNER<Cell>; j++) {
             if (last) store(d.c_n, j * d.B + b, at, s.after[j]);
@@ -339,8 +335,6 @@ class Forward {
             if (Cell::multiplied_stage(p) == stage) store(value(MULTIPLIED<Cell> + p), row, at, s.multiplied[p]);
         }
         if (Cell::after_stage(h) != stage) return;
-        if (ZONED && reads_h<Cell> && d.values[KEPT_H<Cell>].p) store(d.values[KEPT_H<Cell>], at.row, at, s.after[h]);
-        if (ZONED && d.zh.p && !d.Wp.p) s.after[h] = zoned<V>(load(d.zh, at.row, at), s.before[h], s.after[h]);
         store(h_new, s.after[h], at.count);
         if (!d.Wp.p) store(d.y, at.row, at, s.after[h]);
     }
@@ -357,11 +351,7 @@ class Forward {
                 for (Index n = 0; n < N; n++) {
                     const Index u = j + n * lanes;
                     const Place at{row + b + i, -1, b + i, u, d.P - u};
-                    V h = load<real>(sums.at + (i * N + n) * lanes);
-                    if (d.zh.p) {
-                        const V h_prev = load(state + ((k & 1) * d.B + b + i) * d.P + u, at.count);
-                        h = zoned<V>(load(d.zh, at.row, at), h_prev, h);
-                    }
+                    const V h = load<real>(sums.at + (i * N + n) * lanes);
                     store(state + ((~k & 1) * d.B + b + i) * d.P + u, h, at.count);
                     store(d.y, at.row, at, h);
                 }

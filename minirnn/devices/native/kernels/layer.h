@@ -35,6 +35,7 @@ struct Layer {
     Matrix<const real> Wp;       // (P, H), or null
     const real *bW, *bR;         // (ROWS_OF_W*H,) and (ROWS_OF_R*H,); or (GATES*H,) and null
     const real *vectors;         // of the cell, (VECTORS, H), or null
+    const real *constants;       // of the cell, or null
     double clip;                 // of cs, BlockLSTM's
     Rows<const real> x, h0, c0;  // c: the states but h, (STATES - 1, B, H)
     // Saved for the gradient, or null: the values of the cell; the states after the step without h, which is y; the h

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from minirnn.devices.cpu.columns import visit
+from minirnn.devices.cpu.sequence import visit
 from minirnn.devices.cpu.cudnn_rnn.layer import rnn_sequence
 from tests.devices.cpu.cudnn_rnn.layer_cases import (
     LENGTHS,

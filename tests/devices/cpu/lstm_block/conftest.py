@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from minirnn.devices.cpu.columns import visit
+from minirnn.devices.cpu.sequence import visit
 
 
 @pytest.fixture

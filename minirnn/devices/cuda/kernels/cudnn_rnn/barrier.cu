@@ -74,8 +74,11 @@ __device__ void forward(PARAMETERS) {
         if (step + 1 < T && !barrier.wait(step + 1, watch)) return;
     }
 }
-KERNELS(__launch_bounds__(THREADS, 1), barrier, forward, PARAMETERS,
-        (T, B, H, units, lengths, A, R, biases, h, c_, values, y, meeting, polls, error))
+#ifdef CELL
+extern "C" __global__ void __launch_bounds__(THREADS, 1) cell_barrier(PARAMETERS) {
+    forward<CELL<real, real>>(T, B, H, units, lengths, A, R, biases, h, c_, values, y, meeting, polls, error);
+}
+#endif
 
 // The backward pass: dh = da2 R, so a block needs the columns of R for its units, and the gradients of all gates.
 // These are results with separate memory for each step, so nothing needs a second slot.
@@ -140,5 +143,8 @@ __device__ void backward(PARAMETERS_GRAD) {
         if (step < T && !barrier.wait(step + 1, watch)) return;
     }
 }
-KERNELS(__launch_bounds__(THREADS, 1), barrier_grad, backward, PARAMETERS_GRAD,
-        (T, B, H, units, lengths, R, values, y, dy, dh, dc_, da, meeting, polls, error))
+#ifdef CELL
+extern "C" __global__ void __launch_bounds__(THREADS, 1) cell_barrier_grad(PARAMETERS_GRAD) {
+    backward<CELL<real, real>>(T, B, H, units, lengths, R, values, y, dy, dh, dc_, da, meeting, polls, error);
+}
+#endif

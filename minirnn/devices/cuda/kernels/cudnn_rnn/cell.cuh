@@ -10,13 +10,6 @@
 #include "activation.cuh"
 #include "cells/form.h"
 
-// A kernel file for a new cell defines CELL, and includes form.h and the cell's header first.
-#ifndef CELL
-#include "cells/gru.h"
-#include "cells/lstm.h"
-#include "cells/rnn.h"
-#endif
-
 // Whether a row is active at step t. lengths: (B,), or null if all rows are active at every step
 __device__ inline bool counts(const int *lengths, int t, int row) { return !lengths || t < lengths[row]; }
 
@@ -103,14 +96,3 @@ template <class Cell>
 CELL_FN constexpr int gate_of(int column) {
     return column < Cell::OF_H ? column + ROWS_OF_W<Cell> : column - Cell::OF_H;
 }
-
-// The kernels lstm_NAME, gru_NAME, rnn_tanh_NAME and rnn_relu_NAME: `function` for each cell. PARAMETERS: with their
-// types, a macro that `function` is declared with; ARGUMENTS: their names, in parentheses. For a new cell each file has
-// kernels with one more parameter.
-#ifndef CELL
-#define KERNELS(ATTRIBUTES, NAME, function, PARAMETERS, ARGUMENTS)                                                 \
-    extern "C" __global__ void ATTRIBUTES lstm_##NAME(PARAMETERS) { function<Lstm<real, real>> ARGUMENTS; }        \
-    extern "C" __global__ void ATTRIBUTES gru_##NAME(PARAMETERS) { function<Gru<real, real>> ARGUMENTS; }          \
-    extern "C" __global__ void ATTRIBUTES rnn_tanh_##NAME(PARAMETERS) { function<RnnTanh<real, real>> ARGUMENTS; } \
-    extern "C" __global__ void ATTRIBUTES rnn_relu_##NAME(PARAMETERS) { function<RnnRelu<real, real>> ARGUMENTS; }
-#endif

@@ -150,7 +150,4 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) cell_persistent(PARAMET
     forward<CELL<real, real>>(T, B, H, chunks, parts, batch, lengths, A, R, biases, h0, h, c_, values, y, states, polls,
                               error, own_arrays);
 }
-#else
-KERNELS(__launch_bounds__(THREADS, 1), persistent, forward, PARAMETERS,
-        (T, B, H, chunks, parts, batch, lengths, A, R, biases, h0, h, c_, values, y, states, polls, error))
 #endif

@@ -162,7 +162,4 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) cell_persistent_grad(PA
     backward<CELL<real, real>>(T, B, H, chunks, slices, slice, batch, lengths, R, values, y, dy, dh, dc_, da, shares,
                                polls, error, own_arrays);
 }
-#else
-KERNELS(__launch_bounds__(THREADS, 1), persistent_grad, backward, PARAMETERS,
-        (T, B, H, chunks, slices, slice, batch, lengths, R, values, y, dy, dh, dc_, da, shares, polls, error))
 #endif

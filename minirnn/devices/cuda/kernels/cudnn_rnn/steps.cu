@@ -39,7 +39,6 @@ extern "C" __global__ void lstm_step_plain(int t, int B, int H, int y_stride, co
 // plain kernel needs a load for every 4 bytes. With four units a load takes 16 bytes, and nvcc generates 126
 // instructions per unit instead of 224 (docs/cuda.md). The plain kernel remains for rows that are not whole multiples
 // of 16 bytes, and to check this one: both give the same bits.
-//   zh, zc: null; or zoneout's masks of this step, (B, P) and (B, H): the share of the old state that is kept
 
 // Further arguments of custom cells for one step; null if the cell does not have them.
 //   masks: (MASKS, B, H)                waiting: (.., B, H), values that one stage stores for another
@@ -52,14 +51,8 @@ struct Inside {
 };
 
 // A compile-time constant: without it masks are ignored, and a kernel needs fewer registers.
-#ifndef ZONEOUT
-#define ZONEOUT 0
-#endif
 
 #define STEP int t, int B, int H, int y_stride, const int *lengths
-
-// Formulas: minirnn/ops/cudnn_rnn/zoneout.py.
-__device__ inline real zoned(real z, real before, real after) { return z * before + (1 - z) * after; }
 
 // A: (B, ROWS_OF_W*H), x W' + h' R'; for a cell with separate gates x W', and A2 (B, ROWS_OF_R*H) is h' R'
 // bW, bR: (ROWS_OF_W*H,), (ROWS_OF_R*H,)      vectors: (VECTORS, H), or null
@@ -68,14 +61,13 @@ __device__ inline real zoned(real z, real before, real after) { return z * befor
 // m: null; or, with a projection, (B, H), its operand: `projected_step` then sets h and y
 #define FORWARD                                                                                                       \
     STEP, const real *A, const real *A2, const real *bW, const real *bR, const real *vectors, real *values, real *c_, \
-        real *m, real *h_, real *y, const real *zh_, const real *zc_
+        real *m, real *h_, real *y
 template <class Cell, int stage = 0>
 __device__ void step(FORWARD, Inside in = {}) {
     constexpr int GW = ROWS_OF_W<Cell>, GR = ROWS_OF_R<Cell>, S = Cell::STATES, N = KEPT<Cell>;
     constexpr bool LAST = stage == Cell::STAGES - 1;
     const int row = cell_row(), unit = first_unit();
     if (row >= B || unit >= H) return;
-    if (!ZONEOUT) zh_ = zc_ = nullptr;
     const i64 k = (i64)row * H + unit, block = (i64)B * H;
     Units<real> A_[GW + 1], A2_[GR + 1], bW_[GW + 1], bR_[GR + 1];
 #pragma unroll
@@ -88,8 +80,7 @@ __device__ void step(FORWARD, Inside in = {}) {
 #pragma unroll
     for (int j = 0; j < INNER<Cell>; j++) before[j] = load(c_ + j * block + k);
     // No other cell reads it. Most cells read h' only in the product with R; with a projection, h has another width.
-    before[INNER<Cell>] = load_if(!m && (Cell::CARRIES || ZONEOUT), h_ + k);
-    const Units<real> zh = load_if(zh_ && !m, zh_ + k), zc = load_if(zc_, zc_ + k);
+    before[INNER<Cell>] = load_if(!m && (Cell::CARRIES), h_ + k);
     Units<real> vectors_[Cell::VECTORS + 1];
 #pragma unroll
     for (int j = 0; j < Cell::VECTORS; j++) vectors_[j] = load(vectors + j * H + unit);
@@ -143,15 +134,13 @@ __device__ void step(FORWARD, Inside in = {}) {
         for (int j = 0; j < Cell::PRODUCTS; j++)
             if (Cell::multiplied_stage(j) == stage) multiplied_[j][n] = s.multiplied[j];
 
-        if (zc_) s.after[0] = zoned(zc[n], s.before[0], s.after[0]);
-        if (zh_ && !m) s.after[INNER<Cell>] = zoned(zh[n], s.before[INNER<Cell>], s.after[INNER<Cell>]);
 #pragma unroll
         for (int j = 0; j < S; j++) after[j][n] = s.after[j];
         output[n] = valid ? s.after[INNER<Cell>] : real(0);
     }
 #pragma unroll
     for (int j = 0; j < N + READS_H<Cell>; j++)
-        if (values && (j < N || zh_) && kept_stage<Cell>(j) == stage) store(values + j * block + k, kept[j]);
+        if (values && j < N && kept_stage<Cell>(j) == stage) store(values + j * block + k, kept[j]);
 #pragma unroll
     for (int j = 0; j < Cell::PRODUCTS; j++)
         if (Cell::multiplied_stage(j) == stage) store(in.multiplied + j * in.apart + k, multiplied_[j]);
@@ -172,11 +161,9 @@ __device__ void step(FORWARD, Inside in = {}) {
 #ifdef CELL
 #define STEP_STAGE(k)                                                                                                 \
     extern "C" __global__ void cell_step_##k(FORWARD, Inside in) {                                                    \
-        step<CELL<real, real>, k>(t, B, H, y_stride, lengths, A, A2, bW, bR, vectors, values, c_, m, h_, y, zh_, zc_, \
+        step<CELL<real, real>, k>(t, B, H, y_stride, lengths, A, A2, bW, bR, vectors, values, c_, m, h_, y, \
                                   in);                                                                                \
     }
-#else
-KERNELS(, step, step, FORWARD, (t, B, H, y_stride, lengths, A, A2, bW, bR, vectors, values, c_, m, h_, y, zh_, zc_))
 #endif
 
 // Gradients that arrive in one stage and are read in a later one: d_after, d_multiplied, carried. The stages in which
@@ -200,24 +187,22 @@ CELL_FN constexpr int waits_until(int j) {
 // dm, m: null; or, with a projection, (B, H), the gradient of its operand, and the operand
 #define BACKWARD                                                                                             \
     STEP, const real *vectors, const real *values, const real *y, const real *dy, const real *dm, real *dh_, \
-        real *dc_, real *da, real *m, real *d_vectors, const real *zh_, const real *zc_
+        real *dc_, real *da, real *m, real *d_vectors
 template <class Cell, int stage = 0>
 __device__ void step_grad(BACKWARD, Inside in = {}) {
     constexpr int G = GATES<Cell>, I = INNER<Cell>, N = KEPT<Cell>;
     const int row = cell_row(), unit = first_unit();
     if (row >= B || unit >= H) return;
-    if (!ZONEOUT) zh_ = zc_ = nullptr;
     const i64 k = (i64)row * H + unit, block = (i64)B * H, at = (i64)row * y_stride + unit;
     const bool valid = counts(lengths, t, row);
     Units<real> kept[N + 1], da_[G], dc[I + 1], output;
 #pragma unroll
     for (int j = 0; j < N; j++) kept[j] = load_if(valid, values + j * block + k);
-    if (READS_H<Cell>) kept[N] = load_if(valid, zh_ ? values + N * block + k : y + at);
+    if (READS_H<Cell>) kept[N] = load_if(valid, y + at);
     const Units<real> dy_ = load_if(valid, dm ? dm + k : dy + at);
 #pragma unroll
     for (int j = 0; j < I; j++) dc[j] = load(dc_ + j * block + k);
     Units<real> dh = load_if(!dm, dh_ + k);  // dm: `projected_step_grad` has added dh
-    const Units<real> zh = load_if(zh_ && !dm, zh_ + k), zc = load_if(zc_, zc_ + k);
     Units<real> vectors_[Cell::VECTORS + 1], d_vectors_[Cell::VECTORS + 1];
 #pragma unroll
     for (int j = 0; j < Cell::VECTORS; j++) vectors_[j] = load(vectors + j * H + unit);
@@ -252,19 +237,13 @@ __device__ void step_grad(BACKWARD, Inside in = {}) {
         if (READS_H<Cell>) s.after[I] = keeps[N];
 #pragma unroll
         for (int j = 0; j < I; j++) s.d_after[j] = dc[j][n];
-        const real dh_sum = dy_[n] + dh[n];
-        s.d_after[I] = dh_sum;
-        //   dh_new = (1 - zh) * dh      gradient of h' += zh * dh        and so for c
-        if (zh_ && !dm) s.d_after[I] = (1 - zh[n]) * dh_sum;
-        if (zc_) s.d_after[0] = (1 - zc[n]) * dc[0][n];
+        s.d_after[I] = dy_[n] + dh[n];
 #pragma unroll
         for (int j = 0; j <= I; j++)
             if (stage > 0) s.d_after[j] = waiting_[j][n];
 #pragma unroll
         for (int j = 0; j <= I; j++) waiting_[j][n] = s.d_after[j];
         grad_of<stage>(Cell(), s);
-        if (zh_ && !dm) s.d_before[I] += zh[n] * dh_sum;
-        if (zc_) s.d_before[0] += zc[n] * dc[0][n];
 
         to_columns<Cell>(s, columns);
 #pragma unroll
@@ -304,45 +283,35 @@ __device__ void step_grad(BACKWARD, Inside in = {}) {
 #define STEP_GRAD_STAGE(k)                                                                                      \
     extern "C" __global__ void cell_step_grad_##k(BACKWARD, Inside in) {                                        \
         step_grad<CELL<real, real>, k>(t, B, H, y_stride, lengths, vectors, values, y, dy, dm, dh_, dc_, da, m, \
-                                       d_vectors, zh_, zc_, in);                                                \
+                                       d_vectors, in);                                                \
     }
-#else
-KERNELS(, step_grad, step_grad, BACKWARD,
-        (t, B, H, y_stride, lengths, vectors, values, y, dy, dm, dh_, dc_, da, m, d_vectors, zh_, zc_))
 #endif
 
 // After a projection: h = m Wp' if the row is active        projected: (B, P)
 extern "C" __global__ void projected_step(int t, int B, int P, int y_stride, const int *lengths, const real *projected,
-                                          real *h_, real *y, const real *zh_) {
+                                          real *h_, real *y) {
     const int row = cell_row(), unit = first_unit();
     if (row >= B || unit >= P) return;
-    if (!ZONEOUT) zh_ = nullptr;
     const i64 k = (i64)row * P + unit;
     const bool valid = counts(lengths, t, row);
-    Units<real> h = load_if(valid, projected + k);  // zeros if the row is not active
-    const Units<real> h_prev = load_if(valid && zh_, h_ + k), zh = load_if(zh_, zh_ + k);
-#pragma unroll
-    for (int n = 0; n < PER_THREAD; n++)
-        if (zh_) h[n] = zoned(zh[n], h_prev[n], h[n]);
+    const Units<real> h = load_if(valid, projected + k);  // zeros if the row is not active
     if (valid) store(h_ + k, h);
     store(y + (i64)row * y_stride + unit, h);
 }
 
-// Before the product with Wp: d = dy + dh: (B, P), with zoneout (1 - zh) times that; dh becomes the bypassing part
+// Before the product with Wp: d = dy + dh: (B, P); dh becomes 0, because nothing bypasses the product
 extern "C" __global__ void projected_step_grad(int t, int B, int P, int y_stride, const int *lengths, const real *dy,
-                                               real *dh_, real *to_d, const real *zh_) {
+                                               real *dh_, real *to_d) {
     const int row = cell_row(), unit = first_unit();
     if (row >= B || unit >= P) return;
-    if (!ZONEOUT) zh_ = nullptr;
     const i64 k = (i64)row * P + unit;
     const bool valid = counts(lengths, t, row);
-    const Units<real> dy_ = load_if(valid, dy + (i64)row * y_stride + unit), zh = load_if(zh_, zh_ + k);
+    const Units<real> dy_ = load_if(valid, dy + (i64)row * y_stride + unit);
     Units<real> dh = load_if(valid, dh_ + k), d;
 #pragma unroll
     for (int n = 0; n < PER_THREAD; n++) {
-        const real dh_sum = dy_[n] + dh[n];
-        d[n] = (1 - zh[n]) * dh_sum;
-        dh[n] = zh[n] * dh_sum;
+        d[n] = dy_[n] + dh[n];
+        dh[n] = 0;
     }
     store(to_d + k, d);
     if (valid) store(dh_ + k, dh);

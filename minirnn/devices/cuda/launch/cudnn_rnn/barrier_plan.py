@@ -61,8 +61,6 @@ class BarrierPlan:
 
 def barrier_plan(sizes: Sizes, limits: Limits, backward: bool) -> BarrierPlan | str:
     """The plan with a block on each multiprocessor, or the reason why there is none."""
-    if sizes.own:
-        return "the plain kernel of one launch is for built-in cells"
     units = ceil(sizes.H / (limits.multiprocessors // sizes.D))
     blocks = ceil(sizes.H / units)
     shared = units * sizes.G * sizes.H * sizes.itemsize

@@ -20,8 +20,6 @@ RUNGS = ("steps", "barrier", "persistent")
 VARIABLE = "MINIRNN_CUDNN_RNN"
 AUTO = "auto"
 """The value of ``MINIRNN_CUDNN_RNN`` that leaves the choice to minirnn, as does an empty one."""
-ZONEOUT = "zoneout needs masks at each step, which the kernels of one launch do not read"
-"""The reason why a layer with zoneout uses the lowest rung."""
 LARGE_BATCH = 128
 """The number of rows from which the product of a single step keeps the whole device busy, and the library is faster."""
 
@@ -47,9 +45,7 @@ class Choice:
     plan: ForwardPlan | BackwardPlan | BarrierPlan | None = None
 
 
-def choose(
-    sizes: Sizes, limits: Limits, backward: bool = False, wanted: str | None = None, zoneout: bool = False
-) -> Choice:
+def choose(sizes: Sizes, limits: Limits, backward: bool = False, wanted: str | None = None) -> Choice:
     """The rung for one layer: ``persistent`` for several steps of a small batch if the device holds all weights.
 
     This rule was not measured: no GPU has timed the rungs yet.
@@ -64,8 +60,6 @@ def choose(
         Whether it is for the gradients. The rungs of the two passes do not depend on each other.
     wanted : str, optional
         A rung to use even if it is slower. If it is not available, the lowest one is used.
-    zoneout : bool
-        Whether units keep their old state at random, by masks of each step.
 
     Raises
     ------
@@ -74,8 +68,6 @@ def choose(
     """
     if wanted is not None and check_rung(wanted) == "steps":
         return Choice("steps", "asked for")
-    if zoneout:
-        return Choice("steps", f"{f'{wanted} was asked for, but ' if wanted else ''}{ZONEOUT}")
     if wanted is None and limits.simulated:
         return Choice("steps", "the simulator runs one thread after another: the rung with the fewest is the fastest")
     if wanted is None and sizes.T == 1:

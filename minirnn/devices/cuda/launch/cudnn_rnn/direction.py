@@ -13,14 +13,9 @@ import numpy as np
 
 from minirnn.devices.cuda.array import CudaArray, c_strides
 from minirnn.devices.cuda.launch.copies import copy
-from minirnn.devices.cuda.launch.cudnn_rnn.sizes import GATES, Sizes
+from minirnn.devices.cuda.launch.cudnn_rnn.sizes import Sizes
 from minirnn.devices.cuda.launch.threads import cells
 from minirnn.devices.cuda.launcher import Launcher
-
-VALUES = {"rnn_relu": (), "rnn_tanh": (), "gru": ("q", "r", "z", "n", "h_prev"), "lstm": ("i", "f", "n", "o", "c_prev")}
-"""The values that a step saves for the backward pass in addition to y, (B, H) each."""
-CANDIDATE = ("h_new",)
-"""The value that rnn_tanh and rnn_relu save with zoneout, because y no longer contains it."""
 
 Weights = Sequence[tuple[Any, ...]]
 """W, R, Wp, bW and bR of each direction; W is None with skip_input, Wp without a projection."""
@@ -73,26 +68,6 @@ class Direction:
         return y.seen_as((B, P), (self.y_stride, 1), t * B * self.y_stride + self.d * P)
 
 
-def directions_of(
-    device: Launcher,
-    rnn_mode: str,
-    x: CudaArray,
-    h0: CudaArray,
-    weights: Weights,
-    lengths: Any,
-) -> list[Direction]:
-    """The directions of a layer with these inputs."""
-    (T, B, _), (D, _, P) = x.shape, h0.shape
-    R = weights[0][1]
-    sizes = Sizes(rnn_mode, T, B, R.shape[0] // GATES[rnn_mode], P, D, R.dtype.itemsize)
-    ends = np.full(B, T) if lengths is None else np.asarray(lengths).astype(np.int64)
-    on_device = None if (ends == T).all() else device.asarray(ends.astype(np.int32))
-    in_order = [tuple(None if w is None else device.contiguous(w) for w in parts) for parts in weights]
-    if device.recordings.enabled:
-        in_order = settled(device, in_order)
-    return [Direction(device, sizes, d, on_device, ends, in_order[d]) for d in range(D)]
-
-
 def settled(device: Launcher, weights: Weights) -> list[tuple[Any, ...]]:
     """The weights. Those that loops read are copied into one buffer, whose address is the same at the next call.
 
@@ -125,24 +100,6 @@ class GateGradients:
     """With a projection: its inputs, (T, B, H)."""
 
 
-def kept_values(mode: str, zoneout: bool) -> tuple[str, ...]:
-    """The names of the values that a step saves for the backward pass."""
-    return VALUES[mode] or (CANDIDATE if zoneout else ())
-
-
-def values_shape(sizes: Sizes, zoneout: bool) -> tuple[int, ...]:
-    """(D, T, 5, B, H): the `kept_values` of all steps."""
-    return sizes.D, sizes.T, len(kept_values(sizes.mode, zoneout)), sizes.B, sizes.H
-
-
-def values_of(saved: CudaArray | None, sizes: Sizes, zoneout: bool) -> CudaArray | None:
-    """The saved values, in `values_shape`; None if nothing is saved."""
-    if saved is None or not kept_values(sizes.mode, zoneout):
-        return None
-    shape = values_shape(sizes, zoneout)
-    return saved.seen_as(shape, c_strides(shape))
-
-
 def without_padding(x: CudaArray, direction: Direction) -> CudaArray:
     """x in C order, with zeros where a row is not active."""
     device, x = direction.device, direction.device.contiguous(x)
@@ -153,3 +110,10 @@ def without_padding(x: CudaArray, direction: Direction) -> CudaArray:
     run = device.kernel_of("cudnn_rnn/steps.cu", "without_padding", x.dtype)
     run(*map(np.int32, (T * B, B, n)), direction.lengths, x, clean, **cells(T * B, n))
     return clean
+
+
+def in_columns(direction: Direction, R: CudaArray) -> CudaArray:
+    """R with its rows in the order of the columns of da: those of only h first."""
+    gates, H = direction.sizes.gates, direction.sizes.H
+    both = gates.of_both * H
+    return direction.device.concatenate([R[both:], R[:both]], 0) if gates.of_h and both else R

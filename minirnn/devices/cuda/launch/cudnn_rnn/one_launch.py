@@ -27,26 +27,6 @@ PATIENCE_SIMULATED = 5000
 """The same in the simulator, where a waiting thread polls once per round of all blocks."""
 
 
-def compiled(
-    directions: list[Direction], file: str, name: str, dtype: np.dtype, plan: Plan | BarrierPlan
-) -> Kernel | None:
-    """The kernel of this file for the mode, such as "lstm_" + name; None if it does not compile or its blocks do not
-    fit.
-    """
-    device, sizes = directions[0].device, directions[0].sizes
-    kernel = kernel_of(device, file, f"{sizes.mode}_{name}", dtype, plan)
-    return kernel if kernel is not None and fits(kernel, plan, sizes.D) else None
-
-
-def kernel_of(device: Launcher, file: str, kernel: str, dtype: np.dtype, plan: Plan | BarrierPlan) -> Kernel | None:
-    """The kernel, compiled for this plan; None if the compiler rejects it."""
-    constants = tuple(f"-D{name}={n}" for name, n in plan.constants.items())
-    rung = "barrier" if isinstance(plan, BarrierPlan) else "persistent"
-    return device.uncompiled.unless_refused(
-        (file, dtype, constants), rung, lambda: device.kernel_of(file, kernel, dtype, constants)
-    )
-
-
 def fits(kernel: Kernel, plan: Plan | BarrierPlan, D: int) -> bool:
     """Whether all blocks that wait for each other can be on the device at the same time."""
     return kernel.max_resident_blocks(plan.threads, plan.shared) >= plan.blocks * D

@@ -28,7 +28,9 @@ from minirnn.devices.cuda.launcher import Launcher
 @lru_cache(maxsize=256)
 def source(plan: Plan, file: str) -> str:
     """The text of ``kernels/cudnn_rnn/<file>`` for the cell of a plan."""
-    text = '#include "activation.cuh"\n#include "cells/form.h"\n' + header(plan).replace("#pragma once\n", "")
+    text = '#include "activation.cuh"\n#include "cells/form.h"\n' + header(plan, values=True).replace(
+        "#pragma once\n", ""
+    )
     text += f'\n#define CELL {NAME}\n#include "cudnn_rnn/{file}"\n'
     if file == "steps.cu":
         text += "".join(f"STEP_STAGE({k})\n" for k in range(len(plan.forward)))
@@ -72,22 +74,29 @@ class Layer:
         inner_after = self.plan.reads_after & ((1 << (self.plan.states - 1)) - 1)
         return self.plan.saved + (self.plan.reads_before.bit_count() + inner_after.bit_count())
 
-    def new_saved(self) -> CudaArray:
-        """Memory for `values` and `multiplied` of all steps."""
+    @property
+    def saved_shape(self) -> tuple[int, ...]:
+        """The shape of `values` and `multiplied` of all steps."""
         sizes = self.sizes
-        count = sizes.D * sizes.T * (self.kept + len(self.plan.cuts)) * sizes.B * sizes.H
-        return self.device.empty((count,), self.directions[0].weights[3].dtype)
+        return sizes.D, sizes.T, self.kept + len(self.plan.cuts), sizes.B, sizes.H
 
-    def values(self, saved: CudaArray) -> CudaArray | None:
+    def new_saved(self) -> CudaArray | None:
+        """Memory for `values` and `multiplied` of all steps."""
+        count = prod(self.saved_shape)
+        return self.device.empty((count,), self.directions[0].weights[3].dtype) if count else None
+
+    def values(self, saved: CudaArray | None) -> CudaArray | None:
         """The saved values of each step, (D, T, kept, B, H), or None if there are none."""
         sizes = self.sizes
-        return seen(saved, (sizes.D, sizes.T, self.kept, sizes.B, sizes.H), 0) if self.kept else None
+        return (
+            seen(saved, (sizes.D, sizes.T, self.kept, sizes.B, sizes.H), 0) if saved is not None and self.kept else None
+        )
 
-    def multiplied(self, saved: CudaArray) -> CudaArray | None:
+    def multiplied(self, saved: CudaArray | None) -> CudaArray | None:
         """The operands of each product, (D, PRODUCTS, T, B, H), or None if there are no products."""
         sizes, count = self.sizes, len(self.plan.cuts)
         before = sizes.D * sizes.T * self.kept * sizes.B * sizes.H
-        return seen(saved, (sizes.D, count, sizes.T, sizes.B, sizes.H), before) if count else None
+        return seen(saved, (sizes.D, count, sizes.T, sizes.B, sizes.H), before) if saved is not None and count else None
 
 
 @dataclass
@@ -119,27 +128,31 @@ def layer_of(
     """The layer of these arrays."""
     (T, B, _), (D, _, P) = x.shape, h0.shape
     gates = Gates(plan.of_both, plan.of_x, plan.of_h)
-    H = weights[0][3].shape[0] // gates.columns
-    sizes = Sizes(f"own {plan.fingerprint}", T, B, H, P, D, x.dtype.itemsize, gates)
+    W, R, *_ = weights[0]
+    H = W.shape[0] // gates.rows_of_W if R is None else R.shape[0] // gates.rows_of_R
+    sizes = Sizes(f"own {plan.fingerprint} {plan.constants}", T, B, H, P, D, x.dtype.itemsize, gates)
     ends = np.full(B, T) if lengths is None else np.asarray(lengths).astype(np.int64)
     on_device = None if (ends == T).all() else device.asarray(ends.astype(np.int32))
-    in_order = [in_one_tuple(device, gates, H, parts) for parts in weights]
+    in_order = [in_one_tuple(device, gates, H, x.dtype, parts) for parts in weights]
     if device.recordings.enabled:
         in_order = settled(device, in_order)
     directions = [Direction(device, sizes, d, on_device, ends, in_order[d]) for d in range(D)]
     return Layer(device, plan, directions, [stacked(device, [m[d] for m in masks]) for d in range(D)])
 
 
-def in_one_tuple(device: Launcher, gates: Gates, H: int, parts: tuple[Any, ...]) -> tuple[Any, ...]:
-    """W, R, Wp, bW, bR, vectors and matrices from W, R, Wp, b, U, vectors. bR has the biases of gates of only h."""
-    W, R, Wp, b, U, vectors = parts
-    b = device.contiguous(b)
-    bR = device.full((gates.rows_of_R * H,), 0, b.dtype)
-    copy(device, bR[gates.of_both * H :], b[gates.rows_of_W * H :])
-    in_order = [None if w is None else device.contiguous(w) for w in (W, R, Wp)]
+def in_one_tuple(device: Launcher, gates: Gates, H: int, dtype: np.dtype, parts: tuple[Any, ...]) -> tuple[Any, ...]:
+    """W, R, Wp, bW, bR, vectors and matrices. If bW is of all gates, bR gets those of gates of only h."""
+    W, R, Wp, bW, bR, U, vectors = parts
+    of_W, of_R = gates.rows_of_W * H, gates.rows_of_R * H
+    if bW is None:
+        bW, bR = device.full((of_W,), 0, dtype), device.full((of_R,), 0, dtype)
+    elif bR is None:
+        b = device.contiguous(bW)
+        bW, bR = device.contiguous(b[:of_W]), device.full((of_R,), 0, dtype)
+        copy(device, bR[gates.of_both * H :], b[of_W:])
+    in_order = [None if w is None else device.contiguous(w) for w in (W, R, Wp, bW, bR)]
     together = device.concatenate(vectors, 0) if vectors else None
-    matrices = [device.contiguous(u) for u in U]
-    return (*in_order, device.contiguous(b[: gates.rows_of_W * H]), bR, together, *matrices)
+    return (*in_order, together, *[device.contiguous(u) for u in U])
 
 
 def stacked(device: Launcher, masks: list[CudaArray]) -> CudaArray | None:

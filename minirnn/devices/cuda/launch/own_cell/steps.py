@@ -14,8 +14,7 @@ import numpy as np
 
 from minirnn.devices.cuda.array import CudaArray
 from minirnn.devices.cuda.launch.cudnn_rnn.all_steps import input_part
-from minirnn.devices.cuda.launch.cudnn_rnn.direction import Direction, GateGradients
-from minirnn.devices.cuda.launch.cudnn_rnn.steps import in_columns
+from minirnn.devices.cuda.launch.cudnn_rnn.direction import Direction, GateGradients, in_columns
 from minirnn.devices.cuda.launch.own_cell.layer import Found, Layer, kernel_of
 from minirnn.devices.cuda.launch.primitives.products import product
 from minirnn.devices.cuda.launch.threads import cells, of_units, units_at_once
@@ -84,7 +83,7 @@ class Stages:
             for stage, kernel in enumerate(kernels):
                 if stage:
                     self.multiply(stage - 1, t)
-                kernel(np.int32(t), *numbers, self.direction.lengths, *arrays, None, None, self.inside[t], **threads)
+                kernel(np.int32(t), *numbers, self.direction.lengths, *arrays, self.inside[t], **threads)
 
         return run
 
@@ -145,7 +144,7 @@ def forward(
             step(t, A[t], A2, bW, bR, vectors, values_t, c, m, h, here)
             if m is not None and projected is not None:
                 product(device, m, device.transpose(Wp, (1, 0)), projected)
-                projected_step(t, projected, h, here, None)
+                projected_step(t, projected, h, here)
 
     arrays = A, A2, R, Wp, bW, bR, h, c, values, y, m, projected, *stages.arrays
     direction.run("own cell forward", (direction.d, kept), arrays, steps)
@@ -182,7 +181,7 @@ def backward(
         for t in direction.backward_steps():
             there, m = direction.own_columns(dy, t), None
             if ds is not None and ms is not None and dm is not None:
-                projected_step(t, there, dh, ds[t], None)
+                projected_step(t, there, dh, ds[t])
                 product(device, ds[t], Wp, dm)
                 m = ms[t]
             here = direction.own_columns(y, t) if layer.reads_y else None

@@ -19,6 +19,7 @@ from minirnn.devices.cuda.launch import sources
 from minirnn.devices.cuda.launch.cudnn_rnn import plan as plans
 from minirnn.devices.cuda.launch.cudnn_rnn.barrier_plan import barrier_plan
 from minirnn.devices.cuda.launch.cudnn_rnn.sizes import GATES, Sizes
+from minirnn.devices.cuda.launch.own_cell import layer as cells
 from minirnn.devices.cuda.sim.driver import SimDriver
 from minirnn.devices.cuda.sim.options import SimOptions
 from minirnn.verify import stored
@@ -203,6 +204,13 @@ def with_fault(monkeypatch: pytest.MonkeyPatch, *changes: tuple[str, str]) -> No
             text = text.replace(old, new)
         return text if found else whole
 
+    def changed_source(plan: Any, file: str) -> str:
+        """The text of a cell's kernel includes the file; a fault is planted in a copy of it."""
+        whole: str = source_of_a_cell(plan, file)
+        return whole.replace(f'#include "cudnn_rnn/{file}"', changed(f"cudnn_rnn/{file}"))
+
+    source_of_a_cell = cells.source.__wrapped__
+    monkeypatch.setattr(cells, "source", changed_source)
     monkeypatch.setattr(cuda_device, "text", changed)
     monkeypatch.setattr(SimDriver, "faults_not_planted", left, raising=False)
 

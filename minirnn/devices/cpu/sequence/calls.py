@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from minirnn.cells.expr import COMPARISONS, FUNCTIONS, NUMBERS, Expr, needed
+from minirnn.cells.expr import COMPARISONS, FUNCTIONS, Expr, is_number_of, needed
+from minirnn.cells.plan import Plan
 from minirnn.cells.rules import RULES
 
 NAMES: tuple[str, ...] = ("add", "subtract", "multiply", "divide", "negative", "absolute", "logaddexp", "copyto")
@@ -35,7 +36,32 @@ def mean(v: Any, out: Any) -> None:
     np.divide(out, len(v), out)
 
 
+IN_PLACE = ("add", "sub", "mul", "div", "neg", "tanh", "exp")
+"""Operations whose call may read an operand in the place of its result."""
+
 SCOPE |= {"sigmoid": sigmoid, "mean": mean}
+
+
+class Numbers:
+    """Numbers of a generated function as 0-d arrays; those that are formulas of constants are set for each call."""
+
+    def __init__(self, given: Iterable[float | Expr], dtype: np.dtype) -> None:
+        self.arrays = [np.array(0 if isinstance(v, Expr) else v, dtype) for v in given]
+        self.formulas = [(a, v) for a, v in zip(self.arrays, given, strict=True) if isinstance(v, Expr)]
+
+    def set(self, plan: Plan, constants: Iterable[float]) -> list[Any]:
+        """The arrays, with these values of the constants of a plan."""
+        named = dict(zip(plan.constant_names, constants, strict=True))
+        for a, e in self.formulas:
+            a[...] = value_of(e, named)
+        return self.arrays
+
+
+def value_of(e: Expr, constants: Mapping[str, float]) -> float:
+    """A formula of numbers and constants."""
+    if e.op in ("number", "constant"):
+        return float(e.value if e.op == "number" else constants[e.value[0]])
+    return float(RULES[e.op].value(*[value_of(a, constants) for a in e.args]))
 
 
 class Calls:
@@ -48,8 +74,8 @@ class Calls:
         The name of the array that holds a value.
     temporaries, masks : int
         The number of float arrays ``t0, t1, ..`` and bool arrays ``m0, ..`` that the calls need.
-    numbers : dict of float to str
-        The names ``k0, ..`` of numbers, as 0-d arrays.
+    numbers : dict of float or Expr to str
+        The names ``k0, ..`` of numbers and of formulas of constants, as 0-d arrays.
     """
 
     def __init__(self, ends: Iterable[Expr], at: Mapping[Expr, str]) -> None:
@@ -58,7 +84,7 @@ class Calls:
         self.uses = Counter(a for e in needed(list(ends)) for a in e.args) + Counter(ends)
         self.free: dict[str, list[str]] = {"t": [], "m": []}
         self.count = {"t": 0, "m": 0}
-        self.numbers: dict[float, str] = {}
+        self.numbers: dict[float | Expr, str] = {}
 
     def say(self, *lines: str) -> None:
         self.lines += lines
@@ -69,13 +95,13 @@ class Calls:
         self.count[kind] += 1
         return f"{kind}{self.count[kind] - 1}"
 
-    def number(self, v: float) -> str:
+    def number(self, v: float | Expr) -> str:
         return self.numbers.setdefault(v, f"k{len(self.numbers)}")
 
     def get(self, e: Expr) -> str:
         """The array that holds `e`, which is computed into a temporary array if necessary."""
-        if e.op in NUMBERS:
-            return self.number(e.value if e.op == "number" else e.value[1])
+        if e.op == "number" or is_number_of(e):
+            return self.number(e.value if e.op == "number" else e)
         return self.at[e] if e in self.at else self.into(e)
 
     def done(self, e: Expr) -> None:
@@ -87,12 +113,12 @@ class Calls:
 
     def into(self, e: Expr, out: str | None = None) -> str:
         """Compute `e` in `out`, or in a temporary array; return the name of the array."""
-        if e in self.at or e.op in NUMBERS:
+        if e in self.at or is_number_of(e):
             place = self.get(e)
             if out is not None and out != place:
                 self.say(f"copyto({out}, {place})")
             return out or place
-        places = [self.get(a) for a in e.args]
+        places = self.operands(e, out)
         for a in e.args:
             self.done(a)
         kind = "m" if e.op in COMPARISONS else "t"
@@ -112,6 +138,18 @@ class Calls:
         self.say(RULES[e.op].numpy.format(*places, out=target))
         self.at[e] = target
         return target
+
+    def operands(self, e: Expr, out: str | None) -> list[str]:
+        """The arrays of the operands. One that only `e` reads is computed in `out`, if nothing else is there yet."""
+        free = out is not None and e.op in IN_PLACE and out not in self.at.values()
+        places = []
+        for a in e.args:
+            if free and a not in self.at and not is_number_of(a) and a.op not in COMPARISONS and self.uses[a] == 1:
+                places.append(self.into(a, out))
+                free = False
+            else:
+                places.append(self.get(a))
+        return places
 
     def other_than(self, taken: set[str], kind: str) -> str:
         """A free array that is not an operand, because a call of several statements would overwrite it before

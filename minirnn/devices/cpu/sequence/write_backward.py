@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 from minirnn.cells.expr import Expr, is_number
 from minirnn.cells.linear import Linear, Target
 from minirnn.cells.plan import Plan
-from minirnn.devices.cpu.own_cell.calls import Calls, compiled
-from minirnn.devices.cpu.own_cell.slots import Slots
+from minirnn.devices.cpu.sequence.calls import Calls, compiled
+from minirnn.devices.cpu.sequence.slots import Slots
 
 
 class Row(NamedTuple):
@@ -33,6 +33,8 @@ class Back(NamedTuple):
     factor_room: tuple[int, int]
     factor_numbers: list[float]
     run: Callable[..., Any]
+    run_each: Callable[..., Any]
+    """`run` with a gradient of the first state after each step."""
     views: list[tuple[str, int, int]]
     rows: int
     gates: list[int]
@@ -41,10 +43,8 @@ class Back(NamedTuple):
     vectors: dict[int, int]
     multiplied: dict[int, int]
     """Maps a vector, or a cut, to the row of its gradient."""
-
-    def reads_before(self, state: int) -> bool:
-        """Whether the factors, or the gradients of matrices, need this state before each step."""
-        return any(place == ("before", state) for _, place in self.sources)
+    before: frozenset[int]
+    """The states before a step that the factors read."""
 
 
 def back_of(plan: Plan) -> Back:
@@ -135,14 +135,15 @@ class Writer:
     def back(self) -> Back:
         self.views: dict[str, tuple[int, int]] = {}
         function, sources, room, numbers = self.factors()
-        run = self.loop()
+        run, run_each = self.loop(), self.loop(each=True)
         d = self.d
         vectors = {k: self.index(self.terms(e)[0]) for k, e in enumerate(d.vectors) if e.varies}
         products = {k: self.index(self.terms(dm)[0]) for k, (dm, _) in enumerate(d.cuts) if dm.varies}
         views = [(name, lo, hi) for name, (lo, hi) in self.views.items()]
         return Back(
-            function, sources, room, numbers, run, views, len(self.rows), self.gates, self.first, vectors, products
-        )
+            function, sources, room, numbers, run, run_each, views, len(self.rows), self.gates, self.first, vectors,
+            products, frozenset(k for _, (what, k) in sources if what == "before"),
+        )  # fmt: skip
 
     def factors(self) -> tuple[Callable[..., None], list[tuple[str, tuple[Any, ...]]], tuple[int, int], list[float]]:
         """The function that computes all factors of a piece, and the values that are multiplied."""
@@ -185,7 +186,7 @@ class Writer:
         function = compiled(f"{plan.name}_factors", ["D", "S", "O", "vectors", "T", "M", "K"], [*body, *calls.lines])
         return function, list(used.items()), (calls.count["t"], calls.count["m"]), list(calls.numbers)
 
-    def loop(self) -> Callable[..., Any]:
+    def loop(self, each: bool = False) -> Callable[..., Any]:
         """The function that goes back over the steps of a piece."""
         d, plan = self.d, self.plan
         at: dict[Expr, str] = {e: f"g{k}" for e, k in self.incoming.items()}
@@ -267,6 +268,8 @@ class Writer:
         start = ["add(dh, dy_t, dh)"]
         if plan.projected:
             start = ["add(dh, dy_t, dh_t)", f"dot(Wp_T, dh_t, g{last})"]
+        if each and last:
+            start.append("add(g0, dc_t, g0)")
         products = [f"p{k}" for k in range(len(plan.cuts))]
         inner = [f"g{k}" for k in range(last)]
         body = [
@@ -277,7 +280,7 @@ class Writer:
             if names
         ]  # fmt: skip
         body.append(f"g{last} = dm" if plan.projected else f"g{last} = dh")
-        names = ["dy_t", "dh_t", *self.views]
+        names = ["dy_t", "dh_t", *self.views, *(["dc_t"] if each else [])]
         body += [f"for {', '.join(names)}, in steps:", *[f"    {line}" for line in (*start, *lines)]]
         body.append(f"return ({', '.join([*inner, ''])})" if inner else "return ()")
         parameters = ["steps", "dot", "R_T", "Wp_T", "U_T", "dh", "dm", "G", "P", "through_R", "nothing"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from minirnn.devices.cpu.columns.direction import UNPACKED, left_matrix, product_of_step
+from minirnn.devices.cpu.sequence.forward import UNPACKED, left_matrix, product_of_step
 from minirnn.devices.cpu.workspace import ALIGNMENT
 from tests.compare import assert_close
 
@@ -21,7 +21,7 @@ def test_the_product_is_that_of_plain_sums_and_fills_the_array_given(
     R[...] = rng.standard_normal((rows, columns)) / columns**0.5
     h = rng.standard_normal((columns, B)).astype(dtype)
     out = np.full((rows, B), np.nan, dtype)  # earlier contents must not matter
-    product_of_step(B)(R, h, out)
+    product_of_step(rows, columns, B)(R, h, out)
     assert_close(out, (R.astype(np.float64)[:, :, None] * h.astype(np.float64)).sum(1))
 
 

@@ -33,14 +33,6 @@ class Piece(NamedTuple):
         """Reorder a list or array of these steps from time order to visiting order, or back."""
         return steps if self.upward else steps[::-1]  # type: ignore[index]
 
-    def join(self, start: Array, state: Array) -> None:
-        """Copy the states of samples that start here from start (B, H) to state (H, B)."""
-        state[:, self.joining] = start.T[:, self.joining]
-
-    def leave(self, state: Array, end: Array) -> None:
-        """Copy the states of samples that are done from state (H, B) to end (B, H)."""
-        end[self.leaving] = state[:, self.leaving].T
-
 
 class Visit:
     """The order in which a direction visits the steps.
@@ -83,3 +75,15 @@ def steps_at_once(T: int, B: int, H: int, width: int = 0) -> int:
     """
     n = max(CACHED_CELLS // (H * B), PRODUCT_STEPS if width >= WIDE_INPUT else 1)
     return T if B == 1 else min(T, n)
+
+
+def padding(lengths: Array | None, T: int) -> tuple[Array | None, Array | None, int]:
+    """The valid steps, (last, B, 1); the lengths; the longest. The first two are None if all steps are valid."""
+    if lengths is None:
+        return None, None, T
+    lengths = np.asarray(lengths)
+    last = int(lengths.max())
+    if lengths.min() == T:
+        return None, None, T
+    valid = (np.arange(last)[:, None] < lengths)[:, :, None]
+    return valid, None if lengths.min() == last else lengths, last

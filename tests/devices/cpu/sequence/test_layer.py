@@ -13,9 +13,9 @@ import pytest
 
 import minirnn as mr
 from minirnn import cell, sigmoid, tanh, where
-from minirnn.devices.cpu.own_cell.calls import Calls
-from minirnn.devices.cpu.own_cell.forward import loop_of
-from minirnn.devices.cpu.own_cell.way_back import back_of
+from minirnn.devices.cpu.sequence.calls import Calls
+from minirnn.devices.cpu.sequence.forward import loop_of
+from minirnn.devices.cpu.sequence.write_backward import back_of
 from minirnn.ops.own_cell.layer import CellSequence
 from tests.cells.with_torch import CELLS, gallery
 

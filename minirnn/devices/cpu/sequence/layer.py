@@ -1,0 +1,230 @@
+"""A whole layer of any cell and its gradient: all steps, all directions, in NumPy.
+
+A pass over a direction (`forward`, `backward`) is prepared for a plan and for sizes. Passes of small layers are kept
+after the call, because there their preparation would take as long as ten steps.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from minirnn.cells.plan import Plan
+from minirnn.devices.base import check_saved
+from minirnn.devices.cpu import workspace
+from minirnn.devices.cpu.arithmetic import without_false_alarms
+from minirnn.devices.cpu.sequence.backward import Backward, Gradients, Inputs
+from minirnn.devices.cpu.sequence.forward import Forward, Kept, Sizes, Weights, layout
+from minirnn.devices.cpu.sequence.visit import Array, Visit, padding
+
+MOST_KEPT, MOST_OF_A_KIND = 64, 8
+"""Sizes of layers whose passes are kept, and passes of one size."""
+
+
+class Idle:
+    """Passes that are not in use, by what they were made for; those of the latest `MOST_KEPT` keys."""
+
+    def __init__(self) -> None:
+        self.of: dict[Any, list[Any]] = {}
+
+    def take(self, key: Any) -> Any:
+        """One for `key`, which nobody else has from now on, or None."""
+        try:
+            return self.of[key].pop()
+        except (KeyError, IndexError):
+            return None
+
+    def give(self, key: Any, one: Any) -> None:
+        if key not in self.of:
+            while len(self.of) >= MOST_KEPT:
+                self.of.pop(next(iter(self.of)), None)
+        waiting = self.of.setdefault(key, [])
+        if len(waiting) < MOST_OF_A_KIND:
+            waiting.append(one)
+
+
+IDLE = Idle()
+NONE = Kept(None, [], None)
+
+
+class Lease:
+    """The ``base`` of an array of saved values; after its end, the passes that filled it are idle again."""
+
+    __slots__ = ("__array_interface__", "key", "passes")
+
+    def __init__(self, key: Any, passes: Any, memory: Array) -> None:
+        self.key, self.passes = key, passes
+        self.__array_interface__ = memory.__array_interface__
+
+    def __del__(self) -> None:
+        IDLE.give(self.key, self.passes)
+
+
+def width_of(plan: Plan, weights: Any) -> int:
+    """H"""
+    W, R, *_ = weights
+    return len(W) // (plan.of_both + plan.of_x) if R is None else len(R) // (plan.of_both + plan.of_h)
+
+
+@without_false_alarms
+def cell_sequence(
+    x: Array,
+    h0: Array,
+    c0: Array | None,
+    weights: Sequence[tuple[Any, ...]],
+    *,
+    plan: Plan,
+    lengths: Array | None,
+    training: bool,
+    masks: Sequence[Array] = (),
+    constants: Sequence[float] | None = None,
+) -> tuple[Array, Array, Array | None, Array | None]:
+    """Run one layer of a cell over a whole sequence.
+
+    Parameters
+    ----------
+    x : (T, B, I)
+    h0 : (D, B, P)
+        P is H, or the width of the projection.
+    c0 : (D, states-1, B, H), or (D, B, H) if that is one, or None
+        The states but the last; None if there are none.
+    weights : sequence of D tuples (W, R, Wp, bW, bR, U, vectors)
+        W (rows, I), R (rows, P), Wp (P, H) or None; bW of W's rows and bR of R's, or bW (G*H,) of all gates and None,
+        or None and None; tuples U of (H, H) and vectors of (H,). Gates in the order of the plan.
+    plan : Plan
+    lengths : integers (B,) or None
+        Each from 1 to T, in any order. At steps t >= lengths[b] the state stays, y is 0, and x does not matter.
+    training : bool
+        Whether to save what `cell_sequence_grad` needs.
+    masks : sequence of (D, T, B, H)
+    constants : sequence of float, optional
+        Other values for the constants of the plan.
+
+    Returns
+    -------
+    y : (T, B, D*P)
+    h_n : (D, B, P)
+    c_n : like c0
+    saved : 1-D array or None
+    """
+    (T, B, width), (D, _, P) = x.shape, h0.shape
+    valid, lengths, last = (None, None, T) if lengths is None else padding(lengths, T)
+    if lengths is not None:
+        np.seterr(over="ignore")  # columns without a sample may grow without bound; they are discarded
+    y = workspace.empty((T, B, D * P), x.dtype)
+    if valid is not None:
+        x = np.where(valid, x[:last], x.dtype.type(0))  # NaN in the padding must not spread
+        y[last:] = 0
+    h_n, c_n = np.empty_like(h0), None if c0 is None else np.empty_like(c0)
+    sizes = Sizes(last, B, width, width_of(plan, weights[0]), P, x.dtype, weights[0][0] is None)
+    key, passes, saved = forward_passes(plan, sizes, D, T, lengths, training)
+    given = plan.constants if constants is None else constants
+    for k, one in enumerate(passes):
+        part = y[:last, :, k * P : (k + 1) * P]
+        c, c_end = (None, None) if c0 is None or c_n is None else (states_of(c0, k), states_of(c_n, k))
+        own = [m[k] for m in masks] if masks else ()
+        one.run(x, h0[k], c, Weights(*weights[k]), own, part, h_n[k], c_end, given)
+        if valid is not None:
+            np.copyto(part, 0, where=~valid)
+    if key is not None and saved is None:
+        IDLE.give(key, (passes, None))
+    return y, h_n, c_n, saved
+
+
+def forward_passes(
+    plan: Plan, sizes: Sizes, D: int, T: int, lengths: Array | None, training: bool
+) -> tuple[Any, list[Forward], Array | None]:
+    """A pass for each direction, and the memory of what they save; the key under which they will be idle, or None."""
+    H, B, last = sizes.H, sizes.B, sizes.T
+    each = layout(plan, T, H, B)[0]
+    small = lengths is None and last == T and D * each * sizes.dtype.itemsize < workspace.MIN_BLOCK
+    key = (plan, sizes, D, training) if small else None
+    found = IDLE.take(key) if small else None
+    if found is None:
+        memory = workspace.empty((D * each,), sizes.dtype) if training and each else None
+        rooms = [None] * D if memory is None else [Kept.within(plan, m, T, H, B) for m in memory.reshape(D, each)]
+        found = [Forward(plan, sizes, Visit(last, lengths, k == 1), rooms[k]) for k in range(D)], memory
+    passes, memory = found
+    return key, passes, memory if key is None or memory is None else np.asarray(Lease(key, found, memory))
+
+
+def states_of(states: Any, k: int) -> Array:
+    """Those of direction k, (states-1, B, H)."""
+    one: Array = states[k]
+    return one[None] if one.ndim == 2 else one
+
+
+@without_false_alarms
+def cell_sequence_grad(
+    x: Array,
+    h0: Array,
+    c0: Array | None,
+    weights: Sequence[tuple[Any, ...]],
+    saved: Array | None,
+    y: Array,
+    dy: Array,
+    dh_n: Array,
+    dc_n: Array | None,
+    *,
+    plan: Plan,
+    lengths: Array | None,
+    need_dx: bool = True,
+    masks: Sequence[Array] = (),
+    constants: Sequence[float] | None = None,
+) -> tuple[Array | None, Array, Array | None, list[Weights]]:
+    """The gradients of `cell_sequence`, by backpropagation through time.
+
+    Parameters
+    ----------
+    x, h0, c0, weights, plan, lengths, masks, constants
+        As given to `cell_sequence`.
+    saved, y
+        What it returned when training.
+    dy, dh_n, dc_n
+        Gradients of y, h_n, c_n. dy past a sample's length does not matter.
+    need_dx : bool
+        Without it dx is not computed, and None.
+
+    Returns
+    -------
+    dx : (T, B, I) or None
+    dh0 : (D, B, P)
+    dc0 : like c0
+    dweights : list of D tuples as `weights`
+    """
+    (T, B, width), (D, _, P) = x.shape, h0.shape
+    H, skip = width_of(plan, weights[0]), weights[0][0] is None
+    each = layout(plan, T, H, B)[0]
+    check_saved(saved, (D, each))
+    valid, lengths, last = (None, None, T) if lengths is None else padding(lengths, T)
+    dx = workspace.empty(x.shape, x.dtype) if need_dx else None
+    wanted = dx
+    if valid is not None:
+        zero = x.dtype.type(0)
+        x, dy, y = np.where(valid, x[:last], zero), np.where(valid, dy[:last], zero), y[:last]
+        if dx is not None:
+            dx[last:], wanted = 0, dx[:last]
+    dh0, dc0 = np.empty_like(h0), None if c0 is None else np.empty_like(c0)
+    sizes = Sizes(last, B, width, H, P, x.dtype, skip)
+    small = lengths is None and last == T and each * x.itemsize < workspace.MIN_BLOCK
+    dweights = []
+    given = plan.constants if constants is None else constants
+    for k in range(D):
+        w = Weights(*weights[k])
+        dw = Weights(*[None if a is None else workspace.empty(a.shape, a.dtype) for a in w[:5]], w.U, w.vectors)
+        if w.U or w.vectors:
+            dw = dw._replace(U=[np.empty_like(a) for a in w.U], vectors=[np.empty_like(a) for a in w.vectors])
+        dweights.append(dw)
+        key = plan, sizes, k
+        one = (IDLE.take(key) if small else None) or Backward(plan, sizes, Visit(last, lengths, k == 1))
+        room = NONE if saved is None else Kept.within(plan, saved[k * each : (k + 1) * each], T, H, B)
+        part = ..., slice(k * P, (k + 1) * P)
+        dc, dc_0 = (None, None) if c0 is None or dc_n is None else (states_of(dc_n, k), states_of(dc0, k))
+        g = Gradients(dy[part], dh_n[k], dc, dh0[k], dc_0, dw, wanted, k > 0)
+        own = [m[k] for m in masks] if masks else ()
+        one.run(Inputs(x, h0[k], w, own, y[part], room, given), g)
+        if small:
+            IDLE.give(key, one)
+    return dx, dh0, dc0, dweights

@@ -1,0 +1,185 @@
+"""The loop over the steps of a plan forward, written as a function of NumPy calls."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from typing import Any, NamedTuple
+
+from minirnn.cells.expr import CUTS, Expr
+from minirnn.cells.plan import Plan
+from minirnn.devices.cpu.sequence.calls import SCOPE, Calls, compiled
+from minirnn.devices.cpu.sequence.slots import SMOOTH, Run, Slots
+
+OURS = frozenset([*SCOPE, *["steps", "dot", "Wp", "U", "vectors", "HALF", "T", "M", "P", "K"]])
+"""Names of the text that no value may have."""
+
+
+class Loop(NamedTuple):
+    """The steps of a piece as a function, and its arguments."""
+
+    run: Callable[..., None]
+    slots: Slots
+    views: list[tuple[str, tuple[Any, ...]]]
+    """Maps the names of the arrays of a step to their code."""
+    temporaries: int
+    masks: int
+    numbers: list[float]
+
+
+def loop_of(plan: Plan, merged: bool = False) -> Loop:
+    """The loop over steps, written and compiled once. `merged`: the product of a step includes x."""
+    name = f"numpy forward {merged}"
+    if name not in plan.made:
+        plan.made[name] = written(plan, merged)
+    found: Loop = plan.made[name]
+    return found
+
+
+def written(plan: Plan, merged: bool) -> Loop:
+    slots, step = Slots(plan), plan.derivation.step
+    gates = list(step.gates.values())
+    views: dict[str, tuple[Any, ...]] = {}
+
+    def view(name: str, *what: Any) -> str:
+        views[name] = what
+        return name
+
+    at: dict[Expr, str] = {}
+    for e, slot in slots.of.items():
+        if e in gates:
+            at[e] = view(f"s{slot}", "slots", slot, slot + 1)
+    for k, e in enumerate(gates[plan.of_both : plan.of_both + plan.of_x]):
+        at[e] = view(f"x{k}", "x", plan.of_both + k, plan.of_both + k + 1)
+    for k, e in enumerate(step.states.values()):
+        at[e] = view("h", "h") if k == plan.states - 1 else view(f"b{k}", "before", k)
+    at |= {e: f"v{k}" for k, e in enumerate(step.vectors.values())}
+    for k, e in enumerate(step.masks.values()):
+        at[e] = view(f"z{k}", "masks", k)
+
+    calls = Calls([*step.after, *slots.kept], at)
+    if plan.reads_h:
+        block = view("R_rows", "slots", 0, slots.rows_of_R)
+        calls.say(f"dot(Rb, {view('h1', 'h1')}, {block})")
+        if plan.of_both and not merged:
+            own = view("both", "slots", plan.of_h, slots.rows_of_R)
+            calls.say(f"add({own}, {view('x_both', 'x', 0, plan.of_both)}, {own})")
+    guests = {e: run for run in slots.runs for e in run.values}
+    started: set[int] = set()
+
+    def slots_of(lo: int, hi: int) -> str:
+        return view(f"s{lo}" if hi == lo + 1 else f"run{lo}_{hi}", "slots", lo, hi)
+
+    def activate(run: Run) -> None:
+        for e in run.values:
+            (a,) = e.args
+            if a not in gates:
+                calls.into(a, view(f"s{slots.of[e]}", "slots", slots.of[e], slots.of[e] + 1))
+            calls.done(a)
+        whole = slots_of(run.lo, run.hi)
+        if run.lo + run.direct < run.mid:
+            part = slots_of(run.lo + run.direct, run.mid)
+            calls.say(f"multiply({part}, HALF, {part})")
+        calls.say(f"tanh({whole}, {whole})")
+        if run.mid > run.lo:
+            part = slots_of(run.lo, run.mid)
+            calls.say(f"multiply({part}, HALF, {part})", f"add({part}, HALF, {part})")
+        for e in run.values:
+            calls.at[e] = view(f"s{slots.of[e]}", "slots", slots.of[e], slots.of[e] + 1)
+
+    def place(e: Expr) -> str | None:
+        """The place of a value: its slot, or the state after the step."""
+        if e in slots.of:
+            return view(f"s{slots.of[e]}", "slots", slots.of[e], slots.of[e] + 1)
+        if e in step.after and not (plan.projected and e is step.after[-1]):
+            k = step.after.index(e)
+            return view("h_new", "h_new") if k == plan.states - 1 else view(f"a{k}", "after", k)
+        return None
+
+    for e in sorted(step.nodes, key=lambda e: (slots.levels[e], e.op not in SMOOTH, e.index)):
+        if e in guests:
+            if guests[e].lo not in started:
+                started.add(guests[e].lo)
+                activate(guests[e])
+        elif e.op in CUTS:
+            between(plan, calls, e)
+        elif e not in calls.at and (e.op in SMOOTH or e in step.after or e in slots.kept):
+            calls.into(e, place(e))
+    for e in slots.kept:
+        target = place(e)
+        if target is not None and calls.at[e] != target:
+            calls.say(f"copyto({target}, {calls.at[e]})")
+    for k, e in enumerate(step.after):
+        last = k == plan.states - 1
+        target = view("h_new", "h_new") if last else view(f"a{k}", "after", k)
+        if last and plan.projected:
+            calls.say(f"dot(Wp, {calls.get(e)}, {target})")
+        elif calls.at[e] != target:
+            calls.say(f"copyto({target}, {calls.at[e]})")
+    return finish("forward", plan, calls, slots, views)
+
+
+def between(plan: Plan, calls: Calls, m: Expr) -> None:
+    """The product of a value with its matrix, or its mean."""
+    (v,) = m.args
+    k = plan.derivation.step.cuts.index(m)
+    source = calls.get(v)
+    if source[0] in "vp":  # the same for all samples, or for all units
+        wide = calls.new("t")
+        calls.say(f"copyto({wide}, {source})")
+        source = wide
+    calls.done(v)
+    matrix = f"U{plan.cuts[k].matrix}"
+    calls.say(f"dot({matrix}, {source}, p{k})" if m.op == "product" else f"mean({source}, p{k})")
+    calls.at[m] = f"p{k}"
+
+
+def finish(name: str, plan: Plan, calls: Calls, slots: Slots, views: dict[str, tuple[Any, ...]]) -> Loop:
+    """The loop around the calls of a step."""
+    read = set(re.findall(r"\w+", "\n".join(calls.lines)))
+    views = {n: what for n, what in views.items() if n in read}
+    temporaries = [f"t{k}" for k in range(calls.count["t"])]
+    masks = [f"m{k}" for k in range(calls.count["m"])]
+    products = [f"p{k}" for k in range(len(plan.cuts))]
+    parameters = ["steps", "dot", "Rb", "Wp", "U", "vectors", "HALF", "T", "M", "P", "K"]
+    body = [
+        f"({', '.join(names)},) = {source}"
+        for names, source in (
+            (temporaries, "T"), (masks, "M"), (products, "P"), (list(calls.numbers.values()), "K"),
+            ([f"U{k}" for k in range(plan.products)], "U"), ([f"v{k}" for k in range(plan.vectors)], "vectors"),
+        )
+        if names
+    ]  # fmt: skip
+    body += [f"for {', '.join(views)}, in steps:", *[f"    {line}" for line in calls.lines]]
+    new = readable(plan, slots, views)
+    new |= {n: f"_{n}" for n in (*temporaries, *masks, *products, *calls.numbers.values())}
+    body = [re.sub(r"[A-Za-z_]\w*", lambda m: new.get(m[0], m[0]), line) for line in body]
+    run = compiled(f"{plan.name}_{name}", [new.get(p, p) for p in parameters], body)
+    return Loop(run, slots, list(views.items()), len(temporaries), len(masks), list(calls.numbers))
+
+
+def readable(plan: Plan, slots: Slots, views: Iterable[str]) -> dict[str, str]:
+    """The names of the text: those of the values, in place of slots."""
+    step, names = plan.derivation.step, plan.names
+    new = {f"s{slot}": names.get(e, f"s{slot}") for e, slot in slots.of.items()}  # the value that ends in a slot
+    for e in (e for run in slots.runs for e in run.values):
+        new[f"s{slots.of[e]}"] = names.get(e, f"s{slots.of[e]}")
+    new |= {f"b{k}": names[e] for k, e in enumerate(step.states.values())}
+    new |= {f"a{k}": names[e] for k, e in enumerate(step.after)}
+    new |= {"h": names[step.states[step.order[-1]]], "h_new": names[step.after[-1]], "h1": "h_prev_and_1"}
+    new |= {"R_rows": "gates_of_h", "both": "gates_of_both", "x_both": "W_x", "Rb": "R_and_b"}
+    new |= {f"v{k}": n for k, n in enumerate(plan.vector_names)} | {f"z{k}": n for k, n in enumerate(plan.mask_names)}
+    gates = list(step.gates.values())
+    new |= {f"x{k}": names[e] for k, e in enumerate(gates[plan.of_both : plan.of_both + plan.of_x])}
+    for run in slots.runs:
+        for lo, hi in ((run.lo, run.hi), (run.lo, run.mid), (run.lo + run.direct, run.mid)):
+            if hi > lo:
+                new[f"run{lo}_{hi}"] = "_".join(new[f"s{k}"] for k in range(lo, hi))
+    taken = set(OURS)
+    for old in [*views, *(n for n in new if n not in views)]:
+        n = new.get(old, old)
+        while n in taken:
+            n += "_"
+        taken.add(n)
+        new[old] = n
+    return new
