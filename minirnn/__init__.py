@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from minirnn.io.nested import load, save
     from minirnn.nn.functional import softplus
     from minirnn.nn.own_cell import cell
-    from minirnn.ops.own_cell.functions import product, straight_through, unit_mean
+    from minirnn.ops.sequence.functions import product, straight_through, unit_mean
 else:
     __getattr__, __dir__ = imported_later(
         __name__,
@@ -45,7 +45,7 @@ else:
             **dict.fromkeys(("float", "int"), "minirnn.engine.dtypes"),
             **dict.fromkeys(("checkpoint", "checkpoint_sequential", "vmap"), "minirnn.functions"),
             **dict.fromkeys(("hessian", "hvp", "jacobian", "jvp", "vhp", "vjp"), "minirnn.functions"),
-            **dict.fromkeys(("product", "straight_through", "unit_mean"), "minirnn.ops.own_cell.functions"),
+            **dict.fromkeys(("product", "straight_through", "unit_mean"), "minirnn.ops.sequence.functions"),
             **dict.fromkeys(("load", "save"), "minirnn.io.nested"),
             "cell": "minirnn.nn.own_cell",
             "softplus": "minirnn.nn.functional",

@@ -11,10 +11,10 @@ import numpy as np
 
 import minirnn as mr
 from minirnn import ops
-from minirnn.devices.base import Device
+from minirnn.devices.base import Device, Weights
 from minirnn.nn.own_cell import Cell
-from minirnn.ops.own_cell.compose import compose_layer
-from minirnn.ops.own_cell.layer import run_cell
+from minirnn.ops.sequence.compose import compose_layer
+from minirnn.ops.sequence.layer import run_layer
 
 Call = Callable[[], Any]
 Size = tuple[int, int, int, int]
@@ -63,13 +63,13 @@ def own_calls(device: Device, cell: Cell, size: Size, dtype: str, composed: bool
     R = draw(of_h * H, H, scale=H**-0.5) if of_h else None
     U = tuple(draw(H, H, scale=H**-0.5) for _ in range(products))
     vectors, b = tuple(draw(H, scale=0.5) for _ in range(plan.vectors)), draw(len(plan.gate_names) * H)
-    masks = [mr.tensor(rng.integers(0, 2, (1, T, B, H)).astype(dtype), device=device) for _ in plan.mask_names]
-    weights = W, R, None, b, U, vectors
+    masks = [mr.tensor(rng.integers(0, 2, (1, T, B, H)).astype(dtype), device=device).array for _ in plan.mask_names]
+    weights = Weights(W, R, None, b, None, U, vectors)
 
     def output() -> Any:
         if composed:
-            return compose_layer(cell.step, x, h0, c0, [weights], None, masks)[0]
-        return run_cell(plan, x, h0, c0, [weights], masks=masks)[0]
+            return compose_layer(plan, x, h0, c0, [weights], None, masks)[0]
+        return run_layer(plan, [x, h0, *([] if c0 is None else [c0])], [weights], masks=masks)[0]
 
     def forward() -> Any:
         with mr.no_grad():

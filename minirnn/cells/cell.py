@@ -65,7 +65,8 @@ class Formulas:
     def with_constants(self, **constants: float) -> Self:
         """The same cell with other values for its constants."""
         kept = {n: v for n, v in self.step.constants.items() if n not in constants}
-        return type(self)(self.function, self.step.given_states, self.step.output, **kept, **constants)
+        found = type(self)(self.function, self.step.given_states, self.step.output, **kept, **constants)
+        return found if self.by_hand is None else found.with_backward(*self.by_hand)
 
     def __reduce__(self) -> str:
         """Cells are pickled by name, like functions. A copy is the same cell."""
@@ -107,12 +108,17 @@ class Formulas:
         names = (again,) if isinstance(again, str) else tuple(again)
 
         def checked(function: Callable[..., Any]) -> Callable[..., Any]:
-            self.derivation = ByHand(Derivation(self.step), function, names)
-            self.by_hand = function, names
-            self.plans.clear()
+            self.with_backward(function, names)
             return function
 
         return checked if function is None else checked(function)
+
+    def with_backward(self, function: Callable[..., Any], again: tuple[str, ...]) -> Self:
+        """This cell, which from now on computes the backward pass by hand."""
+        self.derivation = ByHand(Derivation(self.step), function, again)
+        self.by_hand = function, again
+        self.plans.clear()
+        return self
 
     def latex(self, products: bool = False) -> str:
         """The step and its backward pass as two aligned blocks of LaTeX."""

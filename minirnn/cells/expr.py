@@ -293,6 +293,8 @@ def apply(name: str, *args: Any, **options: Any) -> Any:
                 "clip: a bound is a value of the step\n"
                 "  expected numbers; for values of the step write minimum(maximum(x, low), high)"
             )
+        if is_infinite(low) and is_infinite(high):
+            return x
         clipped = graph.node("clip", (x, low, high))
         return graph.node("straight_through", (clipped, x)) if options.get("straight_through") else clipped
     given = tuple(graph.lift(a) for a in args)
@@ -304,6 +306,13 @@ def apply(name: str, *args: Any, **options: Any) -> Any:
     if found not in graph.cuts:
         graph.cuts.append(found)
     return found
+
+
+def is_infinite(e: Expr) -> bool:
+    """Whether `e` is an infinite number or constant, or minus one."""
+    if e.op == "neg":
+        return is_infinite(e.args[0])
+    return e.op in NUMBERS and math.isinf(e.value if e.op == "number" else e.value[1])
 
 
 def is_number_of(e: Expr) -> bool:

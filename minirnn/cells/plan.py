@@ -103,6 +103,8 @@ class Plan:
         Gates of each kind, in this order.
     gate_names, state_names, vector_names, mask_names : tuple of str
         In the order of the arrays; the last state is h.
+    value_names : tuple of str
+        The values that a step saves.
     states, saved, vectors, masks : int
         The number of each.
     reads_h : bool
@@ -159,6 +161,7 @@ class Plan:
             self.reads_after &= ~(1 << self.states - 1)
         self.carries = step.states[step.order[-1]] in set(step.nodes)
         self.saved_values = tuple(sorted(d.saved, key=lambda e: e.stage))
+        self.value_names = tuple(d.names[e] for e in self.saved_values)
         last = max([e.stage for e in (*step.after, *self.saved_values)], default=0)
         self.forward = tuple(self.step_stage(d, k) for k in range(1 + last))
         ends = [e for e in d.ends.values() if e.varies]

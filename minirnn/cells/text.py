@@ -60,6 +60,8 @@ def write(
         if e.op in ("input", "gradient"):
             return names[e], CALL
         rule = RULES[e.op]
+        if e.op == "straight_through" and style == "text" and e.args[0].op == "clip" and e.args[0].args[0] is e.args[1]:
+            return f"{spell(e.args[0])[0][:-1]}, straight_through=True)", CALL
         form = {"text": rule.text, "latex": rule.latex, "cpp": rule.cpp}[style]
         if rule.binds == CALL or form.startswith("\\frac"):
             return form.format(*[spell(a)[0] for a in e.args]), CALL if rule.binds == CALL else PRODUCT

@@ -16,6 +16,7 @@ import inspect
 import sys
 import traceback
 from collections.abc import Callable, Mapping, Sequence
+from math import isfinite
 from numbers import Real
 from types import CodeType, FrameType
 from typing import Any, NoReturn
@@ -235,7 +236,7 @@ class Step:
         if any(m not in reached for m in self.cuts):
             self.fail("a product or mean is never used", "remove it: a layer would compute it for nothing")
         for n, v in self.constants.items():
-            if self.graph.known.get(("constant", (), (n, v))) not in used:
+            if self.graph.known.get(("constant", (), (n, v))) not in used and isfinite(v):
                 self.fail(f"the constant {n!r} is never used", "remove it")
 
     def place(self, line: int | None = None) -> str:

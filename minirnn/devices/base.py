@@ -17,7 +17,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType, ModuleType
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -124,38 +124,69 @@ OPTIONAL: dict[str, str] = {
 `asarray`. That is correct on every device, but slow if copies to the host are slow."""
 
 KERNELS: dict[str, str] = {
-    "lstm_block_cell": "(x, cs_prev, h_prev, w, wci, wcf, wco, b, *, forget_bias, cell_clip, use_peephole)"
-    " -> i, cs, f, o, ci, co, h",
-    "lstm_block_cell_grad": "(x, cs_prev, h_prev, w, wci, wcf, wco, b, i, cs, f, o, ci, co, cs_grad, h_grad, *,"
-    " use_peephole) -> cs_prev_grad, dicfo, wci_grad, wcf_grad, wco_grad",
-    "block_lstm": "(x, cs_prev, h_prev, w, wci, wcf, wco, b, *, seq_len_max, forget_bias, cell_clip, use_peephole)"
-    " -> i, cs, f, o, ci, co, h",
-    "block_lstm_grad": "(x, cs_prev, h_prev, w, wci, wcf, wco, b, i, cs, f, o, ci, co, h, cs_grad, h_grad, *,"
-    " seq_len_max, use_peephole)"
-    " -> x_grad, cs_prev_grad, h_prev_grad, w_grad, wci_grad, wcf_grad, wco_grad, b_grad",
-    "gru_block_cell": "(x, h_prev, w_ru, w_c, b_ru, b_c) -> r, u, c, h",
-    "gru_block_cell_grad": "(x, h_prev, w_ru, w_c, b_ru, b_c, r, u, c, d_h) -> d_x, d_h_prev, d_c_bar, d_r_bar_u_bar",
-    "cell_sequence": "(x, h0, c0, weights, *, plan, lengths, training[, masks])"
+    "cell_step": "(gates, states, weights, *, plan, constants[, masks]) -> after, values: one step of any cell",
+    "cell_step_grad": "(states, after, values, d_after, weights, *, plan, constants[, masks])"
+    " -> d_gates, d_states, d_vectors",
+    "cell_sequence": "(x, h0, c0, weights, *, plan, lengths, training[, masks, zoneout, constants, named])"
     " -> y, h_n, c_n, saved: one layer of any cell, D directions",
-    "cell_sequence_grad": "(x, h0, c0, weights, saved, y, dy, dh_n, dc_n, *, plan, lengths, need_dx[, masks])"
-    " -> dx, dh0, dc0, dweights",
+    "cell_sequence_grad": "(x, h0, c0, weights, saved, y, dy, dh_n, dc_n, *, plan, lengths, need_dx"
+    "[, masks, zoneout, constants, dc_each]) -> dx, dh0, dc0, dweights",
     "cross_entropy": "(x, *, target) -> (losses,); target: integers in host memory",
     "cross_entropy_grad": "(x, dy, *, target) -> (dx,)",
     "adam": "(p, g, m, v, *, step, lr, beta1, beta2, eps) -> p, m, v: a step of the optimizer, for one parameter",
 }
-"""Name of every optional fused kernel and its signature. Shapes: the docstring of the op of the same name.
+"""Name of every optional fused kernel and its signature. Arrays are positional, attributes are keywords.
 
-Arrays are positional, attributes are keywords. The op has normalized the attributes: numbers are rounded to the dtype
-of the arrays, `cell_clip` is infinite if nothing is clipped, and the gates of the LSTM block kernels are i, ci, f, o.
-`saved` is what the device needs for the backward
-pass, in one 1-D array of the dtype of x whose size grows linearly with T and with B; None if that is nothing, or not
-`training`.
+Every cell, minirnn's own and a user's, is a `minirnn.cells.plan.Plan`. What it computes are the lines of its page.
 
-The weights of `cell_sequence` are W, R, Wp, b, U, vectors of each direction, U and vectors tuples: as
-`minirnn.cells.plan.Plan` counts them; None for a missing W, R or Wp. c0 (D, STATES-1, B, H) has the states but the
-last, and is None if there are none; masks are (D, T, B, H). Only the device itself reads the values that it saves.
-Masks are passed only for cells that have some.
+`cell_step` and its gradient compute these lines for one step, whose products with W and R are not part of it:
+
+gates : (B, G*H)
+    The pre-activations of all gates in the order of the plan.
+states, after : tuple of (B, H)
+    The states before and after the step in the order of the plan, h last.
+weights : Weights
+    Only U and vectors are read.
+values : dict of str to (B, H)
+    The values that the step saves, by their names (`Plan.value_names`).
+d_after : tuple of (B, H)
+    The gradients of `after`.
+d_gates : (B, G*H)
+d_states : tuple of (B, H)
+    The gradients of `states`; that of h is the part that goes past R.
+d_vectors : tuple of (H,)
+constants : sequence of float
+    The values of the plan's constants.
+
+`cell_sequence` computes a layer. x is (T, B, I), h0 (D, B, P); c0 (D, STATES-1, B, H) has the states but the last, or
+is (D, B, H) if that is one state, or None; `weights` has a `Weights` for each direction. y is (T, B, D*P); h_n and c_n
+have the shapes of h0 and c0. `lengths` (B,) are host integers 1 .. T or None; past its length a sample keeps its states
+and its y is 0. `masks` are (D, T, B, H). `zoneout` (D, T, B, P) is the share of the old h that stays after a projection.
+`saved` is what the device needs for the backward pass: a 1-D array of the dtype of x whose size grows linearly with T
+and with B, which only the device itself reads; None if that is nothing, or not `training`. With `named` it is a dict
+instead: the values (`Plan.value_names`) and the states but h after each step, by name, (D, T, B, H) each. The gradient
+also takes such a dict, with any values. `dc_each` (D, T, B, H) is the gradient of the first state after each step.
 """
+
+
+class Weights(NamedTuple):
+    """The weights of one direction of a layer, or their gradients. Gates are rows, in the order of the plan."""
+
+    W: Any
+    """(rows, I), the gates that read x; None if x enters every gate unchanged, or if no gate reads it."""
+    R: Any
+    """(rows, P), the gates that read h, or None"""
+    Wp: Any = None
+    """(P, H), the projection of the output, or None"""
+    bW: Any = None
+    """The bias of W's rows; or of all gates, (G*H,), if bR is None; or None."""
+    bR: Any = None
+    """The bias of R's rows, or None."""
+    U: Any = ()
+    """(H, H), the matrices of products inside the step"""
+    vectors: Any = ()
+    """(H,), the learned vectors"""
+
 
 HOOKS: dict[str, str] = {
     "walk": "(count, nodes, seeds, back, add) -> the gradients of variables 0 .. count-1, None where there is none:"

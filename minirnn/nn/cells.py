@@ -11,17 +11,18 @@ from collections.abc import Mapping
 from typing import Any
 
 from minirnn import check
-from minirnn.devices.base import Device
+from minirnn.devices.base import Device, Weights
 from minirnn.engine.tensor import Tensor, as_tensor
 from minirnn.nn.initial import Factory, open_forget_gate, redraw_uniform, size
 from minirnn.nn.loading import refuse_other_gru
 from minirnn.nn.module import Module
 from minirnn.nn.parameter import Parameter
 from minirnn.nn.states import LSTMHidden, check_place, exchanged, lstm_pair
-from minirnn.ops.cudnn_rnn.layers import run_step
+from minirnn.ops.cudnn_rnn.cells import plan_of
 from minirnn.ops.cudnn_rnn.params import GATES
 from minirnn.ops.fused import zeros
 from minirnn.ops.primitives import expand_dims, squeeze
+from minirnn.ops.sequence.layer import run_step
 
 
 class _Cell(Module):
@@ -63,7 +64,8 @@ class _Cell(Module):
         found = [self._state(what, value, (*batch, H), f"{letters}H", x) for what, value in states.items()]
         if not batch:
             x, *found = (expand_dims(t, 0) for t in (x, *found))
-        new = run_step(rnn_mode, x, found, (self.weight_ih, self.weight_hh, None, self.bias_ih, self.bias_hh))
+        weights = Weights(self.weight_ih, self.weight_hh, None, self.bias_ih, self.bias_hh)
+        new = run_step(plan_of(rnn_mode), [x, *found], weights)
         return new if batch else [squeeze(t, 0) for t in new]
 
     def _state(self, what: str, value: Any, expected: tuple[int, ...], letters: str, x: Tensor) -> Tensor:

@@ -11,7 +11,7 @@ from minirnn.nn import init, states
 from minirnn.nn.initial import Factory, redraw_glorot, size
 from minirnn.nn.loading import refuse_other_gru
 from minirnn.nn.module import IncompatibleKeys, Module
-from minirnn.ops.gru_block import GRUBlockCellOutput, gru_block_cell
+from minirnn.ops.gru_block.cell import GRUBlockCellOutput, gru_block_cell
 
 
 class GRUBlockCell(Module):

@@ -18,10 +18,9 @@ from minirnn.engine.tensor import Tensor, tensor
 from minirnn.nn.own_layer import CellLayer
 from minirnn.nn.recurrent import GRU, LSTM, RNN
 from minirnn.ops import concat, expand_dims, stack
-from minirnn.ops.cudnn_rnn.compose import step
-from minirnn.ops.cudnn_rnn.zoneout import zoned
+from minirnn.ops.cudnn_rnn.cells import CELLS
 from minirnn.ops.fused import zeros
-from minirnn.ops.own_cell.compose import evaluate, inputs_of_step, states_after
+from minirnn.ops.sequence.compose import evaluate, inputs_of_step, states_after
 
 Limits = tuple[float, float] | None
 GATE, CANDIDATE = (0.0, 1.0), (-1.0, 1.0)
@@ -144,12 +143,15 @@ class BuiltIn(Opened):
         return y, tuple(last) if pair else (last,)
 
     def step(self, p: int, x: Tensor, before: Mapping[str, Tensor]) -> Values:
-        h, c, gates = step(self.mode, x, before["h"], before.get("c"), self.layer.weights(p))
-        after = {"h": h} if c is None else {"h": h, "c": c}
+        cell, weights = CELLS[self.mode].step, self.layer.weights(p)
+        states = [before[n] for n in cell.order]
+        found = evaluate(cell, inputs_of_step(cell, x, states, weights), weights.U)
+        after = dict(zip(cell.order, states_after(cell, found, weights, x.shape[0], self.H), strict=True))
+        gates = {cell.names[e]: found[e] for e in cell.nodes if cell.names.get(e) in self.limits and e not in cell.after}
         z = self.layer.zoneout
         for n, rate in zip("hc", z if isinstance(z, tuple) else (z, z), strict=True):
             if rate and n in after:  # in evaluation, zoneout takes the weighted mean of old and new
-                after[n] = zoned(rate, before[n], after[n])
+                after[n] = rate * before[n] + (1 - rate) * after[n]
         return Values(after["h"], after, gates)
 
 
@@ -183,11 +185,12 @@ class Own(Opened):
         states = [before[n] if n in before else zeros((B, self.P), x) for n in cell.order]
         rates = [self.layer.mean_mask(n) for n in cell.masks]
         masks = [tensor(np.full((B, self.H), rate, x.dtype), device=x.device) for rate in rates]
-        return evaluate(cell, inputs_of_step(cell, x, states, weights, masks), weights[4])
+        return evaluate(cell, inputs_of_step(cell, x, states, weights, masks), weights.U)
 
     def step(self, p: int, x: Tensor, before: Mapping[str, Tensor]) -> Values:
         found, cell = self.inside(p, x, before), self.cell
-        after = dict(zip(cell.order, states_after(cell, found, self.layer.weights(p), x.shape[0]), strict=True))
+        weights = self.layer.weights(p)
+        after = dict(zip(cell.order, states_after(cell, found, weights, x.shape[0], self.H), strict=True))
         return Values(after[self.output], after, {n: found[e] for n, e in self.named.items()})
 
 

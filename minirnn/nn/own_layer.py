@@ -15,21 +15,20 @@ import numpy as np
 from minirnn import check, html
 from minirnn.cells.cell import Formulas
 from minirnn.cells.plan import Plan
-from minirnn.devices.base import Device
+from minirnn.devices.base import Device, Weights
 from minirnn.engine.tensor import Tensor, as_tensor, tensor
 from minirnn.messages import shown
 from minirnn.nn.initial import Factory, redraw_uniform, size
 from minirnn.nn.module import Module
 from minirnn.nn.parameter import Parameter
-from minirnn.nn.regularization import dropped_input, new_seeds, probability, with_masks_of_own
+from minirnn.nn.regularization import dropped_input, new_seeds, probability, with_masks
 from minirnn.nn.sequences import time_major
 from minirnn.nn.states import check_place
 from minirnn.ops.cudnn_rnn.check import steps_of
 from minirnn.ops.cudnn_rnn.dropout import dropout_masks, dropped
 from minirnn.ops.fused import zeros
-from minirnn.ops.own_cell.compose import Weights
-from minirnn.ops.own_cell.layer import run_cell
 from minirnn.ops.primitives import broadcast_to, chunk, concat, expand_dims, squeeze, stack, transpose
+from minirnn.ops.sequence.layer import run_layer
 
 
 class CellLayer(Module):
@@ -199,14 +198,15 @@ class CellLayer(Module):
         self._set_initial()
 
     def weights(self, k: int) -> Weights:
-        """W, R, Wp, b, U, vectors of pseudo-layer k = l*D + d, gates in the order of the plan."""
+        """The weights of pseudo-layer k = l*D + d, gates in the order of the plan."""
         step = self.cell.step
         own = {n: getattr(self, full) for n, full in self._names[k].items()}
-        return (
+        return Weights(
             self._sorted(own.get("weight_ih"), "zx"),
             self._sorted(own.get("weight_hh"), "zh"),
             own.get("weight_hr"),
             self._sorted(own["bias"], "zxh"),
+            None,
             tuple(own[f"product_{k + 1}"] for k in range(self.plan.products)),
             tuple(own[n] for n in step.vectors),
         )
@@ -257,7 +257,7 @@ class CellLayer(Module):
         all_masks = self._masks(masks or {}, T, B, x)
         weights = [self.weights(p) for p in range(L * D)]
         if self.training and self.weight_dropout:
-            weights = with_masks_of_own(weights, self.weight_dropout)
+            weights = with_masks(weights, self.weight_dropout)
         if self.training and self.input_dropout:
             x = dropped_input(x, self.input_dropout, self.variational)
         between = None
@@ -269,10 +269,10 @@ class CellLayer(Module):
         for k in range(L):
             own = slice(k * D, (k + 1) * D)
             *inner, h0 = [s[own] if L > 1 else s for s in before]
-            c0 = stack(inner, 1) if inner else None
-            own_masks = [m[own] if L > 1 else m for m in all_masks]
-            y, h_n, *c_n = run_cell(self.plan, y, h0, c0, weights[own], lengths=steps, masks=own_masks)
-            ends.append([*(c_n[0][:, j] for j in range(self.plan.states - 1) if c_n), h_n])
+            own_masks = [(m[own] if L > 1 else m).array for m in all_masks]
+            c0 = [stack(inner, 1)] if len(inner) > 1 else inner
+            y, h_n, *c_n = run_layer(self.plan, [y, h0, *c0], weights[own], lengths=steps, masks=own_masks)
+            ends.append([*([c_n[0][:, j] for j in range(len(inner))] if len(inner) > 1 else c_n), h_n])
             if between is not None and k < L - 1:
                 y = y * between[k]
         after = [ends[0][j] if L == 1 else concat([e[j] for e in ends], 0) for j in range(self.plan.states)]

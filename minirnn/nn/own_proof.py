@@ -11,9 +11,10 @@ import numpy as np
 
 from minirnn import devices as registry
 from minirnn.cells.cell import Formulas
+from minirnn.devices.base import Weights
 from minirnn.devices.registry import BUILT_IN
 from minirnn.engine.tensor import Tensor, tensor
-from minirnn.ops.own_cell.layer import CellSequence
+from minirnn.ops.sequence.layer import RecurrentLayer
 from minirnn.proving.case import COMPOSED, Arrays, Case
 from minirnn.proving.proof import Proof, counts, proof_of
 
@@ -67,12 +68,14 @@ def case_of(cell: Formulas, seed: int) -> Case:
     shapes |= {f"vector {n}": (H,) for n in plan.vector_names}
     for d in range(D):
         values |= {n + "_reverse" * d: rng.normal(size=s) * 0.5 for n, s in shapes.items()}
+    there = Weights(plan.reads_x or None, plan.reads_h or None, bW=True)
+    weights = [there] * D
     masks = [rng.integers(0, 2, (D, T, B, H)).astype(float) for _ in plan.mask_names]
 
     def run(*inputs: Tensor) -> list[Tensor]:
         like = inputs[0]
-        given = [tensor(m, device=like.device, dtype=like.dtype) for m in masks]
-        return list(CellSequence(plan, LENGTHS, given, True, D)(*inputs))
+        given = [tensor(m, device=like.device, dtype=like.dtype).array for m in masks]
+        return list(RecurrentLayer(plan, weights, LENGTHS, given)(*inputs))
 
     xs = [tensor(a, True, COMPOSED) for a in values.values()]
     count, gradient_count = counts(xs, run(*xs))

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from minirnn import check
-from minirnn.devices.base import Device
+from minirnn.devices.base import Device, Weights
 from minirnn.engine.tensor import Tensor, as_tensor
 from minirnn.nn.initial import Factory, open_forget_gate, redraw_uniform, size
 from minirnn.nn.loading import refuse_other_gru
@@ -23,7 +23,6 @@ from minirnn.nn.sequences import time_major
 from minirnn.nn.states import LSTMHidden, check_place, lstm_pair
 from minirnn.nn.utils.packing import PackedSequence, packed_as, unpacked
 from minirnn.ops.cudnn_rnn.check import steps_of
-from minirnn.ops.cudnn_rnn.compose import Weights
 from minirnn.ops.cudnn_rnn.layers import by_layer, run_layers
 from minirnn.ops.cudnn_rnn.params import LayerParams, Network
 from minirnn.ops.fused import zeros
@@ -114,10 +113,9 @@ class _Recurrent(Module):
         return [[getattr(self, name) for name in own] for own in self._all_weights]
 
     def weights(self, p: int) -> Weights:
-        """W, R, Wp, bW, bR of pseudo-layer p = l*D + d, gates stacked. Missing projections and biases are None."""
+        """The weights of pseudo-layer p = l*D + d, gates stacked. Missing projections and biases are None."""
         names = self._names[p]
-        own = [getattr(self, names[letter]) if letter in names else None for letter in LayerParams._fields]
-        return tuple(own)  # type: ignore[return-value]  # R is there
+        return Weights(*[getattr(self, names[part]) if part in names else None for part in LayerParams._fields])
 
     def load_state_dict(self, state_dict: Mapping[str, Any], strict: bool = True) -> IncompatibleKeys:
         """`Module.load_state_dict`. Raises ValueError for weights of a GRU that resets before the product."""
@@ -358,7 +356,7 @@ class LSTM(_Recurrent):
     def _open_forget_gates(self) -> None:
         opened = open_forget_gate("LSTM", self.forget_bias, self.bias)
         for p in range(self.net.L * self.net.D):
-            _, _, _, *biases = self.weights(p)
+            biases = self.weights(p)[3:5]
             opened(*biases)
 
     def forward(self, input: Any, hx: Any = None, lengths: Any = None) -> tuple[Tensor, LSTMHidden]:

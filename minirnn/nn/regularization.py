@@ -31,13 +31,12 @@ from __future__ import annotations
 from typing import Any, Protocol
 
 from minirnn import check, random
+from minirnn.devices.base import Weights
 from minirnn.engine.tensor import Tensor
 from minirnn.messages import shown
-from minirnn.ops.cudnn_rnn.compose import Weights
 from minirnn.ops.cudnn_rnn.dropout import dropout_masks, mask_like
 from minirnn.ops.cudnn_rnn.params import Network
 from minirnn.ops.cudnn_rnn.zoneout import drawn_zoneout, expected_zoneout
-from minirnn.ops.own_cell.compose import Weights as OwnWeights
 
 Probabilities = tuple[float, float]
 
@@ -139,19 +138,12 @@ def new_seeds() -> tuple[int, int]:
 
 
 def with_masks(weights: list[Weights], p: float) -> list[Weights]:
-    """The weights, with each weight_hh (G*H, P) multiplied by its own scaled mask."""
-    seeds = new_seeds()
-    return [(W, dropped_weight(R, p, k, seeds), *more) for k, (W, R, *more) in enumerate(weights)]  # type: ignore[misc]
-
-
-def with_masks_of_own(weights: list[OwnWeights], p: float) -> list[OwnWeights]:
-    """The weights of a user's own cell, with new masks on all recurrent matrices: first R, then the products."""
+    """The weights, with each recurrent matrix times its own scaled mask: first R, then those of products."""
     seeds, found = new_seeds(), []
-    for k, (W, R, Wp, b, U, vectors) in enumerate(weights):
-        dropped_R = None if R is None else dropped_weight(R, p, k, seeds)
-        first = len(weights) + k * len(U)
-        dropped_U = tuple(dropped_weight(u, p, first + j, seeds) for j, u in enumerate(U))
-        found.append((W, dropped_R, Wp, b, dropped_U, vectors))
+    for k, own in enumerate(weights):
+        R = None if own.R is None else dropped_weight(own.R, p, k, seeds)
+        first = len(weights) + k * len(own.U)
+        found.append(own._replace(R=R, U=[dropped_weight(u, p, first + j, seeds) for j, u in enumerate(own.U)]))
     return found
 
 

@@ -17,7 +17,7 @@ from minirnn.ops.cudnn_rnn.versions import (
     cudnn_rnn_v2,
     cudnn_rnn_v3,
 )
-from minirnn.ops.gru_block import gru_block_cell, gru_block_cell_grad
+from minirnn.ops.gru_block.cell import gru_block_cell, gru_block_cell_grad
 from minirnn.ops.losses import cross_entropy
 from minirnn.ops.lstm_block.cell import lstm_block_cell, lstm_block_cell_grad
 from minirnn.ops.lstm_block.sequence import block_lstm, block_lstm_grad, block_lstm_grad_v2, block_lstm_v2

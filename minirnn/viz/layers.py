@@ -17,7 +17,7 @@ from minirnn.engine.tape import no_grad
 from minirnn.engine.tensor import Tensor, as_tensor, tensor
 from minirnn.nn.opened import CANDIDATE, BuiltIn, Opened, Own, opened
 from minirnn.ops import concat, unbind
-from minirnn.ops.own_cell.compose import evaluate
+from minirnn.ops.sequence.compose import evaluate
 from minirnn.viz.jacobians import state_jacobians
 from minirnn.viz.paths import cell_paths
 
@@ -153,7 +153,7 @@ def layer_paths(layer: Any, x: Any) -> dict[str, np.ndarray]:
         )
     found = layer_values(layer, np.stack([x.numpy() for x in xs]))
     i, f, n, o, c = ({**found.gates, **found.states}[name][:, 0] for name in "ifnoc")
-    return cell_paths(i, c, f, o, n, layer.weights(0)[1].numpy().T, gate_order="ifco")
+    return cell_paths(i, c, f, o, n, layer.weights(0).R.numpy().T, gate_order="ifco")
 
 
 def own_paths(one: Own, xs: Sequence[Tensor]) -> dict[str, np.ndarray]:
@@ -162,7 +162,7 @@ def own_paths(one: Own, xs: Sequence[Tensor]) -> dict[str, np.ndarray]:
     All functions of a step except products act on each unit separately, so their derivatives are diagonals (T, H). For
     all steps at once, a derivative is one gradient of a sum.
     """
-    cell, (_, R, Wp, _, U, vectors) = one.cell, one.layer.weights(0)
+    cell, (_, R, Wp, _, _, U, vectors) = one.cell, one.layer.weights(0)
     T, H, of, after = len(xs), one.H, one.memory, dict(zip(one.cell.order, one.cell.after, strict=True))
     with no_grad():
         before = {n: s[0] for n, s in zip(one.states, one.zeros(1), strict=True)}

@@ -12,7 +12,7 @@ import pytest
 
 import minirnn as mr
 from minirnn import cell
-from minirnn.ops.own_cell.layer import CellSequence
+from minirnn.ops.sequence.layer import CellSequence
 from tests.cells import by_plan
 
 T, B, I, H, D = 4, 3, 2, 5, 2

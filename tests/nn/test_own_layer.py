@@ -1,6 +1,6 @@
 """Layers of custom cells compute the same as torch from the same function: outputs, states, all gradients.
 
-Tests `minirnn/nn/own_layer.py`, `minirnn/nn/own_cell.py` and `minirnn/ops/own_cell/`.
+Tests `minirnn/nn/own_layer.py`, `minirnn/nn/own_cell.py` and `minirnn/ops/sequence/`.
 """
 
 from __future__ import annotations

@@ -143,7 +143,7 @@ def test_masks_come_from_two_seeds_of_the_public_stream(rng: np.random.Generator
     mr.manual_seed(9)
     seed, seed2 = mr.random.generator().integers(0, 2**32, 2).tolist()
     settings: dict[str, Any] = {"rnn_mode": "gru", "dropout": 0.5, "seed": seed, "seed2": seed2}
-    pieces = [w for p in range(2) for w in module.weights(p) if w is not None]
+    pieces = [w for p in range(2) for w in module.weights(p)[:5] if w is not None]
     expected = mr.ops.cudnn_rnn(x, np.zeros((2, B, H)), None, packed(module.net, pieces), **settings)
     np.testing.assert_array_equal(found, expected.output.numpy())
 

@@ -197,6 +197,8 @@ class Counting(_Forwarded, Device):
     def _wrapped(self, result: Any) -> Any:
         if isinstance(result, (tuple, list)):
             return together(type(result), [self._wrapped(r) for r in result])
+        if isinstance(result, dict):
+            return {k: self._wrapped(v) for k, v in result.items()}
         return None if result is None else CountedArray(self, result)
 
 
@@ -237,8 +239,8 @@ def shapes(value: Any) -> Any:
     if isinstance(value, CountedArray):
         return value.shape
     if isinstance(value, (list, tuple)):
-        return [shapes(v) for v in value]
-    return None
+        return together(type(value), [shapes(v) for v in value])
+    return {k: shapes(v) for k, v in value.items()} if isinstance(value, dict) else None
 
 
 def nbytes(a: Any) -> int:

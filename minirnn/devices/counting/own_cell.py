@@ -8,6 +8,7 @@ from typing import Any
 
 from minirnn.cells.expr import CUTS, Expr
 from minirnn.cells.plan import Plan, Stage
+from minirnn.devices.base import Weights
 
 Cost = tuple[int, int]
 Shape = tuple[int, ...]
@@ -51,32 +52,50 @@ def rows_of(x: Shape, lengths: Any) -> int:
     return x[0] * x[1] if lengths is None else int(sum(lengths))
 
 
-def width_of(plan: Plan, W: Any, R: Any) -> int:
+def width_of(plan: Plan, weights: Weights) -> int:
     """H"""
+    W, R, *_ = weights
     return int(W[0] // (plan.of_both + plan.of_x) if R is None else R[0] // (plan.of_both + plan.of_h))
 
 
-def cell_sequence(x: Shape, h0: Shape, c0: Any, weights: Any, *, plan: Plan, lengths: Any, **_: Any) -> Cost:
+def cell_step(gates: Shape, states: Any, weights: Weights, *, plan: Plan, **_: Any) -> Cost:
+    (B, H), (flops, functions) = states[-1], of_stages(plan.forward)
+    products = 2 * sum(map(prod, weights.U))
+    return B * (products + H * (flops + plan.means)), B * H * functions
+
+
+def cell_step_grad(states: Any, after: Any, values: Any, d_after: Any, weights: Weights, *, plan: Plan, **_: Any) -> Cost:
+    (B, H), (flops, functions) = d_after[-1], of_stages(plan.backward)
+    products = 2 * sum(map(prod, weights.U))
+    return B * (products + H * (flops + plan.means + plan.vectors)), B * H * functions
+
+
+def cell_sequence(
+    x: Shape, h0: Shape, c0: Any, weights: Any, *, plan: Plan, lengths: Any, zoneout: Any = None, **_: Any
+) -> Cost:
     rows, (flops, functions) = rows_of(x, lengths), of_stages(plan.forward)
     gates = 2 * plan.of_both + plan.of_x + plan.of_h  # the two parts of a gate and its bias are added
     total = units = 0
-    for W, R, Wp, _, _, U, _ in weights:
-        H = width_of(plan, W, R)
-        products = sum(prod(w) for w in (W, R, Wp, *U) if w)
-        total += rows * (2 * products + H * (gates + flops + plan.means))
+    for own in weights:
+        H = width_of(plan, own)
+        products = sum(prod(w) for w in (*own[:3], *own.U) if w)
+        total += rows * (2 * products + H * (gates + flops + plan.means) + (0 if zoneout is None else 3 * h0[-1]))
         units += H
     return total, rows * units * functions
 
 
 def cell_sequence_grad(
-    x: Shape, h0: Shape, c0: Any, weights: Any, *_: Any, plan: Plan, lengths: Any, need_dx: bool = True, **__: Any
-) -> Cost:
+    x: Shape, h0: Shape, c0: Any, weights: Any, *_: Any, plan: Plan, lengths: Any, need_dx: bool = True,
+    zoneout: Any = None, **__: Any,
+) -> Cost:  # fmt: skip
     rows, (flops, functions) = rows_of(x, lengths), of_stages(plan.backward)
     gates, total, units = plan.of_both + plan.of_x + plan.of_h, 0, 0
-    for W, R, Wp, _, _, U, vectors in weights:
-        H = width_of(plan, W, R)
-        products = 2 * sum(prod(w) for w in (R, Wp, *U) if w) + (prod(W) * (1 + need_dx) if W else 0)
+    for own in weights:
+        H = width_of(plan, own)
+        products = 2 * sum(prod(w) for w in (own.R, own.Wp, *own.U) if w)
+        products += prod(own.W) * (1 + need_dx) if own.W else 0
         # dh of the output and of the next step, and the sums over all steps: of biases and of vectors
-        total += rows * (2 * products + H * (1 + flops + plan.means + gates + len(vectors)))
+        total += rows * (2 * products + H * (1 + flops + plan.means + gates + len(own.vectors)))
+        total += rows * (0 if zoneout is None else 3 * h0[-1])
         units += H
     return total, rows * units * functions

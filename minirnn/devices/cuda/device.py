@@ -16,11 +16,9 @@ from minirnn.devices.base import Device
 from minirnn.devices.cuda.array import CudaArray, c_strides
 from minirnn.devices.cuda.driver import Driver, Kernel
 from minirnn.devices.cuda.interface import taken_over
-from minirnn.devices.cuda.launch import adam, gru_block, losses
+from minirnn.devices.cuda.launch import adam, losses
 from minirnn.devices.cuda.launch.copies import copy, copy_all, fill
 from minirnn.devices.cuda.launch.cudnn_rnn.choice import rung_from_environment
-from minirnn.devices.cuda.launch.lstm_block import cell
-from minirnn.devices.cuda.launch.lstm_block import sequence as lstm_sequence
 from minirnn.devices.cuda.launch.own_cell import sequence as own_cell_sequence
 from minirnn.devices.cuda.launch.primitives import along, products
 from minirnn.devices.cuda.launch.primitives import index as indexing
@@ -36,7 +34,7 @@ from minirnn.host_array import common_dtype
 _CONSTANTS_KEPT = 256
 
 
-class Cuda(Device, kernels_in=(cell, lstm_sequence, gru_block, own_cell_sequence, losses, adam)):
+class Cuda(Device, kernels_in=(own_cell_sequence, losses, adam)):
     """A CUDA device. Its arrays are `CudaArray`, its kernels the files of `kernels/`.
 
     Parameters
@@ -59,7 +57,7 @@ class Cuda(Device, kernels_in=(cell, lstm_sequence, gru_block, own_cell_sequence
 
     name = "cuda"
 
-    half_kernels = frozenset(("lstm_block_cell", "lstm_block_cell_grad", "cross_entropy", "cross_entropy_grad"))
+    half_kernels = frozenset(("cross_entropy", "cross_entropy_grad"))
 
     def __init__(self, driver: Driver, name: str | None = None) -> None:
         super().__init__()

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from minirnn.devices.cpu.device import CPU
-from minirnn.devices.native import blas, gru_block, library, lstm_block, own_cell, products, threads
+from minirnn.devices.native import blas, library, own_cell, products, threads
 
 
-class Native(CPU, kernels_in=(lstm_block, gru_block, own_cell)):
+class Native(CPU, kernels_in=(own_cell,)):
     """The device `cpu` with the recurrent kernels and large products compiled for this processor.
 
     Everything else is as on the cpu device: primitives are NumPy's loops, which are already compiled;

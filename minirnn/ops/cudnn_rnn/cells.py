@@ -11,7 +11,6 @@ arrives from the next step and from the loss, and ``c_prev`` the state before.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import cache
 from typing import Any
 
@@ -85,36 +84,116 @@ def rnn_relu_backward(dh: Any, h: Any) -> None:
     dz_a = where(h > 0, dh, 0)
 
 
+# ---- Zoneout of each: a mask, or a number, is the share of the old state that is kept. Krueger et al. 2017
+
+
+@cell(states=("c", "h"))
+def lstm_zoned(z_i: Any, z_f: Any, z_n: Any, z_o: Any, mask_h: Any, mask_c: Any, c: Any, h: Any) -> Any:
+    i, f, n, o = sigmoid(z_i), sigmoid(z_f), tanh(z_n), sigmoid(z_o)
+    c_new = f * c + i * n
+    h_new = o * tanh(c_new)
+    c = mask_c * c + (1 - mask_c) * c_new
+    h = mask_h * h + (1 - mask_h) * h_new
+    return c, h
+
+
+@lstm_zoned.backward(again="tanh_c_new")
+def lstm_zoned_backward(
+    dc: Any, dh: Any, c_prev: Any, mask_h: Any, mask_c: Any, i: Any, f: Any, n: Any, o: Any, tanh_c_new: Any
+) -> None:
+    dh_new = dh * (1 - mask_h)
+    dc_new = dc * (1 - mask_c) + dh_new * o * (1 - tanh_c_new**2)
+    dz_i = dc_new * n * i * (1 - i)
+    dz_f = dc_new * c_prev * f * (1 - f)
+    dz_n = dc_new * i * (1 - n**2)
+    dz_o = dh_new * tanh_c_new * o * (1 - o)
+    dc_prev = dc * mask_c + dc_new * f
+    dh_prev = dh * mask_h
+
+
+@cell(states=("c", "h"))
+def lstm_zoned_c(z_i: Any, z_f: Any, z_n: Any, z_o: Any, mask_c: Any, c: Any, h: Any) -> Any:
+    """With a projection the h that is kept is the projected one, so only c is kept here."""
+    i, f, n, o = sigmoid(z_i), sigmoid(z_f), tanh(z_n), sigmoid(z_o)
+    c_new = f * c + i * n
+    c = mask_c * c + (1 - mask_c) * c_new
+    h = o * tanh(c_new)
+    return c, h
+
+
+@lstm_zoned_c.backward(again="tanh_c_new")
+def lstm_zoned_c_backward(
+    dc: Any, dh: Any, c_prev: Any, mask_c: Any, i: Any, f: Any, n: Any, o: Any, tanh_c_new: Any
+) -> None:
+    dc_new = dc * (1 - mask_c) + dh * o * (1 - tanh_c_new**2)
+    dz_i = dc_new * n * i * (1 - i)
+    dz_f = dc_new * c_prev * f * (1 - f)
+    dz_n = dc_new * i * (1 - n**2)
+    dz_o = dh * tanh_c_new * o * (1 - o)
+    dc_prev = dc * mask_c + dc_new * f
+
+
+@cell(states="h")
+def gru_zoned(z_r: Any, z_z: Any, x_n: Any, h_n: Any, mask_h: Any, h: Any) -> Any:
+    r, z = sigmoid(z_r), sigmoid(z_z)
+    n = tanh(x_n + r * h_n)
+    h_new = n + z * (h - n)
+    h = mask_h * h + (1 - mask_h) * h_new
+    return h
+
+
+@gru_zoned.backward
+def gru_zoned_backward(dh: Any, h_prev: Any, mask_h: Any, h_n: Any, r: Any, z: Any, n: Any) -> None:
+    dh_new = dh * (1 - mask_h)
+    dx_n = dh_new * (1 - z) * (1 - n**2)
+    dz_z = dh_new * (h_prev - n) * z * (1 - z)
+    dz_r = dx_n * h_n * r * (1 - r)
+    dh_n = dx_n * r
+    dh_prev = dh * mask_h + dh_new * z
+
+
+@cell(states="h")
+def rnn_tanh_zoned(z_a: Any, mask_h: Any, h: Any) -> Any:
+    h_new = tanh(z_a)
+    h = mask_h * h + (1 - mask_h) * h_new
+    return h
+
+
+@rnn_tanh_zoned.backward
+def rnn_tanh_zoned_backward(dh: Any, mask_h: Any, h_new: Any) -> None:
+    dz_a = dh * (1 - mask_h) * (1 - h_new**2)
+    dh_prev = dh * mask_h
+
+
+@cell(states="h")
+def rnn_relu_zoned(z_a: Any, mask_h: Any, h: Any) -> Any:
+    h_new = relu(z_a)
+    h = mask_h * h + (1 - mask_h) * h_new
+    return h
+
+
+@rnn_relu_zoned.backward
+def rnn_relu_zoned_backward(dh: Any, mask_h: Any, h_new: Any) -> None:
+    dz_a = where(h_new > 0, dh * (1 - mask_h), 0)
+    dh_prev = dh * mask_h
+
+
 CELLS: dict[str, Formulas] = {"lstm": lstm, "gru": gru, "rnn_tanh": rnn_tanh, "rnn_relu": rnn_relu}
-
-
-# ---- Zoneout of any of them: a mask, or a number, is the share of the old state that is kept. Krueger et al. 2017
-
-
-def zoned(rnn_mode: str) -> Callable[..., Any]:
-    """The step with zoneout."""
-    step = CELLS[rnn_mode].function
-
-    def lstm_zoned(z_i: Any, z_f: Any, z_n: Any, z_o: Any, mask_h: Any, mask_c: Any, c: Any, h: Any) -> Any:
-        c_new, h_new = step(z_i, z_f, z_n, z_o, c, h)
-        return mask_c * c + (1 - mask_c) * c_new, mask_h * h + (1 - mask_h) * h_new
-
-    def gru_zoned(z_r: Any, z_z: Any, x_n: Any, h_n: Any, mask_h: Any, h: Any) -> Any:
-        return mask_h * h + (1 - mask_h) * step(z_r, z_z, x_n, h_n, h)
-
-    def rnn_zoned(z_a: Any, mask_h: Any, h: Any) -> Any:
-        return mask_h * h + (1 - mask_h) * step(z_a, h)
-
-    return {"lstm": lstm_zoned, "gru": gru_zoned}.get(rnn_mode, rnn_zoned)
+ZONED: dict[str, Formulas] = {
+    "lstm": lstm_zoned, "gru": gru_zoned, "rnn_tanh": rnn_tanh_zoned, "rnn_relu": rnn_relu_zoned
+}  # fmt: skip
 
 
 @cache
-def cell_of(rnn_mode: str, zoneout: bool = False) -> Formulas:
-    """The cell of a mode."""
-    own = CELLS[rnn_mode]
-    return Formulas(zoned(rnn_mode), own.step.given_states) if zoneout else own
+def plan_of(rnn_mode: str, projected: bool = False) -> Plan:
+    """The plan of a mode."""
+    return CELLS[rnn_mode].plan(projected)
 
 
-@cache
-def plan_of(rnn_mode: str, zoneout: bool = False, projected: bool = False) -> Plan:
-    return cell_of(rnn_mode, zoneout).plan(projected)
+def layer_of(rnn_mode: str, projected: bool, zoneout: tuple[Any, Any] | None) -> tuple[Plan, tuple[Any, ...], Any]:
+    """The plan of a layer with zoneout (zh, zc) or without, its masks, and the zoneout of a projected h."""
+    if zoneout is None:
+        return plan_of(rnn_mode, projected), (), None
+    if projected:
+        return lstm_zoned_c.plan(True), zoneout[1:], zoneout[0]
+    return ZONED[rnn_mode].plan(), zoneout if rnn_mode == "lstm" else zoneout[:1], None

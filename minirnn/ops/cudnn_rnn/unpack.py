@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from minirnn.devices.base import Device
+from minirnn.devices.base import Device, Weights
 from minirnn.engine.op import Op
 from minirnn.engine.outputs import record_many
 from minirnn.engine.tensor import Tensor
-from minirnn.ops.cudnn_rnn.compose import Weights
 from minirnn.ops.cudnn_rnn.params import Network, Region
 from minirnn.ops.fused import or_zeros
 from minirnn.ops.primitives import concat
@@ -44,7 +43,7 @@ def unpack(params: Tensor, regions: Sequence[Region]) -> list[Tensor]:
 
 
 def unpack_weights(net: Network, params: Tensor) -> list[list[Weights]]:
-    """W, R, Wp, bW, bR of each direction of each layer, gates stacked."""
+    """The weights of each direction of each layer, gates stacked."""
     pieces = iter(unpack(params, net.regions))
-    each = [tuple([None if r is None else next(pieces) for r in layer]) for layer in net.layers]
-    return [each[k : k + net.D] for k in range(0, len(each), net.D)]  # type: ignore[misc]  # R is never None
+    each = [Weights(*[None if r is None else next(pieces) for r in layer]) for layer in net.layers]
+    return [each[k : k + net.D] for k in range(0, len(each), net.D)]

@@ -33,7 +33,7 @@ from typing import Any
 
 import numpy as np
 
-from minirnn.engine.tensor import Tensor, leaf, tensor
+from minirnn.engine.tensor import Tensor, tensor
 from minirnn.host_array import numbers
 from minirnn.ops.cudnn_rnn.dropout import dropped
 from minirnn.ops.cudnn_rnn.params import Network
@@ -103,14 +103,3 @@ def _by_layer(
         found = found.transpose(0, 2, 1, 3)
     parts = found.reshape(net.L, net.D, T, B, width)
     return [tensor(part, device=x.device, dtype=x.dtype).array for part in parts]
-
-
-def constants(zoneout: tuple[Any, Any], like: Tensor) -> list[Any]:
-    """zh and zc of a layer as Tensors of the dtype of `like`; numbers stay numbers."""
-    device = like.device
-    return [z if z is None or isinstance(z, float) else leaf(device, device.cast(z, like.dtype)) for z in zoneout]
-
-
-def zoned(z: Any, old: Any, new: Any) -> Any:
-    """z * old + (1 - z) * new"""
-    return z * old + (1 - z) * new

@@ -30,8 +30,8 @@ Backward, for the gradients ``cs_grad`` of cs and ``h_grad`` of h; ``dz*`` are g
 The gradient passes straight through the clip, as in TensorFlow. Where the clip is active, the result is not the
 derivative of the forward pass. A whole sequence is in `sequence`.
 
-The arithmetic is in `devices/cpu/lstm_block/cell.py`, and for C++ and CUDA in `devices/cells/lstm_block.h`. Source:
-TensorFlow's LSTMBlockCell and its Grad op; Hochreiter & Schmidhuber 1997; peepholes: Gers & Schmidhuber 2000.
+Devices compute the lines of `cells`. Source: TensorFlow's LSTMBlockCell and its Grad op; Hochreiter & Schmidhuber 1997;
+peepholes: Gers & Schmidhuber 2000.
 """
 
 from __future__ import annotations
@@ -42,11 +42,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from minirnn import check, html
-from minirnn.devices.families import LSTMBlockInputs
+from minirnn.devices.base import Array, Device, Weights
 from minirnn.devices.precision import chosen
 from minirnn.engine.tensor import Tensor
 from minirnn.ops.fused import FusedOp, or_zeros, weight_grads, zeros
-from minirnn.ops.lstm_block.check import attributes, check_cell
+from minirnn.ops.lstm_block.cells import plan_of
+from minirnn.ops.lstm_block.check import LSTMBlockInputs, attributes, check_cell
 from minirnn.ops.primitives import chunk, clip, concat, sigmoid, tanh
 from minirnn.ops.primitives.products import MATMUL
 from minirnn.ops.primitives.shapes import Split, Transpose
@@ -74,6 +75,10 @@ class LSTMBlockCellGradOutput(NamedTuple):
     wci_grad: Tensor
     wcf_grad: Tensor
     wco_grad: Tensor
+
+
+GATE_VALUES = ("i", "f", "o", "ci", "co")
+"""What a step saves for its gradient, by the names of `cells`."""
 
 
 # ---- the definition, in primitives
@@ -130,7 +135,19 @@ def step_grad(*arrays: Tensor, use_peephole: bool) -> tuple[Tensor, ...]:
 class LSTMBlockCell(FusedOp):
     """The node. Its backward is the Grad kernel plus the terms of i, f, o, ci, co, which TensorFlow drops."""
 
-    kernel = "lstm_block_cell"
+    kernel = "cell_step"
+
+    def run(self, device: Device, *arrays: Array) -> Sequence[Array]:
+        x, cs_prev, h_prev, w, wci, wcf, wco, b = arrays
+        use_peephole, clip = self.attributes["use_peephole"], self.attributes["cell_clip"]
+        gates = device.matmul(device.concatenate([x, h_prev], 1), w) + b
+        weights = Weights(None, None, vectors=(wci, wcf, wco) if use_peephole else ())
+        (cs, h), values = device.cell_step(
+            gates, (cs_prev, h_prev), weights, plan=plan_of(use_peephole, clip < np.inf),
+            constants=(self.attributes["forget_bias"], clip),
+        )  # fmt: skip
+        i, f, o, ci, co = (values[n] for n in GATE_VALUES)
+        return i, cs, f, o, ci, co, h
 
     def compose(self, *inputs: Tensor) -> Sequence[Tensor]:
         return step(*inputs, **self.attributes)
@@ -196,7 +213,17 @@ def add_gates_grad(
 class LSTMBlockCellGrad(FusedOp):
     """The Grad op as a node. It is a function of the saved values, and is differentiated through its composition."""
 
-    kernel = "lstm_block_cell_grad"
+    kernel = "cell_step_grad"
+
+    def run(self, device: Device, *arrays: Array) -> Sequence[Array]:
+        _, cs_prev, _, _, wci, wcf, wco, _, i, cs, f, o, ci, co, cs_grad, h_grad = arrays
+        use_peephole = self.attributes["use_peephole"]
+        weights = Weights(None, None, vectors=(wci, wcf, wco) if use_peephole else ())
+        values = dict(zip(GATE_VALUES, (i, f, o, ci, co), strict=True))
+        dicfo, (cs_prev_grad, _), d_vectors = device.cell_step_grad(
+            (cs_prev, None), (cs, None), values, (cs_grad, h_grad), weights, plan=plan_of(use_peephole, False)
+        )
+        return cs_prev_grad, dicfo, *(d_vectors or [device.full(p.shape, 0, p.dtype) for p in (wci, wcf, wco)])
 
     def compose(self, *inputs: Tensor) -> Sequence[Tensor]:
         return step_grad(*inputs, **self.attributes)

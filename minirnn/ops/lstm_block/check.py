@@ -2,18 +2,42 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from minirnn import check
-from minirnn.devices.families import LSTMBlockInputs
 from minirnn.engine import operands
 from minirnn.engine.tensor import Tensor
 from minirnn.ops.fused import zeros
 
 _ROWS = "rows are [x rows; h_prev rows], columns are the gates "
 GATES = {"icfo": "i, ci, f, o", "ifco": "i, f, ci, o"}
+
+
+class LSTMBlockInputs(NamedTuple):
+    """The inputs of `lstm_block_cell` and `block_lstm`; the columns of w and b are the gates i, ci, f, o."""
+
+    x: Any  # (B, I), of a sequence (T, B, I)
+    cs_prev: Any  # (B, H)
+    h_prev: Any  # (B, H)
+    w: Any  # (I+H, 4H)
+    wci: Any  # (H,)
+    wcf: Any  # (H,)
+    wco: Any  # (H,)
+    b: Any  # (4H,)
+
+
+class LSTMBlockValues(NamedTuple):
+    """The results of a step, (B, H) each, from which its gradient is computed; for a sequence (T, B, H) each."""
+
+    i: Any
+    cs: Any
+    f: Any
+    o: Any
+    ci: Any
+    co: Any
+    h: Any
 
 
 @operands.remembered

@@ -31,15 +31,17 @@ of ``w_grad`` and ``b_grad`` back at the end::
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import inf
 from typing import Any, NamedTuple
 
 from minirnn import check, html
-from minirnn.devices.families import LSTMBlockInputs, LSTMBlockValues
+from minirnn.devices.base import Array, Device, Weights
 from minirnn.engine.tape import Op, record
 from minirnn.engine.tensor import Tensor
 from minirnn.ops.fused import FusedOp, or_zeros, zeros
-from minirnn.ops.lstm_block.cell import join_gates, step, step_grad
-from minirnn.ops.lstm_block.check import attributes, check_sequence
+from minirnn.ops.lstm_block.cell import GATE_VALUES, join_gates, step, step_grad
+from minirnn.ops.lstm_block.cells import plan_of
+from minirnn.ops.lstm_block.check import LSTMBlockInputs, LSTMBlockValues, attributes, check_sequence
 from minirnn.ops.primitives import concat, expand_dims, stack
 
 
@@ -73,7 +75,24 @@ class BlockLSTMGradOutput(NamedTuple):
 class BlockLSTM(FusedOp):
     """The node. Its backward is the Grad kernel plus the terms of i, f, o, ci, co, which TensorFlow drops."""
 
-    kernel = "block_lstm"
+    kernel = "cell_sequence"
+
+    def run(self, device: Device, *arrays: Array) -> Sequence[Array]:
+        x, cs_prev, h_prev, w, wci, wcf, wco, b = arrays
+        L, forget_bias, cell_clip, use_peephole = (
+            self.attributes[n] for n in ("seq_len_max", "forget_bias", "cell_clip", "use_peephole")
+        )
+        T, (B, H) = x.shape[0], h_prev.shape
+        if 0 in (L, B):
+            return [device.full((T, B, H), 0, x.dtype) for _ in range(7)]
+        y, _, _, saved = device.cell_sequence(
+            first_steps(device, x, L), with_axis(device, h_prev), with_axis(device, cs_prev),
+            [weights_of(device, x, w, b, (wci, wcf, wco) if use_peephole else ())],
+            plan=plan_of(use_peephole, cell_clip < inf), lengths=None, training=True, named=True,
+            constants=(forget_bias, cell_clip),
+        )  # fmt: skip
+        i, f, o, ci, co, cs = (device.getitem(saved[n], (0,)) for n in (*GATE_VALUES, "cs"))
+        return [all_steps(device, a, T) for a in (i, cs, f, o, ci, co, y)]
 
     def compose(self, *inputs: Tensor) -> Sequence[Tensor]:
         x, cs, h, *weights = inputs
@@ -94,10 +113,11 @@ class BlockLSTM(FusedOp):
     def backward(self, dy: Sequence[Tensor | None], y: Sequence[Tensor], *inputs: Tensor) -> Sequence[Tensor | None]:
         i, cs, f, o, ci, co, h = y
         i_grad, cs_grad, f_grad, o_grad, ci_grad, co_grad, h_grad = dy
+        L, use_peephole = self.attributes["seq_len_max"], self.attributes["use_peephole"]
+        only_h = cs_grad is None and co_grad is None and (not use_peephole or i_grad is f_grad is o_grad is None)
         cs_grad = or_zeros(cs_grad, cs)
         h_grad = or_zeros(h_grad, h)
-        L, use_peephole = self.attributes["seq_len_max"], self.attributes["use_peephole"]
-        grad_op = BlockLSTMGrad(seq_len_max=L, use_peephole=use_peephole)
+        grad_op = BlockLSTMGrad(seq_len_max=L, use_peephole=use_peephole, only_h=only_h)
         if all(g is None for g in (i_grad, f_grad, o_grad, ci_grad, co_grad)) or L == 0:
             return grad_op(*inputs, *y, cs_grad, h_grad)
 
@@ -144,9 +164,33 @@ class BlockLSTM(FusedOp):
 
 
 class BlockLSTMGrad(FusedOp):
-    """The Grad op as a node. It is a function of the saved values, and is differentiated through its composition."""
+    """The Grad op as a node. It is a function of the saved values, and is differentiated through its composition.
 
-    kernel = "block_lstm_grad"
+    `only_h` says that cs_grad is zero.
+    """
+
+    kernel = "cell_sequence_grad"
+
+    def run(self, device: Device, *arrays: Array) -> Sequence[Array]:
+        x, cs_prev, h_prev, w, wci, wcf, wco, b, i, cs, f, o, ci, co, h, cs_grad, h_grad = arrays
+        L, use_peephole = self.attributes["seq_len_max"], self.attributes["use_peephole"]
+        T, (B, H) = x.shape[0], h_prev.shape
+        if 0 in (L, B):
+            return [device.full(a.shape, 0, a.dtype) for a in arrays[:8]]
+        values = dict(zip((*GATE_VALUES, "cs"), (i, f, o, ci, co, cs), strict=True))
+        none = device.full((1, B, H), 0, x.dtype)
+        x_grad, h_prev_grad, cs_prev_grad, (weights,) = device.cell_sequence_grad(
+            first_steps(device, x, L), with_axis(device, h_prev), with_axis(device, cs_prev),
+            [weights_of(device, x, w, b, (wci, wcf, wco) if use_peephole else ())],
+            {n: with_axis(device, first_steps(device, a, L)) for n, a in values.items()},
+            *(first_steps(device, a, L) for a in (h, h_grad)), none, none,
+            plan=plan_of(use_peephole, False), lengths=None, need_dx=True,
+            dc_each=None if self.attributes.get("only_h") else with_axis(device, first_steps(device, cs_grad, L)),
+        )  # fmt: skip
+        w_grad = device.concatenate([device.transpose(a, (1, 0)) for a in (weights.W, weights.R)], 0)
+        peepholes = weights.vectors or [device.full(p.shape, 0, p.dtype) for p in (wci, wcf, wco)]
+        cs_prev_grad, h_prev_grad = (device.getitem(a, (0,)) for a in (cs_prev_grad, h_prev_grad))
+        return [all_steps(device, x_grad, T), cs_prev_grad, h_prev_grad, w_grad, *peepholes, weights.bW]
 
     def compose(self, *inputs: Tensor) -> Sequence[Tensor]:
         x, cs_prev, h_prev, w, wci, wcf, wco, b, i, cs, f, o, ci, co, h, cs_grad, h_grad = inputs
@@ -169,6 +213,33 @@ class BlockLSTMGrad(FusedOp):
             b_grad = b_grad + d.sum(0)
             peephole_grads = [total + p for total, p in zip(peephole_grads, peephole, strict=True)]
         return concat(x_grads), dc, dh, w_grad, *peephole_grads, b_grad
+
+
+# ---- what the kernels get: gates as rows, one direction, only the steps to compute
+
+
+def weights_of(device: Device, x: Array, w: Array, b: Array, vectors: tuple[Array, ...]) -> Weights:
+    W, R = (device.transpose(device.getitem(w, (rows,)), (1, 0)) for rows in rows_of(x.shape[2]))
+    return Weights(W, R, None, b, None, (), vectors)
+
+
+def rows_of(I: int) -> tuple[slice, slice]:
+    """The rows of w for x and for h_prev."""
+    return slice(0, I), slice(I, None)
+
+
+def with_axis(device: Device, a: Array) -> Array:
+    return device.reshape(a, (1, *a.shape))
+
+
+def first_steps(device: Device, a: Array, L: int) -> Array:
+    return a if a.shape[0] == L else device.getitem(a, (slice(0, L),))
+
+
+def all_steps(device: Device, a: Array, T: int) -> Array:
+    """`a` with zeros for the steps that were not computed."""
+    L, *rest = a.shape
+    return a if L == T else device.concatenate([a, device.full((T - L, *rest), 0, a.dtype)], 0)
 
 
 def block_lstm(

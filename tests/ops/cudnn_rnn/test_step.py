@@ -1,6 +1,6 @@
 """One step as a node: its kernels equal its composition, to second order and in every dtype.
 
-Tests `minirnn/ops/cudnn_rnn/layers.py`.
+Tests `minirnn/ops/sequence/layer.py`.
 """
 
 from __future__ import annotations
@@ -11,7 +11,9 @@ import numpy as np
 import pytest
 
 import minirnn as mr
-from minirnn.ops.cudnn_rnn.layers import run_step
+from minirnn.devices.base import Weights
+from minirnn.ops.cudnn_rnn.cells import plan_of
+from minirnn.ops.sequence.layer import run_step
 from tests.compare import assert_close
 from tests.each import each
 
@@ -26,7 +28,7 @@ def values(mode: str, rng: np.random.Generator) -> list[np.ndarray]:
 
 
 def run(mode: str, inputs: list[mr.Tensor]) -> list[mr.Tensor]:
-    return run_step(mode, inputs[0], inputs[1:-4], (*inputs[-4:-2], None, *inputs[-2:]))
+    return run_step(plan_of(mode), inputs[:-4], Weights(*inputs[-4:-2], None, *inputs[-2:]))
 
 
 @each("mode", MODES)

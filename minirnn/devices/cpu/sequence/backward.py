@@ -15,7 +15,8 @@ import numpy as np
 from minirnn.cells.plan import Plan
 from minirnn.devices.cpu import workspace
 from minirnn.devices.cpu.sequence.calls import Numbers
-from minirnn.devices.cpu.sequence.forward import Kept, Sizes, Weights, product_of_step, turn
+from minirnn.devices.base import Weights
+from minirnn.devices.cpu.sequence.forward import Kept, Sizes, product_of_step, turn
 from minirnn.devices.cpu.sequence.visit import Array, Columns, Piece, Visit, steps_at_once
 from minirnn.devices.cpu.sequence.write_backward import back_of
 
@@ -67,8 +68,9 @@ class Backward:
     def __init__(self, plan: Plan, sizes: Sizes, visit: Visit, each: bool = False) -> None:
         self.plan, self.sizes, self.visit = plan, sizes, visit
         self.back = back = back_of(plan)
-        T, B, _, H, P, dtype, _ = sizes
-        self.run_steps = back.run_each if each else back.run
+        T, B, _, H, P, dtype, _, zoned = sizes
+        self.run_steps = back.runs[each, zoned]
+        self.zoneout = workspace.empty((T, P, B), dtype) if zoned else None
         n = steps_at_once(T, B, H)
         D = workspace.empty((n, back.rows, H, B), dtype)
         flat, G = D.reshape(n, back.rows * H, B), len(back.gates)
@@ -104,6 +106,7 @@ class Backward:
             lo, hi, k = piece.lo, piece.hi, piece.hi - piece.lo
             dh_t = [None] * k if self.dh_all is None else list(self.dh_all[lo:hi])
             columns = [list(dy[:k]), dh_t, *[v[:k] for v in views], *([] if dc is None else [list(dc[:k])])]
+            columns += [] if self.zoneout is None else [list(self.zoneout[lo:hi])]
             steps = list(zip(*[piece.order(c) for c in columns], strict=True))
             rows, scratch = list(D[:k].swapaxes(0, 1)), ([t[:k] for t in room], [b[:k] for b in bools])
             m = [] if self.m_all is None else [self.m_all[lo:hi]]
@@ -136,6 +139,8 @@ class Backward:
         values, numbers = self.values(d), self.numbers.arrays
         if self.numbers.formulas:
             self.numbers.set(plan, d.constants)
+        if self.zoneout is not None:
+            self.zoneout[...] = d.masks[-1][: len(self.zoneout)].transpose(0, 2, 1)
         if lengths is not None:
             dh[...] = 0
             for a in self.inner:
@@ -217,7 +222,7 @@ class Backward:
         up = int(not self.visit.reverse)
         for _, (what, k) in self.back.sources:
             if what == "saved":
-                found.append(kept.saved[k] if isinstance(kept.saved, list) else kept.saved[:T, k])
+                found.append(kept.saved[k][:T] if isinstance(kept.saved, list) else kept.saved[:T, k])
             elif what == "masks":
                 found.append(d.masks[k][:T].transpose(0, 2, 1))
             elif k == last:

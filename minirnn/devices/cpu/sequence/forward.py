@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from minirnn.cells.plan import Plan
+from minirnn.devices.base import Weights
 from minirnn.devices.cpu import workspace
 from minirnn.devices.cpu.sequence.calls import HALVES, Numbers
 from minirnn.devices.cpu.sequence.visit import WIDE_INPUT, Array, Piece, Visit, steps_at_once
@@ -30,18 +31,6 @@ TURNED = 64, 1 << 14  # columns copied at once when a matrix of this size is tra
 SMALL = 1 << 13  # multiply-adds up to which a call costs more than its product
 
 
-class Weights(NamedTuple):
-    """The weights of one direction, gates in the order of the plan, or their gradients."""
-
-    W: Array | None  # (rows, I)
-    R: Array | None  # (rows, P)
-    Wp: Array | None  # (P, H)
-    bW: Array | None  # of W's rows and bR of R's; or of all gates, (G*H,), and no bR; or neither
-    bR: Array | None
-    U: Sequence[Array]  # (H, H) each
-    vectors: Sequence[Array]  # (H,) each
-
-
 class Sizes(NamedTuple):
     """The sizes of one direction."""
 
@@ -54,6 +43,8 @@ class Sizes(NamedTuple):
     dtype: np.dtype
     skip: bool
     """Whether x enters every gate unchanged, without W."""
+    zoned: bool = False
+    """Whether a projected h keeps a share of the old one."""
 
 
 class Kept(NamedTuple):
@@ -114,11 +105,11 @@ class Forward:
 
     def __init__(self, plan: Plan, sizes: Sizes, visit: Visit, kept: Kept | None) -> None:
         self.plan, self.sizes, self.visit, self.kept = plan, sizes, visit, kept
-        T, B, width, H, P, dtype, skip = sizes
+        T, B, width, H, P, dtype, skip, zoned = sizes
         self.nH, self.xH, self.hH = (n * H for n in (plan.of_both, plan.of_x, plan.of_h))
         merged = plan.reads_x and not skip and plan.reads_h and B > 1 and plan.of_x == plan.of_h == 0
         self.merged = merged = merged and self.nH * (P + width) <= MERGED
-        loop = loop_of(plan, merged)
+        loop = loop_of(plan, merged, zoned)
         self.loop, self.slots = loop.run, loop.slots
         n = steps_at_once(T, B, H, 0 if merged else width)
         self.states = workspace.empty((n + 1, P + 1 + merged * width, B), dtype)  # [h; 1] of a piece, perhaps x
@@ -133,7 +124,7 @@ class Forward:
             k = piece.hi - piece.lo
             views = []
             for what, whole in columns:
-                of_piece = whole[:k] if what in ("x", "h1", "h", "h_new") else whole[piece.steps]
+                of_piece = whole[:k] if what in ("x", "h1", "h", "h_new", "difference") else whole[piece.steps]
                 views.append(piece.order(of_piece) if what == "x" else of_piece)
             x = self.states[:k, P + 1 :] if merged else self.a_x[:k]
             at = piece.first + 1 - upward, piece.last + upward
@@ -148,7 +139,7 @@ class Forward:
 
     def left_weights(self) -> None:
         """Memory for [R | b] or [R | b | W] in the order of the slots, and for W apart from it."""
-        plan, slots, (_, B, width, H, P, dtype, skip) = self.plan, self.slots, self.sizes
+        plan, slots, (_, B, width, H, P, dtype, skip, _) = self.plan, self.slots, self.sizes
         rows, columns = slots.rows_of_R * H, P + 1 + self.merged * width
         self.left, self.dot = left_matrix(rows, columns, B, dtype), product_of_step(rows, columns, B)
         self.W = (
@@ -177,13 +168,14 @@ class Forward:
 
     def columns(self, views: Sequence[tuple[str, tuple[Any, ...]]]) -> list[tuple[str, list[Any]]]:
         """Each view of the loop, for all steps or, of the memory of a piece, for all steps of the longest piece."""
-        plan, (T, B, _, H, P, dtype, _) = self.plan, self.sizes
+        plan, (T, B, _, H, P, dtype, *_) = self.plan, self.sizes
         kept = self.kept
         if kept is None:
             inner = [workspace.empty((T + 1, H, B), dtype) for _ in range(plan.states - 1)]
             kept = Kept(None, inner, None)
         self.inner = [a[: T + 1] for a in kept.inner]
         self.masks = [workspace.empty((T, H, B), dtype) for _ in range(plan.masks)]
+        self.masks += [workspace.empty((T, P, B), dtype)] * self.sizes.zoned
         up = int(not self.visit.reverse)
         own = kept.saved is None or not self.slots.kept  # every step works in the same place
         saved = workspace.empty((1, self.slots.count, H, B), dtype) if own else kept.saved[:T]
@@ -203,7 +195,7 @@ class Forward:
                 whole = list(self.a_x[:, place[0] * H : place[1] * H])
             else:
                 states = {"h1": self.states[:-1], "h": self.states[:-1, :P], "h_new": self.states[1:, :P]}
-                whole = list(states[what])
+                whole = list(states[what]) if what in states else [np.empty((P, B), dtype)] * T
             found.append((what, whole))
         return found
 

@@ -6,18 +6,20 @@ after the call, because there their preparation would take as long as ten steps.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from minirnn.cells.plan import Plan
-from minirnn.devices.base import check_saved
+from minirnn.devices.base import Weights, check_saved
 from minirnn.devices.cpu import workspace
 from minirnn.devices.cpu.arithmetic import without_false_alarms
 from minirnn.devices.cpu.sequence.backward import Backward, Gradients, Inputs
-from minirnn.devices.cpu.sequence.forward import Forward, Kept, Sizes, Weights, layout
+from minirnn.devices.cpu.sequence.forward import Forward, Kept, Sizes, layout
 from minirnn.devices.cpu.sequence.visit import Array, Visit, padding
+from minirnn.devices.cpu.sequence.write_backward import back_of
+from minirnn.devices.cpu.sequence.write_forward import loop_of
 
 MOST_KEPT, MOST_OF_A_KIND = 64, 8
 """Sizes of layers whose passes are kept, and passes of one size."""
@@ -62,7 +64,7 @@ class Lease:
         IDLE.give(self.key, self.passes)
 
 
-def width_of(plan: Plan, weights: Any) -> int:
+def width_of(plan: Plan, weights: Weights) -> int:
     """H"""
     W, R, *_ = weights
     return len(W) // (plan.of_both + plan.of_x) if R is None else len(R) // (plan.of_both + plan.of_h)
@@ -73,42 +75,17 @@ def cell_sequence(
     x: Array,
     h0: Array,
     c0: Array | None,
-    weights: Sequence[tuple[Any, ...]],
+    weights: Sequence[Weights],
     *,
     plan: Plan,
     lengths: Array | None,
     training: bool,
     masks: Sequence[Array] = (),
+    zoneout: Array | None = None,
     constants: Sequence[float] | None = None,
-) -> tuple[Array, Array, Array | None, Array | None]:
-    """Run one layer of a cell over a whole sequence.
-
-    Parameters
-    ----------
-    x : (T, B, I)
-    h0 : (D, B, P)
-        P is H, or the width of the projection.
-    c0 : (D, states-1, B, H), or (D, B, H) if that is one, or None
-        The states but the last; None if there are none.
-    weights : sequence of D tuples (W, R, Wp, bW, bR, U, vectors)
-        W (rows, I), R (rows, P), Wp (P, H) or None; bW of W's rows and bR of R's, or bW (G*H,) of all gates and None,
-        or None and None; tuples U of (H, H) and vectors of (H,). Gates in the order of the plan.
-    plan : Plan
-    lengths : integers (B,) or None
-        Each from 1 to T, in any order. At steps t >= lengths[b] the state stays, y is 0, and x does not matter.
-    training : bool
-        Whether to save what `cell_sequence_grad` needs.
-    masks : sequence of (D, T, B, H)
-    constants : sequence of float, optional
-        Other values for the constants of the plan.
-
-    Returns
-    -------
-    y : (T, B, D*P)
-    h_n : (D, B, P)
-    c_n : like c0
-    saved : 1-D array or None
-    """
+    named: bool = False,
+) -> tuple[Array, Array, Array | None, Any]:
+    """Run one layer of a cell over a whole sequence: y, h_n, c_n, saved. Arguments: `minirnn.devices.base.KERNELS`."""
     (T, B, width), (D, _, P) = x.shape, h0.shape
     valid, lengths, last = (None, None, T) if lengths is None else padding(lengths, T)
     if lengths is not None:
@@ -118,19 +95,70 @@ def cell_sequence(
         x = np.where(valid, x[:last], x.dtype.type(0))  # NaN in the padding must not spread
         y[last:] = 0
     h_n, c_n = np.empty_like(h0), None if c0 is None else np.empty_like(c0)
-    sizes = Sizes(last, B, width, width_of(plan, weights[0]), P, x.dtype, weights[0][0] is None)
+    H, zoned = width_of(plan, weights[0]), zoneout is not None
+    sizes = Sizes(last, B, width, H, P, x.dtype, weights[0].W is None, zoned)
     key, passes, saved = forward_passes(plan, sizes, D, T, lengths, training)
     given = plan.constants if constants is None else constants
     for k, one in enumerate(passes):
         part = y[:last, :, k * P : (k + 1) * P]
         c, c_end = (None, None) if c0 is None or c_n is None else (states_of(c0, k), states_of(c_n, k))
-        own = [m[k] for m in masks] if masks else ()
-        one.run(x, h0[k], c, Weights(*weights[k]), own, part, h_n[k], c_end, given)
+        one.run(x, h0[k], c, finite(weights[k]) if named else weights[k], of_direction(masks, zoneout, k), part, h_n[k],
+                c_end, given)
         if valid is not None:
             np.copyto(part, 0, where=~valid)
     if key is not None and saved is None:
         IDLE.give(key, (passes, None))
+    if named and saved is not None:
+        each = layout(plan, T, H, B)[0]
+        rooms = [Kept.within(plan, saved[k * each : (k + 1) * each], T, H, B) for k in range(D)]
+        return y, h_n, c_n, by_name(plan, rooms)
     return y, h_n, c_n, saved
+
+
+def of_direction(masks: Sequence[Array], zoneout: Array | None, k: int) -> list[Array]:
+    """The masks of direction k, and at the end the zoneout of a projected h."""
+    return [m[k] for m in (*masks, *(() if zoneout is None else (zoneout,)))]
+
+
+def finite(w: Weights) -> Weights:
+    """The weights with finite biases: a bias is part of a product, in which an infinite one would meet zeros."""
+    limits = np.finfo(w.bW.dtype)
+    return w._replace(bW=np.clip(w.bW, limits.min, limits.max))
+
+
+def by_name(plan: Plan, rooms: Sequence[Kept]) -> dict[str, Array]:
+    """The values and the states but h after each step, (D, T, B, H) each; views if there is one direction."""
+    slots, names = loop_of(plan).slots, plan.derivation.names
+    found = {names[e]: [room.saved[:, slots.of[e]] for room in rooms] for e in slots.kept}
+    for k, name in enumerate(plan.state_names[:-1]):
+        found[name] = [room.inner[k][1:] if d == 0 else room.inner[k][:-1] for d, room in enumerate(rooms)]
+    return {n: (a[0][None] if len(a) == 1 else np.stack(a)).transpose(0, 1, 3, 2) for n, a in found.items()}
+
+
+def from_names(plan: Plan, saved: Mapping[str, Array], h0: Array, c0: Array | None, y: Array, k: int) -> Kept:
+    """What the backward pass of direction k reads, from values by name."""
+    slots, names = loop_of(plan).slots, plan.derivation.names
+    values: list[Any] = [None] * slots.count
+    for e in slots.kept:
+        values[slots.of[e]] = in_columns(saved[names[e]][k])
+
+    def with_first(first: Array, after: Array) -> Array:  # (B, n) and (T, B, n) -> (T+1, n, B)
+        T, B, n = after.shape
+        found = workspace.empty((T + 1, n, B), after.dtype)
+        here, there = (slice(0, T), T) if k else (slice(1, None), 0)
+        found[here], found[there] = after.transpose(0, 2, 1), first.T
+        return found
+
+    inner = [] if c0 is None else [with_first(c, saved[n][k]) for c, n in zip(states_of(c0, k), plan.state_names)]
+    last = plan.states - 1
+    h_before = with_first(h0, y)[slice(1, None) if k else slice(0, -1)] if last in back_of(plan).before else None
+    return Kept(values, inner, h_before)
+
+
+def in_columns(a: Array) -> Array:
+    """(T, B, H) as (T, H, B) with each step contiguous; a view of what `by_name` returned."""
+    a = a.transpose(0, 2, 1)
+    return a if a[0].flags.c_contiguous else np.ascontiguousarray(a)
 
 
 def forward_passes(
@@ -161,7 +189,7 @@ def cell_sequence_grad(
     x: Array,
     h0: Array,
     c0: Array | None,
-    weights: Sequence[tuple[Any, ...]],
+    weights: Sequence[Weights],
     saved: Array | None,
     y: Array,
     dy: Array,
@@ -172,32 +200,16 @@ def cell_sequence_grad(
     lengths: Array | None,
     need_dx: bool = True,
     masks: Sequence[Array] = (),
+    zoneout: Array | None = None,
     constants: Sequence[float] | None = None,
+    dc_each: Array | None = None,
 ) -> tuple[Array | None, Array, Array | None, list[Weights]]:
-    """The gradients of `cell_sequence`, by backpropagation through time.
-
-    Parameters
-    ----------
-    x, h0, c0, weights, plan, lengths, masks, constants
-        As given to `cell_sequence`.
-    saved, y
-        What it returned when training.
-    dy, dh_n, dc_n
-        Gradients of y, h_n, c_n. dy past a sample's length does not matter.
-    need_dx : bool
-        Without it dx is not computed, and None.
-
-    Returns
-    -------
-    dx : (T, B, I) or None
-    dh0 : (D, B, P)
-    dc0 : like c0
-    dweights : list of D tuples as `weights`
-    """
+    """The gradients of `cell_sequence`, by backpropagation through time: dx, dh0, dc0, dweights."""
     (T, B, width), (D, _, P) = x.shape, h0.shape
-    H, skip = width_of(plan, weights[0]), weights[0][0] is None
-    each = layout(plan, T, H, B)[0]
-    check_saved(saved, (D, each))
+    H, skip, zoned = width_of(plan, weights[0]), weights[0].W is None, zoneout is not None
+    each, named = layout(plan, T, H, B)[0], isinstance(saved, dict)
+    if not named:
+        check_saved(saved, (D, each))
     valid, lengths, last = (None, None, T) if lengths is None else padding(lengths, T)
     dx = workspace.empty(x.shape, x.dtype) if need_dx else None
     wanted = dx
@@ -207,24 +219,35 @@ def cell_sequence_grad(
         if dx is not None:
             dx[last:], wanted = 0, dx[:last]
     dh0, dc0 = np.empty_like(h0), None if c0 is None else np.empty_like(c0)
-    sizes = Sizes(last, B, width, H, P, x.dtype, skip)
+    sizes = Sizes(last, B, width, H, P, x.dtype, skip, zoned)
     small = lengths is None and last == T and each * x.itemsize < workspace.MIN_BLOCK
     dweights = []
     given = plan.constants if constants is None else constants
     for k in range(D):
-        w = Weights(*weights[k])
-        dw = Weights(*[None if a is None else workspace.empty(a.shape, a.dtype) for a in w[:5]], w.U, w.vectors)
+        w = weights[k]
+        dw = Weights(*[None if a is None else like(a) for a in w[:5]], w.U, w.vectors)
         if w.U or w.vectors:
             dw = dw._replace(U=[np.empty_like(a) for a in w.U], vectors=[np.empty_like(a) for a in w.vectors])
         dweights.append(dw)
-        key = plan, sizes, k
-        one = (IDLE.take(key) if small else None) or Backward(plan, sizes, Visit(last, lengths, k == 1))
-        room = NONE if saved is None else Kept.within(plan, saved[k * each : (k + 1) * each], T, H, B)
+        key = plan, sizes, k, dc_each is not None
+        one = (IDLE.take(key) if small else None) or Backward(plan, sizes, Visit(last, lengths, k == 1), key[3])
+        if named:
+            room = from_names(plan, saved, h0[k], c0, y[..., k * P : (k + 1) * P], k)
+        else:
+            room = NONE if saved is None else Kept.within(plan, saved[k * each : (k + 1) * each], T, H, B)
         part = ..., slice(k * P, (k + 1) * P)
         dc, dc_0 = (None, None) if c0 is None or dc_n is None else (states_of(dc_n, k), states_of(dc0, k))
-        g = Gradients(dy[part], dh_n[k], dc, dh0[k], dc_0, dw, wanted, k > 0)
-        own = [m[k] for m in masks] if masks else ()
-        one.run(Inputs(x, h0[k], w, own, y[part], room, given), g)
+        g = Gradients(
+            dy[part], dh_n[k], dc, dh0[k], dc_0, dw, wanted, k > 0, None if dc_each is None else dc_each[k]
+        )
+        one.run(Inputs(x, h0[k], w, of_direction(masks, zoneout, k), y[part], room, given), g)
         if small:
             IDLE.give(key, one)
     return dx, dh0, dc0, dweights
+
+
+def like(a: Array) -> Array:
+    """An empty array with the shape and the order in memory of a weight."""
+    if a.ndim == 2 and a.strides[0] < a.strides[1]:
+        return workspace.empty(a.shape[::-1], a.dtype).T
+    return workspace.empty(a.shape, a.dtype)

@@ -32,9 +32,9 @@ class Back(NamedTuple):
     sources: list[tuple[str, tuple[Any, ...]]]
     factor_room: tuple[int, int]
     factor_numbers: list[float]
-    run: Callable[..., Any]
-    run_each: Callable[..., Any]
-    """`run` with a gradient of the first state after each step."""
+    runs: dict[tuple[bool, bool], Callable[..., Any]]
+    """The loop over steps without or with a gradient of the first state after each step, and a projected h that keeps a
+    share of the old one."""
     views: list[tuple[str, int, int]]
     rows: int
     gates: list[int]
@@ -135,13 +135,13 @@ class Writer:
     def back(self) -> Back:
         self.views: dict[str, tuple[int, int]] = {}
         function, sources, room, numbers = self.factors()
-        run, run_each = self.loop(), self.loop(each=True)
-        d = self.d
+        d, zoned = self.d, (False, True) if self.plan.projected else (False,)
+        runs = {(each, z): self.loop(each, z) for each in (False, True) for z in zoned}
         vectors = {k: self.index(self.terms(e)[0]) for k, e in enumerate(d.vectors) if e.varies}
         products = {k: self.index(self.terms(dm)[0]) for k, (dm, _) in enumerate(d.cuts) if dm.varies}
         views = [(name, lo, hi) for name, (lo, hi) in self.views.items()]
         return Back(
-            function, sources, room, numbers, run, run_each, views, len(self.rows), self.gates, self.first, vectors,
+            function, sources, room, numbers, runs, views, len(self.rows), self.gates, self.first, vectors,
             products, frozenset(k for _, (what, k) in sources if what == "before"),
         )  # fmt: skip
 
@@ -186,7 +186,7 @@ class Writer:
         function = compiled(f"{plan.name}_factors", ["D", "S", "O", "vectors", "T", "M", "K"], [*body, *calls.lines])
         return function, list(used.items()), (calls.count["t"], calls.count["m"]), list(calls.numbers)
 
-    def loop(self, each: bool = False) -> Callable[..., Any]:
+    def loop(self, each: bool, zoned: bool) -> Callable[..., Any]:
         """The function that goes back over the steps of a piece."""
         d, plan = self.d, self.plan
         at: dict[Expr, str] = {e: f"g{k}" for e, k in self.incoming.items()}
@@ -263,11 +263,16 @@ class Writer:
             lines.append(f"dot(R_T, da, {into})")
             if into == "through_R":
                 lines.append(f"add(through_R, {carried}, dh)")
+            if zoned:
+                lines.append("add(dh, through_R, dh)")
         else:
             lines.append(f"copyto(dh, {carried})" if carried else "dh.fill(0)")
         start = ["add(dh, dy_t, dh)"]
         if plan.projected:
             start = ["add(dh, dy_t, dh_t)", f"dot(Wp_T, dh_t, g{last})"]
+        if zoned:  # the share of dh that goes to h' waits in through_R, which no projected cell needs
+            start.insert(1, "multiply(dh_t, zoneout, through_R)")
+            start.insert(2, "subtract(dh_t, through_R, dh_t)")
         if each and last:
             start.append("add(g0, dc_t, g0)")
         products = [f"p{k}" for k in range(len(plan.cuts))]
@@ -280,7 +285,7 @@ class Writer:
             if names
         ]  # fmt: skip
         body.append(f"g{last} = dm" if plan.projected else f"g{last} = dh")
-        names = ["dy_t", "dh_t", *self.views, *(["dc_t"] if each else [])]
+        names = ["dy_t", "dh_t", *self.views, *["dc_t"] * each, *["zoneout"] * zoned]
         body += [f"for {', '.join(names)}, in steps:", *[f"    {line}" for line in (*start, *lines)]]
         body.append(f"return ({', '.join([*inner, ''])})" if inner else "return ()")
         parameters = ["steps", "dot", "R_T", "Wp_T", "U_T", "dh", "dm", "G", "P", "through_R", "nothing"]

@@ -27,16 +27,19 @@ class Loop(NamedTuple):
     numbers: list[float]
 
 
-def loop_of(plan: Plan, merged: bool = False) -> Loop:
-    """The loop over steps, written and compiled once. `merged`: the product of a step includes x."""
-    name = f"numpy forward {merged}"
+def loop_of(plan: Plan, merged: bool = False, zoned: bool = False) -> Loop:
+    """The loop over steps, written and compiled once. `merged`: the product of a step includes x.
+
+    `zoned`: the projected h keeps a share of the old one.
+    """
+    name = f"numpy forward {merged} {zoned}"
     if name not in plan.made:
-        plan.made[name] = written(plan, merged)
+        plan.made[name] = written(plan, merged, zoned)
     found: Loop = plan.made[name]
     return found
 
 
-def written(plan: Plan, merged: bool) -> Loop:
+def written(plan: Plan, merged: bool, zoned: bool) -> Loop:
     slots, step = Slots(plan), plan.derivation.step
     gates = list(step.gates.values())
     views: dict[str, tuple[Any, ...]] = {}
@@ -114,6 +117,10 @@ def written(plan: Plan, merged: bool) -> Loop:
         target = view("h_new", "h_new") if last else view(f"a{k}", "after", k)
         if last and plan.projected:
             calls.say(f"dot(Wp, {calls.get(e)}, {target})")
+            if zoned:  # h + zoneout * (h' - h)
+                share, part = view("zoneout", "masks", plan.masks), view("difference", "difference")
+                calls.say(f"subtract({view('h', 'h')}, {target}, {part})", f"multiply({part}, {share}, {part})")
+                calls.say(f"add({target}, {part}, {target})")
         elif calls.at[e] != target:
             calls.say(f"copyto({target}, {calls.at[e]})")
     return finish("forward", plan, calls, slots, views)

@@ -16,7 +16,7 @@ from minirnn import cell, sigmoid, tanh, where
 from minirnn.devices.cpu.sequence.calls import Calls
 from minirnn.devices.cpu.sequence.forward import loop_of
 from minirnn.devices.cpu.sequence.write_backward import back_of
-from minirnn.ops.own_cell.layer import CellSequence
+from minirnn.ops.sequence.layer import CellSequence
 from tests.cells.with_torch import CELLS, gallery
 
 

@@ -23,8 +23,8 @@ Backward, for the gradient ``d_h`` of h; ``*_bar`` are gradients of the pre-acti
     d_w_ru = [x | h_prev]^T @ d_r_bar_u_bar         d_b_ru = sum of d_r_bar_u_bar over B
     d_w_c = [x | r * h_prev]^T @ d_c_bar            d_b_c = sum of d_c_bar over B
 
-The arithmetic is in `devices/cpu/gru_block.py`, and for C++ and CUDA in `devices/cells/gru_block.h`. Source:
-TensorFlow's GRUBlockCell and GRUBlockCellGrad; Cho et al. 2014.
+Devices compute the lines of `cells` that all units share. Source: TensorFlow's GRUBlockCell and GRUBlockCellGrad; Cho et
+al. 2014.
 """
 
 from __future__ import annotations
@@ -33,9 +33,11 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from minirnn import check, html
+from minirnn.devices.base import Array, Device, Weights
 from minirnn.engine import operands
 from minirnn.engine.tensor import Tensor
 from minirnn.ops.fused import FusedOp, or_zeros, weight_grads
+from minirnn.ops.gru_block.cells import gru_block
 from minirnn.ops.primitives import chunk, concat, sigmoid, tanh
 
 
@@ -62,7 +64,16 @@ class GRUBlockCellGradOutput(NamedTuple):
 class GRUBlockCell(FusedOp):
     """The node. Its backward is the Grad kernel plus the terms of the outputs r, u, c, which TensorFlow drops."""
 
-    kernel = "gru_block_cell"
+    kernel = "cell_step"
+
+    def run(self, device: Device, *arrays: Array) -> Sequence[Array]:
+        x, h_prev, w_ru, w_c, b_ru, b_c = arrays
+        I, part = x.shape[1], device.getitem
+        z_ru = device.matmul(device.concatenate([x, h_prev], 1), w_ru) + b_ru
+        x_c = device.matmul(x, part(w_c, (slice(0, I),))) + b_c
+        gates = device.concatenate([z_ru, x_c], 1)
+        (h,), values = device.cell_step(gates, (h_prev,), product_of(device, w_c, I), plan=gru_block.plan())
+        return values["r"], values["u"], values["c"], h
 
     def compose(self, *inputs: Tensor) -> Sequence[Tensor]:
         x, h_prev, w_ru, w_c, b_ru, b_c = inputs
@@ -103,7 +114,19 @@ class GRUBlockCell(FusedOp):
 class GRUBlockCellGrad(FusedOp):
     """The Grad op as a node. It is a function of the saved values, and is differentiated through its composition."""
 
-    kernel = "gru_block_cell_grad"
+    kernel = "cell_step_grad"
+
+    def run(self, device: Device, *arrays: Array) -> Sequence[Array]:
+        x, h_prev, w_ru, w_c, _, _, r, u, c, d_h = arrays
+        (_, I), H, part = x.shape, h_prev.shape[1], device.getitem
+        d_bar, (d_h_past,), _ = device.cell_step_grad(
+            (h_prev,), (None,), {"r": r, "u": u, "c": c}, (d_h,), product_of(device, w_c, I), plan=gru_block.plan()
+        )
+        d_r_bar_u_bar, d_c_bar = (part(d_bar, (slice(None), columns)) for columns in (slice(0, 2 * H), slice(2 * H, None)))
+        d_x_h_prev = device.matmul(d_r_bar_u_bar, device.transpose(w_ru, (1, 0)))
+        d_x = part(d_x_h_prev, (slice(None), slice(0, I)))
+        d_x = d_x + device.matmul(d_c_bar, device.transpose(part(w_c, (slice(0, I),)), (1, 0)))
+        return d_x, part(d_x_h_prev, (slice(None), slice(I, None))) + d_h_past, d_c_bar, d_r_bar_u_bar
 
     def compose(self, *inputs: Tensor) -> Sequence[Tensor]:
         x, h_prev, w_ru, w_c, _, _, r, u, c, d_h = inputs
@@ -118,6 +141,11 @@ class GRUBlockCellGrad(FusedOp):
         d_x = d_x_h_prev[:, :I] + d_x_h_prevr[:, :I]
         d_h_prev = d_x_h_prev[:, I:] + d_h_prevr * r + d_h * u
         return d_x, d_h_prev, d_c_bar, d_r_bar_u_bar
+
+
+def product_of(device: Device, w_c: Array, I: int) -> Weights:
+    """The matrix of `product`: the rows of w_c for r * h_prev."""
+    return Weights(None, None, U=(device.transpose(device.getitem(w_c, (slice(I, None),)), (1, 0)),))
 
 
 def _check(op: str, **arguments: Any) -> list[Tensor]:

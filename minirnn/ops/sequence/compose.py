@@ -12,10 +12,12 @@ from typing import Any
 import numpy as np
 
 from minirnn.cells.expr import COMPARISONS, Expr
+from minirnn.cells.plan import Plan
 from minirnn.cells.rules import RULES
 from minirnn.cells.trace import Step
-from minirnn.engine.tensor import Tensor, tensor
-from minirnn.ops.own_cell.functions import straight_through, unit_mean
+from minirnn.devices.base import Weights
+from minirnn.engine.tensor import Tensor, leaf, tensor
+from minirnn.ops.sequence.functions import straight_through, unit_mean
 from minirnn.ops.primitives import abs as absolute
 from minirnn.ops.primitives import (
     broadcast_to,
@@ -35,10 +37,6 @@ from minirnn.ops.primitives import (
     where,
 )  # fmt: skip
 from minirnn.ops.softplus import log_one_plus_exp
-
-Weights = tuple[Any, Any, Any, Any, tuple[Any, ...], tuple[Any, ...]]
-"""W (rows, I), R (rows, P), Wp (P, H), each or None; b (G*H,); matrices U (H, H) of products; vectors (H,)"""
-
 
 def larger(a: Any, b: Any) -> Tensor:
     """``maximum(a, b)``. If both are equal, the whole gradient goes to `a`. NaN stays NaN."""
@@ -89,54 +87,81 @@ def evaluate(step: Step, values: Mapping[Expr, Any], U: Sequence[Tensor]) -> dic
     return found
 
 
+def width_of(plan: Plan, weights: Weights) -> int:
+    """H"""
+    W, R, *_ = weights
+    if R is None:
+        return int(W.shape[0]) // (plan.of_both + plan.of_x)
+    return int(R.shape[0]) // (plan.of_both + plan.of_h)
+
+
 def inputs_of_step(
     step: Step, x: Tensor, states: Sequence[Tensor], weights: Weights, masks: Sequence[Any] = ()
 ) -> dict[Expr, Any]:
     """The inputs of a step, including gates (B, H), from x (B, I) and the states before it, the output last."""
-    W, R, _, b, _, vectors = weights
-    parts = dict(zip(step.gates, chunk(b, len(step.gates), 0), strict=True))
-    for source, w, kinds in ((x, W, "zx"), (states[-1], R, "zh")):
+    W, R, _, bW, bR, _, vectors = weights
+    parts: dict[str, Any] = {}
+    for source, w, b, kinds in ((x, W, bW, "zx"), (states[-1], R, bR, "zh")):
         names = [n for n in step.gates if n[0] in kinds]
-        for n, part in zip(names, chunk(source @ w.T, len(names), 1) if names else (), strict=True):
-            parts[n] = parts[n] + part
+        if not names:
+            continue
+        found = [source] * len(names) if w is None else chunk(source @ w.T, len(names), 1)  # x as it is
+        biases = [0.0] * len(names) if b is None or bR is None else chunk(b, len(names), 0)
+        for n, part, bias in zip(names, found, biases, strict=True):
+            own = part + bias if isinstance(bias, Tensor) else part
+            parts[n] = parts[n] + own if n in parts else own
+    if bW is not None and bR is None:  # of all gates
+        for n, bias in zip(step.gates, chunk(bW, len(step.gates), 0), strict=True):
+            parts[n] = parts[n] + bias
     values: dict[Expr, Any] = {e: parts[n] for n, e in step.gates.items()}
     values |= dict(zip(step.states.values(), states, strict=True))
     values |= dict(zip(step.vectors.values(), vectors, strict=True))
     return values | dict(zip(step.masks.values(), masks, strict=True))
 
 
-def states_after(step: Step, found: Mapping[Expr, Any], weights: Weights, B: int) -> list[Tensor]:
+def states_after(step: Step, found: Mapping[Expr, Any], weights: Weights, B: int, H: int) -> list[Tensor]:
     """The new states (B, H) from all values of a step, the projected output last."""
-    Wp, b = weights[2:4]
-    shape = (B, b.shape[0] // len(step.gates))
-    *inner, h = (found[e] if found[e].shape == shape else broadcast_to(found[e], shape) for e in step.after)
-    return [*inner, h if Wp is None else h @ Wp.T]
+    *inner, h = (found[e] if found[e].shape == (B, H) else broadcast_to(found[e], (B, H)) for e in step.after)
+    return [*inner, h if weights.Wp is None else h @ weights.Wp.T]
 
 
 def compose_layer(
-    step: Step,
+    plan: Plan,
     x: Tensor,
     h0: Tensor,
     c0: Tensor | None,
     weights: Sequence[Weights],
     lengths: np.ndarray | None,
-    masks: Sequence[Tensor] = (),
+    masks: Sequence[Any] = (),
+    zoneout: Any = None,
 ) -> list[Tensor]:
-    """y (T, B, D*P), h_n (D, B, P), and c_n (D, states-1, B, H) if there are states other than h."""
-    T = x.shape[0]
+    """y (T, B, D*P), h_n (D, B, P), and c_n like c0 if there are states other than h.
+
+    `masks` and `zoneout` are arrays or numbers, as for `RecurrentLayer`.
+    """
+    (T, B, _), device, step, H = x.shape, x.device, plan.derivation.step, width_of(plan, weights[0])
+
+    def of_step(mask: Any, d: int, t: int) -> Any:
+        if isinstance(mask, float):
+            return leaf(device, device.full((1, 1), mask, x.dtype))
+        return leaf(device, device.cast(device.getitem(mask, (d, t)), x.dtype))
+
     valid = None
     if lengths is not None:
         steps = np.arange(T)[:, None, None] < lengths[None, :, None]  # (T, B, 1)
-        valid = [tensor(v, device=x.device) for v in steps]
-        x = where(tensor(steps, device=x.device), x, 0.0)  # values at padding must not reach the weights as 0 * NaN
+        valid = [tensor(v, device=device) for v in steps]
+        x = where(tensor(steps, device=device), x, 0.0)  # values at padding must not reach the weights as 0 * NaN
     xs = unbind(x)
     outputs, ends = [], []
     for d, own in enumerate(weights):
-        states = [*([] if c0 is None else unbind(c0[d])), h0[d]]
+        states = [*([] if c0 is None else [c0[d]] if c0.ndim == 3 else unbind(c0[d])), h0[d]]
         y: list[Any] = [None] * T
         for t in range(T - 1, -1, -1) if d else range(T):
-            found = evaluate(step, inputs_of_step(step, xs[t], states, own, [m[d, t] for m in masks]), own[4])
-            new = states_after(step, found, own, x.shape[1])
+            found = evaluate(step, inputs_of_step(step, xs[t], states, own, [of_step(m, d, t) for m in masks]), own.U)
+            new = states_after(step, found, own, B, H)
+            if zoneout is not None:
+                z = of_step(zoneout, d, t)
+                new[-1] = z * states[-1] + (1 - z) * new[-1]
             if valid is not None:  # past the end of a sequence, its states stay the same and its output is 0
                 y[t] = where(valid[t], new[-1], 0.0)
                 states = [where(valid[t], after, before) for after, before in zip(new, states, strict=True)]
@@ -145,4 +170,6 @@ def compose_layer(
         outputs.append(stack(y))
         ends.append(states)
     both = [concat(outputs, 2) if len(outputs) > 1 else outputs[0], stack([s[-1] for s in ends])]
-    return both if c0 is None else [*both, stack([stack(s[:-1]) for s in ends])]
+    if c0 is None:
+        return both
+    return [*both, stack([s[0] if c0.ndim == 3 else stack(s[:-1]) for s in ends])]

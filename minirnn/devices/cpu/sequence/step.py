@@ -1,0 +1,139 @@
+"""One step of any cell and its gradient in NumPy: the lines of the cell's page, as Python functions."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from minirnn.cells.expr import CUTS, Expr
+from minirnn.cells.plan import Plan, Stage
+from minirnn.cells.text import write
+from minirnn.devices.base import Weights
+from minirnn.devices.cpu.arithmetic import sigmoid, without_false_alarms
+
+Array = np.ndarray
+
+SCOPE: dict[str, Any] = {
+    **{name: getattr(np, name) for name in ("tanh", "exp", "log", "sqrt", "abs", "sin", "cos", "where")},
+    **{"maximum": np.maximum, "minimum": np.minimum, "sigmoid": sigmoid, "relu": lambda x: np.maximum(x, 0)},
+    **{"softplus": lambda x: np.logaddexp(x, 0), "straight_through": lambda value, x: value},
+    **{"clip": lambda x, low, high, straight_through=False: np.minimum(np.maximum(x, low), high)},
+    **{"unit_mean": lambda v: v.mean(-1, keepdims=True)},
+}
+"""The functions of the cell language."""
+
+
+@without_false_alarms
+def cell_step(
+    gates: Array,
+    states: Sequence[Array],
+    weights: Weights,
+    *,
+    plan: Plan,
+    constants: Sequence[float] | None = None,
+    masks: Sequence[Array] = (),
+) -> tuple[tuple[Array, ...], dict[str, Array]]:
+    """The states after one step, and the values that it saves. Arguments: `minirnn.devices.base.KERNELS`."""
+    B, H = states[-1].shape
+    given = [gates[:, k * H : (k + 1) * H] for k in range(len(plan.gate_names))]
+    found = function_of(plan, False)(
+        *given, *states, *masks, *weights.vectors, *weights.U, *(plan.constants if constants is None else constants)
+    )
+    whole = [a if np.shape(a) == (B, H) else np.broadcast_to(a, (B, H)) for a in found]
+    return tuple(whole[: plan.states]), dict(zip(plan.value_names, whole[plan.states :], strict=True))
+
+
+@without_false_alarms
+def cell_step_grad(
+    states: Sequence[Array | None],
+    after: Sequence[Array | None],
+    values: Mapping[str, Array],
+    d_after: Sequence[Array],
+    weights: Weights,
+    *,
+    plan: Plan,
+    constants: Sequence[float] | None = None,
+    masks: Sequence[Array] = (),
+) -> tuple[Array, tuple[Array, ...], tuple[Array, ...]]:
+    """The gradients of gates (B, G*H), states and vectors, without the product with R."""
+    B, H = shape = d_after[-1].shape
+    given = [values[name] for name in plan.value_names]
+    found = function_of(plan, True)(
+        *given, *states, *after, *d_after, *masks, *weights.vectors, *weights.U,
+        *(plan.constants if constants is None else constants),
+    )  # fmt: skip
+    n, m = len(plan.gate_names), len(plan.gate_names) + plan.states
+    d_gates = np.empty((B, n * H), d_after[-1].dtype)
+    for k, a in enumerate(found[:n]):
+        d_gates[:, k * H : (k + 1) * H] = a
+    d_states = tuple([np.broadcast_to(np.asarray(a, d_gates.dtype), shape) for a in found[n:m]])
+    return d_gates, d_states, tuple([np.broadcast_to(a, shape).sum(0) for a in found[m:]])
+
+
+def function_of(plan: Plan, backward: bool) -> Callable[..., Any]:
+    """The function of a step, or of its gradient, written and compiled once. Its text is its docstring."""
+    name = f"numpy step {backward}"
+    if name not in plan.made:
+        text = text_of(plan, backward)
+        room = dict(SCOPE)
+        exec(compile(text, f"<{plan.name} in NumPy>", "exec"), room)
+        plan.made[name] = room[text.split("(")[0].removeprefix("def ")]
+        plan.made[name].__doc__ = text
+    found: Callable[..., Any] = plan.made[name]
+    return found
+
+
+def text_of(plan: Plan, backward: bool) -> str:
+    """A step, or its gradient, as a Python function of arrays (B, H)."""
+    d = plan.derivation
+    step, names = d.step, dict(plan.names)
+    before = [names[e] for e in step.states.values()]
+    given = [names[e] for e in (*step.masks.values(), *step.vectors.values())]
+    given += [f"U{k + 1}" for k in range(plan.products)] + list(plan.constant_names)
+    stages: Sequence[Stage] = plan.backward if backward else plan.forward
+    if backward:
+        values = [names[e] for e in plan.saved_values]
+        parameters = [*values, *before, *[names[e] for e in (*step.after, *d.incoming)], *given]
+        results = [*d.gates, *d.before, *[e for e in d.vectors]]
+        cuts = {dv: (k, dm) for k, (dm, dv) in enumerate(d.cuts) if dv.varies}
+    else:
+        parameters = [*[names[e] for e in step.gates.values()], *before, *given]
+        results = [*step.after, *plan.saved_values]
+        cuts = {m: (k, m.args[0]) for k, m in enumerate(step.cuts)}
+    known = {e for e, n in names.items() if n in parameters}
+    lines = list(statements(plan, stages, cuts, known, names, backward))
+    ends = ", ".join(write(e, names) for e in results)
+    name = f"{plan.name}_backward" if backward else plan.name
+    head = f"def {name}({', '.join(parameters)}):"
+    return "\n    ".join([head, *lines, f"return ({ends},)"]) + "\n"
+
+
+def statements(
+    plan: Plan,
+    stages: Sequence[Stage],
+    cuts: Mapping[Expr, tuple[int, Expr]],
+    known: set[Expr],
+    names: Mapping[Expr, str],
+    backward: bool,
+) -> Iterator[str]:
+    """The lines of all stages, each once, with the products between them."""
+    done = set(known)
+    for stage in stages:
+        for load in stage.loads:
+            if load.value in cuts and load.value not in done:
+                k, source = cuts[load.value]
+                done.add(load.value)
+                matrix = f"U{plan.cuts[k].matrix + 1}"
+                operand = write(source, names)
+                if plan.cuts[k].kind == "unit_mean":
+                    yield f"{names[load.value]} = unit_mean({operand})"
+                else:
+                    operand = operand if re.fullmatch(r"\w+", operand) else f"({operand})"
+                    yield f"{names[load.value]} = {operand} @ {matrix}" + ("" if backward else ".T")
+        for one in stage.statements:
+            if one.value not in done and one.value.op not in CUTS:
+                done.add(one.value)
+                yield f"{names[one.value]} = {write(one.value, names, top=True)}"

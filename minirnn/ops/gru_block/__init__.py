@@ -1,0 +1,1 @@
+"""GRUBlockCell. `cells` has the step and its gradient, `cell` the op."""
