@@ -13,9 +13,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from minirnn.cells.plan import Plan
+from minirnn.devices.base import Weights
 from minirnn.devices.cpu import workspace
 from minirnn.devices.cpu.sequence.calls import Numbers
-from minirnn.devices.base import Weights
 from minirnn.devices.cpu.sequence.forward import Kept, Sizes, product_of_step, turn
 from minirnn.devices.cpu.sequence.visit import Array, Columns, Piece, Visit, steps_at_once
 from minirnn.devices.cpu.sequence.write_backward import back_of
@@ -104,8 +104,8 @@ class Backward:
         self.D, self.pieces = D, []
         for piece in visit.pieces(n, backward=True):
             lo, hi, k = piece.lo, piece.hi, piece.hi - piece.lo
-            dh_t = [None] * k if self.dh_all is None else list(self.dh_all[lo:hi])
-            columns = [list(dy[:k]), dh_t, *[v[:k] for v in views], *([] if dc is None else [list(dc[:k])])]
+            dh_t = [] if self.dh_all is None else [list(self.dh_all[lo:hi])]
+            columns = [list(dy[:k]), *dh_t, *[v[:k] for v in views], *([] if dc is None else [list(dc[:k])])]
             columns += [] if self.zoneout is None else [list(self.zoneout[lo:hi])]
             steps = list(zip(*[piece.order(c) for c in columns], strict=True))
             rows, scratch = list(D[:k].swapaxes(0, 1)), ([t[:k] for t in room], [b[:k] for b in bools])
