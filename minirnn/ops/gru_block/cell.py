@@ -38,7 +38,8 @@ from minirnn.engine import operands
 from minirnn.engine.tensor import Tensor
 from minirnn.ops.fused import FusedOp, or_zeros, weight_grads
 from minirnn.ops.gru_block.cells import gru_block
-from minirnn.ops.primitives import chunk, concat, sigmoid, tanh
+from minirnn.ops.primitives import chunk, concat
+from minirnn.ops.sequence.compose import evaluate, gradients
 
 
 @html.shows_outputs
@@ -77,12 +78,12 @@ class GRUBlockCell(FusedOp):
 
     def compose(self, *inputs: Tensor) -> Sequence[Tensor]:
         x, h_prev, w_ru, w_c, b_ru, b_c = inputs
-        zr, zu = chunk(concat([x, h_prev], 1) @ w_ru + b_ru, 2, 1)
-        r = sigmoid(zr)
-        u = sigmoid(zu)
-        c = tanh(concat([x, r * h_prev], 1) @ w_c + b_c)
-        h = u * h_prev + (1 - u) * c
-        return r, u, c, h
+        I, step = x.shape[1], gru_block.step
+        gates = [*chunk(concat([x, h_prev], 1) @ w_ru + b_ru, 2, 1), x @ w_c[:I] + b_c]
+        values = dict(zip(step.gates.values(), gates, strict=True)) | {step.states["h"]: h_prev}
+        found = evaluate(step, values, [w_c[I:].T])
+        named = {name: found[e] for e, name in step.names.items() if e in found}
+        return [named[n] for n in GRUBlockCellOutput._fields]
 
     def backward(self, dy: Sequence[Tensor | None], y: Sequence[Tensor], *inputs: Tensor) -> Sequence[Tensor | None]:
         x, h_prev, w_ru, w_c, b_ru, b_c = inputs
@@ -130,17 +131,14 @@ class GRUBlockCellGrad(FusedOp):
 
     def compose(self, *inputs: Tensor) -> Sequence[Tensor]:
         x, h_prev, w_ru, w_c, _, _, r, u, c, d_h = inputs
-        I = x.shape[1]
-        d_c_bar = d_h * (1 - u) * (1 - c * c)
-        d_u_bar = d_h * (h_prev - c) * u * (1 - u)
-        d_x_h_prevr = d_c_bar @ w_c.T  # (B, I+H)
-        d_h_prevr = d_x_h_prevr[:, I:]
-        d_r_bar = d_h_prevr * h_prev * r * (1 - r)
+        I, d = x.shape[1], gru_block.derivation
+        given = {"h_prev": h_prev, "r": r, "u": u, "c": c, "dh": d_h}
+        found = gradients(d, {e: given[n] for e, n in d.names.items() if n in given}, [w_c[I:].T])
+        d_r_bar, d_u_bar, d_c_bar = (found[e] for e in d.step.gates.values())
         d_r_bar_u_bar = concat([d_r_bar, d_u_bar], 1)
         d_x_h_prev = d_r_bar_u_bar @ w_ru.T  # (B, I+H)
-        d_x = d_x_h_prev[:, :I] + d_x_h_prevr[:, :I]
-        d_h_prev = d_x_h_prev[:, I:] + d_h_prevr * r + d_h * u
-        return d_x, d_h_prev, d_c_bar, d_r_bar_u_bar
+        d_x = d_x_h_prev[:, :I] + d_c_bar @ w_c[:I].T
+        return d_x, d_x_h_prev[:, I:] + found[d.step.states["h"]], d_c_bar, d_r_bar_u_bar
 
 
 def product_of(device: Device, w_c: Array, I: int) -> Weights:

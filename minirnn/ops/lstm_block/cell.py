@@ -48,9 +48,10 @@ from minirnn.engine.tensor import Tensor
 from minirnn.ops.fused import FusedOp, or_zeros, weight_grads, zeros
 from minirnn.ops.lstm_block.cells import plan_of
 from minirnn.ops.lstm_block.check import LSTMBlockInputs, attributes, check_cell
-from minirnn.ops.primitives import chunk, clip, concat, sigmoid, tanh
+from minirnn.ops.primitives import chunk, concat
 from minirnn.ops.primitives.products import MATMUL
 from minirnn.ops.primitives.shapes import Split, Transpose
+from minirnn.ops.sequence.compose import evaluate, gradients
 
 
 @html.shows_outputs
@@ -81,7 +82,7 @@ GATE_VALUES = ("i", "f", "o", "ci", "co")
 """What a step saves for its gradient, by the names of `cells`."""
 
 
-# ---- the definition, in primitives
+# ---- the definition: the lines of `cells`, in primitives
 
 
 def join_gates(i: Tensor, ci: Tensor, f: Tensor, o: Tensor) -> Tensor:
@@ -91,42 +92,26 @@ def join_gates(i: Tensor, ci: Tensor, f: Tensor, o: Tensor) -> Tensor:
 
 def step(*inputs: Tensor, forget_bias: float, cell_clip: float, use_peephole: bool) -> tuple[Tensor, ...]:
     """i, cs, f, o, ci, co, h from the arrays of `LSTMBlockInputs`."""
-    x, cs_prev, h_prev, w, wci, wcf, wco, b = inputs
-    zi, zc, zf, zo = chunk(concat([x, h_prev], 1) @ w + b, 4, 1)
-    zf = zf + forget_bias
-    if use_peephole:
-        zi = zi + wci * cs_prev
-        zf = zf + wcf * cs_prev
-    i = sigmoid(zi)
-    f = sigmoid(zf)
-    ci = tanh(zc)
-    cs = i * ci + f * cs_prev
-    if cell_clip < np.inf:
-        cs = clip(cs, -cell_clip, cell_clip, straight_through=True)
-    if use_peephole:
-        zo = zo + wco * cs
-    o = sigmoid(zo)
-    co = tanh(cs)
-    h = o * co
-    return i, cs, f, o, ci, co, h
+    x, cs_prev, h_prev, w, *peepholes, b = inputs
+    own = plan_of(use_peephole, cell_clip < np.inf).derivation.step
+    values = dict(zip(own.gates.values(), chunk(concat([x, h_prev], 1) @ w + b, 4, 1), strict=True))
+    values |= dict(zip(own.states.values(), (cs_prev, h_prev), strict=True))
+    values |= dict(zip(own.vectors.values(), peepholes, strict=False))
+    found = evaluate(own, values, (), {"forget_bias": forget_bias, "cell_clip": cell_clip})
+    named = {name: found[e] for e, name in own.names.items() if e in found}
+    return tuple([named[n] for n in LSTMBlockCellOutput._fields])
 
 
 def step_grad(*arrays: Tensor, use_peephole: bool) -> tuple[Tensor, ...]:
     """cs_prev_grad, dicfo, wci_grad, wcf_grad, wco_grad from the inputs, the saved values, cs_grad and h_grad."""
     _, cs_prev, _, _, wci, wcf, wco, _, i, cs, f, o, ci, co, cs_grad, h_grad = arrays
-    dzo = h_grad * co * o * (1 - o)
-    dcs = cs_grad + h_grad * o * (1 - co * co)
-    if use_peephole:
-        dcs = dcs + dzo * wco
-    dzc = dcs * i * (1 - ci * ci)
-    dzi = dcs * ci * i * (1 - i)
-    dzf = dcs * cs_prev * f * (1 - f)
-    dicfo = join_gates(dzi, dzc, dzf, dzo)
-    cs_prev_grad = dcs * f
-    if not use_peephole:
-        return cs_prev_grad, dicfo, zeros(wci.shape, wci), zeros(wcf.shape, wcf), zeros(wco.shape, wco)
-    cs_prev_grad = cs_prev_grad + dzi * wci + dzf * wcf
-    return cs_prev_grad, dicfo, (dzi * cs_prev).sum(0), (dzf * cs_prev).sum(0), (dzo * cs).sum(0)
+    d = plan_of(use_peephole, False).derivation
+    given = {"cs_prev": cs_prev, "wci": wci, "wcf": wcf, "wco": wco, "i": i, "cs": cs, "f": f, "o": o, "ci": ci, "co": co}
+    values = {e: given[n] for e, n in d.names.items() if n in given}
+    found = gradients(d, values | dict(zip(d.incoming, (cs_grad, h_grad), strict=True)))
+    dz, peepholes = ([found[e] for e in owners.values()] for owners in (d.step.gates, d.step.vectors))
+    sums = [g.sum(0) for g in peepholes] or [zeros(p.shape, p) for p in (wci, wcf, wco)]
+    return found[d.step.states["cs"]], join_gates(*dz), *sums
 
 
 # ---- the nodes
