@@ -64,7 +64,9 @@ def cell_step(gates: Shape, states: Any, weights: Weights, *, plan: Plan, **_: A
     return B * (products + H * (flops + plan.means)), B * H * functions
 
 
-def cell_step_grad(states: Any, after: Any, values: Any, d_after: Any, weights: Weights, *, plan: Plan, **_: Any) -> Cost:
+def cell_step_grad(
+    states: Any, after: Any, values: Any, d_after: Any, weights: Weights, *, plan: Plan, **_: Any
+) -> Cost:
     (B, H), (flops, functions) = d_after[-1], of_stages(plan.backward)
     products = 2 * sum(map(prod, weights.U))
     return B * (products + H * (flops + plan.means + plan.vectors)), B * H * functions

@@ -122,7 +122,9 @@ class GRUBlockCellGrad(FusedOp):
         d_bar, (d_h_past,), _ = device.cell_step_grad(
             (h_prev,), (None,), {"r": r, "u": u, "c": c}, (d_h,), product_of(device, w_c, I), plan=gru_block.plan()
         )
-        d_r_bar_u_bar, d_c_bar = (part(d_bar, (slice(None), columns)) for columns in (slice(0, 2 * H), slice(2 * H, None)))
+        d_r_bar_u_bar, d_c_bar = (
+            part(d_bar, (slice(None), columns)) for columns in (slice(0, 2 * H), slice(2 * H, None))
+        )
         d_x_h_prev = device.matmul(d_r_bar_u_bar, device.transpose(w_ru, (1, 0)))
         d_x = part(d_x_h_prev, (slice(None), slice(0, I)))
         d_x = d_x + device.matmul(d_c_bar, device.transpose(part(w_c, (slice(0, I),)), (1, 0)))

@@ -124,7 +124,7 @@ class Forward:
             k = piece.hi - piece.lo
             views = []
             for what, whole in columns:
-                of_piece = whole[:k] if what in ("x", "h1", "h", "h_new", "difference") else whole[piece.steps]
+                of_piece = whole[:k] if what in ("x", "h1", "h", "h_new", "part") else whole[piece.steps]
                 views.append(piece.order(of_piece) if what == "x" else of_piece)
             x = self.states[:k, P + 1 :] if merged else self.a_x[:k]
             at = piece.first + 1 - upward, piece.last + upward
@@ -175,7 +175,7 @@ class Forward:
             kept = Kept(None, inner, None)
         self.inner = [a[: T + 1] for a in kept.inner]
         self.masks = [workspace.empty((T, H, B), dtype) for _ in range(plan.masks)]
-        self.masks += [workspace.empty((T, P, B), dtype)] * self.sizes.zoned
+        self.masks += [workspace.empty((T, P, B), dtype) for _ in range(2 * self.sizes.zoned)]  # zoneout, 1 - zoneout
         up = int(not self.visit.reverse)
         own = kept.saved is None or not self.slots.kept  # every step works in the same place
         saved = workspace.empty((1, self.slots.count, H, B), dtype) if own else kept.saved[:T]
@@ -243,8 +243,10 @@ class Forward:
     ) -> None:
         """Set y (T, B, P), h_n (B, P), the other states c_n (states-1, B, H), and the values that are kept."""
         b_x = self.lay_out(w)
-        for to, z in zip(self.masks, masks, strict=True):
+        for to, z in zip(self.masks, masks, strict=False):
             to[...] = z[: len(to)].transpose(0, 2, 1)
+        if self.sizes.zoned:
+            np.subtract(1, self.masks[-2], self.masks[-1])
         if self.visit.lengths is not None:
             self.states[0, : self.sizes.P] = 0
             for a in self.inner:

@@ -117,9 +117,10 @@ def written(plan: Plan, merged: bool, zoned: bool) -> Loop:
         target = view("h_new", "h_new") if last else view(f"a{k}", "after", k)
         if last and plan.projected:
             calls.say(f"dot(Wp, {calls.get(e)}, {target})")
-            if zoned:  # h + zoneout * (h' - h)
-                share, part = view("zoneout", "masks", plan.masks), view("difference", "difference")
-                calls.say(f"subtract({view('h', 'h')}, {target}, {part})", f"multiply({part}, {share}, {part})")
+            if zoned:
+                zoneout, rest = view("zoneout", "masks", plan.masks), view("rest", "masks", plan.masks + 1)
+                part = view("part", "part")
+                calls.say(f"multiply({view('h', 'h')}, {zoneout}, {part})", f"multiply({target}, {rest}, {target})")
                 calls.say(f"add({target}, {part}, {target})")
         elif calls.at[e] != target:
             calls.say(f"copyto({target}, {calls.at[e]})")
