@@ -81,7 +81,7 @@ def cell_sequence(
     for own in weights:
         H = width_of(plan, own)
         products = sum(prod(w) for w in (*own[:3], *own.U) if w)
-        total += rows * (2 * products + H * (gates + flops + plan.means) + (0 if zoneout is None else 3 * h0[-1]))
+        total += rows * (2 * products + H * (gates + flops + plan.means) + (0 if zoneout is None else 4 * h0[-1]))
         units += H
     return total, rows * units * functions
 

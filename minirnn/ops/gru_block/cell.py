@@ -23,8 +23,7 @@ Backward, for the gradient ``d_h`` of h; ``*_bar`` are gradients of the pre-acti
     d_w_ru = [x | h_prev]^T @ d_r_bar_u_bar         d_b_ru = sum of d_r_bar_u_bar over B
     d_w_c = [x | r * h_prev]^T @ d_c_bar            d_b_c = sum of d_c_bar over B
 
-Devices compute the lines of `cells` that all units share. Source: TensorFlow's GRUBlockCell and GRUBlockCellGrad; Cho et
-al. 2014.
+Devices compute the lines of `cells`. Source: TensorFlow's GRUBlockCell and GRUBlockCellGrad; Cho et al. 2014.
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ import numpy as np
 from minirnn.cells.plan import Plan
 from minirnn.devices.base import Weights
 from minirnn.devices.cpu import workspace
-from minirnn.devices.cpu.sequence.calls import HALVES, Numbers
+from minirnn.devices.cpu.sequence.calls import HALVES, Numbers, value_of
 from minirnn.devices.cpu.sequence.visit import WIDE_INPUT, Array, Piece, Visit, steps_at_once
 from minirnn.devices.cpu.sequence.write_backward import back_of
 from minirnn.devices.cpu.sequence.write_forward import loop_of
@@ -165,6 +165,12 @@ class Forward:
             rows_of = slice(gate * H, (gate + stop - start) * H)
             self.runs.append(Run(rows_of, halved, to[:, :P], to[:, P], W))
             start = stop
+        gates = list(plan.derivation.step.gates.values())
+        self.shifts = []  # numbers that are added to biases, as (the bias, the number, its factor)
+        for place, (gate, halved) in enumerate(order):
+            if (e := slots.shifted.get(gates[gate])) is not None and place >= plan.of_h:
+                (number,) = [a for a in e.args if a is not gates[gate]]
+                self.shifts.append((self.left[place * H : (place + 1) * H, P], number, 0.5 if halved else 1.0))
 
     def columns(self, views: Sequence[tuple[str, tuple[Any, ...]]]) -> list[tuple[str, list[Any]]]:
         """Each view of the loop, for all steps or, of the memory of a piece, for all steps of the longest piece."""
@@ -251,6 +257,10 @@ class Forward:
             self.states[0, : self.sizes.P] = 0
             for a in self.inner:
                 a[-1 if self.visit.reverse else 0] = 0
+        if self.shifts:
+            named = dict(zip(self.plan.constant_names, constants, strict=True))
+            for b, number, factor in self.shifts:
+                b += factor * value_of(number, named)
         vectors = [v[:, None] for v in w.vectors] if w.vectors else ()
         numbers = self.numbers.set(self.plan, constants) if self.numbers.formulas else self.numbers.arrays
         arguments = self.dot, self.left, w.Wp, w.U, vectors, *self.scratch, numbers

@@ -51,7 +51,7 @@ def written(plan: Plan, merged: bool, zoned: bool) -> Loop:
     at: dict[Expr, str] = {}
     for e, slot in slots.of.items():
         if e in gates:
-            at[e] = view(f"s{slot}", "slots", slot, slot + 1)
+            at[e] = at[slots.shifted.get(e, e)] = view(f"s{slot}", "slots", slot, slot + 1)
     for k, e in enumerate(gates[plan.of_both : plan.of_both + plan.of_x]):
         at[e] = view(f"x{k}", "x", plan.of_both + k, plan.of_both + k + 1)
     for k, e in enumerate(step.states.values()):
@@ -76,7 +76,7 @@ def written(plan: Plan, merged: bool, zoned: bool) -> Loop:
     def activate(run: Run) -> None:
         for e in run.values:
             (a,) = e.args
-            if a not in gates:
+            if a not in gates and a not in slots.shifted.values():
                 calls.into(a, view(f"s{slots.of[e]}", "slots", slots.of[e], slots.of[e] + 1))
             calls.done(a)
         whole = slots_of(run.lo, run.hi)

@@ -87,7 +87,8 @@ def test_constants_are_arguments_and_results_have_the_dtype_of_the_arrays(rng: n
     plan = plan_of(False, True)
     given = draw(plan, rng)
     (cs, h), values = cell_step(
-        given["gates"].astype("f4"), [a.astype("f4") for a in given["states"]], given["weights"], plan=plan, constants=(2, 0.25)
+        given["gates"].astype("f4"), [a.astype("f4") for a in given["states"]], given["weights"],
+        plan=plan, constants=(2, 0.25),
     )  # fmt: skip
     assert {a.dtype.name for a in (cs, h, *values.values())} == {"float32"}
     assert np.abs(cs).max() == 0.25
