@@ -1,6 +1,6 @@
 """Random cells: cpu computes the same from random formulas as the tape.
 
-Tests `minirnn/cells/linear.py`, `minirnn/cells/derive.py` and `minirnn/devices/cpu/sequence/`.
+Tests `minirnn/cells/linear.py`, `minirnn/cells/derive.py` and `minirnn/devices/cpu/own_cell/`.
 """
 
 from __future__ import annotations
@@ -93,13 +93,13 @@ def test_a_random_cell_is_what_the_tape_makes_of_it(rng: np.random.Generator, se
         shapes += [((plan.of_both + plan.of_x) * H, I)] if plan.reads_x else []
         shapes += [((plan.of_both + plan.of_h) * H, H)] if plan.reads_h else []
         shapes += [(len(plan.gate_names) * H,), *[(H, H)] * plan.products, *[(H,)] * plan.vectors]
-    there = [0 if is_there else None for is_there in (plan.reads_x, plan.reads_h, False, True, False)]
     inputs = [mr.tensor(rng.normal(size=s) * 0.5, requires_grad=True) for s in shapes]
-    masks = [mr.tensor(rng.uniform(size=(D, T, B, H))) for _ in plan.mask_names]
+    masks = [rng.uniform(size=(D, T, B, H)) for _ in plan.mask_names]
     cotangents = [mr.tensor(rng.normal(size=s)) for s in ((T, B, D * H), (D, B, H), (D, plan.states - 1, B, H))]
     found = []
     for composed in (False, True):
-        node = RecurrentLayer(plan, [Weights(*there)] * D, np.array([3, 4, 1]), [m.array for m in masks])
+        there = Weights(plan.reads_x or None, plan.reads_h or None, bW=True)
+        node = RecurrentLayer(plan, [there] * D, np.array([3, 4, 1]), masks)
         outputs = list((node.compose if composed else node)(*inputs))
         found.append([t.numpy() for t in (*outputs, *mr.grad(outputs, inputs, cotangents[: len(outputs)]))])
     for k, (a, b) in enumerate(zip(*found, strict=True)):

@@ -146,9 +146,7 @@ class RecurrentLayer(FusedOp):
         return found + flat(dweights)
 
     def compose(self, *inputs: Tensor) -> Sequence[Tensor]:
-        return compose_layer(
-            self.plan, *self.parted(inputs), self.lengths, self.masks, self.zoneout
-        )
+        return compose_layer(self.plan, *self.parted(inputs), self.lengths, self.masks, self.zoneout)
 
     def backward(self, dy: Sequence[Tensor | None], y: Sequence[Tensor], *inputs: Tensor) -> Sequence[Tensor | None]:
         if not self.keep:

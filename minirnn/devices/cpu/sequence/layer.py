@@ -102,14 +102,25 @@ def cell_sequence(
     for k, one in enumerate(passes):
         part = y[:last, :, k * P : (k + 1) * P]
         c, c_end = (None, None) if c0 is None or c_n is None else (states_of(c0, k), states_of(c_n, k))
-        one.run(x, h0[k], c, finite(weights[k]) if named else weights[k], of_direction(masks, zoneout, k), part, h_n[k],
-                c_end, given)
+        one.run(
+            x,
+            h0[k],
+            c,
+            finite(weights[k]) if named else weights[k],
+            of_direction(masks, zoneout, k),
+            part,
+            h_n[k],
+            c_end,
+            given,
+        )
         if valid is not None:
             np.copyto(part, 0, where=~valid)
     if key is not None and saved is None:
         IDLE.give(key, (passes, None))
-    if named and saved is not None:
+    if named:
         each = layout(plan, T, H, B)[0]
+        if saved is None:
+            return y, h_n, c_n, {}
         rooms = [Kept.within(plan, saved[k * each : (k + 1) * each], T, H, B) for k in range(D)]
         return y, h_n, c_n, by_name(plan, rooms)
     return y, h_n, c_n, saved
@@ -229,17 +240,15 @@ def cell_sequence_grad(
         if w.U or w.vectors:
             dw = dw._replace(U=[np.empty_like(a) for a in w.U], vectors=[np.empty_like(a) for a in w.vectors])
         dweights.append(dw)
-        key = plan, sizes, k, dc_each is not None
-        one = (IDLE.take(key) if small else None) or Backward(plan, sizes, Visit(last, lengths, k == 1), key[3])
+        key = "backward", plan, sizes, k, dc_each is not None
+        one = (IDLE.take(key) if small else None) or Backward(plan, sizes, Visit(last, lengths, k == 1), key[-1])
         if named:
             room = from_names(plan, saved, h0[k], c0, y[..., k * P : (k + 1) * P], k)
         else:
             room = NONE if saved is None else Kept.within(plan, saved[k * each : (k + 1) * each], T, H, B)
         part = ..., slice(k * P, (k + 1) * P)
         dc, dc_0 = (None, None) if c0 is None or dc_n is None else (states_of(dc_n, k), states_of(dc0, k))
-        g = Gradients(
-            dy[part], dh_n[k], dc, dh0[k], dc_0, dw, wanted, k > 0, None if dc_each is None else dc_each[k]
-        )
+        g = Gradients(dy[part], dh_n[k], dc, dh0[k], dc_0, dw, wanted, k > 0, None if dc_each is None else dc_each[k])
         one.run(Inputs(x, h0[k], w, of_direction(masks, zoneout, k), y[part], room, given), g)
         if small:
             IDLE.give(key, one)
