@@ -2,28 +2,25 @@
 
 Forward, ``x (B, I)``, ``h_prev (B, H)``, ``w_ru (I+H, 2H)``, ``w_c (I+H, H)``, ``b_ru (2H,)``, ``b_c (H,)``::
 
-    [zr | zu] = [x | h_prev] @ w_ru + b_ru
-    r = sigmoid(zr)     u = sigmoid(zu)
-    c = tanh([x | r * h_prev] @ w_c + b_c)
-    h = u * h_prev + (1 - u) * c
+    [z_r | z_u] = [x | h_prev] @ w_ru + b_ru
+    r, u, c, h = gru_block of z_r, z_u and [x | r * h_prev] @ w_c + b_c
 
+`cells` has the step, and below it its backward pass. The last product is computed in two parts: ``x_c`` is that of x
+and the bias, and the step itself multiplies ``r * h_prev`` by its rows of ``w_c``.
 The reset gate r acts *before* the product with ``w_c``; the GRU of cuDNN, torch and Keras' default applies it after. In
 general no weights make the two equal. u = 1 keeps the old state.
 
-Backward, for the gradient ``d_h`` of h; ``*_bar`` are gradients of the pre-activations::
+Backward, where ``*_bar`` are TensorFlow's names for the gradients of the pre-activations, dz_r, dz_u and dx_c::
 
-    d_c_bar = d_h * (1 - u) * (1 - c * c)
-    d_u_bar = d_h * (h_prev - c) * u * (1 - u)
-    d_x_h_prevr = d_c_bar @ w_c^T                                   # (B, I+H), of [x | r * h_prev]
-    d_r_bar = d_x_h_prevr[:, I:] * h_prev * r * (1 - r)
-    d_r_bar_u_bar = [d_r_bar | d_u_bar]
+    d_c_bar = dx_c
+    d_r_bar_u_bar = [dz_r | dz_u]
     d_x_h_prev = d_r_bar_u_bar @ w_ru^T                             # (B, I+H), of [x | h_prev]
-    d_x = d_x_h_prev[:, :I] + d_x_h_prevr[:, :I]
-    d_h_prev = d_x_h_prev[:, I:] + d_x_h_prevr[:, I:] * r + d_h * u
+    d_x = d_x_h_prev[:, :I] + (d_c_bar @ w_c^T)[:, :I]
+    d_h_prev = d_x_h_prev[:, I:] + dh_prev
     d_w_ru = [x | h_prev]^T @ d_r_bar_u_bar         d_b_ru = sum of d_r_bar_u_bar over B
     d_w_c = [x | r * h_prev]^T @ d_c_bar            d_b_c = sum of d_c_bar over B
 
-Devices compute the lines of `cells`. Source: TensorFlow's GRUBlockCell and GRUBlockCellGrad; Cho et al. 2014.
+Source: TensorFlow's GRUBlockCell and GRUBlockCellGrad; Cho et al. 2014.
 """
 
 from __future__ import annotations
@@ -193,7 +190,7 @@ def gru_block_cell(
 ) -> GRUBlockCellOutput:
     """One step of a GRU whose reset gate acts before the matrix product.
 
-    Formulas forward and backward: the docstring of this module.
+    Formulas forward and backward: this module and `cells`.
 
     Parameters
     ----------

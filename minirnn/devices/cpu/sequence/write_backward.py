@@ -18,7 +18,7 @@ from minirnn.cells.plan import Plan
 from minirnn.devices.cpu.sequence.calls import WORD, Calls, compiled, scratch_names, unpacked
 from minirnn.devices.cpu.sequence.slots import Slots
 
-MANY = 4
+MANY = 6
 """The name of more rows than these has only the first and the last one."""
 
 
