@@ -50,8 +50,7 @@ def memory_tables(device: Device, call: Call, dtype: str) -> dict[str, list[Row]
 
 
 def reserve_parts(device: Device, call: Call, dtype: str) -> list[Part]:
-    """The parts of the reserve space of a training call. What a kernel saves grows linearly with T and B.
-    """
+    """The parts of the reserve space of a training call. What a kernel saves grows linearly with T and B."""
     net, saved = call.net, 0
     plan, *_ = layer_of(net.rnn_mode, bool(net.num_proj), (0.5, 0.5) if call.zoneout else None)
     if "cell_sequence" in device.kernels and device.runs_plan(plan):

@@ -1,4 +1,4 @@
-"""The backward passes of minirnn's own cells, which are written by hand, are the derived ones, and wrong lines are named.
+"""The backward passes of minirnn's own cells, written by hand, are the derived ones. Wrong lines are named.
 
 Tests the pages `minirnn/ops/*/cells.py`, and `minirnn/cells/by_hand.py`, `formulas.py`, `terms.py` and `text.py`.
 """

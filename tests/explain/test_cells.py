@@ -107,7 +107,8 @@ def test_mistakes_are_one_line(arguments: list[str], words: str, capsys: pytest.
 
 def test_a_backward_pass_by_hand_is_printed_with_its_place(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "cells.py").write_text(
-        "from minirnn import cell, tanh\n\n\n@cell(states=('h',))\ndef elman(z_a, h):\n    h = tanh(z_a)\n    return h\n\n\n"
+        "from minirnn import cell, tanh\n\n\n"
+        "@cell(states=('h',))\ndef elman(z_a, h):\n    h = tanh(z_a)\n    return h\n\n\n"
         "@elman.backward\ndef elman_backward(dh, h):\n    slope = 1 - h * h\n    dz_a = dh * slope\n"
     )
     found = explained(capsys, f"{tmp_path}/cells.py:elman", "--source", "--device", "cpu")
