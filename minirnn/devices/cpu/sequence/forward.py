@@ -299,6 +299,12 @@ class Forward:
             np.multiply(columns, x.dtype.type(0.5 if halved else 1), a_x[:, k * H : (k + 1) * H])
 
 
+def states_of(states: Any, k: int) -> Array:
+    """Those of direction k, (states-1, B, H)."""
+    one: Array = states[k]
+    return one[None] if one.ndim == 2 else one
+
+
 # ---- products
 
 

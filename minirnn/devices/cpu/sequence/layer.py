@@ -16,8 +16,8 @@ from minirnn.devices.base import Weights, check_saved
 from minirnn.devices.cpu import workspace
 from minirnn.devices.cpu.primitives import without_false_alarms
 from minirnn.devices.cpu.sequence.backward import Backward, Gradients, Inputs
-from minirnn.devices.cpu.sequence.forward import Forward, Kept, Sizes, layout
-from minirnn.devices.cpu.sequence.named import by_name, finite, from_names, states_of
+from minirnn.devices.cpu.sequence.forward import Forward, Kept, Sizes, layout, states_of
+from minirnn.devices.cpu.sequence.named import by_name, finite, from_names
 from minirnn.devices.cpu.sequence.visit import Array, Visit, padding
 
 MIN_BLOCK = workspace.MIN_BLOCK

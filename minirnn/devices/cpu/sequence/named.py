@@ -10,7 +10,7 @@ import numpy as np
 from minirnn.cells.plan import Plan
 from minirnn.devices.base import Weights
 from minirnn.devices.cpu import workspace
-from minirnn.devices.cpu.sequence.forward import Kept
+from minirnn.devices.cpu.sequence.forward import Kept, states_of
 from minirnn.devices.cpu.sequence.visit import Array
 from minirnn.devices.cpu.sequence.write_backward import back_of
 from minirnn.devices.cpu.sequence.write_forward import loop_of
@@ -59,9 +59,3 @@ def in_columns(a: Array) -> Array:
     """(T, B, H) as (T, H, B) with each step contiguous; a view of what `by_name` returned."""
     a = a.transpose(0, 2, 1)
     return a if a[0].flags.c_contiguous else np.ascontiguousarray(a)
-
-
-def states_of(states: Any, k: int) -> Array:
-    """Those of direction k, (states-1, B, H)."""
-    one: Array = states[k]
-    return one[None] if one.ndim == 2 else one
