@@ -12,8 +12,7 @@ import pytest
 
 import minirnn as mr
 from minirnn import cell
-from minirnn.devices.base import Weights
-from minirnn.ops.sequence.layer import RecurrentLayer
+from minirnn.ops.sequence.layer import RecurrentLayer, template
 from tests.cells import by_plan
 
 T, B, I, H, D = 4, 3, 2, 5, 2
@@ -98,7 +97,7 @@ def test_a_random_cell_is_what_the_tape_makes_of_it(rng: np.random.Generator, se
     cotangents = [mr.tensor(rng.normal(size=s)) for s in ((T, B, D * H), (D, B, H), (D, plan.states - 1, B, H))]
     found = []
     for composed in (False, True):
-        there = Weights(plan.reads_x or None, plan.reads_h or None, bW=True)
+        there = template(plan)
         node = RecurrentLayer(plan, [there] * D, np.array([3, 4, 1]), masks)
         outputs = list((node.compose if composed else node)(*inputs))
         found.append([t.numpy() for t in (*outputs, *mr.grad(outputs, inputs, cotangents[: len(outputs)]))])

@@ -20,7 +20,7 @@ zoneout, units keep their old state at random (`zoneout`).
 
 Calling this package calls the op: ``mr.ops.cudnn_rnn(input, ...)`` is `versions.cudnn_rnn`. The three public versions
 are in `versions`, and their common code in `calls`. `layers` makes one node of the tape for each layer. The node
-and its composition from primitives are in `minirnn.ops.sequence`. The parameter buffer is in `params` and `unpack`, and
+and its composition from primitives are in `minirnn.ops.sequence`. The parameter buffer is in `params`, and
 the reserve space in `reserve`.
 
 Source: TensorFlow's CudnnRNN ops and cuDNN's documentation; LSTM with projection: Sak et al. 2014; GRU: Cho et al.

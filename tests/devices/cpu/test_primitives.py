@@ -10,6 +10,7 @@ import pytest
 import minirnn as mr
 from minirnn import devices
 from minirnn.devices.cpu import workspace
+from minirnn.devices.cpu.primitives import without_false_alarms
 from tests.compare import assert_same
 
 cpu = devices.get("cpu")
@@ -63,3 +64,29 @@ def test_operands_of_two_dtypes_and_shapes_that_do_not_fit_are_left_to_numpy(rng
     assert cpu.matmul(a, b).dtype == np.float64
     with pytest.raises(ValueError, match="mismatch"):
         cpu.matmul(b, b)
+
+
+def test_a_kernel_without_false_alarms_has_its_own_settings_and_otherwise_those_of_its_caller() -> None:
+    @without_false_alarms
+    def kernel(a: float, *, b: float) -> tuple[float, dict[str, str]]:
+        """What it computes."""
+        found = np.geterr()
+        np.seterr(over="ignore")
+        return a + b, dict(found)
+
+    with np.errstate(over="raise", invalid="call"):
+        before = np.geterr()
+        assert kernel(1.0, b=2.0) == (3.0, {**before, "invalid": "ignore"})
+        assert np.geterr() == before
+    assert (kernel.__name__, kernel.__doc__) == ("kernel", "What it computes.")
+
+
+def test_an_interrupted_kernel_leaves_the_settings_of_numpy_as_they_were() -> None:
+    @without_false_alarms
+    def kernel() -> None:
+        raise KeyboardInterrupt
+
+    before = np.geterr()
+    with pytest.raises(KeyboardInterrupt):
+        kernel()
+    assert np.geterr() == before

@@ -14,8 +14,8 @@ import pytest
 
 import minirnn as mr
 from minirnn import ops
-from minirnn.devices.counting import Counting
 from minirnn.cells.plan import Plan
+from minirnn.devices.counting import Counting
 from minirnn.devices.cpu.device import CPU
 from minirnn.ops.cudnn_rnn.params import Network
 from minirnn.ops.cudnn_rnn.zoneout import drawn_zoneout, expected_zoneout

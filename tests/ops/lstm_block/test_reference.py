@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from minirnn.devices.cpu.sequence.layer import in_columns
+from minirnn.devices.cpu.sequence.named import in_columns
 from tests.devices.cpu.kernel_checks import LAYOUTS, assert_all_close
 from tests.ops.lstm_block.lstm_cases import (
     DTYPES,

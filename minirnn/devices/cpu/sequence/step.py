@@ -12,9 +12,15 @@ from minirnn.cells.expr import CUTS, Expr
 from minirnn.cells.plan import Plan, Stage
 from minirnn.cells.text import write
 from minirnn.devices.base import Weights
-from minirnn.devices.cpu.arithmetic import sigmoid, without_false_alarms
+from minirnn.devices.cpu.primitives import without_false_alarms
 
 Array = np.ndarray
+
+
+def sigmoid(z: Array) -> Array:
+    """1 / (1 + exp(-z)) by ``tanh``: faster than ``exp`` in NumPy, exactly 0 and 1 at saturation"""
+    return 0.5 * np.tanh(0.5 * z) + 0.5
+
 
 SCOPE: dict[str, Any] = {
     **{name: getattr(np, name) for name in ("tanh", "exp", "log", "sqrt", "abs", "sin", "cos", "where")},

@@ -1,6 +1,6 @@
 """The values of a layer by name, and gradients from values that a caller chose.
 
-Tests `minirnn/devices/cpu/sequence/layer.py`.
+Tests `minirnn/devices/cpu/sequence/named.py` and `minirnn/devices/cpu/sequence/layer.py`.
 """
 
 from __future__ import annotations

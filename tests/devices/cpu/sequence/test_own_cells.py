@@ -13,11 +13,10 @@ import pytest
 
 import minirnn as mr
 from minirnn import cell, sigmoid, tanh, where
-from minirnn.devices.base import Weights
 from minirnn.devices.cpu.sequence.calls import Calls
 from minirnn.devices.cpu.sequence.forward import loop_of
 from minirnn.devices.cpu.sequence.write_backward import back_of
-from minirnn.ops.sequence.layer import RecurrentLayer
+from minirnn.ops.sequence.layer import RecurrentLayer, template
 from tests.cells.with_torch import CELLS, gallery
 
 
@@ -60,7 +59,7 @@ def test_kernels_equal_the_composition_at_all_sizes(
     found, seed = [], int(rng.integers(2**32))
     for composed in (False, True):
         plan = own.plan()
-        there = Weights(plan.reads_x or None, plan.reads_h or None, bW=True)
+        there = template(plan)
         node = RecurrentLayer(plan, [there] * 2, lengths)
         fallbacks = inputs[0].device.fallbacks.copy()
         outputs = list((node.compose if composed else node)(*inputs))
