@@ -119,7 +119,8 @@ def test_no_line_is_behind_a_box_and_no_two_boxes_touch(name: str) -> None:
 
 @pytest.mark.parametrize(("mine", "of_gallery"), [("lstm", "lstm"), ("gru", "gru"), ("gru_block_cell", "gru_block")])
 def test_named_cells_are_those_of_the_gallery(mine: str, of_gallery: str) -> None:
-    assert NAMED[mine].backward_formulas() == gallery(of_gallery).backward_formulas()
+    found, expected = (c.backward_formulas().splitlines() for c in (NAMED[mine], gallery(of_gallery)))
+    assert set(found) == set(expected)
 
 
 def test_named_gradients_are_factors_of_their_own() -> None:
