@@ -36,7 +36,7 @@ class Back(NamedTuple):
     factors: Callable[..., None]
     sources: list[tuple[str, tuple[Any, ...]]]
     factor_room: tuple[int, int]
-    factor_numbers: list[float]
+    factor_numbers: list[float | Expr]
     runs: dict[tuple[bool, bool], Callable[..., Any]]
     """The loop over steps without or with a gradient of the first state after each step, and a projected h that keeps a
     share of the old one."""
@@ -176,7 +176,9 @@ class Writer:
             products, frozenset(k for _, (what, k) in sources if what == "before"),
         )  # fmt: skip
 
-    def factors(self) -> tuple[Callable[..., None], list[tuple[str, tuple[Any, ...]]], tuple[int, int], list[float]]:
+    def factors(
+        self,
+    ) -> tuple[Callable[..., None], list[tuple[str, tuple[Any, ...]]], tuple[int, int], list[float | Expr]]:
         """The function that computes all factors of a piece, and the values that are multiplied."""
         plan, step = self.plan, self.d.step
         slots = Slots(plan)
@@ -193,8 +195,8 @@ class Writer:
         if plan.projected:
             more["o"] = step.after[-1]
         calls = Calls([*ends, *more.values()], at)
-        for row in self.in_page_order():
-            calls.into(row.factor, f"D{self.index(row)}")
+        for row, factor in self.in_page_order():
+            calls.into(factor, f"D{self.index(row)}")
         for name, v in more.items():
             calls.into(v, name)
         read = set(re.findall(WORD, "\n".join(calls.lines)))
@@ -211,14 +213,16 @@ class Writer:
         function = compiled(f"{plan.name}_factors", parameters, [*body, *calls.lines], names)
         return function, list(used.items()), (calls.count["t"], calls.count["m"]), list(calls.numbers)
 
-    def in_page_order(self) -> list[Row]:
-        """The rows with a factor: those of one gradient together, because they share values, in the order of the page.
-        A factor that is a part of others comes before them.
+    def in_page_order(self) -> list[tuple[Row, Expr]]:
+        """The rows with their factors: those of one gradient together, because they share values, in the order of the
+        page. A factor that is a part of others comes before them.
         """
         lines = [line.value for line in self.d.lines]
-        rows = [row for row in self.rows if row.factor is not None]
-        rows.sort(key=lambda r: (self.atom_rank(r), lines.index(r.target) if r.target in lines else len(lines)))
-        return list(dict.fromkeys(r for row in rows for e in needed([row.factor]) for r in rows if r.factor is e))
+        rows = [(row, row.factor) for row in self.rows if row.factor is not None]
+        rows.sort(
+            key=lambda r: (self.atom_rank(r[0]), *[k for k, e in enumerate(lines) if e is r[0].target], len(lines))
+        )
+        return list(dict.fromkeys(r for _, factor in rows for e in needed([factor]) for r in rows if r[1] is e))
 
     def loop(self, each: bool, zoned: bool) -> list[str]:
         """The lines of a step back."""
