@@ -1,4 +1,4 @@
-"""The language of recurrent cells, minirnn's own and a user's: derivatives, plans and formulas, without Tensors or arrays.
+"""The language of recurrent cells, minirnn's own and a user's: derivatives, plans, formulas; no Tensors, no arrays.
 
 `trace` runs a Python function of one step on symbols (`expr`). `derive` applies the `rules` backward to its values.
 `compare` checks a backward pass by hand, and `by_hand` puts it in the place of the derived one. `linear` writes it as
