@@ -109,9 +109,7 @@ def cell_sequence(
     if key is not None and saved is None:
         IDLE.give(key, (passes, None))
     if named and saved is not None:
-        each = layout(plan, T, H, B)[0]
-        rooms = [Kept.within(plan, saved[k * each : (k + 1) * each], T, H, B) for k in range(D)]
-        return y, h_n, c_n, by_name(plan, rooms)
+        return y, h_n, c_n, by_name(plan, saved, D, T, H, B)
     return y, h_n, c_n, saved
 
 
@@ -126,8 +124,10 @@ def finite(w: Weights) -> Weights:
     return w._replace(bW=np.clip(w.bW, limits.min, limits.max))
 
 
-def by_name(plan: Plan, rooms: Sequence[Kept]) -> dict[str, Array]:
-    """The values and the states but h after each step, (D, T, B, H) each; views if there is one direction."""
+def by_name(plan: Plan, saved: Array, D: int, T: int, H: int, B: int) -> dict[str, Array]:
+    """The saved values, and the states but h after each step, (D, T, B, H) each; views if there is one direction."""
+    each = layout(plan, T, H, B)[0]
+    rooms = [Kept.within(plan, saved[k * each : (k + 1) * each], T, H, B) for k in range(D)]
     slots, names = loop_of(plan).slots, plan.derivation.names
     found = {names[e]: [room.saved[:, slots.of[e]] for room in rooms] for e in slots.kept}
     for k, name in enumerate(plan.state_names[:-1]):
