@@ -13,7 +13,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from minirnn.devices.base import Weights
-from minirnn.devices.cpu.sequence.layer import by_name, width_of
+from minirnn.devices.cpu.sequence.layer import width_of
+from minirnn.devices.cpu.sequence.named import by_name
 from minirnn.learn.mine.answers import Answer, like
 from minirnn.ops.cudnn_rnn.cells import CELLS, plan_of
 from minirnn.ops.gru_block.cells import gru_block
@@ -38,8 +39,8 @@ class Layer(NamedTuple):
     def values(self, plan: Any) -> dict[str, Array]:
         """The values that the forward pass saved, and the states but h after each step, by name: (D, T, B, H) each."""
         (T, B, _), D = self.x.shape, len(self.weights)
-        if self.saved is None or isinstance(self.saved, dict):
-            return self.saved or {}
+        if isinstance(self.saved, dict):
+            return self.saved
         return by_name(plan, self.saved, D, T, width_of(plan, self.weights[0]), B)
 
     def dh(self) -> Array:

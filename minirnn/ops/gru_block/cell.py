@@ -23,8 +23,7 @@ Backward, for the gradient ``d_h`` of h; ``*_bar`` are gradients of the pre-acti
     d_w_ru = [x | h_prev]^T @ d_r_bar_u_bar         d_b_ru = sum of d_r_bar_u_bar over B
     d_w_c = [x | r * h_prev]^T @ d_c_bar            d_b_c = sum of d_c_bar over B
 
-Devices compute the lines of `cells` that all units share. Source: TensorFlow's GRUBlockCell and GRUBlockCellGrad; Cho et
-al. 2014.
+Devices compute the lines of `cells`. Source: TensorFlow's GRUBlockCell and GRUBlockCellGrad; Cho et al. 2014.
 """
 
 from __future__ import annotations
@@ -122,7 +121,9 @@ class GRUBlockCellGrad(FusedOp):
         d_bar, (d_h_past,), _ = device.cell_step_grad(
             (h_prev,), (None,), {"r": r, "u": u, "c": c}, (d_h,), product_of(device, w_c, I), plan=gru_block.plan()
         )
-        d_r_bar_u_bar, d_c_bar = (part(d_bar, (slice(None), columns)) for columns in (slice(0, 2 * H), slice(2 * H, None)))
+        d_r_bar_u_bar, d_c_bar = (
+            part(d_bar, (slice(None), columns)) for columns in (slice(0, 2 * H), slice(2 * H, None))
+        )
         d_x_h_prev = device.matmul(d_r_bar_u_bar, device.transpose(w_ru, (1, 0)))
         d_x = part(d_x_h_prev, (slice(None), slice(0, I)))
         d_x = d_x + device.matmul(d_c_bar, device.transpose(part(w_c, (slice(0, I),)), (1, 0)))

@@ -18,7 +18,7 @@ import numpy as np
 from minirnn.cells.plan import Plan
 from minirnn.devices.base import Weights
 from minirnn.devices.cpu import workspace
-from minirnn.devices.cpu.sequence.calls import HALVES, Numbers
+from minirnn.devices.cpu.sequence.calls import HALVES, Numbers, value_of
 from minirnn.devices.cpu.sequence.visit import WIDE_INPUT, Array, Piece, Visit, steps_at_once
 from minirnn.devices.cpu.sequence.write_backward import back_of
 from minirnn.devices.cpu.sequence.write_forward import loop_of
@@ -124,7 +124,7 @@ class Forward:
             k = piece.hi - piece.lo
             views = []
             for what, whole in columns:
-                of_piece = whole[:k] if what in ("x", "h1", "h", "h_new", "difference") else whole[piece.steps]
+                of_piece = whole[:k] if what in ("x", "h1", "h", "h_new", "part") else whole[piece.steps]
                 views.append(piece.order(of_piece) if what == "x" else of_piece)
             x = self.states[:k, P + 1 :] if merged else self.a_x[:k]
             at = piece.first + 1 - upward, piece.last + upward
@@ -165,6 +165,12 @@ class Forward:
             rows_of = slice(gate * H, (gate + stop - start) * H)
             self.runs.append(Run(rows_of, halved, to[:, :P], to[:, P], W))
             start = stop
+        gates = list(plan.derivation.step.gates.values())
+        self.shifts = []  # numbers that are added to biases, as (the bias, the number, its factor)
+        for place, (gate, halved) in enumerate(order):
+            if (e := slots.shifted.get(gates[gate])) is not None and place >= plan.of_h:
+                (number,) = [a for a in e.args if a is not gates[gate]]
+                self.shifts.append((self.left[place * H : (place + 1) * H, P], number, 0.5 if halved else 1.0))
 
     def columns(self, views: Sequence[tuple[str, tuple[Any, ...]]]) -> list[tuple[str, list[Any]]]:
         """Each view of the loop, for all steps or, of the memory of a piece, for all steps of the longest piece."""
@@ -175,7 +181,7 @@ class Forward:
             kept = Kept(None, inner, None)
         self.inner = [a[: T + 1] for a in kept.inner]
         self.masks = [workspace.empty((T, H, B), dtype) for _ in range(plan.masks)]
-        self.masks += [workspace.empty((T, P, B), dtype)] * self.sizes.zoned
+        self.masks += [workspace.empty((T, P, B), dtype) for _ in range(2 * self.sizes.zoned)]  # zoneout, 1 - zoneout
         up = int(not self.visit.reverse)
         own = kept.saved is None or not self.slots.kept  # every step works in the same place
         saved = workspace.empty((1, self.slots.count, H, B), dtype) if own else kept.saved[:T]
@@ -243,12 +249,18 @@ class Forward:
     ) -> None:
         """Set y (T, B, P), h_n (B, P), the other states c_n (states-1, B, H), and the values that are kept."""
         b_x = self.lay_out(w)
-        for to, z in zip(self.masks, masks, strict=True):
+        for to, z in zip(self.masks, masks, strict=False):
             to[...] = z[: len(to)].transpose(0, 2, 1)
+        if self.sizes.zoned:
+            np.subtract(1, self.masks[-2], self.masks[-1])
         if self.visit.lengths is not None:
             self.states[0, : self.sizes.P] = 0
             for a in self.inner:
                 a[-1 if self.visit.reverse else 0] = 0
+        if self.shifts:
+            named = dict(zip(self.plan.constant_names, constants, strict=True))
+            for b, number, factor in self.shifts:
+                b += factor * value_of(number, named)
         vectors = [v[:, None] for v in w.vectors] if w.vectors else ()
         numbers = self.numbers.set(self.plan, constants) if self.numbers.formulas else self.numbers.arrays
         arguments = self.dot, self.left, w.Wp, w.U, vectors, *self.scratch, numbers

@@ -51,7 +51,7 @@ def written(plan: Plan, merged: bool, zoned: bool) -> Loop:
     at: dict[Expr, str] = {}
     for e, slot in slots.of.items():
         if e in gates:
-            at[e] = view(f"s{slot}", "slots", slot, slot + 1)
+            at[e] = at[slots.shifted.get(e, e)] = view(f"s{slot}", "slots", slot, slot + 1)
     for k, e in enumerate(gates[plan.of_both : plan.of_both + plan.of_x]):
         at[e] = view(f"x{k}", "x", plan.of_both + k, plan.of_both + k + 1)
     for k, e in enumerate(step.states.values()):
@@ -76,7 +76,7 @@ def written(plan: Plan, merged: bool, zoned: bool) -> Loop:
     def activate(run: Run) -> None:
         for e in run.values:
             (a,) = e.args
-            if a not in gates:
+            if a not in gates and a not in slots.shifted.values():
                 calls.into(a, view(f"s{slots.of[e]}", "slots", slots.of[e], slots.of[e] + 1))
             calls.done(a)
         whole = slots_of(run.lo, run.hi)
@@ -117,9 +117,10 @@ def written(plan: Plan, merged: bool, zoned: bool) -> Loop:
         target = view("h_new", "h_new") if last else view(f"a{k}", "after", k)
         if last and plan.projected:
             calls.say(f"dot(Wp, {calls.get(e)}, {target})")
-            if zoned:  # h + zoneout * (h' - h)
-                share, part = view("zoneout", "masks", plan.masks), view("difference", "difference")
-                calls.say(f"subtract({view('h', 'h')}, {target}, {part})", f"multiply({part}, {share}, {part})")
+            if zoned:
+                zoneout, rest = view("zoneout", "masks", plan.masks), view("rest", "masks", plan.masks + 1)
+                part = view("part", "part")
+                calls.say(f"multiply({view('h', 'h')}, {zoneout}, {part})", f"multiply({target}, {rest}, {target})")
                 calls.say(f"add({target}, {part}, {target})")
         elif calls.at[e] != target:
             calls.say(f"copyto({target}, {calls.at[e]})")
