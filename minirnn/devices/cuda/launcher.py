@@ -8,6 +8,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from minirnn.cells.plan import Plan
 from minirnn.devices.cuda.array import CudaArray
 from minirnn.devices.cuda.driver import Driver, Kernel
 from minirnn.devices.cuda.missed import MissedMessages
@@ -31,6 +32,7 @@ class Launcher(Protocol):
         kernel: str,
         dtype: np.dtype,
         constants: tuple[str, ...] = (),
+        plan: Plan | None = None,
     ) -> Kernel: ...
 
     def empty(self, shape: Sequence[int], dtype: Any) -> CudaArray: ...

@@ -1,12 +1,12 @@
-// CudnnRNN, a whole sequence in one launch, in readable form: between two steps all blocks meet at a barrier.
-// Formulas: minirnn/ops/cudnn_rnn/__init__.py. The fast version without a barrier: cudnn_rnn/persistent.cu.
+// A whole sequence of a layer in one launch, in readable form: between two steps all blocks meet at a barrier. The cell
+// is the struct CELL. The fast version without a barrier: sequence/persistent.cu.
 //
 //   one block = some units of one direction; their part of R stays in its shared memory           grid (blocks, D)
 //   one thread = one cell, a unit of a row of the batch; if a block has more cells, a thread takes several in turn
 //
 // A step in three parts:    multiply what all blocks wrote    compute the cell and write it    wait for the others
-#include "cudnn_rnn/cell.cuh"
-#include "cudnn_rnn/direction.cuh"
+#include "sequence/cell.cuh"
+#include "sequence/direction.cuh"
 #include "grid_barrier.cuh"
 
 #define THREADS 256  // the most per block
@@ -20,7 +20,7 @@
     int T, int B, int H, int units, const int *lengths, const real *A, const real *R, const real *biases, real *h, \
         real *c_, real *values, real *y, u32 *meeting, u32 polls, u32 *error
 template <class Cell>
-__device__ void forward(PARAMETERS) {
+__device__ void forward(PARAMETERS, Own<Cell> of_cell) {
     constexpr int GW = ROWS_OF_W<Cell>, G = ROWS_OF_R<Cell>, I = INNER<Cell>;  // gates of x, of h; states besides h
     const Direction direction(T, B, H);
     const int d = direction.d, first_unit = blockIdx.x * units, owned = min(units, H - first_unit);
@@ -57,7 +57,8 @@ __device__ void forward(PARAMETERS) {
             join_gates<Cell>(a, a2, s.gates);  // the pre-activations of the cell's formula: in most cells a + a2
             for (int j = 0; j < I; j++) s.before[j] = c_[((i64)(d * I + j) * B + row) * H + unit];
             s.before[I] = h_before[row * H + unit];
-            Cell().step(s);
+            of_cell.read(s, direction, t, row, unit);
+            of_cell.cell.step(s);
 
             const bool valid = counts(lengths, t, row);  // past its length a row keeps its state, and its output is 0
             h_after[row * H + unit] = valid ? s.after[I] : s.before[I];
@@ -74,11 +75,9 @@ __device__ void forward(PARAMETERS) {
         if (step + 1 < T && !barrier.wait(step + 1, watch)) return;
     }
 }
-#ifdef CELL
-extern "C" __global__ void __launch_bounds__(THREADS, 1) cell_barrier(PARAMETERS) {
-    forward<CELL<real, real>>(T, B, H, units, lengths, A, R, biases, h, c_, values, y, meeting, polls, error);
+extern "C" __global__ void __launch_bounds__(THREADS, 1) cell_barrier(PARAMETERS, Own<CELL> of_cell) {
+    forward<CELL>(T, B, H, units, lengths, A, R, biases, h, c_, values, y, meeting, polls, error, of_cell);
 }
-#endif
 
 // The backward pass: dh = da2 R, so a block needs the columns of R for its units, and the gradients of all gates.
 // These are results with separate memory for each step, so nothing needs a second slot.
@@ -89,7 +88,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) cell_barrier(PARAMETERS
     int T, int B, int H, int units, const int *lengths, const real *R, const real *values, const real *y, \
         const real *dy, real *dh, real *dc_, real *da, u32 *meeting, u32 polls, u32 *error
 template <class Cell>
-__device__ void backward(PARAMETERS_GRAD) {
+__device__ void backward(PARAMETERS_GRAD, Own<Cell> of_cell) {
     constexpr int G = ROWS_OF_R<Cell>, COLUMNS = GATES<Cell>, I = INNER<Cell>;  // gates of h, all; states besides h
     const Direction direction(T, B, H);
     const int d = direction.d, first_unit = blockIdx.x * units, owned = min(units, H - first_unit);
@@ -131,7 +130,10 @@ __device__ void backward(PARAMETERS_GRAD) {
             if (READS_H<Cell>) s.after[I] = valid ? y[direction.at(t, row, unit)] : real(0);
             for (int j = 0; j < I; j++) s.d_after[j] = dc_[((i64)(d * I + j) * B + row) * H + unit];
             s.d_after[I] = dh_sum + (valid ? dy[direction.at(t, row, unit)] : real(0));
-            Cell().grad(s);
+            if (I && valid && of_cell.dc_each) s.d_after[0] += of_cell.dc_each[(((i64)d * T + t) * B + row) * H + unit];
+            of_cell.read(s, direction, t, row, unit);
+            of_cell.cell.grad(s);
+            of_cell.leave(s, direction, t, row, unit, valid);
 
             to_columns<Cell>(s, gradient);  // of the gates, those of only h first
             for (int j = 0; j < COLUMNS; j++)
@@ -143,8 +145,6 @@ __device__ void backward(PARAMETERS_GRAD) {
         if (step < T && !barrier.wait(step + 1, watch)) return;
     }
 }
-#ifdef CELL
-extern "C" __global__ void __launch_bounds__(THREADS, 1) cell_barrier_grad(PARAMETERS_GRAD) {
-    backward<CELL<real, real>>(T, B, H, units, lengths, R, values, y, dy, dh, dc_, da, meeting, polls, error);
+extern "C" __global__ void __launch_bounds__(THREADS, 1) cell_barrier_grad(PARAMETERS_GRAD, Own<CELL> of_cell) {
+    backward<CELL>(T, B, H, units, lengths, R, values, y, dy, dh, dc_, da, meeting, polls, error, of_cell);
 }
-#endif

@@ -1,9 +1,9 @@
-// One cell of a layer (a unit of a row of a batch), forward and backward. Every rung includes this file. The cells:
-// minirnn/devices/cells. Their formulas: minirnn/ops/cudnn_rnn/__init__.py.
+// One cell of a layer (a unit of a row of a batch), forward and backward. Every rung includes this file. The cell is a
+// struct of the form cells/form.h, which minirnn writes from its page and puts above the file of a rung.
 //
 //   gates: in the order of cells/form.h      a: W x + bW of W's rows      a2: R h' + bR of R's rows
 //   kept: saved for the backward pass: the values of the cell, then the states before that its gradient reads, then
-//   the inner states after. Its h is y; with zoneout h is also kept, after all others
+//   the inner states after. Its h is y
 //   da: the gradients of the gates in the columns that they have in memory (`column_of`)
 // Past its length a row keeps its state, its output is 0, and its gradient passes on unchanged.
 #pragma once
@@ -17,10 +17,20 @@ template <class Cell>
 constexpr int INNER = Cell::STATES - 1;  // states other than h, and the index of h
 template <class Cell>
 constexpr bool READS_H = Cell::READS_AFTER >> INNER<Cell> & 1;
+
+// A compile-time constant: NAMED keeps the values and all inner states after the step, for those who ask by name.
+#ifndef NAMED
+#define NAMED 0
+#endif
+// The states before the step, and the inner ones after it, that are kept: bit k for state k.
 template <class Cell>
-constexpr int KEPT_AFTER = Cell::SAVED + __builtin_popcount(Cell::READS_BEFORE);
+constexpr int BEFORE = NAMED ? 0 : Cell::READS_BEFORE;
 template <class Cell>
-constexpr int KEPT = KEPT_AFTER<Cell> + __builtin_popcount(Cell::READS_AFTER) - READS_H<Cell>;
+constexpr int AFTER = (NAMED ? -1 : Cell::READS_AFTER) & ((1 << INNER<Cell>)-1);
+template <class Cell>
+constexpr int KEPT_AFTER = Cell::SAVED + __builtin_popcount(BEFORE<Cell>);
+template <class Cell>
+constexpr int KEPT = KEPT_AFTER<Cell> + __builtin_popcount(AFTER<Cell>);
 
 // Whether a gate has a part of only x, or of only h', so that the two parts are not simply added.
 template <class Cell>
@@ -59,10 +69,10 @@ __device__ void keep(const Step<real, Cell> &s, real *kept) {
     for (int j = 0; j < Cell::SAVED; j++) kept[n++] = s.saved[j];
 #pragma unroll
     for (int j = 0; j < Cell::STATES; j++)
-        if (Cell::READS_BEFORE >> j & 1) kept[n++] = s.before[j];
+        if (BEFORE<Cell> >> j & 1) kept[n++] = s.before[j];
 #pragma unroll
     for (int j = 0; j < INNER<Cell>; j++)
-        if (Cell::READS_AFTER >> j & 1) kept[n++] = s.after[j];
+        if (AFTER<Cell> >> j & 1) kept[n++] = s.after[j];
 }
 
 // The stage that sets a kept value.
@@ -78,10 +88,10 @@ __device__ void take(const real *kept, Gradient<real, Cell> &s) {
     for (int j = 0; j < Cell::SAVED; j++) s.saved[j] = kept[n++];
 #pragma unroll
     for (int j = 0; j < Cell::STATES; j++)
-        if (Cell::READS_BEFORE >> j & 1) s.before[j] = kept[n++];
+        if (BEFORE<Cell> >> j & 1) s.before[j] = kept[n++];
 #pragma unroll
     for (int j = 0; j < INNER<Cell>; j++)
-        if (Cell::READS_AFTER >> j & 1) s.after[j] = kept[n++];
+        if (AFTER<Cell> >> j & 1) s.after[j] = kept[n++];
 }
 
 // The gradients of the gates, in the columns that they have in memory.

@@ -1,6 +1,6 @@
-// CudnnRNN, the gradients of a whole sequence in one launch: those that pass from step to step. The sums over steps
-// (dx, dW, dR and the biases) are products after it. Formulas: minirnn/ops/cudnn_rnn/__init__.py. The plain version to
-// check this one against: cudnn_rnn/steps.cu.
+// The gradients of a whole sequence of a layer in one launch: those that pass from step to step. The sums over steps
+// (dx, dW, dR and the biases) are products after it. The cell is the struct CELL. The plain version to check this one
+// against: sequence/steps.cu.
 //
 // dh = da2 @ R has G*H terms for each unit: too many to gather in every block. So a direction's blocks form a table:
 // block (p, q) has the units of column p and adds only the terms of slice q: all gates of `slice` units.
@@ -16,8 +16,8 @@
 //
 //   one warp = OUTPUTS units of R's columns, their terms spread over the lanes
 //   one table = the blocks of one direction, for the rows of one group of the batch   grid (columns * slices * groups, D)
-#include "cudnn_rnn/cell.cuh"
-#include "cudnn_rnn/direction.cuh"
+#include "sequence/cell.cuh"
+#include "sequence/direction.cuh"
 #include "tile_gather.cuh"
 #include "warp_product.cuh"
 
@@ -40,7 +40,7 @@ constexpr int PASS = ROWS < 4 * WIDTH / OUTPUTS ? ROWS : 4 * WIDTH / OUTPUTS;
         const real *values, const real *y, const real *dy, real *dh, real *dc_, real *da, Phased *shares, u32 polls, \
         u32 *error
 template <class Cell>
-__device__ void backward(PARAMETERS, Own own_arrays = {}) {
+__device__ void backward(PARAMETERS, Own<Cell> of_cell) {
     static_assert(Cell::D_STAGES == 1, "other cells run step by step");
     constexpr int G = ROWS_OF_R<Cell>, COLUMNS = GATES<Cell>, I = INNER<Cell>;
     constexpr int EACH = 32 / (PASS * OUTPUTS);  // lanes that hold the same total
@@ -58,7 +58,7 @@ __device__ void backward(PARAMETERS, Own own_arrays = {}) {
     const int own = column + q * deal;
     const int owned = min(min(column + units, H) - own, deal);  // none if negative
 
-    Weights<OUTPUTS> weights(chunks, memory + 2 * ROWS * length);
+    RowsOfWeights<OUTPUTS> weights(chunks, memory + 2 * ROWS * length);
     weights.load([&](int n, int k) {  // term k: column k / slice of the gradients, unit k % slice
         const bool inside = k < G * slice && k % slice < terms && unit + n < H;
         const int gate = Cell::OF_H ? (k / slice + Cell::OF_BOTH) % G : k / slice;  // the gates of only h' come first
@@ -140,9 +140,10 @@ __device__ void backward(PARAMETERS, Own own_arrays = {}) {
 #pragma unroll
             for (int j = 0; j < I; j++) g.d_after[j] = dc[j];
             g.d_after[I] = dy_ + total;
-            own_arrays.read<Cell>(g, direction, t, row, u);
-            Cell().grad(g);
-            own_arrays.leave<Cell>(g, direction, t, row, u, valid);
+            if (I && valid && of_cell.dc_each) g.d_after[0] += of_cell.dc_each[(((i64)d * T + t) * B + row) * H + u];
+            of_cell.read(g, direction, t, row, u);
+            of_cell.cell.grad(g);
+            of_cell.leave(g, direction, t, row, u, valid);
             to_columns<Cell>(g, gradient);
             real *results = da + ((i64)(d * T + t) * B + row) * COLUMNS * H + u;
 #pragma unroll
@@ -157,9 +158,7 @@ __device__ void backward(PARAMETERS, Own own_arrays = {}) {
     }
 }
 
-#ifdef CELL
-extern "C" __global__ void __launch_bounds__(THREADS, 1) cell_persistent_grad(PARAMETERS, Own own_arrays) {
-    backward<CELL<real, real>>(T, B, H, chunks, slices, slice, batch, lengths, R, values, y, dy, dh, dc_, da, shares,
-                               polls, error, own_arrays);
+extern "C" __global__ void __launch_bounds__(THREADS, 1) cell_persistent_grad(PARAMETERS, Own<CELL> of_cell) {
+    backward<CELL>(T, B, H, chunks, slices, slice, batch, lengths, R, values, y, dy, dh, dc_, da, shares, polls, error,
+                   of_cell);
 }
-#endif

@@ -1,21 +1,20 @@
-"""How the persistent kernels of CudnnRNN are distributed over a device: blocks, warps, registers, shared memory.
+"""How the kernels of one launch are laid out over a device: blocks, warps, registers, shared memory.
 
-These are pure functions of a layer's sizes and a device's limits. Each returns a plan, or the reason why there is none.
-The register limits were found with NVIDIA's compiler; a test compiles the kernels for the plans at these bounds.
-No GPU has timed these plans.
+These are pure functions of a layer's sizes and a device's limits. Each returns a layout, or the reason why there is
+none. The register limits were found with NVIDIA's compiler; a test compiles the kernels for the layouts at these
+bounds. Among several layouts, the first of these decides: the fewest weights outside registers, then the fewest
+multiplications of a block, then the fewest bytes of messages. No GPU has timed this rule.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import lru_cache
 from math import ceil
 
 from minirnn.devices.cuda.driver import Limits
-from minirnn.devices.cuda.launch.cudnn_rnn.barrier_plan import BarrierPlan, barrier_plan
-from minirnn.devices.cuda.launch.cudnn_rnn.cost import cycles
-from minirnn.devices.cuda.launch.cudnn_rnn.sizes import Sizes
+from minirnn.devices.cuda.launch.sequence.sizes import Sizes
 
 LANES = 32
 VECTOR = 16
@@ -34,18 +33,70 @@ OUTPUTS = {4: (8, 16), 8: (8,)}
 """Maps the bytes of a number to the units of dh that a warp may compute in a backward pass."""
 SLICES = 16
 """The most slices of the table of a backward pass: the owner of a unit adds as many shares, some at a time."""
+MOST_GATES = 4
+"""The gates that read h of a cell whose sums fit the lanes of a warp (`sequence/persistent.cu`)."""
+THREADS = 256
+"""The most threads of a block of the rung `barrier` (`sequence/barrier.cu`)."""
+
+
+@dataclass(frozen=True)
+class BarrierLayout:
+    """The layout of `sequence/barrier.cu`, the same for both passes: a block on each multiprocessor.
+
+    `blocks` of one direction, of `warps` warps and `units` units each. `shared`: bytes of a block's part of R.
+    `gathered`: bytes that all blocks of a direction read from each other in one step.
+    """
+
+    blocks: int
+    units: int
+    warps: int
+    shared: int
+    gathered: int
+
+    @property
+    def threads(self) -> tuple[int, int, int]:
+        """The size of a block for a launch."""
+        return (LANES * self.warps, 1, 1)
+
+    @property
+    def constants(self) -> dict[str, int]:
+        """The compile-time constants of the kernel: none."""
+        return {}
+
+    @property
+    def numbers(self) -> tuple[int, ...]:
+        """The kernel's arguments after T, B and H."""
+        return (self.units,)
+
+    def describe(self, D: int) -> str:
+        """A readable line."""
+        return (
+            f"{self.blocks * D} blocks of {self.warps} warps, {self.units} units each; {self.shared:,} bytes of shared"
+            f" memory per block; one barrier per step; {self.gathered:,} bytes of others are read per step"
+        )
+
+
+def barrier_layout(sizes: Sizes, limits: Limits, backward: bool) -> BarrierLayout | str:
+    """The units of a direction dealt to its multiprocessors, or the reason why they do not fit."""
+    units = ceil(sizes.H / (limits.multiprocessors // sizes.D))
+    blocks, shared = ceil(sizes.H / units), units * sizes.G * sizes.H * sizes.itemsize
+    if shared > limits.shared_bytes_per_block:
+        return too_large(shared, limits)
+    gathered = blocks * sizes.B * sizes.H * sizes.itemsize * (sizes.G if backward else 1)
+    return BarrierLayout(blocks, units, ceil(min(sizes.B * units, THREADS) / LANES), shared, gathered)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Plan:
-    """The common part of the plans of both passes.
+class Layout:
+    """The common part of the layouts of both persistent passes.
 
     Attributes
     ----------
-    warps : int
-        Warps of a block.
-    chunks, kept : int
-        The number of chunks of a row of weights, and how many of them are in registers.
+    blocks, warps : int
+        Blocks of one direction, and warps of a block.
+    chunks, in_registers, weights : int
+        The number of chunks of a row of weights, how many of them are in registers, and the chunks of all rows of a
+        block, by which it multiplies each row of the batch in each step.
     rows : int
         Rows of the batch that a warp computes at a time.
     shared : int
@@ -59,13 +110,13 @@ class Plan:
     batch, groups : int
         The rows of each group of the batch, and the number of groups. The blocks of each group together hold all
         weights.
-    cycles : float
-        The cost of a step on a multiprocessor (`cost.py`), to compare plans of one layer.
     """
 
+    blocks: int
     warps: int
     chunks: int
-    kept: int
+    in_registers: int
+    weights: int
     rows: int
     shared: int
     columns: int
@@ -73,12 +124,6 @@ class Plan:
     gathered: int
     batch: int
     groups: int
-    cycles: float = field(compare=False)
-
-    @property
-    def blocks(self) -> int:
-        """The blocks of one direction."""
-        raise NotImplementedError
 
     def describe(self, D: int) -> str:
         """A readable line."""
@@ -92,16 +137,21 @@ class Plan:
     @property
     def constants(self) -> dict[str, int]:
         """The compile-time constants of the kernel."""
-        return {"CHUNKS": self.kept, "ROWS": self.rows, "THREADS": LANES * WARPS, "PIECE": self.piece}
+        return {"CHUNKS": self.in_registers, "ROWS": self.rows, "THREADS": LANES * WARPS, "PIECE": self.piece}
 
     @property
     def numbers(self) -> tuple[int, ...]:
         """The kernel's arguments after T, B and H."""
         raise NotImplementedError
 
+    def rank(self) -> tuple[int, int, int]:
+        """The smallest one is chosen: chunks outside registers, multiplications of a block, bytes of messages."""
+        beyond = self.weights // self.chunks * (self.chunks - self.in_registers)
+        return beyond, self.weights * self.batch, self.gathered
+
     def weights_and_rows(self) -> str:
         """The end of `describe`."""
-        beyond = self.chunks - self.kept
+        beyond = self.chunks - self.in_registers
         split = f"{self.groups} groups of blocks, each {self.batch} rows of the batch; " if self.groups > 1 else ""
         return (
             f"{split}weights in registers{f', {beyond} of {self.chunks} parts in shared memory' if beyond else ''};"
@@ -111,17 +161,13 @@ class Plan:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ForwardPlan(Plan):
-    """The plan of `cudnn_rnn/persistent.cu`: each of the `columns` blocks computes some units.
+class ForwardLayout(Layout):
+    """The layout of `sequence/persistent.cu`: each of the `columns` blocks computes some units.
 
     `parts`: warps that share the rows of weights of two units.
     """
 
     parts: int
-
-    @property
-    def blocks(self) -> int:
-        return self.columns * self.groups
 
     @property
     def numbers(self) -> tuple[int, ...]:
@@ -133,8 +179,8 @@ class ForwardPlan(Plan):
 
 
 @dataclass(frozen=True, kw_only=True)
-class BackwardPlan(Plan):
-    """The plan of `cudnn_rnn/persistent_grad.cu`: the blocks of a direction are a table.
+class BackwardLayout(Layout):
+    """The layout of `sequence/persistent_grad.cu`: the blocks of a direction are a table.
 
     A column of the table has units of dh, a slice has terms of their sums. A row of weights has the terms of one
     unit of dh in a slice.
@@ -154,21 +200,12 @@ class BackwardPlan(Plan):
     outputs: int
 
     @property
-    def blocks(self) -> int:
-        return self.columns * self.slices * self.groups
-
-    @property
     def constants(self) -> dict[str, int]:
         return super().constants | {"OUTPUTS": self.outputs}
 
     @property
     def numbers(self) -> tuple[int, ...]:
         return self.chunks, self.slices, self.slice, self.batch
-
-    @property
-    def weights(self) -> int:
-        """Chunks of weights of a block, by which it multiplies in each step."""
-        return self.warps * self.outputs * self.chunks
 
     def describe(self, D: int) -> str:
         return (
@@ -177,12 +214,19 @@ class BackwardPlan(Plan):
         )
 
 
-def plan_of(
+def layout_of(
     sizes: Sizes, limits: Limits, backward: bool, barrier: bool = False
-) -> ForwardPlan | BackwardPlan | BarrierPlan | str:
-    """The plan of one pass of a layer, or the reason why there is none. `barrier` selects the rung of that name."""
-    if sizes.P != sizes.H:
+) -> ForwardLayout | BackwardLayout | BarrierLayout | str:
+    """The layout of one pass of a layer, or the reason why there is none. `barrier` selects the rung of that name."""
+    plan = sizes.plan
+    if plan.projected or sizes.P != sizes.H:
         return "with a projection a step has two products, and each needs the whole result of the other"
+    if plan.cuts:
+        return "the cell has products or means inside its step, and each needs the results of all blocks"
+    if not sizes.rows_of_W or not sizes.G:
+        return f"no gate of the cell reads {'h, so its blocks have nothing to exchange' if sizes.rows_of_W else 'x'}"
+    if not barrier and sizes.G > MOST_GATES:
+        return f"{sizes.G} gates of the cell read h, a warp has lanes for {MOST_GATES}"
     if limits.compute_capability < (7, 0):
         return "its blocks' messages need compute capability 7.0"
     if not limits.cooperative:
@@ -190,8 +234,8 @@ def plan_of(
     if limits.multiprocessors < sizes.D:
         return f"{sizes.D} directions need a multiprocessor each, the device has {limits.multiprocessors}"
     if barrier:
-        return barrier_plan(sizes, limits, backward)
-    return (backward_plan if backward else forward_plan)(sizes, limits)
+        return barrier_layout(sizes, limits, backward)
+    return (backward_layout if backward else forward_layout)(sizes, limits)
 
 
 def groups_of(B: int) -> list[int]:
@@ -199,15 +243,15 @@ def groups_of(B: int) -> list[int]:
     return [1, *(2**k for k in range(1, 8) if ceil(B / 2**k) >= TILE)]
 
 
-def forward_plan(sizes: Sizes, limits: Limits) -> ForwardPlan | str:
-    """The plan of a forward pass with the number of groups of the batch that costs a multiprocessor least."""
+@lru_cache
+def forward_layout(sizes: Sizes, limits: Limits) -> ForwardLayout | str:
+    """The layout of a forward pass with the number of groups of the batch that has the lowest rank."""
     found = [forward_in(sizes, limits, groups) for groups in groups_of(sizes.B)]
-    plans = [plan for plan in found if isinstance(plan, ForwardPlan)]
-    return min(plans, key=lambda plan: plan.cycles) if plans else found[0]
+    return min([one for one in found if not isinstance(one, str)], key=Layout.rank, default=found[0])
 
 
-def forward_in(sizes: Sizes, limits: Limits, batch_groups: int) -> ForwardPlan | str:
-    """The plan with this number of groups of the batch, with at most one block per multiprocessor.
+def forward_in(sizes: Sizes, limits: Limits, batch_groups: int) -> ForwardLayout | str:
+    """The layout with this number of groups of the batch, with at most one block per multiprocessor.
 
     A row of weights is shared by the fewest warps that give a block four warps and fit the weights in registers.
     """
@@ -234,43 +278,36 @@ def forward_of(
     rows: int = TILE,
     held: int = WEIGHTS // (UNITS * 4),
     batch_groups: int = 1,
-) -> ForwardPlan | str:
-    """The plan with this number of groups of units per block, of `parts` warps each; `held` chunks of weights in
+) -> ForwardLayout | str:
+    """The layout with this number of groups of units per block, of `parts` warps each; `held` chunks of weights in
     registers.
     """
     batch, batch_groups = dealt(sizes.B, batch_groups)
     chunks = ceil(chunks_of(sizes, sizes.H) / parts)
-    kept, units = min(chunks, held), groups * UNITS
+    in_registers, units = min(chunks, held), groups * UNITS
     totals = parts * (units + UNITS) * sizes.G * sizes.itemsize  # of a row
-    beyond = groups * parts * (chunks - kept) * UNITS * sizes.G
+    beyond = groups * parts * (chunks - in_registers) * UNITS * sizes.G
     fit = fitting(batch, rows, lambda n: n * (chunks * parts * CHUNK + totals) + VECTOR + beyond * CHUNK, limits)
     if isinstance(fit, str):
         return fit
     columns = ceil(sizes.H / units)
     gathered = columns * sizes.B * sizes.H * sizes.itemsize
-    read = (groups * parts * chunks * batch + beyond * ceil(batch / min(fit[0], VECTOR // sizes.itemsize))) * CHUNK
-    products = units * sizes.G * sizes.H * batch
-    return ForwardPlan(
-        warps=groups * parts, chunks=chunks, kept=kept, rows=fit[0], shared=fit[1], columns=columns, parts=parts,
+    return ForwardLayout(
+        blocks=columns * batch_groups, warps=groups * parts, chunks=chunks, in_registers=in_registers,
+        weights=parts * units * sizes.G * chunks, rows=fit[0], shared=fit[1], columns=columns, parts=parts,
         piece=piece_of(sizes), gathered=gathered, batch=batch, groups=batch_groups,
-        cycles=cycles(products, sizes.itemsize, read, gathered * sizes.D, limits),
     )  # fmt: skip
 
 
 @lru_cache
-def backward_plan(sizes: Sizes, limits: Limits) -> BackwardPlan | str:
-    """The plan of a backward pass with the number of groups of the batch that costs a multiprocessor least."""
+def backward_layout(sizes: Sizes, limits: Limits) -> BackwardLayout | str:
+    """The layout of a backward pass with the number of groups of the batch that has the lowest rank."""
     found = [backward_in(sizes, limits, groups) for groups in groups_of(sizes.B)]
-    plans = [plan for plan in found if isinstance(plan, BackwardPlan)]
-    return min(plans, key=lambda plan: plan.cycles) if plans else found[0]
+    return min([one for one in found if not isinstance(one, str)], key=Layout.rank, default=found[0])
 
 
-def backward_in(sizes: Sizes, limits: Limits, batch_groups: int) -> BackwardPlan | str:
-    """The plan with this number of groups of the batch: of all tables that fit, one whose blocks have the fewest
-    weights.
-
-    Among several such tables it is the one with the fewest messages.
-    """
+def backward_in(sizes: Sizes, limits: Limits, batch_groups: int) -> BackwardLayout | str:
+    """The layout with this number of groups of the batch: of all tables that fit, the one with the lowest rank."""
     each = limits.multiprocessors // sizes.D // batch_groups
     found, refused = [], ""
     for outputs in OUTPUTS[sizes.itemsize]:
@@ -281,12 +318,12 @@ def backward_in(sizes: Sizes, limits: Limits, batch_groups: int) -> BackwardPlan
                 continue
             most = max(1, min(each // columns, chunks_of(sizes, sizes.G * sizes.H)))  # each has at least one chunk
             for slices in range(1, min(most, SLICES) + 1):
-                plan = backward_of(sizes, limits, outputs, warps, slices, batch_groups=batch_groups)
-                if isinstance(plan, str):
-                    refused = plan
+                layout = backward_of(sizes, limits, outputs, warps, slices, batch_groups=batch_groups)
+                if isinstance(layout, str):
+                    refused = layout
                 else:
-                    found.append(plan)
-    return min(found, key=lambda plan: (plan.weights, plan.gathered)) if found else refused
+                    found.append(layout)
+    return min(found, key=Layout.rank, default=refused)
 
 
 def backward_of(
@@ -298,26 +335,23 @@ def backward_of(
     rows: int = TILE,
     held: int = WEIGHTS,
     batch_groups: int = 1,
-) -> BackwardPlan | str:
-    """The plan with a table of about this number of slices; a lane holds `held` vectors of weights in registers."""
+) -> BackwardLayout | str:
+    """The layout with a table of about this number of slices; a lane holds `held` vectors of weights in registers."""
     batch, batch_groups = dealt(sizes.B, batch_groups)
     columns, piece = ceil(sizes.H / (outputs * warps)), piece_of(sizes)
     slice_ = ceil(ceil(sizes.H / slices) / piece) * piece
     slices = ceil(sizes.H / slice_)  # none is empty, because a block that gathers nothing would not wait for the others
     chunks = chunks_of(sizes, sizes.G * slice_)
-    kept = min(chunks, max(1, held // outputs))
-    beyond = warps * (chunks - kept) * outputs
+    in_registers = min(chunks, max(1, held // outputs))
+    beyond = warps * (chunks - in_registers) * outputs
     fit = fitting(batch, rows, lambda n: (2 * n * chunks + beyond) * CHUNK, limits)
     if isinstance(fit, str):
         return fit
     gathered = (columns * sizes.G + slices) * sizes.B * sizes.H * sizes.itemsize
-    at_a_time = max(1, min(fit[0], 4 * VECTOR // sizes.itemsize // outputs))
-    read = (warps * chunks * batch + beyond * ceil(batch / at_a_time)) * CHUNK
-    products = warps * outputs * chunks * (CHUNK // sizes.itemsize) * batch
-    return BackwardPlan(
-        warps=warps, chunks=chunks, kept=kept, rows=fit[0], shared=fit[1], columns=columns, slices=slices,
-        slice=slice_, outputs=outputs, piece=piece, gathered=gathered, batch=batch, groups=batch_groups,
-        cycles=cycles(products, sizes.itemsize, read, gathered * sizes.D, limits),
+    return BackwardLayout(
+        blocks=columns * slices * batch_groups, warps=warps, chunks=chunks, in_registers=in_registers,
+        weights=warps * outputs * chunks, rows=fit[0], shared=fit[1], columns=columns, slices=slices, slice=slice_,
+        outputs=outputs, piece=piece, gathered=gathered, batch=batch, groups=batch_groups,
     )  # fmt: skip
 
 
@@ -345,8 +379,13 @@ def fitting(B: int, most: int, needed: Callable[[int], int], limits: Limits) -> 
         rows //= 2
     if needed(rows) <= limits.shared_bytes_per_block:
         return rows, needed(rows)
+    return too_large(needed(rows), limits)
+
+
+def too_large(shared: int, limits: Limits) -> str:
+    """The reason why there is no layout."""
     return (
-        f"its weights do not fit on the chip: {needed(rows):,} bytes of shared memory per block,"
+        f"its weights do not fit on the chip: {shared:,} bytes of shared memory per block,"
         f" the device has {limits.shared_bytes_per_block:,}"
     )
 

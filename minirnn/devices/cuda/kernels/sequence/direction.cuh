@@ -16,13 +16,16 @@ struct Direction {
     __device__ i64 at(int t, int row, int unit) const { return ((i64)t * B + row) * D * H + d * H + unit; }
 };
 
-// Further arguments of the kernel of a custom cell; null if the cell does not have them.
+// What a kernel gets for its cell: `cell` has its constants. Arrays are null if the cell does not have them.
 //   vectors: (D, VECTORS, H)      masks: (D, T, MASKS, B, H)      d_vectors: (D, T, VECTORS, B, H), of each row
+//   dc_each: (D, T, B, H), gradients of the first state after each step, or null
+template <class Cell>
 struct Own {
-    const real *vectors, *masks;
+    const real *vectors, *masks, *dc_each;
     real *d_vectors;
+    Cell cell;
 
-    template <class Cell, class Struct>
+    template <class Struct>
     __device__ void read(Struct &s, const Direction &in, int t, int row, int unit) const {
 #pragma unroll
         for (int j = 0; j < Cell::VECTORS; j++) s.vectors[j] = vectors[(in.d * Cell::VECTORS + j) * in.H + unit];
@@ -30,7 +33,7 @@ struct Own {
         for (int j = 0; j < Cell::MASKS; j++) s.masks[j] = masks[at<Cell::MASKS>(in, t, j, row, unit)];
     }
 
-    template <class Cell, class Struct>
+    template <class Struct>
     __device__ void leave(const Struct &s, const Direction &in, int t, int row, int unit, bool valid) const {
 #pragma unroll
         for (int j = 0; j < Cell::VECTORS; j++)

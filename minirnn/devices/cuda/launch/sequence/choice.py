@@ -1,8 +1,8 @@
-"""The rule that chooses the rung of the CudnnRNN ladder for a layer, a pure function of sizes and the device's limits.
+"""The rule that chooses the rung of the ladder for a layer, a pure function of its sizes and the device's limits.
 
-``steps``       a product and a launch for each step, any size (`steps.py`); a GPU records the loop as a graph
-``barrier``     one launch for all steps, a barrier between two: written for readability (`barrier.py`); only on request
-``persistent``  one launch for all steps: weights on the chip, messages between blocks (`persistent.py`)
+``steps``       a product and a launch for each step, any cell and size (`steps.py`); a GPU records the loop as a graph
+``barrier``     one launch for all steps, a barrier between two: written for readability; only on request
+``persistent``  one launch for all steps: weights on the chip, messages between blocks
 """
 
 from __future__ import annotations
@@ -11,9 +11,8 @@ import os
 from dataclasses import dataclass
 
 from minirnn.devices.cuda.driver import Limits
-from minirnn.devices.cuda.launch.cudnn_rnn.barrier_plan import BarrierPlan
-from minirnn.devices.cuda.launch.cudnn_rnn.plan import BackwardPlan, ForwardPlan, plan_of
-from minirnn.devices.cuda.launch.cudnn_rnn.sizes import Sizes
+from minirnn.devices.cuda.launch.sequence.layout import BackwardLayout, BarrierLayout, ForwardLayout, layout_of
+from minirnn.devices.cuda.launch.sequence.sizes import Sizes
 
 RUNGS = ("steps", "barrier", "persistent")
 """The rungs from the lowest to the highest."""
@@ -38,11 +37,11 @@ H200 = Limits(
 
 @dataclass(frozen=True)
 class Choice:
-    """A rung, the reason for it, and its plan (`plan.py`); ``steps`` needs none."""
+    """A rung, the reason for it, and its layout (`layout.py`); ``steps`` needs none."""
 
     rung: str
     reason: str
-    plan: ForwardPlan | BackwardPlan | BarrierPlan | None = None
+    layout: ForwardLayout | BackwardLayout | BarrierLayout | None = None
 
 
 def choose(sizes: Sizes, limits: Limits, backward: bool = False, wanted: str | None = None) -> Choice:
@@ -74,13 +73,13 @@ def choose(sizes: Sizes, limits: Limits, backward: bool = False, wanted: str | N
         return Choice("steps", "with one step there is nothing to keep for the next")
     if wanted is None and sizes.B >= LARGE_BATCH:
         return Choice("steps", f"a batch of {LARGE_BATCH} rows or more fills the device at each step")
-    plan = plan_of(sizes, limits, backward, wanted == "barrier")
-    if not isinstance(plan, str):
+    layout = layout_of(sizes, limits, backward, wanted == "barrier")
+    if not isinstance(layout, str):
         said = "asked for" if wanted else "its weights fit on the chip, its blocks on the device"
-        return Choice(wanted or "persistent", said, plan)
+        return Choice(wanted or "persistent", said, layout)
     if wanted is None:
-        return Choice("steps", f"not persistent: {plan}")
-    return Choice("steps", f"{wanted} was asked for, but {plan}; so the lowest rung")
+        return Choice("steps", f"not persistent: {layout}")
+    return Choice("steps", f"{wanted} was asked for, but {layout}; so the lowest rung")
 
 
 def check_rung(name: str) -> str:

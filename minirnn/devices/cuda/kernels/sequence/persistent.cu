@@ -1,5 +1,5 @@
-// CudnnRNN, a whole sequence in one launch: the recurrent weights stay on the chip, blocks exchange the state.
-// Formulas: minirnn/ops/cudnn_rnn/__init__.py. The plain version to check this one against: cudnn_rnn/steps.cu.
+// A whole sequence of a layer in one launch: the recurrent weights stay on the chip, blocks exchange the state. The cell
+// is the struct CELL. The plain version to check this one against: sequence/steps.cu.
 //
 //   one warp = UNITS units: their rows of R, one per gate, or one of `parts` parts of these rows, spread over the lanes
 //   one block = some units of one direction, for the rows of one group of the batch  grid (columns * groups, D)
@@ -8,8 +8,8 @@
 // loaded. The directions of a layer, and the groups of a batch, run side by side and never wait for each other. Each
 // group's blocks together hold all weights, and gather only their own rows: with G groups, 1/G of the numbers are
 // moved.
-#include "cudnn_rnn/cell.cuh"
-#include "cudnn_rnn/direction.cuh"
+#include "sequence/cell.cuh"
+#include "sequence/direction.cuh"
 #include "tile_gather.cuh"
 #include "warp_product.cuh"
 
@@ -30,7 +30,7 @@ constexpr int PASS = ROWS < WIDTH ? ROWS : WIDTH;
         const real *biases, const real *h0, real *h, real *c_, real *values, real *y, real *states, u32 polls, \
         u32 *error
 template <class Cell>
-__device__ void forward(PARAMETERS, Own own_arrays = {}) {
+__device__ void forward(PARAMETERS, Own<Cell> of_cell) {
     static_assert(Cell::STAGES == 1 && Cell::OF_BOTH + Cell::OF_H <= 4, "other cells run step by step");
     constexpr int GW = ROWS_OF_W<Cell>, G = ROWS_OF_R<Cell>, I = INNER<Cell>, N = UNITS * G,
                   PADDED = G == 3 ? 4 * UNITS : N;
@@ -46,7 +46,7 @@ __device__ void forward(PARAMETERS, Own own_arrays = {}) {
 
     real *state = (real *)memory;                     // [row][unit]
     real *shares = (real *)(memory + ROWS * length);  // [part][row][unit of the block][gate]
-    Weights<N> weights(chunks, (Vector *)shares + (parts * ROWS * stride + WIDTH - 1) / WIDTH);
+    RowsOfWeights<N> weights(chunks, (Vector *)shares + (parts * ROWS * stride + WIDTH - 1) / WIDTH);
     weights.load([&](int n, int i) {  // row n: gate n % G of unit n / G
         const int u = first_unit + group * UNITS + n / G, k = part * chunks * 32 * WIDTH + i;
         return u < H && k < H ? R[((i64)(d * G + n % G) * H + u) * H + k] : real(0);
@@ -122,8 +122,8 @@ __device__ void forward(PARAMETERS, Own own_arrays = {}) {
                     for (int g = 0; g < G; g++) a2[g] += shares[(p * ROWS + tile_row) * stride + own * G + g];
                 const bool valid = counts(lengths, t, row);
                 join_gates<Cell>(a, a2, s.gates);
-                own_arrays.read<Cell>(s, direction, t, row, unit);
-                Cell().step(s);
+                of_cell.read(s, direction, t, row, unit);
+                of_cell.cell.step(s);
                 // First send the data that the other blocks wait for.
                 const real h_new = valid ? s.after[I] : s.before[I];
                 if (step + 1 < T) send(states + ((i64)(d * (T - 1) + step) * B + row) * H + unit, h_new);
@@ -145,9 +145,7 @@ __device__ void forward(PARAMETERS, Own own_arrays = {}) {
     }
 }
 
-#ifdef CELL
-extern "C" __global__ void __launch_bounds__(THREADS, 1) cell_persistent(PARAMETERS, Own own_arrays) {
-    forward<CELL<real, real>>(T, B, H, chunks, parts, batch, lengths, A, R, biases, h0, h, c_, values, y, states, polls,
-                              error, own_arrays);
+extern "C" __global__ void __launch_bounds__(THREADS, 1) cell_persistent(PARAMETERS, Own<CELL> of_cell) {
+    forward<CELL>(T, B, H, chunks, parts, batch, lengths, A, R, biases, h0, h, c_, values, y, states, polls, error,
+                  of_cell);
 }
-#endif

@@ -1,69 +1,37 @@
-// CudnnRNN step by step: the elementwise part of one step of a layer, and of its gradient, in one launch each. The
-// products come between them. The lowest rung of the ladder: any size, any GPU. Float16 arrives as float32.
+// A layer step by step: the elementwise part of one step, and of its gradient, in a launch for each stage of the cell,
+// the struct CELL. The products come between them. The lowest rung of the ladder: any cell, any size, any GPU.
 //
+//   one thread = PER_THREAD neighboring units of a row (units.cuh): with four units a load takes 16 bytes, and nvcc
+//   generates about half the instructions per unit (launch/threads.py)
 //   H units, P outputs (H without a projection), B rows of a batch
 //   rows of y and dy are `y_stride` elements apart: the directions of a layer lie side by side
-#include "cudnn_rnn/cell.cuh"
+#include "sequence/cell.cuh"
 #include "units.cuh"
 
-// The plain kernel: one step of an LSTM.      one thread = one unit of one row; neighboring threads, neighboring units
-//   a: (B, 4*H), x W' + h' R' of the gates i f n o      bW, bR: (4*H,)      values: (5, B, H), saved, or null
-//   c, h: (B, H), go from the states before to those after      y: (B, H), the output
-extern "C" __global__ void lstm_step_plain(int t, int B, int H, int y_stride, const int *lengths, const real *a,
-                                           const real *bW, const real *bR, real *values, real *c, real *h, real *y) {
-    const int row = blockIdx.x * blockDim.y + threadIdx.y;
-    const int unit = blockIdx.y * blockDim.x + threadIdx.x;
-    if (row >= B || unit >= H) return;  // the last blocks reach beyond the edges
-
-    const i64 k = (i64)row * H + unit;                // of this thread in (B, H)
-    const real *gates = a + (i64)row * 4 * H + unit;  // of this thread in (B, 4*H), H apart
-    const real i = sigmoid(gates[0 * H] + bW[0 * H + unit] + bR[0 * H + unit]);
-    const real f = sigmoid(gates[1 * H] + bW[1 * H + unit] + bR[1 * H + unit]);
-    const real n = tanh(gates[2 * H] + bW[2 * H + unit] + bR[2 * H + unit]);
-    const real o = sigmoid(gates[3 * H] + bW[3 * H + unit] + bR[3 * H + unit]);
-    const real c_prev = c[k];
-    const real c_new = f * c_prev + i * n;
-    const real h_new = o * tanh(c_new);
-
-    const i64 next = (i64)B * H;  // from one kept value to the next
-    if (values) {
-        values[0 * next + k] = i, values[1 * next + k] = f, values[2 * next + k] = n, values[3 * next + k] = o;
-        values[4 * next + k] = c_prev;
-    }
-    const bool valid = counts(lengths, t, row);  // past its length a row keeps its state, and its output is 0
-    if (valid) c[k] = c_new, h[k] = h_new;
-    y[(i64)row * y_stride + unit] = valid ? h_new : real(0);
-}
-
-// The same for every cell, and for PER_THREAD neighboring units per thread (units.cuh). The reason: a thread of the
-// plain kernel needs a load for every 4 bytes. With four units a load takes 16 bytes, and nvcc generates 126
-// instructions per unit instead of 224 (docs/cuda.md). The plain kernel remains for rows that are not whole multiples
-// of 16 bytes, and to check this one: both give the same bits.
-
-// Further arguments of custom cells for one step; null if the cell does not have them.
+// What a kernel gets for its cell in one step: `cell` has its constants. Arrays are null if the cell does not have them.
 //   masks: (MASKS, B, H)                waiting: (.., B, H), values that one stage stores for another
 //   products: (PRODUCTS, B, H)          multiplied: PRODUCTS arrays (B, H), `apart` elements from one to the next
+//   dc_each: (B, H), a gradient of the first state after the step, or null
 // A gradient reads d_multiplied there, and sets d_products.
 struct Inside {
-    const real *masks, *products;
+    const real *masks, *products, *dc_each;
     real *multiplied, *waiting;
     i64 apart;
+    CELL cell;
 };
-
-// A compile-time constant: without it masks are ignored, and a kernel needs fewer registers.
 
 #define STEP int t, int B, int H, int y_stride, const int *lengths
 
 // A: (B, ROWS_OF_W*H), x W' + h' R'; for a cell with separate gates x W', and A2 (B, ROWS_OF_R*H) is h' R'
-// bW, bR: (ROWS_OF_W*H,), (ROWS_OF_R*H,)      vectors: (VECTORS, H), or null
-// values: (KEPT, B, H) or null, with zoneout one more if the gradient reads h
-// h: (B, H), c: (INNER, B, H) or null, go from the states before to those after      y: (B, H), the output
+// bW, bR: (ROWS_OF_W*H,), (ROWS_OF_R*H,)      vectors: (VECTORS, H)      values: (KEPT, B, H)
+// h: (B, H), c: (INNER, B, H), go from the states before to those after      y: (B, H), the output
+// A2, bW, bR, vectors, values, c and y may be null.
 // m: null; or, with a projection, (B, H), its operand: `projected_step` then sets h and y
 #define FORWARD                                                                                                       \
     STEP, const real *A, const real *A2, const real *bW, const real *bR, const real *vectors, real *values, real *c_, \
         real *m, real *h_, real *y
 template <class Cell, int stage = 0>
-__device__ void step(FORWARD, Inside in = {}) {
+__device__ void step(FORWARD, const Inside &in) {
     constexpr int GW = ROWS_OF_W<Cell>, GR = ROWS_OF_R<Cell>, S = Cell::STATES, N = KEPT<Cell>;
     constexpr bool LAST = stage == Cell::STAGES - 1;
     const int row = cell_row(), unit = first_unit();
@@ -71,10 +39,12 @@ __device__ void step(FORWARD, Inside in = {}) {
     const i64 k = (i64)row * H + unit, block = (i64)B * H;
     Units<real> A_[GW + 1], A2_[GR + 1], bW_[GW + 1], bR_[GR + 1];
 #pragma unroll
-    for (int g = 0; g < GW; g++) A_[g] = load(A + ((i64)row * GW + g) * H + unit), bW_[g] = load(bW + g * H + unit);
+    for (int g = 0; g < GW; g++)
+        A_[g] = load(A + ((i64)row * GW + g) * H + unit), bW_[g] = load_if(bW, bW + g * H + unit);
 #pragma unroll
     for (int g = 0; g < GR; g++)
-        A2_[g] = load_if(APART<Cell>, A2 + ((i64)row * GR + g) * H + unit), bR_[g] = load(bR + g * H + unit);
+        A2_[g] = load_if(APART<Cell> && A2, A2 + ((i64)row * GR + g) * H + unit),
+        bR_[g] = load_if(bR, bR + g * H + unit);
     const bool valid = counts(lengths, t, row);
     Units<real> before[S], after[S], kept[N + 1], output;
 #pragma unroll
@@ -125,11 +95,10 @@ __device__ void step(FORWARD, Inside in = {}) {
         join_gates<Cell>(a, a2, s.gates);
 #pragma unroll
         for (int j = 0; j < S; j++) s.before[j] = before[j][n];
-        step_of<stage>(Cell(), s);
+        step_of<stage>(in.cell, s);
         keep<Cell>(s, keeps);
-        keeps[N] = s.after[INNER<Cell>];
 #pragma unroll
-        for (int j = 0; j <= N; j++) kept[j][n] = keeps[j];
+        for (int j = 0; j < N; j++) kept[j][n] = keeps[j];
 #pragma unroll
         for (int j = 0; j < Cell::PRODUCTS; j++)
             if (Cell::multiplied_stage(j) == stage) multiplied_[j][n] = s.multiplied[j];
@@ -139,8 +108,8 @@ __device__ void step(FORWARD, Inside in = {}) {
         output[n] = valid ? s.after[INNER<Cell>] : real(0);
     }
 #pragma unroll
-    for (int j = 0; j < N + READS_H<Cell>; j++)
-        if (values && j < N && kept_stage<Cell>(j) == stage) store(values + j * block + k, kept[j]);
+    for (int j = 0; j < N; j++)
+        if (values && kept_stage<Cell>(j) == stage) store(values + j * block + k, kept[j]);
 #pragma unroll
     for (int j = 0; j < Cell::PRODUCTS; j++)
         if (Cell::multiplied_stage(j) == stage) store(in.multiplied + j * in.apart + k, multiplied_[j]);
@@ -156,15 +125,12 @@ __device__ void step(FORWARD, Inside in = {}) {
         return;
     }
     if (valid) store(h_ + k, after[INNER<Cell>]);
-    store(y + (i64)row * y_stride + unit, output);
+    if (y) store(y + (i64)row * y_stride + unit, output);
 }
-#ifdef CELL
-#define STEP_STAGE(k)                                                                                                 \
-    extern "C" __global__ void cell_step_##k(FORWARD, Inside in) {                                                    \
-        step<CELL<real, real>, k>(t, B, H, y_stride, lengths, A, A2, bW, bR, vectors, values, c_, m, h_, y, \
-                                  in);                                                                                \
+#define STEP_STAGE(k)                                                                                \
+    extern "C" __global__ void cell_step_##k(FORWARD, Inside in) {                                   \
+        step<CELL, k>(t, B, H, y_stride, lengths, A, A2, bW, bR, vectors, values, c_, m, h_, y, in); \
     }
-#endif
 
 // Gradients that arrive in one stage and are read in a later one: d_after, d_multiplied, carried. The stages in which
 // they are stored and last read.
@@ -183,13 +149,13 @@ CELL_FN constexpr int waits_until(int j) {
 
 // dh: (B, H), dc: (INNER, B, H) or null, go from gradients of the states after to the parts that bypass the products
 // da: (B, GATES*H)      vectors: (VECTORS, H), d_vectors: (VECTORS, B, H), of each row, or null
-// y, dy: (B, H); y is read if the gradient reads h and there is no zoneout
+// y, dy: (B, H); y is read if the gradient reads h, dy may be null
 // dm, m: null; or, with a projection, (B, H), the gradient of its operand, and the operand
 #define BACKWARD                                                                                             \
     STEP, const real *vectors, const real *values, const real *y, const real *dy, const real *dm, real *dh_, \
         real *dc_, real *da, real *m, real *d_vectors
 template <class Cell, int stage = 0>
-__device__ void step_grad(BACKWARD, Inside in = {}) {
+__device__ void step_grad(BACKWARD, const Inside &in) {
     constexpr int G = GATES<Cell>, I = INNER<Cell>, N = KEPT<Cell>;
     const int row = cell_row(), unit = first_unit();
     if (row >= B || unit >= H) return;
@@ -199,7 +165,8 @@ __device__ void step_grad(BACKWARD, Inside in = {}) {
 #pragma unroll
     for (int j = 0; j < N; j++) kept[j] = load_if(valid, values + j * block + k);
     if (READS_H<Cell>) kept[N] = load_if(valid, y + at);
-    const Units<real> dy_ = load_if(valid, dm ? dm + k : dy + at);
+    const Units<real> dy_ = load_if(valid && (dm || dy), dm ? dm + k : dy + at);
+    const Units<real> dc_here = load_if(I && valid && in.dc_each, in.dc_each + k);
 #pragma unroll
     for (int j = 0; j < I; j++) dc[j] = load(dc_ + j * block + k);
     Units<real> dh = load_if(!dm, dh_ + k);  // dm: `projected_step_grad` has added dh
@@ -236,14 +203,14 @@ __device__ void step_grad(BACKWARD, Inside in = {}) {
         take<Cell>(keeps, s);
         if (READS_H<Cell>) s.after[I] = keeps[N];
 #pragma unroll
-        for (int j = 0; j < I; j++) s.d_after[j] = dc[j][n];
+        for (int j = 0; j < I; j++) s.d_after[j] = j == 0 ? dc[0][n] + dc_here[n] : dc[j][n];
         s.d_after[I] = dy_[n] + dh[n];
 #pragma unroll
         for (int j = 0; j <= I; j++)
             if (stage > 0) s.d_after[j] = waiting_[j][n];
 #pragma unroll
         for (int j = 0; j <= I; j++) waiting_[j][n] = s.d_after[j];
-        grad_of<stage>(Cell(), s);
+        grad_of<stage>(in.cell, s);
 
         to_columns<Cell>(s, columns);
 #pragma unroll
@@ -279,49 +246,7 @@ __device__ void step_grad(BACKWARD, Inside in = {}) {
     for (int j = 0; j < I; j++)
         if (valid && Cell::d_before_stage(j) == stage) store(dc_ + j * block + k, dc[j]);
 }
-#ifdef CELL
-#define STEP_GRAD_STAGE(k)                                                                                      \
-    extern "C" __global__ void cell_step_grad_##k(BACKWARD, Inside in) {                                        \
-        step_grad<CELL<real, real>, k>(t, B, H, y_stride, lengths, vectors, values, y, dy, dm, dh_, dc_, da, m, \
-                                       d_vectors, in);                                                \
+#define STEP_GRAD_STAGE(k)                                                                                          \
+    extern "C" __global__ void cell_step_grad_##k(BACKWARD, Inside in) {                                            \
+        step_grad<CELL, k>(t, B, H, y_stride, lengths, vectors, values, y, dy, dm, dh_, dc_, da, m, d_vectors, in); \
     }
-#endif
-
-// After a projection: h = m Wp' if the row is active        projected: (B, P)
-extern "C" __global__ void projected_step(int t, int B, int P, int y_stride, const int *lengths, const real *projected,
-                                          real *h_, real *y) {
-    const int row = cell_row(), unit = first_unit();
-    if (row >= B || unit >= P) return;
-    const i64 k = (i64)row * P + unit;
-    const bool valid = counts(lengths, t, row);
-    const Units<real> h = load_if(valid, projected + k);  // zeros if the row is not active
-    if (valid) store(h_ + k, h);
-    store(y + (i64)row * y_stride + unit, h);
-}
-
-// Before the product with Wp: d = dy + dh: (B, P); dh becomes 0, because nothing bypasses the product
-extern "C" __global__ void projected_step_grad(int t, int B, int P, int y_stride, const int *lengths, const real *dy,
-                                               real *dh_, real *to_d) {
-    const int row = cell_row(), unit = first_unit();
-    if (row >= B || unit >= P) return;
-    const i64 k = (i64)row * P + unit;
-    const bool valid = counts(lengths, t, row);
-    const Units<real> dy_ = load_if(valid, dy + (i64)row * y_stride + unit);
-    Units<real> dh = load_if(valid, dh_ + k), d;
-#pragma unroll
-    for (int n = 0; n < PER_THREAD; n++) {
-        d[n] = dy_[n] + dh[n];
-        dh[n] = 0;
-    }
-    store(to_d + k, d);
-    if (valid) store(dh_ + k, dh);
-}
-
-// y = x if a row is active, otherwise 0, so that NaN in the padding does not spread
-//   x, y: (T*B, n)        one thread = one unit of one row of one step
-extern "C" __global__ void without_padding(int rows, int B, int n, const int *lengths, const real *x, real *y) {
-    const int row = cell_row(), unit = cell_unit();
-    if (row >= rows || unit >= n) return;
-    const i64 k = (i64)row * n + unit;
-    y[k] = counts(lengths, row / B, row % B) ? x[k] : real(0);
-}
