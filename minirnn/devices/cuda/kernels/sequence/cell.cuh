@@ -63,7 +63,7 @@ struct Biases {
 
 // Writing and reading the values that a step saves for the backward pass.
 template <class Cell>
-__device__ void keep(const Step<real, Cell> &s, real *kept) {
+__device__ void keep(const Step<real, Cell> &s, bool valid, real *kept) {
     int n = 0;
 #pragma unroll
     for (int j = 0; j < Cell::SAVED; j++) kept[n++] = s.saved[j];
@@ -72,7 +72,7 @@ __device__ void keep(const Step<real, Cell> &s, real *kept) {
         if (BEFORE<Cell> >> j & 1) kept[n++] = s.before[j];
 #pragma unroll
     for (int j = 0; j < INNER<Cell>; j++)
-        if (AFTER<Cell> >> j & 1) kept[n++] = s.after[j];
+        if (AFTER<Cell> >> j & 1) kept[n++] = NAMED && !valid ? s.before[j] : s.after[j];
 }
 
 // The stage that sets a kept value.

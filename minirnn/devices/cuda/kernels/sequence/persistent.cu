@@ -134,7 +134,7 @@ __device__ void forward(PARAMETERS, Own<Cell> of_cell) {
                     if (valid) c_[(i64)(d * I + j) * B * H + row * H + unit] = s.after[j];
                 if (values) {
                     real kept[KEPT<Cell> + 1];
-                    keep<Cell>(s, kept);
+                    keep<Cell>(s, valid, kept);
 #pragma unroll
                     for (int n = 0; n < KEPT<Cell>; n++)
                         values[(((i64)(d * T + t) * KEPT<Cell> + n) * B + row) * H + unit] = kept[n];

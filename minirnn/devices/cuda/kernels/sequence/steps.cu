@@ -96,7 +96,7 @@ __device__ void step(FORWARD, const Inside &in) {
 #pragma unroll
         for (int j = 0; j < S; j++) s.before[j] = before[j][n];
         step_of<stage>(in.cell, s);
-        keep<Cell>(s, keeps);
+        keep<Cell>(s, valid, keeps);
 #pragma unroll
         for (int j = 0; j < N; j++) kept[j][n] = keeps[j];
 #pragma unroll

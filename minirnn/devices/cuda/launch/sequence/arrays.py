@@ -158,6 +158,11 @@ class Layer:
         """What `values` returns, made of values by name, the first states and the output."""
         D, T, _, B, H = self.saved_shape
         names = self.plan.state_names
+        if self.plan.cuts:
+            raise NotImplementedError(
+                f"{self.device}: the gradient of {self.plan.name} was asked for with values by name\n"
+                "  expected what cell_sequence saved: the operands of products inside a step have no names"
+            )
         if not self.kept:
             return None
         values = self.device.empty((D, T, self.kept, B, H), self.dtype)
@@ -169,6 +174,9 @@ class Layer:
             for k, j in enumerate(self.before, self.plan.saved):
                 inner = None if c0 is None or names[j] == names[-1] else c0[d, j]
                 after = y[:, :, d * H : (d + 1) * H] if inner is None else found[names[j]][d]
+                if inner is None and self.lengths is not None:  # before the first step of a row that is not y but h0
+                    valid = self.device.asarray((np.arange(T)[:, None] < self.ends)[:, :, None])
+                    after = self.device.where(valid, after, h0[d])
                 copy(self.device, values[d, first, k], h0[d] if inner is None else inner)
                 copy(self.device, values[d, later, k], after[earlier])
         return values
