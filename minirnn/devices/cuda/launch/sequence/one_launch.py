@@ -59,7 +59,8 @@ class Ready:
             grid=(layout.blocks, sizes.D), block=layout.threads, shared=layout.shared, cooperative=True,
         )  # fmt: skip
         polls = PATIENCE_SIMULATED if driver.limits.simulated else PATIENCE
-        missed = layer.device.missed.word_of(f"{self.kernel.name} of {layout.blocks} blocks, {sizes.D} directions")
+        what = f"{layer.plan.name}: {self.kernel.name} of {layout.blocks} blocks, {sizes.D} directions"
+        missed = layer.device.missed.word_of(what)
         byte = 0 if self.rung == "barrier" else EMPTY
 
         def fill_and_run() -> None:
@@ -86,7 +87,7 @@ def ready(layer: Layer, backward: bool) -> Ready | None:
     file = "barrier.cu" if rung == "barrier" else f"persistent{suffix}.cu"
     constants = tuple(f"-D{key}={n}" for key, n in layout.constants.items())
     kernel = device.uncompiled.unless_refused(
-        (rung, backward, layer.named, layer.plan.fingerprint, layer.dtype, constants),
+        (file, layer.named, layer.plan.fingerprint, layer.dtype, constants),
         rung,
         lambda: layer.kernel(file, f"cell_{rung}{suffix}", constants),
     )

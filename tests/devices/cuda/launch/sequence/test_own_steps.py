@@ -14,7 +14,6 @@ import pytest
 import minirnn as mr
 from minirnn.devices.cuda.device import Cuda
 from minirnn.devices.cuda.launch import threads
-from minirnn.devices.cuda.launch.own_cell.layer import source
 from minirnn.devices.cuda.sim.driver import SimDriver
 from tests.devices.cells.own_layers import ALL, OwnLayer, assert_close, cell_of
 from tests.devices.cuda.checked import checked

@@ -1,9 +1,9 @@
 """The plain rung of one launch in the simulator: its layouts against the CPU, and the fast rung against it.
 
-Tests `minirnn/devices/cuda/launch/cudnn_rnn/barrier.py`, `minirnn/devices/cuda/launch/cudnn_rnn/barrier_plan.py`,
-`minirnn/devices/cuda/kernels/cudnn_rnn/barrier.cu` and `minirnn/devices/cuda/kernels/grid_barrier.cuh`. What happens if
+Tests `minirnn/devices/cuda/launch/sequence/layout.py`,
+`minirnn/devices/cuda/kernels/sequence/barrier.cu` and `minirnn/devices/cuda/kernels/grid_barrier.cuh`. What happens if
 one of its lines is missing: `docs/puzzles.md`. The common part of both rungs of one launch:
-`tests/devices/cuda/launch/cudnn_rnn/test_one_launch.py`.
+`tests/devices/cuda/launch/sequence/test_one_launch.py`.
 """
 
 from __future__ import annotations
@@ -12,10 +12,11 @@ import numpy as np
 import pytest
 
 import minirnn as mr
-from minirnn.devices.cuda.launch.cudnn_rnn.barrier_plan import barrier_plan
-from minirnn.devices.cuda.launch.cudnn_rnn.sizes import Sizes
+from minirnn.devices.cuda.launch.sequence.layout import barrier_layout
+from minirnn.devices.cuda.launch.sequence.sizes import Sizes
 from minirnn.devices.cuda.sim.options import SimOptions
-from tests.devices.cuda.launch.cudnn_rnn.ladder_cases import (
+from minirnn.ops.cudnn_rnn.cells import plan_of
+from tests.devices.cuda.launch.sequence.ladder_cases import (
     MODES,
     assert_close,
     device_on,
@@ -69,16 +70,16 @@ def test_the_fast_rung_agrees_with_it(mode: str, rng: np.random.Generator, monke
     assert_close(fast, plain, 1e-13)
 
 
-def test_a_plan_covers_all_units_fits_the_device_or_says_why_not() -> None:
+def test_a_layout_covers_all_units_fits_the_device_or_says_why_not() -> None:
     limits = device_on("steps", SimOptions(shared_limit=227 << 10)).driver.limits
     for H, D in ((1, 1), (131, 1), (132, 1), (133, 2), (512, 2), (1024, 1)):
         for backward in (False, True):
-            sizes = Sizes("lstm", 9, 5, H, H, D, 4)
-            plan = barrier_plan(sizes, limits, backward)
-            assert not isinstance(plan, str)
-            assert (plan.blocks - 1) * plan.units < H <= plan.blocks * plan.units
-            assert plan.blocks * D <= limits.multiprocessors
-            assert plan.shared == plan.units * 4 * H * 4 <= limits.shared_bytes_per_block
-            assert 5 * plan.units <= 32 * plan.warps <= 256
-    refused = barrier_plan(Sizes("lstm", 9, 5, 2048, 2048, 1, 4), limits, False)
+            sizes = Sizes(plan_of("lstm"), 9, 5, H, H, D, 4)
+            layout = barrier_layout(sizes, limits, backward)
+            assert not isinstance(layout, str)
+            assert (layout.blocks - 1) * layout.units < H <= layout.blocks * layout.units
+            assert layout.blocks * D <= limits.multiprocessors
+            assert layout.shared == layout.units * 4 * H * 4 <= limits.shared_bytes_per_block
+            assert 5 * layout.units <= 32 * layout.warps <= 256
+    refused = barrier_layout(Sizes(plan_of("lstm"), 9, 5, 2048, 2048, 1, 4), limits, False)
     assert isinstance(refused, str) and refused.startswith("its weights do not fit on the chip: 524,288 bytes")

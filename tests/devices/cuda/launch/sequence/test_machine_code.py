@@ -1,6 +1,6 @@
 """The cost of a step of every rung, from the machine code: fences, products per shared read, bytes per access.
 
-Tests `minirnn/devices/cuda/kernels/cudnn_rnn/` and `minirnn/devices/cuda/kernels/units.cuh`.
+Tests `minirnn/devices/cuda/kernels/sequence/` and `minirnn/devices/cuda/kernels/units.cuh`.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def read_and_multiplied(loop: Loop, beyond: tuple[int, int]) -> float:
 def test_a_read_of_shared_memory_serves_many_multiplications_and_no_step_has_a_fence(
     file: str, number: int, beyond: dict[str, tuple[int, int, int]]
 ) -> None:
-    name = f"cudnn_rnn/{file}.cu"
+    name = f"sequence/{file}.cu"
     found = machine_code(name, VARIANTS[name][number], "sm_90")
     for mode, (reads, multiplied, expected) in beyond.items():
         loop = found[f"{mode}_{file}"].main_loop
@@ -53,7 +53,7 @@ def test_a_read_of_shared_memory_serves_many_multiplications_and_no_step_has_a_f
 
 def test_a_step_of_the_plain_rung_has_three_fences_and_two_barriers() -> None:
     """The fences and atomics listed in `grid_barrier.cuh`: each occurs exactly once in each kernel."""
-    name = "cudnn_rnn/barrier.cu"
+    name = "sequence/barrier.cu"
     found = machine_code(name, VARIANTS[name][0], "sm_90")
     assert len(found) == 8
     for kernel, code in found.items():

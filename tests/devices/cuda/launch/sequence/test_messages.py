@@ -11,7 +11,7 @@ import pytest
 import minirnn as mr
 from minirnn.devices.cuda.launch.sources import options
 from minirnn.devices.cuda.sim.options import SimOptions
-from tests.devices.cuda.launch.cudnn_rnn.ladder_cases import (
+from tests.devices.cuda.launch.sequence.ladder_cases import (
     CHECKS,
     assert_close,
     device_on,

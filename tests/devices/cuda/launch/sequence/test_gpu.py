@@ -1,6 +1,6 @@
 """The rungs of CudnnRNN on a GPU, where there is one: stored values, the CPU in float64, many runs, a missing block.
 
-Tests `minirnn/devices/cuda/launch/cudnn_rnn/` and `minirnn/devices/cuda/kernels/cudnn_rnn/`.
+Tests `minirnn/devices/cuda/launch/sequence/` and `minirnn/devices/cuda/kernels/sequence/`.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ import numpy as np
 import pytest
 
 import minirnn as mr
-from minirnn.devices.cuda.launch.cudnn_rnn.choice import RUNGS
-from tests.devices.cuda.launch.cudnn_rnn.ladder_cases import FILES, MODES, assert_close, assert_stored, random_case
+from minirnn.devices.cuda.launch.sequence.choice import RUNGS
+from tests.devices.cuda.launch.sequence.ladder_cases import FILES, MODES, assert_close, assert_stored, random_case
 from tests.slow import slow_unless
 
 pytestmark = [
@@ -36,7 +36,7 @@ def gpu(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iter
     if rung not in _tried:
         code = (
             "import numpy as np, minirnn as mr;"
-            "from tests.devices.cuda.launch.cudnn_rnn.ladder_cases import random_case;"
+            "from tests.devices.cuda.launch.sequence.ladder_cases import random_case;"
             f"device = mr.devices.get('cuda'); device.cudnn_rnn_rung = '{rung.split()[0]}';"
             f"device.recordings.enabled = {rung == RECORDED};"
             "case = random_case(np.random.default_rng(0), 'lstm', 4, 3, 5, 64, 2, 'f4');"
@@ -106,8 +106,8 @@ def test_a_recorded_loop_gives_the_bits_of_a_launched_one(monkeypatch: pytest.Mo
 def test_a_missing_block_is_an_error_and_no_hang() -> None:
     """In a separate process, which is ended if it hangs."""
     code = (
-        "import numpy as np, minirnn as mr; from tests.devices.cuda.launch.cudnn_rnn.ladder_cases import random_case;"
-        "from tests.devices.cuda.launch.cudnn_rnn.test_one_launch import leave_out_a_block;"
+        "import numpy as np, minirnn as mr; from tests.devices.cuda.launch.sequence.ladder_cases import random_case;"
+        "from tests.devices.cuda.launch.sequence.test_one_launch import leave_out_a_block;"
         "import pytest; leave_out_a_block(pytest.MonkeyPatch(), polls=1 << 15);"
         "device = mr.devices.get('cuda'); device.cudnn_rnn_rung = 'persistent';"
         "random_case(np.random.default_rng(0), 'lstm', 4, 3, 5, 64, 2, 'f4').run(device)"

@@ -9,13 +9,12 @@ import numpy as np
 import pytest
 
 from minirnn import cell, tanh
-from minirnn.devices.cuda.launch.own_cell.layer import source
 from minirnn.devices.cuda.launch.own_cell.persistent import MOST_GATES
 from minirnn.devices.cuda.sim.options import SimOptions
 from tests.cells.with_torch import CELLS
 from tests.devices.cells import own_layers
 from tests.devices.cells.own_layers import OwnLayer, assert_close, cell_of
-from tests.devices.cuda.launch.cudnn_rnn.ladder_cases import CHECKS, device_on, tiny_layouts
+from tests.devices.cuda.launch.sequence.ladder_cases import CHECKS, device_on, tiny_layouts
 from tests.devices.cuda.machine_code.compiled import ARCHITECTURES, compiled, nvcc_version
 from tests.devices.cuda.machine_code.variants import VARIANTS, as_planned
 
@@ -82,6 +81,6 @@ def test_no_cell_of_the_gallery_is_forgotten(name: str) -> None:
 def test_no_register_spills(name: str, arch: str) -> None:
     plan = cell_of(name).plan()
     for file in ("persistent", "persistent_grad"):
-        options = as_planned(f"cudnn_rnn/{file}.cu", VARIANTS[f"cudnn_rnn/{file}.cu"][0], arch)
+        options = as_planned(f"sequence/{file}.cu", VARIANTS[f"sequence/{file}.cu"][0], arch)
         (needs,) = compiled(f"{name}.cu", options, arch, source(plan, f"{file}.cu")).resources.values()
         assert needs.spill_stores == needs.spill_loads == 0, file

@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 
 from minirnn.devices.cuda.driver import Limits
-from minirnn.devices.cuda.launch.cudnn_rnn import cost
-from minirnn.devices.cuda.launch.cudnn_rnn import plan as plans
-from minirnn.devices.cuda.launch.cudnn_rnn.barrier_plan import barrier_plan
-from minirnn.devices.cuda.launch.cudnn_rnn.choice import H200, RUNGS, Choice, choose, rung_from_environment
-from minirnn.devices.cuda.launch.cudnn_rnn.plan import CHUNK, BackwardPlan, ForwardPlan, plan_of
-from minirnn.devices.cuda.launch.cudnn_rnn.sizes import GATES, Gates, Sizes
+from minirnn.devices.cuda.launch.sequence import cost
+from minirnn.devices.cuda.launch.sequence import plan as plans
+from minirnn.devices.cuda.launch.sequence.barrier_plan import barrier_plan
+from minirnn.devices.cuda.launch.sequence.choice import H200, RUNGS, Choice, choose, rung_from_environment
+from minirnn.devices.cuda.launch.sequence.plan import CHUNK, BackwardPlan, ForwardPlan, plan_of
+from minirnn.devices.cuda.launch.sequence.sizes import GATES, Gates, Sizes
 
 A100 = replace(H200, compute_capability=(8, 0), multiprocessors=108, shared_bytes_per_block=163 << 10)
 T4 = replace(H200, compute_capability=(7, 5), multiprocessors=40, shared_bytes_per_block=64 << 10)

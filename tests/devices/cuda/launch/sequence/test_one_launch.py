@@ -1,6 +1,6 @@
 """The two rungs of one launch in the simulator: stored values of torch, orders of the threads, and when it cannot be.
 
-Tests `minirnn/devices/cuda/launch/cudnn_rnn/one_launch.py`.
+Tests `minirnn/devices/cuda/launch/sequence/one_launch.py`.
 """
 
 from __future__ import annotations
@@ -13,11 +13,12 @@ import numpy as np
 import pytest
 
 import minirnn as mr
+from minirnn.devices.cuda.device import Cuda
 from minirnn.devices.cuda.driver import LaunchError
-from minirnn.devices.cuda.launch.cudnn_rnn import one_launch
-from minirnn.devices.cuda.launch.cudnn_rnn.choice import RUNGS
+from minirnn.devices.cuda.launch.sequence import one_launch
+from minirnn.devices.cuda.launch.sequence.choice import RUNGS
 from minirnn.devices.cuda.sim.options import SimOptions
-from tests.devices.cuda.launch.cudnn_rnn.ladder_cases import (
+from tests.devices.cuda.launch.sequence.ladder_cases import (
     CHECKS,
     FILES,
     MODES,
@@ -100,13 +101,14 @@ def leave_out_a_block(
     """From now on, omit the last block of these kernels. On a GPU, the others wait for it for a limited number of
     looks.
     """
-    kernel_of = one_launch.kernel_of
+    kernel_of = Cuda.kernel_of
 
     def made(device: Any, file: str, name: str, *more: Any) -> Any:
         kernel = kernel_of(device, file, name, *more)
-        return OneBlockLess(kernel) if of(name) else kernel
+        waits = "persistent" in name or "barrier" in name
+        return OneBlockLess(kernel) if waits and of(name) else kernel
 
-    monkeypatch.setattr(one_launch, "kernel_of", made)
+    monkeypatch.setattr(Cuda, "kernel_of", made)
     if polls:
         monkeypatch.setattr(one_launch, "PATIENCE", polls)
 

@@ -1,12 +1,10 @@
 """The persistent rung of CudnnRNN in the simulator: its layouts against the CPU, and kernels with a planted fault.
 
-Tests `minirnn/devices/cuda/launch/cudnn_rnn/persistent.py` and `minirnn/devices/cuda/kernels/cudnn_rnn/`. What it
-shares with the other rung of one launch: `tests/devices/cuda/launch/cudnn_rnn/test_one_launch.py`.
+Tests `minirnn/devices/cuda/launch/sequence/layout.py` and `minirnn/devices/cuda/kernels/sequence/`. What it
+shares with the other rung of one launch: `tests/devices/cuda/launch/sequence/test_one_launch.py`.
 """
 
 from __future__ import annotations
-
-from typing import Any
 
 import numpy as np
 import pytest
@@ -14,7 +12,7 @@ import pytest
 import minirnn as mr
 from minirnn.devices.cuda.driver import LaunchError
 from minirnn.devices.cuda.sim.options import SimOptions
-from tests.devices.cuda.launch.cudnn_rnn.ladder_cases import (
+from tests.devices.cuda.launch.sequence.ladder_cases import (
     CHECKS,
     MODES,
     assert_close,
@@ -128,19 +126,15 @@ def test_a_nan_of_all_bits_is_sent_as_another_one(
     if not fault:
         assert np.isnan(case.run(device)["dh0"]).all()
         return
+    assert planted(device, case) == []
     with pytest.raises(LaunchError, match="gave up waiting"):
         case.run(device)
-    assert planted() == []
 
 
 # ---- controls: kernels with a fault that the tests above would reject
 
 WAIT = "!watch.lost && !complete()"
 TILE_BARRIER = "if (__syncthreads_or(watch.lost)) return;"
-
-
-def run_both(case: Any, options: SimOptions) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
-    return case.run(device_on("persistent", options)), case.run(mr.devices.get("cpu"))
 
 
 @pytest.mark.slow
@@ -151,13 +145,13 @@ def test_control_without_waiting_the_results_are_wrong(
     tiny_layouts(monkeypatch)
     with_fault(monkeypatch, (WAIT, "false"))
     case = random_case(rng, "lstm", T=4, B=3, I=3, H=8)
+    device, expected = device_on("persistent", options), case.run(mr.devices.get("cpu"))
+    assert planted(device, case) == []
     try:
-        found, expected = run_both(case, options)
+        found = case.run(device)
     except LaunchError as error:  # an old word, which the simulator delivers once, was mistaken for a new one
         assert "message without a fence" in str(error)
         return
-    finally:
-        assert planted() == []
     for name in ("y", "dx"):
         with pytest.raises(AssertionError):
             np.testing.assert_allclose(found[name], expected[name], rtol=1e-3, atol=1e-3)
@@ -171,10 +165,10 @@ def test_control_without_the_barrier_between_gathering_and_multiplying_check_mod
     follows = "if (first + ROWS < end_row) begin(" if backward else "s.before[I] = has_cell ? state"
     after = f"\n            {follows}"
     with_fault(monkeypatch, (TILE_BARRIER + after, after))
-    case = random_case(rng, "lstm", T=4, B=3, I=3, H=8)
+    case, device = random_case(rng, "lstm", T=4, B=3, I=3, H=8), device_on("persistent", CHECKS[0])
+    assert planted(device, case) == []
     with pytest.raises(LaunchError, match="race|divergent"):
-        case.run(device_on("persistent", CHECKS[0]))
-    assert planted() == []
+        case.run(device)
 
 
 @pytest.mark.parametrize("fault", [False, True])
@@ -185,14 +179,13 @@ def test_a_tile_of_the_batch_is_gathered_while_other_warps_multiply_the_last_one
     tiny_layouts(monkeypatch, warps=2)
     if fault:
         with_fault(monkeypatch, ("tile ^= 1", "tile ^= 0"))
-    case = random_case(rng, "lstm", T=4, B=5, I=3, H=13, D=1)
+    case, device = random_case(rng, "lstm", T=4, B=5, I=3, H=13, D=1), device_on("persistent", CHECKS[1])
     if not fault:
-        found, expected = run_both(case, CHECKS[1])
-        assert_close(found, expected, 1e-12)
+        assert_close(case.run(device), case.run(mr.devices.get("cpu")), 1e-12)
         return
+    assert planted(device, case) == []
     with pytest.raises(LaunchError, match="race"):
-        case.run(device_on("persistent", CHECKS[1]))
-    assert planted() == []
+        case.run(device)
 
 
 @pytest.mark.slow
@@ -202,12 +195,13 @@ def test_control_of_one_phase_only_old_shares_are_taken_for_new_ones(
     tiny_layouts(monkeypatch, slices=4)
     with_fault(monkeypatch, ("const u32 phase = (step - 1) / SLOTS & 1;", "const u32 phase = 0;"))
     case = random_case(rng, "lstm", T=9, B=2, I=3, H=16, D=1, dtype="f4", ragged=False)
+    checked = device_on("persistent")
+    assert planted(checked, case) == []
     with pytest.raises(LaunchError, match="message without a fence"):
-        case.run(device_on("persistent"))
+        case.run(checked)
     found, expected = (
         case.run(device)["dx"] for device in (device_on("persistent", SimOptions()), mr.devices.get("cpu"))
     )
-    assert planted() == []
     assert not np.allclose(found, expected, rtol=1e-3, atol=1e-3)
 
 
@@ -221,11 +215,12 @@ def test_control_with_one_slot_a_starved_block_misses_its_share(
     case = random_case(rng, "lstm", T=12, B=1, I=3, H=32, D=1, ragged=False)
     outcomes = []
     for seed in range(4):
+        device = device_on("persistent", SimOptions(seed=seed))
+        assert planted(device, case) == []
         try:
-            case.run(device_on("persistent", SimOptions(seed=seed)))
+            case.run(device)
             outcomes.append("passed")
         except LaunchError as error:
             assert "gave up waiting" in str(error)
             outcomes.append("gave up")
-    assert planted() == []
     assert "gave up" in outcomes, outcomes
