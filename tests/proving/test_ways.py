@@ -162,17 +162,18 @@ def test_a_kernel_that_a_device_lost_fails_rather_than_its_composition_passes(
 
 @pytest.fixture
 def cuda_source(monkeypatch: pytest.MonkeyPatch) -> Callable[[str, str, str], None]:
-    """Makes the simulator compile a kernel file with one text replaced by another."""
+    """Makes the simulator compile a kernel file of cells with one text replaced by another."""
 
     def replace(file: str, old: str, new: str) -> None:
         original = cuda_device.text
 
-        def text(name: str) -> str:
-            found = original(name)
+        def text(name: str, plan: Any = None) -> str:
+            found, included = original(name, plan), f'#include "{name}"\n'
             if name != file:
                 return found
-            assert old in found
-            return found.replace(old, new)
+            whole = original(name)
+            assert whole.count(old) == 1 and included in found
+            return found.replace(included, f'#line 1 "{name}"\n{whole.replace(old, new)}')
 
         monkeypatch.setattr(cuda_device, "text", text)
         made = {name: device for name, device in mr.devices.registry._made.items() if name != "cuda-sim"}
@@ -195,7 +196,7 @@ def cuda_source(monkeypatch: pytest.MonkeyPatch) -> Callable[[str, str, str], No
 def test_a_wrong_cuda_kernel_fails_on_its_device_alone(
     cuda_source: Callable[[str, str, str], None], tmp_path: Path
 ) -> None:
-    cuda_source("gru_block.cu", "h[n] = s.after[0];", "h[n] = h_prev_[n];")
+    cuda_source("sequence/steps.cu", "after[j][n] = s.after[j];", "after[j][n] = s.before[j];")
     status, results = run(tmp_path, "--op", "gru_block_cell", "--device", "cpu", "cuda-sim")
     assert status == 1
     assert outcomes(statuses(results, device="cpu")) == {PASSED}
@@ -206,14 +207,12 @@ def test_a_wrong_cuda_kernel_fails_on_its_device_alone(
 def test_an_access_out_of_bounds_fails_in_check_mode_with_its_line(
     cuda_source: Callable[[str, str, str], None], tmp_path: Path
 ) -> None:
-    bounds = "if (row >= B || unit >= H) return;"
+    size = "const i64 k = (i64)row * H + unit, block = (i64)B * H;\n    Units<real> A_"
     cuda_source(
-        "gru_block.cu",
-        f"{bounds}\n    const i64 k = (i64)row * H + unit;\n    z_ru",
-        "const i64 k = (i64)row * H + unit;\n    z_ru",
+        "sequence/steps.cu", f"if (row >= B || unit >= H) return;\n    {size}", f"if (unit >= H) return;\n    {size}"
     )
     _, results = run(tmp_path, "--op", "gru_block_cell", "--device", "cuda-sim")
     (checked,) = [r for r in results if r.cell.way == "check mode"]
     assert checked.status == FAILED
     # All arrays are read by a function of units.cuh; a compiler that puts it into the kernel has the kernel's line.
-    assert re.search(r" at (units.cuh|gru_block.cu):\d+", checked.why) and "gru_block_cell_gates" in checked.why
+    assert re.search(r" at (units.cuh|steps.cu):\d+", checked.why) and "cell_step_0" in checked.why
