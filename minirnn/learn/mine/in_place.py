@@ -1,4 +1,4 @@
-"""Functions of minirnn that a device of answers replaces, because what they do is no part of what a device is.
+"""Functions of minirnn that a device of answers replaces: their work is above the contract of devices.
 
 `replace_for` replaces them while such a device exists. The new function gets the old one, and passes everything that
 belongs to another device, or that no answer covers, on to it.

@@ -1,4 +1,4 @@
-"""The answers of a device for tasks that are no kernel, primitive or method of a device.
+"""The answers of a device for tasks above the contract of devices, such as clipping or a walk over the tape.
 
 They are in its dict `tasks`, by name. `minirnn.learn.mine.in_place` calls them in the place of minirnn's functions.
 """

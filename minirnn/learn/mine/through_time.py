@@ -262,7 +262,7 @@ def gru_block_step(
     """The kernel returns the gradients of the gates before activation, which the exercise does not compute.
 
     For this, the step gets 3H zero inputs, which are connected one to one to the three gates. The gradient of such an
-    input is that of its gate. The product of h with the matrix of r and u is no part of the kernel.
+    input is that of its gate. The product of h with the matrix of r and u happens outside the kernel.
     """
     if options["plan"] is not gru_block.plan():
         return NotImplemented
