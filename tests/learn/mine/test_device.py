@@ -224,7 +224,7 @@ def test_minirnns_functions_are_back_when_no_device_of_answers_is_left(tmp_path)
 
 
 def test_without_answers_everything_is_computed_as_on_cpu(tmp_path):
-    """Tasks above the contract of devices, too, go their usual way if there is no answer."""
+    """Tasks above the contract of devices also go their usual way if there is no answer."""
     nobody = Mine(tree_with(tmp_path / "course"))
     for part in PARTS:
         for ours, theirs in zip(part.probe(nobody), part.probe(devices.get("cpu")), strict=True):
