@@ -229,7 +229,7 @@ def cell_sequence_grad(
         if w.U or w.vectors:
             dw = dw._replace(U=[np.empty_like(a) for a in w.U], vectors=[np.empty_like(a) for a in w.vectors])
         dweights.append(dw)
-        key = plan, sizes, k, dc_each is not None
+        key = plan, sizes, k, dc_each is not None, "backward"
         one = (IDLE.take(key) if small else None) or Backward(plan, sizes, Visit(last, lengths, k == 1), key[3])
         if named:
             room = from_names(plan, saved, h0[k], c0, y[..., k * P : (k + 1) * P], k)
