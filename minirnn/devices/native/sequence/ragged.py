@@ -55,3 +55,11 @@ class Ragged:
         found = np.empty_like(a)
         found[..., self.order, :] = a
         return found
+
+    def unsorted_values(self, a: Array) -> Array:
+        """Values (D, T, B, width) in the order of the samples, 0 in the padding."""
+        if self.order is None:
+            return a
+        found = np.zeros(a.shape, a.dtype)
+        found[:, :, self.order] = np.where(self.padding[..., None], a.dtype.type(0), a)
+        return found
