@@ -47,8 +47,7 @@ class Backward {
             if (!me.stopped()) step(k, shares);
             shares.wait();
             if (d.Wp.p) {
-                if (!me.stopped())
-                    through_projection(k, shares);
+                if (!me.stopped()) through_projection(k, shares);
                 shares.wait();
             }
             stages_from<1>(k, shares);
@@ -64,9 +63,8 @@ class Backward {
                     now = visit.samples(k);  // none after the last step, none before the first
         const Index strips = (d.P + PANEL<real> - 1) / PANEL<real>;
         const Member &me = shares.me;
-        shares.each_tile(Blocks(std::max(later, now), ROWS), strips, [&](Index b, Index M, Index strip) {
-            dh_tile(k, b, strip * PANEL<real>, M, later, now);
-        });
+        shares.each_tile(Blocks(std::max(later, now), ROWS), strips,
+                         [&](Index b, Index M, Index strip) { dh_tile(k, b, strip * PANEL<real>, M, later, now); });
         if (now || k >= 0) {  // no gradient flows without a sample
             for (Index b = now + me.begin(d.B - now); b < now + me.end(d.B - now); b++) {
                 const Index row = visit.step(k) * d.B + b;

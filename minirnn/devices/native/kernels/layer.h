@@ -24,7 +24,7 @@ struct Layer {
     // operands of inner products.
     Rows<real> values[MULTIPLIED<Cell> + Cell::PRODUCTS + 1];
     Rows<real> y, h_n, c_n;
-    Rows<const real> zoneout;                   // the share of the old h that a projected h keeps, (T, B, P), or null
+    Rows<const real> zoneout;                  // the share of the old h that a projected h keeps, (T, B, P), or null
     Matrix<const real> U[Cell::MATRICES + 1];  // (H, H)
     Rows<const real> masks[Cell::MASKS + 1];   // (T, B, H)
 };

@@ -174,7 +174,8 @@ int step(const Cell &cell, const OneStep<real, Cell> &d, bool back, int threads,
     try {
         const int team = threads_for(double(d.B) * d.H * (8 + Cell::MATRICES * d.H), threads);
         StepPass pass(d, cell, team);
-        return together(team, watch, [&](Member me) { back ? pass.template backward<>(me) : pass.template forward<>(me); });
+        return together(team, watch,
+                        [&](Member me) { back ? pass.template backward<>(me) : pass.template forward<>(me); });
     } catch (const std::bad_alloc &) {
         return NO_MEMORY;
     }

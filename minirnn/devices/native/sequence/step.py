@@ -11,7 +11,7 @@ from minirnn.cells.plan import Plan
 from minirnn.devices.base import Weights
 from minirnn.devices.cpu import workspace
 from minirnn.devices.cpu.sequence import step as plain
-from minirnn.devices.native.arguments import NO_MATRIX, NOTHING, address, call, matrix, regular, rows
+from minirnn.devices.native.arguments import NO_MATRIX, NOTHING, address, call, matrix
 from minirnn.devices.native.sequence.compiled import StepKernels, kernels
 
 Array = np.ndarray
@@ -31,9 +31,8 @@ def cell_step(
     if of is None:
         return plain.cell_step(gates, states, weights, plan=plan, constants=constants, masks=masks)
     found = workspace.empty((plan.states + plan.saved, *states[-1].shape), gates.dtype)
-    after, values = tuple(found[: plan.states]), tuple(found[plan.states :])
-    run(of, plan, weights, constants, masks, (gates, *states, *after, *values))
-    return after, dict(zip(plan.value_names, values, strict=True))
+    run(of, plan, weights, constants, masks, found[0], (gates, *states), found)
+    return tuple(found[: plan.states]), dict(zip(plan.value_names, found[plan.states :], strict=True))
 
 
 def cell_step_grad(
@@ -55,14 +54,14 @@ def cell_step_grad(
             states, after, values, d_after, weights, plan=plan, constants=constants, masks=masks
         )
     d_gates = workspace.empty((B, len(plan.gate_names) * H), dtype)
-    d_states = tuple(workspace.empty((plan.states, B, H), dtype))
-    d_vectors = np.empty((B, plan.vectors * H), dtype)  # of each sample
+    d_states = workspace.empty((plan.states, B, H), dtype)
+    d_vectors = workspace.empty((B, plan.vectors * H), dtype)  # of each sample
     saved = [values[name] for name in plan.value_names]
     run(
-        of, plan, weights, constants, masks,
-        (None, *states, *after, *saved), (*d_after, d_gates, *d_states, d_vectors),
+        of, plan, weights, constants, masks, d_after[-1], (None, *states, *after, *saved), (),
+        (*d_after, d_gates), d_states, d_vectors,
     )  # fmt: skip
-    return d_gates, d_states, tuple(d_vectors.sum(0).reshape(plan.vectors, H))
+    return d_gates, tuple(d_states), tuple(np.add.reduce(d_vectors).reshape(plan.vectors, H)) if plan.vectors else ()
 
 
 def run(
@@ -71,29 +70,43 @@ def run(
     weights: Weights,
     constants: Sequence[float] | None,
     masks: Sequence[Array],
-    arrays: Sequence[Array | None],
+    like: Array,
+    given: Sequence[Array | None],
+    found: Array | tuple[()],
     gradients: Sequence[Array] = (),
+    d_states: Array | tuple[()] = (),
+    d_vectors: Array | None = None,
 ) -> None:
-    """Set the results among `arrays`, or with `gradients` those among these. Both are in the order of `OneStep`."""
+    """Set the arrays `found` or, if there are gradients, those after d_after. All are in the order of `OneStep`."""
+    B, H = like.shape
     alive: list[Any] = []
 
     def places(arrays: Sequence[Array | None]) -> list[int]:
         """The rows of each, or of a copy."""
-        found: list[int] = []
+        rows: list[int] = []
         for a in arrays:
-            if a is not None and not a.flags.c_contiguous:
-                a = regular(a)
+            if a is None:
+                rows += NOTHING
+                continue
+            if not a.flags.c_contiguous:
+                a = np.ascontiguousarray(a)
                 alive.append(a)
-            found += rows(a)
-        return found
+            rows += address(a), a.shape[1]
+        return rows
 
-    like: Any = gradients[0] if gradients else arrays[1]
-    given = plan.constants if constants is None else constants
-    numbers = np.array(given, like.dtype) if given else None
+    def parts(a: Array | tuple[()]) -> list[int]:
+        """The rows of the arrays (B, H) in one."""
+        if not len(a):
+            return []
+        start, size = address(a), B * H * like.itemsize
+        return [n for k in range(len(a)) for n in (start + k * size, H)]
+
+    constants = plan.constants if constants is None else constants
+    numbers = np.array(constants, like.dtype) if constants else None
     vectors = np.concatenate(weights.vectors) if weights.vectors else None
-    B, H = like.shape
     d = of.OneStep(
-        B, H, address(vectors), address(numbers), *places(arrays), *NOTHING, *places(masks), *NOTHING,
-        *[n for U in weights.U for n in matrix(U)], *NO_MATRIX, *places(gradients),
+        B, H, address(vectors), address(numbers), *places(given), *parts(found), *NOTHING, *places(masks), *NOTHING,
+        *[n for U in weights.U for n in matrix(U)], *NO_MATRIX, *places(gradients), *parts(d_states),
+        *places((d_vectors,)),
     )  # fmt: skip
     call(of.step, d, bool(gradients), work=B * H * (8 + plan.products * H))
