@@ -112,8 +112,8 @@ def cell_sequence_grad(
         else:
             values = layer.values(of.kept, None if saved is None else saved[k])
         g = of.Gradients(
-            *rows(dy, k * P), *(rows(each[k]) if each else NOTHING), *rows(dh_n[k]), *inner(dc_n, k), *rows(da),
-            *rows(dh0[k]), *inner(dc0, k), *rows(dx), k > 0, *matrix(dw.W), *matrix(dw.R),
+            *rows(dy, k * P), *(rows(each[k]) if each else NOTHING), *part(dh_n, k), *part(dc_n, k), *rows(da),
+            *part(dh0, k), *part(dc0, k), *rows(dx), k > 0, *matrix(dw.W), *matrix(dw.R),
             address(dw.Wp), address(dw.bW), address(dw.bR), address(dvectors), *map(address, dw.U),
         )  # fmt: skip
         call(of.backward, layer.direction(k, values, y), g, work=2 * layer.work)
@@ -156,15 +156,14 @@ class OneLayer:
     def direction(
         self, k: int, values: Sequence[int], y: Array, h_n: Array | None = None, c_n: Array | None = None
     ) -> bytes:
-        """Direction k, as the kernels read it."""
-        w, zoneout = self.weights[k], self.zoneout
+        """Direction k, as the kernels read it: backward, without the last states and the biases."""
+        w = self.weights[k]
+        biases = NOTHING if h_n is None else (address(self.contiguous(w.bW)), address(self.contiguous(w.bR)))
         return self.of.Layer(
-            *self.sizes, k == 1, self.ragged.address, *matrix(w.W), *matrix(w.R), *matrix(w.Wp),
-            address(self.contiguous(w.bW)), address(self.contiguous(w.bR)),
+            *self.sizes, k == 1, self.ragged.address, *matrix(w.W), *matrix(w.R), *matrix(w.Wp), *biases,
             address(self.vectors[k]) if self.vectors else 0, address(self.constants),
-            *rows(self.x), *rows(self.h0[k]), *inner(self.c0, k), *values, *NOTHING,
-            *rows(y, k * self.sizes[4]), *(NOTHING if h_n is None else rows(h_n[k])), *inner(c_n, k),
-            *(NOTHING if zoneout is None else rows(zoneout[k])), *self.others(k, w),
+            *rows(self.x), *part(self.h0, k), *part(self.c0, k), *values, *NOTHING,
+            *rows(y, k * self.sizes[4]), *part(h_n, k), *part(c_n, k), *part(self.zoneout, k), *self.others(k, w),
         )  # fmt: skip
 
     def values(self, kept: Kept, saved: Array | None) -> Sequence[int]:
@@ -197,6 +196,8 @@ class OneLayer:
         return [*(n for U in w.U for n in matrix(U)), *NO_MATRIX, *(n for z in self.masks for n in rows(z[k]))]
 
 
-def inner(states: Array | None, k: int) -> tuple[int, int]:
-    """The rows of direction k of the states but h, (D, STATES-1, B, H)."""
-    return NOTHING if states is None else rows(states[k])
+def part(a: Array | None, k: int) -> tuple[int, int]:
+    """The rows of direction k of a contiguous array (D, .., width)."""
+    if a is None:
+        return NOTHING
+    return address(a) + k * a.strides[0], a.shape[-1]
