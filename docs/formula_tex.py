@@ -1,4 +1,4 @@
-"""The formulas of the docstrings as mathematics: ``dzi = dcs * ci * i * (1 - i)`` becomes pieces of TeX.
+"""The formulas of cells and docstrings as mathematics: ``dz_i = dc * n * i * (1 - i)`` becomes pieces of TeX.
 
 A formula comes back as a list of pieces, so that a browser can break the line between them.
 """
@@ -8,8 +8,7 @@ from __future__ import annotations
 import re
 
 TOKEN = re.compile(
-    r"(?P<words>with a projection, else|gradient of|sum of|over B|one step of|the backward step of|"
-    r"if use_peephole:|if cell_clip > 0:|for t|and)(?!\w)"
+    r"(?P<words>sum of|over B|one step of|the backward step of|for t|and)(?!\w)"
     r"|(?P<name>[A-Za-z]\w*)"
     r"|(?P<transpose>\^T|(?<=\))')"
     r"|(?P<prime>')"
@@ -29,10 +28,6 @@ FUNCTIONS = {
     "log": r"\log",
 }
 SPECIAL = {
-    "d_r_bar_u_bar": r"d_{\bar r\bar u}",
-    "d_x_h_prevr": r"d_{[x\,|\,r h_{\mathrm{prev}}]}",
-    "d_x_h_prev": r"d_{[x\,|\,h_{\mathrm{prev}}]}",
-    "d_h_prev": r"d_{h_{\mathrm{prev}}}",
     "softmax": r"\mathrm{softmax}",
     "onehot": r"\mathrm{onehot}",
     "exchange_f_and_ci": r"\mathrm{exchange}_{f,ci}",
@@ -85,8 +80,6 @@ def name(text: str, called: bool = False) -> str:
         return FUNCTIONS[text]
     if text in SPECIAL:
         return SPECIAL[text]
-    if text.startswith("d_"):
-        return rf"d_{{\bar {text[2]}}}" if text.endswith("_bar") else f"d_{{{name(text[2:])}}}"
     base, *indices = text.split("_")
     if any(len(index) > 2 and index not in WORDS for index in indices):  # forget_bias
         return rf"\mathit{{{text}}}".replace("_", r"\_")

@@ -1,7 +1,8 @@
 """The directive ``op-columns``: an op's formulas next to the NumPy, the CUDA and the C++ that compute them.
 
-All is cut from the sources when the site is built (`minirnn.explain.parts`). Statements that set the same names carry
-the same ``data-names``; `_static/op_columns.js` lights them up together.
+The columns are made when the site is built (`minirnn.explain.parts`): those of a cell from its page, the others from
+the sources. Statements that set the same names carry the same ``data-names``; `_static/op_columns.js` lights them up
+together.
 """
 
 from __future__ import annotations
@@ -20,8 +21,7 @@ from pygments.token import STANDARD_TYPES
 
 from minirnn.explain import statements
 from minirnn.explain.cuts import ROOT, Cut
-from minirnn.explain.parts import PARTS
-from minirnn.explain.places import Part, Place
+from minirnn.explain.parts import Box, Part, parts
 from minirnn.explain.statements import Statement
 
 
@@ -32,19 +32,19 @@ class OpColumns(Directive):
 
     def run(self) -> list[nodes.Node]:
         env = self.state.document.settings.env
-        part = PARTS[self.arguments[0]]
+        part = parts()[self.arguments[0]]
         up = "../" * env.docname.count("/")
-        for path in [part.formula[0], *(place.path for found in part.columns().values() for place in found)]:
+        for path in [part.formulas.path, *(box.cut.path for found in part.columns.values() for box in found)]:
             env.note_dependency(str(ROOT / path))
         return [nodes.raw("", "\n".join(columns(self.arguments[0], part, up)), format="html")]
 
 
 def columns(key: str, part: Part, up: str) -> Iterator[str]:
     """The HTML of a part; `up` leads from its page to the root of the site."""
-    formulas = part.formulas()
+    formulas = part.formulas
     found = statements.of_formula(formulas.text)
     names = {name: str(k) for k, name in enumerate(dict.fromkeys(n for s in found for n in s.names))}
-    titles = ["Formula", *part.columns()]
+    titles = ["Formula", *part.columns]
     yield f'<div class="op-columns" data-part="{key}" role="group" aria-label="{part.title}: formulas and code">'
     yield '<div class="op-choice" role="toolbar" aria-label="Columns to show">'
     yield from (f'<button type="button" aria-pressed="true" data-column="{t}">{t}</button>' for t in titles)
@@ -54,13 +54,12 @@ def columns(key: str, part: Part, up: str) -> Iterator[str]:
     yield _title(formulas, up)
     yield from formula_lines(formulas.text, found, names)
     yield "</section>"
-    for title, places in part.columns().items():
+    for title, boxes in part.columns.items():
         yield f'<section class="op-column" data-column="{title}" aria-label="{title}">'
-        for k, place in enumerate(places):
-            cut = place.cut()
-            yield f"<details{'' if k else ' open'}><summary><code>{escape(place.name)}</code></summary>"
-            yield _title(cut, up)
-            marked = "".join(code(cut, place, names))
+        for k, box in enumerate(boxes):
+            yield f"<details{'' if k else ' open'}><summary><code>{escape(box.name)}</code></summary>"
+            yield _title(box.cut, up)
+            marked = "".join(code(box, names))
             yield f'<div class="highlight op-code"><pre>{marked}</pre></div></details>'
         yield "</section>"
     yield "</div></div>"
@@ -69,8 +68,8 @@ def columns(key: str, part: Part, up: str) -> Iterator[str]:
 def _title(cut: Cut, up: str) -> str:
     """The link to a source. It is not in the summary of a box, which is a control itself."""
     page = f"{up}{source_pages.page_of(cut.path)}.html#L-{cut.line}"
-    file = cut.path.rsplit("/", 1)[1]
-    return f'<p class="op-title"><a href="{page}" title="minirnn/{cut.path}, line {cut.line}">{file}</a></p>'
+    file, made = cut.path.rsplit("/", 1)[1], "made of " if cut.written_in else ""
+    return f'<p class="op-title">{made}<a href="{page}" title="minirnn/{cut.path}, line {cut.line}">{file}</a></p>'
 
 
 def opening(statement: Statement, names: dict[str, str], label: str) -> str:
@@ -111,9 +110,10 @@ def _plain(text: str) -> str:
     return f"<span>{escape(words)}</span> {said}" if words else said
 
 
-def code(cut: Cut, place: Place, names: dict[str, str]) -> Iterator[str]:
+def code(box: Box, names: dict[str, str]) -> Iterator[str]:
     """The highlighted source with its statements marked, a line per block, which keeps its indent if it wraps."""
-    found = [s for s in place.statements() if any(n in names for n in s.names)]
+    cut = box.cut
+    found = [s for s in box.statements() if any(n in names for n in s.names)]
     tokens = list(_tokens(cut))
     at = 0
     for line in cut.text.splitlines():

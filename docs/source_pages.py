@@ -11,15 +11,15 @@ from pygments.formatters import HtmlFormatter
 from pygments.lexers import get_lexer_by_name
 
 from minirnn.explain.cuts import ROOT
-from minirnn.explain.parts import PARTS
+from minirnn.explain.parts import parts
 
 COMPILED = {".cu": "cuda", ".cuh": "cuda", ".cpp": "cpp", ".h": "cpp", ".hpp": "cpp"}
 
 
 def files() -> list[str]:
     """The files that have a page, from the folder of the package on."""
-    cut = {part.formula[0] for part in PARTS.values()}
-    cut |= {place.path for part in PARTS.values() for places in part.columns().values() for place in places}
+    cut = {part.formulas.path for part in parts().values()}
+    cut |= {box.cut.path for part in parts().values() for boxes in part.columns.values() for box in boxes}
     folders = ROOT / "devices" / "cells", ROOT / "devices" / "cuda" / "kernels", ROOT / "devices" / "native"
     compiled = (path for folder in folders for path in folder.rglob("*") if path.suffix in COMPILED)
     return sorted(cut | {path.relative_to(ROOT).as_posix() for path in compiled})

@@ -25,8 +25,7 @@ class ByHand(Derivation):
     """
 
     def __init__(self, derived: Derivation, function: Callable[..., Any], again: Collection[str] = ()) -> None:
-        self.written = compare(derived, function)
-        mine = self.written.values
+        mine = compare(derived, function)
         self.step, self.projected, self.own, self.stages = derived.step, derived.projected, derived.own, derived.stages
         step = self.step
         self.taken, self.came, self.arrived = derived.taken, derived.came, derived.arrived
@@ -49,7 +48,7 @@ class ByHand(Derivation):
         owners = [*step.gates.values(), *step.states.values(), *step.vectors.values(), *step.cuts]
         found = [*self.gates, *self.before, *self.vectors, *[dm for dm, _ in self.cuts]]
         self.ends = dict(zip(owners, found, strict=True))
-        owner_of = {e: owner for owner, e in self.ends.items()}
+        owner_of = {e: owner for owner, e in reversed(self.ends.items())}  # a gate rather than a product
         formulas = {n: e for n, e in mine.items() if e.varies and e.op != "gradient"}
         self.lines = [Line(n, e, owner_of.get(e, e)) for n, e in formulas.items()]
         self.names |= {e: n for n, e in formulas.items()}

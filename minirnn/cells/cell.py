@@ -86,10 +86,8 @@ class Formulas:
 
         `products` adds the lines that every cell has: dx, dW, dR, db.
         """
-        d = self.derivation
-        w = Writer(d)
-        lines = d.written.lines if isinstance(d, ByHand) else w.backward()
-        return as_text(with_products(lines, w) if products else lines)
+        w = Writer(self.derivation)
+        return as_text(with_products(w.backward(), w) if products else w.backward())
 
     def backward(self, function: Callable[..., Any] | None = None, *, again: str | Sequence[str] = ()) -> Any:
         """Decorator for a backward pass by hand, which is compared with the derived one and then runs in its place.

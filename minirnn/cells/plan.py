@@ -15,7 +15,7 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 from minirnn.cells.derive import Derivation
-from minirnn.cells.expr import CUTS, FUNCTIONS, Expr
+from minirnn.cells.expr import CUTS, FUNCTIONS, LEAVES, Expr, needed
 from minirnn.cells.formulas import Writer, as_text
 from minirnn.cells.text import write
 from minirnn.cells.trace import Step
@@ -182,7 +182,8 @@ class Plan:
         stores += [
             Store(Place("multiplied", k), m.args[0]) for k, m in enumerate(step.cuts) if m.args[0].stage == stage
         ]
-        return self.stage(stores, places, self.names)
+        page = [e for e in needed([store.value for store in stores]) if e.stage == stage and e in self.names]
+        return self.stage(stores, places, self.names, [e for e in page if e.op not in LEAVES])
 
     def grad_stage(self, d: Derivation, stage: int) -> Stage:
         step = d.step

@@ -9,10 +9,10 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from minirnn import devices
+from minirnn.explain.cells import cell_lines, heading
 from minirnn.explain.names import explained, op_named, primitives, tensorflow_name
 from minirnn.explain.network import Call, memory_lines, memory_tables, rung_lines
-from minirnn.explain.ops import CUDNN, PARAMS, family_of, formulas, heading
-from minirnn.explain.own_cell import cell_lines
+from minirnn.explain.ops import CUDNN, PARAMS, Layer, family_of, formulas
 from minirnn.explain.primitives import primitive_lines
 from minirnn.nn.cell_file import FORM, cell_in, names_a_file
 from minirnn.ops.cudnn_rnn.params import DIRECTIONS, GATES, INPUT_MODES, Network
@@ -37,10 +37,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--source", action="store_true", help="print the NumPy, CUDA and C++ source as well")
     parser.add_argument("--json", action="store_true", help="print the memory table of a cudnn_rnn op as JSON")
     parser.add_argument("--device", help="device whose kernels and memory are shown (default: the default device)")
-    sizes = parser.add_argument_group("for the cudnn_rnn ops: the network whose memory is listed")
+    sizes = parser.add_argument_group("for the cudnn_rnn ops: the network whose cell and memory are explained")
     for letter, (value, meaning) in SIZES.items():
         sizes.add_argument(f"-{letter}", type=int, default=value, help=f"{meaning} (default {value})")
-    sizes.add_argument("--mode", default="lstm", choices=list(GATES))
+    sizes.add_argument("--mode", default="lstm", choices=list(GATES), help="whose cell is explained (default lstm)")
     sizes.add_argument("--direction", default="unidirectional", choices=list(DIRECTIONS))
     sizes.add_argument("--input-mode", default="linear_input", choices=list(INPUT_MODES))
     sizes.add_argument("--dropout", type=float, default=0.0, help="if above 0, masks are also saved")
@@ -81,10 +81,11 @@ def run(args: argparse.Namespace) -> int:
             raise UserError(f"--json prints the memory of the cudnn_rnn ops; {args.op} saves only its outputs")
         print(json.dumps(tables, indent=1))
         return 0
-    lines: list[str] = [*formulas(args.op, args.source)]
+    layer = Layer(args.mode, args.P > 0, args.zoneout)
+    lines: list[str] = [*formulas(args.op, args.source, layer, args.device and device.name)]
     if family is CUDNN:
         lines.append(heading("which rung of the ladder computes a layer, forward and backward (docs: cudnn_ladder)"))
-        lines += rung_lines(device, call.net, args.T, args.B, args.dtype, args.zoneout)
+        lines += rung_lines(device, call.net, args.T, args.B, args.dtype)
     for title, rows in tables.items():
         lines += [heading(f"{title}, on {device}, {args.dtype}"), *memory_lines(rows)]
     show(lines)

@@ -161,7 +161,8 @@ constants : sequence of float
 `cell_sequence` computes a layer. x is (T, B, I), h0 (D, B, P); c0 (D, STATES-1, B, H) has the states but the last, or
 is (D, B, H) if that is one state, or None; `weights` has a `Weights` for each direction. y is (T, B, D*P); h_n and c_n
 have the shapes of h0 and c0. `lengths` (B,) are host integers 1 .. T or None; past its length a sample keeps its states
-and its y is 0. `masks` are (D, T, B, H). `zoneout` (D, T, B, P) is the share of the old h that stays after a projection.
+and its y is 0. `masks` are (D, T, B, H). `zoneout` (D, T, B, P) is the share of the old h that stays after a
+projection.
 `saved` is what the device needs for the backward pass: a 1-D array of the dtype of x whose size grows linearly with T
 and with B, which only the device itself reads; None if that is nothing, or not `training`. With `named` it is a dict
 instead: the values (`Plan.value_names`) and the states but h after each step, by name, (D, T, B, H) each. The gradient

@@ -15,18 +15,20 @@ ROOT = Path(minirnn.__file__).parent
 
 
 class Cut(NamedTuple):
-    """Lines of a source file."""
+    """Lines of a source file, or lines that were made from it."""
 
     path: str
     """The path of the file, relative to the folder of the package."""
     line: int
     """The number of the first line in the file, from 1."""
     text: str
+    written_in: str = ""
+    """The language, if it is not that of the file."""
 
     @property
     def language(self) -> str:
         """The language of the lines: "python" or "cuda"."""
-        return "python" if self.path.endswith(".py") else "cuda"
+        return self.written_in or ("python" if self.path.endswith(".py") else "cuda")
 
 
 def function(path: str, name: str) -> Cut:
@@ -101,31 +103,10 @@ def closing(code: str, opening: int) -> int:
     return len(code) - 1
 
 
-def formulas(path: str, block: int, label: str = "") -> Cut:
-    """The formulas of a module's docstring: the literal block with this index.
-
-    If the lines of the block begin with labels ("lstm", "gru", "all"), only the lines with the given label, without the
-    label.
-    """
-    text = (ROOT / path).read_text(encoding="utf-8")
-    lines = text.splitlines()
+def formulas(path: str, block: int) -> Cut:
+    """The formulas of a module's docstring: the literal block with this index."""
+    lines = (ROOT / path).read_text(encoding="utf-8").splitlines()
     docstring = next(at for at, line in enumerate(lines) if '"""' in line and at > 0 or line.count('"""') == 2)
-    opens = [at for at in range(docstring) if lines[at].endswith("::")][block]
-    first = opens + 2
+    first = [at for at in range(docstring) if lines[at].endswith("::")][block] + 2
     last = next(at for at in range(first, docstring + 1) if at == docstring or (lines[at] and lines[at][0] != " "))
-    chosen: list[tuple[int, str]] = []
-    current = ""
-    for at in range(first, last):
-        line = lines[at][4:]
-        if label:
-            heading = re.match(r"([a-z_, ]+?)\s{2,}", line)
-            if heading and line[0] != " ":
-                current = heading[1]
-                line = " " * heading.end() + line[heading.end() :]
-            if label not in current.split(", "):
-                continue
-        chosen.append((at + 1, line))
-    while chosen and not chosen[-1][1].strip():
-        chosen.pop()
-    margin = min(len(line) - len(line.lstrip()) for _, line in chosen if line.strip())
-    return Cut(path, chosen[0][0], "\n".join(line[margin:] for _, line in chosen))
+    return Cut(path, first + 1, textwrap.dedent("\n".join(lines[first:last])).rstrip())

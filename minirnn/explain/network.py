@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from minirnn.devices.base import Device
+from minirnn.devices.base import Device, Weights
 from minirnn.devices.cuda.driver import Limits
 from minirnn.devices.cuda.launch.cudnn_rnn.choice import AUTO, H200, RUNGS, VARIABLE, choose
 from minirnn.devices.cuda.launch.cudnn_rnn.cost import weights_stay_in_l2
 from minirnn.devices.cuda.launch.cudnn_rnn.plan import plan_of
 from minirnn.devices.cuda.launch.cudnn_rnn.sizes import Sizes
 from minirnn.devices.cuda.recordings import VARIABLE as GRAPHS
+from minirnn.engine.tensor import Tensor, tensor
+from minirnn.ops.cudnn_rnn.cells import layer_of
 from minirnn.ops.cudnn_rnn.params import Network
 from minirnn.ops.cudnn_rnn.reserve import ZONED, Part, layout
+from minirnn.ops.sequence.layer import RecurrentLayer, flat
 
 Row = dict[str, Any]
 
@@ -46,30 +50,29 @@ def memory_tables(device: Device, call: Call, dtype: str) -> dict[str, list[Row]
 
 
 def reserve_parts(device: Device, call: Call, dtype: str) -> list[Part]:
-    """The parts of the reserve space of a training call. The values that a kernel saves grow linearly with T and
-    with B.
-    """
-    net, lstm, saved = call.net, call.net.rnn_mode == "lstm", 0
-    if "rnn_sequence" in device.kernels and (not call.zoneout or "zoneout" in device.kernel_options):
-        x, h0, c0, R, Wp, b = (
-            device.full(shape, 0, np.dtype(dtype))
-            for shape in (
-                (1, 1, net.P),
-                (net.D, 1, net.P),
-                (net.D, 1, net.H),
-                (net.G * net.H, net.P),
-                (net.P, net.H),
-                (net.G * net.H,),
-            )
-        )
-        zoneout: dict[str, Any] = {"zoneout": (0.5, 0.5 if lstm else None)} if call.zoneout else {}
-        weights = [(R, R, Wp if net.num_proj else None, b, b)] * net.D
-        *_, kept = device.rnn_sequence(
-            x, h0, c0 if lstm else None, weights, rnn_mode=net.rnn_mode, lengths=None, training=True, **zoneout
-        )
-        saved = 0 if kept is None else kept.shape[0] * call.T * call.B
+    """The parts of the reserve space of a training call. What a kernel saves grows linearly with T and B."""
+    net, saved = call.net, 0
+    plan, *_ = layer_of(net.rnn_mode, bool(net.num_proj), (0.5, 0.5) if call.zoneout else None)
+    if "cell_sequence" in device.kernels and device.runs_plan(plan):
+        one, two = (saved_of(device, net, T, call.zoneout, dtype) for T in (1, 2))
+        saved = (one + (two - one) * (call.T - 1)) * call.B
     kind = (call.dropout and net.L > 1) + ZONED * call.zoneout
     return layout(net, call.T, call.B, kind, saved)
+
+
+def saved_of(device: Device, net: Network, T: int, zoneout: bool, dtype: str) -> int:
+    """The number of elements that a layer saves for T steps of a batch of 1."""
+
+    def zeros(*shape: int) -> Tensor:
+        return tensor(np.zeros(shape, dtype), device=device)
+
+    G, Wp, b = net.G * net.H, zeros(net.P, net.H) if net.num_proj else None, zeros(net.G * net.H)
+    weights = [Weights(zeros(G, net.P), zeros(G, net.P), Wp, b, b)] * net.D
+    plan, *zoned = layer_of(net.rnn_mode, bool(net.num_proj), (0.5, 0.5) if zoneout else None)
+    layer = RecurrentLayer(plan, weights, None, *zoned)
+    states = [zeros(net.D, 1, net.P), *[zeros(net.D, 1, net.H)] * (plan.states - 1)]
+    layer(zeros(T, 1, net.P), *states, *flat(weights))
+    return 0 if layer.saved is None else math.prod(layer.saved.shape)
 
 
 def _row(name: str, offset: int, shape: tuple[int, ...], itemsize: int) -> Row:
@@ -88,7 +91,7 @@ def memory_lines(rows: list[Row]) -> Iterator[str]:
     yield f"{'total':{width}}  {'':>10}  {total:>10,}  {sum(r['bytes'] for r in rows):>12,}"
 
 
-def rung_lines(device: Any, net: Network, T: int, B: int, dtype: str, zoneout: bool = False) -> Iterator[str]:
+def rung_lines(device: Any, net: Network, T: int, B: int, dtype: str) -> Iterator[str]:
     """The rungs that a CUDA device and a large GPU would choose for the layers of this network."""
     itemsize = max(4, np.dtype(dtype).itemsize)  # float16 is computed in float32
     sizes = Sizes(net.rnn_mode, T, B, net.H, net.P, net.D, itemsize)
@@ -98,25 +101,24 @@ def rung_lines(device: Any, net: Network, T: int, B: int, dtype: str, zoneout: b
     else:
         wanted = device.cudnn_rnn_rung
         yield f"{device}{f', asked for {wanted}' if wanted else ''}"
-        yield from _choices(sizes, driver.limits, wanted, zoneout)
+        yield from _choices(sizes, driver.limits, wanted)
     if driver is None or driver.limits.simulated:
         yield f"with {VARIABLE}={AUTO}, on a GPU such as {H200.name} ({H200.multiprocessors} multiprocessors)"
-        yield from _choices(sizes, H200, None, zoneout)
-    if not zoneout:
-        yield f"{RUNGS[-1]}, taken where the rule chooses it (no GPU has timed it yet), or if asked for"
-        yield from _persistent(sizes, H200 if driver is None or driver.limits.simulated else driver.limits)
+        yield from _choices(sizes, H200, None)
+    yield f"{RUNGS[-1]}, taken where the rule chooses it (no GPU has timed it yet), or if asked for"
+    yield from _persistent(sizes, H200 if driver is None or driver.limits.simulated else driver.limits)
     yield f"to choose: {VARIABLE}={'|'.join((AUTO, *RUNGS))}, or device.cudnn_rnn_rung = ..."
     yield f"repeated loops as one launch: {GRAPHS}=1|0, or device.recordings.enabled = ..."
 
 
-def _choices(sizes: Sizes, limits: Limits, wanted: str | None, zoneout: bool) -> Iterator[str]:
+def _choices(sizes: Sizes, limits: Limits, wanted: str | None) -> Iterator[str]:
     """The rung that is chosen for each pass, and why."""
     stay = weights_stay_in_l2(sizes.D * sizes.G * sizes.H * sizes.P * sizes.itemsize, limits)
     if stay is not None:
         fit = "fit" if stay else "do not fit"
         yield f"  the recurrent weights, which steps reads at each step, {fit} in the L2 cache"
     for name, backward in PASSES:
-        choice = choose(sizes, limits, backward, wanted, zoneout)
+        choice = choose(sizes, limits, backward, wanted)
         yield f"  {name:9} {choice.rung:11} {choice.reason}"
 
 

@@ -1,4 +1,4 @@
-"""The explanation of an op: its formulas, its arguments, and the NumPy, C++ and CUDA code that computes it."""
+"""The explanation of an op: its formulas, its arguments, the page of its cell, and the code that computes it."""
 
 from __future__ import annotations
 
@@ -6,28 +6,51 @@ import importlib
 import inspect
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from minirnn import ops
+from minirnn import devices, ops
+from minirnn.cells.cell import Formulas
+from minirnn.explain.cells import devices_lines, heading, kept, page_lines, source_lines, table
 from minirnn.explain.cuts import ROOT
-from minirnn.explain.cuts import function as function_cut
 from minirnn.explain.names import tensorflow_name
-from minirnn.explain.parts import parts_of
+from minirnn.explain.parts import PAGES
+from minirnn.explain.places import place
 from minirnn.explain.signatures import signature_lines
+from minirnn.ops.cudnn_rnn.cells import CELLS, ZONED, lstm_zoned_c
+from minirnn.ops.sequence.compose import compose_layer
 
-LSTM, GRU, CUDNN, PARAMS = "lstm_block.cell", "gru_block", "cudnn_rnn", "cudnn_rnn.params"
+LSTM, SEQUENCE, GRU = "lstm_block.cell", "lstm_block.sequence", "gru_block.cell"
+CUDNN, PARAMS = "cudnn_rnn", "cudnn_rnn.params"
 """The module of `minirnn.ops` whose docstring explains the formulas of a family."""
+
+
+class Layer(NamedTuple):
+    """What chooses the cell of a CudnnRNN op."""
+
+    rnn_mode: str = "lstm"
+    projected: bool = False
+    zoneout: bool = False
 
 
 def family_of(op: str) -> str:
     """The module that explains the formulas of an op."""
     if op.startswith("cudnn_rnn"):
         return PARAMS if "params" in op else CUDNN
-    return GRU if op.startswith("gru") else LSTM
+    return GRU if op.startswith("gru") else SEQUENCE if op.startswith("block") else LSTM
 
 
-def formulas(op: str, source: bool = False) -> Iterator[str]:
-    """The lines that explain an op; with `source`, also the NumPy, C++ and CUDA code that computes it."""
+def cells_of(op: str, layer: Layer) -> tuple[Formulas, ...]:
+    """The cells of an op. The ops of the parameter buffer have none."""
+    family = family_of(op)
+    if family == CUDNN:
+        if layer.zoneout and layer.projected:
+            return (lstm_zoned_c,)
+        return ((ZONED if layer.zoneout else CELLS)[layer.rnn_mode],)
+    return () if family == PARAMS else PAGES[family.partition(".")[0]]
+
+
+def formulas(op: str, source: bool = False, layer: Layer = Layer(), device: str | None = None) -> Iterator[str]:  # noqa: B008
+    """The lines that explain an op; with `source`, also the code that devices make of its cell."""
     module = importlib.import_module(f"minirnn.ops.{family_of(op)}")
     file = Path(str(module.__file__)).relative_to(ROOT)
     yield heading(f"{op}: formulas (minirnn/{file}); TensorFlow: {tensorflow_name(op)}")
@@ -38,22 +61,26 @@ def formulas(op: str, source: bool = False) -> Iterator[str]:
     yield heading(f"{op}: arguments")
     yield from signature_lines(op, function)
     yield f"\n{inspect.getdoc(function)}"
-    places = {
-        (place.path, place.name): column
-        for part in parts_of(op).values()
-        for column, found in part.columns().items()
-        for place in found
-    }
-    cuts = {key: function_cut(*key) for key in places}
-    yield heading("where it is computed")
-    for (key, column), cut in zip(places.items(), cuts.values(), strict=True):
-        yield f"{column:9} minirnn/{cut.path}:{cut.line}  {key[1]}"
-    yield "a device without the kernel computes the composition from primitives, in minirnn/ops/"
-    if source:
-        for (_, name), cut in cuts.items():
-            yield heading(f"minirnn/{cut.path}:{cut.line}  {name}")
-            yield cut.text
+    cells = cells_of(op, layer)
+    if not cells:
+        yield heading("where it is computed")
+        yield place(function)
+    for cell in cells:
+        yield from page_lines(cell)
+        yield heading("what a step keeps for its backward pass")
+        yield kept(cell)
+        plan, sequence = cell.plan(layer.projected), family_of(op) not in (LSTM, GRU)
+        yield from devices_lines(plan, device) if sequence else ()
+        yield from source_lines(plan, device, sequence) if source else ()
+    if cells:
+        yield heading("where it is computed")
+        yield from table(list(kernels(family_of(op) in (LSTM, GRU), device)))
 
 
-def heading(text: str) -> str:
-    return f"\n== {text}\n"
+def kernels(step: bool, device: str | None) -> Iterator[tuple[str, ...]]:
+    """The kernel of each device that works here, and the composition."""
+    name = "cell_step" if step else "cell_sequence"
+    for one, absent in devices.available().items():
+        if absent is None and device in (None, one) and name in devices.get(one).kernels:
+            yield one, place(inspect.unwrap(getattr(devices.get(one), name))), name
+    yield "others", place(compose_layer), "the composition from primitives"

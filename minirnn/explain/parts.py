@@ -1,262 +1,158 @@
-"""The parts of every fused op: the places of its formulas and the functions that compute them. See `places`."""
+"""The parts of the op pages: formulas, and next to them the NumPy, C++ and CUDA that computes them.
+
+A cell has two parts, for its step and for its backward pass. Their formulas are those of the cell's page, and the code
+is what devices make of it. Other parts are cut from the sources by name.
+"""
 
 from __future__ import annotations
 
-from minirnn.explain.places import Part, Place
-from minirnn.explain.statements import Aliases
+import re
+from collections.abc import Iterator, Mapping
+from functools import cache
+from types import MappingProxyType
+from typing import NamedTuple
 
-LSTM, SEQUENCE, GRU = "ops/lstm_block/cell.py", "ops/lstm_block/sequence.py", "ops/gru_block.py"
-LOSSES = "ops/losses.py"
-CUDNN, ZONEOUT = "ops/cudnn_rnn/__init__.py", "ops/cudnn_rnn/zoneout.py"
-CPU, KERNELS, LAUNCH = "devices/cpu", "devices/cuda/kernels", "devices/cuda/launch"
-CELLS = "devices/cells"
+from minirnn.cells.cell import Formulas
+from minirnn.cells.formulas import Writer, as_text
+from minirnn.devices.cells.header import functions
+from minirnn.devices.cpu.sequence.calls import WORD
+from minirnn.devices.cpu.sequence.step import text_of
+from minirnn.devices.cpu.sequence.write_backward import back_of
+from minirnn.devices.cpu.sequence.write_forward import loop_of
+from minirnn.explain import cuts, statements
+from minirnn.explain.cuts import Cut
+from minirnn.explain.places import location
+from minirnn.explain.statements import Aliases, Statement
+from minirnn.ops.cudnn_rnn.cells import CELLS, ZONED, lstm, lstm_zoned_c
+from minirnn.ops.gru_block.cells import gru_block
+from minirnn.ops.lstm_block.cells import lstm_block, lstm_block_peephole
+
+BLOCK, SEQUENCE, GRU, LOSSES = (
+    f"ops/{n}.py" for n in ("lstm_block/cell", "lstm_block/sequence", "gru_block/cell", "losses")
+)
+CPU, CUDA = "devices/cpu", "devices/cuda"
 BOTH = "C++, CUDA"
-"""The column of the code that C++ and CUDA share: the cell, and the code that CUDA launches around it."""
+"""The column of the code that C++ and CUDA share."""
+PAGES: dict[str, tuple[Formulas, ...]] = {
+    "lstm_block": (lstm_block, lstm_block_peephole), "gru_block": (gru_block,),
+    "cudnn_rnn": (*CELLS.values(), *ZONED.values(), lstm_zoned_c),
+}  # fmt: skip
+"""The cells of each family of ops."""
 
 
-def _mode(mode: str, stem: str, header: str, cell: str, forward: Aliases, backward: Aliases) -> dict[str, Part]:
-    """Forward and backward of one mode of CudnnRNN."""
-    launch = {"A": "a_g" if mode == "lstm" else "r z" if mode == "gru" else "h", "A2": "q r z", "m": ""}
-    numpy, shared = f"{CPU}/cudnn_rnn/reference.py", f"{CELLS}/{header}"
-    gates = {"a": "a_g" if mode == "lstm" else "", "after[1]": "m" if mode == "lstm" else ""}
-    return {
-        mode: Part(
-            f"{mode}, forward",
-            (CUDNN, 0, mode),
-            {
-                "NumPy": (Place(numpy, f"{stem}_step", forward),),
-                BOTH: (
-                    Place(shared, f"{cell}.step", gates),
-                    Place(
-                        f"{LAUNCH}/cudnn_rnn/steps.py",
-                        "forward",
-                        {**launch, "projected": "h" if mode == "lstm" else ""},
-                    ),
-                ),
-            },
-        ),
-        f"{mode}_grad": Part(
-            f"{mode}, backward",
-            (CUDNN, 1, mode),
-            {
-                "NumPy": (Place(numpy, f"{stem}_step_grad", backward),),
-                BOTH: (
-                    Place(shared, f"{cell}.grad", {"dc_prev": "dc'", "dq": "da2", "da": "da da2"}),
-                    Place(f"{LAUNCH}/cudnn_rnn/steps.py", "backward", {"da": "", "da2": "", "return": ""}),
-                ),
-            },
-        ),
-    }
+class Box(NamedTuple):
+    """A text that computes the formulas of a part."""
+
+    name: str
+    cut: Cut
+    aliases: Aliases = MappingProxyType({})
+    """Names in the text that differ from those in the formulas."""
+
+    def statements(self) -> list[Statement]:
+        return statements.of(self.cut, self.aliases)
+
+    def names(self) -> set[str]:
+        """All names that it sets, as the formulas call them."""
+        return {name for s in self.statements() for name in s.names}
 
 
-PARTS: dict[str, Part] = {
-    "lstm_block_cell": Part(
-        "one step forward",
-        (LSTM, 0, ""),
-        {
-            "NumPy": (Place(f"{CPU}/lstm_block/cell.py", "lstm_block_cell", {"z": "zi zc zf zo"}),),
-            BOTH: (
-                Place(f"{CELLS}/lstm_block.h", "LstmBlock.step"),
-                Place(f"{LAUNCH}/lstm_block/cell.py", "lstm_block_cell", {"z": "zi zc zf zo"}),
-            ),
-        },
-    ),
-    "lstm_block_cell_grad": Part(
-        "one step backward",
-        (LSTM, 1, ""),
-        {
-            "NumPy": (Place(f"{CPU}/lstm_block/cell.py", "lstm_block_cell_grad"),),
-            BOTH: (
-                Place(f"{CELLS}/lstm_block.h", "LstmBlock.grad", {"d_gates[0]": "dicfo"}),
-                Place(
-                    f"{KERNELS}/lstm_block/peepholes.cu",
-                    "lstm_peephole_parts",
-                    {"dwci": "wci_grad", "dwcf": "wcf_grad", "dwco": "wco_grad"},
-                ),
-                Place(f"{LAUNCH}/lstm_block/cell.py", "lstm_block_cell_grad", {"cs_prev_grad": ""}),
-            ),
-            "Node": (
-                Place(LSTM, "LSTMBlockCell.backward", {"dz": "dzi dzc dzf dzo", "found": ""}),
-                Place(LSTM, "gates_grad", {"return": ""}),
-                Place(LSTM, "add_gates_grad", {"return": ""}),
-            ),
-        },
-    ),
-    "block_lstm": Part(
-        "all steps forward",
-        (SEQUENCE, 0, ""),
-        {
-            "NumPy": (
-                Place(f"{CPU}/lstm_block/reference.py", "block_lstm_reference", {"cs_prev": "c", "h_prev": "h"}),
-            ),
-            "CUDA": (
-                Place(
-                    f"{LAUNCH}/lstm_block/sequence.py", "block_lstm", {"cp": "c", "hp": "h", "now": "i cs f o ci co h"}
-                ),
-                Place(f"{CELLS}/lstm_block.h", "LstmBlock.step"),
-            ),
-        },
-    ),
-    "block_lstm_grad": Part(
-        "all steps backward",
-        (SEQUENCE, 1, ""),
-        {
-            "NumPy": (
-                Place(f"{CPU}/lstm_block/reference.py", "block_lstm_grad_reference", {"xh_grad": "x_grad dh_carried"}),
-            ),
-            "CUDA": (
-                Place(f"{LAUNCH}/lstm_block/sequence.py", "block_lstm_grad"),
-                Place(
-                    f"{CELLS}/lstm_block.h",
-                    "LstmBlock.grad",
-                    {"dcs": "", "cs_prev_grad": "dcs_carried", "d_gates[0]": "dicfo"},
-                ),
-            ),
-        },
-    ),
-    "block_lstm_v2": Part(
-        "the order of the gates",
-        (SEQUENCE, 2, ""),
-        {
-            "Python": (
-                Place(SEQUENCE, "_in_gate_order", {"return": "w b"}),
-                Place(SEQUENCE, "_sequence_grad", {"grads": "w_grad b_grad"}),
-                Place(SEQUENCE, "exchange_f_and_ci"),
-            ),
-        },
-    ),
-    "gru_block_cell": Part(
-        "one step forward",
-        (GRU, 0, ""),
-        {
-            "NumPy": (Place(f"{CPU}/gru_block.py", "gru_block_cell", {"r": "zr r", "u": "zu u", "x_h_prevr": "c"}),),
-            BOTH: (
-                Place(f"{CELLS}/gru_block.h", "GruBlock.step(Stage<0>)"),
-                Place(f"{CELLS}/gru_block.h", "GruBlock.step(Stage<1>)", {"u": ""}),
-                Place(
-                    f"{LAUNCH}/gru_block.py",
-                    "gru_block_cell",
-                    {"z_ru": "zr zu", "z_c": "c", "r": "", "u": "", "c": "", "h": ""},
-                ),
-            ),
-        },
-    ),
-    "gru_block_cell_grad": Part(
-        "one step backward",
-        (GRU, 1, ""),
-        {
-            "NumPy": (Place(f"{CPU}/gru_block.py", "gru_block_cell_grad", {"d_h_prevr": "d_x_h_prevr"}),),
-            BOTH: (
-                Place(f"{CELLS}/gru_block.h", "GruBlock.grad(Stage<0>)"),
-                Place(
-                    f"{CELLS}/gru_block.h",
-                    "GruBlock.grad(Stage<1>)",
-                    {"d_h_prevr": "d_x_h_prevr", "d_gates[0]": "d_r_bar_u_bar"},
-                ),
-                Place(
-                    f"{LAUNCH}/gru_block.py",
-                    "gru_block_cell_grad",
-                    {"d_x": "d_x_h_prev d_x", "d_h_prev": "d_x_h_prev d_h_prev"},
-                ),
-            ),
-            "Node": (Place(GRU, "GRUBlockCell.backward"),),
-        },
-    ),
-    "cross_entropy": Part(
-        "forward",
-        (LOSSES, 0, ""),
-        {
-            "NumPy": (
-                Place(f"{CPU}/losses.py", "cross_entropy", {"a": "m"}),
-                Place(f"{CPU}/losses.py", "_shifted", {"return": "m"}),
-            ),
-            "CUDA": (
-                Place(f"{KERNELS}/losses.cu", "cross_entropy"),
-                Place(f"{KERNELS}/row_sums.cuh", "row_sums"),
-                Place(f"{LAUNCH}/losses.py", "cross_entropy"),
-            ),
-        },
-    ),
-    "cross_entropy_grad": Part(
-        "backward",
-        (LOSSES, 1, ""),
-        {
-            "NumPy": (Place(f"{CPU}/losses.py", "cross_entropy_grad"),),
-            "CUDA": (
-                Place(f"{KERNELS}/losses.cu", "cross_entropy_grad"),
-                Place(f"{LAUNCH}/losses.py", "cross_entropy_grad"),
-            ),
-        },
-    ),
-    **_mode(
-        "lstm",
-        "lstm",
-        "lstm.h",
-        "Lstm",
-        {"a_i": "a_g", "a_f": "a_g", "a_n": "a_g", "a_o": "a_g", "return": "h m", "values": ""},
-        {"dc = dc * f": "dc'", "return": "da2 dc'"},
-    ),
-    **_mode("gru", "gru", "gru.h", "Gru", {"return": "h", "values": ""}, {"da": "da2", "dh": "", "return": "da2"}),
-    **_mode("rnn_tanh", "rnn", "rnn.h", "RnnTanh", {"a": "h", "return": "h"}, {"return": "da da2", "da": "da da2"}),
-    **_mode("rnn_relu", "rnn", "rnn.h", "RnnRelu", {"a": "h", "return": "h"}, {"return": "da da2", "da": "da da2"}),
-    "weights_grad": Part(
-        "all modes, what is summed over the steps",
-        (CUDNN, 1, "all"),
-        {
-            "NumPy": (
-                Place(
-                    f"{CPU}/cudnn_rnn/reference.py",
-                    "rnn_sequence_grad_reference",
-                    {"dh": "dh'", "dweights": "dW dR dbW dbR", "dh0": "", "return": ""},
-                ),
-            ),
-            "CUDA": (
-                Place(f"{LAUNCH}/cudnn_rnn/all_steps.py", "sums_over_steps", {"return": ""}),
-                Place(f"{LAUNCH}/cudnn_rnn/steps.py", "backward", {"dh": "dh'", "return": ""}),
-            ),
-        },
-    ),
-    "zoneout": Part(
-        "zoneout, forward",
-        (ZONEOUT, 0, ""),
-        {
-            "NumPy": (Place(f"{CPU}/cudnn_rnn/reference.py", "zoned", {"return": "c h"}),),
-            "CUDA": (
-                Place(f"{KERNELS}/cudnn_rnn/steps.cu", "zoned", {"return": "c h"}),
-                Place(f"{KERNELS}/cudnn_rnn/steps.cu", "step"),
-            ),
-        },
-    ),
-    "zoneout_grad": Part(
-        "zoneout, backward",
-        (ZONEOUT, 1, ""),
-        {
-            "NumPy": (Place(f"{CPU}/cudnn_rnn/reference.py", "zoned_grad", {"return": "dh_new dh' dc_new dc'"}),),
-            "CUDA": (
-                Place(
-                    f"{KERNELS}/cudnn_rnn/steps.cu",
-                    "step_grad",
-                    {
-                        "d_after[I]": "dh_new",
-                        "d_after[0]": "dc_new",
-                        "d_before[I]": "dh'",
-                        "d_before[0]": "dc'",
-                        "dh": "",
-                    },
-                ),
-            ),
-        },
-    ),
-}
+class Part(NamedTuple):
+    """Formulas, and for each language the texts that compute them."""
+
+    title: str
+    formulas: Cut
+    columns: Mapping[str, tuple[Box, ...]]
 
 
-def parts_of(op: str) -> dict[str, Part]:
-    """The parts of an op and its gradient, which are explained together. The ops of the parameter buffer have none."""
-    if "params" in op:
-        return {}
-    stems = ("lstm_block_cell", "block_lstm", "gru_block_cell", "cross_entropy")
-    stem = next((stem for stem in stems if op.startswith(stem)), "")
-    chosen = {key: part for key, part in PARTS.items() if stem and key.startswith(stem)}
-    if stem == "block_lstm":  # a sequence consists of steps
-        chosen |= parts_of("lstm_block_cell")
-    return chosen or {key: part for key, part in PARTS.items() if not key.startswith(stems)}
+def of_cell(cell: Formulas, backward: bool, sequence: bool = True, node: tuple[Box, ...] = ()) -> Part:
+    """The step of a cell, or its backward pass, as its page has it and as devices compute it."""
+    plan = cell.plan(cell is lstm_zoned_c)
+    path, line = location(cell.by_hand[0] if backward and cell.by_hand else cell.function)
+    text = cell.backward_formulas() if backward else cell.forward_formulas()
+    numpy = [Box("cell_step_grad" if backward else "cell_step", Cut(path, line, text_of(plan, backward), "python"))]
+    if sequence:
+        numpy.append(all_steps(cell, backward))
+    cpp = Box("grad" if backward else "step", Cut(path, line, "\n".join(functions(plan, backward)), "cuda"))
+    columns = {"NumPy": tuple(numpy), BOTH: (cpp,)} | ({"Node": node} if node else {})
+    return Part(f"{cell.__name__}, {'backward' if backward else 'forward'}", Cut(path, line, text), columns)
+
+
+def all_steps(cell: Formulas, backward: bool, **aliases: str) -> Box:
+    """The loop over a sequence. Its rows of several values have joined names, `dz_o_dc`, and factors `dc_by_dh`."""
+    plan = cell.plan(cell is lstm_zoned_c)
+    text, formulas = loop_of(plan).run.__doc__ or "", cell.forward_formulas()
+    if backward:
+        back, formulas = back_of(plan), cell.backward_formulas()
+        text = f"{back.factors.__doc__}\n{back.runs[False, False].__doc__}"
+    names = {*aliases, *(name for s in statements.of_formula(formulas) for name in s.names)}
+    found = {word: apart(word, names) for word in re.findall(WORD, text)}
+    name = "cell_sequence_grad" if backward else "cell_sequence"
+    called = {word: " ".join(aliases.get(n, n) for n in own) for word, own in found.items() if own}
+    return Box(name, Cut(*location(cell.function), text, "python"), called)
+
+
+def apart(word: str, names: set[str]) -> list[str]:
+    """The names that a name of several rows, or of a factor, consists of; [] if it does not."""
+    word = word.partition("_by_")[0]
+    if word in names:
+        return [word]
+    pairs = ((n, apart(word[len(n) + 1 :], names)) for n in names if word.startswith(f"{n}_"))
+    return next(([n, *rest] for n, rest in pairs if rest), [])
+
+
+def source(path: str, name: str, **aliases: str) -> Box:
+    """A function that was written by hand."""
+    return Box(name, cuts.function(path, name), aliases)
+
+
+def of_node(family: str) -> tuple[Box, ...]:
+    """What a node adds to the backward pass of a step."""
+    if family == "gru_block":
+        return (source(GRU, "GRUBlockCell.backward", c_bar="dx_c", u_bar="dz_u", r_bar="dz_r"),)
+    backward = source(BLOCK, "LSTMBlockCell.backward", dz="dz_i dz_ci dz_f dz_o", found="")
+    return backward, source(BLOCK, "gates_grad"), source(BLOCK, "add_gates_grad")
+
+
+def through_weights(**aliases: str) -> tuple[Box, ...]:
+    """The gradients of x and of the weights, from those of the gates of all steps."""
+    names = "Backward.weight_gradients", "input_gradients", "recurrent_gradient"
+    return tuple([source(f"{CPU}/sequence/backward.py", name, **aliases) for name in names])
+
+
+def written() -> Iterator[tuple[str, Part]]:
+    """The parts that are not cells."""
+    loops = (cuts.formulas(SEQUENCE, 0), cuts.formulas(SEQUENCE, 1), cuts.formulas(SEQUENCE, 2))
+    backward = all_steps(lstm_block, True, dh="dh_prev", **dict.fromkeys(("dz_i", "dz_ci", "dz_f", "dz_o"), "dicfo"))
+    sums = through_weights(dx="x_grad", dW="w_grad", dR="w_grad", sums="b_grad")
+    yield "block_lstm", Part("all steps forward", loops[0], {"NumPy": (all_steps(lstm_block, False),)})
+    yield "block_lstm_grad", Part("all steps backward", loops[1], {"NumPy": (backward, *sums)})
+    exchanged = (
+        source(SEQUENCE, "_in_gate_order", **{"return": "w b"}),
+        source(SEQUENCE, "_sequence_grad", grads="w_grad b_grad"), source(SEQUENCE, "exchange_f_and_ci"),
+    )  # fmt: skip
+    yield "block_lstm_v2", Part("the order of the gates", loops[2], {"Python": exchanged})
+    text = as_text(Writer(lstm.derivation).products())
+    columns = {"NumPy": (*through_weights(sums="db"), all_steps(lstm, True, dh="dh_prev"))}
+    yield "products", Part("all cells, through the weights", Cut(*location(lstm.function), text), columns)
+    for name, block, title, aliases in (
+        ("cross_entropy", 0, "forward", {"a": "m"}), ("cross_entropy_grad", 1, "backward", {})
+    ):  # fmt: skip
+        more = [source(f"{CPU}/losses.py", "_shifted", **{"return": "m"})] * (not block)
+        rows = [source(f"{CUDA}/kernels/row_sums.cuh", "row_sums")] * (not block)
+        columns = {
+            "NumPy": (source(f"{CPU}/losses.py", name, **aliases), *more),
+            "CUDA": (source(f"{CUDA}/kernels/losses.cu", name), *rows, source(f"{CUDA}/launch/losses.py", name)),
+        }
+        yield name, Part(title, cuts.formulas(LOSSES, block), columns)
+
+
+@cache
+def parts() -> dict[str, Part]:
+    """All parts by their keys: the name of a cell, and NAME_grad for its backward pass."""
+    found = dict(written())
+    for family, cells in PAGES.items():
+        for cell in cells:
+            sequence, node = family != "gru_block", of_node(family) if family != "cudnn_rnn" else ()
+            found[cell.__name__] = of_cell(cell, False, sequence)
+            found[f"{cell.__name__}_grad"] = of_cell(cell, True, sequence, node)
+    return found

@@ -1,55 +1,48 @@
-"""The places of an op: its formulas, and the NumPy, CUDA and C++ code that computes it, found in the sources by name.
-
-A *part* is one block of formulas: a step forward, a step backward, a loop over steps. The site's pages and
-`minirnn explain` show the same places, cut from the files. `parts` lists all parts.
-"""
+"""The file and the line that define a function, and its text."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+import inspect
+import re
+import sys
+import textwrap
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
-from minirnn.explain import cuts, statements
-from minirnn.explain.cuts import ROOT, Cut
-from minirnn.explain.statements import Aliases, Statement
-
-
-@dataclass(frozen=True)
-class Place:
-    """A function that computes the formulas of a part."""
-
-    path: str
-    name: str
-    aliases: Aliases = field(default_factory=dict)
-    """Names in the function that differ from those in the formulas."""
-
-    def cut(self) -> Cut:
-        return cuts.function(self.path, self.name)
-
-    def statements(self) -> list[Statement]:
-        return statements.of(self.cut(), self.aliases)
-
-    def names(self) -> set[str]:
-        """All names that it sets, as the formulas call them."""
-        return {name for s in self.statements() for name in s.names}
+from minirnn.explain.cuts import ROOT
 
 
-@dataclass(frozen=True)
-class Part:
-    """One block of formulas and the places that compute them."""
+def text_of(function: Callable[..., Any]) -> list[str]:
+    """The Python code of an op: its ``def``, or the line that declares it."""
+    return textwrap.dedent("".join(source_of(function)[2])).splitlines()
 
-    title: str
-    formula: tuple[str, int, str]
-    """Module, number of the block in its docstring, label of the lines."""
-    written: Mapping[str, tuple[Place, ...]]
-    """Column -> places; the first shows the formulas, the others their surroundings."""
 
-    def formulas(self) -> Cut:
-        return cuts.formulas(*self.formula)
+def source_of(function: Any) -> tuple[Path, int, list[str]]:
+    """The file, the line, and the text that defines a function: ``def tanh``, or ``tanh = unary(Tanh, ..)``."""
+    lines, first = inspect.getsourcelines(function)
+    name, path = function.__name__, inspect.getsourcefile(function)
+    if not any(line.lstrip().startswith(f"def {name}(") for line in lines):  # `declare` wrote it
+        module = sys.modules[function.__module__]
+        written = re.compile(rf"^[\w, ]*\b{name}\b[\w, ]* = \w+\(")
+        for k, line in enumerate(inspect.getsource(module).splitlines(keepends=True), start=1):
+            if written.match(line):
+                return Path(inspect.getsourcefile(module) or ""), k, [line]
+    return Path(path or ""), first, lines
 
-    def columns(self) -> dict[str, tuple[Place, ...]]:
-        """The places by language, if their files exist."""
-        found = {
-            column: tuple(p for p in places if (ROOT / p.path).exists()) for column, places in self.written.items()
-        }
-        return {column: places for column, places in found.items() if places}
+
+def location(function: Any) -> tuple[str, int]:
+    """The file of a function of minirnn, from the folder of the package on, and its line."""
+    path, line, _ = source_of(function)
+    return path.relative_to(ROOT).as_posix(), line
+
+
+def place(function: Any) -> str:
+    """The file and line of a function of minirnn; the full name of any other."""
+    try:
+        path, line = location(function)
+        return f"minirnn/{path}:{line}"
+    except (TypeError, OSError, ValueError):  # a ufunc, or an operator of Python
+        name = getattr(function, "__name__", str(function))
+        module = getattr(function, "__module__", None) or ("numpy" if hasattr(function, "nin") else "")
+        return f"{module.lstrip('_')}.{name}".lstrip(".")

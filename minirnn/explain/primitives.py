@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import inspect
 import re
-import sys
-import textwrap
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
-import minirnn
 from minirnn import devices, ops
 from minirnn.devices.base import OPTIONAL, PRIMITIVES
+from minirnn.explain.cuts import ROOT
+from minirnn.explain.places import place, text_of
 from minirnn.explain.signatures import signature_lines
 from minirnn.ops.primitives.declare import DECLARED
 
-ROOT = Path(minirnn.__file__).parent
 COMPUTES = {**PRIMITIVES, **OPTIONAL}
 """The primitives of a device, with descriptions."""
 
@@ -52,35 +49,6 @@ def primitive_lines(op: str, source: bool = False) -> Iterator[str]:
     if source:
         yield f"\n== {place(function)}\n"
         yield from text_of(function)
-
-
-def text_of(function: Callable[..., Any]) -> list[str]:
-    """The Python code of an op: its ``def``, or the line that declares it."""
-    return textwrap.dedent("".join(source_of(function)[2])).splitlines()
-
-
-def source_of(function: Any) -> tuple[Path, int, list[str]]:
-    """The file, the line, and the text that defines a function: ``def tanh``, or ``tanh = unary(Tanh, ..)``."""
-    lines, first = inspect.getsourcelines(function)
-    name, path = function.__name__, inspect.getsourcefile(function)
-    if not any(line.lstrip().startswith(f"def {name}(") for line in lines):  # `declare` wrote it
-        module = sys.modules[function.__module__]
-        written = re.compile(rf"^[\w, ]*\b{name}\b[\w, ]* = \w+\(")
-        for k, line in enumerate(inspect.getsource(module).splitlines(keepends=True), start=1):
-            if written.match(line):
-                return Path(inspect.getsourcefile(module) or ""), k, [line]
-    return Path(path or ""), first, lines
-
-
-def place(function: Any) -> str:
-    """The file and line of a function of minirnn; the full name of any other."""
-    try:
-        path, line, _ = source_of(function)
-        return f"minirnn/{path.relative_to(ROOT).as_posix()}:{line}"
-    except (TypeError, OSError, ValueError):  # a ufunc, or an operator of Python
-        name = getattr(function, "__name__", str(function))
-        module = getattr(function, "__module__", None) or ("numpy" if hasattr(function, "nin") else "")
-        return f"{module.lstrip('_')}.{name}".lstrip(".")
 
 
 def numpy_place(name: str) -> str:

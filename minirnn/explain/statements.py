@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
+from minirnn.devices.cpu.sequence.calls import SCOPE
 from minirnn.explain.cuts import Cut, blanked
 
 
@@ -22,8 +23,8 @@ class Statement(NamedTuple):
     names: tuple[str, ...]
 
 
-LAUNCHES = {"product": 3, "copy": 1}
-"""The index of the argument that is set by product(device, a, b, target) and copy(device, target, a)."""
+CALLS = {*SCOPE, "dot", "product"}
+"""Functions that set their last argument, or `out`; copyto sets its first one."""
 
 ONLY_MEMORY = re.compile(r"= (device\.empty|inputs$)|\+= \(i64\)|device\.empty\(\(.*\) for ")
 """Statements that make room for an array, or go to a place in it, and compute nothing."""
@@ -58,7 +59,7 @@ def _commented(text: str, at: int) -> bool:
 
 
 def of_python(text: str) -> list[Statement]:
-    """The names that an assignment, a `return` or the launch of a `product` sets."""
+    """The names that an assignment, a `return` or a call of NumPy with a place for its result sets."""
     lines = text.splitlines(keepends=True)
     tree = ast.parse(text)
     starts = [0]
@@ -77,9 +78,10 @@ def of_python(text: str) -> list[Statement]:
         elif isinstance(node, ast.AugAssign):
             targets = [node.target]
         elif isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
-            called = node.value.func
-            target = LAUNCHES.get(ast.unparse(called), 99)
-            targets = node.value.args[target : target + 1]
+            called, arguments = node.value.func, node.value.args
+            targets = [word.value for word in node.value.keywords if word.arg == "out"]
+            if not targets and arguments and ast.unparse(called) in CALLS:
+                targets = [arguments[0 if ast.unparse(called) == "copyto" else -1]]
             if isinstance(called, ast.Attribute) and called.attr == "append":
                 targets = [called.value]
         names = [n for target in targets for n in _names(target)]

@@ -147,7 +147,9 @@ class BuiltIn(Opened):
         states = [before[n] for n in cell.order]
         found = evaluate(cell, inputs_of_step(cell, x, states, weights), weights.U)
         after = dict(zip(cell.order, states_after(cell, found, weights, x.shape[0], self.H), strict=True))
-        gates = {cell.names[e]: found[e] for e in cell.nodes if cell.names.get(e) in self.limits and e not in cell.after}
+        gates = {
+            cell.names[e]: found[e] for e in cell.nodes if cell.names.get(e) in self.limits and e not in cell.after
+        }
         z = self.layer.zoneout
         for n, rate in zip("hc", z if isinstance(z, tuple) else (z, z), strict=True):
             if rate and n in after:  # in evaluation, zoneout takes the weighted mean of old and new

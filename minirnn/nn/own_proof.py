@@ -11,10 +11,9 @@ import numpy as np
 
 from minirnn import devices as registry
 from minirnn.cells.cell import Formulas
-from minirnn.devices.base import Weights
 from minirnn.devices.registry import BUILT_IN
 from minirnn.engine.tensor import Tensor, tensor
-from minirnn.ops.sequence.layer import RecurrentLayer
+from minirnn.ops.sequence.layer import RecurrentLayer, template
 from minirnn.proving.case import COMPOSED, Arrays, Case
 from minirnn.proving.proof import Proof, counts, proof_of
 
@@ -68,7 +67,7 @@ def case_of(cell: Formulas, seed: int) -> Case:
     shapes |= {f"vector {n}": (H,) for n in plan.vector_names}
     for d in range(D):
         values |= {n + "_reverse" * d: rng.normal(size=s) * 0.5 for n, s in shapes.items()}
-    there = Weights(plan.reads_x or None, plan.reads_h or None, bW=True)
+    there = template(plan)
     weights = [there] * D
     masks = [rng.integers(0, 2, (D, T, B, H)).astype(float) for _ in plan.mask_names]
 

@@ -24,7 +24,7 @@ from minirnn.nn.states import LSTMHidden, check_place, lstm_pair
 from minirnn.nn.utils.packing import PackedSequence, packed_as, unpacked
 from minirnn.ops.cudnn_rnn.check import steps_of
 from minirnn.ops.cudnn_rnn.layers import by_layer, run_layers
-from minirnn.ops.cudnn_rnn.params import LayerParams, Network
+from minirnn.ops.cudnn_rnn.params import Network
 from minirnn.ops.fused import zeros
 from minirnn.ops.primitives import expand_dims, squeeze, transpose
 
@@ -115,7 +115,7 @@ class _Recurrent(Module):
     def weights(self, p: int) -> Weights:
         """The weights of pseudo-layer p = l*D + d, gates stacked. Missing projections and biases are None."""
         names = self._names[p]
-        return Weights(*[getattr(self, names[part]) if part in names else None for part in LayerParams._fields])
+        return Weights(*[getattr(self, names[part]) if part in names else None for part in Weights._fields[:5]])
 
     def load_state_dict(self, state_dict: Mapping[str, Any], strict: bool = True) -> IncompatibleKeys:
         """`Module.load_state_dict`. Raises ValueError for weights of a GRU that resets before the product."""

@@ -17,7 +17,8 @@ FUNCTIONS = {
     "tanh": np.tanh,
     "relu": lambda x: np.maximum(x, 0),
     "softplus": lambda x: np.logaddexp(x, 0),
-    **{n: getattr(np, n) for n in ("exp", "log", "sqrt", "abs", "sin", "cos", "maximum", "minimum", "clip", "where")},
+    **{n: getattr(np, n) for n in ("exp", "log", "sqrt", "abs", "sin", "cos", "maximum", "minimum", "where")},
+    "clip": lambda x, low, high, straight_through=False: np.clip(x, low, high),
     "straight_through": lambda value, x: value,
 }
 

@@ -1,127 +1,165 @@
-"""The derived formulas are those of minirnn's docstrings and headers, which are written by hand.
+"""The backward passes of minirnn's own cells, written by hand, are the derived ones. Wrong lines are named.
 
-Both are lines ``name = formula``. Only the names are changed into those of the cell here.
-
-Tests `minirnn/cells/formulas.py`, `minirnn/cells/terms.py` and `minirnn/cells/text.py`.
+Tests the pages `minirnn/ops/*/cells.py`, and `minirnn/cells/by_hand.py`, `formulas.py`, `terms.py` and `text.py`.
 """
 
 from __future__ import annotations
 
+import ast
+import inspect
 import re
-from collections.abc import Mapping
-from pathlib import Path
+import textwrap
+from collections import Counter
+from collections.abc import Callable, Iterable
+from itertools import product
 from typing import Any
 
 import pytest
 
-import minirnn
 from minirnn import cell, sigmoid, tanh
-from minirnn.cells.formulas import Writer, as_latex, with_products
+from minirnn.cells.by_hand import ByHand
+from minirnn.cells.cell import Formulas
+from minirnn.cells.derive import Derivation
+from minirnn.cells.expr import CellError, Expr
+from minirnn.cells.formulas import Formula, Writer, as_latex, with_products
+from minirnn.explain.parts import PAGES as pages
 from tests.cells.with_torch import CELLS, gallery
 from tests.devices.cells.own_layers import multiplicative
 
-ROOT = Path(minirnn.__file__).parent
+PAGES = {cell.__name__: cell for cells in pages.values() for cell in cells}
+"""Every cell of minirnn, with its backward pass by hand."""
+
+Polynomial = dict[tuple[Expr, ...], float]
+"""Products of values -> coefficient."""
 
 
-def renamed(text: str, names: Mapping[str, str]) -> str:
-    """A formula with other names. All are replaced at once, so that two may be swapped."""
-    text = text.replace("tanh(c)^2", "tanh_c * tanh_c").replace("n^2", "n * n").replace("tanh(c)", "tanh_c")
-    text = text.replace("c'", "c_prev").replace("h'", "h_prev")
-    text = text.replace("d_x_h_prevr[:, I:]", "drh").replace("s.d_after[0]", "c_grad").replace("w_c^T", "U1")
-    return re.sub(r"[A-Za-z_]\w*", lambda m: names.get(m[0], m[0]), text).strip()
+def expanded(e: Expr) -> Polynomial:
+    """A gradient or a value, multiplied out. Functions and inputs are variables. ``where`` selects by a variable."""
+    if e.op in ("number", "constant"):
+        return {(): e.value} if e.op == "number" else {(e,): 1.0}
+    if e.op in ("add", "sub"):
+        return total(expanded(e.args[0]), expanded(e.args[1]), 1.0 if e.op == "add" else -1.0)
+    if e.op == "neg":
+        return total({}, expanded(e.args[0]), -1.0)
+    if e.op == "mul":
+        return product_of(*map(expanded, e.args))
+    if e.op == "where":
+        condition, a, b = e.args
+        a, b = expanded(a), expanded(b)
+        return total(b, product_of({(condition,): 1.0}, total(a, b, -1.0)))
+    return {(e,): 1.0}
 
 
-def lines_of(text: str, names: Mapping[str, str]) -> dict[str, str]:
-    """The lines ``name = formula`` of a text. A second line for a name continues the first."""
-    found: dict[str, str] = {}
-    for line in text.splitlines():
-        line = (
-            re.sub(r"\s*(//|#).*|;$", "", line.strip())
-            .removeprefix("const V ")
-            .removeprefix("lstm ")
-            .removeprefix("gru ")
-        )
-        line = re.sub(r"^if \(?use_peephole\)?:? ?", "", line.strip()).removeprefix("V ").rstrip(";").strip()
-        m = re.fullmatch(r"(\w[\w ']*?) = (.+?);?", line)
-        if m and "= s." not in m[2]:  # otherwise several values are read
-            name, right = renamed(m[1].removeprefix("gradient of "), names), renamed(m[2], names)
-            name = f"d{name}" if name.endswith("_prev") and not name.startswith("d") else name
-            if right.startswith(f"{name} + ") and name in found:
-                right = found[name] + right[len(name) :]
-            found[name] = right
+def total(a: Polynomial, b: Polynomial, sign: float = 1.0) -> Polynomial:
+    found = Counter(a)
+    for term, number in b.items():
+        found[term] += sign * number  # type: ignore[assignment]
+    return {term: number for term, number in found.items() if number}
+
+
+def product_of(a: Polynomial, b: Polynomial) -> Polynomial:
+    found: Polynomial = {}
+    for (s, x), (t, y) in product(a.items(), b.items()):
+        found = total(found, {tuple(sorted((*s, *t), key=lambda e: e.index)): x * y})
     return found
+
+
+def gradients(d: Derivation) -> dict[str, Polynomial]:
+    """The gradient of every gate, state and vector, and of every product."""
+    return {f"d{d.step.names[owner]}": expanded(e) for owner, e in d.ends.items()}
+
+
+@pytest.mark.parametrize("projected", [False, True], ids=["plain", "projected"])
+@pytest.mark.parametrize("name", PAGES)
+def test_a_backward_pass_by_hand_is_the_derivative_term_by_term(name: str, projected: bool) -> None:
+    own = PAGES[name]
+    assert isinstance(own.derivation, ByHand)
+    found, right = gradients(own.derived(projected)), gradients(Derivation(own.step, projected))
+    assert found.keys() == right.keys()
+    for n in right:
+        assert found[n] == right[n], n
+    assert all(right[f"d{n}"] for n in own.step.gates)
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_the_derivation_is_the_page_line_by_line(name: str) -> None:
+    """Text by text, up to the order of terms: the derived lines are those that a person writes."""
+
+    def terms(lines: Iterable[Formula]) -> dict[str, list[str]]:
+        return {line.name: sorted(line.value.split(" + ")) for line in lines}
+
+    own = PAGES[name]
+    derived = terms(Writer(Derivation(own.step)).backward())
+    again = {own.derivation.names[e] for e in own.derivation.again}
+    printed = terms(Writer(own.derivation).backward())
+    assert {n: value for n, value in printed.items() if n not in again} == derived
+    page = inspect.getsource(own.by_hand[0])  # type: ignore[index]
+    for n, written in re.findall(r"^    (d\w+) = (.*)$", page, re.M):
+        text = re.sub(r"(\w+)\*\*2", r"\1 * \1", written)
+        line = Formula(n, f"sum of {text}" if n[1:] in own.step.vectors else text)
+        assert terms([line])[n] == derived[n], n
+
+
+def changed(own: Formulas, n: int, change: Callable[[ast.expr], ast.expr | None]) -> Callable[..., Any]:
+    """The backward pass of a page with another line number n, or without it."""
+    function = own.by_hand[0]  # type: ignore[index]
+    [tree] = ast.parse(textwrap.dedent(inspect.getsource(function))).body
+    assert isinstance(tree, ast.FunctionDef)
+    tree.decorator_list, line = [], tree.body[n]
+    assert isinstance(line, ast.Assign)
+    value = change(line.value)
+    if value is None:
+        tree.body[n : n + 1] = [] if len(tree.body) > 1 else [ast.Pass()]
+    else:
+        line.value = value
+    scope = dict(function.__globals__)
+    exec(compile(ast.fix_missing_locations(ast.Module([tree], [])), "page", "exec"), scope)
+    return scope[tree.name]
+
+
+def lines_of(own: Formulas) -> list[str]:
+    return re.findall(r"^    (d\w+) = ", inspect.getsource(own.by_hand[0]), re.M)  # type: ignore[index]
+
+
+LINES = [(name, n, line) for name, own in PAGES.items() for n, line in enumerate(lines_of(own))]
+
+
+@pytest.mark.parametrize(("name", "n", "line"), LINES)
+def test_a_wrong_line_of_a_page_is_named_with_what_is_wrong(name: str, n: int, line: str) -> None:
+    """The control: each line of each page with another sign, with a factor too many, and without itself."""
+    own = PAGES[name]
+    factor = next(v for v in ("o", "u", "z", "h_new", "h") if v in inspect.signature(own.by_hand[0]).parameters)  # type: ignore[index]
+    mistakes: dict[str, Callable[[ast.expr], ast.expr | None]] = {
+        f"{line}: the sign is wrong": lambda e: ast.UnaryOp(ast.USub(), e),
+        f"the factor {factor} does not belong there": lambda e: ast.BinOp(e, ast.Mult(), ast.Name(factor, ast.Load())),
+    }
+    ends = {f"d{own.step.names[owner]}" for owner in own.derivation.ends}
+    if line in ends and not re.search(rf"=.*\b{line}\b", inspect.getsource(own.by_hand[0])):  # type: ignore[index]
+        mistakes[f"{line} is missing"] = lambda _: None
+    for words, change in mistakes.items():
+        wrong = changed(own, n, change)
+        with pytest.raises(CellError) as caught:
+            ByHand(Derivation(own.step), wrong)
+        title, *said = str(caught.value).split("\n  ")
+        assert title == f"{name}: the backward pass is not the derivative of the step"
+        assert said[0].startswith(line)
+        if "sign" in words:  # a sum with the other sign has several wrong terms
+            assert "the sign is wrong" in said[0]
+        else:  # relu(z_a) is z_a wherever the line is not 0
+            assert words in said[0].replace("factor z_a", f"factor {factor}")
+
+
+def test_the_comparison_term_by_term_notices_one_wrong_term() -> None:
+    """The control of this file's own comparison."""
+    own = PAGES["lstm_block_peephole"]
+    right = gradients(own.derivation)
+    graph, named = own.step.graph, {n: e for e, n in own.derivation.names.items()}
+    wrong = own.derivation.before[0] - named["dz_f"] * named["wcf"] * graph.number(2)
+    assert expanded(wrong) != right["dcs_prev"] == expanded(own.derivation.before[0])
 
 
 def derived(name: str) -> dict[str, str]:
     return {line.name: line.value for line in Writer(gallery(name).derivation).backward()}
-
-
-def docstring(file: str, after: str) -> str:
-    return (ROOT / file).read_text().split('"""')[1].split(after, 1)[1]
-
-
-def grad_of(header: str) -> str:
-    text = (ROOT / "devices/cells" / header).read_text()
-    return "\n".join(part.split("CELL_FN", 1)[0] for part in text.split("CELL_FN void grad")[1:])
-
-
-LSTM = {"da_i": "dz_i", "da_f": "dz_f", "da_n": "dz_n", "da_o": "dz_o", "dm": "dh"}
-GRU = {"da_r": "dz_r", "da_z": "dz_z", "da_n": "dx_n", "dq": "dh_n", "q": "h_n"}
-BLOCK = {
-    "dzi": "dz_i", "dzc": "dz_n", "dzf": "dz_f", "dzo": "dz_o", "dcs": "dc", "cs_grad": "c_grad", "h_grad": "dh",
-    "ci": "n", "co": "tanh_c", "cs": "c", "cs_prev": "c_prev", "cs_prev_grad": "dc_prev",
-}  # fmt: skip
-GRU_BLOCK = {
-    "d_c_bar": "dx_c", "d_u_bar": "dz_u", "d_r_bar": "dz_r", "d_h": "dh", "d_h_prev": "dh_prev", "d_h_prevr": "drh",
-}  # fmt: skip
-
-BOOK = {
-    "lstm, docstring": (
-        "lstm", "ops/cudnn_rnn/__init__.py", "Backward through one step", LSTM, "dc dz_i dz_f dz_n dz_o dc_prev",
-    ),
-    "lstm, header": ("lstm", "lstm.h", "", LSTM, "dc dz_i dz_f dz_n dz_o dc_prev"),
-    "gru, docstring": ("gru", "ops/cudnn_rnn/__init__.py", "gru                  da_n", GRU, "dx_n dz_z dz_r"),
-    "gru, header": ("gru", "gru.h", "", GRU, "dx_n dz_z dz_r dh_n dh_prev"),
-    "gru_block, docstring": ("gru_block", "ops/gru_block.py", "Backward, for", GRU_BLOCK, "dx_c dz_u dz_r"),
-    "gru_block, header": ("gru_block", "gru_block.h", "", GRU_BLOCK, "dx_c dz_u dz_r dh_prev"),
-    "peephole, docstring": (
-        "peephole_lstm", "ops/lstm_block/cell.py", "Backward, for", BLOCK, "dz_o dc dz_n dz_i dz_f dc_prev",
-    ),
-    "peephole, header": ("peephole_lstm", "lstm_block.h", "", BLOCK, "dz_o dc dz_n dz_i dz_f dc_prev"),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("which", BOOK)
-def test_the_derivation_is_the_book_line_by_line(which: str) -> None:
-    name, file, after, names, expected = BOOK[which]
-    if file.endswith(".h"):
-        text = grad_of(file)
-    else:
-        text = docstring(file, after).split("\n    gru ")[0]
-        text = "da_n" + text if after.endswith("da_n") else text
-    book, ours = lines_of(text, names), derived(name)
-    assert {n: book[n] for n in expected.split()} == {n: ours[n] for n in expected.split()}
-
-
-def test_the_book_has_every_line_of_the_derivation() -> None:
-    for which, (name, _, _, _, expected) in BOOK.items():
-        if which.endswith("header"):
-            vectors = {f"d{n}" for n in gallery(name).step.vectors}
-            assert derived(name).keys() - vectors - {"drh"} == set(expected.split())
-
-
-def test_gradients_of_peepholes_are_those_of_the_book() -> None:
-    text = docstring("ops/lstm_block/cell.py", "Backward, for")
-    for vector, line in (("wci", "dz_i * c_prev"), ("wcf", "dz_f * c_prev"), ("wco", "dz_o * c")):
-        book = re.search(rf"{vector}_grad = (sum of \w+ \* \w+)", text)
-        assert book is not None
-        assert renamed(book[1], BLOCK) == f"sum of {line}" == derived("peephole_lstm")[f"d{vector}"]
-
-
-def test_the_product_inside_a_step_goes_back_through_its_matrix() -> None:
-    text = docstring("ops/gru_block.py", "Backward, for")
-    assert "d_x_h_prevr = d_c_bar @ w_c^T" in text
-    assert derived("gru_block")["drh"] == renamed("d_c_bar @ w_c^T", GRU_BLOCK)
 
 
 def test_lines_that_every_cell_has() -> None:

@@ -12,7 +12,7 @@ import pytest
 
 import minirnn as mr
 from minirnn import cell
-from minirnn.ops.sequence.layer import CellSequence
+from minirnn.ops.sequence.layer import RecurrentLayer, template
 from tests.cells import by_plan
 
 T, B, I, H, D = 4, 3, 2, 5, 2
@@ -93,11 +93,12 @@ def test_a_random_cell_is_what_the_tape_makes_of_it(rng: np.random.Generator, se
         shapes += [((plan.of_both + plan.of_h) * H, H)] if plan.reads_h else []
         shapes += [(len(plan.gate_names) * H,), *[(H, H)] * plan.products, *[(H,)] * plan.vectors]
     inputs = [mr.tensor(rng.normal(size=s) * 0.5, requires_grad=True) for s in shapes]
-    masks = [mr.tensor(rng.uniform(size=(D, T, B, H))) for _ in plan.mask_names]
+    masks = [rng.uniform(size=(D, T, B, H)) for _ in plan.mask_names]
     cotangents = [mr.tensor(rng.normal(size=s)) for s in ((T, B, D * H), (D, B, H), (D, plan.states - 1, B, H))]
     found = []
     for composed in (False, True):
-        node = CellSequence(plan, np.array([3, 4, 1]), masks, True, D)
+        there = template(plan)
+        node = RecurrentLayer(plan, [there] * D, np.array([3, 4, 1]), masks)
         outputs = list((node.compose if composed else node)(*inputs))
         found.append([t.numpy() for t in (*outputs, *mr.grad(outputs, inputs, cotangents[: len(outputs)]))])
     for k, (a, b) in enumerate(zip(*found, strict=True)):

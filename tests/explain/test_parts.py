@@ -1,86 +1,106 @@
-"""Every fused op has its parts, and every place of a part is in the sources and sets what the formulas set.
+"""Every fused op has its parts, and every text of a part sets what the formulas set, by the same names.
 
 Tests `minirnn/explain/parts.py` and `minirnn/explain/places.py`.
 """
 
 from __future__ import annotations
 
-from pathlib import Path
+import re
 
+import numpy as np
 import pytest
 
-from minirnn.explain import cuts, places, statements
+from minirnn.cells.cell import Formulas
+from minirnn.devices.cells.header import header
+from minirnn.devices.cpu.sequence.step import function_of
+from minirnn.explain import statements
+from minirnn.explain.cuts import ROOT
 from minirnn.explain.names import explained
-from minirnn.explain.parts import BOTH, PARTS, parts_of
+from minirnn.explain.ops import Layer, cells_of
+from minirnn.explain.parts import BOTH, PAGES, apart, parts
 
-ADDED_BY_THE_NODE = {
-    "lstm_block_cell_grad": {"x_grad", "h_prev_grad", "w_grad", "b_grad"},
-    "gru_block_cell_grad": {"d_w_ru", "d_w_c", "d_b_ru", "d_b_c"},
-}
-GATES = {"lstm_block_cell_grad": {"dzi", "dzc", "dzf", "dzo"}}  # the node adds the gradients of all uses
-NOT_IN_CUDA = {"lstm_grad": {"da2"}, "block_lstm_grad": {"hp"}}  # one array; the product over all steps needs no hp
+PARTS = parts()
+CELLS: dict[str, Formulas] = {cell.__name__: cell for cells in PAGES.values() for cell in cells}
+ADDED_BY_THE_NODE = {"dz_r", "dz_u", "dx_c", "dz_i", "dz_ci", "dz_f", "dz_o"}
 
 
 def wanted(key: str) -> set[str]:
-    return {name for s in statements.of_formula(PARTS[key].formulas().text) for name in s.names}
+    return {name for s in statements.of_formula(PARTS[key].formulas.text) for name in s.names}
 
 
 @pytest.mark.parametrize("key", PARTS)
 def test_each_column_sets_every_name_of_the_formulas(key: str) -> None:
     names, part = wanted(key), PARTS[key]
     assert names
-    for column, found in part.columns().items():
-        missing = names - {name for place in found for name in place.names()}
+    for column, found in part.columns.items():
         if column == "Node":
-            assert not missing & (ADDED_BY_THE_NODE[key] | GATES.get(key, set()))
-        else:
-            allowed = ADDED_BY_THE_NODE.get(key, set()) | (NOT_IN_CUDA.get(key, set()) if column != "NumPy" else set())
-            assert missing == allowed, column
+            names = names & ADDED_BY_THE_NODE
+        assert not names - {name for box in found for name in box.names()}, column
 
 
-NAMES_IN_CELLS = {
-    "lstm_block_cell": "zi zc zf zo i f ci cs o co h",
-    "lstm_block_cell_grad": "dzo dcs dzc dzi dzf cs_prev_grad",
-    "lstm": "i f n o c",
-    "lstm_grad": "da_o dc da_n da_i da_f",
-    "gru_block_cell": "r u c h",
-    "gru_block_cell_grad": "d_c_bar d_h_prev",
-    "gru": "r z q n",
-    "gru_grad": "da_n da_z da_r",
-}
+@pytest.mark.parametrize("name", CELLS)
+def test_a_cell_has_its_lines_in_the_order_of_its_page(name: str) -> None:
+    """In NumPy, C++ and CUDA, without any alias."""
+    for key, page in ((name, CELLS[name].forward_formulas()), (f"{name}_grad", CELLS[name].backward_formulas())):
+        assert PARTS[key].formulas.text == page
+        order = [n for n, _, right in (line.partition(" = ") for line in page.splitlines()) if "@ U1" not in right[-4:]]
+        order = [n for n in order if n != "c_new" or not key.endswith("_grad")]  # computed again, where it is read
+        for column in ("NumPy", BOTH):
+            cut = PARTS[key].columns[column][0].cut
+            lines = [
+                s for s in statements.of(cut, {}) if "= s." not in cut.text[s.start : s.end]
+            ]  # a later stage reads
+            assert [n for s in lines for n in s.names if n in order] == order, column
 
 
-@pytest.mark.parametrize("key", NAMES_IN_CELLS)
-def test_a_cell_has_the_names_of_formulas_and_numpy(key: str) -> None:
-    """Without an alias, a value has the same name wherever it is read."""
-    names = set(NAMES_IN_CELLS[key].split())
-    columns = PARTS[key].columns()
-    for column in ("NumPy", BOTH):
-        plain = {name for place in columns[column] for s in statements.of(place.cut(), {}) for name in s.names}
-        assert names <= plain | ({"zi", "zc", "zf", "zo", "h"} if column == "NumPy" else set()), column
-    assert names <= wanted(key) | {"r_h", "d_h_prev"}
+@pytest.mark.parametrize("name", CELLS)
+def test_the_text_of_a_cell_is_what_devices_run(name: str) -> None:
+    plan = CELLS[name].plan(name == "lstm_zoned_c")
+    for key, backward in ((name, False), (f"{name}_grad", True)):
+        numpy, cpp = PARTS[key].columns["NumPy"][0].cut.text, PARTS[key].columns[BOTH][0].cut.text
+        assert function_of(plan, backward).__doc__ == numpy
+        inside = "\n".join(line.removeprefix("    ") for line in header(plan).splitlines())
+        assert cpp in inside
 
 
-def test_every_op_but_those_of_the_buffer_has_parts() -> None:
+def test_a_page_is_found_at_its_line() -> None:
+    for name, cell in CELLS.items():
+        for key, function in ((name, cell.function), (f"{name}_grad", cell.by_hand and cell.by_hand[0])):
+            cut = PARTS[key].formulas
+            lines = (ROOT / cut.path).read_text().splitlines()[cut.line - 1 :]
+            assert next(line for line in lines if line.startswith("def ")).startswith(f"def {function.__name__}(")
+
+
+def test_every_op_but_those_of_the_buffer_has_a_page() -> None:
+    shown = set()
     for op in explained():
-        assert bool(parts_of(op)) == ("params" not in op), op
-    assert {key for op in explained() for key in parts_of(op)} | set(parts_of("cross_entropy")) == set(PARTS)
+        for layer in (Layer(m, p, z) for m in ("lstm", "gru", "rnn_tanh", "rnn_relu") for p in (0, 1) for z in (0, 1)):
+            found = {cell.__name__ for cell in cells_of(op, layer)}
+            assert bool(found) == ("params" not in op), op
+            shown |= found
+    assert shown == set(CELLS)
 
 
-def test_a_column_whose_files_are_not_there_is_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    source = tmp_path / "devices" / "cells" / "gru.h"
-    source.parent.mkdir(parents=True)
-    source.write_text(
-        "template <class V, class real>\nstruct Gru {\n"
-        "    CELL_FN void step(Step &s) const {\n"
-        "        const V r = sigmoid(a[0]), z = sigmoid(a[1]), q = a[3];\n"
-        "        s.after[0] = h;\n"
-        "    }\n};\n"
-    )
-    monkeypatch.setattr(places, "ROOT", tmp_path)
-    monkeypatch.setattr(cuts, "ROOT", tmp_path)
-    columns = PARTS["gru"].columns()
-    assert list(columns) == [BOTH]
-    [place] = columns[BOTH]
-    assert place.cut().line == 3 and place.names() >= {"r", "z", "q"}
-    assert not PARTS["lstm"].columns()
+def test_a_joined_name_is_taken_apart() -> None:
+    names = {"dz_o", "dc", "dc_prev", "dz_i"}
+    assert apart("dz_o_dc", names) == ["dz_o", "dc"]
+    assert apart("dc_prev_dz_i_dz_o", names) == ["dc_prev", "dz_i", "dz_o"]
+    assert apart("dc_prev_by_dc", names) == ["dc_prev"]
+    assert apart("d_gates", names) == apart("dz", names) == []
+
+
+def test_the_loop_over_a_sequence_has_a_call_for_every_line_of_the_lstm() -> None:
+    [_, loop] = PARTS["lstm_grad"].columns["NumPy"]
+    lines = [loop.cut.text[s.start : s.end] for s in loop.statements() if "dc" in s.names]
+    assert lines[-1] == "add(dc, c_grad, dc)" and re.fullmatch(r"multiply\(dz_o_dc, dh, dz_o_dc\)", lines[-2])
+
+
+def test_the_printed_numpy_of_a_step_computes_the_formulas(rng: np.random.Generator) -> None:
+    """The text is executed here by its own, with NumPy's names."""
+    scope = {"sigmoid": lambda x: 1 / (1 + np.exp(-x)), "tanh": np.tanh}
+    exec(PARTS["lstm"].columns["NumPy"][0].cut.text, scope)
+    z, c, h = rng.normal(size=(4, 2, 3)), rng.normal(size=(2, 3)), rng.normal(size=(2, 3))
+    i, f, n, o = (scope[g](a) for g, a in zip(("sigmoid", "sigmoid", "tanh", "sigmoid"), z, strict=True))
+    found = scope["lstm"](*z, c, h)
+    np.testing.assert_allclose(found[0], f * c + i * n)
+    np.testing.assert_allclose(found[1], o * np.tanh(f * c + i * n))

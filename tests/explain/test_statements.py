@@ -32,8 +32,9 @@ def test_python() -> None:
         "    a, b[t] = z\n"
         "    if a:\n"
         "        c += 1\n"
-        "    product(device, a, b, flat(d[:2]), beta=1.0)\n"
-        "    copy(device, e, a)\n"
+        "    product(a, b, flat(d[:2]))\n"
+        "    copyto(e, a); multiply(a, b, a)\n"
+        "    np.matmul(a, b, out=g[0])\n"
         "    sums.append(a)\n"
         "    other(a, b, c, d)\n"
         "    return (a if b else\n"
@@ -44,8 +45,10 @@ def test_python() -> None:
         ("z = g(x)", "z"),
         ("a, b[t] = z", "a b"),
         ("c += 1", "c"),
-        ("product(device, a, b, flat(d[:2]), beta=1.0)", "d"),
-        ("copy(device, e, a)", "e"),
+        ("product(a, b, flat(d[:2]))", "d"),
+        ("copyto(e, a)", "e"),
+        ("multiply(a, b, a)", "a"),
+        ("np.matmul(a, b, out=g[0])", "g"),
         ("sums.append(a)", "sums"),
         ("return (a if b else", "return"),
     ]

@@ -60,14 +60,14 @@ def test_the_hooks_of_a_layer_run_before_the_layers_below_are_computed(rng: np.r
     order: list[str] = []
     for name, p in layer.named_parameters():
         p.register_hook(lambda g, name=name: order.append(name))
-    kernel = layer.weight_ih_l0.device.rnn_sequence_grad
+    kernel = layer.weight_ih_l0.device.cell_sequence_grad
 
     def seen(*args: Any, **kwargs: Any) -> Any:
         order.append("a layer")
         return kernel(*args, **kwargs)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(type(layer.weight_ih_l0.device), "rnn_sequence_grad", staticmethod(seen))
+        patch.setattr(type(layer.weight_ih_l0.device), "cell_sequence_grad", staticmethod(seen))
         y, _ = layer(mr.tensor(rng.standard_normal((T, B, I)).astype(np.float32)))
         y.sum().backward()
     layers = [name if name == "a layer" else name[-2:] for name in order]

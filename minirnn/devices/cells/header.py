@@ -31,11 +31,8 @@ TAKEN = {*KEYWORDS.split(), *OURS.split(), *FUNCTIONS}
 def header(plan: Plan, values: bool = False) -> str:
     """The text of the header. `values`: with those of its constants; otherwise whoever makes a cell sets them."""
     body = [*counts(plan), "", *where(plan), *members(plan, values)]
-    for name, struct, stages in (("step", "Step", plan.forward), ("grad", "Gradient", plan.backward)):
-        for k, stage in enumerate(stages):
-            first = f"Stage<{k}>, " if len(stages) > 1 else ""
-            body += ["", f"template <class {struct}>", f"CELL_FN void {name}({first}{struct} &s) const {{"]
-            body += [f"    {line}" for line in statements(stage)] + ["}"]
+    for backward in (False, True):
+        body += ["", *functions(plan, backward)]
     comment = [f"//     {line}".rstrip() for line in plan.formulas.splitlines()]
     inside = [f"    {line}".rstrip() for line in body]
     made = (
@@ -43,6 +40,17 @@ def header(plan: Plan, values: bool = False) -> str:
     )
     lines = ["#pragma once", "", "template <class V, class real>", f"struct {NAME} {{", *inside, "};", ""]
     return "\n".join([made, "//", *comment, *lines])
+
+
+def functions(plan: Plan, backward: bool) -> Iterator[str]:
+    """The lines of ``step`` or ``grad``, one function for each stage."""
+    name, struct, stages = ("grad", "Gradient", plan.backward) if backward else ("step", "Step", plan.forward)
+    for k, stage in enumerate(stages):
+        first = f"Stage<{k}>, " if len(stages) > 1 else ""
+        yield from ("",) * (k > 0)
+        yield from (f"template <class {struct}>", f"CELL_FN void {name}({first}{struct} &s) const {{")
+        yield from (f"    {line}".rstrip() for line in statements(stage))
+        yield "}"
 
 
 def counts(plan: Plan) -> Iterator[str]:

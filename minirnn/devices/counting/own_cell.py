@@ -64,7 +64,9 @@ def cell_step(gates: Shape, states: Any, weights: Weights, *, plan: Plan, **_: A
     return B * (products + H * (flops + plan.means)), B * H * functions
 
 
-def cell_step_grad(states: Any, after: Any, values: Any, d_after: Any, weights: Weights, *, plan: Plan, **_: Any) -> Cost:
+def cell_step_grad(
+    states: Any, after: Any, values: Any, d_after: Any, weights: Weights, *, plan: Plan, **_: Any
+) -> Cost:
     (B, H), (flops, functions) = d_after[-1], of_stages(plan.backward)
     products = 2 * sum(map(prod, weights.U))
     return B * (products + H * (flops + plan.means + plan.vectors)), B * H * functions
@@ -79,7 +81,7 @@ def cell_sequence(
     for own in weights:
         H = width_of(plan, own)
         products = sum(prod(w) for w in (*own[:3], *own.U) if w)
-        total += rows * (2 * products + H * (gates + flops + plan.means) + (0 if zoneout is None else 3 * h0[-1]))
+        total += rows * (2 * products + H * (gates + flops + plan.means) + (0 if zoneout is None else 4 * h0[-1]))
         units += H
     return total, rows * units * functions
 

@@ -4,17 +4,44 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from contextvars import copy_context
+from functools import wraps
+from typing import Any, TypeVar, cast
 
 import numpy as np
 
 from minirnn.devices import host_math
 from minirnn.devices.cpu import elementwise, workspace
-from minirnn.devices.cpu.arithmetic import FALSE_ALARM, without_false_alarms
 
 LARGE = workspace.MIN_BLOCK // 4
 """Size of a result from which fresh memory costs more than the extra Python call."""
+
+FALSE_ALARM = 5
+"""Columns of float32 that OpenBLAS, with AVX-512, multiplies by a vector together with whatever a register holds: its
+result is right, but NumPy may warn of an invalid value, once in many thousand products (`sgemv_t` of SkylakeX)."""
+
+Kernel = TypeVar("Kernel", bound=Callable[..., Any])
+
+
+def without_false_alarms(kernel: Kernel) -> Kernel:
+    """A decorator of kernels in which such a product may occur. NaN stays NaN, as on other devices.
+
+    The kernel runs in its own context, with its own NumPy settings. `np.errstate` would have to put
+    them back, and a Ctrl-C may come before it does.
+    """
+
+    @wraps(kernel)
+    def run(*arguments: Any, **options: Any) -> Any:
+        return copy_context().run(_without_alarms, kernel, arguments, options)
+
+    return cast(Kernel, run)
+
+
+def _without_alarms(kernel: Callable[..., Any], arguments: Sequence[Any], options: Mapping[str, Any]) -> Any:
+    np.seterr(invalid="ignore")
+    return kernel(*arguments, **options)
+
 
 product_without_alarms = without_false_alarms(np.matmul)
 
@@ -89,7 +116,11 @@ class Primitives:
 
     @staticmethod
     def full(shape: Sequence[int], value: Any, dtype: Any) -> Any:
-        return np.full(tuple(shape), value, dtype) if shape else np.dtype(dtype).type(value)
+        if not shape:
+            return np.dtype(dtype).type(value)
+        if value.__class__ is int and not value:
+            return np.zeros(tuple(shape), dtype)  # np.full takes ten times as long for a small array
+        return np.full(tuple(shape), value, dtype)
 
     @staticmethod
     def concatenate(arrays: Sequence[Any], axis: int) -> Any:

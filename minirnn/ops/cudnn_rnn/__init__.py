@@ -1,55 +1,27 @@
 """CudnnRNN, V2 and V3: a whole network of recurrent layers, and its gradient.
 
-``x`` is a layer's input at step t, ``h', c'`` the state before the step, W' means W transposed; s = sigmoid::
+The steps are the page `cells`: lstm, gru, rnn_tanh and rnn_relu, and below each its backward pass. Around a step, for
+the layer's input ``x`` and the state ``h_prev`` before the step::
 
-    rnn_tanh             h = tanh(x W' + bW + h' R' + bR)
-    rnn_relu             h = max(x W' + bW + h' R' + bR, 0)
+    z_i = x @ W_i^T + bW_i + h_prev @ R_i^T + bR_i              # a gate z of both, and so on for each gate
+    x_n = x @ W_n^T + bW_n,  h_n = h_prev @ R_n^T + bR_n        # gru: reset acts on h_n, *after* this product
+    h = m @ Wp^T                                                # with a projection of the step's output m
 
-    lstm                 a_g = x W_g' + bW_g + h' R_g' + bR_g                     # for each gate g = i, f, n, o
-                         i = s(a_i)   f = s(a_f)   n = tanh(a_n)   o = s(a_o)
-                         c = f * c' + i * n
-                         m = o * tanh(c)
-                         h = m Wp' with a projection, else m                      # c is never projected
+Backward, from the gradients of the gates. For the gru, dx_n goes back through W, and dh_n through R::
 
-    gru                  r = s(x W_r' + bW_r + h' R_r' + bR_r)
-                         z = s(x W_z' + bW_z + h' R_z' + bR_z)
-                         q = h' R_n' + bR_n                                       # reset acts *after* this product
-                         n = tanh(x W_n' + bW_n + r * q)
-                         h = (1 - z) * n + z * h'                                 # z = 1 keeps the old state
-
-Backward through one step, for the gradient dh of h (from the output at t and from the step that used h) and dc of c, of
-which c_grad arrives from the step that used c; da and da2 are the gradients of the pre-activations on the input and on
-the recurrent side::
-
-    rnn_tanh             da = da2 = dh * (1 - h^2)
-    rnn_relu             da = da2 = dh * [h > 0]                                  # 0 at 0
-
-    lstm                 dm = dh Wp with a projection, else dh                    # and dWp = (dh)' m
-                         dc = c_grad + dm * o * (1 - tanh(c)^2)
-                         da_i = dc * n * i * (1 - i)
-                         da_f = dc * c' * f * (1 - f)
-                         da_n = dc * i * (1 - n^2)
-                         da_o = dm * tanh(c) * o * (1 - o)
-                         da2 = da
-                         gradient of c' = dc * f
-
-    gru                  da_n = dh * (1 - z) * (1 - n^2)
-                         da_z = dh * (h' - n) * z * (1 - z)
-                         da_r = da_n * q * r * (1 - r)
-                         da2 = [da_r | da_z | da_n * r]
-
-    all                  gradient of h' = da2 R                                   # gru: + dh * z
-                         dx = da W   dW = (da)' x   dR = (da2)' h'                # dW, ..., dbR: summed over T and B
-                         dbW = da    dbR = da2
+    dm = dh @ Wp,  dWp = dh^T @ m                               # with a projection; c is never projected
+    dx = [dz_i | dz_f | ..] @ W,  dW = [dz_i | dz_f | ..]^T @ x
+    dh_prev += [dz_i | dz_f | ..] @ R,  dR = [dz_i | dz_f | ..]^T @ h_prev
+    dbW = dbR = sum of [dz_i | dz_f | ..]                       # dW, .., dbR: summed over T and B
 
 A layer's output concatenates the two directions. It is multiplied by the dropout mask and feeds both directions of the
 next layer. Past the length of a sequence, its state stays the same, its output is 0, and there is no gradient. With
-zoneout, units keep their old state at random. The two lines of zoneout, which follow every cell, are in `zoneout`.
+zoneout, units keep their old state at random (`zoneout`).
 
 Calling this package calls the op: ``mr.ops.cudnn_rnn(input, ...)`` is `versions.cudnn_rnn`. The three public versions
-are in `versions`, and their common code in `calls`. `layers` has the nodes of the tape, one for each layer, and
-`compose` their composition from primitives. The parameter buffer is in `params` and `unpack`, and the reserve space in
-`reserve`. The arithmetic of a layer is in `devices/cpu/cudnn_rnn/layer.py`.
+are in `versions`, and their common code in `calls`. `layers` makes one node of the tape for each layer. The node
+and its composition from primitives are in `minirnn.ops.sequence`. The parameter buffer is in `params`, and
+the reserve space in `reserve`.
 
 Source: TensorFlow's CudnnRNN ops and cuDNN's documentation; LSTM with projection: Sak et al. 2014; GRU: Cho et al.
 2014.

@@ -27,7 +27,7 @@ from minirnn.ops.cudnn_rnn.check import (
 )
 from minirnn.ops.cudnn_rnn.dropout import dropout_masks as drawn_masks
 from minirnn.ops.cudnn_rnn.layers import Kept, RecurrentLayer, by_layer, run_layers
-from minirnn.ops.cudnn_rnn.unpack import unpack_weights
+from minirnn.ops.cudnn_rnn.params import unpack_weights
 from minirnn.ops.fused import gradients_through_composition, or_zeros, zeros
 
 
@@ -47,7 +47,7 @@ def forward_call(
     masks: Sequence[Tensor] | None = None
     if dropout_masks is not None:
         masks = given_masks(op, dropout_masks, net, time_major, x)
-    elif training:
+    elif training and attributes.dropout:
         seeds = int(attributes.seed), int(attributes.seed2)
         masks = drawn_masks(net.L, (*x.shape[:2], net.D * net.P), attributes.dropout, seeds, x)
     masks = masks if training else None

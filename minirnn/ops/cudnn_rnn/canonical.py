@@ -14,13 +14,14 @@ CudnnRNNCanonicalToParams, V1 and V2.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from math import prod
 from typing import Any, NamedTuple
 
+from minirnn import check
 from minirnn.engine import operands
 from minirnn.engine.tensor import Tensor
-from minirnn.ops.cudnn_rnn import params_check
-from minirnn.ops.cudnn_rnn.params import Network, Region
-from minirnn.ops.cudnn_rnn.unpack import unpack
+from minirnn.ops.cudnn_rnn.params import Network, Region, unpack, unused
 from minirnn.ops.primitives import concat
 
 
@@ -75,7 +76,7 @@ def cudnn_rnn_params_to_canonical(
         `params` is not a floating array, a size is not an integer.
     """
     op = "cudnn_rnn_params_to_canonical"
-    params_check.unused(op, dropout, seed, seed2)
+    unused(op, dropout, seed, seed2)
     net = Network(rnn_mode, num_layers, num_units, input_size, direction, input_mode, 0, op=op)
     _check_counts(op, net, num_params=num_params)
     return _cut(op, net, params)
@@ -103,7 +104,7 @@ def cudnn_rnn_params_to_canonical_v2(
     num_params_weights = 2*G*L*D (+ L*D with a projection), num_params_biases = 2*G*L*D; checked when given.
     """
     op = "cudnn_rnn_params_to_canonical_v2"
-    params_check.unused(op, dropout, seed, seed2)
+    unused(op, dropout, seed, seed2)
     net = Network(rnn_mode, num_layers, num_units, input_size, direction, input_mode, num_proj, op=op)
     _check_counts(op, net, num_params_weights=num_params_weights, num_params_biases=num_params_biases)
     return _cut(op, net, params)
@@ -155,7 +156,7 @@ def cudnn_rnn_canonical_to_params(
         A piece is not a floating array or has another dtype than the others; a size is not an integer.
     """
     op = "cudnn_rnn_canonical_to_params"
-    params_check.unused(op, dropout, seed, seed2)
+    unused(op, dropout, seed, seed2)
     net = Network(rnn_mode, num_layers, num_units, input_size, direction, input_mode, 0, op=op)
     _check_counts(op, net, num_params=num_params)
     return _join(op, net, weights, biases)
@@ -184,7 +185,7 @@ def cudnn_rnn_canonical_to_params_v2(
     num_params_weights = 2*G*L*D (+ L*D with a projection), num_params_biases = 2*G*L*D; checked when given.
     """
     op = "cudnn_rnn_canonical_to_params_v2"
-    params_check.unused(op, dropout, seed, seed2)
+    unused(op, dropout, seed, seed2)
     net = Network(rnn_mode, num_layers, num_units, input_size, direction, input_mode, num_proj, op=op)
     _check_counts(op, net, num_params_weights=num_params_weights, num_params_biases=num_params_biases)
     return _join(op, net, weights, biases)
@@ -195,7 +196,7 @@ def _check_counts(op: str, net: Network, **counts: int | None) -> None:
     for name, given in counts.items():
         expected = net.biases if name == "num_params_biases" else net.weights
         more = " + L*D (projection)" if net.num_proj and expected is net.weights else ""
-        params_check.count(op, name, given, len(expected), f"2*G*L*D{more}")
+        count(op, name, given, len(expected), f"2*G*L*D{more}")
 
 
 def _cut(op: str, net: Network, params: Any) -> CanonicalOutput:
@@ -211,7 +212,7 @@ def _join(op: str, net: Network, weights: Any, biases: Any) -> Tensor:
     named: dict[str, Any] = {}
     regions: list[Region] = []
     for name, value, expected in (("weights", weights, net.weights), ("biases", biases, net.biases)):
-        pieces = params_check.pieces(op, name, value)
+        pieces = pieces_of(op, name, value)
         if len(pieces) != len(expected):
             raise ValueError(
                 f"{op}: {name} has {len(pieces)} pieces\n  expected {len(expected)}: one for each gate of"
@@ -222,5 +223,28 @@ def _join(op: str, net: Network, weights: Any, biases: Any) -> Tensor:
         regions += expected
     tensors = operands.tensors(op, **named)
     for name, t, region in zip(named, tensors, regions, strict=True):
-        params_check.piece(op, name, t, region.name, region.shape)
+        check_piece(op, name, t, region.name, region.shape)
     return concat([t.reshape(-1) for t in tensors])  # regions follow each other without gaps, in this order
+
+
+def count(op: str, name: str, given: Any, expected: int, formula: str) -> None:
+    """Check an optional attribute that is a count. Raises ValueError unless it is None or right."""
+    if given is not None and check.integer(op, name, given, 1) != expected:
+        raise ValueError(f"{op}: {name} is {given}\n  expected {formula} = {expected}")
+
+
+def pieces_of(op: str, name: str, value: Any) -> list[Any]:
+    """A list of arrays. A single array raises TypeError, because its first axis is not a list of pieces."""
+    if isinstance(value, Tensor) or not isinstance(value, Sequence) or isinstance(value, str):
+        raise TypeError(f"{op}: {name} is a {type(value).__name__}\n  expected a list of arrays, in canonical order")
+    return list(value)
+
+
+def check_piece(op: str, name: str, t: Tensor, what: str, shape: tuple[int, ...]) -> None:
+    """Raise ValueError unless `t` has as many elements as the piece `what` of `shape`; its own shape may be flat."""
+    if t.size != prod(shape):
+        hint = "\n  skip_input: layer 0 has no input matrices" if 0 in shape else ""
+        raise ValueError(
+            f"{op}: {name} has shape {t.shape}, {t.size} elements\n"
+            f"  expected {prod(shape)}: {what}, {shape}, or as many elements in another shape{hint}"
+        )

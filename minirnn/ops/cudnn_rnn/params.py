@@ -20,14 +20,19 @@ CudnnRNNParamsSize; real cuDNN may insert padding, this layout does not.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import InitVar, dataclass
 from functools import cached_property
 from math import prod
 from typing import Any, NamedTuple
 
 from minirnn import check
-from minirnn.ops.cudnn_rnn import params_check
+from minirnn.devices.base import Device, Weights
+from minirnn.engine.op import Op
+from minirnn.engine.outputs import record_many
+from minirnn.engine.tensor import Tensor
+from minirnn.ops.fused import or_zeros
+from minirnn.ops.primitives import concat
 
 GATES = {"rnn_relu": ("",), "rnn_tanh": ("",), "lstm": ("i", "f", "n", "o"), "gru": ("r", "z", "n")}
 """rnn_mode -> its gates, in the order of the buffer."""
@@ -49,16 +54,6 @@ class Region(NamedTuple):
     def of(self, params: Any) -> Any:
         """This part of a 1-D array or Tensor; for a NumPy array a view."""
         return params[self.offset : self.offset + self.size].reshape(self.shape)
-
-
-class LayerParams(NamedTuple):
-    """A pseudo-layer's parameters, gates stacked: W (G*H, in) or None, R (G*H, P), Wp (P, H) or None, bW, bR (G*H,)."""
-
-    W: Any
-    R: Any
-    Wp: Any
-    bW: Any
-    bR: Any
 
 
 @dataclass(frozen=True)
@@ -101,7 +96,7 @@ class Network:
         check.choice(op, "input_mode", self.input_mode, INPUT_MODES)
         for name in ("num_layers", "num_units", "input_size"):
             object.__setattr__(self, name, check.integer(op, name, getattr(self, name), 1))  # a plain int
-        object.__setattr__(self, "num_proj", params_check.projection(op, self.rnn_mode, self.H, self.num_proj))
+        object.__setattr__(self, "num_proj", projection(op, self.rnn_mode, self.H, self.num_proj))
         if self.input_mode == "skip_input" and self.I != self.H:
             raise ValueError(
                 f"{op}: input_mode is 'skip_input', input_size is {self.I}, num_units is {self.H}\n"
@@ -150,7 +145,7 @@ class Network:
         return self.I if layer == 0 else self.D * self.P
 
     @cached_property
-    def layers(self) -> tuple[LayerParams, ...]:
+    def layers(self) -> tuple[Weights, ...]:
         """The stacked regions of each pseudo-layer p. W and Wp may be None."""
         GH, offset = self.G * self.H, 0
 
@@ -169,16 +164,16 @@ class Network:
         biases = [
             (take(f"bW of {self._where(p)}", GH), take(f"bR of {self._where(p)}", GH)) for p in range(self.L * self.D)
         ]
-        return tuple(LayerParams(*m, *b) for m, b in zip(matrices, biases, strict=True))
+        return tuple(Weights(*m, *b) for m, b in zip(matrices, biases, strict=True))
 
     @cached_property
     def regions(self) -> tuple[Region, ...]:
         """All existing regions in one tuple, in the order of the pseudo-layers."""
-        return tuple(region for layer in self.layers for region in layer if region is not None)
+        return tuple(region for layer in self.layers for region in layer[:5] if region is not None)
 
-    def slices(self, params: Any) -> list[LayerParams]:
+    def slices(self, params: Any) -> list[Weights]:
         """The same regions of a buffer, as writable views of a NumPy array or Tensors on the tape."""
-        return [LayerParams(*(None if r is None else r.of(params) for r in regions)) for regions in self.layers]
+        return [Weights(*(None if r is None else r.of(params) for r in regions[:5])) for regions in self.layers]
 
     @cached_property
     def size(self) -> int:
@@ -190,7 +185,7 @@ class Network:
     def weights(self) -> tuple[Region, ...]:
         """The canonical matrices. With skip_input, those of layer 0 are [H, 0]."""
         found: list[Region] = []
-        for p, (W, R, Wp, _, _) in enumerate(self.layers):
+        for p, (W, R, Wp, *_) in enumerate(self.layers):
             W = W or Region(f"W of {self._where(p)}", R.offset, (self.G * self.H, 0))
             found += [*self._per_gate(W), *self._per_gate(R), *([Wp] if Wp else [])]
         return tuple(found)
@@ -235,5 +230,66 @@ def cudnn_rnn_params_size(
     `dropout`, `seed`, `seed2` and `name` are accepted as in TensorFlow, and ignored. The errors are those of `Network`.
     """
     op = "cudnn_rnn_params_size"
-    params_check.unused(op, dropout, seed, seed2)
+    unused(op, dropout, seed, seed2)
     return Network(rnn_mode, num_layers, num_units, input_size, direction, input_mode, num_proj, op=op).size
+
+
+def projection(op: str, rnn_mode: str, num_units: int, num_proj: Any) -> int:
+    """The attribute num_proj: 0 (none), or for lstm 1 .. H-1."""
+    P = check.integer(op, "num_proj", num_proj, 0, meaning="; 0 means no projection")
+    if P and rnn_mode != "lstm":
+        raise ValueError(
+            f"{op}: num_proj is {P} with rnn_mode {rnn_mode!r}\n  expected 0\n  only 'lstm' has a projection of h"
+        )
+    if num_units <= P:
+        raise ValueError(
+            f"{op}: num_proj is {P}, num_units is {num_units}\n"
+            "  expected num_proj < num_units, or 0 for no projection\n"
+            "  a projection makes h narrower than the cell state (P < H)"
+        )
+    return P
+
+
+def unused(op: str, dropout: Any, seed: Any, seed2: Any) -> None:
+    """Check attributes of TensorFlow's parameter ops that do not affect the layout."""
+    check.number(op, "dropout", dropout, 0, 1, ", the probability of a zero")
+    for name, value in (("seed", seed), ("seed2", seed2)):
+        check.integer(op, name, value, low=-(2**63), high=2**63 - 1)
+
+
+# ---- splitting the buffer: no other module reads it in an op
+
+
+class Unpack(Op):
+    """y_k = region k of the buffer        the gradient of the buffer: those of all regions, one after the other"""
+
+    arithmetic = True  # joining gradients also works on bare arrays
+    reads_inputs = False
+
+    def __init__(self, device: Device, regions: Sequence[Region]) -> None:
+        self.device = device
+        self.regions = regions
+        self.order = sorted(range(len(regions)), key=lambda k: regions[k].offset)
+
+    def backward(self, dy: Any, y: Sequence[Any], params: Any) -> tuple[Any]:
+        if isinstance(params, Tensor):  # this gradient will be differentiated again
+            return (concat([or_zeros(dy[k], y[k]).reshape(-1) for k in self.order]),)
+        flat = []
+        for k in self.order:
+            g, size = dy.get(k), (self.regions[k].size,)
+            flat.append(self.device.full(size, 0, params.dtype) if g is None else self.device.reshape(g, size))
+        return (self.device.concatenate(flat, 0),)
+
+
+def unpack(params: Tensor, regions: Sequence[Region]) -> list[Tensor]:
+    """The regions, which cover the whole buffer (n,), as one node; views of the buffer if the device has views."""
+    device, buffer = params.device, params.array
+    arrays = [device.reshape(device.getitem(buffer, (slice(r.offset, r.offset + r.size),)), r.shape) for r in regions]
+    return record_many(Unpack(device, regions), device, arrays, (params,))
+
+
+def unpack_weights(net: Network, params: Tensor) -> list[list[Weights]]:
+    """The weights of each direction of each layer, gates stacked."""
+    pieces = iter(unpack(params, net.regions))
+    each = [Weights(*[None if r is None else next(pieces) for r in layer[:5]]) for layer in net.layers]
+    return [each[k : k + net.D] for k in range(0, len(each), net.D)]

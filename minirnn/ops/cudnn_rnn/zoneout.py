@@ -1,23 +1,14 @@
 """Zoneout (Krueger et al. 2017): at each step, units of the state keep their old value at random.
 
-Let ``h_new, c_new`` be the result of the cell for ``x, h', c'`` (`minirnn.ops.cudnn_rnn`), after a projection if there
-is one. Zoneout leaves the cell itself unchanged and computes::
-
-    c = zc * c' + (1 - zc) * c_new            # lstm only
-    h = zh * h' + (1 - zh) * h_new
-
-and around its backward lines, for the gradients dh of h and dc of c::
-
-    dh_new = (1 - zh) * dh                    gradient of h' += zh * dh
-    dc_new = (1 - zc) * dc                    gradient of c' += zc * dc
-    then the lines of the cell with dh_new in the place of dh and dc_new in the place of dc
-
-While training zh and zc are masks, fresh for each step, example and unit: 1 (keep) with probability p, else 0. In
-evaluation they are their expectation, the number p. One formula serves both; no gradient flows into zh and zc.
+The cells with zoneout are lstm_zoned, gru_zoned, .. on the page `cells`. Their ``mask_h`` and ``mask_c``,
+the share of the old state, are called zh and zc here. While training they are masks, fresh for each step, example and
+unit: 1 (keep) with probability p, else 0. In evaluation they are their expectation, the number p. One formula serves
+both; no gradient flows into zh and zc.
 
 * The lstm's h_new is ``o * tanh(c_new)``: zoneout of c reaches h one step later, as in the paper's formula and in its
   authors' code. c and h have separate masks.
-* With a projection, the h that is kept is the projected one, P wide, because the next step reads it.
+* With a projection, the h that is kept is the projected one, P wide, because the next step reads it. The cell is then
+  lstm_zoned_c, which keeps c alone, and the device mixes h and the old one after the product with Wp.
 * Past its length, a sequence keeps its state and its output is 0, whatever the masks are.
 * A reverse direction has its own masks in the order of time. The masks at t are used when it visits t.
 

@@ -2,29 +2,25 @@
 
 Forward, ``x (B, I)``, ``h_prev (B, H)``, ``w_ru (I+H, 2H)``, ``w_c (I+H, H)``, ``b_ru (2H,)``, ``b_c (H,)``::
 
-    [zr | zu] = [x | h_prev] @ w_ru + b_ru
-    r = sigmoid(zr)     u = sigmoid(zu)
-    c = tanh([x | r * h_prev] @ w_c + b_c)
-    h = u * h_prev + (1 - u) * c
+    [z_r | z_u] = [x | h_prev] @ w_ru + b_ru
+    r, u, c, h = gru_block of z_r, z_u and [x | r * h_prev] @ w_c + b_c
 
+`cells` has the step, and below it its backward pass. The last product is computed in two parts: ``x_c`` is that of x
+and the bias, and the step itself multiplies ``r * h_prev`` by its rows of ``w_c``.
 The reset gate r acts *before* the product with ``w_c``; the GRU of cuDNN, torch and Keras' default applies it after. In
 general no weights make the two equal. u = 1 keeps the old state.
 
-Backward, for the gradient ``d_h`` of h; ``*_bar`` are gradients of the pre-activations::
+Backward, where ``*_bar`` are TensorFlow's names for the gradients of the pre-activations, dz_r, dz_u and dx_c::
 
-    d_c_bar = d_h * (1 - u) * (1 - c * c)
-    d_u_bar = d_h * (h_prev - c) * u * (1 - u)
-    d_x_h_prevr = d_c_bar @ w_c^T                                   # (B, I+H), of [x | r * h_prev]
-    d_r_bar = d_x_h_prevr[:, I:] * h_prev * r * (1 - r)
-    d_r_bar_u_bar = [d_r_bar | d_u_bar]
+    d_c_bar = dx_c
+    d_r_bar_u_bar = [dz_r | dz_u]
     d_x_h_prev = d_r_bar_u_bar @ w_ru^T                             # (B, I+H), of [x | h_prev]
-    d_x = d_x_h_prev[:, :I] + d_x_h_prevr[:, :I]
-    d_h_prev = d_x_h_prev[:, I:] + d_x_h_prevr[:, I:] * r + d_h * u
+    d_x = d_x_h_prev[:, :I] + (d_c_bar @ w_c^T)[:, :I]
+    d_h_prev = d_x_h_prev[:, I:] + dh_prev
     d_w_ru = [x | h_prev]^T @ d_r_bar_u_bar         d_b_ru = sum of d_r_bar_u_bar over B
     d_w_c = [x | r * h_prev]^T @ d_c_bar            d_b_c = sum of d_c_bar over B
 
-Devices compute the lines of `cells` that all units share. Source: TensorFlow's GRUBlockCell and GRUBlockCellGrad; Cho et
-al. 2014.
+Source: TensorFlow's GRUBlockCell and GRUBlockCellGrad; Cho et al. 2014.
 """
 
 from __future__ import annotations
@@ -38,7 +34,8 @@ from minirnn.engine import operands
 from minirnn.engine.tensor import Tensor
 from minirnn.ops.fused import FusedOp, or_zeros, weight_grads
 from minirnn.ops.gru_block.cells import gru_block
-from minirnn.ops.primitives import chunk, concat, sigmoid, tanh
+from minirnn.ops.primitives import chunk, concat
+from minirnn.ops.sequence.compose import evaluate, gradients
 
 
 @html.shows_outputs
@@ -77,12 +74,12 @@ class GRUBlockCell(FusedOp):
 
     def compose(self, *inputs: Tensor) -> Sequence[Tensor]:
         x, h_prev, w_ru, w_c, b_ru, b_c = inputs
-        zr, zu = chunk(concat([x, h_prev], 1) @ w_ru + b_ru, 2, 1)
-        r = sigmoid(zr)
-        u = sigmoid(zu)
-        c = tanh(concat([x, r * h_prev], 1) @ w_c + b_c)
-        h = u * h_prev + (1 - u) * c
-        return r, u, c, h
+        I, step = x.shape[1], gru_block.step
+        gates = [*chunk(concat([x, h_prev], 1) @ w_ru + b_ru, 2, 1), x @ w_c[:I] + b_c]
+        values = dict(zip(step.gates.values(), gates, strict=True)) | {step.states["h"]: h_prev}
+        found = evaluate(step, values, [w_c[I:].T])
+        named = {name: found[e] for e, name in step.names.items() if e in found}
+        return [named[n] for n in GRUBlockCellOutput._fields]
 
     def backward(self, dy: Sequence[Tensor | None], y: Sequence[Tensor], *inputs: Tensor) -> Sequence[Tensor | None]:
         x, h_prev, w_ru, w_c, b_ru, b_c = inputs
@@ -122,7 +119,9 @@ class GRUBlockCellGrad(FusedOp):
         d_bar, (d_h_past,), _ = device.cell_step_grad(
             (h_prev,), (None,), {"r": r, "u": u, "c": c}, (d_h,), product_of(device, w_c, I), plan=gru_block.plan()
         )
-        d_r_bar_u_bar, d_c_bar = (part(d_bar, (slice(None), columns)) for columns in (slice(0, 2 * H), slice(2 * H, None)))
+        d_r_bar_u_bar, d_c_bar = (
+            part(d_bar, (slice(None), columns)) for columns in (slice(0, 2 * H), slice(2 * H, None))
+        )
         d_x_h_prev = device.matmul(d_r_bar_u_bar, device.transpose(w_ru, (1, 0)))
         d_x = part(d_x_h_prev, (slice(None), slice(0, I)))
         d_x = d_x + device.matmul(d_c_bar, device.transpose(part(w_c, (slice(0, I),)), (1, 0)))
@@ -130,17 +129,14 @@ class GRUBlockCellGrad(FusedOp):
 
     def compose(self, *inputs: Tensor) -> Sequence[Tensor]:
         x, h_prev, w_ru, w_c, _, _, r, u, c, d_h = inputs
-        I = x.shape[1]
-        d_c_bar = d_h * (1 - u) * (1 - c * c)
-        d_u_bar = d_h * (h_prev - c) * u * (1 - u)
-        d_x_h_prevr = d_c_bar @ w_c.T  # (B, I+H)
-        d_h_prevr = d_x_h_prevr[:, I:]
-        d_r_bar = d_h_prevr * h_prev * r * (1 - r)
+        I, d = x.shape[1], gru_block.derivation
+        given = {"h_prev": h_prev, "r": r, "u": u, "c": c, "dh": d_h}
+        found = gradients(d, {e: given[n] for e, n in d.names.items() if n in given}, [w_c[I:].T])
+        d_r_bar, d_u_bar, d_c_bar = (found[e] for e in d.step.gates.values())
         d_r_bar_u_bar = concat([d_r_bar, d_u_bar], 1)
         d_x_h_prev = d_r_bar_u_bar @ w_ru.T  # (B, I+H)
-        d_x = d_x_h_prev[:, :I] + d_x_h_prevr[:, :I]
-        d_h_prev = d_x_h_prev[:, I:] + d_h_prevr * r + d_h * u
-        return d_x, d_h_prev, d_c_bar, d_r_bar_u_bar
+        d_x = d_x_h_prev[:, :I] + d_c_bar @ w_c[:I].T
+        return d_x, d_x_h_prev[:, I:] + found[d.step.states["h"]], d_c_bar, d_r_bar_u_bar
 
 
 def product_of(device: Device, w_c: Array, I: int) -> Weights:
@@ -194,7 +190,7 @@ def gru_block_cell(
 ) -> GRUBlockCellOutput:
     """One step of a GRU whose reset gate acts before the matrix product.
 
-    Formulas forward and backward: the docstring of this module.
+    Formulas forward and backward: this module and `cells`.
 
     Parameters
     ----------

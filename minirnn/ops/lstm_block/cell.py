@@ -2,36 +2,22 @@
 
 One step, ``x (B, I)``, ``cs_prev, h_prev (B, H)``, ``w (I+H, 4H)``, peepholes ``wci, wcf, wco (H,)``, ``b (4H,)``::
 
-    [zi | zc | zf | zo] = [x | h_prev] @ w + b                      # gate order of the columns: i, ci, f, o
-    zf = zf + forget_bias
-    if use_peephole: zi = zi + wci * cs_prev,  zf = zf + wcf * cs_prev
-    i = sigmoid(zi)     f = sigmoid(zf)     ci = tanh(zc)
-    cs = i * ci + f * cs_prev
-    if cell_clip > 0: cs = min(max(cs, -cell_clip), cell_clip)
-    if use_peephole: zo = zo + wco * cs                             # the new, clipped cs
-    o = sigmoid(zo)     co = tanh(cs)       h = o * co
+    [z_i | z_ci | z_f | z_o] = [x | h_prev] @ w + b                 # gate order of the columns: i, ci, f, o
+    i, cs, f, o, ci, co, h = lstm_block of the gates, or lstm_block_peephole
 
-Backward, for the gradients ``cs_grad`` of cs and ``h_grad`` of h; ``dz*`` are gradients of the pre-activations::
+`cells` has both steps, and below each its backward pass. The gradient of h, ``h_grad``, is called dh there::
 
-    dzo = h_grad * co * o * (1 - o)
-    dcs = cs_grad + h_grad * o * (1 - co * co)
-    if use_peephole: dcs = dcs + dzo * wco
-    dzc = dcs * i * (1 - ci * ci)
-    dzi = dcs * ci * i * (1 - i)
-    dzf = dcs * cs_prev * f * (1 - f)
-    dicfo = [dzi | dzc | dzf | dzo]
-    cs_prev_grad = dcs * f
-    if use_peephole:
-        cs_prev_grad = cs_prev_grad + dzi * wci + dzf * wcf
-        wci_grad = sum of dzi * cs_prev,  wcf_grad = sum of dzf * cs_prev,  wco_grad = sum of dzo * cs      # over B
+    dicfo = [dz_i | dz_ci | dz_f | dz_o]
+    cs_prev_grad = dcs_prev         wci_grad, wcf_grad, wco_grad = dwci, dwcf, dwco     # 0 without peepholes
     [x_grad | h_prev_grad] = dicfo @ w^T
     w_grad = [x | h_prev]^T @ dicfo         b_grad = sum of dicfo over B
+
+A ``cell_clip`` of 0 or below means that cs is not clipped.
 
 The gradient passes straight through the clip, as in TensorFlow. Where the clip is active, the result is not the
 derivative of the forward pass. A whole sequence is in `sequence`.
 
-Devices compute the lines of `cells`. Source: TensorFlow's LSTMBlockCell and its Grad op; Hochreiter & Schmidhuber 1997;
-peepholes: Gers & Schmidhuber 2000.
+Source: TensorFlow's LSTMBlockCell and its Grad op; Hochreiter & Schmidhuber 1997; peepholes: Gers & Schmidhuber 2000.
 """
 
 from __future__ import annotations
@@ -48,9 +34,10 @@ from minirnn.engine.tensor import Tensor
 from minirnn.ops.fused import FusedOp, or_zeros, weight_grads, zeros
 from minirnn.ops.lstm_block.cells import plan_of
 from minirnn.ops.lstm_block.check import LSTMBlockInputs, attributes, check_cell
-from minirnn.ops.primitives import chunk, clip, concat, sigmoid, tanh
+from minirnn.ops.primitives import chunk, concat
 from minirnn.ops.primitives.products import MATMUL
 from minirnn.ops.primitives.shapes import Split, Transpose
+from minirnn.ops.sequence.compose import evaluate, gradients
 
 
 @html.shows_outputs
@@ -81,7 +68,7 @@ GATE_VALUES = ("i", "f", "o", "ci", "co")
 """What a step saves for its gradient, by the names of `cells`."""
 
 
-# ---- the definition, in primitives
+# ---- the definition: the lines of `cells`, in primitives
 
 
 def join_gates(i: Tensor, ci: Tensor, f: Tensor, o: Tensor) -> Tensor:
@@ -91,42 +78,27 @@ def join_gates(i: Tensor, ci: Tensor, f: Tensor, o: Tensor) -> Tensor:
 
 def step(*inputs: Tensor, forget_bias: float, cell_clip: float, use_peephole: bool) -> tuple[Tensor, ...]:
     """i, cs, f, o, ci, co, h from the arrays of `LSTMBlockInputs`."""
-    x, cs_prev, h_prev, w, wci, wcf, wco, b = inputs
-    zi, zc, zf, zo = chunk(concat([x, h_prev], 1) @ w + b, 4, 1)
-    zf = zf + forget_bias
-    if use_peephole:
-        zi = zi + wci * cs_prev
-        zf = zf + wcf * cs_prev
-    i = sigmoid(zi)
-    f = sigmoid(zf)
-    ci = tanh(zc)
-    cs = i * ci + f * cs_prev
-    if cell_clip < np.inf:
-        cs = clip(cs, -cell_clip, cell_clip, straight_through=True)
-    if use_peephole:
-        zo = zo + wco * cs
-    o = sigmoid(zo)
-    co = tanh(cs)
-    h = o * co
-    return i, cs, f, o, ci, co, h
+    x, cs_prev, h_prev, w, *peepholes, b = inputs
+    own = plan_of(use_peephole, cell_clip < np.inf).derivation.step
+    values = dict(zip(own.gates.values(), chunk(concat([x, h_prev], 1) @ w + b, 4, 1), strict=True))
+    values |= dict(zip(own.states.values(), (cs_prev, h_prev), strict=True))
+    values |= dict(zip(own.vectors.values(), peepholes, strict=False))
+    found = evaluate(own, values, (), {"forget_bias": forget_bias, "cell_clip": cell_clip})
+    named = {name: found[e] for e, name in own.names.items() if e in found}
+    return tuple([named[n] for n in LSTMBlockCellOutput._fields])
 
 
 def step_grad(*arrays: Tensor, use_peephole: bool) -> tuple[Tensor, ...]:
     """cs_prev_grad, dicfo, wci_grad, wcf_grad, wco_grad from the inputs, the saved values, cs_grad and h_grad."""
     _, cs_prev, _, _, wci, wcf, wco, _, i, cs, f, o, ci, co, cs_grad, h_grad = arrays
-    dzo = h_grad * co * o * (1 - o)
-    dcs = cs_grad + h_grad * o * (1 - co * co)
-    if use_peephole:
-        dcs = dcs + dzo * wco
-    dzc = dcs * i * (1 - ci * ci)
-    dzi = dcs * ci * i * (1 - i)
-    dzf = dcs * cs_prev * f * (1 - f)
-    dicfo = join_gates(dzi, dzc, dzf, dzo)
-    cs_prev_grad = dcs * f
-    if not use_peephole:
-        return cs_prev_grad, dicfo, zeros(wci.shape, wci), zeros(wcf.shape, wcf), zeros(wco.shape, wco)
-    cs_prev_grad = cs_prev_grad + dzi * wci + dzf * wcf
-    return cs_prev_grad, dicfo, (dzi * cs_prev).sum(0), (dzf * cs_prev).sum(0), (dzo * cs).sum(0)
+    d = plan_of(use_peephole, False).derivation
+    given = {"cs_prev": cs_prev, "cs": cs, "i": i, "f": f, "o": o, "ci": ci, "co": co}
+    given |= {"wci": wci, "wcf": wcf, "wco": wco}
+    values = {e: given[n] for e, n in d.names.items() if n in given}
+    found = gradients(d, values | dict(zip(d.incoming, (cs_grad, h_grad), strict=True)))
+    dz, peepholes = ([found[e] for e in owners.values()] for owners in (d.step.gates, d.step.vectors))
+    sums = [g.sum(0) for g in peepholes] or [zeros(p.shape, p) for p in (wci, wcf, wco)]
+    return found[d.step.states["cs"]], join_gates(*dz), *sums
 
 
 # ---- the nodes
@@ -184,29 +156,29 @@ def input_grads(x: Tensor, h_prev: Tensor, w: Tensor, dicfo: Tensor) -> tuple[Te
 
 
 def gates_grad(dy: Sequence[Tensor | None], y: Sequence[Tensor]) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """dzi, dzc, dzf, dzo: the gradients of the pre-activations that come from the outputs i, ci, f and o."""
+    """dz_i, dz_ci, dz_f, dz_o: the gradients of the pre-activations that come from the outputs i, ci, f and o."""
     i, _, f, o, ci, _, _ = y
     i_grad, _, f_grad, o_grad, ci_grad, _, _ = dy
-    dzi = or_zeros(i_grad, i) * i * (1 - i)
-    dzc = or_zeros(ci_grad, ci) * (1 - ci * ci)
-    dzf = or_zeros(f_grad, f) * f * (1 - f)
-    dzo = or_zeros(o_grad, o) * o * (1 - o)
-    return dzi, dzc, dzf, dzo
+    dz_i = or_zeros(i_grad, i) * i * (1 - i)
+    dz_ci = or_zeros(ci_grad, ci) * (1 - ci * ci)
+    dz_f = or_zeros(f_grad, f) * f * (1 - f)
+    dz_o = or_zeros(o_grad, o) * o * (1 - o)
+    return dz_i, dz_ci, dz_f, dz_o
 
 
 def add_gates_grad(
     found: Sequence[Tensor], dz: Sequence[Tensor], inputs: Sequence[Tensor], cs: Tensor, use_peephole: bool
 ) -> list[Tensor]:
-    """The five outputs of the Grad kernel plus the terms of `gates_grad`. cs has already received its term of dzo."""
+    """The five outputs of the Grad kernel plus the terms of `gates_grad`. cs has already received its term of dz_o."""
     cs_prev_grad, dicfo, wci_grad, wcf_grad, wco_grad = found
-    dzi, dzc, dzf, dzo = dz
-    dicfo = dicfo + join_gates(dzi, dzc, dzf, dzo)
+    dz_i, dz_ci, dz_f, dz_o = dz
+    dicfo = dicfo + join_gates(dz_i, dz_ci, dz_f, dz_o)
     if use_peephole:
         cs_prev, wci, wcf = inputs[1], inputs[4], inputs[5]
-        cs_prev_grad = cs_prev_grad + dzi * wci + dzf * wcf
-        wci_grad = wci_grad + (dzi * cs_prev).sum(0)
-        wcf_grad = wcf_grad + (dzf * cs_prev).sum(0)
-        wco_grad = wco_grad + (dzo * cs).sum(0)
+        cs_prev_grad = cs_prev_grad + dz_i * wci + dz_f * wcf
+        wci_grad = wci_grad + (dz_i * cs_prev).sum(0)
+        wcf_grad = wcf_grad + (dz_f * cs_prev).sum(0)
+        wco_grad = wco_grad + (dz_o * cs).sum(0)
     return [cs_prev_grad, dicfo, wci_grad, wcf_grad, wco_grad]
 
 
@@ -244,7 +216,7 @@ def lstm_block_cell(
     use_peephole: bool = False,
     name: str | None = None,
 ) -> LSTMBlockCellOutput:
-    """One step of an LSTM with optional peepholes and cell clip. Formulas: the docstring of this module.
+    """One step of an LSTM with optional peepholes and cell clip. Formulas: this module and `cells`.
 
     Parameters
     ----------

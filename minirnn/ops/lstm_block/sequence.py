@@ -1,25 +1,21 @@
 """BlockLSTM and BlockLSTMV2: a whole LSTM sequence as one node, and its gradient.
 
-The step and its formulas are in `cell`. A sequence runs the step for t = 0 .. seq_len_max - 1::
+The step is in `cells`, its gates and weights in `cell`. A sequence runs the step for t = 0 .. seq_len_max - 1::
 
-    c, h = cs_prev, h_prev
     for t = 0 .. seq_len_max - 1:
-        i[t], cs[t], f[t], o[t], ci[t], co[t], h[t] = one step of x[t], c, h
-        c, h = cs[t], h[t]
-    # all outputs are 0 past seq_len_max
+        i[t], cs[t], f[t], o[t], ci[t], co[t], h[t] = one step of x[t], cs[t-1], h[t-1]
+    # before the first step: cs_prev, h_prev. All outputs are 0 past seq_len_max
 
 The backward pass goes from the last step to the first. It adds the gradients of a step's cs_prev and h_prev to
 ``cs_grad`` and ``h_grad`` of the previous step, and sums the gradients of the weights over the steps (backpropagation
 through time, Werbos 1990)::
 
-    dcs_carried = dh_carried = 0
     for t = seq_len_max - 1 .. 0:
-        cp, hp = cs[t-1], h[t-1]                                # for t = 0: cs_prev, h_prev
-        dcs_carried, dicfo = the backward step of cs_grad[t] + dcs_carried, h_grad[t] + dh_carried
-        [x_grad[t] | dh_carried] = dicfo @ w^T
-        w_grad += [x[t] | hp]^T @ dicfo
+        dcs_prev, dicfo = the backward step of cs_grad[t] + dcs_prev, h_grad[t] + dh_prev
+        [x_grad[t] | dh_prev] = dicfo @ w^T
+        w_grad += [x[t] | h[t-1]]^T @ dicfo
         b_grad += sum of dicfo over B                               # the peephole gradients add up likewise
-    x_grad[seq_len_max:] = 0                                    # cs_prev_grad = dcs_carried, h_prev_grad = dh_carried
+    # after the last step dcs_prev and dh_prev are 0. After the loop they are cs_prev_grad and h_prev_grad
 
 BlockLSTMV2 has the columns of w and b in the order i, f, ci, o. It exchanges these columns first, and exchanges those
 of ``w_grad`` and ``b_grad`` back at the end::
@@ -127,19 +123,19 @@ class BlockLSTM(FusedOp):
         x, cs_prev, h_prev, w, wci, wcf, wco, _ = inputs
         I = x.shape[2]
         x, i, cs, f, o, ci, co, h = (a[:L] for a in (x, i, cs, f, o, ci, co, h))
-        dzi = or_zeros(i_grad, y[0])[:L] * i * (1 - i)
-        dzf = or_zeros(f_grad, y[2])[:L] * f * (1 - f)
-        dzo = or_zeros(o_grad, y[3])[:L] * o * (1 - o)
-        dzc = or_zeros(ci_grad, y[4])[:L] * (1 - ci * ci)
-        dz = join_gates(dzi, dzc, dzf, dzo)  # (L, B, 4H)
+        dz_i = or_zeros(i_grad, y[0])[:L] * i * (1 - i)
+        dz_f = or_zeros(f_grad, y[2])[:L] * f * (1 - f)
+        dz_o = or_zeros(o_grad, y[3])[:L] * o * (1 - o)
+        dz_ci = or_zeros(ci_grad, y[4])[:L] * (1 - ci * ci)
+        dz = join_gates(dz_i, dz_ci, dz_f, dz_o)  # (L, B, 4H)
         xh_grad = dz @ w.T  # (L, B, I+H)
         h_before = concat([expand_dims(h_prev, 0), h[:-1]])  # (L, B, H)
         cs_before = concat([expand_dims(cs_prev, 0), cs[:-1]])
         h_before_grad = xh_grad[:, :, I:]
         cs_here_grad = or_zeros(co_grad, y[5])[:L] * (1 - co * co)
         if use_peephole:
-            cs_here_grad = cs_here_grad + dzo * wco
-            cs_before_grad = dzi * wci + dzf * wcf
+            cs_here_grad = cs_here_grad + dz_o * wco
+            cs_before_grad = dz_i * wci + dz_f * wcf
         else:
             cs_before_grad = zeros(cs.shape, cs)
         none = zeros((1, *cs.shape[1:]), cs)  # no step comes after the last one
@@ -157,9 +153,9 @@ class BlockLSTM(FusedOp):
         w_grad = w_grad + xh.T @ dz.reshape(-1, w.shape[1])
         b_grad = b_grad + dz.sum((0, 1))
         if use_peephole:
-            wci_grad = wci_grad + (dzi * cs_before).sum((0, 1))
-            wcf_grad = wcf_grad + (dzf * cs_before).sum((0, 1))
-            wco_grad = wco_grad + (dzo * cs).sum((0, 1))
+            wci_grad = wci_grad + (dz_i * cs_before).sum((0, 1))
+            wcf_grad = wcf_grad + (dz_f * cs_before).sum((0, 1))
+            wco_grad = wco_grad + (dz_o * cs).sum((0, 1))
         return x_grad, cs_prev_grad, h_prev_grad, w_grad, wci_grad, wcf_grad, wco_grad, b_grad
 
 

@@ -67,6 +67,8 @@ def sum(
     x = as_tensor(x) if dtype is None else as_tensor(x).astype(dtype)
     if x.dtype.kind == "u":
         x = x.astype(np.int64)
+    if axis is dim is keepdims is keepdim is None:  # the usual call needs no checks
+        return Sum(None, x.shape, False)(x)
     axes = check.axes("sum", axis, x.ndim, dim, scalar=True)
     return Sum(axes, x.shape, check.kept("sum", keepdims, keepdim))(x)
 

@@ -11,13 +11,13 @@ from typing import Any
 
 import numpy as np
 
-from minirnn.cells.expr import COMPARISONS, Expr
+from minirnn.cells.derive import Derivation
+from minirnn.cells.expr import COMPARISONS, NUMBERS, Expr
 from minirnn.cells.plan import Plan
 from minirnn.cells.rules import RULES
 from minirnn.cells.trace import Step
 from minirnn.devices.base import Weights
 from minirnn.engine.tensor import Tensor, leaf, tensor
-from minirnn.ops.sequence.functions import straight_through, unit_mean
 from minirnn.ops.primitives import abs as absolute
 from minirnn.ops.primitives import (
     broadcast_to,
@@ -36,7 +36,9 @@ from minirnn.ops.primitives import (
     unbind,
     where,
 )  # fmt: skip
+from minirnn.ops.sequence.functions import straight_through, unit_mean
 from minirnn.ops.softplus import log_one_plus_exp
+
 
 def larger(a: Any, b: Any) -> Tensor:
     """``maximum(a, b)``. If both are equal, the whole gradient goes to `a`. NaN stays NaN."""
@@ -61,30 +63,55 @@ def full_like(number: Any, like: Tensor, real: Tensor) -> Tensor:
     return broadcast_to(tensor(float(number), dtype=real.dtype, device=like.device), like.shape)
 
 
-def evaluate(step: Step, values: Mapping[Expr, Any], U: Sequence[Tensor]) -> dict[Expr, Any]:
-    """All values of a step, computed from its inputs."""
+def evaluate(
+    step: Step, values: Mapping[Expr, Any], U: Sequence[Tensor] = (), constants: Mapping[str, float] | None = None
+) -> dict[Expr, Any]:
+    """All values of a step, computed from its inputs. `constants` are numbers in place of the step's own."""
     found = dict(values)
+    named = {**step.constants, **(constants or {})}
     products = [m for m in step.cuts if m.op == "product"]
     for e in step.nodes:
         if e in found:
             continue
-        args = [found[a] for a in e.args]
-        if e.op == "number":
-            found[e] = e.value
-        elif e.op == "constant":
-            found[e] = e.value[1]
-        elif e.op == "product":
-            (v,), matrix = args, U[products.index(e)]
+        if e.op == "product":
+            v, matrix = found[e.args[0]], U[products.index(e)]
             found[e] = broadcast_to(v, (*v.shape[:-1], matrix.shape[1])) @ matrix.T  # a mean is (B, 1)
-        elif not any(isinstance(a, Tensor) for a in args):
-            found[e] = RULES[e.op].value(*args)
         else:
-            if e.op in ("where", "straight_through"):  # a number beside it becomes a Tensor like the others
-                like = next(a for a in args if isinstance(a, Tensor))
-                real = next((a for a in args[-2:] if isinstance(a, Tensor)), next(iter(values.values())))
-                args = [a if isinstance(a, Tensor) else full_like(a, like, real) for a in args]
-            found[e] = FUNCTIONS[e.op](*args)
+            found[e] = computed(e, [found[a] for a in e.args], named, next(iter(values.values())))
     return found
+
+
+def gradients(d: Derivation, values: Mapping[Expr, Any], U: Sequence[Tensor] = ()) -> dict[Expr, Any]:
+    """The gradients of gates, states and vectors, without the sums over samples, by the lines of the cell's page.
+
+    `values` are the values that these lines read, and the gradients of the states after the step.
+    """
+    found = dict(values)
+    cuts = zip(d.step.cuts, d.cuts, strict=True)
+    through = dict(zip([dv for m, (_, dv) in cuts if m.op == "product"], U, strict=True))
+    of = {dv: dm for dm, dv in d.cuts}
+
+    def value(e: Expr) -> Any:
+        if e not in found and e in through:
+            found[e] = value(of[e]) @ through[e]
+        elif e not in found:
+            found[e] = computed(e, [value(a) for a in e.args], d.step.constants, next(iter(values.values())))
+        return found[e]
+
+    return {owner: value(e) for owner, e in d.ends.items()}
+
+
+def computed(e: Expr, args: list[Any], constants: Mapping[str, float], real: Tensor) -> Any:
+    """A value from its operands. `real` has the dtype of numbers."""
+    if e.op in NUMBERS:
+        return e.value if e.op == "number" else constants[e.value[0]]
+    if not any(isinstance(a, Tensor) for a in args):
+        return RULES[e.op].value(*args)
+    if e.op in ("where", "straight_through"):  # a number beside it becomes a Tensor like the others
+        like = next(a for a in args if isinstance(a, Tensor))
+        real = next((a for a in args[-2:] if isinstance(a, Tensor)), real)
+        args = [a if isinstance(a, Tensor) else full_like(a, like, real) for a in args]
+    return FUNCTIONS[e.op](*args)
 
 
 def width_of(plan: Plan, weights: Weights) -> int:

@@ -6,9 +6,9 @@ hooks run, before the backward pass of the layers below.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import chain
-from operator import attrgetter
+from operator import attrgetter, itemgetter
 from typing import Any
 
 import numpy as np
@@ -59,10 +59,11 @@ class RecurrentLayer(FusedOp):
         keep: bool = True,
     ) -> None:
         super().__init__()
-        self.plan, self.lengths, self.masks, self.zoneout, self.keep = plan, lengths, masks, zoneout, keep
-        self.present = [[w is not None for w in own[:5]] for own in weights]
+        self.plan, self.masks, self.zoneout, self.keep = plan, masks, zoneout, keep
         self.states = 1 if plan.states == 1 else 2
         """The number of inputs that are states."""
+        self.options: dict[str, Any] = {"plan": plan, "lengths": lengths}
+        self.weights_in = places(weights, 1 + self.states)
         self.half = False
         """Whether the data are float16. They are computed in float32, and saved values are rounded to float16."""
         self.saved: Array | None = None
@@ -89,28 +90,22 @@ class RecurrentLayer(FusedOp):
 
     def parted(self, inputs: Sequence[Any]) -> tuple[Any, Any, Any, list[Weights]]:
         """x, h0, c0 or None, and the weights of each direction."""
-        given, plan = iter(inputs), self.plan
-        x, h0, c0 = next(given), next(given), next(given) if self.states == 2 else None
-        weights = []
-        for present in self.present:
-            W, R, Wp, bW, bR = [next(given) if there else None for there in present]
-            U, vectors = ([next(given) for _ in range(n)] for n in (plan.products, plan.vectors))
-            weights.append(Weights(W, R, Wp, bW, bR, U, vectors))
-        return x, h0, c0, weights
+        given = (*inputs, None)
+        c0 = given[2] if self.states == 2 else None
+        return given[0], given[1], c0, [Weights._make(of_direction(given)) for of_direction in self.weights_in]
 
-    def attributes_of(self, device: Device, x: Array, D: int, H: int, P: int) -> dict[str, Any]:
-        """The attributes that both kernels take."""
-        found: dict[str, Any] = {"plan": self.plan, "lengths": self.lengths}
+    def with_masks(self, device: Device, x: Array, h0: Array, weights: Sequence[Weights]) -> dict[str, Any]:
+        """The attributes that both kernels take, with masks of the full size."""
+        (T, B, _), (D, _, P), H = x.shape, h0.shape, width_of(self.plan, weights[0])
 
         def wide(mask: Any, width: int) -> Array:
-            shape = D, *x.shape[:2], width
-            return device.full(shape, mask, x.dtype) if isinstance(mask, float) else device.cast(mask, x.dtype)
+            if isinstance(mask, float):
+                return device.full((D, T, B, width), mask, x.dtype)
+            return device.cast(mask, x.dtype)
 
-        if self.masks:
-            found["masks"] = tuple([wide(m, H) for m in self.masks])
-        if self.zoneout is not None:
-            found["zoneout"] = wide(self.zoneout, P)
-        return found
+        masks = tuple([wide(mask, H) for mask in self.masks])
+        more = {} if self.zoneout is None else {"zoneout": wide(self.zoneout, P)}
+        return self.options | {"masks": masks} | more
 
     def run(self, device: Device, *arrays: Array) -> Sequence[Array]:
         x, h0, c0, weights = self.parted(arrays)
@@ -119,7 +114,7 @@ class RecurrentLayer(FusedOp):
         if 0 in x.shape:  # a batch of 0
             y = device.full((T, B, D * P), 0, x.dtype)
             return [y, *[device.full(s.shape, 0, x.dtype) for s in arrays[1 : 1 + self.states]]]
-        options = self.attributes_of(device, x, D, width_of(self.plan, weights[0]), P)
+        options = self.with_masks(device, x, h0, weights) if self.masks else self.options
         y, h_n, c_n, saved = device.cell_sequence(x, h0, c0, weights, training=self.keep, **options)
         self.saved = device.cast_floats([saved], HALF)[0] if self.half and saved is not None else saved
         return [y, h_n] if c_n is None else [y, h_n, c_n]
@@ -136,7 +131,7 @@ class RecurrentLayer(FusedOp):
         saved, (of_y, dh_n, *dc_n) = self.saved, dy
         if self.half and saved is not None:
             saved = device.cast(saved, y.dtype)
-        options = self.attributes_of(device, x, h0.shape[0], width_of(self.plan, weights[0]), h0.shape[2])
+        options = self.with_masks(device, x, h0, weights) if self.masks else self.options
         dx, dh0, dc0, dweights = device.cell_sequence_grad(
             x, h0, c0, weights, saved, y, of_y, dh_n, dc_n[0] if dc_n else None, need_dx=need_dx, **options
         )
@@ -146,9 +141,7 @@ class RecurrentLayer(FusedOp):
         return found + flat(dweights)
 
     def compose(self, *inputs: Tensor) -> Sequence[Tensor]:
-        return compose_layer(
-            self.plan, *self.parted(inputs), self.lengths, self.masks, self.zoneout
-        )
+        return compose_layer(self.plan, *self.parted(inputs), self.options["lengths"], self.masks, self.zoneout)
 
     def backward(self, dy: Sequence[Tensor | None], y: Sequence[Tensor], *inputs: Tensor) -> Sequence[Tensor | None]:
         if not self.keep:
@@ -211,6 +204,28 @@ class RecurrentLayerGrad(FusedOp):
         n = self.count
         found: Any = gradients_through_composition(self.layer.compose, inputs[:n], inputs[n + 1 :], [True] * n)
         return found
+
+
+def places(weights: Sequence[Weights], first: int) -> list[Callable[[Sequence[Any]], tuple[Any, ...]]]:
+    """For each direction, what takes its weights from the inputs of a node, which begin at `first` and end with a
+    None."""
+    found = []
+    for own in weights:
+        place: list[int | slice] = []
+        for w in own[:5]:
+            place.append(-1 if w is None else first)
+            first += w is not None
+        for several in own[5:]:
+            place.append(slice(first, first + len(several)))
+            first += len(several)
+        found.append(itemgetter(*place))
+    return found
+
+
+def template(plan: Plan) -> Weights:
+    """Which weights a direction of this cell has, with a bias of all gates: True for each."""
+    there = (True,) * plan.products, (True,) * plan.vectors
+    return Weights(plan.reads_x or None, plan.reads_h or None, plan.projected or None, True, None, *there)
 
 
 def flat(weights: Sequence[Weights]) -> list[Any]:

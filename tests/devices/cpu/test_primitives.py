@@ -10,6 +10,7 @@ import pytest
 import minirnn as mr
 from minirnn import devices
 from minirnn.devices.cpu import workspace
+from minirnn.devices.cpu.primitives import without_false_alarms
 from tests.compare import assert_same
 
 cpu = devices.get("cpu")
@@ -30,13 +31,12 @@ def test_five_columns_of_float32_do_not_warn() -> None:
     assert_same(cpu.matmul(a, b.T), np.full((1, 3), np.nan, np.float32))
 
 
-@pytest.mark.parametrize("kind", [mr.nn.RNN, mr.nn.GRU, mr.nn.LSTM, mr.nn.GRUBlockCell], ids=lambda k: k.__name__)
-def test_layers_and_cells_of_five_columns_do_not_warn_either(kind: Any) -> None:
+@pytest.mark.parametrize("kind", [mr.nn.RNN, mr.nn.GRU, mr.nn.LSTM], ids=lambda k: k.__name__)
+def test_layers_of_five_columns_do_not_warn_either(kind: Any) -> None:
     layer = kind(5, 5)
     for p in layer.parameters():
         p.assign(np.zeros(p.shape, p.dtype))
-    shape = (1, 5) if kind is mr.nn.GRUBlockCell else (1, 1, 5)
-    x = mr.tensor(np.full(shape, np.inf, np.float32), requires_grad=True)
+    x = mr.tensor(np.full((1, 1, 5), np.inf, np.float32), requires_grad=True)
     y, *_ = layer(x)
     y.sum().backward()
     assert np.isnan(y.numpy()).all()
@@ -64,3 +64,29 @@ def test_operands_of_two_dtypes_and_shapes_that_do_not_fit_are_left_to_numpy(rng
     assert cpu.matmul(a, b).dtype == np.float64
     with pytest.raises(ValueError, match="mismatch"):
         cpu.matmul(b, b)
+
+
+def test_a_kernel_without_false_alarms_has_its_own_settings_and_otherwise_those_of_its_caller() -> None:
+    @without_false_alarms
+    def kernel(a: float, *, b: float) -> tuple[float, dict[str, str]]:
+        """What it computes."""
+        found = np.geterr()
+        np.seterr(over="ignore")
+        return a + b, dict(found)
+
+    with np.errstate(over="raise", invalid="call"):
+        before = np.geterr()
+        assert kernel(1.0, b=2.0) == (3.0, {**before, "invalid": "ignore"})
+        assert np.geterr() == before
+    assert (kernel.__name__, kernel.__doc__) == ("kernel", "What it computes.")
+
+
+def test_an_interrupted_kernel_leaves_the_settings_of_numpy_as_they_were() -> None:
+    @without_false_alarms
+    def kernel() -> None:
+        raise KeyboardInterrupt
+
+    before = np.geterr()
+    with pytest.raises(KeyboardInterrupt):
+        kernel()
+    assert np.geterr() == before

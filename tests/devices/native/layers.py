@@ -7,10 +7,10 @@ from __future__ import annotations
 from typing import Any
 
 from pytest import MonkeyPatch
+from tests.devices.cpu.cudnn_rnn.layer_cases import Layer, named, unwritten
 
 import minirnn as mr
 from minirnn.devices.cpu import workspace
-from tests.devices.cpu.cudnn_rnn.layer_cases import Layer, named, unwritten
 
 
 def native_layer(layer: Layer) -> dict[str, Any]:

@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.devices.cpu.cudnn_rnn.layer_cases import GATES, MODES, Layer, plain, random_layer
 
 import minirnn as mr
 from minirnn.devices.native import cudnn_rnn, threads
 from tests.devices.cpu.cudnn_rnn import layer_cases
-from tests.devices.cpu.cudnn_rnn.layer_cases import GATES, MODES, Layer, plain, random_layer
 from tests.devices.native.layers import native_layer
 from tests.each import each
 from tests.slow import slow_unless

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.devices.cpu.lstm_block.lstm_cases import CELL_GRADIENTS, GRADIENTS, OUTPUTS, draw, inputs
 
 import minirnn as mr
 from tests.devices.cpu.lstm_block import lstm_cases as cases
-from tests.devices.cpu.lstm_block.lstm_cases import CELL_GRADIENTS, GRADIENTS, OUTPUTS, draw, inputs
 from tests.each import each
 
 TOLERANCE = {"float32": 2e-6, "float64": 1e-14}

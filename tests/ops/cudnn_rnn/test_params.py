@@ -12,7 +12,8 @@ import pytest
 import minirnn as mr
 from minirnn import ops
 from minirnn.gradcheck import gradcheck
-from minirnn.ops.cudnn_rnn.params import DIRECTIONS, GATES, LayerParams, Network
+from minirnn.devices.base import Weights
+from minirnn.ops.cudnn_rnn.params import DIRECTIONS, GATES, Network
 from tests.each import each
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "cudnn_rnn"
@@ -77,7 +78,7 @@ def test_stacked_slices_are_the_arrays_of_torch(case: dict[str, Any]) -> None:
     names = ("weight_ih", "weight_hh", "weight_hr", "bias_ih", "bias_hh")
     for p, layer in enumerate(net.slices(case["params"])):
         suffix = f"_l{p // net.D}" + ("_reverse" if p % net.D else "")
-        for name, part in zip(names, layer, strict=True):
+        for name, part in zip(names, layer[:5], strict=True):
             if part is None:
                 skipped = name == "weight_ih" and net.skip and p < net.D
                 assert skipped or (name == "weight_hr" and not net.num_proj)
@@ -89,10 +90,10 @@ def test_slices_are_views_that_cover_the_buffer_once() -> None:
     net = Network("lstm", 3, 5, 2, "bidirectional", num_proj=4)
     buffer = np.zeros(net.size, np.int64)
     for layer in net.slices(buffer):
-        for part in layer:
+        for part in layer[:5]:
             part += 1
     assert buffer.tolist() == [1] * net.size
-    assert isinstance(net.layers[2], LayerParams)
+    assert isinstance(net.layers[2], Weights)
     assert net.layers[2].W.shape == (20, 8)
 
 

@@ -14,6 +14,7 @@ import pytest
 
 import minirnn as mr
 from minirnn import ops
+from minirnn.cells.plan import Plan
 from minirnn.devices.counting import Counting
 from minirnn.devices.cpu.device import CPU
 from minirnn.ops.cudnn_rnn.params import Network
@@ -99,13 +100,15 @@ def test_backprop_notices_forgotten_masks(net: Network, rng: np.random.Generator
 
 
 class Lacking(CPU):
-    """A device whose kernels do not support zoneout."""
+    """A device whose kernels do not run cells with masks."""
 
     name = "lacking"
-    kernel_options = frozenset()
+
+    def runs_plan(self, plan: Plan) -> bool:
+        return not plan.masks
 
 
-def test_a_device_without_the_option_composes_and_counts_it(rng: np.random.Generator) -> None:
+def test_a_device_that_does_not_run_the_plan_composes_and_counts_it(rng: np.random.Generator) -> None:
     net = NETWORKS[1]
     masks, device = random_masks(net, "masks", rng), Lacking()
     values = [t.numpy() for t in random_call(rng, net, T, B, "cpu")]
@@ -116,19 +119,14 @@ def test_a_device_without_the_option_composes_and_counts_it(rng: np.random.Gener
         results.append([*y, *mr.grad(y, inputs, [mr.tensor(np.ones(t.shape), device=place) for t in y])])
     for a, b in zip(*results, strict=True):
         np.testing.assert_allclose(a.numpy(), b.numpy(), rtol=1e-11, atol=1e-12)
-    assert device.fallbacks == {"rnn_sequence": net.L}
+    assert device.fallbacks == {"cell_sequence": net.L}
     device.fallbacks.clear()
     inputs = [mr.tensor(v, True, device) for v in values]
     run(net, inputs, None)
     assert not device.fallbacks
     y = ops.cudnn_rnn_v3(*inputs, LENGTHS, zoneout_masks=masks, **attributes_of(net))
     ops.cudnn_rnn_backprop_v3(*inputs, LENGTHS, *y[:3], *y[:3], *y[3:], zoneout_masks=masks, **attributes_of(net))
-    assert device.fallbacks == {"rnn_sequence": 2 * net.L}  # the Backprop op composes the layers again
-
-
-def test_an_unknown_option_of_a_device_is_refused() -> None:
-    with pytest.raises(TypeError, match=r"D.kernel_options has unknown ones: \['zoneouts'\]\n  known: \['zoneout'\]"):
-        type("D", (CPU,), {"name": "d", "kernel_options": frozenset({"zoneouts"})})
+    assert device.fallbacks == {"cell_sequence": 2 * net.L}  # the Backprop op composes the layers again
 
 
 @pytest.mark.parametrize("net", [NETWORKS[2], NETWORKS[3]], ids=name_of)
@@ -140,10 +138,11 @@ def test_counting_knows_what_zoneout_costs(net: Network, rng: np.random.Generato
         y = run(net, inputs, masks)
         mr.grad(y, used(net, inputs), [mr.tensor(np.ones(t.shape), device=counting) for t in y])
         assert not counting.fallbacks
-        counts.append([counting.counts[""][k]["flops"] for k in ("rnn_sequence", "rnn_sequence_grad")])
-    states = net.P + (net.H if net.rnn_mode == "lstm" else 0)
-    # each element of each state: two products, a difference and a sum, in both passes
-    assert np.subtract(counts[1], counts[0]).tolist() == [4 * LENGTHS.sum() * net.D * net.L * states] * 2
+        counts.append([counting.counts[""][k]["flops"] for k in ("cell_sequence", "cell_sequence_grad")])
+    # Each element of each state: two products, a difference and a sum. Backward, the projected h needs no 1 - z, and
+    # c_new = f * c' + i * n is computed again.
+    expected = [4 * net.P + 4 * net.H, 3 * net.P + 7 * net.H] if net.rnn_mode == "lstm" else [4 * net.P] * 2
+    assert np.subtract(counts[1], counts[0]).tolist() == [LENGTHS.sum() * net.D * net.L * n for n in expected]
 
 
 def test_masks_are_drawn_by_their_own_bits_and_share_no_stream() -> None:

@@ -13,12 +13,16 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from minirnn.cells.plan import Plan
+from minirnn.devices.base import Weights
 from minirnn.devices.cpu import workspace
 from minirnn.devices.cpu.sequence.calls import Numbers
-from minirnn.devices.base import Weights
 from minirnn.devices.cpu.sequence.forward import Kept, Sizes, product_of_step, turn
 from minirnn.devices.cpu.sequence.visit import Array, Columns, Piece, Visit, steps_at_once
 from minirnn.devices.cpu.sequence.write_backward import back_of
+
+
+ROWS = 6
+"""The rows of an LSTM, for which `steps_at_once` was measured."""
 
 
 class Inputs(NamedTuple):
@@ -70,8 +74,10 @@ class Backward:
         self.back = back = back_of(plan)
         T, B, _, H, P, dtype, _, zoned = sizes
         self.run_steps = back.runs[each, zoned]
-        self.zoneout = workspace.empty((T, P, B), dtype) if zoned else None
         n = steps_at_once(T, B, H)
+        if B > 1:  # cells with more rows take fewer steps
+            n = max(1, n * ROWS // max(ROWS, back.rows))
+        self.zoneout = workspace.empty((n, P, B), dtype) if zoned else None
         D = workspace.empty((n, back.rows, H, B), dtype)
         flat, G = D.reshape(n, back.rows * H, B), len(back.gates)
         step_da = flat[:, back.first * H : (back.first + G) * H]
@@ -104,9 +110,9 @@ class Backward:
         self.D, self.pieces = D, []
         for piece in visit.pieces(n, backward=True):
             lo, hi, k = piece.lo, piece.hi, piece.hi - piece.lo
-            dh_t = [None] * k if self.dh_all is None else list(self.dh_all[lo:hi])
-            columns = [list(dy[:k]), dh_t, *[v[:k] for v in views], *([] if dc is None else [list(dc[:k])])]
-            columns += [] if self.zoneout is None else [list(self.zoneout[lo:hi])]
+            dh_t = [] if self.dh_all is None else [list(self.dh_all[lo:hi])]
+            columns = [list(dy[:k]), *dh_t, *[v[:k] for v in views], *([] if dc is None else [list(dc[:k])])]
+            columns += [] if self.zoneout is None else [list(self.zoneout[:k])]
             steps = list(zip(*[piece.order(c) for c in columns], strict=True))
             rows, scratch = list(D[:k].swapaxes(0, 1)), ([t[:k] for t in room], [b[:k] for b in bools])
             m = [] if self.m_all is None else [self.m_all[lo:hi]]
@@ -139,8 +145,6 @@ class Backward:
         values, numbers = self.values(d), self.numbers.arrays
         if self.numbers.formulas:
             self.numbers.set(plan, d.constants)
-        if self.zoneout is not None:
-            self.zoneout[...] = d.masks[-1][: len(self.zoneout)].transpose(0, 2, 1)
         if lengths is not None:
             dh[...] = 0
             for a in self.inner:
@@ -149,6 +153,8 @@ class Backward:
             lo, hi, joining, leaving = piece.lo, piece.hi, piece.joining, piece.leaving
             back.factors(rows, [a[lo:hi] for a in values], extra, vectors, *scratch, numbers)
             turn(g.dy[lo:hi], dy)
+            if self.zoneout is not None:
+                turn(d.masks[-1][lo:hi], self.zoneout[: hi - lo])
             if dc is not None:
                 turn(g.dc_each[lo:hi], dc)
             dh[:, joining] = g.dh_n.T[:, joining]

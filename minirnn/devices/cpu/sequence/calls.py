@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
@@ -11,6 +12,7 @@ import numpy as np
 from minirnn.cells.expr import COMPARISONS, FUNCTIONS, Expr, is_number_of, needed
 from minirnn.cells.plan import Plan
 from minirnn.cells.rules import RULES
+from minirnn.cells.text import shown, write
 
 NAMES: tuple[str, ...] = ("add", "subtract", "multiply", "divide", "negative", "absolute", "logaddexp", "copyto")
 NAMES += ("greater", "less", "greater_equal", "less_equal")
@@ -35,6 +37,8 @@ def mean(v: Any, out: Any) -> None:
     np.add.reduce(v, 0, None, out, keepdims=True)
     np.divide(out, len(v), out)
 
+
+WORD = r"[A-Za-z_]\w*"
 
 IN_PLACE = ("add", "sub", "mul", "div", "neg", "tanh", "exp")
 """Operations whose call may read an operand in the place of its result."""
@@ -163,12 +167,39 @@ class Calls:
         return f"{kind}{self.count[kind] - 1}"
 
 
-def compiled(name: str, parameters: Iterable[str], body: Iterable[str]) -> Callable[..., Any]:
-    """Compile the function with this body."""
+def compiled(name: str, parameters: Iterable[str], body: Iterable[str], names: Mapping[str, str]) -> Callable[..., Any]:
+    """Compile the function with this body. `names` maps names in it to those that a reader sees."""
     lines = "\n".join(f"    {line}" for line in body) or "    pass"
-    text = f"def {name}({', '.join(parameters)}):\n{lines}\n"
+    text = renamed(f"def {name}({', '.join(parameters)}):\n{lines}\n", names)
     room = dict(SCOPE)
     exec(compile(text, f"<{name} in NumPy>", "exec"), room)
     found: Callable[..., Any] = room[name]
     found.__doc__ = text
     return found
+
+
+def renamed(text: str, names: Mapping[str, str]) -> str:
+    """The text with other names. They stay different from each other, from other words and from functions."""
+    words = dict.fromkeys(re.findall(WORD, text))
+    taken, new = {*SCOPE, *(w for w in words if w not in names)}, {}
+    for old in (w for w in words if w in names):
+        n = names[old]
+        while n in taken:
+            n += "_"
+        taken.add(n)
+        new[old] = n
+    return re.sub(WORD, lambda m: new.get(m[0], m[0]), text)
+
+
+def scratch_names(calls: Calls) -> dict[str, str]:
+    """The names of temporary arrays and of numbers: ``_t0``, ``_1``, ``_minus_cell_clip``."""
+    found = {f"{kind}{k}": f"_{kind}{k}" for kind, n in calls.count.items() for k in range(n)}
+    for v, name in calls.numbers.items():
+        said = write(v, {}, top=True) if isinstance(v, Expr) else shown(v)
+        found[name] = "_" + re.sub(r"\W+", "_", said.replace("-", "minus_")).strip("_")
+    return found
+
+
+def unpacked(*arrays: tuple[list[str], str]) -> list[str]:
+    """The lines that give names to the members of lists, of those that have any."""
+    return [f"({', '.join(names)},) = {source}" for names, source in arrays if names]

@@ -18,7 +18,7 @@ import numpy as np
 from minirnn.cells.plan import Plan
 from minirnn.devices.base import Weights
 from minirnn.devices.cpu import workspace
-from minirnn.devices.cpu.sequence.calls import HALVES, Numbers
+from minirnn.devices.cpu.sequence.calls import HALVES, Numbers, value_of
 from minirnn.devices.cpu.sequence.visit import WIDE_INPUT, Array, Piece, Visit, steps_at_once
 from minirnn.devices.cpu.sequence.write_backward import back_of
 from minirnn.devices.cpu.sequence.write_forward import loop_of
@@ -27,6 +27,8 @@ MERGED = 1 << 19
 """Elements of R and W up to which x shares the product of a step with h, [R | b | W] @ [h; 1; x]."""
 
 UNPACKED = 10**6  # multiply-adds up to which OpenBLAS (AVX-512) reads both factors where they are
+OF_A_PIECE = ("x", "masks", "h1", "h", "h_new", "part")
+"""Memory that has the steps of a piece only."""
 TURNED = 64, 1 << 14  # columns copied at once when a matrix of this size is transposed: more would share cache lines
 SMALL = 1 << 13  # multiply-adds up to which a call costs more than its product
 
@@ -124,8 +126,8 @@ class Forward:
             k = piece.hi - piece.lo
             views = []
             for what, whole in columns:
-                of_piece = whole[:k] if what in ("x", "h1", "h", "h_new", "difference") else whole[piece.steps]
-                views.append(piece.order(of_piece) if what == "x" else of_piece)
+                of_piece = whole[:k] if what in OF_A_PIECE else whole[piece.steps]
+                views.append(piece.order(of_piece) if what in ("x", "masks") else of_piece)
             x = self.states[:k, P + 1 :] if merged else self.a_x[:k]
             at = piece.first + 1 - upward, piece.last + upward
             before, after = ([a[j] for a in self.inner] for j in at)
@@ -165,6 +167,12 @@ class Forward:
             rows_of = slice(gate * H, (gate + stop - start) * H)
             self.runs.append(Run(rows_of, halved, to[:, :P], to[:, P], W))
             start = stop
+        gates = list(plan.derivation.step.gates.values())
+        self.shifts = []  # numbers that are added to biases, as (the bias, the number, its factor)
+        for place, (gate, halved) in enumerate(order):
+            if (e := slots.shifted.get(gates[gate])) is not None and place >= plan.of_h:
+                (number,) = [a for a in e.args if a is not gates[gate]]
+                self.shifts.append((self.left[place * H : (place + 1) * H, P], number, 0.5 if halved else 1.0))
 
     def columns(self, views: Sequence[tuple[str, tuple[Any, ...]]]) -> list[tuple[str, list[Any]]]:
         """Each view of the loop, for all steps or, of the memory of a piece, for all steps of the longest piece."""
@@ -174,8 +182,9 @@ class Forward:
             inner = [workspace.empty((T + 1, H, B), dtype) for _ in range(plan.states - 1)]
             kept = Kept(None, inner, None)
         self.inner = [a[: T + 1] for a in kept.inner]
-        self.masks = [workspace.empty((T, H, B), dtype) for _ in range(plan.masks)]
-        self.masks += [workspace.empty((T, P, B), dtype)] * self.sizes.zoned
+        n = len(self.states) - 1
+        self.masks = [workspace.empty((n, H, B), dtype) for _ in range(plan.masks)]
+        self.masks += [workspace.empty((n, P, B), dtype) for _ in range(2 * self.sizes.zoned)]  # zoneout, 1 - zoneout
         up = int(not self.visit.reverse)
         own = kept.saved is None or not self.slots.kept  # every step works in the same place
         saved = workspace.empty((1, self.slots.count, H, B), dtype) if own else kept.saved[:T]
@@ -243,12 +252,14 @@ class Forward:
     ) -> None:
         """Set y (T, B, P), h_n (B, P), the other states c_n (states-1, B, H), and the values that are kept."""
         b_x = self.lay_out(w)
-        for to, z in zip(self.masks, masks, strict=True):
-            to[...] = z[: len(to)].transpose(0, 2, 1)
         if self.visit.lengths is not None:
             self.states[0, : self.sizes.P] = 0
             for a in self.inner:
                 a[-1 if self.visit.reverse else 0] = 0
+        if self.shifts:
+            named = dict(zip(self.plan.constant_names, constants, strict=True))
+            for b, number, factor in self.shifts:
+                b += factor * value_of(number, named)
         vectors = [v[:, None] for v in w.vectors] if w.vectors else ()
         numbers = self.numbers.set(self.plan, constants) if self.numbers.formulas else self.numbers.arrays
         arguments = self.dot, self.left, w.Wp, w.U, vectors, *self.scratch, numbers
@@ -256,6 +267,10 @@ class Forward:
         for one in self.pieces:
             piece, steps, x_to, h_in, h_out, before, after = one
             part = x[piece.lo : piece.hi]
+            for to, z in zip(self.masks, masks, strict=False):
+                turn(z[piece.lo : piece.hi], to[: len(part)])
+            if self.sizes.zoned:
+                np.subtract(1, self.masks[-2], self.masks[-1])
             if self.merged:
                 turn(part if piece.upward else part[::-1], x_to)
             elif self.W is not None:
@@ -285,6 +300,12 @@ class Forward:
         for k in range(a_x.shape[1] // H):
             halved = k < len(self.slots.halved) and self.slots.halved[k]
             np.multiply(columns, x.dtype.type(0.5 if halved else 1), a_x[:, k * H : (k + 1) * H])
+
+
+def states_of(states: Any, k: int) -> Array:
+    """Those of direction k, (states-1, B, H)."""
+    one: Array = states[k]
+    return one[None] if one.ndim == 2 else one
 
 
 # ---- products

@@ -6,7 +6,7 @@ after the call, because there their preparation would take as long as ten steps.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -14,13 +14,13 @@ import numpy as np
 from minirnn.cells.plan import Plan
 from minirnn.devices.base import Weights, check_saved
 from minirnn.devices.cpu import workspace
-from minirnn.devices.cpu.arithmetic import without_false_alarms
+from minirnn.devices.cpu.primitives import without_false_alarms
 from minirnn.devices.cpu.sequence.backward import Backward, Gradients, Inputs
-from minirnn.devices.cpu.sequence.forward import Forward, Kept, Sizes, layout
+from minirnn.devices.cpu.sequence.forward import Forward, Kept, Sizes, layout, states_of
+from minirnn.devices.cpu.sequence.named import by_name, finite, from_names
 from minirnn.devices.cpu.sequence.visit import Array, Visit, padding
-from minirnn.devices.cpu.sequence.write_backward import back_of
-from minirnn.devices.cpu.sequence.write_forward import loop_of
 
+MIN_BLOCK = workspace.MIN_BLOCK
 MOST_KEPT, MOST_OF_A_KIND = 64, 8
 """Sizes of layers whose passes are kept, and passes of one size."""
 
@@ -102,63 +102,24 @@ def cell_sequence(
     for k, one in enumerate(passes):
         part = y[:last, :, k * P : (k + 1) * P]
         c, c_end = (None, None) if c0 is None or c_n is None else (states_of(c0, k), states_of(c_n, k))
-        one.run(x, h0[k], c, finite(weights[k]) if named else weights[k], of_direction(masks, zoneout, k), part, h_n[k],
-                c_end, given)
+        w, own = finite(weights[k]) if named else weights[k], of_direction(masks, zoneout, k)
+        one.run(x, h0[k], c, w, own, part, h_n[k], c_end, given)
         if valid is not None:
             np.copyto(part, 0, where=~valid)
     if key is not None and saved is None:
         IDLE.give(key, (passes, None))
-    if named and saved is not None:
+    if named:
         each = layout(plan, T, H, B)[0]
+        if saved is None:
+            return y, h_n, c_n, {}
         rooms = [Kept.within(plan, saved[k * each : (k + 1) * each], T, H, B) for k in range(D)]
         return y, h_n, c_n, by_name(plan, rooms)
     return y, h_n, c_n, saved
 
 
-def of_direction(masks: Sequence[Array], zoneout: Array | None, k: int) -> list[Array]:
+def of_direction(masks: Sequence[Array], zoneout: Array | None, k: int) -> Sequence[Array]:
     """The masks of direction k, and at the end the zoneout of a projected h."""
     return [m[k] for m in (*masks, *(() if zoneout is None else (zoneout,)))]
-
-
-def finite(w: Weights) -> Weights:
-    """The weights with finite biases: a bias is part of a product, in which an infinite one would meet zeros."""
-    limits = np.finfo(w.bW.dtype)
-    return w._replace(bW=np.clip(w.bW, limits.min, limits.max))
-
-
-def by_name(plan: Plan, rooms: Sequence[Kept]) -> dict[str, Array]:
-    """The values and the states but h after each step, (D, T, B, H) each; views if there is one direction."""
-    slots, names = loop_of(plan).slots, plan.derivation.names
-    found = {names[e]: [room.saved[:, slots.of[e]] for room in rooms] for e in slots.kept}
-    for k, name in enumerate(plan.state_names[:-1]):
-        found[name] = [room.inner[k][1:] if d == 0 else room.inner[k][:-1] for d, room in enumerate(rooms)]
-    return {n: (a[0][None] if len(a) == 1 else np.stack(a)).transpose(0, 1, 3, 2) for n, a in found.items()}
-
-
-def from_names(plan: Plan, saved: Mapping[str, Array], h0: Array, c0: Array | None, y: Array, k: int) -> Kept:
-    """What the backward pass of direction k reads, from values by name."""
-    slots, names = loop_of(plan).slots, plan.derivation.names
-    values: list[Any] = [None] * slots.count
-    for e in slots.kept:
-        values[slots.of[e]] = in_columns(saved[names[e]][k])
-
-    def with_first(first: Array, after: Array) -> Array:  # (B, n) and (T, B, n) -> (T+1, n, B)
-        T, B, n = after.shape
-        found = workspace.empty((T + 1, n, B), after.dtype)
-        here, there = (slice(0, T), T) if k else (slice(1, None), 0)
-        found[here], found[there] = after.transpose(0, 2, 1), first.T
-        return found
-
-    inner = [] if c0 is None else [with_first(c, saved[n][k]) for c, n in zip(states_of(c0, k), plan.state_names)]
-    last = plan.states - 1
-    h_before = with_first(h0, y)[slice(1, None) if k else slice(0, -1)] if last in back_of(plan).before else None
-    return Kept(values, inner, h_before)
-
-
-def in_columns(a: Array) -> Array:
-    """(T, B, H) as (T, H, B) with each step contiguous; a view of what `by_name` returned."""
-    a = a.transpose(0, 2, 1)
-    return a if a[0].flags.c_contiguous else np.ascontiguousarray(a)
 
 
 def forward_passes(
@@ -167,7 +128,7 @@ def forward_passes(
     """A pass for each direction, and the memory of what they save; the key under which they will be idle, or None."""
     H, B, last = sizes.H, sizes.B, sizes.T
     each = layout(plan, T, H, B)[0]
-    small = lengths is None and last == T and D * each * sizes.dtype.itemsize < workspace.MIN_BLOCK
+    small = lengths is None and last == T and D * each * sizes.dtype.itemsize < MIN_BLOCK
     key = (plan, sizes, D, training) if small else None
     found = IDLE.take(key) if small else None
     if found is None:
@@ -176,12 +137,6 @@ def forward_passes(
         found = [Forward(plan, sizes, Visit(last, lengths, k == 1), rooms[k]) for k in range(D)], memory
     passes, memory = found
     return key, passes, memory if key is None or memory is None else np.asarray(Lease(key, found, memory))
-
-
-def states_of(states: Any, k: int) -> Array:
-    """Those of direction k, (states-1, B, H)."""
-    one: Array = states[k]
-    return one[None] if one.ndim == 2 else one
 
 
 @without_false_alarms
@@ -220,26 +175,24 @@ def cell_sequence_grad(
             dx[last:], wanted = 0, dx[:last]
     dh0, dc0 = np.empty_like(h0), None if c0 is None else np.empty_like(c0)
     sizes = Sizes(last, B, width, H, P, x.dtype, skip, zoned)
-    small = lengths is None and last == T and each * x.itemsize < workspace.MIN_BLOCK
+    small = lengths is None and last == T and each * x.itemsize < MIN_BLOCK
     dweights = []
     given = plan.constants if constants is None else constants
     for k in range(D):
         w = weights[k]
-        dw = Weights(*[None if a is None else like(a) for a in w[:5]], w.U, w.vectors)
+        dw = Weights(*[a if a is None else np.empty_like(a) if a.nbytes < MIN_BLOCK else like(a) for a in w[:5]])
         if w.U or w.vectors:
             dw = dw._replace(U=[np.empty_like(a) for a in w.U], vectors=[np.empty_like(a) for a in w.vectors])
         dweights.append(dw)
-        key = plan, sizes, k, dc_each is not None, "backward"
-        one = (IDLE.take(key) if small else None) or Backward(plan, sizes, Visit(last, lengths, k == 1), key[3])
+        key = "backward", plan, sizes, k, dc_each is not None
+        one = (IDLE.take(key) if small else None) or Backward(plan, sizes, Visit(last, lengths, k == 1), key[-1])
         if named:
             room = from_names(plan, saved, h0[k], c0, y[..., k * P : (k + 1) * P], k)
         else:
             room = NONE if saved is None else Kept.within(plan, saved[k * each : (k + 1) * each], T, H, B)
         part = ..., slice(k * P, (k + 1) * P)
         dc, dc_0 = (None, None) if c0 is None or dc_n is None else (states_of(dc_n, k), states_of(dc0, k))
-        g = Gradients(
-            dy[part], dh_n[k], dc, dh0[k], dc_0, dw, wanted, k > 0, None if dc_each is None else dc_each[k]
-        )
+        g = Gradients(dy[part], dh_n[k], dc, dh0[k], dc_0, dw, wanted, k > 0, None if dc_each is None else dc_each[k])
         one.run(Inputs(x, h0[k], w, of_direction(masks, zoneout, k), y[part], room, given), g)
         if small:
             IDLE.give(key, one)

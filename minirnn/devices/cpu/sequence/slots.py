@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from minirnn.cells.expr import CUTS, NUMBERS, Expr
+from minirnn.cells.expr import CUTS, NUMBERS, Expr, is_number_of
 from minirnn.cells.plan import Plan
 from minirnn.cells.rules import is_cheap
 
@@ -36,6 +36,8 @@ class Slots:
     ----------
     of : dict of Expr to int
         Maps a value to its slot.
+    shifted : dict of Expr to Expr
+        Gates of both that are only read in a sum with a number, and the sums.
     both : list of int
         The gates of both in the order of their slots, as indices in the order of the plan.
     halved : list of bool
@@ -61,6 +63,7 @@ class Slots:
                 parents.setdefault(a, []).append(e)
         self.kept = self.find_kept()
         saved = set(self.kept)
+        self.shifted = {z: e for z in gates[: plan.of_both] if (e := self.shift(z, parents, saved)) is not None}
         guests = {z: self.guest(z, parents, saved) for z in gates[: plan.of_both]}
         order = sorted(range(plan.of_both), key=lambda k: self.key(gates[k], guests[gates[k]]))
         self.both = order
@@ -73,7 +76,8 @@ class Slots:
         self.halved = []
         for k in order:
             guest = guests[gates[k]]
-            self.halved.append(guest is not None and guest.op == "sigmoid" and guest.args == (gates[k],))
+            z = self.shifted.get(gates[k], gates[k])
+            self.halved.append(guest is not None and guest.op == "sigmoid" and guest.args == (z,))
             if guest is not None:
                 self.of[guest] = self.of[gates[k]]
         for e in self.kept:
@@ -96,7 +100,7 @@ class Slots:
 
     def guest(self, z: Expr, parents: dict[Expr, list[Expr]], saved: set[Expr]) -> Expr | None:
         """The sigmoid or tanh that is the only reader of the gate, through operations without other readers."""
-        e = z
+        e = self.shifted.get(z, z)
         while e not in saved and len(parents.get(e, [])) == 1:
             (e,) = parents[e]
             if e.op in SMOOTH:
@@ -105,10 +109,18 @@ class Slots:
                 return None
         return None
 
+    def shift(self, z: Expr, parents: dict[Expr, list[Expr]], saved: set[Expr]) -> Expr | None:
+        """The sum of the gate and a number, if nothing else reads the gate. The number becomes part of the bias."""
+        readers = parents.get(z, [])
+        if len(readers) != 1 or z in saved or readers[0].op != "add" or readers[0] in self.plan.derivation.step.after:
+            return None
+        others = [a for a in readers[0].args if a is not z]
+        return readers[0] if len(others) == 1 and is_number_of(others[0]) else None
+
     def key(self, z: Expr, guest: Expr | None) -> tuple[int, int, int]:
         if guest is None:
             return len(self.levels), 0, z.index
-        kind = 2 if guest.op == "tanh" else 0 if guest.args == (z,) else 1
+        kind = 2 if guest.op == "tanh" else 0 if guest.args == (self.shifted.get(z, z),) else 1
         return self.levels[guest], kind, z.index
 
     def find_runs(self, guests: list[Expr | None]) -> list[Run]:

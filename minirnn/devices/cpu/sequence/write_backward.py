@@ -2,6 +2,8 @@
 
 Each term ``factor * atom`` of a gradient has a row in the memory of a step: the factor first, the product later. Rows
 with one atom are neighbors, so that one call multiplies them; those of the gates lie as R's and W's products need them.
+
+The names are those of the cell's page. The factor ``dz_i_by_dc`` is in the row ``dz_i``, where it becomes the gradient.
 """
 
 from __future__ import annotations
@@ -10,11 +12,14 @@ import re
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from minirnn.cells.expr import Expr, is_number
+from minirnn.cells.expr import Expr, is_number, needed
 from minirnn.cells.linear import Linear, Target
 from minirnn.cells.plan import Plan
-from minirnn.devices.cpu.sequence.calls import Calls, compiled
+from minirnn.devices.cpu.sequence.calls import WORD, Calls, compiled, scratch_names, unpacked
 from minirnn.devices.cpu.sequence.slots import Slots
+
+MANY = 6
+"""The name of more rows than these has only the first and the last one."""
 
 
 class Row(NamedTuple):
@@ -130,13 +135,39 @@ class Writer:
         self.views[name] = (lo, hi)
         return name
 
+    # ---- names
+
+    def readable(self) -> dict[str, str]:
+        """The names of the page, in place of rows and other places."""
+        plan, d, names, last = self.plan, self.d, self.plan.names, self.plan.states - 1
+        new = {f"g{k}": names[e] for k, e in enumerate(d.incoming)} | {"da": "d_gates"}
+        h = "dm" if plan.projected else "dh"
+        new |= {"dh": "dy_next", "dh_t": "dy"} if plan.projected else {"dm": "through_Wp"}
+        new[h] = names[d.incoming[last]]
+        new |= {f"p{k}": names.get(dv, "nothing") for k, (_, dv) in enumerate(d.cuts)}
+        new |= {f"U{k}": f"U{k + 1}" for k in range(plan.products)}
+        owners = {e: f"d{names[owner]}" for owner, e in d.ends.items()}
+        for k, row in enumerate(self.rows):
+            e = row.target
+            found = f"d{plan.gate_names[e.value[1]]}" if isinstance(e.value, tuple) else owners.get(e, "sum")
+            name = found if e in self.incoming else names.get(e, found)
+            by = f"{name}_by_{names.get(row.atom, 'sum')}" if row.atom is not None else name
+            new |= {f"r{k}": name if row == self.terms(e)[0] else by, f"D{k}": by}
+        for lo, hi in self.views.values():
+            own = [new[f"r{k}"] for k in range(lo, hi)]
+            new.setdefault(f"r{lo}_{hi}", "_".join(own) if len(own) <= MANY else f"{own[0]}_to_{own[-1]}")
+        return new
+
     # ---- the functions
 
     def back(self) -> Back:
         self.views: dict[str, tuple[int, int]] = {}
         function, sources, room, numbers = self.factors()
         d, zoned = self.d, (False, True) if self.plan.projected else (False,)
-        runs = {(each, z): self.loop(each, z) for each in (False, True) for z in zoned}
+        bodies = {(each, z): self.loop(each, z) for each in (False, True) for z in zoned}
+        read = set(re.findall(WORD, "\n".join(line for body in bodies.values() for line in body)))
+        self.views = {name: place for name, place in self.views.items() if name in read}
+        runs = {key: self.around(body, *key) for key, body in bodies.items()}
         vectors = {k: self.index(self.terms(e)[0]) for k, e in enumerate(d.vectors) if e.varies}
         products = {k: self.index(self.terms(dm)[0]) for k, (dm, _) in enumerate(d.cuts) if dm.varies}
         views = [(name, lo, hi) for name, (lo, hi) in self.views.items()]
@@ -150,7 +181,6 @@ class Writer:
         plan, step = self.plan, self.d.step
         slots = Slots(plan)
         at: dict[Expr, str] = {e: f"v{k}" for k, e in enumerate(step.vectors.values())}
-        sources: dict[str, tuple[Any, ...]] = {}
         for array, found in (("z", step.masks.values()), ("b", step.states.values()), ("a", step.after)):
             for k, e in enumerate(found):
                 if array != "a" or not (plan.projected and k == plan.states - 1):
@@ -163,33 +193,38 @@ class Writer:
         if plan.projected:
             more["o"] = step.after[-1]
         calls = Calls([*ends, *more.values()], at)
-        for row in sorted(self.rows, key=lambda r: -1 if r.factor is None else r.factor.index):
-            if row.factor is not None:
-                calls.into(row.factor, f"D{self.index(row)}")
+        for row in self.in_page_order():
+            calls.into(row.factor, f"D{self.index(row)}")
         for name, v in more.items():
             calls.into(v, name)
-        text = "\n".join(calls.lines)
-        for name in at.values():
-            if name[0] in kinds:
-                sources[name] = kinds[name[0]], int(name[1:])
-        read = set(re.findall(r"\w+", text))
-        used = {n: s for n, s in sources.items() if n in read}
-        body = [
-            f"({', '.join(names)},) = {source}"
-            for names, source in (
-                ([f"t{k}" for k in range(calls.count["t"])], "T"), ([f"m{k}" for k in range(calls.count["m"])], "M"),
-                (list(calls.numbers.values()), "K"), (list(used), "S"), (list(more), "O"),
-                ([f"v{k}" for k in range(plan.vectors)], "vectors"), ([f"D{k}" for k in range(len(self.rows))], "D"),
-            )
-            if names
-        ]  # fmt: skip
-        function = compiled(f"{plan.name}_factors", ["D", "S", "O", "vectors", "T", "M", "K"], [*body, *calls.lines])
+        read = set(re.findall(WORD, "\n".join(calls.lines)))
+        used = {name: (kinds[name[0]], int(name[1:])) for name in at.values() if name[0] in kinds and name in read}
+        body = unpacked(
+            ([f"t{k}" for k in range(calls.count["t"])], "scratch"),
+            ([f"m{k}" for k in range(calls.count["m"])], "bools"),
+            (list(calls.numbers.values()), "numbers"), (list(used), "values"), (list(more), "operands"),
+            ([f"v{k}" for k in range(plan.vectors)], "vectors"), ([f"D{k}" for k in range(len(self.rows))], "factors"),
+        )  # fmt: skip
+        names = self.readable() | scratch_names(calls)
+        names |= {name: plan.names[e] for e, name in at.items()} | {name: plan.names[v] for name, v in more.items()}
+        parameters = ["factors", "values", "operands", "vectors", "scratch", "bools", "numbers"]
+        function = compiled(f"{plan.name}_factors", parameters, [*body, *calls.lines], names)
         return function, list(used.items()), (calls.count["t"], calls.count["m"]), list(calls.numbers)
 
-    def loop(self, each: bool, zoned: bool) -> Callable[..., Any]:
-        """The function that goes back over the steps of a piece."""
-        d, plan = self.d, self.plan
-        at: dict[Expr, str] = {e: f"g{k}" for e, k in self.incoming.items()}
+    def in_page_order(self) -> list[Row]:
+        """The rows with a factor: those of one gradient together, because they share values, in the order of the page.
+        A factor that is a part of others comes before them.
+        """
+        lines = [line.value for line in self.d.lines]
+        rows = [row for row in self.rows if row.factor is not None]
+        rows.sort(key=lambda r: (self.atom_rank(r), lines.index(r.target) if r.target in lines else len(lines)))
+        return list(dict.fromkeys(r for row in rows for e in needed([row.factor]) for r in rows if r.factor is e))
+
+    def loop(self, each: bool, zoned: bool) -> list[str]:
+        """The lines of a step back."""
+        d, plan, last = self.d, self.plan, self.plan.states - 1
+        whole = "dm" if plan.projected else "dh"
+        at: dict[Expr, str] = {e: whole if k == last else f"g{k}" for e, k in self.incoming.items()}
         lines: list[str] = []
         done: set[Expr] = set()
         pending = dict(self.targets)
@@ -252,7 +287,6 @@ class Writer:
             if isinstance(row.target.value, tuple):  # the gradient of another gate as well, or none
                 target = self.view(self.index(row))
                 lines.append(f"copyto({target}, {at[e]})" if e.varies else f"{target}.fill(0)")
-        last = plan.states - 1
         for k, e in enumerate(d.before[:-1]):
             lines.append(f"g{k} = {self.place(e) if e.varies else 'nothing'}")
         h = d.before[-1]
@@ -269,24 +303,24 @@ class Writer:
             lines.append(f"copyto(dh, {carried})" if carried else "dh.fill(0)")
         start = ["add(dh, dy_t, dh)"]
         if plan.projected:
-            start = ["add(dh, dy_t, dh_t)", f"dot(Wp_T, dh_t, g{last})"]
+            start = ["add(dh, dy_t, dh_t)", "dot(Wp_T, dh_t, dm)"]
         if zoned:  # the share of dh that goes to h' waits in through_R, which no projected cell needs
             start.insert(1, "multiply(dh_t, zoneout, through_R)")
             start.insert(2, "subtract(dh_t, through_R, dh_t)")
         if each and last:
             start.append("add(g0, dc_t, g0)")
-        products = [f"p{k}" for k in range(len(plan.cuts))]
-        inner = [f"g{k}" for k in range(last)]
-        body = [
-            f"({', '.join(names)},) = {source}"
-            for names, source in (
-                (products, "P"), ([f"U{k}" for k in range(plan.products)], "U_T"), (inner, "G"),
-            )
-            if names
-        ]  # fmt: skip
-        body.append(f"g{last} = dm" if plan.projected else f"g{last} = dh")
-        names = ["dy_t", "dh_t", *self.views, *["dc_t"] * each, *["zoneout"] * zoned]
-        body += [f"for {', '.join(names)}, in steps:", *[f"    {line}" for line in (*start, *lines)]]
+        return [*start, *lines]
+
+    def around(self, lines: list[str], each: bool, zoned: bool) -> Callable[..., Any]:
+        """The function that goes back over the steps of a piece."""
+        plan = self.plan
+        inner = [f"g{k}" for k in range(plan.states - 1)]
+        body = unpacked(
+            ([f"p{k}" for k in range(len(plan.cuts))], "products"), ([f"U{k}" for k in range(plan.products)], "U_T"),
+            (inner, "carried"),
+        )  # fmt: skip
+        arrays = ["dy_t", *["dh_t"] * plan.projected, *self.views, *["dc_t"] * each, *["zoneout"] * zoned]
+        body += [f"for {', '.join(arrays)}, in steps:", *[f"    {line}" for line in lines]]
         body.append(f"return ({', '.join([*inner, ''])})" if inner else "return ()")
-        parameters = ["steps", "dot", "R_T", "Wp_T", "U_T", "dh", "dm", "G", "P", "through_R", "nothing"]
-        return compiled(f"{plan.name}_backward", parameters, body)
+        parameters = ["steps", "dot", "R_T", "Wp_T", "U_T", "dh", "dm", "carried", "products", "through_R", "nothing"]
+        return compiled(f"{plan.name}_backward", parameters, body, self.readable())

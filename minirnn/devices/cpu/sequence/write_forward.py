@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from minirnn.cells.expr import CUTS, Expr
 from minirnn.cells.plan import Plan
-from minirnn.devices.cpu.sequence.calls import SCOPE, Calls, compiled
+from minirnn.devices.cpu.sequence.calls import Calls, compiled, scratch_names, unpacked
 from minirnn.devices.cpu.sequence.slots import SMOOTH, Run, Slots
-
-OURS = frozenset([*SCOPE, *["steps", "dot", "Wp", "U", "vectors", "HALF", "T", "M", "P", "K"]])
-"""Names of the text that no value may have."""
 
 
 class Loop(NamedTuple):
@@ -51,7 +48,7 @@ def written(plan: Plan, merged: bool, zoned: bool) -> Loop:
     at: dict[Expr, str] = {}
     for e, slot in slots.of.items():
         if e in gates:
-            at[e] = view(f"s{slot}", "slots", slot, slot + 1)
+            at[e] = at[slots.shifted.get(e, e)] = view(f"s{slot}", "slots", slot, slot + 1)
     for k, e in enumerate(gates[plan.of_both : plan.of_both + plan.of_x]):
         at[e] = view(f"x{k}", "x", plan.of_both + k, plan.of_both + k + 1)
     for k, e in enumerate(step.states.values()):
@@ -76,7 +73,7 @@ def written(plan: Plan, merged: bool, zoned: bool) -> Loop:
     def activate(run: Run) -> None:
         for e in run.values:
             (a,) = e.args
-            if a not in gates:
+            if a not in gates and a not in slots.shifted.values():
                 calls.into(a, view(f"s{slots.of[e]}", "slots", slots.of[e], slots.of[e] + 1))
             calls.done(a)
         whole = slots_of(run.lo, run.hi)
@@ -117,9 +114,10 @@ def written(plan: Plan, merged: bool, zoned: bool) -> Loop:
         target = view("h_new", "h_new") if last else view(f"a{k}", "after", k)
         if last and plan.projected:
             calls.say(f"dot(Wp, {calls.get(e)}, {target})")
-            if zoned:  # h + zoneout * (h' - h)
-                share, part = view("zoneout", "masks", plan.masks), view("difference", "difference")
-                calls.say(f"subtract({view('h', 'h')}, {target}, {part})", f"multiply({part}, {share}, {part})")
+            if zoned:
+                zoneout, rest = view("zoneout", "masks", plan.masks), view("rest", "masks", plan.masks + 1)
+                part = view("part", "part")
+                calls.say(f"multiply({view('h', 'h')}, {zoneout}, {part})", f"multiply({target}, {rest}, {target})")
                 calls.say(f"add({target}, {part}, {target})")
         elif calls.at[e] != target:
             calls.say(f"copyto({target}, {calls.at[e]})")
@@ -148,25 +146,19 @@ def finish(name: str, plan: Plan, calls: Calls, slots: Slots, views: dict[str, t
     temporaries = [f"t{k}" for k in range(calls.count["t"])]
     masks = [f"m{k}" for k in range(calls.count["m"])]
     products = [f"p{k}" for k in range(len(plan.cuts))]
-    parameters = ["steps", "dot", "Rb", "Wp", "U", "vectors", "HALF", "T", "M", "P", "K"]
-    body = [
-        f"({', '.join(names)},) = {source}"
-        for names, source in (
-            (temporaries, "T"), (masks, "M"), (products, "P"), (list(calls.numbers.values()), "K"),
-            ([f"U{k}" for k in range(plan.products)], "U"), ([f"v{k}" for k in range(plan.vectors)], "vectors"),
-        )
-        if names
-    ]  # fmt: skip
+    parameters = ["steps", "dot", "Rb", "Wp", "U", "vectors", "HALF", "scratch", "bools", "products", "numbers"]
+    body = unpacked(
+        (temporaries, "scratch"), (masks, "bools"), (products, "products"), (list(calls.numbers.values()), "numbers"),
+        ([f"U{k}" for k in range(plan.products)], "U"), ([f"v{k}" for k in range(plan.vectors)], "vectors"),
+    )  # fmt: skip
     body += [f"for {', '.join(views)}, in steps:", *[f"    {line}" for line in calls.lines]]
-    new = readable(plan, slots, views)
-    new |= {n: f"_{n}" for n in (*temporaries, *masks, *products, *calls.numbers.values())}
-    body = [re.sub(r"[A-Za-z_]\w*", lambda m: new.get(m[0], m[0]), line) for line in body]
-    run = compiled(f"{plan.name}_{name}", [new.get(p, p) for p in parameters], body)
+    names = readable(plan, slots) | scratch_names(calls)
+    run = compiled(f"{plan.name}_{name}", parameters, body, names)
     return Loop(run, slots, list(views.items()), len(temporaries), len(masks), list(calls.numbers))
 
 
-def readable(plan: Plan, slots: Slots, views: Iterable[str]) -> dict[str, str]:
-    """The names of the text: those of the values, in place of slots."""
+def readable(plan: Plan, slots: Slots) -> dict[str, str]:
+    """The names of the page, in place of slots."""
     step, names = plan.derivation.step, plan.names
     new = {f"s{slot}": names.get(e, f"s{slot}") for e, slot in slots.of.items()}  # the value that ends in a slot
     for e in (e for run in slots.runs for e in run.values):
@@ -175,6 +167,7 @@ def readable(plan: Plan, slots: Slots, views: Iterable[str]) -> dict[str, str]:
     new |= {f"a{k}": names[e] for k, e in enumerate(step.after)}
     new |= {"h": names[step.states[step.order[-1]]], "h_new": names[step.after[-1]], "h1": "h_prev_and_1"}
     new |= {"R_rows": "gates_of_h", "both": "gates_of_both", "x_both": "W_x", "Rb": "R_and_b"}
+    new |= {f"p{k}": names[m] for k, m in enumerate(step.cuts)} | {f"U{k}": f"U{k + 1}" for k in range(plan.products)}
     new |= {f"v{k}": n for k, n in enumerate(plan.vector_names)} | {f"z{k}": n for k, n in enumerate(plan.mask_names)}
     gates = list(step.gates.values())
     new |= {f"x{k}": names[e] for k, e in enumerate(gates[plan.of_both : plan.of_both + plan.of_x])}
@@ -182,11 +175,4 @@ def readable(plan: Plan, slots: Slots, views: Iterable[str]) -> dict[str, str]:
         for lo, hi in ((run.lo, run.hi), (run.lo, run.mid), (run.lo + run.direct, run.mid)):
             if hi > lo:
                 new[f"run{lo}_{hi}"] = "_".join(new[f"s{k}"] for k in range(lo, hi))
-    taken = set(OURS)
-    for old in [*views, *(n for n in new if n not in views)]:
-        n = new.get(old, old)
-        while n in taken:
-            n += "_"
-        taken.add(n)
-        new[old] = n
     return new

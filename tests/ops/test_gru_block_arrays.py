@@ -1,11 +1,15 @@
-"""GRUBlockCell in NumPy: its formula element by element, saturation, memory layouts."""
+"""GRUBlockCell on cpu: its formula element by element, saturation, memory layouts.
+
+Tests `minirnn/ops/gru_block/cell.py`.
+"""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
-from minirnn.devices.cpu.gru_block import gru_block_cell, gru_block_cell_grad
+from minirnn import devices
+from minirnn.ops.gru_block.cell import GRUBlockCell, GRUBlockCellGrad
 from tests.devices.cpu.kernel_checks import (
     LAYOUTS,
     TOLERANCE,
@@ -18,6 +22,14 @@ OUTPUTS = ("r", "u", "c", "h")
 GRADIENTS = ("d_x", "d_h_prev", "d_c_bar", "d_r_bar_u_bar")
 DTYPES = ("float32", "float64")
 B, I, H = 3, 4, 5
+
+
+def gru_block_cell(*arrays: np.ndarray) -> tuple[np.ndarray, ...]:
+    return tuple(GRUBlockCell().run(devices.get("cpu"), *arrays))
+
+
+def gru_block_cell_grad(*arrays: np.ndarray) -> tuple[np.ndarray, ...]:
+    return tuple(GRUBlockCellGrad().run(devices.get("cpu"), *arrays))
 
 
 def inputs(rng: np.random.Generator, B: int = B, dtype: str = "float64") -> list[np.ndarray]:

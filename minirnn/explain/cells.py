@@ -1,6 +1,4 @@
-"""The explanation of a custom cell: its formulas, what a layer learns and saves, its plan, and the code of each
-device.
-"""
+"""The explanation of a cell, minirnn's own or a user's: its formulas, what it learns and keeps, what computes it."""
 
 from __future__ import annotations
 
@@ -9,37 +7,32 @@ from collections.abc import Iterator
 from itertools import groupby
 
 from minirnn import devices
+from minirnn.cells.cell import Formulas
 from minirnn.cells.expr import Expr
 from minirnn.cells.plan import Load, Plan, Stage
 from minirnn.cells.text import write
 from minirnn.devices.cells.header import header
-from minirnn.devices.cpu.sequence.forward import loop_of
+from minirnn.devices.cpu.sequence.step import text_of
 from minirnn.devices.cpu.sequence.write_backward import back_of
-from minirnn.explain.ops import heading
-from minirnn.nn.own_cell import Cell
+from minirnn.devices.cpu.sequence.write_forward import loop_of
+from minirnn.explain.places import place
 from minirnn.nn.own_layer import can_project
 
 NUMPY, HEADER, TAPE = "calls of NumPy", "a C++ header", "the composition from operations of the tape"
 
 
-def cell_lines(cell: Cell, place: str, source: bool = False, device: str | None = None) -> Iterator[str]:
-    """The lines that explain a cell; with `source`, also the NumPy code and the header that are generated.
+def cell_lines(cell: Formulas, where: str, source: bool = False, device: str | None = None) -> Iterator[str]:
+    """The lines that explain a user's cell; with `source`, also the NumPy code and the header that are generated.
 
     Parameters
     ----------
-    place : str
+    where : str
         The place of its definition, for the title.
     device : str, optional
         Only this device; by default all of them.
     """
-    plan, name = cell.plan(), cell.__name__
-    yield heading(f"{name}: one step ({place})")
-    yield from [inspect.cleandoc(cell.__doc__), ""] if cell.__doc__ else []
-    yield f"{name}({', '.join(cell.step.signature)})"
-    yield ""
-    yield cell.forward_formulas()
-    yield heading("its backward pass")
-    yield cell.backward_formulas(products=True)
+    plan = cell.plan()
+    yield from page_lines(cell, where)
     yield heading("what a layer learns: I inputs, H units")
     yield from table(parameters(cell))
     if can_project(cell):
@@ -49,23 +42,50 @@ def cell_lines(cell: Cell, place: str, source: bool = False, device: str | None 
     yield heading("the plan: stages, between which units are mixed")
     yield from stages(plan, "forward", plan.forward)
     yield from stages(plan, "backward", plan.backward)
+    yield from devices_lines(plan, device)
+    yield from source_lines(plan, device) if source else ()
+
+
+def page_lines(cell: Formulas, where: str = "") -> Iterator[str]:
+    """The lines of a cell's page: the step, and its backward pass with the lines that every cell has."""
+    yield heading(f"{cell.__name__}: one step ({where or place(cell.function)})")
+    yield from [inspect.cleandoc(cell.__doc__), ""] if cell.__doc__ else []
+    yield f"{cell.__name__}({', '.join(cell.step.signature)})"
+    yield ""
+    yield cell.forward_formulas()
+    by_hand = "" if cell.by_hand is None else f", by hand ({place(cell.by_hand[0])}), compared with the derivative"
+    yield heading(f"its backward pass{by_hand}")
+    yield cell.backward_formulas(products=True)
+
+
+def devices_lines(plan: Plan, device: str | None = None) -> Iterator[str]:
+    """What computes a sequence on each device, or on this one."""
     yield heading("what computes it")
-    names = devices.available() if device is None else [devices.get(device).name]
-    yield from table([(one, made_of(plan, one)) for one in names])
-    if source:
-        made = {made_of(plan, one).partition(":")[0] for one in names}
-        if NUMPY in made:
-            yield heading("NumPy: the steps of a piece, forward")
-            yield str(loop_of(plan).run.__doc__).rstrip()
-            back = back_of(plan)
-            yield heading("NumPy: the factors of all steps, then the steps backward")
-            yield f"{back.factors.__doc__}\n{back.run.__doc__}".rstrip()
-        if HEADER in made:
-            yield heading("the header, for C++ and CUDA")
-            yield header(plan).rstrip()
+    yield from table([(one, made_of(plan, one)) for one in names(device)])
 
 
-def parameters(cell: Cell) -> Iterator[tuple[str, ...]]:
+def source_lines(plan: Plan, device: str | None = None, sequence: bool = True) -> Iterator[str]:
+    """The code that devices make of a plan, for a step and for a sequence."""
+    made = {made_of(plan, one).partition(":")[0] for one in names(device)}
+    if NUMPY in made:
+        yield heading("NumPy: one step, and its backward pass")
+        yield f"{text_of(plan, False)}\n{text_of(plan, True)}".rstrip()
+    if NUMPY in made and sequence:
+        back = back_of(plan)
+        yield heading("NumPy: the steps of a piece, forward")
+        yield str(loop_of(plan).run.__doc__).rstrip()
+        yield heading("NumPy: the factors of all steps, then the steps backward")
+        yield f"{back.factors.__doc__}\n{back.runs[False, False].__doc__}".rstrip()
+    if HEADER in made:
+        yield heading("the header, for C++ and CUDA")
+        yield header(plan).rstrip()
+
+
+def names(device: str | None) -> list[str]:
+    return list(devices.available()) if device is None else [devices.get(device).name]
+
+
+def parameters(cell: Formulas) -> Iterator[tuple[str, ...]]:
     """Name, shape and meaning of the parameters of a layer."""
     step, plan = cell.step, cell.plan()
     for name, kinds, width in (("weight_ih", "zx", "I"), ("weight_hh", "zh", "H"), ("bias", "zxh", "")):
@@ -83,7 +103,7 @@ def parameters(cell: Cell) -> Iterator[tuple[str, ...]]:
         yield n, "", "mask, given in every call" if rate is None else f"mask, 1 with the probability {rate:g}"
 
 
-def kept(cell: Cell) -> str:
+def kept(cell: Formulas) -> str:
     """The values that a step saves, by name."""
     plan, order = cell.plan(), cell.step.order
     read = [f"{n}_prev" for k, n in enumerate(order) if plan.reads_before >> k & 1]
@@ -154,3 +174,7 @@ def table(rows: Iterator[tuple[str, ...]] | list[tuple[str, ...]]) -> Iterator[s
     widths = [max(map(len, column)) for column in zip(*found, strict=True)]
     for row in found:
         yield "  ".join(f"{word:{width}}" for word, width in zip(row, widths, strict=True)).rstrip()
+
+
+def heading(text: str) -> str:
+    return f"\n== {text}\n"

@@ -30,7 +30,9 @@ def test_the_product_is_that_of_plain_sums_and_fills_the_array_given(
 def test_rows_of_small_products_lie_whole_cache_lines_apart(rows: int, columns: int, B: int, dtype: type) -> None:
     R = left_matrix(rows, columns, B, np.dtype(dtype))
     assert R.shape == (rows, columns) and R.strides[1] == R.itemsize and R.flags.writeable
-    if B == 1 or rows * columns * B > UNPACKED:
-        assert R.flags.c_contiguous  # np.dot, which takes one column, would copy any other one at every step
+    if product_of_step(rows, columns, B) is np.dot or rows * columns * B > UNPACKED:
+        assert (
+            R.flags.c_contiguous
+        )  # np.dot, which takes one column and small products, would copy any other one at every step
     else:
         assert R.strides[0] % ALIGNMENT == 0 and R.strides[0] < columns * R.itemsize + ALIGNMENT

@@ -1,14 +1,15 @@
 """Sequences of unequal lengths: a sample computes as if alone, and the padding does not matter.
 
-Tests `minirnn/devices/cpu/cudnn_rnn/layer.py` and `minirnn/devices/cpu/columns/visit.py`.
+Tests `minirnn/devices/cpu/sequence/layer.py` and `minirnn/devices/cpu/sequence/visit.py`.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from minirnn.devices.cpu.cudnn_rnn.layer import rnn_sequence
-from tests.devices.cpu.cudnn_rnn.layer_cases import (
+from minirnn.devices.cpu.sequence.layer import cell_sequence
+from tests.devices.cpu.kernel_checks import assert_within
+from tests.devices.cpu.sequence.layer_cases import (
     LENGTHS,
     B,
     H,
@@ -21,7 +22,6 @@ from tests.devices.cpu.cudnn_rnn.layer_cases import (
     variants,
     with_and_without_lengths,
 )
-from tests.devices.cpu.kernel_checks import assert_within
 from tests.each import each
 
 
@@ -40,7 +40,7 @@ def test_values_in_the_padding_change_no_bit(rnn_mode, options, D, lengths, pois
     assert_identical(got, want)
     assert not got["y"][past].any()
     assert not got["dx"][past].any()
-    y, h_n, c_n, _ = rnn_sequence(n.x, n.h0, n.c0, n.weights, rnn_mode=rnn_mode, lengths=n.lengths, training=False)
+    y, h_n, c_n, _ = cell_sequence(n.x, n.h0, n.c0, n.weights, training=False, **n.attributes)
     assert_same({"y": y, "h_n": h_n, "c_n": c_n}, {name: want[name] for name in ("y", "h_n", "c_n")}, 1e-15)
 
 
@@ -74,11 +74,11 @@ def test_each_sample_computes_as_if_alone(rnn_mode, options, D, lengths):
 @both_directions
 def test_growing_relu_of_a_long_neighbor_does_not_reach_a_short_sample(D):
     n = random_layer("rnn_relu", T=400, B=2, D=D, lengths=(2, 400), dtype=np.float32, seed=12)
-    for _, R, _, _, _ in n.weights:
-        R[...] = np.eye(H) * 1.3  # 1.3 ** 400 overflows float32
+    for own in n.weights:
+        own.R[...] = np.eye(H) * 1.3  # 1.3 ** 400 overflows float32
     n.x[2:, 1] = -1e9  # keeps the long sample at 0
-    for W, _, _, _, _ in n.weights:
-        W[...] = np.abs(W)
+    for own in n.weights:
+        own.W[...] = np.abs(own.W)
     with np.errstate(all="raise", under="ignore"):
         got = fast(n)
     assert all(a is None or np.isfinite(a).all() for a in got.values())

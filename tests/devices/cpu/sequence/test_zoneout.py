@@ -1,6 +1,6 @@
-"""The layers with zoneout against finite differences and a separate loop; `test_layer.py` has the plain version.
+"""The layers with zoneout against finite differences and a separate formula; `test_layer.py` has the composition.
 
-Tests `minirnn/devices/cpu/columns/zoneout.py` and what `minirnn/devices/cpu/cudnn_rnn/reference.py` has for it.
+Tests `minirnn/devices/cpu/sequence/layer.py`.
 """
 
 from __future__ import annotations
@@ -8,8 +8,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from minirnn.devices.cpu.cudnn_rnn.layer import rnn_sequence
-from tests.devices.cpu.cudnn_rnn.layer_cases import (
+from minirnn.devices.cpu.sequence.layer import cell_sequence
+from tests.devices.cpu.sequence.layer_cases import (
     LENGTHS,
     MODES,
     H,
@@ -33,7 +33,7 @@ def test_gradients_equal_finite_differences(rnn_mode, options, D, zoneout):
     n = zoned_layer(rnn_mode, zoneout, 6, D=D, lengths=LENGTHS, **options)  # this seed has no relu near its corner
 
     def loss() -> float:
-        y, h_n, c_n, _ = rnn_sequence(n.x, n.h0, n.c0, n.weights, training=False, **n.attributes)
+        y, h_n, c_n, _ = cell_sequence(n.x, n.h0, n.c0, n.weights, training=False, **n.attributes)
         return float((y * n.dy).sum() + (h_n * n.dh_n).sum() + (0 if c_n is None else (c_n * n.dc_n).sum()))
 
     got, rng = fast(n), np.random.default_rng(7)
@@ -80,11 +80,11 @@ def test_the_values_of_padding_do_not_matter(rnn_mode, D):
 
 def test_the_lstm_shows_c_before_it_is_zoned(rng: np.random.Generator) -> None:
     n = zoned_layer("lstm", "masks", 11, T=1)
-    (W, R, _, bW, bR), (zh, zc) = n.weights[0], n.zoneout or ()
+    (W, R, _, bW, bR, *_), (zh, zc) = n.weights[0], n.zoneout or ()
     a = n.x[0] @ W.T + bW + n.h0[0] @ R.T + bR
     i, f, candidate, o = (a[:, k * H : (k + 1) * H] for k in range(4))
     s = [1 / (1 + np.exp(-v)) for v in (i, f, o)]
     c_new = s[1] * n.c0[0] + s[0] * np.tanh(candidate)
-    y, _, c_n, _ = rnn_sequence(n.x, n.h0, n.c0, n.weights, training=False, **n.attributes)
+    y, _, c_n, _ = cell_sequence(n.x, n.h0, n.c0, n.weights, training=False, **n.attributes)
     np.testing.assert_allclose(c_n[0], np.where(zc[0, 0] == 1, n.c0[0], c_new), rtol=1e-13)
     np.testing.assert_allclose(y[0], np.where(zh[0, 0] == 1, n.h0[0], s[2] * np.tanh(c_new)), rtol=1e-13)

@@ -1,14 +1,15 @@
 """The whole-sequence kernels with every dtype and memory layout, and without side effects.
 
-Tests `minirnn/devices/cpu/cudnn_rnn/layer.py`.
+Tests `minirnn/devices/cpu/sequence/layer.py`.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from minirnn.devices.cpu.cudnn_rnn.layer import rnn_sequence, rnn_sequence_grad
-from tests.devices.cpu.cudnn_rnn.layer_cases import (
+from minirnn.devices.base import Weights
+from minirnn.devices.cpu.sequence.layer import cell_sequence, cell_sequence_grad
+from tests.devices.cpu.sequence.layer_cases import (
     LENGTHS,
     assert_identical,
     assert_same,
@@ -36,7 +37,7 @@ def test_inputs_are_not_changed_and_may_be_read_only_and_strided(rnn_mode, optio
 
     frozen = n._replace(
         x=locked(n.x), h0=locked(n.h0), c0=locked(n.c0), lengths=locked(n.lengths), dy=locked(n.dy),
-        dh_n=locked(n.dh_n), dc_n=locked(n.dc_n), weights=[tuple(locked(a) for a in parts) for parts in n.weights],
+        dh_n=locked(n.dh_n), dc_n=locked(n.dc_n), weights=[Weights(*map(locked, parts[:5])) for parts in n.weights],
     )  # fmt: skip
     assert_same(fast(frozen), fast(n), 1e-14)
 
@@ -45,14 +46,14 @@ def test_inputs_are_not_changed_and_may_be_read_only_and_strided(rnn_mode, optio
 @both_directions
 def test_backward_twice_from_what_was_saved_gives_the_same(rnn_mode, options, D):
     n = random_layer(rnn_mode, D=D, lengths=LENGTHS, seed=16, **options)
-    attrs = {"rnn_mode": rnn_mode, "lengths": n.lengths}
-    y, _, _, saved = rnn_sequence(n.x, n.h0, n.c0, n.weights, training=True, **attrs)
+    attrs = n.attributes
+    y, _, _, saved = cell_sequence(n.x, n.h0, n.c0, n.weights, training=True, **attrs)
     if saved is not None:
         saved.flags.writeable = False
     y.flags.writeable = False
     results = []
     for _ in range(2):
-        back = rnn_sequence_grad(n.x, n.h0, n.c0, n.weights, saved, y, n.dy, n.dh_n, n.dc_n, **attrs)
+        back = cell_sequence_grad(n.x, n.h0, n.c0, n.weights, saved, y, n.dy, n.dh_n, n.dc_n, **attrs)
         results.append(named(None, None, None, *back))
     assert_identical(*results)
 

@@ -1,6 +1,6 @@
 """The output of `minirnn explain FILE.py:cell` agrees with the cell, a layer of it and the devices.
 
-Tests `minirnn/explain/own_cell.py`.
+Tests `minirnn/explain/cells.py`.
 """
 
 from __future__ import annotations
@@ -77,6 +77,7 @@ def test_the_source_is_that_of_the_devices(capsys: pytest.CaptureFixture[str]) -
     on_cpu = explained(capsys, path, "--source", "--device", "cpu")
     numpy = [text for title, text in on_cpu.items() if title.startswith("NumPy")]
     assert [re.findall(r"^def (\w+)", text, re.MULTILINE) for text in numpy] == [
+        ["mgu", "mgu_backward"],
         ["mgu_forward"],
         ["mgu_factors", "mgu_backward"],
     ]
@@ -102,3 +103,16 @@ def test_mistakes_are_one_line(arguments: list[str], words: str, capsys: pytest.
     assert main(["explain", *arguments]) == 2
     out, err = capsys.readouterr()
     assert out == "" and words in err and err.count("\n") == 1
+
+
+def test_a_backward_pass_by_hand_is_printed_with_its_place(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "cells.py").write_text(
+        "from minirnn import cell, tanh\n\n\n"
+        "@cell(states=('h',))\ndef elman(z_a, h):\n    h = tanh(z_a)\n    return h\n\n\n"
+        "@elman.backward\ndef elman_backward(dh, h):\n    slope = 1 - h * h\n    dz_a = dh * slope\n"
+    )
+    found = explained(capsys, f"{tmp_path}/cells.py:elman", "--source", "--device", "cpu")
+    [title] = [title for title in found if title.startswith("its backward pass")]
+    assert "by hand" in title and "compared with the derivative" in title
+    assert found[title].startswith("dz_a = dh * (1 - h * h)\n")
+    assert "    dz_a = dh * (1 - h * h)\n" in found["NumPy: one step, and its backward pass"]

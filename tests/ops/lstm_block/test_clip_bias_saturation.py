@@ -1,6 +1,6 @@
 """The LSTM kernels at the edges of their numbers: clip, forget bias, saturation, overflow.
 
-Tests `minirnn/devices/cpu/lstm_block/cell.py` and `minirnn/devices/cpu/lstm_block/sequence.py`.
+Tests `minirnn/ops/lstm_block/cell.py` and `minirnn/ops/lstm_block/sequence.py`.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from tests.devices.cpu.kernel_checks import assert_all_close
-from tests.devices.cpu.lstm_block.lstm_cases import OUTPUTS, VERSIONS, B, H, I, T, inputs, lstm_block_cell
+from tests.ops.lstm_block.lstm_cases import OUTPUTS, VERSIONS, B, H, I, T, inputs, lstm_block_cell
 
 
 def run(version: str, args: list, **attributes: Any) -> tuple[np.ndarray, ...]:

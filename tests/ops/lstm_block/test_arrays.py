@@ -1,6 +1,6 @@
 """The LSTM kernels with every dtype, memory layout and size; their results, and the absence of side effects.
 
-Tests `minirnn/devices/cpu/lstm_block/cell.py` and `minirnn/devices/cpu/lstm_block/sequence.py`.
+Tests `minirnn/ops/lstm_block/cell.py` and `minirnn/ops/lstm_block/sequence.py`.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from tests.devices.cpu.kernel_checks import LAYOUTS, TOLERANCE, assert_all_close
-from tests.devices.cpu.lstm_block.lstm_cases import (
+from tests.ops.lstm_block.lstm_cases import (
     CELL_GRADIENTS,
     DTYPES,
     FULL,

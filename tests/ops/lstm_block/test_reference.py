@@ -1,6 +1,6 @@
-"""The fast BlockLSTM gives the same results as the loop over the cell.
+"""BlockLSTM gives the results of a loop over the formulas of one step.
 
-Tests `minirnn/devices/cpu/lstm_block/sequence.py` and `minirnn/devices/cpu/columns/lstm.py`.
+Tests `minirnn/ops/lstm_block/sequence.py`.
 """
 
 from __future__ import annotations
@@ -8,9 +8,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from minirnn.devices.cpu.lstm_block import sequence
+from minirnn.devices.cpu.sequence.named import in_columns
 from tests.devices.cpu.kernel_checks import LAYOUTS, assert_all_close
-from tests.devices.cpu.lstm_block.lstm_cases import (
+from tests.ops.lstm_block.lstm_cases import (
     DTYPES,
     FULL,
     GRADIENTS,
@@ -75,8 +75,8 @@ def test_saved_outputs_reach_the_gradient_without_a_copy(rng: np.random.Generato
     *outputs, h = block_lstm(*inputs(rng, (T, B)), **FULL, seq_len_max=T)
     assert h.flags.c_contiguous  # it is read by rows
     for a in outputs:
-        assert np.shares_memory(sequence.column_layout(a), a)
-        assert not np.shares_memory(sequence.column_layout(a.copy("C")), a)
+        assert np.shares_memory(in_columns(a), a)
+        assert not np.shares_memory(in_columns(a.copy("C")), a)
 
 
 @pytest.mark.parametrize("zero", ["cs_grad", "h_grad"])

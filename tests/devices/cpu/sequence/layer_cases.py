@@ -8,9 +8,13 @@ import numpy as np
 import pytest
 from pytest import MonkeyPatch
 
+import minirnn as mr
+from minirnn.cells.plan import Plan
+from minirnn.devices.base import Weights
 from minirnn.devices.cpu import workspace
-from minirnn.devices.cpu.cudnn_rnn import reference
-from minirnn.devices.cpu.cudnn_rnn.layer import rnn_sequence, rnn_sequence_grad
+from minirnn.devices.cpu.sequence.layer import cell_sequence, cell_sequence_grad
+from minirnn.ops.cudnn_rnn.cells import layer_of
+from minirnn.ops.sequence.layer import RecurrentLayer, flat
 from tests.devices.cpu.kernel_checks import assert_within
 
 MODES = ("rnn_relu", "rnn_tanh", "lstm", "gru")
@@ -26,7 +30,7 @@ class Layer(NamedTuple):
     x: np.ndarray
     h0: np.ndarray
     c0: np.ndarray | None
-    weights: list[tuple[Any, ...]]
+    weights: list[Weights]
     lengths: np.ndarray | None
     dy: np.ndarray
     dh_n: np.ndarray
@@ -34,10 +38,21 @@ class Layer(NamedTuple):
     zoneout: tuple[Any, Any] | None = None
 
     @property
+    def plan(self) -> Plan:
+        return layer_of(self.rnn_mode, self.weights[0].Wp is not None, self.zoneout)[0]
+
+    @property
     def attributes(self) -> dict[str, Any]:
         """The common options of both passes."""
-        more = {} if self.zoneout is None else {"zoneout": self.zoneout}
-        return {"rnn_mode": self.rnn_mode, "lengths": self.lengths, **more}
+        plan, masks, zoneout = layer_of(self.rnn_mode, self.weights[0].Wp is not None, self.zoneout)
+        found: dict[str, Any] = {"plan": plan, "lengths": self.lengths}
+        shape, H = self.dy.shape, self.weights[0].R.shape[0] // GATES[self.rnn_mode]
+
+        def wide(z: Any, width: int) -> np.ndarray:
+            return np.full((len(self.h0), *shape[:2], width), z, self.x.dtype) if isinstance(z, float) else z
+
+        found["masks"] = tuple(wide(m, H) for m in masks)
+        return found | ({} if zoneout is None else {"zoneout": wide(zoneout, self.h0.shape[2])})
 
 
 def random_layer(
@@ -62,7 +77,7 @@ def random_layer(
     GH, P, width = GATES[rnn_mode] * H, projection or H, H if skip else I
     lstm = rnn_mode == "lstm"
     weights = [
-        (
+        Weights(
             None if skip else array(GH, width),
             array(GH, P),
             array(P, H) if projection else None,
@@ -112,25 +127,39 @@ def fast(layer: Layer, *, need_dx: bool = True) -> dict[str, Any]:
     n, attrs = layer, layer.attributes
     with MonkeyPatch.context() as patch:
         patch.setattr(workspace, "empty", unwritten)
-        y, h_n, c_n, saved = rnn_sequence(n.x, n.h0, n.c0, n.weights, training=True, **attrs)
-        dx, dh0, dc0, dweights = rnn_sequence_grad(
+        y, h_n, c_n, saved = cell_sequence(n.x, n.h0, n.c0, n.weights, training=True, **attrs)
+        dx, dh0, dc0, dweights = cell_sequence_grad(
             n.x, n.h0, n.c0, n.weights, saved, y, n.dy, n.dh_n, n.dc_n, need_dx=need_dx, **attrs
         )
     return named(y, h_n, c_n, dx, dh0, dc0, dweights)
 
 
 def plain(layer: Layer) -> dict[str, Any]:
-    """The same by the reference."""
-    n, attrs = layer, layer.attributes
-    y, h_n, c_n, saved = reference.rnn_sequence_reference(n.x, n.h0, n.c0, n.weights, **attrs)
-    dx, dh0, dc0, dweights = reference.rnn_sequence_grad_reference(n.x, n.weights, saved, n.dy, n.dh_n, n.dc_n, **attrs)
-    return named(y, h_n, c_n, dx, dh0, dc0, dweights)
+    """The same by the composition on the tape."""
+    n = layer
+    plan, masks, zoneout = layer_of(n.rnn_mode, n.weights[0].Wp is not None, n.zoneout)
+    weights = [
+        Weights(*[None if w is None else mr.tensor(w, requires_grad=True) for w in own[:5]]) for own in n.weights
+    ]
+    states = [n.h0] if n.c0 is None else [n.h0, n.c0]
+    inputs = [*(mr.tensor(a, requires_grad=True) for a in (n.x, *states)), *flat(weights)]
+    outputs = RecurrentLayer(plan, weights, n.lengths, masks, zoneout).compose(*inputs)
+    cotangents = [mr.tensor(a) for a in (n.dy, n.dh_n, n.dc_n) if a is not None]
+    found = iter(mr.grad(list(outputs), inputs, cotangents))
+    dx, dh0, dc0 = next(found), next(found), None if n.c0 is None else next(found)
+    dweights = [[None if w is None else next(found) for w in own[:5]] for own in n.weights]
+    y, h_n, c_n = [t.numpy() for t in outputs] + [None] * (2 - len(states))
+
+    def array(t: Any) -> Any:
+        return None if t is None else t.numpy()
+
+    return named(y, h_n, c_n, array(dx), array(dh0), array(dc0), [[*map(array, own)] for own in dweights])
 
 
 def named(y: Any, h_n: Any, c_n: Any, dx: Any, dh0: Any, dc0: Any, dweights: Any) -> dict[str, Any]:
     results = {"y": y, "h_n": h_n, "c_n": c_n, "dx": dx, "dh0": dh0, "dc0": dc0}
     for d, parts in enumerate(dweights):
-        results |= {f"d{name}[{d}]": a for name, a in zip(("W", "R", "Wp", "bW", "bR"), parts, strict=True)}
+        results |= {f"d{name}[{d}]": a for name, a in zip(Weights._fields[:5], parts, strict=False)}
     return results
 
 

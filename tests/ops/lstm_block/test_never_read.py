@@ -1,6 +1,6 @@
 """The LSTM kernels do not read inputs that they do not need.
 
-Tests `minirnn/devices/cpu/lstm_block/cell.py` and `minirnn/devices/cpu/lstm_block/sequence.py`.
+Tests `minirnn/ops/lstm_block/cell.py` and `minirnn/ops/lstm_block/sequence.py`.
 """
 
 from __future__ import annotations
@@ -8,7 +8,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tests.devices.cpu.lstm_block.lstm_cases import (
+from tests.each import each
+from tests.ops.lstm_block.lstm_cases import (
     CELL_GRADIENTS,
     FULL,
     GRADIENTS,
@@ -24,7 +25,6 @@ from tests.devices.cpu.lstm_block.lstm_cases import (
     lstm_block_cell,
     lstm_block_cell_grad,
 )
-from tests.each import each
 
 
 @each("version", VERSIONS)

@@ -6,7 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from minirnn.devices.cpu.lstm_block import cell, reference, sequence
+from minirnn import devices
+from minirnn.ops.lstm_block.cell import LSTMBlockCell, LSTMBlockCellGrad
+from minirnn.ops.lstm_block.sequence import BlockLSTM, BlockLSTMGrad
+from tests.ops.lstm_block import reference
 
 
 def as_the_op_calls_it(kernel: Any) -> Any:
@@ -23,8 +26,13 @@ def as_the_op_calls_it(kernel: Any) -> Any:
     return call
 
 
-lstm_block_cell, lstm_block_cell_grad = map(as_the_op_calls_it, (cell.lstm_block_cell, cell.lstm_block_cell_grad))
-block_lstm, block_lstm_grad = map(as_the_op_calls_it, (sequence.block_lstm, sequence.block_lstm_grad))
+def run_of(node: Any) -> Any:
+    """What a node computes for arrays of the device cpu."""
+    return as_the_op_calls_it(lambda *arrays, **attributes: node(**attributes).run(devices.get("cpu"), *arrays))
+
+
+lstm_block_cell, lstm_block_cell_grad = map(run_of, (LSTMBlockCell, LSTMBlockCellGrad))
+block_lstm, block_lstm_grad = map(run_of, (BlockLSTM, BlockLSTMGrad))
 block_lstm_reference = as_the_op_calls_it(reference.block_lstm_reference)
 block_lstm_grad_reference = as_the_op_calls_it(reference.block_lstm_grad_reference)
 

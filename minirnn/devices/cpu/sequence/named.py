@@ -1,0 +1,61 @@
+"""The values of a layer by name: views of what a pass saved, and what a backward pass reads from a caller's values."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from minirnn.cells.plan import Plan
+from minirnn.devices.base import Weights
+from minirnn.devices.cpu import workspace
+from minirnn.devices.cpu.sequence.forward import Kept, states_of
+from minirnn.devices.cpu.sequence.visit import Array
+from minirnn.devices.cpu.sequence.write_backward import back_of
+from minirnn.devices.cpu.sequence.write_forward import loop_of
+
+
+def finite(w: Weights) -> Weights:
+    """The weights with finite biases: a bias is part of a product, in which an infinite one would meet zeros."""
+    limits = np.finfo(w.bW.dtype)
+    return w._replace(bW=np.clip(w.bW, limits.min, limits.max))
+
+
+def by_name(plan: Plan, rooms: Sequence[Kept]) -> dict[str, Array]:
+    """The values and the states but h after each step, (D, T, B, H) each; views if there is one direction."""
+    slots, names = loop_of(plan).slots, plan.derivation.names
+    found = {names[e]: [room.saved[:, slots.of[e]] for room in rooms] for e in slots.kept}
+    for k, name in enumerate(plan.state_names[:-1]):
+        found[name] = [room.inner[k][1:] if d == 0 else room.inner[k][:-1] for d, room in enumerate(rooms)]
+    return {n: (a[0][None] if len(a) == 1 else np.stack(a)).transpose(0, 1, 3, 2) for n, a in found.items()}
+
+
+def from_names(plan: Plan, saved: Mapping[str, Array], h0: Array, c0: Array | None, y: Array, k: int) -> Kept:
+    """What the backward pass of direction k reads, from values by name."""
+    slots, names = loop_of(plan).slots, plan.derivation.names
+    values: list[Any] = [None] * slots.count
+    for e in slots.kept:
+        values[slots.of[e]] = in_columns(saved[names[e]][k])
+
+    def with_first(first: Array, after: Array) -> Array:  # (B, n) and (T, B, n) -> (T+1, n, B)
+        T, B, n = after.shape
+        found = workspace.empty((T + 1, n, B), after.dtype)
+        here, there = (slice(0, T), T) if k else (slice(1, None), 0)
+        found[here], found[there] = after.transpose(0, 2, 1), first.T
+        return found
+
+    inner = (
+        []
+        if c0 is None
+        else [with_first(c, saved[n][k]) for c, n in zip(states_of(c0, k), plan.state_names, strict=False)]
+    )
+    last = plan.states - 1
+    h_before = with_first(h0, y)[slice(1, None) if k else slice(0, -1)] if last in back_of(plan).before else None
+    return Kept(values, inner, h_before)
+
+
+def in_columns(a: Array) -> Array:
+    """(T, B, H) as (T, H, B) with each step contiguous; a view of what `by_name` returned."""
+    a = a.transpose(0, 2, 1)
+    return a if a[0].flags.c_contiguous else np.ascontiguousarray(a)

@@ -1,0 +1,113 @@
+"""The kernels of custom cells on cpu are used, at all sizes, and do not change their arguments.
+
+`tests/nn/test_own_layer.py` compares their results with torch. Tests the modules of
+`minirnn/devices/cpu/sequence/`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import minirnn as mr
+from minirnn import cell, sigmoid, tanh, where
+from minirnn.devices.cpu.sequence.calls import Calls
+from minirnn.devices.cpu.sequence.forward import loop_of
+from minirnn.devices.cpu.sequence.write_backward import back_of
+from minirnn.ops.sequence.layer import RecurrentLayer, template
+from tests.cells.with_torch import CELLS, gallery
+
+
+def inputs_of(own: Any, rng: np.random.Generator, T: int, B: int, I: int, H: int, D: int) -> list[Any]:
+    plan = own.plan()
+    shapes: list[tuple[int, ...]] = [(T, B, I), (D, B, H)]
+    shapes += [(D, plan.states - 1, B, H)] if plan.states > 1 else []
+    for _ in range(D):
+        shapes += [((plan.of_both + plan.of_x) * H, I)] if plan.reads_x else []
+        shapes += [((plan.of_both + plan.of_h) * H, H)] if plan.reads_h else []
+        shapes += [(len(plan.gate_names) * H,), *[(H, H)] * plan.products, *[(H,)] * plan.vectors]
+    # Recurrent sums of size 1 for any H: larger ones make a chaotic network, which amplifies each rounding.
+    scales = [0.5 / max(1, s[1] ** 0.5 / 2) if len(s) == 2 else 0.5 for s in shapes]
+    return [mr.tensor(rng.normal(size=s) * k, requires_grad=True) for s, k in zip(shapes, scales, strict=True)]
+
+
+@cell(states=("a", "h"))
+def awkward(x_n, h_n, z_u, z_v, a, h, *, w, k=2.0):
+    """Equal gradients of two gates, a gate without an activation, values that are read twice."""
+    u = sigmoid(z_u + w * a)
+    p = x_n + h_n
+    a = where(p > k * h, p * u, -p) + z_v * w
+    h = tanh(p) * u + 0.5 * h
+    return a, h
+
+
+SIZES = [(1, 1, 1, 1), (3, 1, 2, 5), (40, 3, 4, 64), (2, 70, 3, 64), (5, 2, 300, 4)]
+
+
+@pytest.mark.parametrize("sizes", SIZES, ids=str)
+@pytest.mark.parametrize("name", ["lstm", "gru", "gru_block", "slstm", "sru", "awkward"])
+def test_kernels_equal_the_composition_at_all_sizes(
+    rng: np.random.Generator, name: str, sizes: tuple[int, ...]
+) -> None:
+    own: Any = awkward if name == "awkward" else gallery(name)
+    T, B = sizes[:2]
+    inputs = inputs_of(own, rng, *sizes, 2)
+    lengths = rng.integers(1, T + 1, B)
+    before = [t.numpy().copy() for t in inputs]
+    found, seed = [], int(rng.integers(2**32))
+    for composed in (False, True):
+        plan = own.plan()
+        there = template(plan)
+        node = RecurrentLayer(plan, [there] * 2, lengths)
+        fallbacks = inputs[0].device.fallbacks.copy()
+        outputs = list((node.compose if composed else node)(*inputs))
+        draw = np.random.default_rng(seed)
+        cotangents = [mr.tensor(draw.normal(size=t.shape)) for t in outputs]
+        found.append([t.numpy() for t in (*outputs, *mr.grad(outputs, inputs, cotangents))])
+        assert composed or inputs[0].device.fallbacks == fallbacks
+    for a, b in zip(*found, strict=True):
+        assert np.abs(a - b).max() <= 1e-12 * max(np.abs(b).max(), 1)
+    assert all(np.array_equal(t.numpy(), a) for t, a in zip(inputs, before, strict=True))
+
+
+def test_nothing_at_padding_matters(rng: np.random.Generator) -> None:
+    own = gallery("indrnn")  # relu could grow without bound there
+    layer = own.layer(3, 4, bidirectional=True, initial={"u": 5.0}, dtype="float64")
+    x = rng.normal(size=(400, 2, 3))
+    lengths = [400, 2]
+    x[2:, 1] = np.nan
+    given = mr.tensor(x, requires_grad=True)
+    with np.errstate(all="ignore"):
+        y, h = layer(given, lengths=lengths)
+        alone, h_alone = layer(mr.tensor(x[:2, 1:]))
+        np.testing.assert_array_equal(y.numpy()[:2, 1], alone.numpy()[:, 0])
+        np.testing.assert_array_equal(h.numpy()[:, 1], h_alone.numpy()[:, 0])
+        grads = mr.grad(y[:, 1].sum(), [given, *layer.parameters()])
+    assert np.all(y.numpy()[2:, 1] == 0)
+    assert all(np.isfinite(g.numpy()[:2] if k == 0 else g.numpy()).all() for k, g in enumerate(grads))
+
+
+def test_the_loops_of_the_lstm_are_as_short_as_those_by_hand() -> None:
+    plan = gallery("lstm").plan()
+    forward, back = loop_of(plan).run.__doc__ or "", back_of(plan).runs[False, False].__doc__ or ""
+    inside = forward.split("in steps:")[1].replace(";", "\n").strip().splitlines()
+    assert len(inside) <= 10  # the product, x, one tanh and two calls for all gates, c, tanh, h
+    assert len(back.split("in steps:")[1].strip().splitlines()) - 1 <= 6
+
+
+@pytest.mark.parametrize("name", CELLS)
+def test_a_plan_is_written_once(name: str) -> None:
+    plan = gallery(name).plan()
+    assert loop_of(plan) is loop_of(plan)
+    assert back_of(plan) is back_of(plan)
+
+
+def test_a_temporary_array_is_used_again() -> None:
+    step = awkward.step
+    at = {e: f"s{k}" for k, e in enumerate([*step.gates.values(), *step.states.values(), *step.vectors.values()])}
+    calls = Calls(step.after, at)
+    for e in step.after:
+        calls.into(e)
+    assert 2 <= calls.count["t"] < sum(e.op != "input" for e in step.nodes) / 2
