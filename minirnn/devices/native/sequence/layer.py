@@ -57,10 +57,10 @@ def cell_sequence(
         values = layer.values(kept, None if saved is None else saved[k])
         call(of.forward, layer.direction(k, values, y, h_n, c_n), work=layer.work)
     ragged = layer.ragged
-    y, h_n, c_n = ragged.unsorted(y), ragged.unsorted_states(h_n), ragged.unsorted_states(c_n)
-    if saved is None or not named:
-        return y, h_n, c_n, None if saved is None else saved.reshape(-1)
-    return y, h_n, c_n, {n: ragged.unsorted_values(saved[..., k, :]) for n, k in zip(of.names, kept.slots)}
+    kept_values: Any = None if saved is None else saved.reshape(-1)
+    if named:
+        kept_values = {} if saved is None else layer.by_name(saved, c_n)
+    return ragged.unsorted(y), ragged.unsorted_states(h_n), ragged.unsorted_states(c_n), kept_values
 
 
 def cell_sequence_grad(
@@ -175,6 +175,20 @@ class OneLayer:
         for slot in kept.slots:
             found += NOTHING if slot is None else (start + slot * step, kept.count * self.H)
         return found
+
+    def by_name(self, saved: Array, c_n: Array | None) -> dict[str, Array]:
+        """Each value and inner state after each step, (D, T, B, H): views, unless samples have unequal lengths."""
+        slots = self.of.kept_by_name.slots
+        found = {name: saved[..., slot, :] for name, slot in zip(self.of.names, slots, strict=False)}
+        if self.ragged.order is None:
+            return found
+        held: dict[str, Any] = dict.fromkeys(found, 0)
+        if c_n is not None and self.c0 is not None:  # a reverse direction comes to the padding first
+            D, (_, B, _, H, _) = len(saved), self.sizes
+            last, first = (a.reshape(D, -1, B, H) for a in (c_n, self.c0))
+            ends = np.concatenate([last[:1], first[1:]]).swapaxes(0, 1)
+            held |= dict(zip(self.of.names[-len(ends) :], ends[:, :, None], strict=True))
+        return {name: self.ragged.unsorted_values(a, held[name]) for name, a in found.items()}
 
     def values_by_name(self, saved: Mapping[str, Array], k: int) -> Sequence[int]:
         """The same for values by name, (D, T, B, H) each."""

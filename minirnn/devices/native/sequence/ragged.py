@@ -56,10 +56,8 @@ class Ragged:
         found[..., self.order, :] = a
         return found
 
-    def unsorted_values(self, a: Array) -> Array:
-        """Values (D, T, B, width) in the order of the samples, 0 in the padding."""
-        if self.order is None:
-            return a
-        found = np.zeros(a.shape, a.dtype)
-        found[:, :, self.order] = np.where(self.padding[..., None], a.dtype.type(0), a)
+    def unsorted_values(self, a: Array, held: Any) -> Array:
+        """Values (D, T, B, width) in the order of the samples, `held` in the padding."""
+        found = np.empty(a.shape, a.dtype)
+        found[:, :, self.order] = np.where(self.padding[..., None], held, a)
         return found
