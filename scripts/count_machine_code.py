@@ -1,6 +1,6 @@
 """The machine code that nvcc generates for every kernel and four generations of GPUs, as a table. Needs no GPU.
 
-    python scripts/count_machine_code.py --only "cudnn_rnn/*" --arch sm_90     prints it
+    python scripts/count_machine_code.py --only "sequence/*" --arch sm_90     prints it
     python scripts/count_machine_code.py --write                                 and stores it in docs/data/cuda/;
                                                                                  with --only these files alone
     python scripts/count_machine_code.py --check                                 compares with what is stored: all of it

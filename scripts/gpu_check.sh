@@ -30,7 +30,7 @@ pytest=("$python" -m pytest -q -n "$jobs" -p no:cacheprovider --devices "$device
 bench=("$python" -m minirnn bench --check --device "$device" $quick)
 # The lowest rung, but where rungs are what is looked at: persistent kernels are compiled for each size of a layer.
 lowest=(env "MINIRNN_CUDNN_RNN=${MINIRNN_CUDNN_RNN:-steps}")
-of_rungs=tests/devices/cuda/launch/cudnn_rnn/test_gpu.py
+of_rungs=tests/devices/cuda/launch/sequence/test_gpu.py
 asking=(-m "cuda and not slow" tests --ignore "$of_rungs") # all tests that ask for a GPU
 if [ "$device" != cuda ] || [ -n "$quick" ]; then asking=(tests/devices tests/ops tests/nn); fi
 layers=(-m "slow or not slow") # all networks on all rungs

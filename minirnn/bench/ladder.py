@@ -18,9 +18,9 @@ from minirnn.bench.calls import Call, Size
 from minirnn.bench.launches import launching
 from minirnn.devices.cuda.device import Cuda
 from minirnn.devices.cuda.driver import Matrix
-from minirnn.devices.cuda.launch.cudnn_rnn.choice import H200, RUNGS
-from minirnn.devices.cuda.launch.cudnn_rnn.plan import plan_of
-from minirnn.devices.cuda.launch.cudnn_rnn.sizes import Sizes
+from minirnn.devices.cuda.launch.sequence.choice import H200, RUNGS
+from minirnn.devices.cuda.launch.sequence.layout import layout_of
+from minirnn.devices.cuda.launch.sequence.sizes import Sizes
 from minirnn.devices.cuda.sim.driver import SimDriver
 from minirnn.devices.cuda.sim.options import SimOptions
 

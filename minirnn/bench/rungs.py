@@ -18,7 +18,7 @@ import numpy as np
 
 from minirnn.bench.calls import Call, Size, our_calls, torch_calls, torch_rounding
 from minirnn.bench.times import QUICK_SIZES, SIZES, Clock, Row
-from minirnn.devices.cuda.launch.cudnn_rnn.choice import RUNGS
+from minirnn.devices.cuda.launch.sequence.choice import RUNGS
 from minirnn.devices.precision import use_precision
 
 MORE_SIZES: tuple[Size, ...] = ((1024, 8, 2048, 2048), (512, 16, 128, 128), (256, 64, 192, 192), (128, 20, 512, 512))

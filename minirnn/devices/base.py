@@ -15,8 +15,8 @@ from __future__ import annotations
 import inspect
 import math
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from types import MappingProxyType, ModuleType
+from collections.abc import Callable, Sequence
+from types import ModuleType
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -189,27 +189,6 @@ class Weights(NamedTuple):
     """(H,), the learned vectors"""
 
 
-HOOKS: dict[str, str] = {
-    "walk": "(count, nodes, seeds, back, add) -> the gradients of variables 0 .. count-1, None where there is none:"
-    " the backward pass over a tape (minirnn/engine/walked.py)",
-    "unbroadcast": "(dy, shape) -> the gradient of what was broadcast from this shape",
-    "clip_by_norm": "(gradients, max_norm) -> gradients, norm",
-    "rmsprop": "(p, g, v, buffer, *, lr, alpha, eps, momentum) -> p, v, buffer; v and buffer None at the first step",
-    "dropout_mask": "(u, rate) -> mask: 1 / (1 - rate) or 0 for each of the random numbers u in [0, 1)",
-    "all_reduce": "(rank, size, part, pass_on) -> the sum over all ranks, in host memory; pass_on(values, count) sends"
-    " an array to the next rank and returns the one of `count` numbers from the rank before",
-    "recompute": "(count, start, step, back) -> the result of the last call of back: the backward pass through a "
-    "chain of"
-    " `count` functions of which nothing was saved (`checkpoint_sequential`)",
-    "lstm_start": "(uniform, normal) -> W, R, b: the first weights of an LSTM from random numbers (I, 4H), (4, H, H)",
-}
-"""Tasks above the kernels that a device may take over: name and signature of a function in `Device.hooks`.
-
-The function gets arrays of the device, lists and numbers. It returns NotImplemented to decline; the task is then done
-as on every other device.
-"""
-
-
 class DeviceUnavailable(RuntimeError):
     """Raised for a known device that cannot work here. The message says why, and names the command that would install
     it.
@@ -228,8 +207,6 @@ class Device:
     half_kernels : frozenset of str
         Kernels that accept float16 arrays. The others get float32 arrays, and their results are rounded
         (`minirnn.ops.fused`).
-    hooks : dict
-        Its own functions for `HOOKS`, by name. Most devices have none.
     fallbacks : collections.Counter
         How often an op was computed by its composition because its kernel is missing here.
     """
@@ -237,7 +214,6 @@ class Device:
     name: ClassVar[str]
     kernels: ClassVar[frozenset[str]] = frozenset()
     half_kernels: ClassVar[frozenset[str]] = frozenset()
-    hooks: Mapping[str, Callable[..., Any]] = MappingProxyType({})
 
     def __init__(self) -> None:
         self.fallbacks: Counter[str] = Counter()
@@ -275,11 +251,6 @@ class Device:
         self.fallbacks[name] += 1
         return None
 
-    def instead(self, name: str, *args: Any, **kwargs: Any) -> Any:
-        """The result of the device's hook `name`; NotImplemented if it has none."""
-        own = self.hooks.get(name)
-        return NotImplemented if own is None else own(*args, **kwargs)
-
     def runs_plan(self, plan: Plan) -> bool:
         """Whether its kernels for custom cells, if it has any, support everything that this cell needs."""
         return True
@@ -296,6 +267,15 @@ class Device:
     def normal_cdf(self, a: Array) -> Array:
         """The distribution function of the standard normal distribution. A device may do it better than by `erf`."""
         return self.multiply(self.add(self.erf(self.multiply(a, math.sqrt(0.5))), 1), 0.5)
+
+    def sum_to_shape(self, a: Array, shape: Sequence[int]) -> Array:
+        """Sum `a` over the axes along which an array of `shape` was broadcast: the adjoint of broadcasting.
+
+        A device may do it better than by `sum` and `reshape`.
+        """
+        extra = a.ndim - len(shape)
+        axes = tuple(k for k in range(a.ndim) if k < extra or (shape[k - extra] == 1 and a.shape[k] != 1))
+        return self.reshape(self.sum(a, axes, True) if axes else a, tuple(shape))
 
     if TYPE_CHECKING:  # the primitives and kernels named above
 
@@ -342,16 +322,6 @@ def _through_the_host(name: str) -> Callable[..., Array]:
 
 for _name in OPTIONAL:
     setattr(Device, _name, _through_the_host(_name))
-
-
-def sum_to_shape(device: Device, a: Array, shape: Sequence[int]) -> Array:
-    """Sum `a` over the axes along which an array of `shape` was broadcast: the adjoint of broadcasting."""
-    own = device.instead("unbroadcast", a, tuple(shape))
-    if own is not NotImplemented:
-        return own
-    extra = a.ndim - len(shape)
-    axes = tuple(k for k in range(a.ndim) if k < extra or (shape[k - extra] == 1 and a.shape[k] != 1))
-    return device.reshape(device.sum(a, axes, True) if axes else a, tuple(shape))
 
 
 FLOATS = tuple(np.dtype(t) for t in (np.float16, np.float32, np.float64))

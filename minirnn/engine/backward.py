@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from minirnn.devices.base import sum_to_shape
 from minirnn.engine.anomaly import anomaly
 from minirnn.engine.arguments import gradients_of, one_name_of, seeds_of, tensors_of
 from minirnn.engine.hooks import running
@@ -19,7 +18,6 @@ from minirnn.engine.order import Tensors, Wanted, in_order
 from minirnn.engine.outputs import Cotangents, backward_of
 from minirnn.engine.tape import mode
 from minirnn.engine.tensor import Tensor, leaf
-from minirnn.engine.walked import walked
 
 Gradients = dict[Tensor, Any]
 _FLOAT32, _SCALARS = np.float32, (np.float16, np.float64)
@@ -154,26 +152,10 @@ def run_backward(
     another pass.
     """
     nodes, stops, targets, wanted = in_order(roots, inputs, border)
-    send = _send if anomaly.lines is None else _watched
-    arrived = _seeded(roots, seeds, create_graph)  # gradients so far of Tensors that the pass has not reached
-    found: Gradients = {}
+    arrived = _seeded(roots, seeds, create_graph)
     outer, mode.enabled = mode.enabled, create_graph
     try:  # not `with no_grad()`, because a Ctrl-C could arrive before the first line of its __exit__
-        if roots and "walk" in roots[0].device.hooks and not create_graph and send is _send:
-            own = walked(roots[0].device, arrived, stops, targets, wanted, _after_hooks, _send)
-            if own is not None:
-                (found, arrived), stops = own, []
-        for t in stops:
-            dy = arrived.pop(t, None)
-            if dy is None:
-                continue
-            if t.hooks is not None:
-                dy = _after_hooks(t, dy, create_graph)
-            op = t.op
-            if op is None or (targets and t in targets):
-                found[t] = dy
-            if op is not None:
-                send(t, op, dy, arrived, wanted, create_graph)
+        found = go_back(stops, arrived, targets, wanted, create_graph)
         # The remaining gradients belong to other leaves, and to inputs that do not depend on others.
         found |= _of_leaves(arrived, None if wanted is None else targets, border, create_graph)
     finally:
@@ -192,7 +174,28 @@ def _seeded(roots: Tensors, seeds: Tensors, create_graph: bool) -> Gradients:
     return arrived
 
 
-def _send(t: Tensor, op: Any, dy: Any, arrived: Gradients, wanted: Wanted, create_graph: bool) -> None:
+def go_back(stops: Tensors, arrived: Gradients, targets: Wanted, wanted: Wanted, create_graph: bool) -> Gradients:
+    """Visit the `stops` of `order`, newest first. Returns the gradients of the targets among them, and of leaves.
+
+    `arrived` has the gradients so far of Tensors that the pass has not reached, and at the end those it did not visit.
+    """
+    pass_on = send if anomaly.lines is None else _watched
+    found: Gradients = {}
+    for t in stops:
+        dy = arrived.pop(t, None)
+        if dy is None:
+            continue
+        if t.hooks is not None:
+            dy = after_hooks(t, dy, create_graph)
+        op = t.op
+        if op is None or (targets and t in targets):
+            found[t] = dy
+        if op is not None:
+            pass_on(t, op, dy, arrived, wanted, create_graph)
+    return found
+
+
+def send(t: Tensor, op: Any, dy: Any, arrived: Gradients, wanted: Wanted, create_graph: bool) -> None:
     """Compute the gradients of the parents of `t` from that of `t`, which `op` made, and add them to `arrived`."""
     parents = t.parents
     n = len(parents)
@@ -227,8 +230,8 @@ def _send(t: Tensor, op: Any, dy: Any, arrived: Gradients, wanted: Wanted, creat
 
 
 def _watched(t: Tensor, op: Any, dy: Any, arrived: Gradients, wanted: Wanted, create_graph: bool) -> None:
-    """`_send` in anomaly mode: raises an error at the first NaN."""
-    _send(t, op, dy, arrived, wanted, create_graph)
+    """`send` in anomaly mode: raises an error at the first NaN."""
+    send(t, op, dy, arrived, wanted, create_graph)
     if anomaly.check_nan:
         for k, p in enumerate(t.parents):
             anomaly.check(t, k, arrived.get(p))
@@ -239,7 +242,7 @@ def _of_leaves(arrived: Gradients, targets: Wanted, border: int, create_graph: b
     found: Gradients = {}
     for t, g in arrived.items():
         if targets is None or t in targets:
-            found[t] = g if t.hooks is None or t.seq <= border else _after_hooks(t, g, create_graph)
+            found[t] = g if t.hooks is None or t.seq <= border else after_hooks(t, g, create_graph)
     return found
 
 
@@ -276,10 +279,10 @@ def _fitted(g: Any, p: Tensor, create_graph: bool) -> Any:
             axes = tuple(k for k in range(g.ndim) if k < extra or (p.shape[k - extra] == 1 and g.shape[k] != 1))
             g = (g.sum(axis=axes, keepdims=True) if axes else g).reshape(p.shape)
         return g.astype(p.dtype)
-    return p.device.cast(sum_to_shape(p.device, g, p.shape), p.dtype)
+    return p.device.cast(p.device.sum_to_shape(g, p.shape), p.dtype)
 
 
-def _after_hooks(t: Tensor, g: Any, create_graph: bool) -> Any:
+def after_hooks(t: Tensor, g: Any, create_graph: bool) -> Any:
     value = g if create_graph else leaf(t.device, g)
     # `retain_grad` keeps the gradient that remains after all other hooks.
     for hook in sorted(t.hooks or (), key=lambda h: getattr(h, "retains", False)):

@@ -10,10 +10,10 @@ import numpy as np
 
 from minirnn.devices.base import Device, Weights
 from minirnn.devices.cuda.driver import Limits
-from minirnn.devices.cuda.launch.cudnn_rnn.choice import AUTO, H200, RUNGS, VARIABLE, choose
-from minirnn.devices.cuda.launch.cudnn_rnn.cost import weights_stay_in_l2
-from minirnn.devices.cuda.launch.cudnn_rnn.plan import plan_of
-from minirnn.devices.cuda.launch.cudnn_rnn.sizes import Sizes
+from minirnn.devices.cuda.launch.sequence.choice import AUTO, H200, RUNGS, VARIABLE, choose
+from minirnn.devices.cuda.launch.sequence.cost import weights_stay_in_l2
+from minirnn.devices.cuda.launch.sequence.layout import layout_of
+from minirnn.devices.cuda.launch.sequence.sizes import Sizes
 from minirnn.devices.cuda.recordings import VARIABLE as GRAPHS
 from minirnn.engine.tensor import Tensor, tensor
 from minirnn.ops.cudnn_rnn.cells import layer_of

@@ -18,7 +18,7 @@ from minirnn import check, random
 from minirnn.devices.precision import chosen
 from minirnn.engine.backward import run_backward
 from minirnn.engine.outputs import record_many
-from minirnn.engine.tape import Op, enable_grad, mode, no_grad
+from minirnn.engine.tape import Op, enable_grad, mode
 from minirnn.engine.tensor import Tensor, leaf, next_seq
 from minirnn.functions.nests import leaves_of, mapped
 from minirnn.messages import shown
@@ -89,7 +89,7 @@ def checkpoint(
     start = next_seq()
     result = function(*args, **kwargs)
     made = _recorded(result, start)
-    reached = _reached(made, start)
+    reached = older_than(start, made)
     if not any(t.requires_grad for t in reached):
         return result
     if len({t.device for t in made}) > 1:
@@ -99,7 +99,7 @@ def checkpoint(
         )
     given = (t for t in leaves_of((args, kwargs)) if isinstance(t, Tensor))
     parents = tuple(dict.fromkeys([*given, *reached]))
-    node = Checkpoint(lambda: function(*args, **kwargs), stream, [_form(t) for t in made])
+    node = Checkpoint(lambda: function(*args, **kwargs), stream, [form(t) for t in made])
     outs = record_many(node, made[0].device, [t.array for t in made], parents)
     new = dict(zip(made, outs, strict=True))
     return mapped(lambda value: new.get(value, value) if isinstance(value, Tensor) else value, result)
@@ -138,7 +138,7 @@ class Checkpoint(Op):
         return [g if g is None or again else leaf(x.device, g) for x, g in ((x, found.get(x)) for x in xs)]
 
     def _check_same(self, made: Sequence[Tensor]) -> None:
-        forms = [_form(t) for t in made]
+        forms = [form(t) for t in made]
         if forms != self.forms:
             raise RuntimeError(
                 f"checkpoint: when run again, the function returned {shown(forms)}\n"
@@ -147,7 +147,7 @@ class Checkpoint(Op):
             )
 
 
-def _form(t: Tensor) -> str:
+def form(t: Tensor) -> str:
     return f"{t.dtype} {t.shape} on {t.device}"
 
 
@@ -157,7 +157,7 @@ def _recorded(result: Any, start: int) -> list[Tensor]:
     return list(dict.fromkeys(t for t in tensors if t.op is not None and t.seq > start))
 
 
-def _reached(made: Iterable[Tensor], start: int) -> list[Tensor]:
+def older_than(start: int, made: Iterable[Tensor]) -> list[Tensor]:
     """The Tensors older than `start` that those of `made` were computed from."""
     todo = list(made)
     older: list[Tensor] = []
@@ -210,91 +210,24 @@ def checkpoint_sequential(
             f"checkpoint_sequential: functions is a {type(functions).__name__}\n  expected a sequence of callables"
         )
     chain = list(functions)
-    if isinstance(input, Tensor) and "recompute" in input.device.hooks:
-        value = _by_hook(chain, input)
-        if value is not None:
-            return value
     for k, function in enumerate(chain):
         if not callable(function):
             raise TypeError(
                 f"checkpoint_sequential: function {k} is a {type(function).__name__}\n  expected a callable"
             )
     check.integer("checkpoint_sequential", "segments", segments, 1, len(chain), f"1 .. {len(chain)} functions")
+    return _in_segments(chain, segments, input, preserve_rng_state)
+
+
+def _in_segments(chain: Sequence[Callable[[Any], Any]], segments: int, value: Any, preserve_rng_state: bool) -> Any:
     size = len(chain) // segments
-    value = input
     for k in range(segments - 1):
         part = chain[k * size : (k + 1) * size]
-        value = checkpoint(_in_turn, part, value, preserve_rng_state=preserve_rng_state)
-    return _in_turn(chain[(segments - 1) * size :], value)
+        value = checkpoint(in_turn, part, value, preserve_rng_state=preserve_rng_state)
+    return in_turn(chain[(segments - 1) * size :], value)
 
 
-class Chain(Checkpoint):
-    """y = f_n(... f_1(x)), which keeps x. The device's hook decides what else to keep during the backward pass."""
-
-    def __init__(
-        self, function: Callable[[], Any], stream: Any, forms: list[str], parts: Sequence[Any], x: Tensor
-    ) -> None:
-        super().__init__(function, stream, forms)
-        self.parts = parts
-        self.x = x
-
-    def backward(self, dy: Sequence[Tensor | None], y: Sequence[Tensor], *xs: Tensor) -> list[Tensor | None]:
-        if mode.enabled or dy[0] is None:  # the gradients are to be differentiated again
-            return super().backward(dy, y, *xs)
-        totals: dict[Tensor, Any] = {}
-
-        def run(t: int, state: Tensor) -> Tensor:
-            function, stream = self.parts[t]
-            with random.replayed(stream):
-                found: Tensor = function(state)
-            return found
-
-        def step(t: int, state: Tensor) -> Tensor:
-            with no_grad():
-                return run(t, state)
-
-        def back(t: int, state: Tensor, dh: Any) -> Any:
-            s, border = state.detach().requires_grad_(), next_seq()
-            with enable_grad():
-                out = run(t, s)
-            g = leaf(out.device, dy[0].array if dh is None else dh)  # type: ignore[union-attr]
-            found = run_backward([out], [g], None, False, False, border=border)
-            dx = found.pop(s, None)
-            for p, more in found.items():
-                totals[p] = totals[p] + more if p in totals else more
-            return s.device.full(s.shape, 0, s.dtype) if dx is None else dx
-
-        dx = self.x.device.hooks["recompute"](len(self.parts), self.x.detach(), step, back)
-        if dx is NotImplemented:
-            return super().backward(dy, y, *xs)
-        totals[self.x] = totals[self.x] + dx if self.x in totals else dx
-        return [leaf(p.device, totals[p]) if p in totals else None for p in xs]
-
-
-def _by_hook(functions: Sequence[Callable[[Any], Any]], x: Tensor) -> Tensor | None:
-    """The chain as one node for the device's hook. None if it is not a chain of functions from a Tensor to a Tensor."""
-    if not mode.enabled or not all(map(callable, functions)):
-        return None
-    streams, start, value = [], next_seq(), x
-    for function in functions:
-        streams.append(random.generator().bit_generator.state)
-        value = function(value)
-        if not isinstance(value, Tensor):
-            raise TypeError(
-                f"checkpoint_sequential: a function returned a {type(value).__name__}\n"
-                f"  expected a Tensor: the device {x.device} goes back through the chain itself"
-            )
-    if not value.requires_grad:
-        return value
-    reached = _reached([value], start)
-    parents = tuple(dict.fromkeys([x, *reached]))
-    node = Chain(
-        lambda: _in_turn(functions, x), streams[0], [_form(value)], list(zip(functions, streams, strict=True)), x
-    )
-    return record_many(node, value.device, [value.array], parents)[0]
-
-
-def _in_turn(functions: Sequence[Callable[[Any], Any]], value: Any) -> Any:
+def in_turn(functions: Sequence[Callable[[Any], Any]], value: Any) -> Any:
     for function in functions:
         value = function(value)
     return value

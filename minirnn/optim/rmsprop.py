@@ -6,7 +6,7 @@ from dataclasses import InitVar
 from typing import Any
 
 from minirnn import check
-from minirnn.engine.tensor import Tensor, leaf
+from minirnn.engine.tensor import Tensor
 from minirnn.ops.primitives import sqrt
 from minirnn.optim.declared import declares_settings
 from minirnn.optim.optimizer import Optimizer, Params, with_decay
@@ -46,14 +46,6 @@ class RMSprop(Optimizer):
         alpha, momentum = group["alpha"], group["momentum"]
         p, g = with_decay(p, g, group)
         memory["step"] = memory.get("step", 0) + 1
-        if not group["centered"] and "rmsprop" in p.device.hooks:
-            before = (memory[name].array if name in memory else None for name in ("square_avg", "momentum_buffer"))
-            settings = {name: group[name] for name in ("lr", "alpha", "eps", "momentum")}
-            new = [leaf(p.device, a) for a in p.device.hooks["rmsprop"](p.array, g.array, *before, **settings)]
-            memory["square_avg"] = new[1]
-            if momentum:
-                memory["momentum_buffer"] = new[2]
-            return new[0]
         v = (1 - alpha) * (g * g)
         if "square_avg" in memory:
             v = alpha * memory["square_avg"] + v

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from minirnn import nn, random
+from minirnn import nn
 from minirnn.engine.tensor import Tensor
 from minirnn.messages import meant
 from minirnn.nn.cell_file import cell_in, names_a_file
@@ -98,8 +98,6 @@ class CharModel(nn.Module):
         self.recurrent: Any = kind(EMBEDDING, hidden, layers, device=device, **more)
         if cell == "lstm":
             self._open_forget_gates()
-            if "lstm_start" in self.embedding.weight.device.hooks and not projection:
-                self._start_as_the_device_does()
         one = self.opened
         self.output = nn.Linear(one.P * one.D, V, device=device)
         self.state_names = one.states
@@ -133,24 +131,6 @@ class CharModel(nn.Module):
                 bias = p.numpy().copy()
                 bias[self.hidden : 2 * self.hidden] += 1
                 p.assign(bias)
-
-    def _start_as_the_device_does(self) -> None:
-        """Take the initial weights of each layer and direction from the device's hook, whose gates are i, ci, f, o."""
-        H, named = self.hidden, dict(self.recurrent.named_parameters())
-        for name, W in named.items():
-            if not name.startswith("weight_ih"):
-                continue
-            rng, device = random.generator(), W.device
-            uniform, normal = rng.random((W.shape[1], 4 * H)), rng.standard_normal((4, H, H))
-            found = device.instead("lstm_start", *[device.asarray(a.astype(W.dtype)) for a in (uniform, normal)])
-            if found is NotImplemented:
-                continue
-            kernel, recurrent, bias = (device.to_numpy(a) for a in found)
-            for part, values in (("weight_ih", kernel.T), ("weight_hh", recurrent.T), ("bias_ih", bias)):
-                i, ci, f, o = np.split(values, 4)
-                named[name.replace("weight_ih", part)].assign(np.concatenate([i, f, ci, o]))
-            b_hh = named[name.replace("weight_ih", "bias_hh")]
-            b_hh.assign(np.zeros_like(b_hh.numpy()))
 
     def size(self) -> int:
         """The number of learned values."""

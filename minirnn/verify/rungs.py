@@ -13,7 +13,7 @@ from itertools import product
 from typing import Any
 
 import minirnn as mr
-from minirnn.devices.cuda.launch.cudnn_rnn.choice import RUNGS
+from minirnn.devices.cuda.launch.sequence.choice import RUNGS
 from minirnn.ops.cudnn_rnn.params import Network
 from minirnn.proving import ways
 from minirnn.proving.case import DTYPES, Case

@@ -113,10 +113,10 @@ def test_gradients_of_the_fused_ops_are_those_of_cpu_and_fallbacks_say_what_was_
     said = dict(line.split(" ", 1) for line in run(installed, "-c", GRADIENTS).splitlines())
     assert said.pop("gradcheck") == "True"
     assert said == {
-        "lstm_block_cell": "lstm_block_cell",
-        "block_lstm": "block_lstm",
-        "cudnn_rnn": "rnn_sequence",
-        "gru_block_cell": "gru_block_cell_grad",  # the forward kernel is the device's own
+        "lstm_block_cell": "cell_step_grad",  # the forward kernel is the device's own
+        "block_lstm": "cell_sequence",
+        "cudnn_rnn": "cell_sequence",
+        "gru_block_cell": "cell_step_grad",
     }
 
 

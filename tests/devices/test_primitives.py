@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from minirnn import devices
-from minirnn.devices.base import OPTIONAL, PRIMITIVES, Device, sum_to_shape
+from minirnn.devices.base import OPTIONAL, PRIMITIVES, Device
 from tests.compare import assert_close, assert_same
 from tests.each import each
 
@@ -421,7 +421,7 @@ def test_an_index_out_of_bounds_is_an_index_error(on: Device, index: Any) -> Non
 )
 def test_sum_to_shape_is_the_adjoint_of_broadcasting(on: Device, rng: np.random.Generator, a: Any, shape: Any) -> None:
     g, x = rng.standard_normal(a), rng.standard_normal(shape)
-    summed = on.to_numpy(sum_to_shape(on, on.asarray(np.asarray(g)), shape))
+    summed = on.to_numpy(on.sum_to_shape(on.asarray(np.asarray(g)), shape))
     assert np.sum(summed * x) == pytest.approx(np.sum(g * np.broadcast_to(x, a)))
     assert summed.shape == shape
 

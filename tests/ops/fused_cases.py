@@ -89,7 +89,7 @@ def lstm_cell(variant: str) -> Case:
         f"lstm_block_cell, {variant}",
         block.lstm("lstm_block_cell", variant, B, I, H),
         lambda *a: list(torch_lstm_step(*a, "icfo", bias, "peepholes" in variant)),
-        ("lstm_block_cell", "lstm_block_cell_grad"),
+        ("cell_step", "cell_step_grad"),
     )
 
 
@@ -100,11 +100,11 @@ def sequence(version: str, variant: str) -> Case:
         f"block_lstm{version}, {variant}",
         block.lstm(f"block_lstm{version}", variant, T, B, I, H),
         torch_lstm(T - chosen.get("steps_left_out", 0), order, bias, "peepholes" in variant),
-        ("block_lstm", "block_lstm_grad"),
+        ("cell_sequence", "cell_sequence_grad"),
     )
 
 
-GRU = Case("gru_block_cell", block.gru(B, I, H), torch_gru_cell, ("gru_block_cell", "gru_block_cell_grad"))
+GRU = Case("gru_block_cell", block.gru(B, I, H), torch_gru_cell, ("cell_step", "cell_step_grad"))
 CELLS = [lstm_cell("plain"), lstm_cell("peepholes"), GRU]
 SEQUENCES = [
     sequence("", "plain"),
@@ -170,7 +170,7 @@ def network(
         ", ".join([*parts, *[f"zoneout {zoneout}"] * bool(zoneout)]),
         verified,
         None if zoneout else torch_network(net, cudnn.lengths_of(ragged, T, B), masks),
-        ("rnn_sequence", "rnn_sequence_grad"),
+        ("cell_sequence", "cell_sequence_grad"),
         net.L,
     )
 

@@ -44,7 +44,7 @@ def test_the_table_is_read_as_it_was_written(tmp_path: Path) -> None:
 def test_the_file_is_json_of_numbers_even_for_what_is_infinitely_wrong(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    patched(monkeypatch, CPU, "gru_block_cell", gru_with_h(lambda h: h * np.nan))
+    patched(monkeypatch, CPU, "cell_step", gru_with_h(lambda h: h * np.nan))
     run(tmp_path, "--op", "gru_block_cell", "--device", "cpu")
     text = (tmp_path / "table.json").read_text(encoding="utf-8")
     json.loads(text, parse_constant=lambda word: pytest.fail(f"{word} is no JSON"))

@@ -16,7 +16,7 @@ import minirnn as mr
 from minirnn.devices.cpu.device import CPU
 from minirnn.devices.cuda import device as cuda_device
 from minirnn.devices.cuda.driver import LaunchError
-from minirnn.ops.gru_block import GRUBlockCell, GRUBlockCellGrad
+from minirnn.ops.gru_block.cell import GRUBlockCell, GRUBlockCellGrad
 from minirnn.proving import table, ways
 from minirnn.proving.table import FAILED, PASSED
 from minirnn.verify.comparisons import all_comparisons
@@ -45,7 +45,7 @@ from tests.verify.runs import (
 def test_a_wrong_kernel_fails(
     change: Callable[[np.ndarray], np.ndarray], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    patched(monkeypatch, CPU, "gru_block_cell", gru_with_h(change))
+    patched(monkeypatch, CPU, "cell_step", gru_with_h(change))
     status, results = run(tmp_path, "--op", "gru_block_cell", "--device", "cpu")
     assert status == 1
     failed = [r for r in results if r.status == FAILED]
@@ -54,7 +54,7 @@ def test_a_wrong_kernel_fails(
 
 
 def test_a_wrong_kernel_is_found_by_every_way(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    patched(monkeypatch, CPU, "gru_block_cell", gru_with_h(lambda h: h * h.dtype.type(1.01)))
+    patched(monkeypatch, CPU, "cell_step", gru_with_h(lambda h: h * h.dtype.type(1.01)))
     _, results = run(tmp_path, "--op", "gru_block_cell", "--device", "cpu")
     found = statuses(results, dtype="float64") | statuses(results, way="stored")
     assert outcomes(found) == {FAILED}, found
@@ -78,16 +78,32 @@ def test_a_gradient_with_a_wrong_term_fails_by_differences_and_by_the_definition
     assert {way for way, status in found.items() if status == {FAILED}} >= {"differences", "definition"}
 
 
-OUTPUTS = {
-    "lstm_block_cell": 7,
-    "lstm_block_cell_grad": 5,
-    "block_lstm": 7,
-    "block_lstm_grad": 8,
-    "gru_block_cell": 4,
-    "gru_block_cell_grad": 4,
-    "rnn_sequence": 3,
-    "rnn_sequence_grad": 3,
+STEP = {"cell_step": [(0, 0), (0, 1), *[(1, name) for name in ("i", "ci", "f", "o", "co")]]}
+STEP_GRAD = {"cell_step_grad": [(0,), (1, 0), (2, 0), (2, 1), (2, 2)]}
+BLOCK = {"cell_sequence": [(0,), *[(3, name) for name in ("i", "ci", "f", "o", "co", "cs")]]}
+GRADIENTS = [(0,), (1,), (2,), (3, 0, "W"), (3, 0, "R"), (3, 0, "bW")]
+OUTPUTS: dict[str, dict[str, list[tuple[Any, ...]]]] = {
+    "lstm_block_cell": STEP,
+    "lstm_block_cell_grad": STEP_GRAD,
+    "block_lstm": BLOCK,
+    "block_lstm_grad": {"cell_sequence_grad": [*GRADIENTS, *[(3, 0, "vectors", k) for k in range(3)]]},
+    "gru_block_cell": {"cell_step": [(0, 0), (1, "r"), (1, "u"), (1, "c")]},
+    "gru_block_cell_grad": {"cell_step_grad": [(0,), (1, 0)]},
+    "cudnn_rnn_v3": {"cell_sequence": [(0,), (1,), (2,)], "cell_sequence_grad": [*GRADIENTS, (3, 0, "bR")]},
 }
+"""For each op and its kernels, the paths to the arrays of a result that the op uses."""
+
+
+def changed(found: Any, path: tuple[Any, ...]) -> Any:
+    """A result with other numbers at this path, if there is anything."""
+    if not path:
+        return None if found is None else found * (1 + 1e-9)
+    first, *rest = path
+    if isinstance(found, dict):
+        return found | {first: changed(found[first], tuple(rest))}
+    if hasattr(found, "_fields"):
+        return found._replace(**{first: changed(getattr(found, first), tuple(rest))})
+    return type(found)(changed(part, tuple(rest)) if k == first else part for k, part in enumerate(found))
 
 
 @cache
@@ -100,13 +116,14 @@ def by_definition() -> dict[str, list[table.Comparison]]:
     return found
 
 
-@pytest.mark.parametrize(("kernel", "k"), [(kernel, k) for kernel, n in OUTPUTS.items() for k in range(n)])
-def test_every_output_of_every_kernel_is_watched(kernel: str, k: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    def change(outputs: Any) -> Any:
-        return tuple(y * (1 + 1e-9) if n == k and y is not None else y for n, y in enumerate(outputs))
-
-    patched(monkeypatch, CPU, kernel, change)
-    op = kernel.replace("rnn_sequence", "cudnn_rnn_v3").removesuffix("_grad" if "rnn" in kernel else "")
+@pytest.mark.parametrize(
+    ("op", "kernel", "path"),
+    [(op, kernel, path) for op, kernels in OUTPUTS.items() for kernel, paths in kernels.items() for path in paths],
+)
+def test_every_output_of_every_kernel_is_watched(
+    op: str, kernel: str, path: tuple[Any, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    patched(monkeypatch, CPU, kernel, lambda found: changed(found, path))
     assert FAILED in {result.status for result in table.compare_all(by_definition()[op])}
 
 
@@ -123,10 +140,10 @@ def test_a_wrong_definition_fails_and_stored_values_do_not(tmp_path: Path, monke
 def test_a_kernel_that_raises_fails_with_what_it_said(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def broken(*_: Any) -> Any:
+    def broken(*_: Any, **__: Any) -> Any:
         raise ZeroDivisionError("the kernel is broken")
 
-    monkeypatch.setattr(CPU, "gru_block_cell", broken)
+    monkeypatch.setattr(CPU, "cell_step", broken)
     status, results = run(tmp_path, "--op", "gru_block_cell", "--device", "cpu")
     assert status == 1
     assert outcomes(statuses(results)) == {FAILED}
@@ -136,26 +153,27 @@ def test_a_kernel_that_raises_fails_with_what_it_said(
 def test_a_kernel_that_a_device_lost_fails_rather_than_its_composition_passes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(CPU, "kernels", CPU.kernels - {"gru_block_cell"})
+    monkeypatch.setattr(CPU, "kernels", CPU.kernels - {"cell_step"})
     status, results = run(tmp_path, "--op", "gru_block_cell", "--device", "cpu")
     assert status == 1
     assert statuses(results)["definition"] == {FAILED}
-    assert any("cpu has no kernel gru_block_cell" in r.why for r in results)
+    assert any("cpu has no kernel cell_step" in r.why for r in results)
 
 
 @pytest.fixture
 def cuda_source(monkeypatch: pytest.MonkeyPatch) -> Callable[[str, str, str], None]:
-    """Makes the simulator compile a kernel file with one text replaced by another."""
+    """Makes the simulator compile a kernel file of cells with one text replaced by another."""
 
     def replace(file: str, old: str, new: str) -> None:
         original = cuda_device.text
 
-        def text(name: str) -> str:
-            found = original(name)
+        def text(name: str, plan: Any = None) -> str:
+            found, included = original(name, plan), f'#include "{name}"\n'
             if name != file:
                 return found
-            assert old in found
-            return found.replace(old, new)
+            whole = original(name)
+            assert whole.count(old) == 1 and included in found
+            return found.replace(included, f'#line 1 "{name}"\n{whole.replace(old, new)}')
 
         monkeypatch.setattr(cuda_device, "text", text)
         made = {name: device for name, device in mr.devices.registry._made.items() if name != "cuda-sim"}
@@ -178,7 +196,7 @@ def cuda_source(monkeypatch: pytest.MonkeyPatch) -> Callable[[str, str, str], No
 def test_a_wrong_cuda_kernel_fails_on_its_device_alone(
     cuda_source: Callable[[str, str, str], None], tmp_path: Path
 ) -> None:
-    cuda_source("gru_block.cu", "h[n] = s.after[0];", "h[n] = h_prev_[n];")
+    cuda_source("sequence/steps.cu", "after[j][n] = s.after[j];", "after[j][n] = s.before[j];")
     status, results = run(tmp_path, "--op", "gru_block_cell", "--device", "cpu", "cuda-sim")
     assert status == 1
     assert outcomes(statuses(results, device="cpu")) == {PASSED}
@@ -189,14 +207,12 @@ def test_a_wrong_cuda_kernel_fails_on_its_device_alone(
 def test_an_access_out_of_bounds_fails_in_check_mode_with_its_line(
     cuda_source: Callable[[str, str, str], None], tmp_path: Path
 ) -> None:
-    bounds = "if (row >= B || unit >= H) return;"
+    size = "const i64 k = (i64)row * H + unit, block = (i64)B * H;\n    Units<real> A_"
     cuda_source(
-        "gru_block.cu",
-        f"{bounds}\n    const i64 k = (i64)row * H + unit;\n    z_ru",
-        "const i64 k = (i64)row * H + unit;\n    z_ru",
+        "sequence/steps.cu", f"if (row >= B || unit >= H) return;\n    {size}", f"if (unit >= H) return;\n    {size}"
     )
     _, results = run(tmp_path, "--op", "gru_block_cell", "--device", "cuda-sim")
     (checked,) = [r for r in results if r.cell.way == "check mode"]
     assert checked.status == FAILED
     # All arrays are read by a function of units.cuh; a compiler that puts it into the kernel has the kernel's line.
-    assert re.search(r" at (units.cuh|gru_block.cu):\d+", checked.why) and "gru_block_cell_gates" in checked.why
+    assert re.search(r" at (units.cuh|steps.cu):\d+", checked.why) and "cell_step_0" in checked.why

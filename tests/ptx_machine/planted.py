@@ -17,10 +17,10 @@ import pytest
 
 import minirnn as mr
 from minirnn.devices.cuda.driver import LaunchError
-from minirnn.devices.cuda.launch.cudnn_rnn import persistent
+from minirnn.devices.cuda.launch.sequence import persistent
 from minirnn.devices.cuda.sim.driver import SimDriver
 from minirnn.devices.cuda.sim.options import SimOptions
-from tests.devices.cuda.launch.cudnn_rnn import ladder_cases as ladder
+from tests.devices.cuda.launch.sequence import ladder_cases as ladder
 from tests.devices.cuda.sim import test_students as students
 from tests.ptx_machine.driver import PtxDriver, device_of
 from tests.ptx_machine.options import PtxOptions

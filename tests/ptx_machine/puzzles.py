@@ -14,7 +14,7 @@ from tests.ptx_machine import build
 from tests.ptx_machine.planted import JUDGES, MISTAKES, Mistake, judges, verdict
 
 PUZZLES = [mistake for mistake in MISTAKES if mistake.where == "barrier"][:6]
-FILES = ("grid_barrier.cuh", "cudnn_rnn/barrier.cu")
+FILES = ("grid_barrier.cuh", "sequence/barrier.cu")
 RUNS = ("orders of the threads", "orders of the threads", "seeds")
 """The settings that differ between runs of a judge."""
 

@@ -13,9 +13,9 @@ import pytest
 
 import minirnn as mr
 from minirnn.devices.cuda.gpu.compiler import KERNELS
-from minirnn.devices.cuda.launch.cudnn_rnn.choice import RUNGS
+from minirnn.devices.cuda.launch.sequence.choice import RUNGS
 from tests.devices.cuda.checked import BLOCK_OPS, block_op
-from tests.devices.cuda.launch.cudnn_rnn.ladder_cases import MODES, assert_close, random_case, tiny_layouts
+from tests.devices.cuda.launch.sequence.ladder_cases import MODES, assert_close, random_case, tiny_layouts
 from tests.devices.cuda.machine_code.variants import VARIANTS
 from tests.ptx_machine import build
 from tests.ptx_machine.driver import device_of

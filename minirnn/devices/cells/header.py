@@ -28,9 +28,9 @@ TAKEN = {*KEYWORDS.split(), *OURS.split(), *FUNCTIONS}
 """Names that a user's variable must not have in the header; it gets an underscore."""
 
 
-def header(plan: Plan, values: bool = False) -> str:
-    """The text of the header. `values`: with those of its constants; otherwise whoever makes a cell sets them."""
-    body = [*counts(plan), "", *where(plan), *members(plan, values)]
+def header(plan: Plan) -> str:
+    """The text of the header. Whoever makes a cell sets the values of its constants."""
+    body = [*counts(plan), "", *where(plan), *members(plan)]
     for backward in (False, True):
         body += ["", *functions(plan, backward)]
     comment = [f"//     {line}".rstrip() for line in plan.formulas.splitlines()]
@@ -65,12 +65,11 @@ def counts(plan: Plan) -> Iterator[str]:
     yield f"static constexpr bool CARRIES = {'true' if plan.carries else 'false'};"
 
 
-def members(plan: Plan, values: bool) -> Iterator[str]:
+def members(plan: Plan) -> Iterator[str]:
     """The constants, which a launch sets; their names are those of the formulas."""
     if plan.constants:
         yield ""
-        named = zip(plan.constant_names, plan.constants, strict=True)
-        yield from wrapped("real ", [cpp_name(n) + (f" = real({v!r})" if values else "") for n, v in named])
+        yield from wrapped("real ", [cpp_name(n) for n in plan.constant_names])
 
 
 def where(plan: Plan) -> Iterator[str]:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from math import prod
 from typing import Any
 
-from minirnn.devices.counting import own_cell
+from minirnn.devices.counting import sequence
 
 Cost = tuple[int, int]
 Shape = tuple[int, ...]
@@ -78,10 +78,10 @@ def adam(p: Shape, g: Shape, m: Any, v: Any, *, step: int, **_: float) -> Cost:
 
 
 KERNEL_COSTS: dict[str, Callable[..., Cost]] = {
-    "cell_step": own_cell.cell_step,
-    "cell_step_grad": own_cell.cell_step_grad,
-    "cell_sequence": own_cell.cell_sequence,
-    "cell_sequence_grad": own_cell.cell_sequence_grad,
+    "cell_step": sequence.cell_step,
+    "cell_step_grad": sequence.cell_step_grad,
+    "cell_sequence": sequence.cell_sequence,
+    "cell_sequence_grad": sequence.cell_sequence_grad,
     "cross_entropy": cross_entropy,
     "cross_entropy_grad": cross_entropy_grad,
     "adam": adam,

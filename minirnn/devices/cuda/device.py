@@ -12,18 +12,19 @@ from typing import Any
 
 import numpy as np
 
+from minirnn.cells.plan import Plan
 from minirnn.devices.base import Device
 from minirnn.devices.cuda.array import CudaArray, c_strides
 from minirnn.devices.cuda.driver import Driver, Kernel
 from minirnn.devices.cuda.interface import taken_over
 from minirnn.devices.cuda.launch import adam, losses
 from minirnn.devices.cuda.launch.copies import copy, copy_all, fill
-from minirnn.devices.cuda.launch.cudnn_rnn.choice import rung_from_environment
-from minirnn.devices.cuda.launch.own_cell import sequence as own_cell_sequence
 from minirnn.devices.cuda.launch.primitives import along, products
 from minirnn.devices.cuda.launch.primitives import index as indexing
 from minirnn.devices.cuda.launch.primitives.elementwise import broadcast_strides, elementwise
 from minirnn.devices.cuda.launch.primitives.reduce import reduce, softmax
+from minirnn.devices.cuda.launch.sequence import layer, step
+from minirnn.devices.cuda.launch.sequence.choice import rung_from_environment
 from minirnn.devices.cuda.launch.sources import C_TYPES, accumulator, options, text
 from minirnn.devices.cuda.missed import MissedMessages
 from minirnn.devices.cuda.primitive_methods import BOOL, arithmetic, comparison, function, rounding, unary
@@ -34,7 +35,7 @@ from minirnn.host_array import common_dtype
 _CONSTANTS_KEPT = 256
 
 
-class Cuda(Device, kernels_in=(own_cell_sequence, losses, adam)):
+class Cuda(Device, kernels_in=(step, layer, losses, adam)):
     """A CUDA device. Its arrays are `CudaArray`, its kernels the files of `kernels/`.
 
     Parameters
@@ -47,7 +48,7 @@ class Cuda(Device, kernels_in=(own_cell_sequence, losses, adam)):
     Attributes
     ----------
     cudnn_rnn_rung : str or None
-        The rung of the CudnnRNN ladder to use if it is available (`launch/cudnn_rnn/choice.py`), initially that of
+        The rung of the CudnnRNN ladder to use if it is available (`launch/sequence/choice.py`), initially that of
         ``MINIRNN_CUDNN_RNN``. None: a rule chooses one by the sizes.
     rungs : collections.Counter
         How often each rung computed a layer: ``"steps forward"``, ``"persistent backward"``, ...
@@ -77,17 +78,23 @@ class Cuda(Device, kernels_in=(own_cell_sequence, losses, adam)):
         kernel: str,
         dtype: np.dtype,
         constants: tuple[str, ...] = (),
+        plan: Plan | None = None,
     ) -> Kernel:
-        """The `kernel` of ``kernels/<file>``, compiled for elements of `dtype` on first use.
+        """The `kernel` of ``kernels/<file>``, compiled for elements of `dtype`, and the cell of `plan`, on first use.
 
         `constants` are further compiler options: ``-DNAME=VALUE``.
         """
-        key = file, kernel, dtype, constants
+        key = file, kernel, dtype, constants, None if plan is None else plan.fingerprint
         found = self._compiled.get(key)
         if found is None:
-            module = self.driver.module(text(file), file, (*options(dtype), *constants))
+            name = file if plan is None else f"{plan.name}.cu"
+            module = self.driver.module(text(file, plan), name, (*options(dtype), *constants))
             found = self._compiled[key] = module.function(kernel)
         return found
+
+    def runs_plan(self, plan: Plan) -> bool:
+        """Not a projected cell that reads h itself: h then has another width than the step."""
+        return not (plan.projected and plan.carries)
 
     def synchronize(self) -> None:
         self.driver.synchronize()

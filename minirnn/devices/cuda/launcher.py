@@ -8,6 +8,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from minirnn.cells.plan import Plan
 from minirnn.devices.cuda.array import CudaArray
 from minirnn.devices.cuda.driver import Driver, Kernel
 from minirnn.devices.cuda.missed import MissedMessages
@@ -31,6 +32,7 @@ class Launcher(Protocol):
         kernel: str,
         dtype: np.dtype,
         constants: tuple[str, ...] = (),
+        plan: Plan | None = None,
     ) -> Kernel: ...
 
     def empty(self, shape: Sequence[int], dtype: Any) -> CudaArray: ...
@@ -54,3 +56,5 @@ class Launcher(Protocol):
     def sum(self, a: CudaArray, axis: tuple[int, ...] | None, keepdims: bool) -> CudaArray: ...
 
     def add(self, a: Any, b: Any) -> CudaArray: ...
+
+    def where(self, condition: Any, a: Any, b: Any) -> CudaArray: ...

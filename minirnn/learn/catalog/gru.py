@@ -5,16 +5,22 @@ from __future__ import annotations
 import numpy as np
 
 from minirnn.devices import get
+from minirnn.devices.base import Weights
 from minirnn.learn.catalog.stages import sample_stages
 from minirnn.learn.exercise import Exercise, Inputs, Sizes
 from minirnn.learn.formulas import gru
+from minirnn.ops.gru_block.cells import gru_block
 
 
 def reset_before(rng: np.random.Generator, s: Sizes) -> Inputs:
     x, h_prev = rng.normal(size=(s.B, s.I)), rng.normal(size=(s.B, s.H))
     w_ru, w_c = 0.5 * rng.normal(size=(s.I + s.H, 2 * s.H)), 0.5 * rng.normal(size=(s.I + s.H, s.H))
-    r, u, c, _ = get("cpu").gru_block_cell(x, h_prev, w_ru, w_c, rng.normal(size=2 * s.H), rng.normal(size=s.H))
-    return dict(x=x, h_prev=h_prev, w_ru=w_ru, w_c=w_c, r=r, u=u, c=c, d_h=rng.normal(size=(s.B, s.H)))
+    z_ru = np.concatenate([x, h_prev], axis=1) @ w_ru + rng.normal(size=2 * s.H)
+    x_c = x @ w_c[: s.I] + rng.normal(size=s.H)
+    _, saved = get("cpu").cell_step(
+        np.concatenate([z_ru, x_c], axis=1), (h_prev,), Weights(None, None, U=(w_c[s.I :].T,)), plan=gru_block.plan()
+    )
+    return dict(x=x, h_prev=h_prev, w_ru=w_ru, w_c=w_c) | saved | dict(d_h=rng.normal(size=(s.B, s.H)))
 
 
 def reset_after(rng: np.random.Generator, s: Sizes) -> Inputs:

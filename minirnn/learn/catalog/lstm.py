@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from minirnn.devices import get
+from minirnn.devices.base import Weights
 from minirnn.learn.catalog.stages import sample_stages, time_stages, zero
 from minirnn.learn.exercise import Exercise, Inputs, Sizes, Stage
 from minirnn.learn.formulas import lstm
+from minirnn.ops.lstm_block.cells import plan_of
 
 
 def weights(rng: np.random.Generator, s: Sizes) -> dict[str, np.ndarray]:
@@ -17,31 +17,36 @@ def weights(rng: np.random.Generator, s: Sizes) -> dict[str, np.ndarray]:
     return w | {name: rng.normal(size=s.H) for name in ("wci", "wcf", "wco")} | dict(b=rng.normal(size=4 * s.H))
 
 
+SAVED = ("i", "cs", "f", "o", "ci", "co")
+
+
 def cell(rng: np.random.Generator, s: Sizes, peephole: bool) -> Inputs:
     """One step of LSTMBlockCell on the CPU device, without forget bias and clip."""
     x, cs_prev, h_prev = rng.normal(size=(s.B, s.I)), rng.normal(size=(s.B, s.H)), rng.normal(size=(s.B, s.H))
     W = weights(rng, s)
-    outputs = get("cpu").lstm_block_cell(
-        x, cs_prev, h_prev, *W.values(), forget_bias=0.0, cell_clip=np.inf, use_peephole=peephole
-    )
-    i, cs, f, o, ci, co, _ = outputs
+    vectors = (W["wci"], W["wcf"], W["wco"]) if peephole else ()
+    (cs, _), saved = get("cpu").cell_step(
+        np.concatenate([x, h_prev], axis=1) @ W["w"] + W["b"], (cs_prev, h_prev), Weights(None, None, vectors=vectors),
+        plan=plan_of(peephole, False), constants=(0.0, np.inf),
+    )  # fmt: skip
     dcs, dh = rng.normal(size=(2, s.B, s.H))
     given = dict(x=x, cs_prev=cs_prev, h_prev=h_prev, w=W["w"])
     if peephole:
         given |= {name: W[name] for name in ("wci", "wcf", "wco")}
-    return given | dict(i=i, cs=cs, f=f, o=o, ci=ci, co=co, dcs=dcs, dh=dh)
+    return given | {name: ({"cs": cs} | saved)[name] for name in SAVED} | dict(dcs=dcs, dh=dh)
 
 
 def sequence(rng: np.random.Generator, s: Sizes) -> Inputs:
     """BlockLSTM on the CPU device, without peepholes."""
     x, cs0, h0 = rng.normal(size=(s.T, s.B, s.I)), rng.normal(size=(s.B, s.H)), rng.normal(size=(s.B, s.H))
     W = weights(rng, s)
-    outputs: Any = get("cpu").block_lstm(
-        x, cs0, h0, *W.values(), seq_len_max=s.T, forget_bias=0.0, cell_clip=np.inf, use_peephole=False
-    )
-    i, cs, f, o, ci, co, h = outputs
+    rows = Weights(W["w"][: s.I].T, W["w"][s.I :].T, bW=W["b"])
+    h, _, _, saved = get("cpu").cell_sequence(
+        x, h0[None], cs0[None], [rows],
+        plan=plan_of(False, False), constants=(0.0, np.inf), lengths=None, training=True, named=True,
+    )  # fmt: skip
     dh = rng.normal(size=(s.T, s.B, s.H))
-    return dict(x=x, cs0=cs0, h0=h0, w=W["w"], i=i, cs=cs, f=f, o=o, ci=ci, co=co, h=h, dh=dh)
+    return dict(x=x, cs0=cs0, h0=h0, w=W["w"]) | {name: saved[name][0] for name in SAVED} | dict(h=h, dh=dh)
 
 
 CELL_STAGES = (

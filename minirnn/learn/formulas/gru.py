@@ -1,4 +1,4 @@
-"""The two GRUs: reset before the product (`ops/gru_block.py`) and after it (cuDNN, torch)."""
+"""The two GRUs: reset before the product (`ops/gru_block/`) and after it (cuDNN, torch)."""
 
 import numpy as np
 

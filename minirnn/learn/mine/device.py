@@ -11,11 +11,13 @@ from typing import Any
 import numpy as np
 
 from minirnn.devices import get
-from minirnn.devices.base import HOOKS, DeviceUnavailable
+from minirnn.devices.base import DeviceUnavailable
 from minirnn.devices.cpu.device import CPU
 from minirnn.learn.course import CourseError, Tree, find_tree
 from minirnn.learn.mine.answers import function_of
+from minirnn.learn.mine.in_place import replace_for
 from minirnn.learn.mine.parts import PARTS, Part
+from minirnn.learn.mine.tasks import TASKS
 from minirnn.learn.mine.through_time import block_layout
 
 
@@ -36,6 +38,8 @@ class Mine(CPU):
         The parts that come from the learner.
     calls : collections.Counter
         The number of calls of each of them.
+    tasks : dict
+        The functions for `TASKS`, by name.
     """
 
     name = "mine"
@@ -56,13 +60,14 @@ class Mine(CPU):
 
 def plug_in(device: Any, tree: Tree) -> None:
     """Plug in the learner's parts: all that are passed, can be run and agree with minirnn's."""
-    device.tree, device.active, device.calls, device.hooks, device.standing = tree, set(), Counter(), {}, {}
+    device.tree, device.active, device.calls, device.tasks, device.standing = tree, set(), Counter(), {}, {}
+    replace_for(device)
     answers: dict[str, Any] = {}
     parts = [part for part in device.parts if part.id in tree.course.entries]
     for place in dict.fromkeys(part.place for part in parts):
         target = chain(device, [p for p in parts if p.place == place], answers, getattr(device, place, None))
-        if place in HOOKS:
-            device.hooks[place] = target
+        if place in TASKS:
+            device.tasks[place] = target
         else:
             setattr(device, place, target)
     good: set[str] = set()

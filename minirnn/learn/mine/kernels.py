@@ -14,10 +14,9 @@ from typing import Any
 import numpy as np
 
 from minirnn import nn, random
-from minirnn.devices.base import Device
+from minirnn.devices.base import Device, Weights
 from minirnn.devices.cuda.device import Cuda
 from minirnn.devices.cuda.driver import CudaError
-from minirnn.devices.cuda.launch.lstm_block import cell
 from minirnn.devices.cuda.sim.driver import SimDriver
 from minirnn.learn.course import Entry, Tree
 from minirnn.learn.mine.answers import AnswerFailed
@@ -25,10 +24,15 @@ from minirnn.learn.mine.device import ONLY_BY_NAME, made, plug_in
 from minirnn.learn.mine.parts import Part
 from minirnn.learn.mine.probes import B, H, I, T, clipped, gradients, leaves, numbers, weighed
 from minirnn.ops import gru_block_cell, lstm_block_cell, softmax
+from minirnn.ops.cudnn_rnn.cells import plan_of as rnn_plan_of
+from minirnn.ops.gru_block.cells import gru_block
+from minirnn.ops.lstm_block.cells import plan_of
 
 FLOAT = np.dtype(np.float32)
 MOST_UNITS = 44
 """The launch of ex20 has threads for this many rows and columns."""
+LSTM_BLOCKS = tuple(plan_of(use_peephole, clips) for use_peephole in (False, True) for clips in (False, True))
+"""The plans of LSTMBlockCell; the first two have no peepholes."""
 
 
 class KernelAnswer:
@@ -51,22 +55,28 @@ class KernelAnswer:
             raise AnswerFailed(f"your {self.id} failed: {error}") from error
 
 
-def blend(answer: KernelAnswer, device: Any, *arrays: Any) -> Any:
-    """The backward pass through the last line of the GRU. The formula computes gates and products."""
-    x, h_prev, w_ru, w_c, _, _, r, u, c, d_h = arrays
-    if x.dtype != FLOAT or not h_prev.size:
+def blend(
+    answer: KernelAnswer,
+    device: Any,
+    states: Any,
+    after: Any,
+    values: Any,
+    d_after: Any,
+    weights: Weights,
+    **options: Any,
+) -> Any:
+    """The backward pass through the last line of the GRU. The page of `gru_block` has the other lines."""
+    (h_prev,), (d_h,) = states, d_after
+    if options["plan"] is not gru_block.plan() or h_prev.dtype != FLOAT or not h_prev.size:
         return NotImplemented
-    I = x.shape[1]
-    d_h, h_prev, u, c = (device.contiguous(a) for a in (d_h, h_prev, u, c))
+    d_h, h_prev, u, c = (device.contiguous(a) for a in (d_h, h_prev, values["u"], values["c"]))
     dh_prev, du, dc = (device.empty(h_prev.shape, FLOAT) for _ in range(3))
     answer(N=np.int32(h_prev.size), dh=d_h, h_prev=h_prev, u=u, c=c, dh_prev=dh_prev, du=du, dc=dc)
-    d_c_bar, d_u_bar = dc * (1 - c * c), du * u * (1 - u)
-    d_x_h_prevr = device.matmul(d_c_bar, device.transpose(w_c, (1, 0)))
-    d_h_prevr = d_x_h_prevr[:, I:]
-    d_r_bar_u_bar = device.concatenate([d_h_prevr * h_prev * r * (1 - r), d_u_bar], 1)
-    d_x_h_prev = device.matmul(d_r_bar_u_bar, device.transpose(w_ru, (1, 0)))
-    d_h_prev = d_x_h_prev[:, I:] + d_h_prevr * r + dh_prev
-    return d_x_h_prev[:, :I] + d_x_h_prevr[:, :I], d_h_prev, d_c_bar, d_r_bar_u_bar
+    r = values["r"]
+    dx_c, dz_u = dc * (1 - c * c), du * u * (1 - u)
+    drh = device.matmul(dx_c, weights.U[0])
+    dz_r = drh * h_prev * r * (1 - r)
+    return device.concatenate([dz_r, dz_u, dx_c], 1), (drh * r + dh_prev,), ()
 
 
 def matmul(answer: KernelAnswer, device: Any, a: Any, b: Any) -> Any:
@@ -92,14 +102,16 @@ def clip(answer: KernelAnswer, device: Any, gradients: list[Any], max_norm: floa
     return [g * factor for g in gradients], norm
 
 
-def cell_output(answer: KernelAnswer, device: Any, x: Any, *inputs: Any, **attributes: Any) -> Any:
-    B, H = inputs[0].shape
-    if x.dtype != FLOAT or not 0 < B <= MOST_UNITS or not 0 < H <= MOST_UNITS:
+def cell_output(answer: KernelAnswer, device: Any, gates: Any, states: Any, *weights: Any, **options: Any) -> Any:
+    B, H = states[0].shape
+    if options["plan"] not in LSTM_BLOCKS or gates.dtype != FLOAT:
         return NotImplemented
-    i, cs, f, o, ci, co, _ = cell.lstm_block_cell(device, x, *inputs, **attributes)
+    if not 0 < B <= MOST_UNITS or not 0 < H <= MOST_UNITS:
+        return NotImplemented
+    (cs, _), values = super(MineOnSim, device).cell_step(gates, states, *weights, **options)
     h = device.empty((B, H), FLOAT)
-    answer(B=np.int32(B), H=np.int32(H), o=device.contiguous(o), cs=device.contiguous(cs), h=h)
-    return i, cs, f, o, ci, co, h
+    answer(B=np.int32(B), H=np.int32(H), o=device.contiguous(values["o"]), cs=device.contiguous(cs), h=h)
+    return (cs, h), values
 
 
 def column_sums(answer: KernelAnswer, device: Any, a: Any, axis: Any, keepdims: bool) -> Any:
@@ -118,23 +130,25 @@ def softmax_of_rows(answer: KernelAnswer, device: Any, a: Any, axis: int) -> Any
     return y
 
 
-def gates(answer: KernelAnswer, device: Any, *arrays: Any, use_peephole: bool) -> Any:
-    _, cs_prev, _, _, wci, wcf, wco, _, i, _, f, o, ci, co, dcs, dh = arrays
-    if use_peephole or cs_prev.dtype != FLOAT or not cs_prev.size:
+def gates(
+    answer: KernelAnswer, device: Any, states: Any, after: Any, values: Any, d_after: Any, *weights: Any, **options: Any
+) -> Any:
+    cs_prev, (dcs, dh) = states[0], d_after
+    if options["plan"] not in LSTM_BLOCKS[:2] or cs_prev.dtype != FLOAT or not cs_prev.size:
         return NotImplemented
     B, H = cs_prev.shape
-    given = dict(cs_prev=cs_prev, i=i, f=f, o=o, ci=ci, co=co, dcs=dcs, dh=dh)
+    saved = {name: values[name] for name in ("i", "f", "o", "ci", "co")}
+    given = {name: device.contiguous(a) for name, a in dict(cs_prev=cs_prev, **saved, dcs=dcs, dh=dh).items()}
     dz, dcs_prev = device.empty((B, 4 * H), FLOAT), device.empty((B, H), FLOAT)
-    given = {name: device.contiguous(a) for name, a in given.items()}
     answer(B=np.int32(B), H=np.int32(H), **given, dz=dz, dcs_prev=dcs_prev)
-    return dcs_prev, dz, *(device.full(w.shape, 0, FLOAT) for w in (wci, wcf, wco))
+    return dz, (dcs_prev, device.full((B, H), 0, FLOAT)), ()
 
 
 def all_steps(answer: KernelAnswer, device: Any, x: Any, h0: Any, c0: Any, weights: Any, **options: Any) -> Any:
     """A sequence of one sample: one product computes the inputs of all steps, and one launch runs all steps."""
-    (W, R, _, bW, bR), *reverse = weights
+    (W, R, _, bW, bR, *_), *reverse = weights
     (T, B, _), H = x.shape, h0.shape[2]
-    known = options["rnn_mode"] == "rnn_tanh" and options["lengths"] is None and options.get("zoneout") is None
+    known = options["plan"] is rnn_plan_of("rnn_tanh") and options["lengths"] is None
     if not known or reverse or B != 1 or W is None or x.dtype != FLOAT or not x.size:
         return NotImplemented
     a = device.matmul(device.reshape(x, (T, x.shape[2])), device.transpose(W, (1, 0))) + (bW + bR)
@@ -172,14 +186,14 @@ def sums(x: Any) -> Any:
 LSTM_CELL = gradients(lstm_cell, (B, I), (B, H), (B, H), (I + H, 4 * H), (H,), (H,), (H,), (4 * H,), dtype=FLOAT)
 GRU_CELL = gradients(gru_block_cell, (B, I), (B, H), (I + H, 2 * H), (I + H, H), (2 * H,), (H,), dtype=FLOAT)
 KERNEL_PARTS = (
-    Part("ex17", "the last line of a GRU, backward", "gru_block_cell_grad", blend, GRU_CELL),
+    Part("ex17", "the last line of a GRU, backward", "cell_step_grad", blend, GRU_CELL),
     Part("ex18", "products of matrices", "matmul", matmul, gradients(product, (9, 10), (10, 11), dtype=FLOAT)),
     Part("ex19", "the norm of the gradient", "clip_by_norm", clip, clipped(FLOAT)),
-    Part("ex20", "the output of an LSTM's cell", "lstm_block_cell", cell_output, LSTM_CELL),
+    Part("ex20", "the output of an LSTM's cell", "cell_step", cell_output, LSTM_CELL),
     Part("ex37", "sums of columns", "sum", column_sums, gradients(sums, (9, 35), dtype=FLOAT)),
     Part("ex38", "softmax of rows", "softmax", softmax_of_rows, gradients(softmax, (3, 70), dtype=FLOAT)),
-    Part("ex39", "the gates of an LSTM, backward", "lstm_block_cell_grad", gates, LSTM_CELL),
-    Part("ex40", "all steps in one launch", "rnn_sequence", all_steps, one_sample),
+    Part("ex39", "the gates of an LSTM, backward", "cell_step_grad", gates, LSTM_CELL),
+    Part("ex40", "all steps in one launch", "cell_sequence", all_steps, one_sample),
 )
 """One line for each exercise."""
 

@@ -25,7 +25,7 @@ class Part:
     name : str
         What the part does.
     place : str
-        What it replaces: a kernel or primitive of the device, one of its hooks, or ``lstm_layout``.
+        What it replaces: a method of the device, or one of `minirnn.learn.mine.tasks.TASKS`.
     plug : callable
         ``(answer, device, *call)`` returns the result of the replaced function, or NotImplemented.
     probe : callable
@@ -43,20 +43,20 @@ LENGTHS = np.array([4, 2])
 RNN, LSTM, GRU = layer(nn.RNN), layer(nn.LSTM), layer(nn.GRU)
 PARTS = (
     Part("ex02", "the walk over the tape", "walk", walk, gradients(probes.a_little_network, (B, H), (H, H), (H,))),
-    Part("ex22", "broadcasting, backward", "unbroadcast", training.unbroadcast,
+    Part("ex22", "broadcasting, backward", "sum_to_shape", training.unbroadcast,
          gradients(probes.broadcast, (T, B, H), (H,), (B, 1), (T, 1, H), ())),
-    Part("ex05", "a step of a tanh RNN", "rnn_sequence_grad", through_time.rnn_step, RNN),
-    Part("ex06", "a tanh RNN through time", "rnn_sequence_grad", through_time.rnn_sequence, RNN),
-    Part("ex12", "samples of different lengths", "rnn_sequence_grad", through_time.rnn_lengths,
+    Part("ex05", "a step of a tanh RNN", "cell_sequence_grad", through_time.rnn_step, RNN),
+    Part("ex06", "a tanh RNN through time", "cell_sequence_grad", through_time.rnn_sequence, RNN),
+    Part("ex12", "samples of different lengths", "cell_sequence_grad", through_time.rnn_lengths,
          layer(nn.RNN, LENGTHS)),
-    Part("ex07", "a step of an LSTM", "rnn_sequence_grad", through_time.lstm_step, LSTM),
-    Part("ex09", "an LSTM through time", "rnn_sequence_grad", through_time.lstm_sequence, LSTM),
-    Part("ex31", "an LSTM with a projection", "rnn_sequence_grad", through_time.lstm_projected,
+    Part("ex07", "a step of an LSTM", "cell_sequence_grad", through_time.lstm_step, LSTM),
+    Part("ex09", "an LSTM through time", "cell_sequence_grad", through_time.lstm_sequence, LSTM),
+    Part("ex31", "an LSTM with a projection", "cell_sequence_grad", through_time.lstm_projected,
          layer(nn.LSTM, proj_size=2)),
-    Part("ex08", "peepholes", "block_lstm_grad", through_time.peephole_sequence, probes.PEEPHOLES),
-    Part("ex10", "the GRU of GRUBlockCell", "gru_block_cell_grad", through_time.gru_block_step, probes.GRU_BLOCK),
-    Part("ex11", "the GRU of cuDNN and torch", "rnn_sequence_grad", through_time.gru_step, GRU),
-    Part("ex13", "two directions", "rnn_sequence_grad", through_time.two_directions,
+    Part("ex08", "peepholes", "cell_sequence_grad", through_time.peephole_sequence, probes.PEEPHOLES),
+    Part("ex10", "the GRU of GRUBlockCell", "cell_step_grad", through_time.gru_block_step, probes.GRU_BLOCK),
+    Part("ex11", "the GRU of cuDNN and torch", "cell_sequence_grad", through_time.gru_step, GRU),
+    Part("ex13", "two directions", "cell_sequence_grad", through_time.two_directions,
          layer(nn.LSTM, bidirectional=True)),
     Part("ex14", "the order of the gates", "lstm_layout", through_time.lstm_layout, probes.layout),
     Part("ex23", "the loss without overflow", "cross_entropy", training.log_sum_exp,

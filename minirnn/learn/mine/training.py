@@ -1,4 +1,4 @@
-"""Exercises about losses, embeddings, weights and steps in the place of kernels, primitives and hooks.
+"""Exercises about losses, embeddings, weights and steps in the place of kernels, primitives and tasks.
 
 Each function takes an answer, the device and the arguments of the kernel. It returns the result of the kernel, or
 NotImplemented if the exercise does not cover the case.
@@ -74,11 +74,11 @@ def lstm_start(answer: Answer, device: Any, uniform: Array, normal: Array) -> An
     return tuple(np.asarray(a, uniform.dtype) for a in answer(uniform, normal))
 
 
-def unbroadcast(answer: Answer, device: Any, dy: Array, shape: tuple[int, ...]) -> Any:
+def unbroadcast(answer: Answer, device: Any, dy: Array, shape: Any) -> Any:
     """The exercise has four shapes that broadcast to (T, B, H). One of them may be the requested shape."""
     if dy.ndim > 3 or dy.ndim == 0 or not dy.size:
         return NotImplemented
-    full = dy.reshape((1,) * (3 - dy.ndim) + dy.shape)
+    shape, full = tuple(shape), dy.reshape((1,) * (3 - dy.ndim) + dy.shape)
     T, B, H = full.shape
     shapes = [(H,), (B, 1), (T, 1, H), ()]
     if shape not in shapes:

@@ -10,7 +10,7 @@ import numpy as np
 from minirnn import check
 from minirnn.engine.operands import tensor_list
 from minirnn.engine.tape import no_grad
-from minirnn.engine.tensor import Tensor, leaf, tensor
+from minirnn.engine.tensor import Tensor, tensor
 from minirnn.ops.primitives import absolute, clip
 
 EXPECTED = "Tensors, such as module.parameters()"
@@ -54,15 +54,7 @@ def clip_grad_norm_(
     max_norm = _at_least_zero(op, "max_norm", max_norm)
     owners = _with_gradients(op, parameters)
     gradients = [p.grad for p in owners if p.grad is not None]
-    if gradients and norm_type == 2:
-        own = gradients[0].device.instead("clip_by_norm", [g.array for g in gradients], max_norm)
-        if own is not NotImplemented:
-            for p, new in zip(owners, own[0], strict=True):
-                p.grad = leaf(p.device, new)
-            return _as_number(float(own[1]), gradients)
-    norm = _total_norm(op, gradients, norm_type, error_if_nonfinite)
-    _scale(owners, max_norm, norm)
-    return _as_number(norm, gradients)
+    return _as_number(_clip(op, owners, gradients, max_norm, norm_type, error_if_nonfinite), gradients)
 
 
 def get_total_norm(
@@ -131,6 +123,15 @@ def _total_norm(op: str, tensors: list[Tensor], norm_type: Any, error_if_nonfini
             "  likely a loss that overflowed; error_if_nonfinite=False ignores it"
         )
     return total
+
+
+def _clip(
+    op: str, owners: list[Tensor], gradients: list[Tensor], max_norm: float, norm_type: Any, error_if_nonfinite: Any
+) -> float:
+    """Scale the gradients of `owners`. Returns their norm before."""
+    norm = _total_norm(op, gradients, norm_type, error_if_nonfinite)
+    _scale(owners, max_norm, norm)
+    return norm
 
 
 def _as_number(norm: float, tensors: list[Tensor]) -> Tensor:

@@ -17,7 +17,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from minirnn.engine.tensor import Tensor, leaf, tensor
+from minirnn.engine.tensor import Tensor, tensor
 
 
 def philox_key(seed: int, seed2: int) -> int:
@@ -45,14 +45,8 @@ def dropout_masks(
 
 
 def mask_like(like: Tensor, shape: tuple[int, ...], dropout: float, layer: int, seed: int, seed2: int) -> Tensor:
-    """`dropout_mask` in the dtype and on the device of `like`. A device may compute it itself."""
-    device = like.device
-    if "dropout_mask" in device.hooks and dropout < 1:
-        u = device.asarray((random_bits(shape, layer, seed, seed2) / 2**32).astype(like.dtype))
-        own = device.instead("dropout_mask", u, dropout)
-        if own is not NotImplemented:
-            return leaf(device, own)
-    return tensor(dropout_mask(shape, dropout, layer, seed, seed2), device=device, dtype=like.dtype)
+    """`dropout_mask` in the dtype and on the device of `like`."""
+    return tensor(dropout_mask(shape, dropout, layer, seed, seed2), device=like.device, dtype=like.dtype)
 
 
 def random_bits(shape: tuple[int, ...], stream: int, seed: int, seed2: int) -> np.ndarray:

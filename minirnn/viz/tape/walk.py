@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
-from minirnn.devices.base import sum_to_shape
 from minirnn.engine.op import FREED
 from minirnn.engine.outputs import Cotangents, backward_of
 from minirnn.engine.tape import no_grad
@@ -67,7 +66,7 @@ def visits(loss: Tensor, nodes: list[Tensor]) -> Iterator[Visit]:
                 if g is None or not p.requires_grad:
                     continue
                 if node.op.broadcasts and (g.shape != p.shape or g.dtype != p.dtype):
-                    g = p.device.cast(sum_to_shape(p.device, g, p.shape), p.dtype)
+                    g = p.device.cast(p.device.sum_to_shape(g, p.shape), p.dtype)
                 if isinstance(g, Cotangents) and p in collected:
                     collected[p].join(g)
                 else:

@@ -11,7 +11,7 @@ import pytest
 
 import minirnn as mr
 from minirnn import devices
-from minirnn.devices.base import KERNELS, OPTIONAL, PRIMITIVES
+from minirnn.devices.base import KERNELS, OPTIONAL, PRIMITIVES, Weights
 from minirnn.devices.counting import Count, Counting
 from minirnn.devices.counting.operations import (
     ARITHMETIC,
@@ -21,7 +21,8 @@ from minirnn.devices.counting.operations import (
     REDUCTIONS,
     VIEWS,
 )
-from tests.each import each
+from minirnn.ops.cudnn_rnn.cells import layer_of
+from minirnn.ops.gru_block.cells import gru_block
 
 T, B, I, H = 4, 3, 2, 5
 
@@ -129,12 +130,10 @@ def test_an_lstm_step_by_composition_is_counted_as_its_formula_reads(rng: np.ran
     assert counts["add"]["flops"] == B * 4 * H + B * H + B * H  # b, forget_bias, i*ci + f*cs_prev
     assert counts["multiply"]["flops"] == 3 * B * H  # i*ci, f*cs_prev, o*co
     assert counts["tanh"]["functions"] == 2 * B * H and counts["sigmoid"]["functions"] == 3 * B * H
-    assert counting.fallbacks["lstm_block_cell"] == 1
-    composed = counting.total()
-    fused_flops, fused_functions = KERNEL_COSTS["lstm_block_cell"](
-        (B, I), (B, H), forget_bias=1.0, cell_clip=np.inf, use_peephole=False
-    )
-    assert (composed.flops, composed.functions) == (fused_flops, fused_functions)
+    assert counting.fallbacks["cell_step"] == 1
+    composed, fused = counting.total(), Counting("cpu")
+    mr.ops.lstm_block_cell(*[mr.tensor(t, device=fused) for t in ts], cell_clip=0.0)
+    assert (composed.flops, composed.functions) == (fused.total().flops, fused.total().functions)
 
 
 def test_a_gru_step_by_composition_costs_what_the_fused_kernel_is_said_to_cost(rng: np.random.Generator) -> None:
@@ -146,45 +145,62 @@ def test_a_gru_step_by_composition_costs_what_the_fused_kernel_is_said_to_cost(r
     ts = [mr.tensor(a, device=counting) for a in CASES["gru_block_cell"][1](rng)]
     counting.reset()
     mr.ops.gru_block_cell(*ts)
-    total = counting.total()
-    assert (total.flops, total.functions) == KERNEL_COSTS["gru_block_cell"]((B, I), (B, H))
+    fused = Counting("cpu")
+    mr.ops.gru_block_cell(*[mr.tensor(t, device=fused) for t in ts])
+    composed, total = counting.total(), fused.total()
+    parts = B * H  # the kernel adds two products for c, of x and of r * h
+    assert (total.flops, total.functions) == (composed.flops + parts, composed.functions)
 
 
 def test_a_fused_sequence_counts_the_steps_it_takes(counting: Counting, rng: np.random.Generator) -> None:
     ts = [mr.tensor(a, requires_grad=True, device=counting) for a in lstm_inputs(rng, True)]
     counting.reset()
     y = mr.ops.block_lstm(3, *ts, cell_clip=0.0)
-    (count,) = (counting.counts[""][k] for k in ("block_lstm",))
+    count = counting.counts[""]["cell_sequence"]
     assert count["calls"] == 1
-    assert count["flops"] == 3 * (2 * B * (I + H) * 4 * H + 18 * B * H)
+    gates = 2 * 4  # the sum of the parts of x, of h and of the bias
+    lines = 3 * 3 + 1 + 3 + 1  # three sigmoids, forget_bias, cs and h
+    assert count["flops"] == 3 * B * (2 * (I + H) * 4 * H + (gates + lines) * H)
     assert count["functions"] == 3 * 5 * B * H
-    floats = T * B * I + 2 * B * H + (I + H) * 4 * H + 3 * H + 4 * H + 7 * T * B * H
-    assert count["bytes"] == 8 * floats
+    read, written = 3 * B * I + 2 * B * H + (I + H) * 4 * H + 4 * H, 7 * 3 * B * H + 2 * B * H
+    assert count["bytes"] == 8 * (read + written)
     counting.reset()
     y.h.sum().backward()
-    grad = counting.counts[""]["block_lstm_grad"]
-    assert grad["flops"] == 3 * B * (2 * 2 * 4 * H * (I + H) + 4 * H + 24 * H)
+    lines = 4 + 5 + 4 + 4 + 4 + 1  # dz_o, dcs, dz_ci, dz_i, dz_f, dcs_prev
+    sums = 1 + 4  # dh of the output and of the next step; the bias
+    grad = counting.counts[""]["cell_sequence_grad"]
+    assert grad["flops"] == 3 * B * (2 * 2 * 4 * H * (I + H) + (lines + sums) * H)
 
 
-def test_a_gru_step_back_costs_the_products_with_both_weights_and_its_formula() -> None:
-    products = sum(2 * B * n * (I + H) for n in (2 * H, H))  # d_ru w_ru^T and d_c w_c^T
-    lines = (5 + 5 + 4 + 4) * B * H + B * I  # d_c_bar, d_u_bar, d_r_bar, d_h_prev; d_x is the sum of two
-    assert KERNEL_COSTS["gru_block_cell_grad"]((B, I), (B, H)) == (products + lines, 0)
+def test_a_gru_step_back_costs_the_product_with_its_weights_and_its_formula() -> None:
+    state, weights = (B, H), Weights(None, None, U=((H, H),))
+    lines = 5 + 4 + 4 + 3  # dx_c, dz_u (where 1 - u is known), dz_r, dh_prev
+    found = KERNEL_COSTS["cell_step_grad"]((state,), (None,), {}, (state,), weights, plan=gru_block.plan())
+    assert found == (2 * B * H * H + lines * B * H, 0)
 
 
-@each("kernel", ["rnn_sequence", "rnn_sequence_grad"])
-@each("P", [None, 2])
-def test_zoneout_costs_four_operations_for_each_element_of_both_states(kernel: str, P: int | None) -> None:
-    weights = [((4 * H, I), (4 * H, P or H), P and (P, H), (4 * H,), (4 * H,))] * 2
-    states = (2, B, P or H), (2, B, H)
-    options: dict[str, Any] = {"lengths": [4, 1, 2]} | ({"training": True} if kernel == "rnn_sequence" else {})
+ZONEOUT = {
+    ("lstm", None): (4 + 4, 3 + 4 + 3),  # h and c; backward dh * (1 - z), dh * z, for c two sums, and c_new again
+    ("lstm", 2): (4, 4 + 3),  # c alone: the projected h is counted with P
+    ("gru", None): (4, 4),
+    ("rnn_tanh", None): (4, 3),
+}
 
-    def flops(mode: str, c0: Any, zoneout: Any) -> int:
-        cost = KERNEL_COSTS[kernel]
-        return cost((T, B, I), states[0], c0, weights, rnn_mode=mode, zoneout=zoneout, **options)[0]
 
-    for mode, c0, elements in (("lstm", states[1], (P or H) + H), ("gru", None, P or H)):
-        assert flops(mode, c0, (0.1, 0.1)) - flops(mode, c0, None) == 2 * (4 + 1 + 2) * 4 * elements
+@pytest.mark.parametrize(("mode", "P"), ZONEOUT)
+def test_zoneout_costs_the_lines_of_its_page(mode: str, P: int | None) -> None:
+    G = {"lstm": 4, "gru": 3, "rnn_tanh": 1}[mode]
+    weights = [Weights((G * H, I), (G * H, P or H), P and (P, H), (G * H,), (G * H,))] * 2
+    rows = 2 * (4 + 1 + 2)
+    inputs = (T, B, I), (2, B, P or H), (2, B, H) if mode == "lstm" else None, weights
+
+    def flops(kernel: str, zoneout: Any) -> int:
+        plan, masks, of_h = layer_of(mode, bool(P), zoneout)
+        return KERNEL_COSTS[kernel](*inputs, plan=plan, lengths=[4, 1, 2], masks=masks, zoneout=of_h)[0]
+
+    for kernel, lines in zip(("cell_sequence", "cell_sequence_grad"), ZONEOUT[mode, P], strict=True):
+        more = flops(kernel, (0.1, 0.1)) - flops(kernel, None)
+        assert more == rows * (lines * H + 4 * (P or 0)), kernel
 
 
 def test_lengths_shorten_what_a_network_costs(rng: np.random.Generator) -> None:
@@ -193,10 +209,12 @@ def test_lengths_shorten_what_a_network_costs(rng: np.random.Generator) -> None:
     ts = [mr.tensor(a, requires_grad=True, device=counting) for a in make(rng)]
     y, _ = op(ts)
     rows = 4 + 1 + 2
-    assert counting.counts[""]["rnn_sequence"]["flops"] == 2 * rows * (2 * 3 * H * (I + H) + 20 * H)
+    gates, lines = 2 * 2 + 1 + 1, 2 * 3 + 2 + 3  # two sigmoids, the argument of n, h
+    assert counting.counts[""]["cell_sequence"]["flops"] == 2 * rows * (2 * 3 * H * (I + H) + (gates + lines) * H)
     y.sum().backward()
-    expected = 2 * rows * (2 * 2 * 3 * H * (I + H) + 2 * 3 * H + 18 * H)
-    assert counting.counts[""]["rnn_sequence_grad"]["flops"] == expected
+    lines, sums = 5 + 4 + 4 + 1 + 1, 1 + 4  # dx_n, dz_z, dz_r, dh_n, dh_prev; dh, and the biases of four parts
+    expected = 2 * rows * (2 * 2 * 3 * H * (I + H) + (lines + sums) * H)
+    assert counting.counts[""]["cell_sequence_grad"]["flops"] == expected
 
 
 def test_launches_are_the_drivers_own(counting: Counting, rng: np.random.Generator) -> None:
@@ -245,7 +263,7 @@ def test_it_can_be_the_default_device_and_be_registered() -> None:
     assert device.counts[""]["multiply"]["calls"] == 1
 
 
-def test_an_own_lstm_costs_what_the_built_in_one_does_but_for_its_second_bias() -> None:
+def test_an_own_lstm_costs_what_the_built_in_one_does() -> None:
     @mr.cell(states=("c", "h"))
     def lstm(z_i, z_f, z_n, z_o, c, h):
         i, f, n, o = mr.sigmoid(z_i), mr.sigmoid(z_f), mr.tanh(z_n), mr.sigmoid(z_o)
@@ -261,10 +279,10 @@ def test_an_own_lstm_costs_what_the_built_in_one_does_but_for_its_second_bias() 
         costs.append({n.split("_")[-1]: c for n, c in counting.counts[""].items() if "sequence" in n})
     built_in, own = costs
     assert own["sequence"]["functions"] == built_in["sequence"]["functions"] == 5 * T * B * H
-    assert own["sequence"]["flops"] == built_in["sequence"]["flops"] - T * B * 4 * H
-    # Backward it saves tanh(c), which the built-in one computes again, and sums one bias.
+    assert own["sequence"]["flops"] == built_in["sequence"]["flops"]
+    # Backward it saves tanh(c), which the built-in one computes again.
     assert own["grad"]["functions"] == 0 and built_in["grad"]["functions"] == T * B * H
-    assert abs(own["grad"]["flops"] - (built_in["grad"]["flops"] - T * B * 4 * H)) <= 4 * T * B * H
+    assert own["grad"]["flops"] == built_in["grad"]["flops"]
 
 
 def test_every_primitive_and_kernel_has_a_cost() -> None:

@@ -16,8 +16,8 @@ from minirnn.devices.cuda.driver import LaunchError
 from minirnn.devices.cuda.missed import WORDS
 from minirnn.devices.cuda.sim.driver import SimDriver
 from minirnn.devices.cuda.sim.options import SimOptions
-from tests.devices.cuda.launch.cudnn_rnn.ladder_cases import device_on, random_case, tiny_layouts
-from tests.devices.cuda.launch.cudnn_rnn.test_one_launch import leave_out_a_block
+from tests.devices.cuda.launch.sequence.ladder_cases import device_on, random_case, tiny_layouts
+from tests.devices.cuda.launch.sequence.test_one_launch import leave_out_a_block
 
 pytestmark = pytest.mark.skipif(
     mr.devices.available()["cuda-sim"] is not None, reason=f"cuda-sim: {mr.devices.available()['cuda-sim']}"
@@ -69,7 +69,7 @@ def test_a_training_step_is_looked_at_once_in_the_backward_pass(waiting: Any) ->
 def test_a_result_that_leaves_the_device_is_looked_at(broken: Any) -> None:
     model, x = layer(broken)
     y = model(x)[0]
-    with pytest.raises(LaunchError, match=f"lstm_persistent of . blocks, 1 directions: a block {GAVE_UP}"):
+    with pytest.raises(LaunchError, match=f"lstm: cell_persistent of . blocks, 1 directions: a block {GAVE_UP}"):
         y.numpy()
     assert np.isfinite(mr.ones(3, device=broken).numpy()).all()  # it was reported once
 

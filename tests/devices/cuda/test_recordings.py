@@ -20,7 +20,7 @@ from minirnn.devices.cuda.free_blocks import FreeBlocks
 from minirnn.devices.cuda.recordings import KEPT, Recordings, from_environment
 from minirnn.devices.cuda.sim.driver import SimDriver
 from minirnn.devices.cuda.sim.options import SimOptions
-from tests.devices.cuda.launch.cudnn_rnn.ladder_cases import MODES, random_case
+from tests.devices.cuda.launch.sequence.ladder_cases import MODES, random_case
 
 pytestmark = pytest.mark.skipif(
     mr.devices.available()["cuda-sim"] is not None, reason=f"cuda-sim: {mr.devices.available()['cuda-sim']}"

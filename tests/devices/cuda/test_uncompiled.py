@@ -16,7 +16,7 @@ import minirnn as mr
 from minirnn.devices.cuda.device import Cuda
 from minirnn.devices.cuda.driver import CompileError
 from minirnn.devices.cuda.uncompiled import first_error
-from tests.devices.cuda.launch.cudnn_rnn.ladder_cases import assert_close, device_on, random_case
+from tests.devices.cuda.launch.sequence.ladder_cases import assert_close, device_on, random_case
 
 SAID = """persistent.cu does not compile with -DREAL=float
 a note
@@ -32,7 +32,7 @@ def compiled(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
 
     def refusing(self: Cuda, file: str, *more: Any, **named: Any) -> Any:
         counts[file] += 1
-        if file in ("cudnn_rnn/persistent.cu", "cudnn_rnn/barrier.cu"):
+        if file in ("sequence/persistent.cu", "sequence/barrier.cu"):
             raise CompileError(SAID)
         return kernel_of(self, file, *more, **named)
 
@@ -55,10 +55,10 @@ def test_the_lowest_rung_computes_and_one_warning_names_rung_and_reason(
         warnings.simplefilter("error")
         case.run(device)  # no message, and no second compilation
     if rung == "persistent":
-        assert compiled["cudnn_rnn/persistent.cu"] == 1
+        assert compiled["sequence/persistent.cu"] == 1
         assert device.rungs == {"steps forward": 2, "persistent backward": 2}
     else:
-        assert compiled["cudnn_rnn/barrier.cu"] == 1  # the kernels of both passes are in one file
+        assert compiled["sequence/barrier.cu"] == 1  # the kernels of both passes are in one file
         assert device.rungs == {"steps forward": 2, "steps backward": 2}
     assert_close(found, case.run(mr.devices.get("cpu")), 1e-12)
 

@@ -1,9 +1,14 @@
 """The devices `mine` and `mine-cuda-sim`: right answers are plugged in and called, a wrong one is never used.
 
-It tests `minirnn/learn/mine/`: answers, device, kernels, parts, probes, through_time, training, walk.
+It tests `minirnn/learn/mine/`: answers, device, in_place, kernels, parts, probes, recomputed, tasks, through_time,
+training, walk, walked.
 """
 
 from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -21,6 +26,7 @@ from minirnn.train.run import Training
 from tests.learn.mine.folders import tree_with
 
 COURSE = load()
+ROOT = Path(__file__).parents[3]
 HEAD = "def rnn_backward(x, h0, W, R, h, dh):\n"
 
 
@@ -65,13 +71,14 @@ def twice(value):
     if isinstance(value, np.ndarray | float):
         return 2 * value
     if isinstance(value, tuple | list):
-        return type(value)(twice(v) for v in value)
+        parts = [twice(v) for v in value]
+        return type(value)(*parts) if hasattr(value, "_fields") else type(value)(parts)
     return value
 
 
 @pytest.mark.parametrize("cell", ["lstm", "gru", "rnn"])
 def test_a_short_training_gives_the_losses_of_cpu(everything, cell, monkeypatch):
-    monkeypatch.delitem(everything.hooks, "lstm_start")  # other initial weights give other losses
+    monkeypatch.delitem(everything.tasks, "lstm_start")  # other initial weights give other losses
     monkeypatch.setitem(devices.registry._made, "mine", everything)
     everything.calls.clear()
     losses = {}
@@ -188,6 +195,41 @@ def test_hooks_of_tensors_run_in_the_learners_walk(everything):
     middle.register_hook(lambda g: seen.append("node") or g + 1)
     middle.sum().backward()
     assert seen == ["node", "leaf"] and np.array_equal(x.grad.numpy(), np.full(3, 40.0))
+
+
+PUT_BACK = """
+import gc, sys
+from pathlib import Path
+from minirnn import devices, nn, optim
+from minirnn.learn.mine import in_place
+from minirnn.learn.mine.device import Mine
+from tests.learn.mine.folders import tree_with
+
+functions = lambda: [getattr(*in_place.place(name)) for name in in_place.REPLACED]
+before = functions()
+first, second = (Mine(tree_with(Path(sys.argv[1]) / name)) for name in "ab")
+for keep in (first, second), (second,):
+    assert all(f.__wrapped__ is g for f, g in zip(functions(), before, strict=True)), keep
+    first = None
+    gc.collect()
+del second, keep
+gc.collect()
+assert functions() == before
+"""
+
+
+def test_minirnns_functions_are_back_when_no_device_of_answers_is_left(tmp_path):
+    done = subprocess.run([sys.executable, "-c", PUT_BACK, tmp_path], capture_output=True, text=True, cwd=ROOT)
+    assert done.returncode == 0, done.stderr
+
+
+def test_without_answers_everything_is_computed_as_on_cpu(tmp_path):
+    """Tasks above the contract of devices also go their usual way if there is no answer."""
+    nobody = Mine(tree_with(tmp_path / "course"))
+    for part in PARTS:
+        for ours, theirs in zip(part.probe(nobody), part.probe(devices.get("cpu")), strict=True):
+            np.testing.assert_allclose(ours, theirs, rtol=1e-12, err_msg=part.id)  # recomputation adds in another order
+    assert not nobody.calls
 
 
 def test_a_difference_that_is_no_number_is_infinite():

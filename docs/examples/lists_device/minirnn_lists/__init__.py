@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from minirnn.cells.rules import RULES
 from minirnn.devices import Device
 from minirnn.devices.operators import Operators  # + - * / ** by the device's primitives
 
@@ -108,7 +109,7 @@ class Lists(Device):
     """The device."""
 
     name = "lists"
-    kernels = frozenset({"gru_block_cell"})
+    kernels = frozenset({"cell_step"})
 
     # ---- memory
 
@@ -314,10 +315,26 @@ class Lists(Device):
 
     # ---- then it grows: a fused kernel, listed in `kernels`
 
-    def gru_block_cell(self, x: Any, h_prev: Any, w_ru: Any, w_c: Any, b_ru: Any, b_c: Any) -> tuple[Array, ...]:
-        """One step as `minirnn.ops.gru_block_cell` defines it; r, u, c, h, each (B, H)."""
-        H = h_prev.shape[1]
-        ru = self.sigmoid(self.matmul(self.concatenate([x, h_prev], 1), w_ru) + b_ru)
-        r, u = self.getitem(ru, (slice(None), slice(0, H))), self.getitem(ru, (slice(None), slice(H, None)))
-        c = self.tanh(self.matmul(self.concatenate([x, r * h_prev], 1), w_c) + b_c)
-        return r, u, c, u * h_prev + (1 - u) * c
+    def cell_step(
+        self, gates: Array, states: Any, weights: Any, *, plan: Any, constants: Any = None, masks: Any = ()
+    ) -> Any:
+        """One step of any cell: the states after it, and the values that it saves, by name; each (B, H)."""
+        step, (B, H) = plan.derivation.step, states[-1].shape
+        parts = [self.getitem(gates, (slice(None), slice(k * H, k * H + H))) for k in range(len(step.gates))]
+        inputs = [*step.gates.values(), *step.states.values(), *step.masks.values(), *step.vectors.values()]
+        found = dict(zip(inputs, [*parts, *states, *masks, *weights.vectors], strict=True))
+        numbers = dict(zip(plan.constant_names, plan.constants if constants is None else constants, strict=True))
+        matrices = iter(weights.U)
+        for e in step.nodes:  # in the order of the cell's lines
+            args = [found[a] for a in e.args]
+            if e.op == "number" or e.op == "constant":
+                found[e] = e.value if e.op == "number" else numbers[e.value[0]]
+            elif e.op == "product":
+                found[e] = self.matmul(args[0], self.transpose(next(matrices), (1, 0)))
+            elif e.op == "unit_mean":
+                found[e] = self.sum(args[0], (1,), True) * (1 / H)
+            elif e not in found:  # RULES has each function of the language for Python's numbers
+                value = RULES[e.op].value
+                found[e] = self.each(value, args) if any(isinstance(a, Array) for a in args) else value(*args)
+        after, saved = ([self.broadcast_to(found[e], (B, H)) for e in es] for es in (step.after, plan.saved_values))
+        return tuple(after), dict(zip(plan.value_names, saved, strict=True))

@@ -109,11 +109,7 @@ def cell_sequence(
     if key is not None and saved is None:
         IDLE.give(key, (passes, None))
     if named:
-        each = layout(plan, T, H, B)[0]
-        if saved is None:
-            return y, h_n, c_n, {}
-        rooms = [Kept.within(plan, saved[k * each : (k + 1) * each], T, H, B) for k in range(D)]
-        return y, h_n, c_n, by_name(plan, rooms)
+        return y, h_n, c_n, by_name(plan, saved, D, T, H, B)
     return y, h_n, c_n, saved
 
 

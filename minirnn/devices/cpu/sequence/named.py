@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -10,7 +10,7 @@ import numpy as np
 from minirnn.cells.plan import Plan
 from minirnn.devices.base import Weights
 from minirnn.devices.cpu import workspace
-from minirnn.devices.cpu.sequence.forward import Kept, states_of
+from minirnn.devices.cpu.sequence.forward import Kept, layout, states_of
 from minirnn.devices.cpu.sequence.visit import Array
 from minirnn.devices.cpu.sequence.write_backward import back_of
 from minirnn.devices.cpu.sequence.write_forward import loop_of
@@ -22,8 +22,12 @@ def finite(w: Weights) -> Weights:
     return w._replace(bW=np.clip(w.bW, limits.min, limits.max))
 
 
-def by_name(plan: Plan, rooms: Sequence[Kept]) -> dict[str, Array]:
-    """The values and the states but h after each step, (D, T, B, H) each; views if there is one direction."""
+def by_name(plan: Plan, saved: Array | None, D: int, T: int, H: int, B: int) -> dict[str, Array]:
+    """What a pass saved, and the states but h after each step, (D, T, B, H) each; views if there is one direction."""
+    if saved is None:
+        return {}
+    each = layout(plan, T, H, B)[0]
+    rooms = [Kept.within(plan, saved[k * each : (k + 1) * each], T, H, B) for k in range(D)]
     slots, names = loop_of(plan).slots, plan.derivation.names
     found = {names[e]: [room.saved[:, slots.of[e]] for room in rooms] for e in slots.kept}
     for k, name in enumerate(plan.state_names[:-1]):

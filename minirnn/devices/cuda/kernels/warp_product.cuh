@@ -19,14 +19,14 @@ __device__ inline int warp_number() { return threadIdx.x / 32; }
 
 // N rows of weights, this lane's part.
 template <int N>
-struct Weights {
+struct RowsOfWeights {
     Vector kept[CHUNKS][N];
     Vector *more;  // of this warp, in shared memory: [chunk][row][lane]
     int chunks;    // in all
 
     // `beyond`: shared memory of the block for chunks that do not fit in registers, if there are more than CHUNKS
     // chunks
-    __device__ Weights(int chunks = CHUNKS, Vector *beyond = nullptr)
+    __device__ RowsOfWeights(int chunks = CHUNKS, Vector *beyond = nullptr)
         : more(beyond + warp_number() * (chunks - CHUNKS) * N * 32), chunks(chunks) {}
 
     // `weight(n, k)` is element k of row n, or 0 past its end
@@ -72,7 +72,7 @@ __device__ void add_chunk(const Vector (&weights)[N], const Vector *vectors, int
 // Sums of this lane: sum[b * PADDED + n] of row n of the weights times vector b; the vectors lie `length` apart.
 // PADDED: N, or more for a power of two; the padding stays 0.
 template <int N, int PADDED, int V>
-__device__ void multiply(const Weights<N> &weights, const Vector *vectors, int length, real (&sum)[V]) {
+__device__ void multiply(const RowsOfWeights<N> &weights, const Vector *vectors, int length, real (&sum)[V]) {
     const int lane = lane_number();
 #pragma unroll
     for (int k = 0; k < V; k++) sum[k] = 0;

@@ -1,11 +1,14 @@
-"""The .cu files: their text, and the compiler options for an element type."""
+"""The .cu files: their text, with the cell that they compute, and the compiler options for an element type."""
 
 from __future__ import annotations
 
-from functools import cache
+from functools import lru_cache
 from importlib import resources
 
 import numpy as np
+
+from minirnn.cells.plan import Plan
+from minirnn.devices.cells.header import NAME, header
 
 C_TYPES = {
     "bool": "bool",
@@ -43,7 +46,15 @@ def options(dtype: np.dtype) -> tuple[str, ...]:
     return f"-DREAL={C_TYPES[dtype.name]}", f"-DACC={C_TYPES[accumulator(dtype).name]}"
 
 
-@cache
-def text(name: str) -> str:
-    """The text of ``kernels/<name>``."""
-    return (resources.files("minirnn.devices.cuda") / "kernels" / name).read_text(encoding="utf-8")
+@lru_cache(maxsize=512)
+def text(name: str, plan: Plan | None = None) -> str:
+    """The text of ``kernels/<name>``; that of a rung (`kernels/sequence/`) for the cell of a plan."""
+    if plan is None:
+        return (resources.files("minirnn.devices.cuda") / "kernels" / name).read_text(encoding="utf-8")
+    cell = header(plan).replace("#pragma once\n", "")
+    found = f'#include "activation.cuh"\n#include "cells/form.h"\n{cell}\ntypedef {NAME}<real, real> CELL;\n'
+    found += f'#include "{name}"\n'
+    if name == "sequence/steps.cu":
+        found += "".join(f"STEP_STAGE({k})\n" for k in range(len(plan.forward)))
+        found += "".join(f"STEP_GRAD_STAGE({k})\n" for k in range(len(plan.backward)))
+    return found

@@ -15,14 +15,14 @@ import time
 from pathlib import Path
 from typing import Any
 
-from minirnn.devices.cuda.launch.cudnn_rnn.choice import RUNGS
+from minirnn.devices.cuda.launch.sequence.choice import RUNGS
 
 WAYS = [(rung, False) for rung in RUNGS] + [(RUNGS[0], True)]
 """Each rung, and whether its loops are recorded."""
 SECONDS = 100
 """A process that takes longer is ended, so that four of them finish within eight minutes."""
 CODE = """import numpy as np, minirnn as mr
-from tests.devices.cuda.launch.cudnn_rnn.ladder_cases import assert_close, random_case
+from tests.devices.cuda.launch.sequence.ladder_cases import assert_close, random_case
 device = mr.devices.get({device!r})
 device.cudnn_rnn_rung, device.recordings.enabled = {rung!r}, {recorded}
 for mode in {modes}:

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 import minirnn as mr
-from minirnn.devices.cuda.launch.cudnn_rnn.choice import RUNGS
+from minirnn.devices.cuda.launch.sequence.choice import RUNGS
 from tests.devices.cuda.gpu import first_layers, litmus
 from tests.ptx_machine import build
 from tests.ptx_machine.driver import device_of

@@ -70,7 +70,7 @@ def machine_code(name: str, options: Sequence[str], arch: str, text: str | None 
 
     A test of a promise, for instance that no step of a sequence has a fence::
 
-        code = machine_code("cudnn_rnn/persistent.cu", VARIANTS["cudnn_rnn/persistent.cu"][0], "sm_90")
+        code = machine_code("sequence/persistent.cu", VARIANTS["sequence/persistent.cu"][0], "sm_90")
         assert code["lstm_persistent"].main_loop.count("MEMBAR") == 0
 
     Raises `CompileError` if nvcc does not take the file, and FileNotFoundError if there is no nvdisasm.

@@ -27,7 +27,7 @@ def of_units(*dtypes: str) -> list[tuple[str, ...]]:
 
 def as_planned(name: str, variant: tuple[str, ...], arch: str) -> tuple[str, ...]:
     """The plan of a variant for an architecture: before sm_80, it keeps one chunk less in registers."""
-    if name != "cudnn_rnn/persistent.cu" or arch != "sm_75":
+    if name != "sequence/persistent.cu" or arch != "sm_75":
         return variant
     return tuple("-DCHUNKS=3" if option == "-DCHUNKS=4" else option for option in variant)
 
@@ -48,18 +48,18 @@ VARIANTS: dict[str, list[tuple[str, ...]]] = {
     "gru_block.cu": of_units("float32", "float64"),
     "losses.cu": every(*FLOATS),
     "adam.cu": every(*FLOATS),
-    "cudnn_rnn/steps.cu": [
+    "sequence/steps.cu": [
         (*options, *more) for options in of_units("float32", "float64") for more in ((), ("-DZONEOUT=1",))
     ],
-    "cudnn_rnn/barrier.cu": every("float32", "float64"),
+    "sequence/barrier.cu": every("float32", "float64"),
     # The plans (`launch/cudnn_rnn/plan.py`): first the one that needs the most registers.
-    "cudnn_rnn/persistent.cu": [
+    "sequence/persistent.cu": [
         specialized("float32", CHUNKS=4, ROWS=8, THREADS=256, PIECE=4),
         specialized("float32", CHUNKS=4, ROWS=8, THREADS=256, PIECE=1),
         specialized("float32", CHUNKS=1, ROWS=1, THREADS=256, PIECE=4),
         specialized("float64", CHUNKS=3, ROWS=8, THREADS=256, PIECE=2),
     ],
-    "cudnn_rnn/persistent_grad.cu": [
+    "sequence/persistent_grad.cu": [
         specialized("float32", CHUNKS=4, ROWS=8, THREADS=256, PIECE=4, OUTPUTS=8),
         specialized("float32", CHUNKS=2, ROWS=8, THREADS=256, PIECE=4, OUTPUTS=16),
         specialized("float32", CHUNKS=2, ROWS=8, THREADS=256, PIECE=1, OUTPUTS=16),

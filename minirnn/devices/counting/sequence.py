@@ -1,0 +1,103 @@
+"""The operations of a step or a layer of any cell: products by their shapes, the rest by the lines of its plan."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+from typing import Any
+
+from minirnn.cells.expr import CUTS, Expr
+from minirnn.cells.plan import Plan, Stage
+from minirnn.devices.base import Weights
+
+Cost = tuple[int, int]
+Shape = tuple[int, ...]
+
+NOTHING = ("number", "constant", "input", "gradient", "copy", "straight_through", *CUTS)
+COSTS: dict[str, Cost] = {
+    **dict.fromkeys(NOTHING, (0, 0)),
+    **dict.fromkeys(("tanh", "exp", "log", "sqrt", "sin", "cos"), (0, 1)),
+    "sigmoid": (3, 1),  # -z, 1 + e, 1 / .
+    "softplus": (3, 2),  # max(x, 0) + log1p(exp(-|x|))
+    "clip": (2, 0),
+}
+"""Operations and functions of an expression; unlisted ones count as one operation."""
+
+
+def of_stages(stages: Sequence[Stage]) -> Cost:
+    """The counts of one unit in one step: each expression of a stage once."""
+    flops = functions = 0
+    for stage in stages:
+        known = {load.value for load in stage.loads}
+        for e in [*[line.value for line in stage.statements], *[store.value for store in stage.stores]]:
+            more = of_expression(e, known)
+            flops, functions = flops + more[0], functions + more[1]
+    return flops, functions
+
+
+def of_expression(e: Expr, known: set[Expr]) -> Cost:
+    """The counts of an expression without those in `known`, to which it is added."""
+    if e in known:
+        return 0, 0
+    known.add(e)
+    flops, functions = COSTS.get(e.op, (1, 0))
+    for a in e.args if e.op not in CUTS else ():
+        more = of_expression(a, known)
+        flops, functions = flops + more[0], functions + more[1]
+    return flops, functions
+
+
+def rows_of(x: Shape, lengths: Any) -> int:
+    """The number of samples in all valid steps."""
+    return x[0] * x[1] if lengths is None else int(sum(lengths))
+
+
+def width_of(plan: Plan, weights: Weights) -> int:
+    """H"""
+    W, R, *_ = weights
+    return int(W[0] // (plan.of_both + plan.of_x) if R is None else R[0] // (plan.of_both + plan.of_h))
+
+
+def cell_step(gates: Shape, states: Any, weights: Weights, *, plan: Plan, **_: Any) -> Cost:
+    (B, H), (flops, functions) = states[-1], of_stages(plan.forward)
+    products = 2 * sum(map(prod, weights.U))
+    return B * (products + H * (flops + plan.means)), B * H * functions
+
+
+def cell_step_grad(
+    states: Any, after: Any, values: Any, d_after: Any, weights: Weights, *, plan: Plan, **_: Any
+) -> Cost:
+    (B, H), (flops, functions) = d_after[-1], of_stages(plan.backward)
+    products = 2 * sum(map(prod, weights.U))
+    return B * (products + H * (flops + plan.means + plan.vectors)), B * H * functions
+
+
+def cell_sequence(
+    x: Shape, h0: Shape, c0: Any, weights: Any, *, plan: Plan, lengths: Any, zoneout: Any = None, **_: Any
+) -> Cost:
+    rows, (flops, functions) = rows_of(x, lengths), of_stages(plan.forward)
+    gates = 2 * plan.of_both + plan.of_x + plan.of_h  # the two parts of a gate and its bias are added
+    total = units = 0
+    for own in weights:
+        H = width_of(plan, own)
+        products = sum(prod(w) for w in (*own[:3], *own.U) if w)
+        total += rows * (2 * products + H * (gates + flops + plan.means) + (0 if zoneout is None else 4 * h0[-1]))
+        units += H
+    return total, rows * units * functions
+
+
+def cell_sequence_grad(
+    x: Shape, h0: Shape, c0: Any, weights: Any, *_: Any, plan: Plan, lengths: Any, need_dx: bool = True,
+    zoneout: Any = None, **__: Any,
+) -> Cost:  # fmt: skip
+    rows, (flops, functions) = rows_of(x, lengths), of_stages(plan.backward)
+    gates, total, units = plan.of_both + plan.of_x + plan.of_h, 0, 0
+    for own in weights:
+        H = width_of(plan, own)
+        products = 2 * sum(prod(w) for w in (own.R, own.Wp, *own.U) if w)
+        products += prod(own.W) * (1 + need_dx) if own.W else 0
+        # dh of the output and of the next step, and the sums over all steps: of biases and of vectors
+        total += rows * (2 * products + H * (1 + flops + plan.means + gates + len(own.vectors)))
+        total += rows * (0 if zoneout is None else 4 * h0[-1])
+        units += H
+    return total, rows * units * functions

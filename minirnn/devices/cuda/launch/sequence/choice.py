@@ -1,0 +1,100 @@
+"""The rule that chooses the rung of the ladder for a layer, a pure function of its sizes and the device's limits.
+
+``steps``       a product and a launch for each step, any cell and size (`steps.py`); a GPU records the loop as a graph
+``barrier``     one launch for all steps, a barrier between two: written for readability; only on request
+``persistent``  one launch for all steps: weights on the chip, messages between blocks
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+
+from minirnn.devices.cuda.driver import Limits
+from minirnn.devices.cuda.launch.sequence.layout import BackwardLayout, BarrierLayout, ForwardLayout, layout_of
+from minirnn.devices.cuda.launch.sequence.sizes import Sizes
+
+RUNGS = ("steps", "barrier", "persistent")
+"""The rungs from the lowest to the highest."""
+VARIABLE = "MINIRNN_CUDNN_RNN"
+AUTO = "auto"
+"""The value of ``MINIRNN_CUDNN_RNN`` that leaves the choice to minirnn, as does an empty one."""
+LARGE_BATCH = 128
+"""The number of rows from which the product of a single step keeps the whole device busy, and the library is faster."""
+
+H200 = Limits(
+    name="H200",
+    compute_capability=(9, 0),
+    multiprocessors=132,
+    threads_per_block=1024,
+    shared_bytes_per_block=227 << 10,
+    memory_bytes=141 * 10**9,
+    simulated=False,
+    l2_bytes=50 << 20,
+)
+"""A large GPU, whose limits serve as an example."""
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A rung, the reason for it, and its layout (`layout.py`); ``steps`` needs none."""
+
+    rung: str
+    reason: str
+    layout: ForwardLayout | BackwardLayout | BarrierLayout | None = None
+
+
+def choose(sizes: Sizes, limits: Limits, backward: bool = False, wanted: str | None = None) -> Choice:
+    """The rung for one layer: ``persistent`` for several steps of a small batch if the device holds all weights.
+
+    This rule was not measured: no GPU has timed the rungs yet.
+
+    Parameters
+    ----------
+    sizes : Sizes
+        The sizes of the layer.
+    limits : Limits
+        The limits of the device.
+    backward : bool
+        Whether it is for the gradients. The rungs of the two passes do not depend on each other.
+    wanted : str, optional
+        A rung to use even if it is slower. If it is not available, the lowest one is used.
+
+    Raises
+    ------
+    ValueError
+        If `wanted` is not a rung.
+    """
+    if wanted is not None and check_rung(wanted) == "steps":
+        return Choice("steps", "asked for")
+    if wanted is None and limits.simulated:
+        return Choice("steps", "the simulator runs one thread after another: the rung with the fewest is the fastest")
+    if wanted is None and sizes.T == 1:
+        return Choice("steps", "with one step there is nothing to keep for the next")
+    if wanted is None and sizes.B >= LARGE_BATCH:
+        return Choice("steps", f"a batch of {LARGE_BATCH} rows or more fills the device at each step")
+    layout = layout_of(sizes, limits, backward, wanted == "barrier")
+    if not isinstance(layout, str):
+        said = "asked for" if wanted else "its weights fit on the chip, its blocks on the device"
+        return Choice(wanted or "persistent", said, layout)
+    if wanted is None:
+        return Choice("steps", f"not persistent: {layout}")
+    return Choice("steps", f"{wanted} was asked for, but {layout}; so the lowest rung")
+
+
+def check_rung(name: str) -> str:
+    """`name` if it is a rung. Otherwise raises ValueError, which says where the name may come from."""
+    if name not in RUNGS:
+        raise ValueError(
+            f"there is no rung {name!r} of the CudnnRNN ladder\n  expected one of {', '.join(RUNGS)}, {AUTO}\n"
+            f"  it was set by device.cudnn_rnn_rung or by the variable {VARIABLE}"
+        )
+    return name
+
+
+def rung_from_environment() -> str | None:
+    """The rung in ``MINIRNN_CUDNN_RNN``, None for "auto" or nothing. Raises ValueError for a word that is not a
+    rung.
+    """
+    name = os.environ.get(VARIABLE) or AUTO
+    return None if name == AUTO else check_rung(name)

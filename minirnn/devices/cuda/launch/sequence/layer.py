@@ -1,0 +1,109 @@
+"""The kernels `cell_sequence` and `cell_sequence_grad` on a CUDA device: one layer of any cell, all its directions.
+
+Arguments and results: `KERNELS` in `minirnn/devices/base.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from minirnn.cells.plan import Plan
+from minirnn.devices.base import Weights, check_saved
+from minirnn.devices.cuda.array import CudaArray
+from minirnn.devices.cuda.launch.sequence import one_launch, steps
+from minirnn.devices.cuda.launch.sequence.arrays import layer_of
+from minirnn.devices.cuda.launch.sequence.sums import weight_gradients
+from minirnn.devices.cuda.launcher import Launcher
+
+
+def cell_sequence(
+    device: Launcher,
+    x: CudaArray,
+    h0: CudaArray,
+    c0: CudaArray | None,
+    weights: Sequence[Weights],
+    *,
+    plan: Plan,
+    lengths: Any,
+    training: bool,
+    masks: Sequence[CudaArray] = (),
+    zoneout: CudaArray | None = None,
+    constants: Sequence[float] | None = None,
+    named: bool = False,
+) -> tuple[CudaArray, CudaArray, CudaArray | None, Any]:
+    """Run one layer over a whole sequence: y (T, B, D*P), h_n (D, B, P), c_n like c0 or None, and saved."""
+    layer = layer_of(device, plan, x, h0, weights, lengths, masks, constants, named)
+    sizes = layer.sizes
+    x = layer.without_padding(x)
+    y = device.empty((sizes.T, sizes.B, layer.y_stride), x.dtype)
+    c_n = None if c0 is None else device.contiguous(with_axis(device, c0), always=True)
+    saved = layer.new_saved() if training else None
+    values, multiplied = layer.values(saved), layer.multiplied(saved)
+    ready = one_launch.ready(layer, backward=False)
+    device.rungs[f"{ready.rung if ready else 'steps'} forward"] += 1
+    if ready:
+        h_n = one_launch.forward(ready, x, h0, c_n, values, y)
+    else:
+        h_n = device.contiguous(h0, always=True)
+        kept = None if zoneout is None else device.contiguous(zoneout)
+        for d in range(sizes.D):
+            of_d = [None if a is None else a[d] for a in (c_n, values, multiplied, kept)]
+            steps.forward(layer, d, x, h_n[d], *of_d[:3], y, of_d[3])
+    end = None if c0 is None or c_n is None else device.reshape(c_n, c0.shape)
+    return y, h_n, end, layer.by_name(values) if named and values is not None else saved
+
+
+def cell_sequence_grad(
+    device: Launcher,
+    x: CudaArray,
+    h0: CudaArray,
+    c0: CudaArray | None,
+    weights: Sequence[Weights],
+    saved: Any,
+    y: CudaArray,
+    dy: CudaArray,
+    dh_n: CudaArray,
+    dc_n: CudaArray | None,
+    *,
+    plan: Plan,
+    lengths: Any,
+    need_dx: bool = True,
+    masks: Sequence[CudaArray] = (),
+    zoneout: CudaArray | None = None,
+    constants: Sequence[float] | None = None,
+    dc_each: CudaArray | None = None,
+) -> tuple[CudaArray | None, CudaArray, CudaArray | None, list[Weights]]:
+    """The gradients of `cell_sequence`: dx (T, B, I) or None, dh0, dc0 or None, and those of the weights."""
+    layer = layer_of(device, plan, x, h0, weights, lengths, masks, constants)
+    x, y, dy = layer.without_padding(x), device.contiguous(y), device.contiguous(dy)
+    if isinstance(saved, dict):
+        values, multiplied = layer.from_names(saved, h0, with_axis(device, c0), y), None
+    else:
+        check_saved(saved, layer.saved_shape)
+        values, multiplied = layer.values(saved), layer.multiplied(saved)
+    dx = device.full(x.shape, 0, x.dtype) if need_dx else None
+    dh0 = device.contiguous(dh_n, always=True)
+    dc0 = None if dc_n is None else device.contiguous(with_axis(device, dc_n), always=True)
+    each, kept = (None if a is None else device.contiguous(a) for a in (dc_each, zoneout))
+    ready = one_launch.ready(layer, backward=True)
+    device.rungs[f"{ready.rung if ready else 'steps'} backward"] += 1
+    if ready:
+        found = one_launch.backward(ready, values, y, dy, dh0, dc0, each)
+    else:
+        found = []
+        for d in range(layer.sizes.D):
+            of_d = [None if a is None else a[d] for a in (values, dc0, each, kept)]
+            found.append(steps.backward(layer, d, of_d[0], y, dy, dh0[d], *of_d[1:]))
+    dweights = []
+    for d, of_steps in enumerate(found):
+        multiplied_d = None if multiplied is None else multiplied[d]
+        dweights.append(weight_gradients(layer, d, x, h0[d], y, of_steps, multiplied_d, weights[d], dx))
+    return dx, dh0, None if dc0 is None or dc_n is None else device.reshape(dc0, dc_n.shape), dweights
+
+
+def with_axis(device: Launcher, states: Any) -> Any:
+    """(D, STATES-1, B, H)"""
+    if states is None or states.ndim == 4:
+        return states
+    return device.reshape(states, (states.shape[0], 1, *states.shape[1:]))

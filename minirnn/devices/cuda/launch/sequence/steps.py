@@ -1,0 +1,193 @@
+"""A layer on a CUDA device, step by step: the lowest rung of the ladder, for any cell and any size on any GPU.
+
+The kernels: `sequence/steps.cu`. The inputs of all steps are multiplied at once; a step is one product and one launch,
+two each with a projection. A cell with products inside its step has a launch for each stage, and the products come
+between them. The sums over steps are single products after the loop. A repeated loop can be recorded and started as one
+launch (`recordings.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from minirnn.devices.cuda.array import CudaArray
+from minirnn.devices.cuda.launch.primitives.products import product
+from minirnn.devices.cuda.launch.sequence.arrays import Layer
+from minirnn.devices.cuda.launch.sequence.sums import StepGradients, input_part
+from minirnn.devices.cuda.launch.threads import cells, of_units, units_at_once
+
+
+@dataclass
+class Stages:
+    """The launches of one step in one direction, forward or backward."""
+
+    layer: Layer
+    d: int
+    backward: bool
+    multiplied: CudaArray | None
+    """The operands of products that stages set, (PRODUCTS, T or 1, B, H); backward, the gradients of products."""
+    dc_each: CudaArray | None = None
+    """(T, B, H)"""
+
+    def __post_init__(self) -> None:
+        layer, sizes, plan, empty = self.layer, self.layer.sizes, self.layer.plan, self.layer.device.empty
+        B, H, products = sizes.B, sizes.H, len(plan.cuts)
+        stages, waiting = len(plan.forward), plan.states
+        if self.backward:
+            stages, waiting = len(plan.backward), plan.states + products + plan.carried
+        self.waiting = empty((waiting, B, H), layer.dtype) if stages > 1 else None
+        """The values that one stage stores for another."""
+        self.products = empty((products, B, H), layer.dtype) if products else None
+        # a mean over units is also a product
+        self.mean = layer.device.full((H, H), 1 / H, layer.dtype) if plan.means else None
+        pointers = "masks", "products", "dc_each", "multiplied", "waiting"  # of `struct Inside`
+        self.inside = np.zeros(sizes.T, layer.struct(pointers, ["apart"]))
+        steps = np.arange(sizes.T) * B * H * layer.dtype.itemsize
+        several = self.multiplied is not None and self.multiplied.shape[1] > 1
+        for name, array, on in (
+            ("masks", layer.masks[self.d], steps * plan.masks), ("products", self.products, 0),
+            ("dc_each", self.dc_each, steps), ("multiplied", self.multiplied, steps * several),
+            ("waiting", self.waiting, 0),
+        ):  # fmt: skip
+            self.inside[name] = 0 if array is None else array.ptr + on
+        if self.multiplied is not None:
+            self.inside["apart"] = self.multiplied.element_strides[0]
+        if layer.constants:
+            self.inside["cell"] = layer.constants
+
+    @property
+    def arrays(self) -> tuple[CudaArray | None, ...]:
+        """All arrays that its launches read and write."""
+        w = self.layer.weights[self.d]
+        read = self.layer.masks[self.d], self.mean, self.dc_each, w.vectors, *w.U
+        return (self.multiplied, self.waiting, self.products, *read)
+
+    def prepared(self, used: tuple[CudaArray | None, ...]) -> Callable[..., None]:
+        """A function (t, *arrays) that runs all stages of step t with these arrays.
+
+        A thread has one unit of a row, or several if the alignment of the arrays `used`, of which it gets whole
+        steps, allows it.
+        """
+        layer, sizes = self.layer, self.layer.sizes
+        name, stages = ("step_grad", layer.plan.backward) if self.backward else ("step", layer.plan.forward)
+        masks, vectors = layer.masks[self.d], layer.weights[self.d].vectors
+        own = self.multiplied, self.waiting, self.products, masks, vectors, self.dc_each
+        n = units_at_once(sizes.H, *used, *own, dtype=layer.dtype)
+        kernels = [layer.kernel("steps.cu", f"cell_{name}_{k}", of_units(n)) for k in range(len(stages))]
+        numbers = tuple(map(np.int32, (sizes.B, sizes.H, layer.y_stride)))
+        threads = cells(sizes.B, sizes.H // n)
+
+        def run(t: int, *arrays: Any) -> None:
+            for stage, kernel in enumerate(kernels):
+                if stage:
+                    self.multiply(stage - 1, t)
+                kernel(np.int32(t), *numbers, layer.lengths, *arrays, self.inside[t], **threads)
+
+        return run
+
+    def multiply(self, stage: int, t: int) -> None:
+        """The products after a stage of step t."""
+        device, U = self.layer.device, self.layer.weights[self.d].U
+        assert self.multiplied is not None and self.products is not None
+        for k, cut in enumerate(self.layer.plan.cuts):
+            if (cut.backward if self.backward else cut.forward) != stage:
+                continue
+            by: CudaArray = self.mean if self.mean is not None and cut.kind == "unit_mean" else U[cut.matrix]
+            at = t if self.multiplied.shape[1] > 1 else 0
+            by = by if self.backward else device.transpose(by, (1, 0))
+            product(device, self.multiplied[k, at], by, self.products[k])
+
+
+def forward(
+    layer: Layer, d: int, x: CudaArray, h: CudaArray, c: CudaArray | None, values: CudaArray | None,
+    multiplied: CudaArray | None, y: CudaArray, zoneout: CudaArray | None,
+) -> None:  # fmt: skip
+    """Fill the columns of y of direction d, and, if they are kept, `values` and `multiplied` of all steps.
+
+    h (B, P) and c (INNER, B, H) go from the first state to the last.
+    """
+    device, plan, sizes, w = layer.device, layer.plan, layer.sizes, layer.weights[d]
+    T, B, H, P, dtype = sizes.T, sizes.B, sizes.H, sizes.P, layer.dtype
+    A = device.empty((T, B, sizes.rows_of_W * H), dtype)
+    if sizes.rows_of_W:
+        input_part(layer, d, x, A)
+    A2 = device.empty((B, sizes.G * H), dtype) if plan.of_x + plan.of_h and sizes.G else None
+    R_T = None if w.R is None else device.transpose(w.R, (1, 0))
+    m, projected = (device.empty((B, n), dtype) for n in (H, P)) if w.Wp is not None else (None, None)
+    kept = values is not None
+    if len(plan.forward) > 1 and not kept and layer.kept:  # later stages read what earlier ones save
+        values = device.empty((1, layer.kept, B, H), dtype)
+    if plan.cuts and multiplied is None:
+        multiplied = device.empty((len(plan.cuts), 1, B, H), dtype)
+    stages = Stages(layer, d, False, multiplied)
+
+    outputs = h, layer.columns(d, y, 0)
+    used = A, A2, w.bW, w.bR, values, c, m, *(outputs if m is None else ())
+
+    def steps() -> None:
+        step = stages.prepared(used)
+        projected_step = None if m is None else projection(layer, "projected_step", (projected, zoneout, *outputs))
+        for t in layer.steps(d):
+            if R_T is not None:
+                product(device, h, R_T, A[t] if A2 is None else A2, beta=0.0 if A2 is not None else 1.0)
+            here, values_t = layer.columns(d, y, t), None if values is None else values[t if kept else 0]
+            step(t, A[t], A2, w.bW, w.bR, w.vectors, values_t, c, m, h, here)
+            if m is not None and projected is not None and projected_step is not None:
+                product(device, m, device.transpose(w.Wp, (1, 0)), projected)
+                projected_step(t, projected, None if zoneout is None else zoneout[t], h, here)
+
+    arrays = A, A2, w.R, w.Wp, w.bW, w.bR, h, c, values, y, m, projected, zoneout, *stages.arrays
+    layer.run("steps forward", (d, kept), arrays, steps)
+
+
+def backward(
+    layer: Layer, d: int, values: CudaArray | None, y: CudaArray, dy: CudaArray, dh: CudaArray, dc: CudaArray | None,
+    dc_each: CudaArray | None, zoneout: CudaArray | None,
+) -> StepGradients:  # fmt: skip
+    """The gradients inside all steps; dh (B, P) and dc (INNER, B, H) go from last state to first."""
+    device, plan, sizes, w = layer.device, layer.plan, layer.sizes, layer.weights[d]
+    T, B, H, P, dtype = sizes.T, sizes.B, sizes.H, sizes.P, layer.dtype
+    of_R, both, R = sizes.G * H, plan.of_both * H, w.R
+    if R is not None and plan.of_h and both:  # rows in the order of the columns of da: those of only h first
+        R = device.concatenate([R[both:], R[:both]], 0)
+    da = device.empty((T, B, sizes.columns * H), dtype)
+    ds, ms = (device.empty((T, B, n), dtype) for n in (P, H)) if w.Wp is not None else (None, None)
+    dm = device.empty((B, H), dtype) if w.Wp is not None else None
+    d_products = device.empty((len(plan.cuts), T, B, H), dtype) if plan.cuts else None
+    d_vectors = device.empty((T, plan.vectors, B, H), dtype) if plan.vectors else None
+    stages = Stages(layer, d, True, d_products, dc_each)
+
+    outputs = dh, layer.columns(d, dy, 0)
+    used = values, layer.columns(d, y, 0), dm, dc, da, ms, d_vectors, *(outputs if dm is None else ())
+
+    def steps() -> None:
+        step = stages.prepared(used)
+        projected_step = None if dm is None else projection(layer, "projected_step_grad", (*outputs, zoneout, ds))
+        for t in layer.steps(d, backward=True):
+            there, m = layer.columns(d, dy, t), None
+            if ds is not None and ms is not None and dm is not None and projected_step is not None:
+                projected_step(t, there, None if zoneout is None else zoneout[t], dh, ds[t])
+                product(device, ds[t], w.Wp, dm)
+                m = ms[t]
+            here = layer.columns(d, y, t) if layer.reads_y else None
+            values_t, d_vectors_t = (None if a is None else a[t] for a in (values, d_vectors))
+            step(t, w.vectors, values_t, here, there, dm, dh, dc, da[t], m, d_vectors_t)
+            if R is not None:
+                product(device, da[t, :, :of_R], R, dh, beta=1.0)
+
+    arrays = R, w.Wp, values, y, dy, dh, dc, da, ds, ms, dm, d_vectors, zoneout, *stages.arrays
+    layer.run("steps backward", (d,), arrays, steps)
+    return StepGradients(da, ds, ms, d_products, d_vectors)
+
+
+def projection(layer: Layer, kernel: str, used: tuple[CudaArray | None, ...]) -> Callable[..., None]:
+    """The launch of a kernel of projections for one step, as a function of the step and its arrays."""
+    sizes = layer.sizes
+    n = units_at_once(sizes.P, *used, dtype=layer.dtype)
+    run = layer.device.kernel_of("sequence/every_cell.cu", kernel, layer.dtype, of_units(n))
+    numbers, threads = tuple(map(np.int32, (sizes.B, sizes.P, layer.y_stride))), cells(sizes.B, sizes.P // n)
+    return lambda t, *arrays: run(np.int32(t), *numbers, layer.lengths, *arrays, **threads)

@@ -1,0 +1,101 @@
+"""Custom cells on CUDA devices agree with torch in float64; the checks of the simulator find nothing.
+
+Tests `minirnn/devices/cuda/launch/own_cell/sequence.py`, `minirnn/devices/cuda/launch/own_cell/steps.py` and
+`minirnn/devices/cuda/launch/own_cell/layer.py`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import minirnn as mr
+from minirnn.devices.cuda.device import Cuda
+from minirnn.devices.cuda.launch import threads
+from minirnn.devices.cuda.sim.driver import SimDriver
+from tests.devices.cells.own_layers import ALL, OwnLayer, assert_close, cell_of
+from tests.devices.cuda.checked import checked
+from tests.devices.cuda.machine_code.compiled import ARCHITECTURES, compiled, nvcc_version
+from tests.devices.cuda.machine_code.variants import of_units
+
+__all__ = ["checked"]  # a fixture
+
+pytest.importorskip("torch")
+QUICK = ("indrnn", "lem", "peephole_lstm")
+"""The cells of a plain run: one without R, one with two stages, and one with vectors that may be projected."""
+cells = pytest.mark.parametrize("name", [pytest.param(n, marks=() if n in QUICK else pytest.mark.slow) for n in ALL])
+
+
+def layers(rng: np.random.Generator, name: str) -> list[OwnLayer]:
+    """Rows of whole vectors and others; both directions, lengths, and a projection where the cell permits one."""
+    found = [OwnLayer(rng, name, H=5), OwnLayer(rng, name, H=20, D=2, ragged=True), OwnLayer(rng, name, H=33, D=2)]
+    if not found[0].plan.carries:
+        found.append(OwnLayer(rng, name, H=8, D=2, P=4, ragged=True))
+    return found
+
+
+@pytest.fixture(params=["cuda", "cuda-sim"])
+def cuda(request: pytest.FixtureRequest) -> Any:
+    if (reason := mr.devices.available()[request.param]) is not None:
+        pytest.skip(f"{request.param}: {reason}")
+    return mr.devices.get(request.param)
+
+
+@cells
+def test_a_layer_is_that_of_torch(rng: np.random.Generator, cuda: Any, name: str) -> None:
+    for layer in layers(rng, name):
+        found = layer.run(cuda)
+        assert_close(found, layer.expected(), 1e-13)
+        for n, a in layer.run(cuda, training=False).items():
+            assert np.array_equal(a, found[n]), n
+
+
+@cells
+@pytest.mark.slow
+def test_a_layer_in_float32_is_near_that_of_torch(rng: np.random.Generator, cuda: Any, name: str) -> None:
+    for layer in layers(rng, name):
+        assert_close(layer.run(cuda, "float32"), layer.expected(), 3e-6)
+
+
+@cells
+@pytest.mark.slow
+def test_the_checks_of_the_simulator_find_nothing(checked: Cuda, rng: np.random.Generator, name: str) -> None:
+    for layer in layers(rng, name)[1:]:
+        assert_close(layer.run(checked, "float32"), layer.expected(), 3e-6)
+    assert checked.driver.stats.accesses > 0  # type: ignore[attr-defined]
+
+
+@cells
+def test_a_recording_gives_the_same_bits(rng: np.random.Generator, name: str) -> None:
+    layer, device = OwnLayer(rng, name, H=12, D=2, ragged=True), Cuda(SimDriver())
+    plain = layer.run(device)
+    device.recordings.enabled = True
+    for _ in range(4):
+        for n, a in layer.run(device).items():
+            assert np.array_equal(a, plain[n]), n
+    assert device.recordings.counts["replayed"] > 0
+
+
+def test_several_units_a_thread_give_the_bits_of_one(rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch) -> None:
+    layer, device = OwnLayer(rng, "lem", H=12), Cuda(SimDriver())
+    several = layer.run(device, "float32")
+    monkeypatch.setattr(threads, "PER_THREAD", dict.fromkeys(threads.PER_THREAD, 1))
+    for n, a in layer.run(device, "float32").items():
+        assert np.array_equal(a, several[n]), n
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not nvcc_version(), reason="no nvcc on the PATH")
+@pytest.mark.parametrize("arch", ARCHITECTURES)
+@pytest.mark.parametrize("name", ALL)
+def test_no_register_of_a_step_spills(name: str, arch: str) -> None:
+    cell = cell_of(name)
+    for plan in (cell.plan(), *([] if cell.plan().carries else [cell.plan(True)])):
+        for options in of_units("float32", "float64"):
+            found = compiled(f"{name}.cu", options, arch, source(plan, "steps.cu")).resources
+            kernels = {n: r for n, r in found.items() if n.startswith("cell_step")}
+            assert len(kernels) == len(plan.forward) + len(plan.backward)
+            for kernel, needs in kernels.items():
+                assert needs.spill_stores == needs.spill_loads == 0, kernel
