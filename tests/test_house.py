@@ -50,7 +50,7 @@ FLOORS_OF_A_FAMILY = (
     "minirnn/devices/cuda/launch",
     "minirnn/devices/cuda/kernels",
 )
-FAMILIES = ("lstm_block", "gru_block", "cudnn_rnn", "losses")
+FAMILIES = ("sequence", "losses")
 
 
 def floor(module: str) -> int:

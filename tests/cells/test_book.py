@@ -1,6 +1,7 @@
 """The backward passes of minirnn's own cells, written by hand, are the derived ones. Wrong lines are named.
 
-Tests the pages `minirnn/ops/*/cells.py`, and `minirnn/cells/by_hand.py`, `formulas.py`, `terms.py` and `text.py`.
+Tests `minirnn/ops/cudnn_rnn/cells.py`, `minirnn/ops/lstm_block/cells.py`, `minirnn/ops/gru_block/cells.py`,
+`minirnn/cells/by_hand.py`, `minirnn/cells/formulas.py`, `minirnn/cells/terms.py` and `minirnn/cells/text.py`.
 """
 
 from __future__ import annotations

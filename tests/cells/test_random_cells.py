@@ -1,6 +1,6 @@
 """Random cells: cpu computes the same from random formulas as the tape.
 
-Tests `minirnn/cells/linear.py`, `minirnn/cells/derive.py` and `minirnn/devices/cpu/own_cell/`.
+Tests `minirnn/cells/linear.py`, `minirnn/cells/derive.py` and `minirnn/devices/cpu/sequence/`.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """A user's backward pass is compared with the derivative, and then every layer of the cell runs it.
 
-Tests `backward` of `minirnn/cells/cell.py` and `minirnn/cells/by_hand.py`.
+Tests `minirnn/cells/cell.py` and `minirnn/cells/by_hand.py`.
 """
 
 # ruff: noqa: F841  (the lines of a backward pass are local variables)

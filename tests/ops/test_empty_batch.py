@@ -1,6 +1,6 @@
 """A batch of 0 rows goes through every recurrent op: empty outputs, and gradients of 0 for weights, to second order.
 
-Tests `minirnn/ops/lstm_block/`, `minirnn/ops/gru_block.py` and `minirnn/ops/cudnn_rnn/`.
+Tests `minirnn/ops/lstm_block/`, `minirnn/ops/gru_block/cell.py` and `minirnn/ops/cudnn_rnn/`.
 """
 
 from __future__ import annotations

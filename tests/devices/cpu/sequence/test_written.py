@@ -1,6 +1,7 @@
 """The generated NumPy of a sequence has the names of the cell's page, in its order, and no name hides another.
 
-Tests `minirnn/devices/cpu/sequence/write_forward.py`, `write_backward.py`, `calls.py` and `slots.py`.
+Tests `minirnn/devices/cpu/sequence/write_forward.py`, `minirnn/devices/cpu/sequence/write_backward.py`,
+`minirnn/devices/cpu/sequence/calls.py` and `minirnn/devices/cpu/sequence/slots.py`.
 """
 
 from __future__ import annotations
