@@ -18,7 +18,7 @@ PYTHON = {
     "devices/base.py": "sum_to_shape",
     "ops/lstm_block/cell.py": r".*\.backward|gates_grad|add_gates_grad|input_grads",
     "ops/*/cells.py": ".*_backward",
-    "ops/lstm_block/sequence.py": r".*\.(backward|compose)",
+    "ops/lstm_block/nodes.py": r".*\.(backward|compose)",
     "ops/gru_block/cell.py": r".*\.(backward|compose)",
     "ops/losses.py": r".*\.(backward|compose)",
     "ops/sequence/layer.py": r".*\.(backward|compose|run_back)",

@@ -26,19 +26,13 @@ of ``w_grad`` and ``b_grad`` back at the end::
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from math import inf
 from typing import Any, NamedTuple
 
 from minirnn import check, html
-from minirnn.devices.base import Array, Device, Weights
 from minirnn.engine.tape import Op, record
 from minirnn.engine.tensor import Tensor
-from minirnn.ops.fused import FusedOp, or_zeros, zeros
-from minirnn.ops.lstm_block.cell import GATE_VALUES, join_gates, step, step_grad
-from minirnn.ops.lstm_block.cells import plan_of
 from minirnn.ops.lstm_block.check import LSTMBlockInputs, LSTMBlockValues, attributes, check_sequence
-from minirnn.ops.primitives import concat, expand_dims, stack
+from minirnn.ops.lstm_block.nodes import BlockLSTM, BlockLSTMGrad
 
 
 @html.shows_outputs
@@ -66,176 +60,6 @@ class BlockLSTMGradOutput(NamedTuple):
     wcf_grad: Tensor
     wco_grad: Tensor
     b_grad: Tensor
-
-
-class BlockLSTM(FusedOp):
-    """The node. Its backward is the Grad kernel plus the terms of i, f, o, ci, co, which TensorFlow drops."""
-
-    kernel = "cell_sequence"
-
-    def run(self, device: Device, *arrays: Array) -> Sequence[Array]:
-        x, cs_prev, h_prev, w, wci, wcf, wco, b = arrays
-        L, forget_bias, cell_clip, use_peephole = (
-            self.attributes[n] for n in ("seq_len_max", "forget_bias", "cell_clip", "use_peephole")
-        )
-        T, (B, H) = x.shape[0], h_prev.shape
-        if 0 in (L, B):
-            return [device.full((T, B, H), 0, x.dtype) for _ in range(7)]
-        y, _, _, saved = device.cell_sequence(
-            first_steps(device, x, L), with_axis(device, h_prev), with_axis(device, cs_prev),
-            [weights_of(device, x, w, b, (wci, wcf, wco) if use_peephole else ())],
-            plan=plan_of(use_peephole, cell_clip < inf), lengths=None, training=True, named=True,
-            constants=(forget_bias, cell_clip),
-        )  # fmt: skip
-        i, f, o, ci, co, cs = (device.getitem(saved[n], (0,)) for n in (*GATE_VALUES, "cs"))
-        return [all_steps(device, a, T) for a in (i, cs, f, o, ci, co, y)]
-
-    def compose(self, *inputs: Tensor) -> Sequence[Tensor]:
-        x, cs, h, *weights = inputs
-        settled = dict(self.attributes)
-        L = settled.pop("seq_len_max")
-        T, B, H = x.shape[0], *cs.shape
-        steps: list[Sequence[Tensor]] = []
-        for t in range(L):
-            values = step(x[t], cs, h, *weights, **settled)
-            cs, h = values[1], values[6]
-            steps.append(values)
-        if L == 0:
-            none = expand_dims(h, 0)[:0]  # an output without steps must still be on the tape
-            return [concat([none, zeros((T, B, H), x)]) for _ in range(7)]
-        past = zeros((T - L, B, H), x)
-        return [concat([stack(values), past]) for values in zip(*steps, strict=True)]
-
-    def backward(self, dy: Sequence[Tensor | None], y: Sequence[Tensor], *inputs: Tensor) -> Sequence[Tensor | None]:
-        i, cs, f, o, ci, co, h = y
-        i_grad, cs_grad, f_grad, o_grad, ci_grad, co_grad, h_grad = dy
-        L, use_peephole = self.attributes["seq_len_max"], self.attributes["use_peephole"]
-        only_h = cs_grad is None and co_grad is None and (not use_peephole or i_grad is f_grad is o_grad is None)
-        cs_grad = or_zeros(cs_grad, cs)
-        h_grad = or_zeros(h_grad, h)
-        grad_op = BlockLSTMGrad(seq_len_max=L, use_peephole=use_peephole, only_h=only_h)
-        if all(g is None for g in (i_grad, f_grad, o_grad, ci_grad, co_grad)) or L == 0:
-            return grad_op(*inputs, *y, cs_grad, h_grad)
-
-        # Gradients of the outputs i, f, o, ci, co. They reach the pre-activations dz of the same step, and through
-        # these the state before it, where they are added to cs_grad and h_grad of the previous step. Steps past L are
-        # ignored.
-        x, cs_prev, h_prev, w, wci, wcf, wco, _ = inputs
-        I = x.shape[2]
-        x, i, cs, f, o, ci, co, h = (a[:L] for a in (x, i, cs, f, o, ci, co, h))
-        dz_i = or_zeros(i_grad, y[0])[:L] * i * (1 - i)
-        dz_f = or_zeros(f_grad, y[2])[:L] * f * (1 - f)
-        dz_o = or_zeros(o_grad, y[3])[:L] * o * (1 - o)
-        dz_ci = or_zeros(ci_grad, y[4])[:L] * (1 - ci * ci)
-        dz = join_gates(dz_i, dz_ci, dz_f, dz_o)  # (L, B, 4H)
-        xh_grad = dz @ w.T  # (L, B, I+H)
-        h_before = concat([expand_dims(h_prev, 0), h[:-1]])  # (L, B, H)
-        cs_before = concat([expand_dims(cs_prev, 0), cs[:-1]])
-        h_before_grad = xh_grad[:, :, I:]
-        cs_here_grad = or_zeros(co_grad, y[5])[:L] * (1 - co * co)
-        if use_peephole:
-            cs_here_grad = cs_here_grad + dz_o * wco
-            cs_before_grad = dz_i * wci + dz_f * wcf
-        else:
-            cs_before_grad = zeros(cs.shape, cs)
-        none = zeros((1, *cs.shape[1:]), cs)  # no step comes after the last one
-        past = zeros((y[1].shape[0] - L, *cs.shape[1:]), cs)
-        cs_grad = concat([cs_grad[:L] + cs_here_grad + concat([cs_before_grad[1:], none]), past])
-        h_grad = concat([h_grad[:L] + concat([h_before_grad[1:], none]), past])
-
-        x_grad, cs_prev_grad, h_prev_grad, w_grad, wci_grad, wcf_grad, wco_grad, b_grad = grad_op(
-            *inputs, *y, cs_grad, h_grad
-        )
-        x_grad = x_grad + concat([xh_grad[:, :, :I], zeros((y[1].shape[0] - L, *x.shape[1:]), x)])
-        cs_prev_grad = cs_prev_grad + cs_before_grad[0]
-        h_prev_grad = h_prev_grad + h_before_grad[0]
-        xh = concat([x, h_before], 2).reshape(-1, w.shape[0])
-        w_grad = w_grad + xh.T @ dz.reshape(-1, w.shape[1])
-        b_grad = b_grad + dz.sum((0, 1))
-        if use_peephole:
-            wci_grad = wci_grad + (dz_i * cs_before).sum((0, 1))
-            wcf_grad = wcf_grad + (dz_f * cs_before).sum((0, 1))
-            wco_grad = wco_grad + (dz_o * cs).sum((0, 1))
-        return x_grad, cs_prev_grad, h_prev_grad, w_grad, wci_grad, wcf_grad, wco_grad, b_grad
-
-
-class BlockLSTMGrad(FusedOp):
-    """The Grad op as a node. It is a function of the saved values, and is differentiated through its composition.
-
-    `only_h` says that cs_grad is zero.
-    """
-
-    kernel = "cell_sequence_grad"
-
-    def run(self, device: Device, *arrays: Array) -> Sequence[Array]:
-        x, cs_prev, h_prev, w, wci, wcf, wco, b, i, cs, f, o, ci, co, h, cs_grad, h_grad = arrays
-        L, use_peephole = self.attributes["seq_len_max"], self.attributes["use_peephole"]
-        T, (B, H) = x.shape[0], h_prev.shape
-        if 0 in (L, B):
-            return [device.full(a.shape, 0, a.dtype) for a in arrays[:8]]
-        values = dict(zip((*GATE_VALUES, "cs"), (i, f, o, ci, co, cs), strict=True))
-        none = device.full((1, B, H), 0, x.dtype)
-        x_grad, h_prev_grad, cs_prev_grad, (weights,) = device.cell_sequence_grad(
-            first_steps(device, x, L), with_axis(device, h_prev), with_axis(device, cs_prev),
-            [weights_of(device, x, w, b, (wci, wcf, wco) if use_peephole else ())],
-            {n: with_axis(device, first_steps(device, a, L)) for n, a in values.items()},
-            *(first_steps(device, a, L) for a in (h, h_grad)), none, none,
-            plan=plan_of(use_peephole, False), lengths=None, need_dx=True,
-            dc_each=None if self.attributes.get("only_h") else with_axis(device, first_steps(device, cs_grad, L)),
-        )  # fmt: skip
-        w_grad = device.concatenate([device.transpose(a, (1, 0)) for a in (weights.W, weights.R)], 0)
-        peepholes = weights.vectors or [device.full(p.shape, 0, p.dtype) for p in (wci, wcf, wco)]
-        cs_prev_grad, h_prev_grad = (device.getitem(a, (0,)) for a in (cs_prev_grad, h_prev_grad))
-        return [all_steps(device, x_grad, T), cs_prev_grad, h_prev_grad, w_grad, *peepholes, weights.bW]
-
-    def compose(self, *inputs: Tensor) -> Sequence[Tensor]:
-        x, cs_prev, h_prev, w, wci, wcf, wco, b, i, cs, f, o, ci, co, h, cs_grad, h_grad = inputs
-        L, use_peephole = self.attributes["seq_len_max"], self.attributes["use_peephole"]
-        T, I = x.shape[0], x.shape[2]
-        dc, dh = zeros(cs_prev.shape, cs_prev), zeros(h_prev.shape, h_prev)
-        w_grad, b_grad = zeros(w.shape, w), zeros(b.shape, b)
-        peephole_grads = [zeros(p.shape, p) for p in (wci, wcf, wco)]
-        x_grads = [zeros((T - L, *x.shape[1:]), x)]
-        for t in reversed(range(L)):
-            cp, hp = (cs[t - 1], h[t - 1]) if t > 0 else (cs_prev, h_prev)
-            saved = i[t], cs[t], f[t], o[t], ci[t], co[t]
-            step_inputs = x, cp, hp, w, wci, wcf, wco, b  # the gradient of a step reads no values of x and w
-            upstream = cs_grad[t] + dc, h_grad[t] + dh
-            dc, d, *peephole = step_grad(*step_inputs, *saved, *upstream, use_peephole=use_peephole)
-            xh_grad = d @ w.T
-            x_grads.insert(0, expand_dims(xh_grad[:, :I], 0))
-            dh = xh_grad[:, I:]
-            w_grad = w_grad + concat([x[t], hp], 1).T @ d
-            b_grad = b_grad + d.sum(0)
-            peephole_grads = [total + p for total, p in zip(peephole_grads, peephole, strict=True)]
-        return concat(x_grads), dc, dh, w_grad, *peephole_grads, b_grad
-
-
-# ---- what the kernels get: gates as rows, one direction, only the steps to compute
-
-
-def weights_of(device: Device, x: Array, w: Array, b: Array, vectors: tuple[Array, ...]) -> Weights:
-    W, R = (device.transpose(device.getitem(w, (rows,)), (1, 0)) for rows in rows_of(x.shape[2]))
-    return Weights(W, R, None, b, None, (), vectors)
-
-
-def rows_of(I: int) -> tuple[slice, slice]:
-    """The rows of w for x and for h_prev."""
-    return slice(0, I), slice(I, None)
-
-
-def with_axis(device: Device, a: Array) -> Array:
-    return device.reshape(a, (1, *a.shape))
-
-
-def first_steps(device: Device, a: Array, L: int) -> Array:
-    return a if a.shape[0] == L else device.getitem(a, (slice(0, L),))
-
-
-def all_steps(device: Device, a: Array, T: int) -> Array:
-    """`a` with zeros for the steps that were not computed."""
-    L, *rest = a.shape
-    return a if L == T else device.concatenate([a, device.full((T - L, *rest), 0, a.dtype)], 0)
 
 
 def block_lstm(

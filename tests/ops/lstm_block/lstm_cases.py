@@ -8,7 +8,7 @@ import numpy as np
 
 from minirnn import devices
 from minirnn.ops.lstm_block.cell import LSTMBlockCell, LSTMBlockCellGrad
-from minirnn.ops.lstm_block.sequence import BlockLSTM, BlockLSTMGrad
+from minirnn.ops.lstm_block.nodes import BlockLSTM, BlockLSTMGrad
 from tests.ops.lstm_block import reference
 
 
