@@ -60,7 +60,7 @@ def add_options(parser: argparse.ArgumentParser, many: bool = False) -> None:
 
 
 def cell(text: str) -> str:
-    """A reader of ``--cell``: a built-in cell, or the absolute place of a custom one."""
+    """A reader of ``--cell``: a cell of minirnn, or the absolute place of a custom one."""
     if text not in CELLS and not names_a_file(text):
         known = f"invalid choice: {text!r} (choose from {', '.join(CELLS)}, or {FORM} of a custom cell)"
         raise argparse.ArgumentTypeError(known + meant(text, CELLS))

@@ -51,7 +51,7 @@ class CharModel(nn.Module):
     Parameters
     ----------
     cell : {"lstm", "gru", "rnn"} or str
-        A built-in cell, or ``FILE.py:name`` of a custom one.
+        A cell of minirnn, or ``FILE.py:name`` of a custom one.
     V : int
         Size of the vocabulary.
     hidden, layers : int
@@ -64,7 +64,7 @@ class CharModel(nn.Module):
     projection : int
         P, the width of h if it is projected (lstm, and custom cells that allow it); 0 for none.
     regularization
-        `variational`, `input_dropout`, `weight_dropout`, and for built-in cells `zoneout` (one number).
+        `variational`, `input_dropout`, `weight_dropout`, and for cells of minirnn `zoneout` (one number).
 
     Attributes
     ----------

@@ -10,9 +10,9 @@ from minirnn.nn.own_layer import can_project
 from minirnn.user_error import UserError, user_mistakes
 
 CELLS = ("lstm", "gru", "rnn")
-"""The built-in cells."""
+"""The cells of minirnn."""
 REGULARIZATION = ("variational", "input_dropout", "weight_dropout", "zoneout")
-"""The regularization options of built-in layers; layers of custom cells have masks instead of zoneout."""
+"""The regularization options of layers of minirnn; layers of custom cells have masks instead of zoneout."""
 LARGEST_LAYER = 4096
 """The largest number of units. The weights of such an LSTM and the state of Adam take a gigabyte."""
 
