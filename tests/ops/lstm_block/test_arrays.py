@@ -1,6 +1,6 @@
 """The LSTM kernels with every dtype, memory layout and size; their results, and the absence of side effects.
 
-Tests `minirnn/ops/lstm_block/cell.py` and `minirnn/ops/lstm_block/sequence.py`.
+Tests `minirnn/ops/lstm_block/cell.py` and `minirnn/ops/lstm_block/nodes.py`.
 """
 
 from __future__ import annotations

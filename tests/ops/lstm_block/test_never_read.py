@@ -1,6 +1,6 @@
 """The LSTM kernels do not read inputs that they do not need.
 
-Tests `minirnn/ops/lstm_block/cell.py` and `minirnn/ops/lstm_block/sequence.py`.
+Tests `minirnn/ops/lstm_block/cell.py` and `minirnn/ops/lstm_block/nodes.py`.
 """
 
 from __future__ import annotations
