@@ -40,7 +40,7 @@ PASSES = (("forward", False), ("backward", True))
 def memory_tables(device: Device, call: Call, dtype: str) -> dict[str, list[Row]]:
     """The regions of the parameter buffer and the parts of the reserve space, as rows of two tables."""
     itemsize, net = np.dtype(dtype).itemsize, call.net
-    regions = sorted((r for layer in net.layers for r in layer if r is not None), key=lambda region: region.offset)
+    regions = sorted((r for layer in net.layers for r in layer[:5] if r is not None), key=lambda region: region.offset)
     return {
         "params": [_row(r.name, r.offset, r.shape, itemsize) for r in regions],
         "reserve_space": [
