@@ -1,4 +1,4 @@
-"""The arguments of the kernels: the structs of `kernels/layer.h`, field by field, and the functions' signatures."""
+"""The arguments of the kernels: the structs of `kernels/`, field by field, and the functions' signatures."""
 
 from __future__ import annotations
 
@@ -14,14 +14,13 @@ DONE, INTERRUPTED, NO_MEMORY = range(3)
 
 NOTHING = (0, 0)
 """Missing rows."""
-MOST_VALUES = 8
-"""The values of a step, as many as `Layer` has room for."""
+NO_MATRIX = (0, 0, 0)
 
 
 class Struct:
     """A struct of the kernels: calling it with the values of its first fields returns its bytes. All others are 0.
 
-    `fields` are words: `name` is a number, `name*` an address, `name!` a float, `name%` Rows, `name[]` a Matrix.
+    `fields` are words: `name` is a number, `name*` an address, `name%` Rows, `name[]` a Matrix.
     ctypes also has structs, but they are ten times as slow: with one sample, they take as long as ten steps.
     """
 
@@ -29,55 +28,53 @@ class Struct:
         self.name = name
         self.fields: list[str] = []
         for word in fields.split():
-            plain = word.rstrip("*%[]!")
+            plain = word.rstrip("*%[]")
             parts = ("", "_ld") if word.endswith("%") else ("", "_row", "_column") if word.endswith("[]") else ("",)
             self.fields += [plain + part for part in parts]
-        floats = {word[:-1] for word in fields.split() if word.endswith("!")}
-        self.layout = struct.Struct("".join("d" if field in floats else "q" for field in self.fields))
+        self.layout = struct.Struct("q" * len(self.fields))
         self.absent = (0,) * len(self.fields)
 
     def __call__(self, *values: Any) -> bytes:
         return self.layout.pack(*values, *self.absent[len(values) :])
 
 
-def structs(values: int, products: int = 0, masks: int = 0) -> tuple[Struct, Struct]:
-    """`Layer` and `Gradients` of a library that was compiled for these numbers of values, products and masks."""
+def several(name: str, count: int, kind: str) -> str:
+    """The fields of an array of a struct."""
+    return " ".join(f"{name}{k}{kind}" for k in range(count))
 
-    def several(name: str, count: int, kind: str) -> str:
-        return " ".join(f"{name}{k}{kind}" for k in range(count))
 
+def structs_of_layer(values: int, cuts: int, products: int, masks: int) -> tuple[Struct, Struct]:
+    """`Layer` and `Gradients` of a cell with these numbers of values and inner states, cuts, matrices and masks."""
     return Struct(
         "Layer",
-        "T B I H P reverse lengths* W[] R[] Wp[] bW* bR* vectors* constants* clip! x% h0% c0%"
-        f" {several('value', values, '%')} y% h_n% c_n% zh% zc%"
-        f" {several('U', products + 1, '[]')} {several('mask', masks + 1, '%')}",
+        "T B I H P reverse lengths* W[] R[] Wp[] bW* bR* vectors* constants* x% h0% c0%"
+        f" {several('values', values + cuts + 1, '%')} y% h_n% c_n% zoneout%"
+        f" {several('U', products + 1, '[]')} {several('masks', masks + 1, '%')}",
     ), Struct(
         "Gradients",
-        "dy% dc_each% dh_n% dc_n% da% dh0% dc0% dx% add_dx transposed dW* dR* dWp* dbW* dbR* dvectors*"
+        "dy% dc_each% dh_n% dc_n% da% dh0% dc0% dx% add_dx dW[] dR[] dWp* dbW* dbR* dvectors*"
         f" {several('dU', products + 1, '*')}",
     )
 
 
-Layer, Gradients = structs(MOST_VALUES)
-GruBlockArrays = Struct(
-    "GruBlockArrays", "B I H x% h_prev% w_ru* w_c* b_ru* b_c* r% u% c% h% d_h% d_x% d_h_prev% d_c_bar% d_r_bar_u_bar%"
-)
+def structs_of_step(states: int, values: int, products: int, masks: int) -> Struct:
+    """`OneStep` of a cell with these numbers of states, values, matrices and masks."""
+    return Struct(
+        "OneStep",
+        f"B H vectors* constants* gates% {several('before', states, '%')} {several('after', states, '%')}"
+        f" {several('values', values + 1, '%')} {several('masks', masks + 1, '%')} {several('U', products + 1, '[]')}"
+        f" {several('d_after', states, '%')} d_gates% {several('d_before', states, '%')} d_vectors%",
+    )
+
+
 Product = Struct("Product", "M N K A[] B[] C% add")
 
 
 def declare(library: ctypes.CDLL) -> None:
     """Tell ctypes the types of the library's functions."""
     number, struct_of = ctypes.c_int, ctypes.c_char_p
-    signatures = {
-        "layer_forward": [number, struct_of, number, number],
-        "layer_backward": [number, struct_of, struct_of, number, number],
-        "lstm_cell_grad": [struct_of, struct_of, number, number],
-        "gru_block": [number, struct_of, number, number],
-        "product": [struct_of, number, number],
-    }
-    for name, types in signatures.items():
-        for kind in ("float", "double"):
-            getattr(library, f"{name}_{kind}").argtypes = types
+    for product in (library.product_float, library.product_double):
+        product.argtypes = [struct_of, number, number]
     library.native_about.argtypes = [number]
 
 

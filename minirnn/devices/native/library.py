@@ -10,7 +10,7 @@ import ctypes
 import os
 import platform
 import shlex
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -80,18 +80,17 @@ def library(used: Compiler) -> Path:
     return cache.kept(cache.folder("native"), key, make)
 
 
-def of_one_cell(used: Compiler, text: str, announce: Callable[[], None]) -> Path:
-    """The file of a library with the drivers of a single cell, which takes the rest from `library`.
+def of_one_cell(used: Compiler, text: str, passes: Sequence[str], announce: Callable[[], None]) -> Path:
+    """The file of a library with these passes of a single cell, which takes the rest from `library`.
 
-    `text` is C++ with an ``#if`` for each of the two passes, so that they are compiled in parallel. `announce` is
-    called before.
+    `text` is C++ with an ``#if`` for each pass, so that they are compiled in parallel. `announce` is called before.
     """
     whole = library(used)
-    key = f"cell-{cache.fingerprint(whole.name, text)}"
+    key = f"cell-{cache.fingerprint(whole.name, text, passes)}"
 
     def make(path: Path) -> None:
         announce()
-        sources = [path.with_name(f"{name}.cpp") for name in ("forward", "backward")]
+        sources = [path.with_name(f"{name}.cpp") for name in passes]
         for source in sources:
             source.write_text(f"#define {source.stem.upper()}\n{text}", encoding="utf-8")
         used.library([*flags(), *INCLUDE], sources, path, [str(whole), *flags(), *SHARED])

@@ -5,7 +5,6 @@
 // over the steps (dW, dR, dx) are products over all of da at the end. A cell with inner products has one more pass per
 // step for each further stage. The gradients of these products are in da, after those of the gates.
 #pragma once
-#include "cell.h"
 #include "shares.h"
 #include "sums.h"
 
@@ -17,7 +16,7 @@ class Backward {
     static constexpr int WAITING = Cell::STATES + PRODUCTS + Cell::CARRIED;
 
   public:
-    Backward(const Layer<real> &d, const Gradients<real> &g, const Cell &cell, int threads)
+    Backward(const Layer<real, Cell> &d, const Gradients<real, Cell> &g, const Cell &cell, int threads)
         : d(d),
           g(g),
           cell(cell),
@@ -48,25 +47,11 @@ class Backward {
             if (!me.stopped()) step(k, shares);
             shares.wait();
             if (d.Wp.p) {
-                if (!me.stopped())
-                    through_projection(k, shares);
+                if (!me.stopped()) through_projection(k, shares);
                 shares.wait();
             }
             stages_from<1>(k, shares);
         }
-    }
-
-    // A single step without the parts that come out of products.
-    void cell_alone(Member me) {
-        for (Index b = me.begin(d.B); b < me.end(d.B); b++) {
-            begin(b);
-            for (Index u = 0; u < d.H; u += lanes) {
-                Gradient<V, Cell> s;
-                cell_grad<0>(place(0, b, u), load(g.dy.at(b) + u, d.H - u), s);
-            }
-        }
-        me.wait();
-        all.vectors(me);
     }
 
     // The sums over the steps.
@@ -78,9 +63,8 @@ class Backward {
                     now = visit.samples(k);  // none after the last step, none before the first
         const Index strips = (d.P + PANEL<real> - 1) / PANEL<real>;
         const Member &me = shares.me;
-        shares.each_tile(Blocks(std::max(later, now), ROWS), strips, [&](Index b, Index M, Index strip) {
-            dh_tile(k, b, strip * PANEL<real>, M, later, now);
-        });
+        shares.each_tile(Blocks(std::max(later, now), ROWS), strips,
+                         [&](Index b, Index M, Index strip) { dh_tile(k, b, strip * PANEL<real>, M, later, now); });
         if (now || k >= 0) {  // no gradient flows without a sample
             for (Index b = now + me.begin(d.B - now); b < now + me.end(d.B - now); b++) {
                 const Index row = visit.step(k) * d.B + b;
@@ -105,7 +89,7 @@ class Backward {
                 const Index u = j + n * lanes, row = visit.step(k) * d.B + b + i;
                 V dh = load<real>(sums.at + (i * N + n) * lanes);
                 // Added at the end: it may be large compared with each of the products' many terms.
-                if (Cell::CARRIES || b + i >= later)
+                if (Cell::CARRIES || d.zoneout.p || b + i >= later)
                     dh += load(const_cast<const real *>(g.dh0.at(b + i)) + u, d.P - u);
                 if (b + i >= now) {
                     store(g.dh0.at(b + i) + u, dh, d.P - u);
@@ -113,6 +97,7 @@ class Backward {
                 }
                 dh += load(g.dy.at(row) + u, d.P - u);
                 if (d.Wp.p) {
+                    if (d.zoneout.p) dh = past_zoneout(place(k, b + i, u, d.P), dh);
                     store(all.dh_all + row * d.P + u, dh, d.P - u);
                 } else {
                     Gradient<V, Cell> s;
@@ -209,14 +194,12 @@ class Backward {
             if (Cell::READS_BEFORE >> j & 1) s.before[j] = inner_before(j, at);
             if (Cell::READS_AFTER >> j & 1) s.after[j] = load(d.values[S + j], at.row, at);
             if (stage == 0) s.d_after[j] = load(g.dc0, j * d.B + at.b, at);
-            if (stage == 0 && g.dc_each.p) s.d_after[j] += load(g.dc_each, at.row, at);
+            if (stage == 0 && j == 0 && g.dc_each.p) s.d_after[j] += load(g.dc_each, at.row, at);
         }
         if (Cell::READS_BEFORE >> h & 1) s.before[h] = at.before < 0 ? load(d.h0, at.b, at) : load(d.y, at.before, at);
         if (reads_h<Cell>) s.after[h] = load(d.y, at.row, at);
-        if (d.vectors) {
 #pragma GCC unroll 8
-            for (int j = 0; j < Cell::VECTORS; j++) s.vectors[j] = load(d.vectors + j * d.H + at.u, at.count);
-        }
+        for (int j = 0; j < Cell::VECTORS; j++) s.vectors[j] = load(d.vectors + j * d.H + at.u, at.count);
 #pragma GCC unroll 8
         for (int j = 0; j < Cell::MASKS; j++) s.masks[j] = load(d.masks[j], at.row, at);
         if (stage == 0) s.d_after[h] = dh;
@@ -263,7 +246,7 @@ class Backward {
         for (int j = 0; j < Cell::VECTORS; j++) {
             if (Cell::d_vectors_stage(j) != stage) continue;
             real *sum = all.vector_sums + (at.b * Cell::VECTORS + j) * d.H + at.u;
-            if (d.vectors) store(sum, load(sum, at.count) + s.d_vectors[j], at.count);
+            store(sum, load((const real *)sum, at.count) + s.d_vectors[j], at.count);
         }
     }
 
@@ -271,8 +254,15 @@ class Backward {
         return at.before < 0 ? load(d.c0, j * d.B + at.b, at) : load(d.values[Cell::SAVED + j], at.before, at);
     }
 
-    const Layer<real> &d;
-    const Gradients<real> &g;
+    // Before the gradient of a projection: the part of dh that the new h gets; the rest, the old one's, stays in g.dh0.
+    INLINE V past_zoneout(const Place &at, V dh) {
+        const V share = load(d.zoneout, at.row, at);
+        store(g.dh0, at.b, at, share * dh);
+        return (1 - share) * dh;
+    }
+
+    const Layer<real, Cell> &d;
+    const Gradients<real, Cell> &g;
     const Cell cell;
     const Visit visit;
     const Index K, width;  // columns of da for R's rows; units, up to a whole vector
@@ -282,7 +272,7 @@ class Backward {
 
 // The gradient of one direction of a layer with this cell. Returns a `Status`.
 template <class real, class Cell>
-int backward(const Cell &cell, const Layer<real> &d, const Gradients<real> &g, int threads, bool watch) {
+int backward(const Cell &cell, const Layer<real, Cell> &d, const Gradients<real, Cell> &g, int threads, bool watch) {
     try {
         Backward pass(d, g, cell, threads);
         const Index terms = ROWS_OF_R<Cell> * d.P + Cell::PRODUCTS * d.H;

@@ -2,7 +2,7 @@
 #pragma once
 #include "activation.h"
 #include "cells/form.h"
-#include "layer.h"
+#include "tile.h"
 
 template <class Cell>
 constexpr int INNER = Cell::STATES - 1;  // states other than h
@@ -11,11 +11,9 @@ constexpr int LAST = Cell::STATES - 1;  // the index of h
 template <class Cell>
 constexpr bool reads_h = Cell::READS_AFTER >> LAST<Cell> & 1;  // the gradient reads h
 
-// In the saved values of a step, after those of the cell and the inner states.
+// The operands of products in the saved values of a step, after those of the cell and the inner states.
 template <class Cell>
-constexpr int KEPT_H = Cell::SAVED + INNER<Cell>;
-template <class Cell>
-constexpr int MULTIPLIED = KEPT_H<Cell> + 1;
+constexpr int MULTIPLIED = Cell::SAVED + INNER<Cell>;
 
 // The first gate of a chunk: if there are many gates, a product computes four at a time.
 constexpr int AT_ONCE = 4;

@@ -7,7 +7,6 @@
 // If the weights do not fit in the caches, or a step has too few samples for a tile, W x of several steps is computed
 // ahead, so that W is read once for all of them.
 #pragma once
-#include "cell.h"
 #include "shares.h"
 
 template <class real, class Cell>
@@ -24,7 +23,7 @@ class Forward {
     static constexpr Index CACHED_BYTES = 1 << 21, ROWS_AHEAD = 64, LEAST_AHEAD = 4;
 
   public:
-    Forward(const Layer<real> &d, const Cell &cell)
+    Forward(const Layer<real, Cell> &d, const Cell &cell)
         : d(d),
           cell(cell),
           visit(d),
@@ -110,7 +109,7 @@ class Forward {
     }
 
     real bias_of(int gate, Index u) const {
-        if (!d.bR) return d.bW[gate * d.H + u];
+        if (!d.bR) return d.bW ? d.bW[gate * d.H + u] : real(0);
         if (gate >= GX) return d.bR[(gate - Cell::OF_X) * d.H + u];
         return d.bW[gate * d.H + u] + (gate < Cell::OF_BOTH ? d.bR[gate * d.H + u] : real(0));
     }
@@ -286,10 +285,8 @@ class Forward {
         if (SUMS > Cell::OF_BOTH || !d.Wp.p) {  // with a projection, h has another width, and no such cell reads it
             s.before[h] = load(state + ((k & 1) * d.B + b) * d.P + u, at.count);
         }
-        if (d.vectors) {
 #pragma GCC unroll 8
-            for (int j = 0; j < Cell::VECTORS; j++) s.vectors[j] = load(d.vectors + j * d.H + u, at.count);
-        }
+        for (int j = 0; j < Cell::VECTORS; j++) s.vectors[j] = load(d.vectors + j * d.H + u, at.count);
 #pragma GCC unroll 8
         for (int j = 0; j < Cell::MASKS; j++) s.masks[j] = load(d.masks[j], at.row, at);
 #pragma GCC unroll 16
@@ -327,7 +324,7 @@ class Forward {
         if (saves && last) {
 #pragma GCC unroll 8
             for (int j = 0; j < INNER<Cell>; j++) {
-                if ((Cell::READS_BEFORE | Cell::READS_AFTER) >> j & 1) store(d.values[S + j], at.row, at, s.after[j]);
+                if (d.values[S + j].p) store(d.values[S + j], at.row, at, s.after[j]);
             }
         }
 #pragma GCC unroll 16
@@ -339,7 +336,7 @@ class Forward {
         if (!d.Wp.p) store(d.y, at.row, at, s.after[h]);
     }
 
-    // h = Wp m
+    // h = Wp m, and zoneout of it
     void project(Index k, const Shares &shares) {
         const Index row = visit.step(k) * d.B, strips = (d.P + PANEL<real> - 1) / PANEL<real>;
         shares.each_tile(Blocks(visit.samples(k), ROWS), strips, [&](Index b, Index M, Index strip) {
@@ -351,7 +348,12 @@ class Forward {
                 for (Index n = 0; n < N; n++) {
                     const Index u = j + n * lanes;
                     const Place at{row + b + i, -1, b + i, u, d.P - u};
-                    const V h = load<real>(sums.at + (i * N + n) * lanes);
+                    V h = load<real>(sums.at + (i * N + n) * lanes);
+                    if (d.zoneout.p) {
+                        const V h_prev = load(state + ((k & 1) * d.B + b + i) * d.P + u, at.count);
+                        const V share = load(d.zoneout, at.row, at);
+                        h = share * h_prev + (1 - share) * h;
+                    }
                     store(state + ((~k & 1) * d.B + b + i) * d.P + u, h, at.count);
                     store(d.y, at.row, at, h);
                 }
@@ -359,9 +361,9 @@ class Forward {
         });
     }
 
-    const Layer<real> &d;
+    const Layer<real, Cell> &d;
     const Cell cell;
-    const bool saves = std::any_of(d.values, d.values + LAYER_VALUES, [](const Rows<real> &a) { return a.p; });
+    const bool saves = std::any_of(std::begin(d.values), std::end(d.values), [](const Rows<real> &a) { return a.p; });
     const Visit visit;
     const Index panels, width;
     Scratch<real> W, R, Wp, U, between, bias, state, m;
@@ -371,7 +373,7 @@ class Forward {
 
 // One direction of a layer with this cell. Returns a `Status`.
 template <class real, class Cell>
-int forward(const Cell &cell, const Layer<real> &d, int threads, bool watch) {
+int forward(const Cell &cell, const Layer<real, Cell> &d, int threads, bool watch) {
     try {
         Forward pass(d, cell);
         const Index terms = ROWS_OF_W<Cell> * d.I + ROWS_OF_R<Cell> * d.P + Cell::PRODUCTS * d.H;

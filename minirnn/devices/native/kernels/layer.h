@@ -5,27 +5,10 @@
 #pragma once
 #include <vector>
 
+#include "cell.h"
 #include "tile.h"
 
-// Compile-time constants: how many rows for saved values, matrices for inner products and masks a `Layer` has. A
-// library with a single cell has the numbers of that cell.
-#ifndef LAYER_VALUES
-#define LAYER_VALUES 8
-#define LAYER_PRODUCTS 0
-#define LAYER_MASKS 0
-#endif
-
-// The cells, with the numbers that Python uses for them.
-enum Mode { RNN_RELU, RNN_TANH, LSTM, GRU, LSTM_BLOCK };
-
-template <class real>
-struct Rows {
-    real *p;
-    Index ld;  // numbers from one row to the next
-    real *at(Index row) const { return p + row * ld; }
-};
-
-template <class real>
+template <class real, class Cell>
 struct Layer {
     Index T, B, I, H, P;  // I is the width of x
     Index reverse;
@@ -36,33 +19,33 @@ struct Layer {
     const real *bW, *bR;         // (ROWS_OF_W*H,) and (ROWS_OF_R*H,); or (GATES*H,) and null
     const real *vectors;         // of the cell, (VECTORS, H), or null
     const real *constants;       // of the cell, or null
-    double clip;                 // of cs, BlockLSTM's
     Rows<const real> x, h0, c0;  // c: the states but h, (STATES - 1, B, H)
-    // Saved for the gradient, or null: the values of the cell; the states after the step without h, which is y; the h
-    // that was zoned or projected, if the gradient reads it; and the operands of inner products.
-    Rows<real> values[LAYER_VALUES];
+    // Saved for the gradient, or null: the values of the cell; the states after the step without h, which is y; and the
+    // operands of inner products.
+    Rows<real> values[MULTIPLIED<Cell> + Cell::PRODUCTS + 1];
     Rows<real> y, h_n, c_n;
-    Rows<const real> zh, zc;  // zoneout: the share of the old state that is kept, (T, B, P) and (T, B, H), or null
-    Matrix<const real> U[LAYER_PRODUCTS + 1];  // (H, H)
-    Rows<const real> masks[LAYER_MASKS + 1];   // (T, B, H)
+    Rows<const real> zoneout;                  // the share of the old h that a projected h keeps, (T, B, P), or null
+    Matrix<const real> U[Cell::MATRICES + 1];  // (H, H)
+    Rows<const real> masks[Cell::MASKS + 1];   // (T, B, H)
 };
 
 // Further inputs of a backward pass, and its results.
-template <class real>
+template <class real, class Cell>
 struct Gradients {
-    Rows<const real> dy, dc_each, dh_n, dc_n;
-    Rows<real> da;             // scratch: the gradients of pre-activations and products, (T, B, (GATES + PRODUCTS)*H)
-    Rows<real> dh0, dc0, dx;   // dx may be null
-    Index add_dx, transposed;  // dW and dR are (I, G*H) and (P, G*H)
-    real *dW, *dR, *dWp, *dbW, *dbR, *dvectors;
-    real *dU[LAYER_PRODUCTS + 1];
+    Rows<const real> dy, dc_each, dh_n, dc_n;  // dc_each: of the first state after each step, or null
+    Rows<real> da;            // scratch: the gradients of pre-activations and products, (T, B, (GATES + PRODUCTS)*H)
+    Rows<real> dh0, dc0, dx;  // dx may be null
+    Index add_dx;
+    Matrix<real> dW, dR;  // with contiguous rows or, like a transposed weight, columns
+    real *dWp, *dbW, *dbR, *dvectors;
+    real *dU[Cell::MATRICES + 1];
 };
 
 // The k-th step that is visited, and its active samples.
 class Visit {
   public:
-    template <class real>
-    explicit Visit(const Layer<real> &d) : T(d.T), reverse(d.reverse), alive(d.T + 2, d.B) {
+    template <class Layer>
+    explicit Visit(const Layer &d) : T(d.T), reverse(d.reverse), alive(d.T + 2, d.B) {
         alive[0] = alive[T + 1] = 0;
         if (d.lengths) {
             for (Index t = 0; t < T; t++) {

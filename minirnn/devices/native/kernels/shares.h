@@ -16,8 +16,8 @@ class Shares {
     const Member me;
 
     // `bytes` is the size of the weights that a step reads. `mixed`: tiles of a step hold different samples.
-    template <class real>
-    Shares(Member me, const Layer<real> &d, int most_rows, Index bytes, bool mixed = false) : me(me) {
+    template <class Layer>
+    Shares(Member me, const Layer &d, int most_rows, Index bytes, bool mixed = false) : me(me) {
         const Index blocks = Blocks(d.B, most_rows).count, largest = (blocks + me.count - 1) / me.count;
         const bool even = 8 * blocks >= 7 * largest * me.count;  // the largest share is at most 1/7 above the mean
         // With lengths the first samples have the most steps. The tiles of a projection may hold other samples than

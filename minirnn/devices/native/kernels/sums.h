@@ -1,8 +1,8 @@
 // The sums over the steps: gradients of weights, biases, vectors and x, from those of the pre-activations of all
 // steps and samples (da).
 #pragma once
-#include "cell.h"
 #include "gemm.h"
+#include "layer.h"
 
 template <class real, class Cell>
 class SumsOverSteps {
@@ -14,7 +14,7 @@ class SumsOverSteps {
     Scratch<real> dh_all, m;    // of a projection: the gradients of its results, and its operand
     Scratch<real> vector_sums;  // of each sample, (B, VECTORS, H)
 
-    SumsOverSteps(const Layer<real> &d, const Gradients<real> &g, int threads)
+    SumsOverSteps(const Layer<real, Cell> &d, const Gradients<real, Cell> &g, int threads)
         : S(GATES<Cell> * d.H),
           ld((GATES<Cell> + Cell::PRODUCTS) * d.H),
           dh_all(d.Wp.p ? d.T * d.B * d.P : 0),
@@ -62,9 +62,9 @@ class SumsOverSteps {
 
         const Index H = d.H, of_h = Cell::OF_H * H, both = Cell::OF_BOTH * H, of_W = ROWS_OF_W<Cell> * H;
         const real *da_x = da + of_h;  // the columns of W's rows
-        if (g.dW) weights({of_W, d.I, steps, {da_x, 1, ld}, {d.x.p, d.x.ld, 1}, g.dW, d.I, false}, me);
+        if (g.dW.p) weights({of_W, d.I, steps, {da_x, 1, ld}, {d.x.p, d.x.ld, 1}}, g.dW, me);
         if (both) recurrent(da + of_h, both, g.dR, me);
-        if (of_h) recurrent(da, of_h, g.dR + both * d.P, me);
+        if (of_h) recurrent(da, of_h, {g.dR.p + both * g.dR.row, g.dR.row, g.dR.column}, me);
         if (d.Wp.p) gemm<real>({d.P, d.H, steps, {dh_all, 1, d.P}, {m, d.H, 1}, g.dWp, d.H, false}, own, me);
         for (int p = 0; p < PRODUCTS; p++) {
             if (Cell::matrix_of(p) < 0) continue;
@@ -84,32 +84,29 @@ class SumsOverSteps {
                 store(g.dx, at.row, at, sum);
             });
         }
-        biases(me);
-    }
-
-    // The gradients of vectors.
-    void vectors(Member me) {
+        if (g.dbW) biases(me);
         each_column(me, Cell::VECTORS * d.H, vector_sums, [&](Index at, real sum) { g.dvectors[at] = sum; });
     }
 
   private:
     // dR = da h'. h' of a step is y of the step visited before, and h0 where a sample starts.
-    void recurrent(const real *da, Index rows, real *dR, Member me) {
+    void recurrent(const real *da, Index rows, Matrix<real> dR, Member me) {
         const Index later = d.reverse ? 0 : d.B * ld, before = d.reverse ? d.B * d.y.ld : 0;
         const Matrix<const real> h{d.y.p + before, d.y.ld, 1};
-        weights({rows, d.P, (d.T - 1) * d.B, {da + later, 1, ld}, h, dR, d.P, false}, me);
+        weights({rows, d.P, (d.T - 1) * d.B, {da + later, 1, ld}, h}, dR, me);
         const real *first = gathers ? da_first + (da - g.da.p) : da + (d.reverse ? (d.T - 1) * d.B * ld : 0);
-        weights({rows, d.P, d.B, {first, 1, gathers ? S : ld}, {d.h0.p, d.h0.ld, 1}, dR, d.P, d.T > 1}, me);
+        weights({rows, d.P, d.B, {first, 1, gathers ? S : ld}, {d.h0.p, d.h0.ld, 1}}, dR, me, d.T > 1);
     }
 
-    // A product that is the gradient of a weight; BlockLSTM's are transposed.
-    void weights(Product<real> p, Member me) {
-        if (g.transposed) {
+    // A product that is the gradient of a weight.
+    void weights(Product<real> p, Matrix<real> to, Member me, bool add = false) {
+        p.C = to.p, p.C_row = to.row, p.add = add;
+        if (to.column != 1) {  // the same, transposed
             const Matrix<const real> A = p.A;
             p.A = {p.B.p, p.B.column, p.B.row};
             p.B = {A.p, A.column, A.row};
             std::swap(p.M, p.N);
-            p.C_row = p.N;
+            p.C_row = to.column;
         }
         gemm(p, (real *)blocks, me);
     }
@@ -122,7 +119,6 @@ class SumsOverSteps {
             if (at < of_h && !g.dbR) g.dbW[at + ROWS_OF_W<Cell> * d.H] = sum;  // one bias for each gate
             if (at < of_h + both && g.dbR) g.dbR[at < of_h ? at + both : at - of_h] = sum;
         });
-        vectors(me);
     }
 
     // f(column, its sum over the samples), for `all` (B, width): each member has a range of the columns.
@@ -145,8 +141,8 @@ class SumsOverSteps {
         }
     }
 
-    const Layer<real> &d;
-    const Gradients<real> &g;
+    const Layer<real, Cell> &d;
+    const Gradients<real, Cell> &g;
     const bool gathers;
     Scratch<real> da_first, da_sums, blocks;
 };

@@ -38,6 +38,14 @@ struct Matrix {
     Index row, column;
 };
 
+// The rows of an array.
+template <class real>
+struct Rows {
+    real *p;
+    Index ld;  // numbers from one row to the next
+    real *at(Index row) const { return p + row * ld; }
+};
+
 // sums (M, N, lanes) += a (M, K) @ w, with w packed: (K, N, lanes). A row of a is `a_row` numbers after the one before;
 // if that is 0, a is also packed: (K, ROWS). M is at most ROWS, and N at most COLUMNS; or GATE_ROWS and 4.
 template <class real>

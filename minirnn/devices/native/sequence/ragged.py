@@ -55,3 +55,9 @@ class Ragged:
         found = np.empty_like(a)
         found[..., self.order, :] = a
         return found
+
+    def unsorted_values(self, a: Array, held: Any) -> Array:
+        """Values (D, T, B, width) in the order of the samples, `held` in the padding."""
+        found = np.empty(a.shape, a.dtype)
+        found[:, :, self.order] = np.where(self.padding[..., None], held, a)
+        return found
