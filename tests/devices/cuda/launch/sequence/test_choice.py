@@ -233,6 +233,6 @@ def test_a_batch_of_less_than_two_tiles_stays_together(B: int) -> None:
 def test_the_rank_counts_weights_outside_registers_then_multiplications_then_messages() -> None:
     one = layouts.forward_of(sizes("lstm", 9, 64, 1024), H200, 4, 2)
     assert isinstance(one, ForwardLayout) and one.in_registers == one.chunks == 4
-    assert one.rank() == (0, 8 * 2 * 4 * 4 * 64, one.gathered)  # warps, units, gates, chunks, rows
+    assert one.rank() == (0, 8 * 2 * 4 * 4, one.gathered)  # warps, units, gates, chunks
     beyond = layouts.forward_of(sizes("lstm", 9, 64, 1024), H200, 4, 2, held=3)
     assert isinstance(beyond, ForwardLayout) and beyond.rank() == (8 * 2 * 4, *one.rank()[1:])
