@@ -10,10 +10,10 @@ import numpy as np
 from minirnn.devices.base import Device
 from minirnn.devices.cuda.driver import Limits
 from minirnn.devices.cuda.launch.sequence.choice import AUTO, H200, RUNGS, VARIABLE, choose
-from minirnn.devices.cuda.launch.sequence.cost import weights_stay_in_l2
 from minirnn.devices.cuda.launch.sequence.layout import layout_of
 from minirnn.devices.cuda.launch.sequence.sizes import Sizes
 from minirnn.devices.cuda.recordings import VARIABLE as GRAPHS
+from minirnn.ops.cudnn_rnn.cells import layer_of
 from minirnn.ops.cudnn_rnn.params import Network
 from minirnn.ops.cudnn_rnn.reserve import ZONED, Part, layout
 
@@ -91,37 +91,36 @@ def memory_lines(rows: list[Row]) -> Iterator[str]:
 def rung_lines(device: Any, net: Network, T: int, B: int, dtype: str, zoneout: bool = False) -> Iterator[str]:
     """The rungs that a CUDA device and a large GPU would choose for the layers of this network."""
     itemsize = max(4, np.dtype(dtype).itemsize)  # float16 is computed in float32
-    sizes = Sizes(net.rnn_mode, T, B, net.H, net.P, net.D, itemsize)
+    plan, *_ = layer_of(net.rnn_mode, bool(net.num_proj), (0.5, 0.5) if zoneout else None)
+    sizes = Sizes(plan, T, B, net.H, net.P, net.D, itemsize)
     driver = getattr(device, "driver", None)
     if driver is None:
         yield f"{device} has no rungs: one function for each mode"
     else:
         wanted = device.cudnn_rnn_rung
         yield f"{device}{f', asked for {wanted}' if wanted else ''}"
-        yield from _choices(sizes, driver.limits, wanted, zoneout)
+        yield from _choices(sizes, driver.limits, wanted)
     if driver is None or driver.limits.simulated:
         yield f"with {VARIABLE}={AUTO}, on a GPU such as {H200.name} ({H200.multiprocessors} multiprocessors)"
-        yield from _choices(sizes, H200, None, zoneout)
-    if not zoneout:
-        yield f"{RUNGS[-1]}, taken where the rule chooses it (no GPU has timed it yet), or if asked for"
-        yield from _persistent(sizes, H200 if driver is None or driver.limits.simulated else driver.limits)
+        yield from _choices(sizes, H200, None)
+    yield f"{RUNGS[-1]}, taken where the rule chooses it (no GPU has timed it yet), or if asked for"
+    yield from _persistent(sizes, H200 if driver is None or driver.limits.simulated else driver.limits)
     yield f"to choose: {VARIABLE}={'|'.join((AUTO, *RUNGS))}, or device.cudnn_rnn_rung = ..."
     yield f"repeated loops as one launch: {GRAPHS}=1|0, or device.recordings.enabled = ..."
 
 
-def _choices(sizes: Sizes, limits: Limits, wanted: str | None, zoneout: bool) -> Iterator[str]:
+def _choices(sizes: Sizes, limits: Limits, wanted: str | None) -> Iterator[str]:
     """The rung that is chosen for each pass, and why."""
-    stay = weights_stay_in_l2(sizes.D * sizes.G * sizes.H * sizes.P * sizes.itemsize, limits)
-    if stay is not None:
-        fit = "fit" if stay else "do not fit"
+    if limits.l2_bytes:  # of which everything else uses a half
+        fit = "fit" if 2 * sizes.D * sizes.G * sizes.H * sizes.P * sizes.itemsize <= limits.l2_bytes else "do not fit"
         yield f"  the recurrent weights, which steps reads at each step, {fit} in the L2 cache"
     for name, backward in PASSES:
-        choice = choose(sizes, limits, backward, wanted, zoneout)
+        choice = choose(sizes, limits, backward, wanted)
         yield f"  {name:9} {choice.rung:11} {choice.reason}"
 
 
 def _persistent(sizes: Sizes, limits: Limits) -> Iterator[str]:
-    """The plan for each pass, or the reason why there is none."""
+    """The layout for each pass, or the reason why there is none."""
     for name, backward in PASSES:
-        plan = plan_of(sizes, limits, backward)
-        yield f"  {name:9} {f'no: {plan}' if isinstance(plan, str) else plan.describe(sizes.D)}"
+        found = layout_of(sizes, limits, backward)
+        yield f"  {name:9} {f'no: {found}' if isinstance(found, str) else found.describe(sizes.D)}"

@@ -104,7 +104,7 @@ def test_the_kernels_of_a_step_run_a_new_cell(rng: np.random.Generator) -> None:
     device: Any = mr.devices.get("cuda-sim")
     header = (HERE / "gated.h").read_text().replace("#pragma once", "")
     text = f'#include "activation.cuh"\n#include "cells/form.h"\n{header}\n#define CELL Gated\n'
-    text += '#include "cudnn_rnn/steps.cu"\nSTEP_STAGE(0)\nSTEP_GRAD_STAGE(0)\n'
+    text += '#include "sequence/steps.cu"\nSTEP_STAGE(0)\nSTEP_GRAD_STAGE(0)\n'
     module = device.driver.module(text, "gated.cu", options(np.dtype("f8")))
     step, grad = module.function("cell_step_0"), module.function("cell_step_grad_0")
     n, to = Case(rng), device.asarray
