@@ -15,6 +15,8 @@ from minirnn.devices.cuda.launch.primitives.elementwise import broadcast, views
 from minirnn.devices.cuda.launch.primitives.reduce import threads_for
 from minirnn.devices.cuda.launch.sources import C_TYPES, accumulator, options, text
 from minirnn.devices.cuda.launch.threads import cells
+from minirnn.ops.gru_block.cells import gru_block
+from minirnn.ops.lstm_block.cells import lstm_block
 
 
 @pytest.fixture
