@@ -11,7 +11,6 @@ import numpy as np
 from minirnn.devices.base import Device, Weights
 from minirnn.devices.cuda.driver import Limits
 from minirnn.devices.cuda.launch.sequence.choice import AUTO, H200, RUNGS, VARIABLE, choose
-from minirnn.devices.cuda.launch.sequence.cost import weights_stay_in_l2
 from minirnn.devices.cuda.launch.sequence.layout import layout_of
 from minirnn.devices.cuda.launch.sequence.sizes import Sizes
 from minirnn.devices.cuda.recordings import VARIABLE as GRAPHS
@@ -91,10 +90,11 @@ def memory_lines(rows: list[Row]) -> Iterator[str]:
     yield f"{'total':{width}}  {'':>10}  {total:>10,}  {sum(r['bytes'] for r in rows):>12,}"
 
 
-def rung_lines(device: Any, net: Network, T: int, B: int, dtype: str) -> Iterator[str]:
+def rung_lines(device: Any, net: Network, T: int, B: int, dtype: str, zoneout: bool = False) -> Iterator[str]:
     """The rungs that a CUDA device and a large GPU would choose for the layers of this network."""
     itemsize = max(4, np.dtype(dtype).itemsize)  # float16 is computed in float32
-    sizes = Sizes(net.rnn_mode, T, B, net.H, net.P, net.D, itemsize)
+    plan, *_ = layer_of(net.rnn_mode, bool(net.num_proj), (0.5, 0.5) if zoneout else None)
+    sizes = Sizes(plan, T, B, net.H, net.P, net.D, itemsize)
     driver = getattr(device, "driver", None)
     if driver is None:
         yield f"{device} has no rungs: one function for each mode"
@@ -113,9 +113,8 @@ def rung_lines(device: Any, net: Network, T: int, B: int, dtype: str) -> Iterato
 
 def _choices(sizes: Sizes, limits: Limits, wanted: str | None) -> Iterator[str]:
     """The rung that is chosen for each pass, and why."""
-    stay = weights_stay_in_l2(sizes.D * sizes.G * sizes.H * sizes.P * sizes.itemsize, limits)
-    if stay is not None:
-        fit = "fit" if stay else "do not fit"
+    if limits.l2_bytes:  # of which everything else uses a half
+        fit = "fit" if 2 * sizes.D * sizes.G * sizes.H * sizes.P * sizes.itemsize <= limits.l2_bytes else "do not fit"
         yield f"  the recurrent weights, which steps reads at each step, {fit} in the L2 cache"
     for name, backward in PASSES:
         choice = choose(sizes, limits, backward, wanted)
@@ -123,7 +122,7 @@ def _choices(sizes: Sizes, limits: Limits, wanted: str | None) -> Iterator[str]:
 
 
 def _persistent(sizes: Sizes, limits: Limits) -> Iterator[str]:
-    """The plan for each pass, or the reason why there is none."""
+    """The layout for each pass, or the reason why there is none."""
     for name, backward in PASSES:
-        plan = plan_of(sizes, limits, backward)
-        yield f"  {name:9} {f'no: {plan}' if isinstance(plan, str) else plan.describe(sizes.D)}"
+        found = layout_of(sizes, limits, backward)
+        yield f"  {name:9} {f'no: {found}' if isinstance(found, str) else found.describe(sizes.D)}"

@@ -41,7 +41,7 @@ KERNELS = {
     "devices/cells/gru.h": ("grad", "devices/native/cudnn_rnn.py"),
     "devices/cells/rnn.h": ("grad", "devices/native/cudnn_rnn.py"),
     "devices/cuda/kernels/losses.cu": (".*_grad", "devices/cuda/launch/losses.py"),
-    "devices/cuda/kernels/cudnn_rnn/steps.cu": (".*_grad.*", "devices/cuda/launch/cudnn_rnn/steps.py"),
+    "devices/cuda/kernels/sequence/steps.cu": (".*_grad.*", "devices/cuda/launch/sequence/steps.py"),
 }
 """C++ and CUDA files, the functions in them, and the Python file through which the tests reach them."""
 

@@ -2,17 +2,14 @@
 
 Where things are::
 
-    ../cells/                     one step of a cell and its gradient, in headers that C++ also includes
-    kernels/lstm_block/cell.cu, gru_block.cu, cudnn_rnn/cell.cuh
-                                  the CUDA code around a cell: one thread per few neighboring units of a row (units.cuh)
-    kernels/lstm_block/peepholes.cu   the gradients of peepholes: sums over all steps, in two stages
-    kernels/cudnn_rnn/            steps.cu: one step per launch; barrier.cu: whole sequences in one
-                                  launch, readable; persistent.cu, persistent_grad.cu: the same, for speed
+    ../cells/                     a cell as C++, generated from its page: one step and its gradient
+    kernels/sequence/             the code around a cell. steps.cu: one step per launch; barrier.cu: whole sequences in
+                                  one launch, readable; persistent.cu, persistent_grad.cu: the same, for speed
     kernels/grid_barrier.cuh, grid.cuh, tile_gather.cuh, warp_product.cuh
                                   used by these: a barrier of all blocks, messages between blocks, products by warps
     kernels/primitives/           the primitives; views.cuh reads broadcast, transposed and sliced arrays in place
     launch/                       grid, block and arguments of each kernel, and the products between kernels
-    launch/own_cell/              layers of custom cells: the same kernels with a header generated from the cell's plan
+    launch/sequence/              layers and single steps of every cell; layout.py and choice.py choose the rung
     array.py, device.py           arrays with shape and strides; the device, with NumPy's rules
     interface.py                  arrays of other GPU libraries
     driver.py                     the interface of a driver: memory, modules, launches, matrix products
