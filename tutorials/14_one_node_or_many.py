@@ -70,8 +70,8 @@ many_nodes = tape_graph(y_many.h, names=named(y_many, leaves_many), max_nodes=60
 mr.viz.show(many_nodes)
 
 # %%
-# This graph is the definition of the op. Read it from the top down and compare it with the formula in
-# ``minirnn/ops/lstm_block/cell.py``. The fused op puts all of it into one box:
+# This graph is the definition of the op. Read it from the top down and compare it with the formulas of its cell in
+# ``minirnn/ops/lstm_block/cells.py``. The fused op puts all of it into one box:
 
 one_node = tape_graph(y_one.h, names=named(y_one, leaves_one), max_nodes=60)
 mr.viz.show(one_node)

@@ -1,6 +1,7 @@
-"""The language of user-defined recurrent cells, their derivatives and printed formulas, without Tensors or arrays.
+"""The language of recurrent cells, minirnn's own and a user's: derivatives, plans, formulas; no Tensors, no arrays.
 
 `trace` runs a Python function of one step on symbols (`expr`). `derive` applies the `rules` backward to its values.
-`plan` splits both passes into stages for the devices. `text` writes expressions, `formulas` writes the lines of a cell,
-and `compare` checks a handwritten backward pass.
+`compare` checks a backward pass by hand, and `by_hand` puts it in the place of the derived one. `linear` writes it as
+sums of factor times gradient. `plan` splits both passes into stages for the devices. `text` writes expressions, and
+`formulas` the lines of a cell.
 """

@@ -8,6 +8,7 @@ from typing import Any, Self
 
 from minirnn.cells.by_hand import ByHand
 from minirnn.cells.derive import Derivation
+from minirnn.cells.expr import CellError
 from minirnn.cells.formulas import Writer, as_latex, as_text, with_products
 from minirnn.cells.plan import Plan
 from minirnn.cells.trace import Step
@@ -103,10 +104,12 @@ class Formulas:
         CellError
             With the sign, factor, variable or term that is wrong, for each line.
         """
-        names = (again,) if isinstance(again, str) else tuple(again)
+        names = (again,) if isinstance(again, str) else again
+        if not isinstance(names, (tuple, list)) or not all(isinstance(n, str) for n in names):
+            raise CellError(f"{self.__name__}: again= is {again!r}\n  expected names of values, such as 'tanh_c'")
 
         def checked(function: Callable[..., Any]) -> Callable[..., Any]:
-            self.with_backward(function, names)
+            self.with_backward(function, tuple(names))
             return function
 
         return checked if function is None else checked(function)

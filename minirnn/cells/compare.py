@@ -11,7 +11,7 @@ import random
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from math import isclose, isnan, nan
-from types import FrameType
+from types import CodeType, FrameType
 from typing import Any
 
 from minirnn.cells.derive import Derivation
@@ -64,6 +64,8 @@ def over(a: Values, b: Values) -> Values:
 def compare(d: Derivation, function: Callable[..., Any]) -> dict[str, Expr]:
     """The lines of a correct backward pass, by name. Raises CellError with the mistakes, line by line."""
     name = d.step.name
+    if not isinstance(getattr(function, "__code__", None), CodeType):
+        raise CellError(f"{name}: backward got a {type(function).__name__}\n  expected a Python function of gradients")
     known = {n: e for e, n in d.names.items() if not e.varies or e.op == "gradient"}
     known |= {f"{n}_grad": e for n, e in zip(d.step.order, d.incoming, strict=True) if f"{n}_grad" not in known}
     asked = list(inspect.signature(function).parameters)

@@ -85,7 +85,7 @@ def run(args: argparse.Namespace) -> int:
     lines: list[str] = [*formulas(args.op, args.source, layer, args.device and device.name)]
     if family is CUDNN:
         lines.append(heading("which rung of the ladder computes a layer, forward and backward (docs: cudnn_ladder)"))
-        lines += rung_lines(device, call.net, args.T, args.B, args.dtype, args.zoneout)
+        lines += rung_lines(device, call, args.dtype)
     for title, rows in tables.items():
         lines += [heading(f"{title}, on {device}, {args.dtype}"), *memory_lines(rows)]
     show(lines)

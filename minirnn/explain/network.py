@@ -39,7 +39,7 @@ PASSES = (("forward", False), ("backward", True))
 def memory_tables(device: Device, call: Call, dtype: str) -> dict[str, list[Row]]:
     """The regions of the parameter buffer and the parts of the reserve space, as rows of two tables."""
     itemsize, net = np.dtype(dtype).itemsize, call.net
-    regions = sorted((r for layer in net.layers for r in layer[:5] if r is not None), key=lambda region: region.offset)
+    regions = sorted(net.regions, key=lambda region: region.offset)
     return {
         "params": [_row(r.name, r.offset, r.shape, itemsize) for r in regions],
         "reserve_space": [
@@ -51,26 +51,31 @@ def memory_tables(device: Device, call: Call, dtype: str) -> dict[str, list[Row]
 def reserve_parts(device: Device, call: Call, dtype: str) -> list[Part]:
     """The parts of the reserve space of a training call. What a kernel saves grows linearly with T and B."""
     net, saved = call.net, 0
-    plan, *_ = layer_of(net.rnn_mode, bool(net.num_proj), (0.5, 0.5) if call.zoneout else None)
+    plan, *_ = cell_of(call)
     if "cell_sequence" in device.kernels and device.runs_plan(plan):
-        one, two = (saved_of(device, net, T, call.zoneout, dtype) for T in (1, 2))
+        one, two = (saved_of(device, call._replace(T=T), dtype) for T in (1, 2))
         saved = (one + (two - one) * (call.T - 1)) * call.B
     kind = (call.dropout and net.L > 1) + ZONED * call.zoneout
     return layout(net, call.T, call.B, kind, saved)
 
 
-def saved_of(device: Device, net: Network, T: int, zoneout: bool, dtype: str) -> int:
-    """The number of elements that a layer saves for T steps of a batch of 1."""
+def cell_of(call: Call) -> tuple[Any, ...]:
+    """The plan of the layers, their masks, and the zoneout of a projected h."""
+    return layer_of(call.net.rnn_mode, bool(call.net.num_proj), (0.5, 0.5) if call.zoneout else None)
+
+
+def saved_of(device: Device, call: Call, dtype: str) -> int:
+    """The number of elements that a layer saves for a batch of 1."""
+    net, (plan, *zoned) = call.net, cell_of(call)
 
     def zeros(*shape: int) -> Tensor:
         return tensor(np.zeros(shape, dtype), device=device)
 
     G, Wp, b = net.G * net.H, zeros(net.P, net.H) if net.num_proj else None, zeros(net.G * net.H)
     weights = [Weights(zeros(G, net.P), zeros(G, net.P), Wp, b, b)] * net.D
-    plan, *zoned = layer_of(net.rnn_mode, bool(net.num_proj), (0.5, 0.5) if zoneout else None)
     layer = RecurrentLayer(plan, weights, None, *zoned)
     states = [zeros(net.D, 1, net.P), *[zeros(net.D, 1, net.H)] * (plan.states - 1)]
-    layer(zeros(T, 1, net.P), *states, *flat(weights))
+    layer(zeros(call.T, 1, net.P), *states, *flat(weights))
     return 0 if layer.saved is None else math.prod(layer.saved.shape)
 
 
@@ -90,14 +95,14 @@ def memory_lines(rows: list[Row]) -> Iterator[str]:
     yield f"{'total':{width}}  {'':>10}  {total:>10,}  {sum(r['bytes'] for r in rows):>12,}"
 
 
-def rung_lines(device: Any, net: Network, T: int, B: int, dtype: str, zoneout: bool = False) -> Iterator[str]:
+def rung_lines(device: Any, call: Call, dtype: str) -> Iterator[str]:
     """The rungs that a CUDA device and a large GPU would choose for the layers of this network."""
     itemsize = max(4, np.dtype(dtype).itemsize)  # float16 is computed in float32
-    plan, *_ = layer_of(net.rnn_mode, bool(net.num_proj), (0.5, 0.5) if zoneout else None)
-    sizes = Sizes(plan, T, B, net.H, net.P, net.D, itemsize)
+    net, (plan, *_) = call.net, cell_of(call)
+    sizes = Sizes(plan, call.T, call.B, net.H, net.P, net.D, itemsize)
     driver = getattr(device, "driver", None)
     if driver is None:
-        yield f"{device} has no rungs: one function for each mode"
+        yield f"{device} has no rungs: one driver for all cells"
     else:
         wanted = device.cudnn_rnn_rung
         yield f"{device}{f', asked for {wanted}' if wanted else ''}"
@@ -113,16 +118,13 @@ def rung_lines(device: Any, net: Network, T: int, B: int, dtype: str, zoneout: b
 
 def _choices(sizes: Sizes, limits: Limits, wanted: str | None) -> Iterator[str]:
     """The rung that is chosen for each pass, and why."""
-    if limits.l2_bytes:  # of which everything else uses a half
-        fit = "fit" if 2 * sizes.D * sizes.G * sizes.H * sizes.P * sizes.itemsize <= limits.l2_bytes else "do not fit"
-        yield f"  the recurrent weights, which steps reads at each step, {fit} in the L2 cache"
     for name, backward in PASSES:
         choice = choose(sizes, limits, backward, wanted)
         yield f"  {name:9} {choice.rung:11} {choice.reason}"
 
 
 def _persistent(sizes: Sizes, limits: Limits) -> Iterator[str]:
-    """The layout for each pass, or the reason why there is none."""
+    """The layout of each pass, or the reason why there is none."""
     for name, backward in PASSES:
         found = layout_of(sizes, limits, backward)
         yield f"  {name:9} {f'no: {found}' if isinstance(found, str) else found.describe(sizes.D)}"

@@ -255,7 +255,7 @@ class CellLayer(Module):
         L, D = self.num_layers, self.D
         before = self._states(states, B, batched, x)
         all_masks = self._masks(masks or {}, T, B, x)
-        weights = [self.weights(p) for p in range(L * D)]
+        weights = [Weights(*self.weights(p)) for p in range(L * D)]  # a subclass may return a plain tuple
         if self.training and self.weight_dropout:
             weights = with_masks(weights, self.weight_dropout)
         if self.training and self.input_dropout:

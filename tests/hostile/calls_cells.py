@@ -31,6 +31,9 @@ mr.cell(states=("h", 3))                 -> cell & names of parameters
 mr.cell(states=("h",), output=3)         -> cell & output is 3
 mr.cell(states=("h",))(3)                -> got int & Python function
 mr.cell(states=("h",))(len)              -> expected a Python function
+simple.backward(3)                       -> simple: backward got a int & Python function
+simple.backward(again=3)                 -> simple: again= is 3 & names of values
+simple.backward(lambda dq: None)         -> asks for 'dq' & names of the step
 mr.product(X)                            -> product & Tensor & a cell's step
 mr.product(3)                            -> product & int
 mr.unit_mean("one")                      -> <U3

@@ -47,7 +47,7 @@ viz.gate_map({"i": GATE[:, 0], "f": GATE[1:, 0]}) -> the same (T, H)
 viz.gate_map({"i": GATE[:, 0]}, text="ab") -> 2 characters & T = 7
 viz.gate_map({"i": GATE[:, 0]}, order="f") -> 'f' & one of i
 viz.gate_map({"i": GATE[:, 0]}, axes=[None, None]) -> axes & (1,)
-viz.cell_graph("elman") -> 'elman' & one of rnn_tanh
+viz.cell_graph("elman") -> 'elman' & one of lstm
 viz.cell_graph(array(T)) -> ndarray & a cell
 viz.cell_graph("lstm", ax="figure") -> ax is str & Axes
 viz.colored_text(array(T), "ab") -> 7 time steps & 2 characters & T

@@ -1,6 +1,6 @@
-"""The recurrent cells: one step and its gradient, in headers that both the C++ and the CUDA kernels include.
+"""A step of a cell and its gradient as a header that both the C++ and the CUDA kernels include.
 
-`form.h` defines the form of a cell. The kernels write ``#include "cells/lstm.h"``.
+`form.h` defines the form of a cell. `header` makes the header of a plan.
 """
 
 from pathlib import Path

@@ -2,14 +2,15 @@
 
 Where things are::
 
-    ../cells/                     a cell as C++, generated from its page: one step and its gradient
-    kernels/sequence/             the code around a cell. steps.cu: one step per launch; barrier.cu: whole sequences in
-                                  one launch, readable; persistent.cu, persistent_grad.cu: the same, for speed
+    ../cells/                     one step of a cell and its gradient, as a header that is made of the cell's plan
+    kernels/sequence/             every_cell.cu, cell.cuh: the CUDA code around a cell, one thread per few neighboring
+                                  units of a row (units.cuh); steps.cu: one step per launch; barrier.cu: whole sequences
+                                  in one launch, readable; persistent.cu, persistent_grad.cu: the same, for speed
     kernels/grid_barrier.cuh, grid.cuh, tile_gather.cuh, warp_product.cuh
                                   used by these: a barrier of all blocks, messages between blocks, products by warps
     kernels/primitives/           the primitives; views.cuh reads broadcast, transposed and sliced arrays in place
     launch/                       grid, block and arguments of each kernel, and the products between kernels
-    launch/sequence/              layers and single steps of every cell; layout.py and choice.py choose the rung
+    launch/sequence/              a layer or a step of any cell: the rungs of the ladder, and the rule that chooses one
     array.py, device.py           arrays with shape and strides; the device, with NumPy's rules
     interface.py                  arrays of other GPU libraries
     driver.py                     the interface of a driver: memory, modules, launches, matrix products

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import html
+import math
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -12,7 +13,9 @@ import numpy as np
 
 from minirnn.cells.cell import Formulas
 from minirnn.messages import shown
-from minirnn.viz.cell.built_in import BUILT_IN
+from minirnn.ops.cudnn_rnn.cells import CELLS
+from minirnn.ops.gru_block.cells import gru_block
+from minirnn.ops.lstm_block.cells import lstm_block_peephole
 from minirnn.viz.cell.graph import FACTOR, GATE, NEW, STATE, Graph, backward, forward
 from minirnn.viz.cell.layout import Places, Way, placed
 from minirnn.viz.colors import BLUE, RED
@@ -23,6 +26,10 @@ if TYPE_CHECKING:
     from matplotlib.path import Path
     from matplotlib.transforms import Bbox
 
+NAMED: dict[str, Formulas] = {
+    **CELLS, "gru_block_cell": gru_block, "lstm_block_cell": lstm_block_peephole.with_constants(cell_clip=math.inf)
+}  # fmt: skip
+"""The modes of `cudnn_rnn` and the ops of single steps. `lstm_block_cell` has peepholes."""
 SIZE = 9.5
 """Font size in points."""
 PAD = 0.075
@@ -78,7 +85,7 @@ def cell_graph(cell: Formulas | str, *, dark: bool = False, ax: Axes | None = No
     Parameters
     ----------
     cell : Cell or str
-        A cell from `minirnn.cell`, or the name of a built-in one: "rnn_tanh", "rnn_relu", "lstm", "gru",
+        A cell from `minirnn.cell`, or the name of one of minirnn's: "rnn_tanh", "rnn_relu", "lstm", "gru",
         "gru_block_cell", "lstm_block_cell".
     dark : bool
         Whether the picture is for a dark page.
@@ -100,12 +107,12 @@ def cell_graph(cell: Formulas | str, *, dark: bool = False, ax: Axes | None = No
         If minirnn has no cell of this name.
     """
     if isinstance(cell, str):
-        if cell not in BUILT_IN:
-            raise ValueError(f"cell_graph: cell is {shown(cell)}\n  expected one of {', '.join(BUILT_IN)}")
-        cell = BUILT_IN[cell]
+        if cell not in NAMED:
+            raise ValueError(f"cell_graph: cell is {shown(cell)}\n  expected one of {', '.join(NAMED)}")
+        cell = NAMED[cell]
     if not isinstance(cell, Formulas):
         raise TypeError(
-            f"cell_graph: cell is a {type(cell).__name__}\n  expected a cell, or one of {', '.join(BUILT_IN)}\n"
+            f"cell_graph: cell is a {type(cell).__name__}\n  expected a cell, or one of {', '.join(NAMED)}\n"
             "  @minirnn.cell turns a function into a cell; a layer has its cell as layer.cell"
         )
     colors = DARK if dark else LIGHT

@@ -20,7 +20,6 @@ from minirnn.devices.cpu.sequence.forward import Kept, Sizes, product_of_step, t
 from minirnn.devices.cpu.sequence.visit import Array, Columns, Piece, Visit, steps_at_once
 from minirnn.devices.cpu.sequence.write_backward import back_of
 
-
 ROWS = 6
 """The rows of an LSTM, for which `steps_at_once` was measured."""
 

@@ -18,6 +18,8 @@ from minirnn.cells.plan import Plan
 from minirnn.devices.cpu.sequence.calls import WORD, Calls, compiled, scratch_names, unpacked
 from minirnn.devices.cpu.sequence.slots import Slots
 
+Sources = list[tuple[str, tuple[Any, ...]]]
+"""The values that factors read: names in the text, and the arrays they come from."""
 MANY = 6
 """The name of more rows than these has only the first and the last one."""
 
@@ -34,9 +36,9 @@ class Back(NamedTuple):
     """The two functions of a plan, and the layout of their rows."""
 
     factors: Callable[..., None]
-    sources: list[tuple[str, tuple[Any, ...]]]
+    sources: Sources
     factor_room: tuple[int, int]
-    factor_numbers: list[float]
+    factor_numbers: list[float | Expr]
     runs: dict[tuple[bool, bool], Callable[..., Any]]
     """The loop over steps without or with a gradient of the first state after each step, and a projected h that keeps a
     share of the old one."""
@@ -176,7 +178,7 @@ class Writer:
             products, frozenset(k for _, (what, k) in sources if what == "before"),
         )  # fmt: skip
 
-    def factors(self) -> tuple[Callable[..., None], list[tuple[str, tuple[Any, ...]]], tuple[int, int], list[float]]:
+    def factors(self) -> tuple[Callable[..., None], Sources, tuple[int, int], list[float | Expr]]:
         """The function that computes all factors of a piece, and the values that are multiplied."""
         plan, step = self.plan, self.d.step
         slots = Slots(plan)
@@ -193,8 +195,8 @@ class Writer:
         if plan.projected:
             more["o"] = step.after[-1]
         calls = Calls([*ends, *more.values()], at)
-        for row in self.in_page_order():
-            calls.into(row.factor, f"D{self.index(row)}")
+        for row, factor in self.in_page_order():
+            calls.into(factor, f"D{self.index(row)}")
         for name, v in more.items():
             calls.into(v, name)
         read = set(re.findall(WORD, "\n".join(calls.lines)))
@@ -211,14 +213,14 @@ class Writer:
         function = compiled(f"{plan.name}_factors", parameters, [*body, *calls.lines], names)
         return function, list(used.items()), (calls.count["t"], calls.count["m"]), list(calls.numbers)
 
-    def in_page_order(self) -> list[Row]:
-        """The rows with a factor: those of one gradient together, because they share values, in the order of the page.
-        A factor that is a part of others comes before them.
+    def in_page_order(self) -> list[tuple[Row, Expr]]:
+        """The rows with their factors: those of one gradient together, because they share values, in the order of the
+        page. A factor that is a part of others comes before them.
         """
-        lines = [line.value for line in self.d.lines]
-        rows = [row for row in self.rows if row.factor is not None]
-        rows.sort(key=lambda r: (self.atom_rank(r), lines.index(r.target) if r.target in lines else len(lines)))
-        return list(dict.fromkeys(r for row in rows for e in needed([row.factor]) for r in rows if r.factor is e))
+        lines = {line.value: k for k, line in enumerate(self.d.lines)}
+        rows = [(row, row.factor) for row in self.rows if row.factor is not None]
+        rows.sort(key=lambda r: (self.atom_rank(r[0]), lines.get(r[0].target, len(lines))))
+        return list(dict.fromkeys(r for _, factor in rows for e in needed([factor]) for r in rows if r[1] is e))
 
     def loop(self, each: bool, zoned: bool) -> list[str]:
         """The lines of a step back."""

@@ -21,7 +21,7 @@ class Loop(NamedTuple):
     """Maps the names of the arrays of a step to their code."""
     temporaries: int
     masks: int
-    numbers: list[float]
+    numbers: list[float | Expr]
 
 
 def loop_of(plan: Plan, merged: bool = False, zoned: bool = False) -> Loop:
