@@ -29,13 +29,14 @@ from tests.devices.cuda.machine_code.compiled import nvcc_version
 from tests.devices.cuda.machine_code.kernels import MachineCode, machine_code
 from tests.devices.cuda.machine_code.loops import counted
 from tests.devices.cuda.machine_code.sass import INSTALL, find_nvdisasm
-from tests.devices.cuda.machine_code.variants import VARIANTS
+from tests.devices.cuda.machine_code.variants import IN_ONE_LAUNCH, RUNGS, VARIANTS
 
 ROOT = Path(__file__).parents[1]
 STORED = ROOT / "docs" / "data" / "cuda" / "machine_code.json"
 ARCHITECTURES = ("sm_80", "sm_90", "sm_100", "sm_120")
 HEAD = ("loop", "fma", "mma", "reads", "fma/read", "shared r+w", "global r+w", "fences", "barriers")
 
+CELLS = ("lstm", "gru", "rnn_tanh", "lstm with zoneout")
 Record = dict[str, Any]
 
 
@@ -66,22 +67,23 @@ def main() -> int:
     return check(found, args.only, args.arch) if args.check else 0
 
 
-def jobs(only: Iterable[str], archs: Iterable[str]) -> Iterator[tuple[str, tuple[str, ...], str]]:
-    """The file, options and architecture of each compilation."""
+def jobs(only: Iterable[str], archs: Iterable[str]) -> Iterator[tuple[str, str, tuple[str, ...], str]]:
+    """The file, cell, options and architecture of each compilation. Files of a rung are compiled for four cells."""
     for name, variants in VARIANTS.items():
         if any(fnmatch(name, pattern) for pattern in only):
-            for options in variants:
-                for arch in archs:
-                    yield name, options, arch
+            for cell in CELLS if name in RUNGS else ("",):
+                for options in variants:
+                    for arch in archs:
+                        yield name, cell, options, arch
 
 
-def records(name: str, options: tuple[str, ...], arch: str) -> list[Record]:
+def records(name: str, cell: str, options: tuple[str, ...], arch: str) -> list[Record]:
     """A record for each kernel: its resources, and the instructions of the kernel and its loops."""
-    made = machine_code(name, options, arch)
+    made = machine_code(name, options, arch, plan=IN_ONE_LAUNCH.get(cell))
     return [
         {
             "file": name,
-            "options": options_text(options),
+            "options": options_text(options, cell),
             "arch": arch,
             "kernel": kernel,
             "registers": code.resources.registers,
@@ -127,15 +129,15 @@ def beside_others(found: list[Record], only: Iterable[str], archs: Iterable[str]
     """These records and the stored ones of other files and architectures, sorted."""
     stored = json.loads(STORED.read_text(encoding="utf-8"))["kernels"]
     others = [r for r in stored if r["arch"] not in archs or not any(fnmatch(r["file"], p) for p in only)]
-    order = [(name, options_text(options), arch) for name, options, arch in jobs(["*"], ARCHITECTURES)]
+    order = [(name, options_text(options, cell), arch) for name, cell, options, arch in jobs(["*"], ARCHITECTURES)]
     place = {job: k for k, job in enumerate(order)}
     known = [r for r in others if (r["file"], r["options"], r["arch"]) in place]
     return sorted([*known, *found], key=lambda r: place[r["file"], r["options"], r["arch"]])
 
 
-def options_text(options: Iterable[str]) -> str:
-    """The options of a kernel file in readable form."""
-    return " ".join(option.removeprefix("-D") for option in options)
+def options_text(options: Iterable[str], cell: str) -> str:
+    """The options of a kernel file, and its cell, in readable form."""
+    return " ".join([*[option.removeprefix("-D") for option in options], *([f"({cell})"] if cell else [])])
 
 
 def other_tools() -> str:

@@ -16,6 +16,7 @@ import numpy as np
 
 from minirnn.bench.calls import Call, Size
 from minirnn.bench.launches import launching
+from minirnn.devices.base import Weights
 from minirnn.devices.cuda.device import Cuda
 from minirnn.devices.cuda.driver import Matrix
 from minirnn.devices.cuda.launch.sequence.choice import H200, RUNGS
@@ -23,6 +24,7 @@ from minirnn.devices.cuda.launch.sequence.layout import layout_of
 from minirnn.devices.cuda.launch.sequence.sizes import Sizes
 from minirnn.devices.cuda.sim.driver import SimDriver
 from minirnn.devices.cuda.sim.options import SimOptions
+from minirnn.ops.cudnn_rnn.cells import plan_of
 
 SIZES = (
     (16, 1, 64, 64),
@@ -97,10 +99,10 @@ def counted(size: Size, rung: str) -> Iterator[dict[str, Any]]:
 def gathered(rung: str, size: Size, device: Cuda, backward: bool) -> int:
     """The bytes of messages that the blocks of one pass receive."""
     T, B, _, H = size
-    plan = plan_of(Sizes("lstm", T, B, H, H, 1, 4), device.driver.limits, backward)
-    if rung != RUNGS[-1] or isinstance(plan, str):
+    layout = layout_of(Sizes(plan_of("lstm"), T, B, H, H, 1, 4), device.driver.limits, backward)
+    if rung != RUNGS[-1] or isinstance(layout, str):
         return 0  # other rungs read arrays instead of messages
-    return (T if backward else T - 1) * plan.gathered  # the first state is not a message
+    return (T if backward else T - 1) * layout.gathered  # the first state is not a message
 
 
 def passes(device: Cuda, size: Size) -> tuple[Call, Call]:
@@ -112,17 +114,17 @@ def passes(device: Cuda, size: Size) -> tuple[Call, Call]:
         return device.asarray((0.1 * rng.standard_normal(shape)).astype(np.float32))
 
     x, state, upstream, last = draw(T, B, I), draw(1, B, H), draw(T, B, H), draw(1, B, H)
-    weights = [(draw(4 * H, I), draw(4 * H, H), None, draw(4 * H), draw(4 * H))]
-    chosen: dict[str, Any] = dict(rnn_mode="lstm", lengths=None)
+    weights = [Weights(draw(4 * H, I), draw(4 * H, H), None, draw(4 * H), draw(4 * H))]
+    chosen: dict[str, Any] = dict(plan=plan_of("lstm"), lengths=None)
     found: list[Any] = [None, None]
 
     def forward() -> None:
         found[:] = None, None  # the values that the last pass saved are no longer needed
-        found[0], _, _, found[1] = device.rnn_sequence(x, state, state, weights, training=True, **chosen)
+        found[0], _, _, found[1] = device.cell_sequence(x, state, state, weights, training=True, **chosen)
 
     def backward() -> None:
         y, saved = found
-        device.rnn_sequence_grad(x, state, state, weights, saved, y, upstream, last, last, **chosen)
+        device.cell_sequence_grad(x, state, state, weights, saved, y, upstream, last, last, **chosen)
 
     return forward, backward
 

@@ -129,7 +129,7 @@ def torch_network(net: Network, lengths: Sequence[int] | None, masks: np.ndarray
         for layer in range(net.L):
             named = {}
             for d in range(net.D):
-                W, R, Wp, bW, bR = (None if r is None else r.of(params) for r in net.layers[layer * net.D + d])
+                W, R, Wp, bW, bR = (None if r is None else r.of(params) for r in net.layers[layer * net.D + d][:5])
                 end = "_l0" + "_reverse" * d
                 named["weight_ih" + end] = torch.eye(net.H, dtype=x.dtype).repeat(net.G, 1) if W is None else W
                 named |= {"weight_hh" + end: R, "bias_ih" + end: bW, "bias_hh" + end: bR}

@@ -17,7 +17,7 @@ import pytest
 
 import minirnn as mr
 from minirnn.devices.cuda.driver import LaunchError
-from minirnn.devices.cuda.launch.sequence import persistent
+from minirnn.devices.cuda.launch.sequence import one_launch
 from minirnn.devices.cuda.sim.driver import SimDriver
 from minirnn.devices.cuda.sim.options import SimOptions
 from tests.devices.cuda.launch.sequence import ladder_cases as ladder
@@ -227,18 +227,17 @@ def _layer_is_right(mistake: Mistake | None, where: str, make: Callable[[Any], A
         ladder.tiny_layouts(patch, slices=4)
         ladder.with_multiprocessors(patch, 4)  # four blocks of two units and of two warps
         if mistake and mistake.old == "EMPTY":
-            patch.setattr(persistent, "EMPTY", 0)
+            patch.setattr(one_launch, "EMPTY", 0)
         elif mistake and not edits:
             ladder.with_fault(patch, (mistake.old, mistake.new))
         device = make(edits)
         if mistake and mistake.new == "fresh":
             patch.setattr(device.driver, "memset", _only_words_of_errors(device.driver.memset))
+        if mistake and mistake.old != "EMPTY":
+            left = ladder.planted(device, case)  # compiles the kernels
+            assert not (device.driver.not_planted if edits else left), mistake
         with np.errstate(all="ignore"):
             found = case.run(device)
-        if edits:
-            assert not device.driver.not_planted, mistake
-        elif mistake and mistake.old != "EMPTY":
-            assert ladder.planted() == [], mistake
     return all(np.allclose(found[name], expected[name], rtol=1e-3, atol=1e-3) for name in expected)
 
 

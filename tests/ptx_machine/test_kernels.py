@@ -12,11 +12,11 @@ import numpy as np
 import pytest
 
 import minirnn as mr
-from minirnn.devices.cuda.gpu.compiler import KERNELS
 from minirnn.devices.cuda.launch.sequence.choice import RUNGS
+from minirnn.devices.cuda.launch.sources import text
 from tests.devices.cuda.checked import BLOCK_OPS, block_op
 from tests.devices.cuda.launch.sequence.ladder_cases import MODES, assert_close, random_case, tiny_layouts
-from tests.devices.cuda.machine_code.variants import VARIANTS
+from tests.devices.cuda.machine_code.variants import VARIANTS, cells_of
 from tests.ptx_machine import build
 from tests.ptx_machine.driver import device_of
 from tests.ptx_machine.options import PtxOptions
@@ -45,9 +45,9 @@ FILES = [(name,) for name in sorted(VARIANTS)]
 @pytest.mark.slow
 @pytest.mark.parametrize("name, arch", in_turn(FILES))
 def test_every_variant_of_every_file_is_understood(name: str, arch: str) -> None:
-    source = (KERNELS / name).read_text(encoding="utf-8")
-    for options in VARIANTS[name]:
-        ptx = build.ptx_of(source, name, options, arch)
+    plans = list(cells_of(name).values())
+    for k, options in enumerate(VARIANTS[name]):
+        ptx = build.ptx_of(text(name, plans[k % len(plans)]), name, options, arch)
         kernels = [f.name for f in build.program_of(ptx).functions.values() if f.is_kernel]
         assert kernels
         for kernel in kernels:

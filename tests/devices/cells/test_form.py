@@ -15,7 +15,6 @@ import pytest
 
 import minirnn as mr
 from minirnn.devices import cells
-from minirnn.devices.cuda.launch.own_cell.steps import INSIDE
 from minirnn.devices.cuda.launch.sources import options
 from minirnn.devices.cuda.launch.threads import cells as threads_of
 from minirnn.devices.host_cpp import compiler
@@ -100,11 +99,16 @@ def test_the_driver_of_cpp_runs_a_new_cell(
     assert_close(found | {"dW": dW, "dR": dR, "dbW": dbW, "dbR": dbR, "dw": dw}, n.expected(lengths))
 
 
+POINTERS = ("masks", "products", "dc_each", "multiplied", "waiting")
+INSIDE = np.dtype([*[(name, "u8") for name in POINTERS], ("apart", "i8"), ("cell", "u1")], align=True)
+"""`struct Inside` of `steps.cu` for a cell without constants."""
+
+
 def test_the_kernels_of_a_step_run_a_new_cell(rng: np.random.Generator) -> None:
     device: Any = mr.devices.get("cuda-sim")
     header = (HERE / "gated.h").read_text().replace("#pragma once", "")
-    text = f'#include "activation.cuh"\n#include "cells/form.h"\n{header}\n#define CELL Gated\n'
-    text += '#include "cudnn_rnn/steps.cu"\nSTEP_STAGE(0)\nSTEP_GRAD_STAGE(0)\n'
+    text = f'#include "activation.cuh"\n#include "cells/form.h"\n{header}\ntypedef Gated<real, real> CELL;\n'
+    text += '#include "sequence/steps.cu"\nSTEP_STAGE(0)\nSTEP_GRAD_STAGE(0)\n'
     module = device.driver.module(text, "gated.cu", options(np.dtype("f8")))
     step, grad = module.function("cell_step_0"), module.function("cell_step_grad_0")
     n, to = Case(rng), device.asarray
@@ -114,7 +118,7 @@ def test_the_kernels_of_a_step_run_a_new_cell(rng: np.random.Generator) -> None:
     sizes, threads, nothing = tuple(map(np.int32, (B, H, H))), threads_of(B, H), np.zeros(1, INSIDE)[0]
     for t in range(T):
         A, A2 = to(n.x[t] @ n.W.T), to(device.to_numpy(h) @ n.R.T)
-        step(np.int32(t), *sizes, lengths, A, A2, bW, bR, w, kept[t], m, None, h, y[t], None, None, nothing, **threads)
+        step(np.int32(t), *sizes, lengths, A, A2, bW, bR, w, kept[t], m, None, h, y[t], nothing, **threads)
     expected = n.expected(LENGTHS)
     assert_close({"y": device.to_numpy(y), "h_n": device.to_numpy(h), "m_n": device.to_numpy(m)}, expected)
 
@@ -122,9 +126,7 @@ def test_the_kernels_of_a_step_run_a_new_cell(rng: np.random.Generator) -> None:
     dh, dm, dy, da = to(n.dh_n), to(n.dm_n), to(n.dy), device.empty((T, B, 3 * H), np.float64)
     for t in reversed(range(T)):
         grad(
-            np.int32(t), *sizes, lengths, w, kept[t], y[t], dy[t], None, dh, dm, da[t], None, dw[t], None, None,
-            nothing,
-            **threads,
+            np.int32(t), *sizes, lengths, w, kept[t], y[t], dy[t], None, dh, dm, da[t], None, dw[t], nothing, **threads
         )  # fmt: skip
         da2 = device.to_numpy(da[t])[:, : 2 * H]  # columns hn zf xn
         through_R = da2[:, :H] @ n.R[H:] + da2[:, H:] @ n.R[:H]
@@ -142,7 +144,7 @@ def test_every_cell_states_the_whole_form() -> None:
     (one_stage,) = re.findall(r"struct OneStage \{\n.*?\n\};", form, re.DOTALL)
     assert {"OF_BOTH", "STATES", "CARRIES", "PRODUCTS"} <= stated
     pattern = r"template <class V, class real>\nstruct (\w+)( : OneStage)? \{\n(.*?)\n\n"
-    found = [cell for header in cells.headers() for cell in re.findall(pattern, header.read_text(), re.DOTALL)]
-    assert {"Lstm", "Gru", "GruBlock"} <= {name for name, _, _ in found}
+    found = re.findall(pattern, (HERE / "gated.h").read_text(), re.DOTALL)
+    assert {"Gated"} == {name for name, _, _ in found}
     for name, base, struct in found:
         assert stated <= set(re.findall(r"\b[A-Z_]{4,}\b", struct + (one_stage if base else ""))), name

@@ -9,11 +9,14 @@ import numpy as np
 import pytest
 
 import minirnn as mr
+from minirnn.devices.base import Weights
 from minirnn.devices.cuda.array import CudaArray, c_strides, is_contiguous
 from minirnn.devices.cuda.launch.primitives.elementwise import broadcast, views
 from minirnn.devices.cuda.launch.primitives.reduce import threads_for
 from minirnn.devices.cuda.launch.sources import C_TYPES, accumulator, options, text
 from minirnn.devices.cuda.launch.threads import cells
+from minirnn.ops.gru_block.cells import gru_block
+from minirnn.ops.lstm_block.cells import lstm_block
 
 
 @pytest.fixture
@@ -151,14 +154,15 @@ def test_the_memory_of_a_gpu_is_offered_to_other_libraries_and_that_of_the_simul
     )
 
 
-def test_one_step_of_a_cell_is_one_launch_and_its_products(on: Any) -> None:
+def test_one_step_of_a_cell_has_a_launch_for_each_stage_and_its_products(on: Any) -> None:
     rng = np.random.default_rng(0)
-    B, I, H = 3, 4, 5
-    shapes = [(B, I), (B, H), (B, H), (I + H, 4 * H), (H,), (H,), (H,), (4 * H,)]
-    inputs = [on.asarray(rng.standard_normal(s).astype(np.float32)) for s in shapes]
-    before = on.driver.launches
-    i, cs, f, o, ci, co, h = on.lstm_block_cell(*inputs, forget_bias=1.0, cell_clip=3.0, use_peephole=True)
-    assert on.driver.launches - before == 2 + 1
-    before = on.driver.launches
-    on.lstm_block_cell_grad(*inputs, i, cs, f, o, ci, co, cs, h, use_peephole=False)
-    assert on.driver.launches - before == 1
+    B, H = 3, 5
+    draw = lambda *shape: on.asarray(rng.standard_normal(shape).astype(np.float32))  # noqa: E731
+    for plan, U, launches in ((lstm_block.plan(), (), 1), (gru_block.plan(), (draw(H, H),), 3)):
+        gates, states = draw(B, len(plan.gate_names) * H), [draw(B, H) for _ in range(plan.states)]
+        before = on.driver.launches
+        after, values = on.cell_step(gates, states, Weights(None, None, U=U), plan=plan)
+        assert on.driver.launches - before == launches
+        before = on.driver.launches
+        on.cell_step_grad(states, after, values, after, Weights(None, None, U=U), plan=plan)
+        assert on.driver.launches - before == launches

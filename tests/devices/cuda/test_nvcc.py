@@ -13,8 +13,9 @@ import pytest
 
 from minirnn.devices.cuda.driver import CompileError
 from minirnn.devices.cuda.gpu.compiler import KERNELS
+from minirnn.devices.cuda.launch import sources
 from tests.devices.cuda.machine_code.compiled import ARCHITECTURES, Compiled, compiled
-from tests.devices.cuda.machine_code.variants import VARIANTS, as_planned
+from tests.devices.cuda.machine_code.variants import VARIANTS, as_planned, cells_of
 
 FILES = sorted(path.relative_to(KERNELS).as_posix() for path in KERNELS.rglob("*.cu"))
 OF_MANY_TYPES = ("primitives/", "losses.cu", "adam.cu")
@@ -41,8 +42,8 @@ def is_known(arch: str) -> bool:
 def variants_for(name: str, arch: str) -> list[tuple[str, ...]]:
     """The variants of a file that are compiled for an architecture: every kernel, and one of its variants in turn.
 
-    Compiling is a tenth of all that the tests do. So of the kernels that keep weights in registers, the plan that needs
-    the most of them, which is listed first, is compiled for every architecture, and of small kernels just one type.
+    Compiling is a tenth of all that the tests do. So of the kernels that keep weights in registers, the layout that
+    needs the most of them, which is listed first, is compiled for every architecture, and of small kernels one type.
     """
     variants, turn, n = VARIANTS[name], ARCHITECTURES.index(arch), len(ARCHITECTURES)
     always = turn % len(variants) if name.startswith(OF_MANY_TYPES) else 0
@@ -65,17 +66,18 @@ def test_every_kernel_file_is_listed_with_its_variants() -> None:
 def test_it_compiles_without_spills(name: str, arch: str) -> None:
     if not is_known(arch):
         pytest.skip(f"this compiler does not know {arch}")
-    text = (KERNELS / name).read_text(encoding="utf-8")
     for options in variants_for(name, arch):
-        options = as_planned(name, options, arch)
-        status, said = by_nvcc(text, name, options, arch)
-        assert status == 0, f"{name} {' '.join(options)} {arch}\n{said}"
-        assert "warning" not in said, f"{name} {' '.join(options)} {arch}\n{said}"
-        kernels = Compiled(b"", said).resources
-        assert 1 <= len(kernels) == said.count("Compiling entry function"), said
-        for kernel, used in kernels.items():
-            assert used.spill_stores == used.spill_loads == 0, f"{kernel} {' '.join(options)} {arch} spills: {used}"
-            print(f"{arch} {name:16} {' '.join(options):36} {kernel:28} {used.registers:4} registers")
+        for cell, plan in cells_of(name).items():
+            options = as_planned(name, options, arch)
+            what = f"{name} {cell} {' '.join(options)} {arch}"
+            status, said = by_nvcc(sources.text(name, plan), name if plan is None else f"{plan.name}.cu", options, arch)
+            assert status == 0, f"{what}\n{said}"
+            assert "warning" not in said, f"{what}\n{said}"
+            kernels = Compiled(b"", said).resources
+            assert 1 <= len(kernels) == said.count("Compiling entry function"), said
+            for kernel, used in kernels.items():
+                assert used.spill_stores == used.spill_loads == 0, f"{what}: {kernel} spills: {used}"
+                print(f"{what}: {kernel} has {used.registers} registers")
 
 
 @needs_nvcc

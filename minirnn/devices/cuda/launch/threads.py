@@ -3,15 +3,14 @@
 A thread with several units has wider loads and fewer instructions per unit. For sm_90 and float32, nvcc 13.0 generates
 these numbers of instructions and of loads + stores per unit (``scripts/count_machine_code.py --arch sm_90``)::
 
-    kernel                         one unit per thread     four units per thread
-    lstm_block_cell                208, 12 + 7             126, 3 + 1.75
-    lstm_block_cell_grad           136, 13 + 5             76, 3.25 + 1.25
-    gru_block_cell_gates           104, 5 + 3              54, 1.25 + 0.75
-    gru_block_cell                 72, 4 + 2               34, 1 + 0.5
-    CudnnRNN's lstm_step           224, 14 + 9             126, 3.5 + 2.25
-    CudnnRNN's gru_step            200, 14 + 8             98, 3.5 + 2
-    CudnnRNN's lstm_step, zoneout  256, 17 + 9             142, 4.25 + 2.25
-    CudnnRNN's projected_step      64, 2 + 2               16, 0.5 + 0.5
+    kernel                       one unit per thread     four units per thread
+    cell_step of lstm            224, 14 + 10            126, 3.5 + 2.5
+    cell_step_grad of lstm       184, 11 + 7             80, 2.75 + 1.75
+    cell_step of gru             200, 14 + 8             96, 3.5 + 2
+    cell_step_grad of gru        144, 8 + 6              54, 2 + 1.5
+    cell_step, with zoneout      240, 17 + 9             138, 4.25 + 2.25
+    cell_step, with peepholes    248, 17 + 11            138, 4.25 + 2.75
+    projected_step               72, 4 + 2               22, 1 + 0.5
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """Block cells, losses and Adam under all checks of the simulator, in several thread orders: no report, cpu's results.
 
-Tests `minirnn/devices/cuda/launch/lstm_block/cell.py`, `minirnn/devices/cuda/launch/gru_block.py`,
-`minirnn/devices/cuda/launch/losses.py`, `minirnn/devices/cuda/launch/adam.py` and
-`minirnn/devices/cuda/launch/threads.py`.
+Tests `minirnn/devices/cuda/launch/sequence/step.py`, `minirnn/devices/cuda/launch/losses.py`,
+`minirnn/devices/cuda/launch/adam.py` and `minirnn/devices/cuda/launch/threads.py`.
 """
 
 from __future__ import annotations
@@ -39,7 +38,7 @@ def test_several_units_a_thread_give_the_bits_of_one(
 ) -> None:
     work = block_op(*BLOCK_OPS[case], "f4", rng, H=12, I=4)
     several = work(checked)
-    assert any("-DPER_THREAD=4" in constants for *_, constants in checked._compiled)
+    assert any("-DPER_THREAD=4" in constants for *_, constants, _ in checked._compiled)
     monkeypatch.setattr(threads, "PER_THREAD", dict.fromkeys(threads.PER_THREAD, 1))
     for a, b in zip(several, work(checked), strict=True):
         assert a.tobytes() == b.tobytes()

@@ -6,7 +6,9 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from minirnn.cells.plan import Plan
 from minirnn.devices.cuda.gpu.compiler import KERNELS
+from minirnn.devices.cuda.launch import sources
 from tests.devices.cuda.machine_code.compiled import Resources, compiled
 from tests.devices.cuda.machine_code.loops import Loop, loops
 from tests.devices.cuda.machine_code.sass import Function, functions
@@ -65,17 +67,20 @@ class MachineCode:
         return "", ""
 
 
-def machine_code(name: str, options: Sequence[str], arch: str, text: str | None = None) -> dict[str, MachineCode]:
-    """Kernel -> its machine code, for the file ``kernels/<name>`` (or a `text`) with these options.
+def machine_code(
+    name: str, options: Sequence[str], arch: str, text: str | None = None, plan: Plan | None = None
+) -> dict[str, MachineCode]:
+    """Kernel -> its machine code, for the file ``kernels/<name>`` (or a `text`) with these options, for a cell.
 
     A test of a promise, for instance that no step of a sequence has a fence::
 
-        code = machine_code("sequence/persistent.cu", VARIANTS["sequence/persistent.cu"][0], "sm_90")
-        assert code["lstm_persistent"].main_loop.count("MEMBAR") == 0
+        code = machine_code("sequence/persistent.cu", VARIANTS["sequence/persistent.cu"][0], "sm_90", plan=lstm.plan())
+        assert code["cell_persistent"].main_loop.count("MEMBAR") == 0
 
     Raises `CompileError` if nvcc does not take the file, and FileNotFoundError if there is no nvdisasm.
     """
-    text = (KERNELS / name).read_text(encoding="utf-8") if text is None else text
+    text = sources.text(name, plan) if text is None else text
+    name = name if plan is None else f"{plan.name}.cu"
     made = compiled(name, options, arch, text)
     found = functions(made.cubin)
     return {

@@ -1,11 +1,15 @@
-"""The element types and constants for which each kernel file is compiled, beyond those that a test happens to run."""
+"""The element types, constants and cells for which each kernel file is compiled, beyond those that a test runs."""
 
 from __future__ import annotations
 
 import numpy as np
 
+from minirnn.cells.plan import Plan
 from minirnn.devices.cuda.launch.sources import C_TYPES, options
 from minirnn.devices.cuda.launch.threads import PER_THREAD
+from minirnn.ops.cudnn_rnn.cells import CELLS, ZONED, lstm, lstm_zoned_c
+from minirnn.ops.gru_block.cells import gru_block
+from minirnn.ops.lstm_block.cells import plan_of
 
 FLOATS = ("float16", "float32", "float64")
 
@@ -43,21 +47,18 @@ VARIANTS: dict[str, list[tuple[str, ...]]] = {
     "primitives/sort.cu": every("int64", "bool", *FLOATS),
     "primitives/index.cu": every("int64", *FLOATS),
     "primitives/matmul.cu": every("int64", *FLOATS),
-    "lstm_block/cell.cu": of_units(*FLOATS),
-    "lstm_block/peepholes.cu": of_units(*FLOATS),
-    "gru_block.cu": of_units("float32", "float64"),
     "losses.cu": every(*FLOATS),
     "adam.cu": every(*FLOATS),
-    "sequence/steps.cu": [
-        (*options, *more) for options in of_units("float32", "float64") for more in ((), ("-DZONEOUT=1",))
-    ],
-    "sequence/barrier.cu": every("float32", "float64"),
-    # The plans (`launch/cudnn_rnn/plan.py`): first the one that needs the most registers.
+    "sequence/every_cell.cu": of_units("float32", "float64"),
+    "sequence/steps.cu": of_units("float32", "float64"),
+    "sequence/barrier.cu": [*every("float32", "float64"), specialized("float32", NAMED=1)],
+    # The layouts (`launch/sequence/layout.py`): first the one that needs the most registers.
     "sequence/persistent.cu": [
         specialized("float32", CHUNKS=4, ROWS=8, THREADS=256, PIECE=4),
         specialized("float32", CHUNKS=4, ROWS=8, THREADS=256, PIECE=1),
         specialized("float32", CHUNKS=1, ROWS=1, THREADS=256, PIECE=4),
         specialized("float64", CHUNKS=3, ROWS=8, THREADS=256, PIECE=2),
+        specialized("float32", CHUNKS=4, ROWS=8, THREADS=256, PIECE=4, NAMED=1),
     ],
     "sequence/persistent_grad.cu": [
         specialized("float32", CHUNKS=4, ROWS=8, THREADS=256, PIECE=4, OUTPUTS=8),
@@ -68,3 +69,29 @@ VARIANTS: dict[str, list[tuple[str, ...]]] = {
     ],
 }
 """File -> sets of options, of which a test compiles every one with NVIDIA's compiler."""
+
+IN_ONE_LAUNCH: dict[str, Plan] = {
+    **{name: one.plan() for name, one in CELLS.items()},
+    **{f"{name} with zoneout": one.plan() for name, one in ZONED.items()},
+    **{
+        f"lstm_block{', peepholes' * peepholes}{', clip' * clips}": plan_of(peepholes, clips)
+        for peepholes in (False, True)
+        for clips in (False, True)
+    },
+}
+"""The cells of minirnn that the kernels of one launch can hold."""
+ALL_CELLS: dict[str, Plan] = {
+    **IN_ONE_LAUNCH,
+    "lstm, projected": lstm.plan(True),
+    "lstm with zoneout, projected": lstm_zoned_c.plan(True),
+    "gru_block": gru_block.plan(),
+}
+RUNGS = ("sequence/steps.cu", "sequence/barrier.cu", "sequence/persistent.cu", "sequence/persistent_grad.cu")
+"""The files that are compiled with a cell."""
+
+
+def cells_of(name: str) -> dict[str, Plan | None]:
+    """The cells for which a file is compiled, by name; a single None if it needs none."""
+    if name not in RUNGS:
+        return {"": None}
+    return {**(ALL_CELLS if name == RUNGS[0] else IN_ONE_LAUNCH)}

@@ -25,7 +25,7 @@ struct Inside {
 // A: (B, ROWS_OF_W*H), x W' + h' R'; for a cell with separate gates x W', and A2 (B, ROWS_OF_R*H) is h' R'
 // bW, bR: (ROWS_OF_W*H,), (ROWS_OF_R*H,)      vectors: (VECTORS, H)      values: (KEPT, B, H)
 // h: (B, H), c: (INNER, B, H), go from the states before to those after      y: (B, H), the output
-// A2, bW, bR, vectors, values, c and y may be null.
+// A2, vectors, values and c are null if the cell has none.
 // m: null; or, with a projection, (B, H), its operand: `projected_step` then sets h and y
 #define FORWARD                                                                                                       \
     STEP, const real *A, const real *A2, const real *bW, const real *bR, const real *vectors, real *values, real *c_, \
@@ -39,12 +39,10 @@ __device__ void step(FORWARD, const Inside &in) {
     const i64 k = (i64)row * H + unit, block = (i64)B * H;
     Units<real> A_[GW + 1], A2_[GR + 1], bW_[GW + 1], bR_[GR + 1];
 #pragma unroll
-    for (int g = 0; g < GW; g++)
-        A_[g] = load(A + ((i64)row * GW + g) * H + unit), bW_[g] = load_if(bW, bW + g * H + unit);
+    for (int g = 0; g < GW; g++) A_[g] = load(A + ((i64)row * GW + g) * H + unit), bW_[g] = load(bW + g * H + unit);
 #pragma unroll
     for (int g = 0; g < GR; g++)
-        A2_[g] = load_if(APART<Cell> && A2, A2 + ((i64)row * GR + g) * H + unit),
-        bR_[g] = load_if(bR, bR + g * H + unit);
+        A2_[g] = load_if(APART<Cell>, A2 + ((i64)row * GR + g) * H + unit), bR_[g] = load(bR + g * H + unit);
     const bool valid = counts(lengths, t, row);
     Units<real> before[S], after[S], kept[N + 1], output;
 #pragma unroll
@@ -125,7 +123,7 @@ __device__ void step(FORWARD, const Inside &in) {
         return;
     }
     if (valid) store(h_ + k, after[INNER<Cell>]);
-    if (y) store(y + (i64)row * y_stride + unit, output);
+    store(y + (i64)row * y_stride + unit, output);
 }
 #define STEP_STAGE(k)                                                                                \
     extern "C" __global__ void cell_step_##k(FORWARD, Inside in) {                                   \
@@ -149,7 +147,7 @@ CELL_FN constexpr int waits_until(int j) {
 
 // dh: (B, H), dc: (INNER, B, H) or null, go from gradients of the states after to the parts that bypass the products
 // da: (B, GATES*H)      vectors: (VECTORS, H), d_vectors: (VECTORS, B, H), of each row, or null
-// y, dy: (B, H); y is read if the gradient reads h, dy may be null
+// y, dy: (B, H); y is read if the gradient reads h
 // dm, m: null; or, with a projection, (B, H), the gradient of its operand, and the operand
 #define BACKWARD                                                                                             \
     STEP, const real *vectors, const real *values, const real *y, const real *dy, const real *dm, real *dh_, \
@@ -165,7 +163,7 @@ __device__ void step_grad(BACKWARD, const Inside &in) {
 #pragma unroll
     for (int j = 0; j < N; j++) kept[j] = load_if(valid, values + j * block + k);
     if (READS_H<Cell>) kept[N] = load_if(valid, y + at);
-    const Units<real> dy_ = load_if(valid && (dm || dy), dm ? dm + k : dy + at);
+    const Units<real> dy_ = load_if(valid, dm ? dm + k : dy + at);
     const Units<real> dc_here = load_if(I && valid && in.dc_each, in.dc_each + k);
 #pragma unroll
     for (int j = 0; j < I; j++) dc[j] = load(dc_ + j * block + k);

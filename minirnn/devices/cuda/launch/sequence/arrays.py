@@ -223,13 +223,13 @@ def layer_of(
 def for_kernels(device: Launcher, plan: Plan, H: int, w: Weights, dtype: np.dtype) -> Weights:
     """The weights with biases of W's rows and of R's rows, and with one array of vectors."""
     W, R, Wp = (a if a is None or matrix(a) else device.contiguous(a) for a in w[:3])
+    of_W, both, of_R = ((plan.of_both + n) * H for n in (plan.of_x, 0, plan.of_h))
     bW, bR = (None if b is None else device.contiguous(b) for b in (w.bW, w.bR))
-    if bW is not None and bR is None:  # that of all gates, of which those of only h are the last ones
-        of_W, both = (plan.of_both + plan.of_x) * H, plan.of_both * H
-        if plan.of_h:
-            bR = device.full((both + plan.of_h * H,), 0, dtype)
+    if bR is None:
+        bR = device.full((of_R,), 0, dtype)
+        if bW is not None and plan.of_h:  # a bias of all gates, of which those of only h are the last ones
             copy(device, bR[both:], bW[of_W:])
-        bW = bW[:of_W]
+    bW = device.full((of_W,), 0, dtype) if bW is None else bW[:of_W]
     return Weights(W, R, Wp, bW, bR, tuple(map(device.contiguous, w.U)), stacked(device, w.vectors))
 
 

@@ -144,10 +144,10 @@ class Layout:
         """The kernel's arguments after T, B and H."""
         raise NotImplementedError
 
-    def rank(self) -> tuple[int, int, int]:
-        """The smallest one is chosen: chunks outside registers, multiplications of a block, bytes of messages."""
+    def rank(self) -> tuple[float, ...]:
+        """The smallest one is chosen: chunks outside registers, multiplications of a block per row, messages."""
         beyond = self.weights // self.chunks * (self.chunks - self.in_registers)
-        return beyond, self.weights * self.batch, self.gathered
+        return beyond, self.weights / self.groups, self.gathered  # a block has one of `groups` parts of the rows
 
     def weights_and_rows(self) -> str:
         """The end of `describe`."""

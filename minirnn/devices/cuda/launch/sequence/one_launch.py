@@ -103,12 +103,9 @@ def forward(
     layer, device, sizes, dtype = ready.layer, ready.layer.device, ready.layer.sizes, x.dtype
     D, T, B, H = sizes.D, sizes.T, sizes.B, sizes.H
     A = device.empty((D, T, B, sizes.rows_of_W * H), dtype)
-    biases = device.full((D, (sizes.rows_of_W + sizes.G) * H), 0, dtype)
-    for d, w in enumerate(layer.weights):
+    for d in range(D):
         input_part(layer, d, x, A[d])
-        for b, place in ((w.bW, slice(0, sizes.rows_of_W * H)), (w.bR, slice(sizes.rows_of_W * H, None))):
-            if b is not None:
-                copy(device, biases[d, place], b)
+    biases = device.concatenate([b for w in layer.weights for b in (w.bW, w.bR)], 0)
     inputs, own = (A, joined(layer, "R"), biases), (joined(layer, "vectors"), joined(layer, "masks"), None, None)
     if ready.rung == "barrier":
         h = device.empty((SLOTS, *h0.shape), dtype)

@@ -34,19 +34,19 @@ def cell_step(
 ) -> tuple[Arrays, dict[str, CudaArray]]:
     """The states after one step, and the values that it saves."""
     layer = single_step(device, plan, states[-1], weights, constants, masks)
-    B, H, dtype, sizes = layer.sizes.B, layer.sizes.H, layer.dtype, layer.sizes
-    of_W, both = sizes.rows_of_W * H, plan.of_both * H
+    B, H, dtype, w = layer.sizes.B, layer.sizes.H, layer.dtype, layer.weights[0]
+    of_W, both = layer.sizes.rows_of_W * H, plan.of_both * H
     A, A2 = device.contiguous(gates[:, :of_W]), None
-    if plan.of_h:  # the parts of h; that of a gate of both is in A
+    if plan.of_x + plan.of_h:  # the parts of h; that of a gate of both is in A
         A2 = device.full((B, both + plan.of_h * H), 0, dtype)
         copy(device, A2[:, both:], gates[:, of_W:])
     h, c = device.contiguous(states[-1], always=True), in_one(device, states[:-1])
+    y = device.empty((B, H), dtype)
     values = device.empty((layer.kept, B, H), dtype) if layer.kept else None
     multiplied = device.empty((len(plan.cuts), 1, B, H), dtype) if plan.cuts else None
-    vectors = layer.weights[0].vectors
     if B:
-        stages = Stages(layer, 0, False, multiplied)
-        stages.prepared((A, A2, values, c, h))(0, A, A2, None, None, vectors, values, c, None, h, None)
+        run = Stages(layer, 0, False, multiplied).prepared((A, A2, w.bW, w.bR, values, c, h, y))
+        run(0, A, A2, w.bW, w.bR, w.vectors, values, c, None, h, y)
     after = *(() if c is None else (c[k] for k in range(plan.states - 1))), h
     return after, {} if values is None else {name: values[k] for k, name in enumerate(plan.value_names)}
 
@@ -70,15 +70,15 @@ def cell_step_grad(
     kept = in_one(device, [*[values[name] for name in plan.value_names], *inner])
     y = after[-1] if layer.reads_y else None
     y = None if y is None else device.contiguous(y)
-    dh, dc = device.contiguous(d_after[-1], always=True), in_one(device, d_after[:-1])
+    dy, dh, dc = device.contiguous(d_after[-1]), device.full((B, H), 0, dtype), in_one(device, d_after[:-1])
     da = device.empty((B, layer.sizes.columns * H), dtype)
     d_vectors = device.empty((plan.vectors, B, H), dtype) if plan.vectors else None
     d_products = device.empty((len(plan.cuts), 1, B, H), dtype) if plan.cuts else None
     vectors = layer.weights[0].vectors
     if B:
         stages = Stages(layer, 0, True, d_products)
-        run = stages.prepared((kept, y, dh, dc, da, d_vectors))
-        run(0, vectors, kept, y, None, None, dh, dc, da, None, d_vectors)
+        run = stages.prepared((kept, y, dy, dh, dc, da, d_vectors))
+        run(0, vectors, kept, y, dy, None, dh, dc, da, None, d_vectors)
     if plan.of_h:  # their columns come first
         da = device.concatenate([da[:, plan.of_h * H :], da[:, : plan.of_h * H]], 1)
     d_states = *(() if dc is None else (dc[k] for k in range(plan.states - 1))), dh

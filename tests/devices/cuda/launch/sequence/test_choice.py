@@ -1,4 +1,8 @@
-"""Which rung of the CudnnRNN ladder is chosen, why, and that every plan fits the device it was made for."""
+"""Which rung of the ladder is chosen, why, and that every layout fits the device it was made for.
+
+Tests `minirnn/devices/cuda/launch/sequence/choice.py`, `minirnn/devices/cuda/launch/sequence/layout.py` and
+`minirnn/devices/cuda/launch/sequence/sizes.py`.
+"""
 
 from __future__ import annotations
 
@@ -8,13 +12,21 @@ from typing import Any
 
 import pytest
 
+from minirnn import cell, sigmoid, tanh
 from minirnn.devices.cuda.driver import Limits
-from minirnn.devices.cuda.launch.sequence import cost
-from minirnn.devices.cuda.launch.sequence import plan as plans
-from minirnn.devices.cuda.launch.sequence.barrier_plan import barrier_plan
+from minirnn.devices.cuda.launch.sequence import layout as layouts
 from minirnn.devices.cuda.launch.sequence.choice import H200, RUNGS, Choice, choose, rung_from_environment
-from minirnn.devices.cuda.launch.sequence.plan import CHUNK, BackwardPlan, ForwardPlan, plan_of
-from minirnn.devices.cuda.launch.sequence.sizes import GATES, Gates, Sizes
+from minirnn.devices.cuda.launch.sequence.layout import (
+    CHUNK,
+    BackwardLayout,
+    ForwardLayout,
+    barrier_layout,
+    layout_of,
+)
+from minirnn.devices.cuda.launch.sequence.sizes import Sizes
+from minirnn.ops.cudnn_rnn.cells import CELLS, ZONED, lstm_zoned_c, plan_of
+from minirnn.ops.gru_block.cells import gru_block
+from minirnn.ops.lstm_block.cells import lstm_block_peephole
 
 A100 = replace(H200, compute_capability=(8, 0), multiprocessors=108, shared_bytes_per_block=163 << 10)
 T4 = replace(H200, compute_capability=(7, 5), multiprocessors=40, shared_bytes_per_block=64 << 10)
@@ -24,7 +36,7 @@ SIMULATED = replace(H200, simulated=True, shared_bytes_per_block=48 << 10)
 
 
 def sizes(mode: str, T: int, B: int, H: int, P: int = 0, D: int = 1, itemsize: int = 4) -> Sizes:
-    return Sizes(mode, T, B, H, P or H, D, itemsize)
+    return Sizes(plan_of(mode, P > 0), T, B, H, P or H, D, itemsize)
 
 
 TABLE = [
@@ -59,7 +71,7 @@ TABLE = [
 
 def name_of(row: Any) -> str:
     s = row[1]
-    return f"sm{row[0].compute_capability}-{s.mode}-{s.T},{s.B},{s.H},{s.P}-D{s.D}-{s.itemsize}"
+    return f"sm{row[0].compute_capability}-{s.plan.name}-{s.T},{s.B},{s.H},{s.P}-D{s.D}-{s.itemsize}"
 
 
 @pytest.mark.parametrize("row", TABLE, ids=name_of)
@@ -69,7 +81,7 @@ def test_the_table(row: tuple[Limits, Sizes, str, str, str]) -> None:
     assert found.rung == forward, found
     assert word in found.reason
     assert choose(layer, limits, backward=True).rung == backward
-    assert (found.plan is None) == (found.rung == "steps")
+    assert (found.layout is None) == (found.rung == "steps")
 
 
 def test_a_rung_that_is_asked_for_is_taken_wherever_it_can_be_had() -> None:
@@ -77,10 +89,10 @@ def test_a_rung_that_is_asked_for_is_taken_wherever_it_can_be_had() -> None:
     for limits in (H200, SIMULATED):
         for backward in (False, True):
             assert choose(small, limits, backward, "steps") == Choice("steps", "asked for")
-            plan = plan_of(small, limits, backward)
-            assert not isinstance(plan, str)
-            assert choose(small, limits, backward, "persistent") == Choice("persistent", "asked for", plan)
-            plain = barrier_plan(small, limits, backward)
+            layout = layout_of(small, limits, backward)
+            assert not isinstance(layout, str)
+            assert choose(small, limits, backward, "persistent") == Choice("persistent", "asked for", layout)
+            plain = barrier_layout(small, limits, backward)
             assert choose(small, limits, backward, "barrier") == Choice("barrier", "asked for", plain)
             found = choose(projected, limits, backward, "persistent")
             assert found.rung == "steps"
@@ -89,23 +101,44 @@ def test_a_rung_that_is_asked_for_is_taken_wherever_it_can_be_had() -> None:
     assert found.rung == "steps"
     assert found.reason.startswith("persistent was asked for, but its weights do not fit on the chip: ")
     assert found.reason.endswith("; so the lowest rung")
-    own = choose(replace(small, own=Gates(4)), H200, wanted="barrier")
-    assert own.rung == "steps" and own.reason.startswith("barrier was asked for, but the plain kernel of one launch is")
     with pytest.raises(ValueError, match="no rung 'fast'.*\n.*steps, barrier, persistent, auto\n.*MINIRNN_CUDNN_RNN"):
         choose(small, H200, wanted="fast")
 
 
-def test_zoneout_takes_the_lowest_rung_and_says_why() -> None:
-    small = sizes("lstm", 9, 4, 32)
-    for limits in (H200, SIMULATED):
-        for backward in (False, True):
-            found = choose(small, limits, backward, zoneout=True)
-            assert found == Choice(
-                "steps", "zoneout needs masks at each step, which the kernels of one launch do not read"
-            )
-            assert choose(small, limits, backward, "steps", zoneout=True) == Choice("steps", "asked for")
-            wanted = choose(small, limits, backward, "persistent", zoneout=True)
-            assert wanted == Choice("steps", f"persistent was asked for, but {found.reason}")
+def test_a_cell_that_no_kernel_of_one_launch_can_hold_takes_the_lowest_rung_and_says_why() -> None:
+    @cell(states="h")
+    def indrnn(x_a: Any, h: Any, *, u: Any) -> Any:
+        return tanh(x_a + u * h)
+
+    @cell(states="h")
+    def only_h(h_a: Any, h: Any) -> Any:
+        return tanh(h_a) + h
+
+    @cell(states="h")
+    def five_gates(z_a: Any, z_b: Any, z_c: Any, z_d: Any, z_e: Any, h: Any) -> Any:
+        return tanh(z_a) * sigmoid(z_b) + tanh(z_c) * sigmoid(z_d) + z_e
+
+    projected = lstm_zoned_c.plan(True)
+    for plan, rungs, reason in (
+        (projected, RUNGS[1:], "with a projection"), (gru_block.plan(), RUNGS[1:], "products or means inside"),
+        (indrnn.plan(), RUNGS[1:], "no gate of the cell reads h"),
+        (only_h.plan(), RUNGS[1:], "no gate of the cell reads x"),
+        (five_gates.plan(), RUNGS[2:], "5 gates of the cell read h"),
+    ):  # fmt: skip
+        layer = Sizes(plan, 9, 4, 32, 32, 1, 4)  # with a projection of any width
+        for rung in rungs:
+            for backward in (False, True):
+                found = choose(layer, H200, backward, rung)
+                assert found.rung == "steps" and found.reason.startswith(f"{rung} was asked for, but ")
+                assert reason in found.reason and found.layout is None
+    assert choose(Sizes(five_gates.plan(), 9, 4, 32, 32, 1, 4), H200, wanted="barrier").rung == "barrier"
+
+
+def test_masks_and_vectors_are_no_reason_for_the_lowest_rung() -> None:
+    for one in (*ZONED.values(), lstm_block_peephole):
+        for rung in RUNGS[1:]:
+            for backward in (False, True):
+                assert choose(Sizes(one.plan(), 9, 4, 32, 32, 1, 4), H200, backward, rung).rung == rung
 
 
 def test_the_variable_names_a_rung(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -125,7 +158,7 @@ def test_the_variable_names_a_rung(monkeypatch: pytest.MonkeyPatch) -> None:
 MANY = [
     (limits, sizes(mode, 9, B, H, D=D, itemsize=itemsize))
     for limits in (H200, A100, T4, SLICE, SIMULATED)
-    for mode in GATES
+    for mode in CELLS
     for itemsize in (4, 8)
     for D in (1, 2)
     for B in (1, 3, 8, 60)
@@ -133,40 +166,40 @@ MANY = [
 ]
 
 
-def test_forward_plans_cover_all_units_and_fit() -> None:
-    found = [(limits, s, plan) for limits, s in MANY if isinstance(plan := plan_of(s, limits, False), ForwardPlan)]
+def test_forward_layouts_cover_all_units_and_fit() -> None:
+    found = [(limits, s, one) for limits, s in MANY if isinstance(one := layout_of(s, limits, False), ForwardLayout)]
     assert len(found) > 500
-    for limits, s, plan in found:
-        units = 2 * plan.warps // plan.parts  # of a block
-        assert (plan.columns - 1) * units < s.H <= plan.columns * units and plan.blocks == plan.columns * plan.groups
-        assert (plan.groups - 1) * plan.batch < s.B <= plan.groups * plan.batch  # no group is empty
-        assert plan.blocks * s.D <= limits.multiprocessors  # one block each: all are resident
-        assert plan.parts * plan.chunks * CHUNK >= s.H * s.itemsize
-        assert plan.shared <= limits.shared_bytes_per_block
-        beyond = plan.warps * 2 * s.G * (plan.chunks - plan.kept)
-        totals = plan.parts * plan.rows * (units + 2) * s.G * s.itemsize
-        assert plan.shared >= (plan.rows * plan.chunks * plan.parts + beyond) * CHUNK + totals
-        assert plan.rows * units <= 32 * plan.warps <= 256 and plan.rows in (1, 2, 4, 8) and plan.kept <= plan.chunks
-        assert s.H % plan.piece == 0 and plan.piece * s.itemsize in (s.itemsize, 16)
-        assert registers(s, plan.kept, 2 * s.G, 16 // s.itemsize) <= 255
+    for limits, s, one in found:
+        units = 2 * one.warps // one.parts  # of a block
+        assert (one.columns - 1) * units < s.H <= one.columns * units and one.blocks == one.columns * one.groups
+        assert (one.groups - 1) * one.batch < s.B <= one.groups * one.batch  # no group is empty
+        assert one.blocks * s.D <= limits.multiprocessors  # one block each: all are resident
+        assert one.parts * one.chunks * CHUNK >= s.H * s.itemsize
+        assert one.shared <= limits.shared_bytes_per_block
+        beyond = one.warps * 2 * s.G * (one.chunks - one.in_registers)
+        totals = one.parts * one.rows * (units + 2) * s.G * s.itemsize
+        assert one.shared >= (one.rows * one.chunks * one.parts + beyond) * CHUNK + totals
+        assert one.rows * units <= 32 * one.warps <= 256 and one.rows in (1, 2, 4, 8) and one.in_registers <= one.chunks
+        assert s.H % one.piece == 0 and one.piece * s.itemsize in (s.itemsize, 16)
+        assert registers(s, one.in_registers, 2 * s.G, 16 // s.itemsize) <= 255
 
 
 @pytest.mark.slow
-def test_backward_plans_cover_the_whole_table_and_fit() -> None:
-    found = [(limits, s, plan) for limits, s in MANY if isinstance(plan := plan_of(s, limits, True), BackwardPlan)]
+def test_backward_layouts_cover_the_whole_table_and_fit() -> None:
+    found = [(limits, s, one) for limits, s in MANY if isinstance(one := layout_of(s, limits, True), BackwardLayout)]
     assert len(found) > 500
-    for limits, s, plan in found:
-        units = plan.outputs * plan.warps  # of a column
-        assert (plan.columns - 1) * units < s.H <= plan.columns * units
-        assert (plan.groups - 1) * plan.batch < s.B <= plan.groups * plan.batch
-        assert plan.blocks == plan.columns * plan.slices * plan.groups
-        assert plan.slice % plan.piece == s.H % plan.piece == 0
-        assert (plan.slices - 1) * plan.slice < s.H <= plan.slices * plan.slice  # no slice is empty
-        assert plan.blocks * s.D <= limits.multiprocessors
-        assert plan.chunks == ceil(s.G * plan.slice * s.itemsize / CHUNK)
-        assert plan.shared <= limits.shared_bytes_per_block
-        assert plan.warps <= 8 and plan.rows in (1, 2, 4, 8) and plan.kept <= plan.chunks
-        assert registers(s, plan.kept, plan.outputs, 1) <= 255
+    for limits, s, one in found:
+        units = one.outputs * one.warps  # of a column
+        assert (one.columns - 1) * units < s.H <= one.columns * units
+        assert (one.groups - 1) * one.batch < s.B <= one.groups * one.batch
+        assert one.blocks == one.columns * one.slices * one.groups
+        assert one.slice % one.piece == s.H % one.piece == 0
+        assert (one.slices - 1) * one.slice < s.H <= one.slices * one.slice  # no slice is empty
+        assert one.blocks * s.D <= limits.multiprocessors
+        assert one.chunks == ceil(s.G * one.slice * s.itemsize / CHUNK)
+        assert one.shared <= limits.shared_bytes_per_block
+        assert one.warps <= 8 and one.rows in (1, 2, 4, 8) and one.in_registers <= one.chunks
+        assert registers(s, one.in_registers, one.outputs, 1) <= 255
 
 
 def registers(s: Sizes, kept: int, rows_of_weights: int, rows: int) -> int:
@@ -174,47 +207,32 @@ def registers(s: Sizes, kept: int, rows_of_weights: int, rows: int) -> int:
     return 4 * kept * rows_of_weights + rows * rows_of_weights * s.itemsize // 4
 
 
-def test_a_plan_does_not_depend_on_what_does_not_matter() -> None:
-    assert plan_of(sizes("lstm", 5, 4, 512), H200, False) == plan_of(sizes("lstm", 900, 4, 512), H200, False)
+def test_a_layout_does_not_depend_on_what_does_not_matter() -> None:
+    assert layout_of(sizes("lstm", 5, 4, 512), H200, False) == layout_of(sizes("lstm", 900, 4, 512), H200, False)
     large = replace(H200, memory_bytes=1, name="other", threads_per_block=1024)
     assert choose(sizes("lstm", 5, 4, 512), H200) == choose(sizes("lstm", 5, 4, 512), large)
 
 
 def test_groups_of_the_batch_divide_what_is_gathered() -> None:
-    whole, parts = (plans.forward_in(sizes("lstm", 9, 64, 512), H200, groups) for groups in (1, 4))
-    assert isinstance(whole, ForwardPlan) and isinstance(parts, ForwardPlan)
+    whole, parts = (layouts.forward_in(sizes("lstm", 9, 64, 512), H200, groups) for groups in (1, 4))
+    assert isinstance(whole, ForwardLayout) and isinstance(parts, ForwardLayout)
     assert (parts.groups, parts.batch, parts.gathered) == (4, 16, whole.gathered // 4)
-    assert plan_of(sizes("lstm", 9, 64, 512), H200, False) == parts  # fewer bytes, the same multiplications
-    table, tables = (plans.backward_in(sizes("lstm", 9, 64, 512), H200, groups) for groups in (1, 4))
-    assert isinstance(table, BackwardPlan) and isinstance(tables, BackwardPlan)
+    assert layout_of(sizes("lstm", 9, 64, 512), H200, False) == parts  # fewer bytes, the same multiplications
+    table, tables = (layouts.backward_in(sizes("lstm", 9, 64, 512), H200, groups) for groups in (1, 4))
+    assert isinstance(table, BackwardLayout) and isinstance(tables, BackwardLayout)
     assert tables.gathered < table.gathered
 
 
 @pytest.mark.parametrize("B", [1, 3, 8, 14])
 def test_a_batch_of_less_than_two_tiles_stays_together(B: int) -> None:
     for backward in (False, True):
-        plan = plan_of(sizes("lstm", 9, B, 256), H200, backward)
-        assert not isinstance(plan, str) and (plan.groups, plan.batch) == (1, B)
+        layout = layout_of(sizes("lstm", 9, B, 256), H200, backward)
+        assert isinstance(layout, ForwardLayout | BackwardLayout) and (layout.groups, layout.batch) == (1, B)
 
 
-@pytest.mark.parametrize(
-    ("capability", "single", "double"),
-    [
-        ((7, 0), 64, 32),
-        ((7, 5), 64, 2),
-        ((8, 0), 64, 32),
-        ((8, 6), 128, 2),
-        ((8, 9), 128, 2),
-        ((9, 0), 128, 64),
-        ((12, 0), 128, 2),
-    ],
-)
-def test_lanes_of_a_multiprocessor(capability: tuple[int, int], single: int, double: int) -> None:
-    assert (cost.lanes(capability, 4), cost.lanes(capability, 8)) == (single, double)
-
-
-def test_weights_that_stay_in_the_l2_cache() -> None:
-    limits = replace(H200, l2_bytes=50 << 20)
-    assert cost.weights_stay_in_l2(4 << 20, limits) is True
-    assert cost.weights_stay_in_l2(26 << 20, limits) is False
-    assert cost.weights_stay_in_l2(4 << 20, replace(H200, l2_bytes=0)) is None
+def test_the_rank_counts_weights_outside_registers_then_multiplications_then_messages() -> None:
+    one = layouts.forward_of(sizes("lstm", 9, 64, 1024), H200, 4, 2)
+    assert isinstance(one, ForwardLayout) and one.in_registers == one.chunks == 4
+    assert one.rank() == (0, 8 * 2 * 4 * 4, one.gathered)  # warps, units, gates, chunks
+    beyond = layouts.forward_of(sizes("lstm", 9, 64, 1024), H200, 4, 2, held=3)
+    assert isinstance(beyond, ForwardLayout) and beyond.rank() == (8 * 2 * 4, *one.rank()[1:])

@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import pytest
 
+from minirnn.ops.cudnn_rnn.cells import plan_of
+from minirnn.ops.lstm_block.cells import plan_of as lstm_block
 from tests.devices.cuda.machine_code.compiled import nvcc_version
 from tests.devices.cuda.machine_code.kernels import machine_code
 from tests.devices.cuda.machine_code.loops import Loop
 from tests.devices.cuda.machine_code.sass import INSTALL, find_nvdisasm
-from tests.devices.cuda.machine_code.variants import VARIANTS
+from tests.devices.cuda.machine_code.variants import RUNGS, VARIANTS
 
 pytestmark = pytest.mark.skipif(
     not nvcc_version() or find_nvdisasm() is None, reason=f"needs nvcc on the PATH and nvdisasm ({INSTALL})"
@@ -42,9 +44,9 @@ def test_a_read_of_shared_memory_serves_many_multiplications_and_no_step_has_a_f
     file: str, number: int, beyond: dict[str, tuple[int, int, int]]
 ) -> None:
     name = f"sequence/{file}.cu"
-    found = machine_code(name, VARIANTS[name][number], "sm_90")
     for mode, (reads, multiplied, expected) in beyond.items():
-        loop = found[f"{mode}_{file}"].main_loop
+        found = machine_code(name, VARIANTS[name][number], "sm_90", plan=plan_of(mode))
+        loop = found[f"cell_{file}"].main_loop
         served = read_and_multiplied(loop, (reads, multiplied))
         assert expected <= served < expected + 8, mode  # a few more are in the activations
         assert not loop.count("MEMBAR", "ERRBAR", "CCTL"), mode
@@ -54,19 +56,18 @@ def test_a_read_of_shared_memory_serves_many_multiplications_and_no_step_has_a_f
 def test_a_step_of_the_plain_rung_has_three_fences_and_two_barriers() -> None:
     """The fences and atomics listed in `grid_barrier.cuh`: each occurs exactly once in each kernel."""
     name = "sequence/barrier.cu"
-    found = machine_code(name, VARIANTS[name][0], "sm_90")
-    assert len(found) == 8
+    found = machine_code(name, VARIANTS[name][0], "sm_90", plan=plan_of("lstm"))
+    assert found.keys() == {"cell_barrier", "cell_barrier_grad"}
     for kernel, code in found.items():
         (loop,) = [each for each in code.loops if "for (int step" in (code.statement(each) or ("", ""))[1]]
         assert (loop.count("MEMBAR"), loop.count("BAR")) == (3, 2), kernel
 
 
-# The second stage of the peepholes' sums has one number per thread.
 SEVERAL = [
     (file, options)
     for file, variants in VARIANTS.items()
     for options in variants
-    if file != "lstm_block/peepholes.cu" and any(option.startswith("-DPER_THREAD") for option in options)
+    if any(option.startswith("-DPER_THREAD") for option in options)
 ]
 
 
@@ -74,17 +75,14 @@ SEVERAL = [
 @pytest.mark.parametrize(
     "file, options",
     [
-        pytest.param(
-            file, options, marks=[] if file == "lstm_block/cell.cu" and "float" in options[0] else pytest.mark.slow
-        )
+        pytest.param(file, options, marks=[] if "steps" in file and "float" in options[0] else pytest.mark.slow)
         for file, options in SEVERAL
     ],
 )
 def test_a_thread_that_takes_several_units_stores_all_of_them_at_once(
     file: str, options: tuple[str, ...], arch: str
 ) -> None:
-    several = 4 if options[0] == "-DREAL=half" else 16  # a pair, or the most that one access can have
-    for kernel, code in machine_code(file, options, arch).items():
-        sizes = {i.size for i in code.function.instructions if i.name == "STG"}
-        one = kernel in ("without_padding", "lstm_step_plain")
-        assert one or sizes == {several}, f"{kernel} stores {sizes} bytes at a time"
+    for plan in (plan_of("lstm"), lstm_block(True, True)) if file in RUNGS else (None,):
+        for kernel, code in machine_code(file, options, arch, plan=plan).items():
+            sizes = {i.size for i in code.function.instructions if i.name == "STG"}
+            assert kernel == "without_padding" or sizes == {16}, f"{kernel} stores {sizes} bytes at a time"

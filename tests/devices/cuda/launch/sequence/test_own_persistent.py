@@ -1,6 +1,6 @@
 """Custom cells with one stage also run in one launch: with the checks of the simulator, and against torch.
 
-Tests `minirnn/devices/cuda/launch/own_cell/persistent.py`.
+Tests `minirnn/devices/cuda/launch/sequence/one_launch.py`.
 """
 
 from __future__ import annotations
@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from minirnn import cell, tanh
-from minirnn.devices.cuda.launch.own_cell.persistent import MOST_GATES
+from minirnn.devices.cuda.launch.sequence.layout import MOST_GATES
+from minirnn.devices.cuda.launch.sources import text
 from minirnn.devices.cuda.sim.options import SimOptions
 from tests.cells.with_torch import CELLS
 from tests.devices.cells import own_layers
@@ -82,5 +83,5 @@ def test_no_register_spills(name: str, arch: str) -> None:
     plan = cell_of(name).plan()
     for file in ("persistent", "persistent_grad"):
         options = as_planned(f"sequence/{file}.cu", VARIANTS[f"sequence/{file}.cu"][0], arch)
-        (needs,) = compiled(f"{name}.cu", options, arch, source(plan, f"{file}.cu")).resources.values()
+        (needs,) = compiled(f"{name}.cu", options, arch, text(f"sequence/{file}.cu", plan)).resources.values()
         assert needs.spill_stores == needs.spill_loads == 0, file

@@ -1,7 +1,7 @@
 """Custom cells on CUDA devices agree with torch in float64; the checks of the simulator find nothing.
 
-Tests `minirnn/devices/cuda/launch/own_cell/sequence.py`, `minirnn/devices/cuda/launch/own_cell/steps.py` and
-`minirnn/devices/cuda/launch/own_cell/layer.py`.
+Tests `minirnn/devices/cuda/launch/sequence/layer.py`, `minirnn/devices/cuda/launch/sequence/steps.py`,
+`minirnn/devices/cuda/launch/sequence/sums.py` and `minirnn/devices/cuda/launch/sequence/arrays.py`.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import pytest
 import minirnn as mr
 from minirnn.devices.cuda.device import Cuda
 from minirnn.devices.cuda.launch import threads
+from minirnn.devices.cuda.launch.sources import text
 from minirnn.devices.cuda.sim.driver import SimDriver
 from tests.devices.cells.own_layers import ALL, OwnLayer, assert_close, cell_of
 from tests.devices.cuda.checked import checked
@@ -94,7 +95,7 @@ def test_no_register_of_a_step_spills(name: str, arch: str) -> None:
     cell = cell_of(name)
     for plan in (cell.plan(), *([] if cell.plan().carries else [cell.plan(True)])):
         for options in of_units("float32", "float64"):
-            found = compiled(f"{name}.cu", options, arch, source(plan, "steps.cu")).resources
+            found = compiled(f"{name}.cu", options, arch, text("sequence/steps.cu", plan)).resources
             kernels = {n: r for n, r in found.items() if n.startswith("cell_step")}
             assert len(kernels) == len(plan.forward) + len(plan.backward)
             for kernel, needs in kernels.items():
