@@ -10,6 +10,7 @@ import pytest
 
 from minirnn import cell, product, relu, sigmoid, sqrt, tanh, unit_mean
 from minirnn.cells.plan import Plan
+from minirnn.devices.base import Weights
 from tests.cells.with_torch import CELLS, gallery, shapes_of, torch_direction
 
 T, B, I = 7, 4, 3
@@ -93,7 +94,7 @@ class OwnLayer:
             padding = np.arange(T)[:, None] >= LENGTHS
             self.x[padding], self.dy[padding] = np.nan, 0
 
-    def weights(self, named: Mapping[str, Any]) -> tuple[Any, ...]:
+    def weights(self, named: Mapping[str, Any]) -> Weights:
         """W, R, Wp, bW of all gates, no bR, U, vectors as devices take them: gates in the order of the plan."""
         order, H = list(self.cell.step.gate_order), self.H
 
@@ -107,14 +108,14 @@ class OwnLayer:
         U = tuple(named[f"product_{k + 1}"] for k in range(self.plan.products))
         vectors = tuple(named[n] for n in self.plan.vector_names)
         W, R, b = rows("weight_ih", "zx"), rows("weight_hh", "zh"), rows("bias", "zxh")
-        return W, R, named.get("weight_hr"), b, None, U, vectors
+        return Weights(W, R, named.get("weight_hr"), b, None, U, vectors)
 
     def run(self, device: Any, dtype: str = "float64", training: bool = True) -> dict[str, np.ndarray]:
         """All results and gradients of a device, by name; without `training` the results alone."""
 
         def on(a: Any) -> Any:
             if isinstance(a, (tuple, list)):
-                return type(a)(map(on, a))
+                return Weights(*map(on, a)) if isinstance(a, Weights) else type(a)(map(on, a))
             return None if a is None else device.asarray(a.astype(dtype))
 
         weights = [on(self.weights(named)) for named in self.named]
