@@ -1,25 +1,22 @@
-"""A new cell needs only one header of the form: a made-up one runs in the drivers of C++ and of CUDA.
+"""A cell needs only one header of the form: a made-up one runs in the kernels of CUDA, and every made one is whole.
 
 Tests `minirnn/devices/cells/__init__.py` and the headers next to it.
 """
 
 from __future__ import annotations
 
-import ctypes
 import re
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pytest
 
 import minirnn as mr
 from minirnn.devices import cells
+from minirnn.devices.cells.header import header
 from minirnn.devices.cuda.launch.sources import options
 from minirnn.devices.cuda.launch.threads import cells as threads_of
-from minirnn.devices.host_cpp import compiler
-from minirnn.devices.native import library
-from minirnn.devices.native.arguments import MOST_VALUES, NOTHING, Gradients, Layer, address, matrix, rows
+from tests.devices.cells.own_layers import ALL, cell_of
 
 HERE = Path(__file__).parent
 T, B, I, H = 4, 3, 5, 11
@@ -63,42 +60,6 @@ def assert_close(found: dict[str, np.ndarray], expected: dict[str, np.ndarray]) 
         np.testing.assert_allclose(a, expected[name], rtol=1e-11, atol=1e-12, err_msg=name)
 
 
-@pytest.fixture(scope="module")
-def built(tmp_path_factory: pytest.TempPathFactory) -> ctypes.CDLL:
-    mr.devices.get("native")  # skips with its reason where there is no compiler
-    made = tmp_path_factory.mktemp("gated") / "gated.so"
-    sources = [HERE / "gated.cpp", *(library.KERNELS / f"{name}.cpp" for name in ("team", "tile"))]
-    flags = [*library.flags(), *library.INCLUDE]
-    compiler.find("native").library(flags, sources, made, [*library.flags(), *library.SHARED])
-    return ctypes.CDLL(str(made))
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("lengths", [np.full(B, T), LENGTHS], ids=["all steps", "lengths"])
-@pytest.mark.parametrize("threads", [1, 2])
-def test_the_driver_of_cpp_runs_a_new_cell(
-    built: ctypes.CDLL, rng: np.random.Generator, lengths: np.ndarray, threads: int
-) -> None:
-    n = Case(rng)
-    n.x[np.arange(T)[:, None] >= lengths] = n.dy[np.arange(T)[:, None] >= lengths] = 0
-    y, saved, h_n, m_n = np.empty((T, B, H)), np.empty((T, B, 4, H)), np.empty((B, H)), np.empty((B, H))
-    values = [part for k in range(4) for part in (address(saved) + 8 * k * H, 4 * H)] + [*NOTHING * (MOST_VALUES - 4)]
-    layer = Layer(
-        T, B, I, H, H, 0, address(lengths), *matrix(n.W), *matrix(n.R), 0, 0, 0, address(n.bW), address(n.bR),
-        address(n.w), np.inf, *rows(n.x), *rows(n.h0), *rows(n.m0), *values, *rows(y), *rows(h_n), *rows(m_n),
-    )  # fmt: skip
-    assert built.gated_forward(layer, threads) == 0
-    found = {"y": y, "m_n": m_n, "h_n": h_n}
-    da, dW, dR, dbW, dbR, dw = (np.empty(s) for s in ((T, B, 3 * H), n.W.shape, n.R.shape, 2 * H, 2 * H, H))
-    found |= {"dh0": np.empty((B, H)), "dm0": np.empty((B, H)), "dx": np.empty((T, B, I))}
-    gradients = Gradients(
-        *rows(n.dy), *NOTHING, *rows(n.dh_n), *rows(n.dm_n), *rows(da), *rows(found["dh0"]), *rows(found["dm0"]),
-        *rows(found["dx"]), 0, 0, address(dW), address(dR), 0, address(dbW), address(dbR), address(dw),
-    )  # fmt: skip
-    assert built.gated_backward(layer, gradients, threads) == 0
-    assert_close(found | {"dW": dW, "dR": dR, "dbW": dbW, "dbR": dbR, "dw": dw}, n.expected(lengths))
-
-
 POINTERS = ("masks", "products", "dc_each", "multiplied", "waiting")
 INSIDE = np.dtype([*[(name, "u8") for name in POINTERS], ("apart", "i8"), ("cell", "u1")], align=True)
 """`struct Inside` of `steps.cu` for a cell without constants."""
@@ -137,14 +98,10 @@ def test_the_kernels_of_a_step_run_a_new_cell(rng: np.random.Generator) -> None:
     assert_close(found, expected)
 
 
-def test_every_cell_states_the_whole_form() -> None:
+def test_every_header_states_the_whole_form() -> None:
     form = (cells.FOLDER / "form.h").read_text()
     numbers = re.findall(r"^//   ([A-Z][A-Z_, ]+?)  ", form, re.MULTILINE)
     stated = {name for line in numbers for name in line.split(", ")}
-    (one_stage,) = re.findall(r"struct OneStage \{\n.*?\n\};", form, re.DOTALL)
     assert {"OF_BOTH", "STATES", "CARRIES", "PRODUCTS"} <= stated
-    pattern = r"template <class V, class real>\nstruct (\w+)( : OneStage)? \{\n(.*?)\n\n"
-    found = re.findall(pattern, (HERE / "gated.h").read_text(), re.DOTALL)
-    assert {"Gated"} == {name for name, _, _ in found}
-    for name, base, struct in found:
-        assert stated <= set(re.findall(r"\b[A-Z_]{4,}\b", struct + (one_stage if base else ""))), name
+    for name in ALL:
+        assert stated <= set(re.findall(r"\b[A-Z_]{4,}\b", header(cell_of(name).plan()))), name

@@ -6,42 +6,18 @@
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
-#include <limits>
 #include <memory>
 #include <thread>
 #include <vector>
 
-#include "gemm.h"
-#include "layer.h"
+#include "backward.h"
+#include "forward.h"
+#include "made_cells.h"  // the headers of the cells, each in a namespace
+#include "step.h"
 
 extern "C" {
-int layer_forward_float(int, const Layer<float> *, int, int);
-int layer_forward_double(int, const Layer<double> *, int, int);
-int layer_backward_float(int, const Layer<float> *, const Gradients<float> *, int, int);
-int layer_backward_double(int, const Layer<double> *, const Gradients<double> *, int, int);
-int lstm_cell_grad_float(const Layer<float> *, const Gradients<float> *, int, int);
-int lstm_cell_grad_double(const Layer<double> *, const Gradients<double> *, int, int);
-int gru_block_float(int, const void *, int, int);
-int gru_block_double(int, const void *, int, int);
 int product_float(const Product<float> *, int, int);
 int product_double(const Product<double> *, int, int);
-}
-static int forward(int mode, const Layer<float> &d, int threads) { return layer_forward_float(mode, &d, threads, 0); }
-static int forward(int mode, const Layer<double> &d, int threads) { return layer_forward_double(mode, &d, threads, 0); }
-static int backward(int mode, const Layer<float> &d, const Gradients<float> &g, int threads) {
-    return layer_backward_float(mode, &d, &g, threads, 0);
-}
-static int backward(int mode, const Layer<double> &d, const Gradients<double> &g, int threads) {
-    return layer_backward_double(mode, &d, &g, threads, 0);
-}
-static int cell_grad(const Layer<float> &d, const Gradients<float> &g, int threads) {
-    return lstm_cell_grad_float(&d, &g, threads, 0);
-}
-static int cell_grad(const Layer<double> &d, const Gradients<double> &g, int threads) {
-    return lstm_cell_grad_double(&d, &g, threads, 0);
-}
-static int gru_block(bool back, const void *d, bool is_float, int threads) {
-    return is_float ? gru_block_float(back, d, threads, 0) : gru_block_double(back, d, threads, 0);
 }
 static int product(const Product<float> &p, int threads) { return product_float(&p, threads, 0); }
 static int product(const Product<double> &p, int threads) { return product_double(&p, threads, 0); }
@@ -70,83 +46,79 @@ static void demand(bool right, const char *what) {
     std::exit(1);
 }
 
-// One layer forward and backward; the sum of y and of all gradients.
-template <class real>
-double layer(int mode, Index T, Index B, Index I, Index H, Index P, bool skip, bool reverse, bool ragged, int threads) {
+// A layer of a cell, forward and backward; the sum of y and of the gradients.
+template <class real, class Cell>
+double layer(Index T, Index B, Index I, Index H, Index P, bool skip, bool reverse, bool ragged, bool zoneout,
+             int threads) {
     Arrays<real> array;
-    const bool block = mode == LSTM_BLOCK, has_c = mode == LSTM || block;
-    const Index G = has_c ? 4 : mode == GRU ? 3 : 1, S = mode < LSTM ? 1 : 4, kept = block ? 6 : has_c ? 5 : 4;
+    constexpr Index S = GATES<Cell>, GX = ROWS_OF_W<Cell>, GH = ROWS_OF_R<Cell>, inner = INNER<Cell>;
     if (skip) I = H;
     std::vector<Index> lengths(B);
     for (Index b = 0; b < B; b++) lengths[b] = std::max<Index>(1, T - b);
     const double scale = 0.5 / std::sqrt(double(H));
-    const bool projected = P != H;
-    Layer<real> d = {};
+    Layer<real, Cell> d = {};
     d.T = T, d.B = B, d.I = I, d.H = H, d.P = P, d.reverse = reverse;
     d.lengths = ragged ? lengths.data() : nullptr;
-    d.clip = std::numeric_limits<double>::infinity();
-    if (!skip) d.W = {array(G * H * I, scale), I, 1};
-    d.R = {array(G * H * P, scale), P, 1};
-    if (projected) d.Wp = {array(P * H, scale), H, 1};
-    d.bW = array(G * H), d.bR = array(G * H);
+    if (!skip) d.W = {array(GX * H * I, scale), I, 1};
+    d.R = {array(GH * H * P, scale), P, 1};
+    if (P != H) d.Wp = {array(P * H, scale), H, 1};
+    d.bW = array(GX * H), d.bR = array(GH * H);
+    if (Cell::VECTORS) d.vectors = array(Cell::VECTORS * H);
     d.x = {array(T * B * I), I}, d.h0 = {array(B * P), P};
     d.y = {array(T * B * P), P}, d.h_n = {array(B * P), P};
-    Gradients<real> g = {};
-    if (has_c) {
-        d.c0 = {array(B * H), H}, d.c_n = {array(B * H), H};
-        g.dc_n = {array(B * H), H}, g.dc0 = {array(B * H), H};
-    }
-    if (block) {
-        d.clip = 0.7;
-        d.vectors = array(3 * H), g.dvectors = array(3 * H);
+    if (zoneout) d.zoneout = {array(T * B * P), P};
+    for (int k = 0; k < Cell::MATRICES; k++) d.U[k] = {array(H * H, scale), H, 1};
+    for (int k = 0; k < Cell::MASKS; k++) d.masks[k] = {array(T * B * H), H};
+    Gradients<real, Cell> g = {};
+    if (inner) {
+        d.c0 = {array(inner * B * H), H}, d.c_n = {array(inner * B * H), H};
+        g.dc_n = {array(inner * B * H), H}, g.dc0 = {array(inner * B * H), H};
         g.dc_each = {array(T * B * H), H};
-        g.transposed = 1;
     }
-    real *values = mode < LSTM ? nullptr : array(T * B * kept * H);
-    for (Index k = 0; values && k < kept; k++) d.values[k] = {values + k * H, kept * H};
-    demand(forward(mode, d, threads) == 0, "forward");
+    const Index kept = MULTIPLIED<Cell> + Cell::PRODUCTS;
+    real *values = array(T * B * kept * H);
+    for (Index k = 0; k < kept; k++) d.values[k] = {values + k * H, kept * H};
+    const Cell cell{};
+    demand(forward(cell, d, threads, false) == DONE, "forward");
+    const Index ld = (S + Cell::PRODUCTS) * H;
     g.dy = {array(T * B * P), P}, g.dh_n = {array(B * P), P}, g.dh0 = {array(B * P), P};
-    g.da = {array(T * B * S * H), S * H}, g.dx = {array(T * B * I), I};
-    g.dW = skip ? nullptr : array(G * H * I), g.dR = array(G * H * P), g.dWp = projected ? array(P * H) : nullptr;
-    g.dbW = array(G * H), g.dbR = array(G * H);
-    demand(backward(mode, d, g, threads) == 0, "backward");
+    g.da = {array(T * B * ld), ld}, g.dx = {array(T * B * I), I};
+    if (!skip) g.dW = {array(GX * H * I), 1, GX * H};  // like a transposed weight
+    g.dR = {array(GH * H * P), P, 1}, g.dWp = P != H ? array(P * H) : nullptr;
+    g.dbW = array(GX * H), g.dbR = array(GH * H), g.dvectors = array(Cell::VECTORS * H);
+    for (int k = 0; k < Cell::MATRICES; k++) g.dU[k] = array(H * H);
+    demand(backward(cell, d, g, threads, false) == DONE, "backward");
     double sum = 0;
-    if (block) {
-        for (Index k = 0; k < 3 * H; k++) sum += g.dvectors[k];
-        demand(cell_grad(d, g, threads) == 0, "the gradient of a cell");
-        for (Index k = 0; k < B * S * H; k++) sum += g.da.p[k];
-    }
+    for (Index k = 0; k < Cell::VECTORS * H; k++) sum += g.dvectors[k];
     for (Index k = 0; k < T * B * P; k++) sum += d.y.p[k];
     for (Index k = 0; k < T * B * I; k++) sum += g.dx.p[k];
-    for (Index k = 0; k < G * H * P; k++) sum += g.dR[k];
-    for (Index k = 0; k < G * H; k++) sum += g.dbW[k] + g.dbR[k];
+    for (Index k = 0; k < GH * H * P; k++) sum += g.dR.p[k];
+    for (Index k = 0; k < GX * H; k++) sum += g.dbW[k];
+    for (Index k = 0; k < GH * H; k++) sum += g.dbR[k];
+    for (int k = 0; k < Cell::MATRICES; k++) sum += g.dU[k][H * H - 1];
     return sum;
 }
 
-template <class real>
-struct GruBlock {  // that of gru_block.cpp
-    Index B, I, H;
-    Rows<const real> x, h_prev;
-    const real *w_ru, *w_c, *b_ru, *b_c;
-    Rows<real> r, u, c, h;
-    Rows<const real> d_h;
-    Rows<real> d_x, d_h_prev, d_c_bar, d_r_bar_u_bar;
-};
-
-// GRUBlockCell forward and backward; the sum of h and of the gradients.
-template <class real>
-double gru_cell(Index B, Index I, Index H, int threads) {
+// A step of a cell and its gradient; the sum of the state and of the gradients.
+template <class real, class Cell>
+double one_step(Index B, Index H, int threads) {
     Arrays<real> array;
-    GruBlock<real> d = {};
-    d.B = B, d.I = I, d.H = H;
-    d.x = {array(B * I), I}, d.h_prev = {array(B * H), H}, d.d_h = {array(B * H), H};
-    d.w_ru = array((I + H) * 2 * H, 0.1), d.w_c = array((I + H) * H, 0.1), d.b_ru = array(2 * H), d.b_c = array(H);
-    for (Rows<real> *a : {&d.r, &d.u, &d.c, &d.h, &d.d_h_prev, &d.d_c_bar}) *a = {array(B * H), H};
-    d.d_x = {array(B * I), I}, d.d_r_bar_u_bar = {array(B * 2 * H), 2 * H};
-    for (bool back : {false, true}) demand(gru_block(back, &d, sizeof(real) == 4, threads) == 0, "gru_block");
+    constexpr Index S = GATES<Cell>, V = Cell::VECTORS;
+    OneStep<real, Cell> d = {};
+    d.B = B, d.H = H, d.vectors = array(V * H);
+    d.gates = {array(B * S * H), S * H}, d.d_gates = {array(B * S * H), S * H}, d.d_vectors = {array(B * V * H), V * H};
+    for (int k = 0; k < Cell::STATES; k++) {
+        for (Rows<real> *a : {&d.before[k], &d.after[k], &d.d_before[k]}) *a = {array(B * H), H};
+        d.d_after[k] = {array(B * H), H};
+    }
+    for (int k = 0; k < Cell::SAVED; k++) d.values[k] = {array(B * H), H};
+    for (int k = 0; k < Cell::MASKS; k++) d.masks[k] = {array(B * H), H};
+    for (int k = 0; k < Cell::MATRICES; k++) d.U[k] = {array(H * H, 0.1), H, 1};
+    for (bool back : {false, true}) demand(step(Cell{}, d, back, threads, false) == DONE, "step");
     double sum = 0;
-    for (Index k = 0; k < B * H; k++) sum += d.h.p[k] + d.d_h_prev.p[k] + d.d_c_bar.p[k];
-    for (Index k = 0; k < B * I; k++) sum += d.d_x.p[k];
+    for (Index k = 0; k < B * H; k++) sum += d.after[LAST<Cell>].p[k] + d.d_before[0].p[k];
+    for (Index k = 0; k < B * S * H; k++) sum += d.d_gates.p[k];
+    for (Index k = 0; k < B * V * H; k++) sum += d.d_vectors.p[k];
     return sum;
 }
 
@@ -163,6 +135,16 @@ double multiplied(Index M, Index N, Index K, int threads) {
     return sum;
 }
 
+template <class real, template <class, class> class Made>
+double a_cell(const Index (&s)[4], bool skips, int threads) {
+    using Cell = Made<Vector<real>, real>;
+    double sum = one_step<real, Cell>(s[1], s[3], threads);
+    for (int kind = 0; kind < 4; kind++) {
+        sum += layer<real, Cell>(s[0], s[1], s[2], s[3], s[3], skips && (kind & 1), kind & 2, kind & 2, false, threads);
+    }
+    return sum;
+}
+
 template <class real>
 double everything(int threads) {
     double sum = 0;
@@ -170,15 +152,17 @@ double everything(int threads) {
         {1, 1, 1, 1},   {5, 1, 3, 7},    {4, 2, 9, 15},  {3, 7, 5, 17},
         {6, 13, 4, 33}, {2, 40, 20, 66}, {3, 36, 20, 66}};  // 36 samples: three threads divide the samples
     for (auto &s : sizes) {
-        for (int mode = 0; mode < 4; mode++) {
-            for (int kind = 0; kind < 4; kind++) {
-                sum += layer<real>(mode, s[0], s[1], s[2], s[3], s[3], kind & 1, kind & 2, kind & 2, threads);
-            }
-        }
-        sum += layer<real>(LSTM_BLOCK, s[0], s[1], s[2], s[3], s[3], false, false, false, threads);
-        sum += gru_cell<real>(s[1], s[2], s[3], threads);
+        sum += a_cell<real, lstm::OwnCell>(s, true, threads);
+        sum += a_cell<real, gru::OwnCell>(s, true, threads);
+        sum += a_cell<real, rnn_tanh::OwnCell>(s, true, threads);
+        sum += a_cell<real, lstm_block_peephole::OwnCell>(s, false, threads);
+        sum += a_cell<real, three_stages::OwnCell>(s, false, threads);
         const Index P = std::max<Index>(1, s[3] / 2);
-        if (P != s[3]) sum += layer<real>(LSTM, s[0], s[1], s[2], s[3], P, false, true, true, threads);
+        using Projected = lstm_zoned_c::OwnCell<Vector<real>, real>;
+        for (bool zoneout : {false, true}) {
+            if (P == s[3]) continue;
+            sum += layer<real, Projected>(s[0], s[1], s[2], s[3], P, false, true, true, zoneout, threads);
+        }
         sum += multiplied<real>(s[1] * 5, s[3] * 9, s[2] * 11, threads);
     }
     return sum + multiplied<real>(70, 600, 250, threads);
@@ -188,10 +172,11 @@ int main() {
     const double alone = everything<float>(1), wide = everything<double>(1);
     demand(std::isfinite(alone) && std::isfinite(wide), "a sum that is not finite");
     demand(everything<float>(3) == alone && everything<double>(3) == wide, "three threads");
+    using Lstm = lstm::OwnCell<Vector<float>, float>;
     std::vector<std::thread> callers;
     for (int k = 0; k < 3; k++) {
         callers.emplace_back(
-            [=] { demand(layer<float>(LSTM, 4, 40, 64, 96, 96, false, false, false, 3) != 0, "callers"); });
+            [=] { demand(layer<float, Lstm>(4, 40, 64, 96, 96, false, false, false, false, 3) != 0, "callers"); });
     }
     for (std::thread &caller : callers) caller.join();
 #if !defined(__SANITIZE_THREAD__)  // which does not let a child start threads

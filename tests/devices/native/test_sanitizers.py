@@ -1,8 +1,8 @@
 """The kernels under the compiler's sanitizers: every access inside its array, no race, nothing undefined.
 
-What is compiled is driver.cpp, which calls them without Python.
+What is compiled is driver.cpp with the headers of some cells. It calls the kernels without Python.
 
-Tests `minirnn/devices/native/kernels/tile.cpp` and all that lies beside it.
+Tests `minirnn/devices/native/kernels/tile.cpp` and all files next to it.
 """
 
 from __future__ import annotations
@@ -17,11 +17,19 @@ from pathlib import Path
 
 import pytest
 
+from minirnn.devices.cells.header import header
 from minirnn.devices.host_cpp import compiler
 from minirnn.devices.host_cpp.compiler import CompileError
 from minirnn.devices.native import library
+from minirnn.ops.cudnn_rnn import cells
+from minirnn.ops.lstm_block.cells import lstm_block_peephole
+from tests.devices.cells.own_layers import three_stages
 
 DRIVER = Path(__file__).with_name("driver.cpp")
+PLANS = [
+    cells.lstm.plan(), cells.gru.plan(), cells.rnn_tanh.plan(), lstm_block_peephole.plan(), three_stages.plan(),
+    cells.lstm_zoned_c.plan(True),
+]  # fmt: skip
 # AVX-512's masked loads are not checked, so on x86 the kernels are compiled for narrower vectors.
 MACHINE = ["-march=x86-64-v3"] if platform.machine() in ("x86_64", "AMD64") else []
 SANITIZERS = {
@@ -49,7 +57,9 @@ def objects(sources: list[Path], folder: Path, flags: list[str]) -> list[str]:
     if not runs_avx2():
         pytest.skip("this processor has no AVX2")
     used = compiler.find("native")
-    common = [*library.FLAGS, "-O1", "-g1", *MACHINE, *flags, *library.INCLUDE]
+    common = [*library.FLAGS, "-O1", "-g1", *MACHINE, *flags, *library.INCLUDE, "-I", str(folder)]
+    made = [f"namespace {p.name} {{\n{header(p, values=True).replace('#pragma once', '')}\n}}\n" for p in PLANS]
+    (folder / "made_cells.h").write_text("\n".join(made))
     to = [str(folder / f"{source.stem}.o") for source in sources]
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         list(pool.map(lambda s, o: used.run(*common, "-c", str(s), "-o", o), sources, to))

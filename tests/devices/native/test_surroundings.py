@@ -78,8 +78,7 @@ def test_no_damage_of_the_cache_is_loaded(tmp_path: Path, monkeypatch: pytest.Mo
     """The same with kernels that do nothing, which are compiled at once."""
     kernels = tmp_path / "kernels"
     kernels.mkdir()
-    names = ("layer_forward", "layer_backward", "lstm_cell_grad", "gru_block", "product")
-    functions = [f"int {name}_{kind}(void) {{ return 7; }}" for name in names for kind in ("float", "double")]
+    functions = [f"int product_{kind}(void) {{ return 7; }}" for kind in ("float", "double")]
     text = "\n".join(functions) + "\nint native_about(int) { return 5; }"
     (kernels / "nothing.cpp").write_text(
         f'#pragma GCC visibility push(default)\nextern "C" {{\n{text}\n}}\nchar filler[20000] = {{1}};\n'
@@ -111,7 +110,7 @@ def test_a_processor_with_fewer_features_gets_its_own_library(monkeypatch: pytes
 def test_narrower_vectors_compute_the_same_within_rounding(flags: str) -> None:
     if flags.endswith("v3") and " avx2 " not in library.machine.instructions():
         pytest.skip("this processor has no AVX2")
-    files = [str(Path(__file__).with_name(f"test_{name}.py")) for name in ("cudnn_rnn", "lstm_block", "gru_block")]
+    files = [str(Path(__file__).with_name("sequence") / f"test_{name}.py") for name in ("layer", "step")]
     command = [sys.executable, "-m", "pytest", "-q", "-n", "0", "-p", "no:cacheprovider", *files]
     done = subprocess.run(
         command, env=os.environ | {"MINIRNN_NATIVE_FLAGS": flags}, capture_output=True, text=True, timeout=550
@@ -121,15 +120,18 @@ def test_narrower_vectors_compute_the_same_within_rounding(flags: str) -> None:
 
 def test_the_structs_are_those_of_the_headers() -> None:
     """Every field of a C++ struct, in order. A missing field would move all that follow."""
-    kernels = library.KERNELS
-    own = arguments.structs(9, 2, 1)  # of a library for a custom cell
-    structs = [(struct, "layer.h", counts) for two, counts in (((arguments.Layer, arguments.Gradients), (8, 0, 0)),
-                                                               (own, (9, 2, 1))) for struct in two]  # fmt: skip
-    others = [(arguments.GruBlockArrays, "gru_block.cpp", (0, 0, 0)), (arguments.Product, "gemm.h", (0, 0, 0))]
-    for struct, file, counts in structs + others:
-        text = re.sub(r"//[^\n]*", "", (kernels / file).read_text())
-        for macro, count in zip(("VALUES", "PRODUCTS", "MASKS"), counts, strict=True):
-            text = text.replace(f"[LAYER_{macro}]", f"[{count}]").replace(f"[LAYER_{macro} + 1]", f"[{count + 1}]")
+    # a made-up cell with 3 values, 2 inner states, 4 products with 3 matrices, and a mask
+    layer, gradients = arguments.structs_of_layer(3 + 2, 4, 3, 1)
+    step = arguments.structs_of_step(2 + 1, 3, 3, 1)
+    counts = {
+        "[MULTIPLIED<Cell> + Cell::PRODUCTS + 1]": 3 + 2 + 4 + 1, "[Cell::SAVED + 1]": 3 + 1,
+        "[Cell::MATRICES + 1]": 3 + 1, "[Cell::MASKS + 1]": 1 + 1, "[Cell::STATES]": 2 + 1,
+    }  # fmt: skip
+    structs = [(layer, "layer.h"), (gradients, "layer.h"), (step, "step.h"), (arguments.Product, "gemm.h")]
+    for struct, file in structs:
+        text = re.sub(r"//[^\n]*", "", (library.KERNELS / file).read_text())
+        for length, count in counts.items():
+            text = text.replace(length, f"[{count}]")
         body = re.search(rf"struct {struct.name} {{(.*?)}};", text, re.DOTALL)
         assert body is not None
         names: list[str] = []
@@ -137,8 +139,8 @@ def test_the_structs_are_those_of_the_headers() -> None:
             kind, _, declared = line.strip().partition(" ")
             declared = declared.removeprefix("real> ").removeprefix("real ").removeprefix("Index ")
             for name in (word.strip().lstrip("*") for word in declared.split(",") if word.strip()):
-                many = re.fullmatch(r"(\w+)\[(\d)\]", name)
-                each = [f"{many[1].removesuffix('s')}{k}" for k in range(int(many[2]))] if many else [name]
+                many = re.fullmatch(r"(\w+)\[(\d+)\]", name)
+                each = [f"{many[1]}{k}" for k in range(int(many[2]))] if many else [name]
                 for one in each:
                     more = ("", "_ld") if kind.startswith("Rows") else ("",)
                     more = ("", "_row", "_column") if kind.startswith("Matrix") else more
@@ -205,7 +207,9 @@ right = digest()
 device = mr.devices.get("native")
 x = np.ones((30_000, 8, 64), "f4")
 h = np.zeros((1, 8, 128), "f4")
-weights = [(np.ones((512, 64), "f4"), np.ones((512, 128), "f4"), None, np.ones(512, "f4"), np.ones(512, "f4"))]
+from minirnn.devices.base import Weights
+from minirnn.ops.cudnn_rnn.cells import plan_of
+weights = [Weights(np.ones((512, 64), "f4"), np.ones((512, 128), "f4"))]
 entered = threading.Event()
 def press():
     entered.wait()
@@ -215,7 +219,7 @@ threading.Thread(target=press, daemon=True).start()
 try:
     entered.set()
     while True:
-        device.rnn_sequence(x, h, h, weights, rnn_mode="lstm", lengths=None, training=False)
+        device.cell_sequence(x, h, h, weights, plan=plan_of("lstm"), lengths=None, training=False)
 except KeyboardInterrupt:
     print("interrupted", signal.getsignal(signal.SIGINT) is signal.default_int_handler)
 print(digest() == right)

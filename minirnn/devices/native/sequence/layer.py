@@ -107,10 +107,8 @@ def cell_sequence_grad(
         if w.U or w.vectors:
             dvectors = np.empty((plan.vectors, H), dtype)
             dw = dw._replace(U=[workspace.empty((H, H), dtype) for _ in w.U], vectors=tuple(dvectors))
-        if named:
-            values = layer.values_by_name(saved, k)
-        else:
-            values = layer.values(of.kept, None if saved is None else saved[k])
+        own = None if saved is None or named else saved[k]
+        values = layer.values_by_name(saved, k) if named else layer.values(of.kept, own)
         g = of.Gradients(
             *rows(dy, k * P), *(rows(each[k]) if each else NOTHING), *part(dh_n, k), *part(dc_n, k), *rows(da),
             *part(dh0, k), *part(dc0, k), *rows(dx), k > 0, *matrix(dw.W), *matrix(dw.R),

@@ -1,7 +1,7 @@
-"""Whole layers in C++ against the plain loops in NumPy, at sizes that leave the last vector of a row half empty.
+"""Whole layers in C++ against the composition in float64, at sizes that leave the last vector of a row half empty.
 
-Tests `minirnn/devices/native/cudnn_rnn.py` and the kernels `minirnn/devices/native/kernels/forward.h` and
-`minirnn/devices/native/kernels/backward.h` with their cells.
+Tests `minirnn/devices/native/sequence/layer.py`, `minirnn/devices/native/sequence/ragged.py` and the kernels
+`minirnn/devices/native/kernels/forward.h` and `minirnn/devices/native/kernels/backward.h`.
 """
 
 from __future__ import annotations
@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.devices.cpu.cudnn_rnn.layer_cases import GATES, MODES, Layer, plain, random_layer
 
 import minirnn as mr
-from minirnn.devices.native import cudnn_rnn, threads
-from tests.devices.cpu.cudnn_rnn import layer_cases
-from tests.devices.native.layers import native_layer
+from minirnn.devices.base import Weights
+from minirnn.devices.native import threads
+from tests.devices.cpu.sequence.layer_cases import MODES, Layer, plain, random_layer, zoned_layer
+from tests.devices.native.sequence.cases import in_float64, native_layer, scaled
 from tests.each import each
 from tests.slow import slow_unless
 
@@ -34,25 +34,8 @@ SIZES = [  # T, B, I, H
 LARGE = (20, 7, 300, 260)  # the same, and large weights
 
 
-def scaled(layer: Layer, dtype: Any) -> Layer:
-    """The layer with weights of the size that networks have, so that errors do not grow from step to step."""
-    scale = 0.6 * len(layer.weights[0][3]) ** -0.5
-    weights = [tuple(None if w is None else (scale * w).astype(dtype) for w in parts) for parts in layer.weights]
-    return layer._replace(weights=weights)
-
-
-def in_float64(layer: Layer) -> Layer:
-    """The same numbers in float64; NaN in the padding is 0."""
-
-    def wide(a: Any) -> Any:
-        return np.nan_to_num(a.astype(np.float64)) if isinstance(a, np.ndarray) and a.dtype.kind == "f" else a
-
-    arrays = {name: wide(getattr(layer, name)) for name in ("x", "h0", "c0", "dy", "dh_n", "dc_n")}
-    return layer._replace(**arrays, weights=[tuple(map(wide, parts)) for parts in layer.weights])
-
-
 def assert_right(layer: Layer) -> None:
-    """Every output and gradient agrees with the plain loops in float64."""
+    """Every output and gradient agrees with the composition in float64."""
     tolerance = TOLERANCE[layer.x.dtype.name]
     expected = plain(in_float64(layer))
     for name, value in native_layer(layer).items():
@@ -81,14 +64,13 @@ def with_nan_in_the_padding(layer: Layer) -> Layer:
 )
 @pytest.mark.parametrize("D", [1, 2])
 @pytest.mark.parametrize("rnn_mode", MODES)
-def test_a_layer_equals_the_plain_loops(rnn_mode: str, D: int, dtype: str, size: tuple[int, ...], rng: Any) -> None:
+def test_a_layer_equals_the_composition(rnn_mode: str, D: int, dtype: str, size: tuple[int, ...], rng: Any) -> None:
     T, B, I, H = size
     kinds: list[dict[str, Any]] = [{}, {"skip": True}]
     kinds += [{"projection": max(1, H // 2)}] * (rnn_mode == "lstm")
     for options in kinds:
         for lengths in (None, rng.integers(1, T + 1, B), np.full(B, max(1, T - 1))):
-            layer = random_layer(rnn_mode, T=T, B=B, I=I, H=H, D=D, lengths=lengths, dtype=dtype, **options)
-            layer = scaled(layer, dtype)
+            layer = scaled(random_layer(rnn_mode, T=T, B=B, I=I, H=H, D=D, lengths=lengths, dtype=dtype, **options))
             assert_right(layer if lengths is None else with_nan_in_the_padding(layer))
 
 
@@ -96,8 +78,26 @@ def test_a_layer_equals_the_plain_loops(rnn_mode: str, D: int, dtype: str, size:
 @pytest.mark.parametrize(
     ("rnn_mode", "D", "dtype"), [*zip(MODES, (1, 2, 2, 1), 2 * ("float32", "float64"), strict=True)]
 )
-def test_a_large_layer_equals_the_plain_loops(rnn_mode: str, D: int, dtype: str, rng: Any) -> None:
-    test_a_layer_equals_the_plain_loops(rnn_mode, D, dtype, LARGE, rng)
+def test_a_large_layer_equals_the_composition(rnn_mode: str, D: int, dtype: str, rng: Any) -> None:
+    test_a_layer_equals_the_composition(rnn_mode, D, dtype, LARGE, rng)
+
+
+@pytest.mark.parametrize(
+    ("rnn_mode", "projection", "dtype"),
+    slow_unless(
+        [("lstm", 0, "float64"), ("lstm", 3, "float64")],
+        [(mode, P, dtype) for mode in MODES for P in (0, 3) for dtype in ("float64", "float32")
+         if mode == "lstm" or not P],
+    ),
+)  # fmt: skip
+def test_zoneout_equals_its_composition(rnn_mode: str, projection: int, dtype: str, rng: Any) -> None:
+    """With a projection the share of the old h is P wide, and no mask of the cell."""
+    for size in ((6, 7, 20, 17), (5, 1, 3, 7), (1, 13, 5, 33)):
+        T, B, I, H = size
+        for kind, D, lengths in (("masks", 2, None), ("fractions", 1, None), ("numbers", 2, rng.integers(1, T + 1, B))):
+            options: dict[str, Any] = {"T": T, "B": B, "I": I, "H": H, "D": D, "lengths": lengths, "dtype": dtype}
+            layer = scaled(zoned_layer(rnn_mode, kind, 5, projection=projection, **options))
+            assert_right(layer if lengths is None else with_nan_in_the_padding(layer))
 
 
 @pytest.mark.parametrize("number", ["2", "3", "7"])
@@ -120,7 +120,7 @@ def test_threads_that_share_by_samples_give_the_bits_of_one(
 ) -> None:
     """24 samples are 4 tiles: 2 or 4 threads have whole tiles of samples each, and 3 threads divide the units."""
     for D in (1, 2):
-        layer = scaled(random_layer(rnn_mode, T=5, B=24, I=90, H=130, D=D, dtype="float32"), "float32")
+        layer = scaled(random_layer(rnn_mode, T=5, B=24, I=90, H=130, D=D, dtype="float32"))
         monkeypatch.setenv("MINIRNN_NUM_THREADS", "1")
         alone = native_layer(layer)
         monkeypatch.setenv("MINIRNN_NUM_THREADS", number)
@@ -153,11 +153,18 @@ def test_arrays_that_are_views_give_what_their_copies_give(rnn_mode: str) -> Non
         return b[..., 0].swapaxes(0, 1)
 
     arrays = {name: spread(getattr(layer, name)) for name in ("x", "h0", "c0", "dy", "dh_n", "dc_n")}
-    moved = layer._replace(**arrays, weights=[tuple(np.asfortranarray(w) if w is not None and w.ndim == 2 else w
-                                                    for w in parts) for parts in layer.weights])  # fmt: skip
+    turned = [own._replace(W=np.asfortranarray(own.W), R=np.asfortranarray(own.R)) for own in layer.weights]
     expected = native_layer(layer)
-    for name, value in native_layer(moved).items():
+    for name, value in native_layer(layer._replace(**arrays, weights=turned)).items():
         np.testing.assert_array_equal(value, expected[name], err_msg=name)
+
+
+def test_the_gradient_of_a_weight_has_the_order_in_memory_of_the_weight() -> None:
+    layer = random_layer("lstm", T=4, B=3, I=5, H=6)
+    own = layer.weights[0]
+    for W, R in ((own.W, own.R.T.copy().T), (own.W.T.copy().T, own.R)):
+        found = native_layer(layer._replace(weights=[own._replace(W=W, R=R)]))
+        assert (found["dW[0]"].strides, found["dR[0]"].strides) == (W.strides, R.strides)
 
 
 @each("size", [(2, 1, 1, 1), (1, 2, 1, 1), (3, 1, 2, 1), (2, 3, 1, 1)])
@@ -174,7 +181,7 @@ def test_axes_of_one_element_may_have_any_stride(rnn_mode: str, size: tuple[int,
 
     layer = random_layer(rnn_mode, T=T, B=B, I=I, H=H)
     arrays = {name: odd(getattr(layer, name)) for name in ("x", "h0", "c0", "dy", "dh_n", "dc_n")}
-    moved = layer._replace(**arrays, weights=[tuple(map(odd, parts)) for parts in layer.weights])
+    moved = layer._replace(**arrays, weights=[Weights(*map(odd, own[:5])) for own in layer.weights])
     expected = native_layer(layer)
     for name, value in native_layer(moved).items():
         np.testing.assert_array_equal(value, expected[name], err_msg=name)
@@ -183,10 +190,10 @@ def test_axes_of_one_element_may_have_any_stride(rnn_mode: str, size: tuple[int,
 @pytest.mark.parametrize("rnn_mode", MODES)
 def test_inference_equals_training(rnn_mode: str) -> None:
     device: Any = mr.devices.get("native")
-    layer = random_layer(rnn_mode, T=5, B=3, I=4, H=17, dtype="float32")
-    arrays = layer.x, layer.h0, layer.c0
-    y, *_ = device.rnn_sequence(*arrays, layer.weights, rnn_mode=rnn_mode, lengths=None, training=False)
-    np.testing.assert_array_equal(native_layer(layer)["y"], y)
+    n = random_layer(rnn_mode, T=5, B=3, I=4, H=17, dtype="float32")
+    y, *_, saved = device.cell_sequence(n.x, n.h0, n.c0, n.weights, training=False, **n.attributes)
+    assert saved is None
+    np.testing.assert_array_equal(native_layer(n)["y"], y)
 
 
 @pytest.mark.parametrize("rnn_mode", MODES)
@@ -211,21 +218,18 @@ def test_saturated_gates_are_exact() -> None:
     device: Any = mr.devices.get("native")
     H = 17
     for dtype, far in (("float32", 100.0), ("float64", 800.0)):
-        weights = [(np.zeros((4 * H, 2), dtype), np.zeros((4 * H, H), dtype), None,
-                    np.repeat([far, -far, -far, far], H).astype(dtype), np.zeros(4 * H, dtype))]  # fmt: skip
-        x, h0, c0 = np.zeros((1, 3, 2), dtype), np.zeros((1, 3, H), dtype), np.full((1, 3, H), 7, dtype)
-        _, _, c_n, _ = device.rnn_sequence(x, h0, c0, weights, rnn_mode="lstm", lengths=None, training=False)
+        n = random_layer("lstm", T=1, B=3, I=2, H=H, dtype=dtype)
+        zero = Weights(*[None if w is None else np.zeros_like(w) for w in n.weights[0][:5]])
+        own = zero._replace(bW=np.repeat([far, -far, -far, far], H).astype(dtype))
+        c0 = np.full((1, 3, H), 7, dtype)
+        _, _, c_n, _ = device.cell_sequence(n.x, n.h0, c0, [own], training=True, **n.attributes)
         np.testing.assert_array_equal(c_n, np.full((1, 3, H), -1, dtype))
 
 
-def test_what_is_saved_is_one_row_of_all_values_and_zoneouts_is_that_of_cpu() -> None:
+def test_what_is_saved_is_one_row_of_all_values() -> None:
     device: Any = mr.devices.get("native")
     for rnn_mode, values in (("lstm", 5), ("gru", 4), ("rnn_tanh", 0)):
-        n = layer_cases.random_layer(rnn_mode, D=2)
-        *_, saved = device.rnn_sequence(n.x, n.h0, n.c0, n.weights, rnn_mode=rnn_mode, lengths=None, training=True)
-        assert (0 if saved is None else saved.shape[0]) == values * n.h0.size * len(n.x)
-    z = {"lengths": None, "training": True, "zoneout": (0.5, None)}
-    *_, saved = device.rnn_sequence(n.x, n.h0, None, n.weights, rnn_mode=rnn_mode, **z)
-    assert saved.shape == (n.h0.size * len(n.x),)
-    assert GATES == cudnn_rnn.GATES
-    assert tuple(cudnn_rnn.MODES) == layer_cases.MODES
+        n = random_layer(rnn_mode, D=2)
+        *_, saved = device.cell_sequence(n.x, n.h0, n.c0, n.weights, training=True, **n.attributes)
+        assert (0 if saved is None else saved.size) == values * n.h0.size * len(n.x)
+        assert saved is None or saved.ndim == 1

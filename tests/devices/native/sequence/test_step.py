@@ -1,0 +1,137 @@
+"""One step of any cell in C++ is that of its composition, for several stages, layouts, dtypes and threads.
+
+Tests `minirnn/devices/native/sequence/step.py` and `minirnn/devices/native/kernels/step.h`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import minirnn as mr
+from minirnn.cells.plan import Plan
+from minirnn.devices.base import Weights
+from minirnn.ops.gru_block.cells import gru_block
+from minirnn.ops.lstm_block.cells import plan_of
+from minirnn.ops.sequence.compose import evaluate
+from tests.devices.cells.own_layers import ALL, cell_of
+from tests.devices.cpu.kernel_checks import LAYOUTS
+
+SIZES = [(1, 1), (3, 7), (7, 15), (2, 17), (13, 33)]  # B, H
+QUICK = ("three_stages", "many_gates")
+CELLS = [pytest.param(n, marks=() if n in QUICK else pytest.mark.slow) for n in ALL] + ["lstm_block", "gru_block"]
+
+
+def plan(name: str) -> Plan:
+    if name in ("lstm_block", "gru_block"):
+        return plan_of(True, True) if name == "lstm_block" else gru_block.plan()
+    return cell_of(name).plan()
+
+
+class Case:
+    """The arguments of a step of a cell."""
+
+    def __init__(self, rng: np.random.Generator, plan: Plan, B: int, H: int, dtype: str = "float64") -> None:
+        def some(count: int, *shape: int) -> list[np.ndarray]:
+            return [rng.normal(size=shape).astype(dtype) for _ in range(count)]
+
+        self.plan, self.shape = plan, (B, H)
+        (self.gates,) = some(1, B, len(plan.gate_names) * H)
+        self.states, self.d_after = some(plan.states, B, H), some(plan.states, B, H)
+        self.masks = [rng.uniform(size=(B, H)).astype(dtype) for _ in range(plan.masks)]
+        self.U, self.vectors = [a / a.dtype.type(H**0.5) for a in some(plan.products, H, H)], some(plan.vectors, H)
+
+    def native(self, layout: Any = lambda a: a) -> list[np.ndarray]:
+        """The states, and the gradients of gates, states and vectors."""
+        device: Any = mr.devices.get("native")
+        weights = Weights(None, None, U=[*map(layout, self.U)], vectors=[*map(layout, self.vectors)])
+        options: dict[str, Any] = {"plan": self.plan, "masks": [*map(layout, self.masks)]}
+        states = [*map(layout, self.states)]
+        after, values = device.cell_step(layout(self.gates), states, weights, **options)
+        assert [*values] == [*self.plan.value_names]
+        given = states, [*map(layout, after)], {n: layout(a) for n, a in values.items()}
+        d_gates, d_states, d_vectors = device.cell_step_grad(*given, [*map(layout, self.d_after)], weights, **options)
+        return [*after, d_gates, *d_states, *d_vectors]
+
+    def composed(self) -> list[np.ndarray]:
+        """The same by the tape, in float64."""
+        step, (_, H) = self.plan.derivation.step, self.shape
+        wide = [a.astype("f8") for a in (self.gates, *self.states, *self.vectors)]
+        gates, *others = (mr.tensor(a, True) for a in wide)
+        parts = [gates[:, k * H : (k + 1) * H] for k in range(len(step.gates))]
+        inputs = [*parts, *others, *[mr.tensor(a.astype("f8")) for a in self.masks]]
+        names = [*step.gates.values(), *step.states.values(), *step.vectors.values(), *step.masks.values()]
+        U = [mr.tensor(u.astype("f8")) for u in self.U]
+        found = evaluate(step, dict(zip(names, inputs, strict=True)), U)
+        after = [mr.ops.broadcast_to(found[e], self.shape) for e in step.after]
+        grads = mr.grad(after, [gates, *others], [mr.tensor(d.astype("f8")) for d in self.d_after])
+        return [t.numpy() for t in (*after, *grads)]
+
+
+@pytest.mark.parametrize("name", CELLS)
+def test_a_step_and_its_gradient_are_those_of_the_composition(name: str, rng: np.random.Generator) -> None:
+    for size in SIZES:
+        case = Case(rng, plan(name), *size)
+        for got, want in zip(case.native(), case.composed(), strict=True):
+            np.testing.assert_allclose(got, want, rtol=1e-12, atol=1e-13)
+
+
+@pytest.mark.parametrize("name", ["gru_block", pytest.param("lstm_block", marks=pytest.mark.slow)])
+def test_a_step_in_float32_is_near_the_composition(name: str, rng: np.random.Generator) -> None:
+    for size in SIZES:
+        case = Case(rng, plan(name), *size, dtype="float32")
+        for got, want in zip(case.native(), case.composed(), strict=True):
+            assert got.dtype == np.float32
+            assert np.abs(got - want).max() <= 2e-6 * max(1, np.abs(want).max())
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_memory_layout_does_not_matter(layout: str, rng: np.random.Generator) -> None:
+    for name in (*QUICK, "lstm_block"):
+        case = Case(rng, plan(name), 3, 9)
+        for got, want in zip(case.native(LAYOUTS[layout]), case.native(), strict=True):
+            np.testing.assert_array_equal(got, want)
+
+
+def test_threads_do_not_change_bits(rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in (*QUICK, "gru_block"):
+        case = Case(rng, plan(name), 150, 70)
+        monkeypatch.setenv("MINIRNN_NUM_THREADS", "1")
+        alone = case.native()
+        monkeypatch.setenv("MINIRNN_NUM_THREADS", "3")
+        for got, want in zip(case.native(), alone, strict=True):
+            np.testing.assert_array_equal(got, want)
+
+
+def test_a_gradient_reads_only_the_states_that_the_page_reads(rng: np.random.Generator) -> None:
+    case, device = Case(rng, plan("lstm_block"), 3, 9), mr.devices.get("native")
+    weights = Weights(None, None, vectors=case.vectors)
+    (cs, h), values = device.cell_step(case.gates, case.states, weights, plan=case.plan)
+    given = values, case.d_after, weights
+    whole = device.cell_step_grad(case.states, (cs, h), *given, plan=case.plan)
+    found = device.cell_step_grad((case.states[0], None), (cs, None), *given, plan=case.plan)
+    for a, b in zip((found[0], *found[1], *found[2]), (whole[0], *whole[1], *whole[2]), strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+def test_nan_and_infinity_stay_with_their_sample(value: float, rng: np.random.Generator) -> None:
+    case, device = Case(rng, plan("gru_block"), 7, 17), mr.devices.get("native")
+    weights, others = Weights(None, None, U=case.U), np.arange(7) != 2
+    (right,), _ = device.cell_step(case.gates, case.states, weights, plan=case.plan)
+    case.gates[2, 1] = value
+    (h,), _ = device.cell_step(case.gates, case.states, weights, plan=case.plan)
+    (numpys,), _ = mr.devices.get("cpu").cell_step(case.gates, case.states, weights, plan=case.plan)
+    np.testing.assert_array_equal(h[others], right[others])
+    np.testing.assert_allclose(h[2], numpys[2], rtol=1e-13, atol=1e-14)
+
+
+def test_constants_are_arguments(rng: np.random.Generator) -> None:
+    case, H = Case(rng, plan_of(False, True), 3, 9), 9
+    (cs, _), values = mr.devices.get("native").cell_step(
+        case.gates, case.states, Weights(None, None), plan=case.plan, constants=(2, 0.25)
+    )
+    assert np.abs(cs).max() == 0.25
+    np.testing.assert_allclose(values["f"], 1 / (1 + np.exp(-case.gates[:, 2 * H : 3 * H] - 2)), rtol=1e-13)
