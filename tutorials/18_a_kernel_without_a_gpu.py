@@ -164,8 +164,8 @@ print("rounds with width 32 and 33:", worst.data["words"].max(), padded.bank_con
 # %%
 # The real thing
 # --------------
-# ``minirnn/devices/cuda/kernels/lstm_block/cell.cu`` runs the LSTM step (``minirnn/devices/cells/lstm_block.h``) on a
-# GPU. Here it runs on your CPU, and we compare it with NumPy's step:
+# ``minirnn/devices/cuda/kernels/sequence/steps.cu`` runs a step of the cell in ``minirnn/ops/lstm_block/cells.py`` on
+# a GPU. Here it runs on your CPU, and we compare it with NumPy's step:
 
 rng = np.random.default_rng(0)
 B, I, H = 5, 3, 12
