@@ -1,6 +1,6 @@
-"""The recurrent cells: one step and its gradient, in headers that both the C++ and the CUDA kernels include.
+"""A cell as C++: one step and its gradient, generated from its plan (`header`), for the C++ and the CUDA kernels.
 
-`form.h` defines the form of a cell. The kernels write ``#include "cells/lstm.h"``.
+`form.h` defines the form of a cell. The kernels write ``#include "cells/form.h"``.
 """
 
 from pathlib import Path
