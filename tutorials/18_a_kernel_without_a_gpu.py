@@ -164,8 +164,8 @@ print("rounds with width 32 and 33:", worst.data["words"].max(), padded.bank_con
 # %%
 # The real thing
 # --------------
-# minirnn makes the CUDA of an LSTM step from its page, ``minirnn/ops/lstm_block/cells.py``, and runs it on a GPU. Here
-# it runs on your CPU, and we compare it with NumPy's step:
+# ``minirnn/devices/cuda/kernels/sequence/steps.cu`` runs a step of the cell in ``minirnn/ops/lstm_block/cells.py`` on
+# a GPU. Here it runs on your CPU, and we compare it with NumPy's step:
 
 rng = np.random.default_rng(0)
 B, I, H = 5, 3, 12

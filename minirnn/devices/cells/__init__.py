@@ -1,6 +1,6 @@
-"""A step of a cell and its gradient as a header that both the C++ and the CUDA kernels include.
+"""A cell as C++: one step and its gradient, generated from its plan (`header`), for the C++ and the CUDA kernels.
 
-`form.h` defines the form of a cell. `header` makes the header of a plan.
+`form.h` defines the form of a cell. The kernels write ``#include "cells/form.h"``.
 """
 
 from pathlib import Path

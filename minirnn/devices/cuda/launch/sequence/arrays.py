@@ -250,7 +250,13 @@ def settled(device: Launcher, weights: list[Weights], dtype: np.dtype) -> list[W
         copy(device, to, a)
         return to
 
-    return [Weights(w.W, *map(place, w[1:5]), tuple(map(place, w.U)), place(w.vectors)) for w in weights]
+    return [
+        w._replace(
+            R=place(w.R), Wp=place(w.Wp), bW=place(w.bW), bR=place(w.bR), U=tuple(map(place, w.U)),
+            vectors=place(w.vectors),
+        )
+        for w in weights
+    ]  # fmt: skip
 
 
 def stacked(device: Launcher, arrays: Sequence[CudaArray], axis: int = 0) -> Any:

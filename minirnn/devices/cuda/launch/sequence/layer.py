@@ -48,8 +48,8 @@ def cell_sequence(
         h_n = device.contiguous(h0, always=True)
         kept = None if zoneout is None else device.contiguous(zoneout)
         for d in range(sizes.D):
-            of_d = [None if a is None else a[d] for a in (c_n, values, multiplied, kept)]
-            steps.forward(layer, d, x, h_n[d], *of_d[:3], y, of_d[3])
+            c_d, values_d, multiplied_d, kept_d = (None if a is None else a[d] for a in (c_n, values, multiplied, kept))
+            steps.forward(layer, d, x, h_n[d], c_d, values_d, multiplied_d, y, kept_d)
     end = None if c0 is None or c_n is None else device.reshape(c_n, c0.shape)
     return y, h_n, end, layer.by_name(values) if named and values is not None else saved
 
@@ -93,8 +93,8 @@ def cell_sequence_grad(
     else:
         found = []
         for d in range(layer.sizes.D):
-            of_d = [None if a is None else a[d] for a in (values, dc0, each, kept)]
-            found.append(steps.backward(layer, d, of_d[0], y, dy, dh0[d], *of_d[1:]))
+            values_d, dc_d, each_d, kept_d = (None if a is None else a[d] for a in (values, dc0, each, kept))
+            found.append(steps.backward(layer, d, values_d, y, dy, dh0[d], dc_d, each_d, kept_d))
     dweights = []
     for d, of_steps in enumerate(found):
         multiplied_d = None if multiplied is None else multiplied[d]

@@ -139,5 +139,5 @@ def backward(
 
 def joined(layer: Layer, name: str) -> Any:
     """R, the vectors or the masks of all directions in one array, (D, ...) in C order; None if there are none."""
-    found = layer.masks if name == "masks" else [getattr(w, name) for w in layer.weights]
-    return None if found[0] is None else stacked(layer.device, found)
+    arrays = layer.masks if name == "masks" else [getattr(w, name) for w in layer.weights]
+    return stacked(layer.device, [a for a in arrays if a is not None])

@@ -74,8 +74,9 @@ def weight_gradients(
         copy(device, dbW[:of_W], total[0, of_h:])
         if dbR is None:  # one bias of all gates
             copy(device, dbW[of_W:], total[0, :of_h])
-        for source, target in pieces if dbR is not None else ():
-            copy(device, dbR[target], total[0, source])
+        else:
+            for source, target in pieces:
+                copy(device, dbR[target], total[0, source])
     if dR is not None:
         # h' of a step is the output of the previous step, or h0 at the first step of each row.
         later, earlier = slice(B, T * B), slice(0, (T - 1) * B)

@@ -119,13 +119,16 @@ class Case:
         options |= {"plan": self.plan, "lengths": self.lengths, "masks": put(self.masks)}
         if self.zoneout is not None:
             options["zoneout"] = put(self.zoneout)
+        each = put(options.pop("dc_each", None))
         y, h_n, c_n, saved = device.cell_sequence(x, h0, c0, weights, training=True, **options)
         found = {"y": y, "h_n": h_n, "c_n": c_n}
         if options.pop("named", False):
             found |= saved
         if backward:
             upstream = put(self.dy), put(self.dh_n), put(self.dc_n)
-            dx, dh0, dc0, sums = device.cell_sequence_grad(x, h0, c0, weights, saved, y, *upstream, **options)
+            dx, dh0, dc0, sums = device.cell_sequence_grad(
+                x, h0, c0, weights, saved, y, *upstream, dc_each=each, **options
+            )
             found |= {"dx": dx, "dh0": dh0, "dc0": dc0}
             for d, own in enumerate(sums):
                 found |= {f"d{name}[{d}]": a for name, a in zip(Weights._fields[:5], own[:5], strict=True)}
