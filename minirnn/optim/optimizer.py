@@ -76,6 +76,7 @@ class Optimizer:
         self.state: defaultdict[Tensor, dict[str, Any]] = defaultdict(dict)
         self.param_groups: list[dict[str, Any]] = []
         self.steps_done = 0
+        self.schedules: list[Any] = []  # those of lr_scheduler that write its step sizes
         for group in given_groups(type(self).__name__, params):
             self.add_param_group(group)
 
@@ -229,13 +230,13 @@ class Optimizer:
         """The contents of a copy or a pickle, which share only the parameters with this optimizer."""
         memory = [{k: _host(v) for k, v in self.state[p].items()} if p in self.state else {} for p in self.parameters]
         groups = [{**group, "params": list(group["params"])} for group in self.param_groups]
-        rest = {k: v for k, v in vars(self).items() if k not in ("state", "param_groups")}
+        rest = {k: v for k, v in vars(self).items() if k not in ("state", "param_groups", "schedules")}
         return {**rest, "param_groups": groups, "memory": memory}
 
     def __setstate__(self, saved: dict[str, Any]) -> None:
         memory = saved["memory"]
         vars(self).update({k: v for k, v in saved.items() if k != "memory"})
-        self.state = defaultdict(dict)
+        self.state, self.schedules = defaultdict(dict), []
         for p, values in zip(self.parameters, memory, strict=True):
             if values:
                 self.state[p] = {
