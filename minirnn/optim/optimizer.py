@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, ClassVar
+from typing import Any, ClassVar, dataclass_transform
 
 import numpy as np
 
@@ -13,14 +13,14 @@ from minirnn.engine.tape import enable_grad, mode
 from minirnn.engine.tensor import Tensor, leaf, next_seq, tensor
 from minirnn.messages import shown
 from minirnn.optim import state
-from minirnn.optim.following import follow
 from minirnn.optim.groups import given_groups, mismatch, parameters_of
-from minirnn.optim.settings import at_least_zero, setting
+from minirnn.optim.settings import at_least_zero, declare, setting
 
 Params = Iterable[Tensor] | Iterable[tuple[str, Tensor]] | Iterable[dict[str, Any]]
 """Parameters, ``module.named_parameters()``, or groups: dicts with "params" and their own settings."""
 
 
+@dataclass_transform(eq_default=False, field_specifiers=(setting,))
 class Optimizer:
     """Base class of SGD, Adam and the others: parameters in groups, and the state of each parameter.
 
@@ -67,7 +67,14 @@ class Optimizer:
     needed: ClassVar[tuple[str, ...]] = ()
     """Those of `remembered` that every changed parameter has; the others depend on the settings."""
 
+    one_vector: ClassVar[bool] = False
+    """Whether the state of the first parameter is that of all of them, as one vector."""
+
     lr: float = setting(at_least_zero, default=0.001)
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        declare(cls, Optimizer.__init__)
 
     def __init__(self, params: Params, defaults: dict[str, Any]) -> None:
         if not isinstance(defaults, dict):
@@ -165,7 +172,7 @@ class Optimizer:
                 for value in memory.values():
                     if value.__class__ is Tensor:
                         if value.device is not p.device or value.array.dtype != p.array.dtype:
-                            follow(p, memory)
+                            state.follow(p, memory)
                         break
                 if g.requires_grad:  # true for everything that was recorded
                     g = g.detach()
