@@ -10,8 +10,8 @@ from __future__ import annotations
 from typing import Any
 
 from minirnn.cells.cell import cell
-from minirnn.ops.primitives import sigmoid, tanh
 from minirnn.ops.sequence.functions import product
+from minirnn.ops.primitives import sigmoid, tanh
 
 
 @cell(states="h")

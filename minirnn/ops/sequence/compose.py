@@ -17,6 +17,7 @@ from minirnn.cells.rules import RULES
 from minirnn.cells.trace import Step
 from minirnn.devices.base import Weights
 from minirnn.engine.tensor import Tensor, leaf, tensor
+from minirnn.ops.sequence.functions import straight_through, unit_mean
 from minirnn.ops.primitives import abs as absolute
 from minirnn.ops.primitives import (
     broadcast_to,
@@ -35,9 +36,7 @@ from minirnn.ops.primitives import (
     unbind,
     where,
 )  # fmt: skip
-from minirnn.ops.sequence.functions import straight_through, unit_mean
 from minirnn.ops.softplus import log_one_plus_exp
-
 
 def larger(a: Any, b: Any) -> Tensor:
     """``maximum(a, b)``. If both are equal, the whole gradient goes to `a`. NaN stays NaN."""

@@ -13,9 +13,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from minirnn.cells.plan import Plan
-from minirnn.devices.base import Weights
 from minirnn.devices.cpu import workspace
 from minirnn.devices.cpu.sequence.calls import Numbers
+from minirnn.devices.base import Weights
 from minirnn.devices.cpu.sequence.forward import Kept, Sizes, product_of_step, turn
 from minirnn.devices.cpu.sequence.visit import Array, Columns, Piece, Visit, steps_at_once
 from minirnn.devices.cpu.sequence.write_backward import back_of

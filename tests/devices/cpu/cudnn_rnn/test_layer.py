@@ -9,8 +9,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from minirnn.devices.cpu.cudnn_rnn.layer import rnn_sequence
 from minirnn.devices.cpu.sequence import visit
+from minirnn.devices.cpu.cudnn_rnn.layer import rnn_sequence
 from tests.devices.cpu.cudnn_rnn.layer_cases import (
     LENGTHS,
     MODES,
