@@ -10,11 +10,11 @@ import pickle
 from pathlib import Path
 from typing import Any
 
+from docs.drawings.alt import described
+from docs.drawings.dark import darken
+from docs.drawings.narrow import PAGE, narrow, shown_points
 from minirnn.viz import CellDrawing, Picture, cell_graph, display
-from minirnn.viz.alt import described
 from minirnn.viz.cell.drawing import SIZE
-from minirnn.viz.dark import darken
-from minirnn.viz.narrow import PAGE, narrow, shown_points
 
 SHARP = 220
 """Pixels per inch of a file."""

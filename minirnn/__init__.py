@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from minirnn import autograd, cuda, cudnn_rnn, data, io, utils, viz
     from minirnn.functions import checkpoint, checkpoint_sequential, hessian, hvp, jacobian, jvp, vhp, vjp, vmap
     from minirnn.gradcheck import gradcheck
-    from minirnn.io.nested import load, save
+    from minirnn.io.arrays import load, save
     from minirnn.nn.functional import softplus
     from minirnn.nn.own_cell import cell
     from minirnn.ops.sequence.functions import product, straight_through, unit_mean
@@ -46,7 +46,7 @@ else:
             **dict.fromkeys(("checkpoint", "checkpoint_sequential", "vmap"), "minirnn.functions"),
             **dict.fromkeys(("hessian", "hvp", "jacobian", "jvp", "vhp", "vjp"), "minirnn.functions"),
             **dict.fromkeys(("product", "straight_through", "unit_mean"), "minirnn.ops.sequence.functions"),
-            **dict.fromkeys(("load", "save"), "minirnn.io.nested"),
+            **dict.fromkeys(("load", "save"), "minirnn.io.arrays"),
             "cell": "minirnn.nn.own_cell",
             "softplus": "minirnn.nn.functional",
         },

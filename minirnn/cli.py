@@ -26,7 +26,6 @@ from minirnn.user_error import FULL, UserError, describe, one_line
 # name -> (module, what it does). A module is imported when its command is named. Missing ones are not offered.
 COMMANDS = {
     "train": ("minirnn.commands.train", "train a small character model and draw its gradients"),
-    "sweep": ("minirnn.commands.sweep", "train many models with different settings, and compare them"),
     "sample": ("minirnn.commands.sample", "write text with a trained model"),
     "doctor": ("minirnn.commands.doctor", "show what is installed and which devices work"),
     "explain": (

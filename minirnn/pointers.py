@@ -4,8 +4,8 @@
 there is nothing. ``*`` represents any letters, and ``cuda.graph`` is the name ``graph`` of that module alone. Names
 that are not in the table are searched for in other modules of minirnn (``torch.clone`` is ``t.clone()``), or recognized
 by their ending: ``xxx_`` writes into a Tensor, ``xxx_copy`` copies a view. ``python scripts/torch_names.py`` makes
-`docs/names_of_torch.md` from the table. A ``__getattr__`` would slow down every access to a Tensor, so `attach` makes
-each name of the table an attribute of the class that raises an AttributeError.
+`docs/names_of_torch.md` from the table; the last part has names of earlier versions of minirnn. A ``__getattr__`` would
+slow down every access to a Tensor, so `attach` makes each name an attribute of the class that raises an AttributeError.
 """
 
 from __future__ import annotations
@@ -53,9 +53,13 @@ def table() -> dict[str, list[Row]]:
     return found
 
 
+OLD = "Names of minirnn 1"
+"""The heading of names that earlier versions had."""
+
+
 def _in_table(name: str, place: str) -> Row | None:
     rows = [row for part in table().values() for row in part]
-    for wanted in (f"{place.rpartition('.')[2]}.{name}", name):
+    for wanted in (f"{place}.{name}", f"{place.rpartition('.')[2]}.{name}", name):
         for row in rows:
             if wanted in row.names:
                 return row
@@ -123,6 +127,8 @@ def pointer(name: str, place: str = "") -> str:
     found, here = answer(name, place) if name[:1] != "_" else ("", False)
     if not found:
         return ""
+    if any(f"{place}.{name}" in row.names for row in table().get(OLD, [])):
+        return f"\n  minirnn does not have {name}; {'write ' * here}{found}"
     return f"\n  instead of torch's {name}: {found}" if here else f"\n  minirnn does not have torch's {name}: {found}"
 
 

@@ -3,6 +3,8 @@
     python scripts/house.py                       # this checkout
     python scripts/house.py --against FOLDER      # and another one next to it: calls, lines, and times in turns
     python scripts/house.py --out docs/data/house.md   # the table of goals, for the release notes
+    python scripts/house.py --rooms               # only the budget: subject, lines and limit of each room
+    python scripts/house.py --write               # the same, and the lines of now go to tests/house.toml
 
 A call is counted for each function or comprehension of minirnn that Python enters, when everything is warm; NumPy's own
 functions are not counted. Lines to read are the lines of code (without docstrings, comments and blank lines) of the
@@ -17,8 +19,10 @@ The parts are in `figures/`: `trips.py` for calls, `texts.py` for lines; circles
 from __future__ import annotations
 
 import argparse
+import re
 import subprocess
 import sys
+import tomllib
 from datetime import date
 from pathlib import Path
 
@@ -29,6 +33,7 @@ from scripts.figures.trips import BACKWARD, measured_in  # noqa: E402
 from tests.imports import arrows, circles  # noqa: E402
 
 ROUNDS = 5
+BUDGET = HERE / "tests" / "house.toml"
 Trips = dict[str, dict[str, float]]
 
 # Maps a figure to its value at commit be49c6f, counted in the same way, and its goal.
@@ -83,11 +88,28 @@ def as_markdown(figures: list[str]) -> str:
 
 
 def print_rooms(packages: list[Path]) -> None:
-    """The lines of each folder, of one checkout or of two."""
+    """The lines of each room, of one checkout or of two, its limit and its subject."""
     counts = [lines_by_room(package) for package in packages]
-    print("lines by room, without learn/")
+    budget = tomllib.loads(BUDGET.read_text(encoding="utf-8"))
+    print("lines by room, without learn/, and their limits (tests/house.toml)")
     for room in sorted(set().union(*counts)):
-        print(f"{'    ' * room.count('/')}{room:40}", " -> ".join(f"{count.get(room, 0):6}" for count in counts))
+        indented = f"{'    ' * room.count('/')}{room}"
+        now = " -> ".join(f"{count.get(room, 0):6}" for count in counts)
+        own = budget.get(room, {"limit": 0, "subject": "no subject"})
+        above = "  ABOVE" if counts[-1].get(room, 0) > own["limit"] else ""
+        print(f"{indented:26}{now} of {own['limit']:6}{above}   {own['subject']}")
+    top = {room: n for room, n in counts[-1].items() if "/" not in room}
+    print(f"{'all':26}{sum(top.values()):6}")
+
+
+def write_lines(count: dict[str, int]) -> None:
+    """Write the lines of now into the budget. Limits are changed by hand."""
+
+    def counted(found: re.Match[str]) -> str:
+        return f"{found[1]}{count.get(found[2], 0):5}"
+
+    text = BUDGET.read_text(encoding="utf-8")
+    BUDGET.write_text(re.sub(r'(?m)^("([^"]+)" *= \{ lines = ) *\d+', counted, text), encoding="utf-8")
 
 
 def print_trips(rounds: list[list[Trips]]) -> None:
@@ -106,7 +128,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--against", type=Path, metavar="FOLDER", help="another checkout to compare with")
     parser.add_argument("--out", type=Path, metavar="FILE", help="also write the table of goals as Markdown")
+    parser.add_argument("--rooms", action="store_true", help="print only the table of rooms")
+    parser.add_argument("--write", action="store_true", help="write the lines of now into tests/house.toml")
     args = parser.parse_args()
+    if args.write:
+        write_lines(lines_by_room(HERE / "minirnn"))
+    if args.rooms or args.write:
+        print_rooms([HERE / "minirnn"])
+        return
     folders = [HERE] if args.against is None else [args.against.resolve(), HERE]
     rounds = [[measured_in(folder) for folder in folders] for _ in range(ROUNDS)]
     print_trips(rounds)

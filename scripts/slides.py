@@ -89,8 +89,8 @@ def cells(path: Path) -> Iterator[tuple[bool, str]]:
 
 def run(path: Path, folder: Path) -> Iterator[list[tuple[str, str]]]:
     """Run the code of a chapter. Returns the figures of each cell: a file and a description."""
+    from docs.drawings.alt import described
     from minirnn.viz import Picture, display
-    from minirnn.viz.alt import described
 
     shown = display.collect()
     name = "slides_chapter"

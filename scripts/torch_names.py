@@ -12,7 +12,7 @@ import importlib.util
 from pathlib import Path
 from typing import Any
 
-from minirnn.pointers import table
+from minirnn.pointers import OLD, table
 
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "names_of_torch.md"
@@ -57,6 +57,8 @@ def page() -> str:
     """The page, a table for each part."""
     lines = [HEAD]
     for title, rows in table().items():
+        if title == OLD:
+            continue
         last = "what to write, or why it is not here"
         lines.append(f"## {title}\n\n| torch | {last} |\n|---|---|")
         for row in rows:

@@ -156,11 +156,10 @@ def test_the_page_on_own_cells_is_one_program_that_prints_what_it_says() -> None
     assert done.stdout.splitlines() == promised
 
 
-COMMANDS = re.compile(r"\bminirnn ((?:explain|bench|train|sample|sweep)\b[^`#\n]*)")
+COMMANDS = re.compile(r"\bminirnn ((?:explain|bench|train|sample)\b[^`#\n]*)")
 QUICK = {
     "bench": "--size 3,2,4,5 --samples 1 --threads 1",
     "train": "--hidden 7 --batch 3 --length 11 --steps 2 --text text.txt --quiet",
-    "sweep": "--batch 3 --length 11 --steps 2 --text text.txt --quiet",
     "sample": "--length 9",
 }
 """Options that make a command short."""

@@ -11,8 +11,10 @@ import importlib
 import re
 import subprocess
 import sys
+import tomllib
 from collections.abc import Container
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -20,6 +22,7 @@ import minirnn
 from tests.imports import Import, arrows, circles, imports, modules
 
 ROOT = Path(minirnn.__file__).parent
+TESTS = Path(__file__).parent
 
 # The longest prefix counts. A module that matches none must be added here.
 ROOMS = {
@@ -210,6 +213,37 @@ def test_no_file_is_too_long() -> None:
     assert {name: n for name, n in lengths.items() if n > LONGEST} == {}
 
 
+def over_budget(budget: dict[str, dict[str, Any]], count: dict[str, int]) -> list[str]:
+    """Sentences for rooms above their limit, without a subject, or without a line in the budget."""
+    complaints = [f"tests/house.toml does not say what {room} is for" for room in sorted(count.keys() - budget.keys())]
+    complaints += [f"tests/house.toml has {room}, which is gone" for room in sorted(budget.keys() - count.keys())]
+    for room in sorted(count.keys() & budget.keys()):
+        own = budget[room]
+        if not re.fullmatch(r"[A-Z`]\S* \S+ .*[^.]\.", own.get("subject", "")):
+            complaints.append(f"the subject of {room} is not a sentence")
+        if count[room] > own["limit"]:
+            complaints.append(f"{room} has {count[room]} lines, {count[room] - own['limit']} above its limit")
+    return complaints
+
+
+def test_every_room_says_what_it_is_for_and_keeps_its_budget() -> None:
+    texts = pytest.importorskip("scripts.figures.texts", reason="the scripts are in the repository alone")
+    budget = tomllib.loads((TESTS / "house.toml").read_text(encoding="utf-8"))
+    assert over_budget(budget, texts.lines_by_room(ROOT)) == []
+
+
+def test_a_room_above_its_limit_or_without_a_subject_is_found() -> None:
+    fits = {"limit": 5, "subject": "What a user draws."}
+    assert over_budget(
+        {"viz": fits, "io": {"limit": 9, "subject": ""}, "old": fits}, {"viz": 7, "io": 9, "new": 1}
+    ) == [
+        "tests/house.toml does not say what new is for",
+        "tests/house.toml has old, which is gone",
+        "the subject of io is not a sentence",
+        "viz has 7 lines, 2 above its limit",
+    ]
+
+
 def test_every_kernel_of_the_contract_is_in_a_device_or_declared_as_falling_back() -> None:
     """A device lists its kernels; ops compose others from primitives and count them in `fallbacks`."""
     from minirnn.devices.base import KERNELS
@@ -225,7 +259,6 @@ def test_every_kernel_of_the_contract_is_in_a_device_or_declared_as_falling_back
 
 # ---- the tests mirror the package
 
-TESTS = Path(__file__).parent
 BESIDE = {"hostile", "proof", "golden", "site", "book"}  # these look at the package as a whole
 FOR_STUDENTS = "learn/course"  # `minirnn course verify` tests it, and tests/learn runs that
 

@@ -88,8 +88,6 @@ def test_train_resume_sample_and_the_other_commands_work(python: Path, tmp_path:
     assert len(list((tmp_path / "minirnn-out").iterdir())) == 8
     assert "validation loss" in minirnn(python, tmp_path, "train", "--resume", "--steps", "3")
     assert len(minirnn(python, tmp_path, "sample", "--length", "20")) == 21
-    runs = ["--hidden", "4", "5", *tiny[2:], "--steps", "1", "--executor", "processes:2"]
-    assert "2 runs" in minirnn(python, tmp_path, "sweep", *runs)
     assert "cudnn_rnn" in minirnn(python, tmp_path, "explain", "CudnnRNN")
     said = minirnn(python, tmp_path, "doctor")
     assert re.search(r"cuda-sim +.*not on Windows itself", said) and "start processes that stay; grade on Linux" in said

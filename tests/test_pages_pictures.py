@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from minirnn.viz.narrow import WIDTH
+from docs.drawings.narrow import WIDTH
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"

@@ -12,9 +12,9 @@ from typing import Any
 from minirnn import viz
 from minirnn.user_error import UserError
 from minirnn.viz import display
-from minirnn.viz.alt import described
 
 TUTORIALS = Path(__file__).parents[2] / "tutorials"
+WORDS = TUTORIALS.parent / "docs" / "drawings" / "alt.py"
 KINDS = ("pdf", "svg", "png")
 
 
@@ -28,6 +28,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Run the chapters and write their figures. The exit status is 1 if a chapter cannot run on this machine."""
     chapters = _chosen(args.chapters)
+    described = runpy.run_path(str(WORDS))["described"]
     kind = next(kind for kind in KINDS if getattr(args, kind) is not None)
     folder = Path(getattr(args, kind))
     folder.mkdir(parents=True, exist_ok=True)

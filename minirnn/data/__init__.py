@@ -1,15 +1,20 @@
 """Tasks that need memory, characters of real text, and batches of any dataset, to train networks on."""
 
 from minirnn.data.adding import adding_problem
-from minirnn.data.batches import CharBatches, train_validation_split
-from minirnn.data.collate import default_collate, default_convert, pad_collate
 from minirnn.data.copying import copy_memory
-from minirnn.data.dataset import Dataset, Subset, TaskDataset, TensorDataset, random_split
-from minirnn.data.loader import DataLoader
-from minirnn.data.samplers import BatchSampler, RandomSampler, SequentialSampler
-from minirnn.data.sine import sine_wave
+from minirnn.data.dataset import (
+    BatchSampler,
+    Dataset,
+    RandomSampler,
+    SequentialSampler,
+    Subset,
+    TaskDataset,
+    TensorDataset,
+    random_split,
+)
+from minirnn.data.loader import DataLoader, default_collate, default_convert, pad_collate
 from minirnn.data.task import Task
-from minirnn.data.text import python_source_text, read_text
+from minirnn.data.text import CharBatches, python_source_text, read_text, train_validation_split
 from minirnn.data.vocabulary import CharVocabulary, unigram_entropy
 from minirnn.later import imported_later
 
@@ -35,7 +40,6 @@ __all__ = [
     "python_source_text",
     "random_split",
     "read_text",
-    "sine_wave",
     "train_validation_split",
     "unigram_entropy",
 ]

@@ -1,12 +1,21 @@
-"""The source of the characters: the code of the Python standard library, or a file of the user."""
+"""Characters: the code of the Python standard library or a file of the user, and streams of it in batches."""
 
 from __future__ import annotations
 
+import operator
 import os
+import sys
 import sysconfig
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
-from minirnn.io.files import read_bytes
+import numpy as np
+
+from minirnn import check
+from minirnn.data.task import check_count
+from minirnn.data.vocabulary import check_ids
+from minirnn.io.checkpoint import read_bytes
 
 # Long, plain, pure Python, and in the library for decades. The order is part of the text: do not sort, do not insert.
 PYTHON_MODULES = (
@@ -124,3 +133,162 @@ def _decode(name: str, data: bytes) -> str:
             "  an older encoding such as Latin-1 or Windows-1252? convert it: iconv -f WINDOWS-1252 -t UTF-8"
         ) from error
     return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+def train_validation_split(ids: Any, fraction: float = 0.1) -> tuple[np.ndarray, np.ndarray]:
+    """Cut the end off a text for validation: the last `fraction` of the ids.
+
+    The parts are contiguous, because a random choice of characters would put the neighbors of each validation character
+    into the training text.
+
+    Parameters
+    ----------
+    ids : array_like of int
+        (N,)
+    fraction : float
+        The share for validation, above 0 and below 1.
+
+    Returns
+    -------
+    train, validation : ndarray
+        Views of `ids`, int64, at least two ids each.
+
+    Raises
+    ------
+    ValueError
+        `fraction` outside (0, 1), or too few ids for both parts.
+    """
+    numbers = check_ids("train_validation_split", ids)
+    fraction = check.number("train_validation_split", "fraction", fraction)
+    if not 0 < fraction < 1:
+        raise ValueError(f"train_validation_split: fraction is {fraction}\n  expected above 0 and below 1")
+    cut = numbers.size - round(numbers.size * fraction)
+    if cut < 2 or numbers.size - cut < 2:
+        raise ValueError(
+            f"train_validation_split: {numbers.size} ids give parts of {cut} and {numbers.size - cut}\n"
+            "  expected at least 2 in each: one to read and one to predict"
+        )
+    return numbers[:cut], numbers[cut:]
+
+
+class CharBatches:
+    """Batches in which every row continues where the same row of the previous batch stopped.
+
+    The text is cut into B streams of equal length, and batch k takes steps k T .. k T + T - 1 of each. So the hidden
+    state after one batch is the right initial state for the next: gradients are cut every T steps, but the memory is
+    not.
+
+        text      a b c d e f g h i j k l m        B = 2, T = 3: streams of 6, two batches a pass
+        row 0     a b c | d e f                    the target of each character is the one after it:
+        row 1     g h i | j k l                    b c d | e f g   and   h i j | k l m
+
+    Iteration never ends: after the last batch of a pass (``len(batches)`` of them), the first one comes again.
+    `at_start` is then True, because the hidden state must be set to zero. Up to B T characters at the ends of the
+    streams don't fill a batch and are left out. Nothing is random.
+
+    Parameters
+    ----------
+    ids : array_like of int
+        (N,), N at least B T + 1.
+    T, B : int
+        Time steps and rows of a batch.
+
+    Examples
+    --------
+    >>> batches = CharBatches(np.arange(13), T=3, B=2)
+    >>> x, y = next(batches)
+    >>> x.T
+    array([[0, 1, 2],
+           [6, 7, 8]])
+    >>> y.T
+    array([[1, 2, 3],
+           [7, 8, 9]])
+    """
+
+    def __init__(self, ids: Any, T: int, B: int) -> None:
+        self._ids = check_ids("CharBatches", ids)
+        self.T = check_count("CharBatches", "T", T, 1)
+        self.B = check_count("CharBatches", "B", B, 1)
+        if self._ids.size < self.T * self.B + 1:
+            raise ValueError(
+                f"CharBatches: {self._ids.size} characters\n"
+                f"  expected at least B T + 1 = {self.T * self.B + 1}, for one batch of T={self.T}, B={self.B}\n"
+                "  use a longer text, shorter sequences or fewer rows"
+            )
+        stream = (self._ids.size - 1) // self.B  # characters per row; the last one of the text is only a target
+        self._starts = stream * np.arange(self.B)  # (B,)
+        self._batches = stream // self.T
+        self._batch = 0
+        self._pass = 0
+
+    def __len__(self) -> int:
+        """The number of batches in one pass over the text."""
+        return self._batches
+
+    @property
+    def at_start(self) -> bool:
+        """Whether the next batch begins a pass, so that the hidden state starts from zero."""
+        return self._batch == 0
+
+    def __iter__(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        return self
+
+    def __next__(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return x and y, (T, B) int64 each: characters, and the characters that follow them."""
+        x, y = self.batch(self._batch)
+        self._batch += 1
+        if self._batch == self._batches:
+            self._batch = 0
+            self._pass += 1
+        return x, y
+
+    def batch(self, k: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return batch k of a pass, 0 <= k < len(self); the position does not change."""
+        k = check.integer("CharBatches.batch", "k", k, -sys.maxsize)
+        if not 0 <= k < self._batches:
+            raise IndexError(f"CharBatches.batch: k is {k}\n  expected 0 .. {self._batches - 1}")
+        steps = k * self.T + np.arange(self.T)[:, None]  # (T, 1)
+        where = self._starts + steps  # (T, B)
+        return self._ids[where], self._ids[where + 1]
+
+    def __getitem__(self, k: int) -> tuple[np.ndarray, np.ndarray]:
+        """Batch k of a pass, so that ``DataLoader(batches, batch_size=None)`` gives the batches of one as Tensors."""
+        return self.batch(k)
+
+    def one_pass(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """Yield the batches of one pass from its start, for validation; the position does not change."""
+        for k in range(self._batches):
+            yield self.batch(k)
+
+    def state(self) -> dict[str, int]:
+        """Return the position as plain ints: the number of the next batch, and the sizes."""
+        return {"pass": self._pass, "batch": self._batch, "T": self.T, "B": self.B, "N": int(self._ids.size)}
+
+    def restore(self, state: Mapping[str, int]) -> None:
+        """Go to a position that `state` returned: the next batch is the one that would have followed it.
+
+        Raises
+        ------
+        ValueError
+            The state is incomplete, or belongs to another T, another B or a text of another length.
+        """
+        here = self.state()
+        try:
+            saved = {name: operator.index(state[name]) for name in here}
+        except (KeyError, TypeError):
+            raise ValueError(
+                f"CharBatches.restore: got {str(state)[:80]}\n  expected ints named {', '.join(here)}, from state()"
+            ) from None
+        for name, meaning in (("T", "time steps"), ("B", "rows"), ("N", "characters")):
+            if saved[name] != here[name]:
+                raise ValueError(
+                    f"CharBatches.restore: saved with {name} = {saved[name]} {meaning}\n"
+                    f"  expected {name} = {here[name]}, as here\n"
+                    "  to continue exactly, use the text and the sizes of the first run"
+                )
+        if not 0 <= saved["batch"] < self._batches or saved["pass"] < 0:
+            raise ValueError(
+                f"CharBatches.restore: pass {saved['pass']}, batch {saved['batch']}\n"
+                f"  expected pass >= 0 and batch 0 .. {self._batches - 1}"
+            )
+        self._pass, self._batch = saved["pass"], saved["batch"]

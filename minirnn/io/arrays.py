@@ -1,6 +1,6 @@
-"""Weight files of any program, as named arrays: safetensors and npz. No pickle is ever opened.
+"""Weight files of any program as named arrays, safetensors and npz, and torch's `save` and `load`. No pickle is opened.
 
-`checkpoint` reads and writes minirnn's own files; this module reads and writes files of other programs.
+`checkpoint` has the format of minirnn's own files.
 """
 
 from __future__ import annotations
@@ -13,14 +13,17 @@ import tokenize
 import zipfile
 import zlib
 from collections.abc import Mapping
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 
+from minirnn import devices
+from minirnn.engine.tensor import Tensor, tensor
+from minirnn.engine.values import Values
 from minirnn.host_array import values_of
-from minirnn.io import checksums
+from minirnn.io import checkpoint
 from minirnn.io.atomic import atomic_write
-from minirnn.io.checkpoint import first_line, own_entries
+from minirnn.io.checkpoint import first_line, own_entries, verify
 
 _DTYPES = {"BOOL": "?", "F16": "<f2", "F32": "<f4", "F64": "<f8"}
 _DTYPES |= {f"{sign}{8 * n}": f"<{sign.lower()}{n}" for sign in "IU" for n in (1, 2, 4, 8)}
@@ -116,7 +119,7 @@ def _read_safetensors(name: str, data: bytes) -> tuple[dict[str, np.ndarray], di
         arrays[key] = array.reshape(view["shape"])
     own = dict(header.get("__metadata__") or {})
     try:
-        checksums.verify(own, arrays, own.get("minirnn.metadata", ""))
+        verify(own, arrays, own.get("minirnn.metadata", ""))
     except (ValueError, RecursionError) as error:
         raise ValueError(
             f"{name!r}: {first_line(error)}\n  expected the file as minirnn wrote it\n  it was changed or damaged since"
@@ -132,7 +135,7 @@ def write_arrays(path: str | os.PathLike[str], arrays: Mapping[str, np.ndarray],
     ValueError
         `path` can't be written or is named like another kind of file.
     """
-    from safetensors.numpy import save
+    from safetensors.numpy import save as to_safetensors
 
     if os.fspath(path).lower().endswith((".npz", ".npy", ".h5", ".hdf5", ".onnx", ".pt", ".pth", ".keras")):
         raise ValueError(
@@ -146,6 +149,92 @@ def write_arrays(path: str | os.PathLike[str], arrays: Mapping[str, np.ndarray],
         plain[key] = np.ascontiguousarray(as_array("write_arrays", key, array))
         if plain[key].dtype.newbyteorder("<").str.lstrip("|") not in _WRITTEN:
             raise TypeError(f"write_arrays: {key!r} has dtype {plain[key].dtype}\n  expected floats, integers or bool")
-    data = save(plain, metadata={**metadata, **own_entries(metadata, plain)})
+    data = to_safetensors(plain, metadata={**metadata, **own_entries(metadata, plain)})
     with atomic_write(path, "wb") as file:
         file.write(data)
+
+
+# ---- dicts, lists and tuples of arrays, numbers and strings in one file: `mr.save` and `mr.load`
+#
+# Arrays are stored under their path, ``model.weight_ih_l0``. The entry `_STRUCTURE` of the metadata describes the
+# containers; a state dict, which is a dict of arrays only, has none.
+
+_STRUCTURE = "minirnn.structure"
+_PLAIN = (bool, int, float, str, type(None))
+
+
+def save(obj: Any, f: str | os.PathLike[str] | IO[bytes]) -> None:
+    """Write values that `load` returns again: ``mr.save({"epoch": 3, "model": net.state_dict()}, path)``.
+
+    Parameters
+    ----------
+    obj : dict, list, tuple, Tensor, array, number, str or None
+        Dicts, lists and tuples may hold any of these.
+    f : path or binary file
+        A file with a path is replaced only when everything is written.
+
+    Raises
+    ------
+    TypeError
+        If it contains anything else. Save a module or an optimizer by its state dict.
+    """
+    arrays: dict[str, Any] = {}
+    structure = _apart(obj, "", arrays)
+    flat = (
+        isinstance(obj, Mapping) and list(obj) == list(arrays) and not any(isinstance(v, Tensor) for v in obj.values())
+    )
+    checkpoint.save(f, arrays, {} if flat else {_STRUCTURE: structure})
+
+
+def load(f: str | os.PathLike[str] | IO[bytes], map_location: Any = None, weights_only: bool = True) -> Any:
+    """What `save` wrote. Tensors go to the device `map_location`, if one is given; `weights_only` exists for
+    compatibility with torch.
+    """
+    arrays, metadata = checkpoint.load(f)
+    values = {name: array.view(Values) for name, array in arrays.items()}
+    if _STRUCTURE not in metadata:
+        return values
+    place = devices.get(map_location) if isinstance(map_location, (str, devices.Device)) else None
+    return _together(metadata[_STRUCTURE], values, place)
+
+
+def _apart(value: Any, path: str, arrays: dict[str, Any]) -> dict[str, Any]:
+    """A description of `value` for JSON; arrays go to `arrays` under their path."""
+    if type(value) in _PLAIN:
+        return {"plain": value}
+    if isinstance(value, (Tensor, np.ndarray, np.generic)):
+        name = path or "value"
+        while name in arrays:  # {"a": {"b": x}, "a.b": y}
+            name += "'"
+        arrays[name] = value
+        kind = "tensor" if isinstance(value, Tensor) else "array" if isinstance(value, np.ndarray) else "scalar"
+        return {kind: name}
+    if isinstance(value, Mapping):
+        return {
+            "dict": [
+                [_apart(k, path, {}), _apart(v, f"{path}.{k}" if path else str(k), arrays)] for k, v in value.items()
+            ]
+        }
+    if isinstance(value, (list, tuple)):
+        inside = [_apart(v, f"{path}.{k}" if path else str(k), arrays) for k, v in enumerate(value)]
+        return {"list" if isinstance(value, list) else "tuple": inside}
+    where = f" at {path!r}" if path else ""
+    raise TypeError(
+        f"save: got a {type(value).__name__}{where}\n"
+        "  expected arrays, numbers and texts, or dicts, lists and tuples of them: nothing is pickled"
+        + ("\n  likely its state_dict() is meant" if hasattr(value, "state_dict") else "")
+    )
+
+
+def _together(node: dict[str, Any], values: dict[str, Any], place: Any) -> Any:
+    ((kind, what),) = node.items()
+    if kind == "plain":
+        return what
+    if kind == "dict":
+        return {_together(k, values, place): _together(v, values, place) for k, v in what}
+    if kind in ("list", "tuple"):
+        inside = [_together(v, values, place) for v in what]
+        return inside if kind == "list" else tuple(inside)
+    if kind == "tensor":
+        return tensor(values[what], device=place)
+    return values[what][()] if kind == "scalar" else values[what]

@@ -5,26 +5,29 @@ nothing runs when a file is opened, unlike a pickle. Its metadata is text only, 
 
     minirnn.checkpoint    version of this format, "1"
     minirnn.metadata      the caller's metadata as JSON
-    minirnn.checksums     a checksum of each array and of the metadata, which `load` compares
+    minirnn.checksums     JSON, name -> checksum of each array and (with an empty name) of the metadata
+
+`load` compares the checksums, so a bit that changed on a disk or in a copy is noticed. CRC-32 finds every change of up
+to 32 neighboring bits and misses one in four billion others. It does not protect against changes on purpose.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import zlib
 from collections.abc import Mapping
 from contextlib import nullcontext
+from pathlib import Path
 from typing import IO, Any
 
 import numpy as np
 
 from minirnn.host_array import values_of
-from minirnn.io import checksums
 from minirnn.io.atomic import atomic_write
-from minirnn.io.files import read_bytes
 
 FORMAT_VERSION = "1"
-_VERSION_KEY, _METADATA_KEY = "minirnn.checkpoint", "minirnn.metadata"
+_VERSION_KEY, _METADATA_KEY, _CHECKSUMS_KEY = "minirnn.checkpoint", "minirnn.metadata", "minirnn.checksums"
 _DTYPES = ("float16", "float32", "float64", "bool") + tuple(
     f"{sign}int{n}" for sign in ("", "u") for n in (8, 16, 32, 64)
 )
@@ -135,7 +138,7 @@ def load(path: str | os.PathLike[str] | IO[bytes]) -> tuple[dict[str, np.ndarray
         )
     try:
         arrays = {key: np.array(array) for key, array in from_safetensors(data).items()}
-        checksums.verify(own, arrays, own[_METADATA_KEY])
+        verify(own, arrays, own[_METADATA_KEY])
         metadata = json.loads(own[_METADATA_KEY])
         if not isinstance(metadata, dict):
             raise TypeError(f"metadata is {type(metadata).__name__}, not dict")
@@ -151,7 +154,7 @@ def load(path: str | os.PathLike[str] | IO[bytes]) -> tuple[dict[str, np.ndarray
 def own_entries(metadata: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> dict[str, str]:
     """The three entries that minirnn puts into the metadata of a safetensors file."""
     text = json.dumps(dict(metadata), sort_keys=True)
-    return {_VERSION_KEY: FORMAT_VERSION, _METADATA_KEY: text, **checksums.entry(arrays, text)}
+    return {_VERSION_KEY: FORMAT_VERSION, _METADATA_KEY: text, **checksums(arrays, text)}
 
 
 def first_line(error: BaseException) -> str:
@@ -237,3 +240,53 @@ def _read_header(name: str, data: bytes) -> dict[str, Any]:
 
 def _damaged(name: str, found: str, cause: str) -> ValueError:
     return ValueError(f"checkpoint {name!r}: {found}\n  expected a safetensors file written by minirnn\n  {cause}")
+
+
+# ---- files and checksums
+
+
+def read_bytes(what: str, path: str | os.PathLike[str], kind: str) -> bytes:
+    """The content of a regular file, or ValueError. `what` begins its message, and `kind` says what is expected.
+
+    The file is not mapped: a mapped file that shrinks kills the process that reads it.
+    """
+    name = os.fspath(path)
+    if not os.path.exists(name):
+        raise ValueError(f"{what} {name!r}: no such file\n  expected a {kind}\n  check the spelling")
+    if not os.path.isfile(name):
+        found = "a folder" if os.path.isdir(name) else "not a regular file (a device or a pipe)"
+        raise ValueError(f"{what} {name!r}: this is {found}\n  expected one {kind}")
+    try:
+        return Path(name).read_bytes()
+    except OSError as error:
+        raise ValueError(
+            f"{what} {name!r}: can't be read ({error.strerror or error})\n  expected a readable {kind}"
+        ) from error
+
+
+def checksum(array: np.ndarray) -> str:
+    """The checksum of an array: its dtype, its shape and its bytes, little-endian and in C order."""
+    plain = np.asarray(array, dtype=array.dtype.newbyteorder("<"), order="C")
+    head = zlib.crc32(f"{plain.dtype.name} {list(plain.shape)}".encode())
+    return f"{zlib.crc32(plain.reshape(-1).view(np.uint8).data, head):08x}"
+
+
+def checksums(arrays: Mapping[str, np.ndarray], metadata: str) -> dict[str, str]:
+    """The checksums of all arrays and of the metadata as the JSON text that is written."""
+    found = {"": f"{zlib.crc32(metadata.encode()):08x}"} | {name: checksum(array) for name, array in arrays.items()}
+    return {_CHECKSUMS_KEY: json.dumps(found, sort_keys=True)}
+
+
+def verify(own: Mapping[str, str], arrays: Mapping[str, np.ndarray], metadata: str) -> None:
+    """Compare everything that was read with its checksum, or raise ValueError. Files without checksums pass."""
+    if _CHECKSUMS_KEY not in own:
+        return
+    told, found = json.loads(own[_CHECKSUMS_KEY]), json.loads(checksums(arrays, metadata)[_CHECKSUMS_KEY])
+    if not isinstance(told, dict):
+        raise ValueError("its list of checksums is damaged")
+    if lacking := sorted(told.keys() - found.keys()):
+        raise ValueError(f"the array {lacking[0][:80]!r} is missing")
+    for name, value in found.items():
+        if told.get(name) != value:
+            what = f"the array {name[:80]!r}" if name else "the metadata"
+            raise ValueError(f"{what} is not what was written: its checksum is {value}, expected {told.get(name)}")

@@ -1,35 +1,18 @@
-"""Losses as modules. Each stores its options and calls the function of `nn.functional`."""
+"""Losses as modules. Each stores its options and calls the function of `nn.functional`, whose page explains them.
+
+In all of them, `reduction` is "mean", "sum" or "none". `size_average` and `reduce` are torch's old names for it, and
+passing one is an error.
+"""
 
 from __future__ import annotations
 
 from typing import Any
 
 from minirnn import check
-from minirnn.engine.tensor import Tensor, as_tensor
-from minirnn.messages import shown
+from minirnn.engine.tensor import Tensor
 from minirnn.nn import functional
-from minirnn.nn.functional.arguments import ANY_INTEGER, above_0, no_legacy
 from minirnn.nn.functional.regression import divergence_reduction
-from minirnn.nn.options import WithOptions, calls, declared, option
-
-
-def _old(module: str, name: str, value: Any) -> None:
-    no_legacy(module, **{name: value})
-
-
-def _reduction(module: str, name: str, value: Any) -> str:
-    return check.reduction(module, value)
-
-
-def _weight(module: str, name: str, value: Any) -> Tensor | None:
-    if isinstance(value, str):
-        raise TypeError(
-            f"{module}: {name} is {shown(value)}\n  expected numbers\n  likely reduction={shown(value)} is meant"
-        )
-    weight = None if value is None else as_tensor(value)
-    if weight is not None and weight.dtype.kind != "f":
-        raise TypeError(f"{module}: {name} has dtype {weight.dtype}\n  expected float16, float32 or float64")
-    return weight
+from minirnn.nn.options import WithOptions, calls
 
 
 class _Loss(WithOptions):
@@ -43,178 +26,68 @@ class _Loss(WithOptions):
         return f"reduction={self.reduction!r}"
 
 
-@declared
-class _OfClasses(_Loss):
-    weight: Any = option(None, _weight, buffer=True)
-    size_average: Any = option(None, _old, kept=False)
-    ignore_index: int = option(-100, check.integer, *ANY_INTEGER)
-    reduce: Any = option(None, _old, kept=False)
-    reduction: str = option("mean", _reduction)
-
-
-@calls(functional.cross_entropy)
-class CrossEntropyLoss(_OfClasses):
+@calls(functional.cross_entropy, inputs=2)
+class CrossEntropyLoss(_Loss):
     """``-log_softmax(scores)[target]`` in nats, classes on axis 1: `minirnn.nn.functional.cross_entropy`.
 
     It takes scores (B, C, ...) and classes (B, ...) or probabilities (B, C, ...), and returns (), or (B, ...)
-    unreduced.
-
-    Parameters
-    ----------
-    weight : (C,), optional
-        A factor for each class.
-    size_average, reduce
-        torch's old names for `reduction`; passing one is an error.
-    ignore_index : int
-        Targets with this index are ignored.
-    reduction : {"mean", "sum", "none"}
-    label_smoothing : float
-        0 .. 1.
-
-    Notes
-    -----
-    For scores (T, B, C) and targets (T, B) of a recurrent network, write
-    ``loss(scores.reshape(-1, C), target.reshape(-1))`` as in torch, or use `minirnn.ops.cross_entropy`, whose classes
-    are on the last axis.
+    unreduced. For scores (T, B, C) and targets (T, B) of a recurrent network, write ``loss(scores.reshape(-1, C),
+    target.reshape(-1))`` as in torch, or use `minirnn.ops.cross_entropy`, whose classes are on the last axis.
     """
 
-    label_smoothing: float = option(0.0, check.number, 0, 1)
 
-
-@calls(functional.nll_loss)
-class NLLLoss(_OfClasses):
+@calls(functional.nll_loss, inputs=2)
+class NLLLoss(_Loss):
     """``-log_probs[target]``, classes on axis 1: `minirnn.nn.functional.nll_loss`.
 
-    It takes log-probabilities (B, C, ...) and classes (B, ...), and returns (), or (B, ...) unreduced. The parameters
-    are those of `CrossEntropyLoss`, without `label_smoothing`.
+    It takes log-probabilities (B, C, ...) and classes (B, ...), and returns (), or (B, ...) unreduced.
     """
 
 
-@declared
-class _Weighted(_Loss):
-    weight: Any = option(None, _weight, buffer=True)
-    size_average: Any = option(None, _old, kept=False)
-    reduce: Any = option(None, _old, kept=False)
-    reduction: str = option("mean", _reduction)
+@calls(functional.binary_cross_entropy, inputs=2)
+class BCELoss(_Loss):
+    """``-(y * log(x) + (1 - y) * log(1 - x))`` of probabilities: `minirnn.nn.functional.binary_cross_entropy`."""
 
 
-@calls(functional.binary_cross_entropy)
-class BCELoss(_Weighted):
-    """``-(y * log(x) + (1 - y) * log(1 - x))`` of probabilities: `minirnn.nn.functional.binary_cross_entropy`.
-
-    Parameters
-    ----------
-    weight : array_like that broadcasts to the shape of the input, optional
-    size_average, reduce
-        torch's old names for `reduction`; passing one is an error.
-    reduction : {"mean", "sum", "none"}
-    """
+@calls(functional.binary_cross_entropy_with_logits, inputs=2)
+class BCEWithLogitsLoss(_Loss):
+    """`BCELoss` of ``sigmoid(x)``, without overflow: `minirnn.nn.functional.binary_cross_entropy_with_logits`."""
 
 
-@calls(functional.binary_cross_entropy_with_logits)
-class BCEWithLogitsLoss(_Weighted):
-    """`BCELoss` of ``sigmoid(x)``, without overflow: `minirnn.nn.functional.binary_cross_entropy_with_logits`.
-
-    Parameters
-    ----------
-    weight, size_average, reduce, reduction
-        As for `BCELoss`.
-    pos_weight : array_like that broadcasts to the shape of the input, optional
-        A factor for positive targets.
-    """
-
-    pos_weight: Any = option(None, _weight, buffer=True)
+@calls(functional.mse_loss, inputs=2, without=("weight",))
+class MSELoss(_Loss):
+    """``(x - y)**2``: `minirnn.nn.functional.mse_loss`."""
 
 
-@declared
-class _Unweighted(_Loss):
-    size_average: Any = option(None, _old, kept=False)
-    reduce: Any = option(None, _old, kept=False)
-    reduction: str = option("mean", _reduction)
+@calls(functional.l1_loss, inputs=2, without=("weight",))
+class L1Loss(_Loss):
+    """``|x - y|``: `minirnn.nn.functional.l1_loss`."""
 
 
-@calls(functional.mse_loss)
-class MSELoss(_Unweighted):
-    """``(x - y)**2``: `minirnn.nn.functional.mse_loss`.
-
-    Parameters
-    ----------
-    size_average, reduce
-        torch's old names for `reduction`; passing one is an error.
-    reduction : {"mean", "sum", "none"}
-    """
+@calls(functional.smooth_l1_loss, inputs=2, beta=(check.number, 0))
+class SmoothL1Loss(_Loss):
+    """Squared below `beta` (0 or more), absolute above: `minirnn.nn.functional.smooth_l1_loss`."""
 
 
-@calls(functional.l1_loss)
-class L1Loss(_Unweighted):
-    """``|x - y|``: `minirnn.nn.functional.l1_loss`. The parameters are those of `MSELoss`."""
-
-
-@calls(functional.smooth_l1_loss)
-class SmoothL1Loss(_Unweighted):
-    """Squared below `beta`, absolute above: `minirnn.nn.functional.smooth_l1_loss`.
-
-    Parameters
-    ----------
-    size_average, reduce, reduction
-        As for `MSELoss`.
-    beta : float
-        0 or more.
-    """
-
-    beta: float = option(1.0, check.number, 0)
-
-
-@calls(functional.huber_loss)
+@calls(functional.huber_loss, inputs=2, without=("weight",))
 class HuberLoss(_Loss):
-    """Squared up to `delta`, absolute above: `minirnn.nn.functional.huber_loss`.
-
-    Parameters
-    ----------
-    reduction : {"mean", "sum", "none"}
-    delta : float
-        Above 0.
-    """
-
-    reduction: str = option("mean", _reduction)
-    delta: float = option(1.0, above_0)
+    """Squared up to `delta` (above 0), absolute above: `minirnn.nn.functional.huber_loss`."""
 
 
-@calls(functional.kl_div)
-class KLDivLoss(_Unweighted):
+@calls(functional.kl_div, inputs=2, reduction=(divergence_reduction,))
+class KLDivLoss(_Loss):
     """``p * (log(p) - x)`` of log-probabilities x and probabilities p: `minirnn.nn.functional.kl_div`.
 
-    Parameters
-    ----------
-    size_average, reduce
-        torch's old names for `reduction`; passing one is an error.
-    reduction : {"mean", "batchmean", "sum", "none"}
-        "batchmean" is the divergence of a batch; "mean" divides by the number of all elements.
-    log_target : bool
-        Whether targets are log(p).
+    The reduction "batchmean" is the divergence of a batch; "mean" divides by the number of all elements.
     """
 
-    reduction: str = option("mean", divergence_reduction)
-    log_target: bool = option(False, check.flag)
 
-
-@calls(functional.ctc_loss)
+@calls(functional.ctc_loss, inputs=4)
 class CTCLoss(_Loss):
     """Minus the log-probability of a sequence of labels at unknown times: `minirnn.nn.functional.ctc_loss`.
 
-    Parameters
-    ----------
-    blank : int
-        The class of the blank, which adds no label.
-    reduction : {"mean", "sum", "none"}
-        For "mean" each loss is first divided by its target's length.
-    zero_infinity : bool
-        Whether infinite losses of targets that are too long become 0.
+    For the reduction "mean" each loss is first divided by its target's length.
     """
-
-    blank: int = option(0, check.integer, 0)
-    reduction: str = option("mean", _reduction)
-    zero_infinity: bool = option(False, check.flag)
 
     def forward(  # type: ignore[override]
         self, log_probs: Any, targets: Any, input_lengths: Any, target_lengths: Any

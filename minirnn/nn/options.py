@@ -1,31 +1,39 @@
-"""Modules with options. A class declares its options, and gets a constructor, attributes and ``repr`` for them.
+"""Modules with options, which get a constructor, attributes and ``repr`` for them.
 
 ::
 
     @calls(functional.elu)
     class ELU(WithOptions):
-        alpha: float = option(1.0, check.number)
+        ...
 
-This class has a constructor with the parameter `alpha`, an attribute that is passed to the function, and a ``repr``
-that shows it. Type checkers, editors and ``inspect.signature`` see a dataclass. Use `declared` for a class that defines
-its own `forward`.
+The parameters of the function after its inputs become options: parameters of the constructor and attributes that are
+passed to the function. A class that defines its own `forward` declares its options itself, with `declared`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field, fields
+import inspect
+from collections.abc import Callable, Collection
+from dataclasses import Field, dataclass, field, fields
 from types import FunctionType
-from typing import Any, ClassVar, TypeVar, dataclass_transform
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, dataclass_transform
 
+from minirnn import check
 from minirnn.engine.tensor import Tensor
+from minirnn.nn.functional.activations import divisor
+from minirnn.nn.functional.arguments import ANY_INTEGER, above_0, no_legacy, weight_of
 from minirnn.nn.module import Module
 
 Class = TypeVar("Class", bound="type[WithOptions]")
 
 
 def option(
-    default: Any, read: Callable[..., Any] | None = None, *limits: Any, buffer: bool = False, kept: bool = True
+    default: Any,
+    read: Callable[..., Any] | None = None,
+    *limits: Any,
+    buffer: bool = False,
+    kept: bool = True,
+    by_name: bool = False,
 ) -> Any:
     """An option of a module.
 
@@ -40,8 +48,11 @@ def option(
         Whether it is a buffer, which is saved and moved with the module.
     kept : bool
         Whether it becomes an attribute and is passed to the function. Otherwise it is only checked.
+    by_name : bool
+        Whether the constructor takes it by name only.
     """
-    return field(default=default, metadata=dict(read=read, limits=limits, buffer=buffer, kept=kept))
+    metadata = dict(read=read, limits=limits, buffer=buffer, kept=kept)
+    return field(default=default, kw_only=by_name, metadata=metadata)
 
 
 @dataclass_transform(eq_default=False)
@@ -66,12 +77,40 @@ def _name_forward(cls: type) -> None:
         setattr(cls, "forward", own)  # noqa: B010
 
 
-@dataclass_transform(eq_default=False)
-def calls(function: Callable[..., Tensor]) -> Callable[[Class], Class]:
-    """`declared`, for a class that calls `function`, whose parameters have the names of the options."""
+READERS: dict[str, tuple[Any, ...]] = {
+    **dict.fromkeys(("inplace", "log_target", "zero_infinity"), (check.flag,)),
+    **dict.fromkeys(("alpha", "negative_slope", "threshold"), (check.number,)),
+    "dim": (check.integer,),
+    "beta": (divisor,),
+    "delta": (above_0,),
+    "approximate": (check.choice, ("none", "tanh")),
+    "ignore_index": (check.integer, *ANY_INTEGER),
+    "label_smoothing": (check.number, 0, 1),
+    "blank": (check.integer, 0),
+    "reduction": (lambda module, name, value: check.reduction(module, value),),
+    **dict.fromkeys(("weight", "pos_weight"), (weight_of,)),
+    **dict.fromkeys(("size_average", "reduce"), (lambda module, name, value: no_legacy(module, **{name: value}),)),
+}
+"""Option -> its reader and limits, for all modules that call a function."""
+BUFFERS, PASSED_ON = ("weight", "pos_weight"), ("size_average", "reduce", "axis")
+
+
+def calls(
+    function: Callable[..., Tensor], inputs: int = 1, without: Collection[str] = (), **readers: tuple[Any, ...]
+) -> Callable[[Class], Class]:
+    """A class that calls `function`. The parameters after the inputs, but for `without`, are its options, unless it
+    declares its own.
+    """
 
     def complete(cls: Class) -> Class:
         cls._function = staticmethod(function)
+        parameters = [p for p in inspect.signature(function).parameters.values() if p.name not in without]
+        if not any(isinstance(value, Field) for value in vars(cls).values()):
+            cls.__annotations__ = {p.name: p.annotation for p in parameters[inputs:]}
+            for p in parameters[inputs:]:
+                read, *limits = (READERS | readers).get(p.name, (None,))
+                how = {"buffer": p.name in BUFFERS, "kept": p.name not in PASSED_ON}
+                setattr(cls, p.name, option(p.default, read, *limits, by_name=p.kind == p.KEYWORD_ONLY, **how))
         return declared(cls)
 
     return complete
@@ -83,6 +122,10 @@ class WithOptions(Module):
 
     _function: ClassVar[Callable[..., Tensor]]
     _options: ClassVar[tuple[str, ...]]
+
+    if TYPE_CHECKING:  # the parameters are those of the function
+
+        def __init__(self, *args: Any, **kwargs: Any) -> None: ...
 
     def __post_init__(self) -> None:
         """Check the options, in the order of their declaration."""

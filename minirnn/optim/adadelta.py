@@ -9,12 +9,10 @@ from typing import Any
 from minirnn import check
 from minirnn.engine.tensor import Tensor
 from minirnn.ops.primitives import sqrt
-from minirnn.optim.declared import declares_settings
 from minirnn.optim.optimizer import Optimizer, Params, with_decay
 from minirnn.optim.settings import at_least_zero, only_default, setting, share
 
 
-@declares_settings
 class Adadelta(Optimizer):
     """Adadelta (Zeiler 2012), with the step size `lr` that torch adds, 1 by default.
 

@@ -8,12 +8,10 @@ from typing import Any
 from minirnn import check
 from minirnn.engine.tensor import Tensor
 from minirnn.ops.primitives import sqrt
-from minirnn.optim.declared import declares_settings
 from minirnn.optim.optimizer import Optimizer, Params, with_decay
 from minirnn.optim.settings import at_least_zero, only_default, setting
 
 
-@declares_settings
 class Adagrad(Optimizer):
     """Adagrad (Duchi et al. 2011).
 

@@ -9,12 +9,10 @@ from typing import Any
 from minirnn import check
 from minirnn.engine.tensor import Tensor, leaf
 from minirnn.ops.primitives import maximum, sqrt
-from minirnn.optim.declared import declares_settings
 from minirnn.optim.optimizer import Optimizer, Params, with_decay
 from minirnn.optim.settings import Setting, at_least_zero, only_default, setting, two_betas
 
 
-@declares_settings
 class Adam(Optimizer):
     """Adam (Kingma & Ba 2015), as in torch: eps is added after the bias correction.
 

@@ -6,7 +6,6 @@ from typing import Any
 
 from minirnn import check
 from minirnn.optim.adam import Adam
-from minirnn.optim.declared import declares_settings
 from minirnn.optim.settings import at_least_zero, setting
 
 
@@ -17,7 +16,6 @@ def is_decoupled(optimizer: str, name: str, value: Any) -> bool:
     return True
 
 
-@declares_settings
 class AdamW(Adam):
     """AdamW (Loshchilov & Hutter 2019): `Adam` with decoupled weight decay, 0.01 by default.
 

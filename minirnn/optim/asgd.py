@@ -7,12 +7,10 @@ from typing import Any
 
 from minirnn import check
 from minirnn.engine.tensor import Tensor
-from minirnn.optim.declared import declares_settings
 from minirnn.optim.optimizer import Optimizer, Params, with_decay
 from minirnn.optim.settings import at_least_zero, only_default, setting
 
 
-@declares_settings
 class ASGD(Optimizer):
     """Averaged gradient descent (Polyak and Juditsky 1992). The mean is ``optimizer.state[p]["ax"]``.
 

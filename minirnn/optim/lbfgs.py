@@ -7,15 +7,12 @@ from dataclasses import InitVar
 from functools import partial
 from typing import Any
 
-import numpy as np
-
 from minirnn import check
 from minirnn.engine.tape import enable_grad, no_grad
-from minirnn.engine.tensor import Tensor, tensor
+from minirnn.engine.tensor import Tensor
 from minirnn.messages import shown
 from minirnn.nn.utils.vectors import parameters_to_vector, vector_to_parameters
 from minirnn.ops.primitives import concat, stack
-from minirnn.optim.declared import declares_settings
 from minirnn.optim.line_search import Point, strong_wolfe
 from minirnn.optim.optimizer import Optimizer, Params
 from minirnn.optim.settings import at_least_zero, setting
@@ -29,7 +26,6 @@ def _search(optimizer: str, name: str, value: Any) -> str | None:
     return None if value is None else check.choice(optimizer, name, value, ("strong_wolfe",)) or value
 
 
-@declares_settings
 class LBFGS(Optimizer):
     """L-BFGS (Nocedal 1980): ``step(closure)`` goes up to `max_iter` times along ``d = -H g`` of all parameters as one.
 
@@ -55,6 +51,11 @@ class LBFGS(Optimizer):
     )
     history_size: int = setting(_count, "The number of pairs y and s that are remembered.", default=100)
     line_search_fn: str | None = setting(_search, 'None, or "strong_wolfe".', default=None)
+
+    remembered = {
+        name: name for name in ("func_evals", "n_iter", "d", "t", "old_dirs", "old_stps", "H_diag", "prev_flat_grad")
+    }
+    one_vector = True
 
     def add_param_group(self, param_group: Mapping[str, Any]) -> None:
         """The only group. Raises ValueError for a second one: all parameters are one vector."""
@@ -121,23 +122,6 @@ class LBFGS(Optimizer):
         """The gradients of all parameters as one vector, with 0 for missing ones."""
         given = [(p * 0 if p.grad is None else p.grad.detach()).reshape(-1) for p in self.param_groups[0]["params"]]
         return concat(given, 0)
-
-    def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
-        """Return to the point at which `state_dict` was called. Raises ValueError for the state of another
-        optimizer.
-        """
-        if not isinstance(state_dict, Mapping) or state_dict.get("optimizer") != "LBFGS":
-            raise ValueError(
-                "LBFGS.load_state_dict: got a state of another kind\n  expected the result of LBFGS.state_dict()"
-            )
-        (group,) = state_dict["param_groups"]
-        (mine,) = self.param_groups
-        mine.update(self.checked({name: group[name] for name in self.settings}))
-        memory = {key[2:]: value for key, value in state_dict.items() if key.startswith("0.")}
-        place = mine["params"][0].device
-        self.state[mine["params"][0]] = {
-            k: tensor(v, device=place) if isinstance(v, np.ndarray) else v for k, v in memory.items()
-        }
 
 
 def _largest(v: Tensor) -> float:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, ClassVar
+from typing import Any, ClassVar, dataclass_transform
 
 import numpy as np
 
@@ -13,14 +13,14 @@ from minirnn.engine.tape import enable_grad, mode
 from minirnn.engine.tensor import Tensor, leaf, next_seq, tensor
 from minirnn.messages import shown
 from minirnn.optim import state
-from minirnn.optim.following import follow
 from minirnn.optim.groups import given_groups, mismatch, parameters_of
-from minirnn.optim.settings import at_least_zero, setting
+from minirnn.optim.settings import at_least_zero, declare, setting
 
 Params = Iterable[Tensor] | Iterable[tuple[str, Tensor]] | Iterable[dict[str, Any]]
 """Parameters, ``module.named_parameters()``, or groups: dicts with "params" and their own settings."""
 
 
+@dataclass_transform(eq_default=False, field_specifiers=(setting,))
 class Optimizer:
     """Base class of SGD, Adam and the others: parameters in groups, and the state of each parameter.
 
@@ -67,7 +67,14 @@ class Optimizer:
     needed: ClassVar[tuple[str, ...]] = ()
     """Those of `remembered` that every changed parameter has; the others depend on the settings."""
 
+    one_vector: ClassVar[bool] = False
+    """Whether the state of the first parameter is that of all of them, as one vector."""
+
     lr: float = setting(at_least_zero, default=0.001)
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        declare(cls, Optimizer.__init__)
 
     def __init__(self, params: Params, defaults: dict[str, Any]) -> None:
         if not isinstance(defaults, dict):
@@ -76,6 +83,7 @@ class Optimizer:
         self.state: defaultdict[Tensor, dict[str, Any]] = defaultdict(dict)
         self.param_groups: list[dict[str, Any]] = []
         self.steps_done = 0
+        self.schedules: list[Any] = []  # those of lr_scheduler that write its step sizes
         for group in given_groups(type(self).__name__, params):
             self.add_param_group(group)
 
@@ -164,7 +172,7 @@ class Optimizer:
                 for value in memory.values():
                     if value.__class__ is Tensor:
                         if value.device is not p.device or value.array.dtype != p.array.dtype:
-                            follow(p, memory)
+                            state.follow(p, memory)
                         break
                 if g.requires_grad:  # true for everything that was recorded
                     g = g.detach()
@@ -229,13 +237,13 @@ class Optimizer:
         """The contents of a copy or a pickle, which share only the parameters with this optimizer."""
         memory = [{k: _host(v) for k, v in self.state[p].items()} if p in self.state else {} for p in self.parameters]
         groups = [{**group, "params": list(group["params"])} for group in self.param_groups]
-        rest = {k: v for k, v in vars(self).items() if k not in ("state", "param_groups")}
+        rest = {k: v for k, v in vars(self).items() if k not in ("state", "param_groups", "schedules")}
         return {**rest, "param_groups": groups, "memory": memory}
 
     def __setstate__(self, saved: dict[str, Any]) -> None:
         memory = saved["memory"]
         vars(self).update({k: v for k, v in saved.items() if k != "memory"})
-        self.state = defaultdict(dict)
+        self.state, self.schedules = defaultdict(dict), []
         for p, values in zip(self.parameters, memory, strict=True):
             if values:
                 self.state[p] = {

@@ -14,8 +14,17 @@ from minirnn.optim.settings import HasGroups, only_default
 
 Memory = dict[Tensor, dict[str, Any]]
 NOT_SETTINGS = ("params", "param_names")
-NUMBERS = ("mu_product", "eta", "mu")
+NUMBERS = ("mu_product", "eta", "mu", "t", "H_diag")
 """The entries of the state that are floats."""
+COUNTS = ("step", "n_iter", "func_evals")
+"""Those that are integers."""
+
+
+def follow(parameter: Tensor, memory: dict[str, Any]) -> None:
+    """Move the Tensors in `memory` to the device and dtype of `parameter`, since ``module.to(...)`` may change them."""
+    for name, value in memory.items():
+        if isinstance(value, Tensor) and (value.device is not parameter.device or value.dtype != parameter.dtype):
+            memory[name] = tensor(value, device=parameter.device, dtype=parameter.dtype)
 
 
 def groups_of(optimizer: HasGroups) -> list[dict[str, Any]]:
@@ -63,16 +72,14 @@ def read(optimizer: HasGroups, state: Mapping[str, Any]) -> tuple[list[dict[str,
     where = f"{name}.load_state_dict"
     if not isinstance(state, Mapping):
         raise TypeError(f"{where}: got a {type(state).__name__}\n  expected a dict, as of state_dict()")
-    if "optimizer" not in state and "state" in state and "param_groups" in state:
-        values = _of_torch(where, optimizer, state["state"])
-        return _groups(where, optimizer, state["param_groups"]), values
-    if state.get("optimizer") != name:
+    torchs = "optimizer" not in state and "state" in state and "param_groups" in state
+    if not torchs and state.get("optimizer") != name:
         raise ValueError(f"{where}: got the state of {state.get('optimizer')}\n  expected {name}")
-    rest = {key: value for key, value in state.items() if key != "optimizer"}
-    if "param_groups" not in rest:
+    if "param_groups" not in state:
         raise ValueError(f"{where}: missing param_groups\n  expected all that state_dict() returned")
-    groups = rest.pop("param_groups")
-    return _groups(where, optimizer, groups), _of_flat(where, optimizer, rest)
+    entries = _of_torch(where, state["state"]) if torchs else _of_flat(optimizer, state)
+    memory = _memory(where, optimizer, entries)
+    return _groups(where, optimizer, state["param_groups"]), memory
 
 
 def _groups(where: str, optimizer: HasGroups, groups: Any) -> list[dict[str, Any]]:
@@ -108,47 +115,59 @@ def _groups(where: str, optimizer: HasGroups, groups: Any) -> list[dict[str, Any
     return found
 
 
-def _of_flat(where: str, optimizer: HasGroups, entries: Mapping[str, Any]) -> Memory:
-    parameters, letters = optimizer.parameters, optimizer.remembered
-    names = {letter: name for name, letter in letters.items()}
-    memory: Memory = {}
-    for key, value in entries.items():
+Entries = list[tuple[str, Any, str, Any]]
+"""The entries of a state: the word for it in messages, the number of its parameter, torch's name, the value."""
+
+
+def _of_flat(optimizer: HasGroups, state: Mapping[str, Any]) -> Entries:
+    names = {letter: name for name, letter in optimizer.remembered.items()}
+    entries: Entries = []
+    for key, value in state.items():
         number, _, letter = str(key).partition(".")
-        if letter not in names or not (number.isascii() and number.isdecimal()) or int(number) >= len(parameters):
+        whole = number.isascii() and number.isdecimal()
+        if key not in ("optimizer", "param_groups"):
+            entries.append((str(key), int(number) if whole else number, names.get(letter, ""), value))
+    return entries
+
+
+def _of_torch(where: str, state: Any) -> Entries:
+    if not isinstance(state, Mapping) or not all(isinstance(values, Mapping) for values in state.values()):
+        raise TypeError(f"{where}: state is a {type(state).__name__}\n  expected a dict of dicts")
+    return [
+        (f"{name} in state[{number!r}]", number, name, value)
+        for number, values in state.items()
+        for name, value in values.items()
+        if value is not None  # torch's older SGD keeps None where there is no momentum
+    ]
+
+
+def _memory(where: str, optimizer: HasGroups, entries: Entries) -> Memory:
+    """The memory of each parameter, if it has all entries that a step needs."""
+    parameters, memory = optimizer.parameters, Memory()
+    for key, number, name, value in entries:
+        known = isinstance(number, int) and not isinstance(number, bool) and 0 <= number < len(parameters)
+        if not known or name not in optimizer.remembered:
+            torchs = known and name and key.startswith(str(name))
+            below = f"numbers below {len(parameters)}, that of the parameters, and "
+            expected = ", ".join(optimizer.remembered if torchs else optimizer.remembered.values())
             raise ValueError(
-                f"{where}: unexpected {key}\n"
-                f"  expected numbers below {len(parameters)}, that of the parameters, and {', '.join(names)}"
+                f"{where}: unexpected {key}\n  expected {'' if torchs else below}{expected}\n"
+                "  likely the state of another optimizer"
             )
-        p = parameters[int(number)]
-        memory.setdefault(p, {})[names[letter]] = _value(where, key, names[letter], value, p)
-    return _complete(where, optimizer, memory, lambda k, name: f"{k}.{letters[name]}")
-
-
-def _of_torch(where: str, optimizer: HasGroups, entries: Any) -> Memory:
-    parameters = optimizer.parameters
-    if not isinstance(entries, Mapping) or not all(isinstance(values, Mapping) for values in entries.values()):
-        raise TypeError(f"{where}: state is a {type(entries).__name__}\n  expected a dict of dicts")
-    memory: Memory = {}
-    for number, values in entries.items():
-        if isinstance(number, bool) or not isinstance(number, int) or not 0 <= number < len(parameters):
-            raise ValueError(f"{where}: unexpected state[{number!r}]\n  expected numbers below {len(parameters)}")
         p = parameters[number]
-        for name, value in values.items():
-            if name not in optimizer.remembered:
-                raise ValueError(
-                    f"{where}: unexpected {name} in state[{number}]\n  expected {', '.join(optimizer.remembered)}\n"
-                    "  likely the state of another optimizer"
-                )
-            if value is not None:  # torch's older SGD keeps None where there is no momentum
-                memory.setdefault(p, {})[name] = _value(where, f"state[{number}][{name!r}]", name, value, p)
-    return _complete(where, optimizer, memory, lambda k, name: f"{name} in state[{k}]")
+        memory.setdefault(p, {})[name] = _value(where, key, name, value, None if optimizer.one_vector else p.shape, p)
+    for k, p in enumerate(parameters):
+        if missing := [name for name in optimizer.needed if p in memory and name not in memory[p]]:
+            keys = ", ".join(f"{k}.{optimizer.remembered[name]} ({name})" for name in missing)
+            raise ValueError(f"{where}: missing {keys}\n  expected all that state_dict() returned")
+    return memory
 
 
-def _value(where: str, key: str, name: str, value: Any, p: Tensor) -> Any:
-    """A remembered value: an int, a float, or a Tensor on the device of its parameter."""
+def _value(where: str, key: str, name: str, value: Any, shape: Any, p: Tensor) -> Any:
+    """A remembered value: an int, a float, or a Tensor of a shape (None: any) on the device of its parameter."""
     for method in ("detach", "cpu"):  # of torch
         value = getattr(value, method)() if hasattr(value, method) else value
-    if name == "step" or name in NUMBERS:
+    if name in COUNTS or name in NUMBERS:
         if not isinstance(value, (int, float, np.number)) or isinstance(value, bool):
             if np.shape(value) != () or np.asarray(value).dtype.kind not in "fiu":
                 raise TypeError(f"{where}: {key} has shape {np.shape(value)}\n  expected one number")
@@ -158,24 +177,9 @@ def _value(where: str, key: str, name: str, value: Any, p: Tensor) -> Any:
         if isinstance(value, (float, np.floating)) and float(value).is_integer():
             value = int(value)
         return check.integer(where, key, value, 0)
-    if np.shape(value) != p.shape:
+    if shape is not None and np.shape(value) != shape:
         raise ValueError(
             f"{where}: {key} has shape {np.shape(value)}\n  expected {p.shape}, that of its parameter\n"
             "  likely parameters in another order, or of another model"
         )
     return tensor(value if isinstance(value, Tensor) else np.asarray(value), device=p.device, dtype=p.dtype)
-
-
-def _complete(where: str, optimizer: HasGroups, memory: Memory, label: Any) -> Memory:
-    """`memory`, if it has all entries that a step needs for each of its parameters."""
-    always = [name for name in optimizer.remembered if name in optimizer.needed]
-    missing = [
-        label(k, name)
-        for k, p in enumerate(optimizer.parameters)
-        if p in memory
-        for name in always
-        if name not in memory[p]
-    ]
-    if missing:
-        raise ValueError(f"{where}: missing {', '.join(missing)}\n  expected all that state_dict() returned")
-    return memory

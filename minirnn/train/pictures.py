@@ -18,7 +18,7 @@ from minirnn.train.run import Training
 from minirnn.train.sample import BLANK, filled, sample
 from minirnn.train.units import PROPERTIES, entropy, most_telling, name_of, states_of
 from minirnn.user_error import user_mistakes
-from minirnn.viz.gates import MEANING
+from minirnn.viz.gate_maps import MEANING
 
 ROWS = {"x": "embedded character", "h": "hidden state", "c": "cell state"}
 NORM = "norm: 2-norm over the numbers of a step in one sequence; mean over the sequences of a batch"

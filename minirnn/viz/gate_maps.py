@@ -9,8 +9,25 @@ import numpy as np
 
 from minirnn.messages import shown
 from minirnn.viz.colors import SIGNS, SIZES
-from minirnn.viz.gates import CANDIDATES, MEANING, checked_gates
-from minirnn.viz.picture import Picture, check_grid, new_figure, whole_steps
+from minirnn.viz.picture import Picture, as_numbers, check_grid, new_figure, whole_steps
+
+MEANING = {
+    "i": "input gate",
+    "f": "forget gate",
+    "o": "output gate",
+    "ci": "candidate",
+    "co": "tanh of the cell state",
+    "g": "candidate",
+    "r": "reset gate",
+    "u": "update gate",
+    "z": "update gate",
+    "c": "candidate",
+    "n": "candidate",
+    "h": "hidden state",
+}
+"""The names of gates and candidates in TensorFlow's ops, cuDNN and torch, with their meanings."""
+CANDIDATES = ("ci", "co", "g", "c", "n", "h")
+"""The names of values that are results of a tanh, from -1 to 1."""
 
 
 def gate_map(
@@ -62,7 +79,7 @@ def gate_map(
         No gates, a shape that is not (T, H), different shapes, values outside the range, a text of another length, an
         `order` that is not one of the gates, `most` below 2, or axes not (G,).
     """
-    arrays = checked_gates("gate_map", gates, candidates, ndim=2, states=states)
+    arrays = checked_gates(gates, candidates, states)
     T, H = next(iter(arrays.values())).shape
     shapes = {name: values.shape for name, values in arrays.items()}
     if len(set(shapes.values())) > 1:
@@ -103,6 +120,28 @@ def gate_map(
     order_said = f"; units sorted by the mean of {order}" if order else ""
     grid[-1].set_xlabel(("time step t" if text is None else "character read") + order_said)
     return Picture(grid, artists, data | {"unit": unit})
+
+
+def checked_gates(gates: Any, candidates: Collection[str], states: Collection[str]) -> dict[str, np.ndarray]:
+    """The checked gates as float64, (T, H). `states` have no limits."""
+    if not isinstance(gates, Mapping):
+        raise TypeError(f"gate_map: gates is a {type(gates).__name__}\n  expected a dict of (T, H) arrays by name")
+    if not gates:
+        raise ValueError("gate_map: no gates\n  expected a dict of (T, H) arrays by name")
+    arrays = {}
+    for name, values in gates.items():
+        array = as_numbers("gate_map", f"gates[{name!r}]", values, 2, "(T, H), T and H at least 1")
+        low, high = (-1, 1) if name in candidates else (0, 1)
+        outside = np.isfinite(array) & ((array < low) | (array > high)) & (name not in states)
+        if outside.any():
+            cause = (
+                "a cell state, or values before their tanh?" if low < 0 else "outputs of a tanh? name it in candidates"
+            )
+            raise ValueError(
+                f"gate_map: gates[{name!r}] contains {array[outside][0]:g}\n  expected {low} .. {high}\n  {cause}"
+            )
+        arrays[name] = array
+    return arrays
 
 
 def _grid(G: int, T: int, axes: Any) -> np.ndarray:

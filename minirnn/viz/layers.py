@@ -46,7 +46,7 @@ class LayerValues(NamedTuple):
 def layer_values(layer: Any, x: Any, *, reverse: bool = False) -> LayerValues:
     """Gates and states of a layer for the input x, by name. In a custom cell, these are the names in its function.
 
-    ``gate_activity(found.gates, candidates=found.candidates)`` draws them. Dropout is off and masks have their mean
+    `gate_map` draws those of one sequence, ``found.gates[name][:, 0]``. Dropout is off and masks have their mean
     values.
 
     Parameters
@@ -82,7 +82,7 @@ def layer_values(layer: Any, x: Any, *, reverse: bool = False) -> LayerValues:
 
 
 def layer_jacobians(layer: Any, x: Any) -> np.ndarray:
-    """Jacobians of all states after the last step with respect to those before each step, for `jacobian_spectrum`.
+    """Jacobians of all states after the last step with respect to those before each step.
 
     Parameters
     ----------

@@ -52,7 +52,7 @@ ROOMS = {
     "verify": _folder("verify", "tests/ops/test_verified.py", "tests/commands/test_verify.py"),
     "bench": _folder("bench", "tests/commands/test_bench.py"),
     "parallel": _folder("parallel"),
-    "executors": _folder("executors"),
+    "executors": Room(("executors.py",), ("tests/executors/",)),
     "commands": _folder("commands", "tests/test_cli.py"),
     "learn": _folder("learn"),
     "proving": _folder("proving", "tests/verify/", "tests/ops/test_verified.py", "tests/nn/test_own_proof.py"),

@@ -13,8 +13,8 @@ from typing import Any
 import threadpoolctl
 
 import minirnn as mr
-from minirnn.viz.alt import described
-from minirnn.viz.narrow import SHOWN, is_drawing, narrow, shown_points, texts
+from docs.drawings.alt import described
+from docs.drawings.narrow import SHOWN, is_drawing, narrow, shown_points, texts
 from tests.book.test_equations import TUTORIALS
 
 

@@ -1,3 +1,8 @@
+"""Streams of characters in batches, and the split of a text.
+
+Tests `minirnn/data/text.py`.
+"""
+
 from __future__ import annotations
 
 import itertools

@@ -1,4 +1,7 @@
-"""default_collate is torch's, kind by kind; pad_collate pads and counts."""
+"""default_collate is torch's, kind by kind; pad_collate pads and counts.
+
+Tests `minirnn/data/loader.py`.
+"""
 
 from __future__ import annotations
 

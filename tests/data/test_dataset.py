@@ -16,7 +16,6 @@ from minirnn.data import (
     adding_problem,
     copy_memory,
     random_split,
-    sine_wave,
 )
 
 
@@ -79,7 +78,7 @@ def test_a_split_is_drawn_from_the_seed_the_generator_or_the_public_stream() -> 
     assert numbers() == first
 
 
-@pytest.mark.parametrize("draw", [adding_problem, copy_memory, sine_wave])
+@pytest.mark.parametrize("draw", [adding_problem, copy_memory])
 @pytest.mark.parametrize("B", [21, 3])  # 21: as many as steps
 def test_the_sequences_of_a_task_are_examples(draw: Any, B: int) -> None:
     T = 21

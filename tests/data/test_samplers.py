@@ -1,4 +1,7 @@
-"""SequentialSampler, RandomSampler and BatchSampler: which indices they yield, how often, and in which order."""
+"""SequentialSampler, RandomSampler and BatchSampler: which indices they yield, how often, and in which order.
+
+Tests `minirnn/data/dataset.py`.
+"""
 
 from __future__ import annotations
 

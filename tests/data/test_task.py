@@ -6,7 +6,7 @@ import pytest
 from minirnn import data
 from minirnn.data.task import check_count
 
-TASKS = [data.adding_problem, data.copy_memory, data.sine_wave]
+TASKS = [data.adding_problem, data.copy_memory]
 
 
 @pytest.mark.parametrize("task", TASKS)

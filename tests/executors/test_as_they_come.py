@@ -1,6 +1,6 @@
 """Each task is reported once, even if its worker is lost.
 
-Tests `minirnn/executors/as_they_come.py` and `minirnn/executors/processes.py`.
+Tests `minirnn/executors.py`.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The same tasks on the workers of a Dask cluster and on ranks of MPI, also when a worker is killed.
 
-Tests `minirnn/executors/as_they_come.py` and `minirnn/executors/opening.py`.
+Tests `minirnn/executors.py`.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """If a worker of a Dask cluster is killed while it grades a class, the report is still that of one process.
 
-Tests `minirnn/executors/as_they_come.py` with the task for which it was made.
+Tests `minirnn/executors.py` with the task for which it was made.
 """
 
 from __future__ import annotations

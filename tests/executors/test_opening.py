@@ -1,4 +1,7 @@
-"""A string names an executor; a wrong one raises an error, and nothing waits forever."""
+"""A string names an executor; a wrong one raises an error, and nothing waits forever.
+
+Tests `minirnn/executors.py`.
+"""
 
 from __future__ import annotations
 
@@ -12,9 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from minirnn.executors import open_executor, outcomes
-from minirnn.executors.opening import processors, read
-from minirnn.executors.processes import Worker
+from minirnn.executors import Processes, open_executor, outcomes, read
 from tests.executors import tasks
 
 ROOT = Path(__file__).parents[2]
@@ -24,9 +25,7 @@ ROOT = Path(__file__).parents[2]
     ("text", "means"),
     [
         ("threads:3", ("threads", 3)),
-        ("threads", ("threads", processors())),
         ("processes:12", ("processes", 12)),
-        ("processes", ("processes", processors())),
         ("dask:tcp://head:8786", ("dask", "tcp://head:8786")),
         ("dask:/home/me/cluster.json", ("dask", "/home/me/cluster.json")),
         ("mpi", ("mpi", "")),
@@ -48,13 +47,13 @@ def test_it_does_tasks(text: str) -> None:
 def test_the_processors_are_those_of_the_machine_where_a_process_cannot_ask(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delattr(os, "sched_getaffinity", raising=False)
     monkeypatch.setattr(os, "cpu_count", lambda: 7)
-    assert processors() == 7
+    assert read("threads") == ("threads", 7)
     monkeypatch.setattr(os, "cpu_count", lambda: None)
-    assert processors() == 1
+    assert read("processes") == ("processes", 1)
 
 
 def test_a_process_that_was_never_needed_is_closed_like_any() -> None:
-    Worker().close(wait=True)
+    Processes(2).shutdown()
 
 
 def test_threads_are_those_of_the_standard_library() -> None:

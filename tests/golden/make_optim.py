@@ -32,10 +32,17 @@ def schedules() -> dict[str, np.ndarray]:
         for kind in cases.kinds(case)
     }
     found |= {f"{case}, resumed": cases.resumed(torch, case, leaf) for case in cases.RESUMED}
-    found |= {f"{case}, looked at": cases.looked_at(torch, case, leaf) for case in cases.LOOKED_AT}
     return found | {f"times {n}, sent between": cases.sent_between(torch, n, leaf) for n in (1, 2, 3)}
+
+
+def closures() -> dict[str, np.ndarray]:
+    """The losses that LBFGS sees, and what ASGD keeps."""
+    found = {case: np.array(cases.valley(torch, case, leaf)[1]) for case in cases.LBFGS}
+    p, mean = cases.mean_of_asgd(torch, leaf)
+    return found | {"ASGD": value(p), "ASGD mean": value(mean)}
 
 
 if __name__ == "__main__":
     torch.set_default_dtype(torch.float64)  # otherwise NAdam keeps its product of momenta in float32
-    sys.exit(write_or_check("optim", {"optimizers": optimizers(), "schedules": schedules()}, rtol=1e-13, atol=0))
+    made = {"optimizers": optimizers(), "schedules": schedules(), "closures": closures()}
+    sys.exit(write_or_check("optim", made, rtol=1e-13, atol=0))

@@ -53,11 +53,6 @@ data.adding_problem(RNG, T, 0) -> B is 0
 data.copy_memory(RNG, 0, B) -> T is 0 & at least
 data.copy_memory(RNG, T, B, length=0) -> length is 0
 data.copy_memory(RNG, T, B, symbols=0) -> symbols is 0
-data.sine_wave(RNG, 7.0, B) -> T is 7.0 & whole number
-data.sine_wave(RNG, T, B, periods=10.0) -> periods is 10.0 & (shortest, longest)
-data.sine_wave(RNG, T, B, periods=(30, 10)) -> (30, 10) & shortest <= longest
-data.sine_wave(RNG, T, B, periods=(1, 10)) -> (1, 10) & 2 < shortest
-data.sine_wave(RNG, T, B, ahead=0) -> ahead is 0
 data.read_text(MISSING) -> missing.safetensors & no such file
 data.read_text(HERE) -> this is a folder
 data.read_text(NPZ) -> NUL & binary file

@@ -31,8 +31,8 @@ entered("processes:-2") -> 'processes:-2' & 1 .. 4096
 entered("threads:99999") -> 1 .. 4096
 entered("threads:" + "9" * 10000) -> 1 .. 4096
 entered("threads:\u0664") -> 1 .. 4096
-entered("dask") -> no address & dask:tcp://head:8786
-entered("dask:") -> no address & dask:tcp://head:8786
+entered("dask") -> an address & dask:tcp://head:8786
+entered("dask:") -> an address & dask:tcp://head:8786
 entered("mpi:4") -> just mpi & mpiexec -n N
 entered("threads", patience=0) -> patience is 0 & more than 0
 entered("threads", patience="long") -> patience is 'long' & seconds

@@ -39,8 +39,6 @@ for NAME in LARGE:
     ops.clip(X, NAME, 1.0) -> bound is & number
     mr.tensor([1.0], dtype=NAME) -> dtype & float16
     mr.gradcheck(ops.tanh, [array(2)], order=NAME) -> order is & 1 or 2
-    data.sine_wave(NAME, 7, 2) -> rng is & Generator
-    data.sine_wave(RNG, 7, 2, periods=NAME) -> periods is & (shortest, longest)
 with ops.lstm_block_cell(**CELL):
     forget_bias=NUMBER -> forget_bias & number
 with ops.cudnn_rnn(**V1):

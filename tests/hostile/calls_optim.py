@@ -106,7 +106,7 @@ optim.LBFGS(P, max_iter=0) -> LBFGS & max_iter is 0
 optim.LBFGS(P, line_search_fn="armijo") -> LBFGS & line_search_fn is 'armijo' & 'strong_wolfe'
 optim.LBFGS([{"params": P}, {"params": P}]) -> LBFGS & second group & one vector
 optim.LBFGS(P).step() -> LBFGS & closure is None & function
-optim.LBFGS(P).load_state_dict(SAVED) -> LBFGS.load_state_dict & a state of another kind
+optim.LBFGS(P).load_state_dict(SAVED) -> LBFGS.load_state_dict & the state of Adam & expected LBFGS
 optim.NAdam(P, capturable=True) -> NAdam & capturable is True
 optim.SGD([array(3)], 0.1) -> SGD & ndarray & Tensor
 optim.SGD([P[0] * 2], 0.1) -> SGD & Multiply & leaf

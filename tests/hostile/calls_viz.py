@@ -35,10 +35,6 @@ viz.gradient_flow(array(T)) -> (7,) & (L, T)
 viz.gradient_flow(NORMS, layers=["a", "b", "c"]) -> 3 names & (L, T)
 viz.gradient_flow(NORMS, max_columns=0) -> max_columns is 0
 viz.gradient_flow(NORMS, ax="figure") -> ax is str & Axes
-viz.gate_activity({}) -> no gates & (T, B, H)
-viz.gate_activity(GATE) -> ndarray & dict
-viz.gate_activity({"i": 3 * np.ones((T, B, H))}) -> gates['i'] & 3 & 0 .. 1
-viz.gate_activity({"i": GATE, "f": GATE[:-1]}) -> one T & (T, B, H)
 viz.gate_map({}) -> no gates & (T, H)
 viz.gate_map(GATE) -> ndarray & dict
 viz.gate_map({"i": GATE}) -> (7, 2, 5) & (T, H)
@@ -67,9 +63,6 @@ viz.loss_curve([1, 2], [0.5, 0.4], baselines={"unigram": "low"}) -> baselines & 
 viz.gradient_shares(array(0, 3)) -> (0, 3) & (T, ...)
 viz.gradient_shares([["a"]]) -> gradient_shares: shares & (T, ...)
 viz.gradient_shares([[1.0], [1.0, 2.0]]) -> shares & (T, ...)
-viz.jacobian_spectrum(array(H, H)) -> (5, 5) & (T+1, n, n)
-viz.jacobian_spectrum(array(T + 1, H, 4)) -> (8, 5, 4) & (T+1, n, n)
-viz.jacobian_spectrum(JACOBIANS * np.nan) -> NaN & finite
 viz.state_jacobians(lambda t, h: h, tensor(H), 0) -> T is 0
 viz.state_jacobians(lambda t, h: h.reshape(H, 1), tensor(H), T) -> step 0 & (5, 1) & (5,)
 viz.state_jacobians(lambda t, h: h, array(H), T) -> ndarray & Tensor
@@ -94,10 +87,6 @@ viz.cell_paths(*[a[:1] for a in ROW], W) -> (1, 5) & T at least 2
 viz.cell_paths(*[GATE] * 5, W) -> (7, 2, 5) & (T, H)
 viz.cell_paths(*ROW, W.T) -> w & (20, 8) & (I+H, 4H) & likely transposed
 viz.path_strengths({"a": array(2, 3, 3), "b": array(3, 3, 3)}) -> (T-1, H, H)
-viz.precision_over_time({"f4": 1.0}, 1.0) -> exact & () & (T, ...)
-viz.precision_over_time({"f4": array(2)}, array(3)) -> f4 & (2,) & (3,)
-viz.precision_over_time({}, array(3)) -> values & dict
-viz.precision_over_time([array(3)], array(3)) -> values & list & dict
 viz.roofline({}, peak=1e12, bandwidth=1e11) -> 0 pieces & positive
 viz.roofline(STEP, peak=1e12, bandwidth=0) -> bandwidth 0 & positive
 viz.roofline(STEP, peak=NAN, bandwidth=1e11) -> peak nan & positive
@@ -107,10 +96,6 @@ viz.backward_timeline({}, ax="figure") -> ax is str & Axes
 viz.all_reduce_costs(0) -> nbytes is 0 & above 0
 viz.all_reduce_costs(1e6, most=1) -> most is 1 & 2 or more
 viz.all_reduce_costs(1e6, network="tin") -> 'tin' & Ethernet
-viz.ladder_counts(PICTURE) -> missing & bench --ladder
-viz.ladder_counts({}) -> KeyError: 'rows' & bench --ladder
-viz.ladder_counts(LADDER, which="sideways") -> 'sideways' & 'forward' & 'backward'
-viz.ladder_counts(LADDER) -> as many inputs as units
 viz.between_steps(axes=[None]) -> (1,) & (3,)
 viz.between_steps(axes=[None, None, None]) -> NoneType & Axes
 viz.parameter_buffer(0, H, 3) -> parameter_buffer & num_layers is 0
@@ -129,26 +114,9 @@ viz.tape_player(CHANGED) -> raises RuntimeError: assign
 viz.TapePlayer(tensor(3)) -> expected
 viz.thread_map(0, 3, grid=(1, 1), block=(32, 1)) -> rows 0 & counts
 viz.thread_map(2, 3, grid=1, block="x") -> block & counts
-viz.weight_holders("shared") -> 'shared' & 'plain', 'persistent'
-viz.weight_holders("plain", 0) -> H is 0 & 1 or more
-viz.weight_holders("plain", warps=0.5) -> warps is 0.5 & an integer
-viz.weight_holders("plain", gates="lstm") -> gates is 'lstm' & an integer
-viz.weight_holders("persistent", itemsize=3) -> itemsize is 3 & 2, 4 or 8
-viz.weight_holders("plain", axes=[None]) -> (1,) & (2,)
-viz.grid_barrier(ax=3) -> int & Axes
-viz.who_reads(0) -> columns is 0 & 1 or more
-viz.who_reads(2, 0.5) -> slices is 0.5 & an integer
-viz.who_reads(axes=[None]) -> (1,) & (2,)
 viz.warp_accesses(array(3), 3) -> ndarray & trace
 viz.bank_conflicts(array(3), 3) -> ndarray & trace
-viz.timings(PICTURE) -> missing
-viz.timings({}) -> expected
-viz.timings([]) -> list & expected
 viz.show(array(3)) -> ndarray & Picture
-viz.update_ratios({"a": [1.0], "b": [1.0, 2.0]}) -> lengths & one number
-viz.UpdateRatios(SGD, []) -> no parameters & named_parameters()
-viz.UpdateRatios(SGD, [PARAMETER]) -> Parameter & pairs & named_parameters()
-viz.UpdateRatios("sgd", [("w", PARAMETER)]) -> optimizer & str & step()
 viz.save(array(3), PICTURE) -> ndarray & Picture
 viz.signed_norm("a") -> 'a' & array
 """,

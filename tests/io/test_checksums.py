@@ -1,6 +1,6 @@
 """Any bit that changed after a checkpoint was written is noticed.
 
-Tests `minirnn/io/checksums.py`.
+Tests `minirnn/io/checkpoint.py`.
 """
 
 from __future__ import annotations
@@ -13,7 +13,8 @@ import pytest
 
 from minirnn import io
 from minirnn.io.arrays import read_arrays, write_arrays
-from minirnn.io.checksums import KEY, of_array
+from minirnn.io.checkpoint import _CHECKSUMS_KEY as KEY
+from minirnn.io.checkpoint import checksum as of_array
 
 FLIPS = 400
 

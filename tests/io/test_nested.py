@@ -1,6 +1,6 @@
 """torch's `save` and `load`: dicts, lists and tuples of arrays, numbers and texts.
 
-Tests `minirnn/io/nested.py`.
+Tests `minirnn/io/arrays.py`.
 """
 
 from __future__ import annotations

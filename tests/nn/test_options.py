@@ -53,7 +53,7 @@ def test_the_constructor_is_an_ordinary_one() -> None:
         ("shift", None),
     ]
     with pytest.raises(TypeError, match=r"__init__\(\) got an unexpected keyword argument 'fact'"):
-        Scaled(fact=1)  # type: ignore[call-arg]
+        Scaled(fact=1)
     with pytest.raises(ValueError, match="Scaled: old is -1"):
         Scaled(old=-1)
 

@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
-import pytest
 
 SHAPES = [(3, 5), (4,), ()]
 STEPS = 20
@@ -54,6 +53,8 @@ OPTIMIZERS: dict[str, dict[str, Any]] = {
     "Adadelta all": {"lr": 2.0, "rho": 0.6, "eps": 0.01, "weight_decay": 0.3, "maximize": True},
     "NAdam": {},
     "NAdam all": {"lr": 0.1, "betas": (0.8, 0.95), "eps": 0.01, "weight_decay": 0.3, "momentum_decay": 0.1},
+    "ASGD": {},
+    "ASGD all": {"lr": 0.1, "lambd": 0.02, "alpha": 0.6, "t0": 3, "weight_decay": 0.1, "maximize": True},
     "NAdam decoupled": {"lr": 0.1, "weight_decay": 0.3, "decoupled_weight_decay": True, "maximize": True},
 }
 
@@ -106,6 +107,52 @@ def trajectory(
         if k + 1 in STORED_AFTER:
             rows.append(np.concatenate([value(p).reshape(-1) for p in ps]))
     return np.array(rows)
+
+
+# ---- LBFGS, which calls a closure
+
+LBFGS: dict[str, tuple[dict[str, Any], int]] = {
+    "plain": ({"lr": 0.05, "history_size": 3}, 3),
+    "few iterations": ({"lr": 0.02, "max_iter": 4}, 5),
+    "search": ({"line_search_fn": "strong_wolfe"}, 3),
+    "search, few calls": ({"line_search_fn": "strong_wolfe", "history_size": 2, "max_eval": 7}, 4),
+    "search, far": (
+        {"line_search_fn": "strong_wolfe", "lr": 40.0, "tolerance_grad": 1e-2, "tolerance_change": 1e-4},
+        8,
+    ),
+}
+"""The settings, and the number of steps."""
+
+
+def valley(library: Any, case: str, leaf: Callable[[np.ndarray], Any]) -> tuple[Any, list[float]]:
+    """The optimizer of a case in a valley that bends, of two parameters, and the loss of each call of its closure."""
+    rng = np.random.Generator(np.random.Philox(5))
+    options, steps = LBFGS[case]
+    a, b = leaf(rng.normal(size=6)), leaf(2 * rng.normal(size=(2, 3)))
+    optimizer, found = library.optim.LBFGS([a, b], **options), []
+
+    def closure() -> Any:
+        optimizer.zero_grad()
+        z = a.reshape(2, 3)
+        loss = ((b - z * z) ** 2).sum() * 3 + ((1 - a) ** 2).sum() + ((a[1:] - a[:-1] ** 2) ** 2).sum() * 10
+        loss.backward()
+        found.append(loss.item())
+        return loss
+
+    for _ in range(steps):
+        optimizer.step(closure)
+    return optimizer, found
+
+
+def mean_of_asgd(library: Any, leaf: Callable[[np.ndarray], Any]) -> tuple[Any, Any]:
+    """The parameter after eight steps of ASGD, and the mean that it keeps."""
+    p = leaf(start()[0][0])
+    optimizer = library.optim.ASGD([p], **OPTIMIZERS["ASGD all"])
+    for _ in range(8):
+        optimizer.zero_grad()
+        (p**3).sum().backward()
+        optimizer.step()
+    return p, optimizer.state[p]["ax"]
 
 
 # ---- schedules: functions of the library's lr_scheduler and an optimizer with two groups
@@ -179,6 +226,9 @@ SCHEDULES: dict[str, Callable[[Any, Any], Any]] = {
     ),
 }
 EPOCHS = 40
+
+WITHOUT_FORMULA = {"ChainedScheduler cosine": 9, "LambdaLR in turn": 4}
+"""From these epochs on, torch's value depends on the value before and not on the epoch alone; minirnn's differs."""
 
 
 def metric(epoch: int) -> float:
@@ -260,22 +310,6 @@ def resumed(library: Any, case: str, leaf: Callable[[np.ndarray], Any]) -> np.nd
         optimizer.step()
         schedule.step()
         rows.append(rates(optimizer))
-    return np.array(rows)
-
-
-LOOKED_AT = [case for case in SCHEDULES if not case.startswith(("Sequential", "Chained", "Reduce", "LambdaLR in"))]
-
-
-def looked_at(library: Any, case: str, leaf: Callable[[np.ndarray], Any]) -> np.ndarray:
-    """The result of ``get_lr()`` outside a step, at the start and after each of 12 epochs, each time with a warning."""
-    optimizer = scheduled(library, "SGD", [leaf(a) for a in start()[0]])
-    schedule = SCHEDULES[case](library.optim.lr_scheduler, optimizer)
-    rows = []
-    for epoch in range(12):
-        with pytest.warns(UserWarning, match="get_last_lr"):
-            rows.append(schedule.get_lr())
-        optimizer.step()
-        advance(schedule, epoch)
     return np.array(rows)
 
 

@@ -1,6 +1,6 @@
 """Constructors of optimizers, made from declared settings, and the settings as attributes.
 
-Tests `minirnn/optim/declared.py` and `minirnn/optim/settings.py`.
+Tests `minirnn/optim/settings.py`.
 """
 
 from __future__ import annotations
@@ -13,12 +13,10 @@ from typing import Any
 import pytest
 
 from minirnn import nn, optim
-from minirnn.optim.declared import declares_settings
 from minirnn.optim.optimizer import Optimizer, Params
 from minirnn.optim.settings import Setting, at_least_zero, setting, share
 
 
-@declares_settings
 class Mine(Optimizer):
     """Settings by place and by name."""
 
@@ -29,7 +27,6 @@ class Mine(Optimizer):
     floor: float = setting(at_least_zero, "The least.", default=0)
 
 
-@declares_settings
 class Steadier(Mine):
     """One default changed, one setting fixed, one added by place after one that is given by name."""
 

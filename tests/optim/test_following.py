@@ -1,6 +1,6 @@
 """An optimizer goes on after `Module.to`, and after a copy or a pickle.
 
-Tests `minirnn/optim/following.py` and `minirnn/optim/optimizer.py`.
+Tests `minirnn/optim/state.py` and `minirnn/optim/optimizer.py`.
 """
 
 from __future__ import annotations

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -9,16 +10,18 @@ import pytest
 
 import minirnn as mr
 from minirnn.optim.line_search import Point, strong_wolfe
+from tests.optim import cases
+
+GOLDEN = Path(__file__).parents[1] / "golden" / "optim" / "closures.npz"
 
 
-def losses(lib: Any, a: Any, b: Any, optimizer: Any, steps: int) -> list[float]:
-    """A valley that bends, of two parameters; the loss of each call of the closure."""
+def losses(a: Any, b: Any, optimizer: Any, steps: int) -> list[float]:
+    """The loss of each call of the closure."""
     found = []
 
     def closure() -> Any:
         optimizer.zero_grad()
-        z = a.reshape(2, 3)
-        loss = ((b - z * z) ** 2).sum() * 3 + ((1 - a) ** 2).sum() + ((a[1:] - a[:-1] ** 2) ** 2).sum() * 10
+        loss = ((b - a.reshape(2, 3) ** 2) ** 2).sum() * 3 + ((1 - a) ** 2).sum()
         loss.backward()
         found.append(loss.item())
         return loss
@@ -28,42 +31,27 @@ def losses(lib: Any, a: Any, b: Any, optimizer: Any, steps: int) -> list[float]:
     return found
 
 
-@pytest.mark.parametrize(
-    ("options", "steps"),
-    [
-        ({"lr": 0.05, "history_size": 3}, 3),
-        ({"lr": 0.02, "max_iter": 4}, 5),
-        ({"line_search_fn": "strong_wolfe"}, 3),
-        ({"line_search_fn": "strong_wolfe", "history_size": 2, "max_eval": 7}, 4),
-        ({"line_search_fn": "strong_wolfe", "lr": 40.0, "tolerance_grad": 1e-2, "tolerance_change": 1e-4}, 8),
-    ],
-    ids=str,
-)
-def test_lbfgs_calls_its_closure_where_torchs_does(
-    rng: np.random.Generator, options: dict[str, Any], steps: int
-) -> None:
-    torch = pytest.importorskip("torch")
-    a, b = rng.normal(size=6), 2 * rng.normal(size=(2, 3))
-    ours, theirs = [mr.nn.Parameter(v) for v in (a, b)], [torch.nn.Parameter(torch.tensor(v)) for v in (a, b)]
-    mine, other = mr.optim.LBFGS(ours, **options), torch.optim.LBFGS(theirs, **options)
-    found, expected = losses(mr, *ours, mine, steps), losses(torch, *theirs, other, steps)
+@pytest.mark.parametrize("case", cases.LBFGS)
+def test_lbfgs_calls_its_closure_where_torchs_has_called_it(case: str) -> None:
+    optimizer, found = cases.valley(mr, case, mr.nn.Parameter)
+    with np.load(GOLDEN) as stored:
+        expected = stored[case]
     n = min(len(expected), 25)  # each step magnifies the rounding of those before
     assert len(found) >= n
     np.testing.assert_allclose(found[:n], expected[:n], rtol=1e-6, atol=1e-12)
-    assert {k: v for k, v in mine.param_groups[0].items() if k != "params"} == {
-        k: v for k, v in other.param_groups[0].items() if k != "params"
-    }
+    group = optimizer.param_groups[0]
+    assert group["max_eval"] == cases.LBFGS[case][0].get("max_eval", group["max_iter"] * 5 // 4)
 
 
 def test_lbfgs_goes_on_from_its_state(rng: np.random.Generator) -> None:
     a, b = rng.normal(size=6), 2 * rng.normal(size=(2, 3))
     one, two = ([mr.nn.Parameter(v) for v in (a, b)] for _ in range(2))
     whole, first = (mr.optim.LBFGS(ps, line_search_fn="strong_wolfe", max_iter=4) for ps in (one, two))
-    expected = losses(mr, *one, whole, 4)
-    found = losses(mr, *two, first, 2)
+    expected = losses(*one, whole, 4)
+    found = losses(*two, first, 2)
     second = mr.optim.LBFGS(two)
     second.load_state_dict(first.state_dict())
-    assert found + losses(mr, *two, second, 2) == expected
+    assert found + losses(*two, second, 2) == expected
 
 
 def test_a_line_search_ends_at_the_strong_wolfe_conditions() -> None:
@@ -78,7 +66,14 @@ def test_a_line_search_ends_at_the_strong_wolfe_conditions() -> None:
         assert calls <= 26
 
 
-def test_asgd_is_torchs_and_takes_its_state(rng: np.random.Generator) -> None:
+def test_asgd_keeps_the_mean_that_torchs_keeps_and_goes_on_from_its_state() -> None:
+    with np.load(GOLDEN) as stored:
+        expected = stored["ASGD"], stored["ASGD mean"]
+    for found, value in zip(cases.mean_of_asgd(mr, mr.nn.Parameter), expected, strict=True):
+        np.testing.assert_allclose(found.numpy(), value, rtol=1e-12)
+
+
+def test_asgd_and_torchs_take_the_states_of_each_other(rng: np.random.Generator) -> None:
     torch = pytest.importorskip("torch")
     options = {"lr": 0.1, "lambd": 0.02, "alpha": 0.6, "t0": 3, "weight_decay": 0.1, "maximize": True}
     before = torch.get_default_dtype()

@@ -5,7 +5,6 @@ Tests `minirnn/nn/cell_file.py` with the commands that read it.
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -177,18 +176,13 @@ def test_what_is_around_a_cell_may_change_and_its_file_may_move(
     assert train("--resume", "--steps", "3", "--cell", "moved.py:patient") == 0
 
 
-@pytest.mark.parametrize(
-    "command", ["train --resume --out out", "sample --checkpoint out", "sweep --resume --out sweep"]
-)
+@pytest.mark.parametrize("command", ["train --resume --out out", "sample --checkpoint out"])
 def test_a_file_that_the_user_did_not_name_never_runs(
     command: str, train: Train, no_pictures: None, file: Path, text: Path, tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
 ) -> None:  # fmt: skip
     own = ["--cell", "cells.py:patient", "--steps", "1"]
-    if command.startswith("sweep"):
-        assert cli.main(["sweep", *TINY, "--text", str(text), *own, "--executor", "threads:1", "--out", "sweep"]) == 0
-    else:
-        assert train(*own) == 0
+    assert train(*own) == 0
     file.write_text(f"{SOURCE}\nfrom pathlib import Path\nPath('it ran').touch()\n")  # the same cell, and more
     capsys.readouterr()
     assert cli.main(command.split()) == 2
@@ -236,7 +230,7 @@ def test_a_run_of_a_built_in_cell_takes_no_file(
         ("missing.py:a", "missing.py, line 1: ModuleNotFoundError: No module named 'not_there'"),
     ],
 )  # fmt: skip
-@pytest.mark.parametrize("command", slow_unless(["train"], ["train", "sweep"]))
+@pytest.mark.parametrize("command", ["train"])
 def test_mistakes_are_one_line_and_leave_nothing(
     command: str, cell: str, words: str, file: Path, text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
@@ -323,33 +317,6 @@ def test_every_cell_of_the_gallery_can_be_trained_and_drawn(path: Path, text: Pa
     training.advance()
     for draw in (pictures.gradient_flow, pictures.gates, pictures.units):
         assert draw(training) is not None
-
-
-# ---- many runs
-
-
-def test_a_sweep_has_an_own_cell_and_notices_a_change(
-    file: Path,
-    text: Path,
-    tmp_path: Path,
-    unrendered: None,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    tiny = ["--batch", "3", "--length", "11", "--steps", "2", "--text", str(text), "--quiet", "--executor", "threads:1"]
-    assert cli.main(["sweep", *tiny, "--cell", "cells.py:patient", "--hidden", "5", "7", "--out", "out"]) == 0
-    plan = json.loads((tmp_path / "out" / "sweep.json").read_text())
-    assert plan["constant"]["cell"] == f"{file}:patient" and "n = tanh(z_n)" in plan["cell"]
-    again = ["sweep", "--resume", "--cell", "cells.py:patient", "--hidden", "6", "--out", "out", "--quiet"]
-    again += ["--executor", "threads:1"]
-    file.write_text(SOURCE.replace("tanh(z_n)", "sigmoid(z_n)"))
-    capsys.readouterr()
-    assert cli.main(again) == 2
-    assert "is not the cell of the sweep to resume: it was n = tanh(z_n), and is" in complaint(capsys, "sweep")
-    file.write_text(SOURCE)
-    assert cli.main(again) == 0
-    assert {path.name for path in (tmp_path / "out").iterdir() if path.is_dir()} == {"hidden=5", "hidden=6", "hidden=7"}
 
 
 def test_other_devices_train_it_with_the_same_loss(device: str, file: Path, text: Path) -> None:

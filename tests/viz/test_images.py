@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from minirnn.viz import gradient_flow, jacobian_spectrum, parameter_buffer, thread_map
+from minirnn.viz import gradient_flow, parameter_buffer, thread_map
 
 
 def plain(picture):
@@ -38,8 +38,3 @@ def test_parameter_buffer():
 @compare
 def test_thread_map():
     return plain(thread_map(5, 12, grid=(2, 2), block=(8, 4)))
-
-
-@compare
-def test_jacobian_spectrum():
-    return plain(jacobian_spectrum([np.diag([0.9**k, 0.5**k, 0.2**k]) for k in range(20, -1, -1)]))

@@ -116,7 +116,6 @@ def test_the_jacobians_are_those_of_the_layer(name: str, rng: np.random.Generato
     expected = [np.concatenate([g.numpy()[0, 0] for g in row]) for row in rows]
     np.testing.assert_allclose(found[0, :n, :n], expected, rtol=0, atol=1e-12)
     np.testing.assert_array_equal(found[T], np.eye(whole))
-    viz.jacobian_spectrum(found, label="state")
 
 
 # ---- values
@@ -147,9 +146,6 @@ def test_the_values_of_every_layer_can_be_drawn(name: str, rng: np.random.Genera
         last = opened(layer).output
         if last in found.states:
             np.testing.assert_allclose(found.states[last], expected, rtol=0, atol=1e-5)
-        if found.gates:
-            picture = viz.gate_activity(found.gates, candidates=found.candidates, meaning={})
-            assert [ax.get_title() for ax in picture.ax[:, 0]] == list(found.gates)
         one_row = {n: a[:, 0] for n, a in {**found.gates, **found.states}.items() if a.shape[-1] == H}
         viz.gate_map(one_row, candidates=found.candidates, states=found.unlimited)
 

@@ -11,7 +11,7 @@ import pytest
 from matplotlib.figure import Figure
 
 import minirnn as mr
-from minirnn.viz import Picture, gate_activity, gradient_flow, gradient_shares, loss_curve, save, style
+from minirnn.viz import Picture, gate_map, gradient_flow, gradient_shares, loss_curve, save, style
 from minirnn.viz.picture import new_figure
 from tests.slow import slow_unless
 
@@ -26,7 +26,7 @@ DRAWINGS = {
     ),
     "gradient_flow": lambda: gradient_flow([[0.0, 1e-9, 1.0], [1.0, np.nan, 2.0]], max_columns=2),
     "gradient_flow, one layer": lambda: gradient_flow(np.geomspace(1e-9, 1, 1000)[None]),
-    "gate_activity": lambda: gate_activity(GATES),
+    "gate_map": lambda: gate_map({name: values[:, 0] for name, values in GATES.items()}),
 }
 
 
@@ -134,7 +134,7 @@ def test_tensors_are_drawn_like_arrays():
     for tensor, array in [
         (loss_curve(mr.tensor(np.arange(5)), mr.tensor(losses)), loss_curve(np.arange(5), losses)),
         (gradient_flow(mr.tensor(norms, requires_grad=True)), gradient_flow(norms)),
-        (gate_activity({"f": mr.tensor(gate)}), gate_activity({"f": gate})),
+        (gate_map({"f": mr.tensor(gate[:, 0])}), gate_map({"f": gate[:, 0]})),
     ]:
         for name, shown in array.data.items():
             np.testing.assert_array_equal(tensor.data[name], shown)

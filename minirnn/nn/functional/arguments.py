@@ -142,3 +142,15 @@ def one_dim(op: str, dim: Any, axis: Any) -> Any:
             "  torch guesses one from the number of axes and warns; here nothing is guessed"
         )
     return axis if dim is None else dim
+
+
+def weight_of(module: str, name: str, value: Any) -> Tensor | None:
+    """The weights of classes or elements, checked."""
+    if isinstance(value, str):
+        raise TypeError(
+            f"{module}: {name} is {shown(value)}\n  expected numbers\n  likely reduction={shown(value)} is meant"
+        )
+    weight = None if value is None else as_tensor(value)
+    if weight is not None and weight.dtype.kind != "f":
+        raise TypeError(f"{module}: {name} has dtype {weight.dtype}\n  expected float16, float32 or float64")
+    return weight

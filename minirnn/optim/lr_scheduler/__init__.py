@@ -1,23 +1,25 @@
-"""Schedules of the step size, with torch's names and values. A schedule is stepped after the optimizer. Schedules write
-``lr`` into the optimizer's groups. As in torch, most continue from the present value, so that several can work on one
-optimizer.
+"""Schedules of the step size, with torch's names and values. A schedule is stepped after the optimizer.
+
+A schedule is a formula of the epoch and of the step size with which a group began: `LRScheduler.at`.
 """
 
 from minirnn.later import imported_later
 from minirnn.optim.lr_scheduler.combined import ChainedScheduler, SequentialLR
-from minirnn.optim.lr_scheduler.cosine import CosineAnnealingLR, CosineAnnealingWarmRestarts
 from minirnn.optim.lr_scheduler.cycles import CyclicLR, OneCycleLR
-from minirnn.optim.lr_scheduler.factors import (
+from minirnn.optim.lr_scheduler.plateau import ReduceLROnPlateau
+from minirnn.optim.lr_scheduler.scheduler import LRScheduler
+from minirnn.optim.lr_scheduler.shapes import (
     ConstantLR,
+    CosineAnnealingLR,
+    CosineAnnealingWarmRestarts,
     ExponentialLR,
+    LambdaLR,
     LinearLR,
+    MultiplicativeLR,
     MultiStepLR,
     PolynomialLR,
     StepLR,
 )
-from minirnn.optim.lr_scheduler.functions import LambdaLR, MultiplicativeLR
-from minirnn.optim.lr_scheduler.plateau import ReduceLROnPlateau
-from minirnn.optim.lr_scheduler.scheduler import LRScheduler
 
 _LRScheduler = LRScheduler  # torch's old name
 __getattr__, __dir__ = imported_later(__name__, {})  # these give the names in minirnn of torch's other names

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-import types
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 from minirnn import check
-from minirnn.optim.lr_scheduler.scheduler import LRScheduler, a_group_each, an_optimizer, within
+from minirnn.optim.lr_scheduler.scheduler import LRScheduler, a_group_each, an_optimizer, attributes, within
+from minirnn.optim.lr_scheduler.shapes import along_cosine, along_line
 from minirnn.optim.optimizer import Optimizer
 
 
@@ -16,20 +16,13 @@ class _Cycling(LRScheduler):
     """A schedule that may also change momentum: that of SGD and RMSprop, or the first of Adam's betas."""
 
     cycle_momentum: bool
-    use_beta1: bool
 
-    def _take_momentum(
-        self, optimizer: Optimizer, cycle: Any, base: Any, top: Any, last_epoch: Any
-    ) -> tuple[list[float], list[float]]:
-        """The lowest and the highest momentum of each group; at the start of a schedule the groups get the highest.
-
-        Raises ValueError for an optimizer that has no momentum.
-        """
+    def _take_momentum(self, optimizer: Optimizer, cycle: Any, base: Any, top: Any) -> tuple[list[float], list[float]]:
+        """The lowest and the highest momentum of each group. Raises ValueError for an optimizer without momentum."""
         op = type(self).__name__
         self.cycle_momentum = check.flag(op, "cycle_momentum", cycle)
         highs = a_group_each(op, "max_momentum", optimizer, top)
         lows = a_group_each(op, "base_momentum", optimizer, base)
-        begins = check.integer(op, "last_epoch", last_epoch, -1) == -1
         if self.cycle_momentum:
             if "betas" not in optimizer.defaults and "momentum" not in optimizer.defaults:
                 raise ValueError(
@@ -37,17 +30,7 @@ class _Cycling(LRScheduler):
                     "  expected cycle_momentum=False for it"
                 )
             self.use_beta1 = "betas" in optimizer.defaults
-            if begins:
-                for group, low, high in zip(optimizer.param_groups, lows, highs, strict=True):
-                    self._write_momentum(group, high)
-                    group["max_momentum"], group["base_momentum"] = high, low
         return lows, highs
-
-    def _write_momentum(self, group: dict[str, Any], momentum: float) -> None:
-        if self.use_beta1:
-            group["betas"] = (momentum, *group["betas"][1:])
-        else:
-            group["momentum"] = momentum
 
 
 class OneCycleLR(_Cycling):
@@ -109,59 +92,42 @@ class OneCycleLR(_Cycling):
         share = check.number(op, "pct_start", pct_start)
         within(op, "pct_start", pct_start, 0 <= share <= 1, "0 .. 1")
         self._anneal_func_type = check.choice(op, "anneal_strategy", anneal_strategy, ("cos", "linear"))
-        self._schedule_phases = phases(share, self.total_steps, check.flag(op, "three_phase", three_phase))
+        ends = [share * self.total_steps - 1, 2 * share * self.total_steps - 2, self.total_steps - 1]
+        self._ends = ends if check.flag(op, "three_phase", three_phase) else [ends[0], ends[2]]
         for name, value in (("div_factor", div_factor), ("final_div_factor", final_div_factor)):
             within(op, name, value, check.number(op, name, value) > 0, "above 0")
         tops = a_group_each(op, "max_lr", optimizer, max_lr)
-        self._take_momentum(optimizer, cycle_momentum, base_momentum, max_momentum, last_epoch)
+        momenta = self._take_momentum(optimizer, cycle_momentum, base_momentum, max_momentum)
         if last_epoch == -1:
-            for group, top in zip(optimizer.param_groups, tops, strict=True):
-                group["initial_lr"] = top / div_factor
-                group["max_lr"] = top
+            for group, top, low, high in zip(optimizer.param_groups, tops, *momenta, strict=True):
+                group["initial_lr"], group["max_lr"] = top / div_factor, top
                 group["min_lr"] = group["initial_lr"] / final_div_factor
+                if self.cycle_momentum:
+                    group["max_momentum"], group["base_momentum"] = high, low
         super().__init__(optimizer, last_epoch)
 
-    def get_lr(self) -> list[float]:
-        self._warn_outside_step()
-        if self.last_epoch > self.total_steps:
-            raise ValueError(f"OneCycleLR: step {self.last_epoch}\n  expected at most total_steps, {self.total_steps}")
-        start = 0.0
-        for phase in self._schedule_phases:
-            end = phase["end_step"]
-            if self.last_epoch <= end or phase is self._schedule_phases[-1]:
-                way = (self.last_epoch - start) / (end - start) if end != start else 1.0
-                break
-            start = end
-        between = along_cosine if self._anneal_func_type == "cos" else along_line
-        rates = []
-        for group in self.optimizer.param_groups:
-            rates.append(between(group[phase["start_lr"]], group[phase["end_lr"]], way))
-            if self.cycle_momentum:
-                momentum = between(group[phase["start_momentum"]], group[phase["end_momentum"]], way)
-                self._write_momentum(group, momentum)
-        return rates
+    def _between(self, epoch: float, names: tuple[str, ...]) -> float:
+        """The value between the entries `names` of the group: at the start, and at the end of each phase."""
+        k = next((k for k, end in enumerate(self._ends[:-1]) if epoch <= end), len(self._ends) - 1)
+        start, end = (0.0, *self._ends)[k : k + 2]
+        way = (epoch - start) / (end - start) if end != start else 1.0
+        group = self.optimizer.param_groups[self.group]
+        return self._along(group[names[k]], group[names[k + 1]], way)
 
+    @property
+    def _along(self) -> Callable[[float, float, float], float]:
+        return along_cosine if self._anneal_func_type == "cos" else along_line
 
-def phases(share: float, steps: int, three: bool) -> list[dict[str, Any]]:
-    """The end of each phase of OneCycleLR, and the entries of a group between which it goes."""
+    def at(self, epoch: float, base: float) -> float:
+        if epoch > self.total_steps:
+            raise ValueError(f"OneCycleLR: step {epoch}\n  expected at most total_steps, {self.total_steps}")
+        middle = ("initial_lr",) if len(self._ends) == 3 else ()
+        return self._between(epoch, ("initial_lr", "max_lr", *middle, "min_lr"))
 
-    def phase(end: float, lr: str, to_lr: str, momentum: str, to_momentum: str) -> dict[str, Any]:
-        names = ("end_step", "start_lr", "end_lr", "start_momentum", "end_momentum")
-        return dict(zip(names, (end, lr, to_lr, momentum, to_momentum), strict=True))
-
-    up = phase(float(share * steps) - 1, "initial_lr", "max_lr", "max_momentum", "base_momentum")
-    if not three:
-        return [up, phase(steps - 1, "max_lr", "min_lr", "base_momentum", "max_momentum")]
-    down = phase(float(2 * share * steps) - 2, "max_lr", "initial_lr", "base_momentum", "max_momentum")
-    return [up, down, phase(steps - 1, "initial_lr", "min_lr", "max_momentum", "max_momentum")]
-
-
-def along_cosine(start: float, end: float, way: float) -> float:
-    return end + (start - end) / 2 * (math.cos(math.pi * way) + 1)
-
-
-def along_line(start: float, end: float, way: float) -> float:
-    return (end - start) * way + start
+    def _momentum_at(self, epoch: float) -> float | None:
+        low, high = "base_momentum", "max_momentum"
+        last = (high,) if len(self._ends) == 3 else ()
+        return self._between(epoch, (high, low, high, *last)) if self.cycle_momentum else None
 
 
 class CyclicLR(_Cycling):
@@ -187,7 +153,7 @@ class CyclicLR(_Cycling):
     base_momentum, max_momentum : float, or list of float
     """
 
-    _not_saved = ("optimizer", "_scale_fn_custom")
+    _not_saved = (*LRScheduler._not_saved, "_scale_fn_custom")
 
     def __init__(
         self,
@@ -223,15 +189,15 @@ class CyclicLR(_Cycling):
         self.scale_mode = check.choice(op, "scale_mode", scale_mode, ("cycle", "iterations"))
         if scale_fn is None:
             self.scale_mode = "iterations" if mode == "exp_range" else "cycle"
-        lows, highs = self._take_momentum(optimizer, cycle_momentum, base_momentum, max_momentum, last_epoch)
+        lows, highs = self._take_momentum(optimizer, cycle_momentum, base_momentum, max_momentum)
         if self.cycle_momentum:
             self.base_momentums, self.max_momentums = lows, highs
-        if last_epoch == -1:
-            for group, lr in zip(optimizer.param_groups, bottoms, strict=True):
-                group["lr"] = lr
-        self.base_lrs = bottoms
+        self._bottoms = bottoms
         super().__init__(optimizer, last_epoch)
-        self.base_lrs = bottoms
+
+    @property
+    def base_lrs(self) -> list[float]:
+        return list(self._bottoms)
 
     def scale_fn(self, x: float) -> float:
         """The height of a cycle: of `x`, the cycle or the step."""
@@ -241,26 +207,28 @@ class CyclicLR(_Cycling):
             return 1 / 2.0 ** (x - 1)
         return self.gamma**x if self.mode == "exp_range" else 1.0
 
-    def get_lr(self) -> list[float]:
-        self._warn_outside_step()
-        cycle = math.floor(1 + self.last_epoch / self.total_size)
-        x = 1.0 + self.last_epoch / self.total_size - cycle
+    def _height(self, epoch: float) -> float:
+        """The share of the way from the bottom to the top."""
+        cycle = math.floor(1 + epoch / self.total_size)
+        x = 1.0 + epoch / self.total_size - cycle
         way = x / self.step_ratio if x <= self.step_ratio else (x - 1) / (self.step_ratio - 1)
-        height = self.scale_fn(cycle if self.scale_mode == "cycle" else self.last_epoch)
-        if self.cycle_momentum:
-            pairs = zip(self.base_momentums, self.max_momentums, strict=True)
-            for group, (low, high) in zip(self.optimizer.param_groups, pairs, strict=True):
-                self._write_momentum(group, high - (high - low) * way * height)
-        return [low + (top - low) * way * height for low, top in zip(self.base_lrs, self.max_lrs, strict=True)]
+        return way * self.scale_fn(cycle if self.scale_mode == "cycle" else epoch)
+
+    def at(self, epoch: float, base: float) -> float:
+        bottom = self._of_group("base_lr", self._bottoms)
+        return bottom + (self._of_group("max_lr", self.max_lrs) - bottom) * self._height(epoch)
+
+    def _momentum_at(self, epoch: float) -> float | None:
+        if not self.cycle_momentum:
+            return None
+        low, high = (self._of_group("momentum", values) for values in (self.base_momentums, self.max_momentums))
+        return high - (high - low) * self._height(epoch)
 
     def state_dict(self) -> dict[str, Any]:
-        f = self._scale_fn_custom
-        plain = f is None or isinstance(f, types.FunctionType)
-        return {**super().state_dict(), "_scale_fn_custom": None if plain else dict(vars(f))}
+        return super().state_dict() | {"_scale_fn_custom": attributes(self._scale_fn_custom)}
 
-    def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
-        state = self._fitting(state_dict)
-        attributes = state.pop("_scale_fn_custom", None)
-        super().load_state_dict(state)
-        if attributes is not None and self._scale_fn_custom is not None:
-            vars(self._scale_fn_custom).update(attributes)
+    def _take(self, state: dict[str, Any]) -> None:
+        values = state.pop("_scale_fn_custom", None)
+        if self._scale_fn_custom is not None:
+            vars(self._scale_fn_custom).update(values or {})
+        super()._take({**state, "_bottoms": state["base_lrs"], "base_lrs": ()})

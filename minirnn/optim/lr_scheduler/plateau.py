@@ -56,11 +56,11 @@ class ReduceLROnPlateau(LRScheduler):
         self.optimizer = an_optimizer(op, optimizer)
         self.min_lrs = a_group_each(op, "min_lr", optimizer, min_lr)
         self.default_min_lr = None if isinstance(min_lr, (list, tuple)) else self.min_lrs[0]
+        self._reductions = 0
         self.patience = check.integer(op, "patience", patience, 0)
         self.cooldown = check.integer(op, "cooldown", cooldown, 0)
         self.eps = check.number(op, "eps", eps)
         self.last_epoch = 0
-        self._last_lr = self._current()
         self.mode = check.choice(op, "mode", mode, ("min", "max"))
         self.threshold = check.number(op, "threshold", threshold)
         self.threshold_mode = check.choice(op, "threshold_mode", threshold_mode, ("rel", "abs"))
@@ -68,6 +68,8 @@ class ReduceLROnPlateau(LRScheduler):
         self.best = self.mode_worse
         self.cooldown_counter = 0
         self.num_bad_epochs = 0
+
+    _optional = ("base_lrs",)
 
     @property
     def in_cooldown(self) -> bool:
@@ -97,26 +99,20 @@ class ReduceLROnPlateau(LRScheduler):
             self.cooldown_counter -= 1
             self.num_bad_epochs = 0
         if self.num_bad_epochs > self.patience:
-            self._reduce()
+            self._reductions += 1
+            self._write()
             self.cooldown_counter = self.cooldown
             self.num_bad_epochs = 0
-        self._last_lr = self._current()
 
     def _is_better(self, a: float, best: float) -> bool:
         if self.mode == "min":
             return a < (best * (1 - self.threshold) if self.threshold_mode == "rel" else best - self.threshold)
         return a > (best * (1 + self.threshold) if self.threshold_mode == "rel" else best + self.threshold)
 
-    def _reduce(self) -> None:
-        groups = self.optimizer.param_groups
-        if len(groups) != len(self.min_lrs):
-            if self.default_min_lr is None:
-                raise RuntimeError(
-                    f"ReduceLROnPlateau: min_lrs has {len(self.min_lrs)} values\n"
-                    f"  expected {len(groups)}, one per group\n  likely a group was added later: extend min_lrs"
-                )
-            self.min_lrs = [self.default_min_lr] * len(groups)
-        for group, low in zip(groups, self.min_lrs, strict=True):
-            smaller = max(group["lr"] * self.factor, low)
-            if group["lr"] - smaller > self.eps:
-                group["lr"] = smaller
+    def at(self, epoch: float, base: float) -> float:
+        low = self._of_group("min_lrs", self.min_lrs)
+        for _ in range(self._reductions):
+            smaller = max(base * self.factor, low)
+            if base - smaller > self.eps:
+                base = smaller
+        return base

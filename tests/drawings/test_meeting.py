@@ -1,4 +1,7 @@
-"""Pictures of blocks that wait for each other: the order of a barrier's parts, and which block reads whose data."""
+"""Pictures of blocks that wait for each other: the order of a barrier's parts, and which block reads whose data.
+
+Tests `docs/drawings/meeting.py`.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,7 @@ import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
-from minirnn.viz import grid_barrier, who_reads
+from docs.drawings.meeting import grid_barrier, who_reads
 
 
 def test_nobody_leaves_the_barrier_before_all_have_come_and_no_text_leaves_its_bar():

@@ -1,4 +1,7 @@
-"""Pictures of the lane that holds each weight agree with the kernels, as the simulator runs them."""
+"""Pictures of the lane that holds each weight agree with the kernels, as the simulator runs them.
+
+Tests `docs/drawings/holders.py`.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,7 @@ import numpy as np
 import pytest
 
 import minirnn as mr
-from minirnn import viz
+from docs.drawings.holders import weight_holders
 from minirnn.devices.cuda.sim.driver import SimDriver
 from minirnn.devices.cuda.sim.options import SimOptions
 from tests.slow import slow_unless
@@ -51,7 +54,7 @@ extern "C" __global__ void k(int *held) {
     options = (f"-DREAL={dtype}", f"-DACC={dtype}", f"-DCHUNKS={chunks}", "-DROWS=1")
     ran(text, options, [held], 32)
 
-    data = viz.weight_holders("persistent", H, gates=gates, warps=2, units=units, itemsize=itemsize).data
+    data = weight_holders("persistent", H, gates=gates, warps=2, units=units, itemsize=itemsize).data
     of_first = (data["block"] == 0) & (data["warp"] == 0)
     rows = np.flatnonzero(of_first.any(axis=1))
     assert len(rows) == N
@@ -63,7 +66,7 @@ extern "C" __global__ void k(int *held) {
 
 
 def test_every_unit_has_one_warp_and_all_its_gates_lie_there() -> None:
-    data = viz.weight_holders("persistent", 20, gates=4, warps=3, units=2).data
+    data = weight_holders("persistent", 20, gates=4, warps=3, units=2).data
     warp = data["block"] * 3 + data["warp"]
     assert (warp == warp[:, :1]).all()
     by_gate = warp[:, 0].reshape(4, 20)
@@ -75,7 +78,7 @@ def test_every_unit_has_one_warp_and_all_its_gates_lie_there() -> None:
 
 
 def test_in_a_plain_product_a_thread_reads_a_row_and_keeps_nothing() -> None:
-    picture = viz.weight_holders("plain", 48, gates=4, warps=2)
+    picture = weight_holders("plain", 48, gates=4, warps=2)
     data = picture.data
     assert (data["register"] == -1).all()
     np.testing.assert_array_equal(
@@ -89,6 +92,6 @@ def test_they_draw_where_they_are_told_and_every_cell_can_be_read() -> None:
     from matplotlib.figure import Figure
 
     axes = Figure().subplots(1, 2)
-    assert (viz.weight_holders("plain", 8, axes=axes).ax == axes).all()
+    assert (weight_holders("plain", 8, axes=axes).ax == axes).all()
     for way in ("plain", "persistent"):
-        mr.viz.weight_holders(way, 1, gates=1, warps=1, units=1)  # type: ignore[arg-type]
+        weight_holders(way, 1, gates=1, warps=1, units=1)  # type: ignore[arg-type]

@@ -1,4 +1,7 @@
-"""Figures for a narrow page, and for a dark one. Tests `minirnn/viz/narrow.py`, `minirnn/viz/dark.py`."""
+"""Figures for a narrow page, and for a dark one.
+
+Tests `docs/drawings/narrow.py` and `docs/drawings/dark.py`.
+"""
 
 from __future__ import annotations
 
@@ -7,9 +10,9 @@ import pytest
 from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 
+from docs.drawings.dark import darken
+from docs.drawings.narrow import PAGE, SHOWN, WIDTH, is_drawing, narrow, shown_points, texts
 from minirnn.viz.cell.drawing import DARK
-from minirnn.viz.dark import darken
-from minirnn.viz.narrow import PAGE, SHOWN, WIDTH, is_drawing, narrow, shown_points, texts
 
 
 def wide(panels: int = 1) -> Figure:

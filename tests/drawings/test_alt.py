@@ -1,4 +1,7 @@
-"""Figures in words."""
+"""Figures in words.
+
+Tests `docs/drawings/alt.py`.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 import minirnn as mr
-from minirnn.viz.alt import described
+from docs.drawings.alt import described
 
 
 def test_a_chart_has_its_title_its_axes_and_both_ends_of_each_labeled_curve() -> None:

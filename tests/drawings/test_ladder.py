@@ -1,4 +1,7 @@
-"""Pictures of the CudnnRNN ladder: the counts that were published, and a sketch whose texts stay in their boxes."""
+"""Pictures of the CudnnRNN ladder: the counts that were published, and a sketch whose texts stay in their boxes.
+
+Tests `docs/drawings/ladder.py` and `minirnn/viz/ladder_schematic.py`.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,8 @@ import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
-from minirnn.viz import between_steps, ladder_counts
+from docs.drawings.ladder import ladder_counts
+from minirnn.viz import between_steps
 from tests.slow import slow_unless
 
 REPORT = Path(__file__).parents[2] / "docs" / "data" / "cuda-sim" / "cudnn_ladder.json"
