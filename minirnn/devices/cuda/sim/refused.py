@@ -152,6 +152,7 @@ def refuse(
 def _uses(text: str, begin: int, end: int) -> Iterator[tuple[str, int]]:
     """Each name that device code of the user calls, and each name of std, with its place."""
     plain = re.sub(STRING, lambda found: " " * len(found.group()), text[begin:end], flags=re.MULTILINE)
+    lambdas = re.findall(r"\b(\w+)\s*=\s*\[", plain)
     for found in USE.finditer(plain):
         scope, name = (found["scope"] or "").replace(" ", ""), found["name"]
         if scope == "std::":
@@ -159,7 +160,7 @@ def _uses(text: str, begin: int, end: int) -> Iterator[tuple[str, int]]:
         elif found["call"] and scope in ("", "::") and name not in KEYWORDS and not name.startswith("__"):
             before = re.search(r"([\w>*&]+)\s*$", plain[max(0, found.start() - 100) : found.start()])
             declares = before and before.group(1)[-1] not in "*&" and before.group(1) not in BEFORE_A_CALL
-            if not declares:  # unlike `float time(2)`
+            if not declares and name not in lambdas:  # unlike `float time(2)`
                 yield name, begin + found.start()
 
 

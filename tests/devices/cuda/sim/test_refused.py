@@ -9,7 +9,7 @@ from minirnn.devices.cuda.sim.driver import SimDriver
 from minirnn.devices.cuda.sim.options import SimOptions
 
 OUTSIDE = "int x;\n{}\n"
-HOST = "float outside(float a) { return a; } template <class T> T twice(T a) { return a + a; } "
+HOST = "float outside(float a) {{ return a; }} template <class T> T twice(T a) {{ return a + a; }} "
 INSIDE = HOST + 'extern "C" __global__ void k(float *x) {{\n{}\n}}\n'
 
 
@@ -113,7 +113,7 @@ def test_functions_that_kernels_may_call_pass() -> None:
             std::memcpy(x, index, sizeof(index));
             memset(x, 0, 4);
             x[0] = std::exp(x[1]) + std::isnan(x[2]) + expf(time) + fmaxf(x[0], 1) + std::numeric_limits<float>::max();
-            x[1] = div(x[0], 2) + both(x[1], 1) + pair.read() + min(x[0], 1.f) + abs(n) + std::size_t(2) + select(1);
+            x[1] = div(x[0], 2.f) + both(x[1], 1) + pair.read() + min(x[0], 1.f) + abs(n) + std::size_t(2) + select(1);
             if (n == 12345) printf("exit(3) system(%d)", n);
         }
         """,
