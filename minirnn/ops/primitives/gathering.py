@@ -171,7 +171,7 @@ def scatter(x: Any, dim: int, index: Any, src: Any) -> Tensor:
     if not host.size:
         return x + 0
     if not x.ndim:
-        return src
+        return where(True, src, x)
     # The index of the last element that is written to each place.
     places = np.ravel_multi_index(np.broadcast_arrays(*grid), x.shape).ravel()
     places, last = np.unique(places[::-1], return_index=True)
