@@ -171,10 +171,15 @@ def div(a: Any, b: Any, *, rounding_mode: str | None = None) -> Tensor:
     """``a / b``, broadcasting. The `rounding_mode` "floor" rounds down, and "trunc" rounds toward 0."""
     if rounding_mode not in (None, "floor", "trunc"):
         raise ValueError(f"div: rounding_mode is {shown(rounding_mode)}\n  expected None, 'floor' or 'trunc'")
+    if rounding_mode is None:
+        return divide(a, b)
+    a, b = pair(a, b)
     if rounding_mode == "floor":
-        a, b = pair(a, b)
         return a // b
-    return divide(a, b) if rounding_mode is None else trunc(divide(a, b))
+    if "f" in (a.dtype.kind, b.dtype.kind):
+        return trunc(divide(a, b))
+    down = a // b  # of integers, exactly
+    return down + ((down * b != a) & ((a < 0) != (b < 0)))
 
 
 # ---- properties and device
@@ -260,6 +265,7 @@ def multinomial(probs: Any, num_samples: int, replacement: bool = False, *, gene
         If a weight is negative or not finite, all are 0, or too few are above 0 to draw without `replacement`.
     """
     t = _as_tensor(probs)
+    num_samples = check.integer("multinomial", "num_samples", num_samples, 1)
     p = np.atleast_2d(t.numpy().astype(np.float64))
     if t.ndim not in (1, 2) or not np.isfinite(p).all() or (p < 0).any() or not (p.sum(-1) > 0).all():
         raise ValueError(

@@ -203,7 +203,7 @@ def normalize(
     x, dtype = widened("normalize", input)
     if out is not None:
         raise ValueError("normalize: out is given\n  expected None: the result is a new Tensor")
-    along = check.axis("normalize", dim if axis is None else axis, x.ndim)
+    along = check.axis("normalize", dim if axis is None else axis, x.ndim, scalar=True)
     p = check.number("normalize", "p", p, 0, finite=False)
     eps = check.number("normalize", "eps", eps)
     return (x / clip(norm(x, p, along, True), eps, None)).astype(dtype)
@@ -235,7 +235,7 @@ def cosine_similarity(x1: Any, x2: Any, dim: int = 1, eps: float = 1e-8, *, axis
         raise ValueError(
             f"cosine_similarity: x1 has shape {a.shape}, x2 {b.shape}\n  expected shapes that broadcast"
         ) from None
-    along = check.axis("cosine_similarity", dim if axis is None else axis, len(shape))
+    along = check.axis("cosine_similarity", dim if axis is None else axis, len(shape), scalar=True)
     eps = check.number("cosine_similarity", "eps", eps)
     a, b = a.broadcast_to(shape), b.broadcast_to(shape)
     norms = [clip(norm(t, 2, along, True), eps, None) for t in (a, b)]

@@ -157,7 +157,7 @@ def _cast(name: str, dtype: str) -> Callable[[Tensor], Tensor]:
 
 
 CASTS = {"half": "float16", "float": "float32", "double": "float64"}
-CASTS |= {"byte": "uint8", "short": "int16", "int": "int32", "long": "int64", "bool": "bool"}
+CASTS |= {"byte": "uint8", "char": "int8", "short": "int16", "int": "int32", "long": "int64", "bool": "bool"}
 """torch's methods that convert to a dtype, and the dtypes."""
 
 for _name, _dtype in CASTS.items():

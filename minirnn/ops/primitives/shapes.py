@@ -252,7 +252,7 @@ def split(x: Any, sizes: int | Sequence[int], axis: int = check.FIRST, *, dim: i
     axis = check.axis("split", axis, x.ndim, dim)
     n = x.shape[axis]
     given = check.sizes("split", sizes)
-    if isinstance(sizes, (int, np.integer)):
+    if not isinstance(sizes, (tuple, list)) and len(given) == 1:
         (size,) = given
         if size < 0 or (size == 0 and n):
             raise ValueError(
@@ -282,7 +282,7 @@ def squeeze(x: Any, axis: int | tuple[int, ...] | None = None, *, dim: int | tup
     Axes of another size stay, as in torch; NumPy would raise.
     """
     x = as_tensor(x)
-    axes = check.axes("squeeze", axis, x.ndim, dim, scalar=True)
+    axes = check.axes("squeeze", check.axis_or_dim("squeeze", axis, dim), x.ndim, scalar=True)  # () means none
     shape = tuple(n for k, n in enumerate(x.shape) if n != 1 or (axes is not None and k not in axes))
     return Reshape(shape)(x)
 

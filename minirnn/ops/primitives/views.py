@@ -218,7 +218,7 @@ def narrow(x: Any, dim: int, start: int, length: int) -> Tensor:
     x = as_tensor(x)
     axis = check.axis("narrow", dim, x.ndim)
     n = x.shape[axis]
-    first, count = check.sizes("narrow", (start, length))
+    first, count = check.integer("narrow", "start", start), check.integer("narrow", "length", length)
     first += n if first < 0 else 0
     if not (first >= 0 and count >= 0 and first + count <= n):
         raise ValueError(
