@@ -16,7 +16,7 @@ from minirnn.host_array import default, float_dtype, integers
 from minirnn.messages import shown
 from minirnn.ops.primitives.arithmetic import add as plus
 from minirnn.ops.primitives.arithmetic import divide, multiply, subtract
-from minirnn.ops.primitives.declare import method
+from minirnn.ops.primitives.declare import accepts, method
 from minirnn.ops.primitives.gathering import index_select
 from minirnn.ops.primitives.indexing import getitem
 from minirnn.ops.primitives.rounding import trunc
@@ -54,6 +54,7 @@ def _device_named(name: Any) -> devices.Device:
     return devices.get(name.partition(":")[0] if isinstance(name, str) else name)
 
 
+@accepts(ndarray="array")
 def from_numpy(array: np.ndarray) -> Tensor:
     """A Tensor with a copy of the array, in its dtype. They share no memory. Raises TypeError for anything but an
     array.
@@ -129,6 +130,7 @@ def _init(t: Tensor, *args: Any, device: Any = None) -> None:
 Tensor.__init__ = _init  # type: ignore[method-assign, assignment]
 
 
+@accepts(obj="data")
 def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
     """`data` itself if it is a Tensor of that dtype on that device, else a Tensor with a copy of its values."""
     if not isinstance(data, Tensor):
@@ -155,18 +157,21 @@ class Generator(np.random.Generator):
 
 
 @method
+@accepts()
 def add(a: Any, b: Any, *, alpha: float = 1) -> Tensor:
     """``a + alpha * b``, broadcasting."""
     return plus(a, b if alpha == 1 else multiply(b, alpha))
 
 
 @method
+@accepts()
 def sub(a: Any, b: Any, *, alpha: float = 1) -> Tensor:
     """``a - alpha * b``, broadcasting."""
     return subtract(a, b if alpha == 1 else multiply(b, alpha))
 
 
 @method
+@accepts()
 def div(a: Any, b: Any, *, rounding_mode: str | None = None) -> Tensor:
     """``a / b``, broadcasting. The `rounding_mode` "floor" rounds down, and "trunc" rounds toward 0."""
     if rounding_mode not in (None, "floor", "trunc"):
@@ -196,6 +201,7 @@ def numel(t: Any) -> int:
 
 
 @method
+@accepts()
 def nonzero(t: Any, as_tuple: bool = False) -> Any:
     """The indices of nonzero elements, (N, axes) of int64; with `as_tuple`, a Tensor (N,) for each axis. No
     gradient.
@@ -211,6 +217,7 @@ def nonzero(t: Any, as_tuple: bool = False) -> Any:
 
 
 @method
+@accepts()
 def allclose(a: Any, b: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> bool:
     """Whether ``|a - b| <= atol + rtol * |b|`` holds everywhere; the shapes broadcast."""
     a, b = _as_tensor(a), _as_tensor(b)
@@ -218,6 +225,7 @@ def allclose(a: Any, b: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: 
 
 
 @method
+@accepts()
 def equal(a: Any, b: Any) -> bool:
     """Whether two Tensors have the same shape and the same elements: one bool. `eq` compares elements."""
     a, b = _as_tensor(a), _as_tensor(b)
@@ -228,6 +236,7 @@ def equal(a: Any, b: Any) -> bool:
 
 
 @method
+@accepts()
 def masked_select(x: Any, mask: Any) -> Tensor:
     """The elements of `x` where `mask` is true, in one axis. Both broadcast. Gradients go back to the places of the
     elements.
@@ -241,8 +250,12 @@ def masked_select(x: Any, mask: Any) -> Tensor:
 
 
 @method
-def repeat_interleave(x: Any, repeats: Any, dim: int | None = None) -> Tensor:
-    """Each element of `x` repeated along `dim` the given number of times. Without `dim`, `x` is flattened first."""
+@accepts()
+def repeat_interleave(x: Any, repeats: Any, dim: int | None = None, *, output_size: int | None = None) -> Tensor:
+    """Each element of `x` repeated along `dim` the given number of times. Without `dim`, `x` is flattened first.
+
+    `output_size`, which torch uses to avoid a synchronization, must be the size of the result.
+    """
     x = _as_tensor(x)
     x, dim = (x.reshape(-1), 0) if dim is None else (x, dim)
     times = integers("repeat_interleave: repeats", repeats)
@@ -251,10 +264,14 @@ def repeat_interleave(x: Any, repeats: Any, dim: int | None = None) -> Tensor:
         raise ValueError(
             f"repeat_interleave: repeats is {shown(times.tolist())}\n  expected one number of 0 or more, or {n}"
         )
-    return index_select(x, dim, np.repeat(np.arange(n), times))
+    places = np.repeat(np.arange(n), times)
+    if output_size is not None and output_size != len(places):
+        raise ValueError(f"repeat_interleave: output_size is {shown(output_size)}\n  expected {len(places)}")
+    return index_select(x, dim, places)
 
 
 @method
+@accepts(input="probs")
 def multinomial(probs: Any, num_samples: int, replacement: bool = False, *, generator: Any = None) -> Tensor:
     """Indices drawn with probabilities proportional to `probs`, (K,) or (B, K). The result is int64, (num_samples,) or
     (B, ..).

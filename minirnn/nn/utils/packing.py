@@ -41,7 +41,7 @@ class PackedSequence(NamedTuple):
 
     def cuda(self, device: Any = None, non_blocking: bool = False) -> PackedSequence:
         """On the GPU. The arguments are those of `Tensor.cuda`."""
-        return _with_data(self, self.data.cuda(*[] if device is None else [device]))
+        return _with_data(self, self.data.cuda(device, non_blocking))
 
     @property
     def is_cuda(self) -> bool:

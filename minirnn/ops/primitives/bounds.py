@@ -42,7 +42,7 @@ class Clip(Primitive, uses="clip"):
         return (dy,)
 
 
-@op(Clip)
+@op(Clip, torch={"min": "low", "max": "high"})
 def clip(x: Any, low: float | None = None, high: float | None = None, *, straight_through: bool = False) -> Tensor:
     """``min(max(x, low), high)``, NaN stays NaN. Bounds are Python numbers; None leaves that side open.
 

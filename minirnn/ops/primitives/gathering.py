@@ -152,7 +152,7 @@ def scatter_add(x: Any, dim: int, index: Any, src: Any) -> Tensor:
     return x + PutAdd(x.shape, grid)(src) if host.size else x + 0
 
 
-@op(PutAdd, where)
+@op(PutAdd, where, torch={"value": "src"})
 def scatter(x: Any, dim: int, index: Any, src: Any) -> Tensor:
     """`x` with ``src[i, j, k]`` written at ``[index[i, j, k], j, k]`` (for ``dim=0``): a new Tensor.
 
