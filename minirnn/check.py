@@ -31,10 +31,11 @@ def number(
     meaning: str = "",
     *,
     finite: bool = True,
+    nan: bool = False,
 ) -> float:
     """A numeric attribute in ``low .. high``; None means no limit.
 
-    Raises TypeError if it is not a number, ValueError if it is outside, NaN, or, if `finite`, infinite.
+    Raises TypeError if it is not a number, ValueError if it is outside, NaN (unless `nan`) or, if `finite`, infinite.
     """
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, float, np.integer, np.floating)):
         raise TypeError(f"{op}: {name} is {shown(value)}\n  expected a number")
@@ -42,7 +43,7 @@ def number(
         found = float(value)
     except OverflowError:
         raise ValueError(f"{op}: {name} is {shown(value)}\n  expected a number that a float can hold") from None
-    if np.isnan(found) or (finite and np.isinf(found)):
+    if (np.isnan(found) and not nan) or (finite and np.isinf(found)):
         raise ValueError(f"{op}: {name} is {found}\n  expected a {'finite ' if finite else ''}number")
     _within(op, name, found, low, high, meaning)
     return found
@@ -57,6 +58,12 @@ def _within(op: str, name: str, value: Any, low: float | None, high: float | Non
 def is_integer(value: Any) -> bool:
     """Whether `value` is an integer of Python or NumPy, but not a bool."""
     return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+
+
+def plain(value: Any) -> Any:
+    """A Tensor or array of one integer without axes as an int; anything else unchanged."""
+    whole = getattr(value, "shape", None) == () and getattr(value, "dtype", np.dtype("?")).kind in "iu"
+    return int(value) if whole else value
 
 
 def integer(op: str, name: str, value: Any, low: int | None = None, high: int | None = None, meaning: str = "") -> int:
@@ -96,9 +103,11 @@ def reduction(op: str, value: Any) -> str:
 
 def sizes(op: str, shape: Any) -> tuple[int, ...]:
     """A shape, or a single size, as a tuple of integers. Raises TypeError for anything else."""
-    found: tuple[Any, ...] = tuple(shape) if isinstance(shape, (tuple, list, Iterable)) else (shape,)
+    many = isinstance(shape, (tuple, list, Iterable)) and getattr(shape, "shape", None) != ()
+    found: tuple[Any, ...] = tuple(shape) if many else (shape,)
     for n in found:
-        if n.__class__ is not int:  # a bool or a NumPy integer, or something wrong
+        if n.__class__ is not int:  # a bool, an integer of NumPy or a Tensor, or something wrong
+            found = tuple(map(plain, found))
             if not all(map(is_integer, found)):
                 raise TypeError(f"{op}: shape is {shown(shape)}\n  expected integers")
             return tuple(int(k) for k in found)
@@ -179,6 +188,8 @@ def axis(op: str, given: Any, ndim: int, dim: Any = None, *, scalar: bool = Fals
     k = axis_or_dim(op, given, dim)
     if scalar and ndim == 0:
         ndim = 1
+    if not is_integer(k):
+        k = plain(k)
     if not is_integer(k):
         raise TypeError(f"{op}: axis is {shown(k)}\n  expected an integer")
     if not -ndim <= k < ndim:

@@ -105,13 +105,14 @@ def float_dtype(what: str, dtype: Any) -> np.dtype[Any]:
 
 
 def integers(what: str, data: Any, expected: str = "integers") -> np.ndarray:
-    """`data` (indices, lengths, classes) as an integer array. Raises TypeError for other dtypes, ValueError if ragged.
+    """`data` (indices, lengths, classes) as an int64 array. Raises TypeError for other dtypes, ValueError if ragged.
 
+    Integers of any width are accepted. In int64 their differences are right, unlike those of unsigned ones.
     `what` names the function and its argument, `expected` says what it must be.
     """
     if isinstance(data, (list, tuple)) and not data:  # without numbers, NumPy chooses float64
         return np.zeros((0,), np.int64)
-    return _of_kind(what, data, "iu", expected)
+    return _of_kind(what, data, "iu", expected).astype(np.int64, copy=False)
 
 
 def floats(what: str, data: Any) -> np.ndarray:

@@ -9,34 +9,28 @@ import numpy as np
 
 from minirnn import backends, check, devices, random
 from minirnn.engine.creation import zeros
-from minirnn.engine.operands import forget_constants, pair
+from minirnn.engine.operands import float_tensor, forget_constants, pair
 from minirnn.engine.tensor import Tensor, tensor
 from minirnn.engine.tensor import as_tensor as _as_tensor
 from minirnn.host_array import default, float_dtype, integers
 from minirnn.messages import shown
 from minirnn.ops.primitives.arithmetic import add as plus
 from minirnn.ops.primitives.arithmetic import divide, multiply, subtract
-from minirnn.ops.primitives.declare import method
-from minirnn.ops.primitives.gathering import index_select
+from minirnn.ops.primitives.declare import accepts, method
+from minirnn.ops.primitives.gathering import index_select, scatter_add
 from minirnn.ops.primitives.indexing import getitem
+from minirnn.ops.primitives.products import mm
 from minirnn.ops.primitives.rounding import trunc
+from minirnn.ops.primitives.shapes import stack
+from minirnn.ops.primitives.statistics import logsumexp
+from minirnn.ops.primitives.views import movedim
 
-__all__ = [
-    "Generator",
-    "add",
-    "allclose",
-    "as_tensor",
-    "asarray",
-    "backends",
-    "device",
-    "div",
-    "equal",
-    "from_numpy",
-    "masked_select",
-]
+__all__ = ["Generator", "add", "allclose", "as_tensor", "asarray", "backends", "device", "div", "equal", "from_numpy"]
+__all__ += ["masked_select"]
 __all__ += ["BoolTensor", "ByteTensor", "CharTensor", "DoubleTensor", "FloatTensor", "HalfTensor", "IntTensor"]
 __all__ += ["LongTensor", "ShortTensor", "get_default_device", "get_default_dtype", "set_default_device"]
 __all__ += ["set_default_dtype", "mul", "multinomial", "repeat_interleave", "sub"]
+__all__ += ["addmm", "bernoulli", "diagonal", "index_add", "isclose", "lerp", "logaddexp"]
 __all__ += ["Size", "finfo", "iinfo", "inf", "is_tensor", "nan", "nonzero", "numel", "pi"]
 
 mul = multiply
@@ -54,6 +48,7 @@ def _device_named(name: Any) -> devices.Device:
     return devices.get(name.partition(":")[0] if isinstance(name, str) else name)
 
 
+@accepts(ndarray="array")
 def from_numpy(array: np.ndarray) -> Tensor:
     """A Tensor with a copy of the array, in its dtype. They share no memory. Raises TypeError for anything but an
     array.
@@ -129,6 +124,7 @@ def _init(t: Tensor, *args: Any, device: Any = None) -> None:
 Tensor.__init__ = _init  # type: ignore[method-assign, assignment]
 
 
+@accepts(obj="data")
 def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
     """`data` itself if it is a Tensor of that dtype on that device, else a Tensor with a copy of its values."""
     if not isinstance(data, Tensor):
@@ -155,26 +151,77 @@ class Generator(np.random.Generator):
 
 
 @method
+@accepts()
 def add(a: Any, b: Any, *, alpha: float = 1) -> Tensor:
     """``a + alpha * b``, broadcasting."""
     return plus(a, b if alpha == 1 else multiply(b, alpha))
 
 
 @method
+@accepts()
 def sub(a: Any, b: Any, *, alpha: float = 1) -> Tensor:
     """``a - alpha * b``, broadcasting."""
     return subtract(a, b if alpha == 1 else multiply(b, alpha))
 
 
 @method
+@accepts()
 def div(a: Any, b: Any, *, rounding_mode: str | None = None) -> Tensor:
     """``a / b``, broadcasting. The `rounding_mode` "floor" rounds down, and "trunc" rounds toward 0."""
     if rounding_mode not in (None, "floor", "trunc"):
         raise ValueError(f"div: rounding_mode is {shown(rounding_mode)}\n  expected None, 'floor' or 'trunc'")
+    if rounding_mode is None:
+        return divide(a, b)
+    a, b = pair(a, b)
     if rounding_mode == "floor":
-        a, b = pair(a, b)
         return a // b
-    return divide(a, b) if rounding_mode is None else trunc(divide(a, b))
+    if "f" in (a.dtype.kind, b.dtype.kind):
+        return trunc(divide(a, b))
+    down = a // b  # of integers, exactly
+    return down + ((down * b != a) & ((a < 0) != (b < 0)))
+
+
+@method
+@accepts()
+def logaddexp(a: Any, b: Any) -> Tensor:
+    """``log(exp(a) + exp(b))``, broadcasting, without overflow or underflow."""
+    a, b = pair(a, b)
+    shape = np.broadcast_shapes(a.shape, b.shape)
+    return logsumexp(stack([a.broadcast_to(shape), b.broadcast_to(shape)]), 0)
+
+
+@method
+@accepts(input="start")
+def lerp(start: Any, end: Any, weight: Any) -> Tensor:
+    """``start + weight * (end - start)``, broadcasting."""
+    start, end = pair(start, end)
+    return plus(start, multiply(weight, subtract(end, start)))
+
+
+@method
+def addmm(input: Any, mat1: Any, mat2: Any, *, beta: float = 1, alpha: float = 1) -> Tensor:
+    """``beta * input + alpha * (mat1 @ mat2)``."""
+    return add(multiply(input, beta), mm(mat1, mat2), alpha=alpha)
+
+
+def _shift(name: str, a: Any, b: Any, function: Any) -> Tensor:
+    a, b = pair(a, b)
+    for t in (a, b):
+        if t.dtype.kind not in "iu":
+            raise TypeError(f"{name}: got dtype {t.dtype}\n  expected integers; a * 2 ** b for others")
+    return tensor(function(a.numpy(), b.numpy()), device=a.device)
+
+
+@method
+def __lshift__(a: Any, b: Any) -> Tensor:
+    """``a << b`` of integers: ``a * 2 ** b``."""
+    return _shift("a << b", a, b, np.left_shift)
+
+
+@method
+def __rshift__(a: Any, b: Any) -> Tensor:
+    """``a >> b`` of integers: ``a / 2 ** b``, rounded down."""
+    return _shift("a >> b", a, b, np.right_shift)
 
 
 # ---- properties and device
@@ -191,6 +238,7 @@ def numel(t: Any) -> int:
 
 
 @method
+@accepts()
 def nonzero(t: Any, as_tuple: bool = False) -> Any:
     """The indices of nonzero elements, (N, axes) of int64; with `as_tuple`, a Tensor (N,) for each axis. No
     gradient.
@@ -206,6 +254,7 @@ def nonzero(t: Any, as_tuple: bool = False) -> Any:
 
 
 @method
+@accepts()
 def allclose(a: Any, b: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> bool:
     """Whether ``|a - b| <= atol + rtol * |b|`` holds everywhere; the shapes broadcast."""
     a, b = _as_tensor(a), _as_tensor(b)
@@ -213,6 +262,15 @@ def allclose(a: Any, b: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: 
 
 
 @method
+@accepts()
+def isclose(a: Any, b: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> Tensor:
+    """Whether ``|a - b| <= atol + rtol * |b|`` holds, for each element; the shapes broadcast."""
+    a, b = pair(a, b)
+    return tensor(np.isclose(a.numpy(), b.numpy(), rtol, atol, equal_nan), device=a.device)
+
+
+@method
+@accepts()
 def equal(a: Any, b: Any) -> bool:
     """Whether two Tensors have the same shape and the same elements: one bool. `eq` compares elements."""
     a, b = _as_tensor(a), _as_tensor(b)
@@ -223,6 +281,7 @@ def equal(a: Any, b: Any) -> bool:
 
 
 @method
+@accepts()
 def masked_select(x: Any, mask: Any) -> Tensor:
     """The elements of `x` where `mask` is true, in one axis. Both broadcast. Gradients go back to the places of the
     elements.
@@ -236,8 +295,12 @@ def masked_select(x: Any, mask: Any) -> Tensor:
 
 
 @method
-def repeat_interleave(x: Any, repeats: Any, dim: int | None = None) -> Tensor:
-    """Each element of `x` repeated along `dim` the given number of times. Without `dim`, `x` is flattened first."""
+@accepts()
+def repeat_interleave(x: Any, repeats: Any, dim: int | None = None, *, output_size: int | None = None) -> Tensor:
+    """Each element of `x` repeated along `dim` the given number of times. Without `dim`, `x` is flattened first.
+
+    `output_size`, which torch uses to avoid a synchronization, must be the size of the result.
+    """
     x = _as_tensor(x)
     x, dim = (x.reshape(-1), 0) if dim is None else (x, dim)
     times = integers("repeat_interleave: repeats", repeats)
@@ -246,10 +309,64 @@ def repeat_interleave(x: Any, repeats: Any, dim: int | None = None) -> Tensor:
         raise ValueError(
             f"repeat_interleave: repeats is {shown(times.tolist())}\n  expected one number of 0 or more, or {n}"
         )
-    return index_select(x, dim, np.repeat(np.arange(n), times))
+    places = np.repeat(np.arange(n), times)
+    if output_size is not None and output_size != len(places):
+        raise ValueError(f"repeat_interleave: output_size is {shown(output_size)}\n  expected {len(places)}")
+    return index_select(x, dim, places)
 
 
 @method
+@accepts()
+def diagonal(x: Any, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
+    """The elements ``x[.., i, i + offset]`` of the axes `dim1` and `dim2`, which become the last axis of the result."""
+    x = _as_tensor(x)
+    axes = [check.axis("diagonal", dim, x.ndim) for dim in (dim1, dim2)]
+    if axes[0] == axes[1]:
+        raise ValueError(f"diagonal: dim1 and dim2 are {shown(dim1)} and {shown(dim2)}\n  expected two axes")
+    offset = check.integer("diagonal", "offset", offset)
+    rows, columns = (x.shape[k] for k in axes)
+    i = np.arange(max(0, min(rows + min(offset, 0), columns - max(offset, 0))))
+    moved = movedim(x, tuple(axes), (-2, -1))
+    return getitem(moved, (Ellipsis, i - min(offset, 0), i + max(offset, 0)))
+
+
+@method
+@accepts()
+def index_add(x: Any, dim: int, index: Any, source: Any, *, alpha: float = 1) -> Tensor:
+    """`x` with ``alpha * source[k]`` added at ``index[k]`` along `dim`. Repeated indices add up.
+
+    Raises what `scatter_add` raises.
+    """
+    x, source = _as_tensor(x), _as_tensor(source)
+    k = check.axis("index_add", dim, x.ndim, scalar=True)
+    places = integers("index_add: index", index).reshape(-1)
+    if source.ndim != x.ndim or source.ndim and source.shape[k] != len(places):
+        raise ValueError(
+            f"index_add: source has shape {source.shape}, index {places.shape}\n"
+            f"  expected the axes of {x.shape}, and as many along axis {k} as there are indices"
+        )
+    shape = [1] * x.ndim
+    shape[k : k + 1] = [len(places)] if x.ndim else []
+    return scatter_add(x, k, np.broadcast_to(places.reshape(shape), source.shape), multiply(source, alpha))
+
+
+@method
+@accepts(input="p")
+def bernoulli(p: Any, *, generator: Any = None) -> Tensor:
+    """1 with probability `p`, else 0, for each element of `p`, in its dtype. No gradient.
+
+    Raises ValueError if a probability is not in 0 .. 1.
+    """
+    t = float_tensor("bernoulli", p)
+    probabilities = t.detach().numpy()
+    if not ((probabilities >= 0) & (probabilities <= 1)).all():
+        raise ValueError("bernoulli: p has values outside of 0 .. 1\n  expected probabilities")
+    drawn = (generator or random.generator()).random(t.shape) < probabilities
+    return tensor(drawn, device=t.device, dtype=t.dtype)
+
+
+@method
+@accepts(input="probs")
 def multinomial(probs: Any, num_samples: int, replacement: bool = False, *, generator: Any = None) -> Tensor:
     """Indices drawn with probabilities proportional to `probs`, (K,) or (B, K). The result is int64, (num_samples,) or
     (B, ..).
@@ -260,6 +377,7 @@ def multinomial(probs: Any, num_samples: int, replacement: bool = False, *, gene
         If a weight is negative or not finite, all are 0, or too few are above 0 to draw without `replacement`.
     """
     t = _as_tensor(probs)
+    num_samples = check.integer("multinomial", "num_samples", num_samples, 1)
     p = np.atleast_2d(t.numpy().astype(np.float64))
     if t.ndim not in (1, 2) or not np.isfinite(p).all() or (p < 0).any() or not (p.sum(-1) > 0).all():
         raise ValueError(

@@ -40,9 +40,9 @@ HEAD = """# Names of torch that are not here
 of this page:
 
 ```pycon
->>> mr.addmm
-AttributeError: module 'minirnn' has no attribute 'addmm'
-  instead of torch's addmm: bias + a @ b
+>>> mr.addmv
+AttributeError: module 'minirnn' has no attribute 'addmv'
+  instead of torch's addmv: bias + a @ v
 ```
 
 Three kinds of names have no rows. If minirnn has the name in another place, the error says where: `torch.clone` is

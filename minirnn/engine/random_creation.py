@@ -89,7 +89,7 @@ def randn(
 
 
 def randint(
-    low: int,
+    low: int | None = None,
     high: Any = None,
     size: Any = None,
     *,
@@ -111,8 +111,9 @@ def randint(
         low, high, size = 0, low, high
     elif high is None:
         low, high = 0, low
-    if size is None:
-        raise TypeError("randint: got no size\n  expected randint(high, size) or randint(low, high, size)")
+    low = 0 if low is None else low  # randint(high=5, size=(2,))
+    if size is None or high is None:
+        raise TypeError("randint: got no size or no limit\n  expected randint(high, size) or randint(low, high, size)")
     first, end = integer_of("randint", "low", low), integer_of("randint", "high", high)
     found = dtype_of("randint", or_default(dtype, np.int64))
     if first >= end:
@@ -152,7 +153,7 @@ def randn_like(input: Any, *, dtype: Any = None, device: Place = None, requires_
 
 def randint_like(
     input: Any,
-    low: int,
+    low: int | None = None,
     high: int | None = None,
     *,
     dtype: Any = None,

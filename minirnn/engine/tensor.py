@@ -122,9 +122,6 @@ class Tensor(Methods):
             )
         return bool(self.item())
 
-    def __float__(self) -> float:
-        return float(self.item())
-
     def __int__(self) -> int:
         return int(self.item())
 

@@ -5,14 +5,14 @@ makes them differ.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from minirnn.engine.tensor import Tensor, tensor
 from minirnn.gradcheck.differences import Along, Comparison
-from minirnn.gradcheck.function import Gradients, analytic, name_of, outputs, promote
+from minirnn.gradcheck.function import Gradients, analytic, name_of, outputs, promote, reached
 from minirnn.gradcheck.report import GradcheckError, InputReport, Report
 from minirnn.host_array import values_of
 from minirnn.messages import shown
@@ -39,16 +39,18 @@ def gradcheck(
 ) -> Report:
     """Compare the gradients of ``fn(*inputs)`` with central differences in float64.
 
-    Every float output gets a random cotangent; outputs of other dtypes are ignored. An input that does not influence
-    the outputs must have gradient zero.
+    Every float output gets a random cotangent; outputs of other dtypes are ignored. Each checked input must have an
+    influence on an output.
 
     Parameters
     ----------
     fn : callable
         Takes Tensors, returns a Tensor or a list, tuple or named tuple of Tensors.
     inputs : sequence, or one array or Tensor
-        The arguments of `fn`. Float arrays, and float Tensors with ``requires_grad``, become float64 leaves and are
-        checked; other float Tensors become float64 constants; anything else is passed on unchanged.
+        The arguments of `fn`. Float64 leaves with ``requires_grad`` are passed on themselves, perturbed in place and
+        restored, so `fn` may also use them without its arguments: ``lambda *p: net(x)`` with ``net.parameters()``.
+        Float arrays, and other float Tensors with ``requires_grad``, become float64 leaves and are checked; other float
+        Tensors become float64 constants; anything else is passed on unchanged.
     order : {1, 2}
         Order 2 also checks the gradients of the gradients, with respect to the inputs and to the cotangents.
     rtol, atol : float
@@ -75,8 +77,8 @@ def gradcheck(
     ------
     GradcheckError
         If a gradient is wrong. The message names the input, the entry, both values and the tolerance. Also if `fn`
-        gives other results when called again, changes its inputs, has values that are not finite, or returns floats
-        other than float64.
+        gives other results when called again, changes its inputs, does not use one, has values that are not finite, or
+        returns floats other than float64. The message also says if the input is at a kink or `steps` are too large.
     ValueError, TypeError
         If nothing can be checked: no input requires gradients, `fn` returns no float Tensor, `order` is unknown.
 
@@ -99,17 +101,23 @@ def gradcheck(
             raise ValueError(f"gradcheck: {name} is {shown(number)}\n  expected {low} or more")
     if not callable(fn):
         raise TypeError(f"gradcheck: fn is a {type(fn).__name__}\n  expected a function of Tensors")
-    names, args, checked = promote(fn, inputs)
+    names, args, checked, copied = promote(fn, inputs)
     rng = np.random.default_rng(seed)
     compare = Comparison(rtol, atol, tuple(steps), max_entries, directions, rng)
-    reports, problems = _check(fn, args, checked, names, compare)
-    if order == 2 and not problems:
-        vs = [tensor(rng.standard_normal(y.shape), True, y.device, np.float64) for y in outputs(fn, args)]
-        variables = [args[k] for k in checked] + vs
-        labels = [names[k] for k in checked] + [f"cotangent {k}" for k in range(len(vs))]
-        labels = [f"{label}, order 2" for label in labels]
-        more, problems = _check(Gradients(fn, args, checked), variables, range(len(variables)), labels, compare)
-        reports += more
+    before = [(args[k], args[k].array, args[k].seq) for k in checked]
+    try:
+        reports, problems = _check(fn, args, checked, names, compare)
+        problems += _unused(fn, args, checked, names, copied, reports)
+        if order == 2 and not problems:
+            vs = [tensor(rng.standard_normal(y.shape), True, y.device, np.float64) for y in outputs(fn, args)]
+            variables = [args[k] for k in checked] + vs
+            labels = [names[k] for k in checked] + [f"cotangent {k}" for k in range(len(vs))]
+            labels = [f"{label}, order 2" for label in labels]
+            more, problems = _check(Gradients(fn, args, checked), variables, range(len(variables)), labels, compare)
+            reports += more
+    finally:  # `fn` may have written into one
+        for x, array, seq in before:
+            x.array, x.seq = array, seq
     report = Report(tuple(reports), tuple(problems))
     if raise_exception and not report:
         wrong = [str(r) for r in report.inputs if r.wrong]
@@ -120,6 +128,33 @@ def gradcheck(
 def _values(x: Tensor | np.ndarray) -> np.ndarray:
     """A copy."""
     return np.array(values_of(x))
+
+
+def _unused(
+    fn: Any,
+    args: Sequence[Any],
+    checked: Sequence[int],
+    names: Sequence[str],
+    copied: Mapping[int, Tensor],
+    reports: Sequence[InputReport],
+) -> list[str]:
+    """Problems of inputs that `fn` does not use, or uses without its argument."""
+    problems = []
+    used = reached(outputs(fn, args))
+    for k, report in zip(checked, reports, strict=False):  # no reports if there were problems
+        if copied.get(k) in used:
+            problems.append(
+                f"{names[k]} is used without the argument of {name_of(fn)}, so its gradient was not checked\n"
+                f"  expected float64 leaves, which are perturbed in place, got dtype {copied[k].dtype}\n"
+                "  likely net.double() is missing"
+            )
+        elif not report.influence and args[k] not in used:
+            problems.append(
+                f"{names[k]} has no influence on any output\n"
+                f"  expected a function that uses each input; pass others with requires_grad=False\n"
+                f"  likely {name_of(fn)} uses another Tensor or array than its argument"
+            )
+    return problems
 
 
 def _check(

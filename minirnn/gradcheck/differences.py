@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from minirnn.engine.tensor import tensor
+from minirnn.engine.tensor import next_seq
 from minirnn.gradcheck.function import outputs
 from minirnn.gradcheck.report import InputReport, ratio
 
@@ -19,7 +19,7 @@ class Along:
 
     def __init__(self, fn: Any, args: Sequence[Any], k: int, vs: Sequence[np.ndarray]) -> None:
         self.fn, self.args, self.k, self.vs = fn, args, k, vs
-        self.x = args[k].numpy()
+        self.x = args[k].numpy().copy()
         self.scale = np.maximum(1.0, np.abs(self.x))
 
     def derivative(self, d: np.ndarray, step: float) -> float:
@@ -30,14 +30,37 @@ class Along:
     def _central(self, d: np.ndarray, h: float) -> float:
         # A step may leave the domain (log, sqrt); the result is NaN then, and a smaller step is tried.
         with np.errstate(all="ignore"):
-            above, below = self._values(self.x + h * d), self._values(self.x - h * d)
+            above, below = self.values(self.x + h * d), self.values(self.x - h * d)
             # Differences first, then products, so that values that the step does not reach cancel exactly.
             return sum(float(np.sum(v * (a - b))) for v, a, b in zip(self.vs, above, below, strict=True)) / (2 * h)
 
-    def _values(self, x: np.ndarray) -> list[np.ndarray]:
-        args = list(self.args)
-        args[self.k] = tensor(x, requires_grad=True, device=self.args[self.k].device, dtype=np.float64)
-        return [y.numpy() for y in outputs(self.fn, args)]
+    def values(self, x: np.ndarray) -> list[np.ndarray]:
+        """The outputs where the argument has the values `x`. They are written into it, and taken back afterwards."""
+        t = self.args[self.k]
+        before = t.array, t.seq
+        try:
+            t.array, t.seq = t.device.asarray(np.asarray(x, np.float64)), next_seq()
+            return [y.numpy() for y in outputs(self.fn, self.args)]
+        finally:
+            t.array, t.seq = before
+
+    def doubt(self, d: np.ndarray, step: float, analytic: float, difference: float) -> str:
+        """Why the differences may be wrong rather than the gradient `analytic`: a kink at x, or too large a step."""
+        size = float(np.linalg.norm(d / self.scale))
+        with np.errstate(all="ignore"):
+            jumps = [self._jump(d, h / size) for h in (step, step / 2)]
+            if min(map(abs, jumps)) > max(1e-4 * abs(analytic), 1e-6) and abs(jumps[1]) > 0.9 * abs(jumps[0]):
+                return f"the slopes on the two sides differ by {abs(jumps[1]):.3g}: likely a kink; move the input away"
+            for smaller in (step / 10, step / 100, step / 1000):
+                if abs(self.derivative(d, smaller) - analytic) < 0.01 * difference or not isfinite(difference):
+                    return f"with a step of {smaller:.0e} they agree better: likely steps=({smaller:.0e},) is needed"
+        return ""
+
+    def _jump(self, d: np.ndarray, h: float) -> float:
+        """The slope ahead minus the slope behind. It shrinks with h, unless x is at a kink."""
+        above, here, below = self.values(self.x + h * d), self.values(self.x), self.values(self.x - h * d)
+        each = zip(self.vs, above, here, below, strict=True)
+        return sum(float(np.sum(v * ((a - y) - (y - b)))) for v, a, y, b in each) / h
 
 
 class _Found(NamedTuple):
@@ -72,13 +95,15 @@ class Comparison:
         wrong = sum(not f.agrees for f in found)
         if not found:  # no entries
             return InputReport(name, g.shape, 0, 0, False, None, 0.0, 0.0, 0.0, self.atol)
+        influence = any(f.analytic or f.numeric for f in found)  # NaN is true
         worst = max(found, key=lambda f: ratio(f.difference, f.tolerance))
         index = None
         if sampled and wrong:
             worst = self._compare(g, along, self._locate(g, along, worst.direction))
         if wrong or not sampled:
             index = tuple(int(i) for i in np.unravel_index(np.argmax(np.abs(worst.direction)), g.shape))
-        return InputReport(name, g.shape, len(found), wrong, sampled, index, *worst[1:])
+        doubt = along.doubt(worst.direction, min(self.steps), worst.analytic, worst.difference) if wrong else ""
+        return InputReport(name, g.shape, len(found), wrong, sampled, index, *worst[1:], doubt, influence)
 
     def _compare(self, g: np.ndarray, along: Along, d: np.ndarray) -> _Found:
         analytic = float(np.sum(g * d))

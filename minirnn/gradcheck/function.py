@@ -17,17 +17,26 @@ def name_of(fn: Any) -> str:
     return getattr(fn, "__name__", type(fn).__name__)
 
 
-def promote(fn: Any, inputs: Any) -> tuple[list[str], list[Any], list[int]]:
-    """The names of the arguments; the arguments, floats in float64; the positions of those to be checked."""
+def promote(fn: Any, inputs: Any) -> tuple[list[str], list[Any], list[int], dict[int, Tensor]]:
+    """The names of the arguments; the arguments, floats in float64; the positions of those to be checked; the Tensors
+    that require gradients and were copied, by position.
+
+    A float64 leaf is passed on itself and perturbed in place, because `fn` may use it without its argument, as
+    ``lambda *p: net(x)`` uses the parameters of `net`.
+    """
     if isinstance(inputs, (Tensor, np.ndarray, np.generic)):
         inputs = (inputs,)
     args: list[Any] = []
-    checked = []
+    checked: list[int] = []
+    copied: dict[int, Tensor] = {}
     for k, x in enumerate(inputs):
         if isinstance(x, (Tensor, np.ndarray, np.generic)) and x.dtype.kind == "f":
             if not isinstance(x, Tensor) or x.requires_grad:
                 checked.append(k)
-            x = tensor(x, requires_grad=k in checked, dtype=np.float64)
+            if not (isinstance(x, Tensor) and x.is_leaf and x.requires_grad and x.dtype == np.float64):
+                if isinstance(x, Tensor) and k in checked:
+                    copied[k] = x
+                x = tensor(x, requires_grad=k in checked, dtype=np.float64)
         args.append(x)
     if not checked:
         raise ValueError(
@@ -38,9 +47,9 @@ def promote(fn: Any, inputs: Any) -> tuple[list[str], list[Any], list[int]]:
     try:
         parameters = inspect.signature(fn).parameters.values()
     except (ValueError, TypeError):  # some built-in functions have none
-        return names, args, checked
+        return names, args, checked, copied
     positional = [p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
-    return (positional + names[len(positional) :])[: len(args)], args, checked
+    return (positional + names[len(positional) :])[: len(args)], args, checked, copied
 
 
 def outputs(fn: Any, args: Sequence[Any]) -> list[Tensor]:
@@ -63,6 +72,18 @@ def analytic(ys: Sequence[Tensor], xs: Sequence[Tensor], vs: Sequence[Any], crea
     if not pairs:
         return [tensor(np.zeros(x.shape), device=x.device) for x in xs]
     return list(grad([y for y, _ in pairs], xs, [v for _, v in pairs], create_graph=create_graph))
+
+
+def reached(ys: Sequence[Tensor]) -> set[Tensor]:
+    """All Tensors from which the outputs were computed, as the tape has recorded it."""
+    found: set[Tensor] = set()
+    left = list(ys)
+    while left:
+        t = left.pop()
+        if t not in found:
+            found.add(t)
+            left += t.parents
+    return found
 
 
 class Gradients:

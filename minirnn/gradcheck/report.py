@@ -33,6 +33,10 @@ class InputReport:
         The gradient there, computed by `backward` and by central differences.
     difference, tolerance : float
         How far apart they are, and how far apart they may be.
+    doubt : str
+        Why the differences may be wrong rather than the gradient, such as a kink; "" if nothing speaks for it.
+    influence : bool
+        Whether the input changes any output, or has a gradient that is not 0.
     """
 
     name: str
@@ -45,6 +49,8 @@ class InputReport:
     numeric: float
     difference: float
     tolerance: float
+    doubt: str = ""
+    influence: bool = True
 
     def __str__(self) -> str:
         what = "random directions" if self.directions else "entries"
@@ -54,6 +60,7 @@ class InputReport:
             f"  worst {self.name.partition(',')[0]}{at}: backward gives {self.analytic:.12g},"
             f" central differences give {self.numeric:.12g}\n"
             f"  difference {self.difference:.2e}, tolerance {self.tolerance:.2e} (atol + rtol * the larger one)"
+            + (f"\n  {self.doubt}" if self.doubt else "")
         )
 
 
@@ -66,7 +73,8 @@ class Report:
     inputs : tuple of InputReport
         One report for each input checked and each order.
     problems : tuple of str
-        What makes the function unfit for the check: random draws, changed inputs, values that are not finite.
+        What makes the function unfit for the check: random draws, changed inputs, inputs without influence, values that
+        are not finite.
     """
 
     inputs: tuple[InputReport, ...]
@@ -99,7 +107,7 @@ class Report:
         titles = ("input", "shape", "checked", "off", "difference", "tolerance", "")
         rows = ["".join(f'<th style="text-align:left">{title}</th>' for title in titles)]
         for r in self.inputs:
-            worst = str(r).splitlines()[1].strip() if r.wrong else ""
+            worst = "; ".join([str(r).splitlines()[1].strip(), r.doubt][: 1 + bool(r.doubt)]) if r.wrong else ""
             checked = f"{r.checked} directions" if r.directions else f"{r.checked}"
             cells = (r.name, f"{r.shape}", checked, f"{r.wrong}", f"{r.difference:.1e}", f"{r.tolerance:.1e}", worst)
             color = "color:#c0392b;font-weight:bold;" if r.wrong else ""

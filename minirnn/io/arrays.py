@@ -10,8 +10,10 @@ import json
 import os
 import struct
 import tokenize
+import warnings
 import zipfile
 import zlib
+from collections import namedtuple
 from collections.abc import Mapping
 from typing import IO, Any
 
@@ -157,9 +159,11 @@ def write_arrays(path: str | os.PathLike[str], arrays: Mapping[str, np.ndarray],
 # ---- dicts, lists and tuples of arrays, numbers and strings in one file: `mr.save` and `mr.load`
 #
 # Arrays are stored under their path, ``model.weight_ih_l0``. The entry `_STRUCTURE` of the metadata describes the
-# containers; a state dict, which is a dict of arrays only, has none.
+# containers; a state dict, which is a dict of arrays only, has none. A named tuple of minirnn, such as a state with the
+# fields h and c, is stored with its name and fields. Files of minirnn 1.0 have only their values in order, and no entry
+# `_NAMES`.
 
-_STRUCTURE = "minirnn.structure"
+_STRUCTURE, _NAMES = "minirnn.structure", "minirnn.names"
 _PLAIN = (bool, int, float, str, type(None))
 
 
@@ -169,7 +173,7 @@ def save(obj: Any, f: str | os.PathLike[str] | IO[bytes]) -> None:
     Parameters
     ----------
     obj : dict, list, tuple, Tensor, array, number, str or None
-        Dicts, lists and tuples may hold any of these.
+        Dicts, lists and tuples may hold any of these. So may minirnn's named tuples: states, outputs, PackedSequence.
     f : path or binary file
         A file with a path is replaced only when everything is written.
 
@@ -183,7 +187,7 @@ def save(obj: Any, f: str | os.PathLike[str] | IO[bytes]) -> None:
     flat = (
         isinstance(obj, Mapping) and list(obj) == list(arrays) and not any(isinstance(v, Tensor) for v in obj.values())
     )
-    checkpoint.save(f, arrays, {} if flat else {_STRUCTURE: structure})
+    checkpoint.save(f, arrays, {} if flat else {_STRUCTURE: structure, _NAMES: True})
 
 
 def load(f: str | os.PathLike[str] | IO[bytes], map_location: Any = None, weights_only: bool = True) -> Any:
@@ -195,6 +199,12 @@ def load(f: str | os.PathLike[str] | IO[bytes], map_location: Any = None, weight
     if _STRUCTURE not in metadata:
         return values
     place = devices.get(map_location) if isinstance(map_location, (str, devices.Device)) else None
+    if _NAMES not in metadata and (where := _pair_in(metadata[_STRUCTURE], values)) is not None:
+        warnings.warn(
+            f"load: the file has a pair without names{where}, as minirnn 1.0 stored the state of an LSTM\n"
+            "  expected named states; write LSTMHidden(*pair) if h is first, LSTMState(*pair) if c is",
+            stacklevel=2,
+        )
     return _together(metadata[_STRUCTURE], values, place)
 
 
@@ -215,13 +225,17 @@ def _apart(value: Any, path: str, arrays: dict[str, Any]) -> dict[str, Any]:
                 [_apart(k, path, {}), _apart(v, f"{path}.{k}" if path else str(k), arrays)] for k, v in value.items()
             ]
         }
-    if isinstance(value, (list, tuple)):
+    if isinstance(value, tuple) and hasattr(value, "_fields") and type(value).__module__.startswith("minirnn."):
+        parts = [[n, _apart(v, f"{path}.{n}" if path else n, arrays)] for n, v in value._asdict().items()]
+        return {"named": [type(value).__name__, parts]}
+    if isinstance(value, (list, tuple)) and not hasattr(value, "_fields"):
         inside = [_apart(v, f"{path}.{k}" if path else str(k), arrays) for k, v in enumerate(value)]
         return {"list" if isinstance(value, list) else "tuple": inside}
     where = f" at {path!r}" if path else ""
     raise TypeError(
         f"save: got a {type(value).__name__}{where}\n"
         "  expected arrays, numbers and texts, or dicts, lists and tuples of them: nothing is pickled"
+        + ("\n  likely tuple(value) or value._asdict() is meant" if hasattr(value, "_fields") else "")
         + ("\n  likely its state_dict() is meant" if hasattr(value, "state_dict") else "")
     )
 
@@ -235,6 +249,33 @@ def _together(node: dict[str, Any], values: dict[str, Any], place: Any) -> Any:
     if kind in ("list", "tuple"):
         inside = [_together(v, values, place) for v in what]
         return inside if kind == "list" else tuple(inside)
+    if kind == "named":
+        name, parts = what
+        fields = tuple(field for field, _ in parts)
+        return _type_of(name, fields)(*[_together(v, values, place) for _, v in parts])
     if kind == "tensor":
         return tensor(values[what], device=place)
     return values[what][()] if kind == "scalar" else values[what]
+
+
+def _type_of(name: str, fields: tuple[str, ...]) -> Any:
+    """The named tuple of minirnn with this name and fields; for the states of an own layer, a new one."""
+    for known in tuple.__subclasses__():
+        if known.__name__ == name and known.__module__.startswith("minirnn.") and known.__dict__["_fields"] == fields:
+            return known
+    return namedtuple(name, fields)
+
+
+def _pair_in(node: dict[str, Any], values: dict[str, Any], path: str = "") -> str | None:
+    """Where the first tuple of two arrays of one shape is, as text for a message; None if there is none."""
+    ((kind, what),) = node.items()
+    if kind == "tuple" and len(what) == 2:
+        shapes = [values[array].shape for v in what for of, array in v.items() if of in ("tensor", "array")]
+        if len(shapes) == 2 and shapes[0] == shapes[1]:
+            return f" at {path!r}" if path else ""
+    if kind not in ("dict", "list", "tuple"):
+        return None
+    for k, v in [(k.get("plain"), v) for k, v in what] if kind == "dict" else enumerate(what):
+        if (found := _pair_in(v, values, f"{path}.{k}" if path else str(k))) is not None:
+            return found
+    return None

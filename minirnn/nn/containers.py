@@ -9,6 +9,7 @@ from typing import Any, Self
 from minirnn.messages import shown
 from minirnn.nn.items import Items, Row, Table
 from minirnn.nn.module import Module
+from minirnn.ops.primitives.declare import accepts
 
 
 class _Modules(Items):
@@ -41,6 +42,7 @@ class _ModuleRow(_Modules, Row):
         """Append a module; returns itself."""
         return super().append(module)
 
+    @accepts(sequential="modules")
     def extend(self, modules: Iterable[Any]) -> Self:
         """Append several modules; returns itself."""
         return super().extend(modules)

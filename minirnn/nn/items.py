@@ -12,6 +12,7 @@ from typing import Any, Self
 from minirnn.engine.tensor import Tensor
 from minirnn.messages import shown
 from minirnn.nn.module import Module
+from minirnn.ops.primitives.declare import accepts
 
 
 class Items(Module):
@@ -95,6 +96,7 @@ class Row(Items):
     def __iadd__(self, values: Iterable[Any]) -> Self:
         return self.extend(values)
 
+    @accepts(key="index")
     def pop(self, index: int) -> Any:
         """Remove the item at `index` and return it."""
         items = list(self)

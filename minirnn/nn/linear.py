@@ -52,13 +52,12 @@ class Linear(Module):
         """Draw new initial values, as the constructor does."""
         redraw_uniform(self.parameters(), 1 / math.sqrt(self.in_features))
 
-    def forward(self, x: Any) -> Tensor:
+    def forward(self, input: Any) -> Tensor:
         """(..., I) -> (..., O), in the dtype of the parameters.
 
         Raises ValueError if the size of the last axis is not I, TypeError if x has another dtype.
         """
-        if not isinstance(x, Tensor):
-            x = as_tensor(x, device=self.weight.device)
+        x = input if isinstance(input, Tensor) else as_tensor(input, device=self.weight.device)
         if x.ndim == 0 or x.shape[-1] != self.in_features:
             cause = "\n  likely transposed" if x.ndim == 2 and x.shape[0] == self.in_features else ""
             raise ValueError(f"Linear: x has shape {x.shape}\n  expected (..., I) with I = {self.in_features}{cause}")

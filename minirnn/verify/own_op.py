@@ -77,7 +77,7 @@ def _cases(op: Any, args: Sequence[Any]) -> list[Case]:
     forward = op.forward if is_function else op
     if is_function and op.setup_context is Function.setup_context:
         forward = partial(forward, None)  # without its context
-    names, promoted, checked = promote(forward, args)
+    names, promoted, checked, _ = promote(forward, args)
     ys = outputs(partial(composed, op) if is_function else apply, promoted)
     has_definition = is_function and all(y.requires_grad for y in ys)
     constants = [None if k in checked else a for k, a in enumerate(promoted)]

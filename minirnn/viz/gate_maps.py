@@ -9,6 +9,7 @@ import numpy as np
 
 from minirnn.messages import shown
 from minirnn.viz.colors import SIGNS, SIZES
+from minirnn.viz.fonts import fonts_for
 from minirnn.viz.picture import Picture, as_numbers, check_grid, new_figure, whole_steps
 
 MEANING = {
@@ -115,7 +116,8 @@ def gate_map(
         if text is None:
             whole_steps(ax)
         else:
-            ax.set_xticks(range(T), list(text), fontsize=7, family="monospace")
+            families, drawn = fonts_for("".join(text))
+            ax.set_xticks(range(T), list(drawn), fontsize=7, family=families)
             ax.tick_params(axis="x", length=0)
     order_said = f"; units sorted by the mean of {order}" if order else ""
     grid[-1].set_xlabel(("time step t" if text is None else "character read") + order_said)

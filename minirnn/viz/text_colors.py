@@ -11,6 +11,7 @@ import numpy as np
 
 from minirnn import check
 from minirnn.viz.colors import SIGNS, signed_norm
+from minirnn.viz.fonts import fonts_for
 from minirnn.viz.picture import Picture, as_numbers, check_grid, new_figure
 
 if TYPE_CHECKING:
@@ -189,20 +190,20 @@ def _grid(names: list[str], axes: Any, rows: int, columns: int) -> np.ndarray:
 def _draw(ax: Axes, pieces: list[str], colors: np.ndarray, places: tuple[np.ndarray, ...], name: str) -> Any:
     """Color the cells of the text, and write it over them."""
     from matplotlib.collections import PolyCollection
-    from matplotlib.font_manager import FontProperties, findfont, get_font
+    from matplotlib.font_manager import FontProperties
 
-    font = FontProperties(family=["DejaVu Sans Mono"], size=8.5)
-    drawn = get_font(findfont(font)).get_charmap()
+    text = "".join(visible(character) for piece in pieces for character in piece)
+    families, drawn = fonts_for(text)
+    signs, font = iter(drawn), FontProperties(family=families, size=8.5)
     row, column, length = places
     right, below = column + length, row + 1
     corners = np.stack([[column, row], [right, row], [right, below], [column, below]])  # (4, 2, T)
     cells = ax.add_collection(PolyCollection(list(corners.transpose(2, 0, 1)), facecolors=colors, edgecolors="none"))
     for piece, color, r, c in zip(pieces, colors, row, column, strict=True):
         ink = _ink(color)
-        for k, character in enumerate(piece):
-            sign = visible(character)
+        for k in range(len(piece)):
+            sign = next(signs)
             if sign != " ":
-                sign = sign if ord(sign) in drawn else "\ufffd"
                 where = ax.text(c + k + 0.5, r + 0.5, sign, color=ink, font=font, ha="center", va="center")
                 where.set_in_layout(False)  # the text is inside the cells, and measuring each piece would take seconds
                 where.set_parse_math(False)  # a dollar sign does not start a formula

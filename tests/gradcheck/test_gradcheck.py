@@ -135,11 +135,70 @@ def test_an_output_whose_gradient_is_dropped_is_found() -> None:
     assert mr.gradcheck(lambda x: pair(x * x, x * 2.0), [X])
 
 
-def test_an_input_without_influence_must_have_gradient_zero() -> None:
-    assert mr.gradcheck(lambda x, unused: x * x, [X, np.ones(4)], order=2)
-    assert mr.gradcheck(lambda x: mr.tensor(np.ones(3)), [X], order=2)
-    with pytest.raises(GradcheckError, match=r"gradient of y, shape \(2, 3\): 6 of 6"):
-        mr.gradcheck(lambda x, y: x * y.detach(), [X, X])
+def test_an_input_without_influence_is_named() -> None:
+    for fn, inputs, name in (
+        (lambda x, unused: x * x, [X, np.ones(4)], "unused"),
+        (lambda x: mr.tensor(np.ones(3)), [X], "x"),
+        (lambda x, y: x * y.detach(), [X, X], "y, shape"),
+        (lambda x: mr.tensor(X) * 2.0, [X], "x"),
+    ):
+        for order in (1, 2):
+            with pytest.raises(GradcheckError, match=rf"{name}( has no influence on any output|.*: 6 of 6)"):
+                mr.gradcheck(fn, inputs, order=order)
+    assert mr.gradcheck(lambda x, unused: x * x, [X, mr.tensor(np.ones(4))])  # a constant
+    assert mr.gradcheck(lambda x: mr.floor(x) + 0.0 * x, [X])  # recorded, with gradient 0
+    assert mr.gradcheck(mr.floor, [X])
+
+
+@each("order", [1, 2])
+def test_parameters_that_the_function_uses_without_its_arguments_are_checked(order: int) -> None:
+    w = mr.tensor(X, requires_grad=True)
+    before, twice = w.array, w * 2.0
+    with pytest.raises(GradcheckError, match=r"gradient of input 0, shape \(2, 3\): 6 of 6"):
+        mr.gradcheck(lambda *p: cubic(WRONG["missing factor"])(w), (w,), order=order)
+    assert mr.gradcheck(lambda *p: cubic(right)(w), (w,), order=order)
+    lstm = mr.nn.LSTM(2, 2).double()
+    report = mr.gradcheck(lambda *p: lstm(mr.tensor(X.reshape(3, 1, 2)))[0], lstm.parameters(), order=order)
+    assert report and all(abs(r.analytic) > 1e-4 for r in report.inputs[:4])
+    assert w.array is before and w.grad is None
+    twice.sum().backward()  # its tape is still valid
+    np.testing.assert_array_equal(w.grad.numpy(), np.full((2, 3), 2.0))
+
+
+def test_float32_parameters_that_are_used_without_the_argument_are_refused() -> None:
+    w = mr.tensor(X, requires_grad=True, dtype=np.float32)
+    for fn in (lambda *p: mr.exp(w).astype("float64"), lambda p: p * w):
+        with pytest.raises(
+            GradcheckError, match=r"is used without the argument of <lambda>.*\n.*\n  likely net.double"
+        ):
+            mr.gradcheck(fn, (w,))
+
+
+def test_an_input_that_the_function_writes_into_is_restored() -> None:
+    w = mr.tensor(X, requires_grad=True)
+
+    def fn(x: mr.Tensor) -> mr.Tensor:
+        with mr.no_grad():
+            x.add_(1.0)
+        return x * 1.0
+
+    with pytest.raises(GradcheckError, match="x was changed by fn"):
+        mr.gradcheck(fn, (w,))
+    np.testing.assert_array_equal(w.numpy(), X)
+
+
+def test_the_message_says_that_the_input_is_at_a_kink_or_the_step_too_large() -> None:
+    for fn, x, said in (
+        (mr.relu, np.array([1.0, 0.0]), "the slopes on the two sides differ by"),
+        (mr.log, np.array([1e-4]), r"with a step of 1e-0[678] they agree better: likely steps="),
+        (lambda x: mr.sin(x * 1e4), np.array([0.3]), r"with a step of 1e-0[678] they agree better"),
+    ):
+        with pytest.raises(GradcheckError, match=said):
+            mr.gradcheck(fn, [x])
+    for name in WRONG:
+        report = mr.gradcheck(cubic(WRONG[name]), [X], raise_exception=False)
+        assert not report and report.inputs[0].doubt == "", name
+    assert mr.gradcheck(mr.log, [np.array([1e-4])], steps=(1e-8,), rtol=1e-6)
 
 
 def test_integer_outputs_are_ignored() -> None:

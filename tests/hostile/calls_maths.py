@@ -57,7 +57,7 @@ ops.einsum("i*->i", X) -> einsum & 'i*' & letters
 ops.einsum("ij,ij->i", X, ELSEWHERE) -> einsum & different devices & operand 1
 ops.clamp(X) -> clamp & no bound & min, max or both
 ops.clamp(X, "low") -> clamp & min & 'low' & number
-ops.clamp(X, None, float("nan")) -> clamp & max is NaN
+ops.clamp(X, None, "nan") -> clamp & max is
 ops.clamp_min(X, "low") -> clamp & min & 'low' & number
 ops.clamp_max(X, "high") -> clamp & max & 'high' & number
 ops.dot(X, V) -> dot & (2, 3) & (3,) & two vectors

@@ -77,7 +77,7 @@ X.repeat(1.5, 1) -> repeat & 1.5 & integers
 X.tile(-1) -> repeat & (1, -1) & none negative
 X.flip() -> flip & None & integer
 X.narrow(1, 1, 3) -> narrow & start 1, length 3 & (2, 3) & 0 .. 3
-X.narrow(1, 1.5, 1) -> narrow & 1.5 & integers
+X.narrow(1, 1.5, 1) -> narrow & start is 1.5 & an integer
 X.roll((1, 2)) -> roll & (1, 2) & one shift
 X.roll((1, 2), 0) -> roll & (1, 2) & as many
 X.view_as(W) -> reshape & (4, 5) & 6

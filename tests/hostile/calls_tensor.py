@@ -81,6 +81,20 @@ np.asarray(LEAF) -> np.asarray & (2,) & t.detach()
 np.array([LEAF, LEAF]) -> np.asarray & mr.stack(list)
 mr.allclose(X, "a") -> <U1
 X.allclose("a") -> <U1
+mr.isclose(X, "a") -> <U1
+X.isclose("a") -> <U1
+mr.logaddexp(X, "a") -> <U1
+X.logaddexp("a") -> <U1
+mr.lerp(X, "a", 0.5) -> <U1
+X.lerp("a", 0.5) -> <U1
+mr.addmm(X, X, LEAF) -> mm & two matrices
+X.addmm(X, LEAF) -> mm & two matrices
+mr.diagonal(LEAF) -> diagonal & 1 axes
+X.diagonal(0, 1, 1) -> diagonal & 1 and 1 & two axes
+mr.index_add(X, 0, [0.5], X) -> index_add & index & float64 & integers
+X.index_add(0, [0], X) -> index_add & source & (2, 3) & (1,)
+mr.bernoulli(X) -> bernoulli & outside of 0 .. 1
+mr.bernoulli(INTS) -> bernoulli & int64
 X.equal("a") -> <U1
 mr.equal(X, "a") -> <U1
 mr.add(X, "a") -> <U1

@@ -6,8 +6,9 @@ Tests `minirnn/io/arrays.py`.
 from __future__ import annotations
 
 import io
+import warnings
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -74,6 +75,77 @@ def test_a_state_dict_is_a_plain_file_of_arrays(tmp_path: Path) -> None:
     assert sorted(arrays) == ["bias", "weight"] and metadata == {}
     with open(tmp_path / "net.pt", "rb") as file:
         mr.nn.Linear(2, 3).load_state_dict(mr.load(file))
+
+
+def there_and_back(value: Any) -> Any:
+    file = io.BytesIO()
+    mr.save({"state": value}, file)
+    file.seek(0)
+    return mr.load(file)["state"]
+
+
+def test_named_tuples_of_minirnn_come_back_as_what_they_were(rng: np.random.Generator) -> None:
+    def draw(*shape: int) -> mr.Tensor:
+        return mr.tensor(rng.normal(size=shape), dtype=np.float32)
+
+    packed = mr.nn.utils.rnn.pack_sequence([draw(3, 2), draw(1, 2)])
+    lstm, cell = mr.nn.LSTM(2, 3), mr.nn.LSTMBlockCell(3, 2)
+    pairs = [mr.nn.LSTMState(c=draw(1, 4, 3), h=draw(1, 4, 3)), mr.nn.LSTMHidden(draw(1, 4, 3), draw(1, 4, 3))]
+    for value in (*pairs, packed, draw(2, 3).sort(), (packed, pairs)):
+        found = there_and_back(value)
+        assert type(found) is type(value)
+        if hasattr(value, "_fields"):
+            for old, new in zip(value, found, strict=True):
+                np.testing.assert_array_equal(*(np.nan if t is None else t.numpy() for t in (old, new)))
+    x = draw(5, 4, 2)
+    for state in pairs:
+        np.testing.assert_array_equal(lstm(x, state)[0].numpy(), lstm(x, there_and_back(state))[0].numpy())
+        one = type(state)(*[t[0] for t in state])
+        np.testing.assert_array_equal(cell(x[0], one)[0].numpy(), cell(x[0], there_and_back(one))[0].numpy())
+
+
+def test_the_states_of_an_own_layer_come_back_with_their_names() -> None:
+    @mr.cell(states=("slow", "h"))
+    def leaky(z_a, slow, h):  # type: ignore[no-untyped-def]
+        slow = 0.9 * slow + 0.1 * h
+        return slow, mr.tanh(z_a + slow)
+
+    layer = leaky.layer(2, 3)
+    states = layer(mr.ones(4, 1, 2))[1]
+    found = there_and_back(states)
+    assert type(found) is type(states)
+    np.testing.assert_array_equal(found.slow.numpy(), states.slow.numpy())
+
+
+def test_other_named_tuples_are_refused() -> None:
+    class Mine(NamedTuple):
+        c: float
+        h: float
+
+    class Derived(mr.nn.LSTMState):
+        pass
+
+    for value in (Mine(1.0, 2.0), Derived(mr.ones(1), mr.ones(1))):
+        with pytest.raises(
+            TypeError, match=rf"save: got a {type(value).__name__} at 'state'\n.*\n  likely tuple\(value\)"
+        ):
+            there_and_back(value)
+
+
+def test_a_pair_of_an_older_file_is_read_with_a_warning() -> None:
+    arrays = {"state.0": np.zeros((1, 2)), "state.1": np.ones((1, 2)), "other.0": np.zeros(3), "other.1": np.ones(4)}
+    pair = {key: {"tuple": [{"tensor": f"{key}.0"}, {"tensor": f"{key}.1"}]} for key in ("other", "state")}
+    for keys, warned in (("other", "state"), True), (("other",), False):
+        file = io.BytesIO()
+        structure = {"dict": [[{"plain": key}, pair[key]] for key in keys]}
+        checkpoint.save(file, arrays, {"minirnn.structure": structure})
+        file.seek(0)
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            assert type(mr.load(file)[keys[-1]]) is tuple
+        assert [str(w.message).splitlines()[0][:49] for w in caught] == (
+            ["load: the file has a pair without names at 'state'"[:49]] if warned else []
+        )
 
 
 def test_invalid_data_is_rejected_with_its_place(tmp_path: Path) -> None:

@@ -61,7 +61,8 @@ def load(more_flags: str | None = None) -> ctypes.CDLL:
         ) from None
     except OSError as error:
         raise DeviceUnavailable(
-            f"native: cannot load the compiled kernels; the cpu device needs none\n  {error}"
+            f"native: cannot load the compiled kernels; the cpu device needs none\n  {error}\n"
+            f"  compiled by {shlex.join(used.command)}; to try another C++ compiler: CXX=g++ or CXX=clang++"
         ) from None
     arguments.declare(loaded)
     return loaded

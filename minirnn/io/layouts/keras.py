@@ -37,6 +37,7 @@ class Keras(groups.GroupedLayout):
                 if name not in group or group[name].ndim != 2:
                     got = f"has shape {group[name].shape}" if name in group else "is not there"
                     raise ValueError(f"convert: keras: {folder}{name} {got}\n  expected ({letters})")
+        layers = [_standard(group) for group in layers]
         H, GH = layers[0]["recurrent_kernel"].shape
         rnn_mode = mode_of(self.name, GH, H, settings)
         gru = self._gru_kind(layers[0].get("bias"), settings) if rnn_mode == "gru" else None
@@ -69,3 +70,20 @@ class Keras(groups.GroupedLayout):
             stacked = np.stack([self.from_hub(weights.rnn_mode, one) for one in b])
             arrays["bias"] = stacked if len(b) == 2 else stacked[0]
         return arrays
+
+
+def _standard(group: groups.Group) -> groups.Group:
+    """The weights of a layer; those of CuDNNLSTM and CuDNNGRU, whose bias has both parts, as of LSTM and GRU.
+
+    cuDNN reads each matrix of a gate from memory as (H, in), where Keras has stored (in, H) without transposing it.
+    """
+    bias, (H, GH) = group.get("bias"), group["recurrent_kernel"].shape
+    if bias is None or bias.shape != (2 * GH,) or GH not in (3 * H, 4 * H):
+        return group
+    G = GH // H
+    found = dict(group)
+    for name in ("kernel", "recurrent_kernel"):
+        parts = [np.ascontiguousarray(k).reshape(H, -1).T for k in np.split(group[name], G, axis=1)]
+        found[name] = np.concatenate(parts, axis=1)
+    found["bias"] = bias.reshape(2, GH) if G == 3 else bias.reshape(2, GH).sum(0)
+    return found

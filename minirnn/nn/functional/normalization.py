@@ -17,6 +17,7 @@ from minirnn.messages import shown
 from minirnn.nn.functional.arguments import of_one_dtype, widened
 from minirnn.ops.primitives import clip, norm, sqrt
 from minirnn.ops.primitives.reductions import summed
+from minirnn.ops.primitives.statistics import squarable
 
 
 def layer_norm(input: Any, normalized_shape: Any, weight: Any = None, bias: Any = None, eps: float = 1e-5) -> Tensor:
@@ -81,7 +82,8 @@ def rms_norm(input: Any, normalized_shape: Any, weight: Any = None, eps: float |
     For float16 it is that of float32, because the result is computed in float32. Zhang & Sennrich 2019.
     """
     x, axes, dtype = _last_axes("rms_norm", input, normalized_shape, weight, None)
-    eps = float(np.finfo(x.dtype).eps) if eps is None else check.number("rms_norm", "eps", eps)
+    spacing = float(np.finfo(np.float32 if dtype == np.float16 else dtype).eps)
+    eps = spacing if eps is None else check.number("rms_norm", "eps", eps)
     y = x / sqrt((x * x).mean(axes, True) + eps)
     return _scaled("rms_norm", y, x, dtype, axes, weight, None).astype(dtype)
 
@@ -103,7 +105,8 @@ def _last_axes(op: str, input: Any, normalized_shape: Any, weight: Any, bias: An
     first = x.ndim - len(sizes)
     if x.shape[max(first, 0) :] != sizes:
         raise ValueError(f"{op}: input has shape {x.shape}\n  expected (..., {str(sizes)[1:-1].rstrip(',')})")
-    return x, tuple(range(first, x.ndim)), dtype
+    axes = tuple(range(first, x.ndim))
+    return squarable(x, axes), axes, dtype
 
 
 def _scaled(op: str, y: Tensor, x: Tensor, dtype: Any, axes: tuple[int, ...], weight: Any, bias: Any) -> Tensor:
@@ -149,6 +152,7 @@ def batch_norm(
     if x.ndim < 2:
         raise ValueError(f"batch_norm: input has shape {x.shape}\n  expected (B, C) or (B, C, ...)")
     C, axes = x.shape[1], (0, *range(2, x.ndim))
+    x = squarable(x, axes)
     n = x.size // max(C, 1)
     named = (("running_mean", running_mean), ("running_var", running_var), ("weight", weight), ("bias", bias))
     given = {k: of_one_dtype("batch_norm", k, v, x, dtype) for k, v in named if v is not None}
@@ -157,11 +161,11 @@ def batch_norm(
             raise ValueError(f"batch_norm: {name} has shape {t.shape}\n  expected ({C},), the channels of {x.shape}")
     row = {name: t.reshape(1, C, *[1] * (x.ndim - 2)).astype(x.dtype) for name, t in given.items()}
     if check.flag("batch_norm", "training", training):
-        if n < 2:
+        if n == 1 and C:
             raise ValueError(f"batch_norm: input has shape {x.shape}\n  expected several values of each channel")
         apart = x - x.mean(axes, keepdims=True)
         var = (apart * apart).mean(axes, keepdims=True)
-        if isinstance(running_mean, Tensor) and isinstance(running_var, Tensor):
+        if n > 1 and isinstance(running_mean, Tensor) and isinstance(running_var, Tensor):
             with no_grad():
                 new = (running_mean, x.mean(axes)), (running_var, var.reshape(C) * (n / (n - 1)))
                 for running, value in new:
@@ -199,7 +203,7 @@ def normalize(
     x, dtype = widened("normalize", input)
     if out is not None:
         raise ValueError("normalize: out is given\n  expected None: the result is a new Tensor")
-    along = check.axis("normalize", dim if axis is None else axis, x.ndim)
+    along = check.axis("normalize", dim if axis is None else axis, x.ndim, scalar=True)
     p = check.number("normalize", "p", p, 0, finite=False)
     eps = check.number("normalize", "eps", eps)
     return (x / clip(norm(x, p, along, True), eps, None)).astype(dtype)
@@ -231,7 +235,7 @@ def cosine_similarity(x1: Any, x2: Any, dim: int = 1, eps: float = 1e-8, *, axis
         raise ValueError(
             f"cosine_similarity: x1 has shape {a.shape}, x2 {b.shape}\n  expected shapes that broadcast"
         ) from None
-    along = check.axis("cosine_similarity", dim if axis is None else axis, len(shape))
+    along = check.axis("cosine_similarity", dim if axis is None else axis, len(shape), scalar=True)
     eps = check.number("cosine_similarity", "eps", eps)
     a, b = a.broadcast_to(shape), b.broadcast_to(shape)
     norms = [clip(norm(t, 2, along, True), eps, None) for t in (a, b)]

@@ -41,7 +41,7 @@ def pad(input: Any, pad: Any, mode: str = "constant", value: float | None = None
     x = input if isinstance(input, Tensor) else as_tensor(input)
     pairs = _pairs(pad, x)
     if mode == "constant":
-        number = 0.0 if value is None else check.number("pad", "value", value, finite=False)
+        number = 0.0 if value is None else check.number("pad", "value", value, finite=False, nan=True)
     elif value is not None:
         raise ValueError(f"pad: value is {shown(value)} and mode {mode!r}\n  expected a value for 'constant' only")
     for axis, (before, after) in pairs.items():

@@ -144,7 +144,7 @@ def _norm(t: Tensor, p: float) -> float:
     """The norm of one Tensor, computed in its dtype, or in float64 if powers could overflow or underflow."""
     if t.dtype != np.float16 and p in (-math.inf, 0, 1, 2, math.inf):
         norm = _norm_within(t, p)
-        if math.isfinite(norm):
+        if math.isfinite(norm) and (p != 2 or norm > 1e-12):
             return norm
     return _norm_within(t.astype(np.float64), p)
 

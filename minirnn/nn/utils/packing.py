@@ -14,6 +14,7 @@ from minirnn.engine.tensor import Tensor, as_tensor, tensor
 from minirnn.host_array import integers
 from minirnn.messages import shown
 from minirnn.ops.primitives import concat
+from minirnn.ops.primitives.methods import CASTS
 
 __all__ = ["PackedSequence", "pack_padded_sequence", "packed_as", "pad_packed_sequence", "unpacked"]
 
@@ -29,6 +30,54 @@ class PackedSequence(NamedTuple):
     batch_sizes: Tensor  # (T,), the number of sequences that have a step t
     sorted_indices: Tensor | None = None
     unsorted_indices: Tensor | None = None
+
+    def to(self, *args: Any, **kwargs: Any) -> PackedSequence:
+        """With `data` as ``data.to(...)``, and the indices on its device; itself if that changes nothing."""
+        return _with_data(self, self.data.to(*args, **kwargs))
+
+    def cpu(self) -> PackedSequence:
+        """On the cpu."""
+        return _with_data(self, self.data.cpu())
+
+    def cuda(self, device: Any = None, non_blocking: bool = False) -> PackedSequence:
+        """On the GPU. The arguments are those of `Tensor.cuda`."""
+        return _with_data(self, self.data.cuda(device, non_blocking))
+
+    @property
+    def is_cuda(self) -> bool:
+        """Whether the data is on a GPU."""
+        return self.data.device.name == "cuda"
+
+    def pin_memory(self) -> PackedSequence:
+        """Itself, because no memory is pinned."""
+        return self
+
+    def is_pinned(self) -> bool:
+        """False."""
+        return False
+
+
+def _with_data(sequence: PackedSequence, data: Tensor) -> PackedSequence:
+    """The same sequences with other data, and the indices on its device."""
+    if data is sequence.data:
+        return sequence
+    moved = [None if t is None else as_tensor(t).to(data.device) for t in sequence[2:]]
+    return type(sequence)(data, sequence.batch_sizes, *moved)
+
+
+def _cast(name: str) -> Any:
+    def cast(self: PackedSequence) -> PackedSequence:
+        return _with_data(self, getattr(self.data, name)())
+
+    cast.__name__ = name
+    cast.__qualname__ = f"PackedSequence.{name}"
+    cast.__doc__ = f"With `data` as ``data.{name}()``."
+    return cast
+
+
+for _name in CASTS:
+    if _name != "bool":
+        setattr(PackedSequence, _name, _cast(_name))
 
 
 def pack_padded_sequence(
@@ -110,7 +159,7 @@ def pad_packed_sequence(
     if not isinstance(sequence, PackedSequence):
         raise TypeError(f"{name}: sequence is {shown(sequence)}\n  expected a PackedSequence, such as a layer's output")
     batch_first = check.flag(name, "batch_first", batch_first)
-    number = check.number(name, "padding_value", padding_value, finite=False)
+    number = check.number(name, "padding_value", padding_value, finite=False, nan=True)
     data = sequence.data
     ends, order = _ends(sequence)
     T = int(ends[0])

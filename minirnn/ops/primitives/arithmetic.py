@@ -99,7 +99,7 @@ class Power(Primitive, uses="power", reads="xy", broadcasts=True):
 POWER = Power()
 
 
-@op(Power, PowerConstant, method="pow", operator="**")
+@op(Power, PowerConstant, method="pow", operator="**", torch={"exponent": "b"})
 def power(a: Any, b: Any) -> Tensor:
     """``a ** b``, broadcasting. Gradients: see `Power` and, for a Python number `b`, `PowerConstant`."""
     p = python_number(b)

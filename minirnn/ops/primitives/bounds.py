@@ -42,7 +42,7 @@ class Clip(Primitive, uses="clip"):
         return (dy,)
 
 
-@op(Clip)
+@op(Clip, torch={"min": "low", "max": "high"})
 def clip(x: Any, low: float | None = None, high: float | None = None, *, straight_through: bool = False) -> Tensor:
     """``min(max(x, low), high)``, NaN stays NaN. Bounds are Python numbers; None leaves that side open.
 
@@ -85,10 +85,10 @@ def clamp(x: Any, min: Any = None, max: Any = None) -> Tensor:
     TypeError
         If a bound is neither a number nor a Tensor.
     ValueError
-        If there is no bound, or a bound is the number NaN.
+        If there is no bound.
     """
     x = numeric("clamp", x)
-    low, high = _bound("min", min), _bound("max", max)
+    low, high = _bound(x, "min", min), _bound(x, "max", max)
     if low is None and high is None:
         raise ValueError("clamp: got no bound\n  expected min, max or both")
     if isinstance(low, Tensor) or isinstance(high, Tensor):
@@ -121,14 +121,14 @@ def clamp_max(x: Any, max: Any) -> Tensor:
     return clamp(x, max=max)
 
 
-def _bound(name: str, bound: Any) -> Any:
+def _bound(x: Tensor, name: str, bound: Any) -> Any:
     if isinstance(bound, (np.ndarray, Tensor)):
         return bound if isinstance(bound, Tensor) else as_tensor(bound)
     bound = python_number(bound)
     if bound is not None and (not is_number(bound) or isinstance(bound, bool)):
         raise TypeError(f"clamp: {name} is {shown(bound)}\n  expected a number, a Tensor or None")
-    if bound is not None and bound != bound:
-        raise ValueError(f"clamp: {name} is NaN\n  expected a number, a Tensor or None")
+    if bound is not None and bound != bound:  # everything becomes NaN
+        return as_tensor(np.array(bound, x.dtype if x.dtype.kind == "f" else np.float32), device=x.device)
     if isinstance(bound, int) and bound.bit_length() > 63:
         raise ValueError(f"clamp: {name} is {shown(bound)}\n  expected a number of at most 63 bits")
     return bound

@@ -26,6 +26,8 @@ A derivative also calls nodes instead of functions, because its arguments need n
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import wraps
+from inspect import Parameter, Signature, signature
 from types import FunctionType
 from typing import Any, ClassVar, NamedTuple, TypeVar
 
@@ -126,8 +128,60 @@ OTHERS = {"-x": "neg", "~x": "invert", "[]": "getitem"}
 OTHERS |= {"==": "eq", "!=": "ne", "<": "lt", "<=": "le", ">": "gt", ">=": "ge"}
 
 
+TORCH = {"input": "x a t", "other": "b"}
+"""torch's names of the first arguments, and minirnn's."""
+
+
+class _Missing:
+    """No argument was given."""
+
+
+MISSING = _Missing()
+
+
+def accepting(function: Any, **names: str) -> Any:
+    """`function`, which then accepts its arguments under torch's names as well.
+
+    Parameters
+    ----------
+    names
+        torch's name of an argument, and minirnn's. ``"*"`` means all positional arguments after the first.
+    """
+    own = {name: p for name, p in signature(function).parameters.items() if p.kind is not p.VAR_POSITIONAL}
+    known = {torch: name for torch, mine in TORCH.items() for name in mine.split() if name in own} | names
+    known = {torch: name for torch, name in known.items() if torch not in own}
+    if not known or hasattr(function, "torch_names"):
+        return function
+
+    @wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        if kwargs:
+            for torch in [name for name in known if name in kwargs]:  # the first argument comes first
+                value = kwargs.pop(torch)
+                if known[torch] == "*":
+                    first = [kwargs.pop(next(iter(own)))] if not args else []
+                    args = (*args, *first, value)
+                elif known[torch] in kwargs:
+                    both = f"{known[torch]} and {torch}"
+                    raise TypeError(f"{function.__name__}: got {both}\n  expected one: {torch} is torch's name for it")
+                else:
+                    kwargs[known[torch]] = value
+        return function(*args, **kwargs)
+
+    call.torch_names = known  # type: ignore[attr-defined]
+    return call
+
+
+def accepts(**names: str) -> Callable[[Function], Function]:
+    """`accepting` as a decorator."""
+    return lambda function: accepting(function, **names)
+
+
 def op(
-    *parts: type[Op] | Callable[..., Any] | str, method: str | None = None, operator: str | None = None
+    *parts: type[Op] | Callable[..., Any] | str,
+    method: str | None = None,
+    operator: str | None = None,
+    torch: dict[str, str] | None = None,
 ) -> Callable[[Function], Function]:
     """Declare a function as an op.
 
@@ -139,9 +193,14 @@ def op(
         The name of the method of Tensor, if it differs; several names are separated by spaces, and "" means no method.
     operator : str, optional
         The operator that calls it.
+    torch : dict, optional
+        torch's names of arguments, and minirnn's, in addition to `TORCH`.
     """
 
-    def declare(function: Function) -> Function:
+    def declare(plain: Function) -> Function:
+        if method:  # Python's messages show this name
+            plain.__qualname__ = method.split()[0]
+        function = accepting(plain, **torch or {})
         nodes = tuple(p for p in parts if isinstance(p, type))
         uses = [name for node in nodes for name in getattr(node, "uses", ())] + [p for p in parts if isinstance(p, str)]
         calls = tuple(p.__name__ for p in parts if isinstance(p, FunctionType))
@@ -149,10 +208,10 @@ def op(
         for name in (function.__name__ if method is None else method).split():
             setattr(Tensor, name, function)
         if operator in OPERATORS:
-            setattr(Tensor, f"__{OPERATORS[operator]}__", function)
-            setattr(Tensor, f"__r{OPERATORS[operator]}__", lambda a, b: function(b, a))
+            setattr(Tensor, f"__{OPERATORS[operator]}__", plain)
+            setattr(Tensor, f"__r{OPERATORS[operator]}__", lambda a, b: plain(b, a))
         elif operator is not None:
-            setattr(Tensor, f"__{OTHERS[operator]}__", function)
+            setattr(Tensor, f"__{OTHERS[operator]}__", plain)
         return function
 
     return declare
@@ -184,18 +243,20 @@ def unary(
     """
     name, node = kind.__name__.lower(), kind()
 
-    def of_primitive(x: Any) -> Tensor:
-        if x.__class__ is not Tensor or x.array.dtype.kind != "f":
+    def of_primitive(x: Any = MISSING, *, input: Any = MISSING) -> Tensor:
+        if x.__class__ is not Tensor or x.array.dtype.kind != "f" or input is not MISSING:
+            x = only_one(name, x, input, "input")
             if x.__class__ is Expr:  # a symbol in a cell's function
                 return apply(name, x)
             x = takes(name, x)
         device = x.device
         return record(node, device, device.primitive(x.array), (x,))
 
-    def of_forward(x: Any) -> Tensor:
-        return node(takes(name, x))
+    def of_forward(x: Any = MISSING, *, input: Any = MISSING) -> Tensor:
+        return node(takes(name, only_one(name, x, input, "input")))
 
     function = of_primitive if kind.forward is Primitive.forward else of_forward
+    function.torch_names = {"input": "x"}  # type: ignore[attr-defined]
     return op(kind, method=method, operator=operator)(named(function, name, doc, kind.uses[0], kind.__module__))
 
 
@@ -212,8 +273,9 @@ def binary(
     alone.backward = getattr(alone, "of_first", alone.backward)
     divides = kind.uses[0] == "divide"
 
-    def function(a: Any, b: Any) -> Tensor:
-        if a.__class__ is not Tensor or b.__class__ is not Tensor:
+    def function(a: Any = MISSING, b: Any = MISSING, *, input: Any = MISSING, other: Any = MISSING) -> Tensor:
+        if a.__class__ is not Tensor or b.__class__ is not Tensor or input is not MISSING or other is not MISSING:
+            a, b = only_one(name, a, input, "input"), only_one(name, b, other, "other")
             if a.__class__ is Expr or b.__class__ is Expr:
                 return apply(name, a, b)
             a, b = pair(a, b)
@@ -235,7 +297,16 @@ def binary(
             raise shape_error(name, a, b, error) from None
         return record(node, device, y, (a, b))
 
+    function.torch_names = {"input": "a", "other": "b"}  # type: ignore[attr-defined]
     return op(kind, method=method, operator=operator)(named(function, name, doc, kind.uses[0], kind.__module__))
+
+
+def only_one(name: str, value: Any, torch: Any, torch_name: str) -> Any:
+    """The argument that was given, by its place or by torch's name."""
+    if (value is MISSING) is (torch is MISSING):
+        what = "no argument" if value is MISSING else "an argument"
+        raise TypeError(f"{name}: got {what} and {'no' if value is MISSING else 'also'} {torch_name}\n  expected one")
+    return torch if value is MISSING else value
 
 
 def named(function: Any, name: str, doc: str, primitive: str, module: str) -> Any:
@@ -248,4 +319,6 @@ def named(function: Any, name: str, doc: str, primitive: str, module: str) -> An
     function.__code__ = code.replace(co_names=names, co_name=name, co_qualname=name)
     function.__name__ = function.__qualname__ = name
     function.__module__, function.__doc__ = module, doc
+    own = [p.replace(default=Parameter.empty) for p in signature(function).parameters.values() if p.name in "xab"]
+    function.__signature__ = Signature(own, return_annotation="Tensor")  # without the names of torch, which all functions accept
     return function

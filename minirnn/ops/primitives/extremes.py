@@ -112,7 +112,7 @@ def _of_one_or_two(
     return _with_indices(op, f"arg{op}", x, dim, kept)
 
 
-@op(Max, maximum, gather, "argmax")
+@op(Max, maximum, gather, "argmax", torch={"other": "*"})
 def max(
     x: Any,
     *dim_or_other: Any,
@@ -139,7 +139,7 @@ def max(
     return _of_one_or_two(Max, x, dim_or_other, axis, keepdims, dim, keepdim)
 
 
-@op(Min, minimum, gather, "argmin")
+@op(Min, minimum, gather, "argmin", torch={"other": "*"})
 def min(
     x: Any,
     *dim_or_other: Any,

@@ -86,12 +86,17 @@ def take_along_axis(x: Any, indices: Any, axis: int) -> Tensor:
 
 @op(gather)
 def take_along_dim(x: Any, indices: Any, dim: int | None = None) -> Tensor:
-    """`gather` in which `indices` and `x` broadcast along axes other than `dim`. Without `dim` both are flattened."""
+    """`gather` in which `indices` and `x` broadcast along axes other than `dim`. Without `dim` both are flattened.
+
+    Negative indices count from the end.
+    """
     x = as_tensor(x)
     host = integers("take_along_dim: indices", indices)
     if dim is None:
-        return gather(x.reshape(-1), 0, host.reshape(-1))
+        return take_along_dim(x.reshape(-1), host.reshape(-1), 0)
     dim = check.axis("take_along_dim", dim, x.ndim, scalar=True)
+    n = x.shape[dim] if x.ndim else 1
+    host = np.where((host < 0) & (host >= -n), host + n, host)  # negative ones count from the end, as in torch
     if host.ndim == x.ndim:
         rest = [(n, m) for k, (n, m) in enumerate(zip(x.shape, host.shape, strict=True)) if k != dim]
         if any(n != m and 1 not in (n, m) for n, m in rest):
@@ -147,7 +152,7 @@ def scatter_add(x: Any, dim: int, index: Any, src: Any) -> Tensor:
     return x + PutAdd(x.shape, grid)(src) if host.size else x + 0
 
 
-@op(PutAdd, where)
+@op(PutAdd, where, torch={"value": "src"})
 def scatter(x: Any, dim: int, index: Any, src: Any) -> Tensor:
     """`x` with ``src[i, j, k]`` written at ``[index[i, j, k], j, k]`` (for ``dim=0``): a new Tensor.
 
@@ -171,7 +176,7 @@ def scatter(x: Any, dim: int, index: Any, src: Any) -> Tensor:
     if not host.size:
         return x + 0
     if not x.ndim:
-        return src
+        return where(True, src, x)
     # The index of the last element that is written to each place.
     places = np.ravel_multi_index(np.broadcast_arrays(*grid), x.shape).ravel()
     places, last = np.unique(places[::-1], return_index=True)

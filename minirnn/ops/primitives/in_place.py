@@ -16,11 +16,12 @@ from minirnn import random
 from minirnn.engine.creation import number_of
 from minirnn.engine.operands import constant
 from minirnn.engine.tape import mode
-from minirnn.engine.tensor import Tensor, as_tensor, leaf
+from minirnn.engine.tensor import Tensor, as_tensor, leaf, next_seq
 from minirnn.engine.writing import turn, version, write
 from minirnn.messages import shown
 from minirnn.ops.primitives import bounds, division, gathering, logic, rounding, scans, triangles  # noqa: F401
-from minirnn.ops.primitives.declare import OPERATORS, method
+from minirnn.ops.primitives.declare import OPERATORS, accepts, method
+from minirnn.ops.primitives.elementwise import identity
 from minirnn.ops.primitives.indexing import put
 from minirnn.ops.primitives.shapes import broadcast_to
 
@@ -40,10 +41,12 @@ def written(name: str, t: Tensor, compute: Callable[[Tensor], Tensor]) -> Tensor
     RuntimeError
         If `t` may not be written into here.
     """
-    old = version(t)
+    old, before = version(t), next_seq()
     new = compute(old)
     if new is old:
         return t
+    if new.seq < before:  # an argument, which stays what it is
+        new = identity(new)
     if new.shape != t.shape:
         raise ValueError(f"{name}: the result has shape {new.shape}, the Tensor {t.shape}\n  expected the same shape")
     if new.dtype != t.dtype:
@@ -112,6 +115,7 @@ def _filled(t: Tensor, value: Any) -> Tensor:
 
 
 @method
+@accepts(other="src")
 def copy_(t: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
     """Write the values of `src`, which broadcasts, into this Tensor in its dtype. `non_blocking` is ignored."""
     source = src if isinstance(src, Tensor) else constant(src, t)
@@ -130,6 +134,7 @@ def _drawn(name: str, t: Tensor, generator: Any, draw: Callable[[np.random.Gener
 
 
 @method
+@accepts(to="high")
 def uniform_(t: Tensor, low: float = 0.0, high: float = 1.0, *, generator: Any = None) -> Tensor:
     """Fill this Tensor with random numbers from the uniform distribution between `low` and `high`."""
     return _drawn("uniform_", t, generator, lambda stream: stream.uniform(low, high, t.shape))
@@ -148,6 +153,7 @@ def bernoulli_(t: Tensor, p: float = 0.5, *, generator: Any = None) -> Tensor:
 
 
 @method
+@accepts(to="high")
 def random_(t: Tensor, low: int, high: int | None = None, *, generator: Any = None) -> Tensor:
     """Fill this Tensor with random integers below `low`, or from `low` to ``high - 1``."""
     first, end = (0, low) if high is None else (low, high)

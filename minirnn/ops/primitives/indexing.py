@@ -83,14 +83,14 @@ def _normal(index: Any) -> Index:
     for part in index if isinstance(index, tuple) else (index,):
         if isinstance(part, Tensor):
             part = part.numpy()
-        if isinstance(part, (list, np.ndarray)):
+        if isinstance(part, (list, tuple, np.ndarray, bool, np.bool_)):
             try:
-                array = np.array(part, dtype=np.int64 if isinstance(part, list) and not part else None)
+                array = np.array(part, dtype=np.int64 if isinstance(part, (list, tuple)) and not part else None)
             except ValueError:
                 raise ValueError(f"indexing: got the ragged list {shown(part)}\n  expected integers or bool") from None
             if array.dtype.kind not in "iub":
                 raise TypeError(f"indexing: an index array has dtype {array.dtype}\n  expected integers or bool")
-            part = array if array.ndim else array[()]
+            part = array if array.ndim or array.dtype.kind == "b" else array[()]
         if isinstance(part, slice):
             _check_slice(part)
         if isinstance(part, slice) or part is None or part is Ellipsis or isinstance(part, np.ndarray):

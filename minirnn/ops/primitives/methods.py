@@ -14,13 +14,14 @@ from minirnn.engine import creation
 from minirnn.engine.tensor import Tensor, tensor
 from minirnn.ops.primitives import elementwise, shapes, views
 from minirnn.ops.primitives.conversions import to, to_device
-from minirnn.ops.primitives.declare import method
+from minirnn.ops.primitives.declare import accepts, method
 from minirnn.ops.primitives.elementwise import astype
 
 # ---- ops whose method takes its arguments in another form
 
 
 @method
+@accepts(shape="*")
 def reshape(x: Tensor, *shape: Any) -> Tensor:
     """``t.reshape((2, 3))`` or ``t.reshape(2, 3)``."""
     return shapes.reshape(x, views.listed(shape))
@@ -142,8 +143,8 @@ def cpu(x: Tensor) -> Tensor:
 
 
 @method
-def cuda(x: Tensor) -> Tensor:
-    """This Tensor on the device `cuda`."""
+def cuda(x: Tensor, device: Any = None, non_blocking: bool = False) -> Tensor:
+    """This Tensor on the device `cuda`. Both arguments, torch's, are ignored."""
     return to_device(x, "cuda")
 
 
@@ -157,7 +158,7 @@ def _cast(name: str, dtype: str) -> Callable[[Tensor], Tensor]:
 
 
 CASTS = {"half": "float16", "float": "float32", "double": "float64"}
-CASTS |= {"byte": "uint8", "short": "int16", "int": "int32", "long": "int64", "bool": "bool"}
+CASTS |= {"byte": "uint8", "char": "int8", "short": "int16", "int": "int32", "long": "int64", "bool": "bool"}
 """torch's methods that convert to a dtype, and the dtypes."""
 
 for _name, _dtype in CASTS.items():

@@ -1,4 +1,4 @@
-"""norm: the p-norm of vectors, for any p. Where a norm is 0, its gradient is 0, as in torch."""
+"""norm: the p-norm of vectors, for any p. Where a norm is 0, its gradient is 0 times the one that arrives."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from minirnn.engine.tensor import Tensor
 from minirnn.messages import shown
 from minirnn.ops.primitives.arithmetic import power
 from minirnn.ops.primitives.declare import op
-from minirnn.ops.primitives.elementwise import absolute, where
+from minirnn.ops.primitives.elementwise import absolute, choose, sqrt, where
 from minirnn.ops.primitives.extremes import amax, amin
 from minirnn.ops.primitives.reductions import sum as total
-from minirnn.ops.primitives.statistics import sqrt_or_zero
+from minirnn.ops.primitives.statistics import squarable
 
 __all__ = ["norm"]
 from minirnn.ops.primitives.rounding import Flat
@@ -42,8 +42,9 @@ def norm(
     - ``p=1``: the sum of the absolute values; ``p=inf``, ``p=-inf``: the largest and the smallest of them;
     - ``p=0``: the number of elements that are not 0, with a gradient of 0; any other number: the formula.
 
-    A vector of zeros has the gradient 0. Equal largest values share the gradient equally. float16 is computed in
-    float32. `dim` and `keepdim` are torch's names for `axis` and `keepdims`.
+    A vector of zeros has the gradient 0, or NaN where NaN or infinity arrives. Equal largest values share the gradient
+    equally. float16 is computed in float32, and float32 in float64 where powers would leave its range. `dim` and
+    `keepdim` are torch's names for `axis` and `keepdims`.
 
     Raises
     ------
@@ -67,13 +68,17 @@ def norm(
     x = float_tensor("norm", x if dtype is None else float_tensor("norm", x).astype(dtype))
     axes = check.axes("norm", axis, x.ndim, dim, scalar=True) or tuple(range(x.ndim))
     kept = check.kept("norm", keepdims, keepdim)
-    wide = x.astype(np.float32) if x.dtype == np.float16 else x
+    wide = squarable(x, axes) if p == 2 else x.astype(np.float64 if p not in (0, 1, inf, -inf) else x.dtype)
+    if wide.dtype == np.float16:
+        wide = wide.astype(np.float32)
     return _norm(wide, float(p), axes, kept).astype(x.dtype)
 
 
 def _norm(x: Tensor, p: float, axes: tuple[int, ...], keepdims: bool) -> Tensor:
     if p == 2:
-        return sqrt_or_zero((x * x).sum(axis=axes, keepdims=keepdims))
+        squares = (x * x).sum(axis=axes, keepdims=keepdims)
+        zero = squares == 0
+        return choose(zero, squares * 0.0, sqrt(choose(zero, 1.0, squares)))
     if p == 0:
         count = (x != 0).astype(x.dtype)
         return record(Flat(), x.device, count.array, (x,)).sum(axis=axes, keepdims=keepdims)
@@ -86,7 +91,8 @@ def _norm(x: Tensor, p: float, axes: tuple[int, ...], keepdims: bool) -> Tensor:
         powers = size ** int(p)
     else:  # at 0 a derivative of |x| ** p of some order would be infinite
         zero = size == 0
-        powers = where(zero, 0.0 if p > 0 else inf, where(zero, 1.0, size) ** p)
+        powers = where(zero, size * 0.0 + (0.0 if p > 0 else inf), where(zero, 1.0, size) ** p)
     total = powers.sum(axis=axes, keepdims=keepdims)
     nothing = (total == 0) | (total == inf)
-    return where(nothing, total.detach() ** (1 / p), where(nothing, 1.0, total) ** (1 / p))
+    hidden = where(total == inf, 0.0, total) * 0.0  # so that NaN and infinity pass in the backward pass
+    return where(nothing, total.detach() ** (1 / p) + hidden, where(nothing, 1.0, total) ** (1 / p))

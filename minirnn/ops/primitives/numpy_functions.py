@@ -5,9 +5,10 @@
 
 from __future__ import annotations
 
+import dis
 import sys
 from collections.abc import Callable
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -15,19 +16,11 @@ import numpy as np
 
 from minirnn.engine.tape import mode
 from minirnn.engine.tensor import Tensor
-from minirnn.ops.primitives import elementwise, extremes, norms, products, reductions, scans, shapes, views
 from minirnn.ops.primitives.declare import DECLARED, method
+from minirnn.ops.primitives.numpy_meaning import JOINS, MOVES, SAME, joined, moved
 
-SAME: dict[Any, Callable[..., Any]] = {
-    np.sum: reductions.sum, np.mean: reductions.mean, np.prod: scans.prod, np.cumsum: scans.cumsum,
-    np.cumprod: scans.cumprod, np.amax: extremes.amax, np.amin: extremes.amin, np.stack: shapes.stack,
-    np.concatenate: shapes.concat, np.where: elementwise.where, np.reshape: shapes.reshape,
-    np.transpose: shapes.transpose, np.squeeze: shapes.squeeze, np.expand_dims: shapes.expand_dims,
-    np.broadcast_to: shapes.broadcast_to, np.swapaxes: views.swapaxes, np.moveaxis: views.movedim,
-    np.dot: products.matmul, np.outer: products.outer, np.linalg.norm: norms.norm,
-}  # fmt: skip
-"""NumPy's functions whose arguments have the same meaning here, and the matching ops."""
-
+WRITES = {np.copyto, np.put, np.putmask, np.place, np.put_along_axis, np.fill_diagonal}
+"""Functions that write into an array, where gradients cannot follow."""
 
 _TESTING = str(Path(np.__file__).parent / "testing")
 
@@ -42,10 +35,10 @@ def _values(given: Any) -> Any:
 
 
 def _floats(found: Any) -> bool:
-    """Whether a result contains floats."""
+    """Whether a result contains floats or complex numbers."""
     if isinstance(found, (list, tuple)):
         return any(map(_floats, found))
-    return isinstance(found, (np.ndarray, np.generic, float)) and np.asarray(found).dtype.kind == "f"
+    return isinstance(found, (np.ndarray, np.generic, float, complex)) and np.asarray(found).dtype.kind in "fc"
 
 
 def _recorded(given: Any) -> bool:
@@ -54,10 +47,9 @@ def _recorded(given: Any) -> bool:
     return isinstance(given, Tensor) and given.requires_grad and mode.enabled
 
 
-def _lost(function: Any) -> TypeError:
+def _lost(function: Any, expected: str = "an op of minirnn, or t.detach() for only the values") -> TypeError:
     return TypeError(
-        f"np.{function.__name__}: got a Tensor that requires gradients, which NumPy would lose\n"
-        "  expected an op of minirnn, or t.detach() for only the values"
+        f"np.{function.__name__}: got a Tensor that requires gradients, which NumPy would lose\n  expected {expected}"
     )
 
 
@@ -91,19 +83,65 @@ def __array_function__(x: Tensor, function: Any, types: Any, args: Any, kwargs: 
     Raises
     ------
     TypeError
-        If a Tensor requires gradients, and the function is not in `SAME` and returns floats, because the gradients
-        would be lost.
+        If a Tensor requires gradients, and the function is not in `numpy_meaning` and returns floats or writes into
+        an array, because the gradients would be lost.
     """
-    if not _recorded(args) and not _recorded(list(kwargs.values())):
+    if not _recorded([*args, *kwargs.values()]):
         return function(*_values(args), **_values(kwargs))
-    if function is np.max or function is np.min:
-        function = np.amax if function is np.max else np.amin
-    if function not in SAME:
-        found = function(*_values(args), **_values(kwargs))
+    if kwargs.get("out") is not None:
+        raise _lost(function, "no out=: NumPy would write into it, and results are new Tensors")
+    if function in WRITES:
+        raise _lost(function)
+    found = function(*_values(args), **_values(kwargs))  # raises NumPy's own errors
+    recorded = SAME.get(function)
+    if recorded is None and function in MOVES | JOINS:
+        recorded = partial(moved if function in MOVES else joined, function)
+    if recorded is None:
         if not _floats(found):  # the result has no gradient
             return found
         raise _lost(function)
-    return SAME[function](*args, **kwargs)
+    given = {name: value for name, value in kwargs.items() if name != "out"}
+    try:
+        result = recorded(*args, **given)
+    except TypeError as error:
+        if "\n" in str(error):  # a sentence of minirnn
+            raise
+        raise _lost(function, "only its arguments with a gradient; the others are not recorded") from None
+    if isinstance(result, Tensor) and result.shape != np.shape(found):
+        raise _lost(function)
+    return result
+
+
+@method
+def __float__(x: Tensor) -> float:
+    """The only element as a float.
+
+    Raises
+    ------
+    TypeError
+        If NumPy takes it to store it in an array, and the Tensor requires gradients: they would be lost.
+    """
+    if x._requires_grad and mode.enabled and (name := _stored_by(sys._getframe(1))):
+        raise TypeError(
+            f"{name}: got a Tensor that requires gradients, which NumPy would lose\n"
+            "  expected t.item() or t.detach() for only the value"
+        )
+    return float(x.item())
+
+
+def _stored_by(frame: Any) -> str:
+    """The function of NumPy, or the assignment to an element, for which the running instruction takes a number."""
+    code = frame.f_code
+    if dis.opname[code.co_code[frame.f_lasti]] == "STORE_SUBSCR":
+        return "a[k] = t"
+    for name in {"fromiter", "fill", "__setitem__"}.intersection(code.co_names):
+        lines = list(code.co_positions())
+        start = lines[frame.f_lasti // 2][::2]  # line and column where the call begins, as its function's name does
+        for instruction in dis.get_instructions(code):
+            position = instruction.positions
+            if instruction.argval == name and position and (position.lineno, position.col_offset) == start:
+                return {"fromiter": "np.fromiter", "fill": "a.fill"}.get(name, "a[k] = t")
+    return ""
 
 
 @cache

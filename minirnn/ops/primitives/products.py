@@ -86,25 +86,25 @@ def _with_axes(op: str, a: Any, b: Any, axes_of_a: int, axes_of_b: int, expected
     return matmul(a, b)
 
 
-@op(matmul)
+@op(matmul, torch={"tensor": "b"})
 def dot(a: Any, b: Any) -> Tensor:
     """The product of two vectors: (n,) and (n,) -> ()."""
     return _with_axes("dot", a, b, 1, 1, "two vectors (n,) and (n,)")
 
 
-@op(matmul)
+@op(matmul, torch={"vec": "b"})
 def mv(a: Any, b: Any) -> Tensor:
     """A matrix times a vector: (n, k) @ (k,) -> (n,)."""
     return _with_axes("mv", a, b, 2, 1, "a matrix (n, k) and a vector (k,)")
 
 
-@op(matmul)
+@op(matmul, torch={"mat2": "b"})
 def mm(a: Any, b: Any) -> Tensor:
     """A matrix times a matrix: (n, k) @ (k, m) -> (n, m)."""
     return _with_axes("mm", a, b, 2, 2, "two matrices (n, k) and (k, m)")
 
 
-@op(matmul)
+@op(matmul, torch={"mat2": "b"})
 def bmm(a: Any, b: Any) -> Tensor:
     """A batch of matrix products: (B, n, k) @ (B, k, m) -> (B, n, m).
 
@@ -119,7 +119,7 @@ def bmm(a: Any, b: Any) -> Tensor:
     return _with_axes("bmm", a, b, 3, 3, "two batches of matrices (B, n, k) and (B, k, m)")
 
 
-@op(reshape, multiply)
+@op(reshape, multiply, torch={"vec2": "b"})
 def outer(a: Any, b: Any) -> Tensor:
     """All products of the elements of two vectors: (n,) and (m,) -> (n, m)."""
     a, b = pair(a, b)

@@ -49,6 +49,17 @@ def summed(x: Tensor, *axes: int) -> Tensor:
     return Sum(axes, x.shape, True)(x)
 
 
+def summand(x: Any, dtype: Any) -> tuple[Tensor, np.dtype[Any]]:
+    """`x` as a sum or a product adds it up, and the dtype of the result: `dtype`, or int64 for integers and bools.
+
+    Integers of any width are added in int64, because NumPy would choose uint64 for unsigned ones.
+    """
+    x = as_tensor(x) if dtype is None else as_tensor(x).astype(dtype)
+    if x.dtype.kind == "f":
+        return x, x.dtype
+    return x.astype(np.int64), x.dtype if dtype is not None else np.dtype(np.int64)
+
+
 @op(Sum)
 def sum(
     x: Any,
@@ -64,13 +75,11 @@ def sum(
     `dim` and `keepdim` are torch's names for `axis` and `keepdims`, and as in torch ``dim=()`` means all axes. The sum
     is computed in `dtype`, if one is given. Bools and small integers become int64.
     """
-    x = as_tensor(x) if dtype is None else as_tensor(x).astype(dtype)
-    if x.dtype.kind == "u":
-        x = x.astype(np.int64)
-    if axis is dim is keepdims is keepdim is None:  # the usual call needs no checks
-        return Sum(None, x.shape, False)(x)
+    if axis is dim is keepdims is keepdim is dtype is None and x.__class__ is Tensor and x.dtype.kind == "f":
+        return Sum(None, x.shape, False)(x)  # the usual call needs no checks
+    x, result = summand(x, dtype)
     axes = check.axes("sum", axis, x.ndim, dim, scalar=True)
-    return Sum(axes, x.shape, check.kept("sum", keepdims, keepdim))(x)
+    return Sum(axes, x.shape, check.kept("sum", keepdims, keepdim))(x).astype(result)
 
 
 @op(sum)

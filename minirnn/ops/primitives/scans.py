@@ -21,6 +21,7 @@ from minirnn.ops.primitives.arithmetic import subtract
 from minirnn.ops.primitives.declare import Along, Primitive, op
 from minirnn.ops.primitives.elementwise import identity
 from minirnn.ops.primitives.indexing import GetItem
+from minirnn.ops.primitives.reductions import summand
 from minirnn.ops.primitives.shapes import Concat, Reshape, Transpose, concat, flipped
 
 __all__ = ["cumsum", "cumprod", "prod", "diff"]
@@ -79,14 +80,10 @@ def _scanned(op: str, kind: type[Scan], x: Any, axis: Any, dim: Any, dtype: Any)
     x = as_tensor(x)
     if axis is None and dim is None:
         raise TypeError(f"{op}: got no axis\n  expected the axis along which to compute: {op}(x, dim=0)")
-    if dtype is not None or x.dtype.kind == "u":
-        x = x.astype(np.int64 if dtype is None else dtype)
+    x, result = summand(x, dtype)
     k = check.axis(op, axis, x.ndim, dim, scalar=True)
-    if not x.ndim:
-        return x.sum()
-    if not x.size:
-        return x * 1 if x.dtype.kind == "f" else x.astype(np.int64)
-    return kind(k)(x)
+    y = x.sum() if not x.ndim else x * 1 if not x.size else kind(k)(x)
+    return y.astype(result)
 
 
 @op(Cumsum)
@@ -138,8 +135,7 @@ def prod(
     The gradient is also right where elements are 0. Bools and small integers become int64. `dim` and `keepdim` are
     torch's names for `axis` and `keepdims`.
     """
-    x = as_tensor(x) if dtype is None else as_tensor(x).astype(dtype)
-    x = x if dtype is not None or x.dtype.kind == "f" else x.astype(np.int64)
+    x, result = summand(x, dtype)
     axes = check.axes("prod", axis, x.ndim, dim, scalar=True)
     axes = tuple(range(x.ndim)) if axes is None else axes
     kept = tuple(1 if k in axes else n for k, n in enumerate(x.shape))
@@ -147,7 +143,7 @@ def prod(
     shape = tuple(x.shape[k] for k in rest)
     count = int(np.prod([x.shape[k] for k in axes], dtype=np.int64))
     rows = Reshape((*shape, count))(Transpose((*rest, *axes))(x))  # the reduced axes become one, the last
-    y = Prod()(rows)
+    y = Prod()(rows).astype(result)
     return Reshape(kept)(y) if check.kept("prod", keepdims, keepdim) else y
 
 

@@ -167,7 +167,7 @@ def swap_last(x: Tensor) -> Tensor:
     return Transpose((*range(x.ndim - 2), x.ndim - 1, x.ndim - 2))(x)
 
 
-@op(BroadcastTo)
+@op(BroadcastTo, torch={"size": "shape"})
 def broadcast_to(x: Any, shape: Sequence[int]) -> Tensor:
     """`x` repeated to `shape` by NumPy's rules.
 
@@ -192,7 +192,7 @@ def broadcast_to(x: Any, shape: Sequence[int]) -> Tensor:
     return BroadcastTo(shape)(x)
 
 
-@op(Concat, method="")
+@op(Concat, method="", torch={"tensors": "xs"})
 def concat(xs: Sequence[Any], axis: int = check.FIRST, *, dim: int | None = None) -> Tensor:
     """The Tensors joined along an existing axis (torch: `dim`).
 
@@ -216,7 +216,7 @@ def concat(xs: Sequence[Any], axis: int = check.FIRST, *, dim: int | None = None
 cat = concatenate = concat
 
 
-@op(Concat, Reshape, method="")
+@op(Concat, Reshape, method="", torch={"tensors": "xs"})
 def stack(xs: Sequence[Any], axis: int = check.FIRST, *, dim: int | None = None) -> Tensor:
     """Tensors of the same shape joined along a new axis (torch: `dim`).
 
@@ -237,7 +237,7 @@ def stacked(ts: Sequence[Tensor], axis: int) -> Tensor:
     return Concat(axis)(*[Reshape(shape)(t) for t in ts])
 
 
-@op(Split)
+@op(Split, torch={"split_size": "sizes", "split_size_or_sections": "sizes", "tensor": "x"})
 def split(x: Any, sizes: int | Sequence[int], axis: int = check.FIRST, *, dim: int | None = None) -> tuple[Tensor, ...]:
     """`x` split along `axis` (torch: `dim`) into pieces of size `sizes`. The last one may be smaller.
 
@@ -252,7 +252,7 @@ def split(x: Any, sizes: int | Sequence[int], axis: int = check.FIRST, *, dim: i
     axis = check.axis("split", axis, x.ndim, dim)
     n = x.shape[axis]
     given = check.sizes("split", sizes)
-    if isinstance(sizes, (int, np.integer)):
+    if not isinstance(sizes, (tuple, list)) and len(given) == 1:
         (size,) = given
         if size < 0 or (size == 0 and n):
             raise ValueError(
@@ -282,7 +282,7 @@ def squeeze(x: Any, axis: int | tuple[int, ...] | None = None, *, dim: int | tup
     Axes of another size stay, as in torch; NumPy would raise.
     """
     x = as_tensor(x)
-    axes = check.axes("squeeze", axis, x.ndim, dim, scalar=True)
+    axes = check.axes("squeeze", check.axis_or_dim("squeeze", axis, dim), x.ndim, scalar=True)  # () means none
     shape = tuple(n for k, n in enumerate(x.shape) if n != 1 or (axes is not None and k not in axes))
     return Reshape(shape)(x)
 

@@ -6,7 +6,8 @@ from typing import Any
 
 from minirnn import check
 from minirnn.engine.operands import float_tensor
-from minirnn.engine.tensor import Tensor
+from minirnn.engine.tensor import Tensor, as_tensor
+from minirnn.host_array import float_dtype
 from minirnn.ops.primitives.declare import Along, op
 from minirnn.ops.primitives.elementwise import exp
 from minirnn.ops.primitives.reductions import summed
@@ -30,18 +31,18 @@ class LogSoftmax(Along, uses="log_softmax", reads="y"):
 
 
 @op(Softmax)
-def softmax(x: Any, axis: int = check.LAST, *, dim: int | None = None) -> Tensor:
-    """``exp(x) / sum(exp(x))`` along `axis` (torch: `dim`), without overflow."""
-    return _along("softmax", Softmax, x, axis, dim)
+def softmax(x: Any, axis: int = check.LAST, *, dim: int | None = None, dtype: Any = None) -> Tensor:
+    """``exp(x) / sum(exp(x))`` along `axis` (torch: `dim`), without overflow, in `dtype` if one is given."""
+    return _along("softmax", Softmax, x, axis, dim, dtype)
 
 
 @op(LogSoftmax)
-def log_softmax(x: Any, axis: int = check.LAST, *, dim: int | None = None) -> Tensor:
-    """``log(softmax(x))`` along `axis` (torch: `dim`), without overflow or underflow."""
-    return _along("log_softmax", LogSoftmax, x, axis, dim)
+def log_softmax(x: Any, axis: int = check.LAST, *, dim: int | None = None, dtype: Any = None) -> Tensor:
+    """``log(softmax(x))`` along `axis` (torch: `dim`), without overflow or underflow, in `dtype` if one is given."""
+    return _along("log_softmax", LogSoftmax, x, axis, dim, dtype)
 
 
-def _along(op: str, kind: type[Along], x: Any, axis: int, dim: int | None) -> Tensor:
-    x = float_tensor(op, x)
+def _along(op: str, kind: type[Along], x: Any, axis: int, dim: int | None, dtype: Any) -> Tensor:
+    x = float_tensor(op, x if dtype is None else as_tensor(x).astype(float_dtype(op, dtype)))
     k = check.axis(op, axis, x.ndim, dim, scalar=True)
     return kind(k)(x) if x.ndim else Reshape(())(kind(0)(Reshape((1,))(x)))

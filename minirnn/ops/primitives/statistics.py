@@ -29,9 +29,17 @@ def _axes(op: str, axis: Any, ndim: int, dim: Any = None) -> tuple[int, ...]:
 
 
 def _moments(
-    op: str, x: Any, axis: Any, unbiased: Any, keepdims: Any, correction: Any, dim: Any, keepdim: Any
+    op: str,
+    x: Any,
+    axis: Any,
+    unbiased: Any,
+    keepdims: Any,
+    correction: Any,
+    dim: Any,
+    keepdim: Any,
+    rounds: bool = True,
 ) -> tuple[Tensor, Tensor]:
-    """Variance and mean along the axes; float16 is computed in float32."""
+    """Variance and mean along the axes, computed in the dtype of `squarable` and rounded to that of `x`."""
     kept, axis = check.kept(op, keepdims, keepdim), check.axis_or_dim(op, axis, dim)
     if isinstance(axis, bool):  # torch also takes var(x, False): unbiased by position
         axis, unbiased = None, axis
@@ -43,7 +51,7 @@ def _moments(
         raise TypeError(f"{op}: correction is {shown(correction)}\n  expected a number")
     x = float_tensor(op, x)
     axes = _axes(op, axis, x.ndim)
-    wide = x.astype(np.float32) if x.dtype == np.float16 else x
+    wide = squarable(x, axes)
     n = prod(x.shape[k] for k in axes)
     mean = wide.sum(axis=axes, keepdims=True) * _share(n)
     away = wide - mean
@@ -51,12 +59,33 @@ def _moments(
     if not kept:
         shape = tuple(m for k, m in enumerate(x.shape) if k not in axes)
         var, mean = var.reshape(shape), mean.reshape(shape)
-    return var.astype(x.dtype), mean.astype(x.dtype)
+    return (var.astype(x.dtype), mean.astype(x.dtype)) if rounds else (var, mean)
 
 
 def _share(n: float) -> float:
     """``1 / n``, or infinity for 0, so that its product with a sum of 0 is NaN."""
     return 1 / n if n else float("inf")
+
+
+SQUARABLE = 1e-11, 1e14
+"""Sums of squares of float32 between these, and of their differences, neither underflow nor overflow."""
+
+
+def squarable(x: Tensor, axes: tuple[int, ...] | None = None) -> Tensor:
+    """`x` in a dtype for sums of its squares along `axes`: float32 for float16, float64 for float32 that is very large
+    or small, else its own. On a device whose values are not on the host, float32 becomes float64 in any case.
+    """
+    if x.dtype == np.float16:
+        return x.astype(np.float32)
+    if x.dtype == np.float64:
+        return x
+    a = x.array
+    if isinstance(a, (np.ndarray, np.generic)):
+        low, high = SQUARABLE
+        largest = np.abs(a).max(axis=axes, initial=0)
+        if np.all((largest == 0) | ((largest > low) & (largest < high))):
+            return x
+    return x.astype(np.float64)
 
 
 @op(total, multiply)
@@ -96,9 +125,9 @@ def std(
 ) -> Tensor:
     """``sqrt(var(x))``, the standard deviation; the arguments are those of `var`. Where it is 0 the gradient is 0."""
     x = float_tensor("std", x)
-    wide = x.astype(np.float32) if x.dtype == np.float16 else x
-    spread = _moments("std", wide, axis, unbiased, keepdims, correction, dim, keepdim)[0]
-    return sqrt_or_zero(spread).astype(x.dtype)
+    spread = _moments("std", x, axis, unbiased, keepdims, correction, dim, keepdim, rounds=False)[0]
+    zero = spread == 0
+    return choose(zero, 0.0, sqrt(choose(zero, 1.0, spread))).astype(x.dtype)
 
 
 @op(total, multiply)
@@ -114,12 +143,6 @@ def var_mean(
 ) -> tuple[Tensor, Tensor]:
     """``(var(x), mean(x))`` over the same axes; the arguments are those of `var`."""
     return _moments("var_mean", x, axis, unbiased, keepdims, correction, dim, keepdim)
-
-
-def sqrt_or_zero(x: Tensor) -> Tensor:
-    """The square root. At 0 its gradients of all orders are 0 instead of infinite."""
-    zero = x == 0
-    return choose(zero, 0.0, sqrt(choose(zero, 1.0, x)))
 
 
 class LogSumExp(Reduction, uses="exp log sum max where less absolute subtract add", reads="xy"):

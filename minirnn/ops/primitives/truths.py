@@ -63,7 +63,7 @@ def any(
 ) -> Tensor:
     """Whether any element along `axis` is not 0, bool; False if there are no elements."""
     x = as_tensor(x)
-    axes = check.axes("any", axis, x.ndim, dim, scalar=True)
+    axes = check.axes("any", check.axis_or_dim("any", axis, dim), x.ndim, scalar=True)  # () means none, as in torch
     count = _count(x, axes, check.kept("any", keepdims, keepdim), False)
     return leaf(x.device, x.device.greater(count, 0))
 
@@ -74,6 +74,6 @@ def all(
 ) -> Tensor:
     """Whether all elements along `axis` are not 0, bool; True if there are no elements."""
     x = as_tensor(x)
-    axes = check.axes("all", axis, x.ndim, dim, scalar=True)
+    axes = check.axes("all", check.axis_or_dim("all", axis, dim), x.ndim, scalar=True)  # () means none, as in torch
     count = _count(x, axes, check.kept("all", keepdims, keepdim), True)
     return leaf(x.device, x.device.equal(count, 0))

@@ -31,7 +31,7 @@ def listed(given: tuple[Any, ...]) -> Any:
     return given[0] if len(given) == 1 else given
 
 
-@op(reshape)
+@op(reshape, torch={"size": "*"})
 def view(x: Any, *shape: Any) -> Tensor:
     """`x` in another shape; the same as `reshape`.
 
@@ -48,13 +48,13 @@ def view(x: Any, *shape: Any) -> Tensor:
     return reshape(x, listed(shape))
 
 
-@op(transpose)
+@op(transpose, torch={"dims": "*"})
 def permute(x: Any, *dims: Any) -> Tensor:
     """`x` with its axes in the order `dims`: ``permute(x, 2, 0, 1)`` or ``permute(x, (2, 0, 1))``."""
     return transpose(x, listed(dims) if len(dims) == 1 and not isinstance(dims[0], (int, np.integer)) else dims)
 
 
-@op(transpose, method="swapaxes swapdims")
+@op(transpose, method="swapaxes swapdims", torch={"dim0": "axis0", "dim1": "axis1"})
 def swapaxes(x: Any, axis0: int, axis1: int) -> Tensor:
     """`x` with two axes exchanged."""
     return transpose(x, axis0, axis1)
@@ -157,7 +157,7 @@ def unflatten(x: Any, dim: int, sizes: Sequence[int]) -> Tensor:
     return reshape(x, (*x.shape[:axis], *given, *x.shape[axis + 1 :]))
 
 
-@op(broadcast_to)
+@op(broadcast_to, torch={"size": "*"})
 def expand(x: Any, *sizes: Any) -> Tensor:
     """`x` repeated to the given sizes along axes of size 1 and along new axes in front. -1 keeps a size."""
     x = as_tensor(x)
@@ -173,7 +173,7 @@ def expand_as(x: Any, other: Any) -> Tensor:
     return broadcast_to(x, as_tensor(other).shape)
 
 
-@op(reshape, broadcast_to)
+@op(reshape, broadcast_to, torch={"repeats": "*"})
 def repeat(x: Any, *sizes: Any) -> Tensor:
     """`x` repeated the given number of times along each axis. Extra sizes add new axes in front.
 
@@ -196,7 +196,7 @@ def repeat(x: Any, *sizes: Any) -> Tensor:
     return reshape(broadcast_to(reshape(x, apart), wide), tuple(m * n for m, n in zip(times, shape, strict=True)))
 
 
-@op(reshape, broadcast_to)
+@op(reshape, broadcast_to, torch={"dims": "*"})
 def tile(x: Any, *sizes: Any) -> Tensor:
     """`repeat`, but sizes of the first axes may be left out, as in NumPy's and torch's ``tile``."""
     x = as_tensor(x)
@@ -218,7 +218,7 @@ def narrow(x: Any, dim: int, start: int, length: int) -> Tensor:
     x = as_tensor(x)
     axis = check.axis("narrow", dim, x.ndim)
     n = x.shape[axis]
-    first, count = check.sizes("narrow", (start, length))
+    first, count = check.integer("narrow", "start", start), check.integer("narrow", "length", length)
     first += n if first < 0 else 0
     if not (first >= 0 and count >= 0 and first + count <= n):
         raise ValueError(

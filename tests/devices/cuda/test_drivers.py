@@ -15,6 +15,8 @@ import pytest
 
 import minirnn as mr
 from minirnn.devices.cuda.driver import CompileError, Driver, LaunchError, Matrix, NotRecordable, OutOfDeviceMemory
+from minirnn.devices.cuda.sim.driver import SimDriver
+from minirnn.devices.cuda.sim.options import SimOptions
 from tests.devices.cuda.gpu.test_driver import PAIR, put, take
 
 SOURCE = """struct Pair { int count; long long offset; bool flag; };
@@ -46,6 +48,41 @@ def test_memory_is_copied_both_ways_and_inside(driver: Driver, rng: np.random.Ge
         got = take(driver, b.ptr, count, "f8")  # type: ignore[arg-type]
         np.testing.assert_array_equal(got[2:], before[1:-1])
         np.testing.assert_array_equal(got[:2].view("u1"), 0x40)
+
+
+def test_copies_and_fills_stay_inside_of_their_array() -> None:
+    driver = SimDriver(SimOptions())
+    m, a = driver.alloc(400), np.zeros(101, np.float32)
+    variable, size = driver.module("__device__ float four[4];", "four.cu").variable("four")
+    driver.h2d(variable, a[:4])
+    driver.h2d(m.ptr + 396, a[:1])
+    driver.d2h(a[:0], 12345)
+    for copy, message in (
+        (
+            lambda: driver.h2d(m.ptr, a),
+            r"h2d of 404 bytes at byte 0 goes past the end of device allocation #\d+ of 400 b",
+        ),
+        (lambda: driver.d2h(a, m.ptr), "d2h of 404 bytes at byte 0 goes past the end"),
+        (lambda: driver.h2d(m.ptr + 4, a[:100]), "h2d of 400 bytes at byte 4 goes past the end"),
+        (lambda: driver.h2d(m.ptr - 4, a[:2]), "h2d of 8 bytes at byte -4 goes before device allocation"),
+        (lambda: driver.h2d(12345, a[:4]), "h2d of 16 bytes at 0x3039, which is no device memory"),
+        (lambda: driver.d2h(a[:4], 0), "d2h of 16 bytes at 0x0, which is no device memory"),
+        (lambda: driver.memset(m.ptr, 0, 404), "memset of 404 bytes at byte 0 goes past the end"),
+        (lambda: driver.memset(m.ptr, 0, -4), "memset of -4 bytes is not possible"),
+        (lambda: driver.d2d(m.ptr, m.ptr + 4, 400), "d2d of 400 bytes at byte 4 goes past the end"),
+        (lambda: driver.d2d(m.ptr + 4, m.ptr, 400), "d2d of 400 bytes at byte 4 goes past the end"),
+        (lambda: driver.h2d(variable, a[: size // 4 + 1]), "h2d of 20 bytes at byte 0 goes past the end of a variable"),
+        (lambda: driver.record(lambda: driver.memset(m.ptr, 0, 404)), "memset of 404 bytes"),
+    ):
+        with pytest.raises(LaunchError, match=f"cuda-sim: {message}"):
+            copy()
+    for wrong, message in (
+        (lambda: driver.h2d(m.ptr, np.zeros((4, 4))[:, ::2]), "h2d: the host array is not contiguous"),
+        (lambda: driver.d2h(np.broadcast_to(a[:1], 4), m.ptr), "d2h: the host array is not contiguous"),
+        (lambda: driver.alloc(-1), "alloc of -1 bytes"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            wrong()
 
 
 def test_arguments_arrive_as_the_kernel_declares_them(driver: Driver) -> None:

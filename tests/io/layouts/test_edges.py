@@ -27,6 +27,29 @@ def refused(arrays: dict[str, np.ndarray], source: str, match: str, **settings: 
         convert(arrays, "torch.nn", source=source, **settings)
 
 
+@pytest.mark.parametrize("kind", [LSTM, GRU], ids=["CuDNNLSTM", "CuDNNGRU"])
+def test_weights_of_keras_cudnn_layers_are_those_of_the_plain_layers(rng: np.random.Generator, kind: Kind) -> None:
+    """CuDNNLSTM gives cuDNN the memory of each (in, H) matrix, and cuDNN reads it as (H, in)."""
+    _, arrays, _ = start(rng, kind)
+    W, R = arrays["weight_ih_l0"], arrays["weight_hh_l0"]  # torch: rows of i f g o, or r z n
+    G = len(W) // H
+    order = [0, 1, 2, 3] if G == 4 else [1, 0, 2]  # Keras: i f c o, or z r h
+
+    def stored(matrix: np.ndarray) -> np.ndarray:
+        gates = [np.split(matrix, G)[k] for k in order]  # (H, in) each, as cuDNN reads them
+        return np.concatenate([g.reshape(-1).reshape(g.shape[1], H) for g in gates], axis=1)
+
+    biases = [np.concatenate([np.split(arrays[n], G)[k] for k in order]) for n in ("bias_ih_l0", "bias_hh_l0")]
+    keras = {"kernel": stored(W), "recurrent_kernel": stored(R), "bias": np.concatenate(biases)}
+    found = convert(keras, "torch.nn", source="keras").arrays
+    np.testing.assert_array_equal(found["weight_ih_l0"], W)
+    np.testing.assert_array_equal(found["weight_hh_l0"], R)
+    sums = [a["bias_ih_l0"] + a["bias_hh_l0"] for a in (found, arrays)]
+    np.testing.assert_allclose(sums[0], sums[1], rtol=1e-6)
+    if G == 3:
+        np.testing.assert_array_equal(found["bias_hh_l0"], arrays["bias_hh_l0"])
+
+
 # ---- torch
 
 

@@ -11,8 +11,8 @@ import pytest
 
 import minirnn as mr
 from minirnn import ops
-from minirnn.gradcheck import gradcheck
 from minirnn.devices.base import Weights
+from minirnn.gradcheck import gradcheck
 from minirnn.ops.cudnn_rnn.params import DIRECTIONS, GATES, Network
 from tests.each import each
 

@@ -100,7 +100,8 @@ def module_library(compiler: Compiler, options: SimOptions, source: str, name: s
 
     def make(path: Path) -> None:
         cu, cpp, object_file = (path.with_suffix(suffix) for suffix in (".cu", ".cpp", ".o"))
-        cu.write_text(f'#line 1 "{name}"\n{source}', encoding="utf-8")
+        plain = source.removeprefix("\ufeff")  # the byte order mark of an editor
+        cu.write_text(f'#line 1 "{name}"\n{plain}', encoding="utf-8")
         try:
             include = ["-include", "cusim.h", "-I", str(INCLUDE), "-I", str(KERNELS), "-I", str(cells.INCLUDE)]
             try:

@@ -75,17 +75,29 @@ class SimDriver:
 
     def h2d(self, ptr: int, host: np.ndarray) -> None:
         self.must_not_record("a copy from the host")
+        self._check("h2d", ptr, _whole("h2d", host).nbytes)
         ctypes.memmove(ptr, host.ctypes.data, host.nbytes)
 
     def d2h(self, host: np.ndarray, ptr: int) -> None:
         self.must_not_record("a copy to the host")
+        if not _whole("d2h", host).flags.writeable:
+            raise ValueError("d2h: the host array is read-only\n  expected one that may be written into")
+        self._check("d2h", ptr, host.nbytes)
         ctypes.memmove(host.ctypes.data, ptr, host.nbytes)
 
     def d2d(self, to: int, ptr: int, nbytes: int) -> None:
+        self._check("d2d", ptr, nbytes)
+        self._check("d2d", to, nbytes)
         self.now_or_later(partial(ctypes.memmove, to, ptr, nbytes))
 
     def memset(self, ptr: int, byte: int, nbytes: int) -> None:
+        self._check("memset", ptr, nbytes)
         self.now_or_later(partial(ctypes.memset, ptr, byte, nbytes))
+
+    def _check(self, what: str, ptr: int, nbytes: int) -> None:
+        """Raise `LaunchError` unless an allocation, or a variable of a module, holds these bytes."""
+        if complaint := self.memory.complaint(int(ptr), int(nbytes)):
+            raise LaunchError(f"cuda-sim: {what} of {nbytes} bytes {complaint}")
 
     def module(self, source: str, name: str, options: Sequence[str] = ()) -> SimModule:
         key = source, name, tuple(options)
@@ -181,6 +193,13 @@ class SimRecording:
 
     def close(self) -> None:
         self._noted = []
+
+
+def _whole(what: str, host: np.ndarray) -> np.ndarray:
+    """A host array. Raises ValueError if its elements are not next to each other, because a copy ignores strides."""
+    if not (host.flags.c_contiguous or host.flags.f_contiguous):
+        raise ValueError(f"{what}: the host array is not contiguous\n  expected np.ascontiguousarray(host), or a copy")
+    return host
 
 
 def options_of(given: SimOptions | None) -> SimOptions:

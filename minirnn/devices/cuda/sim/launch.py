@@ -63,7 +63,9 @@ class SimModule:
         _loaded.add(path)
         self._functions: dict[str, SimKernel] = {}
         for variable in self.variables:
-            driver.library.cusim_name_variable(*self.variable(variable), variable.encode())
+            address, nbytes = self.variable(variable)
+            driver.library.cusim_name_variable(address, nbytes, variable.encode())
+            driver.memory.variables[address] = nbytes
 
     def function(self, name: str) -> SimKernel:
         """The kernel `name`. Raises `CudaError` if there is none."""
@@ -167,6 +169,9 @@ class SimKernel:
                 f"{self.name}: got {len(args)} arguments\n  expected {len(self._convert)}: {self.describe()}"
             )
         driver = self.driver
+        for what, sizes in (("grid", grid), ("block", block)):
+            if not isinstance(sizes, (tuple, list)):
+                raise TypeError(f"{self.name}: {what} is {sizes!r}\n  expected a tuple of one to three integers")
         try:
             values = [convert(a) for convert, a in zip(self._convert, args, strict=True)]
         except _Wrong as wrong:

@@ -82,6 +82,7 @@ def load(path: Path) -> Any:
         "cusim_live_bytes": (bytes_, []),
         "cusim_damaged": (ctypes.c_int64, [ctypes.POINTER(bytes_)]),
         "cusim_allocation": (ctypes.c_int64, [address]),
+        "cusim_range": (ctypes.c_int, [address, ctypes.POINTER(address), ctypes.POINTER(bytes_)]),
         "cusim_name_variable": (None, [address, bytes_, ctypes.c_char_p]),
         "cusim_launch": (
             ctypes.c_int,

@@ -59,3 +59,16 @@ class Markers:
         for marker, end in zip(self.found, ends[1:], strict=True):
             if self._is_users(marker):
                 yield marker.end(), end
+
+    def headers(self) -> Iterator[tuple[int, int, str, bool]]:
+        """The start and end of each piece of the simulator's and the system's headers, its file, and whether it is the
+        system's.
+        """
+        for marker, end in zip(self.found, [*self.starts[1:], len(self.text)], strict=True):
+            if not self._is_users(marker):
+                yield marker.end(), end, marker.group(2), not self._is_own(marker)
+
+    def is_users(self, position: int) -> bool:
+        """Whether a place is in a file of the user."""
+        marker = self.before(position)
+        return marker is None or self._is_users(marker)

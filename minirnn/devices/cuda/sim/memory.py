@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import sys
 from collections.abc import Callable
 from typing import Any
@@ -48,9 +49,12 @@ class Memory:
         self.library, self.limit, self.check = library, limit, check
         # Addresses, not buffers: the garbage collector finalizes all objects of a cycle, pooled or not.
         self.free = FreeBlocks()
+        self.variables: dict[int, int] = {}  # address and bytes of the variables of modules
         self.dead: list[int] = []  # freed while a launch ran, or in check mode; returned at the next call
 
     def alloc(self, nbytes: int) -> SimBuffer:
+        if nbytes < 0:
+            raise ValueError(f"cuda-sim: alloc of {nbytes} bytes\n  expected 0 or more")
         with library.lock:
             if found := self.free.take(nbytes):
                 return SimBuffer(self, found[0], nbytes)
@@ -71,6 +75,29 @@ class Memory:
         else:
             with library.lock:
                 self.free.put(nbytes, ptr)
+
+    def complaint(self, ptr: int, nbytes: int) -> str:
+        """What is wrong with an access to ``nbytes`` from the address `ptr` on; "" if one array holds them."""
+        begin, size = ctypes.c_void_p(), ctypes.c_size_t()
+        if nbytes == 0:
+            return ""
+        if nbytes < 0:
+            return "is not possible\n  expected 0 or more"
+        if self.library.cusim_range(ptr, ctypes.byref(begin), ctypes.byref(size)):
+            first, held, what = (
+                begin.value or 0,
+                size.value,
+                f"device allocation #{self.library.cusim_allocation(begin)}",
+            )
+        else:
+            first = max((start for start in self.variables if start <= ptr), default=-1)
+            held, what = self.variables.get(first, 0), "a variable of a module"
+            if first < 0 or ptr >= first + held:
+                return f"at {ptr:#x}, which is no device memory\n  expected an address that alloc() returned"
+        if first <= ptr and ptr + nbytes <= first + held:
+            return ""
+        where = "past the end of" if ptr >= first else "before"
+        return f"at byte {ptr - first} goes {where} {what} of {held} bytes\n  expected bytes that it has"
 
     def held(self) -> int:
         return int(self.library.cusim_live_bytes())

@@ -7,6 +7,7 @@ __CUDASIM__`` is not refused.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Mapping, Set
 
 from minirnn.devices.cuda.driver import CompileError
 from minirnn.devices.cuda.sim.markers import Markers
@@ -56,6 +57,43 @@ WORDS: list[tuple[str, str]] = [
 ]
 """Maps a word of the text to the sentence about it."""
 
+OWN = "a call of {word}, which is a host function, from device code: write __device__ before its definition"
+LIBRARY = (
+    "a call of {word}, which is a host function, from device code: a kernel calls mathematics and CUDA's functions"
+)
+OF_CUDA = frozenset(
+    ("abs", "alloca", "clock", "free", "labs", "llabs", "malloc", "memcpy", "memmove", "memset", "printf")
+)
+"""Functions of the C library that CUDA has in kernels as well, besides mathematics."""
+OF_STD = re.compile(
+    r"numeric_limits|u?int((_least|_fast)?\d+|ptr|max)_t|size_t|ptrdiff_t|nullptr_t|byte|move|forward|declval|min|max"
+    r"|(is|has|add|remove|make|enable|conditional|decay|common|underlying|invoke|aligned|alignment|integral|bool)_\w+"
+    r"|conditional|decay|(true|false)_type|void_t|(con|dis)junction(_v)?|negation(_v)?|(integer|index)_sequence|rank|extent"
+)
+"""Names of std that a kernel may use: types, and functions that nvcc knows."""
+MATHEMATICS = re.compile(r"(^|/)(math[\w-]*|cmath|std_abs)(\.h)?$")
+"""Headers whose functions CUDA has in kernels."""
+USE = re.compile(
+    r"(?P<scope>\b\w+(?:<[^<>;{}]*>)?\s*::\s*|::\s*)?(?<![\w.])(?<!->)(?P<name>[A-Za-z_]\w*)(?P<call>\s*\()?"
+)
+KEYWORDS = frozenset(
+    (
+        "if",
+        "for",
+        "while",
+        "switch",
+        "return",
+        "sizeof",
+        "alignof",
+        "alignas",
+        "decltype",
+        "noexcept",
+        "static_assert",
+        "catch",
+    )
+)
+BEFORE_A_CALL = frozenset(("return", "else", "do", "throw", "case", "co_return", "and", "or", "not", "xor"))
+
 STRING = r'"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'|^\#[^\n]*'
 STRING_OR_WORD = re.compile(
     "|".join([STRING, *(rf"(?P<w{n}>{pattern})" for n, (pattern, _) in enumerate(WORDS))]), re.MULTILINE
@@ -75,8 +113,14 @@ def missing_header(complaint: str) -> CompileError | None:
     return None
 
 
-def refuse(text: str, markers: Markers, functions: list[tuple[int, int]]) -> None:
-    """Raise `CompileError` at the first word that the simulator does not accept.
+def refuse(
+    text: str,
+    markers: Markers,
+    functions: list[tuple[int, int]],
+    own: Set[str] = frozenset(),
+    host: Set[str] = frozenset(),
+) -> None:
+    """Raise `CompileError` at the first word that the simulator does not accept, or that device code may not call.
 
     Parameters
     ----------
@@ -86,6 +130,8 @@ def refuse(text: str, markers: Markers, functions: list[tuple[int, int]]) -> Non
         The origin of each place: only words in the user's files count.
     functions : list of (int, int)
         The start and end of each device function.
+    own, host : set of str
+        The user's functions with ``__device__``, and those without.
     """
     for begin, end in markers.users():
         for found in STRING_OR_WORD.finditer(text, begin, end):
@@ -96,3 +142,40 @@ def refuse(text: str, markers: Markers, functions: list[tuple[int, int]]) -> Non
             if sentence in (LAUNCH, HOST) and any(start < position < stop for start, stop in functions):
                 sentence = NESTED
             raise CompileError(f"{markers.line(position)}: {sentence.format(word=found.group())}")
+    calls = [use for begin, end in functions for use in _uses(text, begin, end)]
+    for word, position in calls:
+        if word in host:
+            raise CompileError(f"{markers.line(position)}: {OWN.format(word=word)}")
+    _refuse_library(dict(reversed(calls)), text, markers, own)
+
+
+def _uses(text: str, begin: int, end: int) -> Iterator[tuple[str, int]]:
+    """Each name that device code of the user calls, and each name of std, with its place."""
+    plain = re.sub(STRING, lambda found: " " * len(found.group()), text[begin:end], flags=re.MULTILINE)
+    lambdas = re.findall(r"\b(\w+)\s*=\s*\[", plain)
+    for found in USE.finditer(plain):
+        scope, name = (found["scope"] or "").replace(" ", ""), found["name"]
+        if scope == "std::":
+            yield f"std::{name}", begin + found.start()
+        elif found["call"] and scope in ("", "::") and name not in KEYWORDS and not name.startswith("__"):
+            before = re.search(r"([\w>*&]+)\s*$", plain[max(0, found.start() - 100) : found.start()])
+            declares = before and before.group(1)[-1] not in "*&" and before.group(1) not in BEFORE_A_CALL
+            if not declares and name not in lambdas:  # unlike `float time(2)`
+                yield name, begin + found.start()
+
+
+def _refuse_library(calls: Mapping[str, int], text: str, markers: Markers, own: Set[str]) -> None:
+    """Raise `CompileError` at the first call of a function that only a header of the system declares."""
+    plain = {word: word.removeprefix("std::") for word in calls if word not in own}
+    left = {word: name for word, name in plain.items() if name not in OF_CUDA and not OF_STD.fullmatch(name)}
+    if not left:
+        return
+    declared = re.compile(rf"\b(?:{'|'.join(sorted(set(left.values())))})\b(?=\s*\()")
+    known: set[str] = set()
+    hosts: set[str] = set()
+    for begin, end, file, system in markers.headers():
+        (hosts if system and not MATHEMATICS.search(file) else known).update(declared.findall(text, begin, end))
+    wrong = [word for word, name in left.items() if name not in known and (word != name or name in hosts)]
+    if wrong:
+        word = min(wrong, key=lambda word: calls[word])
+        raise CompileError(f"{markers.line(calls[word])}: {LIBRARY.format(word=word)}")

@@ -48,25 +48,30 @@ class _Rewriter:
         self.shared_declarations = 0
         self.dynamic_names: set[str] = set()  # declared at file scope
         self.functions: list[tuple[int, int]] = []  # from, to: the bodies of functions of the device
+        self.names: dict[bool, set[str]] = {True: set(), False: set()}  # the user's functions: of the device, others
 
     def run(self) -> Rewritten:
         at_file_scope: list[bool] = []  # for each open brace: namespace or extern "C"?
         statement = self.markers.begin  # the start of the current statement
-        body = -1  # the start of the current device function
+        body, depth = -1, 0  # the start of the current device function, and the open braces around it
         for token in TOKEN.finditer(self.text, statement):
             word = token.group()
             if word[0] == "#":
                 statement = max(statement, token.end())
             elif word == "{":
                 head = self.text[statement : token.start()].strip()
-                if all(at_file_scope) and re.search(r"__(global|device)__", head):
-                    body = token.start()
+                if body < 0 and self.markers.is_users(token.start()):
+                    of_device = re.search(r"__(global|device)__", head) is not None
+                    if of_device:
+                        body, depth = token.start(), len(at_file_scope)
+                    if all(at_file_scope) or of_device:
+                        self.named(head, of_device)
                 at_file_scope.append(bool(FILE_SCOPE.search(head)))
                 statement = token.end()
             elif word == "}":
                 if at_file_scope:
                     at_file_scope.pop()
-                if body >= 0 and all(at_file_scope):
+                if body >= 0 and len(at_file_scope) == depth:
                     self.functions.append((body, token.end()))
                     body = -1
                 statement = token.end()
@@ -80,8 +85,15 @@ class _Rewriter:
                     self.variable(token, statement)
             elif word == "__shared__":
                 self.shared(token, statement, all(at_file_scope))
-        refuse(self.text, self.markers, self.functions)
+        refuse(self.text, self.markers, self.functions, self.names[True], self.names[False] - self.names[True])
         return Rewritten(self.result(), _unique(self.kernels), _unique(self.variables))
+
+    def named(self, head: str, of_device: bool) -> None:
+        """Note the name of a function, given the text before its body."""
+        plain = re.sub(rf"^#[^\n]*$|{ATTRIBUTE}|__(global|device)__|\bconstexpr\b", " ", head, flags=re.MULTILINE)
+        found = re.match(r"[^()=]*?\b(\w+)\s*\(", plain)
+        if found and not re.match(r"\s*(struct|class|union|enum|namespace)\b", plain):
+            self.names[of_device].add(found.group(1))
 
     def kernel(self, token: re.Match[str], statement: int) -> None:
         self.edits.append((token.start(), token.end(), ""))

@@ -9,7 +9,8 @@ from minirnn.devices.cuda.sim.driver import SimDriver
 from minirnn.devices.cuda.sim.options import SimOptions
 
 OUTSIDE = "int x;\n{}\n"
-INSIDE = 'extern "C" __global__ void k(float *x) {{\n{}\n}}\n'
+HOST = "float outside(float a) {{ return a; }} template <class T> T twice(T a) {{ return a + a; }} "
+INSIDE = HOST + 'extern "C" __global__ void k(float *x) {{\n{}\n}}\n'
 
 
 def complaint(source: str) -> list[str]:
@@ -39,6 +40,21 @@ def complaint(source: str) -> list[str]:
         (INSIDE, "nvcuda::wmma::fill_fragment(x, 0);", "tensor cores by nvcuda::wmma are not simulated"),
         (OUTSIDE, "__global__ void __cluster_dims__(4, 1, 1) k(int *x) {}", "clusters of blocks are not simulated"),
         (INSIDE, "__cluster_barrier_arrive();", "clusters of blocks are not simulated: blocks can communicate"),
+        (INSIDE, "exit(3);", "a call of exit, which is a host function, from device code: a kernel calls mathematics"),
+        (INSIDE, "if (x[0] < 0) ::abort();", "a call of abort, which is a host function"),
+        (INSIDE, 'return (void)system("true");', "a call of system, which is a host function"),
+        (INSIDE, "x[0] = x[1]*rand();", "a call of rand, which is a host function"),
+        (INSIDE, "x[0] = std::time(0) > 0;", "a call of std::time, which is a host function"),
+        (INSIDE, 'x[0] = getenv("HOME") != 0;', "a call of getenv, which is a host function"),
+        (INSIDE, 'fprintf(stderr, "no");', "a call of fprintf, which is a host function"),
+        (INSIDE, "x[0] = outside(x[1]);", "a call of outside, which is a host function, from device code: write __dev"),
+        (
+            INSIDE,
+            "x[0] = twice(x[1]);",
+            "a call of twice, which is a host function, from device code: write __device__",
+        ),
+        (OUTSIDE, "struct S { __device__ int f() { return rand(); } };", "a call of rand, which is a host function"),
+        (OUTSIDE, "__device__ int f() { return (int)strlen(0); }", "a call of strlen, which is a host function"),
         (OUTSIDE, "#include <mma.h>", "tensor cores by nvcuda::wmma are not simulated: multiply with"),
         (OUTSIDE, "#include <cuda/atomic>", "cuda::atomic is not simulated: use atomicAdd"),
         (OUTSIDE, "#include <cuda/std/atomic>", "cuda::atomic is not simulated: use atomicAdd"),
@@ -59,6 +75,50 @@ def test_it_is_named_in_one_sentence_with_its_line(form: str, line: str, sentenc
     assert second.startswith(f"wrong.cu:2: {sentence}")
     assert third == f"    {line}"
     assert not rest
+
+
+@pytest.mark.parametrize(
+    "header, line, name",
+    [
+        ("algorithm", "std::sort(x, x + 2);", "std::sort"),
+        ("algorithm", "using namespace std; sort(x, x + 2);", "sort"),
+        ("string", 'x[0] = std::string("ab").size();', "std::string"),
+        ("vector", "std::vector<float> v(3);", "std::vector"),
+        ("iostream", "std::cout << x[0];", "std::cout"),
+        ("chrono", "std::chrono::steady_clock::now();", "std::chrono"),
+    ],
+)
+def test_a_function_of_a_header_is_refused_by_its_name(header: str, line: str, name: str) -> None:
+    first, second, third = complaint(f"#include <{header}>\n" + INSIDE.format(line))
+    assert second.startswith(f"wrong.cu:3: a call of {name}, which is a host function, from device code")
+    assert third == f"    {line}"
+
+
+def test_functions_that_kernels_may_call_pass() -> None:
+    SimDriver(SimOptions()).module(
+        """\ufeff
+        #include <cmath>
+        #include <limits>
+        #include <cstring>
+        #include <cstdlib>
+        int on_the_host() { return system("true") + rand(); }
+        __device__ float div(float a, float b) { return a / b; }  // the C library has such a function
+        float both(float a) { return a; }
+        __device__ float both(float a, int) { return a; }
+        struct Pair { float a; __device__ float read() const { return a; } };
+        extern "C" __global__ void k(float *x, int n) {
+            float time(2), index[2] = {1, 2};
+            const Pair pair = {x[0]};
+            auto select = [&](int i) { return index[i]; };
+            std::memcpy(x, index, sizeof(index));
+            memset(x, 0, 4);
+            x[0] = std::exp(x[1]) + std::isnan(x[2]) + expf(time) + fmaxf(x[0], 1) + std::numeric_limits<float>::max();
+            x[1] = div(x[0], 2.f) + both(x[1], 1) + pair.read() + min(x[0], 1.f) + abs(n) + std::size_t(2) + select(1);
+            if (n == 12345) printf("exit(3) system(%d)", n);
+        }
+        """,
+        "passes.cu",
+    )
 
 
 def test_words_in_strings_comments_and_other_names_pass() -> None:
