@@ -1,6 +1,7 @@
 """TensorFlow's ``name=`` is accepted by every op of TensorFlow and by its cells, and changes nothing.
 
-Tests `minirnn/ops/lstm_block/`, `minirnn/ops/gru_block/cell.py`, `minirnn/ops/cudnn_rnn/` and `minirnn/nn/lstm_block.py`.
+Tests `minirnn/ops/lstm_block/`, `minirnn/ops/gru_block/cell.py`, `minirnn/ops/cudnn_rnn/` and
+`minirnn/nn/lstm_block.py`.
 """
 
 from __future__ import annotations

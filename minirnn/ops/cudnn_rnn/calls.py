@@ -26,9 +26,10 @@ from minirnn.ops.cudnn_rnn.check import (
     to_time_major,
 )
 from minirnn.ops.cudnn_rnn.dropout import dropout_masks as drawn_masks
-from minirnn.ops.cudnn_rnn.layers import Kept, RecurrentLayer, by_layer, run_layers
+from minirnn.ops.cudnn_rnn.layers import Kept, by_layer, run_layers
 from minirnn.ops.cudnn_rnn.params import unpack_weights
 from minirnn.ops.fused import gradients_through_composition, or_zeros, zeros
+from minirnn.ops.sequence.layer import RecurrentLayer
 
 
 def forward_call(

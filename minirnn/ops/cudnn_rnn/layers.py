@@ -60,8 +60,10 @@ def run_layers(
     y = x
     for k, own in enumerate(weights):
         inputs = [y, *states[k], *flat(own)]
-        plan, *zoned = layer_of(rnn_mode, own[0].Wp is not None, None if zoneout is None else zoneout[k])
-        layer = RecurrentLayer(plan, own, lengths, *zoned, keep_for(inputs) if keep is None else keep)
+        plan, cell_masks, zoneout_of_h = layer_of(
+            rnn_mode, own[0].Wp is not None, None if zoneout is None else zoneout[k]
+        )
+        layer = RecurrentLayer(plan, own, lengths, cell_masks, zoneout_of_h, keep_for(inputs) if keep is None else keep)
         outputs = layer(*inputs) if kept is None else layer.recalled(kept.saved[k], kept.outputs[k], *inputs)
         layers.append((layer, outputs))
         y, *end = outputs

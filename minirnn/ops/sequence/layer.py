@@ -209,7 +209,7 @@ class RecurrentLayerGrad(FusedOp):
 def places(weights: Sequence[Weights], first: int) -> list[Callable[[Sequence[Any]], tuple[Any, ...]]]:
     """For each direction, what takes its weights from the inputs of a node, which begin at `first` and end with a
     None."""
-    found = []
+    found: list[Callable[[Sequence[Any]], tuple[Any, ...]]] = []
     for own in weights:
         place: list[int | slice] = []
         for w in own[:5]:

@@ -131,16 +131,8 @@ class Backward:
         vectors = [v[:, None] for v in w.vectors] if w.vectors else ()
         for dv in (*g.dweights.vectors, *g.dweights.U):
             dv[...] = 0
-        arguments = (
-            self.dot,
-            R_T,
-            None if w.Wp is None else w.Wp.T,
-            [U.T for U in w.U] if w.U else (),
-            dh,
-            self.dm,
-            self.inner,
-        )
-        arguments += self.products, self.through_R, self.nothing
+        Wp_T, U_T = None if w.Wp is None else w.Wp.T, [U.T for U in w.U] if w.U else ()
+        arguments = self.dot, R_T, Wp_T, U_T, dh, self.dm, self.inner, self.products, self.through_R, self.nothing
         values, numbers = self.values(d), self.numbers.arrays
         if self.numbers.formulas:
             self.numbers.set(plan, d.constants)
@@ -154,7 +146,7 @@ class Backward:
             turn(g.dy[lo:hi], dy)
             if self.zoneout is not None:
                 turn(d.masks[-1][lo:hi], self.zoneout[: hi - lo])
-            if dc is not None:
+            if dc is not None and g.dc_each is not None:
                 turn(g.dc_each[lo:hi], dc)
             dh[:, joining] = g.dh_n.T[:, joining]
             for k, a in enumerate(self.inner):
@@ -174,7 +166,8 @@ class Backward:
 
     def forget(self, piece: Piece, extra: list[Array]) -> None:
         """No gradient flows in columns whose sample is done, or has not begun."""
-        lengths, k = self.visit.lengths, piece.hi - piece.lo
+        lengths: Any = self.visit.lengths
+        k = piece.hi - piece.lo
         self.dh[:, piece.leaving] = 0
         for a in self.inner:
             a[:, piece.leaving] = 0

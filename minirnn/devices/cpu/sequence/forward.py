@@ -225,17 +225,17 @@ class Forward:
         half = HALVES[self.sizes.dtype]
         for rows, halved, R_to, b_to, W_to in self.runs:
             if halved:
-                np.multiply(w.R[rows], half, R_to)  # type: ignore[index]
+                np.multiply(w.R[rows], half, R_to)
                 np.multiply(b[rows], half, b_to)
                 if W_to is not None:
-                    np.multiply(w.W[rows], half, W_to)  # type: ignore[index]
+                    np.multiply(w.W[rows], half, W_to)
             else:
-                R_to[...] = w.R[rows]  # type: ignore[index]
+                R_to[...] = w.R[rows]
                 b_to[...] = b[rows]
                 if W_to is not None:
-                    W_to[...] = w.W[rows]  # type: ignore[index]
+                    W_to[...] = w.W[rows]
         if self.W is not None and xH:
-            self.W[nH:] = w.W[nH:]  # type: ignore[index]
+            self.W[nH:] = w.W[nH:]
         return bW[nH : nH + xH, None] if xH else None
 
     def run(

@@ -141,7 +141,7 @@ def cell_sequence_grad(
     h0: Array,
     c0: Array | None,
     weights: Sequence[Weights],
-    saved: Array | None,
+    saved: Any,
     y: Array,
     dy: Array,
     dh_n: Array,

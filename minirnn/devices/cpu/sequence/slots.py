@@ -63,7 +63,8 @@ class Slots:
                 parents.setdefault(a, []).append(e)
         self.kept = self.find_kept()
         saved = set(self.kept)
-        self.shifted = {z: e for z in gates[: plan.of_both] if (e := self.shift(z, parents, saved)) is not None}
+        sums = {z: self.shift(z, parents, saved) for z in gates[: plan.of_both]}
+        self.shifted = {z: e for z, e in sums.items() if e is not None}
         guests = {z: self.guest(z, parents, saved) for z in gates[: plan.of_both]}
         order = sorted(range(plan.of_both), key=lambda k: self.key(gates[k], guests[gates[k]]))
         self.both = order
