@@ -171,7 +171,8 @@ def arange(
 ) -> Tensor:
     """The numbers ``start, start + step, ...`` before `end`: ``arange(end)`` or ``arange(start, end, step)``.
 
-    Without a dtype, integers give int64. If any argument is a float, the result is float32.
+    Without a dtype, integers give int64. If any argument is a float, the result is float32. With an integer dtype, the
+    arguments lose their fractions first.
 
     Raises
     ------
@@ -187,6 +188,8 @@ def arange(
     )
     if not (isfinite(start) and isfinite(end) and isfinite(step)):
         raise ValueError(f"arange: got start {start}, end {end}, step {step}\n  expected finite numbers")
+    if dtype is not None and dtype_of("arange", dtype).kind in "iu":  # as in torch, before counting
+        start, end, step = int(start), int(end), int(step)
     if step == 0 or (end - start) * step < 0:
         raise ValueError(
             f"arange: start {start}, end {end}, step {step}\n  expected a step that leads from start to end, not 0"
@@ -218,8 +221,16 @@ def linspace(
     count = integer_of("linspace", "steps", steps, 0)
     if not (isfinite(start) and isfinite(end)):
         raise ValueError(f"linspace: got start {start}, end {end}\n  expected finite numbers")
-    values = np.linspace(start, end, count)
-    return made("linspace", values, or_default(dtype, default.dtype), device, requires_grad)
+    found = or_default(dtype, default.dtype)
+    if (
+        dtype_of("linspace", found).kind in "iu" and count > 1
+    ):  # as in torch: whole ends, and each half from its own end
+        start, end = int(start), int(end)
+        step, k = (end - start) / (count - 1), np.arange(count)
+        values = np.trunc(np.where(k < count // 2, start + step * k, end - step * (count - 1 - k)))
+    else:
+        values = np.linspace(start, end, count)
+    return made("linspace", values, found, device, requires_grad)
 
 
 def eye(

@@ -320,6 +320,7 @@ def named(function: Any, name: str, doc: str, primitive: str, module: str) -> An
     function.__name__ = function.__qualname__ = name
     function.__module__, function.__doc__ = module, doc
     own = [p.replace(default=Parameter.empty) for p in signature(function).parameters.values() if p.name in "xab"]
-    # without the names of torch, which all functions accept
-    function.__signature__ = Signature(own, return_annotation="Tensor")
+    function.__signature__ = Signature(
+        own, return_annotation="Tensor"
+    )  # without the names of torch, which all functions accept
     return function

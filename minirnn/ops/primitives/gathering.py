@@ -153,10 +153,11 @@ def scatter_add(x: Any, dim: int, index: Any, src: Any) -> Tensor:
 
 
 @op(PutAdd, where, torch={"value": "src"})
-def scatter(x: Any, dim: int, index: Any, src: Any) -> Tensor:
+def scatter(x: Any, dim: int, index: Any, src: Any, *, reduce: str | None = None) -> Tensor:
     """`x` with ``src[i, j, k]`` written at ``[index[i, j, k], j, k]`` (for ``dim=0``): a new Tensor.
 
-    `src` may be a number. If several elements are written to one place, the last one stays and gets the gradient.
+    `src` may be a number. ``reduce="add"`` adds instead, as `scatter_add`. If several elements are written to one
+    place, the last one stays and gets the gradient.
 
     Raises
     ------
@@ -173,6 +174,10 @@ def scatter(x: Any, dim: int, index: Any, src: Any) -> Tensor:
     if isinstance(src, (bool, int, float, np.generic)):
         src = as_tensor(np.full(host.shape, src, x.dtype), device=x.device)
     src = _source("scatter", x, host, src)
+    if reduce is not None:
+        if reduce != "add":
+            raise ValueError(f"scatter: reduce is {shown(reduce)}\n  expected None or 'add'")
+        return scatter_add(x, dim, host, src)
     if not host.size:
         return x + 0
     if not x.ndim:

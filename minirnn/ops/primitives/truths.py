@@ -57,23 +57,28 @@ def count_nonzero(
     return leaf(x.device, _count(x, axes, check.kept("count_nonzero", keepdims, keepdim), False))
 
 
+def _truth(x: Tensor, found: Any) -> Tensor:
+    """The result of `any` and `all`: bool, but uint8 for uint8, as in torch."""
+    return leaf(x.device, x.device.cast(found, x.dtype) if x.dtype == np.uint8 else found)
+
+
 @op("sum", "not_equal", "greater")
 def any(
     x: Any, axis: Axes = None, keepdims: bool | None = None, *, dim: Axes = None, keepdim: bool | None = None
 ) -> Tensor:
-    """Whether any element along `axis` is not 0, bool; False if there are no elements."""
+    """Whether any element along `axis` is not 0, as a bool (uint8 for uint8); False if there are none."""
     x = as_tensor(x)
     axes = check.axes("any", check.axis_or_dim("any", axis, dim), x.ndim, scalar=True)  # () means none, as in torch
     count = _count(x, axes, check.kept("any", keepdims, keepdim), False)
-    return leaf(x.device, x.device.greater(count, 0))
+    return _truth(x, x.device.greater(count, 0))
 
 
 @op("sum", "equal")
 def all(
     x: Any, axis: Axes = None, keepdims: bool | None = None, *, dim: Axes = None, keepdim: bool | None = None
 ) -> Tensor:
-    """Whether all elements along `axis` are not 0, bool; True if there are no elements."""
+    """Whether all elements along `axis` are not 0, as a bool (uint8 for uint8); True if there are none."""
     x = as_tensor(x)
     axes = check.axes("all", check.axis_or_dim("all", axis, dim), x.ndim, scalar=True)  # () means none, as in torch
     count = _count(x, axes, check.kept("all", keepdims, keepdim), True)
-    return leaf(x.device, x.device.equal(count, 0))
+    return _truth(x, x.device.equal(count, 0))

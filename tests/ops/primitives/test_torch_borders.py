@@ -150,3 +150,25 @@ def test_a_packed_sequence_has_the_methods_of_torch() -> None:
     moved = packed.to("native", mr.float64)
     assert moved.data.device == moved.sorted_indices.device == "native" and moved.data.dtype == "float64"
     assert moved.batch_sizes.device == "cpu"
+
+
+def test_whole_numbers_between_ends_with_fractions() -> None:
+    for found, right in (  # torch 2.13
+        (mr.arange(2.1, 2.0, -0.5 - 1, dtype="int64"), []),
+        (mr.arange(-7.9, -4.0, dtype="int64"), [-7, -6, -5]),
+        (mr.arange(-2.9, -1.0, dtype="int64"), [-2]),
+        (mr.linspace(-3, 50, 5, dtype="int64"), [-3, 10, 23, 36, 50]),
+        (mr.linspace(4.3, -3, 4, dtype="int64"), [4, 1, 0, -3]),
+    ):
+        assert found.tolist() == right and found.dtype == "int64"
+
+
+def test_small_differences_from_numpy_that_torch_has() -> None:
+    x = mr.tensor([1, 0], dtype="uint8")
+    assert x.any().dtype == x.all().dtype == mr.any(x, dim=0).dtype == "uint8" and x.any().item() == 1
+    assert mr.diff(X, n=0, prepend=X).shape == X.shape
+    y = mr.zeros(3).scatter(0, mr.tensor([1, 1]), mr.tensor([2.0, 3.0]), reduce="add")
+    assert y.tolist() == [0.0, 5.0, 0.0]
+    assert mr.zeros(3).scatter_(0, mr.tensor([1, 1]), 2.0, reduce="add").tolist() == [0.0, 4.0, 0.0]
+    with pytest.raises(ValueError, match="scatter: reduce is 'multiply'\n  expected None or 'add'"):
+        mr.zeros(3).scatter(0, mr.tensor([1]), 2.0, reduce="multiply")
