@@ -38,5 +38,6 @@ def time_major(
         x = expand_dims(x, 1)
     elif batch_first:
         x = transpose(x, (1, 0, 2))
-    check.positive(name, "T", x.shape[0], "input")
+    if not x.shape[0]:
+        check.positive(name, "T", 0, "input")
     return x, batched
