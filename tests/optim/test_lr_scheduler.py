@@ -74,6 +74,15 @@ def test_schedules_that_are_stepped_apart_also_multiply_their_factors() -> None:
     assert optimizer.lr == 0.125 / 4
 
 
+def test_a_second_lambda_takes_the_place_of_the_first_as_in_torch() -> None:
+    optimizer = optim.SGD([nn.Parameter([1.0])], 0.5)
+    optimizer.step()
+    lr_scheduler.StepLR(optimizer, 1, 0.5).step()
+    lr_scheduler.LambdaLR(optimizer, lambda t: 0.25)
+    assert optimizer.lr == 0.125
+    assert lr_scheduler.LambdaLR(optimizer, lambda t: 0.5).get_last_lr() == [0.25]
+
+
 @each("case", [case for case in SCHEDULES if not case.startswith("Reduce")])
 def test_the_step_size_is_the_formula_of_the_epoch(case: str) -> None:
     optimizer, schedule = started(case)

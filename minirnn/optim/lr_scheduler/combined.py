@@ -32,10 +32,11 @@ class ChainedScheduler(LRScheduler):
         self._begin(instead_of=self._schedulers)
 
     def at(self, epoch: float, base: float) -> float:
+        lr = base
         for one in self._schedulers:
             one.group = self.group
-            base = one.at(one._now + epoch - self.last_epoch, base)
-        return base
+            lr = one.at(one._now + epoch - self.last_epoch, base if one._own_base else lr)
+        return lr
 
     def _momentum_at(self, epoch: float) -> float | None:
         found = None

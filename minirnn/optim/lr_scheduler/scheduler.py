@@ -26,7 +26,7 @@ class LRScheduler:
 
     Each value is computed from the epoch, not from the value before. So a step size that you write into a group lasts
     until the next step of a schedule. If an optimizer has several schedules, each gets the result of the previous one
-    as its `base`.
+    as its `base`. As in torch, `LambdaLR` and warm restarts do not, but begin with the group's own step size.
 
     Parameters
     ----------
@@ -49,6 +49,7 @@ class LRScheduler:
     """
 
     group = 0
+    _own_base = False  # whether it begins with the group's own step size, also after other schedules
     _not_saved: tuple[str, ...] = ("optimizer", "group")
     _optional: tuple[str, ...] = ()  # entries that a state of torch does not have
 
@@ -102,11 +103,13 @@ class LRScheduler:
 
     def get_lr(self) -> list[float]:
         """The step sizes at the present epoch. A subclass written for torch defines this instead of `at`."""
-        rates = LRScheduler.base_lrs.fget(self)  # type: ignore[attr-defined]
-        for one in self.optimizer.schedules:
-            for k, lr in enumerate(rates):
+        rates = []
+        for k, group in enumerate(self.optimizer.param_groups):
+            lr = base = group.setdefault("initial_lr", group["lr"])
+            for one in self.optimizer.schedules:
                 one.group = k
-                rates[k] = one.at(one._now, lr)
+                lr = one.at(one._now, base if one._own_base else lr)
+            rates.append(lr)
         return rates
 
     def get_last_lr(self) -> list[float]:
@@ -117,13 +120,15 @@ class LRScheduler:
 
     def _write(self) -> None:
         """Write the step sizes, and momentum where it is scheduled, into the groups of the optimizer."""
-        if not any(one is self for one in self.optimizer.schedules):  # a new schedule, or a copy
+        if self not in self.optimizer.schedules:  # a new schedule, or a copy
             self.optimizer.schedules.append(self)
         for group, lr in zip(self.optimizer.param_groups, LRScheduler.get_lr(self), strict=True):
             group["lr"] = lr
         self._write_momentum()
 
     def _write_momentum(self) -> None:
+        if type(self)._momentum_at is LRScheduler._momentum_at:
+            return
         for k, group in enumerate(self.optimizer.param_groups):
             self.group = k
             momentum = self._momentum_at(self._now)

@@ -21,6 +21,7 @@ class LambdaLR(LRScheduler):
     As in torch, a state dict holds the attributes of callable objects, but no functions.
     """
 
+    _own_base = True
     _not_saved = (*LRScheduler._not_saved, "lr_lambdas", "_products")
 
     def __init__(self, optimizer: Optimizer, lr_lambda: Factor | list[Factor], last_epoch: int = -1) -> None:
@@ -49,6 +50,8 @@ class LambdaLR(LRScheduler):
 
 class MultiplicativeLR(LambdaLR):
     """``base * lr_lambda(1) * ... * lr_lambda(t)``; `lr_lambda` as for `LambdaLR`."""
+
+    _own_base = False
 
     def at(self, epoch: Any, base: float) -> float:
         function = self._of_group("lr_lambda", self.lr_lambdas)
@@ -171,6 +174,8 @@ class CosineAnnealingWarmRestarts(LRScheduler):
 
     `T_0` and `T_mult` are 1 or more.
     """
+
+    _own_base = True
 
     def __init__(
         self, optimizer: Optimizer, T_0: int, T_mult: int = 1, eta_min: float = 0.0, last_epoch: int = -1
