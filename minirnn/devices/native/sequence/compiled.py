@@ -59,7 +59,7 @@ class Kept(NamedTuple):
 
     slots: list[int | None]
     """The place of each value of `Layer`."""
-    count: int
+    size: int
 
     @classmethod
     def of(cls, there: Sequence[bool]) -> Kept:
