@@ -15,7 +15,7 @@ from minirnn.devices.base import Weights, check_saved
 from minirnn.devices.cpu import workspace
 from minirnn.devices.cpu.sequence import layer as plain
 from minirnn.devices.cpu.sequence.layer import like, width_of
-from minirnn.devices.native.arguments import NO_MATRIX, NOTHING, address, call, matrix, rows
+from minirnn.devices.native.arguments import NO_MATRIX, NOTHING, address, call, matrix, rows, start
 from minirnn.devices.native.sequence.compiled import Kept, LayerKernels, kernels
 from minirnn.devices.native.sequence.ragged import Ragged
 
@@ -190,9 +190,18 @@ class OneLayer:
 
     def values_by_name(self, saved: Mapping[str, Array], k: int) -> Sequence[int]:
         """The same for values by name, (D, T, B, H) each."""
-        arrays = [self.ragged.sorted(saved[name][k]) for name in self.of.names]
-        self.copies = [*self.copies, *arrays]
-        return [n for a in arrays for n in rows(a)]
+        found: list[int] = []
+        _, B, _, H, _ = self.sizes
+        for name in self.of.names:
+            a = saved[name]
+            of_direction, of_step, of_row, of_unit = a.strides
+            if self.ragged.order is None and of_unit == a.itemsize and of_step == B * of_row >= B * H * of_unit:
+                found += start(a) + k * of_direction, of_row // of_unit  # as `by_name` returns it
+                continue
+            a = self.ragged.sorted(a[k])
+            self.copies = [*self.copies, a]
+            found += rows(a)
+        return found
 
     def contiguous(self, b: Array | None) -> Array | None:
         """A bias, or a copy that lives as long as this layer."""
