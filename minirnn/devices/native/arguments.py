@@ -86,8 +86,13 @@ def address(a: np.ndarray | None) -> int:
     try:  # six times as fast as the array interface
         return ctypes.addressof(ctypes.c_byte.from_buffer(memory))
     except (TypeError, ValueError, BufferError):  # read-only, empty, or with gaps
-        found: int = a.__array_interface__["data"][0]
-        return found
+        return start(a)
+
+
+def start(a: np.ndarray) -> int:
+    """The address of an array that need not be contiguous."""
+    found: int = a.__array_interface__["data"][0]
+    return found
 
 
 def rows(a: np.ndarray | None, first: int = 0) -> tuple[int, int]:
@@ -95,8 +100,9 @@ def rows(a: np.ndarray | None, first: int = 0) -> tuple[int, int]:
     if a is None:
         return NOTHING
     # Along an axis of one element NumPy may have any stride, so its strides do not show whether it is contiguous.
-    distance = a.shape[-1] if a.flags.c_contiguous else a.strides[-2] // a.itemsize
-    return address(a) + first * a.itemsize, distance
+    if a.flags.c_contiguous:
+        return address(a) + first * a.itemsize, a.shape[-1]
+    return start(a) + first * a.itemsize, a.strides[-2] // a.itemsize
 
 
 def regular(a: np.ndarray) -> np.ndarray:
@@ -115,7 +121,7 @@ def matrix(a: np.ndarray | None) -> tuple[int, int, int]:
         return 0, 0, 0
     if a.flags.c_contiguous:
         return address(a), a.shape[1], 1
-    return address(a), a.strides[0] // a.itemsize, a.strides[1] // a.itemsize
+    return start(a), a.strides[0] // a.itemsize, a.strides[1] // a.itemsize
 
 
 def call(function: Any, *arguments: Any, work: float) -> None:

@@ -153,10 +153,12 @@ double everything(int threads) {
         {6, 13, 4, 33}, {2, 40, 20, 66}, {3, 36, 20, 66}};  // 36 samples: three threads divide the samples
     for (auto &s : sizes) {
         sum += a_cell<real, lstm::OwnCell>(s, true, threads);
-        sum += a_cell<real, gru::OwnCell>(s, true, threads);
-        sum += a_cell<real, rnn_tanh::OwnCell>(s, true, threads);
-        sum += a_cell<real, lstm_block_peephole::OwnCell>(s, false, threads);
         sum += a_cell<real, three_stages::OwnCell>(s, false, threads);
+        if constexpr (sizeof(real) == 4) {  // others in one type, because compiling a cell takes seconds
+            sum += a_cell<real, gru::OwnCell>(s, true, threads);
+            sum += a_cell<real, rnn_tanh::OwnCell>(s, true, threads);
+            sum += a_cell<real, lstm_block_peephole::OwnCell>(s, false, threads);
+        }
         const Index P = std::max<Index>(1, s[3] / 2);
         using Projected = lstm_zoned_c::OwnCell<Vector<real>, real>;
         for (bool zoneout : {false, true}) {

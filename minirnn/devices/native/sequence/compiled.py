@@ -11,7 +11,7 @@ import os
 import sys
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import ClassVar, NamedTuple, TypeVar
+from typing import Any, ClassVar, NamedTuple, TypeVar, cast
 
 import numpy as np
 
@@ -59,7 +59,7 @@ class Kept(NamedTuple):
 
     slots: list[int | None]
     """The place of each value of `Layer`."""
-    count: int
+    size: int
 
     @classmethod
     def of(cls, there: Sequence[bool]) -> Kept:
@@ -121,7 +121,7 @@ def load(plan: Plan, dtype: np.dtype, passes: Sequence[str]) -> ctypes.CDLL:
 
 
 @lru_cache(maxsize=256)
-def made(kind: type[Kernels], plan: Plan, dtype: np.dtype, more_flags: str) -> Kernels | None:
+def made(kind: Any, plan: Plan, dtype: np.dtype, more_flags: str) -> Any:
     """The kernels of a cell; None, with one printed line, if they cannot be compiled.
 
     `more_flags` is what ``MINIRNN_NATIVE_FLAGS`` holds.
@@ -138,8 +138,8 @@ def made(kind: type[Kernels], plan: Plan, dtype: np.dtype, more_flags: str) -> K
 
 def kernels(kind: type[Kernels], plan: Plan, dtype: np.dtype) -> Kernels | None:
     """`made`, with the flags of the first call for this plan."""
-    name = kind.__name__ + dtype.char
+    name, any_kind = kind.__name__ + dtype.char, cast(Any, kind)
     if name not in plan.made:
-        plan.made[name] = made(kind, plan, dtype, os.environ.get("MINIRNN_NATIVE_FLAGS", ""))
+        plan.made[name] = made(any_kind, plan, dtype, os.environ.get("MINIRNN_NATIVE_FLAGS", ""))
     found: Kernels | None = plan.made[name]
     return found

@@ -15,7 +15,7 @@ from minirnn.devices.base import Weights, check_saved
 from minirnn.devices.cpu import workspace
 from minirnn.devices.cpu.sequence import layer as plain
 from minirnn.devices.cpu.sequence.layer import like, width_of
-from minirnn.devices.native.arguments import NO_MATRIX, NOTHING, address, call, matrix, rows
+from minirnn.devices.native.arguments import NO_MATRIX, NOTHING, address, call, matrix, rows, start
 from minirnn.devices.native.sequence.compiled import Kept, LayerKernels, kernels
 from minirnn.devices.native.sequence.ragged import Ragged
 
@@ -50,7 +50,7 @@ def cell_sequence(
     D, _, P = h0.shape
     layer = OneLayer(of, lengths, x, h0, c0, weights, masks, zoneout, constants)
     kept = of.kept_by_name if named else of.kept
-    saved = workspace.empty((D, T, B, kept.count, layer.H), x.dtype) if training and kept.count else None
+    saved = workspace.empty((D, T, B, kept.size, layer.H), x.dtype) if training and kept.size else None
     y = workspace.empty((T, B, D * P), x.dtype)
     h_n, c_n = np.empty_like(layer.h0), None if c0 is None else np.empty_like(layer.c0)
     for k in range(D):
@@ -93,8 +93,8 @@ def cell_sequence_grad(
     layer = OneLayer(of, lengths, x, h0, c0, weights, masks, zoneout, constants)
     ragged, H, dtype = layer.ragged, layer.H, x.dtype
     if not named:
-        check_saved(saved, (D, T, B, of.kept.count, H))
-        saved = None if saved is None else saved.reshape(D, T, B, of.kept.count, H)
+        check_saved(saved, (D, T, B, of.kept.size, H))
+        saved = None if saved is None else saved.reshape(D, T, B, of.kept.size, H)
     y, dy = ragged.sorted(y), ragged.sorted(dy)
     dh_n, dc_n = ragged.states(dh_n), ragged.states(dc_n)
     each = NO_ARRAYS if dc_each is None else [ragged.sorted(one) for one in dc_each]
@@ -171,7 +171,7 @@ class OneLayer:
         start, step = address(saved), self.H * saved.itemsize
         found: list[int] = []
         for slot in kept.slots:
-            found += NOTHING if slot is None else (start + slot * step, kept.count * self.H)
+            found += NOTHING if slot is None else (start + slot * step, kept.size * self.H)
         return found
 
     def by_name(self, saved: Array, c_n: Array | None) -> dict[str, Array]:
@@ -190,9 +190,18 @@ class OneLayer:
 
     def values_by_name(self, saved: Mapping[str, Array], k: int) -> Sequence[int]:
         """The same for values by name, (D, T, B, H) each."""
-        arrays = [self.ragged.sorted(saved[name][k]) for name in self.of.names]
-        self.copies = [*self.copies, *arrays]
-        return [n for a in arrays for n in rows(a)]
+        found: list[int] = []
+        _, B, _, H, _ = self.sizes
+        for name in self.of.names:
+            a = saved[name]
+            of_direction, of_step, of_row, of_unit = a.strides
+            if self.ragged.order is None and of_unit == a.itemsize and of_step == B * of_row >= B * H * of_unit:
+                found += start(a) + k * of_direction, of_row // of_unit  # as `by_name` returns it
+                continue
+            a = self.ragged.sorted(a[k])
+            self.copies = [*self.copies, a]
+            found += rows(a)
+        return found
 
     def contiguous(self, b: Array | None) -> Array | None:
         """A bias, or a copy that lives as long as this layer."""

@@ -58,7 +58,7 @@ def cell_step_grad(
     d_vectors = workspace.empty((B, plan.vectors * H), dtype)  # of each sample
     saved = [values[name] for name in plan.value_names]
     run(
-        of, plan, weights, constants, masks, d_after[-1], (None, *states, *after, *saved), (),
+        of, plan, weights, constants, masks, d_after[-1], (None, *states, *after, *saved), None,
         (*d_after, d_gates), d_states, d_vectors,
     )  # fmt: skip
     return d_gates, tuple(d_states), tuple(np.add.reduce(d_vectors).reshape(plan.vectors, H)) if plan.vectors else ()
@@ -72,9 +72,9 @@ def run(
     masks: Sequence[Array],
     like: Array,
     given: Sequence[Array | None],
-    found: Array | tuple[()],
+    found: Array | None,
     gradients: Sequence[Array] = (),
-    d_states: Array | tuple[()] = (),
+    d_states: Array | None = None,
     d_vectors: Array | None = None,
 ) -> None:
     """Set the arrays `found` or, if there are gradients, those after d_after. All are in the order of `OneStep`."""
@@ -94,9 +94,9 @@ def run(
             rows += address(a), a.shape[1]
         return rows
 
-    def parts(a: Array | tuple[()]) -> list[int]:
+    def parts(a: Array | None) -> list[int]:
         """The rows of the arrays (B, H) in one."""
-        if not len(a):
+        if a is None:
             return []
         start, size = address(a), B * H * like.itemsize
         return [n for k in range(len(a)) for n in (start + k * size, H)]
