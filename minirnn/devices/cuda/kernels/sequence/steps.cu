@@ -114,16 +114,17 @@ __device__ void step(FORWARD, const Inside &in) {
 #pragma unroll
     for (int j = 0; j < S; j++)
         if (!LAST && Cell::after_stage(j) == stage) store(in.waiting + j * block + k, after[j]);
-    if (!LAST) return;
+    if constexpr (LAST) {
 #pragma unroll
-    for (int j = 0; j < INNER<Cell>; j++)
-        if (valid) store(c_ + j * block + k, after[j]);
-    if (m) {
-        store(m + k, output);
-        return;
+        for (int j = 0; j < INNER<Cell>; j++)
+            if (valid) store(c_ + j * block + k, after[j]);
+        if (m) {
+            store(m + k, output);
+            return;
+        }
+        if (valid) store(h_ + k, after[INNER<Cell>]);
+        store(y + (i64)row * y_stride + unit, output);
     }
-    if (valid) store(h_ + k, after[INNER<Cell>]);
-    store(y + (i64)row * y_stride + unit, output);
 }
 #define STEP_STAGE(k)                                                                                \
     extern "C" __global__ void cell_step_##k(FORWARD, Inside in) {                                   \

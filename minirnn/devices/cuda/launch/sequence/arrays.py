@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from math import prod
 from typing import Any
 
@@ -72,10 +72,9 @@ class Layer:
         numbers = self.sizes, self.constants, self.named, *numbers
         self.device.recordings.run(name, numbers, (self.lengths, *arrays), work)
 
-    def struct(self, pointers: Sequence[str], numbers: Sequence[str] = ()) -> np.dtype:
+    def struct(self, pointers: tuple[str, ...], numbers: tuple[str, ...] = ()) -> np.dtype:
         """The layout of a kernel's struct argument: pointers, 64-bit numbers, and the cell, which has its constants."""
-        cell = ("cell", self.dtype, (len(self.constants),)) if self.constants else ("cell", "u1")
-        return np.dtype([*[(n, "u8") for n in pointers], *[(n, "i8") for n in numbers], cell], align=True)
+        return struct_of(pointers, numbers, self.dtype, len(self.constants))
 
     # ---- directions; direction 1 runs backwards in time
 
@@ -180,6 +179,12 @@ class Layer:
                 copy(self.device, values[d, first, k], h0[d] if inner is None else inner)
                 copy(self.device, values[d, later, k], after[earlier])
         return values
+
+
+@lru_cache
+def struct_of(pointers: tuple[str, ...], numbers: tuple[str, ...], dtype: np.dtype, constants: int) -> np.dtype:
+    cell = ("cell", dtype, (constants,)) if constants else ("cell", "u1")  # a struct without members has a byte
+    return np.dtype([*[(n, "u8") for n in pointers], *[(n, "i8") for n in numbers], cell], align=True)
 
 
 def in_c_order(a: CudaArray, shape: tuple[int, ...], offset: int) -> CudaArray:

@@ -45,7 +45,7 @@ class Stages:
         # a mean over units is also a product
         self.mean = layer.device.full((H, H), 1 / H, layer.dtype) if plan.means else None
         pointers = "masks", "products", "dc_each", "multiplied", "waiting"  # of `struct Inside`
-        self.inside = np.zeros(sizes.T, layer.struct(pointers, ["apart"]))
+        self.inside = np.zeros(sizes.T, layer.struct(pointers, ("apart",)))
         steps = np.arange(sizes.T) * B * H * layer.dtype.itemsize
         several = self.multiplied is not None and self.multiplied.shape[1] > 1
         for name, array, on in (
