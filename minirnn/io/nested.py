@@ -85,7 +85,7 @@ def _apart(value: Any, path: str, arrays: dict[str, Any]) -> dict[str, Any]:
             ]
         }
     if isinstance(value, tuple) and hasattr(value, "_fields") and type(value).__module__.startswith("minirnn."):
-        parts = [[n, _apart(v, f"{path}.{n}" if path else n, arrays)] for n, v in value._asdict().items()]
+        parts = [[n, _apart(v, f"{path}.{n}" if path else n, arrays)] for n, v in zip(value._fields, value, strict=True)]
         return {"named": [type(value).__name__, parts]}
     if isinstance(value, (list, tuple)) and not hasattr(value, "_fields"):
         inside = [_apart(v, f"{path}.{k}" if path else str(k), arrays) for k, v in enumerate(value)]

@@ -18,7 +18,7 @@ from minirnn.ops.primitives.indexing import *
 from minirnn.ops.primitives.logic import *
 from minirnn.ops.primitives.methods import CASTS as _CASTS  # noqa: F401  (the methods of Tensor that are not ops)
 from minirnn.ops.primitives.norms import *
-from minirnn.ops.primitives.numpy_functions import SAME as _SAME  # noqa: F401  (likewise)
+from minirnn.ops.primitives.numpy_functions import WRITES as _WRITES  # noqa: F401  (likewise)
 from minirnn.ops.primitives.pieces import *
 from minirnn.ops.primitives.products import *
 from minirnn.ops.primitives.reductions import *
