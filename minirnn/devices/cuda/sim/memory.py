@@ -93,7 +93,7 @@ class Memory:
             first = max((start for start in self.variables if start <= ptr), default=-1)
             held, what = self.variables.get(first, 0), "a variable of a module"
             if first < 0 or ptr >= first + held:
-                return f"at {ptr:#x}, which is no device memory\n  expected an address that alloc() returned"
+                return f"at {ptr:#x}, which is not device memory\n  expected an address that alloc() returned"
         if first <= ptr and ptr + nbytes <= first + held:
             return ""
         where = "past the end of" if ptr >= first else "before"
