@@ -1,4 +1,7 @@
-"""The product of a step: NumPy's for any number of columns, and what `left_matrix` promises of the weights' memory."""
+"""The product of a step: NumPy's for any number of columns, and what `left_matrix` promises of the weights' memory.
+
+Tests `minirnn/devices/cpu/sequence/forward.py`.
+"""
 
 from __future__ import annotations
 
