@@ -173,10 +173,12 @@ mr.viz.show(fig)
 #    & + \operatorname{diag}((h_{t-1} - \tilde h_t) \odot u_t \odot (1 - u_t)) R_u^{\top}
 #    \end{aligned}
 #
-# In both, the first term is the straight path. The bias of the update gate sets its half-life, as the forget bias does
-# in the LSTM. The other terms are detours through a matrix, or through two: the path through r in :eq:`before-paths`
-# multiplies by :math:`R_h` and :math:`R_r`. The LSTM can add to its memory without forgetting. Here u decides about
-# both: where u is near 1, :math:`a_t` is near 0, so the detours close while the straight path opens.
+# In both, the first term is the straight path. The other terms are detours through a matrix, or through two: the path
+# through r in :eq:`before-paths` multiplies by :math:`R_h` and :math:`R_r`. The LSTM can add to its memory without
+# forgetting. Here u decides about both: where u is near 1, :math:`a_t` is near 0, so the detours close while the
+# straight path opens. Near zero states r is 1/2, and a step multiplies a gradient by about :math:`u + (1 - u) \rho/2`,
+# where :math:`\rho` is the spectral radius of :math:`R_h`. Unlike in the LSTM, no bias makes this larger than 1 if
+# :math:`\rho` is below 2.
 #
 # When do both agree?
 # -------------------
