@@ -66,3 +66,9 @@ STATES: dict[Callable[..., Any], tuple[str, ...]] = {
 }  # fmt: skip
 BUILT_IN = {function.__name__: Formulas(function, states) for function, states in STATES.items()}
 """The modes of `cudnn_rnn` and the ops of single steps, by name. `lstm_block_cell` has peepholes."""
+LETTERS = {
+    "lstm": {"n": r"\tilde c", "z_n": "z_c"},
+    "gru": {"n": r"\tilde h", "z": "u", "z_z": "z_u"},
+    "gru_block_cell": {"c": r"\tilde h"},
+}
+"""The letters of the book for names of libraries, in pictures."""
