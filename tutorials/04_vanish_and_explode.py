@@ -152,8 +152,8 @@ print("after 40 steps, as shares of the largest:", ", ".join(f"{shares[k]:.0e}" 
 # This proves two statements, and only these two. If :math:`\lVert R \rVert < 1`, gradients vanish exponentially. If
 # gradients explode, then :math:`\lVert R \rVert > 1`. The converse statements are not true, because the bound is loose.
 # Each step turns the gradient away from the direction that the next step stretches most (:eq:`loose-swap`), and most
-# units have a smaller slope than the largest one (:eq:`loose-slopes`). In the next figure :math:`\lVert R \rVert` is 1.7
-# times the radius, so :eq:`bound` allows an explosion in all four networks. It happens in one.
+# units have a smaller slope than the largest one (:eq:`loose-slopes`). In the next figure :math:`\lVert R \rVert` is
+# 1.7 times the radius, so :eq:`bound` allows an explosion in all four networks. It happens in one.
 
 
 def states_of(radius):
@@ -180,17 +180,17 @@ print("left after 40 steps:", {radius: f"{kept[0]:.1e}" for radius, kept in with
 # With the radius 1.0 a gradient now vanishes, because every step also multiplies by slopes below 1. With 1.3 it is
 # preserved best, because the slopes nearly cancel the growth by the matrix. With 2.0 it still explodes. A larger matrix
 # makes larger states, and there tanh is flatter (see the mean slopes in the legend). For this random matrix, tanh moves
-# the border between vanishing and exploding to a larger radius. For other matrices it does the opposite. The next one is
-# four times a triangular matrix N with zeros on its diagonal, in another basis. All of its eigenvalues are 0:
+# the border between vanishing and exploding to a larger radius. For other matrices it does the opposite. The next one
+# is four times a triangular matrix N with zeros on its diagonal, in another basis. All of its eigenvalues are 0:
 
 N, Q = np.triu(rng.normal(size=(H, H)), 1) / np.sqrt(H), np.linalg.qr(rng.normal(size=(H, H)))[0]
 turned = {kind: largest(state_jacobians(network(4, kind, Q @ N @ Q.T), start, T))[0] for kind in functions}
 print(f"left after 40 steps: with tanh {turned['tanh']:.0e}, without {turned['linear']:.0e}, which is 0 up to rounding")
 
 # %%
-# Without tanh every gradient is 0 after 32 steps. With tanh it explodes, because the slopes of each step turn a gradient
-# into directions that R stretches. So with tanh the radius of R does not decide. The mean growth of the product does:
-# its logarithm per step is called the largest *Lyapunov exponent*, and a network where it is above 0 is *chaotic*.
+# Without tanh every gradient is 0 after 32 steps. With tanh it explodes, because the slopes of each step turn a
+# gradient into directions that R stretches. So with tanh the radius of R does not decide. The growth of the product
+# does. Its mean logarithm per step is the *Lyapunov exponent*, and a network where it is above 0 is *chaotic*.
 #
 # All singular values of an orthogonal matrix Q are 1, so it preserves the norm of every gradient. Only the slopes can
 # change the norm:
@@ -203,8 +203,8 @@ print(f"left after 40 steps: with tanh {turned['tanh']:.0e}, without {turned['li
 #    \lVert g D_t Q^{\top} \rVert &= \lVert g D_t \rVert \le \lVert g \rVert
 #    \end{aligned}
 #
-# This is why training often starts with orthogonal matrices. But with tanh the gradient still shrinks, unless the states
-# stay near zero, where the slope is 1 (:eq:`norms-mean-slope`).
+# This is why training often starts with orthogonal matrices. But with tanh the gradient still shrinks, unless the
+# states stay near zero, where the slope is 1 (:eq:`norms-mean-slope`).
 #
 # What vanishes
 # -------------

@@ -200,13 +200,13 @@ ax.legend(frameon=False, ncols=4, fontsize="small", loc="lower left")
 mr.viz.show(ax.figure)
 
 # %%
-# With a bias of 1, about 170 times as much of the gradient is left after 40 steps as the straight path carries. The
+# With a bias of 1, about 200 times as much of the gradient is left after 40 steps as the straight path carries. The
 # mean Jacobian predicts the rate within two percent for all four biases. If each step had a new random matrix, only the
 # *squares* of the paths' norms would add up, and the factor would be :math:`\sqrt{f^2 + \rho^2/16}`, hardly more than
 # f. The detours matter because the matrix is the same at every step (:eq:`random-tied`).
 #
 # Above :math:`b^\star` the gradient of the untrained network *grows* on its way back, and so do the states on their way
-# forward. With the bias 3 the gradient is 2.5 times as long after 100 steps. This ends when the cell states are so
+# forward. With the bias 3 the gradient is 2.7 times as long after 100 steps. This ends when the cell states are so
 # large that the slopes of the output's tanh shrink the detours: after 500 steps the factor is below 1.01. A larger bias
 # therefore does not protect a gradient better. It makes the network slower to forget. For a lag of n steps, Tallec and
 # Ollivier (2018) begin with :math:`b_f = \log n` *and* :math:`b_i = -b_f` (*chrono initialization*). Then i is 1 - f,

@@ -239,7 +239,7 @@ print("memory for T = 256, by K:", dict(zip(segments, np.round(by_segment).astyp
 # Pearlmutter (1994), *Fast exact multiplication by the Hessian*, is the source of :eq:`hessian-product`. Pascanu,
 # Mikolov and Bengio (2013) explain clipping with walls of high curvature in the loss. Cohen et al. (2021) find that
 # training with a constant rate leads to a curvature of about 2 / rate, the *edge of stability*. Griewank and Walther
-# (2000), *Revolve*, place checkpoints optimally. Chen et al. (2016) use segments as long as the square root of the depth.
+# (2000) place checkpoints optimally. Chen et al. (2016) use segments as long as the square root of the depth.
 #
 # Try it
 # ------

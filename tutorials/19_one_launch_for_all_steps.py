@@ -315,13 +315,13 @@ mr.viz.show(roof)
 
 # %%
 # With a launch per step and a single sequence, memory is the limit, because there is only half an operation for each
-# byte. A persistent kernel with one sequence is below the flat part of the roof, but it cannot reach this part. It reads
-# R from shared memory at every step, again half an operation for each byte, and all multiprocessors together read about
-# 30 trillion bytes per second there. This allows less than a quarter of the flat part. And the roof itself would mean
-# 31 ns per step, while a barrier between blocks takes several trips through memory. With one sequence the *latency* of a
-# step is therefore the limit. More sequences share each barrier and each read of R. For 64 sequences keeping R on the
-# chip no longer helps, because arithmetic is the bound for both ways. A small R stays in the cache between launches. The
-# bytes then come from the cache, whose roof is higher.
+# byte. A persistent kernel with one sequence is below the flat part of the roof, but it cannot reach this part. It
+# reads R from shared memory at every step, again half an operation for each byte, and all multiprocessors together read
+# about 30 trillion bytes per second there. This allows less than a quarter of the flat part. And the roof itself would
+# mean 31 ns per step, while a barrier between blocks takes several trips through memory. With one sequence the
+# *latency* of a step is therefore the limit. More sequences share each barrier and each read of R. For 64 sequences
+# keeping R on the chip no longer helps, because arithmetic is the bound for both ways. A small R stays in the cache
+# between launches. The bytes then come from the cache, whose roof is higher.
 #
 # The speedup on a GPU depends on its barriers, its caches and the size of the network, and must be measured.
 # :doc:`/cudnn_ladder` lists what has been measured so far.

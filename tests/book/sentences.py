@@ -7,9 +7,9 @@ expression::
     left after 40 steps are 170 := left[40] / alone[40]
 
 The words occur once in the text of the page. The expression may use the names that the chapter leaves, those of
-`values.py`, and ``chapter("04")``. Its value has to be True, or the numbers in the words, in their order, rounded as they are
-written: "2.5" means 2.45 to 2.55, "a tenth" 9.5 to 10.5 percent, ``10^{-15}`` at most half a power of ten more or less.
-After "about", "nearly" or "almost" a number may be off by 15 percent. Indented lines continue.
+`values.py`, and ``chapter("04")``. Its value has to be True, or the numbers in the words, in their order, rounded as
+they are written: "2.5" means 2.45 to 2.55, "a tenth" 9.5 to 10.5 percent, ``10^{-15}`` at most half a power of ten more
+or less. After "about", "nearly" or "almost" a number may be off by 15 percent. Indented lines continue.
 
 A sentence is a claim if it has a number, a comparison or a word such as "dominates". `unbound` finds the claims that
 are not bound. How many a page may have is in `test_sentences.py`, so a new claim needs a value.
@@ -49,7 +49,9 @@ def of_page(path: Path) -> str:
         first, *cells = re.split(r"^# %%\n", source, flags=re.M)
         comments = ("\n".join(s[2:] for s in takewhile(lambda s: s[:1] == "#", c.splitlines())) for c in cells)
         source = "\n\n".join([first.split('"""')[1], *comments])
-    source = re.sub(r"^\.\. math::\n(?:\n|[ \t]+.*\n?)+|^\$\$\n(?:.*\n)*?\$\$.*\n|^```(?:.*\n)*?```", "", source, flags=re.M)
+    source = re.sub(
+        r"^\.\. math::\n(?:\n|[ \t]+.*\n?)+|^\$\$\n(?:.*\n)*?\$\$.*\n|^```(?!\{glossary)(?:.*\n)*?```", "", source, flags=re.M
+    )
     source = re.sub(r"^.*\n[-=]{4,}$|^#+ .*$", "", source, flags=re.M)
     return " ".join(source.split())
 
@@ -81,7 +83,9 @@ def agrees(words: str, value: Any) -> bool:
     return len(written) == len(values) and all(map(rounds_to, written, values, [loose] * len(values)))
 
 
-def wrong(text: str, bindings: list[tuple[str, str]], names: dict[str, Any], chapter: Callable[[str], Any]) -> list[str]:
+def wrong(
+    text: str, bindings: list[tuple[str, str]], names: dict[str, Any], chapter: Callable[[str], Any]
+) -> list[str]:
     """What is wrong with the bindings of a text: words that are not there, or not true."""
     found, known = [], {"np": np, "math": math, "chapter": chapter, **names}
     for words, expression in bindings:

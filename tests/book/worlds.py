@@ -133,7 +133,7 @@ def lstm(rng: np.random.Generator) -> tuple[World, Indices]:
 
 
 def over_steps_of_lstm(x: Any, W: Any, R: Any, b: Any, c: Any, h: Any, H: int) -> dict[str, Any]:
-    """Of an LSTM: how c_t and h_t depend on c_1 (C, E), c_t on h_{t-1} (K), and h_t on it through the output gate (Q)."""
+    """Of an LSTM: how c_t and h_t depend on c_1 (C, E), c_t on h_{t-1} (K), and h_t on it through the gate o (Q)."""
 
     def states(t: int, c: Tensor, h: Tensor, h_of_o: Tensor | None = None) -> tuple[Tensor, Tensor]:
         reads = {"i": h, "f": h, "c": h, "o": h if h_of_o is None else h_of_o}
