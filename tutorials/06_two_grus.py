@@ -193,7 +193,7 @@ with_one_r = np.abs(flat - reset_after(h, w_flat, w_c, b_flat)).max()
 print(f"with one r for all units they differ by {with_one_r:.0e}")
 
 # %%
-# For any r, it is also possible if the product does not mix units, that is, if :math:`R_h` is a diagonal matrix:
+# For any r the two also agree if :math:`R_h` is diagonal, because then the product does not mix units:
 
 w_diagonal = np.concatenate([w_c[:I], np.diag(rng.normal(size=H))])
 diagonal = mr.ops.gru_block_cell(x, h, w_ru, w_diagonal, b_ru, b_c).h.numpy()

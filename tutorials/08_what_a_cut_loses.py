@@ -26,8 +26,8 @@ not. This chapter shows which terms of the gradient are lost, and why more data 
 #
 #    v_{t,s} = \delta y_s \prod_{k=t+1}^{s} \frac{\partial h_k}{\partial h_{k-1}} \qquad t \le s
 #
-# Substituting it into :eq:`rnn-weights` gives a double sum over pairs of a step t, which uses R, and a step s, whose
-# loss depends on it.
+# Substituting it into :eq:`rnn-weights` gives a double sum. Its pairs are a step t that uses R, and a later step s whose
+# loss depends on t.
 #
 # .. math::
 #    :label: double-sum
@@ -216,9 +216,9 @@ print("training ends at r =", {K or "one piece": end and round(end, 3) for K, en
 # that are left say "remember". Training then never stops below r = 1, where the state grows without bound. The bias
 # of a larger network has the same reason, but its direction is hard to predict.
 #
-# Is a longer window worth its price? In a test on text, with the same characters in each update, cuts every 4, 16 and
-# 64 characters led to losses that differ less than random seeds do. When short windows got more rows in return, windows
-# of 4 and of 16 were better than windows of 64 with every seed. :doc:`Questions </questions>` has the table.
+# Is a longer window worth its price? A test on text cut the gradient every 4, 16 or 64 characters. With the same
+# characters in each update, the losses differed less than those of two random seeds. When short windows got more rows
+# in return, windows of 4 and of 16 were better than windows of 64 with every seed (:doc:`questions </questions>`).
 #
 # Summary
 # -------
