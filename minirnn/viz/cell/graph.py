@@ -180,9 +180,9 @@ def backward(cell: Formulas) -> Graph:
     for owner, e in d.ends.items():  # the same gradient under another name
         if owner.op == "input" and e.varies and (owners[e] is not owner or e in d.incoming):
             name = d.free(f"d{d.names[owner]}")
-            state = owner in step.states.values()
-            label = words.carried(name[1:]) if state else words.called(name)
-            at[owner] = g.add(label, STATE if state else VALUE, name, [at[e]])
+            is_state = owner in step.states.values()
+            label = words.carried(name[1:]) if is_state else words.called(name)
+            at[owner] = g.add(label, STATE if is_state else VALUE, name, [at[e]])
     _through_R(cell, g, at, words)
     return ordered(g)
 
