@@ -65,7 +65,7 @@ def installed_version(distribution: str) -> str | None:
 
 
 def python() -> str:
-    """How the user can call this Python from the current folder."""
+    """The command that starts this Python from the current folder."""
     return shlex.quote(short(sys.executable))
 
 

@@ -27,8 +27,10 @@ DRAWINGS = {name for name in mr.viz.__all__ if returned(getattr(mr.viz, name)) =
 TUTORIALS = sorted((Path(__file__).parents[1] / "tutorials").glob("[0-9][0-9]_*.py"))
 BOOK = Path(__file__).parent / "book"
 CLAIMS = "".join(path.read_text(encoding="utf-8") for path in sorted(BOOK.glob("test_claims*.py")))
-ALONE = [path for path in TUTORIALS if path is TUTORIALS[0] or f"def test_{path.name[:2]}_" not in CLAIMS]
-"""Run as a user runs them: one, and those that `tests/book/test_claims*.py` do not run anyway."""
+RUN = {path.stem for path in TUTORIALS if f"def test_{path.name[:2]}_" in CLAIMS}
+RUN |= {path.stem for path in (BOOK / "bound").glob("*.txt")}
+ALONE = [path for path in TUTORIALS if path is TUTORIALS[0] or path.stem not in RUN]
+"""Run as a user runs them: one, and those that the tests of `tests/book/` do not run anyway."""
 
 
 @pytest.mark.slow
@@ -67,4 +69,4 @@ def test_a_tutorial_opens_with_a_question_shows_a_picture_and_ends_with_somethin
     assert question.startswith("*") and question.endswith("?*")
     assert re.search(r"minirnn\.viz|Figure\(", text)
     assert text.rstrip().rpartition("# Try it\n# ------\n")[2].startswith("# ")
-    assert f"def test_{path.name[:2]}_" in CLAIMS and not re.search(r"^\s*assert ", text, flags=re.M)
+    assert path.stem in RUN and not re.search(r"^\s*assert ", text, flags=re.M)

@@ -17,11 +17,10 @@ grow in others.
 # %%
 # A network without its tanh
 # --------------------------
-# We begin with the matrix alone: :math:`h_t = h_{t-1} R + x_t`. The Jacobian of each step is :math:`R^\top`, and the
-# Jacobian of n steps is its n-th power. We scale one random matrix so that its *spectral radius* :math:`\rho`, the
-# largest absolute value of its eigenvalues, is 0.7, 1.0 and 1.3. ``state_jacobians`` uses the tape to compute
-# :math:`\partial h_T / \partial h_t` at every step t. The norm of this matrix is its largest singular value, the
-# largest factor by which it can enlarge a gradient on the way from T back to t.
+# We begin with the matrix alone: :math:`h_t = h_{t-1} R + x_t`. The Jacobian of n steps is the n-th power of
+# :math:`R^\top`. We scale one random matrix so that its *spectral radius* :math:`\rho`, the largest absolute value of
+# its eigenvalues, is 0.7, 1.0 and 1.3. ``state_jacobians`` uses the tape to compute :math:`\partial h_T / \partial h_t`
+# at every step t. Its norm is the largest factor by which it can enlarge a gradient on the way from T back to t.
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -36,16 +35,13 @@ R = rng.normal(size=(H, H))
 R /= np.abs(np.linalg.eigvals(R)).max()
 x = 0.3 * rng.normal(size=(T, H))
 start = mr.tensor(np.zeros(H))
+functions = {"tanh": mr.tanh, "linear": lambda z: z}
 colors = {0.7: BLUE, 1.0: GREEN, 1.3: ORANGE, 2.0: RED}
 back = T - np.arange(T + 1)  # how many steps lie between t and T
 
 
-def network(radius, function=mr.tanh):
-    return lambda t, h: function(h @ (radius * R) + x[t])
-
-
-def linear(radius):
-    return network(radius, lambda z: z)
+def network(radius, kind="tanh", R=R):
+    return lambda t, h: functions[kind](h @ (radius * R) + x[t])
 
 
 def largest(jacobians):
@@ -62,7 +58,7 @@ def axes(title, y_label="norm of\nd h_T / d h_t", x_label="time step t   (\u2190
 
 
 ax = axes("Without tanh: norm (solid) and radius to the power T - t (dashed)")
-without_tanh = {radius: largest(state_jacobians(linear(radius), start, T)) for radius in colors}
+without_tanh = {radius: largest(state_jacobians(network(radius, "linear"), start, T)) for radius in colors}
 for radius in (0.7, 1.0, 1.3):
     ax.semilogy(without_tanh[radius], color=colors[radius], label=f"spectral radius {radius}")
     ax.semilogy(radius**back, color=colors[radius], linestyle="--", linewidth=1)
@@ -71,14 +67,13 @@ mr.viz.show(ax.figure)
 
 # %%
 # The blue gradient vanishes and the orange one explodes. Over many steps the lines become straight on this logarithmic
-# scale and parallel to the dashed ones. But they are not *on* the dashed lines. From right to left they first rise
-# above them, and at the end they are above them by a factor that is the same for all radii.
+# scale and parallel to the dashed ones. But they are not *on* the dashed lines. At the end they are above them by a
+# factor that is the same for all radii.
 #
 # Eigenvalues and singular values
 # -------------------------------
 # Where does this factor come from? If R has H independent eigenvectors, the columns of a matrix V, then
-# :math:`R^n = V \Lambda^n V^{-1}`, with the eigenvalues on the diagonal of :math:`\Lambda`. The norm of a product is at
-# most the product of the norms, and a matrix stretches its eigenvectors by their eigenvalues. Therefore
+# :math:`R^n = V \Lambda^n V^{-1}`, with the eigenvalues on the diagonal of :math:`\Lambda`. Therefore
 #
 # .. math::
 #    :label: powers
@@ -99,22 +94,20 @@ for name, A, color in (("normal", normal, BLUE), ("not normal", skewed, ORANGE))
     norms[name] = np.array([np.linalg.norm(np.linalg.matrix_power(A, k), 2) for k in range(21)])
     ax.semilogy(norms[name], color=color, marker=".", label=f"{name}: one step stretches by up to {norms[name][1]:.1f}")
 ax.semilogy(0.7 ** np.arange(21), "k--", linewidth=1, label="0.7 to the power k")
-ax.set_xticks(range(0, 21, 5))
 ax.legend(frameon=False)
 mr.viz.show(ax.figure)
 
 # %%
 # The orange matrix can enlarge a gradient at first, although both of its eigenvalues are below one. Later the orange
-# curve falls with the same slope as the blue one. To know what one step can do, look at the singular values. To know
-# what fifty steps will do, look at the eigenvalues.
+# curve falls with the same slope as the blue one. Singular values say what one step can do, and eigenvalues what fifty
+# steps with the same matrix will do.
 #
 # A Jacobian of 32 units has 32 singular values. Here they are, with the powers of the 32 eigenvalues, for the radius
 # 0.7:
 
-values = np.linalg.svd(state_jacobians(linear(0.7), start, T), compute_uv=False)  # (T+1, H), largest first
+values = np.linalg.svd(state_jacobians(network(0.7, "linear"), start, T), compute_uv=False)  # (T+1, H), largest first
 eigenvalues = np.sort(np.abs(np.linalg.eigvals(0.7 * R)))[::-1]  # (H,)
-title = "All directions: singular values (blue), eigenvalues to the power T - t (orange)"
-ax = axes(title, "factor along a direction")
+ax = axes("Singular values (blue), eigenvalues to the power T - t (orange)", "factor along a direction")
 ax.semilogy(np.where(values > 1e-17, values, np.nan), color=BLUE, linewidth=0.8)
 ax.semilogy(eigenvalues ** back[:, None], color=ORANGE, linewidth=0.8, linestyle="--")
 ax.set_ylim(1e-17, 10)
@@ -158,10 +151,9 @@ print("after 40 steps, as shares of the largest:", ", ".join(f"{shares[k]:.0e}" 
 #
 # This proves two statements, and only these two. If :math:`\lVert R \rVert < 1`, gradients vanish exponentially. If
 # gradients explode, then :math:`\lVert R \rVert > 1`. The converse statements are not true, because the bound is loose.
-# Each step turns the gradient away from the direction that the next step stretches most, and most units have a smaller
-# slope than the largest one. :doc:`Derivations </derivations>` has an exact example of each, :eq:`loose-swap` and
-# :eq:`loose-slopes`, and a bound from below, :eq:`norms-below`. In the next figure :math:`\lVert R \rVert` is 1.7 times
-# the radius, so :eq:`bound` allows an explosion in all four networks. It happens in one.
+# Each step turns the gradient away from the direction that the next step stretches most (:eq:`loose-swap`), and most
+# units have a smaller slope than the largest one (:eq:`loose-slopes`). In the next figure :math:`\lVert R \rVert` is
+# 1.7 times the radius, so :eq:`bound` allows an explosion in all four networks. It happens in one.
 
 
 def states_of(radius):
@@ -187,9 +179,18 @@ print("left after 40 steps:", {radius: f"{kept[0]:.1e}" for radius, kept in with
 # %%
 # With the radius 1.0 a gradient now vanishes, because every step also multiplies by slopes below 1. With 1.3 it is
 # preserved best, because the slopes nearly cancel the growth by the matrix. With 2.0 it still explodes. A larger matrix
-# makes larger states, and there tanh is flatter (see the mean slopes in the legend). This effect is strong enough for
-# 1.3, but not for 2.0. Tanh therefore does not prevent explosions. It moves the border between vanishing and exploding
-# to a larger radius.
+# makes larger states, and there tanh is flatter (see the mean slopes in the legend). For this random matrix, tanh moves
+# the border between vanishing and exploding to a larger radius. For other matrices it does the opposite. The next one
+# is four times a triangular matrix N with zeros on its diagonal, in another basis. All of its eigenvalues are 0:
+
+N, Q = np.triu(rng.normal(size=(H, H)), 1) / np.sqrt(H), np.linalg.qr(rng.normal(size=(H, H)))[0]
+turned = {kind: largest(state_jacobians(network(4, kind, Q @ N @ Q.T), start, T))[0] for kind in functions}
+print(f"left after 40 steps: with tanh {turned['tanh']:.0e}, without {turned['linear']:.0e}, which is 0 up to rounding")
+
+# %%
+# Without tanh every gradient is 0 after 32 steps. With tanh it explodes, because the slopes of each step turn a
+# gradient into directions that R stretches. So with tanh the radius of R does not decide. The growth of the product
+# does. Its mean logarithm per step is the *Lyapunov exponent*, and a network where it is above 0 is *chaotic*.
 #
 # All singular values of an orthogonal matrix Q are 1, so it preserves the norm of every gradient. Only the slopes can
 # change the norm:
@@ -202,8 +203,8 @@ print("left after 40 steps:", {radius: f"{kept[0]:.1e}" for radius, kept in with
 #    \lVert g D_t Q^{\top} \rVert &= \lVert g D_t \rVert \le \lVert g \rVert
 #    \end{aligned}
 #
-# This is why training often starts with orthogonal matrices. But with tanh the gradient still shrinks by
-# :eq:`norms-mean-slope` on average, unless the states stay near zero, where the slope is 1.
+# This is why training often starts with orthogonal matrices. But with tanh the gradient still shrinks, unless the
+# states stay near zero, where the slope is 1 (:eq:`norms-mean-slope`).
 #
 # What vanishes
 # -------------
@@ -213,26 +214,25 @@ print("left after 40 steps:", {radius: f"{kept[0]:.1e}" for radius, kept in with
 norms_of_loss = []
 for states in map(states_of, colors):
     norms_of_loss.append([np.linalg.norm(g) for g in mr.grad((states[-1] ** 2).sum(), states)])
-names = [f"radius {radius}" for radius in colors]
-mr.viz.show(gradient_flow(norms_of_loss, layers=names, quantity="norm of dL/dh_t\nover the 32 units"))
+names, quantity = [f"radius {radius}" for radius in colors], "norm of dL/dh_t\nover the 32 units"
+mr.viz.show(gradient_flow(norms_of_loss, layers=names, quantity=quantity))
 reached = [float(row[0] / row[-1]) for row in norms_of_loss]
 print("share of the norm that reaches step 0:", *(f"{share:.1e}" for share in reached))
 
 # %%
 # The gradient of the *weights* does not vanish. It is a sum over all steps, and the last steps always contribute. Only
-# the contribution of the early steps vanishes. The network then learns from the recent past only, and the loss curve
-# does not show it. An explosion is easier to see, and it has a simple and effective remedy: if the norm of the gradient
-# is above a limit, scale the gradient down and keep its direction (``mr.nn.utils.clip_grad_norm_``). Vanishing
-# gradients have no such remedy, because a factor that enlarges the contribution of the early steps also enlarges that
-# of the late steps. The remedy is another *path* for the gradient, which does not multiply by a matrix at every step.
-# The LSTM of the next chapter has such a path.
+# the contribution of the early steps vanishes. The network then learns from the recent past, and the loss curve does
+# not show it. An explosion is easier to see, and it has a simple remedy: if the norm of the gradient is above a limit,
+# scale it down and keep its direction (``mr.nn.utils.clip_grad_norm_``). Vanishing gradients have no such remedy,
+# because a factor that enlarges the contribution of the early steps also enlarges that of the late steps. What helps is
+# another *path* for the gradient, which does not multiply by a matrix at every step. The LSTM has such a path.
 #
 # Summary
 # -------
 # - Over n steps a gradient is multiplied by n matrices :math:`D_t R^\top`. Their norms bound its norm, :eq:`bound`.
 # - If :math:`\lVert R \rVert < 1`, gradients vanish. They can explode only if :math:`\lVert R \rVert > 1`.
-# - Singular values describe one step, and eigenvalues describe many steps, :eq:`powers`.
-# - An orthogonal R preserves norms. Tanh reduces them.
+# - Singular values describe one step. Eigenvalues describe many steps without tanh, :eq:`powers`, but not with it.
+# - An orthogonal R preserves norms. The slopes of tanh reduce them.
 #
 # Further reading
 # ---------------

@@ -43,8 +43,8 @@ the results are slightly wrong. The reason is that two different cells are calle
 #
 # The first is used in the paper (Cho et al. 2014) and in TensorFlow's ``GRUBlockCell``. The second is used in cuDNN and
 # torch, and it is the default in Keras. If the gate acts after the product, all three products with :math:`h_{t-1}` can
-# be computed as one, before any gate is known. The drawings use the letters of their libraries. TensorFlow writes c for
-# :math:`\tilde h`, and cuDNN writes n for :math:`\tilde h` and z for u.
+# be computed as one, before any gate is known. In the drawings :math:`x_c` and :math:`x_n` stand for
+# :math:`x_t W_h + b_h`, and :math:`h_n` for :math:`h_{t-1} R_h + b_R`.
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -173,10 +173,12 @@ mr.viz.show(fig)
 #    & + \operatorname{diag}((h_{t-1} - \tilde h_t) \odot u_t \odot (1 - u_t)) R_u^{\top}
 #    \end{aligned}
 #
-# In both, the first term is the straight path. The bias of the update gate sets its half-life, as the forget bias does
-# in the LSTM. The other terms are detours through a matrix, or through two: the path through r in :eq:`before-paths`
-# multiplies by :math:`R_h` and :math:`R_r`. The LSTM can add to its memory without forgetting. Here u decides about
-# both: where u is near 1, :math:`a_t` is near 0, so the detours close while the straight path opens.
+# In both, the first term is the straight path. The other terms are detours through a matrix, or through two: the path
+# through r in :eq:`before-paths` multiplies by :math:`R_h` and :math:`R_r`. The LSTM can add to its memory without
+# forgetting. Here u decides about both: where u is near 1, :math:`a_t` is near 0, so the detours close while the
+# straight path opens. Near zero states r is 1/2, and a step multiplies a gradient by about :math:`u + (1 - u) \rho/2`,
+# where :math:`\rho` is the spectral radius of :math:`R_h`. Unlike in the LSTM, no bias makes this larger than 1 if
+# :math:`\rho` is below 2.
 #
 # When do both agree?
 # -------------------
@@ -191,7 +193,7 @@ with_one_r = np.abs(flat - reset_after(h, w_flat, w_c, b_flat)).max()
 print(f"with one r for all units they differ by {with_one_r:.0e}")
 
 # %%
-# For any r, it is also possible if the product does not mix units, that is, if :math:`R_h` is a diagonal matrix:
+# For any r the two also agree if :math:`R_h` is diagonal, because then the product does not mix units:
 
 w_diagonal = np.concatenate([w_c[:I], np.diag(rng.normal(size=H))])
 diagonal = mr.ops.gru_block_cell(x, h, w_ru, w_diagonal, b_ru, b_c).h.numpy()

@@ -26,8 +26,8 @@ not. This chapter shows which terms of the gradient are lost, and why more data 
 #
 #    v_{t,s} = \delta y_s \prod_{k=t+1}^{s} \frac{\partial h_k}{\partial h_{k-1}} \qquad t \le s
 #
-# Substituting it into :eq:`rnn-weights` gives a double sum over pairs of a step t, which uses R, and a step s, whose
-# loss depends on it.
+# Substituting it into :eq:`rnn-weights` gives a double sum. Its pairs are a step t that uses R, and a later step s
+# whose loss depends on t.
 #
 # .. math::
 #    :label: double-sum
@@ -169,9 +169,9 @@ for bias, shares in lost.items():
 #
 #    \bar g_d = r^{2n-1} (1 - r^{2}) (r^{2d+2} - u_d)
 #
-# where :math:`u_d` is 1 for :math:`d < n` and 0 otherwise. The terms with :math:`d < n` are negative. A step against
-# them makes r larger, which means "remember". All others are positive and mean "forget", because the other inputs only
-# disturb. Windows of K steps keep the share :eq:`survivors` of each term:
+# where :math:`u_d` is 1 for :math:`d < n` and 0 otherwise. Descent subtracts the gradient. So the negative terms, those
+# with :math:`d < n`, make r larger ("remember"), and all others make it smaller ("forget"), because the other inputs
+# only disturb. Windows of K steps keep the share :eq:`survivors` of each term:
 #
 # .. math::
 #    :label: unit-sums
@@ -216,9 +216,9 @@ print("training ends at r =", {K or "one piece": end and round(end, 3) for K, en
 # that are left say "remember". Training then never stops below r = 1, where the state grows without bound. The bias
 # of a larger network has the same reason, but its direction is hard to predict.
 #
-# Is a longer window worth its price? In a test on text, with the same characters in each update, cuts every 4, 16 and
-# 64 characters led to losses that differ less than random seeds do. When short windows got more rows in return, windows
-# of 4 and of 16 were better than windows of 64 with every seed. :doc:`Questions </questions>` has the table.
+# Is a longer window worth its price? A test on text cut the gradient every 4, 16 or 64 characters. With the same
+# characters in each update, the losses differed less than those of two random seeds. When short windows got more rows
+# in return, windows of 4 and of 16 were better than windows of 64 with every seed (:doc:`questions </questions>`).
 #
 # Summary
 # -------

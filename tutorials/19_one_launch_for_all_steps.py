@@ -106,8 +106,9 @@ mr.viz.show(ax.figure)
 # memory: every block increments it and then waits until it reaches the goal.
 
 persistent = """
-// h_t = tanh(x_t + R h_{t-1}) for all steps in one launch.   x: (T, H), R: (H, H), h: (T+1, H)
-//   one block = ROWS units; one thread = one unit. R's rows stay in shared memory for the whole sequence.
+// h_t = tanh(x_t + R h_{t-1}) for all steps in one launch.   x: (T, H), R: (H, H) as in torch, h: (T+1, H)
+//   one block = ROWS units; one thread = one unit. R's rows stay in shared memory for the whole sequence, with a gap
+//   of one number after each, so that the threads read from different banks.
 #define ROWS 4
 
 __device__ void meet(unsigned *counter) {         // a barrier for the whole grid
@@ -122,12 +123,12 @@ __device__ void meet(unsigned *counter) {         // a barrier for the whole gri
 }
 
 extern "C" __global__ void whole_sequence(int T, int H, const float *x, const float *R, float *h, unsigned *counter) {
-    extern __shared__ float rows[];               // (ROWS, H)
+    extern __shared__ float rows[];               // (ROWS, H+1)
     const int unit = blockIdx.x * ROWS + threadIdx.x;
-    for (int k = 0; k < H; k++) rows[threadIdx.x * H + k] = R[unit * H + k];
+    for (int k = 0; k < H; k++) rows[threadIdx.x * (H + 1) + k] = R[unit * H + k];
     for (int t = 0; t < T; t++) {
         float z = x[t * H + unit];
-        for (int k = 0; k < H; k++) z += rows[threadIdx.x * H + k] * ((volatile float *)h)[t * H + k];
+        for (int k = 0; k < H; k++) z += rows[threadIdx.x * (H + 1) + k] * ((volatile float *)h)[t * H + k];
         h[(t + 1) * H + unit] = tanhf(z);
         MEET
     }
@@ -148,7 +149,7 @@ def run(meet="meet(counter);", **options):
     memory = [driver.alloc(a.nbytes) for a in arrays]
     for m, a in zip(memory, arrays, strict=True):
         driver.h2d(m.ptr, a)
-    kernel(np.int32(T), np.int32(H), *memory, grid=(H // 4,), block=(4,), shared=4 * 4 * H)
+    kernel(np.int32(T), np.int32(H), *memory, grid=(H // 4,), block=(4,), shared=4 * 4 * (H + 1))
     h = np.empty((T + 1, H), np.float32)
     driver.d2h(h, memory[2].ptr)
     return h, driver
@@ -226,7 +227,7 @@ for rung, (count, arrays) in found.items():
     print(f"{rung:<16} {count:>3} launches forward, largest difference from steps {differences[rung]:.0e}")
 
 # %%
-# How many launches remain of those of the first way on this page, which would need 15 for each of the sixteen steps?
+# The first way on this page would need 15 times 16 launches. How many does each rung need?
 
 sixteen = {"from primitives": int(T * per_step["from primitives"])} | {rung: n for rung, (n, _) in found.items()}
 
@@ -294,6 +295,10 @@ for B in (1, 8, 64):
     work[f"persistent, B = {B}"] = F, R_bytes + state_bytes, np.nan
 intensity = {name: F / M for name, (F, M, _) in work.items()}
 print("operations per byte:", {name: float(round(a, 1)) for name, a in intensity.items()})
+nanoseconds = {name: 1e9 * max(F / r, M / w) / T for name, (F, M, _) in work.items()}
+print("at least so many ns per step:", {name: round(ns) for name, ns in nanoseconds.items()})
+shared = 132 * 128 * 1.8e9  # bytes per second: multiprocessors, bytes per clock cycle of each, clock cycles per second
+print(f"shared memory allows {shared / 2:.0e} operations per second, {shared / 2 / r:.2f} of the flat part")
 
 # %%
 
@@ -310,10 +315,13 @@ mr.viz.show(roof)
 
 # %%
 # With a launch per step and a single sequence, memory is the limit, because there is only half an operation for each
-# byte. One sequence is enough to move the persistent kernel to the flat part of the roof, where arithmetic is the
-# limit. There it does as many operations per byte as *steps* with 64 sequences. For 64 sequences keeping R on the chip
-# no longer helps, because both ways are limited by arithmetic. A small R stays in the cache between launches. The bytes
-# then come from the cache, whose roof is higher.
+# byte. A persistent kernel with one sequence is below the flat part of the roof, but it cannot reach this part. It
+# reads R from shared memory at every step, again half an operation for each byte, and all multiprocessors together read
+# about 30 trillion bytes per second there. This allows less than a quarter of the flat part. And the roof itself would
+# mean 31 ns per step, while a barrier between blocks takes several trips through memory. With one sequence the
+# *latency* of a step is therefore the limit. More sequences share each barrier and each read of R. For 64 sequences
+# keeping R on the chip no longer helps, because arithmetic is the bound for both ways. A small R stays in the cache
+# between launches. The bytes then come from the cache, whose roof is higher.
 #
 # The speedup on a GPU depends on its barriers, its caches and the size of the network, and must be measured.
 # :doc:`/cudnn_ladder` lists what has been measured so far.

@@ -37,7 +37,7 @@ class Converted(NamedTuple):
     source, target : str
         Layout and gate order of the input, and of `arrays`.
     weights : Weights
-        The weights in the form of the hub.
+        The weights in minirnn's common layout.
     notes : tuple of str
         Notes for the user about assumed, omitted or changed values.
     """
@@ -114,7 +114,7 @@ def convert(
 
 
 def convert_weights(weights: Weights, to: str, source: str = "hub", **settings: Any) -> Converted:
-    """Convert weights from the form of the hub to the layout `to`. Raises what `convert` raises."""
+    """Convert weights from minirnn's common layout to the layout `to`. Raises what `convert` raises."""
     if not isinstance(weights, Weights):
         raise TypeError(
             f"convert_weights: got a {type(weights).__name__}\n  expected Weights, such as convert(...).weights\n"

@@ -317,7 +317,7 @@ class Stages:
         return [case for _, case in self.tried if isinstance(case, Case)]
 
     def first_wrong(self) -> str:
-        """A sentence that names the first of the simpler cases that goes wrong."""
+        """A sentence that names the first simpler case that goes wrong."""
         passed = ""
         for stage, case in self.tried:
             if isinstance(case, Failed):

@@ -60,9 +60,7 @@ def proof_of(
 
 
 def counts(xs: Sequence[Tensor], ys: Sequence[Tensor]) -> tuple[Count, Count]:
-    """The number of roundings of a result and of a gradient: 8 for each node of their tapes, plus those of the longest
-    sum.
-    """
+    """How many roundings can add up in a result and in a gradient: 8 per node of its tape, plus the longest sum."""
     recorded = [y for y in ys if y.requires_grad]
     gs = grad(recorded, xs, [ones_like(y) for y in recorded], create_graph=True) if recorded else ()
     summands = max(t.size for t in (*xs, *ys))

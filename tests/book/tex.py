@@ -8,6 +8,7 @@ follows ``\qquad`` is a remark.
 
 from __future__ import annotations
 
+import math
 import operator
 import re
 from collections.abc import Callable, Iterator, Mapping
@@ -176,6 +177,9 @@ class Parser:
             return self.repeated()
         if token == r"\frac":
             return self.fraction()
+        if token == r"\binom":
+            self.take()
+            return float(math.comb(int(self.group(Parser.sum)), int(self.group(Parser.sum))))
         if token == r"\sqrt":
             self.take()
             return np.sqrt(self.group(Parser.sum))

@@ -121,17 +121,47 @@ def lstm(rng: np.random.Generator) -> tuple[World, Indices]:
 
     values = {"x": x, "c": c, "h": h, "i": a["i"], "f": a["f"], "o": a["o"], r"\tilde c": a["c"]}
     values |= {f"z_{g}": z[g] for g in gates}
-    bias = float(rng.uniform(0.5, 3))
     world = {
         **{name: at({t: v.numpy() for t, v in of_steps.items()}) for name, of_steps in values.items()},
         **{f"{letter}_{g}": of_gate[g].numpy() for letter, of_gate in (("W", W), ("R", R), ("b", b)) for g in gates},
         **found,
         **{f"d {name}/d c": jacobian(name) for name in ("c", "f", "z_f")},
         "S": lambda t: mr.jacobian(lambda v: a["o"][t].detach() * mr.tanh(v), c[t].detach()).numpy().reshape(H, H),
-        "b": bias,
-        "n_1/2": np.log(0.5) / np.log(1 / (1 + np.exp(-bias))),
     }
+    world |= over_steps_of_lstm(x, W, R, b, c, h, H)
     return world, [{"t": t, "T": T} for t in range(1, T + 1)]
+
+
+def over_steps_of_lstm(x: Any, W: Any, R: Any, b: Any, c: Any, h: Any, H: int) -> dict[str, Any]:
+    """Of an LSTM: how c_t and h_t depend on c_1 (C, E), c_t on h_{t-1} (K), and h_t on it through the gate o (Q)."""
+
+    def states(t: int, c: Tensor, h: Tensor, h_of_o: Tensor | None = None) -> tuple[Tensor, Tensor]:
+        reads = {"i": h, "f": h, "c": h, "o": h if h_of_o is None else h_of_o}
+        z = {g: x[t].detach() @ W[g].detach() + reads[g] @ R[g].detach() + b[g].detach() for g in reads}
+        c = mr.sigmoid(z["f"]) * c + mr.sigmoid(z["i"]) * mr.tanh(z["c"])
+        return c, mr.sigmoid(z["o"]) * mr.tanh(c)
+
+    def later(t: int, which: int) -> np.ndarray:
+        def op(first: Tensor) -> Tensor:
+            at_one = states(1, c[0].detach(), h[0].detach())
+            cell, hidden = first, at_one[1].detach() * mr.tanh(first) / mr.tanh(at_one[0].detach())  # o_1 tanh(c_1)
+            for k in range(2, t + 1):
+                cell, hidden = states(k, cell, hidden)
+            return (cell, hidden)[which]
+
+        if t < 1:
+            raise KeyError(t)
+        return mr.jacobian(op, c[1].detach()).numpy().reshape(H, H)
+
+    def one(t: int, through_o: bool) -> np.ndarray:
+        before = c[t - 1].detach(), h[t - 1].detach()
+        if through_o:
+            return mr.jacobian(lambda v: states(t, *before, v)[1], before[1]).numpy().reshape(H, H)
+        return mr.jacobian(lambda v: states(t, before[0], v)[0], before[1]).numpy().reshape(H, H)
+
+    return {"C": lambda t: later(t, 0), "E": lambda t: later(t, 1), "K": lambda t: one(t, False)} | {
+        "Q": lambda t: one(t, True)
+    }
 
 
 def gru(rng: np.random.Generator, before: bool) -> tuple[World, Indices]:
@@ -242,6 +272,7 @@ WORLDS: dict[str, Callable[[np.random.Generator], tuple[World, Indices]]] = (
         "03_one_step_then_many": rnn,
         "04_vanish_and_explode": products,
         "05_the_lstms_highway": lstm,
+        "05_the_lstms_highway:zero": worlds_derivations.zero_states,
         "06_two_grus": lambda rng: gru(rng, before=bool(rng.integers(2))),
         "06_two_grus:before": lambda rng: gru(rng, before=True),
         "06_two_grus:after": lambda rng: gru(rng, before=False),
@@ -258,6 +289,7 @@ WORLDS: dict[str, Callable[[np.random.Generator], tuple[World, Indices]]] = (
         "derivations:norms": worlds_derivations.norms,
         "derivations:loose": worlds_derivations.loose,
         "derivations:paths": lstm,
+        "derivations:random": worlds_derivations.random_paths,
         "derivations:clipped": worlds_derivations.clipped,
         "derivations:softmax": worlds_derivations.softmax,
         "derivations:centered": worlds_derivations.centered,

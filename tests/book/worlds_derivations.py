@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -307,3 +308,40 @@ def one_unit(rng: np.random.Generator) -> tuple[World, Indices]:
         r"\hat g": truncated,
     }
     return world, [{"t": 20 + d, "d": d, "K": K, "n": n, "T": T} for d, K in enumerate(K_of)]
+
+
+def zero_states(rng: np.random.Generator) -> tuple[World, Indices]:
+    """Chapter 5: the op of an LSTM at zero states, with zero inputs and no bias except the forget bias."""
+    T, H, bias = 5, 4, float(rng.uniform(-1, 3))
+    w = rng.normal(size=(1 + H, 4 * H))  # columns i, c, f, o
+    none, x, h = np.zeros(H), np.zeros((1, 1)), mr.tensor(np.zeros((1, H)))
+    c = {0: mr.tensor(np.zeros((1, H)), requires_grad=True)}
+    for t in range(1, T + 1):
+        y = mr.ops.lstm_block_cell(x, c[t - 1], h, w, none, none, none, np.zeros(4 * H), forget_bias=bias)
+        c[t], h = y.cs, y.o * mr.tanh(y.cs)
+    loss = (rng.normal(size=(1, H)) * (c[T] + h)).sum()
+    world = {"b": bias, "f": float(rng.uniform()), "G": rng.normal(size=(H, H)), "I": np.eye(H)}
+    world |= {"R_c": w[1:, H : 2 * H]} | grads_of(loss, {r"\delta c": {t: c[t] for t in range(1, T + 1)}})
+    return world, [{"t": t, "n": t} for t in range(1, T + 1)]
+
+
+def random_paths(rng: np.random.Generator) -> tuple[World, Indices]:
+    """Means over random matrices: over all signs of the entries, and over the phases of a unitary matrix."""
+    H, f, g = 2, float(rng.uniform(0.3, 0.9)), float(rng.uniform(0.1, 0.5))
+    v, rho = rng.normal(size=(1, H)), float(rng.uniform(0.1, 2))
+    v /= np.linalg.norm(v)
+    signs = [g / np.sqrt(H) * np.reshape(s, (H, H)) for s in itertools.product((-1, 1), repeat=H * H)]
+    unitary = np.linalg.qr(rng.normal(size=(H, H)) + 1j * rng.normal(size=(H, H)))[0]
+
+    def new(n: int, row: np.ndarray = v) -> float:
+        if n == 0:
+            return float((row * row).sum())
+        return float(np.mean([new(n - 1, row @ (f * np.eye(H) + G)) for G in signs]))
+
+    def tied(n: int) -> float:
+        phases = np.exp(2j * np.pi * np.arange(2 * n + 1) / (2 * n + 1))
+        powers = [np.linalg.matrix_power(f * np.eye(H) + g * phase * unitary, n) for phase in phases]
+        return float(np.mean([np.linalg.norm(v @ power) ** 2 for power in powers]))
+
+    world = {"f": f, "g": g, r"\rho": rho, r"b^\star": -math.log(1 / (1 - rho / 4) - 1)}
+    return world | {r"\bar v": new, r"\bar w": tied}, [{"n": n} for n in range(1, 4)]

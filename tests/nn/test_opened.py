@@ -61,7 +61,9 @@ def test_a_trace_has_the_outputs_states_and_gradients_of_the_layer(
     layer = LAYERS[name](I, H, dtype=np.float64, **more).eval()
     one = opened(layer)
     x = mr.tensor(rng.normal(size=(T, B, I)), requires_grad=True)
-    state = [mr.tensor(rng.normal(size=t.shape), requires_grad=True) for t in one.zeros(B)]
+    sizes = [t.shape for t in one.zeros(B)]
+    values = [np.abs(rng.normal(size=size)) + 0.5 if name == "slstm" else rng.normal(size=size) for size in sizes]
+    state = [mr.tensor(value, requires_grad=True) for value in values]  # slstm divides by a state
     y, last = one.run(x, state)
     seen = one.trace(mr.ops.unbind(x), state)
     together = mr.ops.stack(seen.output)

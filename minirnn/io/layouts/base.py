@@ -55,7 +55,7 @@ class Layout(ABC):
 
     @abstractmethod
     def read(self, arrays: Arrays, settings: Settings) -> Weights:
-        """The weights in the form of the hub. Raises ValueError if the arrays don't fit, or something is not known."""
+        """The weights in minirnn's common layout. Raises ValueError if the arrays do not fit this layout."""
 
     @abstractmethod
     def write(self, weights: Weights, settings: Settings) -> tuple[dict[str, np.ndarray], Settings]:

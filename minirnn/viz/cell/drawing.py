@@ -79,8 +79,9 @@ def cell_graph(cell: Formulas | str, *, dark: bool = False, ax: Axes | None = No
     The upper half shows the inputs and values of a step from left to right, with a box for each named value. The lower
     half shows the gradients from right to left. A gradient that goes along an arrow is multiplied by the factor written
     on it, and gradients that arrive at a box are added. These are the lines that `backward_formulas` prints. Green
-    boxes are the new states and their gradients, yellow ones gates, and gray ones states before the step. R is the
-    recurrent matrix, and U1, U2 are the matrices of `product`.
+    boxes are the new states and their gradients, yellow ones gates, and gray ones states before the step. An arrow in a
+    name marks a gradient that is carried from step to step. R is the recurrent matrix, and U1, U2 are the matrices of
+    `product`. Built-in cells have the letters of the book.
 
     Parameters
     ----------

@@ -10,7 +10,15 @@ from minirnn.cells.expr import COMPARISONS, Expr, is_number, needed
 from minirnn.cells.formulas import Writer
 from minirnn.cells.linear import Linear
 from minirnn.cells.text import write
+from minirnn.ops.cudnn_rnn.cells import CELLS
+from minirnn.ops.gru_block.cells import gru_block
 
+LETTERS = {
+    CELLS["lstm"]: {"n": r"\tilde c", "z_n": "z_c"},
+    CELLS["gru"]: {"n": r"\tilde h", "z": "u", "z_z": "z_u"},
+    gru_block: {"c": r"\tilde h"},
+}
+"""The letters of the book for names of libraries, by cell."""
 NEGATED = {"gt": r"\leq", "lt": r"\geq", "ge": "<", "le": ">"}
 
 GATE, STATE, VALUE, NEW, FACTOR = "gate", "state", "value", "new state", "factor"
@@ -59,12 +67,25 @@ class Notation:
 
     def __init__(self, cell: Formulas) -> None:
         self.math, self.text = Writer(cell.derivation, "latex"), Writer(cell.derivation)
+        self.letters = LETTERS.get(cell, {})
+        names = cell.derivation.names
+        self.math.names |= {e: self.called(n) for e, n in names.items() if n in self.letters or n[1:] in self.letters}
+
+    def called(self, name: str) -> str:
+        """How the name of a value or of a gradient is written: in the letters of the book, if it has other ones."""
+        if name[:1] == "d" and name[1:] in self.letters:
+            return rf"\delta {self.letters[name[1:]]}"
+        return self.letters.get(name) or self.math.name(name, True)
+
+    def carried(self, state: str) -> str:
+        """The gradient of a state that is passed from step to step, with the arrow of chapter 3."""
+        return rf"{self.called(f'd{state}')}^{{\leftarrow}}"
 
     def prepare(self, ends: Iterable[Expr]) -> None:
         """``where(a > b, v, 0)`` becomes ``[a > b] v``, and ``v * v`` becomes ``v^2``."""
         known, names = self.math.inline, self.math.names
         for e in needed(list(ends)):
-            if e.op == "where":
+            if e.op == "where" and e not in names:
                 known[e] = self.bracket(*e.args)
             elif e.op == "mul" and e.args[0] is e.args[1] and e.args[0] in names:
                 base = names[e.args[0]]
@@ -104,7 +125,8 @@ def forward(cell: Formulas) -> Graph:
         if e in at or e in vectors or e not in d.names or e in words.math.inline:
             continue
         name = words.write(e)
-        value = words.math.product(e) if e in step.cuts else words.write(e, top=True)
+        value = words.bracket(*e.args) if e.op == "where" else words.write(e, top=True)
+        value = words.math.product(e) if e in step.cuts else value
         sources = [at[a] for a in _named(e.args, at, d.names)]
         kind = NEW if e in step.after else VALUE
         at[e] = g.add(name if name == value else f"{name} = {value}", kind, d.names[e], sources)
@@ -131,7 +153,9 @@ def backward(cell: Formulas) -> Graph:
     at: dict[Expr, int] = {}
     for e in d.incoming:
         if any(e in t.form for t in linear.targets) or e in d.before:
-            at[e] = g.add(words.math.names[e], NEW, d.names[e])
+            state = next((n for n, of in zip(step.states, d.incoming, strict=True) if of is e), "")
+            label = words.carried(state) if d.names[e].endswith("_grad") else words.math.names[e]
+            at[e] = g.add(label, NEW, d.names[e])
     cuts = {dv: (m, dm) for m, (dm, dv) in zip(step.cuts, d.cuts, strict=True) if dv.varies}
 
     def source(atom: Expr) -> int:
@@ -158,13 +182,14 @@ def backward(cell: Formulas) -> Graph:
         name = d.names.get(e) or f"d{d.names[of] if of else 'm'}"
         what = STATE if of in step.states.values() else kind(of)
         sources = [through(a, f, of in vectors) for a, f in target.form.items()]
-        at[e] = g.add(words.math.name(name, True), what, name, sources)
+        label = words.carried(name[1:]) if what == STATE and name.endswith("_prev") else words.called(name)
+        at[e] = g.add(label, what, name, sources)
     for owner, e in d.ends.items():  # the same gradient under another name
         if owner.op == "input" and e.varies and (owners[e] is not owner or e in d.incoming):
             name = d.free(f"d{d.names[owner]}")
-            at[owner] = g.add(
-                words.math.name(name, True), STATE if owner in step.states.values() else VALUE, name, [at[e]]
-            )
+            is_state = owner in step.states.values()
+            label = words.carried(name[1:]) if is_state else words.called(name)
+            at[owner] = g.add(label, STATE if is_state else VALUE, name, [at[e]])
     _through_R(cell, g, at, words)
     return ordered(g)
 
@@ -180,12 +205,12 @@ def _through_R(cell: Formulas, g: Graph, at: dict[Expr, int], words: Notation) -
     gates = [e for n, e in step.gates.items() if n[0] in "zh" and not is_number(d.ends[e], 0)]
     if not gates:
         return
-    found = g.add("R", FACTOR, "@ R", [at[d.ends[e]] for e in gates])
+    found = g.add(r"R^{\top}", FACTOR, "@ R", [at[d.ends[e]] for e in gates])
     h = step.states[step.order[-1]]
     e = d.ends[h]
     there = at.get(h, at.get(e)) if e.varies else None
     name = d.free(f"d{d.names[h]}")
     if there is None:
-        g.add(words.math.name(name, True), STATE, name, [found])
+        g.add(words.carried(name[1:]), STATE, name, [found])
     else:
         g.edges.append((found, there))

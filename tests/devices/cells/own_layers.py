@@ -87,6 +87,8 @@ class OwnLayer:
         shapes = shapes_of(self.cell, I, H, self.P)
         self.named = [{n: draw(*s) / max(1, s[-1] ** 0.5 / 3) for n, s in shapes.items()} for _ in range(D)]
         self.x, self.h0, self.c0 = draw(T, B, I), draw(D, B, self.P), draw(D, inner, B, H) if inner else None
+        if name == "slstm":
+            self.c0[:, 1] = np.abs(self.c0[:, 1]) + 0.5  # n, by which it divides
         self.dy, self.dc = draw(T, B, D * self.P), draw(D, inner, B, H) if inner else None
         self.dh = draw(D, B, self.P) * step.read  # otherwise the last state is undefined
         self.masks = [rng.uniform(size=(D, T, B, H)) for _ in range(self.plan.masks)]

@@ -32,7 +32,10 @@ def inputs_of(own: Any, rng: np.random.Generator, T: int, B: int, I: int, H: int
         shapes += [(len(plan.gate_names) * H,), *[(H, H)] * plan.products, *[(H,)] * plan.vectors]
     # Recurrent sums of size 1 for any H: larger ones make a chaotic network, which amplifies each rounding.
     scales = [0.5 / max(1, s[1] ** 0.5 / 2) if len(s) == 2 else 0.5 for s in shapes]
-    return [mr.tensor(rng.normal(size=s) * k, requires_grad=True) for s, k in zip(shapes, scales, strict=True)]
+    values = [rng.normal(size=s) * k for s, k in zip(shapes, scales, strict=True)]
+    if list(own.step.states)[1:2] == ["n"]:
+        values[2][:, 1] = np.abs(values[2][:, 1]) + 0.5  # slstm divides by n
+    return [mr.tensor(value, requires_grad=True) for value in values]
 
 
 @cell(states=("a", "h"))

@@ -1,0 +1,115 @@
+"""Values that sentences of the book are bound to and that no chapter computes. Everything is NumPy, without minirnn."""
+
+from __future__ import annotations
+
+import json
+import math
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+RATES = json.loads((Path(__file__).parents[2] / "docs" / "data" / "lstm_rates.json").read_text(encoding="utf-8"))[
+    "rows"
+]
+
+
+def sigmoid(z: Any) -> Any:
+    return 1 / (1 + np.exp(-z))
+
+
+def detours(means: dict[str, float]) -> list[float]:
+    """The strengths of the paths of chapter 5 through h."""
+    return [means[name] for name in ("forget gate", "input gate", "candidate")]
+
+
+def rates_near(late: bool, bias: tuple[float, ...], within: float, to: float | None = None) -> bool:
+    """Whether the mean measured factors per step are close to a number, by default to sigma(b) + rho / 4."""
+    name = "late" if late else "measured"
+    for b in bias:
+        for size in (0.0, 1.0):
+            found = np.mean([row[name] for row in RATES if (row["bias"], row["inputs"]) == (b, size) and name in row])
+            wanted = to or sigmoid(b) + 3**-0.5 / 4
+            if abs(found / wanted - 1) > within:
+                return False
+    return True
+
+
+def tied_over_new(f: float, g: float, n: int) -> float:
+    """The norm that the same random matrix at every step leaves, relative to that of a new one at each step."""
+    tied = sum(math.comb(n, k) ** 2 * f ** (2 * (n - k)) * g ** (2 * k) for k in range(n + 1))
+    return math.sqrt(tied / (f * f + g * g) ** n)
+
+
+def error_at(found: tuple[np.ndarray, dict[int, float]], reach: float) -> float:
+    """Chapter 7: the mean error around the first step, after the 50th, at which the reach is larger than a bound."""
+    losses, reached = found
+    return float(next(losses[step - 25] for step in sorted(reached) if step >= 50 and reached[step] > reach))
+
+
+def reach_before(found: tuple[np.ndarray, dict[int, float]], error: float) -> float:
+    """Chapter 7: the reach when the mean error around a step is first below a bound, after the 100th step."""
+    losses, reached = found
+    return next(reached[step] for step in sorted(reached) if step >= 100 and losses[step - 25] < error)
+
+
+@cache
+def relu_keeps(identity: bool, H: int = 256, T: int = 20) -> float:
+    """What a step of a relu network keeps of a gradient's norm, with R orthogonal or the identity."""
+    rng = np.random.default_rng(1)
+    R = np.eye(H) if identity else np.linalg.qr(rng.normal(size=(H, H)))[0]
+    h, on = np.zeros(H), []
+    for x in 0.3 * rng.normal(size=(T, H)):
+        h = np.maximum(h @ R + x, 0)
+        on.append(h > 0)
+    g = rng.normal(size=H)
+    back = g
+    for slopes in reversed(on):
+        back = (back * slopes) @ R.T
+    return float((np.linalg.norm(back) / np.linalg.norm(g)) ** (1 / T))
+
+
+def radius_of_one_of_four(H: int = 200) -> float:
+    """The spectral radius of one gate's matrix, if the (4H, H) matrix of all gates has orthogonal columns."""
+    all_gates = np.linalg.qr(np.random.default_rng(0).normal(size=(4 * H, H)))[0]
+    return float(np.abs(np.linalg.eigvals(all_gates[:H])).max())
+
+
+def _lstm(scale: float, seed: int, T: int, H: int, I: int = 4, bias: float = 1.0) -> tuple[np.ndarray, np.ndarray]:
+    """The Jacobian of c_T with respect to c_1, and the product of the four-path Jacobians."""
+    rng = np.random.default_rng(seed)
+    W, R = np.split(scale * rng.normal(size=(I + H, 4 * H)) / np.sqrt(I + H), [I])
+    R_i, R_f, R_c, R_o = np.split(R, 4, axis=1)
+    h, c, S = np.zeros(H), np.zeros(H), np.zeros((H, H))
+    C, E, four = np.eye(H), S, np.eye(H)
+    for t, x in enumerate(rng.normal(size=(T, I))):
+        z_i, z_f, z_c, z_o = np.split(x @ W + h @ R, 4)
+        i, f, n, o, before, S_before = sigmoid(z_i), sigmoid(z_f + bias), np.tanh(z_c), sigmoid(z_o), c, S
+        c = f * c + i * n
+        h, S = o * np.tanh(c), np.diag(o * (1 - np.tanh(c) ** 2))
+        if t == 0:
+            E = S
+            continue
+        pairs = ((n * i * (1 - i), R_i), (before * f * (1 - f), R_f), (i * (1 - n * n), R_c))
+        K = sum(slope[:, None] * matrix.T for slope, matrix in pairs)
+        C = np.diag(f) @ C + K @ E
+        E = S @ C + (np.tanh(c) * o * (1 - o))[:, None] * R_o.T @ E
+        four = (np.diag(f) + K @ S_before) @ four
+    return C, four
+
+
+@cache
+def off(scale: float) -> float:
+    """How far the product of 19 four-path Jacobians is from the Jacobian, relative, the mean over five networks."""
+    both = [_lstm(scale, seed, 20, 16) for seed in range(5)]
+    return float(np.mean([np.linalg.norm(four - C) / np.linalg.norm(C) for C, four in both]))
+
+
+@cache
+def rate_of_the_fifth_path() -> float:
+    """The relative difference of the rates between 100 and 200 steps with and without the fifth path, torch's sizes."""
+    scale = 3**-0.5 * math.sqrt(132 / 128)
+    (C, four), (later_C, later_four) = (_lstm(scale, 0, T, 128) for T in (100, 200))
+    rates = [(np.linalg.norm(b) / np.linalg.norm(a)) ** 0.01 for a, b in ((C, later_C), (four, later_four))]
+    return float(abs(rates[0] / rates[1] - 1))
