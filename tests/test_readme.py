@@ -133,7 +133,7 @@ def test_the_changelog_says_on_a_page_what_there_is() -> None:
     text = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
     assert len(text.splitlines()) <= 30
     assert len(load().entries) == 45 and "A course of 45 exercises" in text
-    assert len(list((ROOT / "tutorials").glob("[0-9]*.py"))) == 21 and "- Twenty-one tutorials" in text
+    assert len(list((ROOT / "tutorials").glob("[0-9]*.py"))) == 23 and "- Twenty-three tutorials" in text
     for name in re.findall(r"`mr\.(\w+)`", text):
         assert hasattr(mr, name), name
 
