@@ -7,6 +7,7 @@ from minirnn.viz.gate_maps import gate_map
 from minirnn.viz.gates import gate_activity
 from minirnn.viz.gradients import gradient_flow
 from minirnn.viz.holders import weight_holders
+from minirnn.viz.inside import look_inside
 from minirnn.viz.jacobians import jacobian_spectrum, state_jacobians
 from minirnn.viz.kernel_access import bank_conflicts, thread_map, warp_accesses
 from minirnn.viz.ladder import ladder_counts
@@ -53,6 +54,7 @@ __all__ = [
     "layer_jacobians",
     "layer_paths",
     "layer_values",
+    "look_inside",
     "loss_curve",
     "parameter_buffer",
     "path_strengths",
