@@ -119,7 +119,9 @@ def test_links_and_paths_lead_somewhere(page: Path) -> None:
 
 @pytest.mark.parametrize(
     "page",
-    slow_unless(3, ["adjoints.md", "cuda.md", "functions.md", "look_inside.md", "practice.md", "questions.md"]),
+    slow_unless(
+        3, ["adjoints.md", "cuda.md", "first_steps.md", "functions.md", "look_inside.md", "practice.md", "questions.md"]
+    ),
 )
 def test_the_python_of_a_page_runs_and_prints_what_it_says(page: str) -> None:
     reason = mr.devices.available()["cuda-sim"]
