@@ -2,7 +2,7 @@
 
 Tests `minirnn/devices/cuda/launch/cudnn_rnn/barrier.py`, `minirnn/devices/cuda/launch/cudnn_rnn/barrier_plan.py`,
 `minirnn/devices/cuda/kernels/cudnn_rnn/barrier.cu` and `minirnn/devices/cuda/kernels/grid_barrier.cuh`. What happens if
-one of its lines is missing: `docs/puzzles.md`. The common part of both rungs of one launch:
+one of its lines is missing: `docs/appendix/puzzles.md`. The common part of both rungs of one launch:
 `tests/devices/cuda/launch/cudnn_rnn/test_one_launch.py`.
 """
 
