@@ -110,7 +110,9 @@ html_static_path = ["_static", "images/gradient_flow.png"]
 html_css_files = ["minirnn.css"]
 html_js_files = [(script, {"defer": "defer"}) for script in ("op_columns.js", "wide.js", "fold.js")]
 WRITTEN = [
-    p.relative_to(HERE).with_suffix("").as_posix() for folder in (HERE, HERE / "ops") for p in folder.glob("*.md")
+    p.relative_to(HERE).with_suffix("").as_posix()
+    for folder in (HERE, HERE / "ops", HERE / "appendix")
+    for p in folder.glob("*.md")
 ]
 EDIT_CONTEXT, EDIT_OPTIONS, EDIT_PAGES = repository.theme(ADDRESS, WRITTEN)
 html_context = {"default_mode": "auto", **EDIT_CONTEXT}

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
 MOVED = {
+    "locks": "appendix/locks",
     "more": "use",
+    "names_of_torch": "appendix/names_of_torch",
+    "puzzles": "appendix/puzzles",
     "tutorials/07_one_node_or_many": "tutorials/14_one_node_or_many",
     "tutorials/08_real_batches": "tutorials/09_real_batches",
     "tutorials/09_the_opaque_buffer": "tutorials/16_the_opaque_buffer",
@@ -40,11 +44,12 @@ PAGE = """<!DOCTYPE html>
 
 
 def write(folder: Path) -> None:
-    """Write a page for each old address. Old and new pages are in the same folder."""
+    """Write a page for each old address."""
     for old, new in MOVED.items():
         path = folder / f"{old}.html"
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(PAGE.format(name=Path(new).name, root="../" * old.count("/")), encoding="utf-8")
+        to = os.path.relpath(new, Path(old).parent)
+        path.write_text(PAGE.format(name=to, root="../" * old.count("/")), encoding="utf-8")
 
 
 def finished(app: Any, error: Exception | None) -> None:

@@ -23,6 +23,8 @@ TRACKS = {
         "11_attention": "Attention",
         "12_what_dropout_may_touch": "Dropout, zoneout",
         "13_gradients_of_gradients": "Second derivatives",
+        "22_products_of_random_jacobians": "Random Jacobians",
+        "23_linear_recurrences": "Linear recurrences",
     },
     "Libraries": {
         "14_one_node_or_many": "Fused ops",
@@ -101,11 +103,15 @@ def in_tracks(source: str) -> str:
     """The list of chapters, which Sphinx-Gallery writes as one, in tracks."""
     before, _, after = source.partition('.. raw:: html\n\n    <div class="sphx-glr-thumbnails">')
     tiles, _, _ = after.partition(".. toctree::")
-    for track, chapters in list(TRACKS.items())[1:]:
-        place = tiles.rindex(THUMBNAIL, 0, tiles.index(f":doc:`/tutorials/{next(iter(chapters))}`"))
-        tiles = tiles[:place] + BETWEEN.format(heading=heading(track)) + tiles[place:]
-    first = heading(next(iter(TRACKS)))
-    return f'{before}{first}\n\n.. raw:: html\n\n    <div class="sphx-glr-thumbnails">{tiles}{contents()}'
+    opened, *found = re.split(f"(?={re.escape(THUMBNAIL)})", tiles)
+    last, closed, after = found[-1].partition(".. thumbnail-parent-div-close")
+    tile = {name: part for part in [*found[:-1], last] for name in NAMES if f":doc:`/tutorials/{name}`" in part}
+    first, *others = ("".join(tile[stem] for stem in chapters) for chapters in TRACKS.values())
+    tiles = opened + first
+    for track, of_track in zip(list(TRACKS)[1:], others, strict=True):
+        tiles += BETWEEN.format(heading=heading(track)) + of_track
+    top = heading(next(iter(TRACKS)))
+    return f'{before}{top}\n\n.. raw:: html\n\n    <div class="sphx-glr-thumbnails">{tiles}{closed}{after}{contents()}'
 
 
 def named(app: Any, docname: str, source: list[str]) -> None:

@@ -27,6 +27,7 @@ from minirnn.user_error import FULL, UserError, describe, one_line
 COMMANDS = {
     "train": ("minirnn.commands.train", "train a small character model and draw its gradients"),
     "sample": ("minirnn.commands.sample", "write text with a trained model"),
+    "look": ("minirnn.commands.look", "show how far gradients reach in a trained model, and which gates block them"),
     "doctor": ("minirnn.commands.doctor", "show what is installed and which devices work"),
     "explain": (
         "minirnn.commands.explain",

@@ -1,4 +1,6 @@
-"""Writes docs/names_of_torch.md from minirnn/pointers.txt, and torch's public names for the tests where torch is there.
+"""Writes docs/appendix/names_of_torch.md from minirnn/pointers.txt, and torch's public names for the tests.
+
+The second needs torch.
 
     python scripts/torch_names.py
 
@@ -15,7 +17,7 @@ from typing import Any
 from minirnn.pointers import OLD, table
 
 ROOT = Path(__file__).parents[1]
-PAGE = ROOT / "docs" / "names_of_torch.md"
+PAGE = ROOT / "docs" / "appendix" / "names_of_torch.md"
 NAMES = ROOT / "tests" / "torch_names.txt"
 PLACES = {
     "minirnn": "torch",
@@ -36,7 +38,7 @@ PLACES = {
 
 HEAD = """# Names of torch that are not here
 
-[Coming from torch](coming_from_torch.md) lists what minirnn has. Any other name of torch raises an error with a line
+[Coming from torch](../coming_from_torch.md) lists what minirnn has. Any other name of torch raises an error with a line
 of this page:
 
 ```pycon

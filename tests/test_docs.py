@@ -117,7 +117,12 @@ def test_links_and_paths_lead_somewhere(page: Path) -> None:
         assert (ROOT / path).exists(), path
 
 
-@pytest.mark.parametrize("page", slow_unless(2, ["cuda.md", "functions.md", "questions.md"]))
+@pytest.mark.parametrize(
+    "page",
+    slow_unless(
+        3, ["adjoints.md", "cuda.md", "first_steps.md", "functions.md", "look_inside.md", "practice.md", "questions.md"]
+    ),
+)
 def test_the_python_of_a_page_runs_and_prints_what_it_says(page: str) -> None:
     reason = mr.devices.available()["cuda-sim"]
     if reason is not None:

@@ -219,4 +219,4 @@ for P, histories in runs.items():
 # Use four shards instead of eight in ``runs``. Which numbers of ranks give the same bits? Are these the bits of eight
 # shards?
 #
-# This is the last chapter. Next: :doc:`exercises </exercises>`, or :doc:`your own cell </own_cell>`.
+# Next: :doc:`22_products_of_random_jacobians`, or :doc:`your own cell </own_cell>`.

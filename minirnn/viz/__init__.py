@@ -6,6 +6,7 @@ from minirnn.viz.colors import signed_norm, style
 from minirnn.viz.display import show
 from minirnn.viz.gate_maps import gate_map
 from minirnn.viz.gradients import gradient_flow
+from minirnn.viz.inside import look_inside
 from minirnn.viz.jacobians import state_jacobians
 from minirnn.viz.kernel_access import bank_conflicts, thread_map, warp_accesses
 from minirnn.viz.ladder_schematic import between_steps
@@ -44,6 +45,7 @@ __all__ = [
     "layer_jacobians",
     "layer_paths",
     "layer_values",
+    "look_inside",
     "loss_curve",
     "parameter_buffer",
     "path_strengths",

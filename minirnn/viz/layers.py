@@ -11,11 +11,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from minirnn import check
 from minirnn.cells.expr import Expr
 from minirnn.engine.backward import grad
 from minirnn.engine.tape import no_grad
 from minirnn.engine.tensor import Tensor, as_tensor, tensor
-from minirnn.nn.opened import CANDIDATE, BuiltIn, Opened, Own, opened
+from minirnn.nn.opened import CANDIDATE, BuiltIn, Opened, Own, Values, opened
 from minirnn.ops import concat, unbind
 from minirnn.ops.sequence.compose import evaluate
 from minirnn.viz.jacobians import state_jacobians
@@ -43,7 +44,7 @@ class LayerValues(NamedTuple):
     unlimited: tuple[str, ...]
 
 
-def layer_values(layer: Any, x: Any, *, reverse: bool = False) -> LayerValues:
+def layer_values(layer: Any, x: Any, *, reverse: bool = False, index: int = -1) -> LayerValues:
     """Gates and states of a layer for the input x, by name. In a custom cell, these are the names in its function.
 
     `gate_map` draws those of one sequence, ``found.gates[name][:, 0]``. Dropout is off and masks have their mean
@@ -52,10 +53,11 @@ def layer_values(layer: Any, x: Any, *, reverse: bool = False) -> LayerValues:
     Parameters
     ----------
     layer : nn.LSTM, nn.GRU, nn.RNN or a layer of a custom cell
-        If it has several layers, the result is for the last one.
     x : (T, B, I), or (B, T, I) if the layer is batch_first
     reverse : bool
         Whether to return the direction that reads from the end.
+    index : int
+        Which of its L layers, from 0; -1 is the last.
 
     Returns
     -------
@@ -64,14 +66,12 @@ def layer_values(layer: Any, x: Any, *, reverse: bool = False) -> LayerValues:
     Raises
     ------
     TypeError, ValueError
-        If `layer` has another type or no reverse direction, or x does not fit.
+        If `layer` has another type or no such layer or direction, or x does not fit.
     """
-    one = opened(layer, "layer_values")
-    if reverse and one.D == 1:
-        raise ValueError("layer_values: reverse=True, but the layer has one direction\n  expected bidirectional=True")
+    one, p = chosen("layer_values", layer, index, reverse)
     xs = steps_of("layer_values", one, x)
     with no_grad():
-        steps = one.trace(xs, one.zeros(xs[0].shape[0])).steps[reverse - one.D]
+        steps = one.trace(xs, one.zeros(xs[0].shape[0])).steps[p]
     kinds = {n: one.limits[n] for n in (*one.gates, *one.states)}
     return LayerValues(
         {n: np.stack([v.gates[n].numpy() for v in steps]) for n in one.gates},
@@ -81,15 +81,18 @@ def layer_values(layer: Any, x: Any, *, reverse: bool = False) -> LayerValues:
     )
 
 
-def layer_jacobians(layer: Any, x: Any) -> np.ndarray:
+def layer_jacobians(layer: Any, x: Any, *, index: int = -1, reverse: bool = False) -> np.ndarray:
     """Jacobians of all states after the last step with respect to those before each step.
+
+    Steps are counted in the order in which the direction reads them. The input of the layer is held fixed.
 
     Parameters
     ----------
     layer : nn.LSTM, nn.GRU, nn.RNN or a layer of a custom cell
-        One layer, one direction.
     x : (T, I)
         One sequence.
+    index, reverse
+        The layer and direction, as in `layer_values`.
 
     Returns
     -------
@@ -100,22 +103,22 @@ def layer_jacobians(layer: Any, x: Any) -> np.ndarray:
     Raises
     ------
     TypeError, ValueError
-        If `layer` has another type, or several layers or directions, or x does not fit.
+        If `layer` has another type or no such layer or direction, or x does not fit.
     """
-    one = single("layer_jacobians", layer)
-    xs = steps_of("layer_jacobians", one, x, one_sequence=True)
+    one, p = chosen("layer_jacobians", layer, index, reverse)
+    xs = read_by(one, p, steps_of("layer_jacobians", one, x, one_sequence=True))
     ends = np.cumsum([one.width(n) for n in one.carried]).tolist()
     parts = list(zip(one.carried, [0, *ends], ends, strict=False))
 
     def step(t: int, state: Tensor) -> Tensor:
-        after = one.step(0, xs[t], {n: state[None, a:b] for n, a, b in parts}).states
+        after = one.step(p, xs[t], {n: state[None, a:b] for n, a, b in parts}).states
         return concat([after[n][0] for n in one.carried], 0)
 
     zero = np.zeros(ends[-1], xs[0].dtype)
     return state_jacobians(step, tensor(zero, device=xs[0].device), len(xs))
 
 
-def layer_paths(layer: Any, x: Any) -> dict[str, np.ndarray]:
+def layer_paths(layer: Any, x: Any, *, index: int = -1, reverse: bool = False) -> dict[str, np.ndarray]:
     """Split d c_t / d c_{t-1} of one sequence into its paths, for `path_strengths`.
 
     For a custom cell, c is its first state that is not the output, or the only one. A path is named after the last
@@ -126,9 +129,10 @@ def layer_paths(layer: Any, x: Any) -> dict[str, np.ndarray]:
     Parameters
     ----------
     layer : nn.LSTM or a layer of a custom cell
-        One layer, one direction.
     x : (T, I)
         One sequence, T at least 2.
+    index, reverse
+        The layer and direction, as in `layer_values`. Steps are counted in the order in which it reads them.
 
     Returns
     -------
@@ -138,38 +142,38 @@ def layer_paths(layer: Any, x: Any) -> dict[str, np.ndarray]:
     Raises
     ------
     TypeError, ValueError
-        If `layer` has another type, or several layers or directions, or x does not fit.
+        If `layer` has another type or no such layer or direction, or x does not fit.
     """
-    one = single("layer_paths", layer)
-    xs = steps_of("layer_paths", one, x, one_sequence=True)
+    one, p = chosen("layer_paths", layer, index, reverse)
+    xs = read_by(one, p, steps_of("layer_paths", one, x, one_sequence=True))
     if len(xs) < 2:
         raise ValueError("layer_paths: x has 1 step\n  expected (T, I), T at least 2")
     if isinstance(one, Own):
-        return own_paths(one, xs)
+        return own_paths(one, p, xs)
     if not isinstance(one, BuiltIn) or one.mode != "lstm" or one.P != one.H or layer.zoneout:
         raise TypeError(
             f"layer_paths: got a {type(layer).__name__}\n  expected an nn.LSTM without projection and zoneout, or a "
             "layer of a custom cell"
         )
-    found = layer_values(layer, np.stack([x.numpy() for x in xs]))
-    i, f, n, o, c = ({**found.gates, **found.states}[name][:, 0] for name in "ifnoc")
-    return cell_paths(i, c, f, o, n, layer.weights(0).R.numpy().T, gate_order="ifco")
+    values = inside_of(one, p, xs)
+    i, f, n, o, c = (np.concatenate([{**v.gates, **v.states}[name].numpy() for v in values]) for name in "ifnoc")
+    return cell_paths(i, c, f, o, n, layer.weights(p).R.numpy().T, gate_order="ifco")
 
 
-def own_paths(one: Own, xs: Sequence[Tensor]) -> dict[str, np.ndarray]:
+def own_paths(one: Own, p: int, xs: Sequence[Tensor]) -> dict[str, np.ndarray]:
     """`layer_paths` for a custom cell.
 
     All functions of a step except products act on each unit separately, so their derivatives are diagonals (T, H). For
     all steps at once, a derivative is one gradient of a sum.
     """
-    cell, (_, R, Wp, _, _, U, vectors) = one.cell, one.layer.weights(0)
+    cell, (_, R, Wp, _, _, U, vectors) = one.cell, one.layer.weights(p)
     T, H, of, after = len(xs), one.H, one.memory, dict(zip(one.cell.order, one.cell.after, strict=True))
     with no_grad():
-        before = {n: s[0] for n, s in zip(one.states, one.zeros(1), strict=True)}
+        before = {n: s[p] for n, s in zip(one.states, one.zeros(1), strict=True)}
         inside: list[dict[Expr, Any]] = []
         for x in xs:
-            inside.append(one.inside(0, x, before))
-            before = one.step(0, x, before).states
+            inside.append(one.inside(p, x, before))
+            before = one.step(p, x, before).states
     inputs = [*cell.gates.values(), *cell.states.values(), *cell.masks.values()]
     given = {e: leaf([found[e] for found in inside], H) for e in [*inputs, *cell.cuts]}
     given |= {e: tensor(double(v), device="cpu") for e, v in zip(cell.vectors.values(), vectors, strict=True)}
@@ -229,14 +233,33 @@ def double(t: Tensor) -> np.ndarray:
     return t.numpy().astype(np.float64)
 
 
-def single(function: str, layer: Any) -> Opened:
-    """The opened layer. Raises ValueError unless it has one layer and one direction."""
+def chosen(function: str, layer: Any, index: int, reverse: bool) -> tuple[Opened, int]:
+    """The opened layers, and the number p = l*D + d of the chosen one."""
     one = opened(layer, function)
-    if one.L * one.D > 1:
-        raise ValueError(
-            f"{function}: the layer has {one.L} layers and {one.D} directions\n  expected one layer and one direction"
-        )
-    return one
+    index = check.integer(function, "index", index, -one.L, one.L - 1) % one.L
+    if reverse and one.D == 1:
+        raise ValueError(f"{function}: reverse=True, but the layer has one direction\n  expected bidirectional=True")
+    return one, index * one.D + bool(reverse)
+
+
+def read_by(one: Opened, p: int, xs: list[Tensor]) -> list[Tensor]:
+    """What layer p reads, in the order in which it reads, if the lowest layer reads xs."""
+    below = p // one.D * one.D
+    if below:
+        with no_grad():
+            steps = one.trace(xs, one.zeros(xs[0].shape[0])).steps[below - one.D : below]
+        xs = [concat([v.output for v in both], 1) for both in zip(*steps, strict=True)]
+    return xs[::-1] if p % one.D else xs
+
+
+def inside_of(one: Opened, p: int, xs: Sequence[Tensor]) -> list[Values]:
+    """The values of layer p at each step that it reads, from a zero state."""
+    found: list[Values] = []
+    before = {n: s[p] for n, s in zip(one.states, one.zeros(xs[0].shape[0]), strict=True)}
+    for x in xs:
+        found.append(one.step(p, x, before))
+        before = found[-1].states
+    return found
 
 
 def steps_of(function: str, one: Opened, x: Any, one_sequence: bool = False) -> list[Tensor]:

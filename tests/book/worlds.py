@@ -9,7 +9,7 @@ import numpy as np
 
 import minirnn as mr
 from minirnn.engine.tensor import Tensor
-from tests.book import worlds_derivations, worlds_masks
+from tests.book import worlds_derivations, worlds_masks, worlds_random
 from tests.book.symbols import Indices, at, grads_of, losses, node, over_steps
 from tests.book.tex import World
 from tests.book.worlds_machines import WORLDS as MACHINES
@@ -283,6 +283,9 @@ WORLDS: dict[str, Callable[[np.random.Generator], tuple[World, Indices]]] = (
         "12_what_dropout_may_touch:zoneout": lambda rng: worlds_masks.cell(rng, masked=False),
         "12_what_dropout_may_touch:norm": worlds_masks.norm,
         "20_many_hands": parts,
+        "22_products_of_random_jacobians": worlds_random.random,
+        "23_linear_recurrences": worlds_random.linear,
+        "adjoints": worlds_random.adjoints,
         "01_the_tape:cost": worlds_derivations.chain,
         "08_what_a_cut_loses:unit": worlds_derivations.one_unit,
         "derivations:time": worlds_derivations.through_time,

@@ -71,12 +71,16 @@ viz.per_step_gradients(lambda t, w, s: s, PARAMETER, tensor(H), 0, lambda s: s.s
 viz.per_step_gradients(lambda t, w, s: s, tensor(2, requires_grad=False), tensor(H), T, lambda s: s.sum()) ->
     requires_grad=True
 viz.per_step_gradients(lambda t, w, s: s, array(2), tensor(H), T, lambda s: s.sum()) -> ndarray & Tensor
+viz.look_inside(3, INPUT) -> look_inside: model is a int & Module
+viz.look_inside(nn.Linear(3, 2), INPUT) -> look_inside: no recurrent layer of this Linear & nn.LSTM
 viz.layer_values(GATE, GATE) -> layer_values: got a ndarray & nn.LSTM & custom cell
 viz.layer_values(LSTM, GATE[0]) -> (2, 5) & (T, B, I) & I = 3
 viz.layer_values(LSTM, GATE) -> (7, 2, 5) & I = 3
 viz.layer_values(LSTM, INPUT, reverse=True) -> reverse=True & one direction
 viz.layer_jacobians(nn.LSTMCell(3, H), INPUT[:, 0]) -> layer_jacobians: got a LSTMCell & nn.LSTM
-viz.layer_jacobians(nn.GRU(3, H, 2), INPUT[:, 0]) -> 2 layers & one layer
+viz.layer_jacobians(nn.GRU(3, H, 2), INPUT[:, 0], index=2) -> layer_jacobians: index is 2 & -2 & 1
+viz.layer_values(LSTM, INPUT, index=1.0) -> layer_values: index is 1.0 & integer
+viz.layer_paths(LSTM, INPUT[:, 0], reverse=True) -> reverse=True & one direction
 viz.layer_jacobians(LSTM, INPUT) -> (7, 2, 3) & (T, I)
 viz.layer_jacobians(UNRATED, INPUT[:, 0]) -> 'mask_z' & no rate
 viz.layer_paths(nn.GRU(3, H), INPUT[:, 0]) -> layer_paths: got a GRU & nn.LSTM & custom cell

@@ -90,7 +90,7 @@ MISTAKES = (
             "            __syncthreads();\n\n            if (has_cell)", "            if (has_cell)", "yyy"),
     Mistake("a number keeps its last bit", "ladder", "NOT_SENT >> 1 : rounded) & ~Bits(1)",
             "NOT_SENT >> 1 : rounded)", "yyy"),
-    # ---- C++, in the plain kernels of one launch and their barrier; the first six are the puzzles of docs/puzzles.md
+    # ---- C++, in the plain kernels of one launch and their barrier; six are the puzzles of docs/appendix/puzzles.md
     Mistake("no barrier of the block before the barrier of the grid", "barrier",
             "        __syncthreads();  // all threads of this block have written\n", "", "nyy"),
     Mistake("no fence before a block counts as here", "barrier",

@@ -1,7 +1,7 @@
 """Puzzles: a line of the plain kernel of one launch is deleted. Who notices?
 
 ``python -m tests.ptx_machine.puzzles 3`` plants the third of them and says who noticed; without a number it shows all
-lines and runs nothing. The questions and answers: `docs/puzzles.md`.
+lines and runs nothing. The questions and answers: `docs/appendix/puzzles.md`.
 """
 
 from __future__ import annotations

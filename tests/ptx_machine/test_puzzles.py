@@ -1,4 +1,4 @@
-"""The answers of docs/puzzles.md agree with the judges, and its differences with the planted ones.
+"""The answers of docs/appendix/puzzles.md agree with the judges, and its differences with the planted ones.
 
 Tests `tests/ptx_machine/puzzles.py`. Here a judge has one run, and the PTX machine eight;
 `tests/ptx_machine/test_planted.py` has all of them.

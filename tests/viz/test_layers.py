@@ -96,6 +96,33 @@ def test_every_path_is_drawn_and_told_apart(rng: np.random.Generator) -> None:
     assert len({(line.get_color(), line.get_linestyle()) for line in lines.values()}) == 9
 
 
+@pytest.mark.parametrize("name", slow_unless(["lstm", "ours"], ["lstm", "ours", "mgu"]))
+@pytest.mark.parametrize("reverse", [False, True])
+def test_the_paths_and_jacobians_of_any_layer_and_direction(name: str, reverse: bool, rng: np.random.Generator) -> None:
+    make = {"lstm": nn.LSTM, "ours": lambda *a, **k: own("lstm", **k), "mgu": lambda *a, **k: own("mgu", **k)}[name]
+    layer = (
+        make(I, H, num_layers=3, bidirectional=True, dtype=np.float64)
+        if name == "lstm"
+        else make(num_layers=3, bidirectional=True)
+    )
+    x = rng.normal(size=(T, I))
+    one = opened(layer)
+    for index in (0, 1, -1):
+        seen = one.trace([mr.tensor(row[None]) for row in x], one.zeros(1)).steps[index % 3 * 2 + reverse]
+        c = [values.states[one.memory] for values in (seen[::-1] if reverse else seen)]
+        total = sum(viz.layer_paths(layer, x, index=index, reverse=reverse).values())
+        rows = [mr.grad(c[2][0, j], c[1], retain_graph=True).numpy()[0] for j in range(H)]
+        np.testing.assert_allclose(total[1].T, rows, rtol=0, atol=1e-12)
+        whole = viz.layer_jacobians(layer, x, index=index, reverse=reverse)
+        k = sum(one.width(n) for n in one.carried[: one.carried.index(one.memory)])
+        last = [mr.grad(c[-1][0, j], c[1], retain_graph=True).numpy()[0] for j in range(H)]
+        if len(one.carried) == 1:
+            np.testing.assert_allclose(whole[2][k : k + H, k : k + H], last, rtol=0, atol=1e-12)
+        assert whole.shape[0] == T + 1
+        values = viz.layer_values(layer, x[:, None], index=index, reverse=reverse).states[one.memory]
+        np.testing.assert_array_equal(values[2, 0], seen[2].states[one.memory].numpy()[0])
+
+
 # ---- Jacobians
 
 

@@ -1,6 +1,6 @@
 // A barrier for blocks of one grid: no block leaves it before all have arrived, and after it each block sees in memory
 // what the others wrote before it. Its parts are a counter, a flag, three fences and two barriers of the block;
-// docs/puzzles.md removes them one by one.
+// docs/appendix/puzzles.md removes them one by one.
 //
 // All blocks must be on the device at the same time, which the launcher ensures. If a block does not arrive
 // nevertheless, the wait ends after `polls` reads of the flag, `error` holds the round, and the kernel returns.

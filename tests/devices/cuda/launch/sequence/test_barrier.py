@@ -2,7 +2,7 @@
 
 Tests `minirnn/devices/cuda/launch/sequence/layout.py`,
 `minirnn/devices/cuda/kernels/sequence/barrier.cu` and `minirnn/devices/cuda/kernels/grid_barrier.cuh`. What happens if
-one of its lines is missing: `docs/puzzles.md`. The common part of both rungs of one launch:
+one of its lines is missing: `docs/appendix/puzzles.md`. The common part of both rungs of one launch:
 `tests/devices/cuda/launch/sequence/test_one_launch.py`.
 """
 

@@ -1,0 +1,97 @@
+"""Symbols of the chapters on random Jacobians and on linear recurrences."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+from numpy.polynomial import Legendre
+
+import minirnn as mr
+from tests.book.symbols import Indices, at, grads_of, losses, node
+from tests.book.tex import World
+
+
+def random(rng: np.random.Generator) -> tuple[World, Indices]:
+    """Chapter 22: the critical bias by bisection, w_n by Legendre's polynomials, new signs by counting."""
+    rho, b = float(rng.uniform(0.3, 1.5)), float(rng.uniform(-1, 3))
+    g, f = (float(value) for value in np.sort(rng.uniform(0.1, 1, 2)))
+    low, high = -9.0, 9.0
+    for _ in range(100):
+        middle = (low + high) / 2
+        low, high = (middle, high) if 1 / (1 + np.exp(-middle)) + rho / 4 < 1 else (low, middle)
+
+    def same(n: int) -> float:
+        return math.sqrt((f * f - g * g) ** n * Legendre.basis(n)((f * f + g * g) / (f * f - g * g)))
+
+    def new(n: int) -> float:
+        return math.sqrt(
+            np.mean([math.prod(f + g * s for s in signs) ** 2 for signs in itertools.product((-1, 1), repeat=n)])
+        )
+
+    R = np.diag([rho, -rho, rho / 2])  # its eigenvalues are on the diagonal; one step of an LSTM at zero states
+    step = np.block([[np.eye(3) / (1 + np.exp(-b)), R / 2], [np.eye(3) / (2 + 2 * np.exp(-b)), R / 4]])
+    world = {
+        **{r"\rho": rho, "b": b, "f": f, "g": g, "L": float(np.linalg.eigvals(step).real.max())},
+        **{r"b^\star": low, "w": same, r"\bar w": new, "C": lambda n, k: float(math.comb(n, k))},
+    }
+    return world, [{"n": n} for n in range(1, 6)]
+
+
+def linear(rng: np.random.Generator) -> tuple[World, Indices]:
+    """Chapter 23: gradients from the tape, memories, and a linear step, for which Newton needs one iteration."""
+    T, H, V = 5, 4, 3
+    a, b = ({t: mr.tensor(rng.normal(size=(1, H)), requires_grad=True) for t in range(1, T + 1)} for _ in range(2))
+    h, y = {0: mr.tensor(rng.normal(size=(1, H)), requires_grad=True)}, {}
+    for t in range(1, T + 1):
+        h[t] = a[t] * h[t - 1] + b[t]
+        y[t] = node(h[t])
+    wanted = {r"\delta h": h, r"\delta y": y, r"\delta a": a, r"\delta b": b}
+    found = grads_of(sum(losses(rng, y).values(), mr.tensor(0.0)), wanted)
+    q, k = ({t: rng.normal(size=(1, H)) for t in range(1, T + 1)} for _ in range(2))
+    v, beta = {t: rng.normal(size=(1, V)) for t in k}, {t: float(rng.uniform(0, 2)) for t in k}
+    S = {t: sum((np.outer(k[s], v[s]) for s in range(1, t + 1)), np.zeros((H, V))) for t in range(T + 1)}
+    read, delta = {t: q[t] @ S[t] for t in q}, {0: rng.normal(size=(H, V))}
+    for t in k:  # a step of gradient descent on the error of reading
+        memory = mr.tensor(delta[t - 1], requires_grad=True)
+        delta[t] = delta[t - 1] - beta[t] * mr.grad(((k[t] @ memory - v[t]) ** 2).sum() / 2, memory).numpy()
+
+    A, x = rng.normal(size=(H, H)), {t: rng.normal(size=(1, H)) for t in k}
+    right, guess = {0: rng.normal(size=(1, H))}, {t: rng.normal(size=(1, H)) for t in range(T + 1)}
+    guess[0] = right[0]
+    for t in k:
+        right[t] = right[t - 1] @ A + x[t]
+    jacobian = mr.jacobian(lambda s: s @ A, mr.tensor(guess[1])).numpy().reshape(H, H)
+    world = {
+        **{name: at({t: value.numpy() for t, value in of.items()}) for name, of in (("h", h), ("a", a), ("b", b))},
+        **found,
+        **{"q": at(q), "k": at(k), "v": at(v), "y": at(read), r"\beta": at(beta), "S": at(S), r"\hat S": at(delta)},
+        **{r"\mathbf{I}": np.eye(H), "I": np.eye(H), "J": at(dict.fromkeys(k, jacobian))},
+        **{"e": at({t: right[t] - guess[t] for t in right})},
+        **{"r": at({t: guess[t - 1] @ A + x[t] - guess[t] for t in k})},
+    }
+    return world, [{"t": t} for t in range(1, T)]
+
+
+def adjoints(rng: np.random.Generator) -> tuple[World, Indices]:
+    """`adjoints.md`: Euler steps of a rate tanh(h A), and the sum of a geometric series of Jacobians."""
+    T, H, epsilon = 6, 4, float(rng.uniform(0.1, 0.5))
+    A = rng.normal(size=(H, H))
+    h, f = {0: mr.tensor(rng.normal(size=(1, H)), requires_grad=True)}, {}
+    for t in range(T):
+        f[t] = mr.tanh(h[t] @ A)
+        h[t + 1] = h[t] + epsilon * f[t]
+    found = grads_of((mr.sin(h[T]) * rng.normal(size=(1, H))).sum(), {"delta": h})["delta"]
+    J = 0.3 * rng.normal(size=(H, H)) / np.sqrt(H)
+    arrives = rng.normal(size=(1, H))
+    u = sum((arrives @ np.linalg.matrix_power(J, k) for k in range(200)), np.zeros((1, H)))
+
+    def jacobian(*t: int) -> np.ndarray:
+        return mr.jacobian(lambda s: mr.tanh(s @ A), h[t[0]].detach()).numpy().reshape(H, H) if t else J
+
+    world = {
+        **{"h": at({t: value.numpy() for t, value in h.items()}), "f": at({t: rate.numpy() for t, rate in f.items()})},
+        **{r"\delta h": lambda *t: found(t[0]) if t else arrives, "J": jacobian, "u": u, r"\epsilon": epsilon},
+    }
+    return world, [{"t": t} for t in range(T)]
