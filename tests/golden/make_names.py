@@ -1,4 +1,7 @@
-"""Stores torch's values for the lines of docs/names_of_torch.md: ``python -m tests.golden.make_names [--check]``."""
+"""Stores torch's values for the lines of docs/appendix/names_of_torch.md.
+
+Run ``python -m tests.golden.make_names [--check]``.
+"""
 
 from __future__ import annotations
 
