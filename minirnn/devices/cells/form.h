@@ -22,7 +22,7 @@
 // Gates come in the order OF_BOTH, OF_X, OF_H. d_before of h is what goes past R. `grad` of a cell that may be
 // projected also sets `after` of h, which is the value that was projected.
 //
-// A cell that may have
+// It also states, for products inside the step and for masks
 //
 //   PRODUCTS              how many products with its own matrix (H, H), or means over its units, are inside the step
 //   MATRICES              how many of them have a matrix
@@ -30,10 +30,9 @@
 //   CARRIED               how many gradients one stage computes and a later one reads
 //   STAGES, D_STAGES      into how many stages the products cut the step and the gradient
 //
-// also states these, and derives from nothing; all other cells derive from `OneStage`, which has none of them. A cell
-// with several stages has step(Stage<0>, Step &), step(Stage<1>, Step &), .. and grad(Stage<0>, Gradient &), ... A
-// stage of the step sets `multiplied`, the next one reads `products`; a stage of the gradient sets `d_products`, later
-// ones read `d_multiplied`. A stage finds what the ones before it set in `saved` and `after`, and in `carried`.
+// A cell with several stages has step(Stage<0>, Step &), step(Stage<1>, Step &), .. and grad(Stage<0>, Gradient &), ...
+// A stage of the step sets `multiplied`, the next one reads `products`; a stage of the gradient sets `d_products`,
+// later ones read `d_multiplied`. A stage finds what the ones before it set in `saved` and `after`, and in `carried`.
 //
 // Functions give the stages: saved_stage(k), after_stage(k), multiplied_stage(k), d_gates_stage(k), d_before_stage(k),
 // d_vectors_stage(k), d_products_stage(k) and carried_stage(k) are the stages which set the k-th of them;
@@ -56,22 +55,6 @@ template <class Cell>
 CELL_FN constexpr int column_of(int gate) {
     return gate < ROWS_OF_W<Cell> ? gate + Cell::OF_H : gate - ROWS_OF_W<Cell>;
 }
-
-struct OneStage {
-    static constexpr int PRODUCTS = 0, MATRICES = 0, MASKS = 0, CARRIED = 0, STAGES = 1, D_STAGES = 1;
-    static CELL_FN constexpr int gate_stage(int) { return 0; }
-    static CELL_FN constexpr int saved_stage(int) { return 0; }
-    static CELL_FN constexpr int after_stage(int) { return 0; }
-    static CELL_FN constexpr int multiplied_stage(int) { return 0; }
-    static CELL_FN constexpr int d_after_stage(int) { return 0; }
-    static CELL_FN constexpr int d_multiplied_stage(int) { return 0; }
-    static CELL_FN constexpr int d_gates_stage(int) { return 0; }
-    static CELL_FN constexpr int d_before_stage(int) { return 0; }
-    static CELL_FN constexpr int d_vectors_stage(int) { return 0; }
-    static CELL_FN constexpr int d_products_stage(int) { return 0; }
-    static CELL_FN constexpr int carried_stage(int) { return 0; }
-    static CELL_FN constexpr int matrix_of(int) { return 0; }
-};
 
 // Every array has at least one element.
 template <class V, class Cell>

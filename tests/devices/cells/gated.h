@@ -3,6 +3,22 @@
 //   f = sigmoid(zf + w * m')        n = tanh(xn + f * hn)        m = m'/2 + f * n        h = (1 - f) * h' + f * tanh(m)
 #pragma once
 
+struct OneStage {
+    static constexpr int PRODUCTS = 0, MATRICES = 0, MASKS = 0, CARRIED = 0, STAGES = 1, D_STAGES = 1;
+    static CELL_FN constexpr int gate_stage(int) { return 0; }
+    static CELL_FN constexpr int saved_stage(int) { return 0; }
+    static CELL_FN constexpr int after_stage(int) { return 0; }
+    static CELL_FN constexpr int multiplied_stage(int) { return 0; }
+    static CELL_FN constexpr int d_after_stage(int) { return 0; }
+    static CELL_FN constexpr int d_multiplied_stage(int) { return 0; }
+    static CELL_FN constexpr int d_gates_stage(int) { return 0; }
+    static CELL_FN constexpr int d_before_stage(int) { return 0; }
+    static CELL_FN constexpr int d_vectors_stage(int) { return 0; }
+    static CELL_FN constexpr int d_products_stage(int) { return 0; }
+    static CELL_FN constexpr int carried_stage(int) { return 0; }
+    static CELL_FN constexpr int matrix_of(int) { return 0; }
+};
+
 template <class V, class real>
 struct Gated : OneStage {
     static constexpr int OF_BOTH = 1, OF_X = 1, OF_H = 1, STATES = 2, SAVED = 3, VECTORS = 1;
