@@ -128,7 +128,5 @@ def test_saved_values_of_another_size_and_names_of_a_cell_with_products_are_refu
     upstream = put(case.dy), put(case.dy), put(case.dh_n), put(case.dc_n)
     with pytest.raises(WrongSize):
         device.cell_sequence_grad(*given, put(np.zeros(7)), *upstream, plan=case.plan, lengths=None)
-    with pytest.raises(
-        NotImplementedError, match=r"gradient of gru_block .* values by name\n  expected"
-    ):
+    with pytest.raises(NotImplementedError, match=r"gradient of gru_block .* values by name\n  expected"):
         case_of(rng, ALL_CELLS["gru_block"], T=3, B=2, I=3, H=4, D=1, ragged=False).run(device, named=True)
