@@ -227,7 +227,7 @@ def layer_of(
 
 def for_kernels(device: Launcher, plan: Plan, H: int, w: Weights, dtype: np.dtype) -> Weights:
     """The weights with biases of W's rows and of R's rows, and with one array of vectors."""
-    W, R, Wp = (a if a is None or matrix(a) else device.contiguous(a) for a in w[:3])
+    W, R, Wp, *U = (a if a is None or matrix(a) else device.contiguous(a) for a in (*w[:3], *w.U))
     of_W, both, of_R = ((plan.of_both + n) * H for n in (plan.of_x, 0, plan.of_h))
     bW, bR = (None if b is None else device.contiguous(b) for b in (w.bW, w.bR))
     if bR is None:
@@ -235,7 +235,7 @@ def for_kernels(device: Launcher, plan: Plan, H: int, w: Weights, dtype: np.dtyp
         if bW is not None and plan.of_h:  # a bias of all gates, of which those of only h are the last ones
             copy(device, bR[both:], bW[of_W:])
     bW = device.full((of_W,), 0, dtype) if bW is None else bW[:of_W]
-    return Weights(W, R, Wp, bW, bR, tuple(map(device.contiguous, w.U)), stacked(device, w.vectors))
+    return Weights(W, R, Wp, bW, bR, tuple(U), stacked(device, w.vectors))
 
 
 def settled(device: Launcher, weights: list[Weights], dtype: np.dtype) -> list[Weights]:
