@@ -183,7 +183,7 @@ def cell_sequence_grad(
         key = "backward", plan, sizes, k, dc_each is not None
         one = (IDLE.take(key) if small else None) or Backward(plan, sizes, Visit(last, lengths, k == 1), key[-1])
         if named:
-            room = from_names(plan, saved, h0[k], c0, y[..., k * P : (k + 1) * P], k)
+            room = from_names(plan, saved, h0[k], c0, y[..., k * P : (k + 1) * P], k, lengths)
         else:
             room = NONE if saved is None else Kept.within(plan, saved[k * each : (k + 1) * each], T, H, B)
         part = ..., slice(k * P, (k + 1) * P)

@@ -35,7 +35,9 @@ def by_name(plan: Plan, saved: Array | None, D: int, T: int, H: int, B: int) -> 
     return {n: (a[0][None] if len(a) == 1 else np.stack(a)).transpose(0, 1, 3, 2) for n, a in found.items()}
 
 
-def from_names(plan: Plan, saved: Mapping[str, Array], h0: Array, c0: Array | None, y: Array, k: int) -> Kept:
+def from_names(
+    plan: Plan, saved: Mapping[str, Array], h0: Array, c0: Array | None, y: Array, k: int, lengths: Array | None
+) -> Kept:
     """What the backward pass of direction k reads, from values by name."""
     slots, names = loop_of(plan).slots, plan.derivation.names
     values: list[Any] = [None] * slots.count
@@ -54,8 +56,11 @@ def from_names(plan: Plan, saved: Mapping[str, Array], h0: Array, c0: Array | No
         if c0 is None
         else [with_first(c, saved[n][k]) for c, n in zip(states_of(c0, k), plan.state_names, strict=False)]
     )
-    last = plan.states - 1
-    h_before = with_first(h0, y)[slice(1, None) if k else slice(0, -1)] if last in back_of(plan).before else None
+    h_before = None
+    if plan.states - 1 in back_of(plan).before:
+        h_before = with_first(h0, y)[slice(1, None) if k else slice(0, -1)]
+        if k and lengths is not None:  # the first step of a sample is its last one, and y is 0 after it
+            h_before[lengths - 1, :, np.arange(len(lengths))] = h0
     return Kept(values, inner, h_before)
 
 

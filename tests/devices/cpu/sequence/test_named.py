@@ -13,6 +13,7 @@ from minirnn.devices.cpu.sequence import visit
 from minirnn.devices.cpu.sequence.layer import cell_sequence, cell_sequence_grad
 from tests.devices.cpu.kernel_checks import LAYOUTS, assert_within
 from tests.devices.cpu.sequence.layer_cases import (
+    LENGTHS,
     MODES,
     H,
     Layer,
@@ -65,8 +66,9 @@ def test_a_gru_has_its_gates_by_name():
 @both_directions
 @each("layout", LAYOUTS)
 @each("zoneout", ["", "masks"])
-def test_the_gradient_takes_what_a_pass_returned_by_name_in_any_layout(rnn_mode, D, layout, zoneout):
-    n = zoned_layer(rnn_mode, zoneout, 20, D=D)
+@each("lengths", [None, LENGTHS, (7, 2, 7)])
+def test_the_gradient_takes_what_a_pass_returned_by_name_in_any_layout(rnn_mode, D, layout, zoneout, lengths):
+    n = zoned_layer(rnn_mode, zoneout, 20, D=D, lengths=lengths)
     y, _, _, v = run(n)
     *_, saved = cell_sequence(n.x, n.h0, n.c0, n.weights, training=True, **n.attributes)
     want = gradients(n, saved, y)
