@@ -67,6 +67,18 @@ def test_22_chrono_needs_its_input_bias_and_an_untrained_gru_stays_below_one(cha
     assert all(rate < 1 for rate in chapter.both.values())
     assert 1 / (1 + np.exp(-2.0)) + 1 / np.sqrt(48) > 1
     rng, H = np.random.default_rng(2), 64
+    weights = rng.uniform(-1, 1, (4, H, H)) / np.sqrt(H)
+    for b, both in ((b, both) for b in (0.0, 2.0, 5.0) for both in (True, False)):  # an LSTM at zero states
+
+        def lstm(state: mr.Tensor, b: float = b, b_i: float = -b * both) -> mr.Tensor:
+            z_i, z_f, z_n, z_o = (state[H:] @ R for R in weights)
+            c = mr.sigmoid(z_f + b) * state[:H] + mr.sigmoid(z_i + b_i) * mr.tanh(z_n)
+            return mr.cat([c, mr.sigmoid(z_o) * mr.tanh(c)])
+
+        found = np.linalg.eigvals(mr.jacobian(lstm, mr.tensor(np.zeros(2 * H))).numpy()).real.max()
+        f, edge = 1 / (1 + np.exp(-b)), np.linalg.eigvals(weights[2]).real.max()
+        assert np.isclose(found, f + (1 - f if both else 0.5) * edge / 2) and (not both or found < 1)
+        assert np.isclose(chapter.both[b], f + (1 - f) / np.sqrt(3) / 2) and abs(edge - 1 / np.sqrt(3)) < 0.15
     R = rng.uniform(-1, 1, (3 * H, H)) / np.sqrt(H)
     for b in (-1.0, 0.0, 2.0, 5.0):  # the Jacobian of torch's GRU at zero states, from the tape
         bias = np.concatenate([np.zeros(H), np.full(H, b), np.zeros(H)])
