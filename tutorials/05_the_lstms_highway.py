@@ -135,7 +135,7 @@ print("mean strength:", {name: round(mean, 2) for name, mean in means.items()})
 # The four paths are complete for *one* step. Over more steps there is a fifth path: :math:`c_{t-1}` changes
 # :math:`h_{t-1}`, this changes the output gate :math:`o_t`, and so :math:`c_{t+1}`, without passing through
 # :math:`c_t`. The Jacobian of many steps is therefore not exactly the product of the matrices :eq:`four-paths`. It is
-# in :eq:`fifth-path` of :doc:`/derivations`, which also shows that the fifth path hardly changes the rate.
+# in :eq:`paths-fifth` of :doc:`/derivations`, which also shows that the fifth path hardly changes the rate.
 #
 # The detours add up
 # ------------------

@@ -19,6 +19,12 @@ def sigmoid(z: Any) -> Any:
     return 1 / (1 + np.exp(-z))
 
 
+def rate_of_long_lags() -> float:
+    """The learning rate of the stored runs of chapter 7."""
+    script = Path(__file__).parents[2] / "scripts" / "evidence" / "long_lags.py"
+    return float(script.read_text(encoding="utf-8").partition("\nRATE = ")[2].split()[0])
+
+
 def detours(means: dict[str, float]) -> list[float]:
     """The strengths of the paths of chapter 5 through h."""
     return [means[name] for name in ("forget gate", "input gate", "candidate")]
