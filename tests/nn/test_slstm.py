@@ -1,4 +1,7 @@
-"""The sLSTM of the gallery is that of its authors. Tests `docs/examples/cells/slstm.py`."""
+"""The sLSTM of the gallery is that of its authors.
+
+Tests `minirnn/nn/own_layer.py` and `docs/examples/cells/slstm.py`.
+"""
 
 from __future__ import annotations
 
