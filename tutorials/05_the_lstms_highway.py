@@ -135,7 +135,7 @@ print("mean strength:", {name: round(mean, 2) for name, mean in means.items()})
 # The four paths are complete for *one* step. Over more steps there is a fifth path: :math:`c_{t-1}` changes
 # :math:`h_{t-1}`, this changes the output gate :math:`o_t`, and so :math:`c_{t+1}`, without passing through
 # :math:`c_t`. The Jacobian of many steps is therefore not exactly the product of the matrices :eq:`four-paths`. It is
-# in :eq:`fifth-path` of :doc:`/derivations`, which also shows that the fifth path hardly changes the rate.
+# in :eq:`paths-fifth` of :doc:`/derivations`, which also shows that the fifth path hardly changes the rate.
 #
 # The detours add up
 # ------------------
@@ -208,9 +208,10 @@ mr.viz.show(ax.figure)
 # Above :math:`b^\star` the gradient of the untrained network *grows* on its way back, and so do the states on their way
 # forward. With the bias 3 the gradient is 2.7 times as long after 100 steps. This ends when the cell states are so
 # large that the slopes of the output's tanh shrink the detours: after 500 steps the factor is below 1.01. A larger bias
-# therefore does not protect a gradient better. It makes the network slower to forget. For a lag of n steps, Tallec and
-# Ollivier (2018) begin with :math:`b_f = \log n` *and* :math:`b_i = -b_f` (*chrono initialization*). Then i is 1 - f,
-# the detour is :math:`(1 - f) \rho / 2`, and the factor is below 1 for every bias if :math:`\rho` is below 2.
+# therefore does not protect a gradient better. It makes the network slower to forget. For lags of up to n steps, Tallec
+# and Ollivier (2018) draw a number between 1 and n - 1 for each unit and begin with its logarithm as :math:`b_f` *and*
+# with :math:`b_i = -b_f` (*chrono initialization*). Then i is 1 - f, the detour is :math:`(1 - f) \rho / 2`, and the
+# factor is below 1 for every bias if :math:`\rho` is below 2.
 #
 # The network controls the rate
 # -----------------------------
@@ -220,8 +221,7 @@ mr.viz.show(ax.figure)
 # Saturated is not always bad
 # ---------------------------
 # A gate near 1 is *saturated*. Its slope :math:`f (1 - f)` is near zero, so the gate itself learns slowly. But the
-# straight path through it is then at its strongest. A gate of 0.9 has the slope 0.09, and 0.2 percent are left after 60
-# steps on the straight path. A gate of 0.99 has the slope 0.01, and 55 percent are left.
+# straight path through it is then at its strongest. A gate of 0.99 has the slope 0.01 and keeps 55 percent in 60 steps.
 #
 # Summary
 # -------

@@ -19,6 +19,21 @@ def sigmoid(z: Any) -> Any:
     return 1 / (1 + np.exp(-z))
 
 
+def rate_of_long_lags() -> float:
+    """The learning rate of the stored runs of chapter 7."""
+    script = Path(__file__).parents[2] / "scripts" / "evidence" / "long_lags.py"
+    return float(script.read_text(encoding="utf-8").partition("\nRATE = ")[2].split()[0])
+
+
+def steps_to_learn(task: str, network: str, lag: int, rate: float) -> list[int | None]:
+    """The steps of the stored runs of chapter 7 with another learning rate, in the order of their seeds."""
+    rows = json.loads((Path(__file__).parents[2] / "docs" / "data" / "long_lags.json").read_text(encoding="utf-8"))[
+        "rows"
+    ]
+    wanted = [r for r in rows if (r["task"], r["network"], r["lag"], r.get("rate")) == (task, network, lag, rate)]
+    return [row.get("solved") for row in wanted]
+
+
 def detours(means: dict[str, float]) -> list[float]:
     """The strengths of the paths of chapter 5 through h."""
     return [means[name] for name in ("forget gate", "input gate", "candidate")]

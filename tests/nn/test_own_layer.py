@@ -266,26 +266,6 @@ def test_a_subclass_gives_matrices_a_form(rng: np.random.Generator) -> None:
         np.testing.assert_allclose(g.numpy(), t[n].grad, atol=1e-13 * np.abs(t[n].grad.numpy()).max(), err_msg=n)
 
 
-def test_the_slstm_is_that_of_its_authors(rng: np.random.Generator) -> None:
-    """Equations 8 to 10 of Beck et al. 2024 without m, and m as in the authors' code: z_i at the first step."""
-    layer = gallery("slstm").layer(I, H, dtype="float64")
-    for p in layer.parameters():
-        p.assign(rng.normal(size=p.shape))
-    x, W, R, b = rng.normal(size=(T, B, I)), *(p.numpy() for p in (layer.weight_ih, layer.weight_hh, layer.bias))
-    h = c = n = np.zeros((B, H))
-    m = np.full((B, H), -np.inf)
-    outputs = []
-    for x_t in x:
-        z_i, z_f, z_z, z_o = np.split(x_t @ W.T + h @ R.T + b, 4, axis=1)
-        c, n = np.exp(z_f) * c + np.exp(z_i) * np.tanh(z_z), np.exp(z_f) * n + np.exp(z_i)
-        m = np.maximum(z_f + m, z_i)
-        h = c / n / (1 + np.exp(-z_o))
-        outputs.append(h)
-    y, (_, _, last_m, _) = layer(mr.tensor(x))
-    np.testing.assert_allclose(y.numpy(), outputs, rtol=1e-12)
-    np.testing.assert_allclose(last_m.numpy(), m, rtol=1e-12)
-
-
 @pytest.mark.parametrize("name", ["sru", "slstm", "gru_block"])
 def test_steps_one_by_one_are_the_sequence(name: str) -> None:
     layer = gallery(name).layer(I, H, 2, dtype="float64")

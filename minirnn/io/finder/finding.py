@@ -51,7 +51,7 @@ class Trial:
         )
 
     def weights(self) -> Weights:
-        """The weights in minirnn's common layout, to convert to any layout. The direction of time is not among them."""
+        """The weights in the common layout, to convert to any layout. They do not include the direction of time."""
         layer = self.reading.layer()
         layer = LayerWeights(**{name: a.astype(self.dtype) for name, a in layer._asdict().items() if a is not None})
         return Weights(self.reading.rnn_mode, (layer,), 1, self.reading.gru)

@@ -51,7 +51,7 @@ class Reading:
     swapped_biases: bool = False
 
     def layer(self) -> LayerWeights:
-        """The weights in minirnn's common layout, not stored, because hundreds of readings share large arrays."""
+        """The weights in the common layout. They are not stored, because hundreds of readings share large arrays."""
         s, hub = self.storage, CUDNN_GATES[self.rnn_mode]
         W, R, *biases = (reorder(a, self.order, hub) for a in (s.W, s.R, *s.biases.values()))
         if self.gru == "reset_after":
