@@ -31,14 +31,14 @@ void check_bounds(Runner &t, u64 at, u32 bytes, const char *verb) {
     if (inside(known, at, bytes)) return;
     const char *begin;
     size_t count;
-    if (cusim_range((const void *)at, &begin, &count)) {
+    if (cusim_range((const void *)at, &begin, &count) > 0) {
         known = {(u8 *)begin, count};
         if (inside(known, at, bytes)) return;
         // In front of an array whose pages follow those of another one: this is past the end of that one.
         const char *other;
         size_t others;
         const void *page_before = (const void *)(at / 4096 * 4096 - 1);
-        if (at < (u64)begin && cusim_range(page_before, &other, &others) && other < begin) {
+        if (at < (u64)begin && cusim_range(page_before, &other, &others) > 0 && other < begin) {
             begin = other;
             count = others;
         }

@@ -83,7 +83,10 @@ class Memory:
             return ""
         if nbytes < 0:
             return "is not possible\n  expected 0 or more"
-        if self.library.cusim_range(ptr, ctypes.byref(begin), ctypes.byref(size)):
+        found = self.library.cusim_range(ptr, ctypes.byref(begin), ctypes.byref(size))
+        if found < 0:  # while a launch runs in another thread, nobody can ask
+            return ""
+        if found:
             first, held, what = (
                 begin.value or 0,
                 size.value,

@@ -11,9 +11,11 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <deque>
 #include <iterator>
 #include <map>
+#include <thread>
 
 using namespace sim;
 
@@ -238,9 +240,14 @@ CUSIM_API int64_t cusim_allocation(const void *p) {
     return inside ? a->number : -1;
 }
 
-// The array that contains p.
+// The array that contains p. -1 if a launch in another thread keeps the lock; a copy does not wait for its end.
 CUSIM_API int cusim_range(const void *p, const char **begin, size_t *bytes) {
-    std::lock_guard<std::mutex> hold(the_lock);
+    std::unique_lock<std::mutex> hold(the_lock, std::try_to_lock);
+    for (int k = 0; k < 100 && !hold.owns_lock(); k++) {
+        std::this_thread::sleep_for(std::chrono::microseconds(20));
+        hold.try_lock();
+    }
+    if (!hold.owns_lock()) return -1;
     const Allocation *a = find_allocation((const char *)p);
     if (!a) return 0;
     *begin = a->data;
