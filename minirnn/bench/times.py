@@ -21,6 +21,9 @@ from minirnn.bench.calls import Call, Size, our_calls, torch_calls, torch_roundi
 from minirnn.bench.launches import Launch, recorded
 from minirnn.devices.base import Device
 from minirnn.devices.precision import chosen
+from minirnn.ops.fused import FusedOp
+from minirnn.ops.gru_block.cell import GRUBlockCell, GRUBlockCellGrad
+from minirnn.ops.lstm_block.cell import LSTMBlockCell, LSTMBlockCellGrad
 
 SIZES: tuple[Size, ...] = (
     (256, 1, 256, 256),
@@ -158,31 +161,29 @@ def kernel_seconds(clock: Clock, launch: Launch) -> float:
 
 
 def cells(device: Device, B: int, I: int, H: int, dtype: str) -> dict[str, Call]:
-    """One step of each cell, forward and backward, as the device computes it. Few inputs keep the products small.
-
-    float16 is measured if the kernel accepts it; for other kernels the op converts to float32.
-    """
+    """One step of each cell, forward and backward, as the ops compute it. Few inputs keep the products small."""
     rng = np.random.default_rng(0)
 
     def draw(*shape: int) -> Any:
         return device.asarray(np.asarray(0.3 * rng.standard_normal(shape)).astype(dtype))
 
+    def run(op: FusedOp, *arrays: Any) -> Any:
+        return op.run_half(device, *arrays) if dtype == "float16" else op.run(device, *arrays)
+
     x, cs_prev, h_prev = draw(B, I), draw(B, H), draw(B, H)
     w, b, peephole = draw(I + H, 4 * H), draw(4 * H), draw(H)
     lstm = (x, cs_prev, h_prev, w, peephole, peephole, peephole, b)
-    attributes = {"forget_bias": 1.0, "cell_clip": 3.0, "use_peephole": True}
+    gru = (x, h_prev, draw(I + H, 2 * H), draw(I + H, H), draw(2 * H), draw(H))
     grads = draw(B, H), draw(B, H)
-    saved = device.lstm_block_cell(*lstm, **attributes)
-    found: dict[str, Call] = {
-        "lstm_block_cell": partial(device.lstm_block_cell, *lstm, **attributes),
-        "lstm_block_cell_grad": partial(device.lstm_block_cell_grad, *lstm, *saved[:6], *grads, use_peephole=True),
+    lstm_cell = LSTMBlockCell(forget_bias=1.0, cell_clip=3.0, use_peephole=True)
+    lstm_grad = LSTMBlockCellGrad(use_peephole=True)
+    of_lstm, of_gru = run(lstm_cell, *lstm)[:6], run(GRUBlockCell(), *gru)[:3]
+    return {
+        "lstm_block_cell": partial(run, lstm_cell, *lstm),
+        "lstm_block_cell_grad": partial(run, lstm_grad, *lstm, *of_lstm, *grads),
+        "gru_block_cell": partial(run, GRUBlockCell(), *gru),
+        "gru_block_cell_grad": partial(run, GRUBlockCellGrad(), *gru, *of_gru, grads[0]),
     }
-    if dtype != "float16" or "gru_block_cell" in device.half_kernels:
-        gru = (x, h_prev, draw(I + H, 2 * H), draw(I + H, H), draw(2 * H), draw(H))
-        saved = device.gru_block_cell(*gru)
-        found["gru_block_cell"] = partial(device.gru_block_cell, *gru)
-        found["gru_block_cell_grad"] = partial(device.gru_block_cell_grad, *gru, *saved[:3], grads[0])
-    return found
 
 
 def products(clock: Clock, quick: bool) -> Iterator[Row]:

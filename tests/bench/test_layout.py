@@ -28,7 +28,7 @@ class Module:
         self.weights = {}
         for p, regions in enumerate(net.layers):
             for part, region in regions._asdict().items():
-                if region is not None:
+                if region:
                     name = f"{PARTS[part]}_l{p // net.D}{'_reverse' if p % net.D else ''}"
                     self.weights[name] = Weight(region.offset + gap * part.startswith("b"))
 

@@ -36,12 +36,12 @@ def ran(text: str, options: tuple[str, ...], arrays: list[np.ndarray], block: in
     slow_unless([("double", 8, 2)], [("float", 4, 1), ("float", 4, 2), ("double", 8, 2)]),
 )
 def test_a_lane_keeps_what_the_kernels_give_to_it(dtype: str, itemsize: int, chunks: int) -> None:
-    """`Weights` of warp_product.cuh, with which the persistent kernels keep R, reports the position of each element."""
+    """`RowsOfWeights` of warp_product.cuh, with which the persistent kernels keep R, reports the position of each element."""
     H, gates, units = chunks * 512 // itemsize - 5, 3, 2
     text = """#include "warp_product.cuh"
 constexpr int N = 6;
 extern "C" __global__ void k(int *held) {
-    Weights<N> weights;
+    RowsOfWeights<N> weights;
     weights.load([&](int n, int k) { return real(1000 * n + k); });
     for (int chunk = 0; chunk < CHUNKS; chunk++)
         for (int n = 0; n < N; n++)

@@ -219,7 +219,7 @@ def test_the_reverse_direction_is_the_forward_one_on_reversed_time(
         backwards[:n, b] = np.arange(n)[::-1]
     turn = lambda a: np.take_along_axis(a, backwards[:, :, None], 0)  # noqa: E731
     mine = np.concatenate([np.ravel(part) for part in both.slices(params)[1][:5] if part is not None and part.size])
-    order = [r for r in one.layers[0] if r is not None]
+    order = [r for r in one.layers[0][:5] if r is not None]
     assert [r.offset for r in order] == sorted(r.offset for r in order)  # so that raveled parts make a buffer
     other = network_call(one, T, B, seed, ragged)
     straight = other.with_values([turn(x), *[s[1:] for s in states], mine, lengths])

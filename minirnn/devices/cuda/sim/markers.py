@@ -64,7 +64,7 @@ class Markers:
         """The start and end of each piece of the simulator's and the system's headers, its file, and whether it is the
         system's.
         """
-        for marker, end in zip(self.found, [*self.starts[1:], len(self.text)], strict=True):
+        for marker, end in zip(self.found, [*self.starts, len(self.text)][1:], strict=True):
             if not self._is_users(marker):
                 yield marker.end(), end, marker.group(2), not self._is_own(marker)
 
