@@ -46,7 +46,7 @@ def compared(module: Any, net: Network) -> dict[str, Any]:
     for p, regions in enumerate(net.layers):
         where = f"l{p // net.D}" + ("_reverse" if p % net.D else "")
         for part, region in regions._asdict().items():
-            if region is not None:
+            if region:
                 name = f"{PARTS[part]}_{where}"
                 found[name], ours[name] = (weights[name].data_ptr() - first) // itemsize, region.offset
     row = {"mode": net.rnn_mode, "direction": net.direction, "I": net.I, "H": net.H, "num_proj": net.num_proj}

@@ -36,7 +36,7 @@ def ran(text: str, options: tuple[str, ...], arrays: list[np.ndarray], block: in
     slow_unless([("double", 8, 2)], [("float", 4, 1), ("float", 4, 2), ("double", 8, 2)]),
 )
 def test_a_lane_keeps_what_the_kernels_give_to_it(dtype: str, itemsize: int, chunks: int) -> None:
-    """`RowsOfWeights` of warp_product.cuh, with which the persistent kernels keep R, reports each element's position."""
+    """`RowsOfWeights` of warp_product.cuh, with which the persistent kernels keep R, reports where each element is."""
     H, gates, units = chunks * 512 // itemsize - 5, 3, 2
     text = """#include "warp_product.cuh"
 constexpr int N = 6;
