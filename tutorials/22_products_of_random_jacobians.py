@@ -78,7 +78,7 @@ mr.viz.show(ax.figure)
 # bias*:
 #
 # .. math::
-#    :label: random-critical
+#    :label: products-critical
 #
 #    \begin{aligned}
 #    L &= \sigma(b) + \frac{\rho}{4} \\
@@ -232,7 +232,7 @@ for b, rate in both.items():
 # Summary
 # -------
 # - Eigenvalues of a random matrix fill a disc. An untrained LSTM has the rate and critical bias of
-#   :eq:`random-critical`.
+#   :eq:`products-critical`.
 # - With the same matrix at every step amplitudes add; with new matrices only squares, :eq:`random-same`.
 # - With tanh the Lyapunov exponent decides, not the radius. Inputs suppress chaos.
 # - Chrono initialization needs its input bias to stay below the rate 1. An untrained GRU is always below it.

@@ -49,7 +49,7 @@ class LambdaLR(LRScheduler):
 
 
 class MultiplicativeLR(LambdaLR):
-    """``base * lr_lambda(1) * ... * lr_lambda(t)``; `lr_lambda` as for `LambdaLR`."""
+    """The product of base and ``lr_lambda(1)`` to ``lr_lambda(t)``; `lr_lambda` as for `LambdaLR`."""
 
     _own_base = False
 
