@@ -79,6 +79,7 @@ def test_a_task_whose_worker_was_lost_is_begun_again_and_told_once() -> None:
 def test_a_task_that_loses_every_worker_is_told_as_lost() -> None:
     executor = Loses(99)
     (found,) = outcomes(executor, tasks.square, [7], tries=4)
+    assert (found.number, found.task, found.result) == (0, 7, None)
     assert isinstance(found.error, WorkerLost) and "4 workers" in str(found.error) and "killed" in str(found.error)
     assert executor.begun[(7,)] == 4
 

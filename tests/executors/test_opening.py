@@ -6,15 +6,20 @@ Tests `minirnn/executors.py`.
 from __future__ import annotations
 
 import os
+import signal
 import socket
 import subprocess
 import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
+from minirnn import executors
 from minirnn.executors import Processes, open_executor, outcomes, read
 from tests.executors import tasks
 
@@ -109,3 +114,24 @@ def test_mpi_without_other_ranks_is_told() -> None:
     pytest.importorskip("mpi4py")
     with pytest.raises(ValueError, match="this is the only process"), open_executor("mpi"):
         raise AssertionError
+
+
+def test_rank_0_has_the_executor_and_the_other_ranks_end_after_their_tasks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """MPI is played by a stand-in here; `test_cluster.py` starts real ranks."""
+    world, ignored = SimpleNamespace(size=2, rank=0), []
+
+    @contextmanager
+    def executor_of(comm: Any, root: int = 0) -> Iterator[Any]:
+        yield "the executor" if comm.rank == root else None
+
+    monkeypatch.setitem(sys.modules, "mpi4py", SimpleNamespace(MPI=SimpleNamespace(COMM_WORLD=world)))
+    monkeypatch.setitem(sys.modules, "mpi4py.futures", SimpleNamespace(MPICommExecutor=executor_of))
+    monkeypatch.setattr(signal, "signal", lambda *what: ignored.append(what))
+    assert list(executors.ranks()) == ["the executor"] and ignored == []
+    world.rank = 1
+    with pytest.raises(SystemExit) as end:
+        list(executors.ranks())
+    assert end.value.code == 0 and ignored == [(signal.SIGINT, signal.SIG_IGN)]
+    world.size = 1
+    with pytest.raises(ValueError, match="mpi has no workers: this is the only process"):
+        list(executors.ranks())
