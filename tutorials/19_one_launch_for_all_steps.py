@@ -16,7 +16,7 @@ faster is to launch fewer kernels. Taken to its limit, a single kernel stays on 
 # %%
 # Counting launches
 # -----------------
-# We compute the same LSTM in three ways on the simulated GPU: from primitives, with one fused launch per step, and as a
+# We compute the same LSTM in three ways on the simulated GPU: from primitives, with one fused cell per step, and as a
 # whole layer that multiplies the inputs of all steps at once. A real GPU would need the same number of launches.
 
 import numpy as np
@@ -64,7 +64,7 @@ def whole_layer(x, device=fused):
 lengths = [1, 2, 4, 8, 16, 32]
 ways = {
     "from primitives": lambda x: whole_layer(x, unfused),
-    "one fused launch per step": step_by_step,
+    "one fused cell per step": step_by_step,
     "inputs of all steps at once": whole_layer,
 }
 launches = {name: [] for name in ways}

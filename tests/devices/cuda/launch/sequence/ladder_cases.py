@@ -123,7 +123,7 @@ class Case:
         y, h_n, c_n, saved = device.cell_sequence(x, h0, c0, weights, training=True, **options)
         found = {"y": y, "h_n": h_n, "c_n": c_n}
         if options.pop("named", False):
-            found |= saved
+            found = saved | found  # cuDNN's GRU names a product of its page h_n
         if backward:
             upstream = put(self.dy), put(self.dh_n), put(self.dc_n)
             dx, dh0, dc0, sums = device.cell_sequence_grad(
