@@ -65,7 +65,7 @@ def devices_lines(plan: Plan, device: str | None = None) -> Iterator[str]:
 
 
 def source_lines(plan: Plan, device: str | None = None, sequence: bool = True) -> Iterator[str]:
-    """The code that devices make of a plan, for a step and for a sequence."""
+    """The code that devices generate from a plan, for one step and for a sequence."""
     made = {made_of(plan, one).partition(":")[0] for one in names(device)}
     if NUMPY in made:
         yield heading("NumPy: one step, and its backward pass")

@@ -1,4 +1,4 @@
-"""A cell as C++: one step and its gradient, generated from its plan (`header`), for the C++ and the CUDA kernels.
+"""The C++ code of a cell: one step and its gradient, generated from the plan (`header`) for C++ and CUDA kernels.
 
 `form.h` defines the form of a cell. The kernels write ``#include "cells/form.h"``.
 """

@@ -107,7 +107,7 @@ def computed(e: Expr, args: list[Any], constants: Mapping[str, float], real: Ten
         return e.value if e.op == "number" else constants[e.value[0]]
     if not any(isinstance(a, Tensor) for a in args):
         return RULES[e.op].value(*args)
-    if e.op in ("where", "straight_through"):  # a number beside it becomes a Tensor like the others
+    if e.op in ("where", "straight_through"):  # a number among the operands becomes a Tensor
         like = next(a for a in args if isinstance(a, Tensor))
         real = next((a for a in args[-2:] if isinstance(a, Tensor)), real)
         args = [a if isinstance(a, Tensor) else full_like(a, like, real) for a in args]
