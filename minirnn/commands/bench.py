@@ -19,8 +19,8 @@ from minirnn.bench import ladder, peers, report
 from minirnn.bench.calls import Size
 from minirnn.commands.arguments import try_file
 from minirnn.nn.cell_file import FORM, absolute, cell_in, names_a_file
+from minirnn.proof import stored
 from minirnn.user_error import UserError, user_mistakes
-from minirnn.verify import stored
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
