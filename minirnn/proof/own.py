@@ -192,7 +192,7 @@ def _case_of_cell(cell: Formulas, seed: int) -> Case:
         return list(RecurrentLayer(plan, weights, LENGTHS, given)(*inputs))
 
     xs = [tensor(a, True, COMPOSED) for a in values.values()]
-    passed_straight = any(e.op == "straight_through" for e in cell.step.nodes)  # which is no derivative
+    passed_straight = any(e.op == "straight_through" for e in cell.step.nodes)  # which is not a derivative
     return Case(
         cell.__name__,
         f"two directions, lengths {', '.join(map(str, LENGTHS))}",
