@@ -128,8 +128,8 @@ class LSTMBlockCell(FusedOp):
         cs_prev_grad, dicfo, *peephole_grads = found
         x_grad, h_prev_grad = input_grads(x, h_prev, w, dicfo)
         w_grad, b_grad = weight_grads([x, h_prev], w, b, dicfo)
-        found = [x_grad, cs_prev_grad, h_prev_grad, w_grad, *peephole_grads, b_grad]
-        return self.with_others(found, (i_grad, None, f_grad, o_grad, ci_grad, co_grad, None), inputs)
+        every = [x_grad, cs_prev_grad, h_prev_grad, w_grad, *peephole_grads, b_grad]
+        return self.with_others(every, (i_grad, None, f_grad, o_grad, ci_grad, co_grad, None), inputs)
 
 
 def input_grads(x: Tensor, h_prev: Tensor, w: Tensor, dicfo: Tensor) -> tuple[Tensor | None, Tensor | None]:

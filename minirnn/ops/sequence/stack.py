@@ -1,21 +1,20 @@
-"""A recurrent network with one node of the tape for each layer, and ops of Tensors between the layers.
-
-`unpack` splits the flat buffer of the CudnnRNN ops first. The formulas are on the page `cells`.
-"""
+"""A recurrent network with one node of the tape for each layer, and ops of Tensors between the layers."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from minirnn.cells.plan import Plan
 from minirnn.devices.base import Array, Weights
 from minirnn.engine.tensor import Tensor
-from minirnn.ops.cudnn_rnn.cells import layer_of
-from minirnn.ops.cudnn_rnn.zoneout import Zoneout
 from minirnn.ops.primitives import concat
 from minirnn.ops.sequence.layer import RecurrentLayer, flat, keep_for
+
+Cell = tuple[Plan, Sequence[Any], Any]
+"""The cell of a layer: its plan, its masks, and the zoneout of a projected output, as for `RecurrentLayer`."""
 
 
 class Kept(NamedTuple):
@@ -27,14 +26,13 @@ class Kept(NamedTuple):
 
 
 def run_layers(
-    rnn_mode: str,
+    cells: Sequence[Cell],
     x: Tensor,
     states: Sequence[Sequence[Tensor]],
     weights: Sequence[Sequence[Weights]],
     *,
     lengths: np.ndarray | None = None,
     masks: Sequence[Tensor] | None = None,
-    zoneout: Zoneout | None = None,
     keep: bool | None = None,
     kept: Kept | None = None,
 ) -> tuple[list[Tensor], list[tuple[RecurrentLayer, list[Tensor]]]]:
@@ -42,14 +40,13 @@ def run_layers(
 
     Parameters
     ----------
-    rnn_mode, lengths
-        The mode, and lengths (B,) or None.
+    cells : for each layer its cell
     x : (T, B, I)
-    states : for each layer h0 (D, B, P) and, for lstm, c0 (D, B, H)
+    states : for each layer h0 (D, B, P) and, if there are other states, c0
     weights : for each layer the `Weights` of each direction
+    lengths : (B,) or None
     masks : L-1 Tensors (T, B, D*P), or (1, B, D*P) for all steps alike, optional
         Dropout masks, already scaled.
-    zoneout : for each layer (zh, zc), optional
     keep : bool, optional
         Whether layers save the values for a backward pass. None: only layers through which gradients may flow.
     kept : Kept, optional
@@ -60,10 +57,8 @@ def run_layers(
     y = x
     for k, own in enumerate(weights):
         inputs = [y, *states[k], *flat(own)]
-        plan, cell_masks, zoneout_of_h = layer_of(
-            rnn_mode, own[0].Wp is not None, None if zoneout is None else zoneout[k]
-        )
-        layer = RecurrentLayer(plan, own, lengths, cell_masks, zoneout_of_h, keep_for(inputs) if keep is None else keep)
+        plan, cell_masks, zoneout = cells[k]
+        layer = RecurrentLayer(plan, own, lengths, cell_masks, zoneout, keep_for(inputs) if keep is None else keep)
         outputs = layer(*inputs) if kept is None else layer.recalled(kept.saved[k], kept.outputs[k], *inputs)
         layers.append((layer, outputs))
         y, *end = outputs
