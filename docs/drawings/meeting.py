@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from minirnn import check
+from minirnn.arguments import check
 from minirnn.viz.colors import BLUE, GRAY, GREEN, ORANGE, RED
 from minirnn.viz.picture import Picture, check_grid, new_figure
 

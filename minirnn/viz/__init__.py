@@ -1,6 +1,6 @@
 """Pictures of training and of gradients. Every drawing function returns a `Picture`, and `show` displays it."""
 
-from minirnn.later import imported_later
+from minirnn.lookup.later import imported_later
 from minirnn.viz.cell.drawing import CellDrawing, cell_graph
 from minirnn.viz.colors import signed_norm, style
 from minirnn.viz.display import show

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from minirnn import check
+from minirnn.arguments import check
 from minirnn.viz.colors import SIGNS, signed_norm
 from minirnn.viz.fonts import fonts_for
 from minirnn.viz.picture import Picture, as_numbers, check_grid, new_figure

@@ -28,11 +28,11 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-from minirnn import machine
 from minirnn.bench.calls import Size
 from minirnn.bench.peers import SIZES, Workers, environment
 from minirnn.bench.worker import SAMPLE, milliseconds
-from minirnn.machine import installed_version
+from minirnn.machine import computer
+from minirnn.machine.computer import installed_version
 
 sys.path.insert(0, str(Path(__file__).parent))
 from rows import origin  # noqa: E402
@@ -121,7 +121,7 @@ def main() -> None:
     given = parser.parse_args()
     path = given.out or DATA / f"{given.table}.json"
     rows = [] if given.again or not path.exists() else json.loads(path.read_text(encoding="utf-8"))["rows"]
-    about = {"machine": machine.describe(THREADS), "table": given.table}
+    about = {"machine": computer.describe(THREADS), "table": given.table}
     about["machine"]["versions"] |= {name: installed_version(name) for name in ("jax", "onnxruntime")}
     about["machine"]["commit"] = origin()["commit"]
     until = time.monotonic() + 60 * given.minutes

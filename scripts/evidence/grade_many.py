@@ -160,7 +160,7 @@ def hostile_zip(data: bytes, rng: random.Random) -> bytes:
 
 INNER = """
 import sys, time
-from minirnn import cli
+from minirnn.commands import cli
 from minirnn.learn.grading.publish import Publisher
 now, spent = Publisher.now, [0.0, 0]
 def timed(self):

@@ -16,11 +16,11 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
-from minirnn import toolchain
 from minirnn.devices.cuda.device import Cuda
 from minirnn.devices.cuda.gpu import libcublas, libcuda
 from minirnn.devices.cuda.gpu.driver import PyCudaDriver
-from minirnn.toolchain import Tool
+from minirnn.machine import toolchain
+from minirnn.machine.toolchain import Tool
 from tests.devices.cuda.gpu import fake_cublas, fake_pycuda
 
 

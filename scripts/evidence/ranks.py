@@ -70,7 +70,7 @@ def turn(ranks: int, shards: int, options: dict[str, Any], steps: int) -> dict[s
 
 def measure(options: dict[str, Any], turns: int, steps: int) -> dict[str, Any]:
     """All entries of the table."""
-    from minirnn.machine import blas, processor
+    from minirnn.machine.computer import blas, processor
 
     load = os.getloadavg()[0]
     taken = [{name: turn(*program, options, steps) for name, program in PROGRAMS.items()} for _ in range(turns)]

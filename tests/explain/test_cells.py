@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import minirnn as mr
-from minirnn.cli import main
+from minirnn.commands.cli import main
 from minirnn.devices.cells.header import header
 from minirnn.nn.cell_file import cell_in
 from tests.cells.with_torch import CELLS, GALLERY

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from minirnn.engine.html import block
 from minirnn.engine.outputs import Cotangents, Output
 from minirnn.engine.tensor import Tensor
-from minirnn.html import block
 from minirnn.viz.colors import BLUE, GRAY, ORANGE, PURPLE
 from minirnn.viz.picture import Picture, render
 from minirnn.viz.tape.animation import animation
