@@ -17,17 +17,17 @@ from pathlib import Path
 from tqdm import tqdm
 
 import minirnn as mr
+from minirnn.arguments.messages import meant
+from minirnn.arguments.user_error import UserError, user_mistakes
 from minirnn.commands.arguments import try_file
 from minirnn.devices.registry import BUILT_IN
-from minirnn.messages import meant
+from minirnn.machine.terminal import styled
 from minirnn.proof import table
 from minirnn.proof.against import compare
 from minirnn.proof.cases import all_comparisons
 from minirnn.proof.proof import described, proof_of
 from minirnn.proof.table import FAILED, OPS, Comparison
-from minirnn.terminal import styled
 from minirnn.train.progress import Doing
-from minirnn.user_error import UserError, user_mistakes
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -59,7 +59,7 @@ def answer(args: argparse.Namespace, comparisons: Sequence[Comparison], devices:
         proof = proof_of(tqdm(chosen, unit=" checks", disable=None, leave=False), devices)
     print(re.sub(rf"(?<!\b0 ){FAILED}", styled(FAILED, "red"), str(proof)))
     if args.out:
-        proof.write(Path(args.out), args.quick)
+        proof.write(Path(args.out), {"minirnn": mr.__version__, "quick": args.quick})
     worse, notes = compare(baseline, table.count_cases(listed), proof.results, devices, ops)
     if args.against:
         print("\n".join(f"not compared: {note}" for note in notes))

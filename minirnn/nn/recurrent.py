@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from minirnn import check
+from minirnn.arguments import check
 from minirnn.devices.base import Device, Weights
 from minirnn.engine.tensor import Tensor
 from minirnn.nn.initial import Factory, open_forget_gate

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from minirnn import check
+from minirnn.arguments import check
 from minirnn.devices.base import Weights
 from minirnn.engine.tensor import Tensor, as_tensor
 from minirnn.nn.initial import Factory, redraw_uniform, size

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from minirnn import devices as registry
-from minirnn._version import __version__
-from minirnn.machine import blas, installed_version
+from minirnn.arguments.user_error import one_line
+from minirnn.machine.computer import blas, installed_version
 from minirnn.proof.report import text
 from minirnn.proof.table import FAILED, Comparison, Result, compare_all, row_of, without_folders, write
-from minirnn.user_error import one_line
 
 
 class Proof:
@@ -27,10 +27,10 @@ class Proof:
     def __str__(self) -> str:
         return text(self.results, self.devices)
 
-    def write(self, path: Path, quick: bool = False) -> None:
-        """Write the table to a file, with the versions of the libraries. `quick` says that cases were left out."""
-        versions = {"minirnn": __version__, "numpy": np.__version__, "torch": installed_version("torch")}
-        write(path, {**versions, "quick": quick, "devices": self.devices}, self.results)
+    def write(self, path: Path, about: Mapping[str, Any]) -> None:
+        """Write the table to a file, with more entries `about` this run."""
+        versions = {"numpy": np.__version__, "torch": installed_version("torch")}
+        write(path, {**about, **versions, "devices": self.devices}, self.results)
 
 
 def proof_of(comparisons: Iterable[Comparison], devices: Mapping[str, str]) -> Proof:

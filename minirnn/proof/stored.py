@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from minirnn import ops
+from minirnn.arguments.user_error import UserError
 from minirnn.engine.backward import grad
 from minirnn.engine.tensor import tensor
 from minirnn.ops.cudnn_rnn.params import Network
@@ -23,7 +24,6 @@ from minirnn.proof.cases.canonical import options_of
 from minirnn.proof.table import Cell, Comparison, Finding, worst
 from minirnn.proof.tolerance import EXACT, Count, of
 from minirnn.proof.ways import compare_arrays
-from minirnn.user_error import UserError
 
 LSTM = ("x", "cs_prev", "h_prev", "w", "wci", "wcf", "wco", "b")
 GRU = ("x", "h_prev", "w_ru", "w_c", "b_ru", "b_c")

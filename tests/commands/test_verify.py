@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import minirnn as mr
-from minirnn.cli import build_parser, main
+from minirnn.commands.cli import build_parser, main
 from minirnn.proof.table import ABSENT, OPS, PASSED
 from tests.proof.runs import BASELINE, SIMULATOR, run, statuses
 
