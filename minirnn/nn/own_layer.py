@@ -370,6 +370,11 @@ class CellLayer(Module):
                 letters = "L*D, " * (count > 1) + "T, B, H"
                 expected = (count, T, B, H) if count > 1 else (T, B, H)
                 check.shape(self.name, n, m.shape, letters, expected, f"input, time-major {x.shape}")
+                if m.requires_grad:
+                    raise ValueError(
+                        f"{self.name}: the mask {n!r} requires a gradient, but masks are constants of a step\n"
+                        f"  expected {n}.detach(); a value with a gradient is an input: read it through a gate x_.."
+                    )
                 m = m.detach().astype(x.dtype)
                 found.append(m if count > 1 else expand_dims(m, 0))
                 continue
