@@ -156,7 +156,7 @@ PATHS = {
     "minirnn.cudnn_rnn": "minirnn.ops.cudnn_rnn.objects",
     "minirnn.random": "minirnn.engine.random",
     "minirnn.utils": "minirnn.lookup.utils",
-    "minirnn.utils.checkpoint": "minirnn.functions",
+    "minirnn.utils.checkpoint": "minirnn.autograd",
     "minirnn.utils.data": "minirnn.data",
 }
 """Public paths, most of them torch's -> the modules that they mean."""

@@ -42,7 +42,7 @@ ROOMS = {
     "lookup": _folder("lookup"),
     "engine": _folder("engine", "tests/gradcheck/", "tests/proof/test_random_graphs.py"),
     "gradcheck": _folder("gradcheck"),
-    "functions": _folder("functions"),
+    "autograd": _folder("autograd"),
     "ops": _folder("ops", "tests/proof/test_corners.py"),
     "nn": _folder("nn", "tests/proof/test_modules.py"),
     "optim": _folder("optim"),
