@@ -6,8 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, replace
 
-from minirnn._version import __version__
-from minirnn.executors import outcomes
+from minirnn import __version__
 from minirnn.learn.cleaned import printable
 from minirnn.learn.course import Course
 from minirnn.learn.grading.courses import PackedCourse, pack_course
@@ -19,6 +18,7 @@ from minirnn.learn.grading.regrade import merged
 from minirnn.learn.grading.students import Student
 from minirnn.learn.grading.task import Grades, failure_in_words, grade, grade_submission
 from minirnn.learn.reports.sheet import Sheet
+from minirnn.parallel.executors import outcomes
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from pathlib import Path
 
 import pytest
 
-from minirnn import cli
+from minirnn.commands import cli
 from minirnn.learn.course import load
 from minirnn.learn.grading.journal import Records
 from minirnn.learn.grading.publish import INTERVAL, SHARE, Publisher
