@@ -44,6 +44,7 @@ extensions = [
     "descriptions",
     "moved",
     "op_columns",
+    "sliders",
     "source_pages",
     "tracks",
 ]
