@@ -30,7 +30,7 @@ ROOMS = {
     1: "devices",
     2: "engine gradcheck",
     3: "ops",
-    4: "nn optim data io functions autograd proof lookup.cuda",
+    4: "nn optim data io autograd proof lookup.cuda",
     5: "parallel viz lookup.at_the_top lookup.utils",
     6: "",  # minirnn itself passes on names from all lower layers; commands may use it like any user
     7: "train bench machine.doctor explain learn",

@@ -42,7 +42,7 @@ ROOMS = {
     "lookup": _folder("lookup"),
     "engine": _folder("engine", "tests/gradcheck/", "tests/properties/test_random_graphs.py"),
     "gradcheck": _folder("gradcheck"),
-    "functions": _folder("functions"),
+    "autograd": _folder("autograd"),
     "ops": _folder("ops", "tests/properties/test_corners.py"),
     "nn": _folder("nn", "tests/properties/test_modules.py"),
     "optim": _folder("optim"),

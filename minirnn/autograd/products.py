@@ -6,9 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from minirnn.arguments import check
-from minirnn.engine.tape import enable_grad
-from minirnn.engine.tensor import Tensor
-from minirnn.functions.calls import (
+from minirnn.autograd.separate_tape import (
     filled,
     finish,
     gradients,
@@ -19,6 +17,8 @@ from minirnn.functions.calls import (
     varying,
     vectors_of,
 )
+from minirnn.engine.tape import enable_grad
+from minirnn.engine.tensor import Tensor
 
 UNREACHED = "the outputs do not depend on input {k}"
 CONSTANT = "the gradient with respect to input {k} does not depend on the inputs"
@@ -120,13 +120,14 @@ def jvp(
     return _unpacked(ys, many_out, create_graph), _unpacked(result, many_out, create_graph)
 
 
-def vhp(
+def hvp(
     func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False
 ) -> tuple[Any, Any]:
-    """A vector times the Hessian of a function with one number as its output: ``y, v' H``.
+    """The Hessian of a function with one number as its output, times a vector: ``y, H v``.
 
-    ``v' H`` is the gradient of ``<v, dy/dx>``: two backward passes. For a function that is twice continuously
-    differentiable H is symmetric, so this equals `hvp` but takes less work.
+    The `jvp` of the gradient: with a vector u of the inputs' shapes, ``h(u) = H' u`` is linear in u, and its gradient
+    with respect to u with the cotangent v is ``H v``. Three backward passes. If the function is twice continuously
+    differentiable, H is symmetric, and the gradient of ``<v, dy/dx>`` gives the same in two.
 
     Parameters
     ----------
@@ -141,52 +142,13 @@ def vhp(
     -------
     output : Tensor
         What `func` returned.
-    vhp : Tensor or tuple of Tensor
-        Like `inputs`.
-
-    Raises
-    ------
-    TypeError, ValueError, RuntimeError
-        The same as `vjp` raises; ValueError also if `func` returns more than one number.
-    """
-    create_graph, strict = _flags("vhp", create_graph, strict)
-    with enable_grad():
-        many, xs = starts_of("vhp", inputs, create_graph)
-        vs = vectors_of("vhp", v, xs, "input", create_graph)
-        y = number_of("vhp", func, xs, strict)
-        g = gradients([y], xs, [filled(1, y)], True)
-        varying("vhp", g, strict, CONSTANT)
-        found = gradients(g, xs, vs, create_graph)
-    result = reached("vhp", found, xs, strict, CONSTANT)
-    if create_graph:
-        varying("vhp", result, strict, "the Hessian does not depend on input {k}")
-    return _unpacked([y], False, create_graph), _unpacked(result, many, create_graph)
-
-
-def hvp(
-    func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False
-) -> tuple[Any, Any]:
-    """The Hessian of a function with one number as its output, times a vector: ``y, H v``.
-
-    The `jvp` of the gradient: with a vector u of the inputs' shapes, ``h(u) = H' u`` is linear in u, and its gradient
-    with respect to u with the cotangent v is ``H v``. Three backward passes; `vhp` needs two.
-
-    Parameters
-    ----------
-    func, inputs, v, create_graph, strict
-        As for `vhp`.
-
-    Returns
-    -------
-    output : Tensor
-        What `func` returned.
     hvp : Tensor or tuple of Tensor
         Like `inputs`.
 
     Raises
     ------
     TypeError, ValueError, RuntimeError
-        The same as `vhp` raises.
+        The same as `vjp` raises; ValueError also if `func` returns more than one number.
     """
     create_graph, strict = _flags("hvp", create_graph, strict)
     with enable_grad():

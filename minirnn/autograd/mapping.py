@@ -8,10 +8,10 @@ from typing import Any
 
 from minirnn.arguments import check
 from minirnn.arguments.messages import shown
+from minirnn.autograd.batch_device import Call, NotBatched, above, lifted, lowered
+from minirnn.autograd.trees import leaves_of, mapped, same_shape
 from minirnn.engine import random
 from minirnn.engine.tensor import Tensor
-from minirnn.functions.batch_device import Call, NotBatched, above, lifted, lowered
-from minirnn.functions.nests import leaves_of, mapped, same_shape
 from minirnn.ops.primitives import movedim
 from minirnn.ops.primitives.pieces import unbind
 from minirnn.ops.primitives.shapes import stack
@@ -21,7 +21,7 @@ def vmap(func: Callable[..., Any], in_dims: Any = 0, out_dims: Any = 0, **settin
     """The function that applies `func` to each sample of a batch: ``y[b] = func(x[b])`` for each b.
 
     This is the plain case of torch.func.vmap. `func` is called once, with Tensors that stand for all samples: their
-    arrays have the axis of the batch, and the ops do not see it (`minirnn.functions.batch_device`). Where `func` needs
+    arrays have the axis of the batch, and the ops do not see it (`minirnn.autograd.batch_device`). Where `func` needs
     the values of single samples (an ``if``, `numpy`), draws random numbers, sends gradients to Tensors that are not
     arguments, or calls something that has no batched form, it is called again for each sample in a loop, with `unbind`
     before and `stack` after it. The results are the same, and each sample draws its own random numbers, but it takes

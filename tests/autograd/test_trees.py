@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from minirnn.functions.nests import is_nest, leaves_of, mapped, same_shape
+from minirnn.autograd.trees import is_nest, leaves_of, mapped, same_shape
 
 Pair = namedtuple("Pair", "a b")
 NEST = {"x": Pair(1, [2, (3,)]), "y": OrderedDict(z=4)}

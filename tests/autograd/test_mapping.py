@@ -1,6 +1,6 @@
 """vmap: one call for all samples, or a loop. Axes, nests, gradients of each sample.
 
-Tests `minirnn/functions/mapping.py` and `minirnn/functions/batch_device.py`.
+Tests `minirnn/autograd/mapping.py` and `minirnn/autograd/batch_device.py`.
 """
 
 from __future__ import annotations
@@ -231,7 +231,7 @@ def test_one_call_for_all_samples_gives_what_the_loop_gives(
 
     found = mr.vmap(counted)(x)
     assert len(calls) == 1
-    monkeypatch.setattr("minirnn.functions.mapping._at_once", lambda *_: None)
+    monkeypatch.setattr("minirnn.autograd.mapping._at_once", lambda *_: None)
     expected = mr.vmap(counted)(x)
     assert len(calls) == 6
     pairs = list(zip(*[y if isinstance(y, tuple) else (y,) for y in (found, expected)], strict=True))

@@ -1,6 +1,6 @@
 """Functions of functions against values that torch computed, and against torch itself where it is installed.
 
-Tests `minirnn/functions/`.
+Tests `minirnn/autograd/`.
 """
 
 from __future__ import annotations
@@ -11,14 +11,14 @@ import numpy as np
 import pytest
 
 import minirnn as mr
+from tests.autograd.cases import CASES, GOLDEN, MAPPINGS, named, results
 from tests.each import each
-from tests.functions.cases import CASES, GOLDEN, MAPPINGS, named, results
 
 PAIRS = [
     (name, function)
     for name, case in CASES.items()
-    for function in ("jacobian", "hessian", "vjp", "jvp", "vhp", "hvp")
-    if (case.is_number or function not in ("hessian", "vhp", "hvp")) and (name, function) != ("nothing", "jacobian")
+    for function in ("jacobian", "hessian", "vjp", "jvp", "hvp")
+    if (case.is_number or function not in ("hessian", "hvp")) and (name, function) != ("nothing", "jacobian")
 ]
 
 
@@ -71,7 +71,7 @@ def test_results_can_be_differentiated_once_more(name: str, function: str, devic
     arguments = (inputs,) if function in ("jacobian", "hessian") else (inputs, v)
     result = getattr(mr, function)(lambda *z: case.func(w, *z), *arguments, create_graph=True)
     total = sum(((t * weigh(t)).sum() for _, t in named("", result)), mr.tensor(0.0, device=device))
-    leaves = [w, *xs, *(vs if function in ("jvp", "vhp", "hvp") else [])]
+    leaves = [w, *xs, *(vs if function in ("jvp", "hvp") else [])]
     found = mr.grad(total, leaves) if total.requires_grad else [t * 0 for t in leaves]
     compare({f"{function}.gradient.{k}": g for k, g in enumerate(found)}, expected)
     assert all(t.grad is None for t in leaves)

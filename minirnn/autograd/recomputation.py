@@ -16,13 +16,13 @@ from typing import Any
 
 from minirnn.arguments import check
 from minirnn.arguments.messages import shown
+from minirnn.autograd.trees import leaves_of, mapped
 from minirnn.devices.precision import chosen
 from minirnn.engine import random
 from minirnn.engine.backward import run_backward
 from minirnn.engine.outputs import record_many
 from minirnn.engine.tape import Op, enable_grad, mode
 from minirnn.engine.tensor import Tensor, leaf, next_seq
-from minirnn.functions.nests import leaves_of, mapped
 from minirnn.nn.module import Module
 
 

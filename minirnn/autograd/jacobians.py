@@ -9,9 +9,7 @@ from typing import Any
 import numpy as np
 
 from minirnn.arguments import check
-from minirnn.engine.tape import enable_grad
-from minirnn.engine.tensor import Tensor, leaf
-from minirnn.functions.calls import (
+from minirnn.autograd.separate_tape import (
     filled,
     finish,
     gradients,
@@ -22,6 +20,8 @@ from minirnn.functions.calls import (
     tensors_of,
     varying,
 )
+from minirnn.engine.tape import enable_grad
+from minirnn.engine.tensor import Tensor, leaf
 from minirnn.ops.fused import zeros
 from minirnn.ops.primitives.elementwise import astype
 from minirnn.ops.primitives.shapes import reshape, stack
