@@ -15,7 +15,6 @@ import api_pages  # noqa: E402
 import cell_gallery  # noqa: E402
 import cpu_figures  # noqa: E402
 import playground_weights  # noqa: E402
-import ranks_measured  # noqa: E402
 import repository  # noqa: E402
 import tracks  # noqa: E402
 import verification_table  # noqa: E402
@@ -139,7 +138,6 @@ def setup(app: object) -> None:
     """Write the pages that follow from the code before Sphinx reads the folder."""
     api_pages.write(HERE / "api")
     playground_weights.write(HERE / "_static" / "playground" / "weights.js")
-    ranks_measured.write(HERE / "api" / "ranks.txt")
     tracks.write(HERE / "api" / "tracks.txt")
     verification_table.write(HERE / "api" / "verification.txt")
     cpu_figures.write(HERE / "api")

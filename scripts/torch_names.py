@@ -1,4 +1,4 @@
-"""Writes docs/appendix/names_of_torch.md from minirnn/pointers.txt, and torch's public names for the tests.
+"""Writes docs/appendix/names_of_torch.md from minirnn/lookup/pointers.txt, and torch's public names for the tests.
 
 The second needs torch.
 
@@ -14,7 +14,7 @@ import importlib.util
 from pathlib import Path
 from typing import Any
 
-from minirnn.pointers import OLD, table
+from minirnn.lookup.pointers import OLD, table
 
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "appendix" / "names_of_torch.md"
@@ -51,7 +51,8 @@ Three kinds of names have no rows. If minirnn has the name in another place, the
 `t.clone(...)`. For a method `xxx_`, write `t.copy_(value)` with the value of `xxx`. For a function `xxx_copy`, write
 `xxx` and then `.clone()`.
 
-In the rows, `*` represents any letters. `python scripts/torch_names.py` makes this page from `minirnn/pointers.txt`.
+In the rows, `*` represents any letters. `python scripts/torch_names.py` makes this page from
+`minirnn/lookup/pointers.txt`.
 """
 
 

@@ -6,7 +6,7 @@ from minirnn.autograd.gradients import Variable, grad
 from minirnn.engine.anomaly import detect_anomaly, set_detect_anomaly
 from minirnn.engine.tape import enable_grad, no_grad
 from minirnn.gradcheck import gradcheck
-from minirnn.later import imported_later
+from minirnn.lookup.later import imported_later
 
 __getattr__, __dir__ = imported_later(__name__, {})  # these give the names in minirnn of torch's other names
 

@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 
+from minirnn.arguments.host_array import common_dtype
 from minirnn.devices.base import OPTIONAL, PRIMITIVES, Device
 from minirnn.devices.operators import Operators
 from minirnn.engine.tape import Op, mode, record
 from minirnn.engine.tensor import Tensor, leaf
-from minirnn.host_array import common_dtype
 
 
 class NotBatched(Exception):

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from minirnn.arguments.messages import shown
 from minirnn.engine.backward import run_backward
 from minirnn.engine.tensor import Tensor, leaf
-from minirnn.messages import shown
 from minirnn.ops.primitives.elementwise import astype, identity
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from minirnn import check
+from minirnn.arguments import check
 from minirnn.engine.tape import enable_grad
 from minirnn.engine.tensor import Tensor, leaf
 from minirnn.functions.calls import (

@@ -6,11 +6,12 @@ from collections.abc import Callable, Sequence
 from functools import wraps
 from typing import Any
 
-from minirnn import check, random
+from minirnn.arguments import check
+from minirnn.arguments.messages import shown
+from minirnn.engine import random
 from minirnn.engine.tensor import Tensor
 from minirnn.functions.batch_device import Call, NotBatched, above, lifted, lowered
 from minirnn.functions.nests import leaves_of, mapped, same_shape
-from minirnn.messages import shown
 from minirnn.ops.primitives import movedim
 from minirnn.ops.primitives.pieces import unbind
 from minirnn.ops.primitives.shapes import stack

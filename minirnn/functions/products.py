@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from minirnn import check
+from minirnn.arguments import check
 from minirnn.engine.tape import enable_grad
 from minirnn.engine.tensor import Tensor
 from minirnn.functions.calls import (

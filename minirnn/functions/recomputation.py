@@ -14,14 +14,15 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import nullcontext
 from typing import Any
 
-from minirnn import check, random
+from minirnn.arguments import check
+from minirnn.arguments.messages import shown
 from minirnn.devices.precision import chosen
+from minirnn.engine import random
 from minirnn.engine.backward import run_backward
 from minirnn.engine.outputs import record_many
 from minirnn.engine.tape import Op, enable_grad, mode
 from minirnn.engine.tensor import Tensor, leaf, next_seq
 from minirnn.functions.nests import leaves_of, mapped
-from minirnn.messages import shown
 from minirnn.nn.module import Module
 
 

@@ -1,8 +1,12 @@
-"""Pictures of training and of gradients. Every drawing function returns a `Picture`, and `show` displays it."""
+"""Pictures of training and of gradients. Every drawing function returns a `Picture`, and `show` displays it.
 
-from minirnn.later import imported_later
+For an argument of another type, shape or range, a function raises TypeError or ValueError. The message says what it got
+and what it expected. Charts can be drawn into your own axes (`ax`). Other pictures need a figure of their own size.
+"""
+
+from minirnn.lookup.later import imported_later
 from minirnn.viz.cell.drawing import CellDrawing, cell_graph
-from minirnn.viz.colors import signed_norm, style
+from minirnn.viz.colors import style
 from minirnn.viz.display import show
 from minirnn.viz.gate_maps import gate_map
 from minirnn.viz.gradients import gradient_flow
@@ -18,8 +22,7 @@ from minirnn.viz.ranks import all_reduce_costs, backward_timeline
 from minirnn.viz.rooflines import roofline
 from minirnn.viz.shares import gradient_shares, per_step_gradients
 from minirnn.viz.tape.graph import tape_graph
-from minirnn.viz.tape.player import TapePlayer, tape_player
-from minirnn.viz.tape.svg import TapeDrawing, tape_svg
+from minirnn.viz.tape.player import TapePlayer
 from minirnn.viz.text_colors import ColoredText, colored_text
 from minirnn.viz.training import loss_curve
 
@@ -30,7 +33,6 @@ __all__ = [
     "ColoredText",
     "LayerValues",
     "Picture",
-    "TapeDrawing",
     "TapePlayer",
     "all_reduce_costs",
     "backward_timeline",
@@ -53,12 +55,9 @@ __all__ = [
     "roofline",
     "save",
     "show",
-    "signed_norm",
     "state_jacobians",
     "style",
     "tape_graph",
-    "tape_player",
-    "tape_svg",
     "thread_map",
     "warp_accesses",
 ]

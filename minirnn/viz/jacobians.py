@@ -30,11 +30,6 @@ def state_jacobians(step: Callable[[int, Tensor], Tensor], state: Tensor, T: int
     -------
     numpy.ndarray
         (T+1, n, n): ``[t, j, k]`` is d state_T[j] / d state_t[k].
-
-    Raises
-    ------
-    ValueError
-        If T is not positive, or a step changes the shape of the state.
     """
     if T < 1:
         raise ValueError(f"state_jacobians: T is {T}\n  expected at least one step")

@@ -11,7 +11,7 @@ from minirnn.engine.backward import grad
 from minirnn.engine.tensor import Tensor
 from minirnn.ops import identity
 from minirnn.viz.colors import BLUE, ORANGE, RED
-from minirnn.viz.picture import Picture, as_series, axes_or_new, check_tensor, whole_steps
+from minirnn.viz.picture import Picture, as_numbers, axes_or_new, check_tensor, whole_steps
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -42,11 +42,6 @@ def per_step_gradients(
     -------
     numpy.ndarray
         (T, \\*weight.shape); the sum over the first axis is the gradient of the weight.
-
-    Raises
-    ------
-    ValueError
-        If T is not positive, or `weight` does not require a gradient.
     """
     if T < 1:
         raise ValueError(f"per_step_gradients: T is {T}\n  expected at least one step")
@@ -78,13 +73,9 @@ def gradient_shares(shares: Any, *, name: str = "W", ax: Axes | None = None) -> 
     -------
     Picture
         ``data``: norm (T,), along (T,), total, 0-d: the norm of the sum. ``artists``: "bars", "line".
-
-    Raises
-    ------
-    ValueError
-        If `shares` has no time axis or no numbers.
     """
-    flat = as_series("gradient_shares", "shares", shares, "(T, ...), one gradient per step")
+    flat = as_numbers("gradient_shares", "shares", shares, None, "(T, ...), one gradient per step")
+    flat = flat.reshape(len(flat), -1)  # (T, n)
     total = flat.sum(axis=0)
     size = float(np.linalg.norm(total))
     norm = np.linalg.norm(flat, axis=1)

@@ -13,9 +13,9 @@ import numpy as np
 import pytest
 
 import minirnn as mr
-from minirnn import random
+from minirnn.arguments.messages import shown
 from minirnn.devices.cpu.device import CPU
-from minirnn.messages import shown
+from minirnn.engine import random
 
 
 @pytest.fixture

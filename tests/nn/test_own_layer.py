@@ -336,6 +336,10 @@ def test_initial_values_of_biases_and_vectors() -> None:
         (lambda: zoned.layer(3, 5)(mr.randn(2, 4, 3)), "the mask 'mask_c' has no rate"),
         (lambda: zoned.layer(3, 5)(mr.randn(2, 4, 3), masks={"c": 1}), "has no mask 'c'"),
         (lambda: zoned.layer(3, 5)(mr.randn(2, 4, 3), masks={"mask_c": np.ones((2, 4))}), "expected .*T, B, H"),
+        (
+            lambda: zoned.layer(3, 5)(mr.randn(2, 4, 3), masks={"mask_c": mr.randn(2, 4, 5, requires_grad=True)}),
+            "masks are constants of a step",
+        ),
         (lambda: gallery("lstm").layer(3, 5)(mr.randn(2, 4, 3), mr.randn(4, 5)), "expected 2: c, h"),
         (lambda: gallery("lstm").layer(3, 5)(mr.randn(2, 4, 3), (mr.randn(4, 5), mr.randn(4, 3))), "B, H"),
         (lambda: gallery("lstm").layer(3, 5)(mr.randn(2, 4, 5)), "expected 3"),

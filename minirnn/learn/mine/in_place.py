@@ -15,7 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from minirnn import devices, random
+from minirnn import devices
+from minirnn.engine import random
 from minirnn.engine.tensor import Tensor, leaf
 from minirnn.learn.mine.recomputed import in_segments
 from minirnn.learn.mine.tasks import answered, has_answer

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from minirnn import random
+from minirnn.engine import random
 from minirnn.engine.backward import run_backward
 from minirnn.engine.outputs import record_many
 from minirnn.engine.tape import enable_grad, mode, no_grad

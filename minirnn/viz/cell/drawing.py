@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from minirnn.arguments.messages import shown
 from minirnn.cells.cell import Formulas
-from minirnn.messages import shown
 from minirnn.ops.cudnn_rnn.cells import CELLS
 from minirnn.ops.gru_block.cells import gru_block
 from minirnn.ops.lstm_block.cells import lstm_block_peephole
 from minirnn.viz.cell.graph import FACTOR, GATE, NEW, STATE, Graph, backward, forward
 from minirnn.viz.cell.layout import Places, Way, placed
 from minirnn.viz.colors import BLUE, RED
-from minirnn.viz.picture import Picture, axes_or_new, render
+from minirnn.viz.picture import Picture, new_axes, render
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -73,7 +73,7 @@ class CellDrawing(Picture):
         return f'<img alt="{alt}" style="max-width:100%" src="data:image/svg+xml;base64,{data}">'
 
 
-def cell_graph(cell: Formulas | str, *, dark: bool = False, ax: Axes | None = None) -> CellDrawing:
+def cell_graph(cell: Formulas | str, *, dark: bool = False) -> CellDrawing:
     """Draw a recurrent cell as a graph, with the paths of its gradient.
 
     The upper half shows the inputs and values of a step from left to right, with a box for each named value. The lower
@@ -90,8 +90,6 @@ def cell_graph(cell: Formulas | str, *, dark: bool = False, ax: Axes | None = No
         "gru_block_cell", "lstm_block_cell".
     dark : bool
         Whether the picture is for a dark page.
-    ax : Axes, optional
-        Where to draw; None makes a new figure of the size that the text needs.
 
     Returns
     -------
@@ -99,13 +97,6 @@ def cell_graph(cell: Formulas | str, *, dark: bool = False, ax: Axes | None = No
         ``alt``: the picture in words. ``data``: "forward" and "backward", the boxes (n, 4) with x and y of the middle,
         width and height, in inches; "forward edges" and "backward edges" (m, 2). ``artists``: the boxes by the same
         names.
-
-    Raises
-    ------
-    TypeError
-        If `cell` is not a cell.
-    ValueError
-        If minirnn has no cell of this name.
     """
     if isinstance(cell, str):
         if cell not in NAMED:
@@ -121,13 +112,10 @@ def cell_graph(cell: Formulas | str, *, dark: bool = False, ax: Axes | None = No
     layouts = [placed([_size(t, k) for t, k in zip(g.labels, g.kinds, strict=True)], g.edges) for g, _ in parts]
     width = max(p.width for p in layouts) + 2 * MARGIN
     height = sum(p.height + HEADING for p in layouts) + BETWEEN + 2 * MARGIN
-    if ax is None:
-        ax = axes_or_new("cell_graph", None, width, height)
-        ax.figure.set_layout_engine("none")  # type: ignore[union-attr]
-        ax.set_position((0, 0, 1, 1))
-        ax.figure.set_facecolor(colors.paper)
-    else:
-        ax = axes_or_new("cell_graph", ax, width, height)
+    ax = new_axes(width, height)
+    ax.figure.set_layout_engine("none")  # type: ignore[union-attr]
+    ax.set_position((0, 0, 1, 1))
+    ax.figure.set_facecolor(colors.paper)
     ax.set(xlim=(0, width), ylim=(0, height), aspect="equal")
     ax.set_axis_off()
     artists: dict[str, Any] = {}
@@ -152,7 +140,7 @@ def _moved(p: Places, by: tuple[float, float], mirror: float | None) -> Places:
         return (x if mirror is None else mirror - x), point[1] + by[1]
 
     boxes = [box._replace(**dict(zip("xy", at((box.x, box.y)), strict=True))) for box in p.boxes]
-    ways = {e: Way([(at(a), at(b)) for a, b in way.pieces]) for e, way in p.ways.items()}
+    ways = {e: [(at(a), at(b)) for a, b in way] for e, way in p.ways.items()}
     return p._replace(boxes=boxes, ways=ways)
 
 
@@ -213,8 +201,8 @@ def _arrow(ax: Axes, way: Way, color: str, head: bool) -> None:
     from matplotlib.patches import FancyArrowPatch, PathPatch
     from matplotlib.path import Path
 
-    points, codes = [way.pieces[0][0]], [Path.MOVETO]
-    for k, (start, end) in enumerate(way.pieces):
+    points, codes = [way[0][0]], [Path.MOVETO]
+    for k, (start, end) in enumerate(way):
         if k:
             x0, y0 = points[-1]
             middle = (x0 + start[0]) / 2

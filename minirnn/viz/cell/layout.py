@@ -15,6 +15,8 @@ GAP, ROW = 0.3, 0.36
 """The space between two columns, and between boxes of a column."""
 
 Point = tuple[float, float]
+Way = list[tuple[Point, Point]]
+"""A line in pieces. It is horizontal from a to b where it passes a column, and then curves to the next piece."""
 
 
 class Box(NamedTuple):
@@ -23,12 +25,6 @@ class Box(NamedTuple):
     """The height of its middle."""
     width: float
     height: float
-
-
-class Way(NamedTuple):
-    """A line in pieces. It is horizontal from a to b where it passes a column, and then curves to the next piece."""
-
-    pieces: list[tuple[Point, Point]]
 
 
 class Places(NamedTuple):
@@ -64,5 +60,5 @@ def placed(sizes: list[Point], edges: list[Edge]) -> Places:
             level, edge = y * row - low, lefts[int(column)]
             pieces.append(((edge, level), (edge + widths[int(column)], level)))
         pieces.append(((lefts[columns[b]], target.y), (target.x - target.width / 2, target.y)))
-        ways[a, b] = Way(pieces)
+        ways[a, b] = pieces
     return Places(boxes, ways, left - GAP, high - low)

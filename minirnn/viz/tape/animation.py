@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from html import escape
 from itertools import count
 
-from minirnn.html import STYLE
+from minirnn.engine.html import STYLE
 
 _numbers = count(1)
 """Numbers for the players on a page, so that the buttons of each player only control its own frames."""

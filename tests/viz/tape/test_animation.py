@@ -24,8 +24,8 @@ def test_a_player_in_a_notebook_has_a_picture_and_words_for_each_frame() -> None
     shown = player()
     html = shown._repr_html_()
     images = re.findall(r'<img alt="([^"]+)"[^>]+base64,([^"]+)"', html)
-    assert len(images) == len(shown) and "tanh" in html.lower()
-    for (alt, data), frame in zip(images, shown, strict=True):
+    assert len(images) == len(shown.frames) and "tanh" in html.lower()
+    for (alt, data), frame in zip(images, shown.frames, strict=True):
         assert alt == " ".join(str(frame).split()) and base64.b64decode(data).startswith(b"\x89PNG")
 
 

@@ -11,8 +11,8 @@ import ctypes
 import sys
 from functools import cache
 
-from minirnn import toolchain
 from minirnn.devices.cuda.driver import LaunchError
+from minirnn.machine import toolchain
 
 # cublasOperation_t, cublasComputeType_t, cublasMath_t, cublasGemmAlgo_t
 N, T = 0, 1
