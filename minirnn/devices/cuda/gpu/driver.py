@@ -387,8 +387,8 @@ class _Kernel:
 
 
 def _import_pycuda() -> tuple[Any, str]:
-    """``pycuda.driver``, and the version of nvcc. Raises `DeviceUnavailable` for the first thing that is missing or
-    unfit.
+    """``pycuda.driver``, and nvcc's version with its build. Raises `DeviceUnavailable` for the first thing that is
+    missing or unfit.
     """
     found: dict[str, toolchain.Tool] = {}
     for tool in toolchain.for_a_gpu():
@@ -407,7 +407,7 @@ def _import_pycuda() -> tuple[Any, str]:
     unfit = driver and pycuda_unfit(found["PyCUDA"].found or "", tuple(drv.get_version()[:2]), driver, rebuild)
     if unfit:
         raise DeviceUnavailable(f"cuda: {unfit.reason}\n  to get one that fits: {unfit.fix}")
-    return drv, found["nvcc"].found or "" if "nvcc" in found else ""
+    return drv, (found["nvcc"].found or "").split()[0] if "nvcc" in found else ""
 
 
 def _check_contiguous(host: np.ndarray) -> None:
