@@ -134,12 +134,12 @@ class PyCudaDriver:
     def d2d(self, to: int, ptr: int, nbytes: int) -> None:
         if nbytes:
             with self._current:
-                self._drv.memcpy_dtod_async(to, ptr, nbytes, self._here.stream)
+                self.prepared_d2d(nbytes)((to, ptr))
 
     def memset(self, ptr: int, byte: int, nbytes: int) -> None:
         if nbytes:
             with self._current:
-                self._drv.memset_d8_async(ptr, byte, nbytes, self._here.stream)
+                self.prepared_memset(byte, nbytes)((ptr,))
 
     def prepared_d2d(self, nbytes: int) -> Work:
         copy, here = self._drv.memcpy_dtod_async, self._here
@@ -184,7 +184,7 @@ class PyCudaDriver:
                 self._cublas = Cublas(self.stream_handle, self.alloc, self.limits.compute_capability)
             return self._cublas
 
-    def record(self, work: Callable[[], None]) -> _Recording:
+    def record(self, work: Callable[[], None]) -> Graph:
         here = self._here
         here.must_not_record("another recording")
         with self._lock, self._current:
@@ -193,7 +193,7 @@ class PyCudaDriver:
             before = self.launches
             here.stream, here.recording = self._aside, True
             try:
-                return _Recording(self, Graph(int(self._aside.handle), work))
+                return Graph(self, int(self._aside.handle), work)
             finally:
                 here.stream, here.recording = self._stream, False
                 self.launches = before
@@ -283,25 +283,6 @@ class _Here(threading.local):
     def must_not_record(self, what: str) -> None:
         if self.recording:
             raise NotRecordable(f"cuda: {what} is not allowed inside a recording\n  expected only kernels and products")
-
-
-class _Recording:
-    """A graph on the common stream."""
-
-    def __init__(self, driver: PyCudaDriver, graph: Graph) -> None:
-        self._driver, self._graph = driver, graph
-
-    def __call__(self) -> None:
-        driver = self._driver
-        with driver._current:
-            driver.launches += 1
-            self._graph.launch(driver.stream_handle)
-
-    def close(self) -> None:
-        driver = self._driver
-        with driver._current:
-            driver._stream.synchronize()
-            self._graph.close()
 
 
 class _Module:

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from minirnn.devices import precision
 from minirnn.devices.cuda.array import CudaArray
 from minirnn.devices.cuda.driver import Kernel, RefusedLaunch
 from minirnn.devices.cuda.launch.copies import copy
@@ -86,7 +87,7 @@ class Ready:
 def ready(layer: Layer, backward: bool) -> Ready | None:
     """The kernel for the chosen rung; None if that is `steps`, if it does not compile, or if its blocks do not fit."""
     device = layer.device
-    chosen = choose(layer.sizes, device.driver.limits, backward, device.cudnn_rnn_rung)
+    chosen = choose(layer.sizes, device.driver.limits, backward, device.cudnn_rnn_rung, precision.chosen.precision)
     layout, rung = chosen.layout, chosen.rung
     if layout is None:
         return None
