@@ -7,6 +7,8 @@ the GPU. Blocks of `barrier` meet between two steps, those of `persistent` send 
 
 from __future__ import annotations
 
+import platform
+import sys
 from collections.abc import Hashable
 from dataclasses import dataclass
 from functools import partial
@@ -24,8 +26,9 @@ from minirnn.devices.cuda.launch.sequence.layout import BackwardLayout, BarrierL
 from minirnn.devices.cuda.launch.sequence.sums import StepGradients, input_part
 from minirnn.devices.cuda.uncompiled import NOT_STARTED
 
-PATIENCE = 1 << 23
-"""Polls of a message that does not arrive, on a GPU: several seconds."""
+WINDOWS = sys.platform == "win32" or "microsoft" in platform.release()  # which WSL has in its release
+PATIENCE = 1 << (21 if WINDOWS else 23)
+"""Polls of a message that does not arrive, on a GPU: several seconds. Windows ends the context after two."""
 PATIENCE_SIMULATED = 5000
 """The same in the simulator, where a waiting thread polls once per round of all blocks."""
 EMPTY = 0xFF
