@@ -15,12 +15,12 @@ import api_pages  # noqa: E402
 import cell_gallery  # noqa: E402
 import cpu_figures  # noqa: E402
 import playground_weights  # noqa: E402
-import ranks_measured  # noqa: E402
 import repository  # noqa: E402
 import tracks  # noqa: E402
 import verification_table  # noqa: E402
 
 import minirnn  # noqa: E402
+from scripts import torch_names  # noqa: E402
 
 project = "minirnn"
 author = "the minirnn contributors"
@@ -44,6 +44,7 @@ extensions = [
     "descriptions",
     "moved",
     "op_columns",
+    "sliders",
     "source_pages",
     "tracks",
 ]
@@ -139,7 +140,7 @@ def setup(app: object) -> None:
     """Write the pages that follow from the code before Sphinx reads the folder."""
     api_pages.write(HERE / "api")
     playground_weights.write(HERE / "_static" / "playground" / "weights.js")
-    ranks_measured.write(HERE / "api" / "ranks.txt")
+    torch_names.write(HERE / "api")
     tracks.write(HERE / "api" / "tracks.txt")
     verification_table.write(HERE / "api" / "verification.txt")
     cpu_figures.write(HERE / "api")

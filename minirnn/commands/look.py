@@ -5,13 +5,13 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from minirnn.arguments.user_error import UserError, user_mistakes
 from minirnn.commands.arguments import path
 from minirnn.commands.sample import beginning, encoded
 from minirnn.nn.cell_file import FORM, absolute
 from minirnn.train.folder import CHECKPOINT
 from minirnn.train.messages import DEFAULT_OUT
 from minirnn.train.saved import read_model, read_text
-from minirnn.user_error import UserError, user_mistakes
 
 LENGTH = 64
 

@@ -10,8 +10,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Self
 
+from minirnn.arguments.user_error import UserError, user_mistakes
 from minirnn.io.atomic import atomic_write, naming
-from minirnn.user_error import UserError, user_mistakes
 
 try:
     import fcntl

@@ -6,7 +6,7 @@ import shlex
 import sys
 from pathlib import Path
 
-from minirnn.machine import this_program
+from minirnn.machine.computer import this_program
 from minirnn.nn.cell_file import names_a_file, title
 from minirnn.train.folder import FILES
 from minirnn.train.progress import both_units

@@ -19,8 +19,8 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from minirnn import nn
+from minirnn.arguments.messages import meant
 from minirnn.engine.tensor import Tensor
-from minirnn.messages import meant
 from minirnn.nn.cell_file import cell_in, names_a_file
 from minirnn.nn.opened import Opened, Values, opened
 from minirnn.train.options import CELLS, REGULARIZATION, Options

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from minirnn import devices
+from minirnn.arguments.user_error import UserError, user_mistakes
 from minirnn.parallel import World
 from minirnn.train import native_hint, pictures
 from minirnn.train.folder import CHECKPOINT, MetricsFile, check, opened
@@ -20,7 +21,6 @@ from minirnn.train.progress import Doing, Interrupt, Progress
 from minirnn.train.ranks import check_shards, on_all, on_first, world_of_run
 from minirnn.train.run import Training, hash_of
 from minirnn.train.saved import check_cell, damages, read_checkpoint, read_text
-from minirnn.user_error import UserError, user_mistakes
 
 SAVE_EVERY, SAVE_AFTER = 100, 30.0
 """The numbers of steps and of seconds after which a checkpoint is written."""

@@ -12,7 +12,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from minirnn import cli, data
+from minirnn import data
+from minirnn.commands import cli
 from minirnn.io import checkpoint
 from minirnn.train.folder import CHECKPOINT, FILES
 from tests.slow import slow_unless

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from minirnn.arguments.host_array import common_dtype
 from minirnn.cells.plan import Plan
 from minirnn.devices.base import Device
 from minirnn.devices.cuda.array import CudaArray, c_strides
@@ -31,7 +32,6 @@ from minirnn.devices.cuda.primitive_methods import BOOL, arithmetic, comparison,
 from minirnn.devices.cuda.program import PaperDriver
 from minirnn.devices.cuda.recordings import Recordings
 from minirnn.devices.cuda.uncompiled import Uncompiled
-from minirnn.host_array import common_dtype
 
 _CONSTANTS_KEPT = 256
 

@@ -12,10 +12,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from minirnn import toolchain
 from minirnn.devices.base import DeviceUnavailable
 from minirnn.devices.cuda.driver import Buffer, LaunchError, Matrix
 from minirnn.devices.cuda.gpu import libcublas
+from minirnn.machine import toolchain
 
 HALF, FLOAT, DOUBLE = (np.dtype(name) for name in ("float16", "float32", "float64"))
 CUDA_TYPES = {FLOAT: 0, DOUBLE: 1, HALF: 2}

@@ -16,8 +16,6 @@ from typing import Any
 
 import numpy as np
 
-from minirnn import toolchain
-from minirnn.cuda_versions import pycuda_unfit
 from minirnn.devices.base import DeviceUnavailable
 from minirnn.devices.cuda.arguments import Packer
 from minirnn.devices.cuda.driver import LaunchError, Matrix, RefusedLaunch, Work
@@ -30,6 +28,8 @@ from minirnn.devices.cuda.gpu.graph import Graph
 from minirnn.devices.cuda.gpu.memory import Buffer, Memory
 from minirnn.devices.cuda.gpu.occupancy import LoadedTwice
 from minirnn.devices.precision import chosen
+from minirnn.machine import toolchain
+from minirnn.machine.cuda_versions import pycuda_unfit
 
 COPIED = 1 << 20
 """Up to this many bytes are copied on the host first, so that `h2d` need not wait; for larger arrays the copy costs

@@ -12,8 +12,8 @@ import sys
 from functools import cache
 from typing import Any
 
-from minirnn import toolchain
 from minirnn.devices.cuda.driver import LaunchError
+from minirnn.machine import toolchain
 
 # cublasOperation_t, cublasComputeType_t, cublasMath_t, cublasGemmAlgo_t
 N, T = 0, 1
