@@ -150,7 +150,8 @@ class SimKernel:
     ) -> Work:
         def launch(at: Sequence[int]) -> None:
             left = iter(at)
-            self(*[moved(arg, lambda _: next(left)) for arg in args], grid=grid, block=block, shared=shared)
+            given = [moved(arg, lambda _: next(left)) for arg in args]
+            self(*given, grid=grid, block=block, shared=shared, cooperative=cooperative)
 
         return launch
 
