@@ -74,7 +74,7 @@ IMPORTS = [
     "__import__('mini' + 'rnn')",
     "import importlib; importlib.import_module('minirnn.ops')",
     "exec('from mini' + 'rnn.ops import tanh')",
-    "import importlib.util as u; open(u.find_spec('minirnn').submodule_search_locations[0] + '/_version.py').read()",
+    "import importlib.util as u; open(u.find_spec('minirnn').submodule_search_locations[0] + '/__init__.py').read()",
 ]
 
 
