@@ -19,9 +19,9 @@ import minirnn as mr
 from minirnn import ops
 from minirnn.io import convert, load, read_arrays, save, write_arrays
 from minirnn.learn import course
+from minirnn.train.checkpoint import damages, read_checkpoint
 from minirnn.train.options import Options
-from minirnn.train.run import Training
-from minirnn.train.saved import damages, read_checkpoint
+from minirnn.train.training import Training
 from minirnn.user_error import UserError
 from tests.examples import FULL
 from tests.hostile import damage
