@@ -16,12 +16,12 @@ from importlib.metadata import distributions
 from pathlib import Path
 from typing import Any
 
-from minirnn import machine, toolchain
-from minirnn._version import __version__
+from minirnn import __version__
 from minirnn.bench import layout, rungs, times
 from minirnn.devices.base import Device
 from minirnn.devices.precision import chosen
 from minirnn.io.atomic import atomic_write
+from minirnn.machine import computer, toolchain
 from minirnn.proving.table import FAILED, compare_all
 from minirnn.verify.comparisons import all_comparisons
 
@@ -111,7 +111,7 @@ MEASURE: dict[str, Callable[[Device, Path | None, bool, dict[str, Any]], Iterato
 
 def machine_with(device: Device) -> dict[str, Any]:
     """The machine, the device, and the versions of all libraries involved."""
-    found = machine.describe(os.cpu_count() or 1)
+    found = computer.describe(os.cpu_count() or 1)
     installed = {d.metadata["Name"].lower(): d.version for d in distributions() if d.metadata["Name"]}
     found["versions"] = {name: installed.get(name) for name in PACKAGES} | {"minirnn": __version__}
     found["device"] = device.name

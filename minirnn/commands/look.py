@@ -5,10 +5,10 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from minirnn.arguments.user_error import user_mistakes
 from minirnn.commands.arguments import path
 from minirnn.commands.sample import add_model, beginning, encoded
 from minirnn.train.checkpoint import read_model, read_text
-from minirnn.user_error import user_mistakes
 
 LENGTH = 64
 

@@ -10,15 +10,15 @@ from pathlib import Path
 
 import numpy as np
 
+from minirnn.arguments.messages import shown
+from minirnn.arguments.user_error import UserError
 from minirnn.commands.arguments import path, real, whole
 from minirnn.data import CharVocabulary, train_validation_split
-from minirnn.messages import shown
 from minirnn.nn.cell_file import FORM, absolute
 from minirnn.train.checkpoint import CHECKPOINT, Trained, read_model, read_text
 from minirnn.train.messages import DEFAULT_OUT
 from minirnn.train.messages import shown as harmless
 from minirnn.train.sample import BLANK, LENGTH, TEMPERATURE, characters, fill_in, filled
-from minirnn.user_error import UserError
 
 NAMED = 8
 """The number of unknown characters of a prompt that are named."""

@@ -5,13 +5,13 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from minirnn.arguments.user_error import UserError
 from minirnn.commands.arguments import path
 from minirnn.commands.train_options import add_options
 from minirnn.train.messages import DEFAULT_OUT
 from minirnn.train.options import NAMES
 from minirnn.train.ranks import is_first
 from minirnn.train.run import run as train
-from minirnn.user_error import UserError
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

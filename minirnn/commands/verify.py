@@ -16,15 +16,15 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import minirnn as mr
+from minirnn.arguments.messages import meant
+from minirnn.arguments.user_error import UserError, user_mistakes
 from minirnn.commands.arguments import try_file
 from minirnn.devices.registry import BUILT_IN
-from minirnn.messages import meant
+from minirnn.machine.terminal import styled
 from minirnn.proving import table
 from minirnn.proving.report import text
 from minirnn.proving.table import FAILED, OPS
-from minirnn.terminal import styled
 from minirnn.train.progress import Doing
-from minirnn.user_error import UserError, user_mistakes
 from minirnn.verify import stored
 from minirnn.verify.against import compare
 from minirnn.verify.comparisons import all_comparisons, compute, head, labels_of, relabeled

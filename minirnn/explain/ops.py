@@ -61,7 +61,7 @@ def formulas(op: str, source: bool = False, layer: Layer = Layer(), device: str 
     yield heading(f"{op}: formulas (minirnn/{file}); TensorFlow: {tensorflow_name(op)}")
     yield str(inspect.getdoc(module))
     function: Callable[..., Any] = getattr(ops, op)
-    if inspect.ismodule(function):  # a callable module: see `minirnn.callable_module`
+    if inspect.ismodule(function):  # a callable module: see `minirnn.lookup.callable_module`
         function = function.__call__
     yield heading(f"{op}: arguments")
     yield from signature_lines(op, function)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from minirnn.arguments.messages import shown
 from minirnn.cells.cell import Formulas
 from minirnn.cells.expr import CellError
-from minirnn.messages import shown
 from minirnn.nn.own_layer import CellLayer
 from minirnn.nn.own_proof import prove
 from minirnn.proving.proof import Proof

@@ -12,12 +12,13 @@ from typing import Any
 
 import numpy as np
 
-from minirnn import check, html
+from minirnn.arguments import check
+from minirnn.arguments.messages import shown
 from minirnn.cells.cell import Formulas
 from minirnn.cells.plan import Plan
 from minirnn.devices.base import Device, Weights
+from minirnn.engine import html
 from minirnn.engine.tensor import Tensor, as_tensor, tensor
-from minirnn.messages import shown
 from minirnn.nn.initial import Factory, redraw_uniform, size
 from minirnn.nn.module import Module
 from minirnn.nn.parameter import Parameter
@@ -56,8 +57,7 @@ class CellLayer(Module):
     variational : bool
         Whether masks and dropout are drawn once for all steps instead of for each step.
     initial : mapping of str to number or array (H,), optional
-        Initial values of the bias of a gate (``{"z_f": 1}``) or of a vector (``{"u": 0.9}``). All others are drawn
-        uniformly from -1/sqrt(H) .. 1/sqrt(H).
+        Initial values of a gate's bias (``{"z_f": 1}``) or a vector. All others are drawn from -1/sqrt(H) .. 1/sqrt(H).
     device, dtype
         Device and dtype (default float32) of the parameters.
 
@@ -370,16 +370,16 @@ class CellLayer(Module):
                 letters = "L*D, " * (count > 1) + "T, B, H"
                 expected = (count, T, B, H) if count > 1 else (T, B, H)
                 check.shape(self.name, n, m.shape, letters, expected, f"input, time-major {x.shape}")
+                if m.requires_grad:
+                    raise ValueError(f"{self.name}: the mask {n!r} requires a gradient\n  expected {n}.detach()")
                 m = m.detach().astype(x.dtype)
                 found.append(m if count > 1 else expand_dims(m, 0))
-                continue
-            rate = self.mean_mask(n)
-            if self.training:
+            elif self.training:
                 shape = (count, 1 if self.variational else T, B, H)
-                drawn = tensor(dropped(shape, rate, j, *new_seeds()), device=x.device, dtype=x.dtype)
+                drawn = tensor(dropped(shape, self.mean_mask(n), j, *new_seeds()), device=x.device, dtype=x.dtype)
                 found.append(broadcast_to(drawn, (count, T, B, H)) if self.variational else drawn)
             else:
-                found.append(tensor(np.full((count, T, B, H), rate), device=x.device, dtype=x.dtype))
+                found.append(tensor(np.full((count, T, B, H), self.mean_mask(n)), device=x.device, dtype=x.dtype))
         return found
 
     def extra_repr(self) -> str:

@@ -30,10 +30,11 @@ from __future__ import annotations
 
 from typing import Any, Protocol
 
-from minirnn import check, random
+from minirnn.arguments import check
+from minirnn.arguments.messages import shown
 from minirnn.devices.base import Weights
+from minirnn.engine import random
 from minirnn.engine.tensor import Tensor
-from minirnn.messages import shown
 from minirnn.ops.cudnn_rnn.dropout import dropout_masks, mask_like
 from minirnn.ops.cudnn_rnn.params import Network
 from minirnn.ops.cudnn_rnn.zoneout import drawn_zoneout, expected_zoneout

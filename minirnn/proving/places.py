@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from minirnn import devices
-from minirnn.machine import blas
+from minirnn.arguments.user_error import one_line
+from minirnn.machine.computer import blas
 from minirnn.proving.table import without_folders
-from minirnn.user_error import one_line
 
 STAND_IN = "stand-in GPU"
 """The name that the GPU of ``scripts/with_stand_in_gpu.sh`` reports."""

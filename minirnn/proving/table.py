@@ -11,8 +11,8 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from minirnn.arguments.user_error import UserError
 from minirnn.io.atomic import atomic_write
-from minirnn.user_error import UserError
 
 SCHEMA = 1
 COLUMNS = ("op", "variant", "dtype", "device", "way", "cases", "status", "error", "tolerance", "reason", "at", "why")

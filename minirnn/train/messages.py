@@ -8,7 +8,7 @@ from pathlib import Path
 
 from minirnn.devices import DeviceUnavailable
 from minirnn.devices.host_cpp import compiler
-from minirnn.machine import this_program
+from minirnn.machine.computer import this_program
 from minirnn.nn.cell_file import names_a_file, title
 from minirnn.train.checkpoint import CHECKPOINT
 from minirnn.train.options import Options

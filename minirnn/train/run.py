@@ -17,6 +17,7 @@ from typing import Any, Self
 import numpy as np
 
 from minirnn import devices
+from minirnn.arguments.user_error import UserError, user_mistakes
 from minirnn.io.atomic import atomic_write, naming
 from minirnn.parallel import World
 from minirnn.train import pictures
@@ -26,7 +27,6 @@ from minirnn.train.options import of_new_run, resumed
 from minirnn.train.progress import Doing, Interrupt, Progress
 from minirnn.train.ranks import check_shards, on_all, on_first, world_of_run
 from minirnn.train.training import Training, hash_of
-from minirnn.user_error import UserError, user_mistakes
 
 try:
     import fcntl

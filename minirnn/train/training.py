@@ -16,8 +16,9 @@ from typing import Any
 import numpy as np
 
 import minirnn as mr
-from minirnn import data, optim, random
-from minirnn._version import __version__
+from minirnn import __version__, data, optim
+from minirnn.arguments.user_error import UserError, user_mistakes
+from minirnn.engine import random
 from minirnn.io import checkpoint
 from minirnn.nn.cell_file import definition
 from minirnn.nn.own_layer import CellLayer
@@ -28,7 +29,6 @@ from minirnn.train.model import CharModel, State, blanked, detached, gradient_no
 from minirnn.train.options import Options
 from minirnn.train.schedule import Schedule, optimizer_of
 from minirnn.train.shards import Shards
-from minirnn.user_error import UserError, user_mistakes
 
 COLUMNS = ("step", "loss", "gradient_norm", "validation_loss")
 """The columns of metrics.jsonl."""

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 from tqdm import tqdm
 
-from minirnn._version import __version__
-from minirnn.machine import installed_version
+from minirnn import __version__
+from minirnn.machine.computer import installed_version
 from minirnn.proving import ways
 from minirnn.proving.places import STAND_IN, describe, gpu_name
 from minirnn.proving.table import FAILED, Comparison, Result, compare_all, row_of

@@ -15,12 +15,12 @@ import numpy as np
 
 import minirnn as mr
 from minirnn import ops
+from minirnn.arguments.user_error import UserError
 from minirnn.ops.cudnn_rnn.params import Network
 from minirnn.proving.case import Arrays, gradient_of
 from minirnn.proving.table import Cell, Comparison, Finding, worst
 from minirnn.proving.tolerance import EXACT, Count, of
 from minirnn.proving.ways import compare_arrays
-from minirnn.user_error import UserError
 from minirnn.verify import block, cudnn
 from minirnn.verify.canonical import options_of
 

@@ -5,7 +5,7 @@ and what it expected. A tape that a backward pass has freed is a RuntimeError. C
 (`ax`). Other pictures need a figure of a certain size.
 """
 
-from minirnn.later import imported_later
+from minirnn.lookup.later import imported_later
 from minirnn.viz.cell.drawing import CellDrawing, cell_graph
 from minirnn.viz.colors import style
 from minirnn.viz.display import show

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from minirnn.messages import shown
+from minirnn.arguments.messages import shown
 from minirnn.viz.colors import SIGNS, SIZES
 from minirnn.viz.picture import Picture, as_numbers, new_figure, whole_steps
 from minirnn.viz.text_colors import fonts_for

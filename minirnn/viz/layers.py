@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from minirnn import check
+from minirnn.arguments import check
 from minirnn.cells.expr import Expr
 from minirnn.engine.backward import grad
 from minirnn.engine.tape import no_grad

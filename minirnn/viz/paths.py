@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from minirnn.messages import shown
+from minirnn.arguments.messages import shown
 from minirnn.viz.colors import BLUE, GREEN, ORANGE, PURPLE
 from minirnn.viz.picture import Picture, axes_or_new, whole_steps
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from minirnn.arguments.host_array import values_of
 from minirnn.engine.tensor import Tensor
-from minirnn.host_array import values_of
 from minirnn.io.atomic import atomic_write
 
 if TYPE_CHECKING:

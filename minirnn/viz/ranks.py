@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from minirnn.messages import shown
+from minirnn.arguments.messages import shown
 from minirnn.parallel.costs import ALGORITHMS, NETWORKS, Network
 from minirnn.viz.colors import BLUE, GRAY, GREEN, ORANGE, PURPLE, RED
 from minirnn.viz.picture import Picture, new_axes

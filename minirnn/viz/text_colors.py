@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from minirnn import check
+from minirnn.arguments import check
 from minirnn.viz.colors import SIGNS
 from minirnn.viz.picture import Picture, as_numbers, new_figure
 

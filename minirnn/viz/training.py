@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from minirnn import check
+from minirnn.arguments import check
 from minirnn.viz.colors import BLUE, GRAY, ORANGE, RED
 from minirnn.viz.picture import Picture, as_numbers, axes_or_new, whole_steps
 

@@ -27,10 +27,10 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-from minirnn import machine
 from minirnn.bench.calls import Size
 from minirnn.bench.peers import SIZES, Workers, environment
 from minirnn.bench.worker import SAMPLE, milliseconds
+from minirnn.machine import computer
 
 sys.path.insert(0, str(Path(__file__).parent))
 from rows import origin  # noqa: E402
@@ -115,7 +115,7 @@ def main() -> None:
     given = parser.parse_args()
     path = given.out or DATA / f"{given.table}.json"
     rows = [] if given.again or not path.exists() else json.loads(path.read_text(encoding="utf-8"))["rows"]
-    about = {"machine": machine.describe(THREADS), "table": given.table}
+    about = {"machine": computer.describe(THREADS), "table": given.table}
     about["machine"]["commit"] = origin()["commit"]
     until = time.monotonic() + 60 * given.minutes
     with Workers() as workers:

@@ -12,7 +12,7 @@ import pytest
 
 import minirnn as mr
 from minirnn.bench import report, times
-from minirnn.cli import main
+from minirnn.commands.cli import main
 from minirnn.devices.cpu.device import CPU
 from minirnn.proving.table import Cell
 

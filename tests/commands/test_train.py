@@ -12,7 +12,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from minirnn import cli, data
+from minirnn import data
+from minirnn.commands import cli
 from minirnn.io import checkpoint
 from minirnn.train.checkpoint import CHECKPOINT
 from minirnn.train.messages import FILES

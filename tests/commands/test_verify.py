@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import minirnn as mr
-from minirnn.cli import build_parser, main
+from minirnn.commands.cli import build_parser, main
 from minirnn.proving.table import ABSENT, OPS, PASSED
 from tests.verify.runs import BASELINE, SIMULATOR, run, statuses
 

@@ -9,7 +9,7 @@ import re
 
 import pytest
 
-from minirnn.cli import main
+from minirnn.commands.cli import main
 from minirnn.devices.cpu.sequence.step import text_of
 from minirnn.devices.cpu.sequence.write_forward import loop_of
 from minirnn.explain.names import explained

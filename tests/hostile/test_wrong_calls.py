@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import minirnn as mr
-from minirnn import random
+from minirnn.engine import random
 from minirnn.engine.tape import mode
 from minirnn.ops.primitives.methods import CASTS
 from tests.hostile.wrong_call import Wrong, check, check_all

@@ -228,7 +228,9 @@ SCHEDULES: dict[str, Callable[[Any, Any], Any]] = {
 EPOCHS = 40
 
 WITHOUT_FORMULA = {"ChainedScheduler cosine": 9, "LambdaLR in turn": 4}
-"""From these epochs on, torch's value depends on the value before and not on the epoch alone; minirnn's differs."""
+"""From these epochs on, torch's value depends on the value before, minirnn's on the epoch alone, and they differ.
+torch's cosine forgets factors after its lowest point, and its MultiplicativeLR begins with the present value. Tests of
+the schedules compare both courses with their formulas."""
 
 
 def metric(epoch: int) -> float:

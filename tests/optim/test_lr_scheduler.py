@@ -44,7 +44,7 @@ def test_step_sizes_and_momentum_are_those_that_torch_has_written(case: str, kin
         expected = stored[f"{case}, {kind}"]
     n = cases.WITHOUT_FORMULA.get(case, EPOCHS + 1)
     course = cases.course(mr, case, kind, nn.Parameter)
-    np.testing.assert_allclose(course[:n], expected[:n], rtol=1e-12, atol=1e-17)
+    np.testing.assert_allclose(course[:n], expected[:n], rtol=1e-12, atol=1e-18)
 
 
 def test_chained_schedules_are_the_product_of_their_factors_at_every_epoch() -> None:
@@ -53,7 +53,15 @@ def test_chained_schedules_are_the_product_of_their_factors_at_every_epoch() -> 
     for t, lr in enumerate(course):
         steps = 0.5 ** ((t >= 4) + (t >= 9))
         line = 0.2 + 0.6 * min(t / 6, 1)
-        assert lr == pytest.approx(0.1 * (1 + np.cos(np.pi * t / 8)) / 2 * steps * line, rel=1e-12, abs=1e-17)
+        assert lr == pytest.approx(0.1 * (1 + np.cos(np.pi * t / 8)) / 2 * steps * line, rel=1e-12, abs=1e-18)
+
+
+def test_a_multiplied_schedule_begins_its_turn_at_the_initial_step_size() -> None:
+    """torch's goes on from the step size of the moment, and multiplies by the factor of epoch 0 first."""
+    course = cases.course(mr, "LambdaLR in turn", "SGD", nn.Parameter)[:, 0]
+    for t, lr in enumerate(course):
+        factor = 0.9**t if t < 4 else np.prod([1 - 0.5 / (k + 1) for k in range(1, t - 3)])
+        assert lr == pytest.approx(0.1 * factor, rel=1e-12)
 
 
 def test_schedules_that_are_stepped_apart_also_multiply_their_factors() -> None:

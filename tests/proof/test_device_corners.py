@@ -12,12 +12,12 @@ import numpy as np
 import pytest
 
 import minirnn as mr
-from minirnn import toolchain
 from minirnn.devices import DeviceUnavailable
 from minirnn.devices.counting import Counting
 from minirnn.devices.cuda.driver import CompileError, LaunchError, Matrix
 from minirnn.devices.cuda.sim import build, compiler, report
 from minirnn.devices.cuda.sim import library as runtime
+from minirnn.machine import toolchain
 
 # ---- arrays of the CUDA devices
 

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 import minirnn as mr
-from minirnn import cli
+from minirnn.commands import cli
 from minirnn.io import checkpoint
 from minirnn.train import pictures, training
 from minirnn.train.checkpoint import CHECKPOINT
@@ -23,7 +23,7 @@ from minirnn.viz import picture
 COMMAND = [sys.executable, "-m", "minirnn", "train"]
 
 NO_PICTURES = """
-from minirnn import cli
+from minirnn.commands import cli
 from minirnn.train import pictures
 
 pictures.draw_all = lambda folder, training: ""

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from minirnn import cli
+from minirnn.commands import cli
 from minirnn.io import checkpoint
 from minirnn.train import pictures, training
 from minirnn.train.checkpoint import CHECKPOINT

@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from minirnn import cli
+from minirnn.arguments.user_error import UserError
+from minirnn.commands import cli
 from minirnn.train import pictures
 from minirnn.train.checkpoint import CHECKPOINT, read_model
 from minirnn.train.messages import FILES
@@ -20,7 +21,6 @@ from minirnn.train.model import CharModel, gradient_norms, row_names
 from minirnn.train.options import Options, of_new_run
 from minirnn.train.training import Training
 from minirnn.train.units import name_of, states_of
-from minirnn.user_error import UserError
 from tests.cells.with_torch import GALLERY
 from tests.slow import slow_unless
 from tests.train.runs import TINY, Train, complaint, interrupt_at, outcome

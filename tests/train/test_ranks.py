@@ -18,11 +18,11 @@ import numpy as np
 import pytest
 
 from minirnn import parallel
+from minirnn.arguments.user_error import UserError
 from minirnn.io import checkpoint
 from minirnn.parallel import World, mpi
 from minirnn.train import ranks
 from minirnn.train.ranks import check_shards, on_all, on_first, world_of_run
-from minirnn.user_error import UserError
 from tests.parallel.test_mpi import LIMIT, environment, mpiexec
 
 OPTIONS = ["--shards", "4", "--hidden", "8", "--batch", "8", "--length", "8", "--quiet"]

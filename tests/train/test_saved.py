@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 
 import minirnn as mr
+from minirnn.arguments.user_error import UserError
 from minirnn.io import checkpoint
 from minirnn.parallel import World
 from minirnn.train.checkpoint import CHECKPOINT, read_model
 from minirnn.train.run import continued
-from minirnn.user_error import UserError
 from tests.slow import slow_unless
 from tests.train.runs import Train
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import minirnn as mr
-from minirnn.cli import main
+from minirnn.commands.cli import main
 from minirnn.proving import table
 from minirnn.proving.table import Cell, Result
 

@@ -9,8 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from minirnn import data, devices, nn, optim, random, viz
+from minirnn import data, devices, nn, optim, viz
 from minirnn.devices.base import Device
+from minirnn.engine import random
 from minirnn.engine.tensor import Tensor, tensor
 from minirnn.learn.course import CourseError, Tree
 from minirnn.learn.milestones import Milestone

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from minirnn import check
+from minirnn.arguments import check
 from minirnn.devices.base import Array, WrongSize
 from minirnn.engine.outputs import hold
 from minirnn.engine.tensor import Tensor, leaf

@@ -28,9 +28,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from minirnn import check, html
+from minirnn.arguments import check
 from minirnn.devices.base import Array, Device, Weights
-from minirnn.engine import operands
+from minirnn.engine import html, operands
 from minirnn.engine.tensor import Tensor
 from minirnn.ops.fused import FusedOp, or_zeros, weight_grads
 from minirnn.ops.gru_block.cells import gru_block

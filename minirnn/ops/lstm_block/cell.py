@@ -27,9 +27,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from minirnn import check, html
+from minirnn.arguments import check
 from minirnn.devices.base import Array, Device, Weights
 from minirnn.devices.precision import chosen
+from minirnn.engine import html
 from minirnn.engine.tensor import Tensor
 from minirnn.ops.fused import FusedOp, or_zeros, weight_grads, zeros
 from minirnn.ops.lstm_block.cells import plan_of

@@ -28,7 +28,8 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from minirnn import check, html
+from minirnn.arguments import check
+from minirnn.engine import html
 from minirnn.engine.tape import Op, record
 from minirnn.engine.tensor import Tensor
 from minirnn.ops.lstm_block.check import LSTMBlockInputs, LSTMBlockValues, attributes, check_sequence

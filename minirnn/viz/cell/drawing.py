@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from minirnn.arguments.messages import shown
 from minirnn.cells.cell import Formulas
-from minirnn.messages import shown
 from minirnn.ops.cudnn_rnn.cells import CELLS
 from minirnn.ops.gru_block.cells import gru_block
 from minirnn.ops.lstm_block.cells import lstm_block_peephole

@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
+from minirnn.engine.html import STYLE, block
 from minirnn.engine.outputs import Cotangents, Output
 from minirnn.engine.tensor import Tensor
-from minirnn.html import STYLE, block
 from minirnn.viz.colors import BLUE, GRAY, ORANGE, PURPLE
 from minirnn.viz.picture import Picture, render
 from minirnn.viz.tape.graph import kind_of, tape_graph, tape_nodes

@@ -15,10 +15,10 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
-from minirnn import terminal
 from minirnn.devices import cells
 from minirnn.devices.cuda.driver import CompileError
 from minirnn.devices.host_cpp import cache
+from minirnn.machine import terminal
 
 KERNELS = Path(__file__).parents[1] / "kernels"
 FLAGS = ("-std=c++17", "-lineinfo", "-diag-suppress=186")

@@ -16,7 +16,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from minirnn import toolchain
 from minirnn.devices import DeviceUnavailable
 from minirnn.devices.cuda.driver import CompileError, LaunchError, Matrix
 from minirnn.devices.cuda.gpu import compiler, libcublas, libcuda
@@ -24,7 +23,8 @@ from minirnn.devices.cuda.gpu import driver as pycuda_driver
 from minirnn.devices.cuda.gpu import memory as pycuda_memory
 from minirnn.devices.cuda.gpu.driver import PyCudaDriver
 from minirnn.devices.precision import use_precision
-from minirnn.toolchain import Tool
+from minirnn.machine import toolchain
+from minirnn.machine.toolchain import Tool
 from tests.devices.cuda.gpu import fake_cublas, fake_pycuda
 
 
