@@ -14,7 +14,7 @@ import numpy as np
 
 from minirnn.cells.expr import Expr
 from minirnn.engine.tensor import Tensor, tensor
-from minirnn.nn.own_layer import CellLayer
+from minirnn.nn.own.layer import CellLayer
 from minirnn.nn.stack import Stack
 from minirnn.ops import concat, expand_dims, stack
 from minirnn.ops.cudnn_rnn.cells import CELLS

@@ -12,11 +12,11 @@ import numpy as np
 from minirnn import data, devices
 from minirnn.arguments.user_error import UserError, user_mistakes
 from minirnn.io import checkpoint
-from minirnn.nn.cell_file import cell_in, changed, checked_name, definition, names_a_file
+from minirnn.nn.own.file import cell_in, changed, checked_name, definition, names_a_file
 from minirnn.train.model import CharModel
 from minirnn.train.options import Options
 
-KIND = "minirnn train"
+KIND, CHECKPOINT = "minirnn train", "checkpoint.safetensors"
 
 
 class Trained(NamedTuple):
@@ -36,7 +36,7 @@ def read_model(path: Path, device: str | None = None, cell: str | None = None) -
     Parameters
     ----------
     path : path
-        A ``checkpoint.safetensors`` that ``minirnn train`` wrote.
+        A ``checkpoint.safetensors`` that ``minirnn train`` wrote, or its folder.
     device : str, optional
         The device that computes; it need not be the one of the training (default: the default device).
     cell : str, optional
@@ -48,6 +48,9 @@ def read_model(path: Path, device: str | None = None, cell: str | None = None) -
     UserError
         The file is missing, damaged or of another kind, or the device does not work here.
     """
+    path = path / CHECKPOINT if path.is_dir() else path
+    if not path.exists():
+        raise UserError(f"no checkpoint at {path}: run minirnn train first, or pass --checkpoint FILE")
     with user_mistakes():
         name = devices.get(device).name
     arrays, metadata = read_checkpoint(path)
@@ -56,7 +59,7 @@ def read_model(path: Path, device: str | None = None, cell: str | None = None) -
         check_cell(path, cell, metadata)
         options = Options(**metadata["options"] | ({} if cell is None else {"cell": cell}))
         vocabulary = data.CharVocabulary.from_json(metadata["vocabulary"])
-        model = CharModel.of(options, len(vocabulary), device=name)
+        model = CharModel(options, len(vocabulary), name)
         model.load_state_dict(weights)
         if not all(np.isfinite(value).all() for value in weights.values()):
             raise ValueError("a parameter is not finite")

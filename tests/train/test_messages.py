@@ -1,26 +1,20 @@
-"""The line about the device `native` at the end of a run on `cpu`. Tests `minirnn/train/native_hint.py`."""
+"""The line about the device `native` at the end of a run on `cpu`. Tests `minirnn/train/messages.py`."""
 
 from __future__ import annotations
 
-import json
 import os
-import statistics
 import subprocess
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any
 
 import pytest
 
 from minirnn.devices import DeviceUnavailable
 from minirnn.devices.host_cpp import compiler
 from minirnn.devices.host_cpp.compiler import Compiler
-from minirnn.train import native_hint
-from minirnn.train.model import CELLS
-from minirnn.train.options import Options
+from minirnn.train.messages import NATIVE_SHARE, native_tip
+from minirnn.train.options import CELLS, Options
 from tests.train.runs import TINY, UNDRAWN, Train
 
-MEASURED = Path(__file__).parents[2] / "docs" / "data" / "cpu" / "train.json"
 LINE = (
     "tip: --device native is faster (for {cell} with 256 units {share}x the time per step, measured on two cores). "
     "g++ 99.1 compiles it once."
@@ -42,8 +36,8 @@ def test_a_run_on_cpu_ends_with_what_native_would_gain(
     cell: str, train: Train, no_pictures: None, a_compiler: None, capsys: pytest.CaptureFixture[str]
 ) -> None:
     lines = said(train, capsys, "--cell", cell)
-    told = cell if cell in native_hint.SHARE else "lstm"
-    assert lines[-1] == LINE.format(cell=told, share=native_hint.SHARE[told])
+    told = cell if cell in NATIVE_SHARE else "lstm"
+    assert lines[-1] == LINE.format(cell=told, share=NATIVE_SHARE[told])
     assert sum("native" in line for line in lines) == 1
 
 
@@ -56,8 +50,7 @@ def test_nothing_is_said_where_it_would_not_help(
 
 def test_nothing_is_said_on_another_device(a_compiler: None) -> None:
     for device in ("native", "cuda", "cuda-sim"):
-        training: Any = SimpleNamespace(options=Options(device=device))
-        assert native_hint.on_native(training) is None
+        assert native_tip(Options(device=device)) is None
 
 
 def test_nothing_is_said_without_a_compiler(
@@ -76,12 +69,3 @@ def test_a_process_whose_compiler_does_not_work_says_nothing(text: Path, tmp_pat
     done = subprocess.run(command, capture_output=True, text=True, env=environment)
     assert (done.returncode, done.stderr) == (0, "")
     assert "native" not in done.stdout
-
-
-@pytest.mark.skipif(not MEASURED.exists(), reason="the step of minirnn train has not been measured")
-@pytest.mark.parametrize("cell", native_hint.SHARE)
-def test_the_share_is_the_one_that_was_measured(cell: str) -> None:
-    (run,) = (row for row in json.loads(MEASURED.read_text())["rows"] if row["mode"] == cell)
-    assert run["size"][-1] == native_hint.MEASURED
-    median = {name: statistics.median(times) for name, times in run["milliseconds"].items()}
-    assert abs(median["native"] / median["cpu"] - native_hint.SHARE[cell]) <= 0.1, "round the new figures to tenths"
