@@ -1,6 +1,6 @@
 """Layers of custom cells compute the same as torch from the same function: outputs, states, all gradients.
 
-Tests `minirnn/nn/own/layer.py`, `minirnn/nn/own/cell.py` and `minirnn/ops/sequence/`.
+Tests `minirnn/nn/own/layer.py`, `minirnn/nn/own/decorator.py` and `minirnn/ops/sequence/`.
 """
 
 from __future__ import annotations

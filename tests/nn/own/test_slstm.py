@@ -13,7 +13,7 @@ import pytest
 import minirnn as mr
 from minirnn.nn.own.file import cell_in
 
-SLSTM = Path(__file__).parents[2] / "docs" / "examples" / "cells" / "slstm.py"
+SLSTM = Path(__file__).parents[3] / "docs" / "examples" / "cells" / "slstm.py"
 T, B, I, H = 12, 4, 3, 5
 
 
