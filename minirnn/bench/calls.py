@@ -12,7 +12,7 @@ import numpy as np
 import minirnn as mr
 from minirnn import ops
 from minirnn.devices.base import Device, Weights
-from minirnn.nn.own_cell import Cell
+from minirnn.nn.own.decorator import Cell
 from minirnn.ops.sequence.compose import compose_layer
 from minirnn.ops.sequence.layer import RecurrentLayer, flat
 

@@ -19,7 +19,7 @@ from minirnn.bench import ladder, peers, report
 from minirnn.bench.calls import Size
 from minirnn.commands.arguments import try_file
 from minirnn.machine import computer
-from minirnn.nn.cell_file import FORM, absolute, cell_in, names_a_file
+from minirnn.nn.own.file import FORM, absolute, cell_in, names_a_file
 from minirnn.proof import stored
 
 

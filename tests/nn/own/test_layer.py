@@ -1,6 +1,6 @@
 """Layers of custom cells compute the same as torch from the same function: outputs, states, all gradients.
 
-Tests `minirnn/nn/own_layer.py`, `minirnn/nn/own_cell.py` and `minirnn/ops/sequence/`.
+Tests `minirnn/nn/own/layer.py`, `minirnn/nn/own/decorator.py` and `minirnn/ops/sequence/`.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import pytest
 
 import minirnn as mr
 from minirnn import cell, clip, sigmoid, softplus, sqrt, tanh, unit_mean, where
-from minirnn.nn.own_layer import CellLayer
+from minirnn.nn.own.layer import CellLayer
 from tests.cells.with_torch import CELLS, gallery, torch_direction
 from tests.devices.cells.own_layers import multiplicative, residual
 from tests.each import each

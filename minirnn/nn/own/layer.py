@@ -30,7 +30,7 @@ class CellLayer(Stack):
 
     Parameters
     ----------
-    cell : minirnn.nn.own_cell.Cell
+    cell : minirnn.nn.own.decorator.Cell
     input_size, hidden_size, num_layers : int
         I, H and L.
     batch_first : bool

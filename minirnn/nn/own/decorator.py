@@ -8,7 +8,7 @@ from typing import Any
 from minirnn.arguments.messages import shown
 from minirnn.cells.cell import Formulas
 from minirnn.cells.expr import CellError
-from minirnn.nn.own_layer import CellLayer
+from minirnn.nn.own.layer import CellLayer
 from minirnn.proof.own import prove_cell
 from minirnn.proof.proof import Proof
 
@@ -17,7 +17,7 @@ class Cell(Formulas):
     """A recurrent cell: one step as a Python function, its backward formulas, and its layers. `cell` creates it."""
 
     def layer(self, input_size: int, hidden_size: int, *args: Any, **kwargs: Any) -> CellLayer:
-        """A layer of this cell, as `minirnn.nn.own_layer.CellLayer` describes it: ``y, states = layer(x)``."""
+        """A layer of this cell, as `minirnn.nn.own.layer.CellLayer` describes it: ``y, states = layer(x)``."""
         return CellLayer(self, input_size, hidden_size, *args, **kwargs)
 
     def verify(self, devices: Sequence[str] | None = None, seed: int = 0) -> Proof:

@@ -18,7 +18,7 @@ from minirnn.cells.by_hand import ByHand
 from minirnn.cells.expr import CellError
 from minirnn.devices.cpu.sequence.step import text_of
 from minirnn.devices.cpu.sequence.write_backward import back_of
-from minirnn.nn.own_cell import Cell
+from minirnn.nn.own.decorator import Cell
 
 
 def coupled() -> Cell:

@@ -1,6 +1,6 @@
 """The sLSTM of the gallery is that of its authors.
 
-Tests `minirnn/nn/own_layer.py` and `docs/examples/cells/slstm.py`.
+Tests `minirnn/nn/own/layer.py` and `docs/examples/cells/slstm.py`.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 import minirnn as mr
-from minirnn.nn.cell_file import cell_in
+from minirnn.nn.own.file import cell_in
 
-SLSTM = Path(__file__).parents[2] / "docs" / "examples" / "cells" / "slstm.py"
+SLSTM = Path(__file__).parents[3] / "docs" / "examples" / "cells" / "slstm.py"
 T, B, I, H = 12, 4, 3, 5
 
 

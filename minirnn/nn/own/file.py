@@ -21,7 +21,7 @@ from minirnn.cells.cell import Formulas
 from minirnn.cells.expr import CellError, Expr
 from minirnn.cells.text import write
 from minirnn.cells.trace import Step
-from minirnn.nn.own_cell import Cell
+from minirnn.nn.own.decorator import Cell
 
 FORM = "FILE.py:name"
 
