@@ -31,7 +31,7 @@ PAGES = {
             (
                 "",
                 "minirnn",
-                ["jacobian", "hessian", "vjp", "jvp", "vhp", "hvp", "vmap", "checkpoint", "checkpoint_sequential"],
+                ["jacobian", "hessian", "vjp", "jvp", "hvp", "vmap", "checkpoint", "checkpoint_sequential"],
             )
         ],
     ),
@@ -41,7 +41,7 @@ PAGES = {
         [
             ("", "minirnn.autograd", ["Function", "FunctionCtx", "once_differentiable"]),
             ("Kernels as text", "minirnn.devices", ["CppSource", "CudaSource"]),
-            ("Proofs", "minirnn.verify", None),
+            ("Proofs", "minirnn.proof", None),
         ],
     ),
     "ops": (

@@ -1,23 +1,28 @@
-"""The figures of the page "Performance", from docs/data/cpu/, which scripts in `scripts/evidence/` write."""
+"""The measured tables and the figure of the pages "Performance" and "Many ranks", from docs/data/."""
 
 from __future__ import annotations
 
 import json
 import statistics
+from itertools import product
 from pathlib import Path
 from typing import Any
 
-STORED = Path(__file__).parent / "data" / "cpu"
+DATA = Path(__file__).parent / "data"
 PASSES = {"forward": "forward", "forward+backward": "forward + backward", "step": "a step with Adam"}
 NAMES = {"lstm": "LSTM", "gru": "GRU", "rnn": "RNN"}
 
 Row = dict[str, Any]
 
 
-def rows_of(stored: Path, table: str) -> list[Row]:
-    """The rows of a table; none if it has not been measured."""
-    path = stored / f"{table}.json"
-    return json.loads(path.read_text(encoding="utf-8"))["rows"] if path.exists() else []
+def report(name: str) -> Any:
+    """A stored report."""
+    return json.loads((DATA / f"{name}.json").read_text(encoding="utf-8"))
+
+
+def rows_of(table: str) -> list[Row]:
+    """The rows of a table of times on the CPU."""
+    return report(f"cpu/{table}")["rows"]
 
 
 def ratios(row: Row, library: str, to: str = "torch") -> tuple[float, float, float] | None:
@@ -44,32 +49,20 @@ def markdown(head: list[str], lines: list[list[str]]) -> str:
     return "\n".join(f"| {' | '.join(cells)} |" for cells in rows) + "\n"
 
 
-def not_yet(table: str, script: str = "cpu_times.py") -> str:
-    """What the page says of a table that is not there."""
-    command = f"{script} {table}" if script == "cpu_times.py" else script
-    return f"Not yet measured: `python scripts/evidence/{command}`.\n"
-
-
 def measured(rows: list[Row]) -> str:
-    """When, where and at which commit: a line below a table."""
+    """When, where and at which commit: a line below a table whose rows say it."""
     dates, machines, commits = (sorted({str(row[key]) for row in rows}) for key in ("date", "machine", "commit"))
     return f"\nMeasured on {dates[-1]}, {', '.join(machines)}, commit {', '.join(commits)}.\n"
 
 
-def measured_by(path: Path) -> str:
-    """The same, of a file that says it once for all rows."""
-    machine = json.loads(path.read_text(encoding="utf-8")).get("machine", {}) if path.exists() else {}
-    if "date" not in machine:
-        return ""
+def measured_by(machine: Row) -> str:
+    """The same, of a report that says it once for all rows."""
     commit = f"commit {machine['commit']}" if "commit" in machine else f"minirnn {machine['versions']['minirnn']}"
     return f"\nMeasured on {machine['date']}, {machine['processor']}, {machine['cores']} cores, {commit}.\n"
 
 
-def against(stored: Path, table: str, to: str = "torch") -> str:
+def against(rows: list[Row], to: str = "torch") -> str:
     """Every row of a table as ratios to one library, a column for each of the others."""
-    rows = rows_of(stored, table)
-    if not rows:
-        return not_yet(table)
     names = [n for n in dict.fromkeys(n for row in rows for n in row["milliseconds"]) if n != to]
     lines = [
         [size_of(row), NAMES[row["mode"]], PASSES.get(row["pass"], row["pass"]), str(row["threads"])]
@@ -79,111 +72,96 @@ def against(stored: Path, table: str, to: str = "torch") -> str:
     return markdown(["T, B, I, H", "layer", "pass", "threads", *(f"{name} / {to}" for name in names)], lines)
 
 
-def per_step(stored: Path) -> str:
+def per_step(rows: list[Row]) -> str:
     """Microseconds a step of the sequence: equal where time is linear in T."""
-    rows = rows_of(stored, "steps")
-    if not rows:
-        return not_yet("steps")
     lines = [
         [size_of(row), NAMES[row["mode"]], PASSES[row["pass"]]]
         + [f"{statistics.median(ms) / row['size'][0] * 1e3:.1f}" for ms in row["milliseconds"].values()]
         for row in sorted(rows, key=lambda row: (row["mode"], row["pass"], row["size"]))
     ]
-    names = rows[0]["milliseconds"]
-    return markdown(["T, B, I, H", "layer", "pass", *(f"{name}, microseconds / T" for name in names)], lines)
+    return markdown(
+        ["T, B, I, H", "layer", "pass", *(f"{name}, microseconds / T" for name in rows[0]["milliseconds"])], lines
+    )
 
 
-def growth(stored: Path) -> str:
+def growth(rows: list[Row]) -> str:
     """What more threads bring: the time with half as many over the time."""
-    rows = rows_of(stored, "threads")
-    if not rows:
-        return not_yet("threads")
     time = {
-        (row["mode"], tuple(row["size"]), row["pass"], name, row["threads"]): statistics.median(ms)
+        (row["mode"], size_of(row), row["pass"], name, row["threads"]): statistics.median(ms)
         for row in rows
         for name, ms in row["milliseconds"].items()
     }
-    lines = []
-    for mode, size, what, name, n in time:
-        if n > 1 and (mode, size, what, name, n // 2) in time:
-            faster = time[mode, size, what, name, n // 2] / time[mode, size, what, name, n]
-            where = ", ".join(map(str, size))
-            lines.append([where, NAMES[mode], PASSES[what], name, f"{n // 2} to {n}", f"{faster:.2f}"])
-    largest = max(row["threads"] for row in rows)
-    text = markdown(["T, B, I, H", "layer", "pass", "library", "threads", "times as fast"], lines)
-    return text if largest >= 4 else text + "\nFour threads: not yet measured, for want of four cores.\n"
-
-
-def over_products(stored: Path) -> str:
-    """From the reports of `minirnn bench`: the time over the floor, the matrix products of the same pass by BLAS."""
-    reports = {"cpu": stored / "sequence_ops.json", "native": stored / "native_sequence_ops.json"}
-    reports = {device: path for device, path in reports.items() if path.exists()}
-    if not reports:
-        return "Not yet measured: `minirnn bench --json docs/data/cpu/sequence_ops.json`.\n"
-    found: dict[tuple[str, str, str], dict[str, str]] = {}
-    for device, path in reports.items():
-        for row in json.loads(path.read_text(encoding="utf-8"))["results"]:
-            ratio = row["ms"]["minirnn"] / row["ms"]["gemm"]
-            found.setdefault((size_of(row), row["mode"], row["pass"]), {})[device] = f"{ratio:.2f}"
-    passes = ("forward", "forward+backward")
-    head = [f"{device}, {PASSES[what]}" for device in reports for what in passes]
     lines = [
-        [
-            size,
-            NAMES[mode],
-            *(found.get((size, mode, what), {}).get(device, "-") for device in reports for what in passes),
-        ]
-        for size, mode in dict.fromkeys(key[:2] for key in found)
+        [size, NAMES[mode], PASSES[what], name, f"{n // 2} to {n}", f"{time[mode, size, what, name, n // 2] / ms:.2f}"]
+        for (mode, size, what, name, n), ms in time.items()
+        if n > 1
     ]
+    text = markdown(["T, B, I, H", "layer", "pass", "library", "threads", "times as fast"], lines)
+    return f"{text}\nFour threads: not yet measured, for want of four cores.\n"
+
+
+def over_products(reports: dict[str, list[Row]]) -> str:
+    """From the reports of `minirnn bench`: the time over the floor, the matrix products of the same pass by BLAS."""
+    found: dict[tuple[str, str], dict[tuple[str, str], str]] = {}
+    for device, rows in reports.items():
+        for row in rows:
+            ratio = f"{row['ms']['minirnn'] / row['ms']['gemm']:.2f}"
+            found.setdefault((size_of(row), NAMES[row["mode"]]), {})[device, row["pass"]] = ratio
+    columns = list(product(reports, ("forward", "forward+backward")))
+    head = [f"{device}, {PASSES[what]}" for device, what in columns]
+    lines = [[*layer, *(cells.get(column, "-") for column in columns)] for layer, cells in found.items()]
     return markdown(["T, B, I, H", "layer", *head], lines)
 
 
-def plain(stored: Path) -> str:
+def plain(rows: list[Row]) -> str:
     """Ops that are not recurrent: those above twice torch's time, the slowest first, and the others folded."""
-    rows = rows_of(stored, "plain_ops")
-    if not rows:
-        return not_yet("plain_ops", "plain_ops.py")
-    ratio = {row["case"]: row["microseconds"]["minirnn"] / row["microseconds"]["torch"] for row in rows}
-    slowest = sorted(ratio, key=lambda case: -ratio[case])
-    times = {row["case"]: [f"{us:.0f}" for us in row["microseconds"].values()] for row in rows}
-    lines = {case: [case, f"{ratio[case]:.2f}", *times[case]] for case in slowest}
+    lines = []
+    for row in rows:
+        ours, torchs = (row["microseconds"][name] for name in ("minirnn", "torch"))
+        lines.append((ours / torchs, [row["case"], f"{ours / torchs:.2f}", f"{ours:.0f}", f"{torchs:.0f}"]))
+    lines.sort(key=lambda line: -line[0])
     head = ["", "minirnn / torch", "minirnn, microseconds", "torch, microseconds"]
-    slow = [lines[case] for case in slowest if ratio[case] > 2]
-    rest = markdown(head, [lines[case] for case in slowest if ratio[case] <= 2])
+    slow = [cells for ratio, cells in lines if ratio > 2]
+    rest = markdown(head, [cells for _, cells in lines[len(slow) :]])
     return (
         f"{markdown(head, slow)}\nThe other {len(rows) - len(slow)} of {len(rows)} take at most twice torch's time:\n\n"
         f":::{{dropdown}} All others\n{rest}:::\n{measured(rows)}"
     )
 
 
-def tape(stored: Path) -> str:
+def tape(rows: list[Row]) -> str:
     """What an op costs when its arrays are tiny."""
-    rows = rows_of(stored, "tape")
-    if not rows:
-        return not_yet("tape", "tape.py")
     lines = [
         [str(tuple(row["shape"])), name, *(f"{us:.2f}" for us in found)]
         for row in rows
         for name, found in row["microseconds"].items()
     ]
-    head = ["shape", "", "forward, microseconds per op", "forward + backward"]
-    return markdown(head, lines) + measured(rows)
+    return markdown(["shape", "", "forward, microseconds per op", "forward + backward"], lines) + measured(rows)
 
 
-def checkpoints(stored: Path) -> str:
+def checkpoints(rows: list[Row]) -> str:
     """Memory and time of runs with checkpoints, relative to those without."""
-    rows = rows_of(stored, "checkpoint")
-    if not rows:
-        return not_yet("checkpoint", "checkpoint.py")
     lines = [[size_of(row), str(row["segments"]), f"{row['memory']:.3f}", f"{row['time']:.2f}"] for row in rows]
     return markdown(["T, B, I, H", "segments", "memory", "time"], lines) + measured(rows)
 
 
-def draw(stored: Path, to: Path) -> bool:
-    """The ratios of all passes and of training, a bar each from the shared line at 1; whether there was anything."""
-    passes, train = rows_of(stored, "passes"), rows_of(stored, "train")
-    if not passes and not train:
-        return False
+def ranks(found: Row) -> str:
+    """A step of ``minirnn train`` on one rank and on two."""
+    o, names = found["options"], ("one rank", "one rank, two shards", "two ranks")
+    lines = [
+        [name, f"{m['median']:.0f} ms", f"{m['least']:.0f} .. {m['most']:.0f} ms"]
+        for name, m in ((name, found[name]) for name in names)
+    ]
+    return markdown(["a step of `minirnn train`", "median", "fastest .. slowest turn"], lines) + (
+        f"\nTwo ranks take a step {found['speed-up']:.2f} times as fast as one rank;"
+        f" {found['two ranks']['waiting']:.1%} of their step is waiting for the wire. Measured with a core and one"
+        f" thread for each rank: {o['cell']}, H = {o['hidden']}, T = {o['length']}, B = {o['batch']},"
+        f" {found['turns']} turns of {found['steps']} steps each; {found['machine']}.\n"
+    )
+
+
+def draw(passes: list[Row], train: list[Row], to: Path) -> str:
+    """The ratios of all passes and of training, a bar each from the shared line at 1, into a file."""
     import matplotlib
 
     matplotlib.use("Agg")
@@ -194,8 +172,7 @@ def draw(stored: Path, to: Path) -> bool:
 
     panels = [
         (f"{NAMES[mode]}, {PASSES[what]}", [r for r in passes if (r["mode"], r["pass"]) == (mode, what)])
-        for what in PASSES
-        for mode in ("lstm", "gru")
+        for what, mode in product(PASSES, ("lstm", "gru"))
     ]
     panels.append(("one step of minirnn train", train))
     with matplotlib.rc_context(viz.style):
@@ -207,29 +184,22 @@ def draw(stored: Path, to: Path) -> bool:
                     if found is None:
                         continue
                     middle, low, high = found
+                    x, above = at + 0.38 * (k - 0.5), middle > 1
                     # From the line at 1, so that length is gain or loss.
-                    ax.bar(at + 0.38 * (k - 0.5), middle - 1, 0.34, bottom=1, color=color, label=name if not at else "")
-                    ax.plot([at + 0.38 * (k - 0.5)] * 2, [low, high], color="0.2", linewidth=1)
-                    above = middle > 1
+                    ax.bar(x, middle - 1, 0.34, bottom=1, color=color, label=name if not at else "")
+                    ax.plot([x] * 2, [low, high], color="0.2", linewidth=1)
                     ax.annotate(
-                        f"{middle:.2f}",
-                        (at + 0.38 * (k - 0.5), max(min(high, 3), 1) if above else min(low, 1)),
-                        xytext=(0, 2 if above else -2),
-                        textcoords="offset points",
-                        ha="center",
-                        va="bottom" if above else "top",
-                        fontsize=8,
-                        annotation_clip=False,
-                    )
+                        f"{middle:.2f}", (x, max(min(high, 3), 1) if above else min(low, 1)),
+                        xytext=(0, 2 if above else -2), textcoords="offset points", ha="center",
+                        va="bottom" if above else "top", fontsize=8, annotation_clip=False,
+                    )  # fmt: skip
             ax.axhline(1, color="0.2", linewidth=1.2)
             ax.set_title(title)
             labels = [NAMES[r["mode"]] if r["pass"] == "train" else size_of(r).replace(", ", "\n") for r in rows]
             ax.set_xticks(range(len(rows)), labels, fontsize=8)
             ax.set_yscale("log", base=2)
             ax.minorticks_off()
-            ax.set_yticks(
-                [0.03125, 0.0625, 0.125, 0.25, 0.5, 1, 2], ["1/32", "1/16", "1/8", "1/4", "1/2", "torch = 1", "2"]
-            )
+            ax.set_yticks([2.0**k for k in range(-5, 2)], ["1/32", "1/16", "1/8", "1/4", "1/2", "torch = 1", "2"])
             ax.set_ylim(1 / 36, 4)
             ax.grid(axis="x", visible=False)
         last = list(places.flat)[-1]
@@ -238,35 +208,28 @@ def draw(stored: Path, to: Path) -> bool:
         last.legend(handles, labels, loc="center", title="time / torch's time, less is better\nT B I H below each bar")
         figure.savefig(to)
         plt.close(figure)
-    return True
-
-
-def picture(stored: Path, to: Path) -> str:
-    """The plot, or that there is none."""
-    if not draw(stored, to):
-        return not_yet("passes") + "\n" + not_yet("train")
-    missing = [table for table in ("passes", "train") if not rows_of(stored, table)]
     alt = "time divided by torch's, bars from a shared line at 1: cpu mostly above it, native mostly below"
-    image = f"```{{image}} api/{to.name}\n:alt: {alt}\n:class: sideways\n:width: 912px\n```"
-    return f"{image}\n" + "".join("\n" + not_yet(table) for table in missing)
+    return f"```{{image}} api/{to.name}\n:alt: {alt}\n:class: sideways\n:width: 912px\n```\n"
 
 
-def write(folder: Path, stored: Path = STORED) -> None:
-    """Write the parts of the page into a folder that is not kept."""
+def write(folder: Path) -> None:
+    """Write the parts of the pages into a folder that is not kept."""
     folder.mkdir(parents=True, exist_ok=True)
+    products = {"cpu": report("cpu/sequence_ops")["results"], "native": report("cpu/native_sequence_ops")["results"]}
     texts = {
-        "ratios": picture(stored, folder / "cpu_ratios.png"),
-        "train": against(stored, "train"),
-        "libraries": against(stored, "libraries"),
-        "float64": against(stored, "float64"),
-        "steps": per_step(stored),
-        "threads": growth(stored),
-        "products": over_products(stored),
-        "plain": plain(stored),
-        "tape": tape(stored),
-        "checkpoint": checkpoints(stored),
+        "ratios": draw(rows_of("passes"), rows_of("train"), folder / "cpu_ratios.png"),
+        "train": against(rows_of("train")),
+        "libraries": against(rows_of("libraries")),
+        "float64": against(rows_of("float64")),
+        "steps": per_step(rows_of("steps")),
+        "threads": growth(rows_of("threads")),
+        "products": over_products(products),
     }
     sources = {"ratios": "passes", "products": "native_sequence_ops"}
+    texts = {
+        name: text + measured_by(report(f"cpu/{sources.get(name, name)}")["machine"]) for name, text in texts.items()
+    }
+    texts |= {"plain": plain(rows_of("plain_ops")), "tape": tape(rows_of("tape"))}
+    texts |= {"checkpoint": checkpoints(rows_of("checkpoint")), "ranks": ranks(report("ranks"))}
     for name, text in texts.items():
-        text += measured_by(stored / f"{sources.get(name, name)}.json")
         (folder / f"cpu_{name}.txt").write_text(text, encoding="utf-8")

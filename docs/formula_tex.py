@@ -38,6 +38,7 @@ BREAKS = {"=", "+", "-", "*", "@", "+="}  # a line may break before these, outsi
 
 def pieces(formula: str) -> list[str]:
     """The TeX of a formula, in pieces between which a line may break."""
+    formula = formula.replace(", straight_through=True", "")  # the page says in words how gradients pass a clip
     found: list[list[str]] = [[]]
     depth = 0
     tokens = list(TOKEN.finditer(formula))

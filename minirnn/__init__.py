@@ -1,14 +1,12 @@
 """minirnn: an open book about how gradients flow through recurrent networks."""
 
-from minirnn import startup  # noqa: F401  before all others, since Ctrl-C may come while they are imported
+from minirnn.machine import startup  # noqa: F401  before all others, since Ctrl-C may come while they are imported
 
 # ruff: noqa: F403
 # isort: split
 from typing import TYPE_CHECKING
 
 from minirnn import devices, nn, ops, optim
-from minirnn import torch_names as _torch_names
-from minirnn._version import __version__
 from minirnn.devices import use_device, use_precision
 from minirnn.engine import creation as _creation
 from minirnn.engine import dtypes as _dtypes
@@ -16,23 +14,28 @@ from minirnn.engine import random_creation as _random_creation
 from minirnn.engine.backward import grad
 from minirnn.engine.creation import *
 from minirnn.engine.dtypes import *
+from minirnn.engine.random import manual_seed
 from minirnn.engine.random_creation import *
 from minirnn.engine.tape import enable_grad, inference_mode, is_grad_enabled, no_grad, set_grad_enabled
 from minirnn.engine.tensor import Tensor, tensor
-from minirnn.later import imported_later
+from minirnn.lookup import at_the_top as _torch_names
+from minirnn.lookup.at_the_top import *
+from minirnn.lookup.later import imported_later
+from minirnn.lookup.pointers import attach as _attach
 from minirnn.ops import at_the_top as _ops
 from minirnn.ops.at_the_top import *
-from minirnn.pointers import attach as _attach
-from minirnn.random import manual_seed
-from minirnn.torch_names import *
+
+__version__ = "1.0.0"  # the build reads this line
 
 if TYPE_CHECKING:
-    from minirnn import autograd, cuda, cudnn_rnn, data, io, utils, viz
-    from minirnn.functions import checkpoint, checkpoint_sequential, hessian, hvp, jacobian, jvp, vhp, vjp, vmap
+    from minirnn import autograd, data, io, viz
+    from minirnn.autograd import checkpoint, checkpoint_sequential, hessian, hvp, jacobian, jvp, vjp, vmap
     from minirnn.gradcheck import gradcheck
     from minirnn.io.arrays import load, save
+    from minirnn.lookup import cuda, utils
     from minirnn.nn.functional import softplus
     from minirnn.nn.own_cell import cell
+    from minirnn.ops.cudnn_rnn import objects as cudnn_rnn
     from minirnn.ops.sequence.functions import product, straight_through, unit_mean
 else:
     __getattr__, __dir__ = imported_later(
@@ -40,15 +43,16 @@ else:
         {
             **{
                 room: f"minirnn.{room}"
-                for room in ("autograd", "cuda", "cudnn_rnn", "data", "functions", "gradcheck", "io", "utils", "viz")
+                for room in ("autograd", "cuda", "cudnn_rnn", "data", "gradcheck", "io", "random", "utils")
             },
             **dict.fromkeys(("float", "int"), "minirnn.engine.dtypes"),
-            **dict.fromkeys(("checkpoint", "checkpoint_sequential", "vmap"), "minirnn.functions"),
-            **dict.fromkeys(("hessian", "hvp", "jacobian", "jvp", "vhp", "vjp"), "minirnn.functions"),
+            **dict.fromkeys(("checkpoint", "checkpoint_sequential", "vmap"), "minirnn.autograd"),
+            **dict.fromkeys(("hessian", "hvp", "jacobian", "jvp", "vjp"), "minirnn.autograd"),
             **dict.fromkeys(("product", "straight_through", "unit_mean"), "minirnn.ops.sequence.functions"),
             **dict.fromkeys(("load", "save"), "minirnn.io.arrays"),
             "cell": "minirnn.nn.own_cell",
             "softplus": "minirnn.nn.functional",
+            "viz": "minirnn.viz",
         },
     )
 
@@ -72,7 +76,6 @@ __all__ += [
     "use_device",
     "use_precision",
     "utils",
-    "vhp",
     "viz",
     "vjp",
     "vmap",

@@ -1,6 +1,6 @@
 """``python -m minirnn`` is the command ``minirnn``."""
 
-from minirnn.cli import entry
+from minirnn.commands.cli import entry
 
 if __name__ == "__main__":
     raise SystemExit(entry())

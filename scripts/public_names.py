@@ -16,15 +16,15 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from minirnn.pointers import Elsewhere
+from minirnn.lookup.pointers import Elsewhere
 
 STORED = Path(__file__).parents[1] / "tests" / "public_names.txt"
 MODULES = (
     *("minirnn", "minirnn.autograd", "minirnn.backends", "minirnn.cuda", "minirnn.cudnn_rnn", "minirnn.data"),
-    *("minirnn.devices", "minirnn.executors", "minirnn.functions", "minirnn.gradcheck", "minirnn.io"),
+    *("minirnn.devices", "minirnn.gradcheck", "minirnn.io"),
     *("minirnn.io.finder", "minirnn.io.layouts", "minirnn.nn", "minirnn.nn.functional", "minirnn.nn.init"),
     *("minirnn.nn.utils", "minirnn.nn.utils.rnn", "minirnn.ops", "minirnn.optim", "minirnn.optim.lr_scheduler"),
-    *("minirnn.parallel", "minirnn.utils", "minirnn.verify", "minirnn.viz"),
+    *("minirnn.parallel", "minirnn.parallel.executors", "minirnn.utils", "minirnn.proof", "minirnn.viz"),
 )
 PLAIN = (bool, int, float, complex, str, bytes, type(None))
 

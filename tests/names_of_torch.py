@@ -1,6 +1,6 @@
-"""The lines of `minirnn/pointers.txt` that are expressions, with values for their letters and torch's own function.
+"""The lines of `minirnn/lookup/pointers.txt` that are expressions, with values for their letters and torch's function.
 
-`tests/golden/make_names.py` stores what torch returns, and `tests/test_lines_of_names.py` evaluates the lines.
+`tests/golden/make_names.py` stores what torch returns, and `tests/lookup/test_lines_of_names.py` evaluates the lines.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from minirnn.pointers import answer
+from minirnn.lookup.pointers import answer
 
 M, N = [[0.5, -1.25, 2.0], [1.5, 0.25, -0.75]], [[1.0, 0.5, -2.0], [0.75, 3.0, -1.5]]
 SQUARE = [[1.0, 2.0, 3.0], [4.0, 5.0, 6.0], [7.0, 8.0, 9.0]]

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 import minirnn as mr
-from minirnn import cli
+from minirnn.commands import cli
 from minirnn.devices.cuda.sim.options import SimOptions
 from minirnn.explain.names import explained
 from minirnn.learn.course import load

@@ -18,7 +18,7 @@ from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
 
 import minirnn
-from minirnn.doctor import examine
+from minirnn.machine.doctor import examine
 
 ROOT = Path(__file__).parents[1]
 pytestmark = pytest.mark.skipif(not (ROOT / "scripts").exists(), reason="the scripts are in the repository alone")

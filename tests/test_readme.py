@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 
 import minirnn as mr
-from minirnn.cli import build_parser
+from minirnn.commands.cli import build_parser
 from minirnn.learn.course import load
 from minirnn.ops.lstm_block.cells import plan_of
 from tests.test_house import FLOORS

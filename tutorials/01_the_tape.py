@@ -34,7 +34,7 @@ For a single multiplication the gradient is easy to write down. The *tape* recor
 import numpy as np
 
 import minirnn as mr
-from minirnn.viz import TapePlayer, tape_graph, tape_player
+from minirnn.viz import TapePlayer, tape_graph
 
 x = mr.tensor([2.0], requires_grad=True)
 w = mr.tensor([-3.0], requires_grad=True)
@@ -111,10 +111,10 @@ mr.viz.show(picture)
 # A node can send its shares only after all uses of its result have sent theirs. The tape ensures this without
 # recursion. It stores the nodes in the order in which they were created, and a value exists before it is used. In
 # reverse order each node therefore comes after all its uses. ``backward()`` is a loop over this list, so a sequence of
-# a million steps does not overflow the stack. ``tape_player`` visits the nodes in the same order. The gradient that
+# a million steps does not overflow the stack. ``TapePlayer`` visits the nodes in the same order. The gradient that
 # *arrives* at a value is the sum of the shares.
 
-frames = tape_player(loss, names)
+frames = TapePlayer(loss, names).frames
 for frame in frames:
     print(frame)
 

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import json
-import os
 from collections import defaultdict
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from minirnn.viz.colors import BLUE, GREEN, ORANGE, RED
-from minirnn.viz.picture import Picture, check_grid, new_figure
+from minirnn.viz.picture import Picture, new_figure
 
 STYLES: dict[str, dict[str, Any]] = {
     "steps": {"color": ORANGE, "marker": "o"},
@@ -38,9 +36,7 @@ TITLES = {
 }
 
 
-def ladder_counts(
-    report: Mapping[str, Any] | str | os.PathLike[str], *, which: str = "forward", axes: Any | None = None
-) -> Picture:
+def ladder_counts(report: Path, which: str = "forward") -> Picture:
     """Draw bytes moved, launches and barriers of each rung against T, B and H.
 
     All values are counts, which are the same in every run, and not times. Bytes are the operands and results of the
@@ -49,12 +45,10 @@ def ladder_counts(
 
     Parameters
     ----------
-    report : mapping or path
-        A report of ``minirnn bench --ladder --json FILE``, or its file: ``docs/data/cuda-sim/cudnn_ladder.json``.
+    report : Path
+        A file of ``minirnn bench --ladder --json``: ``docs/data/cuda-sim/cudnn_ladder.json``.
     which : str
         The pass: "forward" or "backward".
-    axes : array of Axes, optional
-        (3, 3); None makes a new figure.
 
     Returns
     -------
@@ -63,17 +57,16 @@ def ladder_counts(
         "T.steps", and for each panel and rung the counts, "bytes.T.steps", (n,) each, in rising order. A column shows
         the largest set of rows of the report that differ only in its axis (the first of equally large sets).
         ``artists``: the lines, by the names of their counts.
-
-    Raises
-    ------
-    ValueError
-        If `report` is not such a report, or has no rows for this pass.
     """
-    rows = [row for row in _rows(report) if row["pass"] == which]
-    if not rows:
-        raise ValueError(f"ladder_counts: no rows of the pass {which!r}\n  expected 'forward' or 'backward'")
-    columns = {axis: _varied(rows, axis) for axis in AXES}  # before drawing, because it may raise
-    grid = _grid(axes)
+    found = json.loads(report.read_text(encoding="utf-8"))
+    rows = [
+        {"size": row["size"], "rung": row["rung"]}
+        | {name: sum(row["counts"][part] for part in parts) for name, parts in QUANTITIES.items()}
+        for row in found["rows"]
+        if row["pass"] == which
+    ]
+    columns = {axis: _varied(rows, axis) for axis in AXES}
+    grid = new_figure(8.4, 7.2).subplots(3, 3, sharex="col", sharey="row")
     artists: dict[str, Any] = {}
     data: dict[str, np.ndarray] = {}
     for j, (axis, (line_up, said)) in enumerate(columns.items()):
@@ -96,10 +89,7 @@ def ladder_counts(
         grid[-1, j].set_xlabel(f"{AXES[axis]}   ({said})")
     for i, quantity in enumerate(QUANTITIES):
         grid[i, 0].set_ylabel(LABELS[quantity])
-    if axes is None:
-        _explain(grid, which, report)
-    else:
-        grid[0, 0].legend(frameon=False, fontsize="small", loc="upper left")
+    _explain(grid, f"Counted on {found['device']}".replace("on cuda-sim", "by the simulator"), which)
     return Picture(grid, artists, data)
 
 
@@ -113,8 +103,6 @@ def _varied(rows: list[dict[str, Any]], axis: str) -> tuple[list[dict[str, Any]]
         if axis == "H" and rest.pop() != at:
             continue  # the number of inputs must grow with the units
         found[tuple(rest)].append({**row, "at": at})
-    if not found:
-        raise ValueError("ladder_counts: no rows with as many inputs as units\n  expected some, to draw against H")
     most = max(found, key=lambda rest: len({row["at"] for row in found[rest]}))
     names = [name for name in ("T", "B", "I", "H") if name != axis and (axis, name) != ("H", "I")]
     return found[most], ", ".join(f"{name} {n}" for name, n in zip(names, most, strict=True))
@@ -128,12 +116,10 @@ def _beside(at: np.ndarray, rung: str) -> np.ndarray:
     return at * 2.0 ** (gap * ASIDE * (k - (len(STYLES) - 1) / 2))
 
 
-def _explain(grid: np.ndarray, which: str, report: Any) -> None:
+def _explain(grid: np.ndarray, counted: str, which: str) -> None:
     """Write the source of the counts above a new figure, and the meaning of R and a legend below it."""
     figure = grid[0, 0].figure
-    device = report.get("device") if isinstance(report, Mapping) else _read(report).get("device")
-    where = f" on {device}".replace("on cuda-sim", "by the simulator") if device else ""
-    title = f"Counted{where}\nfor the {which} pass of one LSTM layer; not times"
+    title = f"{counted}\nfor the {which} pass of one LSTM layer; not times"
     figure.suptitle(title, fontsize="medium", fontweight="bold")
     lines = {line.get_label(): line for line in grid[0, 0].lines}
     below = "R: the recurrent weights, (4H, H).  Marks at the same place are shifted sideways."
@@ -156,37 +142,3 @@ def _scale(ax: Any, quantity: str, at: list[int]) -> None:
             ax.set_ylim(bottom=1)
     ax.grid(alpha=0.25)
     ax.spines[["top", "right"]].set_visible(False)
-
-
-def _grid(axes: Any) -> np.ndarray:
-    if axes is None:
-        return new_figure(8.4, 7.2).subplots(3, 3, sharex="col", sharey="row")
-    return check_grid("ladder_counts", axes, (3, 3), f"(3, 3): one row for each of {', '.join(QUANTITIES)}")
-
-
-def _read(path: str | os.PathLike[str]) -> Any:
-    return json.loads(Path(path).read_text(encoding="utf-8"))
-
-
-def _rows(report: Mapping[str, Any] | str | os.PathLike[str]) -> list[dict[str, Any]]:
-    """The rows of a report, each with its size, rung, pass and the three quantities."""
-    what = "ladder_counts: the report"
-    found: Any = report
-    try:
-        if isinstance(report, str | os.PathLike):
-            what = f"ladder_counts: {os.fspath(report)!r}"
-            found = _read(report)
-        rows = []
-        for row in found["rows"]:
-            T, B, I, H = (int(n) for n in row["size"])
-            counts = row["counts"]
-            sums = {name: sum(int(counts[part]) for part in parts) for name, parts in QUANTITIES.items()}
-            rows.append({"size": (T, B, I, H), "rung": str(row["rung"]), "pass": str(row["pass"]), **sums})
-    except OSError as error:
-        raise ValueError(f"{what}: {error}\n  expected a file that `minirnn bench --ladder --json` wrote") from None
-    except (LookupError, TypeError, ValueError) as error:
-        raise ValueError(
-            f"{what} does not have these counts ({type(error).__name__}: {error})\n"
-            "  expected a report of `minirnn bench --ladder --json FILE`"
-        ) from None
-    return rows

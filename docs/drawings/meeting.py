@@ -6,25 +6,19 @@ from typing import Any
 
 import numpy as np
 
-from minirnn import check
 from minirnn.viz.colors import BLUE, GRAY, GREEN, ORANGE, RED
-from minirnn.viz.picture import Picture, check_grid, new_figure
+from minirnn.viz.picture import Picture, new_figure
 
 WORK = (3.0, 5.0, 4.0)
 """The computing time of each block in the picture, in arbitrary units."""
 FENCE, COUNT, FLAG = 0.7, 0.6, 0.6
 
 
-def grid_barrier(*, ax: Any | None = None) -> Picture:
+def grid_barrier() -> Picture:
     """Sketch the barrier of ``grid_barrier.cuh`` for three blocks over time, with its fences, counter and flag.
 
     Each block computes and writes its numbers, executes a fence and increments the counter. The last block executes
     another fence and sets the flag. All others wait for the flag, and execute a third fence before they read.
-
-    Parameters
-    ----------
-    ax : Axes, optional
-        Where to draw; None makes a new figure.
 
     Returns
     -------
@@ -32,9 +26,7 @@ def grid_barrier(*, ax: Any | None = None) -> Picture:
         ``data``: "begin" and "end", (3,) each, of each block's time in the barrier, and "flag", (), the time when the
         flag is set. All times are made up. ``artists``: "bars", a list of all bars.
     """
-    if ax is None:
-        ax = new_figure(7.6, 2.7).subplots()
-    (ax,) = check_grid("grid_barrier", [ax], (1,), "one")
+    ax = new_figure(7.6, 2.7).subplots()
     counted = np.array(WORK) + FENCE + COUNT
     last = int(np.argmax(counted))
     flag = float(counted[last] + FENCE + FLAG)
@@ -74,7 +66,7 @@ def grid_barrier(*, ax: Any | None = None) -> Picture:
     )
 
 
-def who_reads(columns: int = 4, slices: int = 3, *, axes: Any | None = None) -> Picture:
+def who_reads(columns: int = 4, slices: int = 3) -> Picture:
     """Draw the blocks of the rung ``persistent`` whose data each block reads in a step.
 
     In the forward pass, every block gathers the whole state. In the backward pass, the blocks form a table. Block (p,
@@ -85,25 +77,14 @@ def who_reads(columns: int = 4, slices: int = 3, *, axes: Any | None = None) -> 
     ----------
     columns, slices : int
         Numbers of columns and slices of the table, 1 or more each. The units are distributed evenly.
-    axes : array of Axes, optional
-        (2,); None makes a new figure.
 
     Returns
     -------
     Picture
         ``ax``: (2,), forward and backward. ``data``: "forward", "gradients" and "shares", (blocks, blocks) each:
         whether the block of this row reads data from the block of this column. ``artists``: the images, by pass.
-
-    Raises
-    ------
-    TypeError, ValueError
-        Columns or slices that are not integers of 1 or more, or axes not (2,).
     """
-    for name, value in (("columns", columns), ("slices", slices)):
-        check.integer("who_reads", name, value, 1)
-    if axes is None:
-        axes = new_figure(7.6, 4.0).subplots(1, 2)
-    found = check_grid("who_reads", axes, (2,), "(2,): forward and backward")
+    axes = new_figure(7.6, 4.0).subplots(1, 2)
     blocks = columns * slices
     units = np.arange(blocks * slices)  # each owner occurs once for each slice
     owner = units // slices  # owner of each unit; its column is owner // slices
@@ -113,7 +94,7 @@ def who_reads(columns: int = 4, slices: int = 3, *, axes: Any | None = None) -> 
     for reader in range(blocks):
         gradients[reader, owner[in_slice == q[reader]]] = True
     data = {"forward": np.ones((blocks, blocks), bool), "gradients": gradients, "shares": p[:, None] == p}
-    return Picture(found, _draw_reading(found, data, slices), data)
+    return Picture(axes, _draw_reading(axes, data, slices), data)
 
 
 def _draw_reading(axes: np.ndarray, data: dict[str, np.ndarray], slices: int) -> dict[str, Any]:

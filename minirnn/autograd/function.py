@@ -15,6 +15,7 @@ import numpy as np
 
 from minirnn.autograd.context import FunctionCtx
 from minirnn.autograd.kernels import Kernel, by_kernel, kernel_of, registered
+from minirnn.cells.expr import CellError, Expr
 from minirnn.devices.precision import chosen
 from minirnn.engine.outputs import outputs_of
 from minirnn.engine.tape import Op, mode, no_grad, record
@@ -153,6 +154,11 @@ def _separate(function: type[Function]) -> bool:
 
 def _check_nested(name: str, args: Sequence[Any]) -> None:
     for k, a in enumerate(args):
+        if isinstance(a, Expr):
+            raise CellError(
+                f"{name}.apply was called inside a cell's step, where its backward would be ignored\n"
+                "  write straight_through(value, surrogate): the value of the first, the derivative of the second"
+            )
         if isinstance(a, (list, tuple)) and any(isinstance(t, Tensor) and t.requires_grad for t in a):
             raise TypeError(
                 f"{name}: argument {k} is a {type(a).__name__} with Tensors that require grad\n"

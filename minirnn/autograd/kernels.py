@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from minirnn.arguments.messages import shown
 from minirnn.devices.base import Array, Device
 from minirnn.engine.operands import same_device
 from minirnn.engine.tensor import Tensor, leaf
-from minirnn.messages import shown
 
 Kernel = Callable[..., Any]
 HALF = np.dtype(np.float16)

@@ -231,7 +231,14 @@ class Step:
         ):
             for n, e in inputs.items():
                 if e not in used and not (kind == "state" and n == self.output and (through_R or not self.read)):
-                    self.fail(f"the {kind} {n!r} is never used", "remove it: a layer would compute it for nothing")
+                    remove = "remove it: a layer would compute it for nothing"
+                    if kind == "state" and through_R and self.read:
+                        last = ", ".join([*(s for s in self.order if s != n), n])
+                        remove = (
+                            f"gates z_.. and h_.. read the last state, here {self.output}; if they should read {n}, "
+                            f"write states={tuple(last.split(', '))!r} and return {last}\n  otherwise {remove}"
+                        )
+                    self.fail(f"the {kind} {n!r} is never used", remove)
         reached = set(needed(self.after))
         if any(m not in reached for m in self.cuts):
             self.fail("a product or mean is never used", "remove it: a layer would compute it for nothing")

@@ -1,4 +1,4 @@
-"""What ``minirnn NAME`` does: one module per command, listed in `minirnn.cli.COMMANDS`.
+"""What ``minirnn NAME`` does: one module per command, listed in `minirnn.commands.cli.COMMANDS`.
 
 A command module has two functions:
 
@@ -11,6 +11,6 @@ A mistake of the user is raised as `UserError`, directly or through `user_mistak
 line and exits with status 2. Any other exception is a bug and keeps its traceback.
 """
 
-from minirnn.user_error import UserError, user_mistakes
+from minirnn.arguments.user_error import UserError, user_mistakes
 
 __all__ = ["UserError", "user_mistakes"]

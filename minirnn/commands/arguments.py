@@ -9,8 +9,8 @@ from concurrent.futures import Executor
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
-from minirnn.executors import open_executor
-from minirnn.user_error import UserError, user_mistakes
+from minirnn.arguments.user_error import UserError, user_mistakes
+from minirnn.parallel.executors import open_executor
 
 EXECUTOR = "where to compute: threads:N, processes:N, dask:ADDRESS or mpi (docs/executors.md)"
 """Help for ``--executor``."""

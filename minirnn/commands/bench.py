@@ -14,13 +14,13 @@ from functools import partial
 from typing import Any
 
 import minirnn as mr
-from minirnn import machine
+from minirnn.arguments.user_error import UserError, user_mistakes
 from minirnn.bench import ladder, peers, report
 from minirnn.bench.calls import Size
 from minirnn.commands.arguments import try_file
+from minirnn.machine import computer
 from minirnn.nn.cell_file import FORM, absolute, cell_in, names_a_file
-from minirnn.user_error import UserError, user_mistakes
-from minirnn.verify import stored
+from minirnn.proof import stored
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -89,7 +89,7 @@ def run(args: argparse.Namespace) -> int:
     measured = peers.compare(present, modes, sizes, *options)
     rows = shown(peers.header(present), measured, partial(peers.line, present))
     report.write(
-        args.json, {"machine": machine.describe(args.threads), "device": where, "dtype": args.dtype, "results": rows}
+        args.json, {"machine": computer.describe(args.threads), "device": where, "dtype": args.dtype, "results": rows}
     )
     return 0
 

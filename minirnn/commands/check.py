@@ -6,7 +6,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from minirnn.user_error import UserError, user_mistakes
+from minirnn.arguments.user_error import UserError, user_mistakes
 
 DEVICES = ("cuda-sim", "cuda")
 

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from minirnn.arguments.user_error import UserError, user_mistakes
 from minirnn.io.arrays import read_arrays, write_arrays
 from minirnn.io.atomic import check_target
 from minirnn.io.conversion import Converted, convert, convert_weights
@@ -20,7 +21,6 @@ from minirnn.io.finder import Finding, find_layout
 from minirnn.io.layouts import LAYOUTS, Settings
 from minirnn.io.layouts.hub import GRU_KINDS
 from minirnn.ops.cudnn_rnn.params import DIRECTIONS, GATES, INPUT_MODES
-from minirnn.user_error import UserError, user_mistakes
 
 SETTINGS = tuple(field.name for field in fields(Settings))
 PAIR = ("input", "output", "initial_h", "initial_c")

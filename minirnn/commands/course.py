@@ -6,8 +6,8 @@ import argparse
 import contextlib
 from pathlib import Path
 
+from minirnn.arguments.user_error import UserError, user_mistakes
 from minirnn.commands.arguments import path
-from minirnn.user_error import UserError, user_mistakes
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

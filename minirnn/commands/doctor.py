@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 
-from minirnn import doctor
+from minirnn.machine import doctor
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -9,15 +9,15 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from minirnn import devices
+from minirnn.arguments.user_error import UserError, user_mistakes
 from minirnn.explain.cells import cell_lines, heading
 from minirnn.explain.names import explained, op_named, primitives, tensorflow_name
 from minirnn.explain.network import Call, memory_lines, memory_tables, rung_lines
 from minirnn.explain.ops import CUDNN, PARAMS, Layer, family_of, formulas
 from minirnn.explain.primitives import primitive_lines
+from minirnn.machine.terminal import styled
 from minirnn.nn.cell_file import FORM, cell_in, names_a_file
 from minirnn.ops.cudnn_rnn.params import DIRECTIONS, GATES, INPUT_MODES, Network
-from minirnn.terminal import styled
-from minirnn.user_error import UserError, user_mistakes
 
 SIZES = {
     "T": (5, "time steps"),

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from minirnn import viz
-from minirnn.user_error import UserError
+from minirnn.arguments.user_error import UserError
 from minirnn.viz import display
 
 TUTORIALS = Path(__file__).parents[2] / "tutorials"

@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 from contextlib import ExitStack
 
+from minirnn.arguments.user_error import UserError, user_mistakes
 from minirnn.commands.arguments import EXECUTOR, chosen_executor, path
-from minirnn.user_error import UserError, user_mistakes
 
 MOST_AHEAD = 64
 FORMATS = """Formats: gradescope, classroom50, csv, junit, github-classroom; feedback:DIR/{id}.md or html:DIR/{id}.html,

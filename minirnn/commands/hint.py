@@ -6,7 +6,7 @@ import argparse
 from dataclasses import replace
 from pathlib import Path
 
-from minirnn.user_error import UserError, user_mistakes
+from minirnn.arguments.user_error import UserError, user_mistakes
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -6,8 +6,8 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from minirnn.arguments.user_error import UserError, user_mistakes
 from minirnn.commands.arguments import path
-from minirnn.user_error import UserError, user_mistakes
 
 if TYPE_CHECKING:
     from minirnn.learn.course import Tree

@@ -6,7 +6,7 @@ import argparse
 import os
 from pathlib import Path
 
-from minirnn.user_error import user_mistakes
+from minirnn.arguments.user_error import user_mistakes
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from minirnn.user_error import UserError, user_mistakes
+from minirnn.arguments.user_error import UserError, user_mistakes
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -16,7 +16,7 @@ from minirnn.data.loader import DataLoader, default_collate, default_convert, pa
 from minirnn.data.task import Task
 from minirnn.data.text import CharBatches, python_source_text, read_text, train_validation_split
 from minirnn.data.vocabulary import CharVocabulary, unigram_entropy
-from minirnn.later import imported_later
+from minirnn.lookup.later import imported_later
 
 __getattr__, __dir__ = imported_later(__name__, {})  # these give the names in minirnn of torch's other names
 

@@ -12,10 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from minirnn import check, random
+from minirnn.arguments import check
+from minirnn.arguments.messages import shown
 from minirnn.data.task import Task
+from minirnn.engine import random
 from minirnn.engine.tensor import Tensor
-from minirnn.messages import shown
 
 
 class Dataset:

@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from minirnn import check
+from minirnn.arguments import check
+from minirnn.arguments.messages import shown
 from minirnn.data.dataset import (
     BatchSampler,
     RandomSampler,
@@ -21,7 +22,6 @@ from minirnn.data.dataset import (
 )
 from minirnn.engine import operands
 from minirnn.engine.tensor import Tensor, as_tensor, tensor
-from minirnn.messages import shown
 from minirnn.nn.utils.rnn import pad_sequence
 from minirnn.ops.primitives import stack
 

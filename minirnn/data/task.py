@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from minirnn.messages import shown
+from minirnn.arguments.messages import shown
 
 
 class Task(NamedTuple):

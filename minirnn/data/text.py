@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from minirnn import check
+from minirnn.arguments import check
 from minirnn.data.task import check_count
 from minirnn.data.vocabulary import check_ids
 from minirnn.io.checkpoint import read_bytes

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from minirnn import check
-from minirnn.messages import shown
+from minirnn.arguments import check
+from minirnn.arguments.messages import shown
 
 UNKNOWN = "\ufffd"  # REPLACEMENT CHARACTER, Unicode's own sign for "a character that can't be shown"
 

@@ -13,7 +13,7 @@ from types import TracebackType
 
 import numpy as np
 
-from minirnn.messages import meant, shown
+from minirnn.arguments.messages import meant, shown
 
 PRECISIONS = ("ieee", "tf32")
 VARIABLE = "MINIRNN_TF32"

@@ -10,8 +10,8 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import Any
 
+from minirnn.arguments.messages import meant, shown
 from minirnn.devices.base import Device
-from minirnn.messages import meant, shown
 
 Factory = Callable[[], Device]
 

@@ -65,9 +65,9 @@ class CppSource(_Source):
         found(*given)
 
     def _library(self, real: str) -> ctypes.CDLL:
-        from minirnn import machine
         from minirnn.devices.host_cpp import cache, compiler
         from minirnn.devices.native.library import SHARED, flags
+        from minirnn.machine import computer
 
         used = compiler.find("native")
         text = f'typedef {real} real;\ntypedef {real} acc;\ntypedef long long i64;\n#line 1 "own.cpp"\n{self.text}'
@@ -78,7 +78,7 @@ class CppSource(_Source):
             exported = [flag for flag in flags() if flag != "-fvisibility=hidden"]
             used.library(exported, [source], path, [*exported, *SHARED])
 
-        key = f"own-{cache.fingerprint(used, flags(), machine.instructions(), text)}"
+        key = f"own-{cache.fingerprint(used, flags(), computer.instructions(), text)}"
         return ctypes.CDLL(str(cache.kept(cache.folder("native"), key, make)))
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from minirnn.check import flag
+from minirnn.arguments.check import flag
 from minirnn.engine import tape
 from minirnn.engine.outputs import Cotangents, Output
 from minirnn.engine.tensor import Tensor, next_seq

@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 
 from minirnn import devices
+from minirnn.arguments.host_array import default, dtype_of
+from minirnn.arguments.messages import shown
 from minirnn.devices.base import Device
 from minirnn.engine.tensor import Tensor, as_tensor, check_can_require_grad, leaf
-from minirnn.host_array import default, dtype_of
-from minirnn.messages import shown
 
 __all__ = [
     "arange",

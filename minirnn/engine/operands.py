@@ -1,6 +1,6 @@
 """Turns the operands of an op, which may be Tensors, arrays or numbers, into Tensors of one device.
 
-Arguments that are not Tensors (integers, axes, ...) are read by `minirnn.check`.
+Arguments that are not Tensors (integers, axes, ...) are read by `minirnn.arguments.check`.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from minirnn.arguments.host_array import common_dtype, default
 from minirnn.devices.base import FLOATS, Device
 from minirnn.engine.tensor import Tensor, as_tensor, leaf
-from minirnn.host_array import common_dtype, default
 
 Result = TypeVar("Result")
 

@@ -10,11 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from minirnn import devices, random
+from minirnn import devices
+from minirnn.arguments.host_array import default, dtype_of
+from minirnn.arguments.messages import shown
+from minirnn.engine import random
 from minirnn.engine.creation import Place, integer_of, like_it, made, or_default, shape_given, shape_of
 from minirnn.engine.tensor import Tensor, as_tensor, check_can_require_grad
-from minirnn.host_array import default, dtype_of
-from minirnn.messages import shown
 
 __all__ = [
     "rand",

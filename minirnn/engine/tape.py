@@ -6,7 +6,7 @@ import threading
 from types import TracebackType
 from typing import Any
 
-from minirnn.check import flag
+from minirnn.arguments.check import flag
 from minirnn.devices.base import Array, Device
 from minirnn.engine.op import Op as Op  # for modules that define an op and record it
 from minirnn.engine.tensor import Tensor, next_seq

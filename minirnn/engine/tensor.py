@@ -17,11 +17,12 @@ from weakref import ref
 
 import numpy as np
 
-from minirnn import devices, html
+from minirnn import devices
+from minirnn.arguments.host_array import host_array
 from minirnn.devices.base import FLOATS, Array, Device
+from minirnn.engine import html
 from minirnn.engine.hooks import RemovableHandle, Retain
 from minirnn.engine.size import Size
-from minirnn.host_array import host_array
 
 if TYPE_CHECKING:
     from collections.abc import Callable

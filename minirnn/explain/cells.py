@@ -15,6 +15,9 @@ from minirnn.devices.cells.header import header
 from minirnn.devices.cpu.sequence.step import text_of
 from minirnn.devices.cpu.sequence.write_backward import back_of
 from minirnn.devices.cpu.sequence.write_forward import loop_of
+from minirnn.devices.cuda.launch.sequence.choice import H200
+from minirnn.devices.cuda.launch.sequence.layout import layout_of
+from minirnn.devices.cuda.launch.sequence.sizes import Sizes
 from minirnn.explain.places import place
 from minirnn.nn.own_layer import can_project
 
@@ -164,8 +167,13 @@ def made_of(plan: Plan, name: str) -> str:
     if getattr(device, "driver", None) is None:
         return f"{HEADER}: compiled into the loop over the steps"
     n, m = len(plan.forward), len(plan.backward)
-    one = "; one launch for all steps where a layer fits (persistent)" if n == m == 1 else ""
-    return f"{HEADER}: in a kernel, {n} {'launch' if n == 1 else 'launches'} per step forward, {m} backward{one}"
+    found = layout_of(Sizes(plan, T=2, B=1, H=32, P=32, D=1, itemsize=4), H200, backward=True)
+    fits = (
+        "no single launch for all steps: " + found
+        if isinstance(found, str)
+        else "one launch for all steps of a layer that fits (persistent)"
+    )
+    return f"{HEADER}: in a kernel, {n} {'launch' if n == 1 else 'launches'} per step forward, {m} backward; {fits}"
 
 
 def table(rows: Iterator[tuple[str, ...]] | list[tuple[str, ...]]) -> Iterator[str]:

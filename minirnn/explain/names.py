@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from minirnn import ops
-from minirnn.messages import likely, shown
-from minirnn.user_error import UserError
+from minirnn.arguments.messages import likely, shown
+from minirnn.arguments.user_error import UserError
 
 LAYERS = {
     "LSTMBlockFusedCell": "block_lstm",

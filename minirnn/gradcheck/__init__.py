@@ -3,9 +3,9 @@
 ``mr.gradcheck(function, inputs)`` calls this package: it is `check.gradcheck`.
 """
 
-from minirnn.callable_module import make_callable
 from minirnn.gradcheck.check import gradcheck
 from minirnn.gradcheck.report import GradcheckError, InputReport, Report
+from minirnn.lookup.callable_module import make_callable
 
 __all__ = ["GradcheckError", "InputReport", "Report", "gradcheck"]
 

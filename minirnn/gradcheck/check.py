@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 
+from minirnn.arguments.host_array import values_of
+from minirnn.arguments.messages import shown
 from minirnn.engine.tensor import Tensor, tensor
 from minirnn.gradcheck.differences import Along, Comparison
 from minirnn.gradcheck.function import Gradients, analytic, name_of, outputs, promote, reached
 from minirnn.gradcheck.report import GradcheckError, InputReport, Report
-from minirnn.host_array import values_of
-from minirnn.messages import shown
 
 STEPS = (1e-3, 1e-5)
 """Relative step sizes. Where the first disagrees, the second is tried, because a smaller step avoids nearby kinks and

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from html import escape
 from math import inf, isfinite
 
-from minirnn.html import STYLE
+from minirnn.engine.html import STYLE
 
 
 class GradcheckError(AssertionError):

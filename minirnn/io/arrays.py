@@ -20,9 +20,9 @@ from typing import IO, Any
 import numpy as np
 
 from minirnn import devices
+from minirnn.arguments.host_array import values_of
 from minirnn.engine.tensor import Tensor, tensor
 from minirnn.engine.values import Values
-from minirnn.host_array import values_of
 from minirnn.io import checkpoint
 from minirnn.io.atomic import atomic_write
 from minirnn.io.checkpoint import first_line, own_entries, verify
@@ -163,7 +163,7 @@ def write_arrays(path: str | os.PathLike[str], arrays: Mapping[str, np.ndarray],
 # fields h and c, is stored with its name and fields. Files of minirnn 1.0 have only their values in order, and no entry
 # `_NAMES`.
 
-_STRUCTURE, _NAMES = "minirnn.structure", "minirnn.names"
+_STRUCTURE, _NAMES = "minirnn.structure", "minirnn.lookup"
 _PLAIN = (bool, int, float, str, type(None))
 
 

@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any
 
-from minirnn.user_error import FULL
+from minirnn.arguments.user_error import FULL
 
 try:
     import fcntl

@@ -23,7 +23,7 @@ from typing import IO, Any
 
 import numpy as np
 
-from minirnn.host_array import values_of
+from minirnn.arguments.host_array import values_of
 from minirnn.io.atomic import atomic_write
 
 FORMAT_VERSION = "1"

@@ -12,7 +12,7 @@ from pathlib import Path
 from minirnn.io.atomic import atomic_write
 from minirnn.learn.course import HERE, Course, CourseError, write
 from minirnn.learn.sandbox.parent import ROOT
-from minirnn.machine import installed_version
+from minirnn.machine.computer import installed_version
 
 REQUIREMENTS = {"numpy": ">=2", "matplotlib": ">=3.9", "tqdm": ">=4.66", "safetensors": ">=0.5"}
 """What the grader installs: the versions that are installed here, or else these."""
@@ -34,7 +34,7 @@ changed = [name for name in {*known, *there}
 if changed:
     sys.exit("run.py: these are not the files that were exported: " + ", ".join(sorted(changed)[:5]))
 sys.path.insert(0, str(here))
-from minirnn.cli import main
+from minirnn.commands.cli import main
 
 sys.exit(main())
 '''

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from minirnn.later import imported_later
+from minirnn.lookup.later import imported_later
 from minirnn.nn import functional, init, utils
 from minirnn.nn.activations import (
     ELU,

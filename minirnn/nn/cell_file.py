@@ -15,13 +15,13 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from minirnn.arguments.messages import meant, shown
+from minirnn.arguments.user_error import UserError, describe
 from minirnn.cells.cell import Formulas
 from minirnn.cells.expr import CellError, Expr
 from minirnn.cells.text import write
 from minirnn.cells.trace import Step
-from minirnn.messages import meant, shown
 from minirnn.nn.own_cell import Cell
-from minirnn.user_error import UserError, describe
 
 FORM = "FILE.py:name"
 

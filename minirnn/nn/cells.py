@@ -10,7 +10,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from minirnn import check
+from minirnn.arguments import check
 from minirnn.devices.base import Device, Weights
 from minirnn.engine.tensor import Tensor, as_tensor
 from minirnn.nn.initial import Factory, open_forget_gate, redraw_uniform, size

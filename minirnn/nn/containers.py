@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from itertools import chain, repeat
 from typing import Any, Self
 
-from minirnn.messages import shown
+from minirnn.arguments.messages import shown
 from minirnn.nn.items import Items, Row, Table
 from minirnn.nn.module import Module
 from minirnn.ops.primitives.declare import accepts

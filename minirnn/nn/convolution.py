@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from minirnn import check
+from minirnn.arguments import check
+from minirnn.arguments.messages import shown
 from minirnn.devices.base import Device
 from minirnn.engine.tensor import Tensor, as_tensor
-from minirnn.messages import shown
 from minirnn.nn import functional
 from minirnn.nn.functional.convolution import around, one_of
 from minirnn.nn.initial import Factory, redraw_uniform

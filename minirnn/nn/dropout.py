@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from minirnn import check
+from minirnn.arguments import check
 from minirnn.engine.tensor import Tensor
 from minirnn.nn import functional
 from minirnn.nn.functional.layers import ZERO

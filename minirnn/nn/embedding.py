@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any, Self
 
-from minirnn import check
+from minirnn.arguments import check
+from minirnn.arguments.messages import shown
 from minirnn.devices.base import Device
 from minirnn.engine.tensor import Tensor, as_tensor
-from minirnn.messages import shown
 from minirnn.nn import functional
 from minirnn.nn.functional.layers import only_defaults, padding_row
 from minirnn.nn.initial import Factory, size

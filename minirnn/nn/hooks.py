@@ -7,11 +7,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from minirnn.arguments.messages import shown
 from minirnn.engine.hooks import RemovableHandle
 from minirnn.engine.outputs import record_many
 from minirnn.engine.tape import Op, mode
 from minirnn.engine.tensor import Tensor, leaf
-from minirnn.messages import shown
 
 
 @dataclass(eq=False)

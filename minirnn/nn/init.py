@@ -17,10 +17,11 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from minirnn import check, random
+from minirnn.arguments import check
+from minirnn.arguments.messages import shown
+from minirnn.engine import random
 from minirnn.engine.tensor import Tensor
-from minirnn.later import imported_later
-from minirnn.messages import shown
+from minirnn.lookup.later import imported_later
 
 __getattr__, __dir__ = imported_later(__name__, {})  # for torch's other names, an error with the name here
 

@@ -12,10 +12,12 @@ from typing import Any
 
 import numpy as np
 
-from minirnn import check, devices, random
+from minirnn import devices
+from minirnn.arguments import check
+from minirnn.arguments.host_array import default, float_dtype
+from minirnn.arguments.messages import shown
 from minirnn.devices.base import Device
-from minirnn.host_array import default, float_dtype
-from minirnn.messages import shown
+from minirnn.engine import random
 from minirnn.nn.parameter import Parameter
 
 

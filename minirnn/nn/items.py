@@ -9,8 +9,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from operator import index as index_of
 from typing import Any, Self
 
+from minirnn.arguments.messages import shown
 from minirnn.engine.tensor import Tensor
-from minirnn.messages import shown
 from minirnn.nn.module import Module
 from minirnn.ops.primitives.declare import accepts
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from minirnn import check
+from minirnn.arguments import check
 from minirnn.devices.base import Device
 from minirnn.engine.tensor import Tensor
 from minirnn.nn import functional

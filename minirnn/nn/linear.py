@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from minirnn import check
+from minirnn.arguments import check
 from minirnn.devices.base import Device
 from minirnn.engine.tensor import Tensor, as_tensor
 from minirnn.nn.initial import Factory, redraw_uniform, size

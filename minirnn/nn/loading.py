@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from minirnn.arguments.host_array import floats, whole
 from minirnn.engine.tensor import Tensor
-from minirnn.host_array import floats, whole
 
 _SHOWN = 6
 _GATES = {1: "a plain RNN", 3: "a GRU", 4: "an LSTM"}

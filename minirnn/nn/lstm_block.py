@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from minirnn import check
+from minirnn.arguments import check
+from minirnn.arguments.host_array import integers
 from minirnn.devices.base import Device
 from minirnn.engine.tensor import Tensor
-from minirnn.host_array import integers
 from minirnn.nn import init, states
 from minirnn.nn.initial import Factory, redraw_glorot, size
 from minirnn.nn.module import Module

@@ -10,10 +10,10 @@ from collections.abc import Container, Iterator, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Self
 
+from minirnn.arguments.messages import meant, shown
 from minirnn.engine.tensor import Tensor
-from minirnn.messages import meant, shown
+from minirnn.lookup.pointers import pointer
 from minirnn.nn.parameter import Parameter
-from minirnn.pointers import pointer
 
 
 class Members:

@@ -8,8 +8,9 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from minirnn import check, html
+from minirnn.arguments import check
 from minirnn.devices.base import Device
+from minirnn.engine import html
 from minirnn.engine.hooks import RemovableHandle
 from minirnn.engine.tensor import Tensor, leaf
 from minirnn.engine.values import Values

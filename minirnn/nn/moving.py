@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from minirnn import devices
+from minirnn.arguments.host_array import DTYPES, float_dtype
+from minirnn.arguments.messages import shown
 from minirnn.devices.base import Device
 from minirnn.engine.tensor import Tensor, tensor
-from minirnn.host_array import DTYPES, float_dtype
-from minirnn.messages import shown
 
 
 def destination(args: tuple[Any, ...], device: Any, dtype: Any) -> tuple[Device | None, np.dtype[Any] | None]:

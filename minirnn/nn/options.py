@@ -18,7 +18,7 @@ from dataclasses import Field, dataclass, field, fields
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, dataclass_transform
 
-from minirnn import check
+from minirnn.arguments import check
 from minirnn.engine.tensor import Tensor
 from minirnn.nn.functional.activations import divisor
 from minirnn.nn.functional.arguments import ANY_INTEGER, above_0, no_legacy, weight_of
@@ -43,7 +43,7 @@ def option(
         Its default value.
     read : callable, optional
         ``read(module, option, value, *limits)`` gets two names and the value, and returns the value to store or raises,
-        like the functions of `minirnn.check`. Without it, the value is stored unchanged.
+        like the functions of `minirnn.arguments.check`. Without it, the value is stored unchanged.
     buffer : bool
         Whether it is a buffer, which is saved and moved with the module.
     kept : bool

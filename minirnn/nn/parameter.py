@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from minirnn import devices
+from minirnn.arguments.host_array import float_dtype
 from minirnn.devices.base import Device
 from minirnn.engine.copies import copied_leaf, new_leaf
 from minirnn.engine.tensor import Tensor, next_seq, tensor
-from minirnn.host_array import float_dtype
 
 
 class Parameter(Tensor):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from minirnn import check
+from minirnn.arguments import check
 from minirnn.engine.tensor import Tensor, as_tensor
 from minirnn.nn.states import check_place, exchanged
 from minirnn.ops.primitives import expand_dims, transpose

@@ -6,9 +6,9 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from minirnn import check
+from minirnn.arguments import check
+from minirnn.arguments.messages import shown
 from minirnn.engine.tensor import Tensor, as_tensor
-from minirnn.messages import shown
 from minirnn.nn.module import Module
 from minirnn.nn.options import WithOptions, declared, option
 

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from minirnn import check, html
+from minirnn.arguments import check
 from minirnn.devices.base import Device
+from minirnn.engine import html
 from minirnn.engine.tensor import Tensor, as_tensor
 from minirnn.ops.fused import zeros
 

@@ -15,10 +15,10 @@ from typing import Any
 
 import numpy as np
 
-from minirnn import check
+from minirnn.arguments import check
+from minirnn.arguments.host_array import integers
 from minirnn.engine.operands import float_tensor
 from minirnn.engine.tensor import Tensor
-from minirnn.host_array import integers
 from minirnn.ops.fused import FusedOp
 from minirnn.ops.primitives import log_softmax, put_add, softmax
 from minirnn.ops.primitives.declare import op

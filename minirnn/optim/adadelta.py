@@ -6,7 +6,7 @@ import math
 from dataclasses import KW_ONLY, InitVar
 from typing import Any
 
-from minirnn import check
+from minirnn.arguments import check
 from minirnn.engine.tensor import Tensor
 from minirnn.ops.primitives import sqrt
 from minirnn.optim.optimizer import Optimizer, Params, with_decay

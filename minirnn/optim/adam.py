@@ -6,7 +6,7 @@ import math
 from dataclasses import KW_ONLY, InitVar
 from typing import Any
 
-from minirnn import check
+from minirnn.arguments import check
 from minirnn.engine.tensor import Tensor, leaf
 from minirnn.ops.primitives import maximum, sqrt
 from minirnn.optim.optimizer import Optimizer, Params, with_decay

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from minirnn import check
+from minirnn.arguments import check
 from minirnn.optim.adam import Adam
 from minirnn.optim.settings import at_least_zero, setting
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import KW_ONLY, InitVar
 from typing import Any
 
-from minirnn import check
+from minirnn.arguments import check
 from minirnn.engine.tensor import Tensor
 from minirnn.optim.optimizer import Optimizer, Params, with_decay
 from minirnn.optim.settings import at_least_zero, only_default, setting

@@ -7,10 +7,10 @@ from dataclasses import InitVar
 from functools import partial
 from typing import Any
 
-from minirnn import check
+from minirnn.arguments import check
+from minirnn.arguments.messages import shown
 from minirnn.engine.tape import enable_grad, no_grad
 from minirnn.engine.tensor import Tensor
-from minirnn.messages import shown
 from minirnn.nn.utils.vectors import parameters_to_vector, vector_to_parameters
 from minirnn.ops.primitives import concat, stack
 from minirnn.optim.line_search import Point, strong_wolfe

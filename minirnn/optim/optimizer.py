@@ -8,10 +8,10 @@ from typing import Any, ClassVar, dataclass_transform
 
 import numpy as np
 
-from minirnn import check
+from minirnn.arguments import check
+from minirnn.arguments.messages import shown
 from minirnn.engine.tape import enable_grad, mode
 from minirnn.engine.tensor import Tensor, leaf, next_seq, tensor
-from minirnn.messages import shown
 from minirnn.optim import state
 from minirnn.optim.groups import given_groups, mismatch, parameters_of
 from minirnn.optim.settings import at_least_zero, declare, setting

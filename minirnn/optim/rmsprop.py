@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import InitVar
 from typing import Any
 
-from minirnn import check
+from minirnn.arguments import check
 from minirnn.engine.tensor import Tensor
 from minirnn.ops.primitives import sqrt
 from minirnn.optim.optimizer import Optimizer, Params, with_decay

@@ -9,9 +9,9 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, Protocol
 
-from minirnn import check
+from minirnn.arguments import check
+from minirnn.arguments.messages import shown
 from minirnn.engine.tensor import Tensor
-from minirnn.messages import shown
 
 
 class HasGroups(Protocol):

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from minirnn import check
+from minirnn.arguments import check
 from minirnn.engine.tensor import Tensor, tensor
 from minirnn.optim.settings import HasGroups, only_default
 

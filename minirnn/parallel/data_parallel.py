@@ -19,11 +19,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from minirnn import check
+from minirnn.arguments import check
+from minirnn.arguments.messages import shown
 from minirnn.engine.hooks import running, when_backward_ends
 from minirnn.engine.tape import mode
 from minirnn.engine.tensor import Tensor, leaf
-from minirnn.messages import shown
 from minirnn.nn.module import Module
 from minirnn.parallel.buckets import ORDERS, in_buckets
 from minirnn.parallel.communicator import Wait

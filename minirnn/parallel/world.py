@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from minirnn import check
-from minirnn.messages import shown
+from minirnn.arguments import check
+from minirnn.arguments.messages import shown
 from minirnn.parallel.communicator import Alone, Communicator
 from minirnn.parallel.mpi import Mpi, launched
 from minirnn.parallel.sums import tree_sum

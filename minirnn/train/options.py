@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, fields, replace
 from typing import Any
 
+from minirnn.arguments.user_error import UserError, user_mistakes
 from minirnn.nn.cell_file import cell_in, names_a_file
 from minirnn.nn.own_layer import can_project
-from minirnn.user_error import UserError, user_mistakes
 
 CELLS = ("lstm", "gru", "rnn")
 """The cells of minirnn."""

@@ -11,13 +11,13 @@ import numpy as np
 
 import minirnn as mr
 from minirnn import viz
+from minirnn.arguments.user_error import user_mistakes
 from minirnn.io.atomic import atomic_write
 from minirnn.nn.opened import CANDIDATE, Own
-from minirnn.train.flow import row_names
-from minirnn.train.run import Training
+from minirnn.train.model import row_names
 from minirnn.train.sample import BLANK, filled, sample
+from minirnn.train.training import Training
 from minirnn.train.units import PROPERTIES, entropy, most_telling, name_of, states_of
-from minirnn.user_error import user_mistakes
 from minirnn.viz.gate_maps import MEANING
 
 ROWS = {"x": "embedded character", "h": "hidden state", "c": "cell state"}

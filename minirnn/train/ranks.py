@@ -6,9 +6,9 @@ import os
 from collections.abc import Callable
 from typing import Any, TypeVar
 
+from minirnn.arguments.user_error import UserError, user_mistakes
 from minirnn.parallel import World, init
 from minirnn.parallel.mpi import launched, launched_size
-from minirnn.user_error import UserError, user_mistakes
 
 T = TypeVar("T")
 

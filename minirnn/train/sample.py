@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 import minirnn as mr
+from minirnn.arguments.user_error import UserError
 from minirnn.train.model import CharModel, blanked
-from minirnn.user_error import UserError
 
 LENGTH = 800
 TEMPERATURE = 0.7

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 import minirnn as mr
-from minirnn import random
+from minirnn.engine import random
 from minirnn.parallel import DistributedDataParallel, World, tree_sum
 from minirnn.train.model import CharModel, State, detached
 from minirnn.train.options import Options

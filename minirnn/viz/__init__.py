@@ -1,13 +1,17 @@
-"""Pictures of training and of gradients. Every drawing function returns a `Picture`, and `show` displays it."""
+"""Pictures of training and of gradients. Every drawing function returns a `Picture`, and `show` displays it.
 
-from minirnn.later import imported_later
+For an argument of another type, shape or range, a function raises TypeError or ValueError. The message says what it got
+and what it expected. A tape that a backward pass has freed is a RuntimeError. Charts can be drawn into your own axes
+(`ax`). Other pictures need a figure of a certain size.
+"""
+
+from minirnn.lookup.later import imported_later
 from minirnn.viz.cell.drawing import CellDrawing, cell_graph
-from minirnn.viz.colors import signed_norm, style
+from minirnn.viz.colors import style
 from minirnn.viz.display import show
 from minirnn.viz.gate_maps import gate_map
 from minirnn.viz.gradients import gradient_flow
 from minirnn.viz.inside import look_inside
-from minirnn.viz.jacobians import state_jacobians
 from minirnn.viz.kernel_access import bank_conflicts, thread_map, warp_accesses
 from minirnn.viz.ladder_schematic import between_steps
 from minirnn.viz.layers import LayerValues, layer_jacobians, layer_paths, layer_values
@@ -16,10 +20,9 @@ from minirnn.viz.paths import cell_paths, path_strengths
 from minirnn.viz.picture import Picture, save
 from minirnn.viz.ranks import all_reduce_costs, backward_timeline
 from minirnn.viz.rooflines import roofline
-from minirnn.viz.shares import gradient_shares, per_step_gradients
+from minirnn.viz.steps import gradient_shares, per_step_gradients, state_jacobians
 from minirnn.viz.tape.graph import tape_graph
-from minirnn.viz.tape.player import TapePlayer, tape_player
-from minirnn.viz.tape.svg import TapeDrawing, tape_svg
+from minirnn.viz.tape.player import TapePlayer
 from minirnn.viz.text_colors import ColoredText, colored_text
 from minirnn.viz.training import loss_curve
 
@@ -30,7 +33,6 @@ __all__ = [
     "ColoredText",
     "LayerValues",
     "Picture",
-    "TapeDrawing",
     "TapePlayer",
     "all_reduce_costs",
     "backward_timeline",
@@ -53,12 +55,9 @@ __all__ = [
     "roofline",
     "save",
     "show",
-    "signed_norm",
     "state_jacobians",
     "style",
     "tape_graph",
-    "tape_player",
-    "tape_svg",
     "thread_map",
     "warp_accesses",
 ]

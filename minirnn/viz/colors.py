@@ -9,17 +9,12 @@ distinguished with any kind of color vision. No function changes Matplotlib's se
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
-import numpy as np
-
-if TYPE_CHECKING:
-    from matplotlib.colors import TwoSlopeNorm
+from typing import Any
 
 BLUE, ORANGE, GREEN, RED, PURPLE, GRAY = "#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7", "#6B6B6B"
 
 SIZES = "viridis"  # color map for quantities without a sign: norms, counts
-SIGNS = "RdBu_r"  # color map for quantities with a sign, used with signed_norm: blue, white at zero, red
+SIGNS = "RdBu_r"  # color map for quantities with a sign: blue, white at zero, red
 
 style: dict[str, Any] = {
     "axes.grid": True,
@@ -34,21 +29,3 @@ style: dict[str, Any] = {
     "legend.frameon": False,
     "savefig.dpi": 150,
 }
-
-
-def signed_norm(values: Any) -> TwoSlopeNorm:
-    """Return a symmetric scale that puts zero in the middle of a diverging color map.
-
-        ax.imshow(gradient, cmap=SIGNS, norm=signed_norm(gradient))
-
-    The ends are plus and minus the largest finite absolute value, or 1 if all values are zero.
-    """
-    from matplotlib.colors import TwoSlopeNorm
-
-    try:
-        sizes = np.abs(np.asarray(values, dtype=np.float64))
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"signed_norm: values are not numbers ({error})\n  expected an array") from None
-    sizes = sizes[np.isfinite(sizes) & (sizes > 0)]
-    largest = float(sizes.max()) if sizes.size else 1.0
-    return TwoSlopeNorm(vcenter=0.0, vmin=-largest, vmax=largest)

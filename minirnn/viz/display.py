@@ -13,9 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from minirnn.io.atomic import atomic_write
 from minirnn.viz.picture import Picture, render, save
-from minirnn.viz.tape.svg import TapeDrawing
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -25,7 +23,7 @@ _written: Counter[str] = Counter()  # number of pictures that this process has w
 _collected: list[Any] | None = None
 
 
-def show(picture: Picture | Figure | TapeDrawing) -> None:
+def show(picture: Picture | Figure) -> None:
     """Show a picture in the notebook, in a window, or as a file.
 
     In a notebook, the picture appears below the cell. In a script or at Python's prompt, a window opens if there is a
@@ -36,15 +34,7 @@ def show(picture: Picture | Figure | TapeDrawing) -> None:
 
     Parameters
     ----------
-    picture : Picture, matplotlib Figure or TapeDrawing
-        A `TapeDrawing` is SVG, which windows cannot show, so a script writes it to ``NAME-1.svg``.
-
-    Raises
-    ------
-    TypeError
-        If `picture` is something else.
-    ValueError
-        If there is no display and the file cannot be written.
+    picture : Picture or matplotlib Figure
 
     Examples
     --------
@@ -52,33 +42,26 @@ def show(picture: Picture | Figure | TapeDrawing) -> None:
     saved minirnn-pictures/train-1.png
     """
     figure = picture.figure if isinstance(picture, Picture) else picture
-    if not isinstance(picture, TapeDrawing) and not hasattr(figure, "savefig"):
+    if not hasattr(figure, "savefig"):
         raise TypeError(
-            f"show: picture is {type(picture).__name__}\n  expected a Picture, a Matplotlib Figure or a TapeDrawing\n"
+            f"show: picture is {type(picture).__name__}\n  expected a Picture or a Matplotlib Figure\n"
             "  pass one picture per call; the figure of an Axes is ax.figure"
         )
     if _collected is not None:
         _collected.append(picture)
     elif _in_notebook():
         _show_in_notebook(picture, figure)
-    elif isinstance(picture, TapeDrawing) or not _show_in_window(figure):
+    elif not _show_in_window(figure):
         print(f"saved {_write(picture)}")
-
-
-def collect() -> list[Any]:
-    """Return a list to which pictures are appended from now on instead of being shown. Site builders use it."""
-    global _collected
-    _collected = []
-    return _collected
 
 
 @contextlib.contextmanager
 def collecting() -> Iterator[list[Any]]:
     """A list to which pictures are appended, until the end of the ``with``, instead of being shown."""
     global _collected
-    before = _collected
+    before, _collected = _collected, []
     try:
-        yield collect()
+        yield _collected
     finally:
         _collected = before
 
@@ -94,7 +77,7 @@ def _in_notebook() -> bool:
 def _show_in_notebook(picture: Any, figure: Any) -> None:
     from IPython.display import Image, display
 
-    if isinstance(picture, TapeDrawing) or (isinstance(picture, Picture) and figure.canvas.manager is None):
+    if isinstance(picture, Picture) and figure.canvas.manager is None:
         display(picture)
     else:
         display(Image(data=render(figure, "png", dpi=100)))
@@ -129,11 +112,10 @@ def _draws_files_only() -> bool:
     )
 
 
-def _write(picture: Picture | Figure | TapeDrawing) -> Path:
+def _write(picture: Picture | Figure) -> Path:
     """Write a picture to the next file of this script."""
     name = _script()
-    ending = "svg" if isinstance(picture, TapeDrawing) else "png"
-    path = Path(FOLDER) / f"{name}-{_written[name] + 1}.{ending}"
+    path = Path(FOLDER) / f"{name}-{_written[name] + 1}.png"
     try:
         path.parent.mkdir(exist_ok=True)
     except OSError as error:
@@ -141,11 +123,7 @@ def _write(picture: Picture | Figure | TapeDrawing) -> Path:
             f"show: cannot create the folder {FOLDER!r} in {os.getcwd()!r} ({error.strerror})\n"
             "  expected a writable folder, because there is no display"
         ) from None
-    if isinstance(picture, TapeDrawing):
-        with atomic_write(path) as file:
-            file.write(picture.svg)
-    else:
-        save(picture, path)
+    save(picture, path)
     _written[name] += 1
     return path
 

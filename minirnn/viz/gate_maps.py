@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from minirnn.messages import shown
+from minirnn.arguments.messages import shown
 from minirnn.viz.colors import SIGNS, SIZES
-from minirnn.viz.fonts import fonts_for
-from minirnn.viz.picture import Picture, as_numbers, check_grid, new_figure, whole_steps
+from minirnn.viz.picture import Picture, as_numbers, new_figure, whole_steps
+from minirnn.viz.text_colors import fonts_for
 
 MEANING = {
     "i": "input gate",
@@ -40,7 +40,6 @@ def gate_map(
     states: Collection[str] = (),
     meaning: Mapping[str, str] = MEANING,
     most: int | None = None,
-    axes: Any | None = None,
 ) -> Picture:
     """Draw the value of each gate, one row per unit and one column per time step.
 
@@ -65,20 +64,12 @@ def gate_map(
     most : int, optional
         The number of units to show, at least 2. They are the first, the last, and evenly spaced units of this order.
         None shows all.
-    axes : array of Axes, optional
-        (G,) for G gates; None makes a new figure.
 
     Returns
     -------
     Picture
         ``ax``: (G,). ``data``: for each gate a row per unit and a column per step, as drawn, and "unit", the index of
         the unit in each row.
-
-    Raises
-    ------
-    ValueError
-        No gates, a shape that is not (T, H), different shapes, values outside the range, a text of another length, an
-        `order` that is not one of the gates, `most` below 2, or axes not (G,).
     """
     arrays = checked_gates(gates, candidates, states)
     T, H = next(iter(arrays.values())).shape
@@ -98,7 +89,8 @@ def gate_map(
         if most < H:
             unit = unit[np.linspace(0, H - 1, most).round().astype(int)]
 
-    grid = _grid(len(arrays), T, axes)
+    figure = new_figure(max(7.0, 1.2 + 0.125 * min(T, 80)), 0.6 + 1.9 * len(arrays))
+    grid = figure.subplots(len(arrays), 1, squeeze=False)[:, 0]
     artists: dict[str, Any] = {}
     data = {name: values.T[unit] for name, values in arrays.items()}  # (units, T)
     for ax, (name, values) in zip(grid, data.items(), strict=True):
@@ -144,10 +136,3 @@ def checked_gates(gates: Any, candidates: Collection[str], states: Collection[st
             )
         arrays[name] = array
     return arrays
-
-
-def _grid(G: int, T: int, axes: Any) -> np.ndarray:
-    if axes is not None:
-        return check_grid("gate_map", axes, (G,), f"(G,) = ({G},), one for each gate")
-    figure = new_figure(max(7.0, 1.2 + 0.125 * min(T, 80)), 0.6 + 1.9 * G)
-    return figure.subplots(G, 1, squeeze=False)[:, 0]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from minirnn import check
+from minirnn.arguments import check
 from minirnn.viz.colors import RED, SIZES
 from minirnn.viz.picture import Picture, as_numbers, axes_or_new, whole_steps
 
@@ -52,11 +52,6 @@ def gradient_flow(
         ``data``: norms (L, columns) as drawn; first_step (columns,); steps_per_column, 0-d.
         ``artists``: "mesh"; "color bar", if any norm is finite and not zero; "not finite", a mesh over NaN and
         infinities, if there are any.
-
-    Raises
-    ------
-    TypeError, ValueError
-        Not (L, T), a negative norm, or a `max_columns` that is not an integer of 1 or more.
     """
     norms = as_numbers("gradient_flow", "norms", norms, 2, "(L, T): one row per layer, one column per time step")
     L, T = norms.shape

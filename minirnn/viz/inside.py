@@ -43,11 +43,6 @@ def look_inside(model: Any, x: Any) -> Picture:
         ``ax``: (2,), or (1,) if no layer has gates. ``data``: for each layer and direction ("encoder.1 reverse"), the
         norms by the number of steps before the last, (T,); for each gate of it ("encoder.1 reverse: f"), the mean
         value, the share of values below 0.1, and the blocked share, (3,).
-
-    Raises
-    ------
-    TypeError, ValueError
-        If `model` is not a Module, has no recurrent layer that runs, or a layer reads something other than a Tensor.
     """
     if not isinstance(model, Module):
         raise TypeError(f"look_inside: model is a {type(model).__name__}\n  expected a Module")

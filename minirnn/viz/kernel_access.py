@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from minirnn.viz.colors import BLUE, GRAY, ORANGE
-from minirnn.viz.picture import Picture, axes_or_new
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
+from minirnn.viz.picture import Picture, new_axes
 
 SECTOR, BANKS, WORD = 32, 32, 4
 
@@ -31,7 +28,7 @@ def _visit(function: str, trace: Any, line: int, which: int, shared: bool) -> np
     return visits[which][(visits[which]["allocation"] == -1) == shared]
 
 
-def warp_accesses(trace: Any, line: int, *, which: int = 0, ax: Axes | None = None) -> Picture:
+def warp_accesses(trace: Any, line: int, *, which: int = 0) -> Picture:
     """Draw one access of a warp to device memory: the bytes that each thread touches, and the sectors that this needs.
 
     The memory of a GPU is divided into sectors of 32 bytes. The hardware moves every sector in which any thread has a
@@ -46,19 +43,12 @@ def warp_accesses(trace: Any, line: int, *, which: int = 0, ax: Axes | None = No
         The line of the .cu file that makes the access.
     which : int
         The index of the warp's visit to this line.
-    ax : Axes, optional
-        Where to draw; None makes a new figure.
 
     Returns
     -------
     Picture
         ``data``: thread, address (bytes from the start of the array), sectors: numbers of the sectors touched.
         ``artists``: "threads", "sectors".
-
-    Raises
-    ------
-    ValueError
-        If the line makes no access to device memory, or `which` is too large.
     """
     group = _visit("warp_accesses", trace, line, which, shared=False)
     group = group[group["allocation"] == group["allocation"][0]]
@@ -67,7 +57,7 @@ def warp_accesses(trace: Any, line: int, *, which: int = 0, ax: Axes | None = No
         np.concatenate([np.arange(a // SECTOR, (a + s - 1) // SECTOR + 1) for a, s in zip(address, size, strict=True)])
     )
     used = int(np.unique(np.concatenate([np.arange(a, a + s) for a, s in zip(address, size, strict=True)])).size)
-    ax = axes_or_new("warp_accesses", ax, 9, 3.4)
+    ax = new_axes(9, 3.4)
     start = sectors[0] * SECTOR
     bands = [
         ax.axvspan(s * SECTOR - start, (s + 1) * SECTOR - start, color=ORANGE, alpha=(0.2, 0.38)[s % 2], linewidth=0)
@@ -87,10 +77,11 @@ def warp_accesses(trace: Any, line: int, *, which: int = 0, ax: Axes | None = No
     return Picture(ax, {"threads": bars, "sectors": bands}, data)
 
 
-def thread_map(
-    rows: int, columns: int, *, grid: Any, block: Any, rows_first: bool = True, ax: Axes | None = None
-) -> Picture:
+def thread_map(rows: int, columns: int, *, grid: Any, block: Any) -> Picture:
     """Draw the thread that computes each element of a matrix, for a two-dimensional launch with one thread per element.
+
+    Blocks count rows along x, as in the cell kernels: row = blockIdx.x * blockDim.y + threadIdx.y, column =
+    blockIdx.y * blockDim.x + threadIdx.x.
 
     Parameters
     ----------
@@ -98,22 +89,12 @@ def thread_map(
         The shape of the matrix.
     grid, block : tuple of int
         The sizes of the launch, (x, y).
-    rows_first : bool
-        Whether blocks count rows along x, as the cell kernels do (row = blockIdx.x * blockDim.y + threadIdx.y,
-        column = blockIdx.y * blockDim.x + threadIdx.x); else rows along y.
-    ax : Axes, optional
-        Where to draw; None makes a new figure.
 
     Returns
     -------
     Picture
         ``data``: block (rows, columns), the number of each element's block; thread, the number within it; -1 for no
         thread.
-
-    Raises
-    ------
-    ValueError
-        If sizes are not positive.
     """
     try:
         (gx, gy), (bx, by) = tuple(grid)[:2], tuple(block)[:2]
@@ -125,16 +106,12 @@ def thread_map(
             f"thread_map: got rows {rows}, columns {columns}, grid {grid}, block {block}\n"
             "  expected counts of 1 or more, grid and block as (x, y)"
         )
-    number = np.full((rows, columns), -1)
-    thread = np.full((rows, columns), -1)
     r, c = np.mgrid[:rows, :columns]
-    block_row, block_column = r // by, c // bx
-    reached = (block_row < (gx if rows_first else gy)) & (block_column < (gy if rows_first else gx))
-    index = block_row + block_column * gx if rows_first else block_column + block_row * gx
-    number[reached] = index[reached]
-    thread[reached] = ((r % by) * bx + c % bx)[reached]
-    ax = axes_or_new("thread_map", ax, min(12, 2 + 0.35 * columns), min(8, 2.2 + 0.35 * rows))
-    shown = np.ma.masked_less(number % 7, 0) if (number >= 0).all() else np.ma.masked_where(number < 0, number % 7)
+    reached = (r // by < gx) & (c // bx < gy)
+    number = np.where(reached, r // by + c // bx * gx, -1)
+    thread = np.where(reached, (r % by) * bx + c % bx, -1)
+    ax = new_axes(min(12, 2 + 0.35 * columns), min(8, 2.2 + 0.35 * rows))
+    shown = np.ma.masked_where(number < 0, number % 7)
     mesh = ax.pcolormesh(np.arange(columns + 1) - 0.5, np.arange(rows + 1) - 0.5, shown, cmap="Pastel1", vmin=0, vmax=8,
                          edgecolors="white", linewidth=1)  # fmt: skip
     if rows * columns <= 400:
@@ -153,32 +130,23 @@ def thread_map(
     return Picture(ax, {"mesh": mesh}, {"block": number, "thread": thread})
 
 
-def bank_conflicts(trace: Any, line: int, *, which: int = 0, ax: Axes | None = None) -> Picture:
+def bank_conflicts(trace: Any, line: int, *, which: int = 0) -> Picture:
     """Draw one access of a warp to shared memory by bank. Threads that need different words of one bank must wait.
 
     Parameters
     ----------
-    trace : Trace
-        What ``kernel.traced(...)`` of a `SimDriver` in check mode returned.
-    line, which : int
-        The line and the visit, as for `warp_accesses`.
-    ax : Axes, optional
-        Where to draw; None makes a new figure.
+    trace, line, which
+        The launch, the line and the visit, as for `warp_accesses`.
 
     Returns
     -------
     Picture
         ``data``: words (32,), the number of different words that each bank must deliver. ``artists``: "bars".
-
-    Raises
-    ------
-    ValueError
-        If the line makes no access to shared memory, or `which` is too large.
     """
     group = _visit("bank_conflicts", trace, line, which, shared=True)
     words = np.unique(group["address"].astype(np.int64) // WORD)
     per_bank = np.bincount(words % BANKS, minlength=BANKS)
-    ax = axes_or_new("bank_conflicts", ax, 8, 2.8)
+    ax = new_axes(8, 2.8)
     bars = ax.bar(np.arange(BANKS), per_bank, width=0.85, color=np.where(per_bank > 1, ORANGE, BLUE))
     ax.axhline(1, color=GRAY, linewidth=1, linestyle="--")
     rounds = int(per_bank.max())

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from minirnn import check
+from minirnn.arguments import check
 from minirnn.cells.expr import Expr
 from minirnn.engine.backward import grad
 from minirnn.engine.tape import no_grad
@@ -19,8 +19,8 @@ from minirnn.engine.tensor import Tensor, as_tensor, tensor
 from minirnn.nn.opened import CANDIDATE, BuiltIn, Opened, Own, Values, opened
 from minirnn.ops import concat, unbind
 from minirnn.ops.sequence.compose import evaluate
-from minirnn.viz.jacobians import state_jacobians
 from minirnn.viz.paths import cell_paths
+from minirnn.viz.steps import state_jacobians
 
 
 class LayerValues(NamedTuple):
@@ -62,11 +62,6 @@ def layer_values(layer: Any, x: Any, *, reverse: bool = False, index: int = -1) 
     Returns
     -------
     LayerValues
-
-    Raises
-    ------
-    TypeError, ValueError
-        If `layer` has another type or no such layer or direction, or x does not fit.
     """
     one, p = chosen("layer_values", layer, index, reverse)
     xs = steps_of("layer_values", one, x)
@@ -99,11 +94,6 @@ def layer_jacobians(layer: Any, x: Any, *, index: int = -1, reverse: bool = Fals
     ndarray, (T+1, n, n)
         ``[t, j, k]`` = d states_T[j] / d states_t[k], with all states concatenated to n numbers. An output that is not
         a state but that the next step reads comes last.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If `layer` has another type or no such layer or direction, or x does not fit.
     """
     one, p = chosen("layer_jacobians", layer, index, reverse)
     xs = read_by(one, p, steps_of("layer_jacobians", one, x, one_sequence=True))
@@ -138,11 +128,6 @@ def layer_paths(layer: Any, x: Any, *, index: int = -1, reverse: bool = False) -
     -------
     dict
         Name of the path -> (T-1, H, H), ``[t-1, k, j]`` = d c_t[j] / d c_{t-1}[k] along it. Their sum is the Jacobian.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If `layer` has another type or no such layer or direction, or x does not fit.
     """
     one, p = chosen("layer_paths", layer, index, reverse)
     xs = read_by(one, p, steps_of("layer_paths", one, x, one_sequence=True))

@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from minirnn.ops.cudnn_rnn.params import Network
 from minirnn.viz.colors import BLUE, GRAY, GREEN, ORANGE, PURPLE, RED
-from minirnn.viz.picture import Picture, axes_or_new
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
+from minirnn.viz.picture import Picture, new_axes
 
 NAMES = {"lstm": "LSTM", "gru": "GRU", "rnn_relu": "ReLU RNN", "rnn_tanh": "tanh RNN"}
 GATE_COLORS = (BLUE, ORANGE, GREEN, PURPLE)
@@ -26,7 +21,6 @@ def parameter_buffer(
     input_mode: str = "linear_input",
     direction: str = "unidirectional",
     num_proj: int = 0,
-    ax: Axes | None = None,
 ) -> Picture:
     """Draw the flat parameter buffer of a CudnnRNN network.
 
@@ -38,44 +32,34 @@ def parameter_buffer(
     ----------
     num_layers, num_units, input_size, rnn_mode, input_mode, direction, num_proj
         The network, as for `minirnn.ops.cudnn_rnn_params_size`.
-    ax : Axes, optional
-        Where to draw; None makes a new figure.
 
     Returns
     -------
     Picture
         ``data``: name, offset and size of each block, in the order of memory. ``artists``: a rectangle by name.
-
-    Raises
-    ------
-    ValueError, TypeError
-        For sizes or modes that CudnnRNN does not have.
     """
     net = Network(rnn_mode, num_layers, num_units, input_size, direction, input_mode, num_proj, op="parameter_buffer")
     blocks = [*net.weights, *net.biases]
     gates = {"lstm": ("i", "f", "n", "o"), "gru": ("r", "z", "n")}.get(rnn_mode, ("h",))
     G = len(gates)
     rows = num_layers * net.D
-    ax = axes_or_new("parameter_buffer", ax, 10, 1.6 + 0.55 * rows)
+    ax = new_axes(10, 1.6 + 0.55 * rows)
     artists = {}
     meaning: dict[str, str] = {}  # letter of a gate -> its color
     written: set[str] = set()
     per_row = len(net.weights) // rows
     for k, block in enumerate(blocks):
         is_bias = k >= len(net.weights)
-        place = k - len(net.weights) if is_bias else k
-        row = place // (2 * G if is_bias else per_row)
-        inside = place % (2 * G if is_bias else per_row)
+        row, inside = divmod(k - len(net.weights), 2 * G) if is_bias else divmod(k, per_row)
         size = int(np.prod(block.shape))
         projection = not is_bias and inside == 2 * G
         color = RED if projection else GATE_COLORS[inside % G]
         recurrent = inside >= G and not projection
-        rectangle = ax.barh(
+        artists[block.name] = ax.barh(
             rows - 1 - row, size, left=block.offset, height=0.72,
             facecolor="white" if is_bias else color, edgecolor=color if is_bias else "white",
             linewidth=1.2, hatch="///" if recurrent and not is_bias else None,
         )[0]  # fmt: skip
-        artists[block.name] = rectangle
         letter = "P" if projection else gates[inside % G]
         meaning[letter] = color
         if size > 0.035 * net.size:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from minirnn.messages import shown
+from minirnn.arguments.messages import shown
 from minirnn.viz.colors import BLUE, GREEN, ORANGE, PURPLE
 from minirnn.viz.picture import Picture, axes_or_new, whole_steps
 
@@ -41,11 +41,6 @@ def cell_paths(i: Any, cs: Any, f: Any, o: Any, ci: Any, w: Any, *, gate_order: 
     -------
     dict
         Name of the path -> (T-1, H, H), ``[t-1, k, j]`` = d c_t[j] / d c_{t-1}[k] along it. Their sum is the Jacobian.
-
-    Raises
-    ------
-    ValueError
-        For other shapes or another gate order.
     """
     i, cs, f, o, ci, w = (np.asarray(a, dtype=np.float64) for a in (i, cs, f, o, ci, w))
     if sorted(gate_order) != list("cfio"):
@@ -91,11 +86,6 @@ def path_strengths(paths: dict[str, np.ndarray], *, state: str = "c", ax: Axes |
     -------
     Picture
         ``data``: strength of each path by name, (T-1,), and "step". ``artists``: a line by name.
-
-    Raises
-    ------
-    ValueError
-        If `paths` is empty or its arrays differ in shape.
     """
     shapes = {np.shape(a) for a in paths.values()}
     if len(shapes) != 1:

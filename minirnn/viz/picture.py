@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from minirnn.arguments.host_array import values_of
 from minirnn.engine.tensor import Tensor
-from minirnn.host_array import values_of
 from minirnn.io.atomic import atomic_write
 
 if TYPE_CHECKING:
@@ -58,33 +58,21 @@ def new_figure(width: float, height: float) -> Figure:
     return Figure(figsize=(width, height), layout="constrained")
 
 
+def new_axes(width: float, height: float) -> Axes:
+    """Return the only axes of a new figure."""
+    return new_figure(width, height).add_subplot()
+
+
 def axes_or_new(function: str, ax: Any, width: float, height: float) -> Axes:
-    """Return `ax`, or the only axes of a new figure when it is None."""
-    if ax is None:
-        return new_figure(width, height).add_subplot()
-    check_axes(function, ax)
-    return ax
-
-
-def check_axes(function: str, ax: Any) -> None:
-    """Raise TypeError when `ax` is not a Matplotlib Axes."""
+    """Return `ax`, or the only axes of a new figure when it is None; raise TypeError for anything else."""
     from matplotlib.axes import Axes
 
-    if not isinstance(ax, Axes):
+    if ax is not None and not isinstance(ax, Axes):
         raise TypeError(
             f"{function}: ax is {type(ax).__name__}\n  expected one Matplotlib Axes, or None for a new figure\n"
             "  figure.add_subplot() gives you one"
         )
-
-
-def check_grid(function: str, axes: Any, shape: tuple[int, ...], expected: str) -> np.ndarray:
-    """Return `axes` as an array, or raise an error when it is not an array of Matplotlib Axes of this shape."""
-    grid = np.asarray(axes, dtype=object)
-    if grid.shape != shape:
-        raise ValueError(f"{function}: axes has shape {grid.shape}\n  expected {expected}")
-    for ax in grid.flat:
-        check_axes(function, ax)
-    return grid
+    return new_axes(width, height) if ax is None else ax
 
 
 def whole_steps(ax: Axes) -> None:
@@ -100,30 +88,17 @@ def check_tensor(function: str, name: str, value: Any) -> None:
         raise TypeError(f"{function}: {name} is a {type(value).__name__}\n  expected a Tensor")
 
 
-def as_array(function: str, name: str, values: Any, expected: str) -> np.ndarray:
-    """`values` as an array. Raises ValueError for lists of different lengths."""
+def as_numbers(function: str, name: str, values: Any, ndim: int | None, expected: str) -> np.ndarray:
+    """Return `values` as float64 with `ndim` axes (None: at least one), none empty, or raise ValueError."""
     try:
-        return values_of(values)
-    except ValueError as error:
+        array = values_of(values)
+    except ValueError as error:  # lists of different lengths
         raise ValueError(f"{function}: {name} is not an array ({error})\n  expected {expected}") from error
-
-
-def as_numbers(function: str, name: str, values: Any, ndim: int, expected: str) -> np.ndarray:
-    """Return `values` (anything np.asarray takes) as float64 with `ndim` axes, none empty, or raise ValueError."""
-    array = as_array(function, name, values, expected)
     if array.dtype.kind not in "biuf":
         raise ValueError(f"{function}: {name} has dtype {array.dtype}\n  expected real numbers, {expected}")
-    if array.ndim != ndim or not array.size:
+    if array.ndim != (ndim or max(1, array.ndim)) or not array.size:
         raise ValueError(f"{function}: {name} has shape {array.shape}\n  expected {expected}")
     return array.astype(np.float64)
-
-
-def as_series(function: str, name: str, values: Any, expected: str = "(T, ...)") -> np.ndarray:
-    """Return `values`, one array for each time step, as float64 (T, n), or raise ValueError."""
-    array = as_array(function, name, values, expected)
-    if array.ndim < 1 or not array.size:
-        raise ValueError(f"{function}: {name} has shape {array.shape}\n  expected {expected}")
-    return as_numbers(function, name, array.reshape(len(array), array[0].size), 2, expected)
 
 
 def save(picture: Picture | Figure, path: str | os.PathLike[str], *, dpi: float = 150) -> None:
@@ -136,13 +111,6 @@ def save(picture: Picture | Figure, path: str | os.PathLike[str], *, dpi: float 
         Ends in ``.png``, ``.svg`` or ``.pdf``, or for a `ColoredText` in ``.html``.
     dpi : float
         Pixels per inch of a PNG.
-
-    Raises
-    ------
-    ValueError
-        Another ending, or the file cannot be written.
-    TypeError
-        Neither a Picture nor a Figure.
     """
     figure = picture.figure if isinstance(picture, Picture) else picture
     if not hasattr(figure, "savefig"):

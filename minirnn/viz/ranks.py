@@ -7,37 +7,28 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from minirnn.messages import shown
+from minirnn.arguments.messages import shown
 from minirnn.parallel.costs import ALGORITHMS, NETWORKS, Network
 from minirnn.viz.colors import BLUE, GRAY, GREEN, ORANGE, PURPLE, RED
-from minirnn.viz.picture import Picture, axes_or_new
+from minirnn.viz.picture import Picture, new_axes
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
     from minirnn.parallel.data_parallel import Event
 
 
-def backward_timeline(steps: Mapping[str, Sequence[Event]], *, ax: Axes | None = None) -> Picture:
+def backward_timeline(steps: Mapping[str, Sequence[Event]]) -> Picture:
     """Draw backward passes, the messages that are sent during them, and the time spent waiting for messages.
 
     Parameters
     ----------
     steps : dict of str to list of Event
         Label -> the ``events`` of a `minirnn.parallel.DistributedDataParallel` on one rank.
-    ax : Axes, optional
-        Where to draw; None makes a new figure.
 
     Returns
     -------
     Picture
         ``data``, by label: "LABEL: backward" and "LABEL: wait" (2,), begin and end in milliseconds since the backward
         pass began; "LABEL: buckets" (n, 2). ``artists``: the bars by the same names.
-
-    Raises
-    ------
-    ValueError
-        If a step has no events.
     """
     spans_of = {label: {e.name: (e.begin, e.end) for e in events} for label, events in steps.items()}
     for label, spans in spans_of.items():
@@ -46,30 +37,23 @@ def backward_timeline(steps: Mapping[str, Sequence[Event]], *, ax: Axes | None =
                 f"backward_timeline: {label} has the events {shown(sorted(spans))}\n"
                 "  expected those of a backward pass: DistributedDataParallel.events after it"
             )
-    ax = axes_or_new("backward_timeline", ax, 8, 0.8 + 0.9 * max(1, len(steps)))
+    ax = new_axes(8, 0.8 + 0.9 * max(1, len(steps)))
     data: dict[str, np.ndarray] = {}
     artists: dict[str, Any] = {}
     for k, (label, spans) in enumerate(spans_of.items()):
         start = spans["backward"][0]
         buckets = [span for name, span in spans.items() if name.startswith("bucket")]
-        for name, found in (("backward", spans["backward"]), ("buckets", buckets), ("wait", spans["wait"])):
-            data[f"{label}: {name}"] = 1e3 * (np.array(found) - start)
-        first = k == 0
-        for name, color, place, height in (
-            ("backward", BLUE, 0.2, 0.3),
-            ("buckets", ORANGE, -0.15, 0.3),
-            ("wait", GRAY, 0.2, 0.3),
+        for name, said, times, color, place in (
+            ("backward", "backward", spans["backward"], BLUE, 0.2),
+            ("buckets", "messages under way", buckets, ORANGE, -0.15),
+            ("wait", "wait", spans["wait"], GRAY, 0.2),
         ):
-            pairs = np.atleast_2d(data[f"{label}: {name}"])
+            data[f"{label}: {name}"] = 1e3 * (np.array(times) - start)
+            begin, end = data[f"{label}: {name}"].reshape(-1, 2).T
             artists[f"{label}: {name}"] = ax.barh(
-                np.full(len(pairs), -k + place),
-                pairs[:, 1] - pairs[:, 0],
-                left=pairs[:, 0],
-                height=height,
-                color=color,
-                alpha=0.35 if name == "buckets" else 1.0,
-                label={"buckets": "messages under way"}.get(name, name) if first else None,
-            )
+                np.full(len(begin), place - k), end - begin, left=begin, height=0.3, color=color,
+                alpha=0.35 if name == "buckets" else 1.0, label=None if k else said,
+            )  # fmt: skip
         sent = data[f"{label}: buckets"][:, 0]
         ax.plot(sent, np.full(len(sent), -k - 0.15), "|", color=ORANGE, markersize=14)
     ax.set_yticks([-k for k in range(len(steps))], list(steps))
@@ -79,10 +63,8 @@ def backward_timeline(steps: Mapping[str, Sequence[Event]], *, ax: Axes | None =
     return Picture(ax, artists, data)
 
 
-def all_reduce_costs(
-    nbytes: float, *, network: str | Network = "1 Gb/s Ethernet", most: int = 4096, ax: Axes | None = None
-) -> Picture:
-    """Draw the cost of an all-reduce of `nbytes` bytes on 2 to `most` ranks, computed by `minirnn.parallel.costs`.
+def all_reduce_costs(nbytes: float, *, network: str | Network = "1 Gb/s Ethernet") -> Picture:
+    """Draw the cost of an all-reduce of `nbytes` bytes on 2 to 4096 ranks, computed by `minirnn.parallel.costs`.
 
     Parameters
     ----------
@@ -90,31 +72,20 @@ def all_reduce_costs(
         The size of the array, above 0.
     network : str or Network
         A name in ``minirnn.parallel.costs.NETWORKS``, or three numbers.
-    most : int
-        The largest number of ranks, 2 or more.
-    ax : Axes, optional
-        Where to draw; None makes a new figure.
 
     Returns
     -------
     Picture
         ``data``: "ranks" (n,), and seconds (n,) by algorithm. ``artists``: the lines by algorithm.
-
-    Raises
-    ------
-    ValueError
-        If the network is not known, or a number is too small.
     """
     if isinstance(network, str) and network not in NETWORKS:
         raise ValueError(f"all_reduce_costs: network is {network!r}\n  expected one of {', '.join(NETWORKS)}")
-    if nbytes <= 0 or most < 2:
-        raise ValueError(
-            f"all_reduce_costs: nbytes is {nbytes}, most is {most}\n  expected bytes above 0 and 2 or more ranks"
-        )
+    if nbytes <= 0:
+        raise ValueError(f"all_reduce_costs: nbytes is {nbytes}\n  expected bytes above 0")
     numbers = NETWORKS[network] if isinstance(network, str) else network
     colors = (BLUE, ORANGE, GREEN, RED, PURPLE)
-    ranks = np.unique(np.geomspace(2, most, 60).round().astype(int))
-    ax = axes_or_new("all_reduce_costs", ax, 6, 3.8)
+    ranks = np.unique(np.geomspace(2, 4096, 60).round().astype(int))
+    ax = new_axes(6, 3.8)
     data: dict[str, np.ndarray] = {"ranks": ranks}
     artists = {}
     for (name, cost), color in zip(ALGORITHMS.items(), colors, strict=False):

@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from minirnn.viz.colors import BLUE, GRAY, ORANGE
-from minirnn.viz.picture import Picture, axes_or_new
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
+from minirnn.viz.picture import Picture, new_axes
 
 
 def roofline(
@@ -20,7 +16,6 @@ def roofline(
     peak: float,
     bandwidth: float,
     latency: float = 0.0,
-    ax: Axes | None = None,
 ) -> Picture:
     """Draw pieces of work under the roof of a machine.
 
@@ -40,19 +35,12 @@ def roofline(
         Bytes per second of the memory.
     latency : float
         The minimum time of each piece of work, in seconds.
-    ax : Axes, optional
-        Where to draw; None makes a new figure.
 
     Returns
     -------
     Picture
         ``data``: intensity (n,) in operations per byte, achieved and bound (n,) in operations per second, in the order
         of `work`. ``artists``: "roof", "achieved", "bound".
-
-    Raises
-    ------
-    ValueError
-        If a number is not positive (`latency`: negative), or there is no work.
     """
     if not (work and peak > 0 and bandwidth > 0 and latency >= 0):  # NaN satisfies none of these conditions
         raise ValueError(
@@ -66,7 +54,7 @@ def roofline(
     intensity = flops / moved
     bound = flops / np.maximum(latency + flops / peak, latency + moved / bandwidth)
     achieved = flops / seconds
-    ax = axes_or_new("roofline", ax, 8, 4)
+    ax = new_axes(8, 4)
     x = np.logspace(np.log10(intensity.min() / 4), np.log10(max(intensity.max() * 4, 4 * peak / bandwidth)), 200)
     (roof,) = ax.loglog(
         x, np.minimum(peak, bandwidth * x), color=GRAY, linewidth=2, label="roof: memory, then processor"

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from html import escape
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from minirnn import check
-from minirnn.viz.colors import SIGNS, signed_norm
-from minirnn.viz.fonts import fonts_for
-from minirnn.viz.picture import Picture, as_numbers, check_grid, new_figure
+from minirnn.arguments import check
+from minirnn.viz.colors import SIGNS
+from minirnn.viz.picture import Picture, as_numbers, new_figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -21,6 +21,8 @@ LONGEST = 10_000
 """The largest number of characters. A longer text would be several screens high and slow to draw."""
 UNREADABLE = "#8c8c8c"  # color of a state that is NaN or infinite
 CELL = 0.097, 0.19  # inches of a character: width, height
+MISSING = "\ufffd"  # drawn for a letter that no installed font has
+SYMBOLS = ("cm", "STIX", "Last Resort")  # Matplotlib's fonts for formulas, whose letters are others, and one of frames
 STYLE = "font-family:ui-monospace,Menlo,Consolas,monospace;white-space:pre-wrap;overflow-wrap:anywhere;line-height:1.5"
 
 
@@ -54,7 +56,6 @@ def colored_text(
     *,
     labels: str | Sequence[str] | None = None,
     width: int = 80,
-    axes: Any | None = None,
 ) -> ColoredText:
     """Color each character of a text by the state of a unit: blue below zero, white at zero, red above.
 
@@ -73,26 +74,12 @@ def colored_text(
         The label above each text; "unit 0", "unit 1", ... by default, and nothing above a single one.
     width : int
         Characters per line of the figure. Longer lines are wrapped. HTML lines are as wide as the page.
-    axes : array of Axes, optional
-        (U,); None makes a new figure.
 
     Returns
     -------
     ColoredText
         ``html``: the same as HTML. ``ax``: (U,). ``data``: states (T, U); row and column (T,), the place of each
         character in the figure. ``artists``: "unit 0", ...: the meshes of colors.
-
-    Raises
-    ------
-    ValueError
-        Neither (T,) nor (T, U), no characters, more than 10,000, or different numbers of characters and states.
-    TypeError
-        A text that is neither a str nor a sequence of them.
-
-    Examples
-    --------
-    >>> picture = colored_text([0.0, 1.0, 1.0, 0.0], '"hi"')
-    >>> save(picture, "quotes.html")  # doctest: +SKIP
     """
     pieces = _pieces(text)
     try:
@@ -111,7 +98,9 @@ def colored_text(
     names = _names(labels, values.shape[1])
     check.integer("colored_text", "width", width, 1)
     row, column, lengths = _places(pieces, width)
-    grid = _grid(names, axes, rows=int(row[-1]) + 1, columns=int((column + lengths).max()))
+    rows, columns, U = int(row[-1]) + 1, int((column + lengths).max()), len(names)
+    size = max(columns, 40) * CELL[0] + 0.7, U * (rows * CELL[1] + 0.3 * any(names)) + 0.1
+    grid = new_figure(*size).subplots(U, 1, squeeze=False)[:, 0]
     artists, html = {}, []
     for u, (ax, name) in enumerate(zip(grid, names, strict=True)):
         colors, norm = _colors(values[:, u])
@@ -141,6 +130,36 @@ def _names(labels: Any, U: int) -> list[str]:
     return names
 
 
+@lru_cache
+def letters_of(path: str) -> frozenset[int]:
+    """The letters of a font file, as numbers; none if it cannot be read."""
+    from matplotlib.font_manager import get_font
+
+    try:
+        return frozenset(get_font(path).get_charmap())
+    except (OSError, RuntimeError):
+        return frozenset()
+
+
+def fonts_for(text: str, first: str = "DejaVu Sans Mono") -> tuple[list[str], str]:
+    """The families that draw `text`, beginning with `first`, and the text with `MISSING` for what none of them has.
+
+    Matplotlib draws each letter with the first family that has it. Without a font it would print a warning for each.
+    """
+    from matplotlib.font_manager import FontProperties, findfont, fontManager
+
+    families = [first]
+    left = {ord(c) for c in text} - letters_of(findfont(FontProperties(family=first)))
+    for font in fontManager.ttflist if left else ():
+        if font.name.startswith(SYMBOLS):
+            continue
+        found = left & letters_of(font.fname)
+        if found:
+            families.append(font.name)
+            left -= found
+    return families, "".join(MISSING if ord(c) in left else c for c in text)
+
+
 def visible(character: str) -> str:
     """A visible sign for an invisible character. A space stays a space, because its background is visible."""
     return {"\n": "\u21b5", "\t": "\u21e5"}.get(character, character if character.isprintable() else "\ufffd")
@@ -165,8 +184,9 @@ def _colors(values: np.ndarray) -> tuple[np.ndarray, Any]:
     """The colors (T, 3), and their scale."""
     import matplotlib
 
-    norm = signed_norm(values)
     finite = np.isfinite(values)
+    largest = float(np.abs(values[finite]).max(initial=0)) or 1.0
+    norm = matplotlib.colors.TwoSlopeNorm(0.0, -largest, largest)  # symmetric: white is zero
     colors = matplotlib.colormaps[SIGNS](norm(np.where(finite, values, 0.0)))[:, :3]
     colors[~finite] = matplotlib.colors.to_rgb(UNREADABLE)
     return colors, norm
@@ -177,14 +197,6 @@ def _ink(color: np.ndarray) -> str:
     linear = np.where(color <= 0.04045, color / 12.92, ((color + 0.055) / 1.055) ** 2.4)
     luminance = float(linear @ [0.2126, 0.7152, 0.0722])
     return "#000000" if (luminance + 0.05) / 0.05 > 1.05 / (luminance + 0.05) else "#ffffff"
-
-
-def _grid(names: list[str], axes: Any, rows: int, columns: int) -> np.ndarray:
-    U = len(names)
-    if axes is not None:
-        return check_grid("colored_text", axes, (U,), f"(U,) = ({U},), one for each unit")
-    size = max(columns, 40) * CELL[0] + 0.7, U * (rows * CELL[1] + 0.3 * any(names)) + 0.1
-    return new_figure(*size).subplots(U, 1, squeeze=False)[:, 0]
 
 
 def _draw(ax: Axes, pieces: list[str], colors: np.ndarray, places: tuple[np.ndarray, ...], name: str) -> Any:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from minirnn import check
+from minirnn.arguments import check
 from minirnn.viz.colors import BLUE, GRAY, ORANGE, RED
 from minirnn.viz.picture import Picture, as_numbers, axes_or_new, whole_steps
 
@@ -48,11 +49,6 @@ def loss_curve(
     Picture
         ``data``: steps, train_loss; mean_steps, mean_loss (the mean of neighbors, when drawn); validation_steps,
         validation_loss; baselines, in the order given.
-
-    Raises
-    ------
-    ValueError
-        Steps and losses of different shapes, or not (N,).
     """
     where = "loss_curve"
     steps, train_loss = _curve("steps", steps, "train_loss", train_loss)
@@ -107,7 +103,9 @@ def loss_curve(
     ax.legend(loc="lower left", ncols=2, framealpha=0.85)  # a loss curve falls and rarely ends at zero
     _name_baselines(ax, heights)
     if bits:
-        right = ax.secondary_yaxis("right", functions=(_nats_to_bits, _bits_to_nats))
+        right = ax.secondary_yaxis(
+            "right", functions=(partial(np.multiply, 1 / math.log(2)), partial(np.multiply, math.log(2)))
+        )
         right.set_ylabel("bits per character")
         artists["bits"] = right
     return Picture(ax, artists, data)
@@ -144,11 +142,3 @@ def _name_baselines(ax: Axes, heights: Mapping[str, float]) -> None:
             color=GRAY,
             bbox={"facecolor": "white", "alpha": 0.8, "linewidth": 0, "pad": 0.5},
         )
-
-
-def _nats_to_bits(nats: Any) -> Any:
-    return nats / math.log(2)
-
-
-def _bits_to_nats(bits: Any) -> Any:
-    return bits * math.log(2)

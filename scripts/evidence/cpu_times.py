@@ -1,7 +1,6 @@
 """Measures the tables of docs/performance.md, one at a time, into docs/data/cpu/TABLE.json.
 
     python scripts/evidence/cpu_times.py passes      # forward, forward+backward, step of training; seven sizes
-    python scripts/evidence/cpu_times.py libraries   # forward, next to JAX (jit, scan) and onnxruntime, three sizes
     python scripts/evidence/cpu_times.py float64     # the middle four sizes in double precision
     python scripts/evidence/cpu_times.py steps       # T from 100 to 10,000
     python scripts/evidence/cpu_times.py threads     # 1, 2 and, where there are 4 cores, 4
@@ -28,11 +27,10 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-from minirnn import machine
 from minirnn.bench.calls import Size
 from minirnn.bench.peers import SIZES, Workers, environment
 from minirnn.bench.worker import SAMPLE, milliseconds
-from minirnn.machine import installed_version
+from minirnn.machine import computer
 
 sys.path.insert(0, str(Path(__file__).parent))
 from rows import origin  # noqa: E402
@@ -59,10 +57,6 @@ def plan(table: str) -> Iterator[Row]:
     if table == "passes":
         for size, mode, what in product(SIZES, MODES, (*both, "step")):
             yield row(beside_torch, mode, size, what)
-    elif table == "libraries":
-        for size, mode in product(SIZES[1:4], MODES):
-            yield row((*beside_torch, "jax", "onnxruntime"), mode, size, "forward")
-            yield row((*beside_torch, "jax"), mode, size, "forward+backward")
     elif table == "float64":
         for size, mode, what in product(SIZES[1:5], MODES, both):
             yield row(beside_torch, mode, size, what, "float64")
@@ -96,7 +90,7 @@ def serve(name: str, threads: int) -> None:
         os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:threads])
     for line in sys.stdin:
         mode, size, what, dtype = json.loads(line)
-        call = calls(name, mode, tuple(size), dtype, threads, what == "train")[what]
+        call = calls(name, mode, tuple(size), dtype, what == "train")[what]
         print(milliseconds(call, 0.5 if what == "train" else SAMPLE), flush=True)
 
 
@@ -110,7 +104,7 @@ def write(path: Path, about: dict[str, Any], rows: list[Row]) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("table", choices=["passes", "libraries", "float64", "steps", "threads", "train"])
+    parser.add_argument("table", choices=["passes", "float64", "steps", "threads", "train"])
     parser.add_argument("--size", action="append", metavar="T,B,I,H", help="only this size (may be repeated)")
     parser.add_argument("--mode", action="append", choices=CELLS, help="only this one (may be repeated)")
     parser.add_argument("--libraries", nargs="+", help="only these")
@@ -121,8 +115,7 @@ def main() -> None:
     given = parser.parse_args()
     path = given.out or DATA / f"{given.table}.json"
     rows = [] if given.again or not path.exists() else json.loads(path.read_text(encoding="utf-8"))["rows"]
-    about = {"machine": machine.describe(THREADS), "table": given.table}
-    about["machine"]["versions"] |= {name: installed_version(name) for name in ("jax", "onnxruntime")}
+    about = {"machine": computer.describe(THREADS), "table": given.table}
     about["machine"]["commit"] = origin()["commit"]
     until = time.monotonic() + 60 * given.minutes
     with Workers() as workers:

@@ -32,7 +32,7 @@ ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT))
 
 import minirnn as mr  # noqa: E402
-from minirnn.machine import installed_version, processor  # noqa: E402
+from minirnn.machine.computer import installed_version, processor  # noqa: E402
 from tests.cells.with_torch import CELLS, gallery, torch_functions  # noqa: E402
 
 OUT = ROOT / "docs" / "data" / "cpu" / "own_cells.json"

@@ -9,7 +9,7 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
-from minirnn.machine import processor
+from minirnn.machine.computer import processor
 
 Row = dict[str, Any]
 

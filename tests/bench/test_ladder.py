@@ -10,7 +10,7 @@ import pytest
 import minirnn as mr
 from minirnn.bench import ladder
 from minirnn.bench.ladder import COUNTS, TIMES, counted
-from minirnn.cli import main
+from minirnn.commands.cli import main
 from minirnn.devices.cuda.sim import compiler
 
 COUNTED_WITH = "g++ 12"

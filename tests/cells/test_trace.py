@@ -28,6 +28,22 @@ def unknown_name(z_a, h):
     return tanh(z_a) + hh  # noqa: F821
 
 
+def torch_order(z_i: Any, z_f: Any, z_n: Any, z_o: Any, h: Any, c: Any) -> Any:
+    c = sigmoid(z_f) * c + sigmoid(z_i) * tanh(z_n)
+    h = sigmoid(z_o) * tanh(c)
+    return h, c
+
+
+class Surrogate(mr.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, x: Any) -> Any:
+        return tanh(x)
+
+    @staticmethod
+    def backward(ctx: Any, dy: Any) -> Any:
+        return dy
+
+
 def unused_product(z_a, h):
     product(h)
     return tanh(z_a)
@@ -83,6 +99,16 @@ WRONG = {
     "zero": (("h",), lambda z_a, h: tanh(z_a) / 0, "divided by 0"),
     "an unused gate": (("h",), lambda z_a, z_b, h: tanh(z_a), "the gate 'z_b' is never used"),
     "an unused state": (("c", "h"), lambda z_a, c, h: (tanh(z_a), sigmoid(z_a)), "the state 'c' is never used"),
+    "an LSTM that returns h, c as torch does": (
+        ("h", "c"),
+        torch_order,
+        r"'h' is never used\n.*the last state, here c; .* states=\('c', 'h'\) and return c, h\n",
+    ),
+    "a Function": (
+        ("h",),
+        lambda z_a, h: Surrogate.apply(z_a) + h,
+        r"Surrogate.apply .* would be ignored\n  write straight_through",
+    ),
     "an unused product": (("h",), unused_product, "a product or mean is never used"),
     "too few results": (("c", "h"), lambda z_a, c, h: tanh(z_a) * c, "returns 1 values\n  expected 2: the new c, h"),
     "a result that is no value": (("h",), lambda z_a, h: 1, "the new h is a int"),

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from minirnn.arguments.user_error import UserError
 from minirnn.commands.arguments import real, try_file, whole
-from minirnn.user_error import UserError
 
 
 def test_whole_numbers_have_their_limits() -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from minirnn.cli import main
+from minirnn.commands.cli import main
 from tests.cells.with_torch import GALLERY
 
 

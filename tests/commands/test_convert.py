@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import minirnn as mr
-from minirnn import cli
+from minirnn.commands import cli
 from minirnn.io import read_arrays, write_arrays
 from minirnn.nn.cell_file import cell_in
 from tests.cells.with_torch import CELLS, GALLERY

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 import minirnn as mr
-from minirnn import cli
-from minirnn._version import __version__
+from minirnn import __version__
+from minirnn.commands import cli
 from minirnn.devices.cuda.driver import CompileError
 
 
@@ -36,7 +36,7 @@ def test_the_text_report_ends_with_one_command_to_try(capsys: pytest.CaptureFixt
 
 @pytest.mark.slow
 def test_torch_is_not_imported() -> None:
-    code = "import sys; from minirnn.cli import main; main(['doctor']); assert 'torch' not in sys.modules, 'torch'"
+    code = "import sys; from minirnn.commands.cli import main; main(['doctor']); assert 'torch' not in sys.modules"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
 

@@ -7,7 +7,7 @@ import re
 import pytest
 
 from minirnn import ops
-from minirnn.cli import main
+from minirnn.commands.cli import main
 
 
 @pytest.mark.parametrize(

@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from minirnn import cli
-from minirnn.commands import figures
+from minirnn.commands import cli, figures
 from minirnn.viz import display
 
 CHAPTER = """

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from minirnn import cli
+from minirnn.commands import cli
 from minirnn.learn.course import STATE, load
 from tests.learn.answers import solution
 
@@ -295,7 +295,7 @@ def test_the_classroom50_bundle_holds_a_grader_a_workflow_and_the_course(tmp_pat
         code = archive.read("autograder.py").decode()
         workflow = archive.read("grade.yml").decode()
     compile(code, "autograder.py", "exec")
-    assert "classroom50:result.json" in code and "numpy==" in code and {"run.py", "minirnn/cli.py"} <= names
+    assert "classroom50:result.json" in code and "numpy==" in code and {"run.py", "minirnn/commands/cli.py"} <= names
     assert "python -I ../grader/autograder.py junit:../grades.xml" in workflow and "\t" not in workflow
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from minirnn import cli
+from minirnn.commands import cli
 from tests.train.runs import Train
 
 OUT = "minirnn-out"

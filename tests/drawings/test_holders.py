@@ -54,7 +54,7 @@ extern "C" __global__ void k(int *held) {
     options = (f"-DREAL={dtype}", f"-DACC={dtype}", f"-DCHUNKS={chunks}", "-DROWS=1")
     ran(text, options, [held], 32)
 
-    data = weight_holders("persistent", H, gates=gates, warps=2, units=units, itemsize=itemsize).data
+    data = weight_holders(H, gates=gates, warps=2, units=units, itemsize=itemsize).data
     of_first = (data["block"] == 0) & (data["warp"] == 0)
     rows = np.flatnonzero(of_first.any(axis=1))
     assert len(rows) == N
@@ -66,7 +66,7 @@ extern "C" __global__ void k(int *held) {
 
 
 def test_every_unit_has_one_warp_and_all_its_gates_lie_there() -> None:
-    data = weight_holders("persistent", 20, gates=4, warps=3, units=2).data
+    data = weight_holders(20, gates=4, warps=3, units=2).data
     warp = data["block"] * 3 + data["warp"]
     assert (warp == warp[:, :1]).all()
     by_gate = warp[:, 0].reshape(4, 20)
@@ -75,23 +75,3 @@ def test_every_unit_has_one_warp_and_all_its_gates_lie_there() -> None:
     # No two elements share a place.
     places = np.stack([warp, data["lane"], data["register"]], axis=-1).reshape(-1, 3)
     assert len(np.unique(places, axis=0)) == len(places)
-
-
-def test_in_a_plain_product_a_thread_reads_a_row_and_keeps_nothing() -> None:
-    picture = weight_holders("plain", 48, gates=4, warps=2)
-    data = picture.data
-    assert (data["register"] == -1).all()
-    np.testing.assert_array_equal(
-        (data["block"] * 2 + data["warp"]) * 32 + data["lane"], np.arange(192)[:, None] + np.zeros(48)
-    )  # noqa: E501
-    assert "read at every step" in picture.ax[1].get_title()
-    np.testing.assert_array_equal(picture.artists["blocks"].get_array(), data["block"])
-
-
-def test_they_draw_where_they_are_told_and_every_cell_can_be_read() -> None:
-    from matplotlib.figure import Figure
-
-    axes = Figure().subplots(1, 2)
-    assert (weight_holders("plain", 8, axes=axes).ax == axes).all()
-    for way in ("plain", "persistent"):
-        weight_holders(way, 1, gates=1, warps=1, units=1)  # type: ignore[arg-type]

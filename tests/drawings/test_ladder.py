@@ -11,7 +11,6 @@ from pathlib import Path
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
-from matplotlib.figure import Figure
 
 from docs.drawings.ladder import ladder_counts
 from minirnn.viz import between_steps
@@ -73,45 +72,6 @@ def test_the_picture_says_that_a_simulator_counted_and_what_r_is():
     assert picture.figure.get_suptitle().startswith("Counted by the simulator with the layouts of an H200\n")
     assert "not times" in picture.figure.get_suptitle()
     assert "R: the recurrent weights" in picture.figure.legends[0].get_title().get_text()
-    assert ladder_counts({"rows": json.loads(REPORT.read_text())["rows"]}).figure.get_suptitle().startswith("Counted")
-
-
-def test_a_report_may_be_given_as_it_is_and_drawn_where_one_likes():
-    report = json.loads(REPORT.read_text())
-    axes = Figure().subplots(3, 3)
-    picture = ladder_counts(report, axes=axes)
-    assert (picture.ax == axes).all() and len(axes[2, 1].lines) == len(RUNGS)
-    with pytest.raises(ValueError, match=r"axes has shape \(2, 3\)\n  expected \(3, 3\)"):
-        ladder_counts(report, axes=Figure().subplots(2, 3))
-    with pytest.raises(TypeError, match="expected one Matplotlib Axes"):
-        ladder_counts(report, axes=np.full((3, 3), None))
-
-
-@pytest.mark.parametrize(
-    ("spoil", "said"),
-    [
-        (lambda report: report.pop("rows"), "KeyError: 'rows'"),
-        (lambda report: report["rows"][0].pop("counts"), "KeyError: 'counts'"),
-        (lambda report: report["rows"][0].update(size=[1, 2]), "ValueError"),
-        (lambda report: report["rows"][0]["counts"].update(launches="many"), "'many'"),
-        (lambda report: report.update(rows=[r for r in report["rows"] if r["size"][2] != r["size"][3]]), "no rows"),
-    ],
-)
-def test_what_is_no_report_is_refused(spoil, said):
-    report = json.loads(REPORT.read_text())
-    spoil(report)
-    with pytest.raises(ValueError, match=said):
-        ladder_counts(report)
-
-
-def test_a_file_that_is_no_report_is_named(tmp_path):
-    (tmp_path / "x.json").write_text("[1]")
-    with pytest.raises(ValueError, match=r"x\.json' does not have these counts"):
-        ladder_counts(tmp_path / "x.json")
-    with pytest.raises(ValueError, match=r"y\.json': .*\n  expected a file that `minirnn bench --ladder"):
-        ladder_counts(tmp_path / "y.json")
-    with pytest.raises(ValueError, match="pass 'sideways'"):
-        ladder_counts(REPORT, which="sideways")
 
 
 def test_the_sketch_has_a_panel_for_each_rung_and_no_text_leaves_its_box():
@@ -133,12 +93,3 @@ def test_the_sketch_has_a_panel_for_each_rung_and_no_text_leaves_its_box():
             assert ax.bbox.x0 - 1 <= extent.x0 and extent.x1 <= ax.bbox.x1 + 1, text.get_text()
     assert inside == 3 + (1 + 2 + 4 + 1) + (1 + 4 + 4)
     assert plt.get_fignums() == []
-
-
-def test_the_sketch_goes_where_one_likes():
-    axes = Figure().subplots(1, 3)
-    assert (between_steps(axes=axes).ax == axes).all()
-    with pytest.raises(ValueError, match=r"axes has shape \(1,\)\n  expected \(3,\)"):
-        between_steps(axes=axes[:1])
-    with pytest.raises(TypeError, match="expected one Matplotlib Axes"):
-        between_steps(axes=[None, None, None])

@@ -8,7 +8,6 @@ from __future__ import annotations
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
-from matplotlib.figure import Figure
 
 from docs.drawings.meeting import grid_barrier, who_reads
 
@@ -46,10 +45,3 @@ def test_who_reads_follows_the_indices_of_the_kernel(columns, slices):
     assert picture.data["forward"].all()
     shown = np.asarray(picture.artists["backward"].get_array())
     np.testing.assert_array_equal(shown, gradients + 2 * shares)
-
-
-def test_they_go_where_one_likes():
-    figure = Figure()
-    axes = figure.subplots(1, 3)
-    assert grid_barrier(ax=axes[0]).ax is axes[0]
-    assert (who_reads(axes=axes[1:]).ax == axes[1:]).all()

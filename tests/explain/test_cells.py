@@ -11,8 +11,11 @@ from pathlib import Path
 import pytest
 
 import minirnn as mr
-from minirnn.cli import main
+from minirnn.commands.cli import main
 from minirnn.devices.cells.header import header
+from minirnn.devices.cuda.launch.sequence.choice import H200, choose
+from minirnn.devices.cuda.launch.sequence.sizes import Sizes
+from minirnn.explain.cells import made_of
 from minirnn.nn.cell_file import cell_in
 from tests.cells.with_torch import CELLS, GALLERY
 
@@ -85,9 +88,18 @@ def test_the_source_is_that_of_the_devices(capsys: pytest.CaptureFixture[str]) -
     if mr.devices.available()["cuda-sim"] is None:
         there = explained(capsys, path, "--source", "--device", "cuda-sim")
         assert there["the header, for C++ and CUDA"] == header(cell_in(path).plan()).strip()
-        assert (
-            there["what computes it"] == "cuda-sim  a C++ header: in a kernel, 2 launches per step forward, 2 backward"
-        )
+        launches = "cuda-sim  a C++ header: in a kernel, 2 launches per step forward, 2 backward; no single launch"
+        assert there["what computes it"].startswith(launches)
+
+
+@pytest.mark.parametrize(("name", "fits"), [("lstm", True), ("indrnn", False), ("sru", False), ("mgu", False)])
+def test_one_launch_is_promised_where_a_layer_may_have_it(name: str, fits: bool) -> None:
+    """A GPU takes one launch for this layer of the cell, or its reason why not is what the page says."""
+    plan = cell_in(str(GALLERY / f"{name}.py")).plan()
+    choice = choose(Sizes(plan, T=50, B=1, H=64, P=64, D=1, itemsize=4), H200, backward=True)
+    assert (choice.rung == "persistent") == fits
+    said = choice.reason.removeprefix("not persistent: ")
+    assert made_of(plan, "cuda-sim").endswith("(persistent)" if fits else f"no single launch for all steps: {said}")
 
 
 @pytest.mark.parametrize(

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from minirnn import ops
+from minirnn.arguments.user_error import UserError
 from minirnn.explain.names import LAYERS, explained, op_named, primitives, tensorflow_name
-from minirnn.user_error import UserError
 from tests.each import each
 
 # As in tf.raw_ops.

@@ -9,7 +9,7 @@ import pytest
 
 import minirnn as mr
 from minirnn import ops
-from minirnn.cli import main
+from minirnn.commands.cli import main
 
 
 @pytest.mark.parametrize("mode", ["lstm", "gru", "rnn_tanh"])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from minirnn import ops
-from minirnn.cli import main
+from minirnn.commands.cli import main
 from minirnn.devices.base import PRIMITIVES
 from minirnn.explain.names import primitives
 from minirnn.explain.primitives import cuda_places, primitive_lines

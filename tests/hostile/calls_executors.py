@@ -5,7 +5,7 @@ from __future__ import annotations
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-from minirnn.executors import open_executor
+from minirnn.parallel.executors import open_executor
 from tests.hostile.table import rows
 
 POOL = ThreadPoolExecutor(1)

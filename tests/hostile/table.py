@@ -30,10 +30,10 @@ import numpy as np
 
 import minirnn as mr
 from minirnn import cudnn_rnn, data, io, nn, ops, optim, viz
-from minirnn.executors import outcomes
 from minirnn.nn import functional, init, utils
 from minirnn.nn.utils import rnn
 from minirnn.optim import lr_scheduler
+from minirnn.parallel.executors import outcomes
 from tests.hostile.wrong_call import Wrong, array, tensor
 
 # Every table has these names, in addition to those of its module.

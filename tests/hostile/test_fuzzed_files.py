@@ -17,12 +17,12 @@ from hypothesis import settings
 
 import minirnn as mr
 from minirnn import ops
+from minirnn.arguments.user_error import UserError
 from minirnn.io import convert, load, read_arrays, save, write_arrays
 from minirnn.learn import course
+from minirnn.train.checkpoint import damages, read_checkpoint
 from minirnn.train.options import Options
-from minirnn.train.run import Training
-from minirnn.train.saved import damages, read_checkpoint
-from minirnn.user_error import UserError
+from minirnn.train.training import Training
 from tests.examples import FULL
 from tests.hostile import damage
 from tests.hostile.little_memory import little_memory, resource

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 import minirnn as mr
-from minirnn import random
+from minirnn.engine import random
 from minirnn.engine.tape import mode
 from minirnn.engine.tensor import Tensor
 

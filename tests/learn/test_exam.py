@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import minirnn as mr
-from minirnn import cli
+from minirnn.commands import cli
 from minirnn.learn.exam import UNITS, exam, questions
 
 SEEDS = ("a", "summer 2027", "7")

@@ -94,7 +94,7 @@ def test_bounds_and_deviations_are_those_of_torch(
 
 
 def test_linear_starts_with_the_bound_of_torch(stored: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("minirnn.random._state.generator", Probe())
+    monkeypatch.setattr("minirnn.engine.random._state.generator", Probe())
     layer = nn.Linear(7, 4, dtype=np.float64)
     for p in layer.parameters():
         np.testing.assert_allclose(p, np.full(p.shape, stored["linear"][1]), rtol=1e-14)

@@ -9,7 +9,7 @@ import pytest
 
 import minirnn as mr
 from minirnn import nn
-from minirnn.host_array import values_of
+from minirnn.arguments.host_array import values_of
 from tests.each import each
 
 T, B, I, H = 6, 4, 3, 5

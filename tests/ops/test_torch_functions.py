@@ -1,6 +1,6 @@
 """Functions of torch that are one line over other ops: values of NumPy or of the definition, and gradients.
 
-Tests `minirnn/torch_names.py`.
+Tests `minirnn/ops/primitives/combined.py` and `minirnn/ops/primitives/selection.py`.
 """
 
 from __future__ import annotations

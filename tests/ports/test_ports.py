@@ -2,7 +2,8 @@
 
 torch's results are stored in `tests/golden/ports/`.
 
-Tests `minirnn/torch_names.py`, `minirnn/utils.py`, `minirnn/autograd/gradients.py` and `minirnn/nn/utils/packing.py`.
+Tests `minirnn/lookup/at_the_top.py`, `minirnn/lookup/utils.py`, `minirnn/autograd/gradients.py` and
+`minirnn/nn/utils/packing.py`.
 """
 
 from __future__ import annotations

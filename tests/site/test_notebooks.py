@@ -29,7 +29,7 @@ picture = mr.viz.loss_curve([1, 2], [3, 2])
 mr.viz.show(picture)
 mr.viz.show(picture.figure)
 x = mr.tensor([1.0], requires_grad=True)
-mr.viz.show(mr.viz.tape_svg((x * x).sum()))
+mr.viz.show(mr.viz.tape_graph((x * x).sum()))
 """
 
 sys.path.insert(0, str(ROOT / "docs"))

@@ -1,6 +1,6 @@
 """Which rank prints and writes, errors of one rank that are raised on all, and runs over MPI.
 
-Tests `minirnn/train/ranks.py`, `minirnn/train/work.py` and `minirnn/commands/train.py`.
+Tests `minirnn/train/ranks.py`, `minirnn/train/run.py` and `minirnn/commands/train.py`.
 """
 
 from __future__ import annotations
@@ -10,17 +10,19 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from minirnn import parallel
+from minirnn.arguments.user_error import UserError
 from minirnn.io import checkpoint
 from minirnn.parallel import World, mpi
 from minirnn.train import ranks
 from minirnn.train.ranks import check_shards, on_all, on_first, world_of_run
-from minirnn.user_error import UserError
 from tests.parallel.test_mpi import LIMIT, environment, mpiexec
 
 OPTIONS = ["--shards", "4", "--hidden", "8", "--batch", "8", "--length", "8", "--quiet"]
@@ -170,11 +172,24 @@ def ranks_of(pid: int) -> list[int]:
 
 
 @pytest.mark.slow
-def test_a_rank_may_be_killed_at_any_moment() -> None:
-    """`scripts/evidence/kill_ranks.py`, three times instead of twenty, with time for a busy machine."""
-    mpiexec()
-    script = Path(__file__).parents[2] / "scripts" / "evidence" / "kill_ranks.py"
-    arguments = ["--times", "3", "--steps", "120", "--limit", str(LIMIT)]
-    done = subprocess.run([sys.executable, str(script), *arguments], capture_output=True, text=True, env=environment())
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert done.stdout.count("same bits") == 3
+@pytest.mark.parametrize("size", [2, 3, 4])
+def test_a_rank_may_be_killed_at_any_moment(tmp_path: Path, size: int, rng: np.random.Generator) -> None:
+    """Also while it starts, saves or ends: the run goes on from its last checkpoint, or begins again without one."""
+    whole, folder, steps = tmp_path / "whole", tmp_path / "run", ["--steps", "120"]
+    began = time.monotonic()
+    assert train(2, whole, *OPTIONS, *steps).returncode == 0
+    command = [mpiexec(), "-n", str(size), sys.executable, "-m", "minirnn", "train", "--out", str(folder), *OPTIONS]
+    process = subprocess.Popen([*command, *steps], env=environment(), stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    try:
+        with suppress(subprocess.TimeoutExpired):
+            process.wait(rng.uniform(0, time.monotonic() - began))
+        for victim in ranks_of(process.pid)[-1:]:
+            with suppress(ProcessLookupError):  # it has ended
+                os.kill(victim, signal.SIGKILL)
+        process.communicate(timeout=LIMIT)
+    finally:
+        process.kill()
+    more = ["--resume", "--quiet"] if (folder / "checkpoint.safetensors").exists() else OPTIONS
+    done = train(2, folder, *more, *steps)
+    assert done.returncode == 0, done.stderr
+    assert written(folder) == written(whole)

@@ -1,4 +1,7 @@
-"""The model of a checkpoint is the one that was trained."""
+"""The model of a checkpoint is the one that was trained.
+
+Tests `minirnn/train/checkpoint.py`.
+"""
 
 from __future__ import annotations
 
@@ -8,12 +11,11 @@ import numpy as np
 import pytest
 
 import minirnn as mr
+from minirnn.arguments.user_error import UserError
 from minirnn.io import checkpoint
 from minirnn.parallel import World
-from minirnn.train.folder import CHECKPOINT
-from minirnn.train.saved import read_model
-from minirnn.train.work import continued
-from minirnn.user_error import UserError
+from minirnn.train.checkpoint import CHECKPOINT, read_model
+from minirnn.train.run import continued
 from tests.slow import slow_unless
 from tests.train.runs import Train
 

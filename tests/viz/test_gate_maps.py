@@ -35,14 +35,6 @@ def test_the_text_stands_under_its_steps_and_the_order_can_be_left(rng: np.rando
     assert picture.ax[0].get_xlabel() == "character read"
 
 
-def test_it_draws_into_axes_that_are_there(rng: np.random.Generator) -> None:
-    from matplotlib.figure import Figure
-
-    axes = Figure().subplots(2, 1)
-    picture = gate_map({"r": rng.random((T, H)), "z": rng.random((T, H))}, axes=axes)
-    assert picture.ax[0] is axes[0] and "sorted by the mean of z" in axes[1].get_xlabel()
-
-
 def test_some_units_are_chosen_at_equal_distances_in_their_order(rng: np.random.Generator) -> None:
     f = rng.random((T, 9))
     all_units = gate_map({"f": f}).data["unit"]

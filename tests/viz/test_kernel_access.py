@@ -77,7 +77,7 @@ def test_the_launch_of_a_cell_reaches_every_element_once(B, H):
 
 
 def test_elements_without_a_thread_are_seen():
-    picture = thread_map(3, 5, grid=(1, 1), block=(4, 2), rows_first=False)
+    picture = thread_map(3, 5, grid=(1, 1), block=(4, 2))
     assert (picture.data["thread"][2] == -1).all() and (picture.data["thread"][:, 4] == -1).all()
     assert picture.data["thread"][1, 3] == 7
     with pytest.raises(ValueError, match="expected counts"):

@@ -21,5 +21,5 @@ Where things are::
     missed.py                     checks whether a block missed a message from another block
     debug.py                      MINIRNN_DEBUG=1
 
-`minirnn/cuda_versions.py` knows which toolkits, drivers and GPUs fit.
+`minirnn/machine/cuda_versions.py` knows which toolkits, drivers and GPUs fit.
 """

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
-from minirnn import toolchain
 from minirnn.devices.base import DeviceUnavailable
+from minirnn.machine import toolchain
 
 
 class CompileError(RuntimeError):

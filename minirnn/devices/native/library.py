@@ -15,12 +15,12 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from minirnn import machine
 from minirnn.devices import cells
 from minirnn.devices.base import DeviceUnavailable
 from minirnn.devices.host_cpp import cache, compiler
 from minirnn.devices.host_cpp.compiler import CompileError, Compiler
 from minirnn.devices.native import arguments
+from minirnn.machine import computer
 
 KERNELS = Path(__file__).parent / "kernels"
 INCLUDE = ("-I", str(KERNELS), "-I", str(cells.INCLUDE))
@@ -73,7 +73,7 @@ def library(used: Compiler) -> Path:
     sources = sorted(KERNELS.rglob("*.cpp"))
     files = [path for path in sorted(KERNELS.rglob("*")) if path.is_file()]
     texts = [(path.name, path.read_bytes()) for path in (*files, *cells.headers())]
-    key = f"native-{cache.fingerprint(used, flags(), machine.instructions(), texts)}"
+    key = f"native-{cache.fingerprint(used, flags(), computer.instructions(), texts)}"
 
     def make(path: Path) -> None:
         used.library([*flags(), *INCLUDE], sources, path, [*flags(), *SHARED])

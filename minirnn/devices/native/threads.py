@@ -7,7 +7,7 @@ import signal
 import threading
 from functools import lru_cache
 
-from minirnn.messages import shown
+from minirnn.arguments.messages import shown
 
 MOST = 256
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from minirnn.host_array import values_of
+from minirnn.arguments.host_array import values_of
 from minirnn.io.finder.finding import Finding, Trial
 from minirnn.io.finder.readings import Arrangement, Reading, arrangements, readings, storages
 from minirnn.io.layouts.hub import LayerWeights

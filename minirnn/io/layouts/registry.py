@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from difflib import get_close_matches
 
+from minirnn.arguments.messages import shown
 from minirnn.io.layouts.base import Arrays, Layout
 from minirnn.io.layouts.cudnn import Canonical, CudnnParams
 from minirnn.io.layouts.keras import Keras
@@ -12,7 +13,6 @@ from minirnn.io.layouts.onnx import ONNX
 from minirnn.io.layouts.tf_cells import BasicRNNCell, BlockLSTMV2, LSTMBlockCell
 from minirnn.io.layouts.tf_gru_cell import GRUBlockCell
 from minirnn.io.layouts.torch_nn import TorchNN
-from minirnn.messages import shown
 
 LAYOUTS: Mapping[str, Layout] = {
     layout.name: layout

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from typing import Any
 
-from minirnn import check
-from minirnn.check import choice
+from minirnn.arguments import check
+from minirnn.arguments.check import choice
 from minirnn.io.layouts.hub import GRU_KINDS, Weights
 from minirnn.ops.cudnn_rnn.params import DIRECTIONS, GATES, INPUT_MODES
 

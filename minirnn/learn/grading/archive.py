@@ -49,12 +49,15 @@ class Archive:
             self.zip = zipfile.ZipFile(file)
         except DAMAGED as error:
             raise Unreadable(f"the zip file is damaged ({error or type(error).__name__})") from None
+        members = [(member.filename.replace("\\", "/"), member) for member in self.zip.infolist()]
+        self.members = {name: member for name, member in members if not name.endswith("/")}
 
     def names(self) -> Iterator[tuple[str, int]]:
-        """Each file's name and its declared size."""
-        for member in self.zip.infolist():
-            if not member.is_dir():
-                yield member.filename, member.file_size
+        """Each file's name, with ``/`` between folders (some programs on Windows write backslashes), and its declared
+        size.
+        """
+        for name, member in self.members.items():
+            yield name, member.file_size
 
     def read(self, name: str) -> bytes:
         """The bytes of a file.
@@ -64,7 +67,7 @@ class Archive:
         Unreadable
             If it is too large, a link, encrypted, packed in an unusual way, or damaged.
         """
-        member = self.zip.getinfo(name)
+        member = self.members[name]
         kind = member.external_attr >> 28
         if member.create_system == 3 and kind not in (0, 8):  # made on Unix, and neither unknown nor a regular file
             raise Unreadable("is a link" if kind == 10 else "is not a regular file")

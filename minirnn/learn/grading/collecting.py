@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import difflib
 import json
+import os
 import re
+import stat
+from collections import Counter
 from collections.abc import Iterable, Sequence
-from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 from typing import Protocol
@@ -22,6 +24,7 @@ MOST_STRANGE = 300
 """Names of other files that are compared with those of the exercises."""
 ENDINGS = {".py", ".cu", ".ipynb", ".txt", ".cuh", ".cpp", ".pyc", ""}
 ARCHIVES = {".zip", ".tar", ".gz", ".tgz", ".7z", ".rar"}
+IS_LINK = "it is a link, which could lead to answers of others: hand in the files themselves"
 
 ADDED = re.compile(r"\s*+(?:\)\d+\(|(?:\d++[\s_-]*+)?ypoc|eipok|lanif|wen|\d++v|\d++-)[\s_-]*")
 """What systems and people add to a name. It is matched from the end, which is fast for any name."""
@@ -45,7 +48,21 @@ class Wanted:
     function: str
 
 
-def collect(submission: Path | bytes, wanted: Sequence[Wanted], notebooks: bool = False) -> Handed:
+@dataclass(frozen=True)
+class Below:
+    """The part of a source that is below a folder."""
+
+    source: Source
+    folder: str
+
+    def names(self) -> Iterable[tuple[str, int]]:
+        return ((n.removeprefix(self.folder), size) for n, size in self.source.names() if n.startswith(self.folder))
+
+    def read(self, name: str) -> bytes:
+        return self.source.read(self.folder + name)
+
+
+def collect(submission: Path | bytes, wanted: Sequence[Wanted], notebooks: bool = False, inside: str = "") -> Handed:
     """Read what `submission` has of the exercises `wanted`.
 
     Parameters
@@ -56,6 +73,8 @@ def collect(submission: Path | bytes, wanted: Sequence[Wanted], notebooks: bool 
         What to look for.
     notebooks : bool
         Whether an exercise without a file of its own is looked for in the cells of notebooks.
+    inside : str
+        The folder in a zip file that is the submission, such as ``ann/``; empty for the whole.
 
     Returns
     -------
@@ -65,19 +84,59 @@ def collect(submission: Path | bytes, wanted: Sequence[Wanted], notebooks: bool 
     try:
         if isinstance(submission, bytes):
             return collected(Archive(submission), wanted, notebooks)
+        if submission.is_symlink():
+            raise Unreadable(IS_LINK)
         if submission.is_dir():
             with Folder(submission) as folder:
                 handed = collected(folder, wanted, notebooks)
             cut = f"only the first {MOST_NAMES} files were looked at" if folder.cut else ""
             return replace(handed, notes=(*handed.notes, *([cut] if cut else [])))
-        with open(submission, "rb") if submission.is_file() else nullcontext(None) as file:
-            if file is None:
-                raise Unreadable("it is neither a folder nor a file")
-            return collected(Archive(file), wanted, notebooks)
+        if not submission.is_file():
+            raise Unreadable("it is neither a folder nor a file")
+        with open(submission, "rb", opener=opened) as file:
+            archive = Archive(file)
+            return collected(Below(archive, inside) if inside else archive, wanted, notebooks)
     except Unreadable as error:
         return Handed(problem=str(error))
     except OSError as error:
         return Handed(problem=f"it cannot be read: {error.strerror or error}")
+
+
+def opened(path: str, flags: int) -> int:
+    """A descriptor of a regular file that is not a link. A pipe does not block."""
+    descriptor = os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK)
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise Unreadable("it is neither a folder nor a file")
+    return descriptor
+
+
+def folders_of_a_class(path: Path, wanted: Sequence[Wanted]) -> list[str]:
+    """The folders in a zip file that contain the same exercises, one folder for each student, each with a final ``/``.
+
+    The result is empty if the zip file is the submission of one student, or cannot be read.
+    """
+    try:
+        with open(path, "rb", opener=opened) as file:
+            names = [n for n, _ in Archive(file).names() if SKIPPED.isdisjoint(PurePosixPath(n).parts)]
+    except (Unreadable, OSError):
+        return []
+    endings = {PurePosixPath(entry.file).name: (entry.file, entry.path) for entry in wanted}
+    roots, times = set(), Counter[str]()
+    for name in names:
+        last = PurePosixPath(name).name
+        if last in endings:
+            roots.add(name.removesuffix(next((e for e in endings[last] if f"/{name}".endswith(f"/{e}")), last)))
+            times[last] += 1
+    if len(roots) < 2 or max(times.values()) < 2:
+        return []
+    common = os.path.commonprefix([*roots])
+    common = common[: common.rfind("/") + 1]
+    if common in roots:  # there are files next to the folders, which are then copies
+        return []
+    below = (n.removeprefix(common).partition("/") for n in names if n.startswith(common))
+    folders = {folder for folder, slash, _ in below if slash and not folder.startswith((".", "__MACOSX"))}
+    return [f"{common}{folder}/" for folder in sorted(folders)]
 
 
 def collected(source: Source, entries: Sequence[Wanted], notebooks: bool) -> Handed:
@@ -128,15 +187,17 @@ def collected(source: Source, entries: Sequence[Wanted], notebooks: bool) -> Han
         notes += from_notebooks(source, [n for n in strange if n.lower().endswith(".ipynb")], entries, files)
         strange = [n for n in strange if not n.lower().endswith(".ipynb")]
     notes += ignored(sorted(strange), entries, files, reasons)
-    if not files and not reasons and (archives or not notes):
-        notes.append(nothing_found(count, archives))
+    problem = "" if files else nothing_found(count, archives, [*reasons.values()])
     if len(notes) > MOST_NOTES:
         notes = [*notes[:MOST_NOTES], f"and {len(notes) - MOST_NOTES} more"]
-    return Handed(files, tuple(notes), reasons, hints=hints_in(source, min(roots, key=len), entries) if roots else {})
+    hints = hints_in(source, min(roots, key=len), entries) if roots else {}
+    return Handed(files, tuple(notes), reasons, problem, hints)
 
 
-def nothing_found(count: int, archives: Sequence[str]) -> str:
-    """The note on a submission of `count` files without a file of an exercise."""
+def nothing_found(count: int, archives: Sequence[str], reasons: Sequence[str]) -> str:
+    """Why nothing can be graded of a submission of `count` files: none is a file of an exercise that can be read."""
+    if reasons:
+        return reasons[0] + (f"; and {len(reasons) - 1} more could not be read" if reasons[1:] else "")
     if archives:
         more = ", ..." if len(archives) > 3 else ""
         names = ", ".join(map(printable, sorted(archives)[:3])) + more

@@ -14,7 +14,7 @@ import zipfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from minirnn._version import __version__
+from minirnn import __version__
 from minirnn.learn.course import HERE, Course, CourseError, load
 
 SEED = re.compile(rb"^[ \t]*hidden_seed[ \t]*=.*\n?", re.MULTILINE)

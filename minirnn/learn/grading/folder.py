@@ -33,7 +33,7 @@ class Folder:
 
     def __init__(self, path: Path) -> None:
         try:
-            self.root = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
+            self.root = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
         except OSError as error:
             raise Unreadable(f"the folder cannot be read: {error.strerror}") from None
         self.cut = False

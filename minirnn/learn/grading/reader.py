@@ -12,7 +12,7 @@ import os
 import signal
 import struct
 import sys
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -55,11 +55,18 @@ def _meant(entry: dict[str, Any]) -> Any:
 
 def answer(what: str, *arguments: Any) -> bytes:
     """The answer to a request, as JSON."""
-    return json.dumps(collected(*arguments) if what == "collect" else tokens.words_of(*arguments)).encode()
+    work: dict[str, Callable[..., Any]] = {
+        "collect": collected,
+        "folders": collecting.folders_of_a_class,
+        "words": tokens.words_of,
+    }
+    return json.dumps(work[what](*arguments)).encode()
 
 
-def collected(submission: Path | bytes, wanted: list[collecting.Wanted], notebooks: bool) -> dict[str, Any]:
-    handed = collecting.collect(submission, wanted, notebooks)
+def collected(
+    submission: Path | bytes, wanted: list[collecting.Wanted], notebooks: bool, inside: str
+) -> dict[str, Any]:
+    handed = collecting.collect(submission, wanted, notebooks, inside)
     files = {id: base64.b64encode(data).decode() for id, data in handed.files.items()}
     return dict(files=files, notes=handed.notes, reasons=handed.reasons, problem=handed.problem, hints=handed.hints)
 

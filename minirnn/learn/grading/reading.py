@@ -19,10 +19,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from minirnn.learn.cleaned import printable
 from minirnn.learn.course import Course
 from minirnn.learn.grading import reader
 from minirnn.learn.grading.collecting import Wanted
 from minirnn.learn.grading.handed import Handed
+from minirnn.learn.grading.students import Student
 
 ROOT = Path(__file__).parents[3]
 """The folder that contains minirnn."""
@@ -104,12 +106,25 @@ def wanted_of(course: Course) -> list[Wanted]:
     return [Wanted(e.id, e.file, e.exercise.path, e.exercise.function) for e in course.entries.values()]
 
 
-def collect(submission: Path | bytes, course: Course, notebooks: bool = False) -> Handed:
+def handed_in(student: Student, course: Course, notebooks: bool = False) -> Handed:
+    """What a student handed in. It has a `problem` if it cannot be read, or if a link leads to it."""
+    if student.link:
+        return Handed(problem=f"{printable(student.link)} is a link, which could lead to answers of others")
+    assert student.submission is not None
+    return collect(student.submission, course, notebooks, student.inside)
+
+
+def folders_of_a_class(path: Path, course: Course) -> list[str]:
+    """The folders of students in a zip file (see `collecting.folders_of_a_class`)."""
+    return asked("folders", path.absolute(), wanted_of(course)) or []
+
+
+def collect(submission: Path | bytes, course: Course, notebooks: bool = False, inside: str = "") -> Handed:
     """What `collecting.collect` finds of the exercises of a course. A submission that takes too much to read has a
     `problem`.
     """
     where = submission if isinstance(submission, bytes) else submission.absolute()
-    told = asked("collect", where, wanted_of(course), notebooks)
+    told = asked("collect", where, wanted_of(course), notebooks, inside)
     return Handed(problem=TOO_MUCH) if told is None else reader.as_handed(told)
 
 

@@ -5,21 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, replace
-from pathlib import Path
 
-from minirnn._version import __version__
-from minirnn.executors import outcomes
+from minirnn import __version__
 from minirnn.learn.cleaned import printable
 from minirnn.learn.course import Course
 from minirnn.learn.grading.courses import PackedCourse, pack_course
 from minirnn.learn.grading.handed import Handed
 from minirnn.learn.grading.journal import Journal, Records
 from minirnn.learn.grading.publish import Publisher
-from minirnn.learn.grading.reading import collect
+from minirnn.learn.grading.reading import handed_in
 from minirnn.learn.grading.regrade import merged
 from minirnn.learn.grading.students import Student
 from minirnn.learn.grading.task import Grades, failure_in_words, grade, grade_submission
 from minirnn.learn.reports.sheet import Sheet
+from minirnn.parallel.executors import outcomes
 
 
 @dataclass(frozen=True)
@@ -146,7 +145,7 @@ def tasks_of(plan: Plan, packed: PackedCourse, journal: Journal) -> Iterator[Tas
     for student in plan.students:
         if student.submission is None:
             continue
-        handed = collected(student.submission, plan)
+        handed = collected(student, plan)
         there = journal.read(student.id)
         again = student.id in plan.again
         if there is not None and there.digest == handed.digest and there.finished and not again:
@@ -160,10 +159,10 @@ def tasks_of(plan: Plan, packed: PackedCourse, journal: Journal) -> Iterator[Tas
             yield Task(packed, student.id, handed, () if plan.old else plan.only)
 
 
-def collected(submission: Path, plan: Plan) -> Handed:
+def collected(student: Student, plan: Plan) -> Handed:
     """The submission of a student. Whatever goes wrong while it is read affects that submission alone."""
     try:
-        return collect(submission, plan.course, plan.notebooks)
+        return handed_in(student, plan.course, plan.notebooks)
     except Exception as error:
         return Handed(problem=printable(f"it cannot be read ({type(error).__name__}: {error})", 300))
 

@@ -17,12 +17,13 @@ from minirnn.learn.grading.late import Late, check_times, read_policy
 from minirnn.learn.grading.overrides import Decisions, read_overrides
 from minirnn.learn.grading.progress import Progress
 from minirnn.learn.grading.publish import Publisher
+from minirnn.learn.grading.reading import folders_of_a_class
 from minirnn.learn.grading.regrade import Difference, differences, in_words
 from minirnn.learn.grading.run import Plan, grade_all, header_of, take_over
 from minirnn.learn.grading.stamp import stamp_of
-from minirnn.learn.grading.students import Student, known, students_of
+from minirnn.learn.grading.students import Student, known, students_of, where
 from minirnn.learn.grading.whole_class import ClassReports
-from minirnn.learn.reports import FORMATS, OTHERS, Reports, file_name
+from minirnn.learn.reports import FORMATS, OTHERS, Reports
 from minirnn.learn.reports.sheet import Sheet
 
 MOST_SAID = 20
@@ -50,7 +51,8 @@ class Session:
         self.args, self.executor, self.ahead = args, executor, ahead
         self.course = load(args.course or HERE)
         self.only = [self.course.entry(id).id for id in dict.fromkeys(args.only)]
-        everybody = students_of(args.submissions, args.id, args.roster)
+        folders = lambda path: folders_of_a_class(path, self.course)  # noqa: E731
+        everybody = students_of(args.submissions, args.id, args.roster, folders)
         asked = chosen(everybody, args.student)
         self.path = args.journal or journal_beside(args.out)
         keeps = args.regrade is not None or (self.path is not None and self.path.is_file())
@@ -64,7 +66,6 @@ class Session:
         others = [text for text in args.out if text.partition(":")[0] in OTHERS]
         mine = [text for text in args.out if text not in others]
         self.reports = Reports(mine, len(self.students), self.stamp)
-        check_names(self.students, mine)
         self.class_reports = ClassReports(others, args.regrade is not None)
         self.to_grade = asked
         self.closing = contextlib.ExitStack()
@@ -97,8 +98,10 @@ class Session:
             print(f"not locked as it should be: {lack}", file=sys.stderr)
         for student in self.students:
             if not student.listed:
-                print(f"{student.id} is not on the roster ({student.submission})", file=sys.stderr)
+                print(f"{student.id} is not on the roster ({where(student)})", file=sys.stderr)
         args = self.args
+        if any(student.inside for student in self.students):
+            print(f"{args.submissions[0]} has a folder for each student, {len(self.students)} in all", file=sys.stderr)
         plan = Plan(
             self.course, self.to_grade, self.only, self.again, self.old, args.notebooks, self.executor, self.ahead
         )
@@ -165,18 +168,6 @@ def chosen(students: Sequence[Student], names: Sequence[str]) -> list[Student]:
                 f"--student: there is no student {name!r}\n  there are: {', '.join(s.id for s in students)}"
             )
     return [by_name[name] for name in dict.fromkeys(map(known, names))] or list(students)
-
-
-def check_names(students: Sequence[Student], wanted: Sequence[str]) -> None:
-    """Raises CourseError if two students would have the same report file."""
-    found: dict[str, str] = {}
-    for student in students if any("{id}" in text for text in wanted) else ():
-        other = found.setdefault(known(file_name(student.id)), student.id)
-        if other != student.id:
-            raise CourseError(
-                f"{{id}}: {other!r} and {student.id!r} would have the same file, {file_name(student.id)!r}\n"
-                "  expected ids that differ in letters, digits and . _ @ + -"
-            )
 
 
 def late_of(args: argparse.Namespace, students: Sequence[Student]) -> Late | None:

@@ -8,19 +8,19 @@ from functools import lru_cache
 
 import numpy as np
 
-from minirnn import machine
-from minirnn._version import __version__
+from minirnn import __version__
 from minirnn.learn.course import Course
 from minirnn.learn.grading.courses import digest_of
 from minirnn.learn.reports.stamp import Stamp
 from minirnn.learn.sandbox import protection
 from minirnn.learn.sandbox.system_locks import in_force
+from minirnn.machine import computer
 
 
 def stamp_of(course: Course) -> Stamp:
     """The stamp of this machine and this course."""
     return Stamp(
-        __version__, platform.python_version(), np.__version__, f"{platform.platform()} on {machine.processor()}",
+        __version__, platform.python_version(), np.__version__, f"{platform.platform()} on {computer.processor()}",
         digest_of(course.folder, seed=False)[:12], seed_hash(course), tuple(protection()), in_force(),
     )  # fmt: skip
 

@@ -11,8 +11,8 @@ import io
 import os
 import re
 import unicodedata
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from minirnn.learn.cleaned import cleaned, printable
@@ -33,6 +33,10 @@ class Student:
         The name of the student in all reports.
     submission : Path or None
         The submission; None if there is none.
+    inside : str
+        The folder in the zip file `submission` that is the student's; empty for the whole.
+    link : str
+        The link that leads to the submission, if a student could have made it. Such a submission is not read.
     name, email : str
         More about the student, from the roster.
     submitted, due : datetime or None
@@ -48,9 +52,16 @@ class Student:
     submitted: datetime.datetime | None = None
     due: datetime.datetime | None = None
     listed: bool = True
+    inside: str = ""
+    link: str = ""
 
 
-def students_of(submissions: Sequence[Path], template: str = "", roster: Path | None = None) -> list[Student]:
+def students_of(
+    submissions: Sequence[Path],
+    template: str = "",
+    roster: Path | None = None,
+    folders: Callable[[Path], list[str]] = lambda path: [],
+) -> list[Student]:
     """The students of the submissions, in the order given; then those of the roster who handed in nothing.
 
     Parameters
@@ -63,6 +74,8 @@ def students_of(submissions: Sequence[Path], template: str = "", roster: Path | 
     roster : Path or None
         A CSV file with a column ``id`` and, if wanted, ``name``, ``email``, ``submission`` (a name of what is handed
         in, if that does not have the id), ``submitted`` and ``due`` (times).
+    folders : callable
+        The folders of students in a zip file. It is asked if there is one submission and the roster does not name it.
 
     Raises
     ------
@@ -75,26 +88,44 @@ def students_of(submissions: Sequence[Path], template: str = "", roster: Path | 
     found: dict[str, Student] = {}
     for path in submissions:
         check_submission(path)
-        id = id_of(path, template)
-        names = [id, *([] if template else [path.resolve().name])]
+    places = [(path, "") for path in submissions]
+    if len(places) == 1 and known(name_of(submissions[0])) not in by_name and submissions[0].is_file():
+        places = [(submissions[0], inside) for inside in folders(submissions[0])] or places
+    for path, inside in places:
+        shown = path / inside
+        id = id_of(shown, template)
+        names = [id, *([] if template else [Path(os.path.abspath(shown)).name])]
         student = next((by_name[known(name)] for name in names if known(name) in by_name), None)
         if student is None:
             student = Student(id, listed=roster is None)
         key = known(student.id)
         if key in found:
             raise CourseError(
-                f"two submissions are from {student.id!r}: {found[key].submission} and {path}\n"
+                f"two submissions are from {student.id!r}: {where(found[key])} and {shown}\n"
                 "  expected one per student, because only one of their grades could be kept\n"
                 "  tell them apart with --id, such as --id '{id}/*', or with a roster's column submission"
             )
-        found[key] = with_submission(student, path)
-    missing = [with_submission(s, None) for s in listed if known(s.id) not in found]
+        found[key] = replace(student, submission=path, inside=inside, link="" if inside else link_to(path, template))
+    missing = [replace(s, submission=None) for s in listed if known(s.id) not in found]
     return [*found.values(), *missing]
 
 
-def with_submission(student: Student, path: Path | None) -> Student:
-    s = student
-    return Student(s.id, path, s.name, s.email, s.submitted, s.due, s.listed)
+def where(student: Student) -> str:
+    """The place of a submission."""
+    return os.path.join(str(student.submission), student.inside).rstrip("/")
+
+
+def link_to(path: Path, template: str) -> str:
+    """The first link on the way to a submission; empty if there is none.
+
+    The names above the one with the student's id are the teacher's and may be links. Everything below could come from
+    a student, who could make it lead to another student's answers.
+    """
+    whole = os.path.abspath(path)
+    match = re.search(pattern_of(template), whole) if template else None
+    names = whole[match.start("id") :].strip("/").count("/") + 1 if match else 1
+    tried = [Path(whole), *Path(whole).parents][:names]
+    return next((str(one) for one in reversed(tried) if one.is_symlink()), "")
 
 
 def known(name: str) -> str:
@@ -128,12 +159,17 @@ def id_of(path: Path, template: str = "") -> str:
     """
     shown = os.fsencode(os.path.abspath(path)).decode("utf-8", errors="replace")
     if not template:
-        name = os.fsencode(path.resolve().name).decode("utf-8", errors="replace")
-        return unicodedata.normalize("NFC", printable(name.removesuffix(".zip"), 200)) or "submission"
+        return name_of(path).removesuffix(".zip") or "submission"
     match = re.search(pattern_of(template), shown)
     if match is None:
         raise CourseError(f"{path} does not fit --id {template!r}\n  expected a path that ends like it")
     return unicodedata.normalize("NFC", printable(match["id"], 200))
+
+
+def name_of(path: Path) -> str:
+    """The last name of a path in a form that can be printed."""
+    name = os.path.basename(os.path.abspath(path))
+    return unicodedata.normalize("NFC", printable(os.fsencode(name).decode("utf-8", errors="replace"), 200))
 
 
 def pattern_of(template: str) -> str:

@@ -8,7 +8,7 @@ from pathlib import Path
 from minirnn.io.atomic import atomic_write
 from minirnn.learn.course import Course, CourseError
 from minirnn.learn.grading import regrade, similarity, statistics
-from minirnn.learn.grading.reading import collect
+from minirnn.learn.grading.reading import handed_in
 from minirnn.learn.grading.regrade import Difference
 from minirnn.learn.grading.statistics_picture import draw
 from minirnn.learn.grading.students import Student
@@ -103,6 +103,6 @@ def answers_of(
     found = {}
     for student in students:
         if student.submission is not None:
-            files = collect(student.submission, course, notebooks).files
+            files = handed_in(student, course, notebooks).files
             found[student.id] = {id: data for id, data in files.items() if not only or id in only}
     return found

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from minirnn.arguments.user_error import UserError
 from minirnn.learn.course import Entry, Tree
-from minirnn.user_error import UserError
 
 
 class AnswerFailed(UserError):

@@ -15,7 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from minirnn import devices, random
+from minirnn import devices
+from minirnn.engine import random
 from minirnn.engine.tensor import Tensor, leaf
 from minirnn.learn.mine.recomputed import in_segments
 from minirnn.learn.mine.tasks import answered, has_answer
@@ -118,7 +119,7 @@ REPLACED: dict[str, Callable[..., Any]] = {
     "ops.cudnn_rnn.dropout:mask_like": dropout_mask,
     "nn.regularization:mask_like": dropout_mask,
     "parallel.world:World.all_reduce": all_reduce,
-    "functions.recomputation:_in_segments": in_segments,
+    "autograd.recomputation:_in_segments": in_segments,
     "train.model:CharModel._open_forget_gates": lstm_start,
 }
 """Maps the name of a function of minirnn to the one that takes its place."""

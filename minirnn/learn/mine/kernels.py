@@ -13,11 +13,12 @@ from typing import Any
 
 import numpy as np
 
-from minirnn import nn, random
+from minirnn import nn
 from minirnn.devices.base import Device, Weights
 from minirnn.devices.cuda.device import Cuda
 from minirnn.devices.cuda.driver import CudaError
 from minirnn.devices.cuda.sim.driver import SimDriver
+from minirnn.engine import random
 from minirnn.learn.course import Entry, Tree
 from minirnn.learn.mine.answers import AnswerFailed
 from minirnn.learn.mine.device import ONLY_BY_NAME, made, plug_in

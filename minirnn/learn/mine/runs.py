@@ -9,17 +9,18 @@ from typing import Any
 
 import numpy as np
 
-from minirnn import data, devices, nn, optim, random, viz
+from minirnn import data, devices, nn, optim, viz
 from minirnn.devices.base import Device
+from minirnn.engine import random
 from minirnn.engine.tensor import Tensor, tensor
 from minirnn.learn.course import CourseError, Tree
 from minirnn.learn.milestones import Milestone
 from minirnn.learn.mine.device import Mine
 from minirnn.learn.mine.kernels import MineOnSim
 from minirnn.ops import cross_entropy
+from minirnn.train.checkpoint import read_text
 from minirnn.train.options import Options
-from minirnn.train.run import Training
-from minirnn.train.saved import read_text
+from minirnn.train.training import Training
 from minirnn.viz.colors import BLUE, GRAY, ORANGE
 from minirnn.viz.picture import Picture, new_figure
 

@@ -112,9 +112,11 @@ def check_folder(text: str, path: str) -> None:
 
 
 def file_name(student: str) -> str:
-    """A student's name as a part of a file name. A very long name is shortened, and a hash is added."""
-    name = re.sub(r"[^\w.@+-]", "_", student).lstrip(".") or "_"
+    """A student's name as a part of a file name. If characters are replaced or left out, a hash is added, so that no
+    two students share a file.
+    """
+    name = re.sub(r"[^\w.@+-]", "_", student).lstrip(".")
     data = name.encode()
-    if len(data) <= MOST_BYTES:
+    if name == student and len(data) <= MOST_BYTES and not re.search("-[0-9a-f]{16}$", name):
         return name
     return f"{data[: MOST_BYTES - 17].decode(errors='ignore')}-{hashlib.sha256(student.encode()).hexdigest()[:16]}"

@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from minirnn._version import __version__
+from minirnn import __version__
 from minirnn.learn.reports.sheet import Sheet
 from minirnn.learn.reports.stamp import Stamp
 

@@ -1,6 +1,6 @@
 """Layers, activations and losses as functions with torch's names and arguments. The modules of `nn` call them."""
 
-from minirnn.later import imported_later
+from minirnn.lookup.later import imported_later
 from minirnn.nn.functional.activations import (
     elu,
     gelu,

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from minirnn import check
+from minirnn.arguments import check
 from minirnn.cells.expr import Expr, apply
 from minirnn.engine.tensor import Tensor
 from minirnn.nn.functional.arguments import given_back, source, widened

@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from minirnn import check
+from minirnn.arguments import check
+from minirnn.arguments.messages import shown
 from minirnn.devices.base import Device
 from minirnn.engine import operands
 from minirnn.engine.operands import float_tensor, same_device
 from minirnn.engine.tensor import Tensor, as_tensor
-from minirnn.messages import shown
 
 ANY_INTEGER = (-(2**63), 2**63 - 1)
 """The smallest and the largest `ignore_index`."""

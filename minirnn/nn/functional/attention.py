@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from minirnn import check
+from minirnn.arguments import check
 from minirnn.engine import operands
 from minirnn.engine.operands import same_device
 from minirnn.engine.tensor import Tensor, as_tensor

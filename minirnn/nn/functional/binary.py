@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from minirnn import check
+from minirnn.arguments import check
 from minirnn.engine.tape import Op, record
 from minirnn.engine.tensor import Tensor
 from minirnn.nn.functional.arguments import broadcasts, constant_like, no_legacy, two_alike

@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from minirnn import check
+from minirnn.arguments import check
+from minirnn.arguments.host_array import integers
 from minirnn.engine import operands
 from minirnn.engine.operands import same_device
 from minirnn.engine.tensor import Tensor, as_tensor
-from minirnn.host_array import integers
 from minirnn.nn.functional.arguments import ANY_INTEGER, constant_like, no_legacy, widened
 from minirnn.nn.functional.reductions import mean_of, reduced
 from minirnn.ops.losses import CrossEntropy

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from minirnn import check
+from minirnn.arguments import check
 from minirnn.engine.operands import device_of
 from minirnn.engine.tensor import Tensor
 from minirnn.nn.functional.arguments import of_one_dtype, widened

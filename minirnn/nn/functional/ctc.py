@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from minirnn import check
+from minirnn.arguments import check
+from minirnn.arguments.host_array import integers
 from minirnn.engine.tape import Op, record
 from minirnn.engine.tensor import Tensor, as_tensor
-from minirnn.host_array import integers
 from minirnn.nn.functional.arguments import widened
 from minirnn.nn.functional.reductions import mean_of, reduced
 from minirnn.ops.primitives import add, clip, concat, exp, unbind, where

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from minirnn import check, random
-from minirnn.engine import operands
+from minirnn.arguments import check
+from minirnn.arguments.host_array import integers
+from minirnn.arguments.messages import shown
+from minirnn.engine import operands, random
 from minirnn.engine.tensor import Tensor, as_tensor, leaf, tensor
-from minirnn.host_array import integers
-from minirnn.messages import shown
 from minirnn.nn.functional.arguments import given_back, source
 from minirnn.ops import primitives
 

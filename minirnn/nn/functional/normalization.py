@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from minirnn import check
+from minirnn.arguments import check
+from minirnn.arguments.messages import shown
 from minirnn.engine.operands import device_of, same_device
 from minirnn.engine.outputs import record_many
 from minirnn.engine.tape import Op, no_grad
 from minirnn.engine.tensor import Tensor
-from minirnn.messages import shown
 from minirnn.nn.functional.arguments import of_one_dtype, widened
 from minirnn.ops.primitives import clip, norm, sqrt
 from minirnn.ops.primitives.reductions import summed

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from minirnn import check
+from minirnn.arguments import check
+from minirnn.arguments.messages import shown
 from minirnn.engine.tensor import Tensor, as_tensor
-from minirnn.messages import shown
 from minirnn.ops.primitives import concat
 
 MODES = ("constant", "reflect", "replicate", "circular")

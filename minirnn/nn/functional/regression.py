@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from minirnn import check
+from minirnn.arguments import check
+from minirnn.arguments.messages import shown
 from minirnn.engine.tensor import Tensor
-from minirnn.messages import shown
 from minirnn.nn.functional.arguments import above_0, constant_like, no_legacy, two_alike
 from minirnn.nn.functional.reductions import mean_of, reduced
 from minirnn.ops.primitives import absolute, clip, exp, log, where

@@ -1,6 +1,6 @@
 """Helpers around parameters, gradients and sequences of different lengths, under torch's names."""
 
-from minirnn.later import imported_later
+from minirnn.lookup.later import imported_later
 from minirnn.nn.utils import rnn
 from minirnn.nn.utils.clip_grad import clip_grad_norm_, clip_grad_value_, clip_grads_with_norm_, get_total_norm
 from minirnn.nn.utils.vectors import parameters_to_vector, vector_to_parameters

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from minirnn import check
+from minirnn.arguments import check
 from minirnn.engine.operands import tensor_list
 from minirnn.engine.tape import no_grad
 from minirnn.engine.tensor import Tensor, tensor

@@ -9,10 +9,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from minirnn import check
+from minirnn.arguments import check
+from minirnn.arguments.host_array import integers
+from minirnn.arguments.messages import shown
 from minirnn.engine.tensor import Tensor, as_tensor, tensor
-from minirnn.host_array import integers
-from minirnn.messages import shown
 from minirnn.ops.primitives import concat
 from minirnn.ops.primitives.methods import CASTS
 

@@ -11,12 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from minirnn import check
+from minirnn.arguments import check
+from minirnn.arguments.host_array import integers
+from minirnn.arguments.messages import shown
 from minirnn.engine import operands
 from minirnn.engine.tensor import Tensor, as_tensor
-from minirnn.host_array import integers
-from minirnn.later import imported_later
-from minirnn.messages import shown
+from minirnn.lookup.later import imported_later
 from minirnn.nn.utils.packing import PackedSequence, pack_padded_sequence, pad_packed_sequence
 from minirnn.ops.primitives import concat, stack
 

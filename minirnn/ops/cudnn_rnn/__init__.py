@@ -27,7 +27,7 @@ Source: TensorFlow's CudnnRNN ops and cuDNN's documentation; LSTM with projectio
 2014.
 """
 
-from minirnn.callable_module import make_callable
+from minirnn.lookup.callable_module import make_callable
 from minirnn.ops.cudnn_rnn.versions import cudnn_rnn
 
 __all__ = ["cudnn_rnn"]

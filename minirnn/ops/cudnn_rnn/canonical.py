@@ -18,7 +18,7 @@ from collections.abc import Sequence
 from math import prod
 from typing import Any, NamedTuple
 
-from minirnn import check
+from minirnn.arguments import check
 from minirnn.engine import operands
 from minirnn.engine.tensor import Tensor
 from minirnn.ops.cudnn_rnn.params import Network, Region, unpack, unused

@@ -8,11 +8,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from minirnn import check
+from minirnn.arguments import check
+from minirnn.arguments.host_array import floats, integers
 from minirnn.devices.base import Device
 from minirnn.engine import operands
 from minirnn.engine.tensor import Tensor, tensor
-from minirnn.host_array import floats, integers
 from minirnn.ops.cudnn_rnn import reserve
 from minirnn.ops.cudnn_rnn.params import DIRECTIONS, GATES, INPUT_MODES, Network
 from minirnn.ops.cudnn_rnn.zoneout import Zoneout, given_zoneout

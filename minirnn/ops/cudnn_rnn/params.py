@@ -26,7 +26,7 @@ from functools import cached_property
 from math import prod
 from typing import Any, NamedTuple
 
-from minirnn import check
+from minirnn.arguments import check
 from minirnn.devices.base import Device, Weights
 from minirnn.engine.op import Op
 from minirnn.engine.outputs import record_many

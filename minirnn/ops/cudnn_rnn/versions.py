@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from minirnn import html
+from minirnn.engine import html
 from minirnn.engine.tensor import Tensor, leaf
 from minirnn.ops.cudnn_rnn.calls import backprop_call, forward_call
 from minirnn.ops.cudnn_rnn.check import Attributes

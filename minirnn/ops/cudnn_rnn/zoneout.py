@@ -24,8 +24,8 @@ from typing import Any
 
 import numpy as np
 
+from minirnn.arguments.host_array import numbers
 from minirnn.engine.tensor import Tensor, tensor
-from minirnn.host_array import numbers
 from minirnn.ops.cudnn_rnn.dropout import dropped
 from minirnn.ops.cudnn_rnn.params import Network
 

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from minirnn import check
+from minirnn.arguments import check
 from minirnn.engine import operands
 from minirnn.engine.tensor import Tensor
 from minirnn.ops.fused import zeros

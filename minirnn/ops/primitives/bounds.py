@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
+from minirnn.arguments.messages import shown
 from minirnn.cells.expr import Expr, apply
 from minirnn.engine.operands import float_tensor, is_number, numeric, python_number
 from minirnn.engine.tape import record
 from minirnn.engine.tensor import Tensor, as_tensor
-from minirnn.messages import shown
 from minirnn.ops.primitives.declare import Primitive, op
 from minirnn.ops.primitives.elementwise import choose, where
 

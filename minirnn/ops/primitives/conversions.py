@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 
 from minirnn import devices
+from minirnn.arguments.host_array import DTYPES
+from minirnn.arguments.messages import shown
 from minirnn.devices.base import Device
 from minirnn.engine.tape import record
 from minirnn.engine.tensor import Tensor, as_tensor
-from minirnn.host_array import DTYPES
-from minirnn.messages import shown
 from minirnn.ops.primitives.declare import Primitive, op
 from minirnn.ops.primitives.elementwise import astype, identity
 

@@ -17,9 +17,9 @@ from typing import Any
 
 import numpy as np
 
+from minirnn.arguments.messages import shown
 from minirnn.engine.operands import as_tensors, same_device
 from minirnn.engine.tensor import Tensor
-from minirnn.messages import shown
 from minirnn.ops.primitives.arithmetic import multiply
 from minirnn.ops.primitives.declare import op
 from minirnn.ops.primitives.products import matmul

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from minirnn import devices
+from minirnn.arguments.host_array import dtype_of
 from minirnn.cells.expr import Expr, apply
 from minirnn.engine.operands import any_tensor, made_float, narrowed, numeric, pair, same_device, shape_error
 from minirnn.engine.tensor import Tensor, as_tensor, leaf
-from minirnn.host_array import dtype_of
 from minirnn.ops.primitives.declare import Arithmetic, Primitive, binary, op, unary
 
 __all__ = ["exp", "log", "sqrt", "tanh", "sigmoid", "relu", "absolute", "sign", "maximum", "minimum"]

@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from minirnn import check
+from minirnn.arguments import check
+from minirnn.arguments.messages import shown
 from minirnn.engine.tensor import Tensor, as_tensor, leaf
-from minirnn.messages import shown
 from minirnn.ops.primitives.declare import op
 from minirnn.ops.primitives.elementwise import choose, maximum, minimum
 from minirnn.ops.primitives.gathering import gather

@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from minirnn import check
+from minirnn.arguments import check
+from minirnn.arguments.host_array import integers
+from minirnn.arguments.messages import shown
 from minirnn.engine.operands import same_device
 from minirnn.engine.tensor import Tensor, as_tensor
-from minirnn.host_array import integers
-from minirnn.messages import shown
 from minirnn.ops.primitives.declare import op
 from minirnn.ops.primitives.elementwise import identity, where
 from minirnn.ops.primitives.indexing import GetItem, PutAdd

@@ -12,13 +12,13 @@ from typing import Any
 
 import numpy as np
 
-from minirnn import random
+from minirnn.arguments.messages import shown
+from minirnn.engine import random
 from minirnn.engine.creation import number_of
 from minirnn.engine.operands import constant
 from minirnn.engine.tape import mode
 from minirnn.engine.tensor import Tensor, as_tensor, leaf, next_seq
 from minirnn.engine.writing import turn, version, write
-from minirnn.messages import shown
 from minirnn.ops.primitives import bounds, division, gathering, logic, rounding, scans, triangles  # noqa: F401
 from minirnn.ops.primitives.declare import OPERATORS, accepts, method
 from minirnn.ops.primitives.elementwise import identity

@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from minirnn import check
+from minirnn.arguments import check
+from minirnn.arguments.host_array import integers
+from minirnn.arguments.messages import shown
 from minirnn.engine.operands import same_device
 from minirnn.engine.tensor import Tensor, as_tensor, leaf
 from minirnn.engine.writing import version, write
-from minirnn.host_array import integers
-from minirnn.messages import shown
 from minirnn.ops.primitives.declare import Primitive, View, method, op
 
 Index = tuple[Any, ...]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from minirnn import check
+from minirnn.arguments import check
 from minirnn.engine.outputs import record_many
 from minirnn.engine.tape import mode
 from minirnn.engine.tensor import Tensor, as_tensor, leaf

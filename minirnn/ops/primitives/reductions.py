@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from minirnn import check
+from minirnn.arguments import check
 from minirnn.engine.tensor import Tensor, as_tensor
 from minirnn.ops.primitives.declare import Primitive, op
 from minirnn.ops.primitives.shapes import BroadcastTo, Reshape

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from minirnn import check
+from minirnn.arguments import check
 from minirnn.engine.operands import numeric
 from minirnn.engine.tensor import Tensor, leaf
 from minirnn.ops.primitives.declare import Primitive, op, unary

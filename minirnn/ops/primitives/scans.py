@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from minirnn import check
+from minirnn.arguments import check
 from minirnn.engine.tensor import Tensor, as_tensor, leaf
 from minirnn.ops.primitives.arithmetic import subtract
 from minirnn.ops.primitives.declare import Along, Primitive, op

@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from minirnn import check
+from minirnn.arguments import check
+from minirnn.arguments.host_array import common_dtype
+from minirnn.arguments.messages import shown
 from minirnn.engine.operands import as_tensors, same_device
 from minirnn.engine.outputs import record_many
 from minirnn.engine.tensor import Tensor, as_tensor, leaf
-from minirnn.host_array import common_dtype
-from minirnn.messages import shown
 from minirnn.ops.primitives.declare import Primitive, View, op
 from minirnn.ops.primitives.elementwise import identity
 from minirnn.ops.primitives.indexing import GetItem

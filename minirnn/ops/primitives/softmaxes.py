@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from minirnn import check
+from minirnn.arguments import check
+from minirnn.arguments.host_array import float_dtype
 from minirnn.engine.operands import float_tensor
 from minirnn.engine.tensor import Tensor, as_tensor
-from minirnn.host_array import float_dtype
 from minirnn.ops.primitives.declare import Along, op
 from minirnn.ops.primitives.elementwise import exp
 from minirnn.ops.primitives.reductions import summed

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from minirnn import check
+from minirnn.arguments import check
 from minirnn.engine.tensor import Tensor, as_tensor, leaf
 from minirnn.ops.primitives.declare import op
 from minirnn.ops.primitives.extremes import ValuesAndIndices

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from minirnn import check
+from minirnn.arguments import check
+from minirnn.arguments.messages import shown
 from minirnn.engine.operands import float_tensor, is_number, made_float
 from minirnn.engine.tensor import Tensor
-from minirnn.messages import shown
 from minirnn.ops.primitives.arithmetic import multiply
 from minirnn.ops.primitives.declare import op
 from minirnn.ops.primitives.elementwise import choose, exp, sqrt

@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from minirnn import check
+from minirnn.arguments import check
+from minirnn.arguments.messages import shown
 from minirnn.engine.tensor import Tensor, as_tensor
-from minirnn.messages import shown
 from minirnn.ops.primitives.declare import op
 from minirnn.ops.primitives.elementwise import identity
 from minirnn.ops.primitives.indexing import getitem

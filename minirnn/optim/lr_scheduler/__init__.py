@@ -3,7 +3,7 @@
 A schedule is a formula of the epoch and of the step size with which a group began: `LRScheduler.at`.
 """
 
-from minirnn.later import imported_later
+from minirnn.lookup.later import imported_later
 from minirnn.optim.lr_scheduler.combined import ChainedScheduler, SequentialLR
 from minirnn.optim.lr_scheduler.cycles import CyclicLR, OneCycleLR
 from minirnn.optim.lr_scheduler.plateau import ReduceLROnPlateau

@@ -6,8 +6,8 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from typing import Any
 
-from minirnn import check
-from minirnn.messages import shown
+from minirnn.arguments import check
+from minirnn.arguments.messages import shown
 from minirnn.optim.lr_scheduler.plateau import ReduceLROnPlateau
 from minirnn.optim.lr_scheduler.scheduler import LRScheduler, an_optimizer
 from minirnn.optim.optimizer import Optimizer

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from minirnn import check
+from minirnn.arguments import check
 from minirnn.optim.lr_scheduler.scheduler import LRScheduler, a_group_each, an_optimizer, attributes, within
 from minirnn.optim.lr_scheduler.shapes import along_cosine, along_line
 from minirnn.optim.optimizer import Optimizer

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from minirnn import check
+from minirnn.arguments import check
+from minirnn.arguments.messages import shown
 from minirnn.engine.tensor import Tensor
-from minirnn.messages import shown
 from minirnn.optim.lr_scheduler.scheduler import LRScheduler, a_group_each, an_optimizer, no_epoch, within
 from minirnn.optim.optimizer import Optimizer
 

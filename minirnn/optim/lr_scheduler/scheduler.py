@@ -8,8 +8,8 @@ import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from minirnn import check
-from minirnn.messages import shown
+from minirnn.arguments import check
+from minirnn.arguments.messages import shown
 from minirnn.optim.optimizer import Optimizer
 
 

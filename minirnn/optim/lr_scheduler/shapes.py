@@ -7,8 +7,8 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from minirnn import check
-from minirnn.messages import shown
+from minirnn.arguments import check
+from minirnn.arguments.messages import shown
 from minirnn.optim.lr_scheduler.scheduler import LRScheduler, an_optimizer, attributes, within
 from minirnn.optim.optimizer import Optimizer
 

@@ -5,21 +5,22 @@ from __future__ import annotations
 import base64
 import html
 import math
+from collections import defaultdict
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from minirnn.arguments.messages import shown
 from minirnn.cells.cell import Formulas
-from minirnn.messages import shown
 from minirnn.ops.cudnn_rnn.cells import CELLS
 from minirnn.ops.gru_block.cells import gru_block
 from minirnn.ops.lstm_block.cells import lstm_block_peephole
 from minirnn.viz.cell.graph import FACTOR, GATE, NEW, STATE, Graph, backward, forward
-from minirnn.viz.cell.layout import Places, Way, placed
 from minirnn.viz.colors import BLUE, RED
-from minirnn.viz.picture import Picture, axes_or_new, render
+from minirnn.viz.picture import Picture, new_axes, render
+from minirnn.viz.tape.layout import Edge, arranged
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -35,6 +36,27 @@ SIZE = 9.5
 PAD = 0.075
 """The space between a formula and its box, in inches."""
 MARGIN, BETWEEN, HEADING = 0.08, 0.2, 0.26
+GAP, ROW = 0.3, 0.36
+"""The space between two columns, and between boxes of a column."""
+
+Point = tuple[float, float]
+Way = list[tuple[Point, Point]]
+"""A line in pieces. It is horizontal from a to b where it passes a column, and then curves to the next piece."""
+
+
+class Box(NamedTuple):
+    x: float
+    y: float
+    """The height of its middle."""
+    width: float
+    height: float
+
+
+class Places(NamedTuple):
+    boxes: list[Box]
+    ways: dict[Edge, Way]
+    width: float
+    height: float
 
 
 class Palette(NamedTuple):
@@ -73,7 +95,7 @@ class CellDrawing(Picture):
         return f'<img alt="{alt}" style="max-width:100%" src="data:image/svg+xml;base64,{data}">'
 
 
-def cell_graph(cell: Formulas | str, *, dark: bool = False, ax: Axes | None = None) -> CellDrawing:
+def cell_graph(cell: Formulas | str, *, dark: bool = False) -> CellDrawing:
     """Draw a recurrent cell as a graph, with the paths of its gradient.
 
     The upper half shows the inputs and values of a step from left to right, with a box for each named value. The lower
@@ -90,8 +112,6 @@ def cell_graph(cell: Formulas | str, *, dark: bool = False, ax: Axes | None = No
         "gru_block_cell", "lstm_block_cell".
     dark : bool
         Whether the picture is for a dark page.
-    ax : Axes, optional
-        Where to draw; None makes a new figure of the size that the text needs.
 
     Returns
     -------
@@ -99,13 +119,6 @@ def cell_graph(cell: Formulas | str, *, dark: bool = False, ax: Axes | None = No
         ``alt``: the picture in words. ``data``: "forward" and "backward", the boxes (n, 4) with x and y of the middle,
         width and height, in inches; "forward edges" and "backward edges" (m, 2). ``artists``: the boxes by the same
         names.
-
-    Raises
-    ------
-    TypeError
-        If `cell` is not a cell.
-    ValueError
-        If minirnn has no cell of this name.
     """
     if isinstance(cell, str):
         if cell not in NAMED:
@@ -121,13 +134,10 @@ def cell_graph(cell: Formulas | str, *, dark: bool = False, ax: Axes | None = No
     layouts = [placed([_size(t, k) for t, k in zip(g.labels, g.kinds, strict=True)], g.edges) for g, _ in parts]
     width = max(p.width for p in layouts) + 2 * MARGIN
     height = sum(p.height + HEADING for p in layouts) + BETWEEN + 2 * MARGIN
-    if ax is None:
-        ax = axes_or_new("cell_graph", None, width, height)
-        ax.figure.set_layout_engine("none")  # type: ignore[union-attr]
-        ax.set_position((0, 0, 1, 1))
-        ax.figure.set_facecolor(colors.paper)
-    else:
-        ax = axes_or_new("cell_graph", ax, width, height)
+    ax = new_axes(width, height)
+    ax.figure.set_layout_engine("none")  # type: ignore[union-attr]
+    ax.set_position((0, 0, 1, 1))
+    ax.figure.set_facecolor(colors.paper)
     ax.set(xlim=(0, width), ylim=(0, height), aspect="equal")
     ax.set_axis_off()
     artists: dict[str, Any] = {}
@@ -152,7 +162,7 @@ def _moved(p: Places, by: tuple[float, float], mirror: float | None) -> Places:
         return (x if mirror is None else mirror - x), point[1] + by[1]
 
     boxes = [box._replace(**dict(zip("xy", at((box.x, box.y)), strict=True))) for box in p.boxes]
-    ways = {e: Way([(at(a), at(b)) for a, b in way.pieces]) for e, way in p.ways.items()}
+    ways = {e: [(at(a), at(b)) for a, b in way] for e, way in p.ways.items()}
     return p._replace(boxes=boxes, ways=ways)
 
 
@@ -213,8 +223,8 @@ def _arrow(ax: Axes, way: Way, color: str, head: bool) -> None:
     from matplotlib.patches import FancyArrowPatch, PathPatch
     from matplotlib.path import Path
 
-    points, codes = [way.pieces[0][0]], [Path.MOVETO]
-    for k, (start, end) in enumerate(way.pieces):
+    points, codes = [way[0][0]], [Path.MOVETO]
+    for k, (start, end) in enumerate(way):
         if k:
             x0, y0 = points[-1]
             middle = (x0 + start[0]) / 2
@@ -237,3 +247,36 @@ def _in_words(cell: Formulas) -> str:
         f"The cell {cell.__name__} as a graph in two parts. Forward, from left to right: {step}. "
         f"Backward, from right to left, with the factor on each arrow: {lines}."
     )
+
+
+def placed(sizes: list[Point], edges: list[Edge]) -> Places:
+    """The places of boxes of these widths and heights in inches, from left to right. The lower left corner is (0, 0).
+
+    Columns are as wide as their widest box. An arrow passes a column horizontally, so that no line runs behind a box.
+    """
+    found = arranged(len(sizes), edges)
+    columns = [int(c) for c, _ in found.boxes]
+    widths: dict[int, float] = defaultdict(float)
+    for c, (width, _) in zip(columns, sizes, strict=True):
+        widths[c] = max(widths[c], width)
+    lefts, left = {}, 0.0
+    for c in range(min(columns), max(columns) + 1):
+        lefts[c] = left
+        left += widths[c] + GAP
+    row = max(ROW, max(height for _, height in sizes) + 0.08)
+    every = [y for _, y in found.boxes] + [y for way in found.ways.values() for _, y in way]
+    low, high = min(every) * row - row / 2, max(every) * row + row / 2
+    boxes = [
+        Box(lefts[c] + widths[c] / 2, y * row - low, *size)
+        for c, (_, y), size in zip(columns, found.boxes, sizes, strict=True)
+    ]
+    ways = {}
+    for a, b in edges:
+        source, target = boxes[a], boxes[b]
+        pieces = [((source.x + source.width / 2, source.y), (lefts[columns[a]] + widths[columns[a]], source.y))]
+        for column, y in found.ways.get((a, b), []):
+            level, edge = y * row - low, lefts[int(column)]
+            pieces.append(((edge, level), (edge + widths[int(column)], level)))
+        pieces.append(((lefts[columns[b]], target.y), (target.x - target.width / 2, target.y)))
+        ways[a, b] = pieces
+    return Places(boxes, ways, left - GAP, high - low)

@@ -13,7 +13,7 @@ import numpy as np
 from minirnn.engine.tensor import Tensor
 from minirnn.engine.writing import settled
 from minirnn.viz.colors import BLUE, GRAY, GREEN, ORANGE
-from minirnn.viz.picture import Picture, axes_or_new, check_tensor
+from minirnn.viz.picture import Picture, check_tensor, new_axes
 from minirnn.viz.tape.layout import arranged
 from minirnn.viz.tape.walk import check_whole
 
@@ -59,7 +59,6 @@ def tape_graph(
     steps: Sequence[Tensor] | None = None,
     max_nodes: int = 40,
     down: bool | None = None,
-    ax: Axes | None = None,
 ) -> Picture:
     """Draw the tape that was recorded for `output`.
 
@@ -81,23 +80,12 @@ def tape_graph(
         A tape with more nodes is drawn by kinds of op, with counts, and the picture says so.
     down : bool, optional
         Whether values flow from the top down instead of to the right. None means yes if they need more than 9 columns.
-    ax : Axes, optional
-        Where to draw; None makes a new figure.
 
     Returns
     -------
     Picture
         ``data``: labels (n,), edges (m, 2): from and to, indices into labels; counts (n,).
         ``artists``: the boxes' texts by index.
-
-    Raises
-    ------
-    TypeError
-        If `output` is not a Tensor.
-    ValueError
-        If `steps` are not in the order in which they were computed.
-    RuntimeError
-        If the tape was freed by ``backward()``.
     """
     nodes = tape_nodes(output)
     if max_nodes < 1:
@@ -123,9 +111,7 @@ def tape_graph(
     points = [at(p) for p in [*layout.boxes, *(bend for way in layout.ways.values() for bend in way)]]
     (left, right), (bottom, top) = ((min(v) - 0.55, max(v) + 0.55) for v in zip(*points, strict=True))
     across, along = (1.05, 0.72) if down else (1.25, 0.8)  # inches between boxes
-    ax = axes_or_new(
-        "tape_graph", ax, min(WIDTH, max(3.5, across * (right - left))), min(12, 0.5 + along * (top - bottom))
-    )
+    ax = new_axes(min(WIDTH, max(3.5, across * (right - left))), min(12, 0.5 + along * (top - bottom)))
     ax.set_xlim(left, right)
     ax.set_ylim(bottom, top)
     ax.axis("off")

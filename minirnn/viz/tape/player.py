@@ -2,26 +2,29 @@
 
 from __future__ import annotations
 
+import base64
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from html import escape
+from itertools import count
+from typing import Any
 
 import numpy as np
 
+from minirnn.engine.html import STYLE, block
 from minirnn.engine.outputs import Cotangents, Output
 from minirnn.engine.tensor import Tensor
-from minirnn.html import block
 from minirnn.viz.colors import BLUE, GRAY, ORANGE, PURPLE
 from minirnn.viz.picture import Picture, render
-from minirnn.viz.tape.animation import animation
 from minirnn.viz.tape.graph import kind_of, tape_graph, tape_nodes
 from minirnn.viz.tape.walk import after_hooks, check_unchanged, visits
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
 MAX_DRAWN = 60
+_players = count(1)
+"""Numbers for the players on a page, so that the buttons of each player only control its own frames."""
+
+BUTTON = "border:1px solid currentColor;border-radius:4px;cursor:pointer;padding:2px 10px;margin-right:6px"
 Arrived = np.ndarray | dict[str, np.ndarray]
 """A gradient. For an op with several outputs, it is "output k" -> gradient, for outputs that have one."""
 
@@ -78,13 +81,6 @@ class TapePlayer:
         In the order of the backward pass. ``print(frame)`` describes a frame in words.
     grads : dict of str to numpy.ndarray
         The final gradient of each leaf, which ``backward()`` would add to its ``grad``.
-
-    Raises
-    ------
-    ValueError
-        If the loss is not a single number, or nothing was recorded for it.
-    RuntimeError
-        If the tape was freed, or `Tensor.assign` changed a value that it needs.
     """
 
     def __init__(self, loss: Tensor, names: Mapping[str, Tensor] | None = None) -> None:
@@ -102,7 +98,6 @@ class TapePlayer:
         self.titles = _titles(nodes, self.names)
         self.frames: list[Frame] = []
         self._sent_to: list[list[Tensor]] = []  # one list per frame, because names need not be unique, but Tensors are
-        self.position = 0
         last: dict[Tensor, Any] = {}
         for node, arrives, sends in visits(loss, nodes):
             if isinstance(node.op, Output):  # an output is a part of its node
@@ -114,60 +109,32 @@ class TapePlayer:
             last.update({p: total for p, _, total in sends if p.op is None})
         self.grads = {self.titles[p]: np.asarray(_numbers(p, after_hooks(p, g))) for p, g in last.items()}
 
-    def __len__(self) -> int:
-        return len(self.frames)
-
-    def __iter__(self) -> Iterator[Frame]:
-        return iter(self.frames)
-
-    def __repr__(self) -> str:
-        return f"TapePlayer(step {self.position} of {len(self)})"
-
     def _repr_html_(self) -> str:
         """All frames with buttons. For a tape that is too long to draw, only their descriptions."""
         if len(tape_nodes(self.loss)) > MAX_DRAWN:
             return block("\n".join(map(str, self.frames)))
         return animation([(str(frame), render(self.draw(k).figure, "png", 80)) for k, frame in enumerate(self.frames)])
 
-    def step(self) -> Frame | None:
-        """Advance by one node, print its frame and return it. After the last node, print the leaves and return None."""
-        if self.position == len(self):
-            print("done: " + ", ".join(f"{name}.grad gets {_short(g)}" for name, g in self.grads.items()))
-            return None
-        frame = self.frames[self.position]
-        self.position += 1
-        print(f"[{self.position}/{len(self)}] {frame}")
-        return frame
-
-    def draw(self, k: int, *, ax: Axes | None = None) -> Picture:
+    def draw(self, k: int) -> Picture:
         """Draw frame `k`: the tape, the current node, and the gradients that it sends back along its arrows.
 
         Parameters
         ----------
         k : int
             0 is the loss.
-        ax : Axes, optional
-            Where to draw; None makes a new figure.
 
         Returns
         -------
         Picture
             That of `tape_graph`. ``data["state"]``, (n,): 0 no gradient yet, 1 some gradient, 2 current node, 3 done.
             ``artists``: also "sent 0", ..: the arrows of this frame.
-
-        Raises
-        ------
-        IndexError
-            If there is no such frame.
-        ValueError
-            If the tape has more nodes than can be drawn one by one.
         """
-        if not 0 <= k < len(self):
-            raise IndexError(f"draw: there is no frame {k}\n  expected 0 .. {len(self) - 1}")
+        if not 0 <= k < len(self.frames):
+            raise IndexError(f"draw: there is no frame {k}\n  expected 0 .. {len(self.frames) - 1}")
         nodes = tape_nodes(self.loss)
         if len(nodes) > MAX_DRAWN:
             raise ValueError(f"draw: the tape has {len(nodes)} nodes\n  expected at most {MAX_DRAWN}; print the frames")
-        picture = tape_graph(self.loss, names=self.names, max_nodes=MAX_DRAWN, ax=ax)
+        picture = tape_graph(self.loss, names=self.names, max_nodes=MAX_DRAWN)
         index = {t: n for n, t in enumerate(nodes)}
         now, targets = self.frames[k], [index[p] for p in self._sent_to[k]]
         state, gradient = np.zeros(len(nodes), dtype=np.int64), {}
@@ -197,7 +164,7 @@ class TapePlayer:
                             "patchB": boxes[target].get_bbox_patch()},
             )  # fmt: skip
         picture.ax.set_title(
-            f"Going back, step {k + 1} of {len(self)}: {now.name}\n"
+            f"Going back, step {k + 1} of {len(self.frames)}: {now.name}\n"
             "orange: current node and what it sends back   blue: done   purple: some gradient   gray: none yet",
             fontsize=10,
         )
@@ -207,11 +174,6 @@ class TapePlayer:
         )
         picture.data["state"] = state
         return picture
-
-
-def tape_player(loss: Tensor, names: Mapping[str, Tensor] | None = None) -> list[Frame]:
-    """The backward pass of `loss` as a list of frames, in its order. Arguments and errors are those of `TapePlayer`."""
-    return TapePlayer(loss, names).frames
 
 
 def _titles(nodes: list[Tensor], names: Mapping[str, Tensor]) -> dict[Tensor, str]:
@@ -250,3 +212,36 @@ def _in_box(a: Arrived) -> str:
     if isinstance(a, dict):
         return "at " + ",\n".join(a) if len(a) > 1 else "\n".join(map(_in_box, a.values()))
     return _short(a, 2).replace(", ", "\n")
+
+
+def animation(frames: Sequence[tuple[str, bytes]]) -> str:
+    """HTML that shows one of the frames at a time.
+
+    A row of radio buttons selects the frame, so the arrow keys also work. Below each frame there are buttons for the
+    previous and the next one. A frame is its description in words and its picture as PNG. It needs no JavaScript.
+    """
+    name = f"tape-player-{next(_players)}"
+    n = len(frames)
+    chosen = ",".join(f"#{name}-{k}:checked~div figure:nth-of-type({k + 1})" for k in range(n))
+    radios = "".join(
+        f'<input type="radio" name="{name}" id="{name}-{k}" aria-label="Step {k + 1} of {n}"{"" if k else " checked"}>'
+        for k in range(n)
+    )
+    figures = "".join(_figure(name, k, n, *frame) for k, frame in enumerate(frames))
+    return (
+        f'<div id="{name}" style="{STYLE}"><style>#{name} figure{{display:none;margin:0}}'
+        f"{chosen}{{display:block!important}}</style>{radios}<div>{figures}</div></div>"
+    )
+
+
+def _figure(name: str, k: int, n: int, words: str, picture: bytes) -> str:
+    to = [(k - 1, "back")] if k else []
+    to += [(k + 1, "next")] if k + 1 < n else []
+    buttons = "".join(f'<label for="{name}-{j}" style="{BUTTON}">{said}</label>' for j, said in to)
+    image = base64.b64encode(picture).decode()
+    alt = escape(" ".join(words.split()), quote=True)
+    return (
+        f'<figure><p style="margin:6px 0">{buttons}step {k + 1} of {n}</p>'
+        f'<img alt="{alt}" style="max-width:100%;background:white" src="data:image/png;base64,{image}">'
+        f'<figcaption><pre style="text-align:left">{escape(words)}</pre></figcaption></figure>'
+    )

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import minirnn as mr
 from minirnn import cell, product, relu, sigmoid, sqrt, tanh, unit_mean
 from minirnn.cells.plan import Plan
 from minirnn.devices.base import Weights
@@ -172,6 +173,12 @@ class OwnLayer:
             found["dh0"] = np.array([grad(own[step.output]) for own in first])
         grads = [self.weights({n: grad(t) for n, t in own.items()}) for own in named]
         return found | {n: a for n, a in self.by_name(grads).items() if a is not None}
+
+
+def tolerance_float32(layer: OwnLayer, expected: Mapping[str, np.ndarray]) -> float:
+    """Twice the error of NumPy's float32, at least 3e-6: a norm of nearly equal units amplifies rounding anywhere."""
+    found = layer.run(mr.devices.get("cpu"), "float32")
+    return max(3e-6, *(2 * np.abs(found[n] - a).max() / max(np.abs(a).max(), 1e-30) for n, a in expected.items()))
 
 
 def assert_close(found: Mapping[str, np.ndarray], expected: Mapping[str, np.ndarray], of_largest: float) -> None:

@@ -58,7 +58,7 @@ def objects(sources: list[Path], folder: Path, flags: list[str]) -> list[str]:
         pytest.skip("this processor has no AVX2")
     used = compiler.find("native")
     common = [*library.FLAGS, "-O1", "-g1", *MACHINE, *flags, *library.INCLUDE, "-I", str(folder)]
-    made = [f"namespace {p.name} {{\n{header(p, values=True).replace('#pragma once', '')}\n}}\n" for p in PLANS]
+    made = [f"namespace {p.name} {{\n{header(p).replace('#pragma once', '')}\n}}\n" for p in PLANS]
     (folder / "made_cells.h").write_text("\n".join(made))
     to = [str(folder / f"{source.stem}.o") for source in sources]
     with ThreadPoolExecutor(os.cpu_count()) as pool:

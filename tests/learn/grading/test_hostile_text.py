@@ -13,7 +13,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from minirnn import cli
+from minirnn.commands import cli
 from minirnn.learn.cleaned import cleaned, cleaned_all
 from minirnn.learn.grading import run as running
 from minirnn.learn.grading import task

@@ -18,11 +18,12 @@ from pathlib import Path
 
 import pytest
 
-from minirnn import cli
+from minirnn.commands import cli
 from minirnn.learn.course import load
 from minirnn.learn.grading.journal import Records
 from minirnn.learn.grading.publish import INTERVAL, SHARE, Publisher
 from minirnn.learn.grading.students import Student
+from minirnn.learn.reports import file_name
 from minirnn.learn.reports.sheet import Sheet
 from minirnn.learn.sandbox import system_locks
 from minirnn.learn.sandbox.system_locks import Locks
@@ -135,10 +136,37 @@ def test_equal_names_are_an_error_before_anything_is_graded(place, run):
 
 
 def test_two_students_never_share_a_file(place, run):
-    for name in ("a b", "a_B"):
+    """Ids that differ in signs only, also from a file's name that was made from another id, do not stop a class."""
+    names = ["a b", "a_B", "...", "?", file_name("a b")]
+    assert len({file_name(name).casefold() for name in names}) == 5
+    assert not any(file_name(name).startswith(".") for name in names)
+    for name in names[:2]:
         hand_in(Path("more") / name, load("course"))
     status, text = run("--out", "feedback:{id}.md", subs=["more/a b", "more/a_B"])
-    assert status == 2 and "'a b' and 'a_B' would have the same file" in text
+    assert status == 0 and Path("a_B.md").is_file() and Path(f"{file_name('a b')}.md").is_file()
+
+
+def test_a_link_to_the_answers_of_others_earns_nothing(place, run):
+    Path("more/eve").mkdir(parents=True)
+    Path("more/eve/work").symlink_to(Path("subs/ann").absolute())
+    Path("more/dan").mkdir()
+    shutil.copytree("subs/ann", "more/dan/work")
+    status, text = run("--id", "{id}/work", "--out", "csv:g.csv", subs=["more/eve/work", "more/dan/work"])
+    assert status == 1 and totals() == {"eve": "0", "dan": "11"}
+    assert re.search("^eve: 0 of 11 points, 0 s; not graded: .*more/eve/work is a link", text, re.MULTILINE)
+
+
+def test_one_zip_file_with_a_folder_for_each_student_is_a_class(place, run):
+    for name in ("ann", "zoe"):
+        hand_in(Path("all/hw1") / name, load("course"))
+    Path("all/hw1/zoe/exercises/01_tape/ex01_mul_add.py").write_text("")
+    Path("all/hw1/max").mkdir()
+    Path("all/hw1/max/report.docx").write_text("")
+    path = zipped(Path("all"))
+    status, text = run("--out", "csv:g.csv", subs=[str(path)])
+    assert totals() == {"ann": "11", "max": "0", "zoe": "7"}
+    assert "has a folder for each student, 3 in all" in text
+    assert status == 1 and "max: 0 of 11 points, 0 s; not graded: no file of an exercise was found" in text
 
 
 @pytest.mark.slow

@@ -135,3 +135,31 @@ def test_a_name_that_is_no_utf8_can_be_written(place):
     path = place / os.fsdecode(b"b\xff.zip")
     path.write_bytes(b"PK")
     assert id_of(path).encode() == "b\ufffd".encode()
+
+
+def test_a_link_at_or_below_the_name_of_a_student_is_told(place):
+    """What is above the student's name is the teacher's, who may keep the submissions elsewhere."""
+    (ann,) = folders(place, "real/ann/rnn-course")
+    (place / "real/eve").mkdir()
+    (place / "real/eve/rnn-course").symlink_to(ann)
+    (place / "real/dan").symlink_to(place / "real/ann")
+    (place / "subs").symlink_to(place / "real")
+    found = students_of([place / f"subs/{name}/rnn-course" for name in ("ann", "eve", "dan")], "{id}/rnn-course")
+    assert [(s.id, s.link.removeprefix(f"{place}/")) for s in found] == [
+        ("ann", ""), ("eve", "subs/eve/rnn-course"), ("dan", "subs/dan"),
+    ]  # fmt: skip
+    (found,) = students_of([place / "real/dan"])
+    assert found.id == "dan" and found.link, "its name is not that of its target"
+
+
+def test_the_folders_of_a_zip_file_are_students_unless_it_is_one_of_several(place):
+    for name in ("all.zip", "more.zip"):
+        (place / name).write_bytes(b"PK")
+    inside = lambda path: ["hw1/hw1_ann_7/", "hw1/hw1_bob_8/"]  # noqa: E731
+    found = students_of([place / "all.zip"], "hw1_{id}_*", folders=inside)
+    assert [(s.id, s.inside, s.submission) for s in found] == [
+        ("ann", "hw1/hw1_ann_7/", place / "all.zip"), ("bob", "hw1/hw1_bob_8/", place / "all.zip"),
+    ]  # fmt: skip
+    assert [s.id for s in students_of([place / "all.zip", place / "more.zip"], folders=inside)] == ["all", "more"]
+    (place / "r.csv").write_text("id,submission\neve,all.zip\n")
+    assert [s.id for s in students_of([place / "all.zip"], "", place / "r.csv", inside)] == ["eve"]

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from minirnn import devices
-from minirnn.cli import main
+from minirnn.commands.cli import main
 from minirnn.learn.course import CourseError, load
 from minirnn.learn.course_map import map_text
 from minirnn.learn.milestones import MILESTONES, milestone_lines

@@ -1,8 +1,8 @@
 """Arguments at the border: what torch makes of empty axes, masks without axes, tuples, integers of any width, NaN.
 
 Tests `minirnn/ops/primitives/indexing.py`, `minirnn/ops/primitives/reductions.py`, `minirnn/ops/primitives/scans.py`,
-`minirnn/ops/primitives/truths.py`, `minirnn/ops/primitives/bounds.py`, `minirnn/host_array.py` and
-`minirnn/torch_names.py`. The expected values are torch's.
+`minirnn/ops/primitives/truths.py`, `minirnn/ops/primitives/bounds.py`, `minirnn/arguments/host_array.py` and
+`minirnn/ops/primitives/combined.py`. The expected values are torch's.
 """
 
 from __future__ import annotations

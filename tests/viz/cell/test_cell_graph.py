@@ -13,9 +13,8 @@ import pytest
 import minirnn as mr
 from minirnn.cells.linear import Linear
 from minirnn.cells.plan import Plan
-from minirnn.viz.cell.drawing import NAMED
+from minirnn.viz.cell.drawing import NAMED, placed
 from minirnn.viz.cell.graph import FACTOR, NEW, STATE, Graph, backward, forward
-from minirnn.viz.cell.layout import placed
 from tests.cells import by_plan
 from tests.cells.with_torch import CELLS, gallery
 
@@ -103,15 +102,15 @@ def test_no_line_is_behind_a_box_and_no_two_boxes_touch(name: str) -> None:
             assert a.height / 2 - 1e-9 <= a.y <= p.height - a.height / 2 + 1e-9
             for b in p.boxes[:k]:
                 assert abs(a.x - b.x) >= (a.width + b.width) / 2 or abs(a.y - b.y) > (a.height + b.height) / 2
-        columns = sorted({(min(s[0], e[0]), max(s[0], e[0])) for w in p.ways.values() for s, e in w.pieces})
+        columns = sorted({(min(s[0], e[0]), max(s[0], e[0])) for w in p.ways.values() for s, e in w})
         assert columns
         for edge, way in p.ways.items():
             for k, box in enumerate(p.boxes):
-                for (x0, y0), (x1, y1) in way.pieces:
+                for (x0, y0), (x1, y1) in way:
                     assert y0 == y1
                     passes = max(x0, box.x - box.width / 2) < min(x1, box.x + box.width / 2) - 1e-9
                     assert k in edge or not passes or abs(y0 - box.y) > box.height / 2
-            for (_, (x0, y0)), ((x1, y1), _) in zip(way.pieces, way.pieces[1:], strict=False):
+            for (_, (x0, y0)), ((x1, y1), _) in zip(way, way[1:], strict=False):
                 assert x1 > x0 and min(y0, y1) >= 0  # curves are between columns, where no box is
                 for box in p.boxes:
                     assert max(x0, box.x - box.width / 2) >= min(x1, box.x + box.width / 2) - 1e-9
@@ -163,13 +162,6 @@ def test_a_formula_fits_its_box() -> None:
 def test_dark_pages_get_light_ink() -> None:
     light, dark = mr.viz.cell_graph("gru"), mr.viz.cell_graph("gru", dark=True)
     assert light.figure.get_facecolor() == (1, 1, 1, 1) and max(dark.figure.get_facecolor()[:3]) < 0.2
-
-
-def test_it_draws_into_axes_that_are_given() -> None:
-    from matplotlib.figure import Figure
-
-    ax = Figure().add_subplot()
-    assert mr.viz.cell_graph("rnn_relu", ax=ax).ax is ax
 
 
 def test_equal_conditions_are_brackets() -> None:

@@ -1,4 +1,7 @@
-"""A backward pass with buttons."""
+"""A backward pass with buttons.
+
+Tests `minirnn/viz/tape/player.py`.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,7 @@ import numpy as np
 
 import minirnn as mr
 from minirnn.viz import TapePlayer
-from minirnn.viz.tape.animation import animation
+from minirnn.viz.tape.player import animation
 
 
 def player(n: int = 1) -> TapePlayer:
@@ -24,8 +27,8 @@ def test_a_player_in_a_notebook_has_a_picture_and_words_for_each_frame() -> None
     shown = player()
     html = shown._repr_html_()
     images = re.findall(r'<img alt="([^"]+)"[^>]+base64,([^"]+)"', html)
-    assert len(images) == len(shown) and "tanh" in html.lower()
-    for (alt, data), frame in zip(images, shown, strict=True):
+    assert len(images) == len(shown.frames) and "tanh" in html.lower()
+    for (alt, data), frame in zip(images, shown.frames, strict=True):
         assert alt == " ".join(str(frame).split()) and base64.b64decode(data).startswith(b"\x89PNG")
 
 

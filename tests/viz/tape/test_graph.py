@@ -5,7 +5,7 @@ import pytest
 from matplotlib.colors import to_hex
 
 import minirnn as mr
-from minirnn.viz import tape_graph, tape_player
+from minirnn.viz import TapePlayer, tape_graph
 
 
 def a_neuron():
@@ -154,7 +154,7 @@ def test_only_tensors_have_a_tape():
 
 def test_what_is_sent_to_a_leaf_adds_up_to_its_gradient():
     names = a_neuron()
-    frames = tape_player(names["loss"], names)
+    frames = TapePlayer(names["loss"], names).frames
     assert frames[0].name == "loss" and frames[0].arrives == 1.0
     names["loss"].backward()
     for leaf in ("x", "w", "b"):
@@ -169,7 +169,7 @@ def test_what_arrives_at_a_value_is_the_sum_of_what_was_sent_to_it(rng):
     for _ in range(3):
         h = mr.ops.tanh(h @ W + b)
     loss = (h * h).sum()
-    frames = tape_player(loss, {"W": W, "b": b})
+    frames = TapePlayer(loss, {"W": W, "b": b}).frames
     for frame in frames[1:]:
         sent = [a for f in frames for name, a in f.sends if name == frame.name]
         np.testing.assert_allclose(sum(sent), frame.arrives, atol=1e-15)
@@ -187,7 +187,7 @@ def test_a_fused_op_is_one_frame_with_what_arrives_at_each_output(rng):
     zero, none = np.zeros((B, H)), np.zeros(H)
     y = mr.ops.block_lstm(T, rng.normal(size=(T, B, I)), zero, zero, w, none, none, none, b)
     loss = (y.h**2).sum() + (y.cs * 3).sum()
-    frames = tape_player(loss, {"w": w, "b": b})
+    frames = TapePlayer(loss, {"w": w, "b": b}).frames
     (fused,) = [f for f in frames if f.name.startswith("BlockLSTM")]
     assert set(fused.arrives) == {"output 1", "output 6"}
     np.testing.assert_array_equal(fused.arrives["output 1"], np.full((T, B, H), 3.0))
@@ -201,12 +201,12 @@ def test_a_fused_op_is_one_frame_with_what_arrives_at_each_output(rng):
 
 def test_a_frame_tells_itself_in_words():
     names = a_neuron()
-    text = "\n".join(str(f) for f in tape_player(names["loss"], names))
+    text = "\n".join(str(f) for f in TapePlayer(names["loss"], names).frames)
     assert "h: [2.4326] arrives" in text and "to w" in text
 
 
 def test_the_player_needs_one_number_with_a_tape():
     with pytest.raises(ValueError, match="one number"):
-        tape_player(mr.tensor([1.0, 2.0], requires_grad=True) * 2)
+        TapePlayer(mr.tensor([1.0, 2.0], requires_grad=True) * 2)
     with pytest.raises(ValueError, match="nothing was recorded"):
-        tape_player(mr.tensor(1.0))
+        TapePlayer(mr.tensor(1.0))

@@ -22,7 +22,7 @@ from minirnn.devices.host_cpp import compiler
 from minirnn.devices.host_cpp.compiler import CompileError
 from minirnn.devices.native import library
 from minirnn.devices.native.arguments import structs_of_layer, structs_of_step
-from minirnn.terminal import say
+from minirnn.machine.terminal import say
 
 SOURCE = """\
 #if defined FORWARD

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from minirnn.cuda_versions import Gpu, Version
+from minirnn.machine.cuda_versions import Gpu, Version
 
 T4 = Gpu("Tesla T4", (7, 5))
 V100 = Gpu("Tesla V100-SXM2-16GB", (7, 0))

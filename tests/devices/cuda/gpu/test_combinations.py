@@ -1,7 +1,7 @@
 """The driver's messages for toolkits, drivers and cards: the real PyCUDA on a stand-in GPU that imitates each of them.
 
-Tests `minirnn/cuda_versions.py` in `minirnn/devices/cuda/gpu/driver.py`. If the check accepts a combination, a kernel
-is compiled and run. If not, the stand-in rejects the next step, as nvcc or the driver would.
+Tests `minirnn/machine/cuda_versions.py` in `minirnn/devices/cuda/gpu/driver.py`. If the check accepts a combination, a
+kernel is compiled and run. If not, the stand-in rejects the next step, as nvcc or the driver would.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ import numpy as np
 import pytest
 
 import minirnn as mr
-from minirnn import cuda_versions
 from minirnn.devices.base import DeviceUnavailable
 from minirnn.devices.cuda.driver import CompileError
 from minirnn.devices.cuda.gpu.driver import PyCudaDriver
+from minirnn.machine import cuda_versions
 from tests.devices.cuda.gpu.combinations import COMBINATIONS, REBUILT_BY_12, Combination
 
 pytestmark = [

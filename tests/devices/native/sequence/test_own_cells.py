@@ -10,7 +10,7 @@ import pytest
 
 import minirnn as mr
 from minirnn.devices.native.sequence.compiled import LayerKernels, kernels
-from tests.devices.cells.own_layers import ALL, OwnLayer, assert_close
+from tests.devices.cells.own_layers import ALL, OwnLayer, assert_close, tolerance_float32
 
 QUICK = ("many_gates",)
 """The cell of a plain run has more gates than a tile. Compiling one takes three seconds."""
@@ -57,7 +57,8 @@ def test_a_layer_with_two_inner_states_and_a_product_is_that_of_cpu(rng: np.rand
 @pytest.mark.slow
 def test_a_layer_in_float32_is_near_that_of_torch(rng: np.random.Generator, name: str) -> None:
     for layer in layers(rng, name):
-        assert_close(layer.run(mr.devices.get("native"), "float32"), layer.expected(), 3e-6)
+        expected = layer.expected()
+        assert_close(layer.run(mr.devices.get("native"), "float32"), expected, tolerance_float32(layer, expected))
 
 
 @cells

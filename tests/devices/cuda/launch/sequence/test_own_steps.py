@@ -16,7 +16,7 @@ from minirnn.devices.cuda.device import Cuda
 from minirnn.devices.cuda.launch import threads
 from minirnn.devices.cuda.launch.sources import text
 from minirnn.devices.cuda.sim.driver import SimDriver
-from tests.devices.cells.own_layers import ALL, OwnLayer, assert_close, cell_of
+from tests.devices.cells.own_layers import ALL, OwnLayer, assert_close, cell_of, tolerance_float32
 from tests.devices.cuda.checked import checked
 from tests.devices.cuda.machine_code.compiled import ARCHITECTURES, compiled, nvcc_version
 from tests.devices.cuda.machine_code.variants import of_units
@@ -57,14 +57,16 @@ def test_a_layer_is_that_of_torch(rng: np.random.Generator, cuda: Any, name: str
 @pytest.mark.slow
 def test_a_layer_in_float32_is_near_that_of_torch(rng: np.random.Generator, cuda: Any, name: str) -> None:
     for layer in layers(rng, name):
-        assert_close(layer.run(cuda, "float32"), layer.expected(), 3e-6)
+        expected = layer.expected()
+        assert_close(layer.run(cuda, "float32"), expected, tolerance_float32(layer, expected))
 
 
 @cells
 @pytest.mark.slow
 def test_the_checks_of_the_simulator_find_nothing(checked: Cuda, rng: np.random.Generator, name: str) -> None:
     for layer in layers(rng, name)[1:]:
-        assert_close(layer.run(checked, "float32"), layer.expected(), 3e-6)
+        expected = layer.expected()
+        assert_close(layer.run(checked, "float32"), expected, tolerance_float32(layer, expected))
     assert checked.driver.stats.accesses > 0  # type: ignore[attr-defined]
 
 
