@@ -241,7 +241,7 @@ print(f"largest difference between both gradients: {difference:.0e} (float32)")
 # Try it
 # ------
 # Put a loss on *every* step (``loss = sum((s**2).sum() for s in states)``) and predict how the bars change. Then
-# replace 0.9 with 1.2.
+# replace 0.9 with 1.2. (:doc:`Answer </on_paper>`)
 #
 # Then write it yourself: :doc:`exercises </exercises>` ``ex05`` (RNN cell) and ``ex06`` (backpropagation through time).
 #
