@@ -1,4 +1,7 @@
-"""`minirnn bench --ladder`: the counts follow from the sizes, and the published ones can be reproduced."""
+"""The counts of the ladder follow from the sizes, and the published ones can be reproduced.
+
+Tests `scripts/gpu/ladder.py`.
+"""
 
 from __future__ import annotations
 
@@ -8,10 +11,9 @@ from pathlib import Path
 import pytest
 
 import minirnn as mr
-from minirnn.bench import ladder
-from minirnn.bench.ladder import COUNTS, TIMES, counted
-from minirnn.commands.cli import main
 from minirnn.devices.cuda.sim import compiler
+from scripts.gpu import ladder
+from scripts.gpu.ladder import COUNTS, TIMES, counted
 
 COUNTED_WITH = "g++ 12"
 PUBLISHED = Path(__file__).parents[2] / "docs" / "data" / "cuda-sim" / "cudnn_ladder.json"
@@ -85,7 +87,7 @@ def test_the_command_prints_a_table_and_leaves_a_file(
 ) -> None:
     monkeypatch.setattr(ladder, "SIZES", ((3, 2, 5, 7),))
     target = tmp_path / "ladder.json"
-    assert main(["bench", "--ladder", "--json", str(target)]) == 0
+    assert ladder.main(["--json", str(target)]) == 0
     out = capsys.readouterr().out
     assert "3,2,5,7" in out and TIMES in out
     assert len(json.loads(target.read_text())["rows"]) == 8

@@ -1,13 +1,11 @@
-"""The first checks of a new GPU pass on the simulator, and report what is wrong.
+"""The litmus tests of a new GPU pass on the simulator, and report what is wrong.
 
-Tests `tests/devices/cuda/gpu/litmus.py`, `tests/devices/cuda/gpu/litmus.cu` and
-`tests/devices/cuda/gpu/first_layers.py`. `scripts/gpu_check.sh` runs them on a GPU.
+Tests `tests/devices/cuda/gpu/litmus.py` and `tests/devices/cuda/gpu/litmus.cu`. `scripts/gpu_first.sh` asks a GPU.
 """
 
 from __future__ import annotations
 
 import json
-import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +13,7 @@ import numpy as np
 import pytest
 
 import minirnn as mr
-from minirnn.devices.cuda.launch.sequence.choice import RUNGS
-from tests.devices.cuda.gpu import first_layers, litmus
+from tests.devices.cuda.gpu import litmus
 from tests.ptx_machine import build
 from tests.ptx_machine.driver import device_of
 from tests.ptx_machine.options import PtxOptions
@@ -61,33 +58,3 @@ def test_each_weak_outcome_is_known() -> None:
     for shape, outcome in enumerate(outcomes):
         assert litmus.weak(shape, np.array([outcome])) == 1
     assert litmus.weak(0, strong) == litmus.weak(3, strong) == litmus.weak(2, strong) == 0
-
-
-def test_each_rung_is_tried_in_a_separate_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert {rung for rung, _ in first_layers.WAYS} == set(RUNGS)
-    monkeypatch.setattr(first_layers, "WAYS", [("barrier", False)])
-    target = tmp_path / "rungs.json"
-    assert first_layers.main(["--device", "cuda-sim", "--quick", "--json", str(target)]) == 0
-    (row,) = json.loads(target.read_text())["rows"]
-    assert (row["rung"], row["status"], row["said"]) == ("barrier", 0, "")
-
-
-def test_a_rung_that_fails_or_hangs_does_not_keep_the_next_one(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    def run(command: list[str], timeout: float, **how: Any) -> Any:
-        if "barrier" in command[-1]:
-            raise subprocess.TimeoutExpired(command, timeout)
-        return real(command, timeout=timeout, **how)
-
-    real = subprocess.run
-    monkeypatch.setattr(subprocess, "run", run)
-    monkeypatch.setattr(first_layers, "CODE", "assert {rung!r} != 'steps', 'no'")
-    monkeypatch.setattr(first_layers, "WAYS", [("steps", False), ("barrier", False)])
-    assert first_layers.main(["--device", "cuda-sim", "--quick"]) == 2
-    out = capsys.readouterr().out
-    assert (
-        "AssertionError: no" in out
-        and "barrier            status 124" in out
-        and f"ended after {first_layers.SECONDS} s" in out
-    )

@@ -1,4 +1,4 @@
-"""``minirnn bench --ladder``: what each rung of the CudnnRNN ladder does, counted in the simulator.
+"""``python -m scripts.gpu.ladder [--json FILE]``: what each rung of the CudnnRNN ladder does, counted in the simulator.
 
 Launches, products, barriers and bytes are the same in every run and on every machine; they show what a rung saves, not
 how long it takes. Each layer is planned as for a large GPU, with its shared memory and one block per multiprocessor.
@@ -6,16 +6,19 @@ how long it takes. Each layer is planned as for a large GPU, with its shared mem
 
 from __future__ import annotations
 
+import argparse
+import json
+import sys
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from itertools import product
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from minirnn.bench.calls import Call, Size
-from minirnn.bench.launches import launching
 from minirnn.devices.base import Weights
 from minirnn.devices.cuda.device import Cuda
 from minirnn.devices.cuda.driver import Matrix
@@ -177,3 +180,44 @@ def counting(device: Cuda) -> Iterator[Counter[str]]:
     finally:
         del driver.gemm
         counts["launches"] = driver.launches - before
+
+
+@contextmanager
+def launching(device: Any, launch: Callable[[Any, tuple[Any, ...], dict[str, Any]], None]) -> Iterator[None]:
+    """Inside the block, ``launch(kernel, args, sizes)`` is called instead of every kernel of the device."""
+    kernel_of = device.kernel_of
+
+    def caught(*which: Any, **chosen: Any) -> Any:
+        kernel = kernel_of(*which, **chosen)
+
+        def call(*args: Any, **sizes: Any) -> None:
+            launch(kernel, args, sizes)
+
+        call.name = kernel.name  # type: ignore[attr-defined]
+        call.max_resident_blocks = kernel.max_resident_blocks  # type: ignore[attr-defined]
+        return call
+
+    device.kernel_of = caught
+    try:
+        yield
+    finally:
+        del device.kernel_of
+
+
+def main(words: list[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="ladder", description=__doc__)
+    parser.add_argument("--json", type=Path, help="write all counts to this file")
+    args = parser.parse_args(words)
+    rows = []
+    print(header())
+    for row in count_all():
+        rows.append(row)
+        print(line(row), flush=True)
+    print(f"times: {TIMES}")
+    if args.json:
+        args.json.write_text(json.dumps(about() | {"rows": rows}, indent=1), encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
