@@ -18,7 +18,7 @@ from minirnn.bench.calls import Size
 from minirnn.commands.arguments import try_file
 from minirnn.io.atomic import atomic_write
 from minirnn.machine import computer
-from minirnn.nn.cell_file import FORM, absolute, cell_in, names_a_file
+from minirnn.nn.own.file import FORM, absolute, cell_in, names_a_file
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -10,11 +10,12 @@ import ast
 import copy
 import io
 import sys
-import warnings
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
+from warnings import catch_warnings, simplefilter
 
 import numpy as np
+from numpy import errstate
 
 from .own_change import TICK, Change, Kinds, put
 from .own_tree import changes
@@ -23,8 +24,10 @@ ROUNDS, UNBOUND = 20_000, 40
 """All loops of a run together may make `ROUNDS` iterations. An iteration of a ``while`` counts as `UNBOUND`, because in
 an endless one the answer may call a function of the judge each time, and the judge ends an answer that calls too often.
 """
-MOST_NOTED, LARGEST = 400, 5000
-"""The largest number of values that are recorded per run, and of numbers per value."""
+MOST_NOTED, LARGEST, TOGETHER = 400, 5000, 40_000
+"""The largest number of values that are recorded per run, of numbers per value, and of numbers in all: a search looks
+at the values of many runs.
+"""
 NOTE = "_minirnn_note"
 
 
@@ -97,8 +100,8 @@ class Trials:
             tree = self.tree if note is None else Noting().visit(copy.deepcopy(self.tree))
             namespace: dict[str, Any] = {"__name__": "exercise", "__file__": self.path, TICK: tick, NOTE: note}
             sys.stdout = sys.stderr = io.StringIO()
-            with np.errstate(all="ignore"), warnings.catch_warnings():
-                warnings.simplefilter("ignore")
+            with errstate(all="ignore"), catch_warnings():
+                simplefilter("ignore")
                 whole = tree if note is None else ast.fix_missing_locations(tree)
                 exec(compile(whole, self.path, "exec", dont_inherit=True), namespace)
                 return call(namespace[self.function])
@@ -163,11 +166,13 @@ class Notes:
     def __init__(self) -> None:
         self.lines: list[int] = []
         self.values: list[np.ndarray] = []
+        self.left = TOGETHER
 
     def __call__(self, line: int, value: Any) -> Any:
         for one in value if type(value) in (list, tuple) else (value,):
             array = type(one) is np.ndarray and one.dtype.kind == "f" and 1 < one.size <= LARGEST
-            if array and len(self.lines) < MOST_NOTED:
+            self.left -= one.size if array else 0
+            if array and len(self.lines) < MOST_NOTED and self.left >= 0:
                 self.lines.append(line)
                 self.values.append(one.copy())
         return value
