@@ -41,7 +41,7 @@ PAGES = {
         [
             ("", "minirnn.autograd", ["Function", "FunctionCtx", "once_differentiable"]),
             ("Kernels as text", "minirnn.devices", ["CppSource", "CudaSource"]),
-            ("Proofs", "minirnn.verify", None),
+            ("Proofs", "minirnn.proof", None),
         ],
     ),
     "ops": (

@@ -5,7 +5,7 @@
 #   scripts/gpu_check.sh FOLDER [STEP ...]      default: all steps, in this order
 #     litmus    is the device's memory as strong as the kernels need it
 #     rungs     a small layer on each rung of CudnnRNN, in processes that can be ended; under compute-sanitizer where that is
-#     ops       every op in every way, as minirnn verify has them
+#     ops       every op in every way, as tests.verified has them
 #     layers    each rung against torch's stored values and the CPU, large layers, a hundred runs
 #     train     a character model learns
 #     ratios    times of the rungs next to cuDNN's, and where cuDNN keeps its weights
@@ -67,7 +67,7 @@ step() { # name, limit in seconds, command
 "$python" -m minirnn doctor >"$out/doctor.txt" 2>&1
 step litmus 120 "$python" -m tests.devices.cuda.gpu.litmus --device "$device" --json "$out/litmus.json" $quick
 step rungs 480 "$python" -m tests.devices.cuda.gpu.first_layers --device "$device" --json "$out/rungs.json" $quick
-step ops 480 "${lowest[@]}" "$python" -m minirnn verify --device "$device" --out "$out/ops.json" $quick
+step ops 480 "${lowest[@]}" "$python" -m tests.verified --device "$device" --out "$out/ops.json" $quick
 step layers 480 "${pytest[@]}" "${layers[@]}" "$of_rungs"
 [ -f "$out/train.passed" ] || rm -rf "$out/trained" # half a run would be refused
 step train 480 "$python" -m minirnn train --device "$device" "${training[@]}" --out "$out/trained"

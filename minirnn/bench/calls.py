@@ -14,7 +14,7 @@ from minirnn import ops
 from minirnn.devices.base import Device, Weights
 from minirnn.nn.own_cell import Cell
 from minirnn.ops.sequence.compose import compose_layer
-from minirnn.ops.sequence.layer import run_layer
+from minirnn.ops.sequence.layer import RecurrentLayer, flat
 
 Call = Callable[[], Any]
 Size = tuple[int, int, int, int]
@@ -69,7 +69,8 @@ def own_calls(device: Device, cell: Cell, size: Size, dtype: str, composed: bool
     def output() -> Any:
         if composed:
             return compose_layer(plan, x, h0, c0, [weights], None, masks)[0]
-        return run_layer(plan, [x, h0, *([] if c0 is None else [c0])], [weights], masks=masks)[0]
+        states = [h0] if c0 is None else [h0, c0]
+        return RecurrentLayer(plan, [weights], None, masks)(x, *states, *flat([weights]))[0]
 
     def forward() -> Any:
         with mr.no_grad():

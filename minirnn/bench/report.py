@@ -1,6 +1,6 @@
 """All results from a machine with a GPU in one file: the report of ``minirnn bench --check --device NAME``.
 
-It has what `minirnn.verify` compares, then times of kernels, launches, products and sequences, with the machine and all
+It has what `minirnn.proof` compares, then times of kernels, launches, products and sequences, with the machine and all
 versions.
 """
 
@@ -22,13 +22,11 @@ from minirnn.devices.base import Device
 from minirnn.devices.precision import chosen
 from minirnn.io.atomic import atomic_write
 from minirnn.machine import computer, toolchain
-from minirnn.proving.table import FAILED, compare_all
-from minirnn.verify.comparisons import all_comparisons
+from minirnn.proof import stored
+from minirnn.proof.cases import all_comparisons
+from minirnn.proof.table import FAILED, compare_all
 
-PACKAGES = (
-    *("numpy", "pycuda", "nvidia-cublas", "nvidia-cublas-cu12"),
-    *("torch", "triton"),
-)
+PACKAGES = ("numpy", "pycuda", "nvidia-cublas", "nvidia-cublas-cu12", "torch", "triton")
 
 
 PARTS = ("values", "ladder", "layout", "times")
@@ -57,7 +55,7 @@ def examine(device: Device, golden: Path | None, quick: bool, path: str | None, 
 
 def values_of(device: Device, golden: Path | None, quick: bool, report: dict[str, Any]) -> Iterator[None]:
     """The comparisons of ``minirnn verify --quick`` on this device, and with all stored values of other libraries."""
-    listed = all_comparisons({device.name: None}, golden)
+    listed = [*stored.comparisons(here := {device.name: None}, golden), *all_comparisons(here)]
     checks, failed = report.setdefault("checks", []), []
     for result in compare_all(one for one in listed if one.quick or (one.cell.way == "stored" and not quick)):
         name, ok = str(result.cell), result.status != FAILED

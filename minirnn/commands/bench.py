@@ -20,7 +20,7 @@ from minirnn.bench.calls import Size
 from minirnn.commands.arguments import try_file
 from minirnn.machine import computer
 from minirnn.nn.cell_file import FORM, absolute, cell_in, names_a_file
-from minirnn.verify import stored
+from minirnn.proof import stored
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

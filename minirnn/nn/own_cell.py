@@ -9,8 +9,8 @@ from minirnn.arguments.messages import shown
 from minirnn.cells.cell import Formulas
 from minirnn.cells.expr import CellError
 from minirnn.nn.own_layer import CellLayer
-from minirnn.nn.own_proof import prove
-from minirnn.proving.proof import Proof
+from minirnn.proof.own import prove_cell
+from minirnn.proof.proof import Proof
 
 
 class Cell(Formulas):
@@ -41,7 +41,7 @@ class Cell(Formulas):
         ValueError
             If there is no such device.
         """
-        return prove(self, devices, seed)
+        return prove_cell(self, devices, seed)
 
 
 def cell(states: Sequence[str], *, output: str | None = None) -> Callable[[Callable[..., Any]], Cell]:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import math
 import re
-import warnings
 from collections import namedtuple
 from collections.abc import Mapping, Sequence
 from functools import cache
@@ -19,20 +17,15 @@ from minirnn.cells.plan import Plan
 from minirnn.devices.base import Device, Weights
 from minirnn.engine import html
 from minirnn.engine.tensor import Tensor, as_tensor, tensor
-from minirnn.nn.initial import Factory, redraw_uniform, size
-from minirnn.nn.module import Module
+from minirnn.nn.initial import Factory
 from minirnn.nn.parameter import Parameter
-from minirnn.nn.regularization import dropped_input, new_seeds, probability, with_masks
-from minirnn.nn.sequences import time_major
-from minirnn.nn.states import check_place
-from minirnn.ops.cudnn_rnn.check import steps_of
-from minirnn.ops.cudnn_rnn.dropout import dropout_masks, dropped
-from minirnn.ops.fused import zeros
-from minirnn.ops.primitives import broadcast_to, chunk, concat, expand_dims, squeeze, stack, transpose
-from minirnn.ops.sequence.layer import run_layer
+from minirnn.nn.regularization import new_seeds, probability
+from minirnn.nn.stack import Stack
+from minirnn.ops.cudnn_rnn.dropout import dropped
+from minirnn.ops.primitives import broadcast_to, chunk, concat, expand_dims, squeeze, stack
 
 
-class CellLayer(Module):
+class CellLayer(Stack):
     """Layers of a user's own cell over a sequence, with one node for each layer. ``my_cell.layer(...)`` creates it.
 
     Parameters
@@ -97,32 +90,14 @@ class CellLayer(Module):
         variational: bool = False,
         initial: Mapping[str, Any] | None = None,
     ) -> None:
+        name, step = cell.__name__, cell.step
+        sizes = input_size, hidden_size, num_layers
+        more = input_dropout, variational, weight_dropout
+        super().__init__(name, *sizes, batch_first, dropout, bidirectional, proj_size, *more)
         self.cell = cell
-        self.name = name = cell.__name__
-        step = cell.step
-        self.input_size = size(name, "input_size", input_size)
-        self.hidden_size = H = size(name, "hidden_size", hidden_size)
-        self.num_layers = size(name, "num_layers", num_layers)
-        self.batch_first = check.flag(name, "batch_first", batch_first)
-        self.bidirectional = check.flag(name, "bidirectional", bidirectional)
-        self.variational = check.flag(name, "variational", variational)
-        self.dropout = probability(name, "dropout", dropout)
-        self.input_dropout = probability(name, "input_dropout", input_dropout)
-        self.weight_dropout = probability(name, "weight_dropout", weight_dropout)
         if self.weight_dropout and not (cell.plan().reads_h or cell.plan().products):
             raise ValueError(
                 f"{name}: weight_dropout is {weight_dropout}, and the cell has no recurrent matrix\n  expected 0"
-            )
-        if self.dropout > 0 and self.num_layers == 1:
-            warnings.warn(
-                f"{name}: dropout={dropout} does nothing with num_layers=1, since it acts between layers only",
-                stacklevel=3,
-            )
-        self.proj_size = check.integer(name, "proj_size", proj_size, 0)
-        if self.proj_size >= H:
-            raise ValueError(
-                f"{name}: proj_size is {proj_size}, hidden_size is {hidden_size}\n"
-                "  expected proj_size < hidden_size, or 0 for no projection"
             )
         if self.proj_size and not can_project(cell):
             raise ValueError(
@@ -132,10 +107,10 @@ class CellLayer(Module):
         self.rates = self._rates(masks or {})
         self.states_given = list(step.given_states)
         """Names of the states that a call takes and returns."""
-        self.D, self.P = 2 if self.bidirectional else 1, self.proj_size or H
+        self._single = self.num_layers * self.D == 1
         make = Factory(device, dtype)
         self.initial = self._checked(initial or {})
-        self._make(make)
+        self._draw([self._shapes(p) for p in range(self.num_layers * self.D)], make)
         self._set_initial()
 
     @property
@@ -145,27 +120,20 @@ class CellLayer(Module):
 
     # ---- parameters
 
-    def _make(self, make: Factory) -> None:
-        H, step, L, D = self.hidden_size, self.cell.step, self.num_layers, self.D
+    def _shapes(self, p: int) -> dict[str, tuple[int, ...]]:
+        """The parameters of pseudo-layer p = l*D + d."""
+        H, step = self.hidden_size, self.cell.step
         n_x, n_h = (sum(n[0] in kinds for n in step.gates) for kinds in ("zx", "zh"))
-        self._names: list[dict[str, str]] = []
-        for k in range(L * D):
-            suffix = "" if L * D == 1 else f"_l{k // D}" + "_reverse" * (k % D)
-            width = self.input_size if k < D else D * self.P
-            shapes: dict[str, tuple[int, ...]] = {"weight_ih": (n_x * H, width)} if n_x else {}
-            shapes |= {"weight_hh": (n_h * H, self.P)} if n_h else {}
-            shapes |= {"bias": (len(step.gates) * H,)}
-            shapes |= {f"product_{k + 1}": (H, H) for k in range(self.plan.products)}
-            shapes |= {"weight_hr": (self.P, H)} if self.proj_size else {}
-            for n in step.vectors:
-                if hasattr(type(self), n) or n in vars(self) or n in shapes:
-                    raise ValueError(
-                        f"{self.name}: a vector is called {n!r}, a layer's own name\n  expected another name"
-                    )
-            shapes |= dict.fromkeys(step.vectors, (H,))
-            for n, shape in shapes.items():
-                setattr(self, n + suffix, make.uniform(shape, 1 / math.sqrt(H)))
-            self._names.append({n: n + suffix for n in shapes})
+        width = self.input_size if p < self.D else self.D * self.P
+        shapes: dict[str, tuple[int, ...]] = {"weight_ih": (n_x * H, width)} if n_x else {}
+        shapes |= {"weight_hh": (n_h * H, self.P)} if n_h else {}
+        shapes |= {"bias": (len(step.gates) * H,)}
+        shapes |= {f"product_{k + 1}": (H, H) for k in range(self.plan.products)}
+        shapes |= {"weight_hr": (self.P, H)} if self.proj_size else {}
+        for n in step.vectors:
+            if hasattr(type(self), n) or n in vars(self) or n in shapes:
+                raise ValueError(f"{self.name}: a vector is called {n!r}, a layer's own name\n  expected another name")
+        return shapes | dict.fromkeys(step.vectors, (H,))
 
     def _checked(self, initial: Mapping[str, Any]) -> dict[str, np.ndarray]:
         """Initial values of gates and vectors, (H,) each."""
@@ -191,11 +159,6 @@ class CellLayer(Module):
                 new = p.numpy().copy()
                 new[start : start + H] = values
                 p.assign(new)
-
-    def reset_parameters(self) -> None:
-        """Draw new initial values, as the constructor does."""
-        redraw_uniform(self.parameters(), 1 / math.sqrt(self.hidden_size))
-        self._set_initial()
 
     def weights(self, k: int) -> Weights:
         """The weights of pseudo-layer k = l*D + d, gates in the order of the plan."""
@@ -248,39 +211,17 @@ class CellLayer(Module):
         TypeError, ValueError
             If a shape, dtype or length does not fit.
         """
-        like: Parameter = getattr(self, self._names[0]["bias"])
-        x, batched = time_major(self.name, input, like, self.input_size, self.hidden_size, self.batch_first, lengths)
-        T, B, _ = x.shape
-        steps = None if lengths is None else steps_of(self.name, lengths, T, B, "lengths")
+        x, batched, steps = self._read(input, self.batch_first, lengths)
         L, D = self.num_layers, self.D
-        before = self._states(states, B, batched, x)
-        all_masks = self._masks(masks or {}, T, B, x)
-        weights = [Weights(*self.weights(p)) for p in range(L * D)]  # a subclass may return a plain tuple
-        if self.training and self.weight_dropout:
-            weights = with_masks(weights, self.weight_dropout)
-        if self.training and self.input_dropout:
-            x = dropped_input(x, self.input_dropout, self.variational)
-        between = None
-        if self.training and self.dropout and L > 1:
-            shape = (1 if self.variational else T, B, D * self.P)
-            between = dropout_masks(L, shape, self.dropout, new_seeds(), x)
-        ends: list[list[Tensor]] = []
-        y = x
-        for k in range(L):
-            own = slice(k * D, (k + 1) * D)
-            *inner, h0 = [s[own] if L > 1 else s for s in before]
-            own_masks = [(m[own] if L > 1 else m).array for m in all_masks]
-            c0 = [stack(inner, 1)] if len(inner) > 1 else inner
-            y, h_n, *c_n = run_layer(self.plan, [y, h0, *c0], weights[own], lengths=steps, masks=own_masks)
-            ends.append([*([c_n[0][:, j] for j in range(len(inner))] if len(inner) > 1 else c_n), h_n])
-            if between is not None and k < L - 1:
-                y = y * between[k]
-        after = [ends[0][j] if L == 1 else concat([e[j] for e in ends], 0) for j in range(self.plan.states)]
-        if not batched:
-            y = squeeze(y, 1)
-        elif self.batch_first:
-            y = transpose(y, (1, 0, 2))
-        return y, self._returned(after, batched)
+        *inner, h0 = self._states(states, batched, x)
+        all_masks = [m.array if L == 1 else m for m in self._masks(masks or {}, x)]
+        x, weights, between = self._dropped(x)
+        c0 = [stack(inner, 1)] if len(inner) > 1 else inner
+        own = [[m if L == 1 else m[k : k + D].array for m in all_masks] for k in range(0, L * D, D)]
+        y, h_n, *c_n = self._over([(self.plan, m, None) for m in own], x, [h0, *c0], weights, steps, between)
+        if len(inner) > 1:
+            c_n = [c_n[0][:, j] for j in range(len(inner))]
+        return self._laid_out(y, batched, self.batch_first), self._returned([*c_n, h_n], batched)
 
     def step(self, input: Any, states: Any = None) -> tuple[Tensor, Any]:
         """Compute one step, ``y, states = layer.step(x, states)``, with x (B, I) or (I,) and states as in a call.
@@ -300,10 +241,9 @@ class CellLayer(Module):
         y, states = self.forward(expand_dims(x, axis), states)
         return squeeze(y, axis), states
 
-    def _states(self, given: Any, B: int, batched: bool, x: Tensor) -> list[Tensor]:
+    def _states(self, given: Any, batched: bool, x: Tensor) -> list[Tensor]:
         """The states before the first step in the order of the plan, (L*D, B, width) each."""
-        step, names, count = self.cell.step, self.states_given, self.num_layers * self.D
-        widths = {n: self.P if n == step.output else self.hidden_size for n in step.order}
+        step, names = self.cell.step, self.states_given
         found = dict.fromkeys(step.order)
         if given is not None:
             parts = list(given) if isinstance(given, (tuple, list)) else [given]
@@ -312,20 +252,7 @@ class CellLayer(Module):
                     f"{self.name}: got {len(parts)} states\n  expected {len(names)}: {', '.join(names)}, in this order"
                 )
             found |= dict(zip(names, parts, strict=True))
-        states: list[Tensor] = []
-        for n, value in found.items():
-            if value is None:
-                states.append(zeros((count, B, widths[n]), x))
-                continue
-            state = value if isinstance(value, Tensor) else as_tensor(value, device=x.device)
-            check_place(self.name, n, state, x.dtype, x.device)
-            letters = [("L*D", count)] * (count > 1) + [("B", B)] * batched
-            letters.append(("P" if n == step.output and self.proj_size else "H", widths[n]))
-            texts, expected = zip(*letters, strict=True)
-            check.shape(self.name, n, state.shape, ", ".join(texts), expected, f"input, time-major {x.shape}")
-            state = state if batched else expand_dims(state, -2)
-            states.append(state if count > 1 else expand_dims(state, 0))
-        return states
+        return self._before(found, step.output, batched, x)
 
     def _returned(self, after: Sequence[Tensor], batched: bool) -> Any:
         by_name = dict(zip(self.cell.step.order, after, strict=True))
@@ -356,9 +283,9 @@ class CellLayer(Module):
             )
         return rate
 
-    def _masks(self, given: Mapping[str, Any], T: int, B: int, x: Tensor) -> list[Tensor]:
+    def _masks(self, given: Mapping[str, Any], x: Tensor) -> list[Tensor]:
         """The masks of the cell, (L*D, T, B, H) each."""
-        count, H = self.num_layers * self.D, self.hidden_size
+        (T, B, _), count, H = x.shape, self.num_layers * self.D, self.hidden_size
         unknown = sorted(set(given) - set(self.rates))
         if unknown:
             known = ", ".join(self.rates) or "none"
@@ -383,10 +310,7 @@ class CellLayer(Module):
         return found
 
     def extra_repr(self) -> str:
-        defaults = {"num_layers": 1, "batch_first": False, "dropout": 0.0, "bidirectional": False, "proj_size": 0}
-        defaults |= {"input_dropout": 0.0, "weight_dropout": 0.0}
-        changed = [f"{k}={getattr(self, k)}" for k, v in defaults.items() if getattr(self, k) != v]
-        return ", ".join([self.name, str(self.input_size), str(self.hidden_size), *changed])
+        return f"{self.name}, {super().extra_repr()}"
 
 
 def can_project(cell: Formulas) -> bool:

@@ -40,11 +40,11 @@ ROOMS = {
     "arguments": _folder("arguments"),
     "machine": _folder("machine"),
     "lookup": _folder("lookup"),
-    "engine": _folder("engine", "tests/gradcheck/", "tests/proof/test_random_graphs.py"),
+    "engine": _folder("engine", "tests/gradcheck/", "tests/properties/test_random_graphs.py"),
     "gradcheck": _folder("gradcheck"),
     "autograd": _folder("autograd"),
-    "ops": _folder("ops", "tests/proof/test_corners.py"),
-    "nn": _folder("nn", "tests/proof/test_modules.py"),
+    "ops": _folder("ops", "tests/properties/test_corners.py"),
+    "nn": _folder("nn", "tests/properties/test_modules.py"),
     "optim": _folder("optim"),
     "data": _folder("data"),
     "io": _folder("io"),
@@ -57,15 +57,14 @@ ROOMS = {
     "cpu": Room(("devices/cpu/**/*.py",), ("tests/devices/cpu/", "tests/ops/")),
     "cuda": Room(("devices/cuda/**/*.py",), ("tests/devices/cuda/",)),
     "train": _folder("train"),
-    "verify": _folder("verify", "tests/ops/test_verified.py", "tests/commands/test_verify.py"),
     "bench": _folder("bench", "tests/commands/test_bench.py"),
     "parallel": _folder("parallel"),
     "commands": _folder("commands"),
     "learn": _folder("learn"),
-    "proving": _folder("proving", "tests/verify/", "tests/ops/test_verified.py", "tests/nn/test_own_proof.py"),
+    "proof": _folder("proof", "tests/ops/test_verified.py", "tests/commands/test_verify.py"),
 }
 FORMULAS = {
-    "backward": Room((), ("tests/ops/", "tests/devices/cpu/", "tests/nn/functional/", "tests/proof/test_corners.py")),
+    "backward": Room((), ("tests/ops/", "tests/devices/cpu/", "tests/nn/functional/", "tests/properties/")),
 }
 """The backward formulas of all rooms, in which each term is dropped or negated (`mutation.formulas`)."""
 

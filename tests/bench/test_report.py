@@ -14,7 +14,7 @@ import minirnn as mr
 from minirnn.bench import report, times
 from minirnn.commands.cli import main
 from minirnn.devices.cpu.device import CPU
-from minirnn.proving.table import Cell
+from minirnn.proof.table import Cell
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 
@@ -37,8 +37,10 @@ def wrong(monkeypatch: pytest.MonkeyPatch) -> str:
 
 def checks_of(monkeypatch: pytest.MonkeyPatch, chosen: Callable[[Cell], bool]) -> None:
     """Only these: `tests/ops/test_verified.py` has all of them."""
-    every = report.all_comparisons
-    monkeypatch.setattr(report, "all_comparisons", lambda *a: [one for one in every(*a) if chosen(one.cell)])
+    for owner, name in ((report, "all_comparisons"), (report.stored, "comparisons")):
+        every = getattr(owner, name)
+        kept = lambda *a, every=every: [one for one in every(*a) if chosen(one.cell)]  # noqa: E731
+        monkeypatch.setattr(owner, name, kept)
 
 
 @pytest.fixture

@@ -161,7 +161,7 @@ class PaperDriver:
         return PaperModule(self, self.driver.module(source, name, options))
 
     def h2d(self, ptr: int, host: np.ndarray) -> None:
-        raise NotRecordable(f"{self.name}: a copy from the host is no launch")
+        raise NotRecordable(f"{self.name}: a copy from the host is not a launch")
 
 
 class PaperModule:
@@ -260,7 +260,7 @@ def with_arrays(tree: Any, other: Callable[[CudaArray | None], Any]) -> Any:
 def with_results(form: Any, device: Any, starts: Sequence[int], owners: Sequence[Any]) -> Any:
     """The same with an array for each `Result`."""
     kind = type(form)
-    inside = []
+    inside: list[Any] = []
     for a in form.values() if kind is dict else form:
         if type(a) is Result:
             n = a.number

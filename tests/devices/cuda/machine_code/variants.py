@@ -51,7 +51,11 @@ VARIANTS: dict[str, list[tuple[str, ...]]] = {
     "adam.cu": every(*FLOATS),
     "sequence/every_cell.cu": of_units("float32", "float64"),
     "sequence/steps.cu": of_units("float32", "float64"),
-    "sequence/barrier.cu": [*every("float32", "float64"), specialized("float32", NAMED=1)],
+    "sequence/barrier.cu": [
+        specialized("float32", THREADS=256),
+        specialized("float64", THREADS=256),
+        specialized("float32", THREADS=256, NAMED=1),
+    ],
     # The layouts (`launch/sequence/layout.py`): first the one that needs the most registers.
     "sequence/persistent.cu": [
         specialized("float32", CHUNKS=4, ROWS=8, THREADS=256, PIECE=4),
