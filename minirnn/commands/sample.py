@@ -14,7 +14,7 @@ from minirnn.arguments.messages import shown
 from minirnn.arguments.user_error import UserError
 from minirnn.commands.arguments import path, real, whole
 from minirnn.data import CharVocabulary, train_validation_split
-from minirnn.nn.cell_file import FORM, absolute
+from minirnn.nn.own.file import FORM, absolute
 from minirnn.train.checkpoint import CHECKPOINT, Trained, read_model, read_text
 from minirnn.train.messages import DEFAULT_OUT
 from minirnn.train.messages import shown as harmless

@@ -9,7 +9,7 @@ from pathlib import Path
 from minirnn.devices import DeviceUnavailable
 from minirnn.devices.host_cpp import compiler
 from minirnn.machine.computer import this_program
-from minirnn.nn.cell_file import names_a_file, title
+from minirnn.nn.own.file import names_a_file, title
 from minirnn.train.checkpoint import CHECKPOINT
 from minirnn.train.options import Options
 from minirnn.train.progress import both_units
