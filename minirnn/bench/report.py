@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from minirnn import __version__
-from minirnn.bench import layout, rungs, times
+from minirnn.bench import cudnn_offsets, rungs, times
 from minirnn.devices.base import Device
 from minirnn.devices.precision import chosen
 from minirnn.io.atomic import atomic_write
@@ -82,7 +82,7 @@ def ladder_of(device: Device, golden: Path | None, quick: bool, report: dict[str
 
 def layout_of(device: Device, golden: Path | None, quick: bool, report: dict[str, Any]) -> Iterator[None]:
     """Where cuDNN keeps its weights."""
-    report["cudnn_layout"] = list(layout.layouts(device.name))
+    report["cudnn_layout"] = list(cudnn_offsets.layouts(device.name))
     for row in report["cudnn_layout"]:
         said = (
             "at the same offsets as our parameter buffer"

@@ -60,7 +60,7 @@ def run(args: argparse.Namespace) -> int:
         try_file("--json", args.json)
     if args.ladder:
         with user_mistakes():
-            rows = shown(ladder.header(), ladder.count_all(), ladder.line)
+            rows = print_rows(ladder.header(), ladder.count_all(), ladder.line)
         print(f"times: {ladder.TIMES}")
         report.write(args.json, ladder.about() | {"rows": rows})
         return 0
@@ -87,14 +87,16 @@ def run(args: argparse.Namespace) -> int:
     options = args.samples, args.threads, where, args.dtype
     modes = [args.cell] if args.cell else args.mode or peers.MODES
     measured = peers.compare(present, modes, sizes, *options)
-    rows = shown(peers.header(present), measured, partial(peers.line, present))
+    rows = print_rows(peers.header(present), measured, partial(peers.line, present))
     report.write(
         args.json, {"machine": computer.describe(args.threads), "device": where, "dtype": args.dtype, "results": rows}
     )
     return 0
 
 
-def shown(header: str, rows: Iterable[dict[str, Any]], line: Callable[[dict[str, Any]], str]) -> list[dict[str, Any]]:
+def print_rows(
+    header: str, rows: Iterable[dict[str, Any]], line: Callable[[dict[str, Any]], str]
+) -> list[dict[str, Any]]:
     """The rows of a table, each printed when it is measured."""
     print(header)
     found = []

@@ -10,8 +10,8 @@ from minirnn.commands.arguments import path
 from minirnn.commands.sample import beginning, encoded
 from minirnn.nn.cell_file import FORM, absolute
 from minirnn.train.folder import CHECKPOINT
+from minirnn.train.from_checkpoint import read_model, read_text
 from minirnn.train.messages import DEFAULT_OUT
-from minirnn.train.saved import read_model, read_text
 
 LENGTH = 64
 

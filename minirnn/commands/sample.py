@@ -16,10 +16,9 @@ from minirnn.commands.arguments import path, real, whole
 from minirnn.data import CharVocabulary, train_validation_split
 from minirnn.nn.cell_file import FORM, absolute
 from minirnn.train.folder import CHECKPOINT
-from minirnn.train.messages import DEFAULT_OUT
-from minirnn.train.messages import shown as harmless
+from minirnn.train.from_checkpoint import Trained, read_model, read_text
+from minirnn.train.messages import DEFAULT_OUT, printable
 from minirnn.train.sample import BLANK, LENGTH, TEMPERATURE, characters, fill_in, filled
-from minirnn.train.saved import Trained, read_model, read_text
 
 NAMED = 8
 """The number of unknown characters of a prompt that are named."""
@@ -113,7 +112,7 @@ def writer() -> Callable[[str], None]:
     terminal = sys.stdout.isatty()
 
     def write(text: str) -> None:
-        sys.stdout.write(harmless(text) if terminal else text)
+        sys.stdout.write(printable(text) if terminal else text)
         sys.stdout.flush()
 
     return write

@@ -21,7 +21,7 @@ from minirnn.devices.cpu.sequence.write_backward import back_of
 from minirnn.devices.cpu.sequence.write_forward import loop_of
 from minirnn.explain import cuts, statements
 from minirnn.explain.cuts import Cut
-from minirnn.explain.places import location
+from minirnn.explain.sources import location
 from minirnn.explain.statements import Aliases, Statement
 from minirnn.ops.cudnn_rnn.cells import CELLS, ZONED, lstm, lstm_zoned_c
 from minirnn.ops.gru_block.cells import gru_block

@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from minirnn.io.arrays import as_array, read_arrays, write_arrays
-from minirnn.io.layouts import LAYOUTS, Layout, Settings, Weights, find, from_metadata, guess
+from minirnn.io.layouts import LAYOUTS, Layout, NetworkWeights, Settings, find, from_metadata, guess
 from minirnn.io.layouts.groups import natural
 from minirnn.io.layouts.settings import facts
 
@@ -46,7 +46,7 @@ class Converted(NamedTuple):
     metadata: dict[str, str]
     source: str
     target: str
-    weights: Weights
+    weights: NetworkWeights
     notes: tuple[str, ...]
 
 
@@ -113,11 +113,12 @@ def convert(
     return _write(weights, target, writing, layout.full_name(weights.rnn_mode), notes)
 
 
-def convert_weights(weights: Weights, to: str, source: str = "hub", **settings: Any) -> Converted:
+def convert_weights(weights: NetworkWeights, to: str, source: str = "hub", **settings: Any) -> Converted:
     """Convert weights from minirnn's common layout to the layout `to`. Raises what `convert` raises."""
-    if not isinstance(weights, Weights):
+    if not isinstance(weights, NetworkWeights):
         raise TypeError(
-            f"convert_weights: got a {type(weights).__name__}\n  expected Weights, such as convert(...).weights\n"
+            f"convert_weights: got a {type(weights).__name__}\n"
+            "  expected NetworkWeights, such as convert(...).weights\n"
             "  convert takes arrays by name"
         )
     given = Settings(**settings)
@@ -161,7 +162,7 @@ def _source(arrays: Mapping[str, np.ndarray], source: str | None, metadata: Mapp
     return layout
 
 
-def _write(weights: Weights, target: Layout, wanted: Settings, source: str, notes: tuple[str, ...]) -> Converted:
+def _write(weights: NetworkWeights, target: Layout, wanted: Settings, source: str, notes: tuple[str, ...]) -> Converted:
     target.check_holds(weights)
     arrays, beside = target.write(weights, wanted)
     full_name = target.full_name(weights.rnn_mode)
@@ -200,7 +201,7 @@ def _notes_of_reading(layout: Layout, arrays: Mapping[str, np.ndarray], known: S
     return tuple(notes)
 
 
-def _lost_split(weights: Weights) -> tuple[str, ...]:
+def _lost_split(weights: NetworkWeights) -> tuple[str, ...]:
     if weights.gru == "reset_after" or not any(np.any(layer.bR) for layer in weights.layers if layer.bR is not None):
         return ()
     return ("the two biases were added: outputs are equal, but the split is lost",)

@@ -29,14 +29,14 @@ class Question(NamedTuple):
     asked: dict[str, float]
 
 
-def shown(value: float) -> str:
+def number_text(value: float) -> str:
     """A number as the exam prints it: four digits."""
     return f"{value:.4g}"
 
 
 def question(title: str, text: str, answer: str, given: dict[str, float], asked: dict[str, float]) -> Question:
     """Fill the numbers into both texts."""
-    numbers = {name: shown(value) for name, value in (given | asked).items()}
+    numbers = {name: number_text(value) for name, value in (given | asked).items()}
     return Question(title, text.format(**numbers), answer.format(**numbers), given, asked)
 
 

@@ -7,7 +7,7 @@ from itertools import chain, repeat
 from typing import Any, Self
 
 from minirnn.arguments.messages import shown
-from minirnn.nn.items import Items, Row, Table
+from minirnn.nn.container_index import Items, Row, Table
 from minirnn.nn.module import Module
 from minirnn.ops.primitives.declare import accepts
 

@@ -14,10 +14,10 @@ from minirnn.engine import html
 from minirnn.engine.hooks import RemovableHandle
 from minirnn.engine.tensor import Tensor, leaf
 from minirnn.engine.values import Values
-from minirnn.nn import moving
+from minirnn.nn import to_arguments
 from minirnn.nn.hooks import Hook, Hooks, call_with_hooks
 from minirnn.nn.loading import check_names, check_values
-from minirnn.nn.members import Members
+from minirnn.nn.module_members import Members
 
 
 class IncompatibleKeys(NamedTuple):
@@ -219,7 +219,7 @@ class Module(Members):
         ValueError, DeviceUnavailable
             There is no such device, or it cannot work here.
         """
-        place, kind = moving.destination(args, device, dtype)
+        place, kind = to_arguments.destination(args, device, dtype)
         return self._move(place, kind, lambda buffer: kind if buffer.dtype.kind == "f" else None)
 
     def _move(self, place: Device | None, kind: Any, kind_of_buffer: Callable[[Tensor], Any]) -> Self:
@@ -231,7 +231,7 @@ class Module(Members):
                 buffer = vars(module)[name]
                 if buffer is not None:
                     if buffer not in known:
-                        known[buffer] = moving.moved(buffer, place, kind_of_buffer(buffer))
+                        known[buffer] = to_arguments.moved(buffer, place, kind_of_buffer(buffer))
                     setattr(module, name, known[buffer])
         return self
 
@@ -257,7 +257,7 @@ class Module(Members):
 
     def type(self, dst_type: Any) -> Self:
         """Convert all parameters and *all* buffers, including integer ones, to a floating dtype; returns itself."""
-        _, kind = moving.destination((), None, dst_type)
+        _, kind = to_arguments.destination((), None, dst_type)
         return self._move(None, kind, lambda buffer: kind)
 
     # ---- printing

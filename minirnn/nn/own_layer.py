@@ -130,7 +130,7 @@ class CellLayer(Module):
                 f"  expected proj_size=0: only a cell that reads {step.output} through R can be projected"
             )
         self.rates = self._rates(masks or {})
-        self.states_given = list(step.given_states)
+        self.states_given = list(step.user_states)
         """Names of the states that a call takes and returns."""
         self.D, self.P = 2 if self.bidirectional else 1, self.proj_size or H
         make = Factory(device, dtype)

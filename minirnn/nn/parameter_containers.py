@@ -9,7 +9,7 @@ from typing import Any, Self
 import numpy as np
 
 from minirnn.engine.tensor import Tensor
-from minirnn.nn.items import Items, Row, Table
+from minirnn.nn.container_index import Items, Row, Table
 from minirnn.nn.parameter import Parameter
 
 

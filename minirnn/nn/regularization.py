@@ -74,12 +74,12 @@ def checked(
     name: str, rnn_mode: str, input_dropout: Any, variational: Any, weight_dropout: Any, zoneout: Any
 ) -> tuple[float, bool, float, Any]:
     """The checked options, as the layer stores them. Raises TypeError or ValueError for wrong ones."""
-    kept = zoneout if probabilities_of_zoneout(name, rnn_mode, zoneout) != (0, 0) else 0.0
+    settled = zoneout if probabilities_of_zoneout(name, rnn_mode, zoneout) != (0, 0) else 0.0
     return (
         probability(name, "input_dropout", input_dropout),
         check.flag(name, "variational", variational),
         probability(name, "weight_dropout", weight_dropout),
-        tuple(kept) if isinstance(kept, list) else kept,
+        tuple(settled) if isinstance(settled, list) else settled,
     )
 
 

@@ -13,7 +13,7 @@ from minirnn.arguments.messages import shown
 from minirnn.engine.tape import enable_grad, mode
 from minirnn.engine.tensor import Tensor, leaf, next_seq, tensor
 from minirnn.optim import state
-from minirnn.optim.groups import given_groups, mismatch, parameters_of
+from minirnn.optim.groups import groups_of, mismatch, parameters_of
 from minirnn.optim.settings import at_least_zero, declare, setting
 
 Params = Iterable[Tensor] | Iterable[tuple[str, Tensor]] | Iterable[dict[str, Any]]
@@ -84,7 +84,7 @@ class Optimizer:
         self.param_groups: list[dict[str, Any]] = []
         self.steps_done = 0
         self.schedules: list[Any] = []  # those of lr_scheduler that write its step sizes
-        for group in given_groups(type(self).__name__, params):
+        for group in groups_of(type(self).__name__, params):
             self.add_param_group(group)
 
     # ---- groups
@@ -228,9 +228,9 @@ class Optimizer:
         """
         groups, memory = state.read(self, state_dict)
         for group, settings in zip(self.param_groups, groups, strict=True):
-            kept = {name: group[name] for name in ("params", "param_names") if name in group}
+            members = {name: group[name] for name in ("params", "param_names") if name in group}
             group.clear()
-            group.update(settings | kept)
+            group.update(settings | members)
         self.state = defaultdict(dict, memory)
 
     def __getstate__(self) -> dict[str, Any]:

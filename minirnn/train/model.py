@@ -22,7 +22,7 @@ from minirnn import nn
 from minirnn.arguments.messages import meant
 from minirnn.engine.tensor import Tensor
 from minirnn.nn.cell_file import cell_in, names_a_file
-from minirnn.nn.opened import Opened, Values, opened
+from minirnn.nn.microscope import Opened, Values, opened
 from minirnn.train.options import CELLS, REGULARIZATION, Options
 
 State = tuple[Tensor, ...]

@@ -13,8 +13,8 @@ import minirnn as mr
 from minirnn import viz
 from minirnn.arguments.user_error import user_mistakes
 from minirnn.io.atomic import atomic_write
-from minirnn.nn.opened import CANDIDATE, Own
-from minirnn.train.flow import row_names
+from minirnn.nn.microscope import CANDIDATE, Own
+from minirnn.train.gradient_norms import row_names
 from minirnn.train.run import Training
 from minirnn.train.sample import BLANK, filled, sample
 from minirnn.train.units import PROPERTIES, entropy, most_telling, name_of, states_of

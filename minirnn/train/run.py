@@ -24,10 +24,10 @@ from minirnn.nn.cell_file import definition
 from minirnn.nn.own_layer import CellLayer
 from minirnn.ops import cross_entropy
 from minirnn.parallel import World
-from minirnn.train.flow import gradient_norms
+from minirnn.train.from_checkpoint import KIND
+from minirnn.train.gradient_norms import gradient_norms
 from minirnn.train.model import CharModel, State, blanked, detached
 from minirnn.train.options import Options
-from minirnn.train.saved import KIND
 from minirnn.train.schedule import Schedule, optimizer_of
 from minirnn.train.shards import Shards
 

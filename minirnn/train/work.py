@@ -15,12 +15,12 @@ from minirnn.arguments.user_error import UserError, user_mistakes
 from minirnn.parallel import World
 from minirnn.train import native_hint, pictures
 from minirnn.train.folder import CHECKPOINT, MetricsFile, check, opened
+from minirnn.train.from_checkpoint import check_cell, damages, read_checkpoint, read_text
 from minirnn.train.messages import command, introduction, result, sampling, say
 from minirnn.train.options import of_new_run, resumed
 from minirnn.train.progress import Doing, Interrupt, Progress
 from minirnn.train.ranks import check_shards, on_all, on_first, world_of_run
 from minirnn.train.run import Training, hash_of
-from minirnn.train.saved import check_cell, damages, read_checkpoint, read_text
 
 SAVE_EVERY, SAVE_AFTER = 100, 30.0
 """The numbers of steps and of seconds after which a checkpoint is written."""

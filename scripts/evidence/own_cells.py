@@ -74,7 +74,7 @@ class Loop(torch.nn.Module):
             x.shape[0], B, -1
         )
         only_h = {n: bias[n] for n in self.order if n[0] == "h"}
-        states = {n: x.new_zeros(B, H) for n in step.given_states}
+        states = {n: x.new_zeros(B, H) for n in step.user_states}
         vectors = {n: w[n] for n in step.vectors}
         outputs = []
         for a in xs.unbind(0):
@@ -86,8 +86,8 @@ class Loop(torch.nn.Module):
             self.index = 0
             found = self.step(*[{**given, **states}[n] for n in step.positional], **vectors)
             found = found if isinstance(found, tuple) else (found,)
-            outputs.append(found[-1] if not step.read else found[step.given_states.index(step.output)])
-            states = dict(zip(step.given_states, found, strict=False))
+            outputs.append(found[-1] if not step.read else found[step.user_states.index(step.output)])
+            states = dict(zip(step.user_states, found, strict=False))
         return torch.stack(outputs)
 
 

@@ -1,6 +1,6 @@
 """Faults around the commands end in one sentence: closed streams, damaged options, huge weights, no memory, no name.
 
-Tests `minirnn/commands/cli.py`, with `minirnn/train/saved.py` and `minirnn/train/sample.py`.
+Tests `minirnn/commands/cli.py`, with `minirnn/train/from_checkpoint.py` and `minirnn/train/sample.py`.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Every fused op has its parts, and every text of a part sets what the formulas set, by the same names.
 
-Tests `minirnn/explain/parts.py` and `minirnn/explain/places.py`.
+Tests `minirnn/explain/parts.py` and `minirnn/explain/sources.py`.
 """
 
 from __future__ import annotations

@@ -29,10 +29,10 @@ from minirnn.engine.tape import mode
 from minirnn.io import load, save
 from minirnn.train import work
 from minirnn.train.folder import CHECKPOINT
+from minirnn.train.from_checkpoint import read_checkpoint
 from minirnn.train.options import Options
 from minirnn.train.progress import Interrupt
 from minirnn.train.run import Training
-from minirnn.train.saved import read_checkpoint
 from tests.slow import slow_unless
 
 TEXT = "".join(f"{k} times {k} is {k * k}, " for k in range(60))

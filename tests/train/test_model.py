@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import minirnn as mr
-from minirnn.train.flow import gradient_norms, row_names
+from minirnn.train.gradient_norms import gradient_norms, row_names
 from minirnn.train.model import BLANKED, CELLS, CharModel, blanked, detached
 from tests.slow import slow_unless
 

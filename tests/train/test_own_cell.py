@@ -15,12 +15,12 @@ import pytest
 from minirnn.arguments.user_error import UserError
 from minirnn.commands import cli
 from minirnn.train import pictures
-from minirnn.train.flow import gradient_norms, row_names
 from minirnn.train.folder import CHECKPOINT, FILES
+from minirnn.train.from_checkpoint import read_model
+from minirnn.train.gradient_norms import gradient_norms, row_names
 from minirnn.train.model import CharModel
 from minirnn.train.options import Options, of_new_run
 from minirnn.train.run import Training
-from minirnn.train.saved import read_model
 from minirnn.train.units import name_of, states_of
 from tests.cells.with_torch import GALLERY
 from tests.slow import slow_unless

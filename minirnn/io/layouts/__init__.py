@@ -4,8 +4,8 @@ Each layout is read into and written from one form, the hub (`hub.py`); there is
 """
 
 from minirnn.io.layouts.base import Layout
-from minirnn.io.layouts.hub import LayerWeights, Weights
+from minirnn.io.layouts.hub import LayerWeights, NetworkWeights
 from minirnn.io.layouts.registry import LAYOUTS, find, guess
 from minirnn.io.layouts.settings import Settings, from_metadata
 
-__all__ = ["LAYOUTS", "LayerWeights", "Layout", "Settings", "Weights", "find", "from_metadata", "guess"]
+__all__ = ["LAYOUTS", "LayerWeights", "Layout", "Settings", "NetworkWeights", "find", "from_metadata", "guess"]

@@ -66,21 +66,21 @@ def of_cuts(site: Site) -> Iterator[Hypothesis]:
                 end = ast.Slice(lower=negative(index.upper))
                 kind = "the two parts are cut in the wrong order"
                 yield site.change(
-                    way, end, f"{shown(node, k, end)} is used where {text} belongs", "the first part", 1, kind
+                    way, end, f"{index_text(node, k, end)} is used where {text} belongs", "the first part", 1, kind
                 )
                 other = ast.Slice(lower=index.upper)
                 yield site.change(
-                    way, other, f"{shown(node, k, other)} is used where {text} belongs", "the first part", 1
+                    way, other, f"{index_text(node, k, other)} is used where {text} belongs", "the first part", 1
                 )
             elif index.lower is not None and index.upper is None and index.step is None:
                 start = ast.Slice(upper=negative(index.lower))
                 kind = "the two parts are cut in the wrong order"
                 yield site.change(
-                    way, start, f"{shown(node, k, start)} is used where {text} belongs", "the second part", 1, kind
+                    way, start, f"{index_text(node, k, start)} is used where {text} belongs", "the second part", 1, kind
                 )
                 other = ast.Slice(upper=index.lower)
                 yield site.change(
-                    way, other, f"{shown(node, k, other)} is used where {text} belongs", "the second part", 1
+                    way, other, f"{index_text(node, k, other)} is used where {text} belongs", "the second part", 1
                 )
 
 
@@ -90,7 +90,7 @@ def negative(node: ast.expr) -> ast.expr:
     return node.operand if isinstance(node, ast.UnaryOp) and inner else ast.UnaryOp(ast.USub(), node)
 
 
-def shown(node: ast.Subscript, k: int, new: ast.Slice) -> str:
+def index_text(node: ast.Subscript, k: int, new: ast.Slice) -> str:
     if not isinstance(node.slice, ast.Tuple):
         return text_of(ast.Subscript(node.value, new, ast.Load()))
     elements = [*node.slice.elts[:k], new, *node.slice.elts[k + 1 :]]

@@ -18,7 +18,7 @@ from minirnn.ops.primitives import concat
 from minirnn.ops.sequence.layer import RecurrentLayer, flat, keep_for
 
 
-class Kept(NamedTuple):
+class Recalled(NamedTuple):
     """The values of each layer that a forward pass saves for a Backprop op, which does not use its tape."""
 
     saved: list[Array | None]
@@ -36,7 +36,7 @@ def run_layers(
     masks: Sequence[Tensor] | None = None,
     zoneout: Zoneout | None = None,
     keep: bool | None = None,
-    kept: Kept | None = None,
+    known: Recalled | None = None,
 ) -> tuple[list[Tensor], list[tuple[RecurrentLayer, list[Tensor]]]]:
     """y (T, B, D*P), h_n (L*D, B, P) (and c_n) of a network, and each layer with its outputs.
 
@@ -52,7 +52,7 @@ def run_layers(
     zoneout : for each layer (zh, zc), optional
     keep : bool, optional
         Whether layers save the values for a backward pass. None: only layers through which gradients may flow.
-    kept : Kept, optional
+    known : Recalled, optional
         The results of an earlier run of this network. They are recorded without computing them again.
     """
     ends: list[list[Tensor]] = []
@@ -64,7 +64,7 @@ def run_layers(
             rnn_mode, own[0].Wp is not None, None if zoneout is None else zoneout[k]
         )
         layer = RecurrentLayer(plan, own, lengths, cell_masks, zoneout_of_h, keep_for(inputs) if keep is None else keep)
-        outputs = layer(*inputs) if kept is None else layer.recalled(kept.saved[k], kept.outputs[k], *inputs)
+        outputs = layer(*inputs) if known is None else layer.recalled(known.saved[k], known.outputs[k], *inputs)
         layers.append((layer, outputs))
         y, *end = outputs
         ends.append(end)

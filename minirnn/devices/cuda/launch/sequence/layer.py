@@ -46,10 +46,12 @@ def cell_sequence(
         h_n = one_launch.forward(ready, x, h0, c_n, values, y)
     else:
         h_n = device.contiguous(h0, always=True)
-        kept = None if zoneout is None else device.contiguous(zoneout)
+        share = None if zoneout is None else device.contiguous(zoneout)
         for d in range(sizes.D):
-            c_d, values_d, multiplied_d, kept_d = (None if a is None else a[d] for a in (c_n, values, multiplied, kept))
-            steps.forward(layer, d, x, h_n[d], c_d, values_d, multiplied_d, y, kept_d)
+            c_d, values_d, multiplied_d, share_d = (
+                None if a is None else a[d] for a in (c_n, values, multiplied, share)
+            )
+            steps.forward(layer, d, x, h_n[d], c_d, values_d, multiplied_d, y, share_d)
     end = None if c0 is None or c_n is None else device.reshape(c_n, c0.shape)
     return y, h_n, end, layer.by_name(values) if named and values is not None else saved
 
@@ -85,7 +87,7 @@ def cell_sequence_grad(
     dx = device.full(x.shape, 0, x.dtype) if need_dx else None
     dh0 = device.contiguous(dh_n, always=True)
     dc0 = None if dc_n is None else device.contiguous(with_axis(device, dc_n), always=True)
-    each, kept = (None if a is None else device.contiguous(a) for a in (dc_each, zoneout))
+    each, share = (None if a is None else device.contiguous(a) for a in (dc_each, zoneout))
     ready = one_launch.ready(layer, backward=True)
     device.rungs[f"{ready.rung if ready else 'steps'} backward"] += 1
     if ready:
@@ -93,8 +95,8 @@ def cell_sequence_grad(
     else:
         found = []
         for d in range(layer.sizes.D):
-            values_d, dc_d, each_d, kept_d = (None if a is None else a[d] for a in (values, dc0, each, kept))
-            found.append(steps.backward(layer, d, values_d, y, dy, dh0[d], dc_d, each_d, kept_d))
+            values_d, dc_d, each_d, share_d = (None if a is None else a[d] for a in (values, dc0, each, share))
+            found.append(steps.backward(layer, d, values_d, y, dy, dh0[d], dc_d, each_d, share_d))
     dweights = []
     for d, of_steps in enumerate(found):
         multiplied_d = None if multiplied is None else multiplied[d]

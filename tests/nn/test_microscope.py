@@ -1,6 +1,6 @@
 """A layer that is opened computes what the layer computes, with names.
 
-Tests `minirnn/nn/opened.py`.
+Tests `minirnn/nn/microscope.py`.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import pytest
 import minirnn as mr
 from minirnn import cell, nn, sigmoid, tanh
 from minirnn.nn.cell_file import cell_in
-from minirnn.nn.opened import opened
+from minirnn.nn.microscope import opened
 from tests.cells.with_torch import GALLERY as CELLS
 
 T, B, I, H = 6, 3, 4, 5

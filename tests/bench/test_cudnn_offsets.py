@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from minirnn.bench.layout import PARTS, compared, layouts
+from minirnn.bench.cudnn_offsets import PARTS, compared, layouts
 from minirnn.ops.cudnn_rnn.params import Network
 
 

@@ -12,7 +12,7 @@ from minirnn.arguments.user_error import UserError
 from minirnn.io import checkpoint
 from minirnn.parallel import World
 from minirnn.train.folder import CHECKPOINT
-from minirnn.train.saved import read_model
+from minirnn.train.from_checkpoint import read_model
 from minirnn.train.work import continued
 from tests.slow import slow_unless
 from tests.train.runs import Train
