@@ -20,6 +20,7 @@ import tracks  # noqa: E402
 import verification_table  # noqa: E402
 
 import minirnn  # noqa: E402
+from scripts import torch_names  # noqa: E402
 
 project = "minirnn"
 author = "the minirnn contributors"
@@ -43,6 +44,7 @@ extensions = [
     "descriptions",
     "moved",
     "op_columns",
+    "sliders",
     "source_pages",
     "tracks",
 ]
@@ -138,6 +140,7 @@ def setup(app: object) -> None:
     """Write the pages that follow from the code before Sphinx reads the folder."""
     api_pages.write(HERE / "api")
     playground_weights.write(HERE / "_static" / "playground" / "weights.js")
+    torch_names.write(HERE / "api")
     tracks.write(HERE / "api" / "tracks.txt")
     verification_table.write(HERE / "api" / "verification.txt")
     cpu_figures.write(HERE / "api")

@@ -9,7 +9,8 @@ from typing import Any
 MOVED = {
     "locks": "appendix/locks",
     "more": "use",
-    "names_of_torch": "appendix/names_of_torch",
+    "appendix/names_of_torch": "api/names_of_torch",
+    "names_of_torch": "api/names_of_torch",
     "puzzles": "appendix/puzzles",
     "tutorials/07_one_node_or_many": "tutorials/14_one_node_or_many",
     "tutorials/08_real_batches": "tutorials/09_real_batches",

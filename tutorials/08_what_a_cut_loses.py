@@ -216,6 +216,11 @@ print("training ends at r =", {K or "one piece": end and round(end, 3) for K, en
 # that are left say "remember". Training then never stops below r = 1, where the state grows without bound. The bias
 # of a larger network has the same reason, but its direction is hard to predict.
 #
+# Move the lag and the window:
+#
+# .. sliders:: cut
+#    :controls: n K
+#
 # Is a longer window worth its price? A test on text cut the gradient every 4, 16 or 64 characters. With the same
 # characters in each update, the losses differed less than those of two random seeds. When short windows got more rows
 # in return, windows of 4 and of 16 were better than windows of 64 with every seed (:doc:`questions </questions>`).

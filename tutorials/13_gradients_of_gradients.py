@@ -120,7 +120,12 @@ print(f"largest curvature k = {curvature:.2f}, and 2 / k = {2 / curvature:.2f}")
 #
 #    d_n = (1 - \eta k) d_{n-1} = (1 - \eta k)^{n} d_0
 #
-# It shrinks if :math:`\eta < 2 / k` and explodes if the rate is larger, like the products of Jacobians in chapter 4.
+# It shrinks if :math:`\eta < 2 / k` and explodes if the rate is larger, like the products of Jacobians in chapter 4. A
+# rate that is just right for the largest curvature is slow in a direction that is ten times as flat:
+#
+# .. sliders:: descent
+#    :controls: rate
+#
 # But a loss is a parabola only nearby. Here are forty steps with rates well below 2/k, just below it, and far above it:
 
 curves, ends = {}, {}

@@ -123,8 +123,8 @@ print(nothing)
 #    \hat h_t \hat V &= h_t V
 #    \end{aligned}
 #
-# So a network of H units has H! sets of weights that compute the same function. You cannot compare two networks unit by
-# unit if they were trained from different seeds.
+# So a network of H units has at least H! sets of weights that compute the same function (signs of units can also be
+# exchanged). You cannot compare two networks unit by unit if they were trained from different seeds.
 #
 # The command ``minirnn convert`` uses the same layouts to write weights for torch, Keras, TensorFlow's cells, cuDNN and
 # ONNX.

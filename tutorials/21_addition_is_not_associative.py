@@ -28,8 +28,8 @@ left, right = (0.1 + 0.2) + 0.3, 0.1 + (0.2 + 0.3)
 print(left, right, left == right)
 
 # %%
-# Both results are as close to 0.6 as rounding allows, and neither is wrong. They differ by one *ulp*, a unit in the
-# last place. That is the gap between a number and the next one that can be stored.
+# Every single addition is rounded as well as possible, so neither result is wrong. They differ by one *ulp*, a unit in
+# the last place. That is the gap between a number and the next one that can be stored.
 #
 # A sum over ranks
 # ----------------

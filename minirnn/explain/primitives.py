@@ -9,9 +9,8 @@ from typing import Any
 
 from minirnn import devices, ops
 from minirnn.devices.base import OPTIONAL, PRIMITIVES
-from minirnn.explain.cuts import ROOT
 from minirnn.explain.signatures import signature_lines
-from minirnn.explain.sources import place, text_of
+from minirnn.explain.sources import ROOT, place, text_of
 from minirnn.ops.primitives.declare import DECLARED
 
 COMPUTES = {**PRIMITIVES, **OPTIONAL}

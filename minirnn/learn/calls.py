@@ -6,13 +6,12 @@ import inspect
 from collections.abc import Callable, Mapping
 from typing import Any
 
-import numpy as np
-
 from minirnn.learn.diagnose import Case
 from minirnn.learn.exercise import Exercise, Inputs
 from minirnn.learn.judge import Failed, brought, outputs_of
 from minirnn.learn.sandbox import given
-from minirnn.learn.sandbox.parent import Child, Reply
+from minirnn.learn.sandbox.parent import Child
+from minirnn.learn.sandbox.replies import Reply
 
 GIVEN = {given.lstm_cell_forward: ("given.py", "lstm_cell_forward")}
 
@@ -22,13 +21,7 @@ def function_case(exercise: Exercise, child: Child, inputs: Inputs) -> Case:
     reply = child.call(*message_of(inputs))
     value = value_of(reply, exercise)
     expected = exercise.expected(inputs)
-    return Case(inputs, expected, brought(exercise, outputs_of(exercise, value), expected), warnings_of(reply))
-
-
-def warnings_of(reply: Reply) -> list[tuple[int, str]]:
-    """NumPy's warnings in the answer: lines and texts. Anything else in the reply is ignored."""
-    pairs = [one for one in reply.warnings[:20] if isinstance(one, list) and len(one) == 2]
-    return [(line, text[:200]) for line, text in pairs if type(line) is int and isinstance(text, str)]
+    return Case(inputs, expected, brought(exercise, outputs_of(exercise, value), expected), reply.warnings)
 
 
 def message_of(inputs: Inputs, **more: Any) -> tuple[dict[str, Any], dict[str, Callable[..., Any]]]:
@@ -46,33 +39,15 @@ def value_of(reply: Reply, exercise: Exercise) -> dict[str, Any]:
         raise Failed(reply.fatal, reply.line, busy=reply.busy, ended=True)
     if reply.error is not None:
         raise failure_of(reply.error, exercise)
-    if not isinstance(reply.value, dict) or not is_result(reply.value):
+    if reply.value is None:
         raise Failed("what came back could not be read")
     return reply.value
 
 
-def is_result(value: Mapping[str, Any]) -> bool:
-    """Whether a message has the form of a result. An answer that writes to the pipe itself may send anything."""
-    if "single" in value:
-        return is_output(value["single"])
-    values, names = value.get("values"), value.get("names", [])
-    if not isinstance(values, list) or not isinstance(names, list) or not all(isinstance(n, str) for n in names):
-        return False
-    lists = [v if isinstance(v, list) else [v] for v in values]
-    return len(names) in (0, len(values)) and all(is_output(v) for one in lists for v in one)
-
-
-def is_output(value: Any) -> bool:
-    """Whether a value is an array, or the name of the type of something else."""
-    odd = isinstance(value, dict) and isinstance(value.get("odd"), str) and len(value["odd"]) < 1000
-    return odd or isinstance(value, np.ndarray | np.generic)
-
-
 def failure_of(error: Mapping[str, Any], exercise: Exercise) -> Failed:
     """An exception in the student's file, in words."""
-    kind, text, line = str(error.get("type"))[:200], str(error.get("text"))[:2000], error.get("line")
-    line = line if isinstance(line, int) else None
-    code = f"\n    {str(error['code'])[:200]}" if error.get("code") else ""
+    kind, text, line = error["type"], error["text"][:2000], error["line"]
+    code = f"\n    {error['code']}" if error["code"] else ""
     if kind == "NotImplementedError":
         return Failed("nothing written yet", line, not_started=True)
     if kind == "UnicodeDecodeError" or (kind in ("SyntaxError", "LookupError") and "encoding" in text):
@@ -93,9 +68,8 @@ def failure_of(error: Mapping[str, Any], exercise: Exercise) -> Failed:
     if kind == "TypeError" and line is None and f"{exercise.function}()" in text:
         wanted = ", ".join(inspect.signature(exercise.reference).parameters)
         return Failed(f"{text}\n  expected the arguments {wanted}, in this order")
-    if exercise.kind == "cuda" and kind.endswith("Error"):
+    if exercise.kind == "cuda" and kind.endswith("Error") and text.strip():
         return Failed(text, line)
-    shapes = error.get("shapes")
-    there = f"\n  where {shapes}" if isinstance(shapes, str) and shapes and kind in ("ValueError", "IndexError") else ""
+    there = f"\n  where {error['shapes']}" if error["shapes"] and kind in ("ValueError", "IndexError") else ""
     said = f"{kind}: {text}" if text else kind
     return Failed(f"{said}{code}{there}", line)

@@ -11,6 +11,7 @@ import shutil
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -64,6 +65,12 @@ class Entry:
         return f"exercises/{self.exercise.path}"
 
 
+@lru_cache(maxsize=8)
+def stretched(seed: str) -> str:
+    """A hash that takes a twentieth of a second to compute."""
+    return hashlib.scrypt(seed.encode(), salt=b"minirnn", n=1 << 14, r=8, p=1, maxmem=1 << 26).hex()
+
+
 @dataclass(frozen=True)
 class Course:
     """A course, read from a folder with ``course.toml``.
@@ -86,8 +93,10 @@ class Course:
     entries: dict[str, Entry]
 
     def derived(self, *what: object) -> int:
-        """A number of 256 bits: SHA-256 of the hidden seed and of what it is for. It does not lead back to the seed."""
-        return int.from_bytes(hashlib.sha256(repr((self.hidden_seed, *map(str, what))).encode()).digest())
+        """A number of 256 bits: SHA-256 of the hidden seed, stretched, and of what it is for. It does not lead back to
+        the seed. An answer sees numbers that depend on it, so trying out seeds must be slow.
+        """
+        return int.from_bytes(hashlib.sha256(repr((stretched(self.hidden_seed), *map(str, what))).encode()).digest())
 
     def entry(self, id: str) -> Entry:
         """The exercise `id`; ``7`` and ``ex7`` mean ``ex07``."""

@@ -23,10 +23,10 @@ def kernel_loaded(child: Child) -> None:
     if reply.fatal:
         raise Failed(reply.fatal, busy=reply.busy)
     if reply.error is not None:
-        kind, text = str(reply.error.get("type")), str(reply.error.get("text"))[:10_000]
-        if kind in ("UnicodeDecodeError", "LookupError"):
+        text = reply.error["text"].strip() or reply.error["type"]
+        if reply.error["type"] in ("UnicodeDecodeError", "LookupError"):
             raise Failed(f"the file is not UTF-8 text: {text}")
-        raise Failed(text, reply.error.get("line"))
+        raise Failed(text, reply.error["line"])
 
 
 def kernel_parts(

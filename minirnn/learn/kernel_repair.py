@@ -30,7 +30,7 @@ def kernel_repair(exercise: CudaExercise, child: Child, text: str, types: bool =
         loaded = other.wait()
         if loaded.fatal or loaded.error:
             return None
-        for change, name, number in rows_of(loaded.value, text):
+        for change, name, number in rows_of(loaded.changes, text):
             if repairs(exercise, other, name, number):
                 return told(text, [change])
             if other.session.status is not None:  # it did not end by itself, or it ended the process
@@ -38,10 +38,9 @@ def kernel_repair(exercise: CudaExercise, child: Child, text: str, types: bool =
     return None
 
 
-def rows_of(value: Any, text: str) -> Iterator[tuple[Change, str, int]]:
+def rows_of(rows: Sequence[Any], text: str) -> Iterator[tuple[Change, str, int]]:
     """The changes that the answer's process lists, with their kernels and numbers. Malformed rows are skipped."""
-    rows = value.get("changes") if isinstance(value, dict) else None
-    for row in rows[:MOST] if isinstance(rows, list) else ():
+    for row in rows[:MOST]:
         match row:
             case [int(start), int(end), str(says), int(rank), str(name), int(number)] if (
                 0 <= start <= end <= len(text) and name and abs(number) < 1 << 31

@@ -14,12 +14,13 @@ from typing import Any
 
 import numpy as np
 
-from minirnn.learn.calls import is_result, message_of
+from minirnn.learn.calls import message_of
 from minirnn.learn.exercise import PUBLIC_CASES, Exercise, Inputs, Sizes
 from minirnn.learn.hypotheses.program import Program
 from minirnn.learn.intermediates import Intermediates
 from minirnn.learn.judge import Failed, brought, compare, outputs_of
 from minirnn.learn.sandbox.parent import Child
+from minirnn.learn.sandbox.replies import Reply
 
 TRIALS, CHUNK = {"near": 1000, "alike": 300, "two": 500, "far": 350, "part": 40}, 40
 """The number of runs with changes per search, and per message."""
@@ -92,12 +93,12 @@ class Repair:
         """Whether the answer calls functions of the judge, which record their calls."""
         return bool(message_of(self.inputs(0))[1])
 
-    def ask(self, case: int, trials: Sequence[Sequence[int]], **more: Any) -> dict[str, Any]:
+    def ask(self, case: int, trials: Sequence[Sequence[int]], **more: Any) -> Reply:
         """The child's reply; empty if the child is gone."""
         message, served = message_of(self.inputs(case), trials=[list(t) for t in trials], **more)
         reply = self.child.call(message, served)
         self.dead = self.dead or bool(reply.fatal or reply.error)
-        return reply.value if isinstance(reply.value, dict) and not self.dead else {}
+        return Reply() if self.dead else reply
 
     def results(self, trials: Sequence[tuple[int, ...]], case: int = 0) -> list[frozenset[str] | None]:
         """For each trial, the outputs that are right; None if it fails."""
@@ -108,14 +109,14 @@ class Repair:
             if self.dead or self.left < len(some):
                 return [*found, *[None] * (len(trials) - len(found))]
             self.left -= len(some)
-            values = self.ask(case, some).get("values")
-            values = values if isinstance(values, list) and len(values) == len(some) else [None] * len(some)
+            values = self.ask(case, some).results
+            values = values if len(values) == len(some) else [None] * len(some)
             found += [self.right(value, case) for value in values]
         return found
 
     def right(self, value: Any, case: int) -> frozenset[str] | None:
         """The outputs of a trial that are right."""
-        if not isinstance(value, dict) or not is_result(value):
+        if value is None:
             return None
         want = self.expected[case]
         try:
@@ -137,19 +138,15 @@ class Repair:
 
     def listed(self, first: int, far: Sequence[int] = ()) -> list[Change]:
         reply = self.ask(0, [], far=list(far))
-        rows, reach = reply.get("changes"), reply.get("reach")
-        if isinstance(reach, list) and not self.reach:
-            names = list(self.exercise.outputs)
-            for row in reach:
-                match row:  # an answer that writes to the pipe itself may send anything
-                    case [int(line), list(some)]:
-                        numbers = (k for k in some if type(k) is int and 0 <= k < len(names))
-                        self.reach[line] = frozenset(names[k] for k in numbers)
+        names = list(self.exercise.outputs)
+        for line, some in reply.reach.items() if not self.reach else ():
+            self.reach[line] = frozenset(names[k] for k in some if 0 <= k < len(names))
+        self.count += len(reply.changes)
         found = []
-        for k, row in enumerate(rows if isinstance(rows, list) else []):
-            self.count += 1
-            if isinstance(row, list) and len(row) == 6 and all(type(n) is int for n in [*row[:3], row[4]]):
-                found.append(Change(first + k, row[0], row[1], row[2], str(row[3])[:300], row[4], str(row[5])[:100]))
+        for k, row in enumerate(reply.changes):
+            match row:
+                case [int(line), int(start), int(end), str(says), int(rank), str(group)]:
+                    found.append(Change(first + k, line, start, end, says[:300], rank, group[:100]))
         return found
 
     @cached_property
@@ -174,14 +171,7 @@ class Repair:
 
     def noted(self, trial: Sequence[int]) -> list[tuple[int, np.ndarray]]:
         """The lines that assign something, with the values, in the order in which they run."""
-        reply = self.ask(0, [trial], noted=True)
-        lines, values = reply.get("lines"), reply.get("noted")
-        if not isinstance(lines, list) or not isinstance(values, list) or len(lines) != len(values):
-            return []
-        pairs = zip(lines, values, strict=True)
-        return [
-            (line, v) for line, v in pairs if type(line) is int and isinstance(v, np.ndarray) and v.dtype.kind == "f"
-        ]
+        return self.ask(0, [trial], noted=True).noted
 
     @cached_property
     def known(self) -> Intermediates | None:

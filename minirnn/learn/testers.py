@@ -47,8 +47,10 @@ def tester_parts(exercise: Exercise, child: Child, chance: random.Random) -> lis
     """Try the student's test on right backward passes and on every wrong one, with a part for each kind of mistake.
 
     Right and wrong ones come in a random order drawn from `chance`, each with its own generator, so a test gains
-    nothing by counting its calls or knowing seeds.
+    nothing by counting its calls or knowing seeds. A test can print the seeds of its generators, so they do not depend
+    on anything hidden.
     """
+    seeds = chance if isinstance(chance, random.SystemRandom) else random.Random(child.file.read_bytes())
     rights, wrongs = candidates(exercise)
     left = wrongs
     for _ in range(ROUNDS):
@@ -56,9 +58,9 @@ def tester_parts(exercise: Exercise, child: Child, chance: random.Random) -> lis
         chance.shuffle(tried)
         accepted = []
         for candidate in tried:
-            complaint = verdict(exercise, child, candidate.backward, [chance.getrandbits(64)])
+            complaint = verdict(exercise, child, candidate.backward, [seeds.getrandbits(64)])
             if candidate.kind == "right" and complaint is not None:
-                return rejecting(exercise, child, chance, rights, (candidate, complaint))
+                return rejecting(exercise, child, seeds, rights, (candidate, complaint))
             if candidate.kind != "right" and complaint is None:
                 accepted.append(candidate)
         left = accepted
@@ -68,14 +70,14 @@ def tester_parts(exercise: Exercise, child: Child, chance: random.Random) -> lis
 
 
 def rejecting(
-    exercise: Exercise, child: Child, chance: random.Random, rights: Sequence[Candidate], met: tuple[Candidate, str]
+    exercise: Exercise, child: Child, seeds: random.Random, rights: Sequence[Candidate], met: tuple[Candidate, str]
 ) -> list[Part]:
     """The complaint about a test that rejects the right backward pass it `met`.
 
     If the test also rejects the plain one, the text says so. Only if that one passes is the rounding to blame.
     """
     plain = rights[0]
-    complaint = verdict(exercise, child, plain.backward, [chance.getrandbits(64)])
+    complaint = verdict(exercise, child, plain.backward, [seeds.getrandbits(64)])
     candidate, complaint = met if complaint is None else (plain, complaint)
     text = f"your test rejects a right backward pass ({candidate.sentence}): {complaint}"
     return [Part(n, False, float("inf"), text if n == "right" else "") for n in exercise.outputs]
@@ -170,8 +172,8 @@ def verdict(exercise: Exercise, child: Child, backward: Callable[..., Any], seed
     served = {name: at_a_steady_pace(function) for name, function in served.items()}
     child.anew()  # so that a test does not know what others saw
     reply = child.call(message, served)
-    if reply.error is not None and reply.error.get("type") == "AssertionError":
-        return str(reply.error.get("text")) or "AssertionError"
+    if reply.error is not None and reply.error["type"] == "AssertionError":
+        return reply.error["text"] or "AssertionError"
     returned = value_of(reply, exercise).get("single")
     if isinstance(returned, np.ndarray) and returned.dtype == bool and not returned.all():
         raise Failed(RETURNED_FALSE)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Mapping
 from typing import Any
 
@@ -11,10 +10,8 @@ import numpy as np
 from minirnn.learn.calls import message_of
 from minirnn.learn.exercise import Inputs
 from minirnn.learn.judge import equal
-from minirnn.learn.sandbox.parent import Child, Reply
-
-MOST = 200
-"""The largest number of an answer's variables that are compared."""
+from minirnn.learn.sandbox.parent import Child
+from minirnn.learn.sandbox.replies import Reply
 
 
 def place_of(target: str, wrong: Any, child: Child, inputs: Inputs) -> str:
@@ -29,7 +26,7 @@ def place_of(target: str, wrong: Any, child: Child, inputs: Inputs) -> str:
         return f", line {line} (where you assign {target})"
     if not isinstance(wrong, np.ndarray) or not wrong.ndim:
         return ""
-    for name in same_value(dict(itertools.islice(reply.locals.items(), MOST)), wrong):
+    for name in same_value(reply.locals, wrong):
         if line := line_of(reply, name):
             return f", line {line} (your {name} is {target} in the formula)"
     return ""
@@ -37,12 +34,10 @@ def place_of(target: str, wrong: Any, child: Child, inputs: Inputs) -> str:
 
 def line_of(reply: Reply, name: str) -> int | None:
     """The first line in which the file assigns a variable."""
-    line = reply.lines.get(name)
-    return line if type(line) is int and 0 < line < 10**6 and name.isidentifier() else None
+    return reply.lines.get(name) if name.isidentifier() else None
 
 
-def same_value(variables: Mapping[str, Any], wrong: np.ndarray) -> list[str]:
+def same_value(arrays: Mapping[str, np.ndarray], wrong: np.ndarray) -> list[str]:
     """The variables that hold a value, possibly transposed."""
-    arrays = {name: value for name, value in variables.items() if isinstance(value, np.ndarray)}
     found = [name for name, value in arrays.items() if equal(wrong, value)]
     return found or [name for name, value in arrays.items() if value.ndim == 2 and equal(wrong, value.T)]

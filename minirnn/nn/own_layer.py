@@ -371,20 +371,15 @@ class CellLayer(Module):
                 expected = (count, T, B, H) if count > 1 else (T, B, H)
                 check.shape(self.name, n, m.shape, letters, expected, f"input, time-major {x.shape}")
                 if m.requires_grad:
-                    raise ValueError(
-                        f"{self.name}: the mask {n!r} requires a gradient, but masks are constants of a step\n"
-                        f"  expected {n}.detach(); a value with a gradient is an input: read it through a gate x_.."
-                    )
+                    raise ValueError(f"{self.name}: the mask {n!r} requires a gradient\n  expected {n}.detach()")
                 m = m.detach().astype(x.dtype)
                 found.append(m if count > 1 else expand_dims(m, 0))
-                continue
-            rate = self.mean_mask(n)
-            if self.training:
+            elif self.training:
                 shape = (count, 1 if self.variational else T, B, H)
-                drawn = tensor(dropped(shape, rate, j, *new_seeds()), device=x.device, dtype=x.dtype)
+                drawn = tensor(dropped(shape, self.mean_mask(n), j, *new_seeds()), device=x.device, dtype=x.dtype)
                 found.append(broadcast_to(drawn, (count, T, B, H)) if self.variational else drawn)
             else:
-                found.append(tensor(np.full((count, T, B, H), rate), device=x.device, dtype=x.dtype))
+                found.append(tensor(np.full((count, T, B, H), self.mean_mask(n)), device=x.device, dtype=x.dtype))
         return found
 
     def extra_repr(self) -> str:

@@ -19,8 +19,8 @@ from minirnn.engine.tensor import Tensor, as_tensor, tensor
 from minirnn.nn.microscope import CANDIDATE, BuiltIn, Opened, Own, Values, opened
 from minirnn.ops import concat, unbind
 from minirnn.ops.sequence.compose import evaluate
-from minirnn.viz.jacobians import state_jacobians
 from minirnn.viz.paths import cell_paths
+from minirnn.viz.steps import state_jacobians
 
 
 class LayerValues(NamedTuple):

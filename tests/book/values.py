@@ -1,4 +1,7 @@
-"""Values that sentences of the book are bound to and that no chapter computes. Everything is NumPy, without minirnn."""
+"""Values that sentences of the book are bound to and that no chapter computes.
+
+Everything is NumPy, without minirnn, but `sliders_keep`.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +12,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+
+from docs.playground_weights import draws
+from tests.site.playground_reference import numbers
 
 RATES = json.loads((Path(__file__).parents[2] / "docs" / "data" / "lstm_rates.json").read_text(encoding="utf-8"))[
     "rows"
@@ -128,3 +134,11 @@ def rate_of_the_fifth_path() -> float:
     (C, four), (later_C, later_four) = (_lstm(scale, 0, T, 128) for T in (100, 200))
     rates = [(np.linalg.norm(b) / np.linalg.norm(a)) ** 0.01 for a, b in ((C, later_C), (four, later_four))]
     return float(abs(rates[0] / rates[1] - 1))
+
+
+@cache
+def sliders_keep(bias: float) -> float:
+    """What the LSTM behind the sliders of chapter 5 keeps of its gradient over 60 steps, at the start."""
+    settings = {"cell": "lstm", "radius": 1.0, "forget": bias, "T": 60, "weight": 0, "draw": 0}
+    norms = numbers(settings, draws()[0], [])["dc"]
+    return float(norms[0] / norms[-1])

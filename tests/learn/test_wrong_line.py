@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from minirnn.learn.sandbox.child import first_lines
-from minirnn.learn.sandbox.parent import Reply
+from minirnn.learn.sandbox.replies import reply_of
 from minirnn.learn.wrong_line import line_of, same_value
 from tests.learn.answers import body, checked
 
@@ -31,7 +31,7 @@ def test_the_variable_that_is_wrong_is_named_as_the_student_calls_it(tmp_path):
 
 def test_a_transposed_variable_is_the_same_one():
     value = np.arange(6.0).reshape(2, 3)
-    assert same_value({"a": value + 1, "b": value.T, "c": 2.0}, value) == ["b"]
+    assert same_value({"a": value + 1, "b": value.T}, value) == ["b"]
 
 
 def test_the_line_of_an_assignment_is_found_in_tuples_and_elements():
@@ -54,5 +54,6 @@ def test_many_variables_cost_the_judge_nothing(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("line", [True, -1, 10**9, "3", None, [3]])
 def test_a_forged_line_is_none(line):
-    assert line_of(Reply(lines={"da": line}), "da") is None
-    assert line_of(Reply(lines={"d\na": 3}), "d\na") is None and line_of(Reply(lines={"da": 3}), "da") == 3
+    lines = {"da": line, "d\na": 3, "db": 3}
+    found = [line_of(reply_of({"lines": lines}, 9), name) for name in lines]
+    assert found == [None, None, 3]

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from minirnn.explain.parts import parts
+from docs.columns.parts import parts
 
 PARTS = parts()
 DOCS = Path(__file__).parents[2] / "docs"

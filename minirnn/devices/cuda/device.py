@@ -6,7 +6,7 @@ NumPy's rules for the primitives are here; the arithmetic is in `kernels/`, the 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from math import prod
 from typing import Any
 
@@ -29,6 +29,7 @@ from minirnn.devices.cuda.launch.sequence.choice import rung_from_environment
 from minirnn.devices.cuda.launch.sources import C_TYPES, accumulator, options, text
 from minirnn.devices.cuda.missed import MissedMessages
 from minirnn.devices.cuda.primitive_methods import BOOL, arithmetic, comparison, function, rounding, unary
+from minirnn.devices.cuda.program import PaperDriver
 from minirnn.devices.cuda.recordings import Recordings
 from minirnn.devices.cuda.uncompiled import Uncompiled
 
@@ -53,7 +54,8 @@ class Cuda(Device, kernels_in=(step, layer, losses, adam)):
     rungs : collections.Counter
         How often each rung computed a layer: ``"steps forward"``, ``"persistent backward"``, ...
     recordings : Recordings
-        Repeated loops over time, as single launches, if ``recordings.enabled`` (``MINIRNN_CUDA_GRAPHS``).
+        Layers that were written down, and loops over time as graphs, if ``recordings.enabled``
+        (``MINIRNN_CUDA_GRAPHS``).
     """
 
     name = "cuda"
@@ -91,6 +93,16 @@ class Cuda(Device, kernels_in=(step, layer, losses, adam)):
             module = self.driver.module(text(file, plan), name, (*options(dtype), *constants))
             found = self._compiled[key] = module.function(kernel)
         return found
+
+    def on_paper(self, driver: PaperDriver) -> Cuda:
+        """The same device with a driver that writes down its work."""
+        other = object.__new__(type(self))
+        other.__dict__.update(self.__dict__, driver=driver, loop=driver.loop, rungs=Counter(), _compiled={})
+        return other
+
+    def loop(self, work: Callable[[], None]) -> None:
+        """Run the `work()` of a loop over time, which only launches kernels and products."""
+        work()
 
     def runs_plan(self, plan: Plan) -> bool:
         """Not a projected cell that reads h itself: h then has another width than the step."""
@@ -325,13 +337,13 @@ class Cuda(Device, kernels_in=(step, layer, losses, adam)):
     # ---- shapes
 
     def reshape(self, a: CudaArray, shape: Sequence[int]) -> CudaArray:
-        sizes = [int(n) for n in shape]
+        sizes = tuple(map(int, shape))
         if -1 in sizes:
             rest = prod(n for n in sizes if n != -1)
-            sizes[sizes.index(-1)] = a.size // rest if rest else 0
+            sizes = tuple([n if n != -1 else a.size // rest if rest else 0 for n in sizes])
         if prod(sizes) != a.size:
             raise ValueError(f"cannot reshape array of size {a.size} into shape {tuple(shape)}")
-        return self.contiguous(a).seen_as(tuple(sizes), c_strides(sizes))
+        return self.contiguous(a).seen_as(sizes, c_strides(sizes))
 
     def transpose(self, a: CudaArray, axes: tuple[int, ...]) -> CudaArray:
         return a.seen_as(tuple(a.shape[d] for d in axes), tuple(a.element_strides[d] for d in axes))
@@ -353,8 +365,9 @@ class Cuda(Device, kernels_in=(step, layer, losses, adam)):
             raise ValueError(
                 f"concatenate: shapes {', '.join(str(a.shape) for a in arrays)} differ in more than axis {axis}"
             )
-        total = sum(a.shape[axis] for a in arrays)
-        y = self.empty((*first.shape[:axis], total, *first.shape[axis + 1 :]), self._common(*arrays))
+        total = sum([a.shape[axis] for a in arrays])
+        dtype = first.dtype if len({a.dtype for a in arrays}) == 1 else self._common(*arrays)
+        y = self.empty((*first.shape[:axis], total, *first.shape[axis + 1 :]), dtype)
         start = 0
         for a in arrays:
             copy(self, y.seen_as(a.shape, y.element_strides, start * y.element_strides[axis]), a)
@@ -365,6 +378,9 @@ class Cuda(Device, kernels_in=(step, layer, losses, adam)):
 
     def getitem(self, a: CudaArray, index: tuple[Any, ...]) -> CudaArray:
         self._own(a)
+        found = indexing.part(a, index)
+        if found is not None:
+            return found
         if indexing.is_basic(index):
             return indexing.view(a, index)
         return indexing.gather(self, self.contiguous(a), index)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 import numpy as np
@@ -34,6 +34,8 @@ class Launcher(Protocol):
         constants: tuple[str, ...] = (),
         plan: Plan | None = None,
     ) -> Kernel: ...
+
+    def loop(self, work: Callable[[], None]) -> None: ...
 
     def empty(self, shape: Sequence[int], dtype: Any) -> CudaArray: ...
 

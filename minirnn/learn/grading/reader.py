@@ -12,7 +12,7 @@ import os
 import signal
 import struct
 import sys
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -55,7 +55,11 @@ def _meant(entry: dict[str, Any]) -> Any:
 
 def answer(what: str, *arguments: Any) -> bytes:
     """The answer to a request, as JSON."""
-    work = {"collect": collected, "folders": collecting.folders_of_a_class, "words": tokens.words_of}
+    work: dict[str, Callable[..., Any]] = {
+        "collect": collected,
+        "folders": collecting.folders_of_a_class,
+        "words": tokens.words_of,
+    }
     return json.dumps(work[what](*arguments)).encode()
 
 

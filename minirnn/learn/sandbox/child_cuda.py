@@ -78,7 +78,7 @@ def in_simulator(answer: Any, protocol: Any, lock: Callable[..., None]) -> None:
         source = answer.source
         if kind := answer.job["changes"]:
             source, rows = kernel_changes.together(source, answer.job["function"], kind)
-            told = {"value": {"changes": rows}}
+            told = {"changes": rows}
         made = tools.compiled(source, name, options, answer.job)
         copies = {order: copied(made, Path(answer.job["folder"]) / "kernel" / str(order)) for order in drivers}
         report.ask = tools.line_finder(made, answer.job)

@@ -16,7 +16,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +24,7 @@ from minirnn.learn.cleaned import cleaned, cleaned_all
 from minirnn.learn.sandbox import protocol, templates
 from minirnn.learn.sandbox.clock import BUDGET, INTERVAL, THREADS, Clock, MachineIsBusy, TimeIsUp, TooManyThreads, usage
 from minirnn.learn.sandbox.records import RECORD
+from minirnn.learn.sandbox.replies import Reply, line_of, reply_of, text_of
 from minirnn.learn.sandbox.session import Session, drain
 
 LEARN = Path(__file__).parents[1]
@@ -63,41 +64,6 @@ class Limits:
         return max(BUDGET, self.seconds)
 
 
-@dataclass
-class Reply:
-    """The outcome of a call: a value, or what went wrong, in words for the student.
-
-    Attributes
-    ----------
-    value : dict or None
-        What the process sent; None if there is none.
-    error : dict or None
-        An exception in the student's file: its ``type``, ``text``, ``line`` and ``code``.
-    fatal : str
-        Why the process is gone (time, memory, a forbidden action); empty if it is alive.
-    counts : dict
-        What the simulator counted.
-    locals : dict
-        The answer's own variables when it returned, by name, if they were asked for.
-    warnings : list
-        NumPy's warnings in the answer: the line and text of each.
-    lines : dict
-        The line in which each variable is first assigned, as the answer's process reports it.
-    busy : bool
-        Whether the machine was too busy to judge, or could not even begin: nothing is known about the answer.
-    """
-
-    value: dict[str, Any] | None = None
-    error: dict[str, Any] | None = None
-    fatal: str = ""
-    line: int | None = None
-    counts: dict[str, int] = field(default_factory=dict)
-    locals: dict[str, Any] = field(default_factory=dict)
-    warnings: list[Any] = field(default_factory=list)
-    lines: dict[str, Any] = field(default_factory=dict)
-    busy: bool = False
-
-
 class Child:
     """A running answer. It is a context manager that ends the process and everything that it started.
 
@@ -109,6 +75,10 @@ class Child:
         A copy of the answer, where the answer cannot write.
     output : bytearray
         The printed text. `hide_prints` starts a new one.
+    lines : int
+        The number of lines of the answer.
+    imported : bool
+        Whether the answer has imported minirnn.
     ways : frozenset of str
         The locks to use, from `WAYS`. Tests omit some.
     """
@@ -123,9 +93,10 @@ class Child:
         self.function, self.together = function, limits.together if together is None else together
         self.folder = Path(tempfile.mkdtemp(prefix="minirnn-"))
         self.file, scratch = self.folder / "answer", self.folder / "work"
-        self.output = bytearray()
+        self.output, self.imported = bytearray(), False
         scratch.mkdir()
         shutil.copyfile(file, self.file)
+        self.lines = len(re.findall(rb"\r\n?|\n", self.file.read_bytes())) + 1
         self.on_gpu = device == "cuda"
         kept = os.environ if self.on_gpu else KEPT
         environment = {name: os.environ[name] for name in kept if name in os.environ}
@@ -241,36 +212,33 @@ class Child:
                 return Reply(fatal=why, busy=self.session.status is None and not self.session.ready)
             if "ready" in reply and not self.session.ready:
                 self.session.ready = True  # only once, because repeating the claim must not gain time
-                self.compiled += float(reply.get("compiled", 0.0))  # true, because no code of the answer has run yet
+                compiled = reply.get("compiled", 0.0)
+                self.compiled += (
+                    compiled if type(compiled) is float else 0.0
+                )  # true, because no code of the answer has run yet
                 left = min(self.limits.seconds, self.together - self.compiled) - self.spent
                 self.clock = self._clock(max(0.0, left))
                 continue
             if "violation" in reply:
-                line, what = reply.get("line"), str(reply["violation"])[:300]
-                return Reply(
-                    fatal=f"the answer {what}, which no exercise may do", line=line if isinstance(line, int) else None
-                )
+                what = text_of(reply["violation"], 300)
+                line = line_of(reply.get("line"), self.lines)
+                return Reply(fatal=f"the answer {what}, which no exercise may do", line=line)
             if "callback" in reply:
-                function = (callbacks or {}).get(str(reply["callback"]))
-                if function is None or not isinstance(reply.get("arguments"), list):
+                name, arguments = text_of(reply["callback"]), reply.get("arguments")
+                function = (callbacks or {}).get(name)
+                if function is None or type(arguments) is not list:
                     return Reply(fatal="the answer called a function that it was not given")
                 if (calls := calls + 1) > CALLS:
-                    return Reply(fatal=f"the answer calls {reply['callback']} more than {CALLS} times")
+                    return Reply(fatal=f"the answer calls {name} more than {CALLS} times")
                 try:
-                    message = {"value": function(*reply["arguments"])}
+                    message = {"value": function(*arguments)}
+                    protocol.pack(message)
                 except Exception as error:  # the answer called it with wrong arguments, which is its own mistake
                     message = {"error": f"{type(error).__name__}: {error}"}
                 continue
-            wrong, counts = reply.get("error"), reply.get("counts") or {}
-            if wrong is not None and not isinstance(wrong, dict):
-                return Reply(fatal="what came back could not be read")
-            wrong = wrong and {name: value for name, value in wrong.items() if isinstance(value, str | int)}
-            told = [reply.get(name) for name in ("locals", "lines")]
-            own_variables, lines = (value if isinstance(value, dict) else {} for value in told)
-            return Reply(
-                reply.get("value"), wrong, counts=counts if isinstance(counts, dict) else {}, locals=own_variables,
-                warnings=warned if isinstance(warned := reply.get("warnings"), list) else [], lines=lines,
-            )  # fmt: skip
+            found = reply_of(reply, self.lines)
+            self.imported = self.imported or found.imported
+            return found
 
     def _send(self, message: dict[str, Any]) -> None:
         with contextlib.suppress(BrokenPipeError):  # the process ended; the next wait reports how

@@ -23,8 +23,10 @@ ROUNDS, UNBOUND = 20_000, 40
 """All loops of a run together may make `ROUNDS` iterations. An iteration of a ``while`` counts as `UNBOUND`, because in
 an endless one the answer may call a function of the judge each time, and the judge ends an answer that calls too often.
 """
-MOST_NOTED, LARGEST = 400, 5000
-"""The largest number of values that are recorded per run, and of numbers per value."""
+MOST_NOTED, LARGEST, TOGETHER = 400, 5000, 40_000
+"""The largest number of values that are recorded per run, of numbers per value, and of numbers in all: a search looks
+at the values of many runs.
+"""
 NOTE = "_minirnn_note"
 
 
@@ -163,11 +165,13 @@ class Notes:
     def __init__(self) -> None:
         self.lines: list[int] = []
         self.values: list[np.ndarray] = []
+        self.left = TOGETHER
 
     def __call__(self, line: int, value: Any) -> Any:
         for one in value if type(value) in (list, tuple) else (value,):
             array = type(one) is np.ndarray and one.dtype.kind == "f" and 1 < one.size <= LARGEST
-            if array and len(self.lines) < MOST_NOTED:
+            self.left -= one.size if array else 0
+            if array and len(self.lines) < MOST_NOTED and self.left >= 0:
                 self.lines.append(line)
                 self.values.append(one.copy())
         return value

@@ -19,7 +19,8 @@ from typing import Any
 
 from minirnn.learn.sandbox import protocol
 from minirnn.learn.sandbox.clock import INTERVAL, Clock, TimeIsUp
-from minirnn.learn.sandbox.parent import CLOSING, GPU_SECONDS, STARTING, Child, Reply
+from minirnn.learn.sandbox.parent import CLOSING, GPU_SECONDS, STARTING, Child
+from minirnn.learn.sandbox.replies import Reply
 from minirnn.learn.sandbox.session import Session, drain
 from minirnn.learn.sandbox.system_locks import START
 

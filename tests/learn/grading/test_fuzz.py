@@ -2,14 +2,18 @@
 
 Tests `minirnn/learn/cleaned.py`, `minirnn/learn/grading/collecting.py`, `minirnn/learn/grading/archive.py`,
 `minirnn/learn/grading/notebook.py`, `minirnn/learn/grading/tokens.py`, `minirnn/learn/sandbox/kernel_text.py`,
-`minirnn/learn/sandbox/protocol.py`, `minirnn/learn/repair.py` and `minirnn/learn/kernel_repair.py`.
+`minirnn/learn/sandbox/protocol.py`, `minirnn/learn/sandbox/replies.py`, `minirnn/learn/repair.py` and
+`minirnn/learn/kernel_repair.py`.
 """
 
 from __future__ import annotations
 
 import io
 import json
+import re
 import zipfile
+from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -17,16 +21,23 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from minirnn.devices.cuda.driver import CompileError
+from minirnn.learn.calls import function_case
 from minirnn.learn.cleaned import cleaned, printable
+from minirnn.learn.cuda_kernels import kernel_loaded, kernel_parts
+from minirnn.learn.exercise import PUBLIC
 from minirnn.learn.grading.archive import Unreadable
 from minirnn.learn.grading.collecting import Wanted, collect, meant
 from minirnn.learn.grading.handed import MOST_NOTES
 from minirnn.learn.grading.notebook import answer_in, code_cells
 from minirnn.learn.grading.tokens import MOST_READ, tokens, words_of
+from minirnn.learn.judge import Failed
 from minirnn.learn.kernel_repair import rows_of
 from minirnn.learn.repair import Repair
 from minirnn.learn.sandbox import kernel_text, protocol
-from minirnn.learn.sandbox.parent import Reply
+from minirnn.learn.sandbox.parent import Child, Limits
+from minirnn.learn.sandbox.replies import reply_of
+from minirnn.learn.testers import verdict
+from minirnn.learn.wrong_line import place_of
 from tests.examples import CHARACTERS
 from tests.learn.answers import COURSE
 
@@ -156,38 +167,93 @@ def test_of_a_huge_file_the_beginning_is_compared():
 ARRAYS = st.sampled_from([np.zeros((0, 5)), np.ones((2, 3)), np.full((2, 5), np.nan), np.zeros(2, "U3"),
                           np.zeros(3, "?"), np.float64(2), np.zeros((1,) * 20), np.zeros(2, "M8[s]")])  # fmt: skip
 PARTS = st.none() | st.booleans() | st.integers(-2, 10**30) | st.floats() | st.text(max_size=3) | ARRAYS
-KEYS = ["changes", "reach", "values", "names", "single", "odd", "lines", "noted"]
+KEYS = ["changes", "reach", "results", "values", "names", "single", "odd", "lines", "at", "noted", "value", "error",
+        "type", "text", "line", "code", "shapes", "counts", "locals", "warnings", "imported", "violation", "callback",
+        "arguments", "ready", "compiled"]  # fmt: skip
 CHANGE = st.tuples(*[st.integers(0, 9)] * 3, st.text(max_size=3), st.integers(0, 3), st.sampled_from(["", "a 1"]))
 FORGED = st.recursive(
     PARTS | CHANGE.map(list),
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.sampled_from(KEYS), inner, max_size=4),
     max_leaves=12,
 )
-SEARCHED = st.dictionaries(st.sampled_from(KEYS), st.lists(FORGED | CHANGE.map(list), max_size=4) | FORGED, max_size=8)
+MESSAGES = st.dictionaries(st.sampled_from(KEYS), st.lists(FORGED | CHANGE.map(list), max_size=4) | FORGED, max_size=8)
+"""What an answer that has taken over its process may send: arrays, among others, in every place."""
+EVERYWHERE = [
+    {"error": dict.fromkeys(("type", "text", "line", "code", "shapes"), array) | more}
+    for array in (np.ones(3), np.zeros((0, 5)), np.zeros(2, "U3"))
+    for more in ({}, {"type": "SyntaxError"}, {"type": "ValueError", "text": "read-only"}, {"type": "Missing"})
+] + [{key: np.ones((2, 3))} for key in KEYS]
 
 
-class Forging:
-    """The process of an answer that has taken over the process: it sends arbitrary replies again and again."""
+class Forging(Child):
+    """The process of an answer that sends these messages again and again."""
 
-    def __init__(self, replies):
-        self.replies, self.count = replies, 0
+    def __init__(self, messages):
+        self.messages, self.count, self.lines, self.imported, self.file = messages, 0, 9, False, Path(__file__)
+        self.limits, self.together, self.compiled, self.spent = Limits(), 20.0, 0.0, 0.0
+        self.session = SimpleNamespace(ready=False, status=None)
+        self.clock = SimpleNamespace(serve=lambda: None, look=lambda quiet: None, used=0.0)
 
-    def call(self, message, served=None):
+    def _receive(self):
         self.count += 1
-        return Reply(self.replies[self.count % len(self.replies)])
+        return self.messages[self.count % len(self.messages)] if self.count % 7 else {"value": {"values": []}}
+
+    def _send(self, message):
+        protocol.pack(message)
+
+    def _clock(self, own):
+        return self.clock
+
+    def _ended(self):
+        return "ended"
+
+    def anew(self):
+        self.count += 1
 
 
-@given(st.lists(SEARCHED | FORGED, min_size=1, max_size=4))
+@given(st.lists(MESSAGES, min_size=1, max_size=3))
+def test_whatever_is_replied_is_judged(messages):
+    judge_all(messages)
+
+
+def test_arrays_in_every_place_of_a_reply_are_judged():
+    for message in EVERYWHERE:
+        judge_all([message])
+
+
+def judge_all(messages):
+    """Have every part of the judge that reads replies read these."""
+    child = Forging(messages)
+    python, kernel, tester = (COURSE.entry(id).exercise for id in ("ex04", "ex17", "ex21"))
+    inputs = python.case([0])
+    grid, block = kernel.launch(kernel.case([0]))
+    for work in (
+        lambda: function_case(python, child, inputs),
+        lambda: function_case(COURSE.entry("ex05").exercise, child, COURSE.entry("ex05").exercise.case([0])),
+        lambda: verdict(tester, child, lambda *args: list(args), [1]),
+        lambda: kernel_loaded(child),
+        lambda: kernel_parts(kernel, child, [([0], PUBLIC)], []),
+    ):
+        try:
+            work()
+        except Failed as failure:
+            assert failure.line is None or 1 <= failure.line <= child.lines
+            assert str(failure)
+    said = place_of("x", np.ones((2, 3)), child, inputs)
+    assert not said or int(re.search("line (\\d+)", said)[1]) <= child.lines
+
+
+@given(st.lists(MESSAGES, min_size=1, max_size=4))
 @example([{"changes": [[1, 2, 3, "x", 0, "y"]], "reach": [["a", "b"], [1], [2, ["x", -1, 10**9]]]}])
-def test_whatever_the_search_for_a_cause_is_told_it_ends(replies):
+def test_whatever_the_search_for_a_cause_is_told_it_ends(messages):
     for id in ("ex05", "ex04"):
-        repair = Repair(COURSE.entry(id).exercise, Forging(replies))
+        repair = Repair(COURSE.entry(id).exercise, Forging(messages))
         found = (*repair.near_one(), *repair.others())
         assert all(type(change.line) is int and isinstance(change.says, str) for change in found)
 
 
-@given(FORGED | st.fixed_dictionaries({"changes": st.lists(FORGED, max_size=4)}), st.text(max_size=30))
-@example({"changes": [[0, 3, "says", 0, "f_minirnn0", 1]]}, "a\nb")
-def test_whatever_changes_of_a_kernel_are_told_their_lines_are_there(value, text):
-    for change, name, number in rows_of(value, text):
+@given(st.lists(FORGED | CHANGE.map(list), max_size=4), st.text(max_size=30))
+@example([[0, 3, "says", 0, "f_minirnn0", 1]], "a\nb")
+def test_whatever_changes_of_a_kernel_are_told_their_lines_are_there(rows, text):
+    for change, name, number in rows_of(reply_of({"changes": rows}, 9).changes, text):
         assert 1 <= change.line <= 1 + text.count("\n") and name and type(number) is int

@@ -11,18 +11,18 @@ import ctypes
 import threading
 from collections import deque
 from collections.abc import Callable, Sequence
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
 from typing import Any
 
 import numpy as np
 
 from minirnn.devices.base import DeviceUnavailable
 from minirnn.devices.cuda.arguments import Packer
-from minirnn.devices.cuda.driver import LaunchError, Matrix, NotRecordable
+from minirnn.devices.cuda.driver import LaunchError, Matrix, NotRecordable, RefusedLaunch, Work
 from minirnn.devices.cuda.gpu import libcuda
 from minirnn.devices.cuda.gpu.about import limits_of
 from minirnn.devices.cuda.gpu.compiler import Compiler
-from minirnn.devices.cuda.gpu.cublas import Cublas
+from minirnn.devices.cuda.gpu.cublas import Cublas, prepared
 from minirnn.devices.cuda.gpu.graph import Graph
 from minirnn.devices.cuda.gpu.memory import Buffer, Memory
 from minirnn.devices.cuda.gpu.occupancy import LoadedTwice
@@ -79,6 +79,8 @@ class PyCudaDriver:
         self.memory = Memory(self.name, drv, self._current)
         self._modules: dict[tuple[str, str, tuple[str, ...]], _Module] = {}
         self._here = _Here(self._stream)
+        self.prepares = True
+        self.working: AbstractContextManager[None] = self._current
         self._cublas: Cublas | None = None
         self._cublas_aside: Cublas | None = None  # its workspace is part of the recordings
         self._flying: deque[tuple[Any, np.ndarray]] = deque()  # host copies, until the GPU has read them
@@ -139,6 +141,14 @@ class PyCudaDriver:
             with self._current:
                 self._drv.memset_d8_async(ptr, byte, nbytes, self._here.stream)
 
+    def prepared_d2d(self, nbytes: int) -> Work:
+        copy, here = self._drv.memcpy_dtod_async, self._here
+        return lambda at: copy(at[0], at[1], nbytes, here.stream)
+
+    def prepared_memset(self, byte: int, nbytes: int) -> Work:
+        fill, here = self._drv.memset_d8_async, self._here
+        return lambda at: fill(at[0], byte, nbytes, here.stream)
+
     # Work
 
     def module(self, source: str, name: str, options: Sequence[str] = ()) -> _Module:
@@ -153,11 +163,20 @@ class PyCudaDriver:
         return found
 
     def gemm(self, a: Matrix, b: Matrix, c: Matrix, beta: float = 0.0, batch: int = 1) -> None:
+        work = self.prepared_gemm(a, b, c, beta, batch)
         with self._current:
+            work((a.ptr, b.ptr, c.ptr))
+
+    def prepared_gemm(self, a: Matrix, b: Matrix, c: Matrix, beta: float = 0.0, batch: int = 1) -> Work:
+        multiply, here = prepared(a, b, c, beta, batch, chosen.precision == "tf32"), self._here
+
+        def work(at: Sequence[int]) -> None:
             self.launches += 1
-            cublas = self._cublas_aside if self._here.recording else self._cublas or self._new_cublas()
+            cublas = self._cublas_aside if here.recording else self._cublas or self._new_cublas()
             assert cublas is not None
-            cublas.gemm(a, b, c, beta, batch, chosen.precision == "tf32")
+            multiply(cublas.handle, at)
+
+        return work
 
     def _new_cublas(self) -> Cublas:
         with self._lock:
@@ -323,23 +342,39 @@ class _Kernel:
     ) -> None:
         # There are thousands of calls per second, so this method avoids the `with` of all others.
         parameters = self._pack(args)
-        grid, block = tuple(map(int, grid)), tuple(map(int, block))
-        self.driver.launches += 1
         try:
             self._push()
             try:
-                if shared > self._shared and not cooperative:
-                    self._allow(shared)
-                if cooperative:
-                    twin = self._module.twin()
-                    twin.launch(self.name, grid, block, parameters, shared, int(self._here.stream.handle))
-                else:
-                    self._launch(grid, block, parameters, shared, self._here.stream)
+                self._start(parameters, tuple(map(int, grid)), tuple(map(int, block)), shared, cooperative)
             finally:
                 self._pop()
+        except self._error as error:
+            raise LaunchError(f"{self.name}: {error}\n  {LATE}") from error
+
+    def prepared(
+        self, *args: Any, grid: Sequence[int], block: Sequence[int], shared: int = 0, cooperative: bool = False
+    ) -> Work:
+        packed, start = self._pack.with_other_addresses(args), self._start
+        grid, block = tuple(map(int, grid)), tuple(map(int, block))
+        return lambda at: start(packed(at), grid, block, shared, cooperative)
+
+    def _start(
+        self, parameters: bytes, grid: tuple[int, ...], block: tuple[int, ...], shared: int, cooperative: bool
+    ) -> None:
+        """Launch it. The context must be current."""
+        self.driver.launches += 1
+        try:
+            if cooperative:
+                twin = self._module.twin()
+                twin.launch(self.name, grid, block, parameters, shared, int(self._here.stream.handle))
+                return
+            if shared > self._shared:
+                self._allow(shared)
+            self._launch(grid, block, parameters, shared, self._here.stream)
         except (self._error, LaunchError) as error:
             at = f"{self.name}, grid {grid}, block {block}, {shared} bytes of dynamic shared memory"
-            raise LaunchError(f"{at}: {error}\n  {LATE}") from error
+            kind = RefusedLaunch if isinstance(error, RefusedLaunch) else LaunchError
+            raise kind(f"{at}: {error}\n  {LATE}") from error
 
     def _allow(self, shared: int) -> None:
         """CUDA gives a kernel more than 48 KB of shared memory only on request."""

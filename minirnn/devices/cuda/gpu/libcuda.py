@@ -6,7 +6,12 @@ import ctypes
 import sys
 from functools import cache
 
-from minirnn.devices.cuda.driver import LaunchError
+from minirnn.devices.cuda.driver import LaunchError, RefusedLaunch
+
+REFUSED = {720, 801}
+"""CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE, CUDA_ERROR_NOT_SUPPORTED: a cooperative launch on a part of a GPU, as under
+MPS or in a green context.
+"""
 
 
 @cache
@@ -21,4 +26,5 @@ def call(name: str, *args: object) -> None:
     if status != 0:
         text = ctypes.c_char_p()
         library().cuGetErrorString(ctypes.c_int(status), ctypes.byref(text))
-        raise LaunchError(f"{name} failed: {(text.value or b'unknown').decode()} (error {status})")
+        kind = RefusedLaunch if status in REFUSED else LaunchError
+        raise kind(f"{name} failed: {(text.value or b'unknown').decode()} (error {status})")

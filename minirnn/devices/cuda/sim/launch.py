@@ -14,8 +14,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from minirnn.devices.cuda.arguments import LETTERS
-from minirnn.devices.cuda.driver import CudaError, LaunchError, Limits
+from minirnn.devices.cuda.arguments import LETTERS, moved
+from minirnn.devices.cuda.driver import CudaError, LaunchError, Limits, Work
 from minirnn.devices.cuda.sim import library
 from minirnn.devices.cuda.sim.build import KERNELS
 from minirnn.devices.cuda.sim.library import Stats
@@ -143,6 +143,15 @@ class SimKernel:
         self, *args: Any, grid: Sequence[int], block: Sequence[int], shared: int = 0, cooperative: bool = False
     ) -> None:
         self._run(args, grid, block, shared, self.driver.run_options, 0)
+
+    def prepared(
+        self, *args: Any, grid: Sequence[int], block: Sequence[int], shared: int = 0, cooperative: bool = False
+    ) -> Work:
+        def launch(at: Sequence[int]) -> None:
+            left = iter(at)
+            self(*[moved(arg, lambda _: next(left)) for arg in args], grid=grid, block=block, shared=shared)
+
+        return launch
 
     def traced(
         self,

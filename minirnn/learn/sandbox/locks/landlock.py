@@ -43,7 +43,6 @@ def lock(
     writable: Iterable[str] = (),
     runnable: Iterable[str] = (),
     secret: Sequence[str] = (),
-    listable: Iterable[str] = (),
 ) -> bool:
     """Restrict this process to reading, writing and running files in these folders.
 
@@ -52,9 +51,8 @@ def lock(
     readable, writable, runnable : iterable of str
         Folders and files. What can be written or run can also be read. Nothing that can be written can be run.
     secret : sequence of str
-        Folders inside the others in which nothing can be read, except paths that the other arguments name.
-    listable : iterable of str
-        Folders whose file names can be listed, including those of their subfolders.
+        Folders inside the others in which nothing can be read, except paths that the other arguments name. No folder
+        that contains one can be listed, because a rule about it would include the secret one.
 
     Returns
     -------
@@ -87,10 +85,8 @@ def lock(
     for paths, rights in ((readable, READ), (runnable, READ | EXECUTE), (writable, READ | WRITE)):
         for path in paths:
             real = os.path.realpath(path)
-            for found, whole in around(real, [folder for folder in hidden if not lies_in(real, folder)]):
-                allow(found, rights if whole else READ_DIR)
-    for path in listable:
-        allow(path, READ_DIR)
+            for found in around(real, [folder for folder in hidden if not lies_in(real, folder)]):
+                allow(found, rights)
     libc.prctl(38, 1, 0, 0, 0)  # PR_SET_NO_NEW_PRIVS
     done: bool = libc.syscall(RESTRICT_SELF, rules, 0) == 0
     os.close(rules)
@@ -101,14 +97,13 @@ def lies_in(path: str, folder: str) -> bool:
     return path == folder or path.startswith(os.path.join(folder, ""))
 
 
-def around(path: str, secrets: Sequence[str]) -> Iterator[tuple[str, bool]]:
-    """`path` with True. If it contains a secret: everything else in it with True, and `path` itself with False."""
+def around(path: str, secrets: Sequence[str]) -> Iterator[str]:
+    """`path`, or everything else in it if it contains a secret."""
     if any(lies_in(path, secret) for secret in secrets):
         return
     if not any(lies_in(secret, path) for secret in secrets):
-        yield path, True
+        yield path
         return
-    yield path, False  # its names can be listed, because otherwise Python would find no module there
     for name in os.listdir(path):
         yield from around(os.path.realpath(os.path.join(path, name)), secrets)
 

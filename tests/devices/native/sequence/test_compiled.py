@@ -78,7 +78,7 @@ def test_a_step_that_cannot_be_compiled_is_that_of_cpu(
 def test_cells_that_differ_only_in_constants_share_a_library(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[str] = []
     keep = library.cache.built
-    monkeypatch.setattr(library.cache, "kept", lambda folder, key, make: asked.append(key) or keep(folder, key, make))
+    monkeypatch.setattr(library.cache, "built", lambda folder, key, make: asked.append(key) or keep(folder, key, make))
     for constants in ({"forget_bias": 0.5}, {"forget_bias": 0.25, "cell_clip": 2.0}):
         plan = lstm_block.with_constants(**constants).plan()
         assert kernels(StepKernels, plan, np.dtype("f8")) is not kernels(LayerKernels, plan, np.dtype("f8"))

@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import textwrap
 
+import numpy as np
 import pytest
 
 from minirnn.learn import check as checking
 from minirnn.learn import text
-from minirnn.learn.sandbox import parent
+from minirnn.learn.sandbox import parent, trials
 from minirnn.learn.sandbox.parent import WAYS
+from minirnn.learn.sandbox.replies import MOST_NUMBERS, reply_of
 from minirnn.learn.sandbox.session import MOST_OUTPUT
 from tests.learn.answers import COURSE, RIGHT, body, checked
 from tests.learn.sandbox.attacks.attack import EVERY_WAY, Attack
@@ -150,6 +152,16 @@ def test_a_reply_that_the_answer_writes_itself_is_judged_like_any(tmp_path):
         assert attack.result.status == "failed" and attack.result.score == 0, message
 
 
+def test_many_large_variables_cost_the_search_little():
+    """The search for a cause looks at the values of many runs. Their number and size are limited together."""
+    notes = trials.Notes()
+    for _ in range(500):
+        notes(1, np.ones(4900))
+    assert sum(value.size for value in notes.values) <= trials.TOGETHER
+    found = reply_of({"at": [1] * 500, "noted": [np.ones(4900)] * 500}, 9)
+    assert sum(value.size for _, value in found.noted) <= MOST_NUMBERS
+
+
 def test_prints_of_hidden_cases_are_for_the_teacher_alone(tmp_path):
     late = "__import__('threading').Thread(target=print, args=('late',)).start()"
     code = f"print('shapes', *x.shape)\nsys.stderr.write('x')\n{late}"
@@ -223,8 +235,9 @@ def test_no_forged_reply_makes_the_judge_stumble(tmp_path, name):
 FORGED_SEARCH = [
     "{'changes': [[1, 2, 3, 'x', 0, 'y']] * 3, 'reach': [['a', 'b'], [1], 3, [2, ['x', -1, 10 ** 9]], {'a': 1}]}",
     "{'changes': [[1, 2], 3, [[], 2, 3, 'x', 0, 'y'], ['x'] * 6], 'reach': [[4, 'ab'], [[], []]]}",
-    "{'changes': {'a': 1}, 'reach': {'1': [1]}, 'values': [np.zeros(3)], 'lines': [np.zeros(2)], 'noted': [1]}",
-    "{'values': [{'values': 3}, {'single': []}] * 20, 'lines': [[1]], 'noted': [np.zeros((0, 5))]}",
+    "{'changes': {'a': 1}, 'reach': {'1': [1]}, 'results': [np.zeros(3)], 'at': [np.zeros(2)], 'noted': [1]}",
+    "{'results': [{'values': 3}, {'single': []}] * 20, 'at': [[1]], 'noted': [np.zeros((0, 5))]}",
+    "dict.fromkeys(['changes', 'reach', 'results', 'at', 'noted', 'value', 'counts', 'locals'], np.ones(3))",
 ]
 
 
@@ -234,7 +247,7 @@ def test_no_forged_change_makes_the_search_stumble(tmp_path, value):
     code = f"""
     import sys
     child = sys.modules['_sandbox.child']
-    child.Answer.tried = lambda self, call: self.reply(value={value})
+    child.Answer.tried = lambda self, call: self.reply(**{value})
     {WRONG.replace(chr(10), chr(10) + "    ")}
     """
     result = checked(tmp_path, "ex05", body("ex05", code))

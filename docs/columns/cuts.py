@@ -6,12 +6,9 @@ import ast
 import re
 import textwrap
 from collections.abc import Iterator
-from pathlib import Path
 from typing import NamedTuple
 
-import minirnn
-
-ROOT = Path(minirnn.__file__).parent
+from minirnn.explain.sources import ROOT
 
 
 class Cut(NamedTuple):

@@ -11,8 +11,8 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
+from docs.columns.cuts import Cut, blanked
 from minirnn.devices.cpu.sequence.calls import SCOPE
-from minirnn.explain.cuts import Cut, blanked
 
 
 class Statement(NamedTuple):

@@ -1,11 +1,14 @@
-"""Statements of formulas, Python and CUDA are found with the names that they set."""
+"""Statements of formulas, Python and CUDA are found with the names that they set.
+
+Tests `docs/columns/statements.py`.
+"""
 
 from __future__ import annotations
 
 import pytest
 
-from minirnn.explain import statements
-from minirnn.explain.cuts import Cut
+from docs.columns import statements
+from docs.columns.cuts import Cut
 
 
 @pytest.mark.parametrize(

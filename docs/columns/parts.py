@@ -12,6 +12,9 @@ from functools import cache
 from types import MappingProxyType
 from typing import NamedTuple
 
+from docs.columns import cuts, statements
+from docs.columns.cuts import Cut
+from docs.columns.statements import Aliases, Statement
 from minirnn.cells.cell import Formulas
 from minirnn.cells.formulas import Writer, as_text
 from minirnn.devices.cells.header import functions
@@ -19,13 +22,10 @@ from minirnn.devices.cpu.sequence.calls import WORD
 from minirnn.devices.cpu.sequence.step import text_of
 from minirnn.devices.cpu.sequence.write_backward import back_of
 from minirnn.devices.cpu.sequence.write_forward import loop_of
-from minirnn.explain import cuts, statements
-from minirnn.explain.cuts import Cut
+from minirnn.explain.ops import PAGES
 from minirnn.explain.sources import location
-from minirnn.explain.statements import Aliases, Statement
-from minirnn.ops.cudnn_rnn.cells import CELLS, ZONED, lstm, lstm_zoned_c
-from minirnn.ops.gru_block.cells import gru_block
-from minirnn.ops.lstm_block.cells import lstm_block, lstm_block_peephole
+from minirnn.ops.cudnn_rnn.cells import lstm, lstm_zoned_c
+from minirnn.ops.lstm_block.cells import lstm_block
 
 BLOCK, SEQUENCE, GRU, LOSSES = (
     f"ops/{n}.py" for n in ("lstm_block/cell", "lstm_block/sequence", "gru_block/cell", "losses")
@@ -33,11 +33,6 @@ BLOCK, SEQUENCE, GRU, LOSSES = (
 CPU, CUDA = "devices/cpu", "devices/cuda"
 BOTH = "C++, CUDA"
 """The column of the code that C++ and CUDA share."""
-PAGES: dict[str, tuple[Formulas, ...]] = {
-    "lstm_block": (lstm_block, lstm_block_peephole), "gru_block": (gru_block,),
-    "cudnn_rnn": (*CELLS.values(), *ZONED.values(), lstm_zoned_c),
-}  # fmt: skip
-"""The cells of each family of ops."""
 
 
 class Box(NamedTuple):

@@ -1,4 +1,7 @@
-"""A function is cut out of a source whole, with its comment and its line."""
+"""A function is cut out of a source whole, with its comment and its line.
+
+Tests `docs/columns/cuts.py`.
+"""
 
 from __future__ import annotations
 
@@ -7,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from minirnn.explain import cuts
-from minirnn.explain.cuts import ROOT
+from docs.columns import cuts
+from minirnn.explain.sources import ROOT
 
 SOURCE = """#include "a.h"
 #define TWO(x) \\

@@ -1,6 +1,6 @@
 """Every fused op has its parts, and every text of a part sets what the formulas set, by the same names.
 
-Tests `minirnn/explain/parts.py` and `minirnn/explain/sources.py`.
+Tests `docs/columns/parts.py` and `minirnn/explain/sources.py`.
 """
 
 from __future__ import annotations
@@ -10,14 +10,14 @@ import re
 import numpy as np
 import pytest
 
+from docs.columns import statements
+from docs.columns.parts import BOTH, apart, parts
 from minirnn.cells.cell import Formulas
 from minirnn.devices.cells.header import header
 from minirnn.devices.cpu.sequence.step import function_of
-from minirnn.explain import statements
-from minirnn.explain.cuts import ROOT
 from minirnn.explain.names import explained
-from minirnn.explain.ops import Layer, cells_of
-from minirnn.explain.parts import BOTH, PAGES, apart, parts
+from minirnn.explain.ops import PAGES, Layer, cells_of
+from minirnn.explain.sources import ROOT
 
 PARTS = parts()
 CELLS: dict[str, Formulas] = {cell.__name__: cell for cells in PAGES.values() for cell in cells}
