@@ -14,16 +14,17 @@ computed, except that a layout with one bias gets the sum of two, and that forge
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from minirnn.io.arrays import as_array, read_arrays, write_arrays
-from minirnn.io.layouts import LAYOUTS, Layout, NetworkWeights, Settings, find, from_metadata, guess
+from minirnn.io.arrays import as_array
+from minirnn.io.layouts.base import Layout
 from minirnn.io.layouts.groups import natural
-from minirnn.io.layouts.settings import facts
+from minirnn.io.layouts.hub import NetworkWeights
+from minirnn.io.layouts.registry import LAYOUTS, find, guess
+from minirnn.io.layouts.settings import Settings, facts, from_metadata
 
 
 class Converted(NamedTuple):
@@ -124,17 +125,6 @@ def convert_weights(weights: NetworkWeights, to: str, source: str = "hub", **set
     given = Settings(**settings)
     given.merged(facts(weights), "the settings", "the weights")
     return _write(weights, find(to), given, source, ())
-
-
-def convert_file(path: str | os.PathLike[str], to_path: str | os.PathLike[str], to: str, **arguments: Any) -> Converted:
-    """Convert a safetensors or npz file to a safetensors file, which is written atomically.
-
-    Returns what `convert` returns. Raises what it raises, and ValueError for a file that can't be read or written.
-    """
-    arrays, metadata = read_arrays(path)
-    result = convert(arrays, to, metadata=metadata, **arguments)
-    write_arrays(to_path, result.arrays, result.metadata)
-    return result
 
 
 def _settings(given: Settings, passport: Settings) -> tuple[Settings, Settings]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from reprlib import recursive_repr
-from typing import Any, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
@@ -262,9 +262,13 @@ class Module(Members):
 
     # ---- printing
 
+    _in_repr: ClassVar[tuple[str, ...]] = ()
+    """The attributes that ``repr`` shows, in a class that `nn.options` completes."""
+
     def extra_repr(self) -> str:
         """The settings shown between the parentheses of ``repr``."""
-        return ""
+        said = {name: getattr(self, name) for name in self._in_repr}
+        return ", ".join(f"{name}={value!r}" for name, value in said.items() if (name, value) != ("inplace", False))
 
     @recursive_repr("(...)")
     def __repr__(self) -> str:

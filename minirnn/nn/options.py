@@ -63,6 +63,7 @@ def declared(cls: Class) -> Class:
         if each.name in vars(cls):  # a class attribute would shadow a buffer of that name
             delattr(cls, each.name)
     cls._options = tuple(each.name for each in fields(cls) if each.metadata["stored"])
+    cls._in_repr = ("reduction",) if "reduction" in cls._options else cls._options
     _name_forward(cls)
     return cls
 
@@ -140,7 +141,3 @@ class WithOptions(Module):
 
     def _call(self, *inputs: Any) -> Tensor:
         return self._function(*inputs, **{name: getattr(self, name) for name in self._options})
-
-    def extra_repr(self) -> str:
-        said = {name: getattr(self, name) for name in self._options}
-        return ", ".join(f"{name}={value!r}" for name, value in said.items() if (name, value) != ("inplace", False))

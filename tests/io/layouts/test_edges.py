@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from minirnn.io import convert, convert_weights
-from minirnn.io.layouts import LAYOUTS, guess
 from minirnn.io.layouts.hub import LayerWeights, NetworkWeights
+from minirnn.io.layouts.registry import LAYOUTS, guess
 from tests.io.layouts.cases import H, I, Kind, in_layout, start
 
 LSTM, GRU = Kind("lstm", None, 1, 1), Kind("gru", "reset_after", 1, 1)
