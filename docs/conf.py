@@ -14,6 +14,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # the tutorials' products ar
 import api_pages  # noqa: E402
 import cell_gallery  # noqa: E402
 import cpu_figures  # noqa: E402
+import moved  # noqa: E402
 import playground_weights  # noqa: E402
 import repository  # noqa: E402
 import tracks  # noqa: E402
@@ -39,15 +40,16 @@ extensions = [
     "sphinx_copybutton",
     "sphinx_design",
     "sphinx_gallery.gen_gallery",
+    "sphinx_reredirects",
     "bibliography_links",
     "chapter_text",
     "descriptions",
-    "moved",
     "op_columns",
     "sliders",
     "source_pages",
     "tracks",
 ]
+redirects = moved.REDIRECTS
 root_doc = "index"
 exclude_patterns = ["_build", "_templates", "examples", "**/GALLERY_HEADER.rst", "**/sg_execution_times.rst", "data"]
 templates_path = ["_templates"]

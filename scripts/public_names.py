@@ -24,7 +24,7 @@ MODULES = (
     *("minirnn.devices", "minirnn.gradcheck", "minirnn.io"),
     *("minirnn.io.finder", "minirnn.io.layouts", "minirnn.nn", "minirnn.nn.functional", "minirnn.nn.init"),
     *("minirnn.nn.utils", "minirnn.nn.utils.rnn", "minirnn.ops", "minirnn.optim", "minirnn.optim.lr_scheduler"),
-    *("minirnn.parallel", "minirnn.parallel.executors", "minirnn.utils", "minirnn.verify", "minirnn.viz"),
+    *("minirnn.parallel", "minirnn.parallel.executors", "minirnn.utils", "minirnn.proof", "minirnn.viz"),
 )
 PLAIN = (bool, int, float, complex, str, bytes, type(None))
 

@@ -98,7 +98,8 @@ def test_the_table_and_the_last_lines_of_the_tutorials_are_those_of_the_course()
 
 def test_every_known_disagreement_names_a_test_that_exists() -> None:
     tests = "\n".join(p.read_text() for p in (ROOT / "tests").rglob("test_*.py"))
-    rows = [line for line in (ROOT / "docs" / "disagreements.md").read_text().splitlines() if line.startswith("| ")][1:]
+    page, _, _ = (ROOT / "docs" / "disagreements.md").read_text().partition("\n## torch\n")  # tests/peers read the rest
+    rows = [line for line in page.splitlines() if line.startswith("| ")][1:]
     assert len(rows) >= 8
     for row in rows:
         names = re.findall(r"`(test_\w+)`", row)

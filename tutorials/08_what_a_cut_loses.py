@@ -241,8 +241,9 @@ print("training ends at r =", {K or "one piece": end and round(end, 3) for K, en
 #
 # Try it
 # ------
-# Leave ``detach()`` out of ``gradient``. Which error does ``backward()`` raise in the second window, and why? Then let
-# the windows overlap. Start each one K/2 steps early, without a loss on these extra steps. Which pairs come back?
+# Leave ``detach()`` out of ``gradient``. Which error does ``backward()`` raise in the second window, and why? Then
+# let the windows overlap. Start each one K/2 steps early, without a loss on these extra steps. Which pairs come back?
+# (:doc:`Answer </on_paper>`)
 #
 # Then write it yourself: :doc:`exercise </exercises>` ``ex34`` (truncated in windows).
 #

@@ -241,7 +241,7 @@ for temperature in (0.3, 0.8, 1.5):
 # Try it
 # ------
 # Set the state to None before each batch. How does the validation loss change? Then train with a limit of 0.05, once
-# with Adam and once with ``mr.optim.SGD``, and predict which of the two becomes slower.
+# with Adam and once with ``mr.optim.SGD``, and predict which of the two becomes slower. (:doc:`Answer </on_paper>`)
 #
 # Then write it yourself: :doc:`exercises </exercises>` ``ex23`` (stable exponentials), ``ex24`` (softmax and
 # cross-entropy), ``ex25`` (embedding), ``ex35`` (initialization), ``ex36`` (RMSprop with momentum), ``ex16`` (Adam)

@@ -27,9 +27,7 @@ from minirnn.explain.sources import location
 from minirnn.ops.cudnn_rnn.cells import lstm, lstm_zoned_c
 from minirnn.ops.lstm_block.cells import lstm_block
 
-BLOCK, SEQUENCE, GRU, LOSSES = (
-    f"ops/{n}.py" for n in ("lstm_block/cell", "lstm_block/sequence", "gru_block/cell", "losses")
-)
+SEQUENCE, LOSSES = "ops/lstm_block/sequence.py", "ops/losses.py"
 CPU, CUDA = "devices/cpu", "devices/cuda"
 BOTH = "C++, CUDA"
 """The column of the code that C++ and CUDA share."""
@@ -59,7 +57,7 @@ class Part(NamedTuple):
     columns: Mapping[str, tuple[Box, ...]]
 
 
-def of_cell(cell: Formulas, backward: bool, sequence: bool = True, node: tuple[Box, ...] = ()) -> Part:
+def of_cell(cell: Formulas, backward: bool, sequence: bool = True) -> Part:
     """The step of a cell, or its backward pass, as its page has it and as devices compute it."""
     plan = cell.plan(cell is lstm_zoned_c)
     path, line = location(cell.by_hand[0] if backward and cell.by_hand else cell.function)
@@ -68,7 +66,7 @@ def of_cell(cell: Formulas, backward: bool, sequence: bool = True, node: tuple[B
     if sequence:
         numpy.append(all_steps(cell, backward))
     cpp = Box("grad" if backward else "step", Cut(path, line, "\n".join(functions(plan, backward)), "cuda"))
-    columns = {"NumPy": tuple(numpy), BOTH: (cpp,)} | ({"Node": node} if node else {})
+    columns = {"NumPy": tuple(numpy), BOTH: (cpp,)}
     return Part(f"{cell.__name__}, {'backward' if backward else 'forward'}", Cut(path, line, text), columns)
 
 
@@ -98,14 +96,6 @@ def apart(word: str, names: set[str]) -> list[str]:
 def source(path: str, name: str, **aliases: str) -> Box:
     """A function that was written by hand."""
     return Box(name, cuts.function(path, name), aliases)
-
-
-def of_node(family: str) -> tuple[Box, ...]:
-    """What a node adds to the backward pass of a step."""
-    if family == "gru_block":
-        return (source(GRU, "GRUBlockCell.backward", c_bar="dx_c", u_bar="dz_u", r_bar="dz_r"),)
-    backward = source(BLOCK, "LSTMBlockCell.backward", dz="dz_i dz_ci dz_f dz_o", found="")
-    return backward, source(BLOCK, "gates_grad"), source(BLOCK, "add_gates_grad")
 
 
 def through_weights(**aliases: str) -> tuple[Box, ...]:
@@ -147,7 +137,7 @@ def parts() -> dict[str, Part]:
     found = dict(written())
     for family, cells in PAGES.items():
         for cell in cells:
-            sequence, node = family != "gru_block", of_node(family) if family != "cudnn_rnn" else ()
+            sequence = family != "gru_block"
             found[cell.__name__] = of_cell(cell, False, sequence)
-            found[f"{cell.__name__}_grad"] = of_cell(cell, True, sequence, node)
+            found[f"{cell.__name__}_grad"] = of_cell(cell, True, sequence)
     return found

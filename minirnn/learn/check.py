@@ -10,13 +10,13 @@ import random
 import re
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 
 import numpy as np
 
-from minirnn.learn.calls import function_case
+from minirnn.learn.calls import function_case, message_of
 from minirnn.learn.catalog.capstone import Capstone
 from minirnn.learn.catalog.cuda import CudaExercise
 from minirnn.learn.cause import cause, mended
@@ -37,6 +37,8 @@ from minirnn.learn.testers import tester_parts
 from minirnn.learn.wrong_line import place_of
 
 KNOWN = KnownMistakes()
+COMMENTS = r"//[^\n]*|/\*.*?\*/"
+"""Comments of a kernel. In Python, a stub has no text that could be right."""
 
 
 @dataclass
@@ -67,6 +69,8 @@ class Result:
         The line of the mistake, such as ``line 8 (where you assign dzc)``; empty if none is known.
     busy : bool
         Whether the machine was too busy to judge, twice: nothing is known about the answer then.
+    remarks : list of str
+        What only the teacher may see, such as that the answer imports minirnn.
     """
 
     entry: Entry
@@ -87,6 +91,7 @@ class Result:
     cases: list[Case] = field(default_factory=list)
     exact: bool = False
     device: str = "cuda-sim"
+    remarks: list[str] = field(default_factory=list)
 
     @property
     def passed(self) -> bool:
@@ -111,7 +116,7 @@ def attempt(course: Course, entry: Entry, file: Path, hidden: bool, device: str)
     result = Result(entry, "failed", device=device)
     try:
         text = result.text = read(file, entry)
-        if same_text(text, course.stub(entry)):
+        if same_text(text, course.stub(entry), COMMENTS if entry.exercise.kind == "cuda" else ""):
             raise Failed("nothing written yet", not_started=True)
         exercise = entry.exercise
         at_work = Child if FORKS else Unlocked
@@ -126,8 +131,14 @@ def attempt(course: Course, entry: Entry, file: Path, hidden: bool, device: str)
                 wrong = hidden_cases(course, entry, child, chance_of(course, entry, text))
                 result.hidden = 0 if wrong else entry.hidden
                 result.hidden_message = about_hidden(exercise, wrong, result.passed)
+                if result.passed and len(wrong) == len(exercise.hidden_sizes) > 1:
+                    result.remarks.append("is right in all cases that students see and wrong in all hidden ones")
         finally:
             child.close()
+            if child.imported:
+                result.remarks.append("imports minirnn, whose tape can compute any gradient")
+            if any(part.note for part in result.parts):
+                result.remarks.append("computes in float32, so it is judged to fewer digits")
             result.prints, result.hidden_prints = (child.prints, "") if shown is None else (shown, child.prints)
     except Failed as failure:
         result.status = "not started" if failure.not_started else "failed"
@@ -197,8 +208,24 @@ def parts_of(
         return model_parts(exercise, child, which, cases)
     if exercise.kind == "tester":
         return worst([tester_parts(exercise, child, chance) for _ in which])
-    cases += [function_case(exercise, child, exercise.case(seed, sizes)) for seed, sizes in which]
-    return worst([compare(exercise, c.expected, c.got) for c in cases])
+    found = [function_case(exercise, child, exercise.case(seed, sizes)) for seed, sizes in which]
+    cases += found
+    return worst([keeping_to_the_statement(exercise, child, c, compare(exercise, c.expected, c.got)) for c in found])
+
+
+def keeping_to_the_statement(exercise: Exercise, child: Child, case: Case, parts: list[Part]) -> list[Part]:
+    """The outputs of a case; those that were computed in a way that the statement forbids are wrong."""
+    said = exercise.broken(case.inputs, [part.name for part in parts if part.ok])
+    if said:
+        return [replace(part, ok=False, error=np.inf, complaint=part.complaint or said) for part in parts]
+    for line, warning in case.warned:
+        if exercise.never and re.search(exercise.never, warning):
+            reach = child.call(message_of(case.inputs, trials=[])[0]).reach
+            names = [list(exercise.outputs)[k] for k in reach.get(line, range(len(parts)))]
+            said = f"line {line}: {warning}, which the numbers survive, but the exercise does not allow it"
+            odd = [p.name for p in parts if p.ok and p.name in names]
+            parts = [replace(p, ok=False, error=np.inf, complaint=said) if p.name in odd else p for p in parts]
+    return parts
 
 
 def shares(entry: Entry) -> list[int]:
@@ -219,7 +246,9 @@ def read(file: Path, entry: Entry) -> str:
         raise Failed(f"the file cannot be read: {error.strerror}") from None
 
 
-def same_text(a: str, b: str) -> bool:
+def same_text(a: str, b: str, comments: str = "") -> bool:
+    """Whether two texts differ in spaces only, or in `comments` (a regular expression)."""
+    a, b = (re.sub(comments, " ", text, flags=re.DOTALL) if comments else text for text in (a, b))
     return a.split() == b.split()
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -40,7 +41,9 @@ def kernel_parts(
 
     A GPU chooses its own order and counts nothing. The results in the first order are added to `cases`.
     """
-    judged, counts = [], {}
+    judged: list[list[Part]] = []
+    counts: dict[str, tuple[int, int, str]] = {}
+    better = not any(count.given for count in exercise.counts)
     for k, (seed, sizes) in enumerate(which):
         inputs = exercise.case(seed, sizes)
         expected = exercise.expected(inputs)
@@ -60,9 +63,14 @@ def kernel_parts(
                 cases.append(KernelCase(inputs, expected, got, primed=primed, grid=grid, block=block))
             if counted:
                 counts = {c.name: (reply.counts.get(c.measure, -1), c.most(inputs), c.look) for c in exercise.counts}
+                better = better or any(0 <= counts[c.name][0] < c.given(inputs) for c in exercise.counts if c.given)
     parts = worst(judged)
     right = all(part.ok for part in parts)  # a kernel that computes nothing reads little, but must not earn points
-    return parts + [counted_part(name, *numbers, right) for name, numbers in counts.items()]
+    measured = [counted_part(name, *numbers, right) for name, numbers in counts.items()]
+    if right and simulated and not better:
+        same = "the kernel that you were given has these numbers too, and yours needs as much: they earn nothing alone"
+        parts = [replace(part, ok=False, error=np.inf, complaint=same) for part in parts]
+    return parts + measured
 
 
 def with_advice(failure: Failed, source: str) -> Failed:

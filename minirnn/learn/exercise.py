@@ -86,6 +86,12 @@ class Exercise:
         The id of a teacher's own exercise; minirnn's have theirs in the name of the file.
     tolerance : float
         The largest relative error of an output; 0 for that of all exercises of the kind (`judge.TOLERANCE`).
+    never : str
+        A regular expression for NumPy's warnings about what the statement forbids. Outputs that such a line can change
+        are wrong.
+    broken : callable
+        ``(inputs, right) -> str``: what the answer did that the statement forbids although the outputs `right` are, as
+        the functions among its inputs know. All outputs are wrong then. Empty if it did nothing of the kind.
     """
 
     path: str
@@ -99,6 +105,8 @@ class Exercise:
     slips: tuple[Slip, ...] = ()
     name: str = ""
     tolerance: float = 0.0
+    never: str = ""
+    broken: Callable[[Inputs, Sequence[str]], str] = lambda inputs, right: ""
 
     @property
     def id(self) -> str:

@@ -17,6 +17,7 @@ import tempfile
 from collections.abc import Iterator
 from ctypes.util import find_library
 from dataclasses import dataclass, replace
+from importlib.util import find_spec
 from pathlib import Path
 
 from minirnn.machine import cuda_versions
@@ -126,13 +127,23 @@ def host_compiler() -> Tool:
 def find_nvcc() -> Tool:
     if sys.platform == "darwin":
         return Tool("nvcc", None, why_not=NO_MACOS)
-    version = re.search(r"release (\d+\.\d+)", _output(["nvcc", "--version"]))
+    command = nvcc_command()
+    version = re.search(r"release \d+\.\d+, V(\d+\.\d+\.\d+)", _output([command, "--version"]))
     if version:
-        return Tool("nvcc", f"{version[1]}  {shutil.which('nvcc')}")
+        return Tool("nvcc", f"{version[1]}  {shutil.which(command)}")
     for folder in CUDA_HOMES:
         if Path(folder, "nvcc").exists():
             return Tool("nvcc", None, f"export PATH={folder}:$PATH")
     return Tool("nvcc", None, _install_commands()[1] or NO_PACKAGE)
+
+
+def nvcc_command() -> str:
+    """The nvcc on the PATH, otherwise the one that came as a wheel (``nvidia-cuda-nvcc``, by minirnn's extra)."""
+    if shutil.which("nvcc") is None and (wheels := find_spec("nvidia")) is not None:
+        for folder in wheels.submodule_search_locations or ():
+            for found in sorted(Path(folder).glob("cu*/bin/nvcc")):
+                return str(found)
+    return "nvcc"
 
 
 def fitting_nvcc(driver: Tool) -> Tool:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from minirnn.train.options import Options
-from minirnn.train.run import CLIP
+from minirnn.train.training import CLIP
 from tests.book.chapters import run
 from tests.book.test_equations import ROOT, TUTORIALS
 

@@ -21,7 +21,6 @@ from minirnn.explain.sources import ROOT
 
 PARTS = parts()
 CELLS: dict[str, Formulas] = {cell.__name__: cell for cells in PAGES.values() for cell in cells}
-ADDED_BY_THE_NODE = {"dz_r", "dz_u", "dx_c", "dz_i", "dz_ci", "dz_f", "dz_o"}
 
 
 def wanted(key: str) -> set[str]:
@@ -33,8 +32,6 @@ def test_each_column_sets_every_name_of_the_formulas(key: str) -> None:
     names, part = wanted(key), PARTS[key]
     assert names
     for column, found in part.columns.items():
-        if column == "Node":
-            names = names & ADDED_BY_THE_NODE
         assert not names - {name for box in found for name in box.names()}, column
 
 

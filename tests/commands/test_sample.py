@@ -10,16 +10,15 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.train.test_saved import KINDS
 
 from minirnn import data
 from minirnn.commands import cli
 from minirnn.io import checkpoint
-from minirnn.train.folder import CHECKPOINT
-from minirnn.train.from_checkpoint import read_model
+from minirnn.train.checkpoint import CHECKPOINT, read_model
 from minirnn.train.sample import BLANK, sample
 from tests.slow import slow_unless
 from tests.train.runs import Train
+from tests.train.test_saved import KINDS
 
 COMMAND = [sys.executable, "-m", "minirnn", "sample"]
 OUT = "minirnn-out"

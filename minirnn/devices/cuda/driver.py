@@ -150,6 +150,9 @@ class Driver(Protocol):
         this driver cannot record.
         """
 
+    def gpu_of(self, ptr: int) -> int:
+        """The number of the GPU in whose memory this address is; this one has number 0."""
+
     def wait_for(self, stream: int | None) -> None:
         """Wait for the GPU work of another library: on the stream of that handle, or with None on any."""
 

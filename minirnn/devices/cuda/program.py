@@ -8,6 +8,7 @@ for all the rest, to add these places up, and to start the launches.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
@@ -40,7 +41,9 @@ class Program:
 
     def __init__(self, device: Any, work: Callable[..., Any], numbers: Any, arrays: Any) -> None:
         paper = PaperDriver(device.driver)
-        on_paper = device.on_paper(paper)
+        on_paper = object.__new__(type(device))
+        on_paper.__dict__.update(device.__dict__, driver=paper, loop=paper.loop, ones=device.ones)
+        on_paper.__dict__.update(rungs=Counter(), _compiled={})
         given: list[CudaArray | None] = []
         arrays_in(arrays, given)
         copies = iter([paper.copy_of(a, on_paper) for a in given])
@@ -161,7 +164,7 @@ class PaperDriver:
         return PaperModule(self, self.driver.module(source, name, options))
 
     def h2d(self, ptr: int, host: np.ndarray) -> None:
-        raise NotRecordable(f"{self.name}: a copy from the host is no launch")
+        raise NotRecordable(f"{self.name}: a copy from the host is not a launch")
 
 
 class PaperModule:
@@ -260,7 +263,7 @@ def with_arrays(tree: Any, other: Callable[[CudaArray | None], Any]) -> Any:
 def with_results(form: Any, device: Any, starts: Sequence[int], owners: Sequence[Any]) -> Any:
     """The same with an array for each `Result`."""
     kind = type(form)
-    inside = []
+    inside: list[Any] = []
     for a in form.values() if kind is dict else form:
         if type(a) is Result:
             n = a.number

@@ -21,6 +21,8 @@ class Count:
     sectors moved; ``idle``: blocks that store nothing."""
     most: Callable[[Inputs], int]
     look: str
+    given: Callable[[Inputs], int] | None = None
+    """What the kernel that students are given needs, if its numbers are right. Numbers alone then earn nothing."""
 
 
 @dataclass(frozen=True)
@@ -100,7 +102,8 @@ EXERCISES = (
         "09_cuda/ex18_shared_tile.cu", product, cuda.product, {"y": "(M, N)"},
         launch=lambda a: ((tiles(a["N"]), tiles(a["M"])), (TILE, TILE)),
         counts=(
-            Count("reads", "reads", tile_reads, "let each block read the numbers of a tile once, into shared memory"),
+            Count("reads", "reads", tile_reads, "let each block read the numbers of a tile once, into shared memory",
+                  lambda a: 2 * int(a["M"]) * int(a["K"]) * int(a["N"])),
         ),
     ),
     CudaExercise(
@@ -112,7 +115,8 @@ EXERCISES = (
         launch=lambda a: ((2, 11), (32, 4)),
         counts=(
             Count("sectors", "sectors", lambda a: 3 * 7 * int(a["B"]),
-                  "the 32 threads of a warp differ in threadIdx.x, so neighbors should access neighboring numbers"),
+                  "the 32 threads of a warp differ in threadIdx.x, so neighbors should access neighboring numbers",
+                  lambda a: 3 * a["h"].size),
         ),
     ),
 )  # fmt: skip

@@ -49,7 +49,7 @@ WINDOW_MISTAKES = mistakes(
 
 
 class OutOfMemory(ValueError):
-    """Raised if the answer keeps or computes more than the exercise allows."""
+    """Raised if the answer does what the exercise does not allow, such as keeping or computing more."""
 
 
 class Memory:
@@ -99,6 +99,8 @@ class Memory:
         before = self.state(s)
         if not 0 <= int(t) < self.T:
             raise OutOfMemory(f"there is no step {t}: they count from 0 to {self.T - 1}")
+        if int(t) == self.T - 1 and dh is not None:
+            raise OutOfMemory("nothing comes back to the last step: its dh is None")
         h = np.tanh(self.x[int(t)] @ self.W + before @ self.R + self.b)
         total = self.dh[int(t)] + (0.0 if dh is None else np.asarray(dh, float))
         gradient: np.ndarray = (total * (1 - h * h)) @ self.R.T

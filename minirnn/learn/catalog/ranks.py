@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
@@ -23,6 +24,7 @@ class Ring:
         self.parts = parts
         P, n = parts.shape
         self.wires: list[deque[np.ndarray]] = [deque() for _ in range(P)]
+        self.messages: list[list[np.ndarray]] = [[] for _ in range(P)]
         self.bytes = np.zeros(P, np.int64)
         self.enough = 2 * (n - n // P) * parts.itemsize  # 2 n (P-1) / P numbers, plus what a longer piece adds
 
@@ -40,6 +42,7 @@ class Ring:
                 f"{self.enough} are enough, so send single pieces"
             )
         self.bytes[r] += message.nbytes
+        self.messages[r].append(message)
         self.wires[(r + 1) % len(self.wires)].append(message)
 
     def receive(self, r: int) -> np.ndarray:
@@ -53,10 +56,31 @@ class Ring:
         """The bytes that each rank has sent so far."""
         return self.bytes.copy()
 
+    def wrong_message(self) -> str:
+        """The first message that is missing or does not hold sums of what its rank has and what has reached it."""
+        P, n = self.parts.shape
+        pieces = np.array_split(np.arange(n), P)
+        for r, messages in enumerate(self.messages):
+            for k in range(2 * (P - 1)):
+                ranks = [(r - j) % P for j in range(min(k, P - 1) + 1)]  # whose numbers have reached rank r
+                sums = self.parts[ranks].sum(0)
+                if k >= len(messages):
+                    return (
+                        f"rank {r} sends {len(messages)} messages: each must send {2 * (P - 1)}, and use what arrives"
+                    )
+                if not any(np.shape(messages[k]) == p.shape and np.allclose(messages[k], sums[p]) for p in pieces):
+                    return f"message {k} of rank {r} does not hold the sums of a piece so far: use what arrives"
+        return ""
+
 
 def on_a_ring(parts: np.ndarray) -> Inputs:
     ring = Ring(parts)
     return dict(parts=parts, send=ring.send, receive=ring.receive, sent=ring.sent)
+
+
+def cheated(inputs: Inputs, right: Sequence[str]) -> str:
+    """What is wrong with the messages of an answer whose sums are right."""
+    return inputs["send"].__self__.wrong_message() if "sums" in right else ""
 
 
 def ranks(rng: np.random.Generator, s: Sizes) -> Inputs:
@@ -128,7 +152,7 @@ SLIPS = slips(
 EXERCISES = (
     Exercise(
         "15_ranks/ex42_ring.py", ranks, ring_all_reduce, {"sums": "(P, n)", "sent": "(P,)"},
-        wrong=MISTAKES, slips=SLIPS,
+        wrong=MISTAKES, slips=SLIPS, broken=cheated,
         stages=(
             Stage("for one number per piece (n = P)", "which piece a rank sends in a step", change=one_number_each),
             Stage("for pieces of equal length", "whether a piece has all its numbers", change=equal_pieces),

@@ -33,6 +33,9 @@ from .own_reach import reached
 
 GIVEN = {"given.py": given}
 """Files of functions that an answer may call and read."""
+UNHEARD = ((np, "errstate", "warn"), (np, "seterr", "warn"), (warnings, "simplefilter", "always"),
+           (warnings, "filterwarnings", "always"))  # fmt: skip
+"""Functions that can silence NumPy's warnings, and how they treat them instead. Some exercises judge by warnings."""
 MOST_VARIABLES = 200
 """The largest number of an answer's variables that are reported."""
 
@@ -106,6 +109,8 @@ class Answer:
             self.read()
             code: CodeType = compile(self.source, self.path, "exec", dont_inherit=True)
             sys.addaudithook(self.notice)
+            for module, name, instead in UNHEARD:
+                setattr(module, name, heard(getattr(module, name), instead))
             namespace: dict[str, Any] = {"__name__": "exercise", "__file__": self.path}
             exec(code, namespace)
             function = namespace.get(self.job["function"])
@@ -209,6 +214,15 @@ class Answer:
         if event == "return" and frame.f_code.co_filename == self.path and frame.f_code.co_name == self.job["function"]:
             found = ((name, value) for name, value in frame.f_locals.items() if is_variable(value))
             kept.update(itertools.islice(found, MOST_VARIABLES))
+
+
+def heard(function: Callable[..., Any], instead: str) -> Callable[..., Any]:
+    """A function of `UNHEARD` that takes `instead` for "ignore"."""
+
+    def treated(value: Any) -> Any:
+        return instead if type(value) is str and value == "ignore" else value
+
+    return lambda *args, **named: function(*map(treated, args), **{k: treated(v) for k, v in named.items()})
 
 
 def is_variable(value: Any) -> bool:

@@ -10,11 +10,12 @@ import ast
 import copy
 import io
 import sys
-import warnings
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
+from warnings import catch_warnings, simplefilter
 
 import numpy as np
+from numpy import errstate
 
 from .own_change import TICK, Change, Kinds, put
 from .own_tree import changes
@@ -99,8 +100,8 @@ class Trials:
             tree = self.tree if note is None else Noting().visit(copy.deepcopy(self.tree))
             namespace: dict[str, Any] = {"__name__": "exercise", "__file__": self.path, TICK: tick, NOTE: note}
             sys.stdout = sys.stderr = io.StringIO()
-            with np.errstate(all="ignore"), warnings.catch_warnings():
-                warnings.simplefilter("ignore")
+            with errstate(all="ignore"), catch_warnings():
+                simplefilter("ignore")
                 whole = tree if note is None else ast.fix_missing_locations(tree)
                 exec(compile(whole, self.path, "exec", dont_inherit=True), namespace)
                 return call(namespace[self.function])

@@ -167,6 +167,9 @@ class SimDriver:
                 f"cuda-sim: {what} is not allowed inside a recording\n  expected only kernels and products"
             )
 
+    def gpu_of(self, ptr: int) -> int:
+        return 0
+
     def wait_for(self, stream: int | None) -> None:
         """Does nothing, because no other library computes here."""
 

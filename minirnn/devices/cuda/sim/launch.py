@@ -114,6 +114,7 @@ class SimKernel:
         describe = getattr(module.library, f"cusim_sig_{name}")
         describe.restype, sizes = ctypes.c_char_p, ctypes.POINTER(ctypes.c_uint)()
         self.signature: str = describe(ctypes.byref(sizes)).decode()
+        self.most_threads: int = getattr(module.library, f"cusim_most_{name}")()
         self._sizes = [sizes[k] for k in range(len(self.signature))]
         self._convert = [converter(letter, size) for letter, size in zip(self.signature, self._sizes, strict=True)]
         self._prepare()
@@ -149,7 +150,8 @@ class SimKernel:
     ) -> Work:
         def launch(at: Sequence[int]) -> None:
             left = iter(at)
-            self(*[moved(arg, lambda _: next(left)) for arg in args], grid=grid, block=block, shared=shared)
+            given = [moved(arg, lambda _: next(left)) for arg in args]
+            self(*given, grid=grid, block=block, shared=shared, cooperative=cooperative)
 
         return launch
 
@@ -208,6 +210,11 @@ class SimKernel:
                 raise LaunchError(
                     f"{self.name}: grid {tuple(grid)}, block {tuple(block)}\n  expected positive integers"
                 ) from None
+            if self.most_threads < bx * by * bz <= 1024:
+                raise LaunchError(
+                    f"{self.name}: block {tuple(block)}\n  expected at most {self.most_threads} threads, as its"
+                    " __launch_bounds__ promise\n  a GPU refuses the launch"
+                )
             driver.launches += 1
             status = driver.library.cusim_launch(
                 self._call, self._start, self._nbytes, self._grid_at, self._grid_at + 12, shared,

@@ -7,6 +7,8 @@ the GPU. Blocks of `barrier` meet between two steps, those of `persistent` send 
 
 from __future__ import annotations
 
+import platform
+import sys
 from collections.abc import Hashable
 from dataclasses import dataclass
 from functools import partial
@@ -14,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from minirnn.devices import precision
 from minirnn.devices.cuda.array import CudaArray
 from minirnn.devices.cuda.driver import Kernel, RefusedLaunch
 from minirnn.devices.cuda.launch.copies import copy
@@ -23,8 +26,9 @@ from minirnn.devices.cuda.launch.sequence.layout import BackwardLayout, BarrierL
 from minirnn.devices.cuda.launch.sequence.sums import StepGradients, input_part
 from minirnn.devices.cuda.uncompiled import NOT_STARTED
 
-PATIENCE = 1 << 23
-"""Polls of a message that does not arrive, on a GPU: several seconds."""
+WINDOWS = sys.platform == "win32" or "microsoft" in platform.release()  # which WSL has in its release
+PATIENCE = 1 << (21 if WINDOWS else 23)
+"""Polls of a message that does not arrive, on a GPU: several seconds. Windows ends the context after two."""
 PATIENCE_SIMULATED = 5000
 """The same in the simulator, where a waiting thread polls once per round of all blocks."""
 EMPTY = 0xFF
@@ -86,7 +90,7 @@ class Ready:
 def ready(layer: Layer, backward: bool) -> Ready | None:
     """The kernel for the chosen rung; None if that is `steps`, if it does not compile, or if its blocks do not fit."""
     device = layer.device
-    chosen = choose(layer.sizes, device.driver.limits, backward, device.cudnn_rnn_rung)
+    chosen = choose(layer.sizes, device.driver.limits, backward, device.cudnn_rnn_rung, precision.chosen.precision)
     layout, rung = chosen.layout, chosen.rung
     if layout is None:
         return None
