@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The parts of the docs about exercises: their table, which the site's build writes, the map, the chapters' last lines.
+"""The parts of the docs about exercises: their table, which the site's build writes, and the chapters' last lines.
 
     python scripts/exercise_pages.py            # write what has changed
     python scripts/exercise_pages.py --check    # say what would be written; exit status 1 if that is anything
@@ -18,11 +18,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from minirnn.learn.course import Course, Entry, load
-from minirnn.learn.course_map import map_picture
-from minirnn.viz import save
 
 ROOT = Path(__file__).parents[1]
-MAP = ROOT / "docs" / "images" / "course_map.png"
 CLOSING = "Then write it yourself"
 NAMES = ("Adam",)
 
@@ -98,8 +95,6 @@ def main() -> int:
         print(path.relative_to(ROOT))
         if not args.check:
             path.write_text(text, encoding="utf-8")
-    if not args.check:
-        save(map_picture(load()), MAP)
     return 1 if args.check and found else 0
 
 
