@@ -31,7 +31,7 @@ PAGES = {
             (
                 "",
                 "minirnn",
-                ["jacobian", "hessian", "vjp", "jvp", "vhp", "hvp", "vmap", "checkpoint", "checkpoint_sequential"],
+                ["jacobian", "hessian", "vjp", "jvp", "hvp", "vmap", "checkpoint", "checkpoint_sequential"],
             )
         ],
     ),
@@ -41,7 +41,7 @@ PAGES = {
         [
             ("", "minirnn.autograd", ["Function", "FunctionCtx", "once_differentiable"]),
             ("Kernels as text", "minirnn.devices", ["CppSource", "CudaSource"]),
-            ("Proofs", "minirnn.verify", None),
+            ("Proofs", "minirnn.proof", None),
         ],
     ),
     "ops": (
@@ -68,8 +68,8 @@ PAGES = {
         "One step as a Python function: its backward formulas, layers of it, and [its proof](autograd.md#proofs).",
         [
             ("", "minirnn", ["cell", "product", "unit_mean", "straight_through", "softplus"]),
-            ("What it makes", "minirnn.nn.own_cell", ["Cell"]),
-            ("Layers", "minirnn.nn.own_layer", ["CellLayer"]),
+            ("What it makes", "minirnn.nn.own.decorator", ["Cell"]),
+            ("Layers", "minirnn.nn.own.layer", ["CellLayer"]),
         ],
     ),
     "functional": (

@@ -45,6 +45,7 @@ def title(page: str) -> str:
 
 def flat(text: str) -> str:
     """Text with references and code in Markdown."""
+    text = re.sub(r"^\.\. sliders::.*\n(?:[ \t]+.*\n?)+", "", text, flags=re.M)  # which need the site
     text = re.sub(r":eq:`([^`]+)`", lambda found: f"({numbers()[found[1]]})", text)
     text = re.sub(r":doc:`([^`<]+) <[^>]+>`", r"\1", text)
     text = re.sub(r":doc:`(\d\d)_[^`]+`", lambda found: f"chapter {int(found[1])}", text)

@@ -14,12 +14,14 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # the tutorials' products ar
 import api_pages  # noqa: E402
 import cell_gallery  # noqa: E402
 import cpu_figures  # noqa: E402
+import moved  # noqa: E402
 import playground_weights  # noqa: E402
 import repository  # noqa: E402
 import tracks  # noqa: E402
 import verification_table  # noqa: E402
 
 import minirnn  # noqa: E402
+from scripts import exercise_pages, torch_names  # noqa: E402
 
 project = "minirnn"
 author = "the minirnn contributors"
@@ -38,14 +40,16 @@ extensions = [
     "sphinx_copybutton",
     "sphinx_design",
     "sphinx_gallery.gen_gallery",
+    "sphinx_reredirects",
     "bibliography_links",
     "chapter_text",
     "descriptions",
-    "moved",
     "op_columns",
+    "sliders",
     "source_pages",
     "tracks",
 ]
+redirects = moved.REDIRECTS
 root_doc = "index"
 exclude_patterns = ["_build", "_templates", "examples", "**/GALLERY_HEADER.rst", "**/sg_execution_times.rst", "data"]
 templates_path = ["_templates"]
@@ -138,6 +142,8 @@ def setup(app: object) -> None:
     """Write the pages that follow from the code before Sphinx reads the folder."""
     api_pages.write(HERE / "api")
     playground_weights.write(HERE / "_static" / "playground" / "weights.js")
+    torch_names.write(HERE / "api")
+    exercise_pages.write(HERE / "api" / "exercises.txt")
     tracks.write(HERE / "api" / "tracks.txt")
     verification_table.write(HERE / "api" / "verification.txt")
     cpu_figures.write(HERE / "api")

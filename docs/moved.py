@@ -1,15 +1,14 @@
-"""Pages at old addresses lead to where their text is now."""
+"""Old addresses of pages, and where their text is now. `sphinx_reredirects` writes a page for each."""
 
 from __future__ import annotations
 
 import os
-from pathlib import Path
-from typing import Any
 
 MOVED = {
     "locks": "appendix/locks",
     "more": "use",
-    "names_of_torch": "appendix/names_of_torch",
+    "appendix/names_of_torch": "api/names_of_torch",
+    "names_of_torch": "api/names_of_torch",
     "puzzles": "appendix/puzzles",
     "tutorials/07_one_node_or_many": "tutorials/14_one_node_or_many",
     "tutorials/08_real_batches": "tutorials/09_real_batches",
@@ -29,34 +28,4 @@ MOVED = {
 }
 """Old address, new address."""
 
-PAGE = """<!DOCTYPE html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<title>This page has moved</title>
-<meta http-equiv="refresh" content="0; url={name}.html">
-<link rel="canonical" href="{name}.html">
-<link rel="icon" href="{root}_static/favicon.svg" type="image/svg+xml">
-</head>
-<body><p>This page has moved to <a href="{name}.html">{name}.html</a>.</p></body>
-</html>
-"""
-
-
-def write(folder: Path) -> None:
-    """Write a page for each old address."""
-    for old, new in MOVED.items():
-        path = folder / f"{old}.html"
-        path.parent.mkdir(parents=True, exist_ok=True)
-        to = os.path.relpath(new, Path(old).parent)
-        path.write_text(PAGE.format(name=to, root="../" * old.count("/")), encoding="utf-8")
-
-
-def finished(app: Any, error: Exception | None) -> None:
-    if error is None and app.builder.name == "html":
-        write(Path(app.outdir))
-
-
-def setup(app: Any) -> dict[str, bool]:
-    app.connect("build-finished", finished)
-    return {"parallel_read_safe": True, "parallel_write_safe": True}
+REDIRECTS = {old: os.path.relpath(f"{new}.html", os.path.dirname(old) or ".") for old, new in MOVED.items()}

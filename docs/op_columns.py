@@ -1,6 +1,6 @@
 """The directive ``op-columns``: an op's formulas next to the NumPy, the CUDA and the C++ that compute them.
 
-The columns are made when the site is built (`minirnn.explain.parts`): those of a cell from its page, the others from
+The columns are made when the site is built (`docs/columns`): those of a cell from its page, the others from
 the sources. Statements that set the same names carry the same ``data-names``; `_static/op_columns.js` lights them up
 together.
 """
@@ -19,10 +19,11 @@ from docutils.parsers.rst import Directive
 from pygments.lexers import get_lexer_by_name
 from pygments.token import STANDARD_TYPES
 
-from minirnn.explain import statements
-from minirnn.explain.cuts import ROOT, Cut
-from minirnn.explain.parts import Box, Part, parts
-from minirnn.explain.statements import Statement
+from docs.columns import statements
+from docs.columns.cuts import Cut
+from docs.columns.parts import Box, Part, parts
+from docs.columns.statements import Statement
+from minirnn.explain.places import ROOT
 
 
 class OpColumns(Directive):

@@ -23,7 +23,8 @@ CHART = 120
 DRAWN = 9.0
 """The size of the smallest text of a drawing that scrolls, in points."""
 
-_shown = display.collect()
+_collecting = display.collecting()
+_shown = _collecting.__enter__()  # until the end of the build
 
 
 def pictures(block: tuple[Any, ...], block_vars: dict[str, Any], gallery_conf: dict[str, Any]) -> str:

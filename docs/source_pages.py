@@ -10,8 +10,8 @@ from pygments import highlight
 from pygments.formatters import HtmlFormatter
 from pygments.lexers import get_lexer_by_name
 
-from minirnn.explain.cuts import ROOT
-from minirnn.explain.parts import parts
+from docs.columns.parts import parts
+from minirnn.explain.places import ROOT
 
 COMPILED = {".cu": "cuda", ".cuh": "cuda", ".cpp": "cpp", ".h": "cpp", ".hpp": "cpp"}
 

@@ -29,12 +29,12 @@ __version__ = "1.0.0"  # the build reads this line
 
 if TYPE_CHECKING:
     from minirnn import autograd, data, io, viz
-    from minirnn.functions import checkpoint, checkpoint_sequential, hessian, hvp, jacobian, jvp, vhp, vjp, vmap
+    from minirnn.autograd import checkpoint, checkpoint_sequential, hessian, hvp, jacobian, jvp, vjp, vmap
     from minirnn.gradcheck import gradcheck
     from minirnn.io.arrays import load, save
     from minirnn.lookup import cuda, utils
     from minirnn.nn.functional import softplus
-    from minirnn.nn.own_cell import cell
+    from minirnn.nn.own.decorator import cell
     from minirnn.ops.cudnn_rnn import objects as cudnn_rnn
     from minirnn.ops.sequence.functions import product, straight_through, unit_mean
 else:
@@ -43,14 +43,14 @@ else:
         {
             **{
                 room: f"minirnn.{room}"
-                for room in ("autograd", "cuda", "cudnn_rnn", "data", "functions", "gradcheck", "io", "random", "utils")
+                for room in ("autograd", "cuda", "cudnn_rnn", "data", "gradcheck", "io", "random", "utils")
             },
             **dict.fromkeys(("float", "int"), "minirnn.engine.dtypes"),
-            **dict.fromkeys(("checkpoint", "checkpoint_sequential", "vmap"), "minirnn.functions"),
-            **dict.fromkeys(("hessian", "hvp", "jacobian", "jvp", "vhp", "vjp"), "minirnn.functions"),
+            **dict.fromkeys(("checkpoint", "checkpoint_sequential", "vmap"), "minirnn.autograd"),
+            **dict.fromkeys(("hessian", "hvp", "jacobian", "jvp", "vjp"), "minirnn.autograd"),
             **dict.fromkeys(("product", "straight_through", "unit_mean"), "minirnn.ops.sequence.functions"),
             **dict.fromkeys(("load", "save"), "minirnn.io.arrays"),
-            "cell": "minirnn.nn.own_cell",
+            "cell": "minirnn.nn.own.decorator",
             "softplus": "minirnn.nn.functional",
             "viz": "minirnn.viz",
         },
@@ -76,7 +76,6 @@ __all__ += [
     "use_device",
     "use_precision",
     "utils",
-    "vhp",
     "viz",
     "vjp",
     "vmap",

@@ -21,10 +21,10 @@ from minirnn.lookup.pointers import Elsewhere
 STORED = Path(__file__).parents[1] / "tests" / "public_names.txt"
 MODULES = (
     *("minirnn", "minirnn.autograd", "minirnn.backends", "minirnn.cuda", "minirnn.cudnn_rnn", "minirnn.data"),
-    *("minirnn.devices", "minirnn.functions", "minirnn.gradcheck", "minirnn.io"),
+    *("minirnn.devices", "minirnn.gradcheck", "minirnn.io"),
     *("minirnn.io.finder", "minirnn.io.layouts", "minirnn.nn", "minirnn.nn.functional", "minirnn.nn.init"),
     *("minirnn.nn.utils", "minirnn.nn.utils.rnn", "minirnn.ops", "minirnn.optim", "minirnn.optim.lr_scheduler"),
-    *("minirnn.parallel", "minirnn.parallel.executors", "minirnn.utils", "minirnn.verify", "minirnn.viz"),
+    *("minirnn.parallel", "minirnn.parallel.executors", "minirnn.utils", "minirnn.proof", "minirnn.viz"),
 )
 PLAIN = (bool, int, float, complex, str, bytes, type(None))
 

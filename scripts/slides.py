@@ -92,27 +92,27 @@ def run(path: Path, folder: Path) -> Iterator[list[tuple[str, str]]]:
     from docs.drawings.alt import described
     from minirnn.viz import Picture, display
 
-    shown = display.collect()
     name = "slides_chapter"
     spec = importlib.util.spec_from_loader(name, loader=None)
     assert spec is not None
     module = sys.modules[name] = importlib.util.module_from_spec(spec)
     count = 0
-    for is_code, text in cells(path):
-        if not is_code:
-            continue
-        with contextlib.redirect_stdout(io.StringIO()):
-            exec(compile(text, str(path), "exec"), module.__dict__)
-        found = []
-        for picture in shown:
-            count += 1
-            file = folder / path.stem / f"{count}.svg"
-            file.parent.mkdir(parents=True, exist_ok=True)
-            figure = picture.figure if isinstance(picture, Picture) else picture
-            figure.savefig(file)
-            found.append((f"{path.stem}/{count}.svg", described(picture)))
-        shown.clear()
-        yield found
+    with display.collecting() as shown:
+        for is_code, text in cells(path):
+            if not is_code:
+                continue
+            with contextlib.redirect_stdout(io.StringIO()):
+                exec(compile(text, str(path), "exec"), module.__dict__)
+            found = []
+            for picture in shown:
+                count += 1
+                file = folder / path.stem / f"{count}.svg"
+                file.parent.mkdir(parents=True, exist_ok=True)
+                figure = picture.figure if isinstance(picture, Picture) else picture
+                figure.savefig(file)
+                found.append((f"{path.stem}/{count}.svg", described(picture)))
+            shown.clear()
+            yield found
 
 
 class Deck:

@@ -1,23 +1,21 @@
-"""Writes docs/appendix/names_of_torch.md from minirnn/lookup/pointers.txt, and torch's public names for the tests.
+"""The site's page of names of torch, from minirnn/lookup/pointers.txt, and torch's public names for the tests.
 
-The second needs torch.
+The build of the site calls `write`. With torch installed,
 
     python scripts/torch_names.py
 
-A test compares the page with what this script would write.
+stores the names.
 """
 
 from __future__ import annotations
 
 import importlib
-import importlib.util
 from pathlib import Path
 from typing import Any
 
 from minirnn.lookup.pointers import OLD, table
 
 ROOT = Path(__file__).parents[1]
-PAGE = ROOT / "docs" / "appendix" / "names_of_torch.md"
 NAMES = ROOT / "tests" / "torch_names.txt"
 PLACES = {
     "minirnn": "torch",
@@ -51,8 +49,7 @@ Three kinds of names have no rows. If minirnn has the name in another place, the
 `t.clone(...)`. For a method `xxx_`, write `t.copy_(value)` with the value of `xxx`. For a function `xxx_copy`, write
 `xxx` and then `.clone()`.
 
-In the rows, `*` represents any letters. `python scripts/torch_names.py` makes this page from
-`minirnn/lookup/pointers.txt`.
+In the rows, `*` represents any letters.
 """
 
 
@@ -72,6 +69,11 @@ def page() -> str:
     return "\n".join(lines)
 
 
+def write(folder: Path) -> None:
+    """Write the page into a folder of the site."""
+    (folder / "names_of_torch.md").write_text(page(), encoding="utf-8")
+
+
 def names(place: str) -> list[str]:
     """torch's public names at the place where minirnn has `place`."""
     return [name for name in dir(_of(PLACES[place])) if name[0] != "_"]
@@ -83,6 +85,4 @@ def _of(name: str) -> Any:
 
 
 if __name__ == "__main__":
-    PAGE.write_text(page(), encoding="utf-8")
-    if importlib.util.find_spec("torch"):
-        NAMES.write_text("".join(f"{place}: {' '.join(names(place))}\n" for place in PLACES), encoding="utf-8")
+    NAMES.write_text("".join(f"{place}: {' '.join(names(place))}\n" for place in PLACES), encoding="utf-8")

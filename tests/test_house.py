@@ -30,10 +30,10 @@ ROOMS = {
     1: "devices",
     2: "engine gradcheck",
     3: "ops",
-    4: "nn optim data io functions autograd proving lookup.cuda",
+    4: "nn optim data io autograd proof lookup.cuda",
     5: "parallel viz lookup.at_the_top lookup.utils",
     6: "",  # minirnn itself passes on names from all lower layers; commands may use it like any user
-    7: "train verify bench machine.doctor explain learn",
+    7: "train bench machine.doctor explain learn",
     8: "commands",
     9: "commands.cli",
     10: "__main__",
@@ -259,7 +259,7 @@ def test_every_kernel_of_the_contract_is_in_a_device_or_declared_as_falling_back
 
 # ---- the tests mirror the package
 
-BESIDE = {"hostile", "proof", "golden", "site", "book"}  # these look at the package as a whole
+BESIDE = {"hostile", "properties", "golden", "site", "book"}  # these look at the package as a whole
 FOR_STUDENTS = "learn/course"  # `minirnn course verify` tests it, and tests/learn runs that
 
 
@@ -305,7 +305,7 @@ def test_a_test_out_of_place_is_found(tmp_path: Path) -> None:
         "tests/ops/test_golden.py": '"""Stored values.\n\nTests `p/ops/fused.py` and `p/ops/gone.py`.\n"""',
         "tests/ops/test_things.py": '"""Things of `p/ops/fused.py`."""',
         "tests/io/test_io.py": "",
-        "tests/proof/test_anything.py": "",
+        "tests/properties/test_anything.py": "",
     }
     for name, text in files.items():
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)

@@ -69,7 +69,7 @@ for name in ("fcntl", "resource", "termios", "pwd", "grp"):
 
 
 def test_every_room_of_the_library_is_imported(python: Path, tmp_path: Path) -> None:
-    rooms = "commands, train, verify, explain, learn, bench"
+    rooms = "commands, train, proof, explain, learn, bench"
     run(python, tmp_path, "-c", f"from minirnn import *; from minirnn import {rooms}")
 
 

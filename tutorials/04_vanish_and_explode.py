@@ -192,6 +192,13 @@ print(f"left after 40 steps: with tanh {turned['tanh']:.0e}, without {turned['li
 # gradient into directions that R stretches. So with tanh the radius of R does not decide. The growth of the product
 # does. Its mean logarithm per step is the *Lyapunov exponent*, and a network where it is above 0 is *chaotic*.
 #
+# Try other radii, with tanh and without, on a network of 12 units. A curve that is straight on the logarithmic axis is
+# the power of one number:
+#
+# .. sliders:: curve
+#    :controls: nonlinearity radius
+#    :settings: {"T": 60, "radius": 1.3}
+#
 # All singular values of an orthogonal matrix Q are 1, so it preserves the norm of every gradient. Only the slopes can
 # change the norm:
 #
@@ -243,7 +250,7 @@ print("share of the norm that reaches step 0:", *(f"{share:.1e}" for share in re
 # Try it
 # ------
 # Make ``R`` orthogonal (``np.linalg.qr(R)[0]``), a normal matrix whose eigenvalues all have the absolute value 1. How
-# do the first and the third figure change, and the green line with tanh?
+# do the first and the third figure change, and the green line with tanh? (:doc:`Answer </on_paper>`)
 #
 # Then write it yourself: :doc:`exercise </exercises>` ``ex15`` (clipping).
 #

@@ -245,6 +245,6 @@ mr.viz.show(fig)
 # Try it
 # ------
 # Give the GRU's update gate a bias of 3 at the start, and predict both plots. Then replace ``adding_problem`` by
-# ``mr.data.copy_memory``. Does a GRU with this bias copy four symbols over 10 steps?
+# ``mr.data.copy_memory``. Does a GRU with this bias copy four symbols over 10 steps? (:doc:`Answer </on_paper>`)
 #
 # Next: :doc:`08_what_a_cut_loses`.

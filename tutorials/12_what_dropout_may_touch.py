@@ -223,8 +223,8 @@ mr.viz.show(fig)
 #    \end{aligned}
 #
 # The division by :math:`s_t` matters over time. If W, R and b are all multiplied by 10, :math:`s_t` is ten times as
-# large (apart from :math:`\varepsilon`), and the product of :math:`1/s_t` with R does not change. The scale of the
-# weights can therefore no longer make gradients explode or vanish. :doc:`/derivations` has the proofs, from
+# large (apart from :math:`\varepsilon`), and the product of :math:`1/s_t` with R does not change. The common scale of
+# the weights can therefore no longer make carried gradients explode or vanish. :doc:`/derivations` has the proofs, from
 # :eq:`centered-jacobian` on, and an LSTM with layer norm, :eq:`centered-cell`.
 #
 # Summary
@@ -232,7 +232,7 @@ mr.viz.show(fig)
 # - The backward pass uses the same masks as the forward pass, :eq:`masks-back`.
 # - The noise of a mask on the straight path grows exponentially with the number of steps, :eq:`dropout-noise`.
 # - Zoneout puts 1 where dropout puts 0, :eq:`zoneout-path`, so memory is preserved.
-# - Layer norm makes the gradient independent of the scale of the weights, :eq:`norm-back`.
+# - With layer norm the carried gradient does not depend on the common scale of the weights, :eq:`norm-back`.
 #
 # Further reading
 # ---------------
@@ -242,8 +242,8 @@ mr.viz.show(fig)
 #
 # Try it
 # ------
-# Put a mask on the candidate alone (Semeniuta et al. 2016, *Recurrent dropout without memory loss*). Where is its line
-# in the second figure? Then train the LSTM to keep a number for twenty steps, with zoneout and with a mask on c.
+# Put a mask on the candidate alone (Semeniuta et al. 2016, *Recurrent dropout without memory loss*). Where is its
+# line in the second figure? (:doc:`Answer </on_paper>`)
 #
 # Then write it yourself: :doc:`exercises </exercises>` ``ex26`` (variational dropout) and ``ex27`` (layer norm).
 #

@@ -72,7 +72,13 @@ difference = (gradient_at(w.numpy() + step * v) - gradient_at(w.numpy() - step *
 error = np.abs(product - difference).max() / np.abs(product).max()
 print(f"largest relative difference from differences of gradients: {error:.1e}")
 
+_, same = mr.hvp(loss_of, w, mr.tensor(v))
+print(f"largest difference from mr.hvp: {np.abs(product - same.numpy()).max():.1e}")
+
 # %%
+# ``mr.hvp`` computes this product for any function. It is one of the functions in the room ``minirnn.autograd``, with
+# products with a Jacobian, whole Jacobians, and gradients per sample: :doc:`/functions`.
+#
 # ``block_lstm`` has a hand-written kernel for the first derivative, but not for the second. For the second, minirnn
 # goes back through the same function, *composed* of primitive ops. In this way gradients of any order exist everywhere,
 # but in minirnn the second takes 10 to 20 times as long as the first (:doc:`/ops/README`).
@@ -114,7 +120,12 @@ print(f"largest curvature k = {curvature:.2f}, and 2 / k = {2 / curvature:.2f}")
 #
 #    d_n = (1 - \eta k) d_{n-1} = (1 - \eta k)^{n} d_0
 #
-# It shrinks if :math:`\eta < 2 / k` and explodes if the rate is larger, like the products of Jacobians in chapter 4.
+# It shrinks if :math:`\eta < 2 / k` and explodes if the rate is larger, like the products of Jacobians in chapter 4. A
+# rate that is just right for the largest curvature is slow in a direction that is ten times as flat:
+#
+# .. sliders:: descent
+#    :controls: rate
+#
 # But a loss is a parabola only nearby. Here are forty steps with rates well below 2/k, just below it, and far above it:
 
 curves, ends = {}, {}
@@ -244,6 +255,7 @@ print("memory for T = 256, by K:", dict(zip(segments, np.round(by_segment).astyp
 # Try it
 # ------
 # Compute ``largest_curvature()`` every ten steps while training with Adam. Does it grow or shrink?
+# (:doc:`Answer </on_paper>`)
 #
 # Then write it yourself: :doc:`exercises </exercises>` ``ex29`` (recomputation) and ``ex30`` (double backward).
 #

@@ -123,8 +123,8 @@ print(nothing)
 #    \hat h_t \hat V &= h_t V
 #    \end{aligned}
 #
-# So a network of H units has H! sets of weights that compute the same function. You cannot compare two networks unit by
-# unit if they were trained from different seeds.
+# So a network of H units has at least H! sets of weights that compute the same function (signs of units can also be
+# exchanged). You cannot compare two networks unit by unit if they were trained from different seeds.
 #
 # The command ``minirnn convert`` uses the same layouts to write weights for torch, Keras, TensorFlow's cells, cuDNN and
 # ONNX.
@@ -138,7 +138,7 @@ print(nothing)
 # Try it
 # ------
 # Exchange only the *input* matrices of two gates (``weight_ih_l0``), and call ``find_layout`` again. Why can it not
-# find this order?
+# find this order? (:doc:`Answer </on_paper>`)
 #
 # Then write it yourself: :doc:`exercise </exercises>` ``ex14`` (gate orders).
 #

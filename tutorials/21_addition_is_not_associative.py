@@ -28,8 +28,8 @@ left, right = (0.1 + 0.2) + 0.3, 0.1 + (0.2 + 0.3)
 print(left, right, left == right)
 
 # %%
-# Both results are as close to 0.6 as rounding allows, and neither is wrong. They differ by one *ulp*, a unit in the
-# last place. That is the gap between a number and the next one that can be stored.
+# Every single addition is rounded as well as possible, so neither result is wrong. They differ by one *ulp*, a unit in
+# the last place. That is the gap between a number and the next one that can be stored.
 #
 # A sum over ranks
 # ----------------
@@ -217,6 +217,6 @@ for P, histories in runs.items():
 # Try it
 # ------
 # Use four shards instead of eight in ``runs``. Which numbers of ranks give the same bits? Are these the bits of eight
-# shards?
+# shards? (:doc:`Answer </on_paper>`)
 #
 # Next: :doc:`22_products_of_random_jacobians`, or :doc:`your own cell </own_cell>`.

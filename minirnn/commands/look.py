@@ -5,28 +5,18 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from minirnn.arguments.user_error import UserError, user_mistakes
+from minirnn.arguments.user_error import user_mistakes
 from minirnn.commands.arguments import path
-from minirnn.commands.sample import beginning, encoded
-from minirnn.nn.cell_file import FORM, absolute
-from minirnn.train.folder import CHECKPOINT
-from minirnn.train.messages import DEFAULT_OUT
-from minirnn.train.saved import read_model, read_text
+from minirnn.commands.sample import add_model, beginning, encoded
+from minirnn.train.checkpoint import read_model, read_text
 
 LENGTH = 64
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    add = parser.add_argument
-    where = "checkpoint that minirnn train wrote, or its folder (default: %(default)s)"
-    add("--checkpoint", type=path, default=Path(DEFAULT_OUT, CHECKPOINT), metavar="FILE", help=where)
-    add(
-        "--prompt",
-        default="",
-        metavar="TEXT",
-        help=f"text to read (default: the first {LENGTH} characters of its text)",
-    )
-    add("--cell", type=absolute, metavar=FORM, help="the custom cell of a model that has one; this file is run")
+    add_model(parser)
+    add, what = parser.add_argument, f"text to read (default: the first {LENGTH} characters of its text)"
+    add("--prompt", default="", metavar="TEXT", help=what)
     add("--out", type=path, default=Path("look.png"), metavar="FILE", help="the picture (default: %(default)s)")
 
 
@@ -34,10 +24,7 @@ def run(args: argparse.Namespace) -> int:
     """Print a table of the gates, and draw it."""
     from minirnn.viz import look_inside, save
 
-    file = args.checkpoint / CHECKPOINT if args.checkpoint.is_dir() else args.checkpoint
-    if not file.exists():
-        raise UserError(f"no checkpoint at {file}: run minirnn train first, or pass --checkpoint FILE")
-    trained = read_model(file, "cpu", args.cell)
+    trained = read_model(args.checkpoint, "cpu", args.cell)
     ids = encoded(args.prompt or read_text(trained.options)[:LENGTH], trained)
     ids = ids if len(ids) else beginning(trained.vocabulary)
     picture = look_inside(trained.model, (ids[:, None], trained.model.zero_state(1)))

@@ -14,12 +14,11 @@ from minirnn.arguments.messages import shown
 from minirnn.arguments.user_error import UserError
 from minirnn.commands.arguments import path, real, whole
 from minirnn.data import CharVocabulary, train_validation_split
-from minirnn.nn.cell_file import FORM, absolute
-from minirnn.train.folder import CHECKPOINT
+from minirnn.nn.own.file import FORM, absolute
+from minirnn.train.checkpoint import CHECKPOINT, Trained, read_model, read_text
 from minirnn.train.messages import DEFAULT_OUT
 from minirnn.train.messages import shown as harmless
 from minirnn.train.sample import BLANK, LENGTH, TEMPERATURE, characters, fill_in, filled
-from minirnn.train.saved import Trained, read_model, read_text
 
 NAMED = 8
 """The number of unknown characters of a prompt that are named."""
@@ -27,9 +26,7 @@ NAMED = 8
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
-    default = Path(DEFAULT_OUT, CHECKPOINT)
-    where = "checkpoint that minirnn train wrote, or its folder (default: %(default)s)"
-    add("--checkpoint", type=path, default=default, metavar="FILE", help=where)
+    add_model(parser)
     # not the block character itself: help goes to any terminal
     both = "; a bidirectional model fills in each full block, U+2588"
     add("--prompt", default="", metavar="TEXT", help=f"text to continue (default: the beginning of a line){both}")
@@ -40,16 +37,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--temperature", type=warm, default=TEMPERATURE, metavar="X", help=wild)
     add("--length", type=whole(1, 10**9), default=LENGTH, metavar="N", help="characters to write (default %(default)s)")
     add("--seed", type=whole(0), default=0, metavar="N", help="seed of the random draws (default %(default)s)")
-    add("--cell", type=absolute, metavar=FORM, help="the custom cell of a model that has one; this file is run")
     add("--device", metavar="NAME", help="where to compute (default: MINIRNN_DEVICE, else cpu)")
+
+
+def add_model(parser: argparse.ArgumentParser) -> None:
+    """Add the options that name a trained model."""
+    where = "checkpoint that minirnn train wrote, or its folder (default: %(default)s)"
+    default = Path(DEFAULT_OUT, CHECKPOINT)
+    parser.add_argument("--checkpoint", type=path, default=default, metavar="FILE", help=where)
+    own = "the custom cell of a model that has one; this file is run"
+    parser.add_argument("--cell", type=absolute, metavar=FORM, help=own)
 
 
 def run(args: argparse.Namespace) -> int:
     """Write the prompt and its continuation to stdout, each character as soon as it is drawn."""
-    path = args.checkpoint / CHECKPOINT if args.checkpoint.is_dir() else args.checkpoint
-    if not path.exists():
-        raise UserError(f"no checkpoint at {path}: run minirnn train first, or pass --checkpoint FILE")
-    trained = read_model(path, args.device, args.cell)
+    trained = read_model(args.checkpoint, args.device, args.cell)
     prompt = encoded(args.prompt, trained)
     write = writer()
     try:

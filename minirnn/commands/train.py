@@ -11,7 +11,7 @@ from minirnn.commands.train_options import add_options
 from minirnn.train.messages import DEFAULT_OUT
 from minirnn.train.options import NAMES
 from minirnn.train.ranks import is_first
-from minirnn.train.work import begin, resume
+from minirnn.train.run import run as train
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -26,7 +26,7 @@ def run(args: argparse.Namespace) -> int:
     """Train, then draw. The exit status is 0 when all steps are done, 130 after Ctrl-C."""
     given = {name: getattr(args, name) for name in NAMES if getattr(args, name) is not None}
     try:
-        return (resume if args.resume else begin)(args.out, given, args.quiet)
+        return train(args.out, given, args.quiet, args.resume)
     except UserError:
         if is_first():
             raise

@@ -19,7 +19,7 @@ from minirnn.devices.cuda.launch.sequence.choice import H200
 from minirnn.devices.cuda.launch.sequence.layout import layout_of
 from minirnn.devices.cuda.launch.sequence.sizes import Sizes
 from minirnn.explain.places import place
-from minirnn.nn.own_layer import can_project
+from minirnn.nn.own.layer import can_project
 
 NUMPY, HEADER, TAPE = "calls of NumPy", "a C++ header", "the composition from operations of the tape"
 

@@ -14,6 +14,7 @@ from minirnn.devices.cuda.launch.sequence.choice import AUTO, H200, RUNGS, VARIA
 from minirnn.devices.cuda.launch.sequence.layout import layout_of
 from minirnn.devices.cuda.launch.sequence.sizes import Sizes
 from minirnn.devices.cuda.recordings import VARIABLE as GRAPHS
+from minirnn.devices.precision import chosen
 from minirnn.engine.tensor import Tensor, tensor
 from minirnn.ops.cudnn_rnn.cells import layer_of
 from minirnn.ops.cudnn_rnn.params import Network
@@ -98,6 +99,7 @@ def memory_lines(rows: list[Row]) -> Iterator[str]:
 def rung_lines(device: Any, call: Call, dtype: str) -> Iterator[str]:
     """The rungs that a CUDA device and a large GPU would choose for the layers of this network."""
     itemsize = max(4, np.dtype(dtype).itemsize)  # float16 is computed in float32
+    precision = "tf32" if np.dtype(dtype).itemsize == 2 else chosen.precision  # as which float16 is multiplied
     net, (plan, *_) = call.net, cell_of(call)
     sizes = Sizes(plan, call.T, call.B, net.H, net.P, net.D, itemsize)
     driver = getattr(device, "driver", None)
@@ -106,20 +108,20 @@ def rung_lines(device: Any, call: Call, dtype: str) -> Iterator[str]:
     else:
         wanted = device.cudnn_rnn_rung
         yield f"{device}{f', asked for {wanted}' if wanted else ''}"
-        yield from _choices(sizes, driver.limits, wanted)
+        yield from _choices(sizes, driver.limits, wanted, precision)
     if driver is None or driver.limits.simulated:
         yield f"with {VARIABLE}={AUTO}, on a GPU such as {H200.name} ({H200.multiprocessors} multiprocessors)"
-        yield from _choices(sizes, H200, None)
+        yield from _choices(sizes, H200, None, precision)
     yield f"{RUNGS[-1]}, taken where the rule chooses it (no GPU has timed it yet), or if asked for"
     yield from _persistent(sizes, H200 if driver is None or driver.limits.simulated else driver.limits)
     yield f"to choose: {VARIABLE}={'|'.join((AUTO, *RUNGS))}, or device.cudnn_rnn_rung = ..."
-    yield f"repeated loops as one launch: {GRAPHS}=1|0, or device.recordings.enabled = ..."
+    yield f"recorded layers and loops: {GRAPHS}=1|0, or device.recordings.enabled = ..."
 
 
-def _choices(sizes: Sizes, limits: Limits, wanted: str | None) -> Iterator[str]:
+def _choices(sizes: Sizes, limits: Limits, wanted: str | None, precision: str) -> Iterator[str]:
     """The rung that is chosen for each pass, and why."""
     for name, backward in PASSES:
-        choice = choose(sizes, limits, backward, wanted)
+        choice = choose(sizes, limits, backward, wanted, precision)
         yield f"  {name:9} {choice.rung:11} {choice.reason}"
 
 

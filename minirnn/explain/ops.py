@@ -11,17 +11,22 @@ from typing import Any, NamedTuple
 from minirnn import devices, ops
 from minirnn.cells.cell import Formulas
 from minirnn.explain.cells import devices_lines, heading, kept, page_lines, source_lines, table
-from minirnn.explain.cuts import ROOT
 from minirnn.explain.names import tensorflow_name
-from minirnn.explain.parts import PAGES
-from minirnn.explain.places import place
+from minirnn.explain.places import ROOT, place
 from minirnn.explain.signatures import signature_lines
 from minirnn.ops.cudnn_rnn.cells import CELLS, ZONED, lstm_zoned_c
+from minirnn.ops.gru_block.cells import gru_block
+from minirnn.ops.lstm_block.cells import lstm_block, lstm_block_peephole
 from minirnn.ops.sequence.compose import compose_layer
 
 LSTM, SEQUENCE, GRU = "lstm_block.cell", "lstm_block.sequence", "gru_block.cell"
 CUDNN, PARAMS = "cudnn_rnn", "cudnn_rnn.params"
 """The module of `minirnn.ops` whose docstring explains the formulas of a family."""
+PAGES: dict[str, tuple[Formulas, ...]] = {
+    "lstm_block": (lstm_block, lstm_block_peephole), "gru_block": (gru_block,),
+    "cudnn_rnn": (*CELLS.values(), *ZONED.values(), lstm_zoned_c),
+}  # fmt: skip
+"""The cells of each family of ops."""
 
 
 class Layer(NamedTuple):

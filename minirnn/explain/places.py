@@ -10,7 +10,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from minirnn.explain.cuts import ROOT
+import minirnn
+
+ROOT = Path(minirnn.__file__).parent
 
 
 def text_of(function: Callable[..., Any]) -> list[str]:

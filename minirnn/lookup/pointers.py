@@ -3,10 +3,9 @@
 `pointers.txt` is the table. A row has one name or several; after `` : `` comes what to write instead, after `` ! `` why
 there is nothing. ``*`` represents any letters, and ``cuda.graph`` is the name ``graph`` of that module alone. Names
 that are not in the table are searched for in other modules of minirnn (``torch.clone`` is ``t.clone()``), or recognized
-by their ending: ``xxx_`` writes into a Tensor, ``xxx_copy`` copies a view. ``python scripts/torch_names.py`` makes
-`docs/appendix/names_of_torch.md` from the table; the last part has names of earlier versions of minirnn. A
-``__getattr__`` would slow down every access to a Tensor, so `attach` makes each name an attribute of the class that
-raises an AttributeError.
+by their ending: ``xxx_`` writes into a Tensor, ``xxx_copy`` copies a view. The site has the table as a
+page; the last part has names of earlier versions of minirnn. A ``__getattr__`` would slow down every access to a
+Tensor, so `attach` makes each name an attribute of the class that raises an AttributeError.
 """
 
 from __future__ import annotations
@@ -154,9 +153,10 @@ PATHS = {
     "minirnn.backends.cudnn": "minirnn.lookup.backends",
     "minirnn.cuda": "minirnn.lookup.cuda",
     "minirnn.cudnn_rnn": "minirnn.ops.cudnn_rnn.objects",
+    "minirnn.nn.own_layer": "minirnn.nn.own.layer",
     "minirnn.random": "minirnn.engine.random",
     "minirnn.utils": "minirnn.lookup.utils",
-    "minirnn.utils.checkpoint": "minirnn.functions",
+    "minirnn.utils.checkpoint": "minirnn.autograd",
     "minirnn.utils.data": "minirnn.data",
 }
 """Public paths, most of them torch's -> the modules that they mean."""

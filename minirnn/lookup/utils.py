@@ -2,8 +2,8 @@
 `checkpoint_sequential`.
 """
 
+from minirnn import autograd as checkpoint
 from minirnn import data
-from minirnn import functions as checkpoint
 
 __all__ = ["checkpoint", "data"]
 

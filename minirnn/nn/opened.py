@@ -7,7 +7,6 @@ Dropout is off and masks have their mean values, as in evaluation.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -15,8 +14,8 @@ import numpy as np
 
 from minirnn.cells.expr import Expr
 from minirnn.engine.tensor import Tensor, tensor
-from minirnn.nn.own_layer import CellLayer
-from minirnn.nn.recurrent import GRU, LSTM, RNN
+from minirnn.nn.own.layer import CellLayer
+from minirnn.nn.stack import Stack
 from minirnn.ops import concat, expand_dims, stack
 from minirnn.ops.cudnn_rnn.cells import CELLS
 from minirnn.ops.fused import zeros
@@ -48,28 +47,42 @@ class Seen(NamedTuple):
     """The states after the last step, (L*D, B, width) each."""
 
 
-class Opened(ABC):
+class Opened:
     """A recurrent layer step by step.
 
     Attributes
     ----------
     layer : Module
+    own : bool
+        Whether it is a layer of a user's own cell. Gates and states have their names in the cell's function.
+    cell : Step
+        One step, traced.
     states : tuple of str
         Names of the states, in the order in which they are passed and returned.
+    output : str
+        Name of the output, which need not be a state.
     memory : str
         The state that serves as the memory: the first that is not the output, if there is one.
     limits : dict of str to (float, float) or None
         The limits of each gate and state, or None if there are none.
     """
 
-    layer: Any
-    states: tuple[str, ...]
-    limits: dict[str, Limits]
-    output: str
-    L: int
-    D: int
-    H: int
-    P: int
+    def __init__(self, layer: Any) -> None:
+        self.layer, self.own = layer, isinstance(layer, CellLayer)
+        formulas = layer.cell if isinstance(layer, CellLayer) else CELLS[layer.net.rnn_mode]
+        cell = self.cell = formulas.step
+        self.L, self.D, self.H, self.P = layer.num_layers, layer.D, layer.hidden_size, layer.P
+        self.states, self.output = tuple(cell.given_states), cell.output
+        kinds = {e: {"sigmoid": GATE, "tanh": CANDIDATE}.get(e.op) for e in cell.nodes}
+        after = dict(zip(cell.order, cell.after, strict=True))
+        self.named = {cell.names[e]: e for e in cell.nodes if e in cell.names and kinds[e] and e not in cell.after}
+        self.limits = {n: kinds[e] for n, e in self.named.items()}
+        if self.own:
+            self.limits |= {n: kinds.get(after[n]) for n in self.states}
+        else:
+            self.states = self.states[::-1]  # torch has h first
+            self.limits |= dict.fromkeys(self.states)
+            self.limits["h"] = None if after["h"].op == "relu" or self.P < self.H else CANDIDATE
 
     @property
     def memory(self) -> str:
@@ -82,7 +95,8 @@ class Opened(ABC):
     @property
     def carried(self) -> tuple[str, ...]:
         """The values that a step reads from the previous one: the states, and an output that is read through R."""
-        return self.states
+        through_R = not self.cell.read and any(n[0] in "zh" for n in self.cell.gates)
+        return (*self.states, self.output) if through_R else self.states
 
     def width(self, state: str) -> int:
         """The size of the last axis of a state."""
@@ -94,13 +108,31 @@ class Opened(ABC):
         shapes = [(self.L * self.D, B, self.width(n)) for n in self.states]
         return tuple(tensor(np.zeros(shape, like.dtype), device=like.device) for shape in shapes)
 
-    @abstractmethod
     def run(self, x: Tensor, state: Sequence[Tensor]) -> tuple[Tensor, tuple[Tensor, ...]]:
         """Run the layer itself: x (T, B, I) and the state before -> the output and the state after."""
+        single = self.own and self.L * self.D == 1  # in this case, the layer's states are (B, width)
+        given = [s[0] if single else s for s in state]
+        y, last = self.layer(x, given if len(given) > 1 else given[0])
+        states = (last,) if len(given) == 1 else last
+        return y, tuple(expand_dims(s, 0) if single else s for s in states)
 
-    @abstractmethod
+    def inside(self, p: int, x: Tensor, before: Mapping[str, Tensor]) -> dict[Expr, Any]:
+        """All values of one step of pseudo-layer p, including its inputs."""
+        cell, weights, B = self.cell, self.layer.weights(p), x.shape[0]
+        states = [before[n] if n in before else zeros((B, self.P), x) for n in cell.order]
+        rates = [self.layer.mean_mask(n) for n in cell.masks]
+        masks = [tensor(np.full((B, self.H), rate, x.dtype), device=x.device) for rate in rates]
+        return evaluate(cell, inputs_of_step(cell, x, states, weights, masks), weights.U)
+
     def step(self, p: int, x: Tensor, before: Mapping[str, Tensor]) -> Values:
         """One step of pseudo-layer p."""
+        found, cell, weights = self.inside(p, x, before), self.cell, self.layer.weights(p)
+        after = dict(zip(cell.order, states_after(cell, found, weights, x.shape[0], self.H), strict=True))
+        z = getattr(self.layer, "zoneout", 0.0)
+        for n, rate in zip("hc", z if isinstance(z, tuple) else (z, z), strict=True):
+            if rate and n in after:  # in evaluation, zoneout takes the weighted mean of old and new
+                after[n] = rate * before[n] + (1 - rate) * after[n]
+        return Values(after[self.output], after, {n: found[e] for n, e in self.named.items()})
 
     def trace(self, xs: Sequence[Tensor], state: Sequence[Tensor]) -> Seen:
         """The same as `run` in evaluation, but step by step: x (B, I) of T steps and the state before -> all values."""
@@ -124,78 +156,6 @@ class Opened(ABC):
         return Seen(steps, outputs, tuple(stack([end[n] for end in ends]) for n in self.states))
 
 
-class BuiltIn(Opened):
-    """An `nn.LSTM`, `nn.GRU` or `nn.RNN`."""
-
-    def __init__(self, layer: LSTM | GRU | RNN) -> None:
-        self.layer, net = layer, layer.net
-        self.mode, self.output = net.rnn_mode, "h"
-        self.L, self.D, self.H, self.P = net.L, net.D, net.H, net.P
-        self.states = ("h", "c") if self.mode == "lstm" else ("h",)
-        gates = {"lstm": "ifno", "gru": "rzn"}.get(self.mode, "")
-        self.limits = {n: CANDIDATE if n == "n" else GATE for n in gates}
-        self.limits |= {"h": None if self.mode == "rnn_relu" or self.P < self.H else CANDIDATE}
-        self.limits |= {"c": None} if self.mode == "lstm" else {}
-
-    def run(self, x: Tensor, state: Sequence[Tensor]) -> tuple[Tensor, tuple[Tensor, ...]]:
-        pair = len(self.states) == 2
-        y, last = self.layer(x, tuple(state) if pair else state[0])
-        return y, tuple(last) if pair else (last,)
-
-    def step(self, p: int, x: Tensor, before: Mapping[str, Tensor]) -> Values:
-        cell, weights = CELLS[self.mode].step, self.layer.weights(p)
-        states = [before[n] for n in cell.order]
-        found = evaluate(cell, inputs_of_step(cell, x, states, weights), weights.U)
-        after = dict(zip(cell.order, states_after(cell, found, weights, x.shape[0], self.H), strict=True))
-        gates = {
-            cell.names[e]: found[e] for e in cell.nodes if cell.names.get(e) in self.limits and e not in cell.after
-        }
-        z = self.layer.zoneout
-        for n, rate in zip("hc", z if isinstance(z, tuple) else (z, z), strict=True):
-            if rate and n in after:  # in evaluation, zoneout takes the weighted mean of old and new
-                after[n] = rate * before[n] + (1 - rate) * after[n]
-        return Values(after["h"], after, gates)
-
-
-class Own(Opened):
-    """A layer of a user's own cell. Gates and states have their names in the cell's function."""
-
-    def __init__(self, layer: CellLayer) -> None:
-        self.layer, self.cell = layer, layer.cell.step
-        self.L, self.D, self.H, self.P = layer.num_layers, layer.D, layer.hidden_size, layer.P
-        self.states, self.output = tuple(layer.states_given), self.cell.output
-        cell = self.cell
-        kinds = {e: {"sigmoid": GATE, "tanh": CANDIDATE}.get(e.op) for e in cell.nodes}
-        after = dict(zip(cell.order, cell.after, strict=True))
-        self.named = {cell.names[e]: e for e in cell.nodes if e in cell.names and kinds[e] and e not in cell.after}
-        self.limits = {n: kinds[e] for n, e in self.named.items()} | {n: kinds.get(after[n]) for n in self.states}
-
-    @property
-    def carried(self) -> tuple[str, ...]:
-        through_R = not self.cell.read and any(n[0] in "zh" for n in self.cell.gates)
-        return (*self.states, self.output) if through_R else self.states
-
-    def run(self, x: Tensor, state: Sequence[Tensor]) -> tuple[Tensor, tuple[Tensor, ...]]:
-        single = self.L * self.D == 1  # in this case, the layer's states are (B, width)
-        y, last = self.layer(x, [s[0] for s in state] if single else list(state))
-        states = (last,) if len(self.states) == 1 else last
-        return y, tuple(expand_dims(s, 0) if single else s for s in states)
-
-    def inside(self, p: int, x: Tensor, before: Mapping[str, Tensor]) -> dict[Expr, Any]:
-        """All values of one step of pseudo-layer p, including its inputs."""
-        cell, weights, B = self.cell, self.layer.weights(p), x.shape[0]
-        states = [before[n] if n in before else zeros((B, self.P), x) for n in cell.order]
-        rates = [self.layer.mean_mask(n) for n in cell.masks]
-        masks = [tensor(np.full((B, self.H), rate, x.dtype), device=x.device) for rate in rates]
-        return evaluate(cell, inputs_of_step(cell, x, states, weights, masks), weights.U)
-
-    def step(self, p: int, x: Tensor, before: Mapping[str, Tensor]) -> Values:
-        found, cell = self.inside(p, x, before), self.cell
-        weights = self.layer.weights(p)
-        after = dict(zip(cell.order, states_after(cell, found, weights, x.shape[0], self.H), strict=True))
-        return Values(after[self.output], after, {n: found[e] for n, e in self.named.items()})
-
-
 def opened(layer: Any, name: str = "opened") -> Opened:
     """A recurrent layer step by step.
 
@@ -204,10 +164,8 @@ def opened(layer: Any, name: str = "opened") -> Opened:
     TypeError
         If `layer` cannot be opened. `name` is the name of the caller in the message.
     """
-    if isinstance(layer, CellLayer):
-        return Own(layer)
-    if isinstance(layer, (LSTM, GRU, RNN)):
-        return BuiltIn(layer)
-    raise TypeError(
-        f"{name}: got a {type(layer).__name__}\n  expected an nn.LSTM, nn.GRU, nn.RNN or a layer of a custom cell"
-    )
+    if not isinstance(layer, Stack):
+        raise TypeError(
+            f"{name}: got a {type(layer).__name__}\n  expected an nn.LSTM, nn.GRU, nn.RNN or a layer of a custom cell"
+        )
+    return Opened(layer)

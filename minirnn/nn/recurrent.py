@@ -6,34 +6,30 @@ argument ``lengths=`` is new. It accepts sequences of different lengths in any o
 
 from __future__ import annotations
 
-import math
-import warnings
 from collections.abc import Mapping
 from typing import Any
 
 from minirnn.arguments import check
 from minirnn.devices.base import Device, Weights
-from minirnn.engine.tensor import Tensor, as_tensor
-from minirnn.nn.initial import Factory, open_forget_gate, redraw_uniform, size
+from minirnn.engine.tensor import Tensor
+from minirnn.nn.initial import Factory, open_forget_gate
 from minirnn.nn.loading import refuse_other_gru
-from minirnn.nn.module import IncompatibleKeys, Module
+from minirnn.nn.module import IncompatibleKeys
 from minirnn.nn.parameter import Parameter
-from minirnn.nn.regularization import DOCS, checked, masks_of_call, probability
-from minirnn.nn.sequences import time_major
-from minirnn.nn.states import LSTMHidden, check_place, lstm_pair
+from minirnn.nn.regularization import DOCS, checked_zoneout, zoneout_of_call
+from minirnn.nn.stack import Stack
+from minirnn.nn.states import LSTMHidden, lstm_pair
 from minirnn.nn.utils.packing import PackedSequence, packed_as, unpacked
-from minirnn.ops.cudnn_rnn.check import steps_of
-from minirnn.ops.cudnn_rnn.layers import by_layer, run_layers
+from minirnn.ops.cudnn_rnn.cells import layer_of
 from minirnn.ops.cudnn_rnn.params import Network
-from minirnn.ops.fused import zeros
-from minirnn.ops.primitives import expand_dims, squeeze, transpose
+from minirnn.ops.primitives import squeeze
 
-PARTS = {"W": "weight_ih", "R": "weight_hh", "bW": "bias_ih", "bR": "bias_hh", "Wp": "weight_hr"}
-"""The names of the parameters in torch, in torch's order."""
+PARTS = {"weight_ih": "W", "weight_hh": "R", "bias_ih": "bW", "bias_hh": "bR", "weight_hr": "Wp"}
+"""The names of the parameters in torch, in torch's order, and in the formulas."""
 
 
-class _Recurrent(Module):
-    """The base class of RNN, GRU and LSTM, with their parameters, checks, and the call of the op."""
+class _Recurrent(Stack):
+    """The base class of RNN, GRU and LSTM, with torch's names of parameters."""
 
     def __init__(
         self,
@@ -50,54 +46,19 @@ class _Recurrent(Module):
         dtype: Any,
         regularization: tuple[Any, ...],
     ) -> None:
-        name = type(self).__name__
-        self.input_size = size(name, "input_size", input_size)
-        self.hidden_size = size(name, "hidden_size", hidden_size)
-        self.num_layers = size(name, "num_layers", num_layers)
+        name, (*more, zoneout) = type(self).__name__, regularization
+        sizes = input_size, hidden_size, num_layers
+        super().__init__(name, *sizes, batch_first, dropout, bidirectional, proj_size, *more)
         self.bias = check.flag(name, "bias", bias)
-        self.batch_first = check.flag(name, "batch_first", batch_first)
-        self.bidirectional = check.flag(name, "bidirectional", bidirectional)
-        self.dropout = probability(name, "dropout", dropout)
-        found = checked(name, rnn_mode, *regularization)
-        self.input_dropout, self.variational, self.weight_dropout, self.zoneout = found
-        if self.dropout > 0 and self.num_layers == 1:
-            warnings.warn(
-                f"{name}: dropout={dropout} does nothing with num_layers=1, since it acts between layers only",
-                stacklevel=3,
-            )
-        self.proj_size = check.integer(name, "proj_size", proj_size, 0)
-        if self.proj_size >= self.hidden_size:
-            raise ValueError(
-                f"{name}: proj_size is {proj_size}, hidden_size is {hidden_size}\n"
-                "  expected proj_size < hidden_size, or 0 for no projection"
-            )
+        self.zoneout = checked_zoneout(name, rnn_mode, zoneout)
+        L, H, I, P = self.num_layers, self.hidden_size, self.input_size, self.proj_size
         direction = "bidirectional" if self.bidirectional else "unidirectional"
-        self.net = Network(
-            rnn_mode,
-            self.num_layers,
-            self.hidden_size,
-            self.input_size,
-            direction,
-            "linear_input",
-            self.proj_size,
-            name,
-        )
-        make = Factory(device, dtype)
-        bound = 1 / math.sqrt(self.hidden_size)
-        self._names: list[dict[str, str]] = []  # for each pseudo-layer p = l*D + d, kind -> name
-        for p, layer in enumerate(self.net.layers):
-            suffix = f"_l{p // self.net.D}" + ("_reverse" if p % self.net.D else "")
-            own = {}
-            for letter, part in PARTS.items():
-                region = getattr(layer, letter)
-                if region is not None and (self.bias or not letter.startswith("b")):
-                    own[letter] = part + suffix
-                    setattr(self, part + suffix, make.uniform(region.shape, bound))
-            self._names.append(own)
-
-    def reset_parameters(self) -> None:
-        """Draw new initial values, like the constructor."""
-        redraw_uniform(self.parameters(), 1 / math.sqrt(self.hidden_size))
+        self.net = Network(rnn_mode, L, H, I, direction, "linear_input", P, name)
+        regions = [
+            zip(PARTS, [layer.W, layer.R, layer.bW, layer.bR, layer.Wp], strict=True) for layer in self.net.layers
+        ]
+        kept = [{n: r.shape for n, r in of_layer if r and (self.bias or n[0] != "b")} for of_layer in regions]
+        self._draw(kept, Factory(device, dtype))
 
     def flatten_parameters(self) -> None:
         """Does nothing; it is here for programs written for torch. Kernels read the weights from separate arrays."""
@@ -114,77 +75,30 @@ class _Recurrent(Module):
 
     def weights(self, p: int) -> Weights:
         """The weights of pseudo-layer p = l*D + d, gates stacked. Missing projections and biases are None."""
-        names = self._names[p]
-        return Weights(*[getattr(self, names[part]) if part in names else None for part in Weights._fields[:5]])
+        W, R, bW, bR, Wp = (
+            getattr(self, names[n]) if n in names else None for names in [self._names[p]] for n in PARTS
+        )
+        return Weights(W, R, Wp, bW, bR)
 
     def load_state_dict(self, state_dict: Mapping[str, Any], strict: bool = True) -> IncompatibleKeys:
         """`Module.load_state_dict`. Raises ValueError for weights of a GRU that resets before the product."""
         refuse_other_gru(type(self).__name__, state_dict, "after")
         return super().load_state_dict(state_dict, strict)
 
-    def _run(self, input: Any, h0: Any, c0: Any, lengths: Any, has_cell: bool) -> tuple[Any, Tensor, Tensor | None]:
-        """Output, h_n and c_n, in the layout of the input."""
-        name, net = type(self).__name__, self.net
-        first: Parameter = self.weight_ih_l0  # type: ignore[attr-defined]
-        packed, batch_first = isinstance(input, PackedSequence), self.batch_first
+    def _run(self, input: Any, lengths: Any, **states: Any) -> tuple[Any, ...]:
+        """Output, h_n and, for lstm, c_n, in the layout of the input."""
+        net, packed, batch_first = self.net, isinstance(input, PackedSequence), self.batch_first
         if packed:
             order, batch_first = input, False
-            input, lengths = unpacked(name, input, lengths)
-        x, batched = time_major(name, input, first, net.I, net.H, batch_first, lengths)
-        T, B, _ = x.shape
-        states = self._states({"h_0": h0, "c_0": c0} if has_cell else {"hx": h0}, B, batched, x)
-        weights = [self.weights(p) for p in range(net.L * net.D)]
-        options: dict[str, Any] = {}
-        if self.zoneout or (self.training and (self.dropout or self.input_dropout or self.weight_dropout)):
-            x, weights, options = masks_of_call(self, x, weights)
-        found, _ = run_layers(
-            net.rnn_mode,
-            x,
-            by_layer(net.L, *states),
-            [weights[k : k + net.D] for k in range(0, len(weights), net.D)],
-            lengths=None if lengths is None else steps_of(name, lengths, T, B, "lengths"),
-            **options,
-        )
-        if not batched:
-            found = [squeeze(t, 1) for t in found]
-        elif batch_first:
-            found[0] = transpose(found[0], (1, 0, 2))
-        elif packed:
-            return packed_as(order, found[0]), found[1], found[2] if has_cell else None
-        return found[0], found[1], found[2] if has_cell else None
-
-    def _states(self, given: Mapping[str, Any], B: int, batched: bool, x: Tensor) -> list[Tensor]:
-        """The initial states (L*D, B, width) of a call; zeros for those that are None."""
-        net, states = self.net, []
-        none: Tensor | None = None
-        for what, value in given.items():
-            width = net.H if what == "c_0" else net.P
-            expected = (net.L * net.D, B, width)
-            if value is not None:
-                states.append(self._state(what, value, expected, batched, x))
-                continue
-            if none is None or none.shape != expected:  # otherwise h_0 and c_0 share the same zeros
-                none = zeros(expected, x)
-            states.append(none)
-        return states
-
-    def _state(self, what: str, value: Any, expected: tuple[int, ...], batched: bool, x: Tensor) -> Tensor:
-        """The user's initial state, after checks."""
-        state = value if isinstance(value, Tensor) else as_tensor(value, device=x.device)
-        check_place(type(self).__name__, what, state, x.dtype, x.device)
-        letter = "P" if what != "c_0" and self.net.num_proj else "H"
-        letters = f"L*D, {'B, ' if batched else ''}{letter}"
-        wanted = expected if batched else (expected[0], expected[2])
-        note = "states are (L*D, B, H) also with batch_first" if self.batch_first else ""
-        check.shape(type(self).__name__, what, state.shape, letters, wanted, f"input, time-major {x.shape}", note)
-        return state if batched else expand_dims(state, 1)
-
-    def extra_repr(self) -> str:
-        defaults = {"num_layers": 1, "bias": True, "batch_first": False, "dropout": 0.0, "bidirectional": False}
-        ours = ("proj_size", "input_dropout", "variational", "weight_dropout", "zoneout")
-        values = {name: getattr(self, name) for name in (*defaults, *ours)}
-        changed = [f"{k}={v}" for k, v in values.items() if v != defaults.get(k, 0)]
-        return ", ".join([str(self.input_size), str(self.hidden_size), *changed])
+            input, lengths = unpacked(self.name, input, lengths)
+        x, batched, lengths = self._read(input, batch_first, lengths)
+        before = self._before(states, next(iter(states)), batched, x)
+        x, weights, between = self._dropped(x)
+        zoneout = zoneout_of_call(net, self.zoneout, self.training, x) if self.zoneout else [None] * net.L
+        cells = [layer_of(net.rnn_mode, net.num_proj > 0, z) for z in zoneout]
+        y, *ends = self._over(cells, x, before, weights, lengths, between)
+        output = packed_as(order, y) if packed else self._laid_out(y, batched, batch_first)
+        return output, *(ends if batched else [squeeze(t, 1) for t in ends])
 
     def _single_state(self, hx: Any) -> Any:
         if isinstance(hx, (tuple, list)):
@@ -268,7 +182,7 @@ class RNN(_Recurrent):
         TypeError, ValueError
             If a shape, dtype or length does not fit.
         """
-        output, h_n, _ = self._run(input, self._single_state(hx), None, lengths, False)
+        output, h_n = self._run(input, lengths, hx=self._single_state(hx))
         return output, h_n
 
 
@@ -302,7 +216,7 @@ class GRU(_Recurrent):
 
     def forward(self, input: Any, hx: Any = None, lengths: Any = None) -> tuple[Tensor, Tensor]:
         """Run over whole sequences. Arguments, results and errors are those of `RNN.forward`."""
-        output, h_n, _ = self._run(input, self._single_state(hx), None, lengths, False)
+        output, h_n = self._run(input, lengths, hx=self._single_state(hx))
         return output, h_n
 
 
@@ -346,14 +260,9 @@ class LSTM(_Recurrent):
         regularization = input_dropout, variational, weight_dropout, zoneout
         rest = num_layers, bias, batch_first, dropout, bidirectional, proj_size, device, dtype
         super().__init__("lstm", input_size, hidden_size, *rest, regularization=regularization)
-        self._open_forget_gates()
+        self._set_initial()
 
-    def reset_parameters(self) -> None:
-        """Draw new initial values, like the constructor."""
-        super().reset_parameters()
-        self._open_forget_gates()
-
-    def _open_forget_gates(self) -> None:
+    def _set_initial(self) -> None:
         opened = open_forget_gate("LSTM", self.forget_bias, self.bias)
         for p in range(self.net.L * self.net.D):
             biases = self.weights(p)[3:5]
@@ -383,8 +292,7 @@ class LSTM(_Recurrent):
             If a shape, dtype or length does not fit, or `hx` is not a pair.
         """
         h0, c0 = (None, None) if hx is None else lstm_pair("LSTM", "hx", hx, "hc")
-        output, h_n, c_n = self._run(input, h0, c0, lengths, True)
-        assert c_n is not None
+        output, h_n, c_n = self._run(input, lengths, h_0=h0, c_0=c0)
         return output, LSTMHidden(h_n, c_n)
 
     def extra_repr(self) -> str:

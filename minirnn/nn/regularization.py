@@ -28,16 +28,16 @@ its c. One seed therefore gives the same masks on every device and in every dtyp
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import Any
 
 from minirnn.arguments import check
 from minirnn.arguments.messages import shown
 from minirnn.devices.base import Weights
 from minirnn.engine import random
 from minirnn.engine.tensor import Tensor
-from minirnn.ops.cudnn_rnn.dropout import dropout_masks, mask_like
+from minirnn.ops.cudnn_rnn.dropout import mask_like
 from minirnn.ops.cudnn_rnn.params import Network
-from minirnn.ops.cudnn_rnn.zoneout import drawn_zoneout, expected_zoneout
+from minirnn.ops.cudnn_rnn.zoneout import Zoneout, drawn_zoneout, expected_zoneout
 
 Probabilities = tuple[float, float]
 
@@ -56,31 +56,6 @@ DOCS = """input_dropout : float
         and new with this weight (Krueger et al. 2017). A single number is used for h and c, which have separate
         masks."""
 """The text about the options in the docstrings of the layers."""
-
-
-class Regularized(Protocol):
-    """The attributes of a recurrent layer that this module reads."""
-
-    net: Network
-    training: bool
-    dropout: float
-    input_dropout: float
-    variational: bool
-    weight_dropout: float
-    zoneout: Any
-
-
-def checked(
-    name: str, rnn_mode: str, input_dropout: Any, variational: Any, weight_dropout: Any, zoneout: Any
-) -> tuple[float, bool, float, Any]:
-    """The checked options, as the layer stores them. Raises TypeError or ValueError for wrong ones."""
-    kept = zoneout if probabilities_of_zoneout(name, rnn_mode, zoneout) != (0, 0) else 0.0
-    return (
-        probability(name, "input_dropout", input_dropout),
-        check.flag(name, "variational", variational),
-        probability(name, "weight_dropout", weight_dropout),
-        tuple(kept) if isinstance(kept, list) else kept,
-    )
 
 
 def probability(name: str, what: str, value: Any, meaning: str = "the probability of a zero") -> float:
@@ -105,31 +80,17 @@ def probabilities_of_zoneout(name: str, rnn_mode: str, zoneout: Any) -> Probabil
     return p, p if lstm else 0.0
 
 
-def masks_of_call(
-    layer: Regularized, x: Tensor, weights: list[Weights]
-) -> tuple[Tensor, list[Weights], dict[str, Any]]:
-    """x and the weights, each with new masks, and the arguments for `run_layers`.
+def checked_zoneout(name: str, rnn_mode: str, zoneout: Any) -> Any:
+    """The option as the layer stores it. Raises TypeError or ValueError for a wrong one."""
+    kept = zoneout if probabilities_of_zoneout(name, rnn_mode, zoneout) != (0, 0) else 0.0
+    return tuple(kept) if isinstance(kept, list) else kept
 
-    In evaluation, the arguments are zoneout's expectations.
-    """
-    net = layer.net
-    options: dict[str, Any] = {}
+
+def zoneout_of_call(net: Network, zoneout: Any, training: bool, x: Tensor) -> Zoneout:
+    """New masks for each layer or, in evaluation, their expectations."""
+    p_h, p_c = probabilities_of_zoneout(net.rnn_mode, net.rnn_mode, zoneout)
     T, B, _ = x.shape
-    if layer.training:
-        if layer.weight_dropout > 0:
-            weights = with_masks(weights, layer.weight_dropout)
-        if layer.input_dropout > 0:
-            x = dropped_input(x, layer.input_dropout, layer.variational)
-        if layer.dropout > 0 and net.L > 1:
-            shape = (1 if layer.variational else T, B, net.D * net.P)
-            options["masks"] = dropout_masks(net.L, shape, layer.dropout, new_seeds(), x)
-    if layer.zoneout:
-        p_h, p_c = probabilities_of_zoneout(type(layer).__name__, net.rnn_mode, layer.zoneout)
-        if layer.training:
-            options["zoneout"] = drawn_zoneout(net, T, B, p_h, p_c, new_seeds(), x)
-        else:
-            options["zoneout"] = expected_zoneout(net, p_h, p_c)
-    return x, weights, options
+    return drawn_zoneout(net, T, B, p_h, p_c, new_seeds(), x) if training else expected_zoneout(net, p_h, p_c)
 
 
 def new_seeds() -> tuple[int, int]:

@@ -82,6 +82,15 @@ class FusedOp(Op):
     def backward(self, dy: Sequence[Tensor | None], y: Sequence[Tensor], *inputs: Tensor) -> Sequence[Tensor | None]:
         return gradients_through_composition(self.composed, inputs, dy, [t.requires_grad for t in inputs])
 
+    def with_others(
+        self, found: Sequence[Tensor | None], dy: Sequence[Tensor | None], inputs: Sequence[Tensor]
+    ) -> Sequence[Tensor | None]:
+        """The gradients `found` by a Grad kernel, plus those of outputs that it does not know, by the composition."""
+        if all(g is None for g in dy):
+            return found
+        more = FusedOp.backward(self, dy, (), *inputs)
+        return [a if b is None else b if a is None else a + b for a, b in zip(found, more, strict=True)]
+
 
 def gradients_through_composition(
     compose: Callable[..., Sequence[Tensor]],

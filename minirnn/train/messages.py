@@ -6,13 +6,31 @@ import shlex
 import sys
 from pathlib import Path
 
+from minirnn.devices import DeviceUnavailable
+from minirnn.devices.host_cpp import compiler
 from minirnn.machine.computer import this_program
-from minirnn.nn.cell_file import names_a_file, title
-from minirnn.train.folder import FILES
+from minirnn.nn.own.file import names_a_file, title
+from minirnn.train.checkpoint import CHECKPOINT
+from minirnn.train.options import Options
 from minirnn.train.progress import both_units
-from minirnn.train.run import Training
+from minirnn.train.training import Training
 
 DEFAULT_OUT = "minirnn-out"
+METRICS = "metrics.jsonl"
+FILES = {
+    "loss.png": "the loss, compared with what is possible without memory",
+    "gradient_flow.png": "how far back in time the gradient reaches, before and after training",
+    "units.png": "text, colored by the units that tell most about it",
+    "units.html": "the same as a page, with the number of each character",
+    "gates.png": "what the gates of each unit do while the model reads",
+    "sample.txt": "what the model writes",
+    METRICS: "the values of the loss curve, one line every 10 steps",
+    CHECKPOINT: "everything needed to continue",
+}
+MEASURED = 256
+NATIVE_SHARE = {"lstm": 0.7, "gru": 0.6, "rnn": 0.8}
+"""The time of a step on `native` as a share of that on `cpu`, default sizes, on a machine with two cores: the medians
+in docs/data/cpu/train.json, rounded to tenths. A custom cell gets the line about the lstm."""
 
 
 def introduction(training: Training) -> str:
@@ -45,6 +63,21 @@ def result(training: Training, folder: Path, written: str) -> str:
     ]
     lines += [f"in {folder}:", *[f"    {name:<24}{what}" for name, what in FILES.items()]]
     return "\n".join(lines)
+
+
+def native_tip(options: Options) -> str | None:
+    """A line about ``--device native``, or None if it would not work here or was not measured (zoneout, shards)."""
+    if options.device != "cpu" or options.zoneout or options.shards:
+        return None
+    try:
+        used = compiler.find("native")
+    except DeviceUnavailable:
+        return None
+    cell = options.cell if options.cell in NATIVE_SHARE else "lstm"
+    return (
+        f"tip: --device native is faster (for {cell} with {MEASURED} units {NATIVE_SHARE[cell]}x the time per step, "
+        f"measured on two cores). {used.name} compiles it once."
+    )
 
 
 def sampling(folder: Path, cell: str) -> str:

@@ -4,7 +4,7 @@
 
 The layers are `nn.LSTM`, `nn.GRU`, `nn.RNN`, or those of a custom cell: the whole sequence and all directions of a
 layer are one node of the tape. `CharModel.trace` computes the same values step by step, each as its own node, to look
-inside.
+inside. `gradient_norms` measures how the gradient flows through them.
 
 A model with one direction scores the *next* character, given all before it. With two directions that would be too easy,
 because the reverse direction has seen it. Such a model reads a text in which some characters are blanked out, and
@@ -14,16 +14,17 @@ scores the characters that were there.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from minirnn import nn
-from minirnn.arguments.messages import meant
+from minirnn.engine.backward import grad
 from minirnn.engine.tensor import Tensor
-from minirnn.nn.cell_file import cell_in, names_a_file
 from minirnn.nn.opened import Opened, Values, opened
-from minirnn.train.options import CELLS, REGULARIZATION, Options
+from minirnn.nn.own.file import cell_in, names_a_file
+from minirnn.ops import cross_entropy
+from minirnn.train.options import REGULARIZATION, Options
 
 State = tuple[Tensor, ...]
 EMBEDDING = 64
@@ -46,25 +47,9 @@ class Trace(NamedTuple):
 
 
 class CharModel(nn.Module):
-    """Scores of characters.
+    """Scores of characters: the model that the options of a run ask for, by default on their device.
 
-    Parameters
-    ----------
-    cell : {"lstm", "gru", "rnn"} or str
-        A cell of minirnn, or ``FILE.py:name`` of a custom one.
-    V : int
-        Size of the vocabulary.
-    hidden, layers : int
-        H and L.
-    dropout : float
-        The probability of dropout between layers, while training.
-    bidirectional : bool
-        Two directions; the vocabulary then has one more id, V, for a blank.
-    device : str, optional
-    projection : int
-        P, the width of h if it is projected (lstm, and custom cells that allow it); 0 for none.
-    regularization
-        `variational`, `input_dropout`, `weight_dropout`, and for cells of minirnn `zoneout` (one number).
+    `V` is the size of the vocabulary. With two directions it has one more id, V, for a blank.
 
     Attributes
     ----------
@@ -73,51 +58,21 @@ class CharModel(nn.Module):
         The parts of the state: ("h", "c") for the LSTM, ("h",) for GRU and RNN, those of a custom cell.
     """
 
-    def __init__(
-        self,
-        cell: str,
-        V: int,
-        hidden: int,
-        layers: int = 1,
-        dropout: float = 0.0,
-        bidirectional: bool = False,
-        device: str | None = None,
-        *,
-        projection: int = 0,
-        **regularization: Any,
-    ) -> None:
-        own = names_a_file(cell)
-        if not own and cell not in CELLS:
-            raise ValueError(f"CharModel: cell is {cell!r}\n  expected one of {', '.join(CELLS)}{meant(cell, CELLS)}")
-        self.hidden, self.V, self.bidirectional = hidden, V, bidirectional
-        self.embedding = nn.Embedding(V + bidirectional, EMBEDDING, device=device)
-        kind = cell_in(cell).layer if own else {"lstm": nn.LSTM, "gru": nn.GRU, "rnn": nn.RNN}[cell]
-        more = {"dropout": dropout if layers > 1 else 0.0, "bidirectional": bidirectional, **regularization}
-        if projection:
-            more["proj_size"] = projection
-        self.recurrent: Any = kind(EMBEDDING, hidden, layers, device=device, **more)
-        if cell == "lstm":
+    def __init__(self, options: Options, V: int, device: str | None = None) -> None:
+        o, device, own = options, device or options.device, names_a_file(options.cell)
+        self.hidden, self.V, self.bidirectional = o.hidden, V, o.bidirectional
+        self.embedding = nn.Embedding(V + o.bidirectional, EMBEDDING, device=device)
+        kind = cell_in(o.cell).layer if own else {"lstm": nn.LSTM, "gru": nn.GRU, "rnn": nn.RNN}[o.cell]
+        more: dict[str, Any] = {name: getattr(o, name) for name in REGULARIZATION[: -1 if own else None]}
+        more |= {"dropout": o.dropout if o.layers > 1 else 0.0, "bidirectional": o.bidirectional}
+        if o.projection:
+            more["proj_size"] = o.projection
+        self.recurrent: Any = kind(EMBEDDING, o.hidden, o.layers, device=device, **more)
+        if o.cell == "lstm":
             self._open_forget_gates()
         one = self.opened
         self.output = nn.Linear(one.P * one.D, V, device=device)
         self.state_names = one.states
-
-    @classmethod
-    def of(cls, options: Options, V: int, device: str | None = None) -> Self:
-        """The model that the options of a run ask for, by default on their device."""
-        o = options
-        names = REGULARIZATION[: -1 if names_a_file(o.cell) else None]
-        return cls(
-            o.cell,
-            V,
-            o.hidden,
-            o.layers,
-            o.dropout,
-            o.bidirectional,
-            device or o.device,
-            projection=o.projection,
-            **{name: getattr(o, name) for name in names},
-        )
 
     @property
     def opened(self) -> Opened:
@@ -164,3 +119,41 @@ def blanked(ids: np.ndarray, V: int, rng: np.random.Generator) -> tuple[np.ndarr
 def detached(state: Sequence[Tensor]) -> State:
     """The state, detached from its past. This is where truncated backpropagation through time cuts the gradient."""
     return tuple(t.detach() for t in state)
+
+
+def row_names(model: CharModel) -> list[str]:
+    """Names of the rows of `gradient_norms`: x, then each state of each layer (and direction)."""
+    one, rows = model.opened, ["x"]
+    for p in range(one.L * one.D):
+        place = f"{p // one.D}" if one.L > 1 else ""
+        arrow = ("\u2192", "\u2190")[p % one.D] if one.D > 1 else ""  # in the direction in which it reads
+        rows += [f"{name}{place}{arrow}" for name in one.states]
+    return rows
+
+
+def gradient_norms(model: CharModel, ids: Any, target: Any, at: int = -1) -> np.ndarray:
+    """Compute how the gradient of the loss at one step flows to all steps.
+
+    The sequence is computed step by step. Every value is its own node, so its gradient can be read.
+
+    Parameters
+    ----------
+    ids : (T, B)
+    target : (B,)
+        The right characters at step `at`.
+    at : int
+        The time step whose loss is taken, by default the last.
+
+    Returns
+    -------
+    ndarray, (rows, T)
+        The 2-norm of the gradient of one sequence's loss with respect to x or a state at one step; the mean over
+        the batch. The rows are `row_names`. The gradient of c includes what comes through h of the same step.
+    """
+    seen = model.trace(ids, model.zero_state(ids.shape[1]))
+    loss = cross_entropy(seen.scores[at], target, "sum")  # a sum: rows do not share anything
+    series = [seen.x]
+    series += [[values.states[name] for values in steps] for steps in seen.steps for name in model.state_names]
+    grads = grad(loss, [t for values in series for t in values])  # (B, n) each
+    norms = [np.linalg.norm(g.numpy().astype(np.float64), axis=1).mean() for g in grads]
+    return np.array(norms).reshape(len(series), -1)

@@ -1,300 +1,262 @@
-"""A training run: one step, the validation loss, saving to a checkpoint and restoring.
+"""A training run in its folder, from the beginning or from the last checkpoint, to the pictures.
 
-`Training` holds everything that determines the next steps. `save` writes all of it, so an interrupted run continues
-with the same values, to the last bit, as an uninterrupted one (on the same machine, with the same NumPy and number of
-threads, because another order of summation rounds differently).
+A folder holds one run, and one process at a time writes in it.
 """
 
 from __future__ import annotations
 
-import hashlib
-import math
-from copy import deepcopy
+import json
+import os
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager, nullcontext
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
-import minirnn as mr
-from minirnn import __version__, data, optim
+from minirnn import devices
 from minirnn.arguments.user_error import UserError, user_mistakes
-from minirnn.engine import random
-from minirnn.io import checkpoint
-from minirnn.nn.cell_file import definition
-from minirnn.nn.own_layer import CellLayer
-from minirnn.ops import cross_entropy
+from minirnn.io.atomic import atomic_write, naming
 from minirnn.parallel import World
-from minirnn.train.flow import gradient_norms
-from minirnn.train.model import CharModel, State, blanked, detached
-from minirnn.train.options import Options
-from minirnn.train.saved import KIND
-from minirnn.train.schedule import Schedule, optimizer_of
-from minirnn.train.shards import Shards
+from minirnn.train import pictures
+from minirnn.train.checkpoint import CHECKPOINT, check_cell, damages, read_checkpoint, read_text
+from minirnn.train.messages import FILES, METRICS, command, introduction, native_tip, result, sampling, say
+from minirnn.train.options import of_new_run, resumed
+from minirnn.train.progress import Doing, Interrupt, Progress
+from minirnn.train.ranks import check_shards, on_all, on_first, world_of_run
+from minirnn.train.training import Training, hash_of
 
-COLUMNS = ("step", "loss", "gradient_norm", "validation_loss")
-"""The columns of metrics.jsonl."""
-LOG_EVERY, VALIDATE_EVERY = 10, 100
-"""In steps. They do not depend on options such as --steps, so a longer run repeats a shorter one."""
-VALIDATION_BATCHES = 20
-CLIP = 1.0
-"""The largest norm of the gradient; a longer one is scaled down."""
+try:
+    import fcntl
+except ImportError:  # not a POSIX system: there, two runs in one folder are not noticed
+    fcntl = None  # type: ignore[assignment]
 
-
-class Diverged(UserError):
-    """The loss, a gradient or a parameter is not finite: the run cannot go on."""
+SAVE_EVERY, SAVE_AFTER = 100, 30.0
+"""The numbers of steps and of seconds after which a checkpoint is written."""
 
 
-class Training:
-    """A new run; `restore` brings it to the point where a checkpoint was written.
+class Busy(UserError):
+    """Another process is writing in the folder."""
 
-    Attributes
-    ----------
-    step : int
-        Steps done.
-    lines : list of dict
-        The lines of metrics.jsonl: `COLUMNS`, None where there is no value.
-    first_norms : ndarray
-        `gradient_norms` before the first step.
-    world : World
-        The ranks that share its batches; rank 0 computes metrics and validation.
+
+def check(folder: Path, resume: bool) -> None:
+    """Raise UserError if a run can't be started (or resumed) in `folder`; it is left as it was."""
+    if folder.exists() and not folder.is_dir():
+        raise UserError(f"--out {folder} is a file; it must be a folder, or not exist yet")
+    if resume:
+        if not (folder / CHECKPOINT).exists():
+            raise UserError(f"nothing to resume: there is no {folder / CHECKPOINT}; to start a run, leave --resume out")
+        check_writable(folder)
+        return
+    there = [name for name in reversed(FILES) if (folder / name).exists()]
+    if there:
+        raise UserError(
+            f"{folder} already holds a run ({there[0]}): continue it with --resume, or choose another --out"
+        )
+    check_writable(folder)
+
+
+def check_writable(folder: Path) -> None:
+    """Raise UserError if no files can be made in `folder`. It makes one, because permissions do not tell everything.
+
+    Missing folders are created for the test inside a folder with a unique name, and removed again. A process that
+    starts at the same time and needs the same folders never sees them.
+    """
+    missing = [one for one in (folder, *folder.parents) if not one.exists()]
+    there = missing[-1].parent if missing else folder
+    tried = missing[-1] if missing else folder
+    with user_mistakes():
+        try:
+            with tempfile.TemporaryDirectory(dir=there, prefix=".minirnn-") as trial:
+                place = Path(trial)
+                for tried in reversed(missing):
+                    place = trial / tried.relative_to(there)
+                    if not place.exists():  # it is there if its name is ".."
+                        place.mkdir()
+                with tempfile.TemporaryFile(dir=place):
+                    pass
+        except OSError as error:  # the name that the user gave
+            raise OSError(error.errno, error.strerror or str(error), str(tried)) from error
+
+
+@contextmanager
+def opened(folder: Path, command: str = "train") -> Iterator[None]:
+    """Make the folder if it is not there, and keep other processes of the `command` from writing in it.
+
+    Raises
+    ------
+    Busy
+        Another process is at work there. It is a UserError.
+    """
+    with user_mistakes():
+        folder.mkdir(parents=True, exist_ok=True)
+    if fcntl is None:
+        yield
+        return
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)  # ends with the process, however that ends
+        except BlockingIOError:
+            raise Busy(
+                f"{folder}: another minirnn {command} is writing there; wait for it, or choose another --out"
+            ) from None
+        except OSError:
+            pass  # a file system without locks
+        yield
+    finally:
+        os.close(descriptor)
+
+
+class MetricsFile:
+    """metrics.jsonl: one JSON object per line, appended during training.
+
+    When a run is resumed, the file is rewritten from the lines in the checkpoint: what a killed process had
+    appended after its last checkpoint is dropped, because these steps are repeated.
     """
 
-    def __init__(self, options: Options, text: str) -> None:
-        self.options = options
-        self.text_hash = hash_of(text)
-        self.size = len(text)
-        self.vocabulary = data.CharVocabulary.from_text(text)
-        ids = self.vocabulary.encode(text)
-        V, T, B = len(self.vocabulary), options.length, options.batch
-        self.unigram_entropy = data.unigram_entropy(ids, V)
-        train_ids, self.validation_ids = data.train_validation_split(ids)
-        if len(train_ids) < B * T + 1:
-            raise UserError(
-                f"--batch {B} times --length {T} needs a longer text: {B * T + 1} characters to train on, got "
-                f"{len(train_ids)} (of {len(ids)}; one tenth is kept for validation); choose smaller ones"
-            )
-        self.batches = data.CharBatches(train_ids, T, B)
-        self.validation = self.validation_batches(B, T)
+    def __init__(self, folder: Path, lines: Sequence[dict[str, Any]]) -> None:
+        with user_mistakes(), atomic_write(folder / METRICS) as file:
+            file.writelines(json.dumps(line) + "\n" for line in lines)
+        self.written = len(lines)
+        self.file = open(folder / METRICS, "a", encoding="utf-8", newline="")  # noqa: SIM115 (closed by __exit__)
 
-        mr.manual_seed(options.seed)
-        o = options
-        self.model = CharModel.of(o, V)
-        self.optimizer = optimizer_of(o.optimizer, self.model.parameters(), o.lr)
-        self.schedule = Schedule(o.schedule, self.optimizer, o.lr, o.warmup, o.schedule_steps or o.steps)
-        self.state: State = self.model.zero_state(B)
-        self.step = 0
-        self.losses: list[float] = []  # those of the steps after the last line
-        self.lines: list[dict[str, float | None]] = []
-        self.first_norms = np.zeros((0, 0))
-        self.world = World()
-        self.shards: Shards | None = None  # until `share`
+    def append(self, lines: Sequence[dict[str, Any]]) -> Sequence[dict[str, Any]]:
+        """Append the new entries of `lines` at once, and return them."""
+        new = lines[self.written :]
+        if new:
+            with naming(self.file.name):
+                self.file.write("".join(json.dumps(line) + "\n" for line in new))
+                self.file.flush()
+            self.written = len(lines)
+        return new
 
-    # ---- work
+    def __enter__(self) -> Self:
+        return self
 
-    def share(self, world: World) -> None:
-        """From now on compute batches in shards together with the other ranks, if the options ask for it."""
-        if self.options.shards:
-            self.world, self.shards = world, Shards(self.model, self.loss, self.options, world)
-            self.shards.take_state([t.numpy() for t in self.state], self.options.device)
+    def __exit__(self, *error: object) -> None:
+        with naming(self.file.name):  # what could not be written is tried once more
+            self.file.close()
 
-    def start(self) -> None:
-        """Measure the gradient norms before the first step."""
-        self.first_norms = self.gradient_norms()
-        self.add_line(None, None)
 
-    def stopping(self, wish: bool) -> bool:
-        """Whether to stop: at once if alone and asked to; several ranks all stop after the same next step."""
-        if self.shards is None or self.world.size == 1:
-            return wish
-        self.shards.parallel.stop = wish
-        return self.shards.parallel.stopping
-
-    def advance(self) -> None:
-        """Do one step, and make a line of metrics if one is due.
-
-        Raises
-        ------
-        Diverged
-            If the loss or the gradient is not finite. It is a UserError.
-        """
-        if self.options.shards and self.shards is None:
-            self.share(self.world)
-        if self.batches.at_start or self.model.bidirectional:  # the reverse direction does not know later characters
-            self.forget()
-        x, y = next(self.batches)
-        with np.errstate(all="ignore"):  # an overflow shows in the loss and in the norm of the gradient
-            self.optimizer.zero_grad()
-            value = self.backward(x, y) if self.shards is None else self.shards.backward(x, y, self.step)
-            norm = optim.clip_grad_norm_(self.optimizer.parameters, CLIP).item()
-            if not (math.isfinite(value) and math.isfinite(norm)):
-                raise Diverged(self.diverged(f"the loss is {value}, the norm of its gradient {norm}"))
-            self.optimizer.step()
-        self.schedule.step()
-        self.step += 1
-        self.losses.append(value)
-        if self.step % LOG_EVERY == 0:
-            if self.world.rank == 0:
-                self.add_line(sum(self.losses) / len(self.losses), norm)
-            self.losses = []
-
-    def forget(self) -> None:
-        """Start all streams of text again."""
-        if self.shards is None:
-            self.state = self.model.zero_state(self.options.batch)
+def run(folder: Path, given: dict[str, Any], quiet: bool, again: bool) -> int:
+    """Start a run with the options `given` in the folder, or continue the one there; returns the exit status."""
+    world = world_of_run()
+    quiet = quiet or world.rank > 0
+    on_first(world, lambda: check(folder, again))
+    with enough_memory(), ExitStack() as stack:
+        if again:
+            on_first(world, lambda: own(folder, stack))
+            with Doing("reading the checkpoint and the text", quiet):
+                path = folder / CHECKPOINT
+                arrays, metadata = on_first(world, lambda: read_checkpoint(path))
+                training = on_all(world, lambda: continued(path, arrays, metadata, given, world))
         else:
-            self.shards.forget()
+            with Doing("reading the text, measuring gradients before the first step", quiet):
+                training = on_all(world, lambda: begun(given, world))
+            on_first(world, lambda: own(folder, stack))
+            on_first(world, lambda: check(folder, again))  # again, now that no other process can write there
+        training.share(world)
+        return work(training, folder, quiet)
 
-    def backward(self, x: np.ndarray, y: np.ndarray) -> float:
-        """Put the gradient of the mean loss of the batch (T, B) into ``p.grad``; return the loss."""
-        loss, state, _ = self.loss(x, y, self.state, random.generator())
-        loss.backward()
-        self.state = detached(state)
-        return loss.item()
 
-    def loss(
-        self, x: np.ndarray, y: np.ndarray, state: State, rng: np.random.Generator
-    ) -> tuple[mr.Tensor, State, int]:
-        """The mean loss of a batch, over the characters y or over blanks in x that `rng` draws; the state after it;
-        and the number of characters in the mean.
-        """
-        if not self.model.bidirectional:
-            scores, state = self.model(x, state)
-            return cross_entropy(scores, y), state, y.size
-        given, where = blanked(x, len(self.vocabulary), rng)
-        scores, state = self.model(given, state)
-        return cross_entropy(scores[where], x[where]), state, len(where[0])
+def own(folder: Path, stack: ExitStack) -> None:
+    """Keep other processes from training in the folder, until the end of `stack`."""
+    stack.enter_context(opened(folder))
 
-    def add_line(self, loss: float | None, norm: float | None) -> None:
-        """Add a line to the metrics, every `VALIDATE_EVERY` steps with a validation loss."""
-        validation = self.validation_loss() if self.step % VALIDATE_EVERY == 0 else None
-        if validation is not None and not math.isfinite(validation):
-            raise Diverged(self.diverged(f"the validation loss is {validation}"))
-        self.lines.append(dict(zip(COLUMNS, (self.step, loss, norm, validation), strict=True)))
 
-    def validation_batches(self, B: int, T: int) -> data.CharBatches:
-        """The validation text in batches (T, B), or smaller ones if it is short."""
-        T = min(T, len(self.validation_ids) - 1)
-        return data.CharBatches(self.validation_ids, T, min(B, (len(self.validation_ids) - 1) // T))
+@contextmanager
+def enough_memory() -> Iterator[None]:
+    """Inside this block, running out of memory becomes a UserError."""
+    try:
+        yield
+    except MemoryError:
+        raise UserError("out of memory; choose a smaller --hidden, --batch or --length") from None
 
-    def validation_loss(self) -> float:
-        """Mean loss over the first `VALIDATION_BATCHES` batches of the validation text, in nats per character."""
-        losses: list[float] = []
-        zero = state = self.model.zero_state(self.validation.B)
-        rng = np.random.Generator(np.random.Philox(0))  # the same blanks every time
-        self.model.eval()
-        with mr.no_grad(), np.errstate(all="ignore"):
-            for x, y in self.validation.one_pass():
-                if len(losses) == VALIDATION_BATCHES:
-                    break
-                loss, state, _ = self.loss(x, y, zero if self.model.bidirectional else state, rng)
-                losses.append(loss.item())
-        self.model.train()
-        return sum(losses) / len(losses)
 
-    @property
-    def loss_at(self) -> int:
-        """The step whose loss `gradient_norms` uses: the last one, or with two directions one in the middle."""
-        T = self.validation.T
-        return T // 2 if self.model.bidirectional else T - 1
+def begun(given: dict[str, Any], world: World | None = None) -> Training:
+    """A new run with the options `given`, not yet shared with the other ranks."""
+    world = world or World()
+    with user_mistakes():
+        device = devices.get(given.get("device")).name
+    options = of_new_run(given | {"device": device})
+    check_shards(world, options.shards, options.batch)
+    training = Training(options, read_text(options))
+    if world.rank == 0:
+        training.start()
+    return training
 
-    def gradient_norms(self) -> np.ndarray:
-        """How the gradient of the loss at `loss_at` flows to all steps, over the first batch of the validation text."""
-        x, y = self.validation.batch(0)
-        if not self.model.bidirectional:
-            return gradient_norms(self.model, x, y[-1])
-        given = x.copy()
-        given[self.loss_at] = len(self.vocabulary)
-        return gradient_norms(self.model, given, x[self.loss_at], self.loss_at)
 
-    def model_on_cpu(self) -> CharModel:
-        """A copy of the present model without dropout, on the device where single steps cost least, for analysis."""
-        return deepcopy(self.model).to("cpu").eval()
-
-    def diverged(self, what: str) -> str:
-        return f"training stopped after {self.step} steps: {what}; --lr {self.options.lr} is likely too large"
-
-    # ---- to a checkpoint and back
-
-    def save(self, path: Path) -> None:
-        """Write the whole run or nothing. Raises UserError if the parameters are not finite or the disk is full.
-
-        All ranks call it: states of the shards are collected, and rank 0 writes.
-        """
-        states = tuple(t.numpy() for t in self.state) if self.shards is None else self.shards.whole_state()
-        if self.world.rank:
-            return
-        parameters = self.model.state_dict()
-        if not all(np.isfinite(value).all() for value in parameters.values()):
-            raise Diverged(self.diverged("a parameter is not finite"))
-        optimizer = self.optimizer.state_dict()
-        columns = {name: [line[name] for line in self.lines] for name in COLUMNS}
-        arrays = {
-            **{f"model.{name}": value for name, value in parameters.items()},
-            **{f"optimizer.{name}": value for name, value in optimizer.items() if isinstance(value, np.ndarray)},
-            **{f"state.{name}": a for name, a in zip(self.model.state_names, states, strict=True)},
-            **{f"metrics.{name}": np.array(values, np.float64) for name, values in columns.items()},  # None: NaN
-            "losses": np.array(self.losses, np.float64),
-            "first_norms": self.first_norms,
-        }
-        metadata = {
-            "kind": KIND,
-            "minirnn": __version__,
-            "options": self.options.to_json(),
-            "step": self.step,
-            "optimizer": {name: value for name, value in optimizer.items() if not isinstance(value, np.ndarray)},
-            "schedule": self.schedule.state_dict(),
-            "position": self.batches.state(),
-            "random": random_state(),
-            "vocabulary": self.vocabulary.to_json(),
-            "text_sha256": self.text_hash,
-        }
-        if isinstance(self.model.recurrent, CellLayer):
-            metadata["cell"] = definition(self.model.recurrent.cell)
-        with user_mistakes():  # the folder went away, the disk is full
-            checkpoint.save(path, arrays, metadata)
-
-    def restore(self, arrays: dict[str, np.ndarray], metadata: dict[str, Any]) -> None:
-        """Return to the point of the run at which `save` was called."""
-        part: dict[str, dict[str, np.ndarray]] = {"model": {}, "optimizer": {}, "state": {}, "metrics": {}}
-        for key, value in arrays.items():
-            first, _, rest = key.partition(".")
-            if first in part:
-                part[first][rest] = value
-        self.model.load_state_dict(part["model"])
-        self.optimizer.load_state_dict({**metadata["optimizer"], **part["optimizer"]})
-        self.schedule.load_state_dict(metadata["schedule"])
-        self.state = tuple(
-            mr.tensor(part["state"][name], device=self.options.device) for name in self.model.state_names
+def continued(
+    path: Path, arrays: dict[str, np.ndarray], metadata: dict[str, Any], given: dict[str, Any], world: World
+) -> Training:
+    """The run whose checkpoint, read from `path`, has `arrays` and `metadata`, not yet shared with the other ranks."""
+    with damages(path):
+        options = resumed(metadata["options"], given, metadata["step"])
+        check_cell(path, given.get("cell"), metadata)
+        text_hash = metadata["text_sha256"]
+    check_shards(world, options.shards, options.batch)
+    with user_mistakes():
+        devices.get(options.device)
+    text = read_text(options)
+    if hash_of(text) != text_hash:
+        raise UserError(
+            "the text is not the one that the run to resume learns from: "
+            + (f"{options.text} was changed" if options.text else "the standard library of another Python version?")
         )
-        self.batches.restore(metadata["position"])
-        rows = zip(*(part["metrics"][name].tolist() for name in COLUMNS), strict=True)
-        self.lines = [{k: None if math.isnan(v) else v for k, v in zip(COLUMNS, row, strict=True)} for row in rows]
-        for line in self.lines:
-            line["step"] = int(line["step"] or 0)
-        self.losses = arrays["losses"].tolist()
-        self.first_norms = arrays["first_norms"]
-        self.step = metadata["step"]
-        set_random_state(metadata["random"])
+    with damages(path):  # the options in a file may be invalid
+        training = Training(options, text)
+        training.restore(arrays, metadata)
+    return training
 
 
-def hash_of(text: str) -> str:
-    return hashlib.sha256(text.encode()).hexdigest()
+def work(training: Training, folder: Path, quiet: bool) -> int:
+    """Train, save, draw and report. The exit status is 0 when all steps are done, 130 after Ctrl-C."""
+    steps = training.options.steps
+    with Interrupt() as interrupt:
+        if not quiet:
+            say(introduction(training))
+        train(training, folder, interrupt, quiet)
+        if training.world.rank:
+            return 0 if training.step >= steps else 130
+        finished = training.step >= steps
+        cell = training.options.cell
+        again = command(folder, cell, "--resume", *([f"--steps {2 * steps}"] if finished else []))
+        if not finished:
+            say(f"stopped after step {training.step} of {steps}, saved; to continue: {again}")
+        try:
+            with interrupt.at_once(), Doing("writing a sample, drawing pictures", quiet):
+                written = pictures.draw_all(folder, training)
+        except KeyboardInterrupt:
+            say(f"some pictures are not drawn yet; to draw them: {command(folder, cell, '--resume')}")
+            return 130
+        say(result(training, folder, written))
+        say(f"to write text with it: {sampling(folder, cell)}")
+        if finished:
+            say(f"to continue: {again}")
+        advice = None if quiet else native_tip(training.options)
+        if advice:
+            say(advice)
+    return 0 if finished else 130
 
 
-def random_state() -> dict[str, Any]:
-    """The state of the public random stream, as JSON types."""
-    state: Any = random.generator().bit_generator.state
-    return {
-        **state,
-        "state": {name: value.tolist() for name, value in state["state"].items()},
-        "buffer": state["buffer"].tolist(),
-    }
-
-
-def set_random_state(saved: dict[str, Any]) -> None:
-    """The reverse of `random_state`."""
-    random.generator().bit_generator.state = {
-        **saved,
-        "state": {name: np.array(value, np.uint64) for name, value in saved["state"].items()},
-        "buffer": np.array(saved["buffer"], np.uint64),
-    }
+def train(training: Training, folder: Path, interrupt: Interrupt, quiet: bool) -> None:
+    """Do the remaining steps. After the first save, the files on disk can be resumed at any moment."""
+    steps, world = training.options.steps, training.world
+    training.save(folder / CHECKPOINT)
+    saved_step, saved_at = training.step, time.monotonic()
+    writes = MetricsFile(folder, training.lines) if world.rank == 0 else nullcontext()
+    with writes as metrics, Progress(training.step, steps, quiet) as progress:
+        while training.step < steps and not training.stopping(interrupt.requested):
+            training.advance()
+            if metrics is not None:
+                new = metrics.append(training.lines)
+                progress.show(training.step, new[-1] if new else None)
+            due = training.step % SAVE_EVERY == 0 or time.monotonic() - saved_at > SAVE_AFTER
+            if world.broadcast(due):  # clocks differ, and all ranks take part in saving
+                training.save(folder / CHECKPOINT)
+                saved_step, saved_at = training.step, time.monotonic()
+    if saved_step != training.step:
+        training.save(folder / CHECKPOINT)

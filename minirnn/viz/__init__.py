@@ -1,7 +1,8 @@
 """Pictures of training and of gradients. Every drawing function returns a `Picture`, and `show` displays it.
 
 For an argument of another type, shape or range, a function raises TypeError or ValueError. The message says what it got
-and what it expected. Charts can be drawn into your own axes (`ax`). Other pictures need a figure of their own size.
+and what it expected. A tape that a backward pass has freed is a RuntimeError. Charts can be drawn into your own axes
+(`ax`). Other pictures need a figure of a certain size.
 """
 
 from minirnn.lookup.later import imported_later
@@ -11,7 +12,6 @@ from minirnn.viz.display import show
 from minirnn.viz.gate_maps import gate_map
 from minirnn.viz.gradients import gradient_flow
 from minirnn.viz.inside import look_inside
-from minirnn.viz.jacobians import state_jacobians
 from minirnn.viz.kernel_access import bank_conflicts, thread_map, warp_accesses
 from minirnn.viz.ladder_schematic import between_steps
 from minirnn.viz.layers import LayerValues, layer_jacobians, layer_paths, layer_values
@@ -20,7 +20,7 @@ from minirnn.viz.paths import cell_paths, path_strengths
 from minirnn.viz.picture import Picture, save
 from minirnn.viz.ranks import all_reduce_costs, backward_timeline
 from minirnn.viz.rooflines import roofline
-from minirnn.viz.shares import gradient_shares, per_step_gradients
+from minirnn.viz.steps import gradient_shares, per_step_gradients, state_jacobians
 from minirnn.viz.tape.graph import tape_graph
 from minirnn.viz.tape.player import TapePlayer
 from minirnn.viz.text_colors import ColoredText, colored_text

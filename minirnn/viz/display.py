@@ -55,20 +55,13 @@ def show(picture: Picture | Figure) -> None:
         print(f"saved {_write(picture)}")
 
 
-def collect() -> list[Any]:
-    """Return a list to which pictures are appended from now on instead of being shown. Site builders use it."""
-    global _collected
-    _collected = []
-    return _collected
-
-
 @contextlib.contextmanager
 def collecting() -> Iterator[list[Any]]:
     """A list to which pictures are appended, until the end of the ``with``, instead of being shown."""
     global _collected
-    before = _collected
+    before, _collected = _collected, []
     try:
-        yield collect()
+        yield _collected
     finally:
         _collected = before
 

@@ -9,8 +9,8 @@ import numpy as np
 
 from minirnn.arguments.messages import shown
 from minirnn.viz.colors import SIGNS, SIZES
-from minirnn.viz.fonts import fonts_for
 from minirnn.viz.picture import Picture, as_numbers, new_figure, whole_steps
+from minirnn.viz.text_colors import fonts_for
 
 MEANING = {
     "i": "input gate",

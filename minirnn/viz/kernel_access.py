@@ -135,10 +135,8 @@ def bank_conflicts(trace: Any, line: int, *, which: int = 0) -> Picture:
 
     Parameters
     ----------
-    trace : Trace
-        What ``kernel.traced(...)`` of a `SimDriver` in check mode returned.
-    line, which : int
-        The line and the visit, as for `warp_accesses`.
+    trace, line, which
+        The launch, the line and the visit, as for `warp_accesses`.
 
     Returns
     -------

@@ -111,13 +111,6 @@ def save(picture: Picture | Figure, path: str | os.PathLike[str], *, dpi: float 
         Ends in ``.png``, ``.svg`` or ``.pdf``, or for a `ColoredText` in ``.html``.
     dpi : float
         Pixels per inch of a PNG.
-
-    Raises
-    ------
-    ValueError
-        Another ending, or the file cannot be written.
-    TypeError
-        Neither a Picture nor a Figure.
     """
     figure = picture.figure if isinstance(picture, Picture) else picture
     if not hasattr(figure, "savefig"):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from html import escape
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +12,6 @@ import numpy as np
 
 from minirnn.arguments import check
 from minirnn.viz.colors import SIGNS
-from minirnn.viz.fonts import fonts_for
 from minirnn.viz.picture import Picture, as_numbers, new_figure
 
 if TYPE_CHECKING:
@@ -21,6 +21,8 @@ LONGEST = 10_000
 """The largest number of characters. A longer text would be several screens high and slow to draw."""
 UNREADABLE = "#8c8c8c"  # color of a state that is NaN or infinite
 CELL = 0.097, 0.19  # inches of a character: width, height
+MISSING = "\ufffd"  # drawn for a letter that no installed font has
+SYMBOLS = ("cm", "STIX", "Last Resort")  # Matplotlib's fonts for formulas, whose letters are others, and one of frames
 STYLE = "font-family:ui-monospace,Menlo,Consolas,monospace;white-space:pre-wrap;overflow-wrap:anywhere;line-height:1.5"
 
 
@@ -78,11 +80,6 @@ def colored_text(
     ColoredText
         ``html``: the same as HTML. ``ax``: (U,). ``data``: states (T, U); row and column (T,), the place of each
         character in the figure. ``artists``: "unit 0", ...: the meshes of colors.
-
-    Examples
-    --------
-    >>> picture = colored_text([0.0, 1.0, 1.0, 0.0], '"hi"')
-    >>> save(picture, "quotes.html")  # doctest: +SKIP
     """
     pieces = _pieces(text)
     try:
@@ -131,6 +128,36 @@ def _names(labels: Any, U: int) -> list[str]:
     if len(names) != U:
         raise ValueError(f"colored_text: {len(names)} labels\n  expected {U}, one for each unit of states (T, U)")
     return names
+
+
+@lru_cache
+def letters_of(path: str) -> frozenset[int]:
+    """The letters of a font file, as numbers; none if it cannot be read."""
+    from matplotlib.font_manager import get_font
+
+    try:
+        return frozenset(get_font(path).get_charmap())
+    except (OSError, RuntimeError):
+        return frozenset()
+
+
+def fonts_for(text: str, first: str = "DejaVu Sans Mono") -> tuple[list[str], str]:
+    """The families that draw `text`, beginning with `first`, and the text with `MISSING` for what none of them has.
+
+    Matplotlib draws each letter with the first family that has it. Without a font it would print a warning for each.
+    """
+    from matplotlib.font_manager import FontProperties, findfont, fontManager
+
+    families = [first]
+    left = {ord(c) for c in text} - letters_of(findfont(FontProperties(family=first)))
+    for font in fontManager.ttflist if left else ():
+        if font.name.startswith(SYMBOLS):
+            continue
+        found = left & letters_of(font.fname)
+        if found:
+            families.append(font.name)
+            left -= found
+    return families, "".join(MISSING if ord(c) in left else c for c in text)
 
 
 def visible(character: str) -> str:

@@ -56,7 +56,7 @@ def torch(mode: str, size: Size, dtype: str) -> Calls:
 
 def training(cell: str, size: Size) -> Call:
     """Steps of ``minirnn train`` on the default device."""
-    from minirnn.train.work import begun
+    from minirnn.train.run import begun
 
     T, B, _, H = size
     work = begun({"cell": cell, "hidden": H, "batch": B, "length": T, "steps": 10**6})
@@ -70,7 +70,7 @@ def training_in_torch(cell: str, size: Size) -> Call:
 
     import minirnn as mr
     from minirnn.train.model import EMBEDDING
-    from minirnn.train.run import CLIP
+    from minirnn.train.training import CLIP
 
     library.set_num_threads(int(os.environ["OMP_NUM_THREADS"]))
     T, B, _, H = size

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from mutation.formulas import backward_mutants, kernel_mutants
+from mutation.formulas import backward_mutants
 from mutation.mutants import Mutant, changed
 from mutation.operators import operators
 
@@ -40,11 +40,11 @@ ROOMS = {
     "arguments": _folder("arguments"),
     "machine": _folder("machine"),
     "lookup": _folder("lookup"),
-    "engine": _folder("engine", "tests/gradcheck/", "tests/proof/test_random_graphs.py"),
+    "engine": _folder("engine", "tests/gradcheck/", "tests/properties/test_random_graphs.py"),
     "gradcheck": _folder("gradcheck"),
-    "functions": _folder("functions"),
-    "ops": _folder("ops", "tests/proof/test_corners.py"),
-    "nn": _folder("nn", "tests/proof/test_modules.py"),
+    "autograd": _folder("autograd"),
+    "ops": _folder("ops", "tests/properties/test_corners.py"),
+    "nn": _folder("nn", "tests/properties/test_modules.py"),
     "optim": _folder("optim"),
     "data": _folder("data"),
     "io": _folder("io"),
@@ -57,16 +57,14 @@ ROOMS = {
     "cpu": Room(("devices/cpu/**/*.py",), ("tests/devices/cpu/", "tests/ops/")),
     "cuda": Room(("devices/cuda/**/*.py",), ("tests/devices/cuda/",)),
     "train": _folder("train"),
-    "verify": _folder("verify", "tests/ops/test_verified.py", "tests/commands/test_verify.py"),
     "bench": _folder("bench", "tests/commands/test_bench.py"),
     "parallel": _folder("parallel"),
     "commands": _folder("commands"),
     "learn": _folder("learn"),
-    "proving": _folder("proving", "tests/verify/", "tests/ops/test_verified.py", "tests/nn/test_own_proof.py"),
+    "proof": _folder("proof", "tests/ops/test_verified.py", "tests/commands/test_verify.py"),
 }
 FORMULAS = {
-    "backward": Room((), ("tests/ops/", "tests/devices/cpu/", "tests/nn/functional/", "tests/proof/test_corners.py")),
-    "kernels": Room((), ("tests/devices/native/", "tests/devices/cuda/launch/", "tests/ops/")),
+    "backward": Room((), ("tests/ops/", "tests/devices/cpu/", "tests/nn/functional/", "tests/properties/")),
 }
 """The backward formulas of all rooms, in which each term is dropped or negated (`mutation.formulas`)."""
 
@@ -74,8 +72,7 @@ FORMULAS = {
 def mutants(root: Path, room: str, only: str = "") -> list[Mutant]:
     """All mutants of a room, or of the formulas; those whose path and function contain `only`."""
     if room in FORMULAS:
-        made = backward_mutants if room == "backward" else kernel_mutants
-        return list(made(root, only))
+        return list(backward_mutants(root, only))
     found: list[Mutant] = []
     for path in sorted({path for pattern in ROOMS[room].files for path in (root / "minirnn").glob(pattern)}):
         name = path.relative_to(root).as_posix()

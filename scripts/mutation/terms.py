@@ -1,7 +1,7 @@
 """What is exchanged in a backward formula: each term dropped or negated in turn.
 
 In Python files a formula is an expression, or a call such as ``add(a, b, out)`` that writes into its last argument.
-What only computes sizes and indices is left alone. `kernel_terms` has the same for C++ and CUDA.
+What only computes sizes and indices is left alone.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ SIZES = {*"TBIHLDPGMNKnmtdkp", "lo", "hi", "t0", "t1", "width", "rows", "extra",
 NO_FORMULA = {"shape", "ndim", "size", "kept", "attributes"}
 """Attributes that hold sizes and switches."""
 ARRAY_CALLS = {"concat", "concatenate", "where", "einsum", "sum", "dot", "matmul", "reshape", "transpose", "to"}
-ARRAY_CALLS |= {"broadcast_to", "astype", "put_add", "split", "flip", "or_zeros", "join_gates", "expand_dims"}
+ARRAY_CALLS |= {"broadcast_to", "astype", "put_add", "split", "flip", "or_zeros", "expand_dims"}
 """Calls whose results are negated."""
 OUT_CALLS = {"add": "+", "subtract": "-", "multiply": "*", "mul": "*", "dot": "@", "matmul": "@", "tanh": "f"}
 """Calls that write into their last argument or into `out`."""

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from minirnn.train.native_hint import SHARE
+from minirnn.train.messages import NATIVE_SHARE
 
 ROOT = Path(__file__).parents[2]
 TABLES = ("train", "float64", "steps", "threads")
@@ -91,7 +91,7 @@ def test_the_summary_of_the_page_holds_for_the_stored_times(figures: Any) -> Non
 
 def test_the_tip_of_train_has_the_stored_times(figures: Any) -> None:
     found = {r["mode"]: figures.ratios(r, "native", "cpu")[0] for r in figures.rows_of("train")}
-    assert {mode: round(ratio, 1) for mode, ratio in found.items()} == SHARE
+    assert {mode: round(ratio, 1) for mode, ratio in found.items()} == NATIVE_SHARE
 
 
 def test_the_tables_have_the_sizes_of_the_page(measure: Any) -> None:

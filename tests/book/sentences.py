@@ -50,7 +50,7 @@ def of_page(path: Path) -> str:
         comments = ("\n".join(s[2:] for s in takewhile(lambda s: s[:1] == "#", c.splitlines())) for c in cells)
         source = "\n\n".join([first.split('"""')[1], *comments])
     source = re.sub(
-        r"^\.\. math::\n(?:\n|[ \t]+.*\n?)+|^\$\$\n(?:.*\n)*?\$\$.*\n|^```(?!\{glossary)(?:.*\n)*?```",
+        r"^\.\. (?:math|sliders)::.*\n(?:\n|[ \t]+.*\n?)+|^\$\$\n(?:.*\n)*?\$\$.*\n|^```(?!\{glossary)(?:.*\n)*?```",
         "",
         source,
         flags=re.M,

@@ -23,7 +23,7 @@ from minirnn.cells.cell import Formulas
 from minirnn.cells.derive import Derivation
 from minirnn.cells.expr import CellError, Expr
 from minirnn.cells.formulas import Formula, Writer, as_latex, with_products
-from minirnn.explain.parts import PAGES as pages
+from minirnn.explain.ops import PAGES as pages
 from tests.cells.with_torch import CELLS, gallery
 from tests.devices.cells.own_layers import multiplicative
 

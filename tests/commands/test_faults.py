@@ -1,6 +1,6 @@
 """Faults around the commands end in one sentence: closed streams, damaged options, huge weights, no memory, no name.
 
-Tests `minirnn/commands/cli.py`, with `minirnn/train/saved.py` and `minirnn/train/sample.py`.
+Tests `minirnn/commands/cli.py`, with `minirnn/train/checkpoint.py` and `minirnn/train/sample.py`.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from minirnn import io
 from minirnn.arguments.user_error import describe
 from minirnn.commands import cli, convert
 from minirnn.io.atomic import naming
-from minirnn.train.folder import MetricsFile
+from minirnn.train.run import MetricsFile
 
 TRAIN = ["train", "--steps", "2", "--hidden", "6", "--length", "4", "--batch", "3", "--text", "text.txt"]
 

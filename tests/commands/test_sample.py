@@ -14,9 +14,8 @@ import pytest
 from minirnn import data
 from minirnn.commands import cli
 from minirnn.io import checkpoint
-from minirnn.train.folder import CHECKPOINT
+from minirnn.train.checkpoint import CHECKPOINT, read_model
 from minirnn.train.sample import BLANK, sample
-from minirnn.train.saved import read_model
 from tests.slow import slow_unless
 from tests.train.runs import Train
 from tests.train.test_saved import KINDS

@@ -15,7 +15,8 @@ import pytest
 from minirnn import data
 from minirnn.commands import cli
 from minirnn.io import checkpoint
-from minirnn.train.folder import CHECKPOINT, FILES
+from minirnn.train.checkpoint import CHECKPOINT
+from minirnn.train.messages import FILES
 from tests.slow import slow_unless
 from tests.train.runs import TINY, UNDRAWN, Train, complaint, lines_of
 

@@ -8,8 +8,8 @@ import pytest
 
 import minirnn as mr
 from minirnn.commands.cli import build_parser, main
-from minirnn.proving.table import ABSENT, OPS, PASSED
-from tests.verify.runs import BASELINE, SIMULATOR, run, statuses
+from minirnn.proof.table import ABSENT, OPS, PASSED
+from tests.proof.runs import BASELINE, SIMULATOR, run, statuses
 
 
 def test_a_quick_run_passes_and_is_not_worse_than_the_stored_table(
@@ -47,7 +47,6 @@ def test_devices_and_ops_may_be_named_one_by_one_or_together() -> None:
     [
         (["--op", "gru"], "--op gru; expected one of lstm_block_cell, "),
         (["--device", "gpu"], "no device is called 'gpu'; known: "),
-        (["--golden", "nowhere"], "--golden nowhere: it has no folders block_ops and cudnn_rnn"),
         (["--out", "nowhere/table.json"], "--out nowhere/table.json: no such folder"),
         (["--out", "."], "--out .: this is a folder; expected a file"),
         (["--against", "nowhere.json"], "nowhere.json: No such file or directory"),

@@ -10,8 +10,8 @@ import pytest
 
 import minirnn as mr
 from minirnn import ops
+from minirnn.autograd import checkpoint
 from minirnn.devices.precision import _Chosen, chosen, from_environment, to_tf32
-from minirnn.functions import checkpoint
 
 SIMULATED = mr.devices.available()["cuda-sim"] is None
 simulated = pytest.mark.skipif(not SIMULATED, reason=f"cuda-sim: {mr.devices.available()['cuda-sim']}")

@@ -13,7 +13,7 @@ from minirnn.commands.cli import main
 from minirnn.devices.cpu.sequence.step import text_of
 from minirnn.devices.cpu.sequence.write_forward import loop_of
 from minirnn.explain.names import explained
-from minirnn.explain.parts import PAGES
+from minirnn.explain.ops import PAGES
 
 
 @pytest.mark.parametrize("op", explained())

@@ -1,6 +1,6 @@
 """Write golden data for functions of functions, computed by torch in float64.
 
-Needs torch (CPU is enough); `files.py` says how it is run. Functions and inputs are in `tests/functions/cases.py`.
+Needs torch (CPU is enough); `files.py` says how it is run. Functions and inputs are in `tests/autograd/cases.py`.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import numpy as np
 import torch
 import torch.autograd.functional as F
 
-from tests.functions.cases import CASES, MAPPINGS, named, results
+from tests.autograd.cases import CASES, MAPPINGS, named, results
 from tests.golden.files import write_or_check
 
 
@@ -29,7 +29,7 @@ def of_case(name: str) -> dict[str, np.ndarray]:
     case = CASES[name]
     w, xs, vs = case.arrays(name)
     found = results(F, case, torch.tensor(w), [torch.tensor(x) for x in xs], [torch.tensor(v) for v in vs], weigh)
-    for function in ("jacobian", "hessian", "vjp", "jvp", "vhp", "hvp"):
+    for function in ("jacobian", "hessian", "vjp", "jvp", "hvp"):
         if any(key.split(".")[0] == function for key in found):
             found |= differentiated(name, function)
     return {key: value.numpy() for key, value in found.items()}
@@ -50,7 +50,7 @@ def differentiated(name: str, function: str) -> dict[str, Any]:
     arguments = (inputs,) if function in ("jacobian", "hessian") else (inputs, v)
     result = getattr(F, function)(lambda *z: case.func(w, *z), *arguments, create_graph=True)
     total = sum((t * weigh(t)).sum() for _, t in named("", result))
-    leaves = [w, *xs, *(vs if function in ("jvp", "vhp", "hvp") else [])]
+    leaves = [w, *xs, *(vs if function in ("jvp", "hvp") else [])]
     gradients = [None] * len(leaves)
     if total.requires_grad:
         gradients = torch.autograd.grad(total, leaves, allow_unused=True)

@@ -1,4 +1,4 @@
-"""Stores torch's values for the lines of docs/appendix/names_of_torch.md.
+"""Stores torch's values for the lines of minirnn/lookup/pointers.txt.
 
 Run ``python -m tests.golden.make_names [--check]``.
 """

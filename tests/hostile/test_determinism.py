@@ -22,7 +22,7 @@ import pytest
 import minirnn as mr
 from minirnn import nn, ops
 from minirnn.train.options import Options
-from minirnn.train.run import Training
+from minirnn.train.training import Training
 from tests.hostile.test_threads_and_forks import train
 from tests.slow import slow_unless
 

@@ -20,9 +20,9 @@ from minirnn import ops
 from minirnn.arguments.user_error import UserError
 from minirnn.io import convert, load, read_arrays, save, write_arrays
 from minirnn.learn import course
+from minirnn.train.checkpoint import damages, read_checkpoint
 from minirnn.train.options import Options
-from minirnn.train.run import Training
-from minirnn.train.saved import damages, read_checkpoint
+from minirnn.train.training import Training
 from tests.examples import FULL
 from tests.hostile import damage
 from tests.hostile.little_memory import little_memory, resource

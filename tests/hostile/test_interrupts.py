@@ -27,12 +27,11 @@ from minirnn.devices.cuda.sim.options import SimOptions
 from minirnn.engine.hooks import running
 from minirnn.engine.tape import mode
 from minirnn.io import load, save
-from minirnn.train import work
-from minirnn.train.folder import CHECKPOINT
+from minirnn.train import run
+from minirnn.train.checkpoint import CHECKPOINT, read_checkpoint
 from minirnn.train.options import Options
 from minirnn.train.progress import Interrupt
-from minirnn.train.run import Training
-from minirnn.train.saved import read_checkpoint
+from minirnn.train.training import Training
 from tests.slow import slow_unless
 
 TEXT = "".join(f"{k} times {k} is {k * k}, " for k in range(60))
@@ -106,7 +105,7 @@ def train(folder: Path, press_at: int) -> Moments:
         training.restore(*read_checkpoint(folder / CHECKPOINT))
     moments = Moments(press_at, lambda: signal.raise_signal(signal.SIGINT))
     with Interrupt() as interrupt, ctrl_c(moments):
-        work.train(training, folder, interrupt, quiet=True)
+        run.train(training, folder, interrupt, quiet=True)
     assert interrupt.requested == (moments.seen >= press_at)
     return moments
 

@@ -11,7 +11,7 @@ import pytest
 
 import minirnn as mr
 
-LATER = ("viz", "data", "io", "functions", "gradcheck", "tf_contrib", "optim.lr_scheduler")
+LATER = ("viz", "data", "io", "autograd", "gradcheck", "ops.cudnn_rnn.objects", "optim.lr_scheduler")
 
 
 def run(code: str) -> None:
@@ -30,7 +30,7 @@ FIRST = [
     "mr.io.find_layout",
     "mr.optim.lr_scheduler.StepLR",
     "mr.cudnn_rnn.CudnnLSTM",
-    "mr.functions.mapping",
+    "mr.autograd.mapping",
     "mr.checkpoint(mr.tanh, mr.ones(2))",
     "mr.jacobian(mr.tanh, mr.ones(2))",
     "mr.gradcheck(mr.tanh, [mr.tensor([0.5], dtype=mr.float64, requires_grad=True)])",

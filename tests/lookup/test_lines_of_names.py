@@ -1,4 +1,4 @@
-"""What `docs/appendix/names_of_torch.md` says to write gives torch's values, and no name of the table exists here.
+"""What `minirnn/lookup/pointers.txt` says to write gives torch's values, and no name of the table exists here.
 
 Tests `minirnn/lookup/pointers.py`. The values are torch's, stored by `tests/golden/make_names.py`.
 """

@@ -13,8 +13,8 @@ import pytest
 
 import minirnn as mr
 from minirnn import cell, nn, sigmoid, tanh
-from minirnn.nn.cell_file import cell_in
 from minirnn.nn.opened import opened
+from minirnn.nn.own.file import cell_in
 from tests.cells.with_torch import GALLERY as CELLS
 
 T, B, I, H = 6, 3, 4, 5

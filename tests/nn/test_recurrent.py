@@ -10,7 +10,7 @@ import pytest
 
 import minirnn as mr
 from minirnn import nn
-from minirnn.ops.cudnn_rnn.layers import RecurrentLayer
+from minirnn.ops.sequence.stack import RecurrentLayer
 from tests.compare import assert_close
 from tests.each import each
 from tests.ops.cudnn_rnn.cudnn_cases import packed

@@ -1,4 +1,4 @@
-"""The cases of `minirnn.verify` for ops with one kernel, next to the same functions in torch.
+"""The cases of `minirnn.proof` for ops with one kernel, next to the same functions in torch.
 
 Imported by tests. Whole networks are torch's own layers; block cells, which torch does not have, are
 their published formulas on torch tensors. Derivatives of any order are torch's in both cases.
@@ -14,8 +14,8 @@ import numpy as np
 
 import minirnn as mr
 from minirnn.ops.cudnn_rnn.params import Network
-from minirnn.proving.case import Case as Verified
-from minirnn.verify import block, cudnn
+from minirnn.proof.case import Case as Verified
+from minirnn.proof.cases import block, cudnn
 from tests.ops.cudnn_rnn.cudnn_cases import random_masks
 
 T, B, I, H = 3, 2, 3, 4

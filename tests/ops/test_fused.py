@@ -1,4 +1,4 @@
-"""What holds for every op with one kernel, beyond its values: the cases are those of `minirnn.verify`.
+"""What holds for every op with one kernel, beyond its values: the cases are those of `minirnn.proof`.
 
 Values, derivatives and precision are in `tests/ops/test_verified.py`, wrong calls in the tables of `tests/hostile/`.
 Tests `minirnn/ops/fused.py` and, with `tests/ops/test_verified.py`, `minirnn/ops/lstm_block/cell.py`.
@@ -15,8 +15,8 @@ import pytest
 import minirnn as mr
 from minirnn import ops
 from minirnn.ops.cudnn_rnn.params import Network
-from minirnn.proving.case import COMPOSED, Case
-from minirnn.verify import block, cudnn
+from minirnn.proof.case import COMPOSED, Case
+from minirnn.proof.cases import block, cudnn
 from tests.each import each
 from tests.ops.cudnn_rnn.cudnn_cases import random_call
 

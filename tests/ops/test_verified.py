@@ -1,10 +1,10 @@
-"""Every op in every way of `minirnn verify`, on every device. The package declares the cases, and these tests run them.
+"""Every op in every way of `python -m tests.verified`, on every device. The package declares the cases.
 
 Without `-m slow` all stored values are compared on the cpu, and one small case of every kind; the other devices take
 every second of these. With `-m slow` all cases are compared. Derivatives are compared with differences on the cpu, and
 with `-m slow` also on the other devices.
 
-Tests `minirnn/ops/` and the cases of `minirnn/verify/`.
+Tests `minirnn/ops/` and the cases of `minirnn/proof/cases/`.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from functools import cache
 
 import pytest
 
-from minirnn.proving import table
-from minirnn.proving.table import FAILED, WAYS, Cell, Comparison
-from minirnn.verify.against import compare
-from minirnn.verify.comparisons import all_comparisons
-from tests.verify.runs import BASELINE, GOLDEN, needs_simulator
+from minirnn.proof import table
+from minirnn.proof.against import compare
+from minirnn.proof.table import FAILED, WAYS, Cell, Comparison
+from tests.proof.runs import BASELINE, needs_simulator
+from tests.verified import every_comparison
 
 SIZE = "cudnn_rnn_params_size"  # a number, computed on no device
 
@@ -38,7 +38,7 @@ def rows(*ways: str) -> list[tuple[str, str]]:
 def listed(device: str) -> dict[tuple[str, str], list[Comparison]]:
     """All comparisons on a device, by op and way."""
     found: dict[tuple[str, str], list[Comparison]] = {}
-    for one in all_comparisons({device: None}, GOLDEN):
+    for one in every_comparison({device: None}):
         found.setdefault((one.cell.op, one.cell.way), []).append(one)
     return found
 

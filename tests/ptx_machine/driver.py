@@ -111,6 +111,7 @@ class PtxKernel:
     def __init__(self, module: PtxModule, name: str) -> None:
         self.driver, self.name, self.file = module.driver, name, module.name
         self.translation = build.translated(module.ptx, name)
+        self.most_threads = build.program_of(module.ptx).functions[name].most_threads
         machine()
         self._library = ctypes.CDLL(str(build.kernel_library(self.translation)))
         self._kernel = ctypes.cast(self._library.ptx_kernel, ctypes.c_void_p).value
@@ -128,14 +129,18 @@ class PtxKernel:
                 f"{self.name}: got {len(args)} arguments of {len(parameters)} bytes\n"
                 f"  expected {len(offsets)} of {expected} bytes"
             )
-        self.driver.now_or_later(partial(self._launch, parameters, tuple(grid), tuple(block), shared))
+        self.driver.now_or_later(partial(self._launch, parameters, tuple(grid), tuple(block), shared, cooperative))
 
-    def _launch(self, parameters: bytes, grid: tuple[int, ...], block: tuple[int, ...], shared: int) -> None:
+    def _launch(
+        self, parameters: bytes, grid: tuple[int, ...], block: tuple[int, ...], shared: int, cooperative: bool
+    ) -> None:
         driver, options = self.driver, self.driver.ptx
         sizes = [(*map(int, given), 1, 1)[:3] for given in (grid, block)]
         shared_bytes = self.translation.shared + shared
         if min(*sizes[0], *sizes[1]) < 1 or np.prod(sizes[1]) > 1024 or shared_bytes > options.shared_limit:
             raise LaunchError(f"{self.name}: grid {grid}, block {block}, {shared_bytes} bytes of shared memory")
+        if np.prod(sizes[1]) > self.most_threads:
+            raise LaunchError(f"{self.name}: block {block}\n  expected at most {self.most_threads} threads (.maxntid)")
         with library.lock:
             if driver.memory.dead:
                 driver.memory.collect()
@@ -145,7 +150,8 @@ class PtxKernel:
             driver.launches += 1
             launch = _Launch(
                 self._kernel, self._variables, parameters, driver.workspace.ptr, sizes[0], sizes[1], shared_bytes,
-                options.seed + driver.launches, options.weak, options.delay, options.resident,
+                options.seed + driver.launches, options.weak, options.delay,
+                options.resident if cooperative or options.seed % 2 else 1,
             )  # fmt: skip
             said, where, counts = ctypes.create_string_buffer(1024), (ctypes.c_uint32 * 3)(), (ctypes.c_uint64 * 8)()
             status = machine().ptx_launch(ctypes.addressof(launch), said, where, counts)

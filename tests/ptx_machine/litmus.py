@@ -94,7 +94,8 @@ def outcomes(tests: Sequence[Litmus], number: int, seeds: Sequence[int], weak: b
         driver.ptx, driver.launches = PtxOptions(seed=seed, weak=weak, delay=10), 0
         driver.memset(memory.ptr, 0, 1024)
         driver.memset(found.ptr, 0, 16 * 4 * REGISTERS)
-        kernel(memory, found, np.uint32(number), grid=(max(test.blocks) + 1,), block=(per_block,))
+        grid, block = (max(test.blocks) + 1,), (per_block,)
+        kernel(memory, found, np.uint32(number), grid=grid, block=block, cooperative=True)
         r, last = np.zeros((16, REGISTERS), np.int32), np.zeros(256, np.int32)
         driver.d2h(r, found.ptr)
         driver.d2h(last, memory.ptr)

@@ -80,6 +80,8 @@ class Memory:
                 found = f"read<{wide}>(from + {k * size})"
             elif space in DIRECT:
                 found = f"read<{wide}>((const u8 *)at + {k * size})"
+            elif "nc" in parts:
+                found = f"ptx_load_constant(t, at + {k * size}, {size})"
             elif late:
                 reads.append(f"ptx_load_late(t, {late[k]}, at + {k * size}, {size}, {order}, {scope});")
                 continue

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from math import prod
 
 SIZES = {
     name: bits // 8
@@ -52,13 +53,14 @@ class Variable:
 
 @dataclass
 class Function:
-    """A kernel (`is_kernel`) or a function that kernels call."""
+    """A kernel (`is_kernel`) or a function that kernels call. A block has at most `most_threads`."""
 
     name: str
     is_kernel: bool
     parameters: list[Variable]
     results: list[Variable]
     statements: list[Statement]
+    most_threads: int = 1024
 
 
 @dataclass
@@ -107,12 +109,14 @@ def _function(program: Program, text: str, found: re.Match[str], kind: str, file
     name = re.sub(r"\([^()]*\)", " ", head).split()[0]
     results = lists.pop(0) if kind == "func" and head.lstrip().startswith("(") else ""
     body, end = _body(text, open_)
+    bound = re.search(r"\.maxntid\s+(\d+)(?:\s*,\s*(\d+))?(?:\s*,\s*(\d+))?", head)
     program.functions[name] = Function(
         name,
         kind == "entry",
         [_variable(p) for p in split(lists[0] if lists else "")],
         [_variable(p) for p in split(results)],
         list(_statements(body, files)),
+        prod(int(n or 1) for n in bound.groups()) if bound else 1024,
     )
     return end
 

@@ -11,9 +11,10 @@ from collections.abc import Iterator
 
 from minirnn.devices.cuda.gpu.compiler import KERNELS
 from tests.ptx_machine import build
-from tests.ptx_machine.planted import JUDGES, MISTAKES, Mistake, judges, verdict
+from tests.ptx_machine.mistakes import MISTAKES, Mistake
+from tests.ptx_machine.planted import JUDGES, judges, verdict
 
-PUZZLES = [mistake for mistake in MISTAKES if mistake.where == "barrier"][:6]
+PUZZLES = [mistake for mistake in MISTAKES if mistake.where == "barrier"][:11]
 FILES = ("grid_barrier.cuh", "sequence/barrier.cu")
 RUNS = ("orders of the threads", "orders of the threads", "seeds")
 """The settings that differ between runs of a judge."""

@@ -118,7 +118,7 @@ def test_the_grid_barrier_of_cooperative_groups_holds(seed: int, arch: str) -> N
     driver, kernel = kernel_of("grid_sync", seed=seed, arch=arch)
     x = np.arange(5 * 32, dtype="i4")
     memory = put(driver, x)
-    kernel(memory, grid=(5,), block=(32,))
+    kernel(memory, grid=(5,), block=(32,), cooperative=True)
     for _ in range(5):
         x = x + np.roll(x, 1)
     np.testing.assert_array_equal(take(driver, memory, x.size, "i4"), x)
@@ -133,7 +133,7 @@ def test_without_the_fences_of_the_grid_barrier_old_numbers_are_seen() -> None:
         assert not driver.not_planted
         x = np.arange(5 * 32, dtype="i4")
         memory = put(driver, x)
-        kernel(memory, grid=(5,), block=(32,))
+        kernel(memory, grid=(5,), block=(32,), cooperative=True)
         for _ in range(5):
             x = x + np.roll(x, 1)
         wrong += not np.array_equal(take(driver, memory, x.size, "i4"), x)

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import minirnn as mr
+from minirnn.devices.cuda.gpu.compiler import KERNELS
 from minirnn.devices.cuda.launch.sequence.choice import RUNGS
 from minirnn.devices.cuda.launch.sources import text
 from tests.devices.cuda.checked import BLOCK_OPS, block_op
@@ -54,6 +55,17 @@ def test_every_variant_of_every_file_is_understood(name: str, arch: str) -> None
             translation = build.translated(ptx, kernel)
             assert "ptx_kernel" in translation.code
             assert any(name.rpartition("/")[2] in file for file, _ in translation.places)
+
+
+def test_kernels_of_one_launch_read_nothing_as_a_constant() -> None:
+    """No fence reaches the cache of `ld.global.nc`, so such a load could return what a block wrote steps ago."""
+    for name in ("sequence/barrier.cu", "sequence/persistent.cu", "sequence/persistent_grad.cu"):
+        source = text(name, cells_of(name)["lstm"])
+        assert "ld.global.nc" not in build.ptx_of(source, name, VARIANTS[name][0], "sm_90"), name
+        if "barrier" in name:
+            planted = source.replace(f'#include "{name}"', (KERNELS / name).read_text(encoding="utf-8"))
+            planted = planted.replace("h_before[row * H + k];", "__ldg(h_before + row * H + k);")
+            assert "ld.global.nc" in build.ptx_of(planted, name, VARIANTS[name][0], "sm_90")
 
 
 ONE_EACH = [(case, ("f4", "f8", "f2")[k % 3]) for k, case in enumerate(BLOCK_OPS)]

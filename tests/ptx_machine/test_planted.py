@@ -1,6 +1,7 @@
 """Planted mistakes are noticed by the judges in the table: a sample in a plain run, all of them as slow.
 
-Tests `tests/ptx_machine/planted.py`, `tests/ptx_machine/assembly.cu` and `tests/ptx_machine/PLANTED.md`.
+Tests `tests/ptx_machine/mistakes.py`, `tests/ptx_machine/planted.py`, `tests/ptx_machine/assembly.cu` and
+`tests/ptx_machine/PLANTED.md`.
 """
 
 from __future__ import annotations
@@ -9,7 +10,8 @@ import pytest
 
 from tests.devices.cuda.sim import test_students as students
 from tests.ptx_machine import build
-from tests.ptx_machine.planted import ASSEMBLY, MISTAKES, TABLE, Mistake, judges, notices, outcome, table
+from tests.ptx_machine.mistakes import ASSEMBLY, MISTAKES, Mistake
+from tests.ptx_machine.planted import TABLE, judges, notices, outcome, table
 
 pytestmark = pytest.mark.skipif(build.reason_against() is not None, reason=f"ptx: {build.reason_against()}")
 SAMPLE = {

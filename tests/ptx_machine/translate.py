@@ -188,7 +188,7 @@ class _Translator:
         load = instructions[k]
         parts = load.op.split(".")
         space, _, order, _ = self.memory.access(parts) if parts[0] == "ld" else ("none", 0, "", "")
-        if load.guard or space not in ("", "global") or order not in ("WEAK", "RELAXED"):
+        if load.guard or space not in ("", "global") or order not in ("WEAK", "RELAXED") or "nc" in parts:
             return 0
         targets = set(split(load.args[0].strip("{}")))
         for later in range(k + 1, len(instructions)):

@@ -1,6 +1,6 @@
 """The playground in a browser: its numbers are minirnn's, and everyone can use it.
 
-Tests `docs/_static/playground/` and `docs/playground_weights.py`.
+Tests `docs/_static/playground/`, `docs/sliders.py` and `docs/playground_weights.py`.
 """
 
 from __future__ import annotations
@@ -72,6 +72,22 @@ def test_the_matrices_have_spectral_radius_one(playground: Any) -> None:
     for draw in playground.evaluate("window.playground.draws"):
         radii = [np.abs(np.linalg.eigvals(np.array(R))).max() for R in draw["R"]]
         np.testing.assert_allclose(radii, 1, rtol=1e-4)  # they are rounded to six digits
+
+
+def test_the_sliders_of_chapters_8_and_13_say_what_their_formulas_give(playground: Any) -> None:
+    formula = "([name, chosen]) => window.playground.formulas[name](chosen).said"
+    for n, K in ((5, 10), (5, 40), (3, 20), (12, 30), (5, 5), (7, 1)):
+        r, d = np.linspace(0.5, 1, 20_001)[:-1], np.arange(K)[:, None]
+        g = r ** (2 * n - 1) * (1 - r * r) * ((1 - d / K) * (r ** (2 * d + 2) - (d < n))).sum(axis=0)
+        rises = np.flatnonzero((g[:-1] < 0) & (g[1:] >= 0))
+        words = playground.evaluate(formula, ["cut", {"n": n, "K": K}])
+        ends = [float(number) for number in re.findall(r"r = (0\.\d+)", words)]
+        assert ends[-1] == pytest.approx(np.sqrt(n / (n + 1)), abs=6e-4)
+        assert ends[:-1] == ([pytest.approx(r[rises[0]], abs=6e-4)] if len(rises) else []), words
+        assert ("never stops below" in words) == (not len(rises))
+    for rate, verdict in ((0.5, "without a change of sign"), (1.8, "and shrinks"), (2.3, "explodes")):
+        words = playground.evaluate(formula, ["descent", {"rate": rate}])
+        assert verdict in words and f" {1 - rate:.2f} where" in words and f"by {1 - rate / 10:.2f}." in words
 
 
 def said(page: Any) -> str:

@@ -41,6 +41,7 @@ ASKED_BY_NAME = [
     "cuGraphLaunch",
     "cuOccupancyMaxActiveBlocksPerMultiprocessor",
     "cuLaunchKernelEx",
+    "cuPointerGetAttribute",
     "cuGetErrorName",
     "cuGetErrorString",
 ]

@@ -54,6 +54,13 @@ def cuMemFree_v2(address: int) -> None:
     del m.machine.allocations[address]
 
 
+def cuPointerGetAttribute(result: int, attribute: int, address: int) -> None:
+    m.machine.need_context()
+    if attribute != 9 or not any(p <= address <= p + b.nbytes for p, b in m.machine.allocations.items()):
+        raise Failed(m.INVALID_VALUE)
+    ctypes.c_int.from_address(result).value = 0  # the number of the GPU
+
+
 def cuMemGetInfo_v2(free: int, total: int) -> None:
     m.machine.need_context()
     used = sum(buffer.nbytes for buffer in m.machine.allocations.values())

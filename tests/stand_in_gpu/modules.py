@@ -142,7 +142,7 @@ def launch(
     (gx, gy, gz), (bx, by, bz), shared = map(u32, grid), map(u32, block), u32(shared)
     if not (0 < gx < 2**31 and 0 < gy < 2**16 and 0 < gz < 2**16):
         raise Failed(m.INVALID_VALUE)
-    if not (0 < bx * by * bz <= 1024 and bz <= 64) or shared > asked.dynamic_shared:
+    if not (0 < bx * by * bz <= kernel.most_threads and bz <= 64) or shared > asked.dynamic_shared:
         raise Failed(m.INVALID_VALUE)
     if cooperative and gx * gy * gz > kernel.max_resident_blocks((bx, by, bz), shared):
         raise Failed(m.COOPERATIVE_LAUNCH_TOO_LARGE)

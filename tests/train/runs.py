@@ -15,8 +15,9 @@ import pytest
 import minirnn as mr
 from minirnn.commands import cli
 from minirnn.io import checkpoint
-from minirnn.train import pictures, run
-from minirnn.train.folder import CHECKPOINT, METRICS
+from minirnn.train import pictures, training
+from minirnn.train.checkpoint import CHECKPOINT
+from minirnn.train.messages import METRICS
 from minirnn.viz import picture
 
 COMMAND = [sys.executable, "-m", "minirnn", "train"]
@@ -93,14 +94,14 @@ def lines_of(folder: Path) -> list[dict[str, Any]]:
 
 def watch_losses(monkeypatch: pytest.MonkeyPatch, watch: Callable[[int, mr.Tensor], mr.Tensor]) -> None:
     """Replace every loss of step k, counted from 1, by ``watch(k, loss)``."""
-    cross_entropy, advance = run.cross_entropy, run.Training.advance
+    cross_entropy, advance = training.cross_entropy, training.Training.advance
 
-    def watched(self: run.Training) -> None:
+    def watched(self: training.Training) -> None:
         with monkeypatch.context() as patch:
-            patch.setattr(run, "cross_entropy", lambda *args: watch(self.step + 1, cross_entropy(*args)))
+            patch.setattr(training, "cross_entropy", lambda *args: watch(self.step + 1, cross_entropy(*args)))
             advance(self)
 
-    monkeypatch.setattr(run.Training, "advance", watched)
+    monkeypatch.setattr(training.Training, "advance", watched)
 
 
 def interrupt_at(monkeypatch: pytest.MonkeyPatch, *steps: int) -> None:

@@ -1,6 +1,6 @@
 """A checkpoint holds a good state, or one line rejects it.
 
-Tests `minirnn/train/run.py` and `minirnn/train/folder.py`.
+Tests `minirnn/train/training.py` and `minirnn/train/run.py`.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ import pytest
 
 from minirnn.commands import cli
 from minirnn.io import checkpoint
-from minirnn.train import pictures, run
-from minirnn.train.folder import CHECKPOINT
+from minirnn.train import pictures, training
+from minirnn.train.checkpoint import CHECKPOINT
 from tests.slow import slow_unless
 from tests.train.runs import TINY, Train, complaint, outcome, watch_losses
 
@@ -93,14 +93,14 @@ def test_a_loss_that_is_not_finite_stops_the_run_and_keeps_the_last_good_checkpo
 def test_parameters_that_are_not_finite_are_never_saved(
     train: Train, no_pictures: None, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    advance = run.Training.advance
+    advance = training.Training.advance
 
-    def broken(self: run.Training) -> None:
+    def broken(self: training.Training) -> None:
         advance(self)
         if self.step == 12:
             self.model.output.bias.assign(np.full(self.model.output.bias.shape, np.inf))
 
-    monkeypatch.setattr(run.Training, "advance", broken)
+    monkeypatch.setattr(training.Training, "advance", broken)
     assert train("--steps", "12", "--quiet") == 2
     assert "a parameter is not finite" in complaint(capsys)
     arrays, metadata = checkpoint.load(Path("out", CHECKPOINT))

@@ -1,4 +1,7 @@
-"""The output folder holds one run, written by one process at a time."""
+"""The output folder holds one run, written by one process at a time.
+
+Tests `minirnn/train/run.py`.
+"""
 
 from __future__ import annotations
 
@@ -9,8 +12,10 @@ from pathlib import Path
 import pytest
 
 import minirnn as mr
-from minirnn.train import run, work
-from minirnn.train.folder import CHECKPOINT, FILES, check_writable, opened
+from minirnn.train import run, training
+from minirnn.train.checkpoint import CHECKPOINT
+from minirnn.train.messages import FILES
+from minirnn.train.run import check_writable, opened
 from tests.train.runs import Train, complaint, lines_of, outcome, watch_losses
 
 
@@ -48,7 +53,7 @@ def test_an_output_place_is_tried_before_any_work_and_left_as_it_was(
     def no_work(*given: object) -> None:
         raise AssertionError("work was begun")
 
-    monkeypatch.setattr(work, "begun", no_work)
+    monkeypatch.setattr(run, "begun", no_work)
     for out, words in (("a" * 300, "File name too long"), ("/proc/new/deep", "/proc/new: ")):
         assert train("--steps", "1", out=out) == 2
         assert words in complaint(capsys)
@@ -123,14 +128,14 @@ def test_two_processes_do_not_train_in_one_folder(
 def test_a_run_that_appeared_while_this_one_prepared_is_not_overwritten(
     train: Train, no_pictures: None, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    start = run.Training.start
+    start = training.Training.start
 
-    def slow(self: run.Training) -> None:
+    def slow(self: training.Training) -> None:
         Path("out").mkdir()
         Path("out", CHECKPOINT).write_text("another process's")
         start(self)
 
-    monkeypatch.setattr(run.Training, "start", slow)
+    monkeypatch.setattr(training.Training, "start", slow)
     assert train("--steps", "1") == 2
     assert "already holds a run" in complaint(capsys)
     assert Path("out", CHECKPOINT).read_text() == "another process's"

@@ -1,6 +1,6 @@
 """``minirnn train --cell FILE.py:name``: a custom cell is trained, resumed, swept and sampled like a built-in one.
 
-Tests `minirnn/nn/cell_file.py` with the commands that read it.
+Tests `minirnn/nn/own/file.py` with the commands that read it.
 """
 
 from __future__ import annotations
@@ -15,12 +15,11 @@ import pytest
 from minirnn.arguments.user_error import UserError
 from minirnn.commands import cli
 from minirnn.train import pictures
-from minirnn.train.flow import gradient_norms, row_names
-from minirnn.train.folder import CHECKPOINT, FILES
-from minirnn.train.model import CharModel
+from minirnn.train.checkpoint import CHECKPOINT, read_model
+from minirnn.train.messages import FILES
+from minirnn.train.model import CharModel, gradient_norms, row_names
 from minirnn.train.options import Options, of_new_run
-from minirnn.train.run import Training
-from minirnn.train.saved import read_model
+from minirnn.train.training import Training
 from minirnn.train.units import name_of, states_of
 from tests.cells.with_torch import GALLERY
 from tests.slow import slow_unless
@@ -277,7 +276,7 @@ def test_options_that_layers_of_own_cells_do_not_have_are_refused(
 
 def test_a_cell_that_reads_its_output_through_R_alone_can_be_projected(file: Path) -> None:
     options = of_new_run({"cell": f"{file}:plain", "projection": 3, "hidden": 7, "bidirectional": True})
-    model = CharModel.of(options, 5)
+    model = CharModel(options, 5)
     assert [t.shape for t in model.zero_state(2)] == [(2, 2, 3)] and model.output.weight.shape == (5, 6)
 
 

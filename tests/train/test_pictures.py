@@ -11,7 +11,7 @@ import pytest
 from minirnn import data, viz
 from minirnn.io import checkpoint
 from minirnn.train import pictures
-from minirnn.train.folder import CHECKPOINT
+from minirnn.train.checkpoint import CHECKPOINT
 from tests.slow import slow_unless
 from tests.train.runs import DEEP, Train, lines_of
 

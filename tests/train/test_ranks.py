@@ -1,6 +1,6 @@
 """Which rank prints and writes, errors of one rank that are raised on all, and runs over MPI.
 
-Tests `minirnn/train/ranks.py`, `minirnn/train/work.py` and `minirnn/commands/train.py`.
+Tests `minirnn/train/ranks.py`, `minirnn/train/run.py` and `minirnn/commands/train.py`.
 """
 
 from __future__ import annotations

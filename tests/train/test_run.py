@@ -1,86 +1,198 @@
-"""One training run in numbers: against the same training in torch."""
+"""A run resumes exactly where it stopped, for any cause."""
 
 from __future__ import annotations
 
-import math
+import os
+import shutil
+import signal
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
-import numpy as np
 import pytest
 
-from minirnn import data
-from minirnn.train import run as train_run
-from minirnn.train.options import Options
-from minirnn.train.run import Training
-
-TEXT = "".join(f"{k} times {k} is {k * k}, " for k in range(60))
-
-
-def test_training_equals_torch_over_more_than_one_pass_with_clipping(monkeypatch: pytest.MonkeyPatch) -> None:
-    torch = pytest.importorskip("torch")
-    T, B, H, clip = 25, 3, 6, 0.3
-    monkeypatch.setattr(train_run, "CLIP", clip)
-    training = Training(Options(cell="rnn", hidden=H, batch=B, length=T, lr=0.01, seed=3), TEXT)
-    passes = len(training.batches)
-    assert 1 < passes < 20
-
-    state = {name: torch.from_numpy(value) for name, value in training.model.state_dict().items()}
-    V, I = state["embedding.weight"].shape
-    embedding, rnn, output = torch.nn.Embedding(V, I), torch.nn.RNN(I, H), torch.nn.Linear(H, V)
-    with torch.no_grad():
-        embedding.weight.copy_(state["embedding.weight"])
-        for name in ("weight_ih", "weight_hh", "bias_ih", "bias_hh"):
-            getattr(rnn, f"{name}_l0").copy_(state[f"recurrent.{name}_l0"])
-        output.weight.copy_(state["output.weight"])
-        output.bias.copy_(state["output.bias"])
-    parameters = [*embedding.parameters(), *rnn.parameters(), *output.parameters()]
-    adam = torch.optim.Adam(parameters, lr=0.01)
-
-    vocabulary = data.CharVocabulary.from_text(TEXT)
-    ids = vocabulary.encode(TEXT)
-    ids = torch.from_numpy(ids[: len(ids) - round(len(ids) / 10)])
-    stream = (len(ids) - 1) // B
-    losses, norms, h = [], [], torch.zeros(1, B, H)
-    for step in range(30):
-        k = step % passes
-        if k == 0:
-            h = torch.zeros(1, B, H)
-        x = torch.stack([ids[b * stream + k * T :][:T] for b in range(B)], 1)
-        y = torch.stack([ids[b * stream + k * T + 1 :][:T] for b in range(B)], 1)
-        hs, h = rnn(embedding(x), h.detach())
-        loss = torch.nn.functional.cross_entropy(output(hs).reshape(-1, V), y.reshape(-1))
-        adam.zero_grad()
-        loss.backward()
-        norms.append(torch.nn.utils.clip_grad_norm_(parameters, clip).item())
-        adam.step()
-        losses.append(loss.item())
-        training.advance()
-    assert sum(norm > clip for norm in norms) > 5
-
-    assert [line["step"] for line in training.lines] == [10, 20, 30]
-    for line, k in zip(training.lines, (0, 10, 20), strict=True):
-        # float32: rounding errors of 1e-7 a step, which Adam may enlarge where gradients are small.
-        assert line["loss"] == pytest.approx(np.mean(losses[k : k + 10]), abs=1e-4)
-        assert line["gradient_norm"] == pytest.approx(norms[k + 9], rel=1e-3)
+import minirnn as mr
+from minirnn import viz
+from minirnn.io import checkpoint
+from minirnn.train.checkpoint import CHECKPOINT
+from minirnn.train.messages import FILES, METRICS
+from minirnn.train.options import CELLS
+from tests.slow import slow_unless
+from tests.train.runs import COMMAND, DEEP, TINY, Train, complaint, interrupt_at, lines_of, outcome
 
 
-def test_the_validation_loss_is_the_mean_over_the_validation_text_read_in_one_go(
-    monkeypatch: pytest.MonkeyPatch,
+@pytest.mark.parametrize("cell", slow_unless(["gru"], CELLS))
+def test_one_seed_gives_one_result_and_another_seed_another(cell: str, train: Train, no_pictures: None) -> None:
+    for out, seed in (("a", "3"), ("b", "3"), ("c", "4")):
+        mr.random.generator().random(5)  # earlier draws must not matter
+        assert train("--cell", cell, "--steps", "20", "--seed", seed, "--quiet", out=out) == 0
+    a, b, c = (outcome(Path(out)) for out in "abc")
+    assert a[:2] == b[:2]
+    assert a[0] != c[0]
+
+
+@pytest.mark.parametrize(
+    ("cell", "stops"),
+    slow_unless(
+        [("lstm", (37, 38, 110))], [(cell, stops) for cell in CELLS for stops in ((1,), (37, 38, 110), (119,))]
+    ),
+)
+def test_an_interrupted_and_resumed_run_equals_an_unbroken_one_to_the_last_bit(
+    cell: str, stops: tuple[int, ...], train: Train, no_pictures: None, monkeypatch: pytest.MonkeyPatch, capsys: Any
 ) -> None:
-    training = Training(Options(cell="gru", hidden=5, batch=2, length=7), TEXT)
-    ids, (T, B) = training.validation_ids, (7, 2)
-    stream = (len(ids) - 1) // B
-    steps = stream // T * T
-    x = np.stack([ids[b * stream :][:steps] for b in range(B)], 1)
-    y = np.stack([ids[b * stream + 1 :][:steps] for b in range(B)], 1)
-    scores, _ = training.model(x, training.model.zero_state(B))
-    logp = scores.log_softmax().numpy()
-    expected = -np.take_along_axis(logp, y[:, :, None], 2)
-    assert training.validation_loss() == pytest.approx(expected.mean(), abs=1e-5)
-    monkeypatch.setattr(train_run, "VALIDATION_BATCHES", 2)
-    assert training.validation_loss() == pytest.approx(expected[: 2 * T].mean(), abs=1e-5)
+    new = ["--cell", cell, "--steps", "120", "--seed", "5"]
+    assert train(*new, out="unbroken") == 0
+    interrupt_at(monkeypatch, *stops)
+    assert train(*new, out="broken") == 130
+    for k, stop in enumerate(stops):
+        out = capsys.readouterr().out
+        assert f"stopped after step {stop} of 120, saved; to continue: " in out
+        assert "train --resume --out broken\n" in out
+        assert checkpoint.load(Path("broken", CHECKPOINT))[1]["step"] == stop
+        assert train("--resume", out="broken") == (0 if k == len(stops) - 1 else 130)
+    assert outcome(Path("broken")) == outcome(Path("unbroken"))
 
 
-def test_an_untrained_model_guesses_evenly() -> None:
-    training = Training(Options(hidden=5, batch=2, length=7), TEXT)
-    training.start()
-    assert abs(training.lines[0]["validation_loss"] - math.log(len(training.vocabulary))) < 0.5
+@pytest.mark.parametrize(
+    "more", slow_unless([[], [*DEEP, "--bidirectional"]], [[], DEEP, [*DEEP, "--bidirectional"], ["--cell", "gru"]])
+)
+def test_a_run_with_more_steps_goes_on_as_if_it_had_been_asked_for_them_at_once(
+    more: list[str], train: Train, no_pictures: None
+) -> None:
+    assert train("--steps", "32", *more, out="once") == 0
+    assert train("--steps", "13", *more, out="twice") == 0
+    assert train("--resume", "--steps", "32", out="twice") == 0
+    assert outcome(Path("twice")) == outcome(Path("once"))
+
+
+@pytest.mark.slow
+def test_resuming_a_finished_run_draws_what_ctrl_c_kept_from_being_drawn_and_changes_nothing(
+    train: Train, brief: None, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr(viz, "save", lambda picture, path: signal.raise_signal(signal.SIGINT))
+        assert train("--steps", "12") == 130
+    assert "some pictures are not drawn yet; to draw them: " in capsys.readouterr().out
+    assert not Path("out", "loss.png").exists()
+    before = outcome(Path("out"))
+    Path("out", METRICS).unlink()
+    mr.random.generator().random(5)
+    assert train("--resume") == 0
+    assert sorted(os.listdir("out")) == sorted(FILES)
+    assert outcome(Path("out")) == before
+
+
+def test_a_resumed_run_may_stand_in_another_folder_and_find_its_text_elsewhere(
+    train: Train, no_pictures: None, text: Path, tmp_path: Path
+) -> None:
+    shutil.copy(text, "moves.txt")
+    assert train("--text", "moves.txt", "--steps", "12") == 0
+    Path("elsewhere").mkdir()
+    os.chdir("elsewhere")
+    assert train("--resume", "--steps", "13", out="../out") == 0  # a relative path of the text still works
+    Path("../moves.txt").rename("moved.txt")
+    assert train("--resume", "--steps", "14", out="../out") == 2
+    assert train("--resume", "--steps", "14", "--text", "moved.txt", out="../out") == 0
+    assert train("--resume", "--steps", "15", out="../out") == 0
+
+
+def test_a_text_that_changed_since_the_checkpoint_is_noticed(
+    train: Train, no_pictures: None, text: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shutil.copy(text, "text.txt")
+    assert train("--text", "text.txt", "--steps", "12", "--quiet") == 0
+    with open("text.txt", "a") as file:
+        file.write("one line more\n")
+    capsys.readouterr()
+    assert train("--resume") == 2
+    assert "text.txt was changed" in complaint(capsys)
+
+
+def test_ctrl_c_during_every_write_leaves_a_run_that_goes_on_exactly(
+    train: Train, no_pictures: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert train("--steps", "40", out="unbroken") == 0
+    interrupt_at(monkeypatch, 23)
+    fsync = os.fsync
+
+    def interrupted(descriptor: int) -> None:
+        signal.raise_signal(signal.SIGINT)
+        fsync(descriptor)
+        signal.raise_signal(signal.SIGINT)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "fsync", interrupted)
+        assert train("--steps", "40") == 130  # before the first step
+        assert train("--resume") == 130
+    assert train("--resume") == 130  # at step 23
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "fsync", interrupted)
+        assert train("--resume") == 130
+    assert train("--resume") == 0
+    assert not [path for path in Path("out").iterdir() if path.name not in FILES]
+    assert outcome(Path("out")) == outcome(Path("unbroken"))
+
+
+@pytest.fixture
+def running(text: Path, tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
+    """A run of many steps, 120 or more of which are done."""
+    folder = tmp_path / "out"
+    process = subprocess.Popen(
+        [*COMMAND, *TINY, "--text", str(text), "--steps", "100000", "--out", str(folder)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+    try:
+        give_up = time.monotonic() + 120
+        while not (folder / METRICS).exists() or len((folder / METRICS).read_bytes().splitlines()) < 13:
+            assert process.poll() is None, process.communicate()[0]
+            assert time.monotonic() < give_up
+            time.sleep(0.01)
+        yield process
+    finally:
+        process.kill()
+        process.wait()
+        assert process.stdout is not None
+        process.stdout.close()
+
+
+def go_on_and_compare(train: Train) -> None:
+    """Resume the run in out/ for some steps, and do the same number of steps at once in unbroken/."""
+    steps = str(checkpoint.load(Path("out", CHECKPOINT))[1]["step"] + 25)
+    assert train("--resume", "--steps", steps) == 0
+    assert train("--steps", steps, out="unbroken") == 0
+    assert outcome(Path("out")) == outcome(Path("unbroken"))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("presses", [1, 2])
+def test_after_sigint_a_process_saves_ends_with_130_and_goes_on_exactly(
+    presses: int, running: subprocess.Popen[str], train: Train, no_pictures: None, tmp_path: Path
+) -> None:
+    for _ in range(presses):
+        running.send_signal(signal.SIGINT)
+        time.sleep(0.002)
+    out = running.communicate(timeout=120)[0]
+    assert running.returncode == 130
+    assert "Traceback" not in out
+    step = checkpoint.load(tmp_path / "out" / CHECKPOINT)[1]["step"]
+    assert f"stopped after step {step} of 100000, saved; to continue: " in out
+    assert lines_of(tmp_path / "out")[-1]["step"] == step - step % 10
+    if presses == 1:
+        go_on_and_compare(train)
+
+
+@pytest.mark.slow
+def test_after_sigkill_a_process_goes_on_exactly_and_metrics_are_done_again(
+    running: subprocess.Popen[str], train: Train, no_pictures: None, tmp_path: Path
+) -> None:
+    running.kill()
+    running.wait()
+    step = checkpoint.load(tmp_path / "out" / CHECKPOINT)[1]["step"]
+    with open(tmp_path / "out" / METRICS, "a") as file:
+        # lines that are in no checkpoint, one incomplete
+        file.write(f'{{"step": {10 * step}, "loss": 0.0}}\n{{"step": 7')
+    go_on_and_compare(train)

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 import minirnn as mr
-from minirnn.train.model import CELLS, CharModel
+from minirnn.train.model import CharModel
+from minirnn.train.options import CELLS, Options
 from minirnn.train.sample import TEMPERATURE, characters, draw, fill_in, filled, sample
 from tests.slow import slow_unless
 
@@ -16,7 +17,7 @@ V, H = 7, 5
 
 
 def model_of(rng: np.random.Generator, cell: str = "lstm", **kind: object) -> CharModel:
-    model = CharModel(cell, V, H, **kind)  # type: ignore[arg-type]
+    model = CharModel(Options(cell=cell, hidden=H, **kind), V)  # type: ignore[arg-type]
     for p in model.parameters():  # larger than at the start, so that scores differ
         p.assign(rng.normal(size=p.shape) * 0.7)
     return model
@@ -35,7 +36,7 @@ def test_a_sample_is_drawn_from_its_own_stream_of_random_numbers(rng: np.random.
 
 def test_a_sample_continues_what_was_read() -> None:
     """If the scores say that V-1-id follows an id, the text continues with it, from the last character of the prime."""
-    model = CharModel("rnn", V, V)
+    model = CharModel(Options(cell="rnn", hidden=V), V)
     for p in model.parameters():
         p.assign(np.zeros(p.shape))
     one_hot = np.zeros(model.embedding.weight.shape)
@@ -49,7 +50,7 @@ def test_a_sample_continues_what_was_read() -> None:
 
 @pytest.mark.parametrize("temperature", slow_unless([2.0], [TEMPERATURE, 2.0]))
 def test_a_sample_follows_softmax_of_the_scores_divided_by_the_temperature(temperature: float) -> None:
-    model = CharModel("rnn", 2, H)
+    model = CharModel(Options(cell="rnn", hidden=H), 2)
     for p in model.parameters():
         p.assign(np.zeros(p.shape))
     model.output.bias.assign([0.0, temperature * np.log(9)])

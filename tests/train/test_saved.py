@@ -1,4 +1,7 @@
-"""The model of a checkpoint is the one that was trained."""
+"""The model of a checkpoint is the one that was trained.
+
+Tests `minirnn/train/checkpoint.py`.
+"""
 
 from __future__ import annotations
 
@@ -11,9 +14,8 @@ import minirnn as mr
 from minirnn.arguments.user_error import UserError
 from minirnn.io import checkpoint
 from minirnn.parallel import World
-from minirnn.train.folder import CHECKPOINT
-from minirnn.train.saved import read_model
-from minirnn.train.work import continued
+from minirnn.train.checkpoint import CHECKPOINT, read_model
+from minirnn.train.run import continued
 from tests.slow import slow_unless
 from tests.train.runs import Train
 

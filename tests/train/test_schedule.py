@@ -10,7 +10,7 @@ import pytest
 
 from minirnn import nn, optim
 from minirnn.io import checkpoint
-from minirnn.train.folder import CHECKPOINT
+from minirnn.train.checkpoint import CHECKPOINT
 from minirnn.train.schedule import OPTIMIZERS, SCHEDULES, Schedule, optimizer_of
 from tests.each import each
 from tests.slow import slow_unless

@@ -1,6 +1,6 @@
 """A run in shards: the same bits on any number of ranks, also after it is resumed on another number.
 
-Ranks are threads here. Tests `minirnn/train/shards.py`, `minirnn/train/run.py` and `minirnn/engine/random.py`.
+Ranks are threads here. Tests `minirnn/train/shards.py`, `minirnn/train/training.py` and `minirnn/engine/random.py`.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from minirnn import parallel
 from minirnn.engine import random
 from minirnn.io import checkpoint
 from minirnn.parallel import World
-from minirnn.train.run import Training
-from minirnn.train.work import begun, continued
+from minirnn.train.run import begun, continued
+from minirnn.train.training import Training
 from tests.slow import slow_unless
 
 SMALL = {"hidden": 8, "batch": 8, "length": 6, "shards": 4, "device": "cpu"}

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 import minirnn as mr
-from minirnn.train.model import CELLS, CharModel
+from minirnn.train.model import CharModel
+from minirnn.train.options import CELLS, Options
 from minirnn.train.units import (
     eighths,
     entropy,
@@ -125,7 +126,7 @@ def test_a_text_without_lines_is_told_by_its_characters_and_one_of_a_single_char
 @pytest.mark.parametrize("cell", CELLS)
 def test_the_states_are_those_of_the_trace_layer_by_layer(cell: str, both: bool, rng: np.random.Generator) -> None:
     T, B, H = 7, 3, 5
-    model = CharModel(cell, 6, H, 2, bidirectional=both)
+    model = CharModel(Options(cell=cell, hidden=H, layers=2, bidirectional=both), 6)
     for p in model.parameters():
         p.assign(rng.normal(size=p.shape))
     ids = rng.integers(6, size=(T, B))
@@ -139,6 +140,9 @@ def test_the_states_are_those_of_the_trace_layer_by_layer(cell: str, both: bool,
 
 
 def test_units_have_names() -> None:
-    assert name_of(CharModel("gru", 6, 5), 3) == "unit 3"
-    assert name_of(CharModel("lstm", 6, 5, 2, projection=2), 8) == "unit 3 of layer 1"
-    assert name_of(CharModel("rnn", 6, 5, 2, bidirectional=True), 17) == "unit 2 of layer 1, reading backward"
+    assert name_of(CharModel(Options(cell="gru", hidden=5), 6), 3) == "unit 3"
+    assert name_of(CharModel(Options(hidden=5, layers=2, projection=2), 6), 8) == "unit 3 of layer 1"
+    assert (
+        name_of(CharModel(Options(cell="rnn", hidden=5, layers=2, bidirectional=True), 6), 17)
+        == "unit 2 of layer 1, reading backward"
+    )

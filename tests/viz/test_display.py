@@ -85,11 +85,11 @@ def test_with_a_display_each_picture_opens_a_window(tmp_path):
 
 def test_what_is_shown_can_be_collected_instead(monkeypatch):
     monkeypatch.setattr(display, "_collected", None)
-    shown = display.collect()
     picture, figure = loss_curve([1, 2], [3, 2]), Figure()
-    show(picture)
-    show(figure)
-    assert shown == [picture, figure]
+    with display.collecting() as shown:
+        show(picture)
+        show(figure)
+    assert shown == [picture, figure] and display._collected is None
 
 
 def test_the_name_is_that_of_the_script(monkeypatch):

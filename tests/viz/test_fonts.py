@@ -1,6 +1,6 @@
 """Letters that Matplotlib's own font lacks are drawn by an installed font, or by a sign, without a warning.
 
-Tests `minirnn/viz/fonts.py`.
+Tests `minirnn/viz/text_colors.py`.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from minirnn import viz
-from minirnn.viz import fonts
+from minirnn.viz import text_colors as fonts
 
 
 @pytest.mark.parametrize("text", ["abc", "\u4e2d\u6587\u5b57", "a\U0001f600b", "\u05d0\u0431\u03b3"])

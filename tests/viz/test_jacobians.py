@@ -1,3 +1,8 @@
+"""Jacobians from state to state.
+
+Tests `minirnn/viz/steps.py`.
+"""
+
 from __future__ import annotations
 
 import numpy as np

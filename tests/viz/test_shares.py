@@ -1,3 +1,8 @@
+"""The share of each step in the gradient of a weight.
+
+Tests `minirnn/viz/steps.py`.
+"""
+
 from __future__ import annotations
 
 import numpy as np

@@ -3,17 +3,20 @@
 "use strict";
 
 (function () {
-  const { compute, norm, mean, curve, heat, landscape, gates, power, draws } = window.playground;
+  const { compute, norm, mean, curve, heat, landscape, gates, power, draws, formulas } = window.playground;
   const CONTROLS = {
     cell: { label: "Cell", choices: [["rnn", "RNN"], ["lstm", "LSTM"], ["gru", "GRU"]], value: "rnn" },
     nonlinearity: {
       label: "Nonlinearity of the RNN", choices: [["tanh", "tanh"], ["relu", "relu"], ["identity", "none"]],
       value: "tanh", for: ["rnn"],
     },
-    radius: { label: "Spectral radius of R", range: [0.1, 2, 0.05], value: 1, digits: 2 },
-    forget: { label: "Forget bias (GRU: bias of z)", compared: "Forget bias of the LSTM", range: [-3, 5, 0.25], value: 1, digits: 2, for: ["lstm", "gru"] },
+    radius: { label: "Spectral radius ρ of R", range: [0.1, 2, 0.05], value: 1, digits: 2 },
+    forget: { label: "Forget bias b (GRU: bias of u)", compared: "Forget bias b of the LSTM", range: [-3, 5, 0.25], value: 1, digits: 2, for: ["lstm", "gru"] },
     T: { label: "Time steps T", range: [2, 60, 1], value: 30, digits: 0 },
     weight: { label: "Weight of the landscape", range: [0, draws[0].y.length - 1, 1], value: 0, digits: 0 },
+    n: { label: "Lag n", range: [1, 20, 1], value: 5, digits: 0 },
+    K: { label: "Steps K of a window", range: [1, 60, 1], value: 10, digits: 0 },
+    rate: { label: "Learning rate times curvature, ηk", range: [0.1, 2.4, 0.05], value: 1.8, digits: 2 },
     draw: { label: "Random matrices", range: [0, draws.length - 1, 1], value: 0, digits: 0 },
   };
   const TITLES = {
@@ -21,8 +24,10 @@
     heat: "The gradient of each unit at each step",
     gates: "How open the gates are: the mean over the units",
     landscape: "The loss along one weight, and its slope here",
+    cut: "The mean gradient of r: training ends where it is 0",
+    descent: "The distance from the lowest point after n steps",
   };
-  const GATES = { rnn: {}, lstm: { f: "forget f", i: "input i", o: "output o" }, gru: { z: "update z", r: "reset r" } };
+  const GATES = { rnn: {}, lstm: { f: "forget f", i: "input i", o: "output o" }, gru: { z: "update u", r: "reset r" } };
   const NAMES = { rnn: "RNN", lstm: "LSTM", gru: "GRU" };
 
   // ---- what is said about the numbers
@@ -103,6 +108,12 @@
         if (output) output.textContent = chosen[key].toFixed(digits);
         const idle = Boolean(only) && !(cells || [chosen.cell]).some((cell) => only.includes(cell));
         for (const input of part.querySelectorAll("input")) input.disabled = idle;
+      }
+      if (formulas[pictures[0]]) {
+        const figure = box.querySelector("figure"), { said, picture } = formulas[pictures[0]](chosen);
+        box.querySelector(".pg-said").textContent = said;
+        figure.querySelector("div").innerHTML = picture(Math.max(240, Math.floor(figure.clientWidth)));
+        return;
       }
       const offsets = pictures.includes("landscape") ? undefined : [0];
       const results = (cells || [chosen.cell]).map((cell) => ({ cell, ...compute({ ...chosen, cell }, draws, offsets) }));

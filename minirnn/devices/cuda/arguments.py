@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from operator import attrgetter
 from typing import Any
 
@@ -26,6 +27,10 @@ LETTERS = {
 }
 
 
+Packing = tuple[Callable[..., bytes], tuple[Callable[[Any], Any], ...], list[int]]
+"""How arguments of some kinds are packed, what gives their values, and the places of the addresses in the bytes."""
+
+
 class Packer:
     """Packs the argument lists of one kernel. The kinds of arguments are determined once.
 
@@ -35,21 +40,43 @@ class Packer:
 
     def __init__(self, kernel: str) -> None:
         self.kernel = kernel
-        self._plans: dict[tuple[Any, ...], tuple[Callable[..., bytes], tuple[Callable[[Any], Any], ...]]] = {}
+        self._plans: dict[
+            tuple[Any, ...], tuple[Callable[..., bytes], tuple[Callable[[Any], Any], ...], list[int]]
+        ] = {}
 
     def __call__(self, args: tuple[Any, ...]) -> bytes:
         """Raises TypeError if an argument has a type that no kernel accepts."""
+        pack, values, _ = self._known(args)
+        return pack(*[value(a) for value, a in zip(values, args, strict=True)])
+
+    def with_other_addresses(self, args: tuple[Any, ...]) -> Callable[[Sequence[int]], bytes]:
+        """The bytes of these arguments as a function of the addresses in them (`addresses`)."""
+        template, (_, _, places) = self(args), self._known(args)
+        pieces = [
+            template[start:end] for start, end in zip([0, *[p + 8 for p in places]], [*places, None], strict=True)
+        ]
+        pack = struct.Struct("<" + "Q".join(f"{len(piece)}s" for piece in pieces)).pack
+        constants: list[Any] = [part for piece in pieces for part in (piece, 0)][:-1]
+
+        def packed(at: Sequence[int]) -> bytes:
+            parts = constants[:]
+            parts[1::2] = at
+            return pack(*parts)
+
+        return packed
+
+    def _known(self, args: tuple[Any, ...]) -> Packing:
         kinds: tuple[Any, ...] = tuple(map(type, args))
         if np.void in kinds:  # a struct: its layout counts as well
             kinds = tuple([a.dtype if type(a) is np.void else type(a) for a in args])
         plan = self._plans.get(kinds)
         if plan is None:
             plan = self._plans[kinds] = self._plan(args)
-        pack, values = plan
-        return pack(*[value(a) for value, a in zip(values, args, strict=True)])
+        return plan
 
-    def _plan(self, args: tuple[Any, ...]) -> tuple[Callable[..., bytes], tuple[Callable[[Any], Any], ...]]:
+    def _plan(self, args: tuple[Any, ...]) -> Packing:
         letters, at = "<", 0
+        places: list[int] = []
         values: list[Callable[[Any], Any]] = []
         value: Callable[[Any], Any]
         for k, a in enumerate(args):
@@ -69,9 +96,13 @@ class Packer:
                 )
             gap = -at % alignment
             letters += f"{gap}x{letter}" if gap else letter
+            if isinstance(a, np.void):
+                places += [at + gap + place for place in places_of_pointers(a.dtype)]
+            elif hasattr(a, "ptr"):
+                places.append(at + gap)
             at += gap + size
             values.append(value)
-        return struct.Struct(letters).pack, tuple(values)
+        return struct.Struct(letters).pack, tuple(values), places
 
 
 def null(a: None) -> int:
@@ -86,3 +117,45 @@ def alignment_of(dtype: np.dtype) -> int:
     if dtype.fields is None:
         return dtype.itemsize
     return max(alignment_of(field[0]) for field in dtype.fields.values())
+
+
+# ---- the addresses in arguments: objects with ``ptr``, and in a struct the fields of uint64. Sizes are int64
+
+
+@dataclass(frozen=True)
+class Pointer:
+    """An address as an argument."""
+
+    ptr: int
+
+
+def pointers_in(dtype: np.dtype) -> list[str]:
+    """The fields of a struct that hold addresses."""
+    return [name for name in dtype.names or () if dtype[name].base == np.uint64]
+
+
+def places_of_pointers(dtype: np.dtype) -> list[int]:
+    """The places of the addresses in a struct, in bytes."""
+    fields: Any = dtype.fields
+    return [fields[name][1] + 8 * k for name in pointers_in(dtype) for k in range(dtype[name].itemsize // 8)]
+
+
+def addresses(arg: Any) -> list[int]:
+    """All addresses in an argument of a kernel."""
+    if hasattr(arg, "ptr"):
+        return [arg.ptr]
+    if not isinstance(arg, np.void):
+        return []
+    return [int(ptr) for name in pointers_in(arg.dtype) for ptr in np.ravel(arg[name])]
+
+
+def moved(arg: Any, to: Callable[[int], int]) -> Any:
+    """The argument with the address ``to(address)`` for each address in it."""
+    if hasattr(arg, "ptr"):
+        return Pointer(to(arg.ptr))
+    if not isinstance(arg, np.void) or not pointers_in(arg.dtype):
+        return arg
+    struct = arg.copy()
+    for name in pointers_in(arg.dtype):
+        struct[name] = np.vectorize(to, otypes=[np.uint64])(arg[name])
+    return struct

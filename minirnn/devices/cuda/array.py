@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from math import prod
 from typing import Any
 
@@ -65,7 +66,7 @@ class CudaArray(Operators):
     @property
     def contiguous(self) -> bool:
         """Whether the elements lie one after another in C order."""
-        return is_contiguous(self.shape, self.element_strides)
+        return self.element_strides == c_strides(self.shape) or is_contiguous(self.shape, self.element_strides)
 
     def seen_as(self, shape: tuple[int, ...], strides: tuple[int, ...], offset: int = 0) -> CudaArray:
         """Another shape over the same memory, starting `offset` elements further on."""
@@ -104,7 +105,8 @@ class CudaArray(Operators):
         return f"<CudaArray {self.shape} {self.dtype} on {self.device}>"
 
 
-def c_strides(shape: Sequence[int]) -> tuple[int, ...]:
+@lru_cache(maxsize=4096)
+def c_strides(shape: tuple[int, ...]) -> tuple[int, ...]:
     """The strides of an array whose elements lie one after another in C order."""
     strides = [1] * len(shape)
     for d in range(len(shape) - 2, -1, -1):

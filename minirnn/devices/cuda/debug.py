@@ -4,8 +4,6 @@ A GPU reports a bad access long after the launch, without thread or line, and th
 launch is waited for here, after the memory that it can reach is copied to the host. If it fails, the same launch
 (source, options, sizes, arguments, contents of memory) runs once more in the simulator, in check mode. That is slow:
 every launch copies all its arrays.
-
-In a struct the fields of uint64 are addresses; sizes are int64.
 """
 
 from __future__ import annotations
@@ -18,17 +16,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from minirnn.devices.cuda.driver import (
-    Buffer,
-    Driver,
-    Kernel,
-    LaunchError,
-    Limits,
-    Matrix,
-    Module,
-    NotRecordable,
-    Recording,
-)
+from minirnn.devices.cuda.arguments import addresses, moved
+from minirnn.devices.cuda.driver import Buffer, Driver, Kernel, LaunchError, Limits, Matrix, Module
 
 LARGEST_SHARED = 227 << 10
 """Bytes of shared memory per block on the largest GPUs, and in the simulator."""
@@ -59,6 +48,7 @@ class DebugDriver:
         self.driver = driver
         self.name: str = driver.name
         self.seconds = None  # with a wait after each launch, times mean nothing
+        self.prepares = False  # each launch must be seen with its arguments
         self.limits: Limits = driver.limits
         self.memory = _Memory()
         self.h2d, self.d2h, self.d2d, self.memset = driver.h2d, driver.d2h, driver.d2d, driver.memset
@@ -89,9 +79,6 @@ class DebugDriver:
         except LaunchError as error:
             what = f"product of ({a.rows}, {a.cols}) and ({b.rows}, {b.cols}), {a.dtype}, {batch} times"
             raise LaunchError(f"{what}: {error}\n  this is a library kernel, which the simulator cannot run") from error
-
-    def record(self, work: Callable[[], None]) -> Recording:
-        raise NotRecordable(f"{self.name}: MINIRNN_DEBUG=1 waits for each launch, so none is recorded")
 
     def copies_for(self, args: Sequence[Any]) -> dict[int, np.ndarray]:
         """Maps an address to the contents, for all memory that one of these arguments points to."""
@@ -129,33 +116,12 @@ class DebugDriver:
 
     def _moved(self, arg: Any, buffers: dict[int, Buffer]) -> Any:
         """The argument for the simulator: a pointer to the same place in the copy; an invalid one stays invalid."""
-        if not addresses(arg):
-            return arg
 
-        def moved(ptr: int) -> int:
+        def to(ptr: int) -> int:
             found = self.memory.around(ptr)
             return ptr if found is None else buffers[found[0]].ptr + ptr - found[0]
 
-        if hasattr(arg, "ptr"):
-            return _Pointer(moved(arg.ptr))
-        struct = arg.copy()
-        for name in pointers_in(arg.dtype):
-            struct[name] = np.vectorize(moved, otypes=[np.uint64])(arg[name])
-        return struct
-
-
-def pointers_in(dtype: np.dtype) -> list[str]:
-    """The fields of a struct that hold addresses."""
-    return [name for name in dtype.names or () if dtype[name].base == np.uint64]
-
-
-def addresses(arg: Any) -> list[int]:
-    """All addresses in an argument of a kernel."""
-    if hasattr(arg, "ptr"):
-        return [arg.ptr]
-    if not isinstance(arg, np.void):
-        return []
-    return [int(ptr) for name in pointers_in(arg.dtype) for ptr in np.ravel(arg[name])]
+        return moved(arg, to)
 
 
 class Source(NamedTuple):
@@ -176,11 +142,6 @@ class Launch:
     grid: Sequence[int]
     block: Sequence[int]
     shared: int
-
-
-@dataclass(frozen=True)
-class _Pointer:
-    ptr: int
 
 
 class _Memory:

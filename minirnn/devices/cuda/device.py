@@ -6,7 +6,7 @@ NumPy's rules for the primitives are here; the arithmetic is in `kernels/`, the 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from math import prod
 from typing import Any
 
@@ -53,7 +53,8 @@ class Cuda(Device, kernels_in=(step, layer, losses, adam)):
     rungs : collections.Counter
         How often each rung computed a layer: ``"steps forward"``, ``"persistent backward"``, ...
     recordings : Recordings
-        Repeated loops over time, as single launches, if ``recordings.enabled`` (``MINIRNN_CUDA_GRAPHS``).
+        Layers that were written down, and loops over time as graphs, if ``recordings.enabled``
+        (``MINIRNN_CUDA_GRAPHS``).
     """
 
     name = "cuda"
@@ -71,6 +72,7 @@ class Cuda(Device, kernels_in=(step, layer, losses, adam)):
         self.uncompiled = Uncompiled()
         self._constants: dict[tuple[np.dtype, bytes], CudaArray] = {}
         self._compiled: dict[tuple[Any, ...], Kernel] = {}
+        self._ones: dict[tuple[np.dtype, int], CudaArray] = {}
 
     def kernel_of(
         self,
@@ -91,6 +93,17 @@ class Cuda(Device, kernels_in=(step, layer, losses, adam)):
             module = self.driver.module(text(file, plan), name, (*options(dtype), *constants))
             found = self._compiled[key] = module.function(kernel)
         return found
+
+    def ones(self, n: int, dtype: np.dtype) -> CudaArray:
+        """Ones (1, n), which stay in memory and which nobody changes."""
+        key = dtype, 1 << (n - 1).bit_length()
+        if key not in self._ones:
+            self._ones[key] = self.asarray(np.ones((1, key[1]), dtype))
+        return self._ones[key].seen_as((1, n), (n, 1))
+
+    def loop(self, work: Callable[[], None]) -> None:
+        """Run the `work()` of a loop over time, which only launches kernels and products."""
+        work()
 
     def runs_plan(self, plan: Plan) -> bool:
         """Not a projected cell that reads h itself: h then has another width than the step."""
@@ -325,13 +338,13 @@ class Cuda(Device, kernels_in=(step, layer, losses, adam)):
     # ---- shapes
 
     def reshape(self, a: CudaArray, shape: Sequence[int]) -> CudaArray:
-        sizes = [int(n) for n in shape]
+        sizes = tuple(map(int, shape))
         if -1 in sizes:
             rest = prod(n for n in sizes if n != -1)
-            sizes[sizes.index(-1)] = a.size // rest if rest else 0
+            sizes = tuple([n if n != -1 else a.size // rest if rest else 0 for n in sizes])
         if prod(sizes) != a.size:
             raise ValueError(f"cannot reshape array of size {a.size} into shape {tuple(shape)}")
-        return self.contiguous(a).seen_as(tuple(sizes), c_strides(sizes))
+        return self.contiguous(a).seen_as(sizes, c_strides(sizes))
 
     def transpose(self, a: CudaArray, axes: tuple[int, ...]) -> CudaArray:
         return a.seen_as(tuple(a.shape[d] for d in axes), tuple(a.element_strides[d] for d in axes))
@@ -353,8 +366,9 @@ class Cuda(Device, kernels_in=(step, layer, losses, adam)):
             raise ValueError(
                 f"concatenate: shapes {', '.join(str(a.shape) for a in arrays)} differ in more than axis {axis}"
             )
-        total = sum(a.shape[axis] for a in arrays)
-        y = self.empty((*first.shape[:axis], total, *first.shape[axis + 1 :]), self._common(*arrays))
+        total = sum([a.shape[axis] for a in arrays])
+        dtype = first.dtype if len({a.dtype for a in arrays}) == 1 else self._common(*arrays)
+        y = self.empty((*first.shape[:axis], total, *first.shape[axis + 1 :]), dtype)
         start = 0
         for a in arrays:
             copy(self, y.seen_as(a.shape, y.element_strides, start * y.element_strides[axis]), a)
@@ -365,6 +379,9 @@ class Cuda(Device, kernels_in=(step, layer, losses, adam)):
 
     def getitem(self, a: CudaArray, index: tuple[Any, ...]) -> CudaArray:
         self._own(a)
+        found = indexing.part(a, index)
+        if found is not None:
+            return found
         if indexing.is_basic(index):
             return indexing.view(a, index)
         return indexing.gather(self, self.contiguous(a), index)

@@ -7,6 +7,7 @@ integers. Work given to a driver runs in order, and may still be running when a 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -29,6 +30,10 @@ class Limits:
     warp: int = 32
     cooperative: bool = True  # it can launch blocks that wait for each other
     l2_bytes: int = 0  # 0: unknown
+
+
+Work = Callable[[Sequence[int]], None]
+"""Prepared work: it runs with these addresses, inside ``with driver.working``."""
 
 
 class Buffer(Protocol):
@@ -59,6 +64,11 @@ class Kernel(Protocol):
         A GPU then rejects a launch whose blocks do not fit. A plain launch promises only that each block runs at some
         time.
         """
+
+    def prepared(
+        self, *args: Any, grid: Sequence[int], block: Sequence[int], shared: int = 0, cooperative: bool = False
+    ) -> Work:
+        """The same launch with other addresses in the arguments (`arguments.addresses`)."""
 
     def max_resident_blocks(self, block: Sequence[int], shared: int = 0) -> int:
         """The number of blocks of this kernel that the whole device holds at once."""
@@ -91,6 +101,11 @@ class Driver(Protocol):
     """The time that the device takes for the work of the given function, by its own clock; None if it has no meaningful
     clock."""
 
+    prepares: bool
+    """Whether launches may be prepared."""
+    working: AbstractContextManager[None]
+    """Prepared work runs inside ``with driver.working``."""
+
     @property
     def recording(self) -> bool:
         """Whether this thread is inside `record`."""
@@ -119,6 +134,14 @@ class Driver(Protocol):
         """c = a @ b + beta * c, `batch` times over. Float16 is multiplied and summed in float32; float32 is rounded to
         TF32 before it is multiplied if this thread chose so (`minirnn.use_precision`)."""
 
+    def prepared_d2d(self, nbytes: int) -> Work:
+        """`d2d` from the second address to the first."""
+
+    def prepared_memset(self, byte: int, nbytes: int) -> Work: ...
+
+    def prepared_gemm(self, a: Matrix, b: Matrix, c: Matrix, beta: float = 0.0, batch: int = 1) -> Work:
+        """`gemm` of matrices at three addresses, in the precision of now."""
+
     def record(self, work: Callable[[], None]) -> Recording:
         """Record the work that `work()` gives to this driver in this thread, without running it.
 
@@ -126,6 +149,9 @@ class Driver(Protocol):
         ensure that the memory there is still valid. Raises `NotRecordable` if `work` does anything else, or if
         this driver cannot record.
         """
+
+    def gpu_of(self, ptr: int) -> int:
+        """The number of the GPU in whose memory this address is; this one has number 0."""
 
     def wait_for(self, stream: int | None) -> None:
         """Wait for the GPU work of another library: on the stream of that handle, or with None on any."""
@@ -158,6 +184,10 @@ class CudaError(RuntimeError):
 
 class LaunchError(CudaError):
     """A kernel could not be launched, or failed while it ran."""
+
+
+class RefusedLaunch(LaunchError):
+    """The driver cannot start all blocks of a cooperative launch at once, because the program has a part of the GPU."""
 
 
 class NotRecordable(CudaError):

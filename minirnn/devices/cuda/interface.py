@@ -40,6 +40,11 @@ def taken_over(device: Device, other: Any) -> CudaArray:
         raise TypeError(f"{device}: got an array of dtype {dtype}\n  expected one of {', '.join(C_TYPES)}")
     shape, in_bytes = tuple(described["shape"]), described.get("strides")
     strides = c_strides(shape) if in_bytes is None else tuple(s // dtype.itemsize for s in in_bytes)
+    if described["data"][0] and (gpu := device.driver.gpu_of(described["data"][0])):
+        raise ValueError(
+            f"{device}: got a {type(other).__name__} in the memory of GPU {gpu}\n  expected one in that of GPU 0\n"
+            "  copy it there, or to the host; CUDA_VISIBLE_DEVICES chooses which GPU is number 0"
+        )
     borrowed = CudaArray(device, _Borrowed(described["data"][0], other), shape, dtype, strides)
     _wait_for_its_maker(device.driver, described)
     taken = device.contiguous(borrowed, always=True)

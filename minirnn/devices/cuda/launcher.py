@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 import numpy as np
@@ -35,7 +35,11 @@ class Launcher(Protocol):
         plan: Plan | None = None,
     ) -> Kernel: ...
 
+    def loop(self, work: Callable[[], None]) -> None: ...
+
     def empty(self, shape: Sequence[int], dtype: Any) -> CudaArray: ...
+
+    def ones(self, n: int, dtype: np.dtype) -> CudaArray: ...
 
     def full(self, shape: Sequence[int], value: Any, dtype: Any) -> CudaArray: ...
 

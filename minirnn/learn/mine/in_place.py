@@ -119,7 +119,7 @@ REPLACED: dict[str, Callable[..., Any]] = {
     "ops.cudnn_rnn.dropout:mask_like": dropout_mask,
     "nn.regularization:mask_like": dropout_mask,
     "parallel.world:World.all_reduce": all_reduce,
-    "functions.recomputation:_in_segments": in_segments,
+    "autograd.recomputation:_in_segments": in_segments,
     "train.model:CharModel._open_forget_gates": lstm_start,
 }
 """Maps the name of a function of minirnn to the one that takes its place."""

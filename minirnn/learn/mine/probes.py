@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from minirnn import devices, nn
+from minirnn.autograd.recomputation import checkpoint_sequential
 from minirnn.devices.base import Device
 from minirnn.engine import random
 from minirnn.engine.tensor import Tensor, tensor
-from minirnn.functions.recomputation import checkpoint_sequential
 from minirnn.learn.catalog import EXERCISES
 from minirnn.learn.mine.tasks import answered
 from minirnn.learn.mine.through_time import block_layout

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from minirnn.autograd.recomputation import Checkpoint, form, in_turn, older_than
 from minirnn.engine import random
 from minirnn.engine.backward import run_backward
 from minirnn.engine.outputs import record_many
 from minirnn.engine.tape import enable_grad, mode, no_grad
 from minirnn.engine.tensor import Tensor, leaf, next_seq
-from minirnn.functions.recomputation import Checkpoint, form, in_turn, older_than
 from minirnn.learn.mine.tasks import answered, has_answer
 
 

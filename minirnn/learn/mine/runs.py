@@ -18,9 +18,9 @@ from minirnn.learn.milestones import Milestone
 from minirnn.learn.mine.device import Mine
 from minirnn.learn.mine.kernels import MineOnSim
 from minirnn.ops import cross_entropy
+from minirnn.train.checkpoint import read_text
 from minirnn.train.options import Options
-from minirnn.train.run import Training
-from minirnn.train.saved import read_text
+from minirnn.train.training import Training
 from minirnn.viz.colors import BLUE, GRAY, ORANGE
 from minirnn.viz.picture import Picture, new_figure
 

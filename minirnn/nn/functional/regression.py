@@ -152,8 +152,8 @@ def kl_div(
     if log_target:
         losses = exp(y) * (y - x)
     else:
-        # p log(p) has the limit 0 at p = 0. A negative p has no logarithm.
-        log_y = where(y < 0, float("nan"), log(where(y > 0, y, 1.0)))
+        # p log(p) has the limit 0 at p = 0. A negative p has no logarithm, and NaN stays NaN.
+        log_y = where(y >= 0, log(where(y > 0, y, 1.0)), float("nan"))
         losses = y * (log_y - x)
     if reduction == "batchmean":
         return (mean_of(losses.sum(), x.shape[0]) if x.ndim else losses).astype(dtype)

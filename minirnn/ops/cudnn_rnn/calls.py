@@ -16,6 +16,7 @@ from minirnn.devices.base import Array, WrongSize
 from minirnn.engine.outputs import hold
 from minirnn.engine.tensor import Tensor, leaf
 from minirnn.ops.cudnn_rnn import reserve
+from minirnn.ops.cudnn_rnn.cells import layer_of
 from minirnn.ops.cudnn_rnn.check import (
     Arguments,
     Attributes,
@@ -26,10 +27,10 @@ from minirnn.ops.cudnn_rnn.check import (
     to_time_major,
 )
 from minirnn.ops.cudnn_rnn.dropout import dropout_masks as drawn_masks
-from minirnn.ops.cudnn_rnn.layers import Kept, by_layer, run_layers
 from minirnn.ops.cudnn_rnn.params import unpack_weights
 from minirnn.ops.fused import gradients_through_composition, or_zeros, zeros
 from minirnn.ops.sequence.layer import RecurrentLayer
+from minirnn.ops.sequence.stack import Kept, by_layer, run_layers
 
 
 def forward_call(
@@ -64,14 +65,14 @@ def _run(
     """The outputs of the network for x, h0, (c0,) params, and its layers."""
     net = arguments.net
     x, *states, params = inputs
+    zoneout: Sequence[Any] = arguments.zoneout or [None] * net.L
     return run_layers(
-        net.rnn_mode,
+        [layer_of(net.rnn_mode, net.num_proj > 0, z) for z in zoneout],
         x,
         by_layer(net.L, *states),
         unpack_weights(net, params),
         lengths=arguments.lengths,
         masks=masks,
-        zoneout=arguments.zoneout,
         keep=keep,
         kept=kept,
     )

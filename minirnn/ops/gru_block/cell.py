@@ -59,7 +59,7 @@ class GRUBlockCellGradOutput(NamedTuple):
 
 
 class GRUBlockCell(FusedOp):
-    """The node. Its backward is the Grad kernel plus the terms of the outputs r, u, c, which TensorFlow drops."""
+    """The node. Its backward is the Grad kernel, plus the gradients of r, u, c, which TensorFlow drops."""
 
     kernel = "cell_step"
 
@@ -85,27 +85,11 @@ class GRUBlockCell(FusedOp):
         x, h_prev, w_ru, w_c, b_ru, b_c = inputs
         r, u, c, h = y
         r_grad, u_grad, c_grad, h_grad = dy
-        I = x.shape[1]
-        d_h = or_zeros(h_grad, h)
-        d_x, d_h_prev, d_c_bar, d_r_bar_u_bar = GRUBlockCellGrad()(*inputs, r, u, c, d_h)
-
-        if r_grad is not None or u_grad is not None or c_grad is not None:
-            # The same backward pass, but it starts at the gates instead of h.
-            c_bar = or_zeros(c_grad, c) * (1 - c * c)
-            u_bar = or_zeros(u_grad, u) * u * (1 - u)
-            x_h_prevr = c_bar @ w_c.T  # (B, I+H)
-            h_prevr = x_h_prevr[:, I:]
-            r_bar = (or_zeros(r_grad, r) + h_prevr * h_prev) * r * (1 - r)
-            r_bar_u_bar = concat([r_bar, u_bar], 1)
-            x_h_prev = r_bar_u_bar @ w_ru.T  # (B, I+H)
-            d_x = d_x + x_h_prev[:, :I] + x_h_prevr[:, :I]
-            d_h_prev = d_h_prev + x_h_prev[:, I:] + h_prevr * r
-            d_c_bar = d_c_bar + c_bar
-            d_r_bar_u_bar = d_r_bar_u_bar + r_bar_u_bar
-
+        d_x, d_h_prev, d_c_bar, d_r_bar_u_bar = GRUBlockCellGrad()(*inputs, r, u, c, or_zeros(h_grad, h))
         d_w_ru, d_b_ru = weight_grads([x, h_prev], w_ru, b_ru, d_r_bar_u_bar)
         d_w_c, d_b_c = weight_grads([x, r * h_prev], w_c, b_c, d_c_bar)
-        return d_x, d_h_prev, d_w_ru, d_w_c, d_b_ru, d_b_c
+        found = [d_x, d_h_prev, d_w_ru, d_w_c, d_b_ru, d_b_c]
+        return self.with_others(found, (r_grad, u_grad, c_grad, None), inputs)
 
 
 class GRUBlockCellGrad(FusedOp):

@@ -72,11 +72,6 @@ GATE_VALUES = ("i", "f", "o", "ci", "co")
 # ---- the definition: the lines of `cells`, in primitives
 
 
-def join_gates(i: Tensor, ci: Tensor, f: Tensor, o: Tensor) -> Tensor:
-    """The four gates (.., H) joined to (.., 4H), in the order of the columns of w."""
-    return concat([i, ci, f, o], i.ndim - 1)
-
-
 def step(*inputs: Tensor, forget_bias: float, cell_clip: float, use_peephole: bool) -> tuple[Tensor, ...]:
     """i, cs, f, o, ci, co, h from the arrays of `LSTMBlockInputs`."""
     x, cs_prev, h_prev, w, *peepholes, b = inputs
@@ -99,14 +94,14 @@ def step_grad(*arrays: Tensor, use_peephole: bool) -> tuple[Tensor, ...]:
     found = gradients(d, values | dict(zip(d.incoming, (cs_grad, h_grad), strict=True)))
     dz, peepholes = ([found[e] for e in owners.values()] for owners in (d.step.gates, d.step.vectors))
     sums = [g.sum(0) for g in peepholes] or [zeros(p.shape, p) for p in (wci, wcf, wco)]
-    return found[d.step.states["cs"]], join_gates(*dz), *sums
+    return found[d.step.states["cs"]], concat(dz, 1), *sums
 
 
 # ---- the nodes
 
 
 class LSTMBlockCell(FusedOp):
-    """The node. Its backward is the Grad kernel plus the terms of i, f, o, ci, co, which TensorFlow drops."""
+    """The node. Its backward is the Grad kernel, plus the gradients of i, f, o, ci, co, which TensorFlow drops."""
 
     kernel = "cell_step"
 
@@ -126,25 +121,16 @@ class LSTMBlockCell(FusedOp):
         return step(*inputs, **self.attributes)
 
     def backward(self, dy: Sequence[Tensor | None], y: Sequence[Tensor], *inputs: Tensor) -> Sequence[Tensor | None]:
-        x, cs_prev, h_prev, w, wci, wcf, wco, b = inputs
+        x, _, h_prev, w, _, _, _, b = inputs
         i, cs, f, o, ci, co, h = y
         i_grad, cs_grad, f_grad, o_grad, ci_grad, co_grad, h_grad = dy
-        use_peephole = self.attributes["use_peephole"]
-        cs_grad, h_grad = or_zeros(cs_grad, cs), or_zeros(h_grad, h)
-
-        dz = None if i_grad is f_grad is o_grad is ci_grad is None else gates_grad(dy, y)
-        if dz and use_peephole:
-            cs_grad = cs_grad + dz[3] * wco
-        if co_grad is not None:
-            cs_grad = cs_grad + co_grad * (1 - co * co)
-        found = LSTMBlockCellGrad(use_peephole=use_peephole)(*inputs, i, cs, f, o, ci, co, cs_grad, h_grad)
-        if dz:
-            found = add_gates_grad(found, dz, inputs, cs, use_peephole)
-        cs_prev_grad, dicfo, wci_grad, wcf_grad, wco_grad = found
-
+        grad_op = LSTMBlockCellGrad(use_peephole=self.attributes["use_peephole"])
+        found = grad_op(*inputs, i, cs, f, o, ci, co, or_zeros(cs_grad, cs), or_zeros(h_grad, h))
+        cs_prev_grad, dicfo, *peephole_grads = found
         x_grad, h_prev_grad = input_grads(x, h_prev, w, dicfo)
         w_grad, b_grad = weight_grads([x, h_prev], w, b, dicfo)
-        return x_grad, cs_prev_grad, h_prev_grad, w_grad, wci_grad, wcf_grad, wco_grad, b_grad
+        every = [x_grad, cs_prev_grad, h_prev_grad, w_grad, *peephole_grads, b_grad]
+        return self.with_others(every, (i_grad, None, f_grad, o_grad, ci_grad, co_grad, None), inputs)
 
 
 def input_grads(x: Tensor, h_prev: Tensor, w: Tensor, dicfo: Tensor) -> tuple[Tensor | None, Tensor | None]:
@@ -154,33 +140,6 @@ def input_grads(x: Tensor, h_prev: Tensor, w: Tensor, dicfo: Tensor) -> tuple[Te
     xh_grad = MATMUL[chosen.precision](dicfo, Transpose((1, 0))(w))
     x_grad, h_prev_grad = Split(1, (x.shape[1], h_prev.shape[1])).of(xh_grad)
     return x_grad, h_prev_grad
-
-
-def gates_grad(dy: Sequence[Tensor | None], y: Sequence[Tensor]) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """dz_i, dz_ci, dz_f, dz_o: the gradients of the pre-activations that come from the outputs i, ci, f and o."""
-    i, _, f, o, ci, _, _ = y
-    i_grad, _, f_grad, o_grad, ci_grad, _, _ = dy
-    dz_i = or_zeros(i_grad, i) * i * (1 - i)
-    dz_ci = or_zeros(ci_grad, ci) * (1 - ci * ci)
-    dz_f = or_zeros(f_grad, f) * f * (1 - f)
-    dz_o = or_zeros(o_grad, o) * o * (1 - o)
-    return dz_i, dz_ci, dz_f, dz_o
-
-
-def add_gates_grad(
-    found: Sequence[Tensor], dz: Sequence[Tensor], inputs: Sequence[Tensor], cs: Tensor, use_peephole: bool
-) -> list[Tensor]:
-    """The five outputs of the Grad kernel plus the terms of `gates_grad`. cs has already received its term of dz_o."""
-    cs_prev_grad, dicfo, wci_grad, wcf_grad, wco_grad = found
-    dz_i, dz_ci, dz_f, dz_o = dz
-    dicfo = dicfo + join_gates(dz_i, dz_ci, dz_f, dz_o)
-    if use_peephole:
-        cs_prev, wci, wcf = inputs[1], inputs[4], inputs[5]
-        cs_prev_grad = cs_prev_grad + dz_i * wci + dz_f * wcf
-        wci_grad = wci_grad + (dz_i * cs_prev).sum(0)
-        wcf_grad = wcf_grad + (dz_f * cs_prev).sum(0)
-        wco_grad = wco_grad + (dz_o * cs).sum(0)
-    return [cs_prev_grad, dicfo, wci_grad, wcf_grad, wco_grad]
 
 
 class LSTMBlockCellGrad(FusedOp):

@@ -8,13 +8,13 @@ from math import inf
 from minirnn.devices.base import Array, Device, Weights
 from minirnn.engine.tensor import Tensor
 from minirnn.ops.fused import FusedOp, or_zeros, zeros
-from minirnn.ops.lstm_block.cell import GATE_VALUES, join_gates, step, step_grad
+from minirnn.ops.lstm_block.cell import GATE_VALUES, step, step_grad
 from minirnn.ops.lstm_block.cells import plan_of
 from minirnn.ops.primitives import concat, expand_dims, stack
 
 
 class BlockLSTM(FusedOp):
-    """The node. Its backward is the Grad kernel plus the terms of i, f, o, ci, co, which TensorFlow drops."""
+    """The node. Its backward is the Grad kernel, plus the gradients of i, f, o, ci, co, which TensorFlow drops."""
 
     kernel = "cell_sequence"
 
@@ -52,56 +52,11 @@ class BlockLSTM(FusedOp):
         return [concat([stack(values), past]) for values in zip(*steps, strict=True)]
 
     def backward(self, dy: Sequence[Tensor | None], y: Sequence[Tensor], *inputs: Tensor) -> Sequence[Tensor | None]:
-        i, cs, f, o, ci, co, h = y
         i_grad, cs_grad, f_grad, o_grad, ci_grad, co_grad, h_grad = dy
-        L, use_peephole = self.attributes["seq_len_max"], self.attributes["use_peephole"]
-        only_h = cs_grad is None and co_grad is None and (not use_peephole or i_grad is f_grad is o_grad is None)
-        cs_grad = or_zeros(cs_grad, cs)
-        h_grad = or_zeros(h_grad, h)
-        grad_op = BlockLSTMGrad(seq_len_max=L, use_peephole=use_peephole, only_h=only_h)
-        if all(g is None for g in (i_grad, f_grad, o_grad, ci_grad, co_grad)) or L == 0:
-            return grad_op(*inputs, *y, cs_grad, h_grad)
-
-        # Gradients of the outputs i, f, o, ci, co. They reach the pre-activations dz of the same step, and through
-        # these the state before it, where they are added to cs_grad and h_grad of the previous step. Steps past L are
-        # ignored.
-        x, cs_prev, h_prev, w, wci, wcf, wco, _ = inputs
-        I = x.shape[2]
-        x, i, cs, f, o, ci, co, h = (a[:L] for a in (x, i, cs, f, o, ci, co, h))
-        dz_i = or_zeros(i_grad, y[0])[:L] * i * (1 - i)
-        dz_f = or_zeros(f_grad, y[2])[:L] * f * (1 - f)
-        dz_o = or_zeros(o_grad, y[3])[:L] * o * (1 - o)
-        dz_ci = or_zeros(ci_grad, y[4])[:L] * (1 - ci * ci)
-        dz = join_gates(dz_i, dz_ci, dz_f, dz_o)  # (L, B, 4H)
-        xh_grad = dz @ w.T  # (L, B, I+H)
-        h_before = concat([expand_dims(h_prev, 0), h[:-1]])  # (L, B, H)
-        cs_before = concat([expand_dims(cs_prev, 0), cs[:-1]])
-        h_before_grad = xh_grad[:, :, I:]
-        cs_here_grad = or_zeros(co_grad, y[5])[:L] * (1 - co * co)
-        if use_peephole:
-            cs_here_grad = cs_here_grad + dz_o * wco
-            cs_before_grad = dz_i * wci + dz_f * wcf
-        else:
-            cs_before_grad = zeros(cs.shape, cs)
-        none = zeros((1, *cs.shape[1:]), cs)  # no step comes after the last one
-        past = zeros((y[1].shape[0] - L, *cs.shape[1:]), cs)
-        cs_grad = concat([cs_grad[:L] + cs_here_grad + concat([cs_before_grad[1:], none]), past])
-        h_grad = concat([h_grad[:L] + concat([h_before_grad[1:], none]), past])
-
-        x_grad, cs_prev_grad, h_prev_grad, w_grad, wci_grad, wcf_grad, wco_grad, b_grad = grad_op(
-            *inputs, *y, cs_grad, h_grad
-        )
-        x_grad = x_grad + concat([xh_grad[:, :, :I], zeros((y[1].shape[0] - L, *x.shape[1:]), x)])
-        cs_prev_grad = cs_prev_grad + cs_before_grad[0]
-        h_prev_grad = h_prev_grad + h_before_grad[0]
-        xh = concat([x, h_before], 2).reshape(-1, w.shape[0])
-        w_grad = w_grad + xh.T @ dz.reshape(-1, w.shape[1])
-        b_grad = b_grad + dz.sum((0, 1))
-        if use_peephole:
-            wci_grad = wci_grad + (dz_i * cs_before).sum((0, 1))
-            wcf_grad = wcf_grad + (dz_f * cs_before).sum((0, 1))
-            wco_grad = wco_grad + (dz_o * cs).sum((0, 1))
-        return x_grad, cs_prev_grad, h_prev_grad, w_grad, wci_grad, wcf_grad, wco_grad, b_grad
+        attributes = {name: self.attributes[name] for name in ("seq_len_max", "use_peephole")}
+        grad_op = BlockLSTMGrad(**attributes, only_h=cs_grad is None)
+        found = grad_op(*inputs, *y, or_zeros(cs_grad, y[1]), or_zeros(h_grad, y[6]))
+        return self.with_others(found, (i_grad, None, f_grad, o_grad, ci_grad, co_grad, None), inputs)
 
 
 class BlockLSTMGrad(FusedOp):

@@ -30,10 +30,10 @@ from typing import Any, NamedTuple
 
 from minirnn.arguments import check
 from minirnn.engine import html
-from minirnn.engine.tape import Op, record
 from minirnn.engine.tensor import Tensor
 from minirnn.ops.lstm_block.check import LSTMBlockInputs, LSTMBlockValues, attributes, check_sequence
 from minirnn.ops.lstm_block.nodes import BlockLSTM, BlockLSTMGrad
+from minirnn.ops.primitives import chunk, concat
 
 
 @html.shows_outputs
@@ -259,21 +259,10 @@ def _sequence_grad(
 # ---- gate order: the kernels know one, i, ci, f, o
 
 
-class ExchangeGates(Op):
-    """y = x with the columns of f and ci exchanged        dx = dy with them exchanged back"""
-
-    reads_inputs = False
-
-    def backward(self, dy: Tensor, y: Tensor, x: Tensor) -> tuple[Tensor]:
-        return (exchange_f_and_ci(dy),)
-
-
 def exchange_f_and_ci(x: Tensor) -> Tensor:
     """`x` with its last axis, 4H long, changed from the order i, f, ci, o to i, ci, f, o, or back."""
-    H, array, device = x.shape[-1] // 4, x.array, x.device
-    parts = [slice(0, H), slice(2 * H, 3 * H), slice(H, 2 * H), slice(3 * H, 4 * H)]
-    columns = device.concatenate([device.getitem(array, (Ellipsis, part)) for part in parts], x.ndim - 1)
-    return record(ExchangeGates(), device, columns, (x,))
+    i, f, ci, o = chunk(x, 4, x.ndim - 1)
+    return concat([i, ci, f, o], x.ndim - 1)
 
 
 def _in_gate_order(gate_order: str, ts: list[Tensor]) -> list[Tensor]:

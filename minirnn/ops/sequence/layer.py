@@ -238,19 +238,6 @@ def keep_for(inputs: Sequence[Tensor]) -> bool:
     return mode.enabled and any(map(REQUIRES_GRAD, inputs))
 
 
-def run_layer(
-    plan: Plan,
-    inputs: Sequence[Tensor],
-    weights: Sequence[Weights],
-    *,
-    lengths: np.ndarray | None = None,
-    masks: Sequence[Any] = (),
-) -> list[Tensor]:
-    """y, h_n and, if the cell has other states, c_n of a layer, from x, h0(, c0). The arguments were checked."""
-    found = [*inputs, *flat(weights)]
-    return RecurrentLayer(plan, weights, lengths, masks, keep=keep_for(found))(*found)
-
-
 def run_step(plan: Plan, inputs: Sequence[Tensor], weights: Weights) -> list[Tensor]:
     """h (and c) after one step, as one node, from x, h(, c). The arguments were checked."""
     found = [*inputs, *flat([weights])]

@@ -86,11 +86,6 @@ def tape_graph(
     Picture
         ``data``: labels (n,), edges (m, 2): from and to, indices into labels; counts (n,).
         ``artists``: the boxes' texts by index.
-
-    Raises
-    ------
-    RuntimeError
-        If the tape was freed by ``backward()``.
     """
     nodes = tape_nodes(output)
     if max_nodes < 1:

@@ -2,23 +2,29 @@
 
 from __future__ import annotations
 
+import base64
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from html import escape
+from itertools import count
 from typing import Any
 
 import numpy as np
 
-from minirnn.engine.html import block
+from minirnn.engine.html import STYLE, block
 from minirnn.engine.outputs import Cotangents, Output
 from minirnn.engine.tensor import Tensor
 from minirnn.viz.colors import BLUE, GRAY, ORANGE, PURPLE
 from minirnn.viz.picture import Picture, render
-from minirnn.viz.tape.animation import animation
 from minirnn.viz.tape.graph import kind_of, tape_graph, tape_nodes
 from minirnn.viz.tape.walk import after_hooks, check_unchanged, visits
 
 MAX_DRAWN = 60
+_players = count(1)
+"""Numbers for the players on a page, so that the buttons of each player only control its own frames."""
+
+BUTTON = "border:1px solid currentColor;border-radius:4px;cursor:pointer;padding:2px 10px;margin-right:6px"
 Arrived = np.ndarray | dict[str, np.ndarray]
 """A gradient. For an op with several outputs, it is "output k" -> gradient, for outputs that have one."""
 
@@ -75,13 +81,6 @@ class TapePlayer:
         In the order of the backward pass. ``print(frame)`` describes a frame in words.
     grads : dict of str to numpy.ndarray
         The final gradient of each leaf, which ``backward()`` would add to its ``grad``.
-
-    Raises
-    ------
-    ValueError
-        If the loss is not a single number, or nothing was recorded for it.
-    RuntimeError
-        If the tape was freed, or `Tensor.assign` changed a value that it needs.
     """
 
     def __init__(self, loss: Tensor, names: Mapping[str, Tensor] | None = None) -> None:
@@ -166,7 +165,7 @@ class TapePlayer:
             )  # fmt: skip
         picture.ax.set_title(
             f"Going back, step {k + 1} of {len(self.frames)}: {now.name}\n"
-            "orange: current node and what it sends back   blue: done   purple: some gradient   gray: none yet",
+            "orange: current node and what it sends back\nblue: done   purple: some gradient   gray: none yet",
             fontsize=10,
         )
         sent = "\n".join(f"sends {_short(g)} to {name}" for name, g in now.sends)
@@ -213,3 +212,36 @@ def _in_box(a: Arrived) -> str:
     if isinstance(a, dict):
         return "at " + ",\n".join(a) if len(a) > 1 else "\n".join(map(_in_box, a.values()))
     return _short(a, 2).replace(", ", "\n")
+
+
+def animation(frames: Sequence[tuple[str, bytes]]) -> str:
+    """HTML that shows one of the frames at a time.
+
+    A row of radio buttons selects the frame, so the arrow keys also work. Below each frame there are buttons for the
+    previous and the next one. A frame is its description in words and its picture as PNG. It needs no JavaScript.
+    """
+    name = f"tape-player-{next(_players)}"
+    n = len(frames)
+    chosen = ",".join(f"#{name}-{k}:checked~div figure:nth-of-type({k + 1})" for k in range(n))
+    radios = "".join(
+        f'<input type="radio" name="{name}" id="{name}-{k}" aria-label="Step {k + 1} of {n}"{"" if k else " checked"}>'
+        for k in range(n)
+    )
+    figures = "".join(_figure(name, k, n, *frame) for k, frame in enumerate(frames))
+    return (
+        f'<div id="{name}" style="{STYLE}"><style>#{name} figure{{display:none;margin:0}}'
+        f"{chosen}{{display:block!important}}</style>{radios}<div>{figures}</div></div>"
+    )
+
+
+def _figure(name: str, k: int, n: int, words: str, picture: bytes) -> str:
+    to = [(k - 1, "back")] if k else []
+    to += [(k + 1, "next")] if k + 1 < n else []
+    buttons = "".join(f'<label for="{name}-{j}" style="{BUTTON}">{said}</label>' for j, said in to)
+    image = base64.b64encode(picture).decode()
+    alt = escape(" ".join(words.split()), quote=True)
+    return (
+        f'<figure><p style="margin:6px 0">{buttons}step {k + 1} of {n}</p>'
+        f'<img alt="{alt}" style="max-width:100%;background:white" src="data:image/png;base64,{image}">'
+        f'<figcaption><pre style="text-align:left">{escape(words)}</pre></figcaption></figure>'
+    )

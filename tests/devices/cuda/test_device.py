@@ -11,6 +11,7 @@ import pytest
 import minirnn as mr
 from minirnn.devices.base import Weights
 from minirnn.devices.cuda.array import CudaArray, c_strides, is_contiguous
+from minirnn.devices.cuda.launch.primitives import products
 from minirnn.devices.cuda.launch.primitives.elementwise import broadcast, views
 from minirnn.devices.cuda.launch.primitives.reduce import threads_for
 from minirnn.devices.cuda.launch.sources import C_TYPES, accumulator, options, text
@@ -152,6 +153,26 @@ def test_the_memory_of_a_gpu_is_offered_to_other_libraries_and_that_of_the_simul
     np.testing.assert_array_equal(
         on.to_numpy(on.asarray(type("G", (), {"__cuda_array_interface__": described})())), on.to_numpy(a)
     )
+
+
+def test_arrays_of_another_gpu_are_refused_in_one_sentence(on: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A kernel of this GPU that reads them may fail, and end the context."""
+    if on.driver.limits.simulated:
+        pytest.skip("no GPU's memory is read")
+    described = on.asarray(np.ones(3)).__cuda_array_interface__
+    monkeypatch.setattr(on.driver, "gpu_of", lambda ptr: 1)
+    with pytest.raises(ValueError, match=r"got a G in the memory of GPU 1\n  expected one in that of GPU 0\n  copy it"):
+        on.asarray(type("G", (), {"__cuda_array_interface__": described})())
+
+
+def test_products_of_integers_may_have_more_rows_and_more_matrices_than_a_grid(
+    on: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(products, "MOST", 2)
+    rng = np.random.default_rng(0)
+    for a, b in (((5, 20, 3), (5, 3, 18)), ((3, 70, 2), (3, 2, 5)), ((1, 32, 4), (1, 4, 3))):
+        left, right = rng.integers(-9, 9, a), rng.integers(-9, 9, b)
+        np.testing.assert_array_equal(on.to_numpy(on.matmul(on.asarray(left), on.asarray(right))), left @ right)
 
 
 def test_one_step_of_a_cell_has_a_launch_for_each_stage_and_its_products(on: Any) -> None:

@@ -1,11 +1,14 @@
-"""Recorded loops give the same bits as single launches, are nearly always reused in training, and never use wrong
-arrays.
+"""Layers from programs, and loops from graphs, give the same bits as single launches, are nearly always reused in
+training, and never use wrong arrays.
+
+Tests `minirnn/devices/cuda/recordings.py` and `minirnn/devices/cuda/program.py`.
 """
 
 from __future__ import annotations
 
 import gc
 from itertools import count
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -15,8 +18,10 @@ import minirnn as mr
 from minirnn.devices.cuda import recordings
 from minirnn.devices.cuda.debug import DebugDriver
 from minirnn.devices.cuda.device import Cuda
-from minirnn.devices.cuda.driver import LaunchError
+from minirnn.devices.cuda.driver import LaunchError, RefusedLaunch
 from minirnn.devices.cuda.free_blocks import FreeBlocks
+from minirnn.devices.cuda.launch.copies import copy
+from minirnn.devices.cuda.program import in_one_block
 from minirnn.devices.cuda.recordings import KEPT, Recordings, from_environment
 from minirnn.devices.cuda.sim.driver import SimDriver
 from minirnn.devices.cuda.sim.options import SimOptions
@@ -45,6 +50,7 @@ def test_a_layer_from_recordings_is_the_same_layer_bit_for_bit(mode: str, rng: n
             np.testing.assert_array_equal(value, expected[name], err_msg=f"{name}, run {k}")
     counts = device.recordings.counts
     assert counts["replayed"] > counts["plain"] > 0 and counts["recorded"] > 0, counts
+    assert counts["loops"] > counts["graphs"] > 0, counts
 
 
 def test_projection_and_half_precision(rng: np.random.Generator) -> None:
@@ -118,10 +124,12 @@ def test_a_training_loop_comes_to_be_nothing_but_recordings(kind: str, rng: np.r
     assert launches[False, 24] - launches[True, 24] == loops * (2 * T - 1)
 
 
-def test_the_oldest_goes_when_there_are_too_many(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_oldest_graph_goes_when_there_are_too_many() -> None:
     closed: list[int] = []
 
     class Recorder:
+        limits = SimpleNamespace(simulated=True)
+
         def record(self, work: Any) -> Any:
             class Recording:
                 __call__ = staticmethod(work)
@@ -133,21 +141,81 @@ def test_the_oldest_goes_when_there_are_too_many(monkeypatch: pytest.MonkeyPatch
 
     kept = Recordings(Recorder(), enabled=True)  # type: ignore[arg-type]
     for number in [0, 0, 1, 1, 0, *range(2, KEPT + 1)]:  # 1 is unused for longest
-        kept.run("loop", (number,), (), lambda number=number: number)  # type: ignore[misc]
+        kept.loop(number, lambda number=number: number)  # type: ignore[misc]
     assert closed == [1]
-    kept.run("loop", (0,), (), lambda: 0)
-    assert kept.counts == {"plain": KEPT + 1, "recorded": 2, "replayed": 4}
+    kept.loop(0, lambda: 0)  # type: ignore[arg-type, return-value]
+    assert kept.counts == {"graphs": 2, "loops": 4}
     kept.clear()
     assert closed == [1, 0]
 
 
-def test_work_that_cannot_be_recorded_runs_launch_by_launch() -> None:
+def test_work_that_does_more_than_launches_runs_launch_by_launch() -> None:
     device = recording_device()
-    made: list[Any] = []
+
+    def work(device: Any, numbers: Any, arrays: Any) -> list[Any]:
+        return [device.asarray(np.ones(3, "f4"))]
+
     for _ in range(4):
-        device.recordings.run("makes an array", (), (), lambda: made.append(device.empty((3,), "f4")))
-    assert len(made) == 4 and device.recordings.counts == {"plain": 4}
-    device.driver.synchronize()  # it no longer records
+        (found,) = device.recordings.run(device, work, (), ())
+        np.testing.assert_array_equal(device.to_numpy(found), np.ones(3))
+    assert device.recordings.counts == {"plain": 4}
+
+
+def test_a_program_reads_the_arrays_of_each_call_whatever_memory_they_share(rng: np.random.Generator) -> None:
+    """The arrays of the call that was written down are one array twice, and parts of one array."""
+    device = recording_device()
+
+    def work(device: Any, numbers: Any, arrays: Any) -> dict[str, Any]:
+        a, (b, nothing) = arrays
+        assert nothing is None
+        y = device.empty((2, *a.shape), a.dtype)
+        for k in range(2):  # whose memory may be used again
+            between = device.matmul(a, device.transpose(b, (1, 0)))
+            copy(device, y[k], device.matmul(between, b))
+        return {"last": y[1], "a": a, "none": None, "rest": [device.reshape(y[0], (6,))]}
+
+    one, parts = rng.standard_normal((3, 2)), rng.standard_normal((2, 3, 2))
+    other = rng.standard_normal((3, 2))
+    for first, second in ((one, one), (one, one), (one, other), (other, one), (parts[1], parts[0]), (one, one)):
+        a = device.asarray(first)
+        b = a if second is first else device.asarray(second)
+        if first.base is not None:
+            both = device.asarray(parts)
+            a, b = both[1], both[0]
+        found = device.recordings.run(device, work, (), (a, [b, None]))
+        expected = np.matmul(np.matmul(first, second.T), second)
+        assert found["a"].ptr == a.ptr and found["none"] is None
+        np.testing.assert_allclose(device.to_numpy(found["last"]), expected, rtol=1e-13)
+        np.testing.assert_array_equal(device.to_numpy(found["rest"][0]), device.to_numpy(found["last"]).ravel())
+    assert device.recordings.counts == {"plain": 1, "recorded": 1, "replayed": 5}
+
+
+def test_memory_that_was_freed_is_used_again_in_one_block() -> None:
+    events = [(1, True), (2, True), (1, False), (3, True), (4, True), (2, False), (5, True)]
+    place, total = in_one_block(events, {1: 512, 2: 300, 3: 200, 4: 256, 5: 512})
+    assert place == {1: 0, 2: 512, 3: 0, 4: 256, 5: 512} and total == 1024
+
+
+def test_a_refused_launch_of_a_program_is_left_to_the_launching_code() -> None:
+    device, refused = recording_device(), []
+
+    def work(device: Any, numbers: Any, arrays: Any) -> list[Any]:
+        y = device.empty((4,), "f4")
+        device.driver.memset(y.ptr, 0, y.nbytes)
+        return [y]
+
+    def refuse(byte: int, nbytes: int) -> Any:
+        def run(at: Any) -> None:
+            refused.append(at)
+            raise RefusedLaunch("error 720")
+
+        return run
+
+    device.driver.prepared_memset = refuse  # type: ignore[method-assign]
+    for _ in range(3):
+        (found,) = device.recordings.run(device, work, (), ())
+        np.testing.assert_array_equal(device.to_numpy(found), np.zeros(4))
+    assert len(refused) == 2  # it is written down again, in case the launching code now takes another way
 
 
 def test_with_debug_nothing_is_recorded(rng: np.random.Generator) -> None:
@@ -162,6 +230,8 @@ def test_with_debug_nothing_is_recorded(rng: np.random.Generator) -> None:
 class Refusing:
     """A driver that cannot record."""
 
+    limits = SimpleNamespace(simulated=True)
+
     def record(self, work: Any) -> Any:
         raise LaunchError("cuStreamEndCapture failed: no (error 900)")
 
@@ -169,9 +239,9 @@ class Refusing:
 def test_a_driver_that_refuses_is_an_error_that_says_how_to_do_without(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(recordings.VARIABLE, "1")
     loops = Recordings(Refusing(), enabled=True)  # type: ignore[arg-type]
-    loops.run("loop", (), (), lambda: None)
-    with pytest.raises(LaunchError, match=r"loop cannot be recorded: .*no .*\n.*MINIRNN_CUDA_GRAPHS=0"):
-        loops.run("loop", (), (), lambda: None)
+    loops.loop("key", lambda: None)
+    with pytest.raises(LaunchError, match=r"a loop cannot be recorded: .*no .*\n.*MINIRNN_CUDA_GRAPHS=0"):
+        loops.loop("key", lambda: None)
 
 
 def test_an_unrequested_recording_that_fails_turns_recordings_off_with_a_warning(
@@ -179,11 +249,11 @@ def test_an_unrequested_recording_that_fails_turns_recordings_off_with_a_warning
 ) -> None:
     monkeypatch.delenv(recordings.VARIABLE, raising=False)
     loops, done = Recordings(Refusing(), enabled=True), []  # type: ignore[arg-type]
-    loops.run("loop", (), (), lambda: done.append(1))
-    with pytest.warns(UserWarning, match="CUDA graphs are off from here on: loop cannot be recorded: .*no"):
-        loops.run("loop", (), (), lambda: done.append(2))
+    loops.loop("key", lambda: done.append(1))
+    with pytest.warns(UserWarning, match="CUDA graphs are off from here on: a loop cannot be recorded: .*no"):
+        loops.loop("key", lambda: done.append(2))
     for k in (3, 4):
-        loops.run("loop", (), (), lambda k=k: done.append(k))  # type: ignore[misc]
+        loops.loop("key", lambda k=k: done.append(k))  # type: ignore[misc]
     assert done == [1, 2, 3, 4] and not loops.enabled
 
 

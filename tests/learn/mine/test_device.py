@@ -22,7 +22,7 @@ from minirnn.learn.mine.kernels import KERNEL_PARTS, MineOnSim
 from minirnn.learn.mine.parts import PARTS
 from minirnn.train.model import CharModel
 from minirnn.train.options import Options
-from minirnn.train.run import Training
+from minirnn.train.training import Training
 from tests.learn.mine.folders import tree_with
 
 COURSE = load()
@@ -97,7 +97,7 @@ def test_a_short_training_gives_the_losses_of_cpu(everything, cell, monkeypatch)
 
 def test_the_first_weights_are_drawn_by_the_learners_initialization(everything):
     everything.calls.clear()
-    model = CharModel("lstm", 7, 6, device=everything)
+    model = CharModel(Options(hidden=6), 7, everything)
     assert everything.calls["ex35"] == 1
     layer = model.recurrent
     assert np.array_equal(layer.bias_ih_l0.numpy(), np.repeat([0, 1, 0, 0], 6))

@@ -48,6 +48,7 @@ struct Late {
 
 extern "C" {
 u64 ptx_load(Thread &t, u64 at, u32 bytes, Order order, Scope scope);
+u64 ptx_load_constant(Thread &t, u64 at, u32 bytes);  // ld.global.nc
 void ptx_store(Thread &t, u64 at, u32 bytes, u64 value, Order order, Scope scope);
 u64 ptx_change(Thread &t, u64 at, u32 bytes, Change change, Kind kind, u64 a, u64 b, Order order, Scope scope);
 void ptx_load_late(Thread &t, Late &late, u64 at, u32 bytes, Order order, Scope scope);

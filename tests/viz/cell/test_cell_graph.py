@@ -13,9 +13,8 @@ import pytest
 import minirnn as mr
 from minirnn.cells.linear import Linear
 from minirnn.cells.plan import Plan
-from minirnn.viz.cell.drawing import NAMED
+from minirnn.viz.cell.drawing import NAMED, placed
 from minirnn.viz.cell.graph import FACTOR, NEW, STATE, Graph, backward, forward
-from minirnn.viz.cell.layout import placed
 from tests.cells import by_plan
 from tests.cells.with_torch import CELLS, gallery
 

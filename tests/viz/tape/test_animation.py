@@ -1,4 +1,7 @@
-"""A backward pass with buttons."""
+"""A backward pass with buttons.
+
+Tests `minirnn/viz/tape/player.py`.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,7 @@ import numpy as np
 
 import minirnn as mr
 from minirnn.viz import TapePlayer
-from minirnn.viz.tape.animation import animation
+from minirnn.viz.tape.player import animation
 
 
 def player(n: int = 1) -> TapePlayer:

@@ -8,6 +8,7 @@ code.
 
 from __future__ import annotations
 
+import re
 import subprocess
 import tempfile
 from collections.abc import Callable, Sequence
@@ -18,7 +19,7 @@ from typing import Any
 from minirnn.devices import cells
 from minirnn.devices.cuda.driver import CompileError
 from minirnn.devices.host_cpp import cache
-from minirnn.machine import terminal
+from minirnn.machine import terminal, toolchain
 
 KERNELS = Path(__file__).parents[1] / "kernels"
 FLAGS = ("-std=c++17", "-lineinfo", "-diag-suppress=186")
@@ -34,7 +35,7 @@ class Compiler:
     arch : str
         nvcc's name of the GPU, such as ``"sm_90"``.
     nvcc : str
-        The version text of nvcc; a different one compiles again.
+        The version of nvcc with its build, such as ``"13.0.88"``. Another one compiles again, wherever it is.
     load : callable
         Loads machine code into the driver, and returns the module.
     refused : type
@@ -50,19 +51,22 @@ class Compiler:
 
         The GPU's context must be current.
         """
+        binary = self.binary(source, name, options)
+        try:
+            return binary, self._load(binary)
+        except self._refused as error:
+            raise CompileError(f"{name}: the driver rejects the code that nvcc made: {error}") from error
+
+    def binary(self, source: str, name: str, options: Sequence[str]) -> bytes:
+        """Machine code, from the cache if it was compiled before: by the same nvcc, from the same text and headers."""
         text, flags = for_nvcc(source, name, options)
-        headers = [path.read_bytes() for path in (*sorted(KERNELS.rglob("*.cuh")), *cells.headers())]
-        key = cache.fingerprint(text, flags, headers, self._arch, self._nvcc)
+        key = cache.fingerprint(text, flags, sorted(headers_of(source).items()), self._arch, self._nvcc)
 
         def make(path: Path) -> None:
             with self._announce.compiling(name):
                 path.write_bytes(cubin_of(text, name, flags, self._arch))
 
-        binary = cache.kept(cache.folder("cuda"), key, make, ".cubin").read_bytes()
-        try:
-            return binary, self._load(binary)
-        except self._refused as error:
-            raise CompileError(f"{name}: the driver rejects the code that nvcc made: {error}") from error
+        return cache.kept(cache.folder("cuda"), key, make, ".cubin").read_bytes()
 
 
 class Announcement:
@@ -72,7 +76,7 @@ class Announcement:
     """
 
     def __init__(self, arch: str, nvcc: str) -> None:
-        self._what = f"CUDA kernels for {arch} with nvcc {nvcc.split()[0] if nvcc else ''}".rstrip()
+        self._what = f"CUDA kernels for {arch} with nvcc {nvcc}".rstrip()
         self.count = 0
 
     def compiling(self, name: str) -> AbstractContextManager[None]:
@@ -89,7 +93,7 @@ def cubin_of(text: str, name: str, flags: Sequence[str], arch: str) -> bytes:
         source, made = Path(work, "kernel.cu"), Path(work, "kernel.cubin")
         source.write_text(text, encoding="utf-8")
         include = [f"-I{folder}" for folder in (KERNELS, cells.INCLUDE)]
-        command = ["nvcc", "-cubin", "-arch", arch, *flags, *include, "-o", made.name, source.name]
+        command = [toolchain.nvcc_command(), "-cubin", "-arch", arch, *flags, *include, "-o", made.name, source.name]
         try:
             done = subprocess.run(command, cwd=work, capture_output=True, encoding="utf-8", errors="replace")
         except OSError as error:
@@ -99,6 +103,19 @@ def cubin_of(text: str, name: str, flags: Sequence[str], arch: str) -> bytes:
             chosen = " ".join(flag for flag in flags if flag.startswith("-D")) or "no options"
             raise CompileError(f"{name} does not compile with {chosen}\n{said}")
         return made.read_bytes()
+
+
+def headers_of(source: str) -> dict[str, str]:
+    """The name and text of every file of minirnn that this text includes, directly or by another one."""
+    found: dict[str, str] = {}
+    open_ = [source]
+    while open_:
+        for name in re.findall(r'^\s*#\s*include\s+"([^"]+)"', open_.pop(), re.MULTILINE):
+            file = next((folder / name for folder in (KERNELS, cells.INCLUDE) if (folder / name).exists()), None)
+            if name not in found and file is not None:
+                found[name] = file.read_text(encoding="utf-8")
+                open_.append(found[name])
+    return found
 
 
 def for_nvcc(source: str, name: str, options: Sequence[str]) -> tuple[str, list[str]]:

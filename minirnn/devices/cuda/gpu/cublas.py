@@ -7,7 +7,7 @@ computed as c.T = b.T @ a.T, which needs no copy.
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -51,60 +51,70 @@ class Cublas:
         except (LaunchError, OSError, ImportError) as error:
             command = toolchain.pip_install(toolchain.extra())
             raise DeviceUnavailable(f"cuda: cuBLAS cannot be used: {error}\n  to get it: {command}") from error
-        self._handle = handle
+        self.handle = handle
         libcublas.call("cublasSetStream_v2", handle, stream)
         self._workspace = alloc(WORKSPACE.get(capability[0], 4 << 20))
         libcublas.call("cublasSetWorkspace_v2", handle, self._workspace.ptr, self._workspace.nbytes)
         # Partial sums of float16 products stay float32.
         libcublas.call("cublasSetMathMode", handle, libcublas.DISALLOW_REDUCED_PRECISION_REDUCTION)
-        self._factors: dict[tuple[np.dtype, float], tuple[int, np.ndarray]] = {}
 
-    def gemm(self, a: Matrix, b: Matrix, c: Matrix, beta: float, batch: int, tf32: bool) -> None:
-        """c = a @ b + beta * c. With `tf32`, float32 is multiplied with 10 bits of mantissa.
+    def close(self) -> None:
+        libcublas.call("cublasDestroy_v2", self.handle)
 
-        Raises ValueError or TypeError for matrices that do not fit together, `LaunchError` if cuBLAS fails.
-        """
-        check(a, b, c)
-        if c.transposed:  # c.T = b.T @ a.T
-            a, b, c = flipped(b), flipped(a), flipped(c)
-        m, n, k = c.cols, c.rows, a.cols  # of c.T, read in columns
-        if m == 0 or n == 0 or batch == 0:
-            return
-        factor = DOUBLE if c.dtype == DOUBLE else FLOAT
-        compute = libcublas.COMPUTE_64F if factor is DOUBLE else libcublas.COMPUTE_32F
-        if tf32 and a.dtype == FLOAT:
-            compute = libcublas.COMPUTE_32F_FAST_TF32
-        first = [b.ptr, CUDA_TYPES[b.dtype], width(b)]
-        second = [a.ptr, CUDA_TYPES[a.dtype], width(a)]
-        result = [c.ptr, CUDA_TYPES[c.dtype], width(c)]
-        function, batches = "cublasGemmEx", []
-        if batch > 1:
-            function, batches = "cublasGemmStridedBatchedEx", [batch]
-            for matrix, arguments in ((b, first), (a, second), (c, result)):
-                arguments.append(matrix.stride)
-        operations = [libcublas.T if x.transposed else libcublas.N for x in (b, a)]
+
+def prepared(
+    a: Matrix, b: Matrix, c: Matrix, beta: float, batch: int, tf32: bool
+) -> Callable[[ctypes.c_void_p, Sequence[int]], None]:
+    """c = a @ b + beta * c as a function of a handle and three addresses. With `tf32`, float32 is multiplied with 10
+    bits of mantissa.
+
+    Raises ValueError or TypeError for matrices that do not fit together; the function, `LaunchError` if cuBLAS fails.
+    """
+    check(a, b, c)
+    first, second, result = (b, a, c)
+    if c.transposed:  # c.T = b.T @ a.T
+        first, second, result = flipped(a), flipped(b), flipped(c)
+    m, n, k = result.cols, result.rows, second.cols  # of c.T, read in columns
+    if m == 0 or n == 0 or batch == 0:
+        return lambda handle, at: None
+    kind = DOUBLE if c.dtype == DOUBLE else FLOAT
+    compute = libcublas.COMPUTE_64F if kind is DOUBLE else libcublas.COMPUTE_32F
+    if tf32 and a.dtype == FLOAT:
+        compute = libcublas.COMPUTE_32F_FAST_TF32
+    widths, name = [width(x) for x in (first, second, result)], "cublasGemmEx"
+    strides: list[tuple[int, ...]] = [(), (), ()]
+    batches: tuple[int, ...] = ()
+    if batch > 1:
+        name, batches = "cublasGemmStridedBatchedEx", (batch,)
+        strides = [(x.stride,) for x in (first, second, result)]
+    if max(m, n, k, batch, *widths) > libcublas.LARGEST_INT:
+        name += "_64"
+    operations = [libcublas.T if x.transposed else libcublas.N for x in (first, second)]
+    (lda, ldb, ldc), (types_a, types_b, types_c) = widths, [CUDA_TYPES[x.dtype] for x in (first, second, result)]
+    before, one, factor = (*operations, m, n, k), factor_of(kind, 1.0), factor_of(kind, beta)
+    after = *batches, compute, libcublas.DEFAULT_ALGORITHM
+    left, right = (0, 1) if c.transposed else (1, 0)
+
+    def multiply(handle: ctypes.c_void_p, at: Sequence[int]) -> None:
         try:
             libcublas.call(
-                function, self._handle, *operations, m, n, k, self._factor(factor, 1.0), *first, *second,
-                self._factor(factor, beta), *result, *batches, compute, libcublas.DEFAULT_ALGORITHM,
+                name, handle, *before, one, at[left], types_a, lda, *strides[0], at[right], types_b, ldb, *strides[1],
+                factor, at[2], types_c, ldc, *strides[2], *after,
             )  # fmt: skip
         except LaunchError as error:
             raise LaunchError(
                 f"product of ({a.rows}, {a.cols}) and ({b.rows}, {b.cols}), {a.dtype}: {error}"
             ) from error
 
-    def _factor(self, dtype: np.dtype, value: float) -> int:
-        """The address of a number in host memory that stays valid, because cuBLAS reads it when the product is
-        called.
-        """
-        found = self._factors.get((dtype, value))
-        if found is None:
-            number = np.array([value], dtype)
-            found = self._factors[dtype, value] = number.ctypes.data, number
-        return found[0]
+    return multiply
 
-    def close(self) -> None:
-        libcublas.call("cublasDestroy_v2", self._handle)
+
+_factors: dict[tuple[np.dtype, float], np.ndarray] = {}
+
+
+def factor_of(dtype: np.dtype, value: float) -> int:
+    """The address of a number in host memory that stays valid, because cuBLAS reads it when the product is called."""
+    return int(_factors.setdefault((dtype, value), np.array([value], dtype)).ctypes.data)
 
 
 def flipped(x: Matrix) -> Matrix:

@@ -11,18 +11,19 @@ import ctypes
 import threading
 from collections import deque
 from collections.abc import Callable, Sequence
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
 from typing import Any
 
 import numpy as np
 
 from minirnn.devices.base import DeviceUnavailable
 from minirnn.devices.cuda.arguments import Packer
-from minirnn.devices.cuda.driver import LaunchError, Matrix, NotRecordable
+from minirnn.devices.cuda.driver import LaunchError, Matrix, RefusedLaunch, Work
 from minirnn.devices.cuda.gpu import libcuda
 from minirnn.devices.cuda.gpu.about import limits_of
 from minirnn.devices.cuda.gpu.compiler import Compiler
-from minirnn.devices.cuda.gpu.cublas import Cublas
+from minirnn.devices.cuda.gpu.context import LATE, Current, Here
+from minirnn.devices.cuda.gpu.cublas import Cublas, prepared
 from minirnn.devices.cuda.gpu.graph import Graph
 from minirnn.devices.cuda.gpu.memory import Buffer, Memory
 from minirnn.devices.cuda.gpu.occupancy import LoadedTwice
@@ -35,10 +36,6 @@ COPIED = 1 << 20
 more.
 """
 NON_BLOCKING = 1  # CU_STREAM_NON_BLOCKING: work of other libraries on the default stream does not affect a recording
-LATE = (
-    "a kernel's error may appear in a later call; MINIRNN_DEBUG=1 waits for every launch and runs the failing one "
-    "again in the simulator. If memory was at fault, this GPU context is lost: restart Python"
-)
 
 
 class PyCudaDriver:
@@ -63,7 +60,7 @@ class PyCudaDriver:
         try:
             drv.init()
             device = drv.Device(0)
-            self._current = _Current(drv, device.retain_primary_context())
+            self._current = Current(drv, device.retain_primary_context())
             self.limits = limits_of(drv, device)
             arch = "sm_{}{}".format(*self.limits.compute_capability)
             self._compiler = Compiler(arch, nvcc, drv.module_from_buffer, drv.LogicError)
@@ -78,7 +75,9 @@ class PyCudaDriver:
         self.launches = 0
         self.memory = Memory(self.name, drv, self._current)
         self._modules: dict[tuple[str, str, tuple[str, ...]], _Module] = {}
-        self._here = _Here(self._stream)
+        self._here = Here(self._stream)
+        self.prepares = True
+        self.working: AbstractContextManager[None] = self._current
         self._cublas: Cublas | None = None
         self._cublas_aside: Cublas | None = None  # its workspace is part of the recordings
         self._flying: deque[tuple[Any, np.ndarray]] = deque()  # host copies, until the GPU has read them
@@ -132,12 +131,20 @@ class PyCudaDriver:
     def d2d(self, to: int, ptr: int, nbytes: int) -> None:
         if nbytes:
             with self._current:
-                self._drv.memcpy_dtod_async(to, ptr, nbytes, self._here.stream)
+                self.prepared_d2d(nbytes)((to, ptr))
 
     def memset(self, ptr: int, byte: int, nbytes: int) -> None:
         if nbytes:
             with self._current:
-                self._drv.memset_d8_async(ptr, byte, nbytes, self._here.stream)
+                self.prepared_memset(byte, nbytes)((ptr,))
+
+    def prepared_d2d(self, nbytes: int) -> Work:
+        copy, here = self._drv.memcpy_dtod_async, self._here
+        return lambda at: copy(at[0], at[1], nbytes, here.stream)
+
+    def prepared_memset(self, byte: int, nbytes: int) -> Work:
+        fill, here = self._drv.memset_d8_async, self._here
+        return lambda at: fill(at[0], byte, nbytes, here.stream)
 
     # Work
 
@@ -153,11 +160,20 @@ class PyCudaDriver:
         return found
 
     def gemm(self, a: Matrix, b: Matrix, c: Matrix, beta: float = 0.0, batch: int = 1) -> None:
+        work = self.prepared_gemm(a, b, c, beta, batch)
         with self._current:
+            work((a.ptr, b.ptr, c.ptr))
+
+    def prepared_gemm(self, a: Matrix, b: Matrix, c: Matrix, beta: float = 0.0, batch: int = 1) -> Work:
+        multiply, here = prepared(a, b, c, beta, batch, chosen.precision == "tf32"), self._here
+
+        def work(at: Sequence[int]) -> None:
             self.launches += 1
-            cublas = self._cublas_aside if self._here.recording else self._cublas or self._new_cublas()
+            cublas = self._cublas_aside if here.recording else self._cublas or self._new_cublas()
             assert cublas is not None
-            cublas.gemm(a, b, c, beta, batch, chosen.precision == "tf32")
+            multiply(cublas.handle, at)
+
+        return work
 
     def _new_cublas(self) -> Cublas:
         with self._lock:
@@ -165,7 +181,7 @@ class PyCudaDriver:
                 self._cublas = Cublas(self.stream_handle, self.alloc, self.limits.compute_capability)
             return self._cublas
 
-    def record(self, work: Callable[[], None]) -> _Recording:
+    def record(self, work: Callable[[], None]) -> Graph:
         here = self._here
         here.must_not_record("another recording")
         with self._lock, self._current:
@@ -174,7 +190,7 @@ class PyCudaDriver:
             before = self.launches
             here.stream, here.recording = self._aside, True
             try:
-                return _Recording(self, Graph(int(self._aside.handle), work))
+                return Graph(self, int(self._aside.handle), work)
             finally:
                 here.stream, here.recording = self._stream, False
                 self.launches = before
@@ -202,6 +218,11 @@ class PyCudaDriver:
             del start, end  # PyCUDA frees an event only where a context is current
             return found
 
+    def gpu_of(self, ptr: int) -> int:
+        """The number of the GPU in whose memory this address is."""
+        with self._current:
+            return libcuda.gpu_of(ptr)
+
     def wait_for(self, stream: int | None) -> None:
         """Wait for the GPU work of another library: on one stream, or with None on any."""
         with self._current:
@@ -224,65 +245,6 @@ class PyCudaDriver:
         with suppress(Exception):
             self.free_held()
         self._current.end()
-
-
-class _Current:
-    """Inside ``with`` the GPU's context is current in this thread, and PyCUDA's errors become `LaunchError`."""
-
-    def __init__(self, drv: Any, context: Any) -> None:
-        self.error, self.context = drv.Error, context
-        self.push, self.pop = context.push, context.pop
-        self.alive = True
-
-    def __enter__(self) -> None:
-        try:
-            self.push()
-        except self.error as error:
-            raise LaunchError(f"{error}\n  {LATE}") from error
-
-    def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
-        try:
-            self.pop()
-        except self.error as lost:
-            error = error or lost
-        if isinstance(error, self.error):
-            raise LaunchError(f"{error}\n  {LATE}") from error
-
-    def end(self) -> None:
-        """Release the context. PyCUDA's remaining objects in it are then dropped silently."""
-        self.alive = False
-        with suppress(self.error):
-            self.context.detach()
-
-
-class _Here(threading.local):
-    """The stream for this thread's work: the common stream, or the one from which a graph is recorded."""
-
-    def __init__(self, stream: Any) -> None:
-        self.stream, self.recording = stream, False
-
-    def must_not_record(self, what: str) -> None:
-        if self.recording:
-            raise NotRecordable(f"cuda: {what} is not allowed inside a recording\n  expected only kernels and products")
-
-
-class _Recording:
-    """A graph on the common stream."""
-
-    def __init__(self, driver: PyCudaDriver, graph: Graph) -> None:
-        self._driver, self._graph = driver, graph
-
-    def __call__(self) -> None:
-        driver = self._driver
-        with driver._current:
-            driver.launches += 1
-            self._graph.launch(driver.stream_handle)
-
-    def close(self) -> None:
-        driver = self._driver
-        with driver._current:
-            driver._stream.synchronize()
-            self._graph.close()
 
 
 class _Module:
@@ -323,23 +285,39 @@ class _Kernel:
     ) -> None:
         # There are thousands of calls per second, so this method avoids the `with` of all others.
         parameters = self._pack(args)
-        grid, block = tuple(map(int, grid)), tuple(map(int, block))
-        self.driver.launches += 1
         try:
             self._push()
             try:
-                if shared > self._shared and not cooperative:
-                    self._allow(shared)
-                if cooperative:
-                    twin = self._module.twin()
-                    twin.launch(self.name, grid, block, parameters, shared, int(self._here.stream.handle))
-                else:
-                    self._launch(grid, block, parameters, shared, self._here.stream)
+                self._start(parameters, tuple(map(int, grid)), tuple(map(int, block)), shared, cooperative)
             finally:
                 self._pop()
+        except self._error as error:
+            raise LaunchError(f"{self.name}: {error}\n  {LATE}") from error
+
+    def prepared(
+        self, *args: Any, grid: Sequence[int], block: Sequence[int], shared: int = 0, cooperative: bool = False
+    ) -> Work:
+        packed, start = self._pack.with_other_addresses(args), self._start
+        grid, block = tuple(map(int, grid)), tuple(map(int, block))
+        return lambda at: start(packed(at), grid, block, shared, cooperative)
+
+    def _start(
+        self, parameters: bytes, grid: tuple[int, ...], block: tuple[int, ...], shared: int, cooperative: bool
+    ) -> None:
+        """Launch it. The context must be current."""
+        self.driver.launches += 1
+        try:
+            if cooperative:
+                twin = self._module.twin()
+                twin.launch(self.name, grid, block, parameters, shared, int(self._here.stream.handle))
+                return
+            if shared > self._shared:
+                self._allow(shared)
+            self._launch(grid, block, parameters, shared, self._here.stream)
         except (self._error, LaunchError) as error:
             at = f"{self.name}, grid {grid}, block {block}, {shared} bytes of dynamic shared memory"
-            raise LaunchError(f"{at}: {error}\n  {LATE}") from error
+            kind = RefusedLaunch if isinstance(error, RefusedLaunch) else LaunchError
+            raise kind(f"{at}: {error}\n  {LATE}") from error
 
     def _allow(self, shared: int) -> None:
         """CUDA gives a kernel more than 48 KB of shared memory only on request."""
@@ -352,8 +330,8 @@ class _Kernel:
 
 
 def _import_pycuda() -> tuple[Any, str]:
-    """``pycuda.driver``, and the version of nvcc. Raises `DeviceUnavailable` for the first thing that is missing or
-    unfit.
+    """``pycuda.driver``, and nvcc's version with its build. Raises `DeviceUnavailable` for the first thing that is
+    missing or unfit.
     """
     found: dict[str, toolchain.Tool] = {}
     for tool in toolchain.for_a_gpu():
@@ -372,7 +350,7 @@ def _import_pycuda() -> tuple[Any, str]:
     unfit = driver and pycuda_unfit(found["PyCUDA"].found or "", tuple(drv.get_version()[:2]), driver, rebuild)
     if unfit:
         raise DeviceUnavailable(f"cuda: {unfit.reason}\n  to get one that fits: {unfit.fix}")
-    return drv, found["nvcc"].found or "" if "nvcc" in found else ""
+    return drv, (found["nvcc"].found or "").split()[0] if "nvcc" in found else ""
 
 
 def _check_contiguous(host: np.ndarray) -> None:

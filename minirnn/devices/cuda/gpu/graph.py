@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
+from typing import Protocol
 
 from minirnn.devices.cuda.driver import LaunchError
 from minirnn.devices.cuda.gpu.libcuda import call
@@ -19,10 +20,11 @@ class Graph:
     """Record the work that `work()` sends to the stream. No other code may use that stream, or its work is also
     recorded.
 
-    Raises `LaunchError` if the driver refuses.
+    Raises `LaunchError` if the CUDA driver refuses.
     """
 
-    def __init__(self, stream: int, work: Callable[[], None]) -> None:
+    def __init__(self, driver: Owner, stream: int, work: Callable[[], None]) -> None:
+        self._driver = driver
         captured, self._exec = ctypes.c_void_p(), ctypes.c_void_p()
         call("cuStreamBeginCapture_v2", ctypes.c_void_p(stream), ctypes.c_int(RELAXED))
         try:
@@ -38,14 +40,29 @@ class Graph:
         finally:
             _destroy(captured)
 
-    def launch(self, stream: int) -> None:
-        call("cuGraphLaunch", self._exec, ctypes.c_void_p(stream))
+    def __call__(self) -> None:
+        """Start it on the driver's common stream."""
+        with self._driver.working:
+            self._driver.launches += 1
+            call("cuGraphLaunch", self._exec, ctypes.c_void_p(self._driver.stream_handle))
 
     def close(self) -> None:
-        """Free the graph. It must not be running."""
+        """Free the graph, after all work."""
         if self._exec:
-            call("cuGraphExecDestroy", self._exec)
+            self._driver.synchronize()
+            with self._driver.working:
+                call("cuGraphExecDestroy", self._exec)
             self._exec = ctypes.c_void_p()
+
+
+class Owner(Protocol):
+    """The part of the driver that a graph uses."""
+
+    working: AbstractContextManager[None]
+    launches: int
+    stream_handle: int
+
+    def synchronize(self) -> None: ...
 
 
 def _destroy(captured: ctypes.c_void_p) -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import ctypes
 import sys
 from functools import cache
+from typing import Any
 
 from minirnn.devices.cuda.driver import LaunchError
 from minirnn.machine import toolchain
@@ -20,8 +21,11 @@ COMPUTE_32F, COMPUTE_64F, COMPUTE_32F_FAST_TF32 = 68, 70, 77
 DISALLOW_REDUCED_PRECISION_REDUCTION = 16
 DEFAULT_ALGORITHM = -1
 
+LARGEST_INT = 2**31 - 1
+"""Sizes above it need the functions whose names end in ``_64``."""
+
 POINTER, INT, STRIDE = ctypes.c_void_p, ctypes.c_int, ctypes.c_longlong
-ARGUMENTS = {
+ARGUMENTS: dict[str, list[Any]] = {
     "cublasCreate_v2": [POINTER],
     "cublasDestroy_v2": [POINTER],
     "cublasSetStream_v2": [POINTER, POINTER],
@@ -58,6 +62,8 @@ def library() -> ctypes.CDLL:
         found = ctypes.CDLL(in_a_wheel())
     for function, arguments in ARGUMENTS.items():
         getattr(found, function).argtypes = arguments
+        if hasattr(found, f"{function}_64"):  # of the same form; enumerations fit in either
+            getattr(found, f"{function}_64").argtypes = [STRIDE if a is INT else a for a in arguments]
     return found
 
 

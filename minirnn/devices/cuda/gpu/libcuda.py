@@ -6,7 +6,15 @@ import ctypes
 import sys
 from functools import cache
 
-from minirnn.devices.cuda.driver import LaunchError
+from minirnn.devices.cuda.driver import LaunchError, RefusedLaunch
+
+REFUSED = {720, 801}
+"""CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE, CUDA_ERROR_NOT_SUPPORTED: a cooperative launch on a part of a GPU, as under
+MPS or in a green context.
+"""
+
+
+DEVICE_ORDINAL = 9  # CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL
 
 
 @cache
@@ -15,10 +23,18 @@ def library() -> ctypes.CDLL:
     return ctypes.CDLL("nvcuda.dll" if sys.platform == "win32" else "libcuda.so.1")
 
 
+def gpu_of(ptr: int) -> int:
+    """The number of the GPU in whose memory this address is."""
+    ordinal = ctypes.c_int()
+    call("cuPointerGetAttribute", ctypes.byref(ordinal), ctypes.c_int(DEVICE_ORDINAL), ctypes.c_ulonglong(ptr))
+    return ordinal.value
+
+
 def call(name: str, *args: object) -> None:
     """Raises `LaunchError` with the driver's message if the call fails."""
     status = getattr(library(), name)(*args)
     if status != 0:
         text = ctypes.c_char_p()
         library().cuGetErrorString(ctypes.c_int(status), ctypes.byref(text))
-        raise LaunchError(f"{name} failed: {(text.value or b'unknown').decode()} (error {status})")
+        kind = RefusedLaunch if status in REFUSED else LaunchError
+        raise kind(f"{name} failed: {(text.value or b'unknown').decode()} (error {status})")

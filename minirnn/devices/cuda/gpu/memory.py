@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from functools import lru_cache
 from typing import Any
 
 from minirnn.devices.cuda.driver import OutOfDeviceMemory
@@ -83,6 +84,7 @@ class Buffer:
                 memory.free.put(self._size, self.ptr, self._block)
 
 
+@lru_cache(maxsize=4096)
 def rounded_up(nbytes: int) -> int:
     """The size of the block for an array: up to an eighth more, so that arrays of nearly the same size can share it."""
     step = max(256, (1 << max(nbytes - 1, 0).bit_length()) >> 4)

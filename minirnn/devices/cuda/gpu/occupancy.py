@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any
 
 from minirnn.devices.cuda.gpu.libcuda import call
 
@@ -34,6 +36,17 @@ class Config(ctypes.Structure):
         ("attributes", ctypes.POINTER(Attribute)),
         ("count", ctypes.c_uint),
     )
+
+
+@lru_cache(maxsize=1024)
+def cooperative(grid: tuple[int, ...], block: tuple[int, ...], shared: int, stream: int) -> Any:
+    """A pointer to the configuration of a cooperative launch, which nobody changes."""
+    attribute = Attribute(id=COOPERATIVE, value=1)
+    config = Config(
+        grid=(*grid, 1, 1)[:3], block=(*block, 1, 1)[:3], shared=shared, stream=stream,
+        attributes=ctypes.pointer(attribute), count=1,
+    )  # fmt: skip
+    return ctypes.pointer(config)
 
 
 class LoadedTwice:
@@ -76,13 +89,9 @@ class LoadedTwice:
         self, kernel: str, grid: Sequence[int], block: Sequence[int], parameters: bytes, shared: int, stream: int
     ) -> None:
         """A cooperative launch: the driver starts all blocks at once, or raises `LaunchError`."""
-        attribute = Attribute(id=COOPERATIVE, value=1)
-        config = Config(
-            grid=(*grid, 1, 1)[:3], block=(*block, 1, 1)[:3], shared=shared, stream=stream,
-            attributes=ctypes.pointer(attribute), count=1,
-        )  # fmt: skip
-        packed, size = ctypes.create_string_buffer(bytes(parameters), len(parameters)), ctypes.c_size_t(len(parameters))
+        config = cooperative(tuple(grid), tuple(block), shared, stream)
+        packed, size = ctypes.create_string_buffer(parameters, len(parameters)), ctypes.c_size_t(len(parameters))
         extra = (ctypes.c_void_p * 5)(
             BUFFER, ctypes.addressof(packed), BUFFER_SIZE, ctypes.addressof(size), END
         )  # fmt: skip
-        call("cuLaunchKernelEx", ctypes.byref(config), self.function(kernel, shared), None, extra)
+        call("cuLaunchKernelEx", config, self.function(kernel, shared), None, extra)

@@ -52,10 +52,11 @@ def fill(device: Launcher, to: CudaArray, value: Any) -> None:
     """``to[...] = value`` for an array in C order."""
     if not to.size:
         return
-    number = accumulator(to.dtype).type(value)
-    if number == 0 and not np.signbit(number):
+    number = value if type(value) is int else accumulator(to.dtype).type(value)
+    if number == 0 and (number is value or not np.signbit(number)):
         device.driver.memset(to.ptr, 0, to.nbytes)
         return
+    number = accumulator(to.dtype).type(value)
     run = device.kernel_of("primitives/arithmetic.cu", "fill", to.dtype)
     run(to, number, np.int64(to.size), grid=blocks(to.size), block=BLOCK)
 

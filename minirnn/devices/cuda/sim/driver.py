@@ -5,13 +5,14 @@ from __future__ import annotations
 import ctypes
 import threading
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from functools import partial
 from typing import Any
 
 import numpy as np
 
-from minirnn.devices.cuda.driver import LaunchError, Limits, Matrix, NotRecordable
+from minirnn.devices.cuda.driver import LaunchError, Limits, Matrix, NotRecordable, Work
 from minirnn.devices.cuda.sim import build, compiler, library, options
 from minirnn.devices.cuda.sim.launch import SimModule
 from minirnn.devices.cuda.sim.memory import Memory, SimBuffer
@@ -53,6 +54,8 @@ class SimDriver:
             simulated=True,
         )
         self.launches = 0
+        self.prepares = True
+        self.working: AbstractContextManager[None] = nullcontext()
         self.noting = _Noting()
         self.stats = library.Stats()
         self.stats_at = ctypes.addressof(self.stats)
@@ -98,6 +101,15 @@ class SimDriver:
         """Raise `LaunchError` unless an allocation, or a variable of a module, holds these bytes."""
         if complaint := self.memory.complaint(int(ptr), int(nbytes)):
             raise LaunchError(f"cuda-sim: {what} of {nbytes} bytes {complaint}")
+
+    def prepared_d2d(self, nbytes: int) -> Work:
+        return lambda at: self.d2d(at[0], at[1], nbytes)
+
+    def prepared_memset(self, byte: int, nbytes: int) -> Work:
+        return lambda at: self.memset(at[0], byte, nbytes)
+
+    def prepared_gemm(self, a: Matrix, b: Matrix, c: Matrix, beta: float = 0.0, batch: int = 1) -> Work:
+        return lambda at: self.gemm(replace(a, ptr=at[0]), replace(b, ptr=at[1]), replace(c, ptr=at[2]), beta, batch)
 
     def module(self, source: str, name: str, options: Sequence[str] = ()) -> SimModule:
         key = source, name, tuple(options)
@@ -154,6 +166,9 @@ class SimDriver:
             raise NotRecordable(
                 f"cuda-sim: {what} is not allowed inside a recording\n  expected only kernels and products"
             )
+
+    def gpu_of(self, ptr: int) -> int:
+        return 0
 
     def wait_for(self, stream: int | None) -> None:
         """Does nothing, because no other library computes here."""

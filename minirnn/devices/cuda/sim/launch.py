@@ -14,8 +14,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from minirnn.devices.cuda.arguments import LETTERS
-from minirnn.devices.cuda.driver import CudaError, LaunchError, Limits
+from minirnn.devices.cuda.arguments import LETTERS, moved
+from minirnn.devices.cuda.driver import CudaError, LaunchError, Limits, Work
 from minirnn.devices.cuda.sim import library
 from minirnn.devices.cuda.sim.build import KERNELS
 from minirnn.devices.cuda.sim.library import Stats
@@ -114,6 +114,7 @@ class SimKernel:
         describe = getattr(module.library, f"cusim_sig_{name}")
         describe.restype, sizes = ctypes.c_char_p, ctypes.POINTER(ctypes.c_uint)()
         self.signature: str = describe(ctypes.byref(sizes)).decode()
+        self.most_threads: int = getattr(module.library, f"cusim_most_{name}")()
         self._sizes = [sizes[k] for k in range(len(self.signature))]
         self._convert = [converter(letter, size) for letter, size in zip(self.signature, self._sizes, strict=True)]
         self._prepare()
@@ -143,6 +144,16 @@ class SimKernel:
         self, *args: Any, grid: Sequence[int], block: Sequence[int], shared: int = 0, cooperative: bool = False
     ) -> None:
         self._run(args, grid, block, shared, self.driver.run_options, 0)
+
+    def prepared(
+        self, *args: Any, grid: Sequence[int], block: Sequence[int], shared: int = 0, cooperative: bool = False
+    ) -> Work:
+        def launch(at: Sequence[int]) -> None:
+            left = iter(at)
+            given = [moved(arg, lambda _: next(left)) for arg in args]
+            self(*given, grid=grid, block=block, shared=shared, cooperative=cooperative)
+
+        return launch
 
     def traced(
         self,
@@ -199,6 +210,11 @@ class SimKernel:
                 raise LaunchError(
                     f"{self.name}: grid {tuple(grid)}, block {tuple(block)}\n  expected positive integers"
                 ) from None
+            if self.most_threads < bx * by * bz <= 1024:
+                raise LaunchError(
+                    f"{self.name}: block {tuple(block)}\n  expected at most {self.most_threads} threads, as its"
+                    " __launch_bounds__ promise\n  a GPU refuses the launch"
+                )
             driver.launches += 1
             status = driver.library.cusim_launch(
                 self._call, self._start, self._nbytes, self._grid_at, self._grid_at + 12, shared,

@@ -4,6 +4,7 @@
 ``__shared__ T a[N], b;``         a struct of the block's own memory, and references ``a`` and ``b`` into it
 ``extern __shared__ T s[];``      a pointer to the block's dynamic shared memory; at file scope that of the running one
 ``__device__``, ``__constant__``  dropped; variables at file scope are exported
+``__launch_bounds__(n)``          dropped; n is exported, and the launch compares the size of a block with it
 
 Line numbers do not change, so that the compiler and the simulator report the lines of the .cu file. The text is
 preprocessed first, so that kernels in macros are found and kernels in comments are not.
@@ -21,8 +22,9 @@ from minirnn.devices.cuda.sim.refused import refuse
 TOKEN = re.compile(
     r'"(?:\\.|[^"\\])*"|\'(?:\\.|[^\'\\])*\'|^\#[^\n]*|[{};]|\b__(?:shared|global|constant|device)__\b', re.MULTILINE
 )
-ATTRIBUTE = r"__attribute__\s*\(\((?:[^()]|\([^()]*\))*\)\)"
+ATTRIBUTE = r"__attribute__\s*\(\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\)\)"
 KERNEL_NAME = re.compile(rf"(?:{ATTRIBUTE}|[^;{{}}()])*?(?!__attribute__)\b(\w+)\s*\(")
+BOUND = re.compile(r"__attribute__\(\(cusim_most_threads\(((?:[^()]|\((?:[^()]|\([^()]*\))*\))*)\)\)\)")
 DECLARATION = re.compile(rf"\s*((?:[^;{{}}()=]|{ATTRIBUTE})*)([;=({{])")
 FILE_SCOPE = re.compile(r'(\bnamespace\b[^;()]*|extern\s*"C"\s*)$')
 DYNAMIC = re.compile(r"(.*?)(\w+)\s*\[\s*\]((?:\s*\[[^\[\]]+\])*)$", re.DOTALL)
@@ -44,6 +46,7 @@ class _Rewriter:
         self.markers = Markers(text, headers)
         self.edits: list[tuple[int, int, str]] = []  # from, to, replacement
         self.kernels: list[str] = []
+        self.bounds: dict[str, str] = {}  # of a kernel: an expression, the most threads of a block
         self.variables: list[str] = []
         self.shared_declarations = 0
         self.dynamic_names: set[str] = set()  # declared at file scope
@@ -98,6 +101,10 @@ class _Rewriter:
     def kernel(self, token: re.Match[str], statement: int) -> None:
         self.edits.append((token.start(), token.end(), ""))
         named = KERNEL_NAME.match(self.text, token.end())
+        bound = BOUND.search(self.text, token.end(), named.end() if named else token.end())
+        if named and bound:
+            self.edits.append((bound.start(), bound.end(), ""))
+            self.bounds[named.group(1)] = bound.group(1)
         if named and "template" not in self.text[statement : token.start()]:
             self.kernels.append(named.group(1))
             # A kernel called div or read must not clash with the C library's.
@@ -170,6 +177,7 @@ class _Rewriter:
                 f"{EXPORT} void cusim_call_{name}(void **a) {{ cusim::call(cusim_k_{name}, a); }}\n"
                 f"{EXPORT} const char *cusim_sig_{name}(const unsigned **n)"
                 f" {{ return cusim::signature(cusim_k_{name}, n); }}\n"
+                f"{EXPORT} unsigned cusim_most_{name}() {{ return {self.bounds.get(name, '1024')}; }}\n"
             )
         for name in _unique(self.variables):
             pieces.append(

@@ -127,7 +127,7 @@ def test_blocks_are_at_most_an_eighth_larger_than_what_they_are_for() -> None:
 # Modules
 
 
-def test_a_changed_header_is_compiled_anew(
+def test_only_what_includes_a_changed_header_is_compiled_anew(
     driver: PyCudaDriver, monkeypatch: pytest.MonkeyPatch, tmp_path: Any, capsys: pytest.CaptureFixture[str]
 ) -> None:
     compiled: list[str] = []
@@ -140,11 +140,13 @@ def test_a_changed_header_is_compiled_anew(
     monkeypatch.setenv("MINIRNN_CACHE", str(tmp_path / "cache"))
     monkeypatch.setattr(compiler, "KERNELS", tmp_path / "kernels")
     monkeypatch.setattr(compiler, "cubin_of", cubin_of)
+    (tmp_path / "kernels" / "b.cuh").write_text('#include "a.cuh"')
     for text in ("int x;", "int x;", "int y;"):
         (tmp_path / "kernels" / "a.cuh").write_text(text)
         with driver._current:
-            driver._compiler.load("", "a.cu", ())
-    assert compiled == ["a.cu"] * 2
+            driver._compiler.load('#include "b.cuh"', "a.cu", ())
+            driver._compiler.load("", "without.cu", ())
+    assert compiled == ["a.cu", "without.cu", "a.cu"]
     # the user reads one line, however many there are
     assert capsys.readouterr().err == "minirnn: compiling CUDA kernels for sm_90 with nvcc, once each\n"
 

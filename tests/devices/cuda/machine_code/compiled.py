@@ -18,7 +18,7 @@ from pathlib import Path
 from minirnn.devices import cells
 from minirnn.devices.cuda.cache_folder import cache_folder
 from minirnn.devices.cuda.driver import CompileError
-from minirnn.devices.cuda.gpu.compiler import KERNELS, for_nvcc
+from minirnn.devices.cuda.gpu.compiler import KERNELS, for_nvcc, headers_of
 
 ARCHITECTURES = ("sm_75", "sm_80", "sm_90", "sm_100", "sm_120")
 """Turing, Ampere, Hopper, and the two Blackwells: one of each generation that nvcc 13 compiles for."""
@@ -73,7 +73,7 @@ def compiled(name: str, options: Sequence[str], arch: str, text: str | None = No
     """
     source = (KERNELS / name).read_text(encoding="utf-8") if text is None else text
     text, flags = for_nvcc(source, name, options)
-    parts = nvcc_version(), text, sorted(_headers(source).items()), flags, arch, *([to] if to != "cubin" else [])
+    parts = nvcc_version(), text, sorted(headers_of(source).items()), flags, arch, *([to] if to != "cubin" else [])
     key = hashlib.sha256(repr(parts).encode()).hexdigest()[:32]
     folder = cache_folder("machine-code")
     found = _kept(folder, key)
@@ -92,19 +92,6 @@ def nvcc_version() -> str:
         return ""
     version = re.search(r"V(\d+\.\d+\.\d+)", said)
     return version[1] if version else ""
-
-
-def _headers(source: str) -> dict[str, str]:
-    """The name and text of every header of minirnn that this text includes, directly or by another one."""
-    found: dict[str, str] = {}
-    open_ = [source]
-    while open_:
-        for name in re.findall(r'^\s*#\s*include\s+"([^"]+)"', open_.pop(), re.MULTILINE):
-            file = next((folder / name for folder in INCLUDE if (folder / name).exists()), None)
-            if name not in found and file is not None:
-                found[name] = file.read_text(encoding="utf-8")
-                open_.append(found[name])
-    return found
 
 
 def _compile(text: str, name: str, flags: Sequence[str], arch: str, to: str) -> Compiled:

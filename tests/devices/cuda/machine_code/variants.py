@@ -49,9 +49,14 @@ VARIANTS: dict[str, list[tuple[str, ...]]] = {
     "primitives/matmul.cu": every("int64", *FLOATS),
     "losses.cu": every(*FLOATS),
     "adam.cu": every(*FLOATS),
+    "sequence/plain.cu": every("float32", "float64"),
     "sequence/every_cell.cu": of_units("float32", "float64"),
     "sequence/steps.cu": of_units("float32", "float64"),
-    "sequence/barrier.cu": [*every("float32", "float64"), specialized("float32", NAMED=1)],
+    "sequence/barrier.cu": [
+        specialized("float32", THREADS=256),
+        specialized("float64", THREADS=256),
+        specialized("float32", THREADS=256, NAMED=1),
+    ],
     # The layouts (`launch/sequence/layout.py`): first the one that needs the most registers.
     "sequence/persistent.cu": [
         specialized("float32", CHUNKS=4, ROWS=8, THREADS=256, PIECE=4),

@@ -150,7 +150,7 @@ def result_of(driver: SimDriver, case: Case, name: str, text: str) -> np.ndarray
     given = case.arguments(data())
     arguments = [put(driver, a) if isinstance(a, np.ndarray) else a for a in given]
     module = driver.module(text, f"{name}.cu")
-    module.function(name)(*arguments, grid=case.grid, block=case.block, shared=case.shared)
+    module.function(name)(*arguments, grid=case.grid, block=case.block, shared=case.shared, cooperative=True)
     driver.synchronize()
     out = given[case.result]
     return take(driver, arguments[case.result], out.shape, out.dtype)

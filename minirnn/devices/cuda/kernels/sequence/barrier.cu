@@ -5,12 +5,13 @@
 //   one thread = one cell, a unit of a row of the batch; if a block has more cells, a thread takes several in turn
 //
 // A step in three parts:    multiply what all blocks wrote    compute the cell and write it    wait for the others
+//
+// THREADS: the most threads of a block
 #include "sequence/cell.cuh"
 #include "sequence/direction.cuh"
 #include "grid_barrier.cuh"
 
-#define THREADS 256  // the most per block
-#define SLOTS 2      // of h: one is read while the other is written
+#define SLOTS 2  // of h: one is read while the other is written
 
 // A: (D, T, B, ROWS_OF_W*H), x W' of all steps      R: (D, ROWS_OF_R*H, H)      biases: of a direction bW, then bR
 // h: (SLOTS, D, B, H), the first state in slot 0    c: (D, INNER, B, H) or null, goes from first to last

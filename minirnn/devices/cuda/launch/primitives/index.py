@@ -23,11 +23,29 @@ def is_basic(index: tuple[Any, ...]) -> bool:
     )
 
 
+def part(a: CudaArray, index: tuple[Any, ...]) -> CudaArray | None:
+    """``a[index]`` for integers and slices, which are the most frequent indices; None for others and for errors."""
+    offset, shape, strides = 0, [], []
+    for k, n, stride in zip(index, a.shape, a.element_strides):  # noqa: B905  (the index may be shorter)
+        if type(k) is slice:
+            start, stop, step = k.indices(n)
+            steps = range(start, stop, step)
+            shape.append(len(steps))
+            strides.append(stride * step)
+        elif type(k) is int and -n <= k < n:
+            start = k if k >= 0 else k + n
+        else:
+            return None
+        offset += start * stride
+    count = len(index)
+    if count > len(a.shape):
+        return None
+    found = (*shape, *a.shape[count:])
+    return a.seen_as(found, (*strides, *a.element_strides[count:]), 0 if 0 in found else offset)
+
+
 def view(a: CudaArray, index: tuple[Any, ...]) -> CudaArray:
     """``a[index]`` for a basic index, found by indexing a NumPy array with these strides."""
-    if len(index) == 1 and type(index[0]) is int and a.shape and 0 <= index[0] < a.shape[0]:
-        first, *others = a.element_strides  # a step of a sequence, which is a frequent case
-        return a.seen_as(a.shape[1:], tuple(others), index[0] * first)
     ghost = np.lib.stride_tricks.as_strided(np.empty(1, np.int8), a.shape, a.element_strides, writeable=False)
     if not any(k is Ellipsis for k in index):
         index = (*index, Ellipsis)  # so that an index of only integers also gives a view
@@ -62,18 +80,21 @@ def gather(device: Launcher, a: CudaArray, index: tuple[Any, ...]) -> CudaArray:
     """``a[index]`` for an `a` in C order and an index with index arrays."""
     rows = rows_only(a.shape, index)
     if rows is not None:
-        n = prod(a.shape[1:])
-        y = device.empty((*rows.shape, *a.shape[1:]), a.dtype)
-        if y.size:
-            run = device.kernel_of("primitives/index.cu", "gather_rows", a.dtype)
-            where = device.asarray(rows)
-            run(a, where, y, np.int64(rows.size), np.int64(n), grid=blocks(y.size), block=BLOCK)
-        return y
+        return gather_rows(device, a, device.asarray(rows))
     place = places(a.shape, index)
     y = device.empty(place.shape, a.dtype)
     if y.size:
         run = device.kernel_of("primitives/index.cu", "gather", a.dtype)
         run(a, device.asarray(place), y, np.int64(y.size), grid=blocks(y.size), block=BLOCK)
+    return y
+
+
+def gather_rows(device: Launcher, a: CudaArray, rows: CudaArray) -> CudaArray:
+    """``a[rows]`` for an `a` in C order and non-negative rows (int64)."""
+    y = device.empty((*rows.shape, *a.shape[1:]), a.dtype)
+    if y.size:
+        run = device.kernel_of("primitives/index.cu", "gather_rows", a.dtype)
+        run(a, rows, y, np.int64(rows.size), np.int64(prod(a.shape[1:])), grid=blocks(y.size), block=BLOCK)
     return y
 
 

@@ -11,6 +11,8 @@ from minirnn.devices.cuda.driver import Matrix
 from minirnn.devices.cuda.launcher import Launcher
 
 TILE = 16
+MOST = 65535
+"""The blocks that a grid may have along y and z."""
 
 
 def matrix(a: CudaArray, stride: int = 0) -> Matrix | None:
@@ -96,7 +98,7 @@ def _multiply(device: Launcher, a: CudaArray, b: CudaArray, c: CudaArray) -> Non
     operands = []
     for x in (a, b):
         stride = batch_stride(x)
-        found = None if stride is None else matrix(x, stride)
+        found = None if stride is None or stride < 0 else matrix(x, stride)
         if found is None:
             x = device.contiguous(x)
             found = matrix(x, x.shape[-2] * x.shape[-1])
@@ -108,11 +110,20 @@ def _multiply(device: Launcher, a: CudaArray, b: CudaArray, c: CudaArray) -> Non
 
 
 def _multiply_by_tiles(device: Launcher, a: CudaArray, b: CudaArray, c: CudaArray) -> None:
-    M, N, K = c.shape[-2], c.shape[-1], a.shape[-1]
+    """In several launches if there are more products, or more tiles in a column, than a grid may have along y and z."""
+    count, M, N, K = prod(c.shape[:-2]), c.shape[-2], c.shape[-1], a.shape[-1]
     run = device.kernel_of("primitives/matmul.cu", "matmul", c.dtype)
-    grid = (-(-N // TILE), -(-M // TILE), prod(c.shape[:-2]))
-    sizes = np.int32(M), np.int32(N), np.int32(K), np.int64(M * K), np.int64(K * N)
-    run(a, b, c, *sizes, grid=grid, block=(TILE, TILE, 1))
+    rows = min(M, MOST * TILE)
+    batch = MOST if rows == M else 1
+    for n in range(0, count, batch):
+        for m in range(0, M, rows):
+            now, high = min(batch, count - n), min(rows, M - m)
+            at = [
+                x.seen_as((), (), start)
+                for x, start in ((a, n * M * K + m * K), (b, n * K * N), (c, n * M * N + m * N))
+            ]
+            sizes = np.int32(high), np.int32(N), np.int32(K), np.int64(M * K), np.int64(K * N)
+            run(*at, *sizes, grid=(-(-N // TILE), -(-high // TILE), now), block=(TILE, TILE, 1))
 
 
 def _without(c: CudaArray, row: bool, column: bool) -> tuple[tuple[int, ...], tuple[int, ...]]:

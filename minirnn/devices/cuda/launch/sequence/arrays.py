@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from math import prod
@@ -29,8 +29,8 @@ class Layer:
     ----------
     constants : tuple of float
         The values of the cell's constants, which kernels take as arguments.
-    lengths, ends
-        The length of each row, on the device (None if all have T steps) and in host memory.
+    lengths
+        The length of each row; None if all have T steps.
     weights : list of Weights
         Of each direction. bW and bR are those of W's and of R's rows, and `vectors` is one array (VECTORS, H) or None.
     masks : list
@@ -44,7 +44,6 @@ class Layer:
     dtype: np.dtype
     constants: tuple[float, ...]
     lengths: CudaArray | None
-    ends: np.ndarray
     weights: list[Weights]
     masks: list[CudaArray | None]
     named: bool = False
@@ -65,13 +64,6 @@ class Layer:
         named = ("-DNAMED=1",) if self.named else ()
         return self.device.kernel_of(f"sequence/{file}", name, self.dtype, (*constants, *named), self.plan)
 
-    def run(
-        self, name: str, numbers: tuple[Any, ...], arrays: Iterable[CudaArray | None], work: Callable[[], None]
-    ) -> None:
-        """Run `work()`, which depends only on the layer, these numbers and arrays, from a recording if there is one."""
-        numbers = self.sizes, self.constants, self.named, *numbers
-        self.device.recordings.run(name, numbers, (self.lengths, *arrays), work)
-
     def struct(self, pointers: tuple[str, ...], numbers: tuple[str, ...] = ()) -> np.dtype:
         """The layout of a kernel's struct argument: pointers, 64-bit numbers, and the cell, which has its constants."""
         return struct_of(pointers, numbers, self.dtype, len(self.constants))
@@ -87,10 +79,6 @@ class Layer:
         """The columns of direction d of step t of y or dy: (B, P)."""
         B, P = self.sizes.B, self.sizes.P
         return y.seen_as((B, P), (self.y_stride, 1), t * B * self.y_stride + d * P)
-
-    def first_rows(self, d: int) -> np.ndarray:
-        """The index in (T*B, ...) of the first step of each row of the batch in this direction: (B,)."""
-        return (self.ends - 1 if d == 1 else 0) * self.sizes.B + np.arange(self.sizes.B)
 
     def without_padding(self, x: CudaArray) -> CudaArray:
         """x in C order, with zeros where a row is not active."""
@@ -152,9 +140,14 @@ class Layer:
         return {name: values[:, :, k] for k, name in enumerate(names)}
 
     def from_names(
-        self, found: Mapping[str, CudaArray], h0: CudaArray, c0: CudaArray | None, y: CudaArray
+        self,
+        found: Mapping[str, CudaArray],
+        h0: CudaArray,
+        c0: CudaArray | None,
+        y: CudaArray,
+        ends: tuple[int, ...] | None,
     ) -> CudaArray | None:
-        """What `values` returns, made of values by name, the first states and the output."""
+        """What `values` returns, made of values by name, the first states and the output. `ends` are the lengths."""
         D, T, _, B, H = self.saved_shape
         names = self.plan.state_names
         if self.plan.cuts:
@@ -173,8 +166,8 @@ class Layer:
             for k, j in enumerate(self.before, self.plan.saved):
                 inner = None if c0 is None or names[j] == names[-1] else c0[d, j]
                 after = y[:, :, d * H : (d + 1) * H] if inner is None else found[names[j]][d]
-                if inner is None and self.lengths is not None:  # before the first step of a row that is not y but h0
-                    valid = self.device.asarray((np.arange(T)[:, None] < self.ends)[:, :, None])
+                if inner is None and ends is not None:  # before the first step of a row that is not y but h0
+                    valid = self.device.asarray((np.arange(T)[:, None] < np.array(ends))[:, :, None])
                     after = self.device.where(valid, after, h0[d])
                 copy(self.device, values[d, first, k], h0[d] if inner is None else inner)
                 copy(self.device, values[d, later, k], after[earlier])
@@ -205,7 +198,7 @@ def layer_of(
     x: CudaArray,
     h0: CudaArray,
     weights: Sequence[Weights],
-    lengths: Any,
+    lengths: CudaArray | None,
     masks: Sequence[CudaArray],
     constants: Sequence[float] | None,
     named: bool = False,
@@ -214,13 +207,10 @@ def layer_of(
     (T, B, _), (D, _, P), first = x.shape, h0.shape, weights[0]
     of_W, of_R = plan.of_both + plan.of_x, plan.of_both + plan.of_h
     H = first.W.shape[0] // of_W if first.R is None else first.R.shape[0] // of_R
-    ends = np.full(B, T) if lengths is None else np.asarray(lengths).astype(np.int64)
-    on_device = None if (ends == T).all() else device.asarray(ends.astype(np.int32))
-    own = [for_kernels(device, plan, H, w, x.dtype) for w in weights]
     return Layer(
         device, Sizes(plan, T, B, H, P, D, x.dtype.itemsize), x.dtype,
-        tuple(plan.constants if constants is None else constants), on_device, ends,
-        settled(device, own, x.dtype) if device.recordings.enabled else own,
+        tuple(plan.constants if constants is None else constants), lengths,
+        [for_kernels(device, plan, H, w, x.dtype) for w in weights],
         [stacked(device, [m[d] for m in masks], 1) for d in range(D)], named,
     )  # fmt: skip
 
@@ -238,30 +228,18 @@ def for_kernels(device: Launcher, plan: Plan, H: int, w: Weights, dtype: np.dtyp
     return Weights(W, R, Wp, bW, bR, tuple(U), stacked(device, w.vectors))
 
 
-def settled(device: Launcher, weights: list[Weights], dtype: np.dtype) -> list[Weights]:
-    """The weights. Those that loops read are copied into one buffer, whose address is the same at the next call.
+def settled(layer: Layer, d: int) -> Weights:
+    """The weights that a loop over time reads. If loops become graphs, these are copies next to each other.
 
-    An optimizer makes new weights at each step, at new addresses, but a recording reads the recorded ones.
+    An optimizer makes new weights at each step, at new addresses. A graph reads the recorded ones, and copies in memory
+    that was freed in the same order are at the same addresses again.
     """
-    read = [[a for a in (*w[1:5], *w.U, w.vectors) if a is not None] for w in weights]
-    buffer = device.empty((sum(a.size for own in read for a in own),), dtype)
-    offset = 0
-
-    def place(a: CudaArray | None) -> CudaArray | None:
-        nonlocal offset
-        if a is None:
-            return None
-        to, offset = in_c_order(buffer, a.shape, offset), offset + a.size
-        copy(device, to, a)
-        return to
-
-    return [
-        w._replace(
-            R=place(w.R), Wp=place(w.Wp), bW=place(w.bW), bR=place(w.bR), U=tuple(map(place, w.U)),
-            vectors=place(w.vectors),
-        )
-        for w in weights
-    ]  # fmt: skip
+    device, w = layer.device, layer.weights[d]
+    if not device.recordings.enabled or layer.sizes.T == 1:
+        return w
+    copied = [None if a is None else device.contiguous(a, always=True) for a in (*w[1:5], w.vectors, *w.U)]
+    R, Wp, bW, bR, vectors, *U = copied
+    return Weights(w.W, R, Wp, bW, bR, tuple(U), vectors)
 
 
 def stacked(device: Launcher, arrays: Sequence[CudaArray], axis: int = 0) -> Any:

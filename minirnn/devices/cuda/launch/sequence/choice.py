@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
+from functools import lru_cache
 
 from minirnn.devices.cuda.driver import Limits
 from minirnn.devices.cuda.launch.sequence.layout import BackwardLayout, BarrierLayout, ForwardLayout, layout_of
@@ -19,8 +20,12 @@ RUNGS = ("steps", "barrier", "persistent")
 VARIABLE = "MINIRNN_CUDNN_RNN"
 AUTO = "auto"
 """The value of ``MINIRNN_CUDNN_RNN`` that leaves the choice to minirnn, as does an empty one."""
-LARGE_BATCH = 128
-"""The number of rows from which the product of a single step keeps the whole device busy, and the library is faster."""
+START = {"steps": 3.5, "persistent": 0.9}
+"""Microseconds of a step apart from its multiplications: two nodes of a graph, or a message from block to block."""
+RATE = {"persistent": 37.0, "ieee": 44.0, "tf32": 120.0}
+"""Multiplications and additions of a step, in millions per microsecond, of the kernel `persistent` and of the library
+in each precision. All are estimates for a GPU with 132 multiprocessors, until one has been measured.
+"""
 
 H200 = Limits(
     name="H200",
@@ -44,8 +49,24 @@ class Choice:
     layout: ForwardLayout | BackwardLayout | BarrierLayout | None = None
 
 
-def choose(sizes: Sizes, limits: Limits, backward: bool = False, wanted: str | None = None) -> Choice:
-    """The rung for one layer: ``persistent`` for several steps of a small batch if the device holds all weights.
+def step_time(rung: str, sizes: Sizes, limits: Limits, precision: str) -> float:
+    """The estimated microseconds of one step.
+
+    ``persistent`` multiplies without tensor cores in every precision. The library uses them for TF32, as which products
+    of float16 layers are also computed, so it overtakes at fewer units and rows.
+    """
+    work = 2e-6 * sizes.B * sizes.G * sizes.H * sizes.P * sizes.D * sizes.itemsize / 4
+    tensor_cores = precision == "tf32" and sizes.itemsize == 4 and limits.compute_capability >= (8, 0)
+    rate = RATE[rung if rung == "persistent" else "tf32" if tensor_cores else "ieee"]
+    return START[rung] * (sizes.D if rung == "steps" else 1) + work / rate * 132 / limits.multiprocessors
+
+
+@lru_cache(maxsize=512)
+def choose(
+    sizes: Sizes, limits: Limits, backward: bool = False, wanted: str | None = None, precision: str = "ieee"
+) -> Choice:
+    """The rung for one layer: ``persistent`` for several steps if the device holds all weights and a step takes less
+    time (`step_time`).
 
     This rule was not measured: no GPU has timed the rungs yet.
 
@@ -59,6 +80,8 @@ def choose(sizes: Sizes, limits: Limits, backward: bool = False, wanted: str | N
         Whether it is for the gradients. The rungs of the two passes do not depend on each other.
     wanted : str, optional
         A rung to use even if it is slower. If it is not available, the lowest one is used.
+    precision : str
+        That of products, "ieee" or "tf32" (`minirnn.use_precision`).
 
     Raises
     ------
@@ -71,8 +94,11 @@ def choose(sizes: Sizes, limits: Limits, backward: bool = False, wanted: str | N
         return Choice("steps", "the simulator runs one thread after another: the rung with the fewest is the fastest")
     if wanted is None and sizes.T == 1:
         return Choice("steps", "with one step there is nothing to keep for the next")
-    if wanted is None and sizes.B >= LARGE_BATCH:
-        return Choice("steps", f"a batch of {LARGE_BATCH} rows or more fills the device at each step")
+    steps, persistent = (step_time(rung, sizes, limits, precision) for rung in ("steps", "persistent"))
+    if wanted is None and steps < persistent:
+        return Choice(
+            "steps", f"the library multiplies faster: about {steps:.1f} instead of {persistent:.1f} us per step"
+        )
     layout = layout_of(sizes, limits, backward, wanted == "barrier")
     if not isinstance(layout, str):
         said = "asked for" if wanted else "its weights fit on the chip, its blocks on the device"

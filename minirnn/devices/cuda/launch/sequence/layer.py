@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from minirnn.cells.plan import Plan
 from minirnn.devices.base import Weights, check_saved
 from minirnn.devices.cuda.array import CudaArray
@@ -33,6 +35,15 @@ def cell_sequence(
     named: bool = False,
 ) -> tuple[CudaArray, CudaArray, CudaArray | None, Any]:
     """Run one layer over a whole sequence: y (T, B, D*P), h_n (D, B, P), c_n like c0 or None, and saved."""
+    numbers = plan, None if constants is None else tuple(constants), training, named
+    arrays = x, h0, c0, weights, lengths_of(device, lengths, x)[0], masks, zoneout
+    found: tuple[CudaArray, CudaArray, CudaArray | None, Any] = device.recordings.run(device, forward, numbers, arrays)
+    return found
+
+
+def forward(device: Launcher, numbers: Any, arrays: Any) -> tuple[CudaArray, CudaArray, CudaArray | None, Any]:
+    """The launches of `cell_sequence`."""
+    (plan, constants, training, named), (x, h0, c0, weights, lengths, masks, zoneout) = numbers, arrays
     layer = layer_of(device, plan, x, h0, weights, lengths, masks, constants, named)
     sizes = layer.sizes
     x = layer.without_padding(x)
@@ -41,10 +52,9 @@ def cell_sequence(
     saved = layer.new_saved() if training else None
     values, multiplied = layer.values(saved), layer.multiplied(saved)
     ready = one_launch.ready(layer, backward=False)
-    device.rungs[f"{ready.rung if ready else 'steps'} forward"] += 1
-    if ready:
-        h_n = one_launch.forward(ready, x, h0, c_n, values, y)
-    else:
+    h_n = None if ready is None else one_launch.forward(ready, x, h0, c_n, values, y)
+    device.rungs[f"{'steps' if ready is None or h_n is None else ready.rung} forward"] += 1
+    if h_n is None:
         h_n = device.contiguous(h0, always=True)
         kept = None if zoneout is None else device.contiguous(zoneout)
         for d in range(sizes.D):
@@ -75,22 +85,36 @@ def cell_sequence_grad(
     dc_each: CudaArray | None = None,
 ) -> tuple[CudaArray | None, CudaArray, CudaArray | None, list[Weights]]:
     """The gradients of `cell_sequence`: dx (T, B, I) or None, dh0, dc0 or None, and those of the weights."""
+    on_device, ends = lengths_of(device, lengths, x)
+    first = None if ends is None or h0.shape[0] == 1 else device.asarray((ends - 1) * len(ends) + np.arange(len(ends)))
+    by_name = (tuple(saved), None if ends is None else tuple(ends.tolist())) if isinstance(saved, dict) else None
+    numbers = plan, None if constants is None else tuple(constants), need_dx, by_name
+    arrays = x, h0, c0, weights, on_device, masks, zoneout, saved, y, dy, dh_n, dc_n, dc_each, first
+    found: tuple[Any, CudaArray, Any, list[Weights]] = device.recordings.run(device, backward, numbers, arrays)
+    return found
+
+
+def backward(device: Launcher, numbers: Any, arrays: Any) -> tuple[Any, CudaArray, Any, list[Weights]]:
+    """The launches of `cell_sequence_grad`."""
+    plan, constants, need_dx, by_name = numbers
+    x, h0, c0, weights, lengths, masks, zoneout, saved, y, dy, dh_n, dc_n, dc_each, first = arrays
     layer = layer_of(device, plan, x, h0, weights, lengths, masks, constants)
     x, y, dy = layer.without_padding(x), device.contiguous(y), device.contiguous(dy)
-    if isinstance(saved, dict):
-        values, multiplied = layer.from_names(saved, h0, with_axis(device, c0), y), None
+    if by_name:
+        values, multiplied = layer.from_names(saved, h0, with_axis(device, c0), y, by_name[1]), None
     else:
         check_saved(saved, layer.saved_shape)
         values, multiplied = layer.values(saved), layer.multiplied(saved)
-    dx = device.full(x.shape, 0, x.dtype) if need_dx else None
+    dx = None
+    if need_dx:
+        dx = device.full(x.shape, 0, x.dtype) if weights[0].W is None else device.empty(x.shape, x.dtype)
     dh0 = device.contiguous(dh_n, always=True)
     dc0 = None if dc_n is None else device.contiguous(with_axis(device, dc_n), always=True)
     each, kept = (None if a is None else device.contiguous(a) for a in (dc_each, zoneout))
     ready = one_launch.ready(layer, backward=True)
-    device.rungs[f"{ready.rung if ready else 'steps'} backward"] += 1
-    if ready:
-        found = one_launch.backward(ready, values, y, dy, dh0, dc0, each)
-    else:
+    found = None if ready is None else one_launch.backward(ready, values, y, dy, dh0, dc0, each)
+    device.rungs[f"{'steps' if ready is None or found is None else ready.rung} backward"] += 1
+    if found is None:
         found = []
         for d in range(layer.sizes.D):
             values_d, dc_d, each_d, kept_d = (None if a is None else a[d] for a in (values, dc0, each, kept))
@@ -98,8 +122,16 @@ def cell_sequence_grad(
     dweights = []
     for d, of_steps in enumerate(found):
         multiplied_d = None if multiplied is None else multiplied[d]
-        dweights.append(weight_gradients(layer, d, x, h0[d], y, of_steps, multiplied_d, weights[d], dx))
+        dweights.append(weight_gradients(layer, d, x, h0[d], y, of_steps, multiplied_d, weights[d], dx, first))
     return dx, dh0, None if dc0 is None or dc_n is None else device.reshape(dc0, dc_n.shape), dweights
+
+
+def lengths_of(device: Launcher, lengths: Any, x: CudaArray) -> tuple[CudaArray | None, np.ndarray | None]:
+    """The lengths on the device and in host memory; None if all rows have T steps."""
+    if lengths is None:
+        return None, None
+    ends = np.asarray(lengths).astype(np.int64)
+    return (None, None) if (ends == x.shape[0]).all() else (device.asarray(ends.astype(np.int32)), ends)
 
 
 def with_axis(device: Launcher, states: Any) -> Any:

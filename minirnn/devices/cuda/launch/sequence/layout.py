@@ -60,8 +60,8 @@ class BarrierLayout:
 
     @property
     def constants(self) -> dict[str, int]:
-        """The compile-time constants of the kernel: none."""
-        return {}
+        """The compile-time constants of the kernel: the most threads of any block."""
+        return {"THREADS": THREADS}
 
     @property
     def numbers(self) -> tuple[int, ...]:

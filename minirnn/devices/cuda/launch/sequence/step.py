@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-import numpy as np
-
 from minirnn.cells.plan import Plan
 from minirnn.devices.base import Weights
 from minirnn.devices.cuda.array import CudaArray
@@ -45,7 +43,7 @@ def cell_step(
     values = device.empty((layer.kept, B, H), dtype) if layer.kept else None
     multiplied = device.empty((len(plan.cuts), 1, B, H), dtype) if plan.cuts else None
     if B:
-        run = Stages(layer, 0, False, multiplied).prepared((A, A2, w.bW, w.bR, values, c, h, y))
+        run = Stages(layer, 0, w, False, multiplied).prepared((A, A2, w.bW, w.bR, values, c, h, y))
         run(0, A, A2, w.bW, w.bR, w.vectors, values, c, None, h, y)
     after = *(() if c is None else (c[k] for k in range(plan.states - 1))), h
     return after, {} if values is None else {name: values[k] for k, name in enumerate(plan.value_names)}
@@ -76,7 +74,7 @@ def cell_step_grad(
     d_products = device.empty((len(plan.cuts), 1, B, H), dtype) if plan.cuts else None
     vectors = layer.weights[0].vectors
     if B:
-        stages = Stages(layer, 0, True, d_products)
+        stages = Stages(layer, 0, layer.weights[0], True, d_products)
         run = stages.prepared((kept, y, dy, dh, dc, da, d_vectors))
         run(0, vectors, kept, y, dy, None, dh, dc, da, None, d_vectors)
     if plan.of_h:  # their columns come first
@@ -95,7 +93,7 @@ def single_step(
     sizes = Sizes(plan, 1, B, H, H, 1, like.dtype.itemsize)
     w = for_kernels(device, plan, H, Weights(None, None, U=weights.U, vectors=weights.vectors), like.dtype)
     given = tuple(plan.constants if constants is None else constants)
-    return Layer(device, sizes, like.dtype, given, None, np.ones(B, np.int64), [w], [stacked(device, masks)])
+    return Layer(device, sizes, like.dtype, given, None, [w], [stacked(device, masks)])
 
 
 def in_one(device: Launcher, arrays: Sequence[CudaArray | None]) -> CudaArray | None:

@@ -2,8 +2,8 @@
 
 The kernels: `sequence/steps.cu`. The inputs of all steps are multiplied at once; a step is one product and one launch,
 two each with a projection. A cell with products inside its step has a launch for each stage, and the products come
-between them. The sums over steps are single products after the loop. A repeated loop can be recorded and started as one
-launch (`recordings.py`).
+between them. The sums over steps are single products after the loop. A repeated loop becomes a graph, which is started
+as one launch (`recordings.py`).
 """
 
 from __future__ import annotations
@@ -14,9 +14,10 @@ from typing import Any
 
 import numpy as np
 
+from minirnn.devices.base import Weights
 from minirnn.devices.cuda.array import CudaArray
 from minirnn.devices.cuda.launch.primitives.products import product
-from minirnn.devices.cuda.launch.sequence.arrays import Layer
+from minirnn.devices.cuda.launch.sequence.arrays import Layer, settled
 from minirnn.devices.cuda.launch.sequence.sums import StepGradients, input_part
 from minirnn.devices.cuda.launch.threads import cells, of_units, units_at_once
 
@@ -27,6 +28,7 @@ class Stages:
 
     layer: Layer
     d: int
+    weights: Weights
     backward: bool
     multiplied: CudaArray | None
     """The operands of products that stages set, (PRODUCTS, T or 1, B, H); backward, the gradients of products."""
@@ -59,13 +61,6 @@ class Stages:
         if layer.constants:
             self.inside["cell"] = layer.constants
 
-    @property
-    def arrays(self) -> tuple[CudaArray | None, ...]:
-        """All arrays that its launches read and write."""
-        w = self.layer.weights[self.d]
-        read = self.layer.masks[self.d], self.mean, self.dc_each, w.vectors, *w.U
-        return (self.multiplied, self.waiting, self.products, *read)
-
     def prepared(self, used: tuple[CudaArray | None, ...]) -> Callable[..., None]:
         """A function (t, *arrays) that runs all stages of step t with these arrays.
 
@@ -74,7 +69,7 @@ class Stages:
         """
         layer, sizes = self.layer, self.layer.sizes
         name, stages = ("step_grad", layer.plan.backward) if self.backward else ("step", layer.plan.forward)
-        masks, vectors = layer.masks[self.d], layer.weights[self.d].vectors
+        masks, vectors = layer.masks[self.d], self.weights.vectors
         own = self.multiplied, self.waiting, self.products, masks, vectors, self.dc_each
         n = units_at_once(sizes.H, *used, *own, dtype=layer.dtype)
         kernels = [layer.kernel("steps.cu", f"cell_{name}_{k}", of_units(n)) for k in range(len(stages))]
@@ -91,7 +86,7 @@ class Stages:
 
     def multiply(self, stage: int, t: int) -> None:
         """The products after a stage of step t."""
-        device, U = self.layer.device, self.layer.weights[self.d].U
+        device, U = self.layer.device, self.weights.U
         assert self.multiplied is not None and self.products is not None
         for k, cut in enumerate(self.layer.plan.cuts):
             if (cut.backward if self.backward else cut.forward) != stage:
@@ -110,7 +105,7 @@ def forward(
 
     h (B, P) and c (INNER, B, H) go from the first state to the last.
     """
-    device, plan, sizes, w = layer.device, layer.plan, layer.sizes, layer.weights[d]
+    device, plan, sizes, w = layer.device, layer.plan, layer.sizes, settled(layer, d)
     T, B, H, P, dtype = sizes.T, sizes.B, sizes.H, sizes.P, layer.dtype
     A = device.empty((T, B, sizes.rows_of_W * H), dtype)
     if sizes.rows_of_W:
@@ -123,7 +118,7 @@ def forward(
         values = device.empty((1, layer.kept, B, H), dtype)
     if plan.cuts and multiplied is None:
         multiplied = device.empty((len(plan.cuts), 1, B, H), dtype)
-    stages = Stages(layer, d, False, multiplied)
+    stages = Stages(layer, d, w, False, multiplied)
 
     outputs = h, layer.columns(d, y, 0)
     used = A, A2, w.bW, w.bR, values, c, m, *(outputs if m is None else ())
@@ -140,8 +135,7 @@ def forward(
                 product(device, m, device.transpose(w.Wp, (1, 0)), projected)
                 projected_step(t, projected, None if zoneout is None else zoneout[t], h, here)
 
-    arrays = A, A2, w.R, w.Wp, w.bW, w.bR, h, c, values, y, m, projected, zoneout, *stages.arrays
-    layer.run("steps forward", (d, kept), arrays, steps)
+    device.loop(steps)
 
 
 def backward(
@@ -149,7 +143,7 @@ def backward(
     dc_each: CudaArray | None, zoneout: CudaArray | None,
 ) -> StepGradients:  # fmt: skip
     """The gradients inside all steps; dh (B, P) and dc (INNER, B, H) go from last state to first."""
-    device, plan, sizes, w = layer.device, layer.plan, layer.sizes, layer.weights[d]
+    device, plan, sizes, w = layer.device, layer.plan, layer.sizes, settled(layer, d)
     T, B, H, P, dtype = sizes.T, sizes.B, sizes.H, sizes.P, layer.dtype
     of_R, both, R = sizes.G * H, plan.of_both * H, w.R
     if R is not None and plan.of_h and both:  # rows in the order of the columns of da: those of only h first
@@ -159,7 +153,7 @@ def backward(
     dm = device.empty((B, H), dtype) if w.Wp is not None else None
     d_products = device.empty((len(plan.cuts), T, B, H), dtype) if plan.cuts else None
     d_vectors = device.empty((T, plan.vectors, B, H), dtype) if plan.vectors else None
-    stages = Stages(layer, d, True, d_products, dc_each)
+    stages = Stages(layer, d, w, True, d_products, dc_each)
 
     outputs = dh, layer.columns(d, dy, 0)
     used = values, layer.columns(d, y, 0), dm, dc, da, ms, d_vectors, *(outputs if dm is None else ())
@@ -179,8 +173,7 @@ def backward(
             if R is not None:
                 product(device, da[t, :, :of_R], R, dh, beta=1.0)
 
-    arrays = R, w.Wp, values, y, dy, dh, dc, da, ds, ms, dm, d_vectors, zoneout, *stages.arrays
-    layer.run("steps backward", (d,), arrays, steps)
+    device.loop(steps)
     return StepGradients(da, ds, ms, d_products, d_vectors)
 
 

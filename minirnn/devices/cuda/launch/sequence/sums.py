@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from minirnn.devices.base import Weights
 from minirnn.devices.cuda.array import CudaArray
 from minirnn.devices.cuda.launch.copies import copy
+from minirnn.devices.cuda.launch.primitives.index import gather_rows
 from minirnn.devices.cuda.launch.primitives.products import product
 from minirnn.devices.cuda.launch.sequence.arrays import Layer, flat
 
@@ -49,10 +50,14 @@ def weight_gradients(
     multiplied: CudaArray | None,
     given: Weights,
     dx: CudaArray | None,
+    first_rows: CudaArray | None,
 ) -> Weights:
-    """The gradients of the weights `given` of one direction, single products over all steps and rows; adds to dx.
+    """The gradients of the weights `given` of one direction, single products over all steps and rows.
 
-    `multiplied` (PRODUCTS, T, B, H) are the operands of the products inside the step.
+    Direction 0 sets dx, the next one adds to it. A cell without W adds to zeros.
+
+    `multiplied` (PRODUCTS, T, B, H) are the operands of the products inside the step, `first_rows` (B,) the rows of
+    (T*B, ..) at which direction 1 begins; None if that is the last step.
     """
     device, sizes, plan = layer.device, layer.sizes, layer.plan
     T, B, H, P = sizes.T, sizes.B, sizes.H, sizes.P
@@ -68,23 +73,24 @@ def weight_gradients(
     pieces = [(slice(of_h, of_h + both), slice(0, both)), (slice(0, of_h), slice(both, both + of_h))]
     pieces = [(source, target) for source, target in pieces if source.stop > source.start]
     if dbW is not None:
-        total = device.empty((1, columns.shape[1]), x.dtype)
-        product(device, device.full((1, T * B), 1, x.dtype), columns, total)
+        total = device.empty((columns.shape[1],), x.dtype) if of_h else dbW
+        product(device, device.ones(T * B, x.dtype), columns, device.reshape(total, (1, columns.shape[1])))
         of_W = sizes.rows_of_W * H
-        copy(device, dbW[:of_W], total[0, of_h:])
-        if dbR is None:  # one bias of all gates
-            copy(device, dbW[of_W:], total[0, :of_h])
-        else:
+        if of_h:
+            copy(device, dbW[:of_W], total[of_h:])
+        if of_h and dbR is None:  # one bias of all gates
+            copy(device, dbW[of_W:], total[:of_h])
+        if dbR is not None:
             for source, target in pieces:
-                copy(device, dbR[target], total[0, source])
+                copy(device, dbR[target], total[source])
     if dR is not None:
         # h' of a step is the output of the previous step, or h0 at the first step of each row.
         later, earlier = slice(B, T * B), slice(0, (T - 1) * B)
-        if d == 0:
-            first = da2[:B]
-        else:
+        if d == 1:
             later, earlier = earlier, later
-            first = device.getitem(da2, (layer.first_rows(d),))
+        first = da2[:B] if d == 0 else da2[(T - 1) * B :]
+        if d == 1 and first_rows is not None:
+            first = gather_rows(device, device.contiguous(da2), first_rows)
         outputs = y.seen_as((T * B, P), (layer.y_stride, 1), d * P)
         for source, target in pieces:
             product(device, device.transpose(first[:, source], (1, 0)), h0, dR[target])
@@ -98,7 +104,7 @@ def weight_gradients(
 
     W = layer.weights[d].W
     if dx is not None and W is not None:
-        product(device, da, W, flat(dx), beta=1.0)
+        product(device, da, W, flat(dx), beta=float(d))
     elif dx is not None and plan.reads_x:
         stride = da.element_strides[0]
         each = da.seen_as((T, B, sizes.rows_of_W, H), (B * stride, stride, H, 1))

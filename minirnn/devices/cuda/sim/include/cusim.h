@@ -26,7 +26,7 @@
 #define __host__
 #define __forceinline__ inline
 #define __noinline__  // only a hint, and libstdc++ uses the word inside of __attribute__(())
-#define __launch_bounds__(...)
+#define __launch_bounds__(most, ...) __attribute__((cusim_most_threads(most)))  // the rewriter reads and drops it
 #define __align__(n) __attribute__((aligned(n)))
 #define __grid_constant__
 #define __managed__

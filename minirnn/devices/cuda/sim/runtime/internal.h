@@ -63,7 +63,7 @@ struct Past {
 
 // An access of a thread, kept until another thread touches the same memory.
 struct Access {
-    uint32_t who;   // 1 + number of the thread in the grid, 0: none; the two top bits: marks (races.cpp)
+    uint32_t who;   // 1 + number of the thread in the grid, 0: none; the three top bits: marks (races.cpp)
     uint32_t when;  // value of `now`
     int32_t pc;     // distance from the entry of the kernel; 0: unknown
 };
@@ -113,7 +113,8 @@ struct Launch {
     uint32_t threads, blocks;  // in a block, in the grid
     uint32_t dynamic_shared;
     uint32_t arena_bytes;
-    uint32_t met;  // everything before this time is ordered for all: an earlier launch, or a barrier of the grid
+    uint32_t begun;  // when it began
+    uint32_t met;    // everything before this time is ordered for all: an earlier launch, or a barrier of the grid
 };
 
 extern Launch launch;
@@ -220,8 +221,9 @@ size_t page_bytes();
 double processor_seconds();  // of this operating system thread
 extern bool launched;        // whether something was, since the red zones were last looked at
 
-// Kinds of access. ATOMIC: or volatile; then a read alone is a volatile one, and a write has its own mark.
-enum { READ = 1, WRITE = 2, ATOMIC = 4, VOLATILE_WRITE = 8 };
+// Kinds of access. ATOMIC: or volatile; then a read alone is a volatile one, and a write has its own mark. OF_BLOCK: an
+// atomic of this scope. CONSTANT: a read of what no thread writes during the launch.
+enum { READ = 1, WRITE = 2, ATOMIC = 4, VOLATILE_WRITE = 8, OF_BLOCK = 16, CONSTANT = 32 };
 void check_access(const void *p, uint32_t bytes, int kind, void *pc);
 void prepare_check();
 

@@ -14,21 +14,23 @@ static bool printed;
 
 CUSIM_API void cusim_yield() { give_way(); }
 
-__attribute__((noinline)) static void checked_atomic(const void *p, unsigned bytes, int reads, void *pc) {
+__attribute__((noinline)) static void checked_atomic(const void *p, unsigned bytes, int how, void *pc) {
     if (++thread->spin > ATOMICS_IN_A_ROW) give_way();  // first: no other thread may run between check and atomic
-    check_access(p, bytes, WRITE | ATOMIC | (reads ? READ : 0), pc);
+    check_access(p, bytes, WRITE | ATOMIC | (how & 1 ? READ : 0) | (how & 2 ? OF_BLOCK : 0), pc);
     note_strong_write(p, 0, pc);
 }
 
 // Called before every atomic. One operating system thread runs all simulated ones, so the operation itself is plain.
-CUSIM_API void cusim_atomic(const void *p, unsigned bytes, int reads, void *pc) {
+CUSIM_API void cusim_atomic(const void *p, unsigned bytes, int how, void *pc) {
     launch.stats.atomics++;
     if (__builtin_expect(launch.options.check, 0)) {
-        checked_atomic(p, bytes, reads, pc);
+        checked_atomic(p, bytes, how, pc);
         return;
     }
     if (++thread->spin > ATOMICS_IN_A_ROW) give_way();
 }
+
+CUSIM_API void cusim_read_only(const void *p, unsigned bytes, void *pc) { check_access(p, bytes, READ | CONSTANT, pc); }
 
 // Called once in each basic block with -fsanitize-coverage=trace-pc, so an unmarked spin loop yields in a fast build.
 CUSIM_API void __sanitizer_cov_trace_pc() {

@@ -92,7 +92,7 @@ CUSIM_API int cusim_launch(void (*call)(void **), void **args, size_t args_bytes
     thread = nullptr;
     reset_shared();
     tick();
-    launch.met = now;
+    launch.met = launch.begun = now;
     if (options->check) prepare_check();
     launched = true;
 

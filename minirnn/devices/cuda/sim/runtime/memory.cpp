@@ -256,7 +256,7 @@ CUSIM_API int cusim_range(const void *p, const char **begin, size_t *bytes) {
 }
 
 void sim::forget_times() {
-    now = launch.met = 1;
+    now = launch.met = launch.begun = 1;
     forget_block_times();
     forget_variables();
     prepare_check();

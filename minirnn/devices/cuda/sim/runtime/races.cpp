@@ -11,15 +11,16 @@
 
 using namespace sim;
 
-// Of Access::who: the thread, and two marks. MARK: it was atomic or volatile; with VOLATILE: volatile. VOLATILE alone,
-// of a read: a volatile one.
-static const uint32_t WHO = 0x3fffffff, MARK = 0x80000000, VOLATILE = 0x40000000;
+// Of Access::who: the thread, and three marks. MARK: it was atomic or volatile; with VOLATILE: volatile; with NARROW: an
+// atomic of the block's scope. VOLATILE alone, of a read: a volatile one.
+static const uint32_t WHO = 0x1fffffff, MARK = 0x80000000, VOLATILE = 0x40000000, NARROW = 0x20000000;
 
 // A plain write that conflicted with another one. Whether both write the same is known at the next access of any
 // thread, because nothing else changes memory.
 static struct {
     const char *p;  // null: there is none
     uint32_t bytes;
+    bool may_agree;  // no race if both write the same
     char before[16];
     Pcs pcs;
     char text[512];
@@ -91,6 +92,7 @@ void sim::settle_write() {
     if (!met.p) return;
     const bool same = met.bytes <= sizeof met.before && !memcmp(met.p, met.before, met.bytes);
     met.p = nullptr;
+    if (same && met.may_agree) return;
     fail_at(met.pcs, "race: two writes%s, %s", same ? " of the same value" : "", met.text);
 }
 
@@ -110,6 +112,7 @@ struct Me {
           shared(shared) {}
 
     uint32_t who() const { return first + number; }
+    bool is_of_other_block(uint32_t who) const { return who && (who & WHO) - first >= size; }
     uint32_t warp_of(uint32_t who) const { return ((who & WHO) - first) / 32; }
 
     // Whether the access that `who` made at the time `when` may run at the same time as the present one of this thread.
@@ -167,6 +170,7 @@ static inline void check_volatile_read(Cell *c, const Me &me, int32_t here, cons
 static void met_write(const Access &w, const Place &place, const char *p, uint32_t bytes, void *pc) {
     met.p = p;
     met.bytes = bytes;
+    met.may_agree = w.who & MARK;
     if (bytes <= sizeof met.before) memcpy(met.before, p, bytes);
     met.pcs = {pc, pc_at(w.pc)};
     memcpy(met.text, describe_race(place, w.who & WHO).text, sizeof met.text);
@@ -187,13 +191,19 @@ static inline void check_write(Cell *c, const Me &me, int32_t here, const Place 
 }
 
 // Atomics of global memory race only with plain writes, because a thread may read first to see whether an atomic is
-// needed. Volatile writes also race with plain reads. mark: of the write
-static inline void check_atomic_write(Cell *c, const Me &me, int32_t here, const Place &place, void *pc,
-                                      uint32_t mark) {
+// needed. Volatile writes also race with plain reads, and with other values that another block wrote so and that this one
+// has not acquired: a volatile increment is two accesses. An atomic of the block's scope is none for other blocks. mark: of
+// the write
+static inline void check_atomic_write(Cell *c, const Me &me, int32_t here, const Place &place, const char *p,
+                                      uint32_t bytes, void *pc, uint32_t mark) {
     const Access &w = c->written, &r = c->read;
     const bool plain = w.who && !(w.who & MARK);
     const char *access = mark & VOLATILE ? "volatile write" : "atomic";
     if (plain && me.meets(w.who, w.when)) fail_race(kind_of(access, w.who, "write").text, w.who, w.pc, place, pc);
+    if (!me.shared && w.who & MARK && me.is_of_other_block(w.who) && me.meets(w.who, w.when, false)) {
+        if ((mark | w.who) & NARROW) fail_race("atomics of the scope of a block", w.who, w.pc, place, pc);
+        if (mark & w.who & VOLATILE && !met.p) met_write(w, place, p, bytes, pc);
+    }
     const bool plain_read = !(r.who & (MARK | VOLATILE));
     if ((me.shared || mark & VOLATILE) && plain_read && me.meets(r.who, r.when))
         fail_race(kind_of(access, r.who, "read").text, r.who, r.pc, place, pc);
@@ -208,8 +218,21 @@ static inline bool is_new(const Cell &c) {
     return c.written.when < launch.met && c.read.when < launch.met && c.second_when < launch.met;
 }
 
+// Its cache is not told of writes, neither by a barrier nor by a fence, nor by the launch's own thread.
+static void check_constant(const Cell &c, const Place &place, void *pc) {
+    if (!c.written.who || c.written.when < launch.begun) return;
+    fail_at({pc, pc_at(c.written.pc)},
+            "read as a constant of the launch (__ldg), %s: %s after %s wrote it; read it as other memory",
+            describe(place).text, name_of(thread, block).text, name_of(c.written.who & WHO).text);
+}
+
 void sim::check_cells(Cell *c, const char *p, uint32_t bytes, int kind, const Place &place, void *pc) {
     const int32_t here = distance_of(pc);
+    if (kind & CONSTANT) {
+        if (place.allocation)
+            for (uint32_t k = 0; k < bytes / 2; k++) check_constant(c[k], place, pc);
+        kind = READ;
+    }
     const Cell *end = c + bytes / 2;
     if (place.allocation && !(kind & ATOMIC)) {  // most accesses are the first ones of this launch
         const uint32_t who = 1 + block->number * block->size + thread->number;
@@ -227,7 +250,7 @@ void sim::check_cells(Cell *c, const char *p, uint32_t bytes, int kind, const Pl
     }
     if (kind & ATOMIC && kind & READ) hear(p);
     const bool is_volatile = kind == (READ | ATOMIC) || kind == (WRITE | ATOMIC | VOLATILE_WRITE);
-    const uint32_t mark = is_volatile ? MARK | VOLATILE : MARK;
+    const uint32_t mark = MARK | (is_volatile ? VOLATILE : 0) | (kind & OF_BLOCK ? NARROW : 0);
     for (; c < end; c++) {
         if (kind & READ && !c->written.who && me.shared && bytes > 1) {
             fail_at({pc}, "read of shared memory that was never written, %s, %s", describe(place).text,
@@ -235,7 +258,7 @@ void sim::check_cells(Cell *c, const char *p, uint32_t bytes, int kind, const Pl
         }
         if (kind == READ) check_read(c, me, here, place, pc);
         else if (kind == WRITE) check_write(c, me, here, place, p, bytes, pc);
-        else if (kind & WRITE) check_atomic_write(c, me, here, place, pc, mark);
+        else if (kind & WRITE) check_atomic_write(c, me, here, place, p, bytes, pc, mark);
         else if (!me.shared) check_volatile_read(c, me, here, place, pc);
     }
     if (kind & ATOMIC && kind & WRITE) tell(p);

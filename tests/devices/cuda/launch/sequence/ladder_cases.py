@@ -28,7 +28,7 @@ from minirnn.devices.cuda.launch.sequence.sizes import Sizes
 from minirnn.devices.cuda.sim.driver import SimDriver
 from minirnn.devices.cuda.sim.options import SimOptions
 from minirnn.ops.cudnn_rnn.cells import layer_of
-from minirnn.verify import stored
+from minirnn.proof import stored
 
 GOLDEN = Path(__file__).parents[4] / "golden" / "cudnn_rnn"
 FILES = sorted(p for p in GOLDEN.glob("*.npz") if not p.stem.startswith(("canonical", "params_size")))
@@ -261,7 +261,7 @@ def planted(device: Cuda, case: Case) -> Sequence[str]:
     """The texts of `with_fault` that the kernels of this case do not have. It compiles them, and runs nothing."""
     (T, B, _), (D, _, P) = case.x.shape, case.h0.shape
     sizes = Sizes(case.plan, T, B, width_of(case.plan, case.weights[0]), P, D, case.x.itemsize)
-    layer = Layer(device, sizes, case.x.dtype, case.plan.constants, None, np.full(B, T), [], [])
+    layer = Layer(device, sizes, case.x.dtype, case.plan.constants, None, [], [])
     for backward in (False, True):
         assert one_launch.ready(layer, backward) is not None
     return sorted(getattr(SimDriver, "faults_not_planted", ["nothing was asked for"]))

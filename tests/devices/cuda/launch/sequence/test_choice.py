@@ -15,7 +15,7 @@ import pytest
 from minirnn import cell, sigmoid, tanh
 from minirnn.devices.cuda.driver import Limits
 from minirnn.devices.cuda.launch.sequence import layout as layouts
-from minirnn.devices.cuda.launch.sequence.choice import H200, RUNGS, Choice, choose, rung_from_environment
+from minirnn.devices.cuda.launch.sequence.choice import H200, RUNGS, Choice, choose, rung_from_environment, step_time
 from minirnn.devices.cuda.launch.sequence.layout import (
     CHUNK,
     BackwardLayout,
@@ -53,8 +53,9 @@ TABLE = [
     (H200, sizes("lstm", 128, 1, 128, itemsize=8), "persistent", "persistent", "fit on the chip"),
     (H200, sizes("gru", 128, 1, 170, itemsize=8), "persistent", "persistent", "fit on the chip"),
     (H200, sizes("lstm", 128, 28, 64, D=2), "persistent", "persistent", "fit on the chip"),
-    (H200, sizes("lstm", 128, 127, 512), "persistent", "persistent", "fit on the chip"),
-    (H200, sizes("lstm", 128, 128, 512), "steps", "steps", "128 rows"),
+    (H200, sizes("lstm", 128, 250, 512), "persistent", "persistent", "fit on the chip"),
+    (H200, sizes("lstm", 128, 350, 512), "steps", "steps", "multiplies faster"),
+    (H200, sizes("lstm", 128, 128, 1024), "steps", "steps", "multiplies faster"),
     (H200, sizes("lstm", 1, 1, 256), "steps", "steps", "one step"),
     (H200, sizes("lstm", 128, 16, 512, P=100), "steps", "steps", "projection"),
     (A100, sizes("lstm", 256, 1, 256), "persistent", "persistent", "fit on the chip"),
@@ -82,6 +83,19 @@ def test_the_table(row: tuple[Limits, Sizes, str, str, str]) -> None:
     assert word in found.reason
     assert choose(layer, limits, backward=True).rung == backward
     assert (found.layout is None) == (found.rung == "steps")
+
+
+def test_products_on_tensor_cores_are_left_to_the_library_at_fewer_units_and_rows() -> None:
+    """With TF32, and with float16, which is computed in it: at B = 64, from somewhere between 512 and 1024 units."""
+    for B, H, rung in ((1, 64, "persistent"), (32, 256, "persistent"), (64, 512, "persistent"), (64, 1024, "steps")):
+        layer = sizes("lstm", 100, B, H)
+        assert choose(layer, H200, precision="tf32").rung == rung
+        assert choose(layer, H200).rung == "persistent"
+        assert choose(layer, replace(T4, multiprocessors=132, shared_bytes_per_block=227 << 10)).rung == "persistent"
+    wide = sizes("lstm", 100, 32, 512, itemsize=8)
+    assert choose(wide, H200, precision="tf32") == choose(wide, H200)
+    half = replace(H200, multiprocessors=66)
+    assert step_time("steps", layer, H200, "tf32") < step_time("steps", layer, half, "tf32")
 
 
 def test_a_rung_that_is_asked_for_is_taken_wherever_it_can_be_had() -> None:

@@ -14,9 +14,10 @@ import pytest
 
 import minirnn as mr
 from minirnn.devices.cuda.device import Cuda
-from minirnn.devices.cuda.driver import LaunchError
+from minirnn.devices.cuda.driver import LaunchError, RefusedLaunch
 from minirnn.devices.cuda.launch.sequence import one_launch
 from minirnn.devices.cuda.launch.sequence.choice import RUNGS
+from minirnn.devices.cuda.sim.launch import SimKernel
 from minirnn.devices.cuda.sim.options import SimOptions
 from tests.devices.cuda.launch.sequence.ladder_cases import (
     CHECKS,
@@ -83,6 +84,30 @@ def test_blocks_that_do_not_fit_at_once_take_the_lowest_rung(
     device = device_on(rung, SimOptions(check=True, resident=5))
     assert_close(case.run(device), case.run(mr.devices.get("cpu")), 1e-12)
     assert device.rungs == {"steps forward": 1, "steps backward": 1}
+
+
+@pytest.mark.parametrize("recorded", [False, True])
+def test_a_launch_that_the_driver_refuses_takes_the_lowest_rung_and_says_so_once(
+    recorded: bool, rung: str, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Under MPS and in a green context `max_resident_blocks` knows nothing of the program's share of the GPU."""
+    device, start = device_on(rung), SimKernel.__call__
+    device.recordings.enabled = recorded
+    case = random_case(rng, "lstm", T=3, B=2, I=3, H=7)
+    expected = case.run(device)
+
+    def refusing(self: SimKernel, *args: Any, cooperative: bool = False, **more: Any) -> None:
+        if cooperative:
+            raise RefusedLaunch("cuLaunchKernelEx failed: too many blocks in cooperative launch (error 720)")
+        start(self, *args, **more)
+
+    monkeypatch.setattr(SimKernel, "__call__", refusing)
+    with pytest.warns(RuntimeWarning, match=rf"rung {rung} .* MPS .*; the rung steps is used instead\n.*720") as told:
+        runs = [case.run(device) for _ in range(4)]
+    assert len(told) == 1
+    for found in runs:
+        assert_close(found, expected, 1e-12)
+    assert device.rungs["steps forward"] == device.rungs["steps backward"] == 4
 
 
 class OneBlockLess:

@@ -1,0 +1,219 @@
+"""Proofs of what a user wrote: an op, or the cell of a recurrent layer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from minirnn import devices as registry
+from minirnn.autograd.function import Function, composed
+from minirnn.cells.cell import Formulas
+from minirnn.devices.registry import BUILT_IN
+from minirnn.engine.backward import grad
+from minirnn.engine.creation import ones_like
+from minirnn.engine.order import in_order
+from minirnn.engine.tensor import Tensor, tensor
+from minirnn.gradcheck.function import name_of, outputs, promote
+from minirnn.ops.sequence.layer import RecurrentLayer, template
+from minirnn.proof.case import COMPOSED, Arrays, Case
+from minirnn.proof.proof import Proof, described, proof_of
+from minirnn.proof.table import FAILED
+from minirnn.proof.tolerance import ACTIVATION, Count
+from minirnn.proof.ways import comparisons
+
+
+def prove(
+    op: type[Function] | Callable[..., Any],
+    *args: Any,
+    devices: Sequence[str] | None = None,
+    raise_exception: bool = True,
+) -> Proof:
+    """Prove your own op, as `minirnn verify` proves those of minirnn.
+
+    * differences: gradients, and gradients of gradients, against central differences in float64;
+    * definition: values and gradients against the ops that forward is composed of, in float64, float32 and float16,
+      for all results together and for each alone; and that recording the backward pass changes no bit of it;
+    * second order: gradients of gradients against those of the composition;
+    * check mode: the same in the simulator, with every access of the CUDA kernels checked, in three orders of threads.
+
+    Kernels (`Function.register_kernel`) are used where they are registered; so each of them is compared with forward.
+    A tolerance is the number of roundings, counted on the tape of the composition, times the unit of the dtype.
+
+    Parameters
+    ----------
+    op : Function or callable
+        A callable, or a forward that is not made of ops on Tensors, has no composition. The device `cpu` takes its
+        place, and only differences find wrong gradients.
+    *args
+        Its arguments. Gradients are checked with respect to all float arrays among them.
+    devices : sequence of str, optional
+        By default all devices that work here.
+    raise_exception : bool
+        If false, the proof is returned even if something failed.
+
+    Raises
+    ------
+    AssertionError
+        If something failed. The text is the table, with a line for each failure.
+    ValueError, TypeError
+        If there is nothing to check: no float array among the arguments, or no float Tensor among the results. Also if
+        there is no such device.
+    """
+    cases = list(_cases_of_op(op, args))
+    proof = _proof(cases, _asked_for(devices))
+    if raise_exception and not proof:
+        raise AssertionError(f"prove: {cases[0].op} is wrong\n{proof}{_likely(proof)}")
+    return proof
+
+
+def prove_cell(cell: Formulas, devices: Sequence[str] | None = None, seed: int = 0) -> Proof:
+    """Prove a cell by a layer in both directions, with sequences of different lengths and random numbers."""
+    case = _case_of_cell(cell, seed)
+    found = _asked_for(devices)
+    for name, absent in found.items():
+        if absent is None and _composes(case, name):
+            found[name] = "it has no kernel for this cell, and composes it"
+    return _proof([case], found)
+
+
+def _asked_for(names: Sequence[str] | None) -> dict[str, str | None]:
+    """The devices, each with None or with the reason why it can't be used; by default those that minirnn has or that
+    work here.
+    """
+    if names is None:
+        found = registry.available().items()
+        return {name: absent for name, absent in found if absent is None or name in BUILT_IN}
+    for name in names:
+        registry.get(name)
+    return dict.fromkeys(names)
+
+
+def _proof(cases: Sequence[Case], devices: Mapping[str, str | None]) -> Proof:
+    return proof_of(comparisons(cases, devices), described(devices))
+
+
+def _likely(proof: Proof) -> str:
+    """A hint if gradients are right and only those of the gradients are wrong."""
+    wrong = [r.cell for r in proof.results if r.status == FAILED]
+    if any(c.way != "second order" and c.variant != "to second order" for c in wrong):
+        return ""
+    return (
+        "\nonly gradients of gradients are wrong; likely backward reads a value that forward computed and saved, which"
+        "\ncounts as a constant: save arguments and results of forward, and compute other values again in backward"
+    )
+
+
+def _counts(xs: Sequence[Tensor], ys: Sequence[Tensor]) -> tuple[Count, Count]:
+    """How many roundings can add up in a result and in a gradient: 8 per node of its tape, plus the longest sum."""
+    recorded = [y for y in ys if y.requires_grad]
+    gs = grad(recorded, xs, [ones_like(y) for y in recorded], create_graph=True) if recorded else ()
+    summands = max(t.size for t in (*xs, *ys))
+    found = []
+    for roots in (ys, gs):
+        nodes = max(8, len(in_order([t for t in roots if t.requires_grad], None, 0).nodes))
+        formula = f"{ACTIVATION} nodes + n, nodes = {nodes}, n = {summands} summands"
+        found.append(Count(ACTIVATION * nodes + summands, formula, nodes, "nodes"))
+    return found[0], found[1]
+
+
+# ---- an op
+
+
+def _cases_of_op(op: Any, args: Sequence[Any]) -> Iterator[Case]:
+    """All results together, then each one separately if there are several."""
+    is_function = isinstance(op, type) and issubclass(op, Function)
+    apply = op.apply if is_function else op
+    forward = op.forward if is_function else op
+    if is_function and op.setup_context is Function.setup_context:
+        forward = partial(forward, None)  # without its context
+    names, promoted, checked, _ = promote(forward, args)
+    ys = outputs(partial(composed, op) if is_function else apply, promoted)
+    has_definition = is_function and all(y.requires_grad for y in ys)
+    constants = [None if k in checked else a for k, a in enumerate(promoted)]
+
+    def call(only: int | None, *xs: Tensor) -> list[Tensor]:
+        given, left = list(constants), iter(xs)
+        for k, a in enumerate(given):
+            given[k] = next(left) if k in checked else a.to(xs[0].device) if isinstance(a, Tensor) else a
+        use_composition = has_definition and xs[0].device is COMPOSED
+        found = composed(op, *given) if use_composition else apply(*given)
+        tensors = [y for y in (found if isinstance(found, (tuple, list)) else (found,)) if isinstance(y, Tensor)]
+        return tensors if only is None else [tensors[only]]
+
+    inputs = {names[k]: promoted[k].numpy() for k in checked}
+    every = call(None, *[promoted[k] for k in checked])
+    alone = [k for k, y in enumerate(every) if y.dtype.kind == "f"] if len(every) > 1 else []
+    for only in (None, *alone):
+        yield Case(
+            name_of(op),
+            "all results" if only is None else f"result {only} alone",
+            "x".join(map(str, next(iter(inputs.values())).shape)),
+            partial(call, only),
+            lambda rng: inputs,
+            [f"result {k}" for k in (range(len(every)) if only is None else [only])],
+            *_counts([promoted[k] for k in checked], ys),
+            step=0.0,
+            has_definition=has_definition,
+            second_order=has_definition,
+            to_second_order={} if only is None else None,
+            recorded=only is None,
+        )
+
+
+# ---- a cell
+
+T, B, I, H, D = 4, 3, 2, 5, 2
+LENGTHS = np.array([2, 4, 3])
+ALONG = {"max_entries": 12, "directions": 2}
+"""Inputs with more entries are compared with central differences along two random directions."""
+
+
+def _case_of_cell(cell: Formulas, seed: int) -> Case:
+    plan, rng = cell.plan(), np.random.default_rng(seed)
+    values: Arrays = {"x": rng.normal(size=(T, B, I)), "h0": rng.normal(size=(D, B, H))}
+    if plan.states > 1:
+        values["c0"] = rng.normal(size=(D, plan.states - 1, B, H))
+    shapes: dict[str, tuple[int, ...]] = {"W": ((plan.of_both + plan.of_x) * H, I)} if plan.reads_x else {}
+    shapes |= {"R": ((plan.of_both + plan.of_h) * H, H)} if plan.reads_h else {}
+    shapes |= {"b": (len(plan.gate_names) * H,)}
+    shapes |= {f"U{k + 1}": (H, H) for k in range(plan.products)}
+    shapes |= {f"vector {n}": (H,) for n in plan.vector_names}
+    for d in range(D):
+        values |= {n + "_reverse" * d: rng.normal(size=s) * 0.5 for n, s in shapes.items()}
+    weights = [template(plan)] * D
+    masks = [rng.integers(0, 2, (D, T, B, H)).astype(float) for _ in plan.mask_names]
+
+    def run(*inputs: Tensor) -> list[Tensor]:
+        like = inputs[0]
+        given = [tensor(m, device=like.device, dtype=like.dtype).array for m in masks]
+        return list(RecurrentLayer(plan, weights, LENGTHS, given)(*inputs))
+
+    xs = [tensor(a, True, COMPOSED) for a in values.values()]
+    passed_straight = any(e.op == "straight_through" for e in cell.step.nodes)  # which is not a derivative
+    return Case(
+        cell.__name__,
+        f"two directions, lengths {', '.join(map(str, LENGTHS))}",
+        f"T{T} B{B} I{I} H{H}",
+        run,
+        lambda _: values,
+        ["y", "h_n", *["c_n"][: plan.states - 1]],
+        *_counts(xs, run(*xs)),
+        step=0.0,
+        second_order=True,
+        to_second_order=None if passed_straight else ALONG,
+        recorded=True,
+    )
+
+
+def _composes(case: Case, name: str) -> bool:
+    """Whether a device computes the cell by its composition, which would then be compared with itself."""
+    device = registry.get(name)
+    before = device.fallbacks["cell_sequence"]
+    try:
+        case.call(*[tensor(a, device=device) for a in case.inputs.values()])
+    except Exception:  # the table reports the error
+        return False
+    return device.fallbacks["cell_sequence"] > before

@@ -1,0 +1,271 @@
+"""Properties of every fused op for any sizes, attributes and values."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import hypothesis
+import numpy as np
+import pytest
+from hypothesis import strategies as st
+
+import minirnn as mr
+from minirnn import ops
+from tests.examples import examples
+from tests.properties.random_calls import SEEDS, Call, calls, network_call, networks
+
+
+def assert_all_close(found: Any, expected: Any, what: str, tolerance: float = 1e-11) -> None:
+    """Relative to the largest expected value: float64, sums of up to a hundred products in another order."""
+    for k, (a, b) in enumerate(zip(found, expected, strict=True)):
+        assert a.shape == b.shape, f"{what} {k}: {a.shape} instead of {b.shape}"
+        finite = np.abs(b[np.isfinite(b)])
+        scale = max(1.0, float(finite.max()) if finite.size else 1.0)
+        np.testing.assert_allclose(a, b, rtol=0, atol=tolerance * scale, err_msg=f"{what} {k}")
+
+
+# ---- sizes
+
+
+@examples(20)
+@hypothesis.given(call=calls(least=0, least_batch=0))
+def test_any_size_gives_the_values_and_gradients_of_the_composition(
+    call: Call, device: str, composed_device: str
+) -> None:
+    found, expected = call.run(device), call.run(composed_device)
+    assert_all_close(found[0], expected[0], "output")
+    assert_all_close(found[1], expected[1], "gradient")
+
+
+# ---- memory
+
+
+def strange_views(v: np.ndarray, kind: str) -> np.ndarray:
+    """The values of `v` in another order in memory."""
+    if kind == "Fortran":
+        return np.asfortranarray(v)
+    if kind == "every second":
+        wide = np.full((*v.shape[:-1], 2 * v.shape[-1]), np.nan)
+        wide[..., ::2] = v
+        return wide[..., ::2]
+    if kind == "backwards":
+        return np.ascontiguousarray(v[::-1])[::-1]
+    if kind == "transposed":
+        return np.ascontiguousarray(v.T).T
+    padded = np.full(tuple(n + 2 for n in v.shape), np.nan)
+    inner = tuple(slice(1, -1) for _ in v.shape)
+    padded[inner] = v
+    return padded[inner]
+
+
+@pytest.mark.parametrize("kind", ["Fortran", "every second", "backwards", "transposed", "cut out"])
+@examples(15)
+@hypothesis.given(call=calls())
+def test_arrays_of_any_layout_give_the_same_values(call: Call, kind: str, device: str) -> None:
+    view = call.map(lambda v: strange_views(v, kind))
+    for a, b in zip(call.values, view.values, strict=True):
+        np.testing.assert_array_equal(a, b)
+    # Not the same bits: the BLAS sums transposed matrices in another order.
+    for mine, plain, what in zip(view.run(device), call.run(device), ("output", "gradient"), strict=True):
+        assert_all_close(mine, plain, what, 1e-14)
+
+
+@examples(15)
+@hypothesis.given(call=calls())
+def test_tensors_that_are_views_on_the_device_give_the_same_values(call: Call, device: str) -> None:
+    def turned(*inputs: Any) -> list[mr.Tensor]:
+        floats = [t for t in inputs if isinstance(t, mr.Tensor)]
+        # Twice transposed with a copy between: the strides on the device are not those of C order.
+        return call.function(*[(t.T + 0.0).T for t in floats], *inputs[len(floats) :])
+
+    other = Call(call.text, call.names, call.values, turned, call.out_axis, call.time_axis)
+    for mine, plain, what in zip(other.run(device), call.run(device), ("output", "gradient"), strict=True):
+        assert_all_close(mine, plain, what)
+
+
+@examples(15)
+@hypothesis.given(call=calls())
+def test_read_only_inputs_are_fine_and_no_input_is_written_to(call: Call, device: str) -> None:
+    before = [v.copy() for v in call.values]
+    for v in call.values:
+        v.flags.writeable = False
+    first, second = call.run(device), call.run(device)
+    for a, b in zip((*first[0], *first[1]), (*second[0], *second[1]), strict=True):
+        np.testing.assert_array_equal(a, b)  # the first run left nothing behind
+    for v, copy in zip(call.values, before, strict=True):
+        np.testing.assert_array_equal(v, copy)
+
+
+# ---- extreme values
+
+quiet = pytest.mark.filterwarnings("ignore::RuntimeWarning")  # NumPy's warnings: inf - inf and 0 * inf are intended
+
+
+@examples(25)
+@hypothesis.given(call=calls(), scale=st.sampled_from([1e3, 1e8, 1e100]))
+def test_saturated_gates_give_finite_values_and_the_gradients_of_the_composition(
+    call: Call, scale: float, device: str, composed_device: str
+) -> None:
+    hypothesis.assume("rnn_relu" not in call.text)  # it does not saturate: it overflows
+    weights = {"w", "w_ru", "w_c", "params"}
+    huge = call.with_values(
+        [v * scale if name in weights else v for name, v in zip(call.names, call.values, strict=True)]
+    )
+    found, expected = huge.run(device), huge.run(composed_device)
+    for y in found[0]:
+        assert np.isfinite(y).all()
+    assert_all_close(found[0], expected[0], "output")
+    # A gate close to 1 leaves 1 - gate with an error of 1e-16, which each of three weights multiplies by 1e3.
+    assert_all_close(found[1], expected[1], "gradient", 1e-7 if scale == 1e3 else 1e-11)
+
+
+@examples(25)
+@hypothesis.given(call=calls(clip=False))
+def test_denormal_inputs_are_not_flushed_to_zero(call: Call, device: str, composed_device: str) -> None:
+    tiny = call.map(lambda v: v * 1e-310)
+    found, expected = tiny.run(device), tiny.run(composed_device)
+    for k, (a, b) in enumerate(zip(found[0], expected[0], strict=True)):
+        # A few dozen roundings to multiples of 4.9e-324, and some values of order 1.
+        np.testing.assert_allclose(a, b, rtol=1e-13, atol=1e-321, err_msg=f"output {k}")
+    assert_all_close(found[1], expected[1], "gradient")
+
+
+@quiet
+@examples(25)
+@hypothesis.given(call=calls(least_batch=2), data=st.data(), bad=st.sampled_from([np.nan, np.inf, -np.inf]))
+def test_what_is_not_finite_in_one_sample_stays_in_it(call: Call, data: Any, bad: float, device: str) -> None:
+    sick = data.draw(st.integers(0, call.B - 1), "sample")
+    which = data.draw(st.sampled_from([n for n in call.names if call.batch_axis(n) is not None][:2]), "input")
+    values = [v.copy() for v in call.values]
+    target = values[call.names.index(which)]
+    target[(slice(None),) * (call.batch_axis(which) or 0) + (sick,)] = bad
+    (outputs, gradients), (healthy, fine) = call.with_values(values).run(device), call.run(device)
+    for a, b in zip(outputs, healthy, strict=True):
+        np.testing.assert_array_equal(np.delete(a, sick, call.out_axis), np.delete(b, sick, call.out_axis))
+    axes = [call.batch_axis(n) for n in call.names]
+    for a, b, axis in zip(gradients, fine, axes, strict=False):
+        if axis is not None:
+            np.testing.assert_array_equal(np.delete(a, sick, axis), np.delete(b, sick, axis))
+
+
+@quiet
+@examples(25)
+@hypothesis.given(call=calls(), data=st.data())
+def test_a_nan_that_is_read_is_seen_in_the_output_and_in_the_gradient(call: Call, data: Any, device: str) -> None:
+    if call.time_axis is not None and "lstm_block" not in call.text and "L=" in call.text:
+        hypothesis.assume("L=0" not in call.text)
+    readable = [n for n in call.names if n not in ("wci", "wcf", "wco", "sequence_lengths")]
+    which = data.draw(st.sampled_from(readable), "input")
+    values = [v.copy() for v in call.values]
+    target = values[call.names.index(which)]
+    # The first element is read by every op: step 0, sample 0, the first gate of the first unit.
+    target[(0,) * target.ndim] = np.nan
+    outputs, gradients = call.with_values(values).run(device)
+    assert any(np.isnan(y).any() for y in outputs)
+    if "rnn_relu" not in call.text:  # where relu meets NaN its derivative is 0: NaN is not above 0
+        assert any(np.isnan(g).any() for g in gradients)
+
+
+@quiet
+@examples(25)
+@hypothesis.given(call=calls(), data=st.data())
+def test_infinite_inputs_give_the_values_of_the_composition(
+    call: Call, data: Any, device: str, composed_device: str
+) -> None:
+    values = [v.copy() for v in call.values]
+    target = values[data.draw(st.integers(0, 2), "input")]
+    target[np.unravel_index(data.draw(st.integers(0, target.size - 1), "place"), target.shape)] = np.inf
+    hostile = call.with_values(values)
+    found, expected = hostile.run(device, gradients=False)[0], hostile.run(composed_device, gradients=False)[0]
+    assert_all_close(found, expected, "output")
+
+
+# ---- the batch
+
+
+@examples(25)
+@hypothesis.given(call=calls(least_batch=2), data=st.data())
+def test_two_batches_are_one_batch(call: Call, data: Any, device: str) -> None:
+    cut = data.draw(st.integers(1, call.B - 1), "cut")
+    ys, gs = call.run(device)
+    parts = [call.take(range(cut)).run(device), call.take(range(cut, call.B)).run(device)]
+    joined = [np.concatenate(pair, call.out_axis) for pair in zip(parts[0][0], parts[1][0], strict=True)]
+    assert_all_close(joined, ys, "output")
+    axes = [call.batch_axis(n) for n, v in zip(call.names, call.values, strict=True) if v.dtype.kind == "f"]
+    # Gradients of states are concatenated, those of weights are added.
+    sums = [
+        a + b if axis is None else np.concatenate([a, b], axis)
+        for a, b, axis in zip(parts[0][1], parts[1][1], axes, strict=True)
+    ]
+    assert_all_close(sums, gs, "gradient")
+
+
+# ---- time
+
+
+@examples(25)
+@hypothesis.given(
+    net=networks(most_layers=1), T=st.integers(1, 4), B=st.integers(1, 3), seed=SEEDS, ragged=st.booleans()
+)
+def test_the_reverse_direction_is_the_forward_one_on_reversed_time(
+    net: Any, T: int, B: int, seed: int, ragged: bool, device: str
+) -> None:
+    both = type(net)(net.rnn_mode, 1, net.H, net.I, "bidirectional", net.input_mode, net.num_proj)
+    one = type(net)(net.rnn_mode, 1, net.H, net.I, "unidirectional", net.input_mode, net.num_proj)
+    call = network_call(both, T, B, seed, ragged)
+    x, *states, params, lengths = call.values
+    backwards = np.arange(T)[:, None].repeat(B, 1)
+    for b, n in enumerate(lengths):
+        backwards[:n, b] = np.arange(n)[::-1]
+    turn = lambda a: np.take_along_axis(a, backwards[:, :, None], 0)  # noqa: E731
+    mine = np.concatenate([np.ravel(part) for part in both.slices(params)[1][:5] if part is not None and part.size])
+    order = [r for r in one.layers[0][:5] if r is not None]
+    assert [r.offset for r in order] == sorted(r.offset for r in order)  # so that raveled parts make a buffer
+    other = network_call(one, T, B, seed, ragged)
+    straight = other.with_values([turn(x), *[s[1:] for s in states], mine, lengths])
+    ys, zs = call.run(device, gradients=False)[0], straight.run(device, gradients=False)[0]
+    assert_all_close([ys[0][:, :, net.P :], *[y[1:] for y in ys[1:]]], [turn(zs[0]), *zs[1:]], "output")
+
+
+@examples(25)
+@hypothesis.given(call=calls(clip=True), data=st.data())
+def test_a_sequence_may_be_cut_anywhere_if_the_state_is_carried(call: Call, data: Any, device: str) -> None:
+    hypothesis.assume(call.time_axis is not None and "bidirectional" not in call.text and call.values[0].shape[0] > 1)
+    T = call.values[0].shape[0]
+    cut = data.draw(st.integers(1, T - 1), "cut")
+    network = call.names[0] == "input"
+    call = call.with_values([*call.values[:-1], np.full(call.B, T)]) if network else call
+
+    def steps(n: int) -> Any:
+        return np.full(call.B, n)
+
+    def in_two(x: mr.Tensor, *rest: Any) -> list[mr.Tensor]:
+        """The same outputs by two calls."""
+        if network:
+            *states, params, _ = rest
+            first = call.function(x[:cut], *states, params, steps(cut))
+            second = call.function(x[cut:], *first[1:], params, steps(T - cut))
+            return [ops.concat([first[0], second[0]]), *second[1:]]
+        op, attributes = block_op(call)
+        cs, h, *weights = rest
+        first = list(op(cut, x[:cut], cs, h, *weights, **attributes))
+        second = list(op(T - cut, x[cut:], first[1][cut - 1], first[6][cut - 1], *weights, **attributes))
+        return [ops.concat([a, b]) for a, b in zip(first, second, strict=True)]
+
+    def in_one(*values: Any) -> list[mr.Tensor]:
+        if network:
+            return call.function(*values)
+        op, attributes = block_op(call)
+        return list(op(T, *values, **attributes))
+
+    whole = Call(call.text, call.names, call.values, in_one, 1, 0).run(device)
+    parts = Call(call.text, call.names, call.values, in_two, 1, 0).run(device)
+    assert_all_close(parts[0], whole[0], "output")
+    assert_all_close(parts[1], whole[1], "gradient")
+
+
+def block_op(call: Call) -> tuple[Any, dict[str, Any]]:
+    """The op and its attributes, from the text of the call."""
+    name = call.text.partition("(")[0]
+    clip = float(call.text.partition("clip=")[2].partition(",")[0])
+    return getattr(ops, name), {"use_peephole": "peephole=True" in call.text, "cell_clip": clip}
