@@ -246,9 +246,9 @@ TABLE[:0] = [
 ]  # fmt: skip
 TABLE += [
     R("1 - N ** 2", "1 - X ** 2",
-      "the slope is that of {X}, 1 - {X} * {X}, but it must be that of {N}, 1 - {N} * {N}", "1-"),
+      "the slope is that of {X}, 1 - {X} * {X}, but it must be that of {N}, 1 - {N} * {N}", "11"),
     R("C * N * (1 - N)", "C * X * (1 - X)",
-      "the slope is that of {X}, {X} * (1 - {X}), but it must be that of {N}, {N} * (1 - {N})", "1-"),
+      "the slope is that of {X}, {X} * (1 - {X}), but it must be that of {N}, {N} * (1 - {N})", "11"),
     R("N * (1 - N)", "X * (1 - X)",
-      "the slope is that of {X}, {X} * (1 - {X}), but it must be that of {N}, {N} * (1 - {N})", "1-"),
+      "the slope is that of {X}, {X} * (1 - {X}), but it must be that of {N}, {N} * (1 - {N})", "11"),
 ]  # fmt: skip
