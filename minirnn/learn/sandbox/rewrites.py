@@ -139,6 +139,8 @@ TABLE = [
     L("A[::-1]", "A[:0:-1]", "the first of the entries is left out"),
     R("reversed(A)", "reversed(A[1:])", "the first of the entries is left out of the loop", "1-", where="any"),
     R("reversed(A)", "reversed(A[:-1])", "the last of the entries is left out of the loop", "1-", where="any"),
+    R("np.split(A, B)", "[A[I::B] for I in range(B)]",
+      "every {B}th row is taken, but a part is a block of rows that follow each other", "-0"),
     R("A[:, I:]", "A[:, :-I]", "{A}[:, :-{I}] is used where {A}[:, {I}:] belongs", "11", where="any"),
     R("A[:, :I]", "A[:, -I:]", "{A}[:, -{I}:] is used where {A}[:, :{I}] belongs", "11", where="any"),
     # names
