@@ -179,7 +179,7 @@ class ModuleDict(_Modules, Table):
         if modules is not None:
             self.update(modules)
 
-    def update(self, modules: Any) -> None:  # torch's name for the argument
+    def update(self, modules: Any) -> None:  # type: ignore[override]
         """Add the modules of a mapping or of pairs (name, module). Modules with the same names are replaced."""
         super().update(modules)
 

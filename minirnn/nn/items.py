@@ -5,7 +5,7 @@ Items are attributes of the container under their numbers or names, so that all 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, MutableMapping
 from operator import index as index_of
 from typing import Any, Self
 
@@ -105,8 +105,11 @@ class Row(Items):
         return item
 
 
-class Table(Items):
+class Table(Items, MutableMapping[str, Any]):
     """A container of items by name."""
+
+    __eq__ = object.__eq__  # modules are compared by identity
+    __hash__ = object.__hash__
 
     def __getitem__(self, key: str) -> Any:
         items = self._items()
@@ -124,35 +127,9 @@ class Table(Items):
     def __iter__(self) -> Iterator[str]:
         return iter(self._items())
 
-    def __contains__(self, key: object) -> bool:
-        return key in self._items()
-
-    def keys(self) -> Any:
-        return self._items().keys()
-
-    def values(self) -> Any:
-        return self._items().values()
-
-    def items(self) -> Any:
-        return self._items().items()
-
-    def get(self, key: str, default: Any = None) -> Any:
-        """The item with this name, or `default`."""
-        return self._items().get(key, default)
-
-    def pop(self, key: str) -> Any:
-        """Remove an item and return it. Raises KeyError if there is none with this name."""
-        item = self[key]
-        del self[key]
-        return item
-
-    def clear(self) -> None:
-        """Remove all items."""
-        self._set_items([])
-
-    def update(self, values: Any) -> None:
+    def update(self, values: Any) -> None:  # type: ignore[override]
         """Add the items of a mapping or of pairs (name, item). Items with the same names are replaced."""
-        pairs = values.items() if isinstance(values, (Mapping, Table)) else values
+        pairs = values.items() if isinstance(values, Mapping) else values
         if not isinstance(pairs, Iterable) or isinstance(pairs, (str, Tensor, Module)):
             raise TypeError(
                 f"{type(self).__name__}: got a {type(values).__name__}\n  expected a dict of {self._many}, or pairs"

@@ -113,12 +113,12 @@ class ParameterDict(_Parameters, Table):
         """A new dict with `default` for each of the names."""
         return type(self)(OrderedDict.fromkeys(keys, default))
 
-    def update(self, parameters: Any) -> None:
+    def update(self, parameters: Any) -> None:  # type: ignore[override]
         """Add the parameters of a mapping or of pairs (name, parameter). Parameters with the same names are replaced.
 
         As in torch, parameters of a plain dict are added sorted by name, those of an OrderedDict in its order.
         """
-        plain = isinstance(parameters, Mapping) and not isinstance(parameters, OrderedDict)
+        plain = isinstance(parameters, Mapping) and not isinstance(parameters, (OrderedDict, Table))
         super().update(sorted(parameters.items()) if plain else parameters)
 
     def __or__(self, other: Any) -> ParameterDict:
