@@ -5,7 +5,7 @@ Modules are attributes of the container under their numbers or names, so that al
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, MutableMapping
 from itertools import chain, repeat
 from operator import index as index_of
 from typing import Any, Self
@@ -218,7 +218,7 @@ class ModuleList(_ModuleRow):
         return ModuleList([*self, *self._items_of(other)])
 
 
-class ModuleDict(_Modules):
+class ModuleDict(_Modules, MutableMapping[str, Any]):
     """A dict of modules whose parameters are found: torch.nn.ModuleDict.
 
     Parameters
@@ -232,6 +232,9 @@ class ModuleDict(_Modules):
     ValueError
         A name is empty, has a dot, or is the name of a method such as "keys".
     """
+
+    __eq__ = object.__eq__  # modules are compared by identity
+    __hash__ = object.__hash__
 
     def __init__(self, modules: Any = None) -> None:
         if modules is not None:
@@ -255,31 +258,9 @@ class ModuleDict(_Modules):
     def __iter__(self) -> Iterator[str]:
         return iter(self._items())
 
-    def __contains__(self, key: object) -> bool:
-        return key in self._items()
-
-    def keys(self) -> Any:
-        return self._items().keys()
-
-    def values(self) -> Any:
-        return self._items().values()
-
-    def items(self) -> Any:
-        return self._items().items()
-
-    def pop(self, key: str) -> Any:
-        """Remove a module and return it. Raises KeyError if there is none with this name."""
-        module = self[key]
-        del self[key]
-        return module
-
-    def clear(self) -> None:
-        """Remove all modules."""
-        self._set_items([])
-
-    def update(self, modules: Any) -> None:
+    def update(self, modules: Any) -> None:  # type: ignore[override]
         """Add the modules of a mapping or of pairs (name, module). Modules with the same names are replaced."""
-        pairs = modules.items() if isinstance(modules, (Mapping, ModuleDict)) else modules
+        pairs = modules.items() if isinstance(modules, Mapping) else modules
         if not isinstance(pairs, Iterable) or isinstance(pairs, (str, Tensor, Module)):
             raise TypeError(f"ModuleDict: got a {type(modules).__name__}\n  expected a dict of modules, or pairs")
         pairs = list(pairs)

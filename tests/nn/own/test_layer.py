@@ -292,12 +292,12 @@ def test_masks_are_drawn_while_training_and_are_their_rate_otherwise() -> None:
     expected, _ = layer(x, masks={"mask_c": 0.3 * ones, "mask_h": 0.1 * ones})
     np.testing.assert_allclose(layer(x)[0].numpy(), expected.numpy(), atol=1e-14)
     layer.train()
-    drawn = {n: m.numpy() for n, m in zip(layer.rates, layer._masks({}, T, B, x), strict=True)}
+    drawn = {n: m.numpy() for n, m in zip(layer.rates, layer._masks({}, x), strict=True)}
     for n, rate in (("mask_c", 0.3), ("mask_h", 0.1)):
         assert set(np.unique(drawn[n])) == {0, 1}
         assert abs(drawn[n].mean() - rate) < 0.05
     same = zoned.layer(I, 40, masks={"mask_c": 0.3}, variational=True)
-    (mask, _) = same._masks({}, T, B, mr.randn(T, B, I))
+    (mask, _) = same._masks({}, mr.randn(T, B, I))
     assert np.array_equal(mask.numpy()[0, 0], mask.numpy()[0, -1])
 
 
