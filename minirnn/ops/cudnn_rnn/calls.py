@@ -30,7 +30,7 @@ from minirnn.ops.cudnn_rnn.dropout import dropout_masks as drawn_masks
 from minirnn.ops.cudnn_rnn.params import unpack_weights
 from minirnn.ops.fused import gradients_through_composition, or_zeros, zeros
 from minirnn.ops.sequence.layer import RecurrentLayer
-from minirnn.ops.sequence.stack import Recalled, by_layer, run_layers
+from minirnn.ops.sequence.stack import Recalled, run_layers
 
 
 def forward_call(
@@ -73,7 +73,7 @@ def _run(
     return run_layers(
         [layer_of(net.rnn_mode, net.num_proj > 0, z) for z in zoneout],
         x,
-        by_layer(net.L, *states),
+        states,
         unpack_weights(net, params),
         lengths=arguments.lengths,
         masks=masks,
@@ -126,13 +126,15 @@ def backprop_call(
     space.
     """
     arguments = check_forward(op, inputs, sequence_lengths, attributes, zoneout_masks)
-    time_major, L = attributes.time_major, arguments.net.L
+    time_major, L, D = attributes.time_major, arguments.net.L, arguments.net.D
     ends, dy, contents = check_backprop(op, arguments, time_major, outputs, gradients, reserve_space)
     recalled: Recalled | None = None
     masks: list[Tensor] | None = None
     if contents is not None:
         (y, *states), x = ends, arguments.inputs[0]
-        each = zip([*contents.outputs, y.array], by_layer(L, *[t.detach() for t in states]), strict=True)
+        ends = [t.detach() for t in states]
+        parts = [ends] if L == 1 else [[t[k : k + D] for t in ends] for k in range(0, L * D, D)]
+        each = zip([*contents.outputs, y.array], parts, strict=True)
         recalled = Recalled(contents.saved, [(own, *[t.array for t in of_layer]) for own, of_layer in each])
         masks = None if contents.masks is None else [leaf(x.device, mask) for mask in contents.masks]
     try:
