@@ -68,8 +68,8 @@ PAGES = {
         "One step as a Python function: its backward formulas, layers of it, and [its proof](autograd.md#proofs).",
         [
             ("", "minirnn", ["cell", "product", "unit_mean", "straight_through", "softplus"]),
-            ("What it makes", "minirnn.nn.own_cell", ["Cell"]),
-            ("Layers", "minirnn.nn.own_layer", ["CellLayer"]),
+            ("What it makes", "minirnn.nn.own.decorator", ["Cell"]),
+            ("Layers", "minirnn.nn.own.layer", ["CellLayer"]),
         ],
     ),
     "functional": (

@@ -10,7 +10,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 import minirnn as mr
-from minirnn.nn.own_cell import Cell
+from minirnn.nn.own.decorator import Cell
 from minirnn.viz import CellDrawing, cell_graph, save
 from minirnn.viz.colors import BLUE, GRAY
 

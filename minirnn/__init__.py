@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from minirnn.io.arrays import load, save
     from minirnn.lookup import cuda, utils
     from minirnn.nn.functional import softplus
-    from minirnn.nn.own_cell import cell
+    from minirnn.nn.own.decorator import cell
     from minirnn.ops.cudnn_rnn import objects as cudnn_rnn
     from minirnn.ops.sequence.functions import product, straight_through, unit_mean
 else:
@@ -50,7 +50,7 @@ else:
             **dict.fromkeys(("hessian", "hvp", "jacobian", "jvp", "vjp"), "minirnn.autograd"),
             **dict.fromkeys(("product", "straight_through", "unit_mean"), "minirnn.ops.sequence.functions"),
             **dict.fromkeys(("load", "save"), "minirnn.io.arrays"),
-            "cell": "minirnn.nn.own_cell",
+            "cell": "minirnn.nn.own.decorator",
             "softplus": "minirnn.nn.functional",
             "viz": "minirnn.viz",
         },

@@ -42,7 +42,7 @@ def test_the_python_of_the_readme_runs_and_prints_what_it_says(code: str) -> Non
 
 
 def test_the_readme_fits_a_screen_or_two() -> None:
-    assert len(README.splitlines()) <= 80
+    assert len(README.splitlines()) <= 60
     assert README.count("![") - README.count("[![") == 1  # one picture, and badges
 
 
@@ -94,7 +94,7 @@ def commands(text: str) -> list[str]:
     return re.findall(r"(?:^|[/ ])minirnn ([a-z]+[^&|#\n]*)", "\n".join(code), flags=re.MULTILINE)
 
 
-@pytest.mark.parametrize(("page", "least"), [("README.md", 5), ("CONTRIBUTING.md", 1), ("docs/contributing.md", 4)])
+@pytest.mark.parametrize(("page", "least"), [("README.md", 3), ("CONTRIBUTING.md", 1), ("docs/contributing.md", 2)])
 def test_every_command_of_a_page_is_understood(page: str, least: int) -> None:
     found = commands((ROOT / page).read_text(encoding="utf-8"))
     assert len(found) >= least
@@ -105,8 +105,9 @@ def test_every_command_of_a_page_is_understood(page: str, least: int) -> None:
 
 
 def test_the_readme_names_the_devices_the_version_and_the_python_that_there_are() -> None:
-    table = README[README.index("| device |") :]
-    assert sorted(re.findall(r"^\| `([\w-]+)` \|", table, flags=re.MULTILINE)) == ["cpu", "cuda", "cuda-sim", "native"]
+    table = (ROOT / "docs" / "use.md").read_text(encoding="utf-8").partition("| device |")[2]
+    there = re.findall(r"^\| `([\w-]+)` \|", table, flags=re.MULTILINE)
+    assert sorted(there) == ["cpu", "cuda", "cuda-sim", "native"] == sorted(re.findall(r"`([\w-]+)` \(", README))
     assert {"cpu", "cuda", "cuda-sim", "native"} <= mr.devices.available().keys()
     assert f"Version {mr.__version__}." in README
     assert f"Python {PROJECT['requires-python'].removeprefix('>=')} or newer" in README

@@ -182,8 +182,9 @@ print(f"after the first loss {first:.4f}, after the second {w.grad.item():.4f}")
 #
 # Try it
 # ------
-# Change ``h * h`` to ``h * h * h`` and predict what arrives at ``h`` before you run the player. Then read the code that
-# you have just watched, ``minirnn/engine/tape.py`` and ``minirnn/engine/backward.py``.
+# Change ``h * h`` to ``h * h * h`` and predict what arrives at ``h`` before you run the player. Then read the code
+# that you have just watched, ``minirnn/engine/tape.py`` and ``minirnn/engine/backward.py``.
+# (:doc:`Answer </on_paper>`)
 #
 # Then write it yourself: :doc:`exercises </exercises>` ``ex01`` (product and sum), ``ex02`` (the tape, backwards) and
 # ``ex22`` (broadcasting, backwards).

@@ -210,7 +210,7 @@ except mr.gradcheck.GradcheckError as error_report:
 # Try it
 # ------
 # Correct ``WrongTanh``. Then give it an error of 1 %, and find the tolerance at which ``gradcheck`` no longer reports
-# it.
+# it. (:doc:`Answer </on_paper>`)
 #
 # Then write it yourself: :doc:`exercises </exercises>` ``ex03`` (finite differences) and ``ex04`` (a random direction).
 #

@@ -250,7 +250,7 @@ print("share of the norm that reaches step 0:", *(f"{share:.1e}" for share in re
 # Try it
 # ------
 # Make ``R`` orthogonal (``np.linalg.qr(R)[0]``), a normal matrix whose eigenvalues all have the absolute value 1. How
-# do the first and the third figure change, and the green line with tanh?
+# do the first and the third figure change, and the green line with tanh? (:doc:`Answer </on_paper>`)
 #
 # Then write it yourself: :doc:`exercise </exercises>` ``ex15`` (clipping).
 #

@@ -241,6 +241,7 @@ print("u = 1 keeps the old state:", np.array_equal(kept.h.numpy(), h))
 # ------
 # Make :math:`R_h` nearly diagonal: add a small matrix to ``w_diagonal`` and plot the difference against its size.
 # Multiplying by r is a product with a diagonal matrix. Which other pairs of matrices commute?
+# (:doc:`Answer </on_paper>`)
 #
 # Then write it yourself: :doc:`exercises </exercises>` ``ex10`` (GRU, reset before) and ``ex11`` (GRU, reset after).
 #

@@ -230,7 +230,7 @@ mr.viz.show(picture)
 # Try it
 # ------
 # Put a loss on the last *valid* output of each sequence (``output[lengths - 1, np.arange(B)]``) and look at ``dx``
-# again. On which steps of the backward direction does that loss depend?
+# again. On which steps of the backward direction does that loss depend? (:doc:`Answer </on_paper>`)
 #
 # Then write it yourself: :doc:`exercises </exercises>` ``ex13`` (two directions), ``ex32`` (two layers) and ``ex12``
 # (lengths).

@@ -243,7 +243,7 @@ print({", ".join(key): round(float(shares.mean()), 2) for key, shares in result.
 # Try it
 # ------
 # In half of the batches, pass the output of ``alone`` in place of ``before``. What happens to the dashed and dotted
-# lines?
+# lines? (:doc:`Answer </on_paper>`)
 #
 # Then write it yourself: :doc:`exercise </exercises>` ``ex28`` (attention).
 #

@@ -242,8 +242,8 @@ mr.viz.show(fig)
 #
 # Try it
 # ------
-# Put a mask on the candidate alone (Semeniuta et al. 2016, *Recurrent dropout without memory loss*). Where is its line
-# in the second figure? Then train the LSTM to keep a number for twenty steps, with zoneout and with a mask on c.
+# Put a mask on the candidate alone (Semeniuta et al. 2016, *Recurrent dropout without memory loss*). Where is its
+# line in the second figure? (:doc:`Answer </on_paper>`)
 #
 # Then write it yourself: :doc:`exercises </exercises>` ``ex26`` (variational dropout) and ``ex27`` (layer norm).
 #

@@ -255,6 +255,7 @@ print("memory for T = 256, by K:", dict(zip(segments, np.round(by_segment).astyp
 # Try it
 # ------
 # Compute ``largest_curvature()`` every ten steps while training with Adam. Does it grow or shrink?
+# (:doc:`Answer </on_paper>`)
 #
 # Then write it yourself: :doc:`exercises </exercises>` ``ex29`` (recomputation) and ``ex30`` (double backward).
 #

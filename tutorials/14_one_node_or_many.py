@@ -161,7 +161,7 @@ print(f"cs is held at {y.cs.item()}, and the gradient of x is {x.grad.item():.4f
 # Try it
 # ------
 # Print ``composed.report()``. Which primitive moves the most bytes? Then set ``B = 1`` and compare the MFLOP of the
-# products with the rest.
+# products with the rest. (:doc:`Answer </on_paper>`)
 #
 # Then write it yourself: :doc:`exercise </exercises>` ``ex08`` (peepholes).
 #

@@ -138,7 +138,7 @@ print(nothing)
 # Try it
 # ------
 # Exchange only the *input* matrices of two gates (``weight_ih_l0``), and call ``find_layout`` again. Why can it not
-# find this order?
+# find this order? (:doc:`Answer </on_paper>`)
 #
 # Then write it yourself: :doc:`exercise </exercises>` ``ex14`` (gate orders).
 #

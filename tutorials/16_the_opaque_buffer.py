@@ -88,8 +88,8 @@ print(f"gradient at {touched.min()} .. {touched.max()}, block 1 starts at {offse
 #
 # Try it
 # ------
-# Draw ``parameter_buffer(1, 5, 5, rnn_mode="gru", input_mode="skip_input")``. Where did the input matrices go? What is
-# the gradient of ``(biases[1] ** 2).sum()`` with respect to the buffer?
+# Draw ``parameter_buffer(1, 5, 5, rnn_mode="gru", input_mode="skip_input")``. Where did the input matrices go? What
+# is the gradient of ``(biases[1] ** 2).sum()`` with respect to the buffer? (:doc:`Answer </on_paper>`)
 #
 # Then write it yourself: :doc:`exercise </exercises>` ``ex33`` (cuDNN's buffer).
 #

@@ -207,7 +207,7 @@ mr.viz.show(ax.figure)
 # Try it
 # ------
 # Give the cell a separate input gate (``z_i``), and look at how ``dz_k`` changes. Then remove the output gate. What
-# does the cell now save for its backward pass? ``patient.saved()`` lists it.
+# does the cell now save for its backward pass? ``patient.saved()`` lists it. (:doc:`Answer </on_paper>`)
 #
 # :doc:`/own_cell` describes the whole language, and :doc:`/cells` shows thirteen cells from the literature.
 #

@@ -189,6 +189,7 @@ print("largest difference:", np.abs(on_cpu.h.numpy() - simulated.h.numpy()).max(
 # Try it
 # ------
 # Replace ``__syncthreads()`` with ``__syncwarp()``. With 64 threads the race is back, but with 32 it is gone. Why?
+# (:doc:`Answer </on_paper>`)
 #
 # Then write it yourself: :doc:`exercises </exercises>` ``ex17`` (a pointwise kernel), ``ex39`` (fused gates),
 # ``ex20`` (coalescing), ``ex19`` (a race) and ``ex37`` (a reduction).

@@ -335,7 +335,7 @@ mr.viz.show(roof)
 # Try it
 # ------
 # Give each block 8 units instead of 4. How many blocks are left, and how many bytes of shared memory does each need?
-# From which batch size does the lowest rung move the fewest bytes?
+# For which numbers of sequences is arithmetic the bound for both ways of the last figure? (:doc:`Answer </on_paper>`)
 #
 # Then write it yourself: :doc:`exercises </exercises>` ``ex38`` (softmax of rows), ``ex18`` (a shared tile) and
 # ``ex40`` (a sequence in one launch).

@@ -272,7 +272,7 @@ mr.viz.show(ax.figure)
 # Try it
 # ------
 # Make the batch of the last figure ten times larger, and then ten times smaller. At how many ranks do the messages
-# begin to take longer than the arithmetic?
+# begin to take longer than the arithmetic? (:doc:`Answer </on_paper>`)
 #
 # Then write it yourself: :doc:`exercise </exercises>` ``ex42`` (adding up in a ring).
 #

@@ -217,6 +217,6 @@ for P, histories in runs.items():
 # Try it
 # ------
 # Use four shards instead of eight in ``runs``. Which numbers of ranks give the same bits? Are these the bits of eight
-# shards?
+# shards? (:doc:`Answer </on_paper>`)
 #
 # Next: :doc:`22_products_of_random_jacobians`, or :doc:`your own cell </own_cell>`.

@@ -246,5 +246,6 @@ for b, rate in both.items():
 # Try it
 # ------
 # Replace ``uniform`` by a function that returns ``rho`` times an orthogonal matrix. Where is the edge of chaos now?
+# (:doc:`Answer </on_paper>`)
 #
 # Next: :doc:`23_linear_recurrences`.

@@ -246,5 +246,6 @@ print("largest error, bias 1, rho 1:", *(f"{error:.0e}" for error in errors))
 # Try it
 # ------
 # Keep only the diagonal of each Jacobian in ``newton``. Does it still converge, and in how many iterations?
+# (:doc:`Answer </on_paper>`)
 #
 # Next: :doc:`exercises </exercises>`, or :doc:`adjoints </adjoints>`, the limit of ever smaller steps.

@@ -1,4 +1,4 @@
-"""The cost of each rung of the CudnnRNN ladder, drawn from the counts of ``minirnn bench --ladder --json``."""
+"""The cost of each rung of the CudnnRNN ladder, drawn from the counts of ``python -m scripts.gpu.ladder --json``."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def ladder_counts(report: Path, which: str = "forward") -> Picture:
     Parameters
     ----------
     report : Path
-        A file of ``minirnn bench --ladder --json``: ``docs/data/cuda-sim/cudnn_ladder.json``.
+        A file of ``python -m scripts.gpu.ladder --json``: ``docs/data/cuda-sim/cudnn_ladder.json``.
     which : str
         The pass: "forward" or "backward".
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -12,7 +11,7 @@ import numpy as np
 import minirnn as mr
 from minirnn import ops
 from minirnn.devices.base import Device, Weights
-from minirnn.nn.own_cell import Cell
+from minirnn.nn.own.decorator import Cell
 from minirnn.ops.sequence.compose import compose_layer
 from minirnn.ops.sequence.layer import RecurrentLayer, flat
 
@@ -151,27 +150,3 @@ def product_calls(op: str | Cell, size: Size, dtype: str) -> dict[str, Call]:
         np.dot(all_x.T, W)
 
     return {"forward": forward, "forward+backward": both}
-
-
-@contextmanager
-def torch_rounding(tf32: bool) -> Iterator[None]:
-    """Allow or forbid torch to round float32 operands to TF32 inside the block."""
-    try:
-        import torch
-    except ImportError:
-        yield
-        return
-    products: Any = torch.backends.cuda.matmul
-    layers: Any = getattr(torch.backends.cudnn, "rnn", None)
-    name, value = "fp32_precision", "tf32" if tf32 else "ieee"
-    settings: list[tuple[Any, Any]] = [(products, value), (layers, value)]
-    if not hasattr(layers, name):  # before torch 2.9
-        name, settings = "allow_tf32", [(products, tf32), (torch.backends.cudnn, tf32)]
-    before = [(owner, getattr(owner, name)) for owner, _ in settings]
-    try:
-        for owner, value in settings:
-            setattr(owner, name, value)
-        yield
-    finally:
-        for owner, value in before:
-            setattr(owner, name, value)

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from minirnn.bench.calls import Size
-from minirnn.nn.cell_file import title
+from minirnn.nn.own.file import title
 
 SIZES = (
     (50, 1, 64, 64),

@@ -14,8 +14,8 @@ from math import ceil
 import minirnn as mr
 from minirnn.bench.calls import Call, Size, our_calls, own_calls, product_calls, torch_calls
 from minirnn.bench.peers import OPS
-from minirnn.nn.cell_file import cell_in, names_a_file
-from minirnn.nn.own_cell import Cell
+from minirnn.nn.own.decorator import Cell
+from minirnn.nn.own.file import cell_in, names_a_file
 
 SAMPLE = 0.12
 """The shortest time of a sample, in seconds."""

@@ -1,26 +1,24 @@
-"""``minirnn bench``: the time of the sequence ops compared with torch and with their matrix products alone.
-
-``--check --device NAME`` instead checks the values of all ops on one device, and then measures it. ``--ladder`` counts
-what the rungs of CudnnRNN do.
-"""
+"""``minirnn bench``: the time of the sequence ops compared with torch and with their matrix products alone."""
 
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import sys
 from collections.abc import Callable, Iterable
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import minirnn as mr
 from minirnn.arguments.user_error import UserError, user_mistakes
-from minirnn.bench import ladder, peers, report
+from minirnn.bench import peers
 from minirnn.bench.calls import Size
 from minirnn.commands.arguments import try_file
+from minirnn.io.atomic import atomic_write
 from minirnn.machine import computer
-from minirnn.nn.cell_file import FORM, absolute, cell_in, names_a_file
-from minirnn.proof import stored
+from minirnn.nn.own.file import FORM, absolute, cell_in, names_a_file
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -31,54 +29,24 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--size", action="append", metavar="T,B,I,H", help="only this size (may be repeated); default: seven sizes")
     add("--samples", type=int, default=7, help="samples per measurement (default 7)")
     add("--threads", type=int, default=os.cpu_count(), help="threads of each peer (default: all cores)")
-    add("--device", help="device to measure: cpu (default), native, ...; with --check: cuda (default), ...")
+    add("--device", default="cpu", help="device to measure: cpu (default), native, ...")
     add("--dtype", choices=peers.DTYPES, default="float32", help="(default float32)")
     add("--json", metavar="FILE", help="write all numbers, versions and the machine to FILE")
-    add = parser.add_argument_group("checking a device").add_argument
-    add("--check", action="store_true", help="check all ops on a device, then measure it")
-    add("--golden", metavar="DIR", help="stored values of other libraries (default: tests/golden)")
-    add("--part", choices=report.PARTS, action="append", help="only this part of it (may be repeated)")
-    add("--quick", action="store_true", help="fewer checks and tiny sizes, to see whether --check runs")
-    add = parser.add_argument_group("the ladder of CudnnRNN").add_argument
-    add("--ladder", action="store_true", help="count what each rung does, in the simulator")
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print the measurements and write them to ``--json``. Exit status 1 means that a value or a gradient is wrong."""
+    """Print the measurements and write them to ``--json``."""
     sizes = [parse_size(text) for text in args.size] if args.size else peers.SIZES
     for name in ("samples", "threads"):
         if getattr(args, name) < 1:
             raise UserError(f"--{name} is {getattr(args, name)}\n  expected 1 or more")
     if args.cell:
-        for option in ("check", "ladder"):
-            if getattr(args, option):
-                raise UserError(f"--{option} measures minirnn's own ops\n  it cannot be used with --cell")
         if not names_a_file(args.cell):
             raise UserError(f"--cell {args.cell}: a custom cell is {FORM}\n  --mode measures minirnn's own ops")
         cell_in(args.cell)
     if args.json:
         try_file("--json", args.json)
-    if args.ladder:
-        with user_mistakes():
-            rows = shown(ladder.header(), ladder.count_all(), ladder.line)
-        print(f"times: {ladder.TIMES}")
-        report.write(args.json, ladder.about() | {"rows": rows})
-        return 0
-    if args.check:
-        with user_mistakes():
-            device = mr.devices.get(args.device or "cuda")
-        golden = stored.find(args.golden, [stored.HERE])
-        if golden is None:
-            print(
-                "no folder tests/golden here: stored values are not compared (pass --golden DIR of a clone)",
-                file=sys.stderr,
-            )
-        parts = args.part or report.PARTS
-        return 0 if report.examine(device, golden, args.quick, args.json, parts) else 1
-    for option in ("quick", "golden", "part"):
-        if getattr(args, option):
-            raise UserError(f"--{option} is for --check\n  try: minirnn bench --check")
-    where = args.device or "cpu"
+    where = args.device
     with user_mistakes():
         mr.devices.get(where)
     present = [*peers.OWN, *dict.fromkeys(args.mode or ())] if args.cell else peers.present()
@@ -88,9 +56,10 @@ def run(args: argparse.Namespace) -> int:
     modes = [args.cell] if args.cell else args.mode or peers.MODES
     measured = peers.compare(present, modes, sizes, *options)
     rows = shown(peers.header(present), measured, partial(peers.line, present))
-    report.write(
-        args.json, {"machine": computer.describe(args.threads), "device": where, "dtype": args.dtype, "results": rows}
-    )
+    if args.json:
+        about = {"machine": computer.describe(args.threads), "device": where, "dtype": args.dtype, "results": rows}
+        with atomic_write(Path(args.json), "w") as file:
+            json.dump(about, file, indent=1)
     return 0
 
 

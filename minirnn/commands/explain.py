@@ -16,7 +16,7 @@ from minirnn.explain.network import Call, memory_lines, memory_tables, rung_line
 from minirnn.explain.ops import CUDNN, PARAMS, Layer, family_of, formulas
 from minirnn.explain.primitives import primitive_lines
 from minirnn.machine.terminal import styled
-from minirnn.nn.cell_file import FORM, cell_in, names_a_file
+from minirnn.nn.own.file import FORM, cell_in, names_a_file
 from minirnn.ops.cudnn_rnn.params import DIRECTIONS, GATES, INPUT_MODES, Network
 
 SIZES = {

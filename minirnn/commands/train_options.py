@@ -7,7 +7,7 @@ import os
 
 from minirnn.arguments.messages import meant
 from minirnn.commands.arguments import real, whole
-from minirnn.nn.cell_file import FORM, absolute, names_a_file
+from minirnn.nn.own.file import FORM, absolute, names_a_file
 from minirnn.train.options import CELLS, LARGEST_LAYER, Options
 from minirnn.train.schedule import OPTIMIZERS, SCHEDULES
 

@@ -153,6 +153,7 @@ PATHS = {
     "minirnn.backends.cudnn": "minirnn.lookup.backends",
     "minirnn.cuda": "minirnn.lookup.cuda",
     "minirnn.cudnn_rnn": "minirnn.ops.cudnn_rnn.objects",
+    "minirnn.nn.own_layer": "minirnn.nn.own.layer",
     "minirnn.random": "minirnn.engine.random",
     "minirnn.utils": "minirnn.lookup.utils",
     "minirnn.utils.checkpoint": "minirnn.autograd",

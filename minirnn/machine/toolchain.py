@@ -36,6 +36,8 @@ NO_MACOS = "NVIDIA offers none for macOS; cuda-sim needs none"
 CUDA_HOMES = ("/usr/local/cuda/bin", "/opt/cuda/bin")
 CUDA_ERROR_NO_DEVICE = 100
 COMPUTE_CAPABILITY_MAJOR, COMPUTE_CAPABILITY_MINOR = 75, 76  # CUdevice_attribute
+WHEELS = "'cuda-toolkit[nvcc,crt,nvvm,cudart,cccl,profiler]==13.*'"
+"""nvcc and the headers with which PyCUDA is built, in the package index. The wheels of CUDA 12 are not complete."""
 NO_PACKAGE = "install the CUDA toolkit with the system's package manager"
 PATIENCE = 20.0
 """The time limit in seconds for a program to print its version."""
@@ -154,9 +156,12 @@ def fitting_nvcc(driver: Tool) -> Tool:
     version = version_in(nvcc.found)
     if version is not None:
         return judged(nvcc, cuda_versions.nvcc_unfit(version, driver.cuda, driver.gpus[0]))
-    if nvcc.fix in (_install_commands()[1], NO_PACKAGE):  # the system's own package may be of any version
-        return replace(nvcc, fix=cuda_versions.install_toolkit(driver.gpus[0], driver.cuda))
-    return nvcc
+    if nvcc.fix not in (_install_commands()[1], NO_PACKAGE):
+        return nvcc
+    # The system's own package may be of any version.
+    if driver.cuda >= (13, 0) and driver.gpus[0].capability >= cuda_versions.FIRST_OF_13:
+        return replace(nvcc, fix=f"{pip()} install {WHEELS}")
+    return replace(nvcc, fix=cuda_versions.install_toolkit(driver.gpus[0], driver.cuda))
 
 
 def nvidia_driver() -> Tool:
@@ -208,14 +213,20 @@ def fitting_pycuda(driver: Tool, extra: str) -> Tool:
 def rebuild_pycuda() -> str:
     """The command that rebuilds PyCUDA."""
     oldest = ".".join(map(str, cuda_versions.OLDEST_PYCUDA))
-    return f"{pip()} install --force-reinstall --no-cache-dir --no-deps 'pycuda>={oldest}'"
+    return with_nvcc(f"{pip()} install --force-reinstall --no-cache-dir --no-deps 'pycuda>={oldest}'")
+
+
+def with_nvcc(command: str) -> str:
+    """A command that builds PyCUDA, which looks for nvcc on the PATH only."""
+    nvcc = nvcc_command()
+    return command if nvcc == "nvcc" else f"PATH={Path(nvcc).parent}:$PATH {command}"
 
 
 def package(name: str, distribution: str, extra: str) -> Tool:
     if sys.platform == "darwin":
         return Tool(name, None, why_not=NO_MACOS)
     version = installed_version(distribution)
-    return Tool(name, version, None if version else pip_install(extra))
+    return Tool(name, version, None if version else with_nvcc(pip_install(extra)))
 
 
 def cublas(extra: str, driver: Tool | None = None) -> Tool:

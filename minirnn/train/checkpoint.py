@@ -12,7 +12,7 @@ import numpy as np
 from minirnn import data, devices
 from minirnn.arguments.user_error import UserError, user_mistakes
 from minirnn.io import checkpoint
-from minirnn.nn.cell_file import cell_in, changed, checked_name, definition, names_a_file
+from minirnn.nn.own.file import cell_in, changed, checked_name, definition, names_a_file
 from minirnn.train.model import CharModel
 from minirnn.train.options import Options
 

@@ -6,8 +6,8 @@ from dataclasses import asdict, dataclass, fields, replace
 from typing import Any
 
 from minirnn.arguments.user_error import UserError, user_mistakes
-from minirnn.nn.cell_file import cell_in, names_a_file
-from minirnn.nn.own_layer import can_project
+from minirnn.nn.own.file import cell_in, names_a_file
+from minirnn.nn.own.layer import can_project
 
 CELLS = ("lstm", "gru", "rnn")
 """The cells of minirnn."""

@@ -13,7 +13,7 @@ import minirnn as mr
 from minirnn import viz
 from minirnn.arguments.user_error import user_mistakes
 from minirnn.io.atomic import atomic_write
-from minirnn.nn.opened import CANDIDATE, Own
+from minirnn.nn.microscope import CANDIDATE
 from minirnn.train.model import row_names
 from minirnn.train.sample import BLANK, filled, sample
 from minirnn.train.training import Training
@@ -155,7 +155,7 @@ def gates(training: Training) -> viz.Picture:
     with mr.no_grad():
         seen = model.trace(ids[:, None], model.zero_state(1))
     top = seen.steps[-one.D][-SHOWN:]  # the last layer, reading forward
-    own = isinstance(one, Own)
+    own = one.own
     shown = one.limits if own else one.gates or one.states
     names = BLOCK_NAMES.get(training.options.cell, {})
     values = {names.get(n, n): np.stack([{**of.states, **of.gates}[n].numpy()[0] for of in top]) for n in shown}

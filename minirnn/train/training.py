@@ -20,8 +20,8 @@ from minirnn import __version__, data, optim
 from minirnn.arguments.user_error import UserError, user_mistakes
 from minirnn.engine import random
 from minirnn.io import checkpoint
-from minirnn.nn.cell_file import definition
-from minirnn.nn.own_layer import CellLayer
+from minirnn.nn.own.file import definition
+from minirnn.nn.own.layer import CellLayer
 from minirnn.ops import cross_entropy
 from minirnn.parallel import World
 from minirnn.train.checkpoint import KIND

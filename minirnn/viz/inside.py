@@ -9,10 +9,9 @@ import numpy as np
 from minirnn.engine.backward import grad
 from minirnn.engine.tape import no_grad
 from minirnn.engine.tensor import Tensor, as_tensor
+from minirnn.nn.microscope import GATE, opened
 from minirnn.nn.module import Module
-from minirnn.nn.opened import GATE, opened
-from minirnn.nn.own_layer import CellLayer
-from minirnn.nn.recurrent import GRU, LSTM, RNN
+from minirnn.nn.stack import Stack
 from minirnn.viz.colors import BLUE, GREEN, ORANGE, PURPLE, RED
 from minirnn.viz.layers import inside_of, read_by, steps_of
 from minirnn.viz.picture import Picture, new_figure, whole_steps
@@ -68,11 +67,10 @@ def look_inside(model: Any, x: Any) -> Picture:
 def layers_of(model: Module, x: Any) -> list[tuple[str, Any, Any]]:
     """Name, layer and input of each recurrent layer that runs, in the order in which they run."""
     seen: dict[int, tuple[str, Any, Any]] = {}
-    kinds = (LSTM, GRU, RNN, CellLayer)
     modules = list(model.named_modules())
     handles = []
     for name, module in modules:
-        if isinstance(module, kinds):
+        if isinstance(module, Stack):
 
             def note(m: Any, args: tuple[Any, ...], name: str = name) -> None:
                 seen.setdefault(id(m), (name or type(m).__name__, m, args[0]))

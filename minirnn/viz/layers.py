@@ -16,7 +16,7 @@ from minirnn.cells.expr import Expr
 from minirnn.engine.backward import grad
 from minirnn.engine.tape import no_grad
 from minirnn.engine.tensor import Tensor, as_tensor, tensor
-from minirnn.nn.opened import CANDIDATE, BuiltIn, Opened, Own, Values, opened
+from minirnn.nn.microscope import CANDIDATE, Opened, Values, opened
 from minirnn.ops import concat, unbind
 from minirnn.ops.sequence.compose import evaluate
 from minirnn.viz.paths import cell_paths
@@ -133,9 +133,9 @@ def layer_paths(layer: Any, x: Any, *, index: int = -1, reverse: bool = False) -
     xs = read_by(one, p, steps_of("layer_paths", one, x, one_sequence=True))
     if len(xs) < 2:
         raise ValueError("layer_paths: x has 1 step\n  expected (T, I), T at least 2")
-    if isinstance(one, Own):
+    if one.own:
         return own_paths(one, p, xs)
-    if not isinstance(one, BuiltIn) or one.mode != "lstm" or one.P != one.H or layer.zoneout:
+    if layer.net.rnn_mode != "lstm" or one.P != one.H or layer.zoneout:
         raise TypeError(
             f"layer_paths: got a {type(layer).__name__}\n  expected an nn.LSTM without projection and zoneout, or a "
             "layer of a custom cell"
@@ -145,7 +145,7 @@ def layer_paths(layer: Any, x: Any, *, index: int = -1, reverse: bool = False) -
     return cell_paths(i, c, f, o, n, layer.weights(p).R.numpy().T, gate_order="ifco")
 
 
-def own_paths(one: Own, p: int, xs: Sequence[Tensor]) -> dict[str, np.ndarray]:
+def own_paths(one: Opened, p: int, xs: Sequence[Tensor]) -> dict[str, np.ndarray]:
     """`layer_paths` for a custom cell.
 
     All functions of a step except products act on each unit separately, so their derivatives are diagonals (T, H). For

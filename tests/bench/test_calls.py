@@ -7,7 +7,7 @@ import pytest
 
 import minirnn as mr
 from minirnn.bench.calls import factors, our_calls, own_calls, product_calls, torch_calls
-from minirnn.nn.cell_file import cell_in
+from minirnn.nn.own.file import cell_in
 from tests.cells.with_torch import CELLS, GALLERY
 
 

@@ -14,7 +14,7 @@ import threadpoolctl
 
 import minirnn as mr
 from docs.drawings.alt import described
-from docs.drawings.narrow import SHOWN, is_drawing, narrow, shown_points, texts
+from docs.drawings.phone_layout import SHOWN, is_drawing, narrow, shown_points, texts
 from tests.book.test_equations import TUTORIALS
 
 
@@ -36,6 +36,23 @@ def run(number: str) -> SimpleNamespace:
     assert len(set(words)) == len(words) and all(len(text) > 60 for text in words), words
     assert not (wrong := [f"figure {k}: {said}" for k, p in enumerate(shown, 1) for said in unreadable(p)]), wrong
     return found
+
+
+@functools.cache
+def changed(number: str, *changes: tuple[str, str], upto: str = "# Summary\n") -> SimpleNamespace:
+    """The names that a chapter leaves after changes of its text, up to some words of it."""
+    source = next(path for name, path in TUTORIALS.items() if name.startswith(number)).read_text(encoding="utf-8")
+    for old, new in changes:
+        assert old in source, old
+        source = source.replace(old, new)
+    names: dict[str, Any] = {"__name__": number}
+    show, mr.viz.show = mr.viz.show, lambda *_: None
+    try:
+        with contextlib.redirect_stdout(io.StringIO()), threadpoolctl.threadpool_limits(1):
+            exec(source.partition(upto)[0], names)  # noqa: S102
+    finally:
+        mr.viz.show = show
+    return SimpleNamespace(**names)
 
 
 def unreadable(picture: Any) -> list[str]:

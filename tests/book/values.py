@@ -1,6 +1,6 @@
 """Values that sentences of the book are bound to and that no chapter computes.
 
-Everything is NumPy, without minirnn, but `sliders_keep`.
+Everything is NumPy, without minirnn, but `sliders_keep` and the answers to what chapters ask readers to try.
 """
 
 from __future__ import annotations
@@ -13,7 +13,9 @@ from typing import Any
 
 import numpy as np
 
+import minirnn as mr
 from docs.playground_weights import draws
+from tests.book.chapters import changed
 from tests.site.playground_reference import numbers
 
 RATES = json.loads((Path(__file__).parents[2] / "docs" / "data" / "lstm_rates.json").read_text(encoding="utf-8"))[
@@ -38,6 +40,20 @@ def steps_to_learn(task: str, network: str, lag: int, rate: float) -> list[int |
     ]
     wanted = [r for r in rows if (r["task"], r["network"], r["lag"], r.get("rate")) == (task, network, lag, rate)]
     return [row.get("solved") for row in wanted]
+
+
+def small_runs(name: str) -> list[Any]:
+    """The learning rates, or another setting, of the stored runs of chapter 7 with five seeds."""
+    path = Path(__file__).parents[2] / "docs" / "data" / "five_seeds.json"
+    return sorted({row[name] for row in json.loads(path.read_text(encoding="utf-8"))["rows"]})
+
+
+def sooner(case: dict[str, Any], one: str, other: str) -> bool:
+    """Chapter 7: whether a network learned in fewer steps than another one, for each seed and rate."""
+    steps = [
+        np.array([float(n.replace("-", "inf")) for n in " ".join(case[name][2:]).split()]) for name in (one, other)
+    ]
+    return bool((steps[0] < steps[1]).all())
 
 
 def detours(means: dict[str, float]) -> list[float]:
@@ -142,3 +158,110 @@ def sliders_keep(bias: float) -> float:
     settings = {"cell": "lstm", "radius": 1.0, "forget": bias, "T": 60, "weight": 0, "draw": 0}
     norms = numbers(settings, draws()[0], [])["dc"]
     return float(norms[0] / norms[-1])
+
+
+# ---- the answers of `docs/on_paper.md`
+
+ORTHOGONAL = ("R /= np.abs(np.linalg.eigvals(R)).max()", "R = np.linalg.qr(R)[0]")
+
+
+def slope_check(rtol: float) -> bool:
+    """Chapter 2: whether a check with this tolerance lets a slope of tanh pass that is 1 % too large."""
+    two = changed("02", upto="# What a lazy check misses")
+
+    class Off(two.Op):  # type: ignore[misc, name-defined]
+        def backward(self, dy: Any, y: Any, x: Any) -> Any:
+            return (1.01 * dy * (1 - y * y),)
+
+    def off(x: Any) -> Any:
+        return two.record(Off(), x.device, x.device.tanh(x.array), (x,))
+
+    return bool(mr.gradcheck(off, [two.x2], rtol=rtol, raise_exception=False))
+
+
+def terms(radius: float, every: bool) -> list[float]:
+    """Chapter 3: the norms of the terms of the gradient of R, with a loss at every step or at the last one."""
+    three = changed("03", ("0.9 * np", f"{radius} * np"), upto="# Unrolled over time")
+    states, R = [s.numpy() for s in three.states], three.R.numpy()
+    carried, norms = np.zeros_like(states[0]), []
+    for t in reversed(range(len(states))):
+        dz = (2 * states[t] * (every or t == len(states) - 1) + carried) * (1 - states[t] ** 2)
+        norms.append(float(np.linalg.norm(states[t - 1].T @ dz)) if t else 0.0)
+        carried = dz @ R.T
+    return norms[::-1]
+
+
+def nearly_diagonal(size: float) -> float:
+    """Chapter 6: how far both GRUs are apart if a random matrix of this size is added to a diagonal one."""
+    six = changed("06", upto="# Both are special cases")
+    w = six.w_diagonal.copy()
+    w[six.I :] += size * np.random.default_rng(5).normal(size=(six.H, six.H))
+    before = mr.ops.gru_block_cell(six.x, six.h, six.w_ru, w, six.b_ru, six.b_c).h.numpy()
+    return float(np.abs(before - six.reset_after(six.h, six.w_ru, w, six.b_ru)).max())
+
+
+def curvatures() -> list[float]:
+    """Chapter 13: the largest curvature at the start, after ten steps of Adam, and after forty."""
+    thirteen = changed("13", upto="curvature, sharpest =")
+    optimizer, found = mr.optim.Adam([thirteen.w], lr=0.02), {}
+    for step in range(41):
+        if step in (0, 10, 40):
+            found[step] = thirteen.largest_curvature()[0]
+        optimizer.zero_grad()
+        thirteen.loss_of(thirteen.w).backward()
+        optimizer.step()
+    return [found[0], found[10], 10, found[40]]
+
+
+@cache
+def four_shards() -> tuple[bool, bool]:
+    """Chapter 21: whether four shards give the same bits on 1, 2 and 4 ranks, and whether eight shards do, too."""
+    train, simulate = changed("21", upto="alone, again =").train, mr.parallel.simulate
+    runs = [simulate(lambda world: train(world, 4, steps=5), ranks) for ranks in (1, 2, 4)]
+    same = all(np.array_equal(history, runs[0][0]) for histories in runs for history in histories)
+    eight = simulate(lambda world: train(world, 8, steps=5), 1)
+    return same, np.array_equal(eight[0], runs[0][0])
+
+
+@cache
+def diagonal(rho: float) -> tuple[int, float]:
+    """Chapter 23: iterations and last error of Newton's method with the diagonals of the Jacobians, at the bias 0."""
+    change = ("J, r, e = np.stack(rows, axis=1),", "J, r, e = np.stack(rows, axis=1) * np.eye(2 * H),")
+    errors = changed("23", change, upto="ax = Figure(figsize=(8, 3.6)").newton(0.0, rho)
+    return len(errors), errors[-1]
+
+
+def skipped_bias() -> list[int]:
+    """Chapter 16: the first and last number of the buffer that the second bias of a GRU with `skip_input` reaches."""
+    form: dict[str, Any] = {"rnn_mode": "gru", "input_mode": "skip_input"}
+    p = mr.tensor(np.arange(1.0, mr.ops.cudnn_rnn_params_size(1, 5, 5, **form) + 1), requires_grad=True)
+    weights, biases = mr.ops.cudnn_rnn_params_to_canonical(1, 5, 5, p, num_params=6, **form)
+    assert weights[0].shape == (5, 0)
+    (g,) = mr.grad((biases[1] ** 2).sum(), [p])
+    places = np.flatnonzero(g.numpy())
+    assert np.array_equal(g.numpy()[places], 2 * biases[1].numpy())
+    return [int(places[0]), int(places[-1])]
+
+
+def readings() -> int:
+    """Chapter 15: how many readings were tried, none of which fits, if only input matrices are exchanged."""
+    fifteen = changed("15")
+    first, second, *rest = np.split(fifteen.given["weight_ih_l0"], 4)
+    state = fifteen.given | {"weight_ih_l0": np.concatenate([second, first, *rest])}
+    said = str(mr.io.find_layout(list(state.values()), fifteen.x, fifteen.right))
+    assert said.startswith("none fits")
+    return int(said.partition("of ")[2].split()[0])
+
+
+INPUT_GATE = (("def patient(z_k, z_n", "def patient(z_k, z_i, z_n"), ("(1 - k) * n", "sigmoid(z_i) * n"))
+NO_OUTPUT = (("z_o, c, h, *", "c, h, *"), ("    o = sigmoid(z_o)\n", ""), ("h = o * tanh(c)", "h = tanh(c)"))
+
+
+def two_gates() -> str:
+    """Chapter 17: the backward pass of the cell with an input gate."""
+    return str(changed("17", *INPUT_GATE, upto="# Nobody wrote").patient.backward_formulas())
+
+
+def saved_without_output_gate() -> list[str]:
+    """Chapter 17: what the cell without its output gate saves."""
+    return list(changed("17", *NO_OUTPUT, upto="# Nobody wrote").patient.saved())

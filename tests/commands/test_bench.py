@@ -54,10 +54,7 @@ def test_an_own_cell_is_compared_with_its_composition_its_products_and_an_op(
         (["--cell", "nowhere.py:mgu"], "there is no file"),
         (["--cell", f"{GALLERY}/mgu.py:mgv"], "likely 'mgu' is meant"),
         (["--cell", "lstm"], "--cell lstm: a custom cell is FILE.py:name; --mode measures"),
-        (
-            ["--cell", f"{GALLERY}/mgu.py", "--check"],
-            "--check measures minirnn's own ops; it cannot be used with --cell",
-        ),
+        (["--device", "tpu"], "no device is called 'tpu'"),
         (["--size", "3,2,4"], "--size 3,2,4"),
         (["--size", "3,2,4,0"], "sizes of 1 or more"),
         (["--samples", "0"], "--samples is 0"),

@@ -11,7 +11,7 @@ import pytest
 import minirnn as mr
 from minirnn.commands import cli
 from minirnn.io import read_arrays, write_arrays
-from minirnn.nn.cell_file import cell_in
+from minirnn.nn.own.file import cell_in
 from tests.cells.with_torch import CELLS, GALLERY
 from tests.io.layouts.cases import H, I, Kind, in_layout
 from tests.io.layouts.forwards import forward

@@ -54,8 +54,9 @@ def test_it_passes_the_tests_of_every_device(installed: dict[str, str]) -> None:
     said = run(
         installed, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-x", "--devices=lists",
         "tests/devices/test_primitives.py",
+        "tests/ops/test_table.py",
         "tests/ops/test_verified.py",
-        "-k", "lists and (primitives.py or (block and stored))",
+        "-k", "lists and (primitives.py or (table.py and not (divide or put_add)) or (block and stored))",
     )  # fmt: skip
     passed = re.search(r"(\d+) passed", said)
     assert passed and int(passed.group(1)) > 100  # those of the primitives, and some of the ops

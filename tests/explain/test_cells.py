@@ -16,7 +16,7 @@ from minirnn.devices.cells.header import header
 from minirnn.devices.cuda.launch.sequence.choice import H200, choose
 from minirnn.devices.cuda.launch.sequence.sizes import Sizes
 from minirnn.explain.cells import made_of
-from minirnn.nn.cell_file import cell_in
+from minirnn.nn.own.file import cell_in
 from tests.cells.with_torch import CELLS, GALLERY
 
 

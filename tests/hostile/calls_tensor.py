@@ -164,36 +164,6 @@ X.assign(array(5)) -> (5,) & (2, 3)
 X.assign("hello") -> tensor
 X.to("gpu") -> 'gpu' & known
 X.to(1) -> device 1 & int
-X.astype(np.complex64) -> complex64 & float16/32/64
-X.reshape(4, -1) -> (4, -1) & 6
-X.reshape((2.5, 2)) -> 2.5
-X.reshape("6") -> '6'
-X.reshape(None) -> reshape
-X.broadcast_to((3,)) -> (2, 3) & (3,)
-X.mean(-3) -> axis -3
-tensor(0, 3).max() -> (0, 3)
-X.max(5) -> axis 5
-tensor(3, 0).argmax() -> (3, 0)
-X.argmax((0, 1)) -> (0, 1)
-X.softmax(2) -> axis 2
-INTS.softmax() -> int64 & astype
-Y.log_softmax(1) -> axis 1
-INTS.exp() -> int64 & astype
-INTS.log() -> int64 & astype
-INTS.sqrt() -> int64 & astype
-INTS.tanh() -> int64 & astype
-INTS.sigmoid() -> int64 & astype
-INTS.relu() -> int64 & astype
-X.clip(1.0, -1.0) -> 1.0 & -1.0 & low
-X.clip(float("nan"), 1.0) -> NaN
-X.clip(True, 2.0) -> True & number
-X.clip(Y, 1.0) -> number
-X.split(-1, 1) -> axis 1 & (2, 3) & pieces of -1
-X.split(0) -> pieces of 0
-X.split([-1, 3]) -> [-1, 3]
-X.split(True) -> True
-X.split([1.0, 1.0]) -> [1.0, 1.0]
-X.split(1, 2) -> axis 2
 index(X, 2) -> raises IndexError: (2, 3) & 2
 index(X, (0, 0, 0)) -> raises IndexError: (2, 3)
 index(X, np.ones((3, 3), bool)) -> raises IndexError: (2, 3)

@@ -96,8 +96,8 @@ def moved(value: Any, device: str) -> Any:
     return getattr(moved(owner, device), OPERATORS.get(value.__name__, value.__name__))
 
 
-ON_ANY_DEVICE = {"tensor": "METHODS", "methods": "METHODS", "cudnn": "FORWARD BUFFERS"}
-ON_ANY_DEVICE |= dict.fromkeys(("primitives", "maths", "block"), "ROWS")
+ON_ANY_DEVICE = {"tensor": "METHODS", "cudnn": "FORWARD BUFFERS"}
+ON_ANY_DEVICE |= dict.fromkeys(("ops", "methods", "block"), "ROWS")
 
 
 @pytest.mark.parametrize(("name", "lists"), ON_ANY_DEVICE.items())

@@ -122,6 +122,19 @@ def test_nvcc_beside_the_path_is_brought_by_a_longer_path(
     assert toolchain.find_nvcc() == Tool("nvcc", f"12.4.131  {tmp_path}/nvcc")
 
 
+@pytest.mark.parametrize(
+    ("cuda", "capability", "expected"),
+    [((13, 0), (9, 0), "pip install 'cuda-toolkit[nvcc,"), ((12, 8), (9, 0), "12"), ((13, 0), (7, 0), "12")],
+)
+def test_wheels_bring_nvcc_where_cuda_13_fits(
+    monkeypatch: pytest.MonkeyPatch, cuda: tuple[int, int], capability: tuple[int, int], expected: str
+) -> None:
+    monkeypatch.setattr(toolchain, "find_nvcc", lambda: Tool("nvcc", None, toolchain.NO_PACKAGE))
+    gpu = toolchain.Gpu("GPU", capability)
+    fix = toolchain.fitting_nvcc(toolchain.Driver("NVIDIA driver", "for CUDA", cuda=cuda, gpus=(gpu,))).fix
+    assert fix is not None and expected in fix
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="shell scripts stand in for the tools")
 def test_an_nvcc_from_a_wheel_is_found_behind_one_on_the_path(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, script: Callable[[str, str], Path]
@@ -137,6 +150,8 @@ def test_an_nvcc_from_a_wheel_is_found_behind_one_on_the_path(
     monkeypatch.syspath_prepend(str(tmp_path / "site"))
     monkeypatch.delitem(sys.modules, "nvidia", raising=False)
     assert toolchain.find_nvcc().found == f"13.5.37  {wheel}/nvcc"
+    for command in (toolchain.rebuild_pycuda(), toolchain.package("PyCUDA", "no_such_package", "cuda").fix):
+        assert command is not None and command.startswith(f"PATH={wheel}:$PATH ") and " -m pip install " in command
     monkeypatch.setenv("PATH", str(path))
     assert toolchain.find_nvcc().found == f"13.5.88  {path}/nvcc"
 

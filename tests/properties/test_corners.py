@@ -14,41 +14,6 @@ from tests.each import each
 from tests.ops.block_cases import gru_inputs, lstm_inputs
 from tests.ops.cudnn_rnn.cudnn_cases import random_call
 
-# ---- primitives
-
-
-@pytest.mark.filterwarnings("ignore::RuntimeWarning")  # NumPy's: 0 ** -1
-def test_zero_to_a_negative_power_has_infinite_gradients() -> None:
-    a, b = mr.tensor([0.0], True, dtype="f8"), mr.tensor([-1.0], True, dtype="f8")
-    da, db = mr.grad((a**b).sum(), [a, b])
-    assert da.item() == -np.inf and db.item() == -np.inf
-
-
-@pytest.mark.parametrize("shape", [(3, 4), (2, 3, 4)])
-def test_the_left_operand_of_a_product_with_a_constant_has_its_gradient(
-    shape: tuple[int, ...], rng: np.random.Generator, device: str
-) -> None:
-    a, b = rng.standard_normal(shape), rng.standard_normal((4, 5))
-    left = mr.tensor(a, True, device)
-    v = rng.standard_normal((*shape[:-1], 5))
-    g = mr.grad(left @ mr.tensor(b, device=device), left, mr.tensor(v, device=device))
-    np.testing.assert_allclose(g.numpy(), v @ b.T, rtol=0, atol=1e-14)
-
-
-def test_a_recorded_gradient_is_summed_over_broadcast_axes_like_a_plain_one(
-    rng: np.random.Generator, device: str
-) -> None:
-    a = mr.tensor(rng.standard_normal((2, 3)), True, device)
-    b = mr.tensor(rng.standard_normal((3,)), True, device)
-    c = mr.tensor(rng.standard_normal((4, 1, 1)), True, device)
-    y = (a * b * c + b / (c * c + 1.0)).sum()
-    plain = mr.grad(y, [a, b, c], retain_graph=True)
-    recorded = mr.grad(y, [a, b, c], create_graph=True)
-    for t, g, r in zip((a, b, c), plain, recorded, strict=True):
-        assert g.shape == r.shape == t.shape
-        np.testing.assert_allclose(r.numpy(), g.numpy(), rtol=0, atol=1e-13)
-
-
 # ---- fused ops
 
 
@@ -87,11 +52,6 @@ def test_without_kernels_evaluation_keeps_nothing(rng: np.random.Generator, comp
     x, h, _, params = random_call(rng, net, 2, 2, composed_device)
     y = ops.cudnn_rnn(x, h, None, params, rnn_mode="gru", is_training=False)
     assert y.reserve_space.shape == (0,)
-
-
-def test_nothing_scattered_is_zero(device: str) -> None:
-    y = ops.put_add((3, 2), np.zeros(0, int), mr.tensor(np.zeros((0, 2)), True, device))
-    np.testing.assert_array_equal(y.numpy(), np.zeros((3, 2)))
 
 
 def test_the_outputs_of_every_op_show_their_names_in_a_notebook(rng: np.random.Generator) -> None:

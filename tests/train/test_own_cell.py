@@ -1,6 +1,6 @@
 """``minirnn train --cell FILE.py:name``: a custom cell is trained, resumed, swept and sampled like a built-in one.
 
-Tests `minirnn/nn/cell_file.py` with the commands that read it.
+Tests `minirnn/nn/own/file.py` with the commands that read it.
 """
 
 from __future__ import annotations

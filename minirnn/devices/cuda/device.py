@@ -29,7 +29,6 @@ from minirnn.devices.cuda.launch.sequence.choice import rung_from_environment
 from minirnn.devices.cuda.launch.sources import C_TYPES, accumulator, options, text
 from minirnn.devices.cuda.missed import MissedMessages
 from minirnn.devices.cuda.primitive_methods import BOOL, arithmetic, comparison, function, rounding, unary
-from minirnn.devices.cuda.program import PaperDriver
 from minirnn.devices.cuda.recordings import Recordings
 from minirnn.devices.cuda.uncompiled import Uncompiled
 
@@ -73,6 +72,7 @@ class Cuda(Device, kernels_in=(step, layer, losses, adam)):
         self.uncompiled = Uncompiled()
         self._constants: dict[tuple[np.dtype, bytes], CudaArray] = {}
         self._compiled: dict[tuple[Any, ...], Kernel] = {}
+        self._ones: dict[tuple[np.dtype, int], CudaArray] = {}
 
     def kernel_of(
         self,
@@ -94,11 +94,12 @@ class Cuda(Device, kernels_in=(step, layer, losses, adam)):
             found = self._compiled[key] = module.function(kernel)
         return found
 
-    def on_paper(self, driver: PaperDriver) -> Cuda:
-        """The same device with a driver that writes down its work."""
-        other = object.__new__(type(self))
-        other.__dict__.update(self.__dict__, driver=driver, loop=driver.loop, rungs=Counter(), _compiled={})
-        return other
+    def ones(self, n: int, dtype: np.dtype) -> CudaArray:
+        """Ones (1, n), which stay in memory and which nobody changes."""
+        key = dtype, 1 << (n - 1).bit_length()
+        if key not in self._ones:
+            self._ones[key] = self.asarray(np.ones((1, key[1]), dtype))
+        return self._ones[key].seen_as((1, n), (n, 1))
 
     def loop(self, work: Callable[[], None]) -> None:
         """Run the `work()` of a loop over time, which only launches kernels and products."""
@@ -370,7 +371,10 @@ class Cuda(Device, kernels_in=(step, layer, losses, adam)):
         y = self.empty((*first.shape[:axis], total, *first.shape[axis + 1 :]), dtype)
         start = 0
         for a in arrays:
-            copy(self, y.seen_as(a.shape, y.element_strides, start * y.element_strides[axis]), a)
+            if axis == 0 and a.size and a.dtype == dtype and a.contiguous:
+                self.driver.d2d(y.ptr + start * y.element_strides[0] * dtype.itemsize, a.ptr, a.nbytes)
+            else:
+                copy(self, y.seen_as(a.shape, y.element_strides, start * y.element_strides[axis]), a)
             start += a.shape[axis]
         return y
 

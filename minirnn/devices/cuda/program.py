@@ -8,6 +8,7 @@ for all the rest, to add these places up, and to start the launches.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
@@ -40,7 +41,9 @@ class Program:
 
     def __init__(self, device: Any, work: Callable[..., Any], numbers: Any, arrays: Any) -> None:
         paper = PaperDriver(device.driver)
-        on_paper = device.on_paper(paper)
+        on_paper = object.__new__(type(device))
+        on_paper.__dict__.update(device.__dict__, driver=paper, loop=paper.loop, ones=device.ones)
+        on_paper.__dict__.update(rungs=Counter(), _compiled={})
         given: list[CudaArray | None] = []
         arrays_in(arrays, given)
         copies = iter([paper.copy_of(a, on_paper) for a in given])
@@ -114,7 +117,6 @@ class Result:
 class PaperDriver:
     """A driver that writes down its work: `parts`, the steps between loops, and loops."""
 
-    recording = False
     prepares = False
 
     def __init__(self, driver: Driver) -> None:

@@ -16,31 +16,8 @@ import minirnn as mr
 from minirnn import ops
 from minirnn.devices.counting import Counting
 from minirnn.engine.outputs import Cotangents
-from tests.compare import assert_agrees_with_torch, assert_same, thoroughness
+from tests.compare import assert_agrees_with_torch, assert_same
 from tests.examples import examples
-
-CASES = {
-    "unbind": (lambda t: t.unbind(), lambda t: t.unbind()),
-    "unbind 1": (lambda t: t.unbind(dim=1), lambda t: t.unbind(dim=1)),
-    "unbind -1": (lambda t: ops.unbind(t, -1), lambda t: t.unbind(-1)),
-    "iterate": (lambda t: list(t), lambda t: list(t)),
-    "iterate a part": (lambda t: [row for _, row in zip(range(1), t, strict=False)], lambda t: [t[0]]),
-    "iterate twice": (lambda t: [a * b for a, b in zip(t, t, strict=True)], lambda t: list(t * t)),
-    "unpack": (lambda t: (lambda a, b: [a * b])(*t), lambda t: [t[0] * t[1]]),
-    "chunk": (lambda t: t.chunk(2, dim=2), lambda t: t.chunk(2, 2)),
-    "chunk uneven": (lambda t: t.chunk(3, 2), lambda t: t.chunk(3, 2)),
-    "chunk many": (lambda t: ops.chunk(t, 9, 1), lambda t: t.chunk(9, 1)),
-}
-
-
-@pytest.mark.slow_elsewhere
-@pytest.mark.parametrize("name", CASES)
-def test_first_and_second_derivatives_are_those_of_differences(
-    device: str, rng: np.random.Generator, name: str
-) -> None:
-    with mr.use_device(device):
-        x = rng.standard_normal((2, 3, 4))
-        assert mr.gradcheck(lambda t: CASES[name][0](t * t), [x], order=2, **thoroughness(device))
 
 
 def test_the_pieces_are_those_of_an_index(device: str, rng: np.random.Generator) -> None:

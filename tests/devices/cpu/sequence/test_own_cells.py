@@ -1,6 +1,6 @@
 """The kernels of custom cells on cpu are used, at all sizes, and do not change their arguments.
 
-`tests/nn/test_own_layer.py` compares their results with torch.
+`tests/nn/own/test_layer.py` compares their results with torch.
 
 Tests `minirnn/devices/cpu/sequence/slots.py`, `minirnn/devices/cpu/sequence/write_forward.py` and
 `minirnn/devices/cpu/sequence/write_backward.py`.

@@ -98,7 +98,7 @@ def _multiply(device: Launcher, a: CudaArray, b: CudaArray, c: CudaArray) -> Non
     operands = []
     for x in (a, b):
         stride = batch_stride(x)
-        found = None if stride is None else matrix(x, stride)
+        found = None if stride is None or stride < 0 else matrix(x, stride)
         if found is None:
             x = device.contiguous(x)
             found = matrix(x, x.shape[-2] * x.shape[-1])

@@ -74,8 +74,7 @@ def weight_gradients(
     pieces = [(source, target) for source, target in pieces if source.stop > source.start]
     if dbW is not None:
         total = device.empty((columns.shape[1],), x.dtype) if of_h else dbW
-        ones = device.full((1, T * B), 1, x.dtype)
-        product(device, ones, columns, device.reshape(total, (1, columns.shape[1])))
+        product(device, device.ones(T * B, x.dtype), columns, device.reshape(total, (1, columns.shape[1])))
         of_W = sizes.rows_of_W * H
         if of_h:
             copy(device, dbW[:of_W], total[of_h:])

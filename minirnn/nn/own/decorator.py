@@ -1,0 +1,79 @@
+"""`cell`: a decorator that makes a recurrent cell from a Python function of one step."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from minirnn.arguments.messages import shown
+from minirnn.cells.cell import Formulas
+from minirnn.cells.expr import CellError
+from minirnn.nn.own.layer import CellLayer
+from minirnn.proof.own import prove_cell
+from minirnn.proof.proof import Proof
+
+
+class Cell(Formulas):
+    """A recurrent cell: one step as a Python function, its backward formulas, and its layers. `cell` creates it."""
+
+    def layer(self, input_size: int, hidden_size: int, *args: Any, **kwargs: Any) -> CellLayer:
+        """A layer of this cell, as `minirnn.nn.own.layer.CellLayer` describes it: ``y, states = layer(x)``."""
+        return CellLayer(self, input_size, hidden_size, *args, **kwargs)
+
+    def verify(self, devices: Sequence[str] | None = None, seed: int = 0) -> Proof:
+        """Test the cell in the way that minirnn tests its own ops.
+
+        Parameters
+        ----------
+        devices : names, optional
+            Default: all that are available.
+        seed : int
+            Seed of the random numbers.
+
+        Returns
+        -------
+        Proof
+            It is true if nothing failed. Printed, it is a table like that of ``minirnn verify``: finite differences,
+            the composition on the tape in each dtype, second order, the simulator's check mode.
+
+        Raises
+        ------
+        ValueError
+            If there is no such device.
+        """
+        return prove_cell(self, devices, seed)
+
+
+def cell(states: Sequence[str], *, output: str | None = None) -> Callable[[Callable[..., Any]], Cell]:
+    """A decorator that makes a `Cell` from a function of one step.
+
+    Parameters
+    ----------
+    states : sequence of str
+        Names of the parameters that are states. The function returns the new ones in this order.
+    output : str, optional
+        The output of the layer at every step. Default: the last state. A name that is not a state is one more value
+        that the function returns after the states.
+
+    Notes
+    -----
+    The names of the function's parameters define their roles (:mod:`minirnn.cells.trace`): gates ``z_NAME`` of
+    ``x W + h R + b``, ``x_NAME`` of x alone, ``h_NAME`` of h alone; states; masks ``mask_NAME``; after a ``*`` learned
+    vectors (H,), and constants if they have a default. Use `product` for further products, which have their own
+    matrices.
+
+    Raises
+    ------
+    CellError
+        If the function is not a valid step. The message names the line and says what to write instead.
+    """
+    if callable(states):
+        raise CellError("cell: got a function\n  expected @cell(states=('h',)) above it: the names of its states")
+    names = (states,) if isinstance(states, str) else states
+    if not isinstance(names, (tuple, list)) or not names or not all(isinstance(n, str) for n in names):
+        raise CellError(f"cell: states is {shown(states)}\n  expected names of parameters, such as ('c', 'h')")
+    if output is not None and not isinstance(output, str):
+        raise CellError(
+            f"cell: output is {shown(output)}\n  expected the name of the value that a layer outputs, or None"
+        )
+    return lambda function: Cell(function.__func__ if isinstance(function, staticmethod) else function, names, output)

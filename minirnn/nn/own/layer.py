@@ -1,0 +1,327 @@
+"""Layers of a user's own cell, as ``my_cell.layer(input_size, hidden_size)`` creates them."""
+
+from __future__ import annotations
+
+import re
+from collections import namedtuple
+from collections.abc import Mapping, Sequence
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from minirnn.arguments import check
+from minirnn.arguments.messages import shown
+from minirnn.cells.cell import Formulas
+from minirnn.cells.plan import Plan
+from minirnn.devices.base import Device, Weights
+from minirnn.engine import html
+from minirnn.engine.tensor import Tensor, as_tensor, tensor
+from minirnn.nn.initial import Factory
+from minirnn.nn.parameter import Parameter
+from minirnn.nn.regularization import new_seeds, probability
+from minirnn.nn.stack import Stack
+from minirnn.ops.cudnn_rnn.dropout import dropped
+from minirnn.ops.primitives import broadcast_to, chunk, concat, expand_dims, squeeze, stack, transpose
+from minirnn.ops.sequence.stack import run_layers
+
+
+class CellLayer(Stack):
+    """Layers of a user's own cell over a sequence, with one node for each layer. ``my_cell.layer(...)`` creates it.
+
+    Parameters
+    ----------
+    cell : minirnn.nn.own.decorator.Cell
+    input_size, hidden_size, num_layers : int
+        I, H and L.
+    batch_first : bool
+        input and output are (B, T, ..) instead of (T, B, ..).
+    dropout : float
+        Probability of a zero between layers in training.
+    bidirectional : bool
+        D = 2 directions.
+    proj_size : int
+        P > 0: the output is multiplied by weight_hr (P, H), and R reads the product. This needs a cell that reads h
+        nowhere else, as in LSTM.
+    input_dropout, weight_dropout : float
+        The same as for `mr.nn.LSTM`. `weight_dropout` also acts on the matrices of `product`.
+    masks : mapping of str to float, optional
+        The probability that an element of each mask is 1 in training. In evaluation the mask is this number. The
+        default is the value in the cell's function. A mask with neither must be passed in every call.
+    variational : bool
+        Whether masks and dropout are drawn once for all steps instead of for each step.
+    initial : mapping of str to number or array (H,), optional
+        Initial values of a gate's bias (``{"z_f": 1}``) or a vector. All others are drawn from -1/sqrt(H) .. 1/sqrt(H).
+    device, dtype
+        Device and dtype (default float32) of the parameters.
+
+    Attributes
+    ----------
+    weight_ih : Parameter, (G*H, I)
+        Rows: the gates that read x, H rows each, in the order of the cell's arguments. Absent if no gate reads x.
+    weight_hh : Parameter, (G*H, P)
+        Rows: the gates that read h, likewise.
+    bias : Parameter, (G*H,)
+        The biases of all gates.
+    product_1, product_2, .. : Parameter, (H, H)
+        The matrices of the calls of `product`.
+    weight_hr : Parameter, (P, H)
+        With `proj_size`.
+
+    Each vector of the cell is a parameter (H,) under its own name. With several layers or two directions
+    ``_l0``, ``_l0_reverse``, ``_l1`` .. is appended to all names.
+    """
+
+    def __init__(
+        self,
+        cell: Formulas,
+        input_size: int,
+        hidden_size: int,
+        num_layers: int = 1,
+        *,
+        batch_first: bool = False,
+        dropout: float = 0.0,
+        bidirectional: bool = False,
+        proj_size: int = 0,
+        device: str | Device | None = None,
+        dtype: Any = None,
+        input_dropout: float = 0.0,
+        weight_dropout: float = 0.0,
+        masks: Mapping[str, float] | None = None,
+        variational: bool = False,
+        initial: Mapping[str, Any] | None = None,
+    ) -> None:
+        name, step = cell.__name__, cell.step
+        sizes = input_size, hidden_size, num_layers
+        more = input_dropout, variational, weight_dropout
+        super().__init__(name, *sizes, batch_first, dropout, bidirectional, proj_size, *more)
+        self.cell = cell
+        if self.weight_dropout and not (cell.plan().reads_h or cell.plan().products):
+            raise ValueError(
+                f"{name}: weight_dropout is {weight_dropout}, and the cell has no recurrent matrix\n  expected 0"
+            )
+        if self.proj_size and not can_project(cell):
+            raise ValueError(
+                f"{name}: proj_size is {proj_size}, and the step reads {step.output} itself\n"
+                f"  expected proj_size=0: only a cell that reads {step.output} through R can be projected"
+            )
+        self.rates = self._rates(masks or {})
+        self.states_given = list(step.user_states)
+        """Names of the states that a call takes and returns."""
+        self._single = self.num_layers * self.D == 1
+        make = Factory(device, dtype)
+        self.initial = self._checked(initial or {})
+        self._draw([self._shapes(p) for p in range(self.num_layers * self.D)], make)
+        self._set_initial()
+
+    @property
+    def plan(self) -> Plan:
+        """The plan for devices."""
+        return self.cell.plan(self.proj_size > 0)
+
+    # ---- parameters
+
+    def _shapes(self, p: int) -> dict[str, tuple[int, ...]]:
+        """The parameters of pseudo-layer p = l*D + d."""
+        H, step = self.hidden_size, self.cell.step
+        n_x, n_h = (sum(n[0] in kinds for n in step.gates) for kinds in ("zx", "zh"))
+        width = self.input_size if p < self.D else self.D * self.P
+        shapes: dict[str, tuple[int, ...]] = {"weight_ih": (n_x * H, width)} if n_x else {}
+        shapes |= {"weight_hh": (n_h * H, self.P)} if n_h else {}
+        shapes |= {"bias": (len(step.gates) * H,)}
+        shapes |= {f"product_{k + 1}": (H, H) for k in range(self.plan.products)}
+        shapes |= {"weight_hr": (self.P, H)} if self.proj_size else {}
+        for n in step.vectors:
+            if hasattr(type(self), n) or n in vars(self) or n in shapes:
+                raise ValueError(f"{self.name}: a vector is called {n!r}, a layer's own name\n  expected another name")
+        return shapes | dict.fromkeys(step.vectors, (H,))
+
+    def _checked(self, initial: Mapping[str, Any]) -> dict[str, np.ndarray]:
+        """Initial values of gates and vectors, (H,) each."""
+        step, H, found = self.cell.step, self.hidden_size, {}
+        for n, value in initial.items():
+            if n not in step.gates and n not in step.vectors:
+                known = ", ".join([*step.gate_order, *step.vectors])
+                raise ValueError(f"{self.name}: initial has {n!r}\n  expected a gate or a vector: {known}")
+            try:
+                found[n] = np.broadcast_to(np.asarray(value, np.float64), (H,)).copy()
+            except (TypeError, ValueError):
+                raise ValueError(
+                    f"{self.name}: the initial value of {n} is {shown(value)}\n  expected a number or (H,) = ({H},)"
+                ) from None
+        return found
+
+    def _set_initial(self) -> None:
+        order, H = self.cell.step.gate_order, self.hidden_size
+        for n, values in self.initial.items():
+            for names in self._names:
+                p: Parameter = getattr(self, names["bias" if n in order else n])
+                start = order.index(n) * H if n in order else 0
+                new = p.numpy().copy()
+                new[start : start + H] = values
+                p.assign(new)
+
+    def weights(self, k: int) -> Weights:
+        """The weights of pseudo-layer k = l*D + d, gates in the order of the plan."""
+        step = self.cell.step
+        own = {n: getattr(self, full) for n, full in self._names[k].items()}
+        return Weights(
+            self._sorted(own.get("weight_ih"), "zx"),
+            self._sorted(own.get("weight_hh"), "zh"),
+            own.get("weight_hr"),
+            self._sorted(own["bias"], "zxh"),
+            None,
+            tuple(own[f"product_{k + 1}"] for k in range(self.plan.products)),
+            tuple(own[n] for n in step.vectors),
+        )
+
+    def _sorted(self, rows: Any, kinds: str) -> Any:
+        """Rows in the order of the cell's arguments, sorted into the order of the plan."""
+        step = self.cell.step
+        given = [n for n in step.gate_order if n[0] in kinds]
+        wanted = [n for n in step.gates if n[0] in kinds]
+        if rows is None or given == wanted:
+            return rows
+        parts = dict(zip(given, chunk(rows, len(given), 0), strict=True))
+        return concat([parts[n] for n in wanted], 0)
+
+    # ---- the call
+
+    def forward(self, input: Any, states: Any = None, lengths: Any = None, masks: Any = None) -> tuple[Tensor, Any]:
+        """Run over whole sequences.
+
+        Parameters
+        ----------
+        input : (T, B, I), or (B, T, I) with batch_first, or (T, I)
+        states : Tensor, or a tuple of one for each state of the cell, optional
+            Before the first step, (B, H), or (L*D, B, H) with several layers or two directions; the output with P for
+            H. Zeros by default.
+        lengths : (B,) integers, 1 .. T, optional
+            In any order. Past its end, a sequence keeps its states and its output is 0. Values there are not read.
+        masks : mapping of str to (T, B, H), optional
+            Masks to use instead of random ones; (L*D, T, B, H) with several layers or two directions.
+
+        Returns
+        -------
+        output : (T, B, D*P)
+        states : Tensor, or a named tuple of one for each state of the cell
+            After the last step.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If a shape, dtype or length does not fit.
+        """
+        x, batched, steps = self._read(input, self.batch_first, lengths)
+        L, D = self.num_layers, self.D
+        *inner, h0 = self._states(states, batched, x)
+        all_masks = [m.array if L == 1 else m for m in self._masks(masks or {}, x)]
+        x, weights, between = self._dropped(x)
+        c0 = [stack(inner, 1)] if len(inner) > 1 else inner
+        own = [[m if L == 1 else m[k : k + D].array for m in all_masks] for k in range(0, L * D, D)]
+        cells = [(self.plan, m, None) for m in own]
+        (y, h_n, *c_n), _ = run_layers(cells, x, [h0, *c0], weights, lengths=steps, masks=between)
+        if len(inner) > 1:
+            c_n = [c_n[0][:, j] for j in range(len(inner))]
+        y = squeeze(y, 1) if not batched else transpose(y, (1, 0, 2)) if self.batch_first else y
+        return y, self._returned([*c_n, h_n], batched)
+
+    def step(self, input: Any, states: Any = None) -> tuple[Tensor, Any]:
+        """Compute one step, ``y, states = layer.step(x, states)``, with x (B, I) or (I,) and states as in a call.
+
+        Raises
+        ------
+        ValueError
+            If the layer runs in both directions, because there is no single step for it.
+        """
+        if self.bidirectional:
+            raise ValueError(f"{self.name}: step of a bidirectional layer\n  expected bidirectional=False")
+        like: Parameter = getattr(self, self._names[0]["bias"])
+        x = input if isinstance(input, Tensor) else as_tensor(input, device=like.device)
+        if x.ndim not in (1, 2):
+            raise ValueError(f"{self.name}: step has an input of shape {x.shape}\n  expected (B, I) or (I,)")
+        axis = 1 if self.batch_first and x.ndim == 2 else 0
+        y, states = self.forward(expand_dims(x, axis), states)
+        return squeeze(y, axis), states
+
+    def _states(self, given: Any, batched: bool, x: Tensor) -> list[Tensor]:
+        """The states before the first step in the order of the plan, (L*D, B, width) each."""
+        step, names = self.cell.step, self.states_given
+        found = dict.fromkeys(step.order)
+        if given is not None:
+            parts = list(given) if isinstance(given, (tuple, list)) else [given]
+            if len(parts) != len(names):
+                raise ValueError(
+                    f"{self.name}: got {len(parts)} states\n  expected {len(names)}: {', '.join(names)}, in this order"
+                )
+            found |= dict(zip(names, parts, strict=True))
+        return self._before(found, step.output, batched, x)
+
+    def _returned(self, after: Sequence[Tensor], batched: bool) -> Any:
+        by_name = dict(zip(self.cell.step.order, after, strict=True))
+        found = []
+        for n in self.states_given:
+            state = by_name[n] if batched else squeeze(by_name[n], 1)
+            found.append(state if self.num_layers * self.D > 1 else squeeze(state, 0))
+        return found[0] if len(found) == 1 else states_type(self.name, tuple(self.states_given))(*found)
+
+    # ---- masks
+
+    def _rates(self, given: Mapping[str, Any]) -> dict[str, float | None]:
+        rates = dict(self.cell.step.masked)
+        for n, rate in given.items():
+            if n not in rates:
+                known = ", ".join(rates) or "none"
+                raise ValueError(f"{self.name}: it has no mask {n!r}\n  expected one of its masks: {known}")
+            rates[n] = probability(self.name, n, rate, "the probability that the mask is 1")
+        return rates
+
+    def mean_mask(self, name: str) -> float:
+        """The value of a mask in evaluation. Raises ValueError if it has no rate."""
+        rate = self.rates[name]
+        if rate is None:
+            raise ValueError(
+                f"{self.name}: the mask {name!r} has no rate, and was not given\n"
+                f"  expected masks={{{name!r}: (T, B, H)}} in the call, or a rate: .layer(.., masks={{{name!r}: 0.1}})"
+            )
+        return rate
+
+    def _masks(self, given: Mapping[str, Any], x: Tensor) -> list[Tensor]:
+        """The masks of the cell, (L*D, T, B, H) each."""
+        (T, B, _), count, H = x.shape, self.num_layers * self.D, self.hidden_size
+        unknown = sorted(set(given) - set(self.rates))
+        if unknown:
+            known = ", ".join(self.rates) or "none"
+            raise ValueError(f"{self.name}: it has no mask {unknown[0]!r}\n  expected one of its masks: {known}")
+        found = []
+        for j, n in enumerate(self.rates):
+            if n in given:
+                m = given[n] if isinstance(given[n], Tensor) else as_tensor(given[n], device=x.device)
+                letters = "L*D, " * (count > 1) + "T, B, H"
+                expected = (count, T, B, H) if count > 1 else (T, B, H)
+                check.shape(self.name, n, m.shape, letters, expected, f"input, time-major {x.shape}")
+                if m.requires_grad:
+                    raise ValueError(f"{self.name}: the mask {n!r} requires a gradient\n  expected {n}.detach()")
+                m = m.detach().astype(x.dtype)
+                found.append(m if count > 1 else expand_dims(m, 0))
+            elif self.training:
+                shape = (count, 1 if self.variational else T, B, H)
+                drawn = tensor(dropped(shape, self.mean_mask(n), j, *new_seeds()), device=x.device, dtype=x.dtype)
+                found.append(broadcast_to(drawn, (count, T, B, H)) if self.variational else drawn)
+            else:
+                found.append(tensor(np.full((count, T, B, H), self.mean_mask(n)), device=x.device, dtype=x.dtype))
+        return found
+
+    def extra_repr(self) -> str:
+        return f"{self.name}, {super().extra_repr()}"
+
+
+def can_project(cell: Formulas) -> bool:
+    """Whether the output of a cell can be projected. The step must read it only through R."""
+    return cell.step.read and not cell.plan(True).carries
+
+
+@cache
+def states_type(name: str, states: tuple[str, ...]) -> Any:
+    """A named tuple for the states of a cell."""
+    return html.shows_outputs(namedtuple(re.sub(r"\W", "_", f"{name}_states"), states, rename=True))

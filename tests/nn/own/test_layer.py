@@ -1,0 +1,368 @@
+"""Layers of custom cells compute the same as torch from the same function: outputs, states, all gradients.
+
+Tests `minirnn/nn/own/layer.py`, `minirnn/nn/own/decorator.py` and `minirnn/ops/sequence/`.
+"""
+
+from __future__ import annotations
+
+import copy
+import pickle
+from typing import Any
+
+import numpy as np
+import pytest
+
+import minirnn as mr
+from minirnn import cell, clip, sigmoid, softplus, sqrt, tanh, unit_mean, where
+from minirnn.nn.own.layer import CellLayer
+from tests.cells.with_torch import CELLS, gallery, torch_direction
+from tests.devices.cells.own_layers import multiplicative, residual
+from tests.each import each
+
+torch = pytest.importorskip("torch")
+T, B, I, H = 6, 4, 3, 5
+LENGTHS = np.array([3, 6, 1, 5])
+CLOSE = 1e-13  # relative to the largest entry: sums of T * B products, in another order
+
+
+@cell(states=("h",))
+def normalized(z_a, h, *, g, b, eps=1e-5):
+    mean = unit_mean(z_a)
+    centered = z_a - mean
+    h = tanh(centered / sqrt(unit_mean(centered * centered) + eps) * g + b) + 0.5 * h
+    return h
+
+
+@cell(states=("h", "c"), output="h")
+def zoned(x_n, z_o, h_r, z_i, h, c, mask_c, mask_h=0.1):
+    new = clip(sigmoid(z_i) * c + tanh(x_n + h_r), -0.5, 0.5, straight_through=True)
+    out = where(z_o > c, softplus(z_o), abs(c) ** 3 / (1 + c * c)) * tanh(new)
+    return mask_h * h + (1 - mask_h) * out, mask_c * c + (1 - mask_c) * new
+
+
+@cell(states=("old", "m", "h"))
+def odd(z_a, old, m, h, *, v):
+    m = 0.5 * m - z_a
+    return h, m, tanh(v * old + m)
+
+
+OWN = {"normalized": normalized, "zoned": zoned, "odd": odd, "multiplicative": multiplicative, "residual": residual}
+
+
+def named(name: str) -> Any:
+    return OWN.get(name) or gallery(name)
+
+
+def draw(rng: np.random.Generator, layer: Any) -> dict[str, np.ndarray]:
+    """Random weights of a layer, input and states, float64."""
+    D, step = layer.D, layer.cell.step
+    values = {n: rng.normal(size=p.shape) * 0.5 for n, p in layer.named_parameters()}
+    values["x"] = rng.normal(size=(T, B, I))
+    values |= {n: rng.normal(size=(D, B, layer.P if n == step.output else H)) for n in step.user_states}
+    if "n" in values:
+        values["n"] = np.abs(values["n"]) + 0.5  # slstm divides by it
+    values |= {n: rng.integers(0, 2, (D, T, B, H)).astype(float) for n in step.masks}
+    return values
+
+
+def of_minirnn(
+    layer: Any, values: dict[str, np.ndarray], lengths: Any, device: Any, dtype: Any, rng: Any
+) -> dict[str, Any]:
+    D, step = layer.D, layer.cell.step
+    for n, p in layer.named_parameters():
+        p.assign(values[n].astype(dtype))
+    x = mr.tensor(values["x"], dtype=dtype, device=device, requires_grad=True)
+    states = [mr.tensor(values[n] if D > 1 else values[n][0], dtype=dtype, device=device, requires_grad=True)
+              for n in step.user_states]  # fmt: skip
+    masks = {n: values[n] if D > 1 else values[n][0] for n in step.masks}
+    y, after = layer(x, states if len(states) > 1 else states[0], lengths, masks)
+    after = [after] if len(states) == 1 else list(after)
+    loss = sum((a * mr.tensor(rng.normal(size=a.shape), dtype=dtype, device=device)).sum() for a in (y, *after))
+    targets = {"x": x, **dict(zip(step.user_states, states, strict=True)), **dict(layer.named_parameters())}
+    grads = mr.grad(loss, list(targets.values()))
+    found = {"y": y, **{f"{n}_n": a for n, a in zip(step.user_states, after, strict=True)}}
+    found |= {f"d{n}": g for n, g in zip(targets, grads, strict=True)}
+    return {n: a.numpy() for n, a in found.items()}
+
+
+def of_torch(layer: Any, values: dict[str, np.ndarray], lengths: Any, rng: Any) -> dict[str, Any]:
+    D, step = layer.D, layer.cell.step
+    ts = {n: torch.tensor(a, requires_grad=n not in step.masks) for n, a in values.items()}
+    x = ts["x"]
+    if lengths is not None:
+        x = torch.where(torch.tensor(np.arange(T)[:, None] < lengths)[:, :, None], x, 0.0)
+    ys, ends = [], []
+    for d in range(D):
+        suffix = "" if D == 1 else "_l0" + "_reverse" * d
+        w = {
+            n.removesuffix(suffix): t for n, t in ts.items() if n in values and (n.endswith(suffix) and n not in ("x",))
+        }
+        w = {n: t for n, t in w.items() if not suffix or not n.endswith(("_l0", "_reverse"))}
+        states = {n: ts[n][d] for n in step.user_states}
+        y, end = torch_direction(layer.cell, w, x, states, lengths, d == 1, {n: ts[n][d] for n in step.masks})
+        ys.append(y)
+        ends.append(end)
+    y = torch.cat(ys, 2)
+    after = [torch.stack([e[n] for e in ends]) if D > 1 else ends[0][n] for n in step.user_states]
+    loss = sum((a * torch.tensor(rng.normal(size=a.shape))).sum() for a in (y, *after))
+    loss.backward()
+    found = {"y": y, **{f"{n}_n": a for n, a in zip(step.user_states, after, strict=True)}}
+    found |= {f"d{n}": t.grad for n, t in ts.items() if n not in step.masks}
+    return {n: np.zeros(1) if a is None else a.detach().numpy() for n, a in found.items()}
+
+
+def compare(layer: Any, lengths: Any, device: Any, dtype: Any, close: float, rng: np.random.Generator) -> None:
+    values = draw(rng, layer)
+    seed = int(rng.integers(2**32))
+    found = of_minirnn(layer, values, lengths, device, dtype, np.random.default_rng(seed))
+    right = of_torch(layer, values, lengths, np.random.default_rng(seed))
+    assert found.keys() == right.keys()
+    for n, a in found.items():
+        largest = np.abs(right[n]).max()
+        assert np.abs(a.reshape(right[n].shape) - right[n]).max() <= close * max(largest, 1e-300), n
+
+
+CASES = [(name, D, given) for name in (*CELLS, *OWN) for D, given in ((1, False), (2, True))]
+
+
+@pytest.mark.slow_elsewhere
+@each(("name", "D", "given"), CASES, ids=[f"{n}-{D}" for n, D, _ in CASES])
+def test_a_layer_computes_what_torch_computes(
+    rng: np.random.Generator, device: Any, name: str, D: int, given: bool
+) -> None:
+    layer = named(name).layer(I, H, bidirectional=D == 2, device=device, dtype="float64")
+    compare(layer, LENGTHS if given else None, device, "float64", CLOSE, rng)
+
+
+@pytest.mark.slow_elsewhere
+@pytest.mark.parametrize("name", ["lstm", "peephole_lstm", "coupled_lstm", "slstm"])
+def test_a_projected_layer_computes_what_torch_computes(rng: np.random.Generator, device: Any, name: str) -> None:
+    layer = named(name).layer(I, H, bidirectional=True, proj_size=2, device=device, dtype="float64")
+    compare(layer, LENGTHS, device, "float64", CLOSE, rng)
+
+
+@pytest.mark.parametrize("name", ["peephole_lstm", "gru_block", "zoned", "normalized"])
+def test_half_precision_is_rounded_once(rng: np.random.Generator, name: str) -> None:
+    for dtype, close in (("float32", 1e-5), ("float16", 8e-3)):
+        layer = named(name).layer(I, H, bidirectional=True, dtype=dtype)
+        compare(layer, LENGTHS, "cpu", dtype, close, rng)
+
+
+@pytest.mark.parametrize("name", ["peephole_lstm", "lem", "indrnn", "odd", "normalized"])
+def test_gradients_of_gradients(rng: np.random.Generator, name: str) -> None:
+    layer = named(name).layer(2, 3, dtype="float64")
+    own = layer.cell.step
+    x = rng.normal(size=(3, 2, 2))
+    masks = {n: rng.integers(0, 2, (3, 2, 3)).astype(float) for n in own.masks}
+    parameters = list(layer.parameters())
+
+    def loss(x: Any, *values: Any) -> Any:
+        y, after = layer(x, lengths=[3, 2], masks=masks)
+        return (y * y).sum() + sum((s * s).sum() for s in (after if isinstance(after, tuple) else (after,)))
+
+    found = mr.grad(loss(mr.tensor(x, requires_grad=True)), parameters, create_graph=True)
+    again = mr.grad(sum((g * g).sum() for g in found), parameters)
+    step = 1e-6
+    for p, g in zip(parameters, again, strict=True):
+        start, direction = p.numpy().copy(), rng.normal(size=p.shape)
+        sums = []
+        for sign in (1, -1):
+            p.assign(start + sign * step * direction)
+            sums.append(sum(float((g * g).sum()) for g in mr.grad(loss(mr.tensor(x)), parameters)))
+        p.assign(start)
+        assert (sums[0] - sums[1]) / (2 * step) == pytest.approx(float((g.numpy() * direction).sum()), rel=1e-6)
+
+
+def test_layers_are_stacked_with_dropout_between() -> None:
+    layer = gallery("lstm").layer(I, H, 3, dropout=0.5, batch_first=True)
+    x = mr.randn(B, T, I)
+    layer.eval()
+    y, (c, h) = layer(x)
+    assert (y.shape, c.shape, h.shape) == ((B, T, H), (3, B, H), (3, B, H))
+    one = gallery("lstm").layer(I, H, batch_first=True)
+    for n, p in one.named_parameters():
+        p.assign(getattr(layer, f"{n}_l0"))
+    below, _ = one(x)
+    two = gallery("lstm").layer(H, H, batch_first=True)
+    for k in (1, 2):
+        for n, p in two.named_parameters():
+            p.assign(getattr(layer, f"{n}_l{k}"))
+        below, (c_last, h_last) = two(below)
+    np.testing.assert_allclose(y.numpy(), below.numpy(), atol=1e-6)
+    np.testing.assert_allclose(h[2].numpy(), h_last.numpy(), atol=1e-6)
+    np.testing.assert_allclose(c[2].numpy(), c_last.numpy(), atol=1e-6)
+    layer.train()
+    mr.manual_seed(1)
+    first, _ = layer(x)
+    mr.manual_seed(1)
+    again, _ = layer(x)
+    assert np.array_equal(first.numpy(), again.numpy())
+    assert not np.allclose(first.numpy(), y.numpy())
+
+
+@pytest.mark.parametrize("variational", [False, True])
+def test_dropout_is_that_of_the_built_in_layer(variational: bool) -> None:
+    """With one seed, the same masks act on the same values and on the same weights."""
+    options: dict[str, Any] = {"dropout": 0.3, "input_dropout": 0.4, "weight_dropout": 0.2, "variational": variational}
+    options |= {"bidirectional": True, "dtype": "float64"}
+    theirs, ours = mr.nn.LSTM(I, H, 2, **options), gallery("lstm").layer(I, H, 2, **options)
+    for n, p in ours.named_parameters():
+        if n.startswith("bias"):
+            p.assign(getattr(theirs, n.replace("bias", "bias_ih")) + getattr(theirs, n.replace("bias", "bias_hh")))
+        else:
+            p.assign(getattr(theirs, n))
+    x, found = mr.randn(T, B, I, dtype="float64", requires_grad=True), []
+    for layer in (theirs, ours):
+        mr.manual_seed(7)
+        y = layer(x)[0]
+        found.append([y, *mr.grad(y.sum(), [x, layer.weight_hh_l1_reverse])])
+    for a, b in zip(*found, strict=True):
+        np.testing.assert_allclose(b.numpy(), a.numpy(), atol=1e-13)
+    assert (found[1][2].numpy() == 0).mean() > 0.1
+    np.testing.assert_allclose(ours.eval()(x)[0].numpy(), theirs.eval()(x)[0].numpy(), atol=1e-13)
+
+
+def test_weight_dropout_reaches_the_matrices_of_products() -> None:
+    layer = gallery("gru_block").layer(I, 40, weight_dropout=0.25)
+    x = mr.randn(T, B, I)
+    gradients = mr.grad(layer(x)[0].sum(), [layer.weight_hh, layer.product_1])
+    for g in gradients:
+        assert abs((g.numpy() == 0).mean() - 0.25) < 0.06
+    assert not np.array_equal(gradients[0].numpy()[:40] == 0, gradients[1].numpy() == 0)
+
+
+@cell(states=("h",))
+def solver(z_a, h, *, dt=0.2):
+    for _ in range(3):
+        h = h + dt * (tanh(z_a + mr.product(h)) - h)
+    return h
+
+
+class Formed(CellLayer):
+    """R is antisymmetric, and the three products of a step have one matrix."""
+
+    def weights(self, k: int) -> Any:
+        own = super().weights(k)
+        return own._replace(R=own.R - own.R.T, U=(own.U[0],) * len(own.U))
+
+
+def test_a_subclass_gives_matrices_a_form(rng: np.random.Generator) -> None:
+    layer = Formed(solver, I, H, dtype="float64")
+    values = {n: rng.normal(size=p.shape) for n, p in layer.named_parameters()} | {"x": rng.normal(size=(T, B, I))}
+    for n, p in layer.named_parameters():
+        p.assign(values[n])
+    names = ["x", "weight_ih", "weight_hh", "bias", "product_1"]
+    x = mr.tensor(values["x"], requires_grad=True)
+    found = mr.grad((layer(x)[0] ** 2).sum(), [x, *[getattr(layer, n) for n in names[1:]]])
+    t = {n: torch.tensor(values[n], requires_grad=True) for n in names}
+    h, loss = torch.zeros(B, H, dtype=torch.float64), 0.0
+    for x_t in t["x"]:
+        z = x_t @ t["weight_ih"].T + h @ (t["weight_hh"] - t["weight_hh"].T).T + t["bias"]
+        for _ in range(3):
+            h = h + 0.2 * (torch.tanh(z + h @ t["product_1"].T) - h)
+        loss = loss + (h**2).sum()
+    loss.backward()  # type: ignore[attr-defined]
+    for n, g in zip(names, found, strict=True):
+        np.testing.assert_allclose(g.numpy(), t[n].grad, atol=1e-13 * np.abs(t[n].grad.numpy()).max(), err_msg=n)
+
+
+@pytest.mark.parametrize("name", ["sru", "slstm", "gru_block"])
+def test_steps_one_by_one_are_the_sequence(name: str) -> None:
+    layer = gallery(name).layer(I, H, 2, dtype="float64")
+    x = mr.randn(T, B, I, dtype="float64")
+    whole, end = layer(x)
+    states: Any = None
+    for t in range(T):
+        y, states = layer.step(x[t], states)
+        np.testing.assert_allclose(y.numpy(), whole[t].numpy(), atol=1e-14)
+    for a, b in zip(
+        end if isinstance(end, tuple) else (end,), states if isinstance(states, tuple) else (states,), strict=True
+    ):
+        np.testing.assert_allclose(a.numpy(), b.numpy(), atol=1e-14)
+    alone, _ = layer(x[:, 0])
+    assert alone.shape == (T, H)
+    np.testing.assert_allclose(alone.numpy(), whole[:, 0].numpy(), atol=1e-14)
+    assert layer.step(x[0, 0])[0].shape == (H,)
+
+
+def test_masks_are_drawn_while_training_and_are_their_rate_otherwise() -> None:
+    layer = zoned.layer(I, 40, masks={"mask_c": 0.3}, dtype="float64")
+    x, ones = mr.randn(T, B, I, dtype="float64"), np.ones((T, B, 40))
+    layer.eval()
+    expected, _ = layer(x, masks={"mask_c": 0.3 * ones, "mask_h": 0.1 * ones})
+    np.testing.assert_allclose(layer(x)[0].numpy(), expected.numpy(), atol=1e-14)
+    layer.train()
+    drawn = {n: m.numpy() for n, m in zip(layer.rates, layer._masks({}, x), strict=True)}
+    for n, rate in (("mask_c", 0.3), ("mask_h", 0.1)):
+        assert set(np.unique(drawn[n])) == {0, 1}
+        assert abs(drawn[n].mean() - rate) < 0.05
+    same = zoned.layer(I, 40, masks={"mask_c": 0.3}, variational=True)
+    (mask, _) = same._masks({}, mr.randn(T, B, I))
+    assert np.array_equal(mask.numpy()[0, 0], mask.numpy()[0, -1])
+
+
+def test_state_dicts_copies_and_pickles_keep_a_layer() -> None:
+    layer = zoned.layer(I, H, 2, masks={"mask_c": 0.5})
+    x = mr.randn(T, B, I)
+    layer.eval()
+    other = zoned.layer(I, H, 2, masks={"mask_c": 0.5}).eval()
+    other.load_state_dict(layer.state_dict())
+    for twin in (other, copy.deepcopy(layer), pickle.loads(pickle.dumps(layer))):
+        assert np.array_equal(twin(x)[0].numpy(), layer(x)[0].numpy())
+
+
+def test_initial_values_of_biases_and_vectors() -> None:
+    layer = gallery("peephole_lstm").layer(I, H, 2, initial={"z_f": 1, "wci": np.arange(H)})
+    for k in (0, 1):
+        bias = getattr(layer, f"bias_l{k}").numpy().reshape(4, H)
+        assert np.all(bias[2] == 1)  # the third argument
+        assert np.all(np.abs(np.delete(bias, 2, axis=0)) < 1 / np.sqrt(H))
+        assert np.array_equal(getattr(layer, f"wci_l{k}").numpy(), np.arange(H))
+    layer.reset_parameters()
+    assert np.all(layer.bias_l1.numpy()[2 * H : 3 * H] == 1)
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda: gallery("gru").layer(3, 5, proj_size=2), "reads h itself"),
+        (lambda: gallery("lstm").layer(3, 5, proj_size=5), "proj_size < hidden_size"),
+        (lambda: gallery("sru").layer(3, 5, weight_dropout=0.1), "the cell has no recurrent matrix"),
+        (lambda: gallery("lstm").layer(3, 5, input_dropout=2), "expected 0 .. 1"),
+        (lambda: gallery("lstm").layer(3, 5, initial={"z_q": 1}), "expected a gate or a vector"),
+        (lambda: gallery("lstm").layer(3, 5, initial={"z_f": [1, 2]}), r"expected a number or \(H,\)"),
+        (lambda: gallery("lstm").layer(3, 5, masks={"mask_h": 1}), "has no mask 'mask_h'"),
+        (lambda: zoned.layer(3, 5, masks={"mask_h": 2}), "expected 0 .. 1"),
+        (lambda: zoned.layer(3, 5)(mr.randn(2, 4, 3)), "the mask 'mask_c' has no rate"),
+        (lambda: zoned.layer(3, 5)(mr.randn(2, 4, 3), masks={"c": 1}), "has no mask 'c'"),
+        (lambda: zoned.layer(3, 5)(mr.randn(2, 4, 3), masks={"mask_c": np.ones((2, 4))}), "expected .*T, B, H"),
+        (
+            lambda: zoned.layer(3, 5)(mr.randn(2, 4, 3), masks={"mask_c": mr.randn(2, 4, 5, requires_grad=True)}),
+            r"requires a gradient\n  expected mask_c.detach\(\)",
+        ),
+        (lambda: gallery("lstm").layer(3, 5)(mr.randn(2, 4, 3), mr.randn(4, 5)), "expected 2: c, h"),
+        (lambda: gallery("lstm").layer(3, 5)(mr.randn(2, 4, 3), (mr.randn(4, 5), mr.randn(4, 3))), "B, H"),
+        (lambda: gallery("lstm").layer(3, 5)(mr.randn(2, 4, 5)), "expected 3"),
+        (lambda: gallery("lstm").layer(3, 5, bidirectional=True).step(mr.randn(4, 3)), "bidirectional"),
+        (lambda: gallery("lstm").layer(3, 5).step(mr.randn(2, 4, 3)), r"expected \(B, I\)"),
+    ],
+)
+def test_wrong_calls_are_named(call: Any, words: str) -> None:
+    with pytest.raises((TypeError, ValueError), match=words):
+        call()
+
+
+@pytest.mark.parametrize("taken", ["weight_ih", "weight_hh", "bias", "product_1", "cell", "num_layers", "forward"])
+@pytest.mark.parametrize("layers", [1, 2])
+def test_a_vector_cannot_be_called_as_something_else_of_a_layer(taken: str, layers: int) -> None:
+    scope: dict[str, Any] = {"mr": mr}
+    exec(f"def made(z_a, h, *, {taken}):\n    return mr.tanh(z_a + mr.product({taken} * h))", scope)
+    with pytest.raises(ValueError, match=f"a vector is called '{taken}', a layer's own name"):
+        cell(states=("h",))(scope["made"]).layer(3, 5, layers)
+
+
+def test_a_lambda_makes_layers() -> None:
+    layer = cell(states=("a", "h"))(lambda z_n, z_m, a, h: (z_m + 0.5 * a, tanh(z_n) + 0.1 * h)).layer(I, H)
+    y, after = layer(mr.randn(T, B, I))
+    mr.grad(y.sum(), list(layer.parameters()))
+    assert type(after)._fields == ("a", "h")
