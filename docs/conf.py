@@ -21,7 +21,7 @@ import tracks  # noqa: E402
 import verification_table  # noqa: E402
 
 import minirnn  # noqa: E402
-from scripts import torch_names  # noqa: E402
+from scripts import exercise_pages, torch_names  # noqa: E402
 
 project = "minirnn"
 author = "the minirnn contributors"
@@ -143,6 +143,7 @@ def setup(app: object) -> None:
     api_pages.write(HERE / "api")
     playground_weights.write(HERE / "_static" / "playground" / "weights.js")
     torch_names.write(HERE / "api")
+    exercise_pages.write(HERE / "api" / "exercises.txt")
     tracks.write(HERE / "api" / "tracks.txt")
     verification_table.write(HERE / "api" / "verification.txt")
     cpu_figures.write(HERE / "api")

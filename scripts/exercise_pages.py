@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes the parts of the docs about exercises: the table and the map in docs/exercises.md, the tutorials' last lines.
+"""The parts of the docs about exercises: their table, which the site's build writes, and the chapters' last lines.
 
     python scripts/exercise_pages.py            # write what has changed
     python scripts/exercise_pages.py --check    # say what would be written; exit status 1 if that is anything
@@ -18,13 +18,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from minirnn.learn.course import Course, Entry, load
-from minirnn.learn.course_map import map_picture
-from minirnn.viz import save
 
 ROOT = Path(__file__).parents[1]
-PAGE = ROOT / "docs" / "exercises.md"
-MAP = ROOT / "docs" / "images" / "course_map.png"
-BEGIN, END = "<!-- exercises -->\n", "<!-- /exercises -->\n"
 CLOSING = "Then write it yourself"
 NAMES = ("Adam",)
 
@@ -42,6 +37,11 @@ def table(course: Course) -> str:
         lines.append(f"| **{number}** | **{chapter}** | | | | |")
         lines += [row(entry, files.get(entry.tutorial)) for entry in entries]
     return "\n".join(lines) + "\n"
+
+
+def write(path: Path) -> None:
+    """Write the table for the site."""
+    path.write_text(table(load()), encoding="utf-8")
 
 
 def row(entry: Entry, tutorial: Path | None) -> str:
@@ -79,11 +79,6 @@ def ended(text: str, entries: list[Entry]) -> str:
 def changes() -> Iterator[tuple[Path, str]]:
     """The outdated files, with their new text."""
     course = load()
-    text = PAGE.read_text(encoding="utf-8")
-    before, _, rest = text.partition(BEGIN)
-    new = before + BEGIN + table(course) + END + rest.partition(END)[2]
-    if new != text:
-        yield PAGE, new
     for number, path in tutorials().items():
         entries = [entry for entry in course.entries.values() if entry.tutorial == number]
         text = path.read_text(encoding="utf-8")
@@ -100,8 +95,6 @@ def main() -> int:
         print(path.relative_to(ROOT))
         if not args.check:
             path.write_text(text, encoding="utf-8")
-    if not args.check:
-        save(map_picture(load()), MAP)
     return 1 if args.check and found else 0
 
 

@@ -7,10 +7,7 @@
     python scripts/house.py --write               # the same, and the lines of now go to tests/house.toml
 
 A call is counted for each function or comprehension of minirnn that Python enters, when everything is warm; NumPy's own
-functions are not counted. Lines to read are the lines of code (without docstrings, comments and blank lines) of the
-functions that Python enters from ``loss.backward()`` to the gradient formula of the LSTM cell; in brackets without
-those of `engine/arguments.py` (what users may pass) and `engine/outputs.py` (ops with several outputs). Times are the
-best of many runs, taken in turns; only their ratio means something.
+functions are not counted. Times are the best of many runs, taken in turns; only their ratio means something.
 
 The parts are in `figures/`: `trips.py` for calls, `texts.py` for lines; circles of imports are found by
 `tests/imports.py`.
@@ -122,14 +119,13 @@ def write_lines(count: dict[str, int]) -> None:
 
 def print_trips(rounds: list[list[Trips]]) -> None:
     """A line for each trip, of one checkout or of two."""
-    print(f"{'':28}{'calls':>14}{'files':>12}{'lines to read':>24}{'time':>10}")
+    print(f"{'':28}{'calls':>14}{'files':>12}{'time':>10}")
     for name in rounds[0][0]:
         found = [trips[name] for trips in rounds[0]]
         calls, files = (" -> ".join(str(trip[what]) for trip in found) for what in ("calls", "files"))
-        read = " -> ".join(f"{trip['lines']} ({trip['core lines']})" for trip in found if "lines" in trip)
         best = [min(trips[k][name]["us"] for trips in rounds) for k in range(len(found))]
         time = f"x {best[1] / best[0]:.2f}" if len(best) == 2 else f"{best[0]:.0f} us"
-        print(f"{name:28}{calls:>14}{files:>12}{read:>24}{time:>10}")
+        print(f"{name:28}{calls:>14}{files:>12}{time:>10}")
 
 
 def main() -> None:

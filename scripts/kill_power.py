@@ -6,7 +6,6 @@
     python scripts/kill_power.py learn --own --out FILE       # also the slow tests of that room alone
     python scripts/kill_power.py --sample 40 --seed 3         # what CI runs: 40 of four rooms that the seed draws
     python scripts/kill_power.py backward --all               # each term of each backward formula dropped or negated
-    python scripts/kill_power.py kernels --only gru           # the same in C++ and CUDA
 
 The script changes operators, comparisons, conditions, constants and arguments. A test meets the mutants of the code
 that it enters, which is recorded once per test file (`--cache`), in a copy of the tree. The checkout is never changed.

@@ -19,7 +19,7 @@ SIGNS = [[1.0, -1.0, 1.0], [-1.0, 1.0, -1.0]]
 
 CASES: dict[str, tuple[str, dict[str, Any]]] = {
     "baddbmm": (
-        "torch.baddbmm(bias, a, b, beta=2, alpha=3)",
+        "torch.baddbmm(bias, a, b, beta=beta, alpha=alpha)",
         {"bias": [[[1.0]]], "a": [M], "b": [[[1.0], [2.0], [3.0]]], "beta": 2, "alpha": 3},
     ),
     "addbmm": ("torch.addbmm(bias, a, b)", {"bias": [[1.0]], "a": [M, N], "b": [[[1.0], [2.0], [3.0]]] * 2}),

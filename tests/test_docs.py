@@ -20,6 +20,7 @@ from minirnn.devices.cuda.sim.options import SimOptions
 from minirnn.explain.names import explained
 from minirnn.learn.course import load
 from minirnn.train import pictures
+from scripts.exercise_pages import table
 from tests.slow import slow_unless
 
 ROOT = Path(__file__).parents[1]
@@ -35,7 +36,7 @@ def test_every_op_has_a_page() -> None:
 
 
 def test_every_exercise_stands_in_the_table_with_its_points_and_in_a_tutorial() -> None:
-    text = (ROOT / "docs" / "exercises.md").read_text(encoding="utf-8")
+    text = table(load())
     tutorials = {p.stem: p.read_text(encoding="utf-8") for p in (ROOT / "tutorials").glob("[0-9]*.py")}
     rows = re.findall(
         r"^\| (ex\d\d) \| (.*?) \| `(\w+)` \| (\d+) \+ (\d+) \| (?:.*\(tutorials/(\w+)\))? ", text, flags=re.M
@@ -90,7 +91,7 @@ def test_each_entry_of_the_glossary_is_whole_sentences_with_links_that_resolve()
         assert target in tutorials, target
 
 
-def test_the_table_and_the_last_lines_of_the_tutorials_are_those_of_the_course() -> None:
+def test_the_last_lines_of_the_tutorials_are_those_of_the_course() -> None:
     script = ROOT / "scripts" / "exercise_pages.py"
     done = subprocess.run([sys.executable, script, "--check"], capture_output=True, text=True, cwd=ROOT)
     assert done.returncode == 0, f"python scripts/exercise_pages.py writes:\n{done.stdout}{done.stderr}"

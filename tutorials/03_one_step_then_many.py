@@ -28,8 +28,8 @@ This chapter applies the chain rule to that loop, first by hand and then with th
 #
 # An input :math:`x_t` has B rows (one for each sequence of the batch) and I columns. A state :math:`h_t` has B rows and
 # H columns, one for each unit. W has the shape (I, H), R has the shape (H, H), and b is one row. All steps use the same
-# W, R and b. The initial state :math:`h_0` is given, often as zeros. The drawing shows the step from :math:`z_t` on, where it is called :math:`z_a`,
-# and below it the backward pass that this chapter derives.
+# W, R and b. The initial state :math:`h_0` is given, often as zeros. The drawing shows the step from :math:`z_t` on,
+# where it is called :math:`z_a`, and below it the backward pass that this chapter derives.
 
 import numpy as np
 

@@ -213,8 +213,8 @@ mr.viz.show(ax.figure)
 # with :math:`b_i = -b_f` (*chrono initialization*). Then i is 1 - f, the detour is :math:`(1 - f) \rho / 2`, and the
 # factor is below 1 for every bias if :math:`\rho` is below 2.
 #
-# Move the bias of an LSTM of 12 units whose matrices have the radius 1, so that :math:`b^\star` is log 3, about 1.1. Its
-# inputs are not small and close the slopes, so the gradient grows only at a bias of about 4:
+# Move the bias of an LSTM of 12 units whose matrices have the radius 1, so that :math:`b^\star` is log 3, about 1.1.
+# Its inputs are not small and close the slopes, so the gradient grows only at a bias of about 4:
 #
 # .. sliders:: curve gates
 #    :controls: forget T

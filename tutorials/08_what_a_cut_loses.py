@@ -225,6 +225,24 @@ print("training ends at r =", {K or "one piece": end and round(end, 3) for K, en
 # characters in each update, the losses differed less than those of two random seeds. When short windows got more rows
 # in return, windows of 4 and of 16 were better than windows of 64 with every seed (:doc:`questions </questions>`).
 #
+# Unbiased, but noisy
+# -------------------
+# A cut at random places can keep the mean (Tallec and Ollivier 2017). With probability p step k is left whole, and
+# :math:`w_k` is 1. Otherwise :math:`w_k` is 0. The gradient that crosses the step is divided by p:
+#
+# .. math::
+#    :label: random-cuts
+#
+#    \begin{aligned}
+#    \hat v_{t,s} &= v_{t,s} \prod_{k=t+1}^{s} \frac{w_k}{p} \\
+#    V_n &= \frac{1}{p^{n}} - 1
+#    \end{aligned}
+#
+# Each factor has the mean 1, so every pair keeps its mean. The price is :math:`V_n`, the variance of the factor at the
+# distance n. With p = 0.97 the windows have 33 steps on average, and at a distance of 100 the variance is 20. A small
+# bias may be better than such noise. Other methods carry derivatives *forward* in time and need no cuts. A table in
+# :doc:`derivations </derivations>` compares what they keep and what they cost.
+#
 # Summary
 # -------
 # - A gradient through time is a sum over pairs of steps, :eq:`double-sum`. A cut removes every pair that it separates.
@@ -235,9 +253,7 @@ print("training ends at r =", {K or "one piece": end and round(end, 3) for K, en
 # Further reading
 # ---------------
 # Williams and Peng (1990) describe truncated backpropagation and compare it with the full algorithm. Tallec and
-# Ollivier (2017), *Unbiasing truncated backpropagation through time*, cut at random places. They divide the gradient
-# that crosses a place by the probability that the place is not cut. Each term then keeps its mean, at the price of more
-# variance.
+# Ollivier (2017), *Unbiasing truncated backpropagation through time*, choose the places of random cuts.
 #
 # Try it
 # ------

@@ -103,7 +103,20 @@ mr.viz.show(ax.figure)
 # Training
 # --------
 # A batch has 16 rows of 32 characters. Each row continues where it stopped in the previous batch. The state is passed
-# on, but ``detach()`` cuts its gradient. This is the truncation of chapter 8.
+# on, but ``detach()`` cuts its gradient. This is the truncation of chapter 8. During training the model writes some
+# text. The last section explains how.
+
+
+def write(temperature, length=120, prompt="    def __init__(self, "):
+    draw, written, characters, state = np.random.default_rng(0), [], vocabulary.encode(prompt), None
+    with mr.no_grad():
+        for _ in range(length):
+            scores, state = model(np.array(characters)[:, None], state)
+            q = np.exp(scores[-1, 0].numpy().astype(np.float64) / temperature)
+            characters = [draw.choice(V, p=q / q.sum())]
+            written += characters
+    return vocabulary.decode(written)
+
 
 mr.manual_seed(1)
 model = CharModel(mr.nn.LSTM(32, H, forget_bias=1.0))
@@ -116,6 +129,7 @@ for step in range(301):
         with mr.no_grad():
             x, y = mr.data.CharBatches(validation_ids, T=200, B=32).batch(0)
             checked.append((step, mr.ops.cross_entropy(model(x)[0], y).item()))
+        print(f"--- after {step} steps\n{write(0.8, length=70)}")
     x, y = next(batches)
     scores, state = model(x, state and mr.nn.LSTMHidden(*(a.detach() for a in state)))  # here the gradient is cut
     loss = mr.ops.cross_entropy(scores, y)
@@ -132,7 +146,34 @@ mr.viz.show(loss_curve(range(len(losses)), losses, validation=validation, baseli
 
 # %%
 # The loss begins at the level of guessing and falls below that of a model that only knows how frequent each
-# character is.
+# character is. At the start the text is noise. Later ones have the indents, brackets and lengths of words of the
+# language, but hardly a word of it.
+#
+# What units keep
+# ---------------
+# Nobody told a unit what to keep. For three properties of the text, we look for the unit with the best correlation:
+
+passage = vocabulary.decode(validation_ids[20_000:22_000])
+with mr.no_grad():
+    states = model.recurrent(model.embedding(vocabulary.encode(passage)[:, None]))[0].numpy()[:, 0]  # (T, H)
+lines_before = [passage[:k].rpartition("\n")[2] for k in range(1, len(passage) + 1)]  # up to this character
+properties = {
+    "a letter": [character.isalnum() for character in passage],
+    "before the first word of a line": [not line.strip() for line in lines_before],
+    "the place in the line": [len(line) for line in lines_before],
+}
+follows = {}
+for name, values in properties.items():
+    correlations = np.corrcoef(states.T, np.array(values, float))[-1, :-1]
+    correlations[list(follows)] = 0  # each property gets its own unit
+    unit = int(np.abs(correlations).argmax())
+    follows[unit] = name, float(correlations[unit])
+labels = [f"unit {unit}: {name}, correlation {r:.2f}" for unit, (name, r) in follows.items()]
+mr.viz.show(mr.viz.colored_text(states[400:640, list(follows)], passage[400:640], labels=labels))
+
+# %%
+# Red is above zero and blue below. One unit tells letters from other characters, and another one knows that a line has
+# only spaces so far. The place in the line is harder: no single unit counts well.
 #
 # What clipping does
 # ------------------
@@ -208,17 +249,6 @@ mr.viz.show(ax.figure)
 #    \end{aligned}
 #
 # A temperature below 1 enlarges all ratios, so likely characters become more likely. Above 1 all become more equal.
-
-
-def write(temperature, length=120, prompt="    def __init__(self, "):
-    draw, written, characters, state = np.random.default_rng(0), [], vocabulary.encode(prompt), None
-    with mr.no_grad():
-        for _ in range(length):
-            scores, state = model(np.array(characters)[:, None], state)
-            q = np.exp(scores[-1, 0].numpy().astype(np.float64) / temperature)
-            characters = [draw.choice(V, p=q / q.sum())]
-            written += characters
-    return vocabulary.decode(written)
 
 
 for temperature in (0.3, 0.8, 1.5):

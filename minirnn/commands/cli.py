@@ -43,7 +43,7 @@ COMMANDS = {
     "show": ("minirnn.commands.show", "show an exercise, or a picture of what is wrong with the answer"),
     "reset": ("minirnn.commands.reset", "start an exercise over"),
     "grade": ("minirnn.commands.grade", "grade what students handed in"),
-    "course": ("minirnn.commands.course", "show the map of a course; for teachers: copy, extend, verify, export, exam"),
+    "course": ("minirnn.commands.course", "show the map of a course; for teachers: copy, extend, verify, export"),
 }
 
 

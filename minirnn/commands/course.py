@@ -1,4 +1,4 @@
-"""``minirnn course``: its map; for teachers: copy it, add exercises, verify it, export it, write an exam."""
+"""``minirnn course``: its map; for teachers: copy it, add exercises, verify it, export it."""
 
 from __future__ import annotations
 
@@ -16,21 +16,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "map: print the exercises and what each depends on; init: copy minirnn's course to DIR; "
         "new-exercise: add your own exercise NAME to the course in DIR; "
         "verify: check that solutions pass and mistakes are told apart; "
-        "export: write a grader for a platform to --out; "
-        "exam: write a question on each unit of the syllabus, and the answers, to DIR"
+        "export: write a grader for a platform to --out"
     )
-    add("action", choices=("map", "init", "new-exercise", "verify", "export", "exam"), help=action)
+    add("action", choices=("map", "init", "new-exercise", "verify", "export"), help=action)
     add("name", metavar="NAME", nargs="?", help="with new-exercise: the id of the exercise, such as softsign")
     folder = "folder of the course (default: minirnn's own; for map the course folder you are in, if you are in one)"
     add("folder", metavar="DIR", nargs="?", type=path, help=folder)
     add("--cuda", action="store_true", help="with new-exercise: a CUDA kernel instead of a Python function")
     add("--to", choices=("gradescope", "classroom50"), default="gradescope", help="platform (default gradescope)")
-    add("--out", type=path, metavar="FILE", help="zip file to write; with map: a picture")
-    add(
-        "--seed",
-        metavar="TEXT",
-        help="with exam: any text; it seeds the random numbers, so the same text gives the same exam",
-    )
+    add("--out", type=path, metavar="FILE", help="zip file to write")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -53,17 +47,6 @@ def run(args: argparse.Namespace) -> int:
             copy_course(args.folder)
         says = f"{args.folder}/course.toml says what each exercise is worth"
         print(f"{says}; minirnn course verify {args.folder} checks it")
-        return 0
-    if args.action == "exam":
-        from minirnn.learn.exam import write
-
-        if args.folder is None or not args.seed:
-            raise UserError(
-                "minirnn course exam: expected a folder and --seed TEXT; anyone who knows the text can make the answers"
-            )
-        with user_mistakes():
-            asked, answered = write(args.folder, args.seed)
-        print(f"{asked}  for your students\n{answered}  only for you")
         return 0
     with user_mistakes():
         course = load(args.folder or HERE)
@@ -107,9 +90,9 @@ def begin(args: argparse.Namespace) -> int:
 
 
 def show_map(args: argparse.Namespace) -> int:
-    """Print the map of a course, or draw it."""
+    """Print the map of a course."""
     from minirnn.learn.course import HERE, CourseError, Tree, find_tree, load
-    from minirnn.learn.course_map import map_picture, map_text
+    from minirnn.learn.course_map import map_text
 
     tree: Tree | None = None
     with user_mistakes():
@@ -117,11 +100,5 @@ def show_map(args: argparse.Namespace) -> int:
             with contextlib.suppress(CourseError):
                 tree = find_tree(Path.cwd())
         course = tree.course if tree is not None else load(args.folder or HERE)
-        if args.out is not None:
-            from minirnn.viz import save
-
-            save(map_picture(course, tree), args.out)
-            print(args.out)
-            return 0
     print(map_text(course, tree))
     return 0

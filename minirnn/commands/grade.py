@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import argparse
+import os
+import shlex
+import shutil
 from contextlib import ExitStack
 
 from minirnn.arguments.user_error import UserError, user_mistakes
@@ -36,6 +39,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--trusted", action="store_true",
         help="grade although this system lacks locks that matter: you trust the answers, or nothing else is"
         " on this machine")  # fmt: skip
+    add("--jail", metavar="COMMAND", default="",
+        help="run all answers below this command, such as 'bwrap --unshare-all ...'")  # fmt: skip
     add(
         "--late",
         metavar="OFF",
@@ -62,6 +67,7 @@ def run(args: argparse.Namespace) -> int:
     from minirnn.learn.course import CourseError
     from minirnn.learn.grading.session import Session
     from minirnn.learn.sandbox.system_locks import FORKS, decisive, in_force
+    from minirnn.learn.sandbox.templates import JAIL
 
     if not FORKS:
         raise UserError(
@@ -69,6 +75,8 @@ def run(args: argparse.Namespace) -> int:
             "\n  on Windows install the Linux subsystem: wsl --install"
         )
     check_options(args)
+    if args.jail:
+        os.environ[JAIL] = args.jail  # the processes of --jobs inherit it
     if not args.trusted and (missing := decisive()):
         raise UserError(
             f"this system lacks {' and '.join(missing)}: answers could read and change your files (locks: {in_force()})"
@@ -95,6 +103,12 @@ def ahead_of(where: str) -> int:
 
 def check_options(args: argparse.Namespace) -> None:
     """Raises UserError if the options contradict each other."""
+    try:
+        jail = shlex.split(args.jail)
+    except ValueError as error:
+        raise UserError(f"--jail is {args.jail!r}: {error}") from None
+    if jail and not shutil.which(jail[0]):
+        raise UserError(f"--jail: there is no command {jail[0]!r}\n  expected, for example, 'bwrap --unshare-all ...'")
     if args.jobs < 1:
         raise UserError(f"--jobs is {args.jobs}\n  expected at least 1")
     if args.jobs > 1 and args.executor:

@@ -115,7 +115,7 @@ def rung_lines(device: Any, call: Call, dtype: str) -> Iterator[str]:
     yield f"{RUNGS[-1]}, taken where the rule chooses it (no GPU has timed it yet), or if asked for"
     yield from _persistent(sizes, H200 if driver is None or driver.limits.simulated else driver.limits)
     yield f"to choose: {VARIABLE}={'|'.join((AUTO, *RUNGS))}, or device.cudnn_rnn_rung = ..."
-    yield f"repeated loops as one launch: {GRAPHS}=1|0, or device.recordings.enabled = ..."
+    yield f"recorded layers and loops: {GRAPHS}=1|0, or device.recordings.enabled = ..."
 
 
 def _choices(sizes: Sizes, limits: Limits, wanted: str | None, precision: str) -> Iterator[str]:

@@ -61,6 +61,8 @@ def failure_of(error: Mapping[str, Any], exercise: Exercise) -> Failed:
         return Failed(f"there is no {exercise.function}" + (f"; {defined}" if defined else ""))
     if kind == "SystemExit":
         return Failed("the answer calls exit: return the gradients instead", line)
+    if kind in ("ModuleNotFoundError", "ImportError"):
+        return Failed(f"{text}: only NumPy and Python's own modules can be imported here{code}", line)
     if kind == "MemoryError":
         return Failed(f"the answer needs too much memory{code}", line)
     if kind == "ValueError" and "read-only" in text:

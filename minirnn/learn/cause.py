@@ -1,23 +1,23 @@
 """The cause of wrong numbers, from all that is known about an answer: first its own text, then what it returned.
 
 The best explanation is one change to the student's file that makes it right, because it has a line and the student's
-own names. Next come changes to the reference that give the answer's numbers, then inputs that the answer never uses,
-then several changes to the file, or one that makes at least some outputs right. A guess comes last.
+own names. Only if there is none, or mere arithmetic, are changes to the reference tried that give the answer's numbers;
+then come inputs that the answer never uses, then several changes to the file. A guess comes last.
 """
 
 from __future__ import annotations
 
 import ast
-import inspect
 import re
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from minirnn.learn.calls import message_of, value_of
 from minirnn.learn.cleaned import cleaned
-from minirnn.learn.diagnose import Diagnosis
+from minirnn.learn.diagnose import Diagnosis, at_once, searched
 from minirnn.learn.exercise import Exercise, Inputs
 from minirnn.learn.hypotheses.program import Program
 from minirnn.learn.judge import Failed, outputs_of
@@ -55,25 +55,32 @@ def cause(
     by_numbers : callable
         The diagnosis from what the answer returned.
     """
+    known = at_once(exercise, cases)
+    if known is not None and known.final:
+        return known
+    if facts := unsteady(exercise, child, cases):
+        return facts
     repair = Repair(exercise, child)
-    found = by_numbers()
-    if found is not None and found.final:
-        return found
-    near = told(text, repair.near_one())
-    if near is not None and found is not None and found.known:  # which says why
-        return near.replaced(sentence=found.sentence, lines=(*near.lines, "", found.sentence))
-    if near is not None:
-        return near
-    if facts := warned(text, cases):  # first, because where all numbers are NaN, many mistakes give them
+    near = repair.near_one() or repair.alike()
+    if near and known is not None and known.known:  # it says why, and the change might be right by accident
+        return told(text, [replace(change, says=known.sentence) for change in near])
+    if near:
+        doubtful = any(
+            change.group.startswith("?") or change.rank and " is used where " in change.says for change in near
+        )
+        likelier = searched(exercise, cases, 1 + max(change.rank for change in near) // 2) if doubtful else None
+        return told(text, near) if likelier is None else with_definitions(exercise, text, likelier)
+    found = known or by_numbers()
+    facts = None if found and found.known else warned(text, cases)
+    if facts:  # first, because where all numbers are NaN, many mistakes give them
         return facts
     if found is not None and found.exact and "changes to the formula" not in found.lines[0]:
-        return with_definitions(exercise, text, found)
+        return found if found.known else with_definitions(exercise, text, found)
     if facts := unused(exercise, child, cases):
         return facts
     if found is not None and found.exact:  # several changes to the formula
         return with_definitions(exercise, text, found)
-    explained = told(text, repair.others()) or told_in_part(exercise, text, repair)
-    return explained or strange_number(exercise, text) or found
+    return told(text, repair.others()) or told_in_part(exercise, text, repair) or found
 
 
 def mended(exercise: Exercise, child: Child, text: str) -> Diagnosis | None:
@@ -106,16 +113,16 @@ def told(text: str, changes: Sequence[Change]) -> Diagnosis | None:
 
 
 def told_in_part(exercise: Exercise, text: str, repair: Repair) -> Diagnosis | None:
-    """A change that makes some outputs right, if no change makes all of them right."""
-    change, gained = repair.part()
-    found = told(text, change)
-    if found is None:
-        return None
+    """Changes that make some outputs right, if none makes all of them right."""
+    changes, gained = repair.part()
+    found = told(text, changes)
+    if found is None or gained == frozenset(exercise.outputs):
+        return found
     names = [name for name in exercise.outputs if name in gained]
     which = " and ".join([", ".join(names[:-1]), names[-1]] if names[1:] else names)
-    sentence = f"{which}: {found.sentence}"
-    lines = (f"This change makes {which} right, but not all that is wrong:", *found.lines[1:])
-    return found.replaced(sentence=sentence, lines=lines, exact=False)
+    one = "This change makes" if len(changes) == 1 else "These changes make"
+    lines = (f"{one} {which} right, but not all that is wrong:", *found.lines[1:])
+    return found.replaced(sentence=f"{which}: {found.sentence}", lines=lines, exact=False)
 
 
 def shown_rows(text: str) -> list[str]:
@@ -152,8 +159,9 @@ def with_definitions(exercise: Exercise, text: str, found: Diagnosis) -> Diagnos
     more = []
     for word in said:
         made = [s.tree for s in steps if s.target == word and isinstance(s.tree, ast.Assign)]
-        if made and len(ast.unparse(made[0].value)) <= 60 and ast.unparse(made[0]) not in "\n".join(found.lines):
-            more.append(f"{word} is {ast.unparse(made[0].value)}")
+        value = ast.unparse(made[0].value) if len(made) == 1 else ""  # of several values, the first explains nothing
+        if 0 < len(value) <= 60 and ast.unparse(made[0]) not in "\n".join(found.lines):
+            more.append(f"{word} is {value}")
     return found.replaced(lines=(*found.lines, "", f"Here {' and '.join(more[:2])}.")) if more else found
 
 
@@ -175,33 +183,26 @@ def warned(text: str, cases: Sequence[Case]) -> Diagnosis | None:
     return None
 
 
-# ---- a number that the formula lacks
-
-NUMBER = re.compile(r"(?<![\w.\]])\d{1,30}(?:\.\d{0,30})?(?:[eE][+-]?\d{1,3})?(?![\w.])")
-ORDINARY = {0.0, 0.5, 1.0, 2.0, 3.0, 4.0}
+# ---- an answer that keeps something, and inputs that it ignores
 
 
-def strange_number(exercise: Exercise, text: str) -> Diagnosis | None:
-    """A guess: the first number in the student's function that the formula does not have."""
-    try:
-        known = ORDINARY | {float(n) for n in NUMBER.findall(inspect.getsource(exercise.reference))}
-    except (OSError, TypeError):
+def unsteady(exercise: Exercise, child: Child, cases: Sequence[Case]) -> Diagnosis | None:
+    """An answer that returns other numbers when it is called again with the same inputs."""
+    inputs = cases[0].inputs
+    if any(callable(v) for v in inputs.values()):
         return None
-    inside = False
-    for line, row in enumerate(shown_rows(text), 1):
-        inside = inside or row.startswith("def ")
-        for found in NUMBER.finditer(row.partition("#")[0]) if inside else ():
-            if float(found[0]) not in known:
-                says = f"the formula has no {found[0]}: does that cut something off, or replace a value that is given?"
-                start, end = (len(row[:k].encode()) for k in found.span())
-                shown = marked(row, Change(0, line, start, end, says, 0, ""), "")
-                begin = "No known mistake explains your numbers. This is not in the formula:"
-                lines = (begin, "", *(f"    {one}" for one in shown))
-                return Diagnosis(says, lines, exact=False, short=f"line {line}: {says}", place=f", line {line}")
-    return None
-
-
-# ---- inputs that the answer ignores
+    try:
+        message, served = message_of(inputs)
+        got = outputs_of(exercise, value_of(child.call(message, served), exercise))
+    except Failed:
+        return None
+    wrong = [n for n in cases[0].got if any(n in case.wrong for case in cases)]
+    other = [n for n in wrong if numbers(cases[0].got[n]) and numbers(got[n]) and differ(got[n], cases[0].got[n])]
+    if not other:
+        return None
+    says = (f"called again with the same inputs, it returns another {' and '.join(other)}: "
+            "something is kept between the calls, or random numbers are drawn")  # fmt: skip
+    return Diagnosis(says, (says,))
 
 
 def unused(exercise: Exercise, child: Child, cases: Sequence[Case]) -> Diagnosis | None:

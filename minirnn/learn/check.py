@@ -22,7 +22,7 @@ from minirnn.learn.catalog.cuda import CudaExercise
 from minirnn.learn.cause import cause, mended
 from minirnn.learn.course import Course, Entry
 from minirnn.learn.cuda_kernels import kernel_loaded, kernel_parts
-from minirnn.learn.diagnose import Case, Diagnosis, diagnose, wrong_numbers
+from minirnn.learn.diagnose import Case, Diagnosis, searched, wrong_numbers
 from minirnn.learn.diagnose_cuda import diagnose_kernel
 from minirnn.learn.exercise import PUBLIC, PUBLIC_CASES, Exercise, Sizes, Stage
 from minirnn.learn.hidden_kinds import kind
@@ -308,7 +308,7 @@ def diagnosis_of(exercise: Exercise, result: Result, stages: Stages, child: Chil
     def by_numbers() -> Diagnosis | None:
         if any("is right" in part.complaint for part in result.parts):  # the diagnosis says this better
             return None
-        find = lambda: (diagnose(exercise, result.cases, stages.cases), "tried" not in vars(stages))  # noqa: E731
+        find = lambda: (searched(exercise, result.cases), True)  # noqa: E731
         return KNOWN.diagnosis(exercise, result.cases, find)
 
     return cause(exercise, child, text, result.cases, by_numbers)
@@ -341,9 +341,6 @@ class Stages:
                 return [*found, (stage, failure)]
             found.append((stage, case))
         return found
-
-    def cases(self) -> list[Case]:
-        return [case for _, case in self.tried if isinstance(case, Case)]
 
     def first_wrong(self) -> str:
         """A sentence that names the first simpler case that goes wrong."""

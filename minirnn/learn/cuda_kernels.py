@@ -81,6 +81,11 @@ def with_advice(failure: Failed, source: str) -> Failed:
             "threads beyond the last element must do nothing: is there a guard, is its bound that of this index, and"
             " does the index count what it should?"
         )
+    elif "shared memory that was never written" in text:
+        advice = (
+            "in this order of threads the one that writes it had not run yet: is a __syncthreads() missing between"
+            " writing and reading, or does no thread write this element?"
+        )
     elif "race" not in text or "blocks run in any order" not in text:
         return failure
     elif "volatile" in text and "__threadfence" not in source:
@@ -101,7 +106,7 @@ def with_advice(failure: Failed, source: str) -> Failed:
     else:
         advice = (
             "one block reads what another writes, so all blocks must wait for each other in between, which"
-            " __syncthreads() does not do"
+            " __syncthreads() does not do; where arrived blocks are counted, one thread of each block must count"
         )
     return Failed(f"{text}\n  {advice}", failure.line, failure.not_started, failure.busy)
 

@@ -1,7 +1,7 @@
 """Finds the mistake behind wrong numbers.
 
-The cheapest explanation is tried first: outputs in another order, a mistake of the catalog, one changed term, one of
-the hypotheses about the formula's tree, an output that is rearranged or scaled, one change per output, two changes.
+The cheapest explanation is tried first: outputs in another order, a mistake of the catalog, one of the rewrites of the
+formula's tree, an output that is rearranged or scaled, one change per output, two changes.
 A cause is named only if it gives all the numbers of all the cases exactly. Otherwise the text says where it goes wrong
 (`check.first_wrong_stage`) and, marked as a guess, names a term that explains most of the difference.
 """
@@ -9,7 +9,7 @@ A cause is named only if it gives all the numbers of all the cases exactly. Othe
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -20,21 +20,17 @@ from minirnn.learn.by_output import Cause, causes
 from minirnn.learn.exercise import Exercise, Inputs
 from minirnn.learn.hypotheses.edits import Hypothesis, marked
 from minirnn.learn.hypotheses.program import Program
-from minirnn.learn.hypotheses.search import Maker, Search, fits
-from minirnn.learn.hypotheses.staged import staged
+from minirnn.learn.hypotheses.search import Maker, Search
 from minirnn.learn.judge import alike, equal, is_single
-from minirnn.learn.mutants import mutants
 from minirnn.learn.rearranged import SIMPLE_MISTAKES, Case, other_order, reason
 from minirnn.learn.wrong_numbers import GATES, pieces, sizes_of, where
 
 __all__ = ["GATES", "SIMPLE_MISTAKES", "Case", "Diagnosis", "all_zero", "diagnose", "wrong_numbers"]
-SINGLE, PAIRS, STAGED = 5000, 300, 500
-"""The number of evaluations of the formula for all single hypotheses, and for two searches for several changes. They
+MOST_FAR = 9
+SINGLE, PAIRS = 5000, 300
+"""The number of evaluations of the formula for all single hypotheses, and for pairs. They
 are the same on every machine.
 """
-Simpler = Callable[[], Sequence[Case]]
-EXPLAINED = 0.8
-"""A guess is shown only if it explains at least this share of the difference."""
 
 
 @dataclass(frozen=True)
@@ -56,6 +52,7 @@ class Diagnosis:
     inputs: Inputs = field(default_factory=dict)
     place: str = ""
     final: bool = False
+    far: int = 2
     known: bool = False
     comments: tuple[tuple[int, str], ...] = ()
 
@@ -67,26 +64,35 @@ class Diagnosis:
         return replace(self, **changes)
 
 
-def diagnose(exercise: Exercise, cases: Sequence[Case], simpler: Simpler = tuple) -> Diagnosis | None:
-    """The mistake that gives exactly the numbers of all `cases`, or the closest guess, or None.
+def diagnose(exercise: Exercise, cases: Sequence[Case]) -> Diagnosis | None:
+    """The mistake that gives exactly the numbers of all `cases`, or the closest guess, or None."""
+    return at_once(exercise, cases) or searched(exercise, cases)
 
-    `simpler` is asked for easier cases if several mistakes may be mixed up.
-    """
+
+def at_once(exercise: Exercise, cases: Sequence[Case]) -> Diagnosis | None:
+    """What is known without a search: all outputs are zero or in another order, or a mistake of the catalog."""
+    cases = told_apart(cases)
     if not any(case.wrong for case in cases):
         return None
-    cases = [case for case in cases if not says_nothing(case)] or cases
-    cases = sorted(cases, key=lambda case: (not case.wrong, size(case.expected)))
     if all_zero(case.got for case in cases):
         return Diagnosis(EVERYTHING_ZERO, (EVERYTHING_ZERO,))  # the line can still be found
     if order := other_order(cases):
         return Diagnosis(order, ("All numbers are there, but:", "", f"    {order}"), final=True)
-    return (
-        known_mistake(exercise, cases)
-        or from_the_tree(exercise, cases, simpler=simpler)
-        or low_precision(cases)
-        or share_of(exercise, cases)
-        or closest(exercise, cases[0])
-    )
+    return known_mistake(exercise, cases)
+
+
+def searched(exercise: Exercise, cases: Sequence[Case], below: int = MOST_FAR) -> Diagnosis | None:
+    """A mistake in the formula that gives exactly the numbers, less far-fetched than `below`."""
+    cases = told_apart(cases)
+    if not any(case.wrong for case in cases):
+        return None
+    return from_the_tree(exercise, cases, (), below) or (low_precision(cases) if below == MOST_FAR else None)
+
+
+def told_apart(cases: Sequence[Case]) -> Sequence[Case]:
+    """The cases whose numbers tell mistakes apart, wrong and small ones first."""
+    cases = [case for case in cases if not says_nothing(case)] or cases
+    return sorted(cases, key=lambda case: (not case.wrong, size(case.expected)))
 
 
 def says_nothing(case: Case) -> bool:
@@ -190,7 +196,7 @@ def trimmed(lines: list[str]) -> list[str]:
 
 
 def from_the_tree(
-    exercise: Exercise, cases: Sequence[Case], more: tuple[Maker, ...] = (), simpler: Simpler = tuple
+    exercise: Exercise, cases: Sequence[Case], more: tuple[Maker, ...] = (), below: int = MOST_FAR
 ) -> Diagnosis | None:
     """One hypothesis (`more` makes further ones), a cause for each output, or several hypotheses together."""
     if any(says_nothing(case) or any(map(judge.is_odd, case.got.values())) for case in cases):
@@ -200,15 +206,19 @@ def from_the_tree(
     search = None
     try:
         program = Program(exercise.reference, tuple(exercise.outputs))
-        search = Search(program, [(c.inputs, c.expected, c.got) for c in cases], tolerance, SINGLE, more)
+        search = Search(program, [(fixed(c.inputs), c.expected, c.got) for c in cases], tolerance, SINGLE, more, below)
         if not search.wrong:  # nothing is wrong to the precision of float32
             return None
         ones = search.try_all()
     except (OSError, TypeError, SyntaxError, AssertionError):  # a reference without source
         search, ones = None, []
     if search is not None and ones:
-        found = told([shown(search.program, ones[0])], [h.sentence() for h in ones[1:]], ones[0].target, digits=digits)
+        found = told(
+            [explained(search.program, ones[0])], [h.sentence() for h in ones[1:]], ones[0].target, digits=digits
+        )
         return with_value(found, search.program, search.code(ones[0]) or {}, cases[0].inputs)
+    if below < MOST_FAR:
+        return None
     wrong = [n for n in cases[0].expected if any(n in case.wrong for case in cases)]
     reasons = {name: reason(exercise, cases, name) for name in wrong}
     if all(reasons.values()):
@@ -218,11 +228,18 @@ def from_the_tree(
     if search is None:
         return None
     pair = search.twos(PAIRS)
-    if pair is None and (stages := simpler()):
-        pair = staged(search, [(c.inputs, c.expected, c.got) for c in stages], STAGED)
     if pair is None:
         return None
-    return told(list(unique([shown(search.program, h) for h in pair])), (), pair[0].target, digits=digits)
+    return told(list(unique([explained(search.program, h) for h in pair])), (), pair[0].target, digits=digits)
+
+
+def fixed(inputs: Inputs) -> Inputs:
+    """Inputs that no formula can change."""
+    found = {name: value.view() if isinstance(value, np.ndarray) else value for name, value in inputs.items()}
+    for value in found.values():
+        if isinstance(value, np.ndarray):
+            value.flags.writeable = False
+    return found
 
 
 def told_by_output(search: Search | None, parts: Sequence[tuple[Cause, list[str]]], digits: str) -> Diagnosis:
@@ -233,7 +250,7 @@ def told_by_output(search: Search | None, parts: Sequence[tuple[Cause, list[str]
             text = cause.sentence(names)
             changes.append((text, [text], text))
         else:
-            full, lines, short = shown(search.program, cause.hypothesis)
+            full, lines, short = explained(search.program, cause.hypothesis)
             changes.append((cause.sentence(names, full), lines, cause.sentence(names, short)))
             target = target or ("" if cause.alone else cause.hypothesis.target)
     return told(list(unique(changes)), (), target, digits=digits)
@@ -262,7 +279,7 @@ def rearranged(reasons: Mapping[str, str]) -> Diagnosis:
     return Diagnosis("; ".join(sentences), ("All numbers are there, but:", "", *(f"    {s}" for s in sentences)))
 
 
-def shown(program: Program, hypothesis: Hypothesis) -> tuple[str, list[str], str]:
+def explained(program: Program, hypothesis: Hypothesis) -> tuple[str, list[str], str]:
     """A hypothesis as a sentence, and the marked line of the formula, unless it concerns many lines."""
     sentence = hypothesis.sentence()
     if not hypothesis.target and len(hypothesis.edits) > 1:
@@ -291,58 +308,3 @@ def low_precision(cases: Sequence[Case]) -> Diagnosis | None:
         return None
     text = "the numbers are right to only a few digits, because they are computed in float32 where float64 is needed"
     return Diagnosis(text, (text,), final=True)
-
-
-def share_of(exercise: Exercise, cases: Sequence[Case]) -> Diagnosis | None:
-    """The diagnosis of a term with a wrong factor that is the same number in all cases."""
-    shares = [dict(fitted_terms(exercise, case)) for case in cases]
-    for sentence, (share, rest) in shares[0].items() if cases[0].wrong else ():
-        lost = [(np.nan, 1.0) if case.wrong else (share, rest) for case in cases]  # where the term is zero
-        others = [found.get(sentence, none) for found, none in zip(shares, lost, strict=True)]
-        if not abs(share) > 1e-6 or not all(r <= 1e-7 and abs(s - share) <= 1e-6 for s, r in [(share, rest), *others]):
-            continue  # the term is complete, or the difference is not finite
-        text = f"{sentence.removesuffix(' is missing')} counts {1 - share:.6g} times, not once"
-        return Diagnosis(text, ("This gives exactly your numbers:", "", f"    {text}"), text.partition(":")[0])
-    return None
-
-
-def fitted_terms(exercise: Exercise, case: Case) -> Iterator[tuple[str, tuple[float, float]]]:
-    """For each term, how much of it is missing by least squares, and the share of the difference that remains."""
-    names = [n for n in case.expected if fits(case.got[n], case.expected[n])]
-    flat = lambda outputs: np.concatenate([np.ravel(np.asarray(outputs[n], float)) for n in names])  # noqa: E731
-    try:
-        program = Program(exercise.reference, tuple(exercise.outputs))
-        right = flat(case.expected)
-        error = flat(case.got) - right
-        missing = [m for m in mutants(program, case.inputs) if m.kind == "missing"]
-    except (OSError, TypeError, SyntaxError, AssertionError, ValueError):  # no source, or nothing that fits
-        return
-    if not np.isfinite(error).all():
-        return
-    if not case.wrong:
-        error = np.zeros_like(error)
-    for mutant in missing:
-        with np.errstate(all="ignore"):
-            try:
-                lost = flat(program.run(case.inputs, mutant.changed)) - right
-            except Exception:  # shapes that do not match
-                continue
-        if (length := float(lost @ lost)) > 0:
-            with np.errstate(all="ignore"):
-                share = float(error @ lost) / length
-            rest = np.linalg.norm(error - share * lost) / (np.linalg.norm(error) or 1.0)
-            yield mutant.sentence(), (share, float(rest))
-
-
-def closest(exercise: Exercise, case: Case) -> Diagnosis | None:
-    """The single term whose absence (or excess) explains most of the error, marked as a guess."""
-    found = [(r, s, m) for m, (s, r) in fitted_terms(exercise, case) if 0.05 <= abs(s) <= 1.05]
-    if not found:
-        return None
-    rest, share, sentence = min(found, key=lambda one: one[0])
-    if rest > 1 - EXPLAINED:
-        return None
-    target, _, term = sentence.removesuffix(" is missing").partition(": the term ")
-    part = f"{abs(share):.0%} of {term} {'is missing' if share > 0 else 'is too much'} in {target}"
-    text = f"No known mistake explains your numbers. The closest guess is: {part}. It explains {1 - rest:.0%}."
-    return Diagnosis(f"closest: {part}", (text,), target, exact=False)

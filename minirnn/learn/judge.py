@@ -175,8 +175,8 @@ def unfit(name: str, want: np.ndarray, value: Any, letters: str) -> str:
             cause = f"; its sum over axis {axis} is right: is the sum over the batch missing?"
         elif leading(want, value):
             cause = "; its sum over the axes that come first, which were not there before, is right"
-        elif value.ndim == want.ndim + 1 and value.shape[-want.ndim :] == want.shape:
-            cause = "; is the sum over the batch missing?"
+        elif (axis := side_by_side(want, value)) is not None:
+            cause = f"; its two halves along axis {axis} have the right sum: add them up, do not put them side by side"
         elif value.ndim == want.ndim == 1:
             cause = "; was the sum taken over the wrong axis?"
         elif value.size == want.size:
@@ -193,6 +193,14 @@ def unfit(name: str, want: np.ndarray, value: Any, letters: str) -> str:
 def summed(want: np.ndarray, value: np.ndarray) -> int | None:
     """The axis whose sum over `value` gives the expected value; None if there is none."""
     return next((axis for axis in range(value.ndim) if equal(want, value.sum(axis))), None)
+
+
+def side_by_side(want: np.ndarray, value: np.ndarray) -> int | None:
+    """The axis along which two arrays whose sum is expected were put side by side; None if there is none."""
+    for axis in range(want.ndim if value.ndim == want.ndim else 0):
+        if value.shape[axis] == 2 * want.shape[axis] and equal(want, np.add(*np.split(value, 2, axis))):
+            return axis
+    return None
 
 
 def leading(want: np.ndarray, value: np.ndarray) -> bool:

@@ -5,6 +5,7 @@ They are the likeliest hypotheses about the formula's tree, sorted by kind.
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -13,9 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from minirnn.learn.hypotheses import names, slopes, terms
 from minirnn.learn.hypotheses.edits import Hypothesis, compiled, sites
 from minirnn.learn.hypotheses.program import Program
+from minirnn.learn.hypotheses.rewritten import of_rewrites
 
 KINDS = (
     ("missing", r"^the term .* is missing$"),
@@ -49,15 +50,14 @@ def mutants(program: Program, inputs: Mapping[str, Any]) -> Iterator[Mutant]:
     """All mutants of a formula whose kind is in `KINDS`, without duplicates."""
     with np.errstate(all="ignore"):
         places = sites(program, inputs)
-    for site in places:
-        for make in (terms.of_terms, terms.of_factors, slopes.of_slopes, names.of_names):
-            for hypothesis in make(site):
-                kind = next((kind for kind, says in KINDS if re.search(says, hypothesis.says)), "")
-                if re.search(NOTHING, hypothesis.says):
-                    continue
-                try:
-                    changed = compiled(program, (hypothesis,)) if kind else None
-                except (SyntaxError, ValueError, TypeError, AttributeError):  # Python rejects this tree
-                    continue
-                if changed is not None:
-                    yield Mutant(kind, hypothesis, changed)
+    for site in (place for place in places if not isinstance(place.step.tree, ast.Return)):
+        for hypothesis in of_rewrites(site):
+            kind = next((kind for kind, says in KINDS if re.search(says, hypothesis.says)), "")
+            if re.search(NOTHING, hypothesis.says):
+                continue
+            try:
+                changed = compiled(program, (hypothesis,)) if kind else None
+            except (SyntaxError, ValueError, TypeError, AttributeError):  # Python rejects this tree
+                continue
+            if changed is not None:
+                yield Mutant(kind, hypothesis, changed)

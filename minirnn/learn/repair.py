@@ -22,14 +22,16 @@ from minirnn.learn.judge import Failed, brought, compare, outputs_of
 from minirnn.learn.sandbox.parent import Child
 from minirnn.learn.sandbox.replies import Reply
 
-TRIALS, CHUNK = {"near": 1000, "alike": 300, "two": 500, "far": 350, "part": 40}, 40
+TRIALS, CHUNK = {"near": 1000, "alike": 300, "two": 500, "far": 350, "part": 700}, 40
 """The number of runs with changes per search, and per message."""
 SERVED = 0.3
 """The share of the trials that is used if the answer calls functions of the judge, which takes longer."""
 CONFIRM = (([3], Sizes(T=5, B=4, I=2, H=3)), ([4], Sizes(T=6, B=3, I=5, H=4)))
 """Seeds and sizes of cases that no student sees. With only one such case, a wrong constant may fit by accident."""
-FOLLOWED, PAIRS = 3, 60
-"""The number of changes with a partial effect that are pursued, and the number of pairs of one kind that are tried."""
+FOLLOWED, PAIRS, MOST = 3, 60, 4
+"""The number of changes with a partial effect that are pursued, of pairs of one kind that are tried, and of changes
+that are made together.
+"""
 
 
 @dataclass(frozen=True)
@@ -160,7 +162,7 @@ class Repair:
         some = [c for c in listed if self.reach.get(c.line, wrong) & wrong]
         # Exchanged sides, or a sum in place of a difference, say more than a wrong sign of the whole.
         place = lambda c: (c.line not in self.alone, order.get(c.line, len(order)))  # noqa: E731
-        return sorted(some, key=lambda c: (c.rank, c.group == "sign", *place(c)))
+        return sorted(some, key=lambda c: (c.rank, c.group.startswith(("?", "the sign")), *place(c)))
 
     def suspects(self, trial: Sequence[int] = ()) -> list[int]:
         """The lines that assign values that the reference never computes, in the order in which they run."""
@@ -189,22 +191,43 @@ class Repair:
 
     def alike(self) -> tuple[Change, ...]:
         """The same mistake in several places."""
-        return self.within("alike", lambda: self.first(self.together()))
+        found = self.within("alike", lambda: self.first(self.together()))
+        self.allow("alike")
+        for change in found:  # one that changes nothing may be among them
+            rest = tuple(c for c in found if c is not change)
+            if rest and self.repairs(tuple(c.number for c in rest)):
+                found = rest
+        return found
 
     def others(self) -> tuple[Change, ...]:
         """Several changes, or one that is far-fetched."""
-        return self.alike() or self.within("two", self.two) or self.within("far", self.far_one)
+        return self.within("two", self.two) or self.within("far", self.far_one)
 
     def part(self) -> tuple[tuple[Change, ...], frozenset[str]]:
-        """A change that makes some wrong outputs right and no right output wrong, with the outputs that it corrects."""
+        """Changes that each make more outputs right and none wrong, with the outputs that they correct."""
         self.allow("part")
-        rights = [self.results([()], case)[0] or frozenset() for case in range(len(self.cases))]
-        for number in self.better(rights[0])[:FOLLOWED]:
-            gained = (self.tried[number,] or frozenset()) - rights[0]
-            results = [self.results([(number,)], case)[0] or frozenset() for case in range(len(self.cases))]
-            if all(result >= right | gained for result, right in zip(results, rights, strict=True)):
-                return tuple(c for c in self.near if c.number == number), gained
-        return (), frozenset()
+        before = right = [self.results([()], case)[0] or frozenset() for case in range(len(self.cases))]
+        chosen: tuple[Change, ...] = ()
+        while len(chosen) < MOST and right[0] != self.everything:
+            wrong = self.everything - right[0]
+            lines = [c.line for c in chosen]
+            some = [
+                c for c in self.near if c.rank <= 1 and c.line not in lines and self.reach.get(c.line, wrong) & wrong
+            ]
+            if chosen:
+                self.first([(*chosen, c) for c in some])
+            keys = [(*(c.number for c in chosen), c.number) for c in some]
+            pairs = enumerate(zip(keys, some, strict=True))
+            better = [(len(self.tried[key] or ()), -c.rank, -k) for k, (key, c) in pairs
+                      if (self.tried.get(key) or frozenset()) > right[0]]  # fmt: skip
+            for *_, k in sorted(better, reverse=True)[:FOLLOWED]:
+                results = [self.results([keys[-k]], case)[0] or frozenset() for case in range(len(self.cases))]
+                if all(result > old for result, old in zip(results, right, strict=True)):
+                    chosen, right = (*chosen, some[-k]), results
+                    break
+            else:
+                break
+        return chosen, right[0] - before[0]
 
     def allow(self, search: str) -> None:
         """Set the number of trials that a search may use."""
@@ -215,7 +238,7 @@ class Repair:
         return find()
 
     def near_ones(self) -> tuple[Change, ...]:
-        if self.serves and (found := self.first([t for t in self.together() if t[0].group.endswith(" 1")])):
+        if self.serves and (found := self.first([t for t in self.together() if "one too" in t[0].group])):
             return found
         for _, some in itertools.groupby(self.near, key=lambda c: c.rank):
             changes = list(some)
@@ -240,7 +263,7 @@ class Repair:
         """Changes of one kind at all places, and at every pair of places."""
         groups: dict[str, list[Change]] = {}
         for change in self.near:
-            if change.group and change.rank <= 1:
+            if change.group and change.rank <= 1 and not change.group.startswith("?number"):
                 groups.setdefault(change.group, []).append(change)
         found = []
         for some in groups.values():
@@ -264,6 +287,7 @@ class Repair:
             after = self.suspects([first.number])
             order = {line: k for k, line in enumerate(after)}
             some = [c for c in self.near if c.rank == 0 or c.line in (after[:2] or [first.line])]
+            some = [c for c in some if not c.group.startswith("?")]
             some = [c for c in some if not (c.line == first.line and c.start <= first.start and c.end >= first.end)]
             some.sort(key=lambda c: (order.get(c.line, len(order)), c.rank))
             if found := self.first([(first, c) for c in some[:400]]):

@@ -38,9 +38,9 @@ def files(course: Course, entry: Entry, work: Path, seconds: dict[str, float] | 
     if stub.status != "not started" or stub.score:
         yield f"the stub counts as {stub.status} and earns {stub.score} points: {stub.message}"
     cuda = entry.exercise.kind == "cuda"  # a CUDA kernel that does nothing runs but is wrong
-    stub = judged(course, entry, work, course.stub(entry) + ("// begun\n" if cuda else "# begun\n"))
-    if stub.status != ("failed" if cuda else "not started"):
-        yield f"the stub counts as {stub.status} once it is begun: {stub.message}"
+    stub = judged(course, entry, work, course.stub(entry) + ("struct Begun {};\n" if cuda else "# begun\n"))
+    if stub.status != ("failed" if cuda else "not started") or stub.score:
+        yield f"the stub counts as {stub.status} and earns {stub.score} points once it is begun: {stub.message}"
     text = course.solution(entry)
     solution = judged(course, entry, work, text, hidden=True)
     if seconds is not None:  # a CUDA kernel is compiled by now

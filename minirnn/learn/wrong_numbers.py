@@ -77,6 +77,8 @@ def where(wrong: np.ndarray, letters: str, parts: Sequence[Sequence[Piece]] = ()
             continue
         named = [p.name for p in (parts[axis] if len(parts) == wrong.ndim else ()) if p.name
                  and set(touched) & set(range(p.place.start, p.place.stop))]  # fmt: skip
+        if named and len(named) == len(parts[axis]):  # some numbers of every part
+            continue
         axis_name = AXES.get(specs[axis] if axis < len(specs) else "", "index")
         said.append(" and ".join(named) if named else span(touched, wrong.shape[axis], axis_name))
     return ", ".join(said)

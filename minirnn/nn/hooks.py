@@ -11,7 +11,8 @@ from minirnn.arguments.messages import shown
 from minirnn.engine.hooks import RemovableHandle
 from minirnn.engine.outputs import record_many
 from minirnn.engine.tape import Op, mode
-from minirnn.engine.tensor import Tensor, leaf
+from minirnn.engine.tensor import Tensor
+from minirnn.ops.fused import zeros
 
 
 @dataclass(eq=False)
@@ -53,9 +54,8 @@ def call_with_hooks(module: Any, hooks: Hooks, args: tuple[Any, ...], kwargs: di
     try:
         for hook in list(hooks.forward_pre):
             args, kwargs = _before(module, hook, args, kwargs)
-        passing = _Passing(module, hooks) if mode.enabled and (hooks.backward or hooks.backward_pre) else None
-        if passing is not None:
-            args = passing.enter(args)
+        passing = _Passing(module, hooks, args) if mode.enabled and (hooks.backward or hooks.backward_pre) else None
+        args = args if passing is None else passing.args
         result = module.forward(*args, **kwargs)
         for hook in list(hooks.forward):
             called.add(hook)
@@ -111,44 +111,32 @@ class _Passing:
     input requires gradients, the hooks are called immediately.
     """
 
-    def __init__(self, module: Any, hooks: Hooks) -> None:
-        self.module, self.hooks = module, hooks
-        self.inputs: int  # how many, and whether any of them requires a gradient; known from the start of the call
-        self.watches_inputs: bool
+    def __init__(self, module: Any, hooks: Hooks, args: tuple[Any, ...]) -> None:
+        self.module, self.hooks, self.given = module, hooks, args
         self.grad_output: tuple[Any, ...] | None = None
-
-    def enter(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
-        self.inputs = len(args)
-        places, passed = _through(args, lambda grads: self._at_inputs(places, args, grads))
-        self.watches_inputs = bool(places)
-        return passed
+        self.args = _through(args, self._at_inputs)
 
     def leave(self, result: Any) -> Any:
         values = (result,) if isinstance(result, Tensor) else result
         if not isinstance(values, tuple):
             return result  # as in torch: a Tensor or a tuple of them
-        places, passed = _through(values, lambda grads: self._at_outputs(places, values, grads))
+        passed = _through(values, lambda grads: self._at_outputs(values, grads))
         if isinstance(result, Tensor):
             return passed[0]
         return type(result)(*passed) if hasattr(result, "_fields") else passed
 
-    def _at_outputs(self, places: list[int], values: tuple[Any, ...], grads: list[Any]) -> Sequence[Any]:
-        grad_output = _spread(places, len(values), grads)
+    def _at_outputs(self, values: tuple[Any, ...], grads: tuple[Any, ...]) -> tuple[Any, ...]:
         for hook in list(self.hooks.backward_pre):
-            grad_output = self._changed(hook.function(self.module, grad_output), grad_output, "grad_output")
-        self.grad_output = grad_output
-        if not self.watches_inputs:
-            self._call((None,) * self.inputs)
-        return _with_zeros(places, values, [grad_output[k] for k in places])
+            grads = self._changed(hook.function(self.module, grads), grads, "grad_output")
+        self.grad_output = grads
+        if self.args is self.given:  # no input requires a gradient
+            self._call((None,) * len(self.given))
+        return _with_zeros(values, grads)
 
-    def _at_inputs(self, places: list[int], args: tuple[Any, ...], grads: list[Any]) -> Sequence[Any]:
+    def _at_inputs(self, grads: tuple[Any, ...]) -> tuple[Any, ...]:
         if self.grad_output is None:  # no gradient came through the outputs
             return grads
-        found = dict(zip(places, grads, strict=True))
-        tensors = [k for k, value in enumerate(args) if isinstance(value, Tensor) and value.dtype.kind == "f"]
-        filled = _with_zeros(tensors, args, [found.get(k) for k in tensors])
-        grad_input = self._call(_spread(tensors, self.inputs, filled))
-        return [grad_input[k] for k in places]
+        return self._call(_with_zeros(self.given, grads))
 
     def _call(self, grad_input: tuple[Any, ...]) -> tuple[Any, ...]:
         for hook in list(self.hooks.backward):
@@ -175,29 +163,27 @@ class _Passing:
         return changed
 
 
-def _through(
-    values: tuple[Any, ...], observe: Callable[[list[Any]], Sequence[Any]]
-) -> tuple[list[int], tuple[Any, ...]]:
-    """The indices of Tensors that require gradients, and the values with these Tensors sent through a `Pass`."""
+def _through(values: tuple[Any, ...], observe: Callable[[tuple[Any, ...]], tuple[Any, ...]]) -> tuple[Any, ...]:
+    """The values, with the Tensors that require gradients sent through a `Pass`. `observe` gets and returns a gradient
+    or None for each value.
+    """
     places = [k for k, v in enumerate(values) if isinstance(v, Tensor) and v.requires_grad]
     if not places:
-        return places, values
+        return values
+
+    def of_places(grads: list[Any]) -> list[Any]:
+        by_place = dict(zip(places, grads, strict=True))
+        changed = observe(tuple(by_place.get(k) for k in range(len(values))))
+        return [changed[k] for k in places]
+
     tensors = tuple(values[k] for k in places)
-    passed = record_many(Pass(observe), tensors[0].device, [t.array for t in tensors], tensors)
-    found = list(values)
-    for k, t in zip(places, passed, strict=True):
-        found[k] = t
-    return places, tuple(found)
+    passed = iter(record_many(Pass(of_places), tensors[0].device, [t.array for t in tensors], tensors))
+    return tuple(next(passed) if k in places else v for k, v in enumerate(values))
 
 
-def _with_zeros(places: list[int], values: tuple[Any, ...], grads: list[Any]) -> list[Any]:
+def _with_zeros(values: tuple[Any, ...], grads: tuple[Any, ...]) -> tuple[Any, ...]:
     """Gradients, with zeros where there is none. As in torch, hooks are also called for an input without influence."""
-    like = [values[k] for k in places]
-    return [
-        leaf(t.device, t.device.full(t.shape, 0, t.dtype)) if g is None else g for t, g in zip(like, grads, strict=True)
-    ]
-
-
-def _spread(places: list[int], count: int, values: list[Any]) -> tuple[Any, ...]:
-    found = dict(zip(places, values, strict=True))
-    return tuple(found.get(k) for k in range(count))
+    return tuple(
+        zeros(v.shape, v) if g is None and isinstance(v, Tensor) and v.dtype.kind == "f" else g
+        for v, g in zip(values, grads, strict=True)
+    )

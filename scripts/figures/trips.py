@@ -1,39 +1,29 @@
-"""The path of one call: its calls, its files, the lines to read on the way to a formula, and its time.
+"""The path of one call: its calls, its files, and its time.
 
 Run with ``python trips.py``, with the checkout that is measured first on PYTHONPATH, it prints all of this as JSON.
 """
 
 from __future__ import annotations
 
-import ast
-import inspect
 import json
 import os
 import subprocess
 import sys
-import textwrap
 import time
 from collections.abc import Callable
 from pathlib import Path
 from types import CodeType, FrameType
 from typing import Any
 
-ASIDE = {"arguments.py", "outputs.py", "_seeds", "as_tensor", "_wrap", "_apply_backward", "outputs_of"}
-"""Files and functions, in this layout and in that of version 0.1, that a reader can skip on the way to the formula."""
-
-BACKWARD = ".h.sum().backward()"
-"""The trip whose lines are counted, from ``loss.backward()`` to the formula."""
-
 Trip = tuple[Callable[[], Any], Callable[[Any], Any]]
 
 
-def entered(function: Callable[[], Any], root: str, until: str = "") -> list[CodeType]:
-    """The functions of the package that `function` enters, in order, up to one named `until`."""
+def entered(function: Callable[[], Any], root: str) -> list[CodeType]:
+    """The functions of the package that `function` enters, in order."""
     found: list[CodeType] = []
 
     def note(frame: FrameType, event: str, _: Any) -> None:
-        inside = event == "call" and frame.f_code.co_filename.startswith(root)
-        if inside and not (found and until and found[-1].co_name == until):
+        if event == "call" and frame.f_code.co_filename.startswith(root):
             found.append(frame.f_code)
 
     sys.setprofile(note)
@@ -42,17 +32,6 @@ def entered(function: Callable[[], Any], root: str, until: str = "") -> list[Cod
     finally:
         sys.setprofile(None)
     return found
-
-
-def lines_of_code(code: CodeType) -> int:
-    """The lines of a function without docstring, comments and blank lines."""
-    text = textwrap.dedent("".join(inspect.getsourcelines(code)[0]))
-    function: Any = ast.parse(text).body[0]
-    first = function.body[0]
-    is_docstring = isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant)
-    docstring = range(first.lineno, first.end_lineno + 1) if is_docstring else ()
-    lines = enumerate(text.splitlines(), 1)
-    return sum(bool(line.strip()) and not line.strip().startswith("#") and n not in docstring for n, line in lines)
 
 
 def trips() -> dict[str, Trip]:
@@ -88,7 +67,7 @@ def trips() -> dict[str, Trip]:
     return {
         "a * b + b": (nothing, lambda _: a * b + b),
         "lstm_block_cell": (nothing, lambda _: mr.ops.lstm_block_cell(*cell)),
-        BACKWARD: (loss, lambda y: y.backward()),
+        ".h.sum().backward()": (loss, lambda y: y.backward()),
         # Gradients from earlier runs exist, so the new ones are added to them.
         "lstm_block_cell, backward": (nothing, lambda _: mr.ops.lstm_block_cell(*cell).h.sum().backward()),
         "cudnn_rnn_v3": (nothing, lambda _: mr.ops.cudnn_rnn_v3(x, *state, params, lengths)),
@@ -99,7 +78,7 @@ def trips() -> dict[str, Trip]:
 
 
 def measured() -> dict[str, dict[str, float]]:
-    """Maps a trip to its calls, files, lines to read and microseconds, in this process."""
+    """Maps a trip to its calls, files and microseconds, in this process."""
     import minirnn
 
     root = str(Path(minirnn.__file__).parent)
@@ -112,13 +91,6 @@ def _measured(name: str, prepare: Callable[[], Any], call: Callable[[Any], Any],
     ready = prepare()
     codes = entered(lambda: call(ready), root)
     found: dict[str, float] = {"calls": len(codes), "files": len({code.co_filename for code in codes})}
-    if name == BACKWARD:
-        way = entered(lambda: call(prepare()), root, until="lstm_block_cell_grad")
-        start = next(k for k, code in enumerate(way) if code.co_name == "backward")
-        read = {code for code in way[start:] if "<" not in code.co_name and "primitives" not in code.co_filename}
-        found["lines"] = sum(map(lines_of_code, read))
-        core = [code for code in read if not {Path(code.co_filename).name, code.co_name} & ASIDE]
-        found["core lines"] = sum(map(lines_of_code, core))
     times = []
     for _ in range(200 if "scalar" not in name else 20):
         ready = prepare()

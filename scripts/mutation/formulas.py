@@ -1,4 +1,4 @@
-"""The backward formulas: of the tape, of each op, and of each device."""
+"""The backward formulas in Python: of the tape, each op and NumPy. C++ and CUDA of cells are made from them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from mutation.kernel_terms import kernel_terms
 from mutation.mutants import Mutant, changed
 from mutation.terms import terms
 
@@ -31,12 +30,6 @@ PYTHON = {
 }
 """Files below minirnn/, and the functions to change in them."""
 
-KERNELS = {
-    "devices/cuda/kernels/losses.cu": (".*_grad", "devices/cuda/launch/losses.py"),
-    "devices/cuda/kernels/sequence/steps.cu": (".*_grad.*", "devices/cuda/launch/sequence/steps.py"),
-}
-"""C++ and CUDA files, the functions in them, and the Python file through which the tests reach them."""
-
 
 def backward_mutants(root: Path, only: str) -> Iterator[Mutant]:
     """Mutants of the Python formulas whose path and function contain `only`."""
@@ -48,12 +41,3 @@ def backward_mutants(root: Path, only: str) -> Iterator[Mutant]:
                 return only in f"{name} {function}" and re.fullmatch(functions, function) is not None
 
             yield from changed(name, path.read_text(encoding="utf-8"), wanted, terms)
-
-
-def kernel_mutants(root: Path, only: str) -> Iterator[Mutant]:
-    """Mutants of the formulas in C++ and CUDA, each of which has to be compiled. The cells run on the native device."""
-    for name, (functions, through) in KERNELS.items():
-        path = f"minirnn/{name}"
-        if only in path:
-            text = (root / path).read_text(encoding="utf-8")
-            yield from kernel_terms(path, text, functions, f"minirnn/{through}:")

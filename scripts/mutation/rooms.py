@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from mutation.formulas import backward_mutants, kernel_mutants
+from mutation.formulas import backward_mutants
 from mutation.mutants import Mutant, changed
 from mutation.operators import operators
 
@@ -65,7 +65,6 @@ ROOMS = {
 }
 FORMULAS = {
     "backward": Room((), ("tests/ops/", "tests/devices/cpu/", "tests/nn/functional/", "tests/properties/")),
-    "kernels": Room((), ("tests/devices/native/", "tests/devices/cuda/launch/", "tests/ops/")),
 }
 """The backward formulas of all rooms, in which each term is dropped or negated (`mutation.formulas`)."""
 
@@ -73,8 +72,7 @@ FORMULAS = {
 def mutants(root: Path, room: str, only: str = "") -> list[Mutant]:
     """All mutants of a room, or of the formulas; those whose path and function contain `only`."""
     if room in FORMULAS:
-        made = backward_mutants if room == "backward" else kernel_mutants
-        return list(made(root, only))
+        return list(backward_mutants(root, only))
     found: list[Mutant] = []
     for path in sorted({path for pattern in ROOMS[room].files for path in (root / "minirnn").glob(pattern)}):
         name = path.relative_to(root).as_posix()

@@ -1,7 +1,7 @@
 """What is exchanged in a backward formula: each term dropped or negated in turn.
 
 In Python files a formula is an expression, or a call such as ``add(a, b, out)`` that writes into its last argument.
-What only computes sizes and indices is left alone. `kernel_terms` has the same for C++ and CUDA.
+What only computes sizes and indices is left alone.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The syllabus names chapters, exercises, points and messages that exist, and its hours and points add up.
 
-Tests `docs/syllabus.md`.
+Tests `docs/syllabus.md` and `docs/exam.md`.
 """
 
 from __future__ import annotations
@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 
 from minirnn.learn.course import load
-from minirnn.learn.exam import questions
 from tests.book.test_equations import ROOT, TUTORIALS
 
 PAGE = (ROOT / "docs" / "syllabus.md").read_text(encoding="utf-8")
+EXAM = (ROOT / "docs" / "exam.md").read_text(encoding="utf-8")
 ENTRIES = load().entries
 SEEN = (ROOT / "tests" / "learn" / "mistakes" / "numpy.txt").read_text(encoding="utf-8")
 UNITS = dict(re.findall(r"^### Unit (\d): .+\n((?:(?!^##).*\n)+)", PAGE, flags=re.M))
@@ -93,5 +93,16 @@ def test_each_unit_says_what_to_know_to_read_to_do_and_has_a_question() -> None:
     for text in UNITS.values():
         for part in ("**Afterwards** a student can ", "\n- Reading: ", "\n- Exercises: ", "\n- Lab: "):
             assert part in text
-    asked = {str(unit): made.title for unit, made in questions("a").items()}
+    asked = dict(re.findall(r"^## Question (\d): (.+)$", EXAM, flags=re.M))
     assert dict(table("The exam")) == asked and list(asked) == list(UNITS)
+    assert EXAM.count("{dropdown} Answer") == len(UNITS)
+
+
+def test_numbers_of_the_exam_are_right() -> None:
+    """One answer of each kind, computed anew."""
+    h, r = [2.0, 0.6], 0.8
+    assert "the inputs 2, -1, 1" in EXAM and f"is {h[0] * (1 + r) + h[1]:.4g}. The term of step t" in " ".join(
+        EXAM.split()
+    )
+    c = 0.8 * 2 + 0.4 * 0.5
+    assert f"c_t = {c:.4g}." in EXAM

@@ -288,6 +288,7 @@ WORLDS: dict[str, Callable[[np.random.Generator], tuple[World, Indices]]] = (
         "adjoints": worlds_random.adjoints,
         "01_the_tape:cost": worlds_derivations.chain,
         "08_what_a_cut_loses:unit": worlds_derivations.one_unit,
+        "08_what_a_cut_loses:random": worlds_random.random_cuts,
         "derivations:time": worlds_derivations.through_time,
         "derivations:norms": worlds_derivations.norms,
         "derivations:loose": worlds_derivations.loose,

@@ -39,6 +39,29 @@ def random(rng: np.random.Generator) -> tuple[World, Indices]:
     return world, [{"n": n} for n in range(1, 6)]
 
 
+def random_cuts(rng: np.random.Generator) -> tuple[World, Indices]:
+    """Chapter 8: rows carried back through random cuts, and the variance of a factor over all patterns of cuts."""
+    T, H, p = 5, 3, float(rng.uniform(0.5, 0.95))
+    J, arriving = rng.normal(size=(T + 1, H, H)), rng.normal(size=(T + 1, 1, H))
+    w = (rng.random(T + 1) < 0.7).astype(float)
+
+    def carried(t: int, s: int, cut: bool) -> np.ndarray:
+        row = arriving[s]
+        for k in range(s, t, -1):
+            row = row @ J[k] * (w[k] / p if cut else 1.0)
+        return row
+
+    def variance(n: int) -> float:
+        patterns = np.array(list(itertools.product((0.0, 1.0), repeat=n)))
+        chances = np.prod(np.where(patterns, p, 1 - p), axis=1)
+        factors = np.prod(patterns / p, axis=1)
+        return float(chances @ (factors - 1) ** 2)
+
+    world = {"v": lambda t, s: carried(t, s, False), r"\hat v": lambda t, s: carried(t, s, True)}
+    world |= {"w": at({k: float(w[k]) for k in range(1, T + 1)}), "p": p, "V": variance}
+    return world, [{"t": t, "s": s, "n": s - t} for s in range(1, T + 1) for t in range(1, s + 1)]
+
+
 def linear(rng: np.random.Generator) -> tuple[World, Indices]:
     """Chapter 23: gradients from the tape, memories, and a linear step, for which Newton needs one iteration."""
     T, H, V = 5, 4, 3

@@ -53,7 +53,9 @@ def test_a_student_passes_an_exercise_with_wrong_answers_first(folder, run):
 
     (folder / EX05).write_text(solution("ex05", (" * (1 - h * h)", "")))
     status, text = run("check", "ex05")
-    assert status == 1 and "0 / 5 points" in text and "(1 - h * h)" in text and "this factor is missing" in text
+    assert (
+        status == 1 and "0 / 5 points" in text and "(1 - h * h)" in text and "the factor (1 - h * h) is missing" in text
+    )
     assert "minirnn hint ex05   |   minirnn show ex05 --diff\n  1 of 3 hints used\n" in text
     line = 1 + solution("ex05").splitlines().index("    da = dh * (1 - h * h)")
     text = run("hint", "ex05")[1]
@@ -130,8 +132,6 @@ WRONG = [
     (["course", "map", "nowhere"], "nowhere/course.toml: no such file"),
     (["course", "map", "--out", "none/a.png"], "none"),
     (["course", "verify", "a", "b"], "a and b; expected one folder"),
-    (["course", "exam", "new"], "expected a folder and --seed TEXT"),
-    (["course", "exam", "--seed", "a"], "expected a folder and --seed TEXT"),
     (["course", "new-exercise"], "the name of the exercise is missing"),
     (["course", "new-exercise", "bend"], "course.toml: no such file"),
 ]
@@ -252,14 +252,12 @@ def test_a_teacher_adds_an_exercise_and_a_student_of_that_course_solves_it(
         "def my_gate_backward(x, w, y, dy):\n    da = dy * (1 - y)\n    return da * w, (da * x).sum(0)\n"
     )
     status, text = run("check", "my-gate")
-    assert status == 1 and "0 / 2 points" in text and "its square" in text and "my-gate.py, line 2" in text
+    assert status == 1 and "0 / 2 points" in text and "the square is missing" in text and "my-gate.py, line 2" in text
     assert "1. A first hint: where to begin.\n\n  1 of 3 hints used; 2 more" in run("hint", "my-gate")[1]
     assert run("show", "my-gate", "--diff")[0] == 0 and (folder / "exercises/own/my-gate.png").exists()
     (folder / "exercises/own/my-gate.py").write_text((short / "solutions/own/my-gate.py").read_text())
     assert run("check", "my-gate")[0] == 0
     assert "[x] my-gate  My gate                            1 of 3 hints used" in run("course", "map")[1]
-    assert run("course", "map", "--out", "map.png") == (0, "map.png\n")
-    assert Path("map.png").read_bytes() == b"a picture"
     assert run("reset", "my-gate")[0] == 0
     assert Path("exercises/own/my-gate.py").read_text() == (short / "exercises/own/my-gate.py").read_text()
 

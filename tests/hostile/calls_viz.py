@@ -41,6 +41,7 @@ viz.gate_map({"i": GATE}) -> (7, 2, 5) & (T, H)
 viz.gate_map({"ci": np.full((T, H), 2.0)}) -> gates['ci'] & 2 & -1 .. 1
 viz.gate_map({"i": GATE[:, 0], "f": GATE[1:, 0]}) -> the same (T, H)
 viz.gate_map({"i": GATE[:, 0]}, text="ab") -> 2 characters & T = 7
+viz.gate_map({"i": GATE[:, 0]}, most=1) -> most is 1 & 2 or more
 viz.gate_map({"i": GATE[:, 0]}, order="f") -> 'f' & one of i
 viz.cell_graph("elman") -> 'elman' & one of lstm
 viz.cell_graph(array(T)) -> ndarray & a cell
@@ -54,6 +55,7 @@ viz.colored_text(array(T, H), "a" * T, labels=["a", "b"]) -> 2 labels & 5
 viz.colored_text(array(T), "a" * T, width=0) -> width is 0
 viz.loss_curve([1, 2, 3], [0.5, 0.4]) -> (3,) & (2,) & (N,)
 viz.loss_curve([1, 2], [0.5, 0.4], validation=3) -> validation & pair
+viz.loss_curve([1, 2], [3, 2], ax=3) -> ax is int & add_subplot
 viz.loss_curve([], []) -> (0,)
 viz.loss_curve([1], ["a"]) -> <U1
 viz.loss_curve([1, 2], [0.5, 0.4], baselines={"unigram": "low"}) -> baselines & 'low' & number
@@ -87,6 +89,7 @@ viz.cell_paths(*ROW, W, gate_order="ifgo") -> 'ifgo' & 'icfo'
 viz.cell_paths(*[a[:1] for a in ROW], W) -> (1, 5) & T at least 2
 viz.cell_paths(*[GATE] * 5, W) -> (7, 2, 5) & (T, H)
 viz.cell_paths(*ROW, W.T) -> w & (20, 8) & (I+H, 4H) & likely transposed
+viz.path_strengths({}) -> [] & (T-1, H, H)
 viz.path_strengths({"a": array(2, 3, 3), "b": array(3, 3, 3)}) -> (T-1, H, H)
 viz.roofline({}, peak=1e12, bandwidth=1e11) -> 0 pieces & positive
 viz.roofline(STEP, peak=1e12, bandwidth=0) -> bandwidth 0 & positive

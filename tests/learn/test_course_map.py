@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from minirnn.learn.course import load, new_tree
-from minirnn.learn.course_map import map_picture, map_text, standing
+from minirnn.learn.course_map import map_text
 
 COURSE = load()
 
@@ -45,17 +45,3 @@ def test_a_students_map_says_what_is_passed_open_and_later_and_the_hints_used(tm
     for entry in COURSE.entries.values():
         tree.note_passed(entry, True)
     assert map_text(COURSE, tree).endswith("All exercises are passed.")
-
-
-def test_the_picture_has_a_lane_for_each_chapter_and_a_line_for_each_need(tmp_path):
-    picture = map_picture(COURSE, new_tree(tmp_path / "learn", COURSE))
-    milestones = {"milestone 1", "milestone 2", "milestone 3", "milestone 4"}
-    assert set(picture.artists) == set(COURSE.entries) | milestones
-    lines = {name for name in picture.data if " to " in name}
-    assert set(picture.data) == set(picture.artists) | lines
-    assert {f"{need} to {entry.id}" for entry in COURSE.entries.values() for need in entry.needs} < lines
-    assert "ex40 to milestone 4" in lines and len([name for name in lines if "milestone 3" in name]) == 6
-    heights = [sorted({-picture.data[entry.id][1] for entry in entries}) for entries in COURSE.chapters.values()]
-    assert all(above[-1] < below[0] for above, below in zip(heights, heights[1:], strict=False))
-    tree = new_tree(tmp_path / "other", COURSE)
-    assert {standing(entry, tree) for entry in COURSE.entries.values()} == {"open", "later"}

@@ -114,7 +114,7 @@ def test_the_changed_term_is_marked_under_the_line():
     cases = next(c for m, c in wrong_in(exercise) if m.sentence() == "dcs_total: the term dcs is missing")
     assert diagnose(exercise, cases).lines[2:4] == (
         "    dcs_total = dcs + dh * o * (1 - co * co)",
-        "                ^^^ this term is missing",
+        "                ^^^ the term dcs is missing",
     )
 
 
@@ -147,7 +147,7 @@ def test_division_by_the_batch_size_and_reversal_in_time_are_named():
     for change, sentence in (
         (lambda c: {"db": c.expected["db"] / c.inputs["x"].shape[1]}, "the mean is used where the sum belongs"),
         (lambda c: {"dR": c.expected["dR"] / c.inputs["x"].shape[1]}, "divided by the batch size"),
-        (lambda c: {"dx": c.expected["dx"][::-1]}, "reversed order of time"),
+        (lambda c: {"dx": c.expected["dx"][::-1]}, "reversed in time"),
         (lambda c: {"dR": c.expected["dR"].T}, "transposed"),
     ):
         found = diagnose(exercise, [Case(c.inputs, c.expected, {**c.expected, **change(c)}) for c in cases])
@@ -197,21 +197,6 @@ def test_no_formula_is_sought_for_what_is_no_number(monkeypatch):
     assert diagnose(exercise, [Case(c.inputs, c.expected, {**c.got, "dx": {"odd": "str"}}) for c in right]) is None
 
 
-def test_half_a_missing_term_is_a_guess_that_names_it():
-    exercise = EXERCISES["ex08"]
-
-    program = program_of(exercise)
-    step = next(s for s in program.every.values() if s.target == "dcs_prev")
-    half = compile("dcs_prev = dcs_total * f + 0.5 * dzi * wci + dzf * wcf * (1 + 1e-5)", "", "exec")
-
-    def answer(a):
-        return program.run(a, {step.number: half})
-
-    found = diagnose(exercise, cases_of(exercise, answer))
-    assert not found.exact
-    assert "dzi * wci is missing in dcs_prev" in found.sentence and "50%" in found.sentence
-
-
 @pytest.mark.parametrize("most", [10, 400])
 def test_numbers_that_overflow_are_no_share_of_a_term(most):
     """exp of clipped numbers: wrong where they are large, and the largest cannot be a term that counts NaN times."""
@@ -223,21 +208,6 @@ def test_numbers_that_overflow_are_no_share_of_a_term(most):
 
     found = diagnose(replace(exercise, wrong=()), cases_of(exercise, answer))
     assert found is None or "nan" not in found.sentence
-
-
-def test_a_share_that_only_the_wrong_case_has_is_not_exact():
-    """A factor of W that happens to be 1 in the second case. No term of the limit counts a number of times."""
-    exercise = EXERCISES["ex35"]
-
-    def answer(a):
-        I, G = a["uniform"].shape
-        limit = np.sqrt(2) * np.sqrt(6 / (I + G))
-        return {**exercise.expected(a), "W": limit * (2 * a["uniform"] - 1)}
-
-    cases = cases_of(exercise, answer)
-    assert [bool(case.wrong) for case in cases] == [True, False]
-    found = diagnose(replace(exercise, wrong=()), cases)
-    assert not found.exact and "limit" in found.sentence
 
 
 class Rewrite(ast.NodeTransformer):

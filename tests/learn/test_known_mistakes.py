@@ -14,16 +14,16 @@ from tests.learn.answers import COURSE, checked, solution
 
 def test_the_same_mistake_is_diagnosed_once_and_told_to_each(tmp_path, monkeypatch):
     calls = []
-    diagnose = checking.diagnose
+    searched = checking.searched
     monkeypatch.setattr(checking, "KNOWN", KnownMistakes())
-    monkeypatch.setattr(checking, "diagnose", lambda *a: calls.append(a[0].id) or diagnose(*a))
-    mistake = ("da @ R.T", "da @ R")
+    monkeypatch.setattr(checking, "searched", lambda *a: calls.append(a[0].id) or searched(*a))
+    mistake = ("da = dh * (1 - h * h)", "da = dh")  # the text alone does not explain it
     results = [checked(tmp_path, "ex05", solution("ex05", mistake) + f"\n# student {k}\n") for k in range(3)]
     assert calls == ["ex05"]
-    assert {result.diagnosis for result in results} == {"R must be transposed here"}
+    assert {result.diagnosis for result in results} == {"da: the factor (1 - h * h) is missing"}
     lower = checked(tmp_path, "ex05", "\n\n" + solution("ex05", mistake))
-    assert calls == ["ex05"] and ", line 7" in results[0].message and ", line 9" in lower.message
-    other = checked(tmp_path, "ex05", solution("ex05", ("da @ R.T", "2 * da @ R.T")))
+    assert calls == ["ex05"] and ", line 5" in results[0].message and ", line 7" in lower.message
+    other = checked(tmp_path, "ex05", solution("ex05", ("da = dh * (1 - h * h)", "da = 3 * dh")))
     assert other.diagnosis != results[0].diagnosis
     assert calls == ["ex05"] * 2
 

@@ -11,7 +11,8 @@ from collections import Counter
 
 import pytest
 
-from tests.learn.mistakes.run import CUDA, PYTHON, kernel_said_to, said_to
+from tests.learn.answers import checked
+from tests.learn.mistakes.run import CUDA, PYTHON, changed, kernel_said_to
 from tests.slow import slow_unless
 
 NAMED = Counter(exercise for exercise, _, says, _ in PYTHON if says)
@@ -33,10 +34,10 @@ LONG = {
     slow_unless([row for row in PYTHON[::4] if row[2] and row[:2] not in LONG], PYTHON),
     ids=lambda v: v if isinstance(v, str) else "",
 )
-def test_a_mistake_in_numpy_is_named(exercise, what, says, changes):
-    exact, text = said_to(exercise, changes)
-    assert exact == bool(says), text
-    assert says in text
+def test_a_mistake_in_numpy_is_named(tmp_path, exercise, what, says, changes):
+    result = checked(tmp_path, exercise, changed(exercise, changes))
+    assert result.exact == bool(says), result.message
+    assert says in f"{result.diagnosis}\n{result.message}"
 
 
 def test_nearly_all_of_them_are_named():

@@ -40,7 +40,11 @@ def adam_step(parameter, gradient, m, v, step, lr, beta1, beta2, eps):
         ([("lr * first", "lr / np.sqrt(step) * first")], 9, "the division by np.sqrt(step) does not belong here"),
         ([("gradient**2", "gradient**2 + 0.01 * v")], 6, "the term 0.01 * v does not belong here"),
         ([("beta2**step", "beta1**step")], 8, "beta1 is used where beta2 belongs"),
-        ([("(np.sqrt(second) + eps)", "np.sqrt(second + eps)")], 9, "eps is inside np.sqrt(...), but it belongs"),
+        (
+            [("(np.sqrt(second) + eps)", "np.sqrt(second + eps)")],
+            9,
+            "eps is added inside the square root, but it belongs outside",
+        ),
     ],
 )
 def test_one_change_is_told_with_its_line_in_the_students_names(tmp_path, changes, line, says):
@@ -63,7 +67,7 @@ def test_a_change_that_makes_some_outputs_right_is_told_if_none_makes_all_right(
     wrong = [("reach[t + 1] * f[t + 1]", "reach[t + 1] * f[t]"), ("np.log(keep / (1 - keep))", "np.sqrt(steps)")]
     result = checked(tmp_path, "ex45", solution("ex45", *wrong))
     assert "This change makes reach right, but not all that is wrong:" in result.message
-    assert "reach: t is one too small here" in result.diagnosis and not result.exact
+    assert "reach: t is used where t + 1 belongs: it is one too small" in result.diagnosis and not result.exact
 
 
 def test_an_answer_that_nothing_explains_says_so(tmp_path):
@@ -81,14 +85,6 @@ def test_an_exception_is_mended_too(tmp_path):
 def test_what_comes_in_and_changes_nothing_is_told(tmp_path):
     wrong = solution("ex06", ("dh_t = dh[t] + dh_next", "dh_t = dh[t] if t == len(x) - 1 else np.sinh(dh_next)"))
     assert "only dh[3] is used: the other steps of dh have no effect" in checked(tmp_path, "ex06", wrong).message
-
-
-def test_a_number_that_the_formula_lacks_is_told_if_nothing_explains_the_answer(tmp_path):
-    lse = "    lse = largest + np.log(np.exp(a - largest[:, None]).sum(axis=1))"
-    clipped = "    lse = np.log(np.exp(np.clip(a, -400, 400)).sum(axis=1))  # 7 is in a comment"
-    result = checked(tmp_path, "ex23", solution("ex23", (lse, clipped)))
-    assert "the formula has no 400: does that cut something off" in result.diagnosis and not result.exact
-    assert result.place == f"line {1 + solution('ex23', (lse, clipped)).splitlines().index(clipped)}"
 
 
 def test_what_bounds_numbers_does_not_belong_into_a_formula(tmp_path):
@@ -202,7 +198,7 @@ def test_two_sides_that_are_exchanged_are_told_before_a_wrong_sign(tmp_path):
     text = solution("ex43", ("(c_prev - n)", "(n - c_prev)"))
     assert "the sides are exchanged: c_prev must come first" in checked(tmp_path, "ex43", text).message
     text = solution("ex30", ("-2.0 * d_da", "2.0 * d_da"))
-    assert "the sign of 2.0 is wrong" in checked(tmp_path, "ex30", text).message
+    assert "(1 - h * h) is wrong: the minus is missing" in checked(tmp_path, "ex30", text).message
 
 
 def test_a_change_that_is_right_by_accident_in_one_case_is_not_told(tmp_path):

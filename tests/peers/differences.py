@@ -8,7 +8,7 @@ from functools import cache
 from pathlib import Path
 
 PAGE = Path(__file__).parents[2] / "docs" / "disagreements.md"
-KINDS = {"value", "dtype", "shape", "structure", "gradient", "second", "refused", "accepted", "line"}
+KINDS = {"value", "dtype", "shape", "structure", "gradient", "second", "refused", "accepted"}
 
 
 @cache

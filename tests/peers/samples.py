@@ -13,7 +13,7 @@ import numpy as np
 import torch
 
 import minirnn as mr
-from minirnn.pointers import NotHere
+from minirnn.lookup.pointers import NotHere
 
 torch.set_num_threads(1)
 PACKAGE = str(Path(mr.__file__).parent)

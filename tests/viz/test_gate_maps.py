@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 
 from minirnn.viz import gate_map
 
@@ -44,8 +43,3 @@ def test_some_units_are_chosen_at_equal_distances_in_their_order(rng: np.random.
     labels = [label.get_text() for label in picture.ax[0].get_yticklabels()]
     assert labels == [str(unit) for unit in picture.data["unit"]]
     assert gate_map({"f": f}, most=20).data["unit"].tolist() == all_units.tolist()
-
-
-def test_one_unit_is_too_few(rng: np.random.Generator) -> None:
-    with pytest.raises(ValueError, match="most is 1\n  expected 2 or more units"):
-        gate_map({"f": rng.random((T, H))}, most=1)

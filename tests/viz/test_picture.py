@@ -140,13 +140,6 @@ def test_tensors_are_drawn_like_arrays():
             np.testing.assert_array_equal(tensor.data[name], shown)
 
 
-def test_something_else_in_the_place_of_axes_is_refused():
-    with pytest.raises(TypeError, match="loss_curve: ax is Figure\n.*\n.*add_subplot"):
-        loss_curve([1, 2], [3, 2], ax=Figure())
-    with pytest.raises(TypeError, match="gradient_flow: ax is int"):
-        gradient_flow(np.ones((2, 3)), ax=3)
-
-
 def test_a_notebook_shows_100_pixels_an_inch():
     png = Picture(new_figure(2, 1).add_subplot(), {}, {})._repr_png_()
     assert [int.from_bytes(png[k : k + 4]) for k in (16, 20)] == [200, 100]

@@ -16,9 +16,9 @@ Where things are::
     interface.py                  arrays of other GPU libraries
     driver.py                     the interface of a driver: memory, modules, launches, matrix products
     gpu/, sim/                    the two drivers
-    uncompiled.py                 passes the layers of a rung that does not compile to the lowest rung
+    uncompiled.py                 passes the layers of a rung that is refused to the lowest rung
     free_blocks.py, arguments.py  the choice of the freed memory that is reused next; the arguments of a launch as bytes
-    recordings.py                 repeated loops over time, recorded as CUDA graphs
+    program.py, recordings.py     the launches of a layer, written down once; loops over time as CUDA graphs
     missed.py                     checks whether a block missed a message from another block
     debug.py                      MINIRNN_DEBUG=1
 

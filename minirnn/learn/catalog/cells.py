@@ -133,6 +133,7 @@ MEMORY_MISTAKES = mistakes(
     ("bias: log(n / log(2)) is the approximation for many steps, but the exact bias is asked for",
      "np.log(keep / (1 - keep))", "np.log(steps / np.log(2))"),
     ("bias: f * n is one half, but what is left after n steps is f ** n", KEEP, "0.5 / steps"),
+    ("bias: f is exp(-1/n), a time constant, which leaves 1/e after n steps, not one half", KEEP, "np.exp(-1 / steps)"),
     ("bias: f is 1 - 1/n, which leaves 1/e after n steps, not one half", KEEP, "1 - 1 / steps"),
 )  # fmt: skip
 

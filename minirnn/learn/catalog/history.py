@@ -101,6 +101,10 @@ class Memory:
             raise OutOfMemory(f"there is no step {t}: they count from 0 to {self.T - 1}")
         if int(t) == self.T - 1 and dh is not None:
             raise OutOfMemory("nothing comes back to the last step: its dh is None")
+        return self.gradient(t, before, dh)
+
+    def gradient(self, t: int, before: np.ndarray, dh: Any) -> np.ndarray:
+        """What `back` computes."""
         h = np.tanh(self.x[int(t)] @ self.W + before @ self.R + self.b)
         total = self.dh[int(t)] + (0.0 if dh is None else np.asarray(dh, float))
         gradient: np.ndarray = (total * (1 - h * h)) @ self.R.T
@@ -131,8 +135,7 @@ def recompute_with(
     dh = None
     for t in order[: len(order) - last]:
         at = min(max(t + (shift(t, T) if callable(shift) else shift), 0), T)
-        memory.states[0] = states[at - 1] if at else memory.h0
-        dh = back(t, 0, dh if carried(t, T) else None)
+        dh = memory.gradient(t, states[at - 1] if at else memory.h0, dh if carried(t, T) else None)
     return dh
 
 

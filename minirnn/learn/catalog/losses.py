@@ -32,6 +32,8 @@ BROADCAST_MISTAKES = mistakes(
     *((f"{words} along the axes that broadcasting {axes}, but their gradients must be summed", old, new)
       for words, (leading, stretched) in REDUCTIONS.items()
       for axes, old, new in (("put in front", LEADING, leading), ("stretched from 1", STRETCHED, stretched))),
+    ("axes that broadcasting stretched from 1 are not summed, only those that it put in front", STRETCHED, ""),
+    ("axes that broadcasting put in front are not summed, only those that it stretched from 1", LEADING, ""),
     (f"the mean {USES} is taken, but they must be summed", ".sum(", ".mean("),
     (f"only the first {USES} counts, but they must be summed",
      LEADING, "[(0,) * len(leading)]", STRETCHED, FIRST),

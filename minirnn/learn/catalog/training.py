@@ -69,6 +69,8 @@ ADAM_MISTAKES = mistakes(
     ("m and v are used without bias correction",
      " / (1 - beta1**step)", "", " / (1 - beta2**step)", ""),
     ("eps is added inside the square root, but it belongs outside", "np.sqrt(v_hat) + eps", "np.sqrt(v_hat + eps)"),
+    ("eps is added before the division by 1 - beta2 ** step, so it is divided as well, but it must be added last",
+     "np.sqrt(v_hat) + eps", "(np.sqrt(v) + eps) / np.sqrt(1 - beta2**step)"),
     ("beta**(step + 1) is used, but the steps already count from 1", "**step", "**(step + 1)"),
 )  # fmt: skip
 

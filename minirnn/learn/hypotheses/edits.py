@@ -129,7 +129,7 @@ def alike(hypotheses: Sequence[Hypothesis], program: Program) -> Iterator[Hypoth
     Place = tuple[int, Path]
     kinds: dict[tuple[str, int], dict[Place, Hypothesis]] = {}
     for hypothesis in hypotheses:
-        if hypothesis.kind:
+        if hypothesis.kind and hypothesis.kind[0] != "?":
             for block in (-1, program.blocks[hypothesis.number], -2 - hypothesis.number):
                 kinds.setdefault((hypothesis.kind, block), {})[hypothesis.number, hypothesis.path] = hypothesis
     seen: set[tuple[str, tuple[Place, ...]]] = set()
@@ -137,7 +137,9 @@ def alike(hypotheses: Sequence[Hypothesis], program: Program) -> Iterator[Hypoth
         if len(lines) > 1 and (kind, tuple(lines)) not in seen:
             seen.add((kind, tuple(lines)))
             where = ", ".join(dict.fromkeys(h.target for h in lines.values() if h.target))
-            yield Hypothesis(tuple(e for h in lines.values() for e in h.edits), "", f"{where}: {kind}", "", 1)
+            yield Hypothesis(
+                tuple(e for h in lines.values() for e in h.edits), "", f"{where}: {kind}" if where else kind, "", 1
+            )
 
 
 # ---- trees

@@ -15,25 +15,16 @@ from typing import Any
 
 import numpy as np
 
-from minirnn.learn.hypotheses import brackets, layout, loops, names, operations, slopes, terms, uses
+from minirnn.learn.hypotheses import names, rewritten, terms, uses
 from minirnn.learn.hypotheses.edits import Hypothesis, Site, alike, compiled, sites
 from minirnn.learn.hypotheses.program import Program
 
 Maker = Callable[[Site], Iterator[Hypothesis]]
 NEAR: tuple[Maker, ...] = (
-    terms.of_terms, terms.of_factors, brackets.of_brackets, slopes.of_slopes, loops.of_assignments,
-    loops.of_conditions, loops.of_comparisons, loops.of_loops, loops.of_elements, layout.of_returns,
-    operations.of_functions, operations.of_powers, operations.of_largest, operations.of_divisions, layout.of_orders,
-    layout.of_cuts, layout.of_axes, names.of_names, uses.of_old_values,
+    rewritten.of_statements, uses.of_old_values,
 )  # fmt: skip
-FEW: tuple[Maker, ...] = (
-    terms.of_inner_terms, terms.of_inner_factors, uses.of_missing_parts, operations.of_counters, loops.of_places,
-    names.of_steps,
-)  # fmt: skip
-FAR: tuple[Maker, ...] = (names.of_lines, loops.of_starts, operations.of_constants, names.of_wholes,
-                          terms.of_moved_terms)  # fmt: skip
-FARTHEST: tuple[Maker, ...] = (terms.of_extra_terms, terms.of_extra_factors, operations.of_infinite_precision)
-"""Groups of hypotheses: frequent mistakes, less frequent ones (`FEW` of them are tried at once), and the rest."""
+FEW: tuple[Maker, ...] = (terms.of_inner_terms,)
+"""Groups of hypotheses: frequent mistakes, and those of which any formula has only a few, which are tried at once."""
 
 MOST_PAIRS = 20_000
 """The number of pairs of changes that are compared by their separate effects."""
@@ -65,6 +56,8 @@ class Search:
         The largest number of evaluations of the formula.
     more : tuple of functions
         Functions that make further hypotheses, which are tried together with the likeliest ones.
+    below : int
+        Only hypotheses of a lower rank are tried.
     """
 
     program: Program
@@ -72,6 +65,7 @@ class Search:
     tolerance: float = 1e-9
     most: int = 5000
     more: tuple[Maker, ...] = ()
+    below: int = 9
     evaluations: int = 0
     tried: list[Tried] = field(default_factory=list)
     known: dict[Hypothesis, Tried | None] = field(default_factory=dict)
@@ -105,6 +99,8 @@ class Search:
     @cached_property
     def few(self) -> list[Hypothesis]:
         """The hypotheses of which any formula has only a few."""
+        if self.below < 4:
+            return []
         with np.errstate(all="ignore"):
             found = [h for site in self.sites for make in FEW for h in make(site)]
             return [*found, *alike(found, self.program), *uses.of_late_terms(self.sites)]
@@ -131,18 +127,15 @@ class Search:
 
     def stages(self) -> Iterator[list[Hypothesis]]:
         """All hypotheses: the likeliest, less likely ones, those about several lines, and those of `more`."""
-        for makers in ((*NEAR, *self.more), FAR, (), FARTHEST):
-            with np.errstate(all="ignore"):
-                found = [h for site in self.sites for make in makers for h in make(site)]
-                found += alike(found, self.program)
-                found += self.few if makers is FAR else []
-                if not makers and self.sites:
-                    found = [
-                        *names.across_lines(self.sites),
-                        *names.everywhere(self.sites),
-                        *names.of_arguments(self.sites),
-                    ]
-            yield found
+        with np.errstate(all="ignore"):
+            found = [h for site in self.sites for h in rewritten.of_rewrites(site, range(self.below))]
+            if self.below < 4:
+                yield [h for h in found if not h.kind.startswith("?")]
+                return
+            found += [h for site in self.sites for make in (*NEAR, *self.more) for h in make(site)]
+            yield [*found, *alike(found, self.program)]
+            yield self.few
+            yield [*names.across_lines(self.sites), *names.everywhere(self.sites)] if self.sites else []
 
     def gives(self, changed: Mapping[int, CodeType | None], case: int) -> dict[str, Any] | None:
         """The outputs of the changed program, or None if it cannot run."""

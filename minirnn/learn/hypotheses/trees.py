@@ -1,14 +1,14 @@
-"""Reads expressions: finds summands, factors, slopes and the values in them, each with its path."""
+"""Reads expressions: finds summands, factors and the values in them, each with its path."""
 
 from __future__ import annotations
 
 import ast
-import copy
 from collections.abc import Iterator
 from typing import NamedTuple
 
 from minirnn.learn.hypotheses.edits import expression, nodes, text_of
 from minirnn.learn.hypotheses.program import Path
+from minirnn.learn.sandbox.patterns import filled
 
 
 class Part(NamedTuple):
@@ -96,85 +96,8 @@ def is_module(node: ast.AST) -> bool:
     return isinstance(node, ast.Name) and node.id in ("np", "math")
 
 
-class Slope(NamedTuple):
-    """The value and its places in a slope: ``1 - y * y`` of tanh or ``s * (1 - s)`` of a sigmoid."""
-
-    kind: str
-    of: ast.expr
-    places: tuple[Path, ...]
-
-
-def slopes(product: list[Part]) -> Iterator[Slope]:
-    """The slopes of tanh and sigmoid among the factors of a product."""
-    for part in product:
-        if part.inverse or not is_operation(part.node, (ast.Sub,)):
-            continue
-        left, right = part.node.left, part.node.right  # type: ignore[attr-defined]
-        if not (isinstance(left, ast.Constant) and left.value == 1):
-            continue
-        if (y := squared(right)) is not None:
-            yield Slope("tanh", y, (part.path,))
-        for other in product:
-            if other.text == text_of(right) and not other.inverse:
-                yield Slope("sigmoid", right, (other.path, part.path))
-                break
-
-
-def slope_places(value: ast.expr, path: Path) -> set[Path]:
-    """The places of the factors of slopes in an expression."""
-    found: set[Path] = set()
-    for node, way in chains(value, path, PRODUCT):
-        for slope in slopes(factors(node, way)):
-            found |= set(slope.places)
-    return found
-
-
-def within(path: Path, places: set[Path]) -> bool:
-    """Whether a place is in `places` or inside one of them."""
-    return any(path[: len(place)] == place for place in places)
-
-
-def squared(node: ast.expr) -> ast.expr | None:
-    """``y`` in ``y * y`` and ``y ** 2``."""
-    if isinstance(node, ast.BinOp):
-        if isinstance(node.op, ast.Mult) and text_of(node.left) == text_of(node.right):
-            return node.left
-        if isinstance(node.op, ast.Pow) and text_of(node.right) == "2":
-            return node.left
-    return None
-
-
-def times(node: ast.expr, number: float) -> ast.expr:
-    """The product of a number and an expression."""
-    return ast.BinOp(ast.Constant(number), ast.Mult(), node)
-
-
 def formed(code: str, **parts: ast.expr) -> ast.expr:
     """The tree of `code` with names replaced by expressions."""
     tree = filled(expression(code), parts)
     assert isinstance(tree, ast.expr)
     return tree
-
-
-def filled(node: ast.AST, parts: dict[str, ast.expr]) -> ast.AST:
-    """A copy of `node` with names replaced by expressions. Nodes without such names are not copied."""
-    if isinstance(node, ast.Name):
-        return parts.get(node.id, node)
-    fresh: dict[str, object] = {}
-    for name, value in ast.iter_fields(node):
-        if isinstance(value, ast.AST):
-            new: object = filled(value, parts)
-            changed = new is not value
-        elif isinstance(value, list):
-            new = [filled(v, parts) if isinstance(v, ast.AST) else v for v in value]
-            changed = any(a is not b for a, b in zip(new, value, strict=True))
-        else:
-            continue
-        if changed:
-            fresh[name] = new
-    if not fresh:
-        return node
-    other = copy.copy(node)
-    for name, value in fresh.items():
-        setattr(other, name, value)
-    return other

@@ -8,11 +8,10 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from minirnn.learn.hypotheses.edits import Edit, Hypothesis, Site, expression, nodes, text_of
-from minirnn.learn.hypotheses.layout import JOINS
+from minirnn.learn.hypotheses.edits import Edit, Hypothesis, Site, expression
 from minirnn.learn.hypotheses.program import GIVEN
 from minirnn.learn.hypotheses.terms import sum_behind
-from minirnn.learn.hypotheses.trees import Part, atoms, formed, times
+from minirnn.learn.hypotheses.trees import Part, atoms, formed
 
 MOST_USERS = 5
 """Variables with more uses are skipped, because there would be too many groups of uses."""
@@ -51,13 +50,3 @@ def of_old_values(site: Site) -> Iterator[Hypothesis]:
             says = f"the old {name} is used where the new one belongs"
             old = expression(f"{GIVEN}[{name!r}]")
             yield site.change(atom.path, old, says, "the new one", 1, "old values are used where the new ones belong")
-
-
-def of_missing_parts(site: Site) -> Iterator[Hypothesis]:
-    """One of the concatenated arrays is omitted and replaced by zeros."""
-    for node, path in nodes(site.value, site.path):
-        if isinstance(node, ast.Call) and text_of(node.func) in JOINS and node.args:
-            parts = node.args[0]
-            for k, part in enumerate(parts.elts if isinstance(parts, ast.List | ast.Tuple) else []):
-                says = f"the part {text_of(part)} is missing, with zeros in its place"
-                yield site.change((*path, ("args", 0), ("elts", k)), times(part, 0.0), says, "this is missing", 1)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -37,12 +37,12 @@ class Scope:
     steps: list[str] = field(default_factory=list)
     kinds: Kinds = field(default_factory=dict)
 
-    def others(self, node: ast.Name) -> Iterator[str]:
+    def alike(self, node: ast.expr) -> list[str]:
         """The names whose values have the same shape as that of a name; all names if nothing is known."""
+        if not isinstance(node, ast.Name):
+            return []
         mine = self.kinds.get(node.id)
-        for other in self.names:
-            if other != node.id and (not self.kinds or self.kinds.get(other, mine) == mine):
-                yield other
+        return [n for n in self.names if n != node.id and (not self.kinds or self.kinds.get(n, mine) == mine)]
 
     def terms(self) -> list[str]:
         """The names of numbers and arrays, and their elements at a loop's current step."""

@@ -7,6 +7,8 @@ import copy
 from collections.abc import Iterator
 
 from .own_change import Change, Place, Scope, expression, text
+from .readings import rewritten
+from .rewrites import OWN
 
 PAIRS = "':' combines every row with every index, but each row must be combined with its own index only"
 
@@ -28,26 +30,8 @@ def of_stored(node: ast.Subscript, above: dict[int, Place]) -> Iterator[Change]:
 def of_statement(node: ast.stmt, above: dict[int, Place], scope: Scope) -> Iterator[Change]:
     place = above[id(node)]
     upper, where, k = place
-    if isinstance(node, ast.AugAssign):
-        target = text(node.target)
-        plain = ast.copy_location(ast.Assign([node.target], node.value), node)
-        yield Change([(place, stored(plain))], node, f"+= adds to {target}, but = must replace it", 0, "+=")
-        for kind, sign in ((ast.Add, "+="), (ast.Sub, "-=")):
-            if not isinstance(node.op, kind):
-                says = f"the operator is wrong: {sign} belongs here"
-                yield Change([((node, "op", -1), kind())], node, says, 0, "op=")
-        if isinstance(node.target, ast.Subscript) and not any(
-            isinstance(n, ast.Slice) for n in ast.walk(node.target.slice)):  # fmt: skip
-            says = f"an index that occurs twice counts only once in {target}, because += adds once for each index"
-            at = f"({text(node.target.slice).strip('()')},)" if isinstance(node.target.slice, ast.Tuple) else text(
-                node.target.slice)  # fmt: skip
-            call = expression(f"np.add.at({text(node.target.value)}, {at}, {text(node.value)})")
-            yield Change([(place, ast.copy_location(ast.Expr(call), node))], node, says, 0)
-    if isinstance(node, ast.Assign) and len(node.targets) == 1 and not isinstance(node.targets[0], ast.Tuple):
-        target = text(node.targets[0])
-        added = ast.copy_location(ast.AugAssign(node.targets[0], ast.Add(), node.value), node)  # type: ignore[arg-type]
-        says = f"= keeps only the last part of {target}, but all parts must be added up, with +="
-        yield Change([(place, added)], node, says, 0, "=")
+    for one in rewritten(node, OWN):
+        yield Change([(place, one.new)], node, one.says, one.rank, one.kind)
     if isinstance(node, ast.Return | ast.FunctionDef) or k < 0:
         return
     first = text(node).splitlines()[0]
@@ -78,7 +62,3 @@ def of_statement(node: ast.stmt, above: dict[int, Place], scope: Scope) -> Itera
     if isinstance(node, ast.If) and not node.orelse:
         yield Change([((upper, where, -1), [*rows[:k], *node.body, *rows[k + 1 :]])], node,
                      "this is done only under a condition, but it must be done in every case", 1)  # fmt: skip
-
-
-def stored(node: ast.Assign) -> ast.Assign:
-    return node

@@ -5,6 +5,7 @@ from __future__ import annotations
 import atexit
 import contextlib
 import os
+import shlex
 import socket
 import struct
 import subprocess
@@ -19,6 +20,10 @@ ROOT = Path(__file__).parents[3]
 NUMBER = struct.Struct("<q")
 PATIENCE = 300.0
 """Seconds of clock time that a busy machine may take to start a template."""
+JAIL = "MINIRNN_JAIL"
+"""The environment variable with a command that is put before each template, such as that of a container: ``bwrap ...``.
+The container must show Python, minirnn and the folder of temporary files, and pass on open files.
+"""
 MOST = 4
 """The largest number of templates that are kept. Each takes about 30 MB of memory, shared with its forks."""
 
@@ -44,7 +49,8 @@ class Template:
         self.asked.settimeout(PATIENCE)
         with theirs:
             self.process = subprocess.Popen(
-                [sys.executable, "-I", "-u", str(START), str(theirs.fileno()), kind, str(ROOT), str(os.getpid())],
+                [*jail(), sys.executable, "-I", "-u", str(START), str(theirs.fileno()), kind, str(ROOT),
+                 str(os.getpid())],
                 stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
                 pass_fds=(theirs.fileno(),), cwd=os.sep, env=dict(environment), start_new_session=True,
             )  # fmt: skip
@@ -70,19 +76,25 @@ class Template:
         return (said.decode(errors="replace").strip().splitlines() or [""])[-1]
 
 
+def jail() -> list[str]:
+    """The command in `JAIL`, as words."""
+    return shlex.split(os.environ.get(JAIL, ""))
+
+
 kept: dict[tuple[object, ...], Template] = {}
 keeping = threading.Lock()
 
 
 def supervisor(kind: str, environment: Mapping[str, str], control: int, complaints: int) -> int:
-    """Start a supervisor from a template that is kept for later ones. Returns its process id.
+    """Start a supervisor from a template that is kept for later ones. Returns its process id; 0 in a jail, which may
+    number its processes anew.
 
     Raises
     ------
     Broken
         If there is no template and a new one cannot be started.
     """
-    key = (os.getpid(), kind, *sorted(environment.items()))  # a fork of the judge has its own templates
+    key = (os.getpid(), kind, *jail(), *sorted(environment.items()))  # a fork of the judge has its own templates
     for _ in range(2):
         with keeping:
             template = kept.pop(key, None) or Template(kind, environment)
@@ -90,7 +102,8 @@ def supervisor(kind: str, environment: Mapping[str, str], control: int, complain
             for old in [other for other in kept if other[0] == os.getpid()][:-MOST]:
                 kept.pop(old).close()
         try:
-            return template.fork(control, complaints)
+            number = template.fork(control, complaints)
+            return 0 if jail() else number
         except Broken as error:
             reason = error
             with keeping:

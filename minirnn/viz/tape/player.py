@@ -165,7 +165,7 @@ class TapePlayer:
             )  # fmt: skip
         picture.ax.set_title(
             f"Going back, step {k + 1} of {len(self.frames)}: {now.name}\n"
-            "orange: current node and what it sends back   blue: done   purple: some gradient   gray: none yet",
+            "orange: current node and what it sends back\nblue: done   purple: some gradient   gray: none yet",
             fontsize=10,
         )
         sent = "\n".join(f"sends {_short(g)} to {name}" for name, g in now.sends)

@@ -344,6 +344,7 @@ def test_an_earlier_run_must_be_one(place, run):
     ("arguments", "said"),
     [
         (["--jobs", "2", "--executor", "threads:2"], "both say where to grade"),
+        (["--jail", "no-such-command --x"], "there is no command 'no-such-command'"),
         (["--executor", "rockets:9"], "expected threads"),
         (["--executor", "mpi"], "--executor: mpi "),  # no workers, or no mpi4py
         (["--grace", "1d"], "--grace without --late"),

@@ -11,13 +11,6 @@ import sys
 import tempfile
 from pathlib import Path
 
-import numpy as np
-
-from minirnn.learn.catalog import EXERCISES
-from minirnn.learn.diagnose import Case, diagnose
-from minirnn.learn.exercise import PUBLIC, PUBLIC_CASES
-from minirnn.learn.judge import brought, compare, outputs_of, worst
-from minirnn.learn.sandbox.child import returned
 from tests.learn.answers import checked
 from tests.learn.mistakes.whole import answers
 
@@ -51,30 +44,6 @@ def changed(exercise, changes):
     return text
 
 
-def said_to(exercise, changes):
-    """Whether a mistake in NumPy is explained exactly, and its diagnosis. It is run in this process."""
-    return said_to_text(exercise, changed(exercise, changes))
-
-
-def said_to_text(exercise, text):
-    """The same as `said_to`, for a whole answer."""
-    of, namespace = EXERCISES[exercise], {}
-    exec(compile(text, exercise, "exec"), namespace)
-
-    def case(seed, sizes, stage=None):
-        inputs = of.case([seed], sizes, stage)
-        expected = of.expected(inputs)
-        with np.errstate(all="ignore"):
-            value = returned(namespace[of.function](**of.case([seed], sizes, stage)))
-        return Case(inputs, expected, brought(of, outputs_of(of, value), expected))
-
-    cases = [case(seed, sizes) for seed, sizes in PUBLIC_CASES]
-    parts = worst([compare(of, case.expected, case.got) for case in cases])
-    assert not all(part.ok for part in parts), f"{exercise}: a wrong answer passes"
-    found = diagnose(of, cases, lambda: [case(2, PUBLIC, stage) for stage in of.stages])
-    return (False, "") if found is None else (found.exact, found.sentence)
-
-
 def kernel_said_to(folder, exercise, changes):
     """The diagnosis of a mistake in a CUDA kernel, run in its own process like any answer."""
     result = checked(folder, exercise, changed(exercise, changes))
@@ -85,8 +54,9 @@ def kernel_said_to(folder, exercise, changes):
 def main(wanted):
     for exercise, what, _, changes in PYTHON:
         if not wanted or exercise in wanted:
-            exact, text = said_to(exercise, changes)
-            print(f"{exercise}  {what:48} {'' if exact else '(not exact) '}{text}", flush=True)
+            with tempfile.TemporaryDirectory() as folder:
+                result = checked(Path(folder), exercise, changed(exercise, changes))
+            print(f"{exercise}  {what:48} {'' if result.exact else '(not exact) '}{result.diagnosis}", flush=True)
     with tempfile.TemporaryDirectory() as folder:
         for exercise, what, _, changes in CUDA:
             if not wanted or exercise in wanted:

@@ -147,3 +147,13 @@ def test_every_exercise_in_a_template_of_its_kind(tmp_path):
     for id in ("ex05", "ex17", "ex01"):
         assert checked(tmp_path, id, COURSE.solution(COURSE.entry(id))).passed
     assert [key[1] for key in templates.kept] == ["simulated", "python"]
+
+
+def test_a_jail_is_put_around_all_answers(tmp_path, monkeypatch):
+    """`env` stands for a container here: it changes what an answer sees."""
+    code = "import os\nprint(os.environ.get('IN_JAIL'))"
+    assert set(answer(tmp_path, code).prints.split()) == {"None"}
+    monkeypatch.setenv(templates.JAIL, "env 'IN_JAIL=a jail'")
+    result = answer(tmp_path, code)
+    assert result.passed and set(result.prints.splitlines()) == {"a jail"}
+    assert templates.jail() == ["env", "IN_JAIL=a jail"]

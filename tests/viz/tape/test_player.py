@@ -74,17 +74,12 @@ def test_hooks_change_what_is_played_as_they_change_the_backward_pass():
     np.testing.assert_array_equal(player.grads["w"], w.grad.numpy())
 
 
-def test_a_freed_tape_and_a_changed_value_are_refused():
+def test_a_changed_value_is_refused():
     w = mr.tensor([2.0], requires_grad=True)
     loss = (w * w).sum()
     w.assign([5.0])
     with pytest.raises(RuntimeError, match=r"Multiply was changed by assign\(\)"):
         TapePlayer(loss)
-    loss = (w * w).sum()
-    loss.backward()
-    for look in (tape_graph, TapePlayer):
-        with pytest.raises(RuntimeError, match="freed by a backward pass"):
-            look(loss)
 
 
 def test_a_tape_of_which_a_part_is_freed_is_refused_too():
