@@ -45,7 +45,7 @@ class Memory:
 class NoDriver:
     """A `minirnn.devices.cuda.driver.Driver` that computes nothing and notes what it should compile."""
 
-    name, seconds, recording = "cuda", None, False
+    name, seconds, recording, prepares = "cuda", None, False, False
 
     def __init__(self, arch: str) -> None:
         self.asked: dict[Asked, None] = {}

@@ -86,7 +86,7 @@ def test_reset_parameters_draws_what_the_constructor_draws(name: str, device: st
 
 def test_sizes_that_no_memory_holds_are_refused() -> None:
     for number in (2**62, 2**63, 10**30):
-        with pytest.raises(ValueError, match="in_features is .*\n  expected at least 1, and few enough to fit into memory"):
+        with pytest.raises(ValueError, match="in_features is .*\n  expected .* few enough to fit into memory"):
             nn.Linear(number, 1)
     with pytest.raises(ValueError, match="takes .* bytes to draw"):
         nn.Linear(2**62 - 1, 1)
