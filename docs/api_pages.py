@@ -46,7 +46,8 @@ PAGES = {
     ),
     "ops": (
         "Ops",
-        "Every op is a node of the tape; the fused ones have [a page with their formulas](../ops/README.md).",
+        "Every op is a node of the tape; the fused ones have [a page with their formulas](../ops/README.md)."
+        " [The errors](../ops/README.md#what-an-op-raises) are the same for all.",
         [
             ("RNN ops", "minirnn.ops", "rnn"),
             ("Losses", "minirnn.ops", "losses"),

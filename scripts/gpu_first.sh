@@ -34,7 +34,7 @@ export CARRIED=${CARRIED:-$PWD/build/gpu} DEVICE=${DEVICE:-cuda} EVIDENCE=$out/e
 export PYTHONPATH=$PWD${PYTHONPATH:+:$PYTHONPATH} MINIRNN_QUIET=1
 export MINIRNN_CACHE=$CARRIED
 if ls "$CARRIED"/whl/*.whl >/dev/null 2>&1; then # without an index: only what this Python lacks
-    "$python" -m pip install -q --no-index --no-deps --no-compile --upgrade --target "$CARRIED/site" "$CARRIED"/whl/*.whl &&
+    timeout 60 "$python" -m pip install -q --no-index --no-deps --no-compile --upgrade --target "$CARRIED/site" "$CARRIED"/whl/*.whl &&
         PYTHONPATH+=:$CARRIED/site
 fi
 touch "$EVIDENCE"
@@ -69,7 +69,7 @@ step() { # name, limit in seconds, command
 
 slow=1
 [ -z "${QUICK:-}" ] || slow=10 # the simulator takes longer than a GPU
-arch=$(nvidia-smi --query-gpu=compute_cap --format=csv,noheader 2>/dev/null | head -n 1 | tr -d .)
+arch=$(timeout 20 nvidia-smi --query-gpu=compute_cap --format=csv,noheader 2>/dev/null | head -n 1 | tr -d .)
 export python
 step compile $((90 * slow)) "$python" -m scripts.gpu.carried "$CARRIED" --arch "sm_${arch:-90}"
 step doctor $((45 * slow)) bash -c 'nvidia-smi; "$python" -m minirnn doctor && "$python" -m scripts.gpu.evidence'

@@ -160,13 +160,13 @@ class Default(int):
 FIRST, LAST = Default(0), Default(-1)
 
 
-def axis_or_dim(op: str, given: Any, dim: Any) -> Any:
+def axis_or_dim(op: str, value: Any, dim: Any) -> Any:
     """The `axis` that was given, or `dim`, its name in torch. Raises TypeError if both are."""
     if dim is None:
-        return given
-    if given is None or given.__class__ is Default:
+        return value
+    if value is None or value.__class__ is Default:
         return dim
-    raise TypeError(f"{op}: got axis={shown(given)} and dim={shown(dim)}\n  expected one: dim is torch's name for axis")
+    raise TypeError(f"{op}: got axis={shown(value)} and dim={shown(dim)}\n  expected one: dim is torch's name for axis")
 
 
 def kept(op: str, keepdims: bool | None, keepdim: bool | None) -> bool:
@@ -180,12 +180,12 @@ def kept(op: str, keepdims: bool | None, keepdim: bool | None) -> bool:
     )
 
 
-def axis(op: str, given: Any, ndim: int, dim: Any = None, *, scalar: bool = False) -> int:
+def axis(op: str, value: Any, ndim: int, dim: Any = None, *, scalar: bool = False) -> int:
     """A non-negative axis out of `axis` or `dim`; with `scalar` an array without axes has one, as in torch.
 
     Raises ValueError if there is no such axis, TypeError if it is not an integer or both are given.
     """
-    k = axis_or_dim(op, given, dim)
+    k = axis_or_dim(op, value, dim)
     if scalar and ndim == 0:
         ndim = 1
     if not is_integer(k):
@@ -197,12 +197,12 @@ def axis(op: str, given: Any, ndim: int, dim: Any = None, *, scalar: bool = Fals
     return int(k) % ndim
 
 
-def axes(op: str, given: Any, ndim: int, dim: Any = None, *, scalar: bool = False) -> tuple[int, ...] | None:
+def axes(op: str, value: Any, ndim: int, dim: Any = None, *, scalar: bool = False) -> tuple[int, ...] | None:
     """Distinct non-negative axes out of `axis` or `dim`, or None for all. Raises what `axis` raises.
 
     With `scalar`, an array without axes accepts an axis, which has no effect.
     """
-    k = axis_or_dim(op, given, dim)
+    k = axis_or_dim(op, value, dim)
     if k is None or (dim is not None and k == ()):  # torch's empty tuple means all axes, NumPy's none
         return None
     if k.__class__ is int and -ndim <= k < ndim:

@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 
 from minirnn.engine.anomaly import anomaly
-from minirnn.engine.arguments import gradients_of, one_name_of, seeds_of, tensors_of
 from minirnn.engine.hooks import running
 from minirnn.engine.op import FREED
 from minirnn.engine.order import Tensors, Wanted, in_order
 from minirnn.engine.outputs import Cotangents, backward_of
+from minirnn.engine.seeds import gradients_of, one_name_of, seeds_of, tensors_of
 from minirnn.engine.tape import mode
 from minirnn.engine.tensor import Tensor, leaf
 

@@ -121,13 +121,6 @@ def zeros(*args: Any, size: Any = None, dtype: Any = None, device: Place = None,
         Where to create the Tensor; by default on the default device (`use_device`).
     requires_grad : bool
         Whether to compute gradients for the Tensor.
-
-    Raises
-    ------
-    TypeError
-        If a size is not an integer, the dtype is unknown, or `requires_grad` is set for a dtype that is not floating.
-    ValueError
-        If a size is negative or the device is unknown.
     """
     return _filled(
         "zeros", shape_given("zeros", args, size), 0, or_default(dtype, default.dtype), device, requires_grad
@@ -173,13 +166,6 @@ def arange(
 
     Without a dtype, integers give int64. If any argument is a float, the result is float32. With an integer dtype, the
     arguments lose their fractions first.
-
-    Raises
-    ------
-    TypeError
-        If an argument is not a number.
-    ValueError
-        If `step` is 0 or has the wrong sign to reach `end`, or an argument is not finite.
     """
     if end is None:
         start, end = 0, start
@@ -208,15 +194,7 @@ def arange(
 def linspace(
     start: Any, end: Any, steps: int, *, dtype: Any = None, device: Place = None, requires_grad: bool = False
 ) -> Tensor:
-    """`steps` evenly spaced numbers from `start` to `end`, both included; float32 by default.
-
-    Raises
-    ------
-    TypeError
-        If an argument is not a number, or `steps` is not an integer.
-    ValueError
-        If `steps` is negative.
-    """
+    """`steps` evenly spaced numbers from `start` to `end`, both included; float32 by default."""
     start, end = number_of("linspace", "start", start), number_of("linspace", "end", end)
     count = integer_of("linspace", "steps", steps, 0)
     if not (isfinite(start) and isfinite(end)):

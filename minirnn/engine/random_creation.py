@@ -99,15 +99,7 @@ def randint(
     device: Place = None,
     requires_grad: bool = False,
 ) -> Tensor:
-    """Random integers with ``low <= x < high``: ``randint(high, size)`` or ``randint(low, high, size)``; int64.
-
-    Raises
-    ------
-    TypeError
-        If a bound is not an integer or the size is missing.
-    ValueError
-        If ``low >= high``, or a bound does not fit into the dtype.
-    """
+    """Random integers with ``low <= x < high``: ``randint(high, size)`` or ``randint(low, high, size)``; int64."""
     if isinstance(high, (tuple, list)) and size is None:
         low, high, size = 0, low, high
     elif high is None:

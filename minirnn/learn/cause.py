@@ -66,13 +66,13 @@ def cause(
         return told(text, [replace(change, says=known.sentence) for change in near])
     if near:
         doubtful = any(
-            change.group.startswith("?") or change.rank and " is used where " in change.says for change in near
+            change.group.startswith("?") or change.rank and " is used where " in change.group for change in near
         )
         likelier = searched(exercise, cases, 1 + max(change.rank for change in near) // 2) if doubtful else None
         return told(text, near) if likelier is None else with_definitions(exercise, text, likelier)
     found = known or by_numbers()
-    facts = None if found and found.known else warned(text, cases)
-    if facts:  # first, because where all numbers are NaN, many mistakes give them
+    facts = warned(text, cases)  # first, because where numbers are NaN, many mistakes give them
+    if facts is not None and not (found and found.known and "above 709" not in facts.sentence):
         return facts
     if found is not None and found.exact and "changes to the formula" not in found.lines[0]:
         return found if found.known else with_definitions(exercise, text, found)

@@ -27,6 +27,7 @@ from minirnn.commands.cli import main as minirnn
 from minirnn.devices.cuda.device import Cuda
 from minirnn.devices.cuda.gpu.compiler import Compiler
 from minirnn.devices.cuda.launch.sequence.choice import H200, RUNGS
+from minirnn.devices.host_cpp import cache
 from minirnn.machine import toolchain
 from scripts.gpu import alive, latencies, ratios
 
@@ -115,6 +116,14 @@ def asked(arch: str) -> list[Asked]:
     return list(driver.asked)
 
 
+def sources() -> str:
+    """A fingerprint of everything that decides what is compiled and computed."""
+    root = Path(mr.__file__).parents[1]
+    folders = "minirnn/devices", "minirnn/cells", "minirnn/ops", "minirnn/nn", "scripts/gpu"
+    files = [path for name in folders for path in sorted((root / name).rglob("*.*")) if path.suffix != ".pyc"]
+    return cache.fingerprint(*[path.read_bytes() for path in files if path.is_file()])[:12]
+
+
 def compiled(arch: str, nvcc: str, what: Asked) -> int:
     """The bytes of its machine code, which is in the cache afterwards."""
     return len(Compiler(arch, nvcc, lambda binary: None, Exception).binary(*what))
@@ -131,7 +140,7 @@ def main(words: list[str] | None = None) -> int:
         parser.error(f"nvcc: {toolchain.missing(toolchain.find_nvcc())}")
     os.environ |= {"MINIRNN_CACHE": str(args.folder), "MINIRNN_QUIET": "1"}
     args.folder.mkdir(parents=True, exist_ok=True)
-    mark = args.folder / f"complete-{args.arch}-{nvcc[0]}"
+    mark = args.folder / f"complete-{args.arch}-{nvcc[0]}-{sources()}"
     if mark.exists():
         print(f"machine code for {args.arch} by nvcc {nvcc[0]} was carried")
         return 0

@@ -33,9 +33,9 @@ PRECISIONS = {"ieee": ("float32", False), "tf32": ("float32", True), "fp16": ("f
 WAYS: dict[str, tuple[str | None, bool]] = {
     "default": (None, True),
     "graph": ("steps", True),
-    "persistent": ("persistent", False),
+    "persistent": ("persistent", True),
 }
-"""The rung, None for the rule's choice, and whether loops are recorded."""
+"""The rung, None for the rule's choice, and whether layers and loops are recorded."""
 ROUNDS, SAMPLE, LONGEST = (1, 0.0, 1e9) if QUICK else (7, 0.01, 3.5)
 """The samples of each way, the shortest time of each, and the time for a row, after which no further round begins."""
 

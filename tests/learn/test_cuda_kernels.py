@@ -8,7 +8,7 @@ from tests.learn.answers import COURSE, checked, solution
 
 
 def test_reports_of_the_simulator_are_shown(tmp_path):
-    result = checked(tmp_path, "ex19", COURSE.stub(COURSE.entry("ex19")) + "// begun\n")
+    result = checked(tmp_path, "ex19", COURSE.stub(COURSE.entry("ex19")) + "struct Begun {};\n")
     assert result.status == "failed"
     assert "race" in result.message and "ex19_race.cu" in result.message
     out_of_bounds = solution("ex17", ("if (k >= N) return;", ""))
@@ -21,14 +21,6 @@ def test_numbers_never_written_are_noticed(tmp_path):
     result = checked(tmp_path, "ex17", solution("ex17", ("du[k] = dh[k] * (h_prev[k] - c[k]);", "")))
     assert "du: it is never written" in result.message
     assert [p.name for p in result.parts if not p.ok] == ["du"]
-
-
-@pytest.mark.parametrize("id", ["ex18", "ex20"])
-def test_right_numbers_with_too_much_traffic_get_half_the_points(tmp_path, id):
-    result = checked(tmp_path, id, COURSE.stub(COURSE.entry(id)) + "// begun\n")
-    assert result.parts[0].ok and not result.parts[1].ok
-    assert 0 < result.score < COURSE.entry(id).points
-    assert "are allowed" in result.message
 
 
 def test_an_early_return_before_a_barrier_is_caught(tmp_path):

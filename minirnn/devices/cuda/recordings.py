@@ -65,7 +65,9 @@ class Recordings:
         numbers : hashable
         arrays : tuples and lists of CudaArray or None
         """
-        if not self.enabled or not self.driver.prepares:
+        if not self.enabled:
+            return work(device, numbers, arrays)
+        if not self.driver.prepares:
             self.counts["plain"] += 1
             return work(device, numbers, arrays)
         given: list[CudaArray | None] = []

@@ -70,13 +70,7 @@ def relu6(input: Any, inplace: bool = False) -> Tensor:
 
 
 def hardtanh(input: Any, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False) -> Tensor:
-    """``min(max(x, min_val), max_val)``; the derivative at both bounds is 0, as in torch.
-
-    Raises
-    ------
-    ValueError
-        If ``min_val > max_val``.
-    """
+    """``min(max(x, min_val), max_val)``; the derivative at both bounds is 0, as in torch."""
     y = _clamped("hardtanh", source("hardtanh", input, inplace), *bounds("hardtanh", min_val, max_val))
     return returned(input, y, inplace)
 
@@ -150,13 +144,7 @@ def gelu(input: Any, approximate: str = "none") -> Tensor:
 
 
 def softplus(input: Any, beta: float = 1.0, threshold: float = 20.0) -> Tensor:
-    """``log(1 + exp(beta * x)) / beta``, and `x` itself where ``beta * x > threshold``, as in torch.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If `beta` or `threshold` is not a finite number, or `beta` is 0.
-    """
+    """``log(1 + exp(beta * x)) / beta``, and `x` itself where ``beta * x > threshold``, as in torch."""
     if input.__class__ is Expr:
         return apply("softplus", input * beta) / beta
     beta, threshold = divisor("softplus", "beta", beta), check.number("softplus", "threshold", threshold)
@@ -183,13 +171,7 @@ def logsigmoid(input: Any) -> Tensor:
 
 
 def glu(input: Any, dim: int = -1) -> Tensor:
-    """``a * sigmoid(b)``, where a and b are the two halves of `input` along `dim`. Dauphin et al. 2016.
-
-    Raises
-    ------
-    ValueError
-        If there is no such axis or its size is odd.
-    """
+    """``a * sigmoid(b)``, where a and b are the two halves of `input` along `dim`. Dauphin et al. 2016."""
     x, dtype = widened("glu", input)
     dim = check.axis("glu", dim, x.ndim)
     n = x.shape[dim]

@@ -21,11 +21,6 @@ def widened(op: str, input: Any, place: Device | None = None) -> tuple[Tensor, n
     """`input` as a Tensor of the dtype for computing, and the dtype of the result.
 
     float16 is computed in float32 and rounded once at the end, as in torch.
-
-    Raises
-    ------
-    TypeError
-        If `input` does not have a floating dtype.
     """
     x = float_tensor(op, input if isinstance(input, Tensor) else as_tensor(input, device=place))
     return (x.astype(np.float32) if x.dtype == np.float16 else x), x.dtype

@@ -50,13 +50,6 @@ def scaled_dot_product_attention(
     -------
     Tensor, (..., L, V)
         The result is zero for a query that may not attend to any key, as in torch. Vaswani et al. 2017.
-
-    Raises
-    ------
-    TypeError
-        If the first three do not have the same floating dtype, or the mask is neither bool nor floating.
-    ValueError
-        If the shapes do not fit, `attn_mask` is combined with `is_causal`, or `enable_gqa` is True.
     """
     op = "scaled_dot_product_attention"
     place = operands.device_of(query, key, value, attn_mask)

@@ -65,13 +65,6 @@ def binary_cross_entropy(
     size_average, reduce
         torch's old names for `reduction`; passing one is an error.
     reduction : {"mean", "sum", "none"}
-
-    Raises
-    ------
-    TypeError
-        If neither `input` nor `target` is floating, or `size_average` or `reduce` is given.
-    ValueError
-        If an input is not in 0 .. 1, the shapes do not fit, or `reduction` is unknown.
     """
     op = "binary_cross_entropy"
     no_legacy(op, size_average, reduce)
@@ -117,13 +110,6 @@ def binary_cross_entropy_with_logits(
     reduction : {"mean", "sum", "none"}
     pos_weight : array_like that broadcasts to the shape of `input`, optional
         p, the weight of positive targets. Values above 1 improve recall.
-
-    Raises
-    ------
-    TypeError
-        If neither `input` nor `target` is floating, or `size_average` or `reduce` is given.
-    ValueError
-        If the shapes do not fit or `reduction` is unknown.
     """
     op = "binary_cross_entropy_with_logits"
     no_legacy(op, size_average, reduce)

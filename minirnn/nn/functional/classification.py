@@ -54,13 +54,6 @@ def cross_entropy(
     Returns
     -------
     Tensor of shape (), or (), (B,) or (B, d1, ...) with reduction "none"
-
-    Raises
-    ------
-    TypeError
-        If `input` is not floating, `target` holds neither integers nor floats, or `size_average` or `reduce` is given.
-    ValueError
-        If the shapes do not fit, a target is out of range, or an option cannot be used.
     """
     op = "cross_entropy"
     no_legacy(op, size_average, reduce)
@@ -103,13 +96,6 @@ def nll_loss(
 
     After `log_softmax` it equals `cross_entropy`. It has the same arguments without `label_smoothing`, and targets are
     indices.
-
-    Raises
-    ------
-    TypeError
-        If `input` is not floating, `target` does not hold integers, or `size_average` or `reduce` is given.
-    ValueError
-        If the shapes do not fit, a target is out of range, or `reduction` is unknown.
     """
     op = "nll_loss"
     no_legacy(op, size_average, reduce)

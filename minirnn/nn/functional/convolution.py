@@ -56,11 +56,6 @@ def conv1d(
     Returns
     -------
     Tensor (B, O, (L + padding - dilation * (K - 1) - 1) // stride + 1), with the total `padding` of both sides
-
-    Raises
-    ------
-    TypeError, ValueError
-        If a dtype or a shape does not fit, or the sequence is shorter than the kernel.
     """
     place = device_of(input, weight, bias)
     x, dtype = widened("conv1d", input, place)

@@ -91,13 +91,6 @@ def ctc_loss(
     Returns
     -------
     Tensor of shape (), or (B,) with reduction "none" and (T, B, C)
-
-    Raises
-    ------
-    TypeError
-        If `log_probs` is not floating, or targets or lengths are not integers.
-    ValueError
-        If shapes or lengths do not fit, or a target is `blank` or not a class.
     """
     op = "ctc_loss"
     check.reduction(op, reduction)

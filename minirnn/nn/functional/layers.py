@@ -28,13 +28,6 @@ def linear(input: Any, weight: Any, bias: Any = None) -> Tensor:
     Returns
     -------
     Tensor, (..., O) or (...)
-
-    Raises
-    ------
-    TypeError
-        If they do not have one floating dtype.
-    ValueError
-        If the shapes or devices do not fit.
     """
     given = dict(input=input, weight=weight) | ({} if bias is None else dict(bias=bias))
     x, w, *rest = operands.tensors("linear", **given)
@@ -134,13 +127,6 @@ def dropout(input: Any, p: float = 0.5, training: bool = True, inplace: bool = F
 
     The mask is drawn on the host from the public random stream (`minirnn.manual_seed`), in float64, so one seed drops
     the same elements on every device and in every dtype. Srivastava et al. 2014, "inverted" form.
-
-    Raises
-    ------
-    TypeError
-        If `input` does not have a floating dtype or `p` is not a number.
-    ValueError
-        If `p` is not in 0 .. 1.
     """
     p = check.number("dropout", "p", p, 0, 1, ZERO)
     x = as_tensor(source("dropout", input, inplace))
@@ -166,13 +152,6 @@ def one_hot(input: Any, num_classes: int = -1) -> Tensor:
     Returns
     -------
     Tensor, (..., C), int64, on the device of `input`
-
-    Raises
-    ------
-    TypeError
-        If `input` does not hold integers.
-    ValueError
-        If an index is not in 0 .. num_classes - 1, or there are no indices from which to find the number of classes.
     """
     ids = integers("one_hot: input", input)
     C = check.integer("one_hot", "num_classes", num_classes, -1)

@@ -33,13 +33,6 @@ def layer_norm(input: Any, normalized_shape: Any, weight: Any = None, bias: Any 
     weight, bias : of shape normalized_shape, optional
     eps : float
         Keeps the divisor above 0.
-
-    Raises
-    ------
-    TypeError
-        If `input` is not floating or `eps` is not a number.
-    ValueError
-        If the last axes of `input`, `weight` or `bias` have other sizes.
     """
     x, axes, dtype = _last_axes("layer_norm", input, normalized_shape, weight, bias)
     eps = check.number("layer_norm", "eps", eps)
@@ -194,11 +187,6 @@ def normalize(
         The smallest divisor.
     out
         Must be None, because results are new Tensors.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If `input` is not floating, there is no such axis, `p` is negative, or `out` is given.
     """
     x, dtype = widened("normalize", input)
     if out is not None:
@@ -220,11 +208,6 @@ def cosine_similarity(x1: Any, x2: Any, dim: int = 1, eps: float = 1e-8, *, axis
         The axis of the vectors. `axis` is minirnn's name for it.
     eps : float
         The smallest norm.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If one is not floating, the shapes do not broadcast, or there is no such axis.
     """
     place = device_of(x1, x2)
     (a, dtype_a), (b, dtype_b) = (widened("cosine_similarity", x, place) for x in (x1, x2))

@@ -33,13 +33,6 @@ def mse_loss(
     Returns
     -------
     Tensor of shape (), or of that of `input` with reduction "none"
-
-    Raises
-    ------
-    TypeError
-        If neither `input` nor `target` is floating, or `size_average` or `reduce` is given.
-    ValueError
-        If the shapes or devices differ or `reduction` is unknown.
     """
     no_legacy("mse_loss", size_average, reduce)
     check.reduction("mse_loss", reduction)

@@ -19,13 +19,6 @@ def softmax(input: Any, dim: int | None = None, *, dtype: Any = None, axis: int 
         The axis. `axis` is minirnn's name for it. If it is missing, torch guesses it and warns. Here that is an error.
     dtype : dtype, optional
         The dtype to convert `input` to beforehand.
-
-    Raises
-    ------
-    TypeError
-        If `input` is not floating (and no `dtype` is given), or neither or both of `dim` and `axis` are given.
-    ValueError
-        If there is no such axis.
     """
     return _along("softmax", input, one_dim("softmax", dim, axis), dtype)
 

@@ -82,13 +82,7 @@ def clip_grads_with_norm_(parameters: Any, max_norm: float, total_norm: Any, for
 
 
 def clip_grad_value_(parameters: Any, clip_value: float, foreach: bool | None = None) -> None:
-    """Clip every element of every gradient to -clip_value .. clip_value; NaN stays NaN.
-
-    Raises
-    ------
-    TypeError, ValueError
-        `parameters` are not Tensors, or `clip_value` is not a number or negative.
-    """
+    """Clip every element of every gradient to -clip_value .. clip_value; NaN stays NaN."""
     op = "clip_grad_value_"
     limit = _at_least_zero(op, "clip_value", clip_value)
     with no_grad():

@@ -97,11 +97,6 @@ def pack_padded_sequence(
     -------
     PackedSequence
         Gradients flow back to the valid steps.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If the lengths do not fit or increase.
     """
     name = "pack_padded_sequence"
     x = as_tensor(input)
@@ -149,11 +144,6 @@ def pad_packed_sequence(
     padded : Tensor, (T, B, ..)
         In the order of the batch that was packed.
     lengths : Tensor, (B,), int64
-
-    Raises
-    ------
-    TypeError, ValueError
-        If `sequence` is not packed, or longer than `total_length`.
     """
     name = "pad_packed_sequence"
     if not isinstance(sequence, PackedSequence):

@@ -55,11 +55,6 @@ def pad_sequence(
     Tensor, (T, B, ..), T the longest length
         Gradients flow back into each sequence.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If there are no sequences, or one of them does not fit the first.
-
     Examples
     --------
     >>> pad_sequence([[1.0, 2.0], [3.0]], batch_first=True, padding_value=-1.0)

@@ -11,26 +11,12 @@ from minirnn.ops.primitives import concat
 
 
 def parameters_to_vector(parameters: Iterable[Tensor]) -> Tensor:
-    """One vector of all values in their order. It is on the tape, so gradients flow back into the parameters.
-
-    Raises
-    ------
-    TypeError, ValueError
-        `parameters` are not Tensors, or there are none, or they have several devices or dtypes.
-    """
+    """One vector of all values in their order. It is on the tape, so gradients flow back into the parameters."""
     return concat([p.reshape(-1) for p in _leaves("parameters_to_vector", parameters)])
 
 
 def vector_to_parameters(vec: Tensor, parameters: Iterable[Tensor]) -> None:
-    """Assign the parts of a vector to the parameters in their order. On an error nothing is changed.
-
-    Raises
-    ------
-    TypeError
-        `parameters` are not Tensors.
-    ValueError
-        `vec` is not a vector, or its size differs from that of the parameters; or one of them is not a leaf.
-    """
+    """Assign the parts of a vector to the parameters in their order. On an error nothing is changed."""
     op = "vector_to_parameters"
     found = _leaves(op, parameters)
     values = as_tensor(vec).numpy()

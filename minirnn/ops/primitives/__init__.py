@@ -1,4 +1,7 @@
-"""Primitive ops, with which all backward formulas are written. The public names are those declared in the modules."""
+"""Primitive ops, with which all backward formulas are written. The public names are those declared in the modules.
+
+`docs/ops/README.md` says which errors all of them raise. A docstring only lists errors with another reason.
+"""
 
 # ruff: noqa: F403
 from types import FunctionType

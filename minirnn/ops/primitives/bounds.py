@@ -47,13 +47,6 @@ def clip(x: Any, low: float | None = None, high: float | None = None, *, straigh
     """``min(max(x, low), high)``, NaN stays NaN. Bounds are Python numbers; None leaves that side open.
 
     Gradients pass where ``low <= x <= high``; with `straight_through` they pass everywhere.
-
-    Raises
-    ------
-    TypeError
-        If a bound is not a number.
-    ValueError
-        If ``low > high`` or a bound is NaN.
     """
     if x.__class__ is Expr:
         return apply("clip", x, low, high, straight_through=straight_through)
@@ -79,13 +72,6 @@ def clamp(x: Any, min: Any = None, max: Any = None) -> Tensor:
 
     A bound is a number, a Tensor that broadcasts against `x`, or None for an open side. If `min` is above `max`, the
     result is `max`. Gradients pass where ``min <= x <= max``. Elsewhere they go to the bound, if it is a Tensor.
-
-    Raises
-    ------
-    TypeError
-        If a bound is neither a number nor a Tensor.
-    ValueError
-        If there is no bound.
     """
     x = numeric("clamp", x)
     low, high = _bound(x, "min", min), _bound(x, "max", max)

@@ -44,13 +44,6 @@ def einsum(equation: str, *operands: Any) -> Tensor:
     operands : Tensors, or one list of them
         Axes with the same letter must have equal sizes, or size 1.
 
-    Raises
-    ------
-    TypeError
-        If `equation` is not a string.
-    ValueError
-        If the equation cannot be read or does not fit the shapes.
-
     Examples
     --------
     >>> import minirnn as mr

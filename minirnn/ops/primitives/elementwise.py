@@ -232,13 +232,7 @@ def choose(condition: Tensor, a: Any, b: Any) -> Tensor:
 
 @op(Where, method="")
 def where(condition: Any, a: Any, b: Any) -> Tensor:
-    """`a` where `condition` is true, else `b`; all three broadcast against each other.
-
-    Raises
-    ------
-    TypeError
-        If `condition` is not of dtype bool.
-    """
+    """`a` where `condition` is true, else `b`; all three broadcast against each other."""
     if not isinstance(condition, Tensor):
         if any(v.__class__ is Expr for v in (condition, a, b)):
             return apply("where", condition, a, b)

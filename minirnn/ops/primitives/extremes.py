@@ -128,13 +128,6 @@ def max(
     - ``max(x, dim=1)``, ``max(x, 1)``: torch's named tuple ``(values, indices)``. The first of equal elements is taken,
       and only it gets the gradient.
     - ``max(a, b)``: the larger of two Tensors at each place, `maximum`.
-
-    Raises
-    ------
-    ValueError
-        If there is no element to choose from.
-    TypeError
-        If `axis` and `dim` are given, or `dim` is not an integer.
     """
     return _of_one_or_two(Max, x, dim_or_other, axis, keepdims, dim, keepdim)
 
@@ -156,13 +149,7 @@ def min(
 def amax(
     x: Any, axis: Axes = None, keepdims: bool | None = None, *, dim: Axes = None, keepdim: bool | None = None
 ) -> Tensor:
-    """Largest element along `axis` (an int, a tuple, or None for all). Equal maxima share the gradient equally.
-
-    Raises
-    ------
-    ValueError
-        If there is no element to choose from.
-    """
+    """Largest element along `axis` (an int, a tuple, or None for all). Equal maxima share the gradient equally."""
     return _values("amax", Max, x, axis, dim, check.kept("amax", keepdims, keepdim))
 
 
@@ -170,13 +157,7 @@ def amax(
 def amin(
     x: Any, axis: Axes = None, keepdims: bool | None = None, *, dim: Axes = None, keepdim: bool | None = None
 ) -> Tensor:
-    """Smallest element along `axis` (an int, a tuple, or None for all). Equal minima share the gradient equally.
-
-    Raises
-    ------
-    ValueError
-        If there is no element to choose from.
-    """
+    """Smallest element along `axis` (an int, a tuple, or None for all). Equal minima share the gradient equally."""
     return _values("amin", Min, x, axis, dim, check.kept("amin", keepdims, keepdim))
 
 
@@ -193,11 +174,6 @@ def argmax(
 
     Without `axis`, it is the index among all elements in C order, as in NumPy and torch. `dim` and `keepdim` are
     torch's names for `axis` and `keepdims`.
-
-    Raises
-    ------
-    ValueError
-        If there is no element to choose from.
     """
     k, kept = check.axis_or_dim("argmax", axis, dim), check.kept("argmax", keepdims, keepdim)
     return _place("argmax", "argmax", as_tensor(x), k, kept)

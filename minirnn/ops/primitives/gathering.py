@@ -62,15 +62,6 @@ def gather(x: Any, dim: int, index: Any) -> Tensor:
     Returns
     -------
     Tensor of the shape of `index`. Gradients add up at elements that were read more than once.
-
-    Raises
-    ------
-    TypeError
-        If `index` does not hold integers.
-    ValueError
-        If the shapes do not fit.
-    IndexError
-        If an index is out of range.
     """
     x = as_tensor(x)
     dim = check.axis("gather", dim, x.ndim, scalar=True)
@@ -133,15 +124,6 @@ def scatter_add(x: Any, dim: int, index: Any, src: Any) -> Tensor:
         The same as for `gather`.
     src : Tensor
         At least as long as `index` along every axis, of the dtype of `x`.
-
-    Raises
-    ------
-    TypeError
-        If `index` does not hold integers, or the dtypes differ.
-    ValueError
-        If the shapes do not fit.
-    IndexError
-        If an index is out of range.
     """
     x = as_tensor(x)
     if not check.is_integer(dim):
@@ -158,15 +140,6 @@ def scatter(x: Any, dim: int, index: Any, src: Any, *, reduce: str | None = None
 
     `src` may be a number. ``reduce="add"`` adds instead, as `scatter_add`. If several elements are written to one
     place, the last one stays and gets the gradient.
-
-    Raises
-    ------
-    TypeError
-        If `index` does not hold integers, or the dtypes differ.
-    ValueError
-        If the shapes do not fit.
-    IndexError
-        If an index is out of range.
     """
     x = as_tensor(x)
     dim = check.axis("scatter", dim, x.ndim, scalar=True)
@@ -194,17 +167,7 @@ def scatter(x: Any, dim: int, index: Any, src: Any, *, reduce: str | None = None
 
 @op(GetItem)
 def index_select(x: Any, dim: int, index: Any) -> Tensor:
-    """The rows, columns, ... of `x` along `dim` at the indices in the one-dimensional `index`, in its order.
-
-    Raises
-    ------
-    TypeError
-        If `index` does not hold integers.
-    ValueError
-        If `index` has more than one axis.
-    IndexError
-        If an index is out of range.
-    """
+    """The rows, columns, ... of `x` along `dim` at the indices in the one-dimensional `index`, in its order."""
     x = as_tensor(x)
     dim = check.axis("index_select", dim, x.ndim, scalar=True)
     host = integers("index_select: index", index)

@@ -138,13 +138,6 @@ def getitem(x: Any, index: Any) -> Tensor:
     """``x[index]`` with integers, slices, None, ``...`` and arrays of integers or bools.
 
     As in torch, integers are applied first: ``x[0, :, [1, 2]]`` is ``x[0][:, [1, 2]]``.
-
-    Raises
-    ------
-    IndexError
-        If an index is out of range or there are too many.
-    TypeError
-        If an index is of another kind.
     """
     x = as_tensor(x)
     index = _normal(index)
@@ -222,13 +215,6 @@ def embedding(weight: Any, ids: Any) -> Tensor:
     Returns
     -------
     Tensor of shape ids.shape + (I,)
-
-    Raises
-    ------
-    TypeError
-        If `ids` are not integers.
-    ValueError
-        If `weight` is not a matrix or an id has no row.
     """
     weight = as_tensor(weight)
     if weight.ndim != 2:

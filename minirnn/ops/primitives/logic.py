@@ -39,15 +39,7 @@ def _bits(op: str, a: Any, b: Any, of_bools: str, of_integers: Any) -> Tensor:
 
 @op("multiply", operator="&")
 def bitwise_and(a: Any, b: Any) -> Tensor:
-    """``a & b`` of bools or of the bits of integers, broadcasting; no gradient.
-
-    Raises
-    ------
-    TypeError
-        For floats.
-    ValueError
-        If the shapes do not broadcast or the devices differ.
-    """
+    """``a & b`` of bools or of the bits of integers, broadcasting; no gradient."""
     return _bits("bitwise_and", a, b, "multiply", np.bitwise_and)
 
 
@@ -116,13 +108,6 @@ def masked_fill(x: Any, mask: Any, value: Any) -> Tensor:
 
     `value` is a number or a Tensor of shape (). The gradient of such a Tensor is the sum of the gradients where `mask`
     is true.
-
-    Raises
-    ------
-    TypeError
-        If the mask is not of dtype bool.
-    ValueError
-        If `value` has axes, the shapes do not broadcast, or the devices differ.
     """
     x = as_tensor(x)
     if not isinstance(mask, Tensor):

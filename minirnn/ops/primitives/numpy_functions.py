@@ -47,10 +47,19 @@ def _recorded(given: Any) -> bool:
     return isinstance(given, Tensor) and given.requires_grad and mode.enabled
 
 
+NO_OUT = "no out=: NumPy would write into it, and results are new Tensors"
+
+
 def _lost(function: Any, expected: str = "an op of minirnn, or t.detach() for only the values") -> TypeError:
     return TypeError(
         f"np.{function.__name__}: got a Tensor that requires gradients, which NumPy would lose\n  expected {expected}"
     )
+
+
+def _array_as_out(function: Any, out: Any) -> None:
+    """Raise TypeError if NumPy is asked to write into a Tensor."""
+    if any(isinstance(o, Tensor) for o in (out if isinstance(out, tuple) else (out,))):
+        raise TypeError(f"np.{function.__name__}: out is a Tensor\n  expected an array; t.copy_(...) writes into t")
 
 
 @method
@@ -86,10 +95,11 @@ def __array_function__(x: Tensor, function: Any, types: Any, args: Any, kwargs: 
         If a Tensor requires gradients, and the function is not in `numpy_meaning` and returns floats or writes into
         an array, because the gradients would be lost.
     """
+    _array_as_out(function, kwargs.get("out"))
     if not _recorded([*args, *kwargs.values()]):
         return function(*_values(args), **_values(kwargs))
     if kwargs.get("out") is not None:
-        raise _lost(function, "no out=: NumPy would write into it, and results are new Tensors")
+        raise _lost(function, NO_OUT)
     if function in WRITES:
         raise _lost(function)
     found = function(*_values(args), **_values(kwargs))  # raises NumPy's own errors
@@ -159,10 +169,11 @@ def __array_ufunc__(x: Tensor, function: np.ufunc, way: str, *inputs: Any, **kwa
     TypeError
         If a Tensor requires gradients, and there is no matching op or its arguments differ.
     """
+    _array_as_out(function, kwargs.get("out"))
     op = _of_ufuncs().get(function.__name__) if way == "__call__" and not kwargs else None
     recorded = _recorded(inputs)
     if op is not None and (recorded or function.nin == 2):
         return op(*inputs)
     if recorded:
-        raise _lost(function)
+        raise _lost(function, NO_OUT) if "out" in kwargs else _lost(function)
     return getattr(function, way)(*_values(inputs), **kwargs)

@@ -39,13 +39,7 @@ class Unbind(Along, uses="getitem", reads=""):
 
 @op(Unbind)
 def unbind(x: Any, axis: int = check.FIRST, *, dim: int | None = None) -> tuple[Tensor, ...]:
-    """All ``x[t]`` along `axis` (torch: `dim`), without that axis. Time and memory are linear in its size.
-
-    Raises
-    ------
-    ValueError
-        If there is no such axis.
-    """
+    """All ``x[t]`` along `axis` (torch: `dim`), without that axis. Time and memory are linear in its size."""
     x = as_tensor(x)
     return Unbind(check.axis("unbind", axis, x.ndim, dim)).of(x)
 
@@ -65,11 +59,6 @@ def chunk(x: Any, chunks: int, axis: int = check.FIRST, *, dim: int | None = Non
     """`x` split along `axis` (torch: `dim`) into `chunks` pieces of equal size. The last one may be smaller.
 
     As in torch, there may be fewer pieces: an axis of 7 in 5 chunks gives pieces of 2, 2, 2 and 1.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If `chunks` is not an integer of 1 or more, or there is no such axis.
     """
     x = as_tensor(x)
     axis = check.axis("chunk", axis, x.ndim, dim)

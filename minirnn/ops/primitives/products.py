@@ -41,13 +41,7 @@ MATMUL = {name: Matmul(name) for name in PRECISIONS}
 
 @op(Matmul, operator="@")
 def matmul(a: Any, b: Any) -> Tensor:
-    """``a @ b``: (..., n, k) @ (..., k, m) -> (..., n, m); a vector counts as a row (left) or a column (right).
-
-    Raises
-    ------
-    ValueError
-        If the inner sizes differ, the batch axes do not broadcast, or an operand has shape ().
-    """
+    """``a @ b``: (..., n, k) @ (..., k, m) -> (..., n, m); a vector counts as a row (left) or a column (right)."""
     a, b = pair(a, b)
     if a.device is not b.device:
         a, b = together("matmul", a, b)

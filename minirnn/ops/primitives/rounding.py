@@ -62,11 +62,6 @@ def round(x: Any, decimals: int = 0, *, ndigits: int | None = None) -> Tensor:
     """The nearest number with `decimals` digits after the point. Ties go to the even digit.
 
     The gradient is 0. Negative `decimals` round to tens, hundreds, ...
-
-    Raises
-    ------
-    TypeError
-        If `decimals` is not an integer, or `x` is of dtype bool.
     """
     x = numeric("round", x)
     return Round(check.integer("round", "decimals", decimals if ndigits is None else ndigits))(x)

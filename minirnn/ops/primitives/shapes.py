@@ -114,13 +114,7 @@ class Split(Primitive, uses="getitem", reads=""):
 
 @op(Reshape, method="")
 def reshape(x: Any, shape: int | Sequence[int]) -> Tensor:
-    """`x` in another shape, in C order; one size may be -1.
-
-    Raises
-    ------
-    ValueError
-        If the number of elements differs.
-    """
+    """`x` in another shape, in C order; one size may be -1."""
     x = as_tensor(x)
     shape, size = check.sizes("reshape", shape), prod(x.shape)
     if shape.count(-1) == 1:
@@ -139,13 +133,6 @@ def transpose(
     """`x` with its axes in the order `axes`, by default reversed. Two integers exchange these two axes.
 
     ``transpose(x, (2, 0, 1))`` is NumPy's, ``transpose(x, 0, 1)`` is torch's (whose names `dim0` and `dim1` also work).
-
-    Raises
-    ------
-    ValueError
-        If `axes` does not name every axis once, or there is no such axis.
-    TypeError
-        If an axis is not an integer, or only one of two is given.
     """
     x = as_tensor(x)
     axes, other = check.axis_or_dim("transpose", axes, dim0), check.axis_or_dim("transpose", other, dim1)
@@ -169,13 +156,7 @@ def swap_last(x: Tensor) -> Tensor:
 
 @op(BroadcastTo, torch={"size": "shape"})
 def broadcast_to(x: Any, shape: Sequence[int]) -> Tensor:
-    """`x` repeated to `shape` by NumPy's rules.
-
-    Raises
-    ------
-    ValueError
-        If the shapes do not fit.
-    """
+    """`x` repeated to `shape` by NumPy's rules."""
     x = as_tensor(x)
     shape = check.sizes("broadcast_to", shape)
     tail = shape[len(shape) - x.ndim :] if len(shape) >= x.ndim else ()
@@ -194,13 +175,7 @@ def broadcast_to(x: Any, shape: Sequence[int]) -> Tensor:
 
 @op(Concat, method="", torch={"tensors": "xs"})
 def concat(xs: Sequence[Any], axis: int = check.FIRST, *, dim: int | None = None) -> Tensor:
-    """The Tensors joined along an existing axis (torch: `dim`).
-
-    Raises
-    ------
-    ValueError
-        If there are none, their other sizes differ, or they live on different devices.
-    """
+    """The Tensors joined along an existing axis (torch: `dim`)."""
     ts = _tensors("concat", xs)
     whole = next((t for t in ts if t.shape != (0,)), ts[0])
     axis = check.axis("concat", axis, whole.ndim, dim)
@@ -218,13 +193,7 @@ cat = concatenate = concat
 
 @op(Concat, Reshape, method="", torch={"tensors": "xs"})
 def stack(xs: Sequence[Any], axis: int = check.FIRST, *, dim: int | None = None) -> Tensor:
-    """Tensors of the same shape joined along a new axis (torch: `dim`).
-
-    Raises
-    ------
-    ValueError
-        If there are none or their shapes differ.
-    """
+    """Tensors of the same shape joined along a new axis (torch: `dim`)."""
     ts = _tensors("stack", xs)
     if len({t.shape for t in ts}) > 1:
         raise ValueError(f"stack: got shapes {[t.shape for t in ts]}\n  expected equal shapes")
@@ -242,11 +211,6 @@ def split(x: Any, sizes: int | Sequence[int], axis: int = check.FIRST, *, dim: i
     """`x` split along `axis` (torch: `dim`) into pieces of size `sizes`. The last one may be smaller.
 
     `sizes` may also be a list with the size of each piece, as in torch. `chunk` splits into a number of pieces.
-
-    Raises
-    ------
-    ValueError
-        If the size is 0 (for an axis that is not empty) or negative, or the sizes of a list do not add up.
     """
     x = as_tensor(x)
     axis = check.axis("split", axis, x.ndim, dim)

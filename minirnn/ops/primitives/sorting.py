@@ -60,13 +60,6 @@ def topk(
 
     They are sorted even if `sorted` is False. Of equal elements, the first ones are taken. NaN is larger than all
     numbers. `dim` is torch's name for `axis`.
-
-    Raises
-    ------
-    TypeError
-        If `k` is not an integer.
-    ValueError
-        If there are fewer than `k` elements along `axis`.
     """
     x = as_tensor(x)
     k = check.integer("topk", "k", k)

@@ -28,15 +28,7 @@ def _triangle(op: str, x: Any, diagonal: int, lower: bool) -> Tensor:
 
 @op(where)
 def tril(x: Any, diagonal: int = 0) -> Tensor:
-    """`x` with zeros above a diagonal of its last two axes: the main one, or the one `diagonal` places to the right.
-
-    Raises
-    ------
-    ValueError
-        If there are fewer than two axes.
-    TypeError
-        If `diagonal` is not an integer.
-    """
+    """`x` with zeros above a diagonal of its last two axes: the main one, or the one `diagonal` places to the right."""
     return _triangle("tril", x, diagonal, lower=True)
 
 

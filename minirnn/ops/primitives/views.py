@@ -65,13 +65,7 @@ swapdims = swapaxes
 
 @op(transpose, method="movedim moveaxis")
 def movedim(x: Any, source: Axes, destination: Axes) -> Tensor:
-    """`x` with the axes `source` (an int or several) at the places `destination`; the others keep their order.
-
-    Raises
-    ------
-    ValueError
-        If the numbers of places and axes differ, or one occurs twice.
-    """
+    """`x` with the axes `source` (an int or several) at the places `destination`; the others keep their order."""
     x = as_tensor(x)
     old = check.axes("movedim", source, x.ndim, scalar=True) or ()
     new = check.axes("movedim", destination, x.ndim, scalar=True) or ()
@@ -116,13 +110,7 @@ def unsqueeze(x: Any, dim: int | None = None, *, axis: int | None = None) -> Ten
 
 @op(reshape, method="flatten ravel")
 def flatten(x: Any, start_dim: int = 0, end_dim: int = -1) -> Tensor:
-    """`x` with the axes from `start_dim` to `end_dim` (inclusive) merged into one. A number becomes a vector.
-
-    Raises
-    ------
-    ValueError
-        If there is no such axis, or `end_dim` comes before `start_dim`.
-    """
+    """`x` with the axes from `start_dim` to `end_dim` (inclusive) merged into one. A number becomes a vector."""
     x = as_tensor(x)
     if x.ndim == 0:
         x = reshape(x, (1,))
@@ -137,13 +125,7 @@ def flatten(x: Any, start_dim: int = 0, end_dim: int = -1) -> Tensor:
 
 @op(reshape)
 def unflatten(x: Any, dim: int, sizes: Sequence[int]) -> Tensor:
-    """`x` with the axis `dim` split into axes of the given sizes. One of them may be -1.
-
-    Raises
-    ------
-    ValueError
-        If the product of the sizes differs from the size of the axis.
-    """
+    """`x` with the axis `dim` split into axes of the given sizes. One of them may be -1."""
     x = as_tensor(x)
     axis = check.axis("unflatten", dim, x.ndim)
     given = check.sizes("unflatten", sizes)
@@ -178,11 +160,6 @@ def repeat(x: Any, *sizes: Any) -> Tensor:
     """`x` repeated the given number of times along each axis. Extra sizes add new axes in front.
 
     This is torch's ``Tensor.repeat`` and NumPy's ``tile``, not NumPy's ``repeat``, which repeats element by element.
-
-    Raises
-    ------
-    ValueError
-        If there are fewer sizes than axes, or one is negative.
     """
     x = as_tensor(x)
     times = check.sizes("repeat", listed(sizes))
@@ -206,15 +183,7 @@ def tile(x: Any, *sizes: Any) -> Tensor:
 
 @op(getitem)
 def narrow(x: Any, dim: int, start: int, length: int) -> Tensor:
-    """``x[start : start + length]`` along the axis `dim`.
-
-    Raises
-    ------
-    ValueError
-        If the range is not inside the axis.
-    TypeError
-        If a number is not an integer.
-    """
+    """``x[start : start + length]`` along the axis `dim`."""
     x = as_tensor(x)
     axis = check.axis("narrow", dim, x.ndim)
     n = x.shape[axis]
@@ -233,11 +202,6 @@ def roll(x: Any, shifts: Axes, dims: Axes | None = None) -> Tensor:
     """`x` shifted by `shifts` places along `dims`. Elements that leave at the end return at the front.
 
     Without `dims`, `x` is shifted as if it were flat.
-
-    Raises
-    ------
-    ValueError
-        If the numbers of shifts and axes differ, or there is no such axis.
     """
     x = whole = as_tensor(x)
     steps = check.sizes("roll", shifts)

@@ -58,6 +58,8 @@ def test_a_weighted_mean_divides_by_the_weights_and_that_of_huber_by_the_number(
 def test_the_divergence_of_a_probability_0_is_finite_and_of_a_negative_one_nan() -> None:
     assert F.kl_div(np.log([0.5, 0.5, 0.5]), np.array([0.0, 0.5, -0.5]), reduction="none").tolist()[:2] == [0, 0]
     assert np.isnan(F.kl_div(np.log([0.5]), np.array([-0.5])).item())
+    p = mr.tensor([np.nan, 0.5], dtype="float64", requires_grad=True)
+    np.testing.assert_allclose(mr.grad(F.kl_div(np.log([0.5, 0.5]), p, reduction="sum"), p), [np.nan, 1.0])
 
 
 @pytest.mark.parametrize("name", ["mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss", "kl_div"])

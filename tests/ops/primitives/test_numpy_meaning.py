@@ -159,6 +159,13 @@ def test_no_function_loses_a_gradient_without_a_word() -> None:
     for name in ("sum", "mean", "cumsum", "max", "std", "var", "clip", "prod"):
         with pytest.raises(TypeError, match=rf"np\.{name}: .*\n  expected no out="):
             getattr(np, name)(x, out=a)
+    for call in (lambda: np.exp(x, out=a), lambda: np.add.reduce(x, out=a)):
+        with pytest.raises(TypeError, match=r"np\.(exp|add): .*\n  expected no out="):
+            call()
+    for t in (x, mr.zeros(3)):
+        for call in (lambda t=t: np.add(a, 1, out=t), lambda t=t: np.sum(a, out=t), lambda t=t: np.exp(t, out=t)):
+            with pytest.raises(TypeError, match=r"np\.\w+: out is a Tensor\n  expected an array; t.copy_"):
+                call()
     assert float(x[0]) == 1.0 and float(x.sum()) == 6.0
     with mr.no_grad():
         a[0] = x[1]

@@ -1,4 +1,4 @@
-"""Checks the arguments of `Tensor.backward` and `grad`, and fills in gradients that the user left out."""
+"""The gradients at which `Tensor.backward` and `grad` start: those that the user gave, checked, or 1 for a loss."""
 
 from __future__ import annotations
 
