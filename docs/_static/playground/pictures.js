@@ -145,14 +145,16 @@
   // Curves through points on linear axes, cut off at the axes' ends. curves: [{ name, points }], dots: [[x, y]]
   function plot(width, { title, x_label, x, y, curves, dots }) {
     const height = 230, box = { left: 44, right: width - 12, top: 22, bottom: height - 38 };
-    const part = (v, [low, high]) => Math.max(-0.02, Math.min(1.02, (v - low) / (high - low)));
+    const part = (v, [low, high]) => Math.max(-9, Math.min(9, (v - low) / (high - low)));
     const x_of = (v) => box.left + part(v, x) * (box.right - box.left);
     const y_of = (v) => box.bottom - part(v, y) * (box.bottom - box.top);
     const ticks = (of, [low, high]) => [low, (low + high) / 2, high].map((v) => [of(v), Number(v.toPrecision(3))]);
     let body = axes(box, x_label, ticks(x_of, x), [...ticks(y_of, [y[0], y[1]]).filter((t) => t[1] !== 0), [y_of(0), 0]]);
     curves.forEach(({ name, points }, k) => {
       const path = points.map(([a, b], j) => `${j ? "L" : "M"}${x_of(a)} ${y_of(b)}`).join("");
-      body += `<path class="pg-line pg-line-${k}" d="${path}" />` +
+      const [w, h] = [box.right - box.left, box.bottom - box.top]; // an inner picture, which cuts what is outside
+      body += `<svg x="${box.left}" y="${box.top}" width="${w}" height="${h}" viewBox="${box.left} ${box.top} ${w} ${h}">` +
+        `<path class="pg-line pg-line-${k}" d="${path}" /></svg>` +
         text(box.left + 8 + 130 * k, 14, name, `class="pg-name-${k}"`);
     });
     for (const [a, b] of dots) body += `<circle class="pg-point" cx="${x_of(a)}" cy="${y_of(b)}" r="4" />`;
