@@ -22,10 +22,12 @@ from minirnn.nn.states import LSTMHidden, lstm_pair
 from minirnn.nn.utils.packing import PackedSequence, packed_as, unpacked
 from minirnn.ops.cudnn_rnn.cells import layer_of
 from minirnn.ops.cudnn_rnn.params import Network
-from minirnn.ops.primitives import squeeze
+from minirnn.ops.primitives import squeeze, transpose
+from minirnn.ops.sequence.stack import run_layers
 
 PARTS = {"weight_ih": "W", "weight_hh": "R", "bias_ih": "bW", "bias_hh": "bR", "weight_hr": "Wp"}
 """The names of the parameters in torch, in torch's order, and in the formulas."""
+IN_ORDER = sorted(PARTS, key=lambda name: Weights._fields.index(PARTS[name]))
 
 
 class _Recurrent(Stack):
@@ -75,10 +77,8 @@ class _Recurrent(Stack):
 
     def weights(self, p: int) -> Weights:
         """The weights of pseudo-layer p = l*D + d, gates stacked. Missing projections and biases are None."""
-        W, R, bW, bR, Wp = (
-            getattr(self, names[n]) if n in names else None for names in [self._names[p]] for n in PARTS
-        )
-        return Weights(W, R, Wp, bW, bR)
+        names = self._names[p]
+        return Weights(*[getattr(self, names[n]) if n in names else None for n in IN_ORDER])
 
     def load_state_dict(self, state_dict: Mapping[str, Any], strict: bool = True) -> IncompatibleKeys:
         """`Module.load_state_dict`. Raises ValueError for weights of a GRU that resets before the product."""
@@ -96,9 +96,10 @@ class _Recurrent(Stack):
         x, weights, between = self._dropped(x)
         zoneout = zoneout_of_call(net, self.zoneout, self.training, x) if self.zoneout else [None] * net.L
         cells = [layer_of(net.rnn_mode, net.num_proj > 0, z) for z in zoneout]
-        y, *ends = self._over(cells, x, before, weights, lengths, between)
-        output = packed_as(order, y) if packed else self._laid_out(y, batched, batch_first)
-        return output, *(ends if batched else [squeeze(t, 1) for t in ends])
+        (y, *ends), _ = run_layers(cells, x, before, weights, lengths=lengths, masks=between)
+        if not batched:
+            return tuple(squeeze(t, 1) for t in (y, *ends))
+        return packed_as(order, y) if packed else transpose(y, (1, 0, 2)) if batch_first else y, *ends
 
     def _single_state(self, hx: Any) -> Any:
         if isinstance(hx, (tuple, list)):

@@ -21,8 +21,7 @@ from minirnn.nn.states import check_place
 from minirnn.ops.cudnn_rnn.check import steps_of
 from minirnn.ops.cudnn_rnn.dropout import dropout_masks
 from minirnn.ops.fused import zeros
-from minirnn.ops.primitives import expand_dims, squeeze, transpose
-from minirnn.ops.sequence.stack import Cell, by_layer, run_layers
+from minirnn.ops.primitives import expand_dims
 
 DEFAULTS = {"num_layers": 1, "bias": True, "batch_first": False, "dropout": 0.0, "bidirectional": False, "proj_size": 0}
 DEFAULTS |= {"input_dropout": 0.0, "variational": False, "weight_dropout": 0.0, "zoneout": 0.0}
@@ -134,7 +133,7 @@ class Stack(Module):
     def _dropped(self, x: Tensor) -> tuple[Tensor, list[Weights], Sequence[Tensor] | None]:
         """x and all weights, and in training with the masks of this call, and the masks between layers."""
         L = self.num_layers
-        weights = [Weights(*self.weights(p)) for p in range(L * self.D)]  # a subclass may return a plain tuple
+        weights = [self.weights(p) for p in range(L * self.D)]
         between = None
         if self.training and (self.dropout or self.input_dropout or self.weight_dropout):
             if self.weight_dropout:
@@ -145,24 +144,6 @@ class Stack(Module):
                 shape = (1 if self.variational else x.shape[0], x.shape[1], self.D * self.P)
                 between = dropout_masks(L, shape, self.dropout, new_seeds(), x)
         return x, weights, between
-
-    def _over(
-        self,
-        cells: Sequence[Cell],
-        x: Tensor,
-        states: Sequence[Tensor],
-        weights: Sequence[Weights],
-        lengths: np.ndarray | None,
-        between: Sequence[Tensor] | None,
-    ) -> list[Tensor]:
-        """y (T, B, D*P), h_n and, if there are other states, c_n."""
-        D = self.D
-        own = [weights[k : k + D] for k in range(0, len(weights), D)]
-        return run_layers(cells, x, by_layer(self.num_layers, *states), own, lengths=lengths, masks=between)[0]
-
-    def _laid_out(self, y: Tensor, batched: bool, batch_first: bool) -> Tensor:
-        """The output in the layout of the input."""
-        return squeeze(y, 1) if not batched else transpose(y, (1, 0, 2)) if batch_first else y
 
     def extra_repr(self) -> str:
         changed = [f"{k}={vars(self)[k]}" for k, v in DEFAULTS.items() if vars(self).get(k, v) != v]

@@ -22,7 +22,8 @@ from minirnn.nn.parameter import Parameter
 from minirnn.nn.regularization import new_seeds, probability
 from minirnn.nn.stack import Stack
 from minirnn.ops.cudnn_rnn.dropout import dropped
-from minirnn.ops.primitives import broadcast_to, chunk, concat, expand_dims, squeeze, stack
+from minirnn.ops.primitives import broadcast_to, chunk, concat, expand_dims, squeeze, stack, transpose
+from minirnn.ops.sequence.stack import run_layers
 
 
 class CellLayer(Stack):
@@ -105,7 +106,7 @@ class CellLayer(Stack):
                 f"  expected proj_size=0: only a cell that reads {step.output} through R can be projected"
             )
         self.rates = self._rates(masks or {})
-        self.states_given = list(step.given_states)
+        self.states_given = list(step.user_states)
         """Names of the states that a call takes and returns."""
         self._single = self.num_layers * self.D == 1
         make = Factory(device, dtype)
@@ -218,10 +219,12 @@ class CellLayer(Stack):
         x, weights, between = self._dropped(x)
         c0 = [stack(inner, 1)] if len(inner) > 1 else inner
         own = [[m if L == 1 else m[k : k + D].array for m in all_masks] for k in range(0, L * D, D)]
-        y, h_n, *c_n = self._over([(self.plan, m, None) for m in own], x, [h0, *c0], weights, steps, between)
+        cells = [(self.plan, m, None) for m in own]
+        (y, h_n, *c_n), _ = run_layers(cells, x, [h0, *c0], weights, lengths=steps, masks=between)
         if len(inner) > 1:
             c_n = [c_n[0][:, j] for j in range(len(inner))]
-        return self._laid_out(y, batched, self.batch_first), self._returned([*c_n, h_n], batched)
+        y = squeeze(y, 1) if not batched else transpose(y, (1, 0, 2)) if self.batch_first else y
+        return y, self._returned([*c_n, h_n], batched)
 
     def step(self, input: Any, states: Any = None) -> tuple[Tensor, Any]:
         """Compute one step, ``y, states = layer.step(x, states)``, with x (B, I) or (I,) and states as in a call.

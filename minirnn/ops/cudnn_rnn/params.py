@@ -288,8 +288,7 @@ def unpack(params: Tensor, regions: Sequence[Region]) -> list[Tensor]:
     return record_many(Unpack(device, regions), device, arrays, (params,))
 
 
-def unpack_weights(net: Network, params: Tensor) -> list[list[Weights]]:
+def unpack_weights(net: Network, params: Tensor) -> list[Weights]:
     """The weights of each direction of each layer, gates stacked."""
     pieces = iter(unpack(params, net.regions))
-    each = [Weights(*[None if r is None else next(pieces) for r in layer[:5]]) for layer in net.layers]
-    return [each[k : k + net.D] for k in range(0, len(each), net.D)]
+    return [Weights(*[None if r is None else next(pieces) for r in layer[:5]]) for layer in net.layers]

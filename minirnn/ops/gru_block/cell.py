@@ -89,6 +89,8 @@ class GRUBlockCell(FusedOp):
         d_w_ru, d_b_ru = weight_grads([x, h_prev], w_ru, b_ru, d_r_bar_u_bar)
         d_w_c, d_b_c = weight_grads([x, r * h_prev], w_c, b_c, d_c_bar)
         found = [d_x, d_h_prev, d_w_ru, d_w_c, d_b_ru, d_b_c]
+        if r_grad is u_grad is c_grad is None:
+            return found
         return self.with_others(found, (r_grad, u_grad, c_grad, None), inputs)
 
 

@@ -130,6 +130,8 @@ class LSTMBlockCell(FusedOp):
         x_grad, h_prev_grad = input_grads(x, h_prev, w, dicfo)
         w_grad, b_grad = weight_grads([x, h_prev], w, b, dicfo)
         every = [x_grad, cs_prev_grad, h_prev_grad, w_grad, *peephole_grads, b_grad]
+        if i_grad is f_grad is o_grad is ci_grad is co_grad is None:
+            return every
         return self.with_others(every, (i_grad, None, f_grad, o_grad, ci_grad, co_grad, None), inputs)
 
 

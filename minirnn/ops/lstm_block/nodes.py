@@ -56,6 +56,8 @@ class BlockLSTM(FusedOp):
         attributes = {name: self.attributes[name] for name in ("seq_len_max", "use_peephole")}
         grad_op = BlockLSTMGrad(**attributes, only_h=cs_grad is None)
         found = grad_op(*inputs, *y, or_zeros(cs_grad, y[1]), or_zeros(h_grad, y[6]))
+        if i_grad is f_grad is o_grad is ci_grad is co_grad is None:
+            return found
         return self.with_others(found, (i_grad, None, f_grad, o_grad, ci_grad, co_grad, None), inputs)
 
 

@@ -17,7 +17,7 @@ Cell = tuple[Plan, Sequence[Any], Any]
 """The cell of a layer: its plan, its masks, and the zoneout of a projected output, as for `RecurrentLayer`."""
 
 
-class Kept(NamedTuple):
+class Recalled(NamedTuple):
     """The values of each layer that a forward pass saves for a Backprop op, which does not use its tape."""
 
     saved: list[Array | None]
@@ -28,13 +28,13 @@ class Kept(NamedTuple):
 def run_layers(
     cells: Sequence[Cell],
     x: Tensor,
-    states: Sequence[Sequence[Tensor]],
-    weights: Sequence[Sequence[Weights]],
+    states: Sequence[Tensor],
+    weights: Sequence[Weights],
     *,
     lengths: np.ndarray | None = None,
     masks: Sequence[Tensor] | None = None,
     keep: bool | None = None,
-    kept: Kept | None = None,
+    known: Recalled | None = None,
 ) -> tuple[list[Tensor], list[tuple[RecurrentLayer, list[Tensor]]]]:
     """y (T, B, D*P), h_n (L*D, B, P) (and c_n) of a network, and each layer with its outputs.
 
@@ -42,35 +42,28 @@ def run_layers(
     ----------
     cells : for each layer its cell
     x : (T, B, I)
-    states : for each layer h0 (D, B, P) and, if there are other states, c0
-    weights : for each layer the `Weights` of each direction
+    states : h0 (L*D, B, P) and, if there are other states, c0 (L*D, ..)
+    weights : for each direction of each layer
     lengths : (B,) or None
     masks : L-1 Tensors (T, B, D*P), or (1, B, D*P) for all steps alike, optional
         Dropout masks, already scaled.
     keep : bool, optional
         Whether layers save the values for a backward pass. None: only layers through which gradients may flow.
-    kept : Kept, optional
+    known : Recalled, optional
         The results of an earlier run of this network. They are recorded without computing them again.
     """
     ends: list[list[Tensor]] = []
     layers: list[tuple[RecurrentLayer, list[Tensor]]] = []
-    y = x
-    for k, own in enumerate(weights):
-        inputs = [y, *states[k], *flat(own)]
-        plan, cell_masks, zoneout = cells[k]
+    y, L, D = x, len(cells), len(weights) // len(cells)
+    for k, (plan, cell_masks, zoneout) in enumerate(cells):
+        part = slice(k * D, (k + 1) * D)
+        own, before = weights[part], states if L == 1 else [state[part] for state in states]
+        inputs = [y, *before, *flat(own)]
         layer = RecurrentLayer(plan, own, lengths, cell_masks, zoneout, keep_for(inputs) if keep is None else keep)
-        outputs = layer(*inputs) if kept is None else layer.recalled(kept.saved[k], kept.outputs[k], *inputs)
+        outputs = layer(*inputs) if known is None else layer.recalled(known.saved[k], known.outputs[k], *inputs)
         layers.append((layer, outputs))
         y, *end = outputs
         ends.append(end)
-        if masks is not None and k < len(weights) - 1:
+        if masks is not None and k < L - 1:
             y = y * masks[k]
     return [y, *(ends[0] if len(ends) == 1 else [concat(list(parts), 0) for parts in zip(*ends, strict=True)])], layers
-
-
-def by_layer(L: int, *states: Tensor) -> list[list[Tensor]]:
-    """States (L*D, B, ..) cut into those of each layer, (D, B, ..)."""
-    if L == 1:
-        return [list(states)]
-    D = states[0].shape[0] // L
-    return [[state[k * D : (k + 1) * D] for state in states] for k in range(L)]
