@@ -135,7 +135,7 @@ class TapePlayer:
         if len(nodes) > MAX_DRAWN:
             raise ValueError(f"draw: the tape has {len(nodes)} nodes\n  expected at most {MAX_DRAWN}; print the frames")
         picture = tape_graph(self.loss, names=self.names, max_nodes=MAX_DRAWN)
-        index = {t: n for n, t in enumerate(nodes)}
+        ax, index = picture.ax, {t: n for n, t in enumerate(nodes)}
         now, targets = self.frames[k], [index[p] for p in self._sent_to[k]]
         state, gradient = np.zeros(len(nodes), dtype=np.int64), {}
         for frame, parents in zip(self.frames[: k + 1], self._sent_to, strict=False):
@@ -157,21 +157,19 @@ class TapePlayer:
         source = boxes[index[now.node]]
         for j, target in enumerate(targets):
             bend = 0.25 + 0.3 * targets[:j].count(target)  # two uses of one value are two arrows
-            picture.artists[f"sent {j}"] = picture.ax.annotate(
+            picture.artists[f"sent {j}"] = ax.annotate(
                 "", boxes[target].get_position(), source.get_position(), zorder=3,
                 arrowprops={"arrowstyle": "-|>", "color": ORANGE, "linewidth": 2, "mutation_scale": 14,
                             "connectionstyle": f"arc3,rad={bend}", "patchA": source.get_bbox_patch(),
                             "patchB": boxes[target].get_bbox_patch()},
             )  # fmt: skip
-        picture.ax.set_title(
+        ax.set_title(
             f"Going back, step {k + 1} of {len(self.frames)}: {now.name}\n"
             "orange: current node and what it sends back\nblue: done   purple: some gradient   gray: none yet",
             fontsize=10,
         )
         sent = "\n".join(f"sends {_short(g)} to {name}" for name, g in now.sends)
-        picture.artists["words"] = picture.ax.text(
-            0.5, 0.0, sent, transform=picture.ax.transAxes, ha="center", va="top", fontsize=9
-        )
+        picture.artists["words"] = ax.text(0.5, 0.0, sent, transform=ax.transAxes, ha="center", va="top", fontsize=9)
         picture.data["state"] = state
         return picture
 
