@@ -82,7 +82,7 @@ def size(module: str, name: str, value: Any) -> int:
     if not check.is_integer(value):
         raise TypeError(f"{module}: {name} is {shown(value)}\n  expected an integer")
     if not 1 <= value < 2**62:
-        raise ValueError(f"{module}: {name} is {shown(value)}\n  expected at least 1, few enough to fit into memory")
+        raise ValueError(f"{module}: {name} is {shown(value)}\n  expected 1 or more, few enough to fit into memory")
     return int(value)
 
 
