@@ -20,7 +20,7 @@ from minirnn.devices.base import OPTIONAL, PRIMITIVES
 from minirnn.devices.cpu.device import CPU
 from minirnn.engine.tensor import Tensor, leaf
 from minirnn.ops.primitives.declare import DECLARED, OPERATORS, OTHERS
-from minirnn.proving import tolerance
+from minirnn.proof import tolerance
 from tests.compare import assert_close, assert_same, listed
 from tests.ops.row import Call, Corner, Op
 from tests.ops.table import OPS, ROWS
