@@ -23,7 +23,7 @@ from docs.columns import statements
 from docs.columns.cuts import Cut
 from docs.columns.parts import Box, Part, parts
 from docs.columns.statements import Statement
-from minirnn.explain.places import ROOT
+from minirnn.explain.sources import ROOT
 
 
 class OpColumns(Directive):

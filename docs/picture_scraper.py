@@ -12,7 +12,7 @@ from typing import Any
 
 from docs.drawings.alt import described
 from docs.drawings.dark import darken
-from docs.drawings.narrow import PAGE, narrow, shown_points
+from docs.drawings.phone_layout import PAGE, narrow, shown_points
 from minirnn.viz import CellDrawing, Picture, cell_graph, display
 from minirnn.viz.cell.drawing import SIZE
 

@@ -11,7 +11,7 @@ from pygments.formatters import HtmlFormatter
 from pygments.lexers import get_lexer_by_name
 
 from docs.columns.parts import parts
-from minirnn.explain.places import ROOT
+from minirnn.explain.sources import ROOT
 
 COMPILED = {".cu": "cuda", ".cuh": "cuda", ".cpp": "cpp", ".h": "cpp", ".hpp": "cpp"}
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from docs.drawings.narrow import WIDTH
+from docs.drawings.phone_layout import WIDTH
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"

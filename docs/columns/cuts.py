@@ -8,7 +8,7 @@ import textwrap
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from minirnn.explain.places import ROOT
+from minirnn.explain.sources import ROOT
 
 
 class Cut(NamedTuple):

@@ -23,7 +23,7 @@ from minirnn.devices.cpu.sequence.step import text_of
 from minirnn.devices.cpu.sequence.write_backward import back_of
 from minirnn.devices.cpu.sequence.write_forward import loop_of
 from minirnn.explain.ops import PAGES
-from minirnn.explain.places import location
+from minirnn.explain.sources import location
 from minirnn.ops.cudnn_rnn.cells import lstm, lstm_zoned_c
 from minirnn.ops.lstm_block.cells import lstm_block
 

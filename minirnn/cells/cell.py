@@ -65,8 +65,8 @@ class Formulas:
 
     def with_constants(self, **constants: float) -> Self:
         """The same cell with other values for its constants."""
-        kept = {n: v for n, v in self.step.constants.items() if n not in constants}
-        found = type(self)(self.function, self.step.given_states, self.step.output, **kept, **constants)
+        others = {n: v for n, v in self.step.constants.items() if n not in constants}
+        found = type(self)(self.function, self.step.user_states, self.step.output, **others, **constants)
         return found if self.by_hand is None else found.with_backward(*self.by_hand)
 
     def __reduce__(self) -> str:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from minirnn.cells.derive import Derivation
 from minirnn.cells.expr import Expr, is_number, needed
 from minirnn.cells.rules import RULES
-from minirnn.cells.text import Style, shown, write
+from minirnn.cells.text import Style, number_text, write
 
 GREEK = {
     "alpha",
@@ -111,7 +111,7 @@ class Writer:
         return (
             self.name(e.value[0], False)
             if e.op == "constant"
-            else shown(e.value).replace("inf", r"\infty" * self.tex or "inf")
+            else number_text(e.value).replace("inf", r"\infty" * self.tex or "inf")
         )
 
     def is_ours(self, m: Expr) -> bool:

@@ -12,14 +12,14 @@ from minirnn.cells.rules import CALL, PRODUCT, RULES, SUM
 Style = Literal["text", "latex", "cpp"]
 
 
-def shown(v: float) -> str:
+def number_text(v: float) -> str:
     """A number as text, in the form in which people write it."""
     return str(int(v)) if math.isfinite(v) and v == math.floor(v) and abs(v) < 1e6 else repr(v)
 
 
 def of_python(e: Expr) -> str:
     name, _ = e.value if e.op == "constant" else (None, None)
-    return name or shown(e.value)
+    return name or number_text(e.value)
 
 
 def is_number(e: Expr) -> bool:

@@ -55,9 +55,9 @@ class Step:
         if not isinstance(code, CodeType):
             self.fail(f"got {type(function).__name__}", "expected a Python function of one step")
         self.code: CodeType = code
-        self.given_states = tuple(states)  # in the user's order
-        self.output = self.given_states[-1] if output is None else output
-        self.read = self.output in self.given_states
+        self.user_states = tuple(states)  # in the user's order
+        self.output = self.user_states[-1] if output is None else output
+        self.read = self.output in self.user_states
         self.graph = Graph()
         self.names: dict[Expr, str] = self.graph.names
         self.masked: dict[str, float | None] = {}  # the rate of each mask
@@ -71,17 +71,17 @@ class Step:
     # ---- the meaning of names
 
     def read_parameters(self, parameters: Mapping[str, inspect.Parameter], constants: Mapping[str, float]) -> None:
-        for n in (*self.given_states, self.output):
+        for n in (*self.user_states, self.output):
             if not n.isidentifier() or n[:2] in ("z_", "x_", "h_") or n.endswith("_prev") or n.startswith("mask_"):
                 self.fail(f"got a state {n!r}", "expected a name such as c, h or m, without z_, x_, h_, mask_, _prev")
-        if len(set(self.given_states)) < len(self.given_states):
-            self.fail(f"states are {', '.join(self.given_states)}", "expected every state once")
-        self.order = [n for n in self.given_states if n != self.output] + [self.output]
+        if len(set(self.user_states)) < len(self.user_states):
+            self.fail(f"states are {', '.join(self.user_states)}", "expected every state once")
+        self.order = [n for n in self.user_states if n != self.output] + [self.output]
         positional = {n: p for n, p in parameters.items() if p.kind == p.POSITIONAL_OR_KEYWORD}
         keywords = {n: p for n, p in parameters.items() if p.kind == p.KEYWORD_ONLY}
         for n in parameters.keys() - positional.keys() - keywords.keys():
             self.fail(f"got a parameter {parameters[n]}", "expected plain names, without *args, **kwargs and /")
-        missing = [n for n in self.given_states if n not in positional]
+        missing = [n for n in self.user_states if n not in positional]
         if missing:
             expected = f"expected every state among its parameters ({', '.join(parameters)}), before a *"
             self.fail(f"the state {missing[0]!r} is not a parameter", expected)
@@ -93,7 +93,7 @@ class Step:
                 "got a parameter 'self'", "expected a function, a static method, or cell(..)(self.method) of an object"
             )
         for n, p in positional.items():
-            if n not in gates and n not in self.given_states and not n.startswith("mask_"):
+            if n not in gates and n not in self.user_states and not n.startswith("mask_"):
                 self.fail(
                     f"got a parameter {n!r}",
                     "expected a state, or a gate: x_.. of x alone, h_.. of h alone, z_.. of both\n"
@@ -176,7 +176,7 @@ class Step:
 
     def results(self, found: Any) -> list[Expr]:
         found = tuple(found) if isinstance(found, (tuple, list)) else (found,)
-        given = (*self.given_states, *(() if self.read else (self.output,)))
+        given = (*self.user_states, *(() if self.read else (self.output,)))
         if len(found) != len(given):
             self.fail(f"it returns {len(found)} values", f"expected {len(given)}: the new {', '.join(given)}")
         by_name = dict(zip(given, found, strict=True))

@@ -16,8 +16,7 @@ from minirnn.commands.arguments import path, real, whole
 from minirnn.data import CharVocabulary, train_validation_split
 from minirnn.nn.own.file import FORM, absolute
 from minirnn.train.checkpoint import CHECKPOINT, Trained, read_model, read_text
-from minirnn.train.messages import DEFAULT_OUT
-from minirnn.train.messages import shown as harmless
+from minirnn.train.messages import DEFAULT_OUT, printable
 from minirnn.train.sample import BLANK, LENGTH, TEMPERATURE, characters, fill_in, filled
 
 NAMED = 8
@@ -115,7 +114,7 @@ def writer() -> Callable[[str], None]:
     terminal = sys.stdout.isatty()
 
     def write(text: str) -> None:
-        sys.stdout.write(harmless(text) if terminal else text)
+        sys.stdout.write(printable(text) if terminal else text)
         sys.stdout.flush()
 
     return write

@@ -8,11 +8,10 @@ from minirnn.data.dataset import (
     RandomSampler,
     SequentialSampler,
     Subset,
-    TaskDataset,
     TensorDataset,
     random_split,
 )
-from minirnn.data.loader import DataLoader, default_collate, default_convert, pad_collate
+from minirnn.data.loader import DataLoader, default_collate, pad_collate
 from minirnn.data.task import Task
 from minirnn.data.text import CharBatches, python_source_text, read_text, train_validation_split
 from minirnn.data.vocabulary import CharVocabulary, unigram_entropy
@@ -30,12 +29,10 @@ __all__ = [
     "SequentialSampler",
     "Subset",
     "Task",
-    "TaskDataset",
     "TensorDataset",
     "adding_problem",
     "copy_memory",
     "default_collate",
-    "default_convert",
     "pad_collate",
     "python_source_text",
     "random_split",

@@ -14,7 +14,6 @@ import numpy as np
 
 from minirnn.arguments import check
 from minirnn.arguments.messages import shown
-from minirnn.data.task import Task
 from minirnn.engine import random
 from minirnn.engine.tensor import Tensor
 
@@ -106,31 +105,6 @@ class Subset(Dataset):
 
     def __len__(self) -> int:
         return len(self.indices)
-
-
-class TaskDataset(Dataset):
-    """The B sequences of a `Task` as B examples ``(x, target)``, x (T, I) and target without its axis B.
-
-    Parameters
-    ----------
-    task : Task
-        From `adding_problem` or `copy_memory`, with one sequence for each example of the dataset.
-    """
-
-    def __init__(self, task: Task) -> None:
-        if not isinstance(task, Task):
-            raise TypeError(f"TaskDataset: task is {shown(task)}\n  expected a Task, as adding_problem returns it")
-        self.task = task
-        self.baseline = task.baseline
-        # The target of a task belongs to its steps (T, B, ..) or to the whole sequence (B, ..).
-        self._by_steps = task.target.shape[:2] == task.x.shape[:2]
-
-    def __getitem__(self, index: int) -> tuple[np.ndarray, np.ndarray]:
-        target = self.task.target
-        return self.task.x[:, index], target[:, index] if self._by_steps else target[index]
-
-    def __len__(self) -> int:
-        return int(self.task.x.shape[1])
 
 
 def random_split(

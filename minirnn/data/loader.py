@@ -132,7 +132,7 @@ class DataLoader:
         if batch_sampler is None and self.batch_size is not None:
             batch_sampler = BatchSampler(sampler, self.batch_size, self.drop_last)
         self.batch_sampler = batch_sampler
-        self.collate_fn = collate_fn or (default_convert if batch_sampler is None else default_collate)
+        self.collate_fn = collate_fn or (_converted if batch_sampler is None else default_collate)
 
     def __iter__(self) -> Iterator[Any]:
         """One pass. The order is drawn here, before the first batch is asked for."""
@@ -177,7 +177,7 @@ def _at_once(dataset: Any, numbers: Any) -> list[Any] | None:
     if type(numbers) is not list or not numbers or not all(type(k) is int and 0 <= k < n for k in numbers):
         return None
     places = np.array(numbers)
-    return [default_convert(t[places]) for t in dataset.tensors]
+    return [_converted(t[places]) for t in dataset.tensors]
 
 
 class _Naming:
@@ -236,19 +236,19 @@ def default_collate(batch: Sequence[Any]) -> Any:
     return _collate(_listed("default_collate", batch), "default_collate", "batch[{}]")
 
 
-def default_convert(data: Any) -> Any:
+def _converted(data: Any) -> Any:
     """One example with its arrays as Tensors and the rest unchanged, as `DataLoader` returns it with
     ``batch_size=None``.
     """
     if isinstance(data, (np.ndarray, np.generic)) and data.dtype.kind not in "USO":
         return tensor(data)
     if isinstance(data, tuple) and hasattr(data, "_fields"):
-        return type(data)(*map(default_convert, data))
+        return type(data)(*map(_converted, data))
     if isinstance(data, tuple):
-        return [default_convert(d) for d in data]
+        return [_converted(d) for d in data]
     if isinstance(data, list):
-        return [default_convert(d) for d in data]
-    return _like(data, {k: default_convert(v) for k, v in data.items()}) if isinstance(data, Mapping) else data
+        return [_converted(d) for d in data]
+    return _like(data, {k: _converted(v) for k, v in data.items()}) if isinstance(data, Mapping) else data
 
 
 def pad_collate(

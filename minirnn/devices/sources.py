@@ -79,7 +79,7 @@ class CppSource(_Source):
             used.library(exported, [source], path, [*exported, *SHARED])
 
         key = f"own-{cache.fingerprint(used, flags(), computer.instructions(), text)}"
-        return ctypes.CDLL(str(cache.kept(cache.folder("native"), key, make)))
+        return ctypes.CDLL(str(cache.built(cache.folder("native"), key, make)))
 
 
 class CudaSource(_Source):

@@ -40,7 +40,7 @@ def seeds_of(name: str, outputs: Sequence[Tensor], grads: Sequence[Any]) -> list
     else:
         raise _not_recorded(name, outputs)
     given = zip(outputs, grads, strict=True)
-    return [_one(name, k, y) if g is None else _given(name, k, y, g) for k, (y, g) in enumerate(given)]
+    return [_one(name, k, y) if g is None else _cotangent(name, k, y, g) for k, (y, g) in enumerate(given)]
 
 
 def _not_recorded(name: str, outputs: Sequence[Tensor]) -> ValueError:
@@ -64,7 +64,7 @@ def _one(name: str, k: int, y: Tensor) -> Tensor:
     return leaf(y.device, y.device.full(y.shape, 1, y.dtype))
 
 
-def _given(name: str, k: int, y: Tensor, g: Any) -> Tensor:
+def _cotangent(name: str, k: int, y: Tensor, g: Any) -> Tensor:
     """The gradient that the user gave for output `k`."""
     if not isinstance(g, Tensor):
         g = as_tensor(g, y.device, y.dtype)

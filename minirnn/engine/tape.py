@@ -23,7 +23,7 @@ mode = _Mode()
 class _set_grad:
     """Context manager and decorator that switches recording on or off, also without parentheses: ``@mr.no_grad``."""
 
-    value: bool
+    _value: bool
     _before: list[bool]
 
     def __new__(cls, function: Any = None) -> Any:
@@ -35,7 +35,7 @@ class _set_grad:
 
     def __enter__(self) -> None:
         self._before.append(mode.enabled)
-        mode.enabled = self.value
+        mode.enabled = self._value
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
@@ -46,7 +46,7 @@ class _set_grad:
         from functools import wraps
         from inspect import isgeneratorfunction
 
-        value = self.value
+        value = self._value
 
         @wraps(function)
         def wrapped(*args: Any, **kwargs: Any) -> Any:
@@ -79,25 +79,25 @@ class _set_grad:
 class no_grad(_set_grad):
     """Switch recording off: ``with mr.no_grad():`` or ``@mr.no_grad()``."""
 
-    value = False
+    _value = False
 
 
 class enable_grad(_set_grad):
     """Switch recording on again inside a `no_grad` block: ``with mr.enable_grad():``."""
 
-    value = True
+    _value = True
 
 
 class inference_mode(_set_grad):
     """Another name for `no_grad`: ``with mr.inference_mode():``. You may use its results anywhere afterwards."""
 
-    value = False
+    _value = False
 
     def __new__(cls, mode: Any = True) -> Any:
         if not isinstance(mode, bool):
             return super().__new__(cls, mode)
         self = super().__new__(cls)
-        self.value = not mode
+        self._value = not mode
         return self
 
 
@@ -106,7 +106,7 @@ class set_grad_enabled(_set_grad):
 
     def __new__(cls, mode: bool) -> Any:
         self = super().__new__(cls)
-        self.value = flag("set_grad_enabled", "mode", mode)
+        self._value = flag("set_grad_enabled", "mode", mode)
         return self
 
     def __init__(self, mode: bool) -> None:

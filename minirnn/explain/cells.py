@@ -18,7 +18,7 @@ from minirnn.devices.cpu.sequence.write_forward import loop_of
 from minirnn.devices.cuda.launch.sequence.choice import H200
 from minirnn.devices.cuda.launch.sequence.layout import layout_of
 from minirnn.devices.cuda.launch.sequence.sizes import Sizes
-from minirnn.explain.places import place
+from minirnn.explain.sources import place
 from minirnn.nn.own.layer import can_project
 
 NUMPY, HEADER, TAPE = "calls of NumPy", "a C++ header", "the composition from operations of the tape"
@@ -41,7 +41,7 @@ def cell_lines(cell: Formulas, where: str, source: bool = False, device: str | N
     if can_project(cell):
         yield "its output can be projected: proj_size"
     yield heading("what a step keeps for its backward pass")
-    yield kept(cell)
+    yield saved_line(cell)
     yield heading("the plan: stages, between which units are mixed")
     yield from stages(plan, "forward", plan.forward)
     yield from stages(plan, "backward", plan.backward)
@@ -106,7 +106,7 @@ def parameters(cell: Formulas) -> Iterator[tuple[str, ...]]:
         yield n, "", "mask, given in every call" if rate is None else f"mask, 1 with the probability {rate:g}"
 
 
-def kept(cell: Formulas) -> str:
+def saved_line(cell: Formulas) -> str:
     """The values that a step saves, by name."""
     plan, order = cell.plan(), cell.step.order
     read = [f"{n}_prev" for k, n in enumerate(order) if plan.reads_before >> k & 1]

@@ -10,10 +10,10 @@ from typing import Any, NamedTuple
 
 from minirnn import devices, ops
 from minirnn.cells.cell import Formulas
-from minirnn.explain.cells import devices_lines, heading, kept, page_lines, source_lines, table
+from minirnn.explain.cells import devices_lines, heading, page_lines, saved_line, source_lines, table
 from minirnn.explain.names import tensorflow_name
-from minirnn.explain.places import ROOT, place
 from minirnn.explain.signatures import signature_lines
+from minirnn.explain.sources import ROOT, place
 from minirnn.ops.cudnn_rnn.cells import CELLS, ZONED, lstm_zoned_c
 from minirnn.ops.gru_block.cells import gru_block
 from minirnn.ops.lstm_block.cells import lstm_block, lstm_block_peephole
@@ -73,7 +73,7 @@ def formulas(op: str, source: bool = False, layer: Layer = Layer(), device: str 
     for cell in cells:
         yield from page_lines(cell)
         yield heading("what a step keeps for its backward pass")
-        yield kept(cell)
+        yield saved_line(cell)
         plan, sequence = cell.plan(layer.projected), family_of(op) not in (LSTM, GRU)
         yield from devices_lines(plan, device) if sequence else ()
         yield from source_lines(plan, device, sequence) if source else ()

@@ -9,8 +9,8 @@ from typing import Any
 
 from minirnn import devices, ops
 from minirnn.devices.base import OPTIONAL, PRIMITIVES
-from minirnn.explain.places import ROOT, place, text_of
 from minirnn.explain.signatures import signature_lines
+from minirnn.explain.sources import ROOT, place, text_of
 from minirnn.ops.primitives.declare import DECLARED
 
 COMPUTES = {**PRIMITIVES, **OPTIONAL}

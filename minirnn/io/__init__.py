@@ -3,13 +3,12 @@
 from minirnn.io.arrays import read_arrays, write_arrays
 from minirnn.io.atomic import atomic_write
 from minirnn.io.checkpoint import load, save
-from minirnn.io.conversion import convert, convert_file, convert_weights
+from minirnn.io.conversion import convert, convert_weights
 from minirnn.io.finder import find_layout
 
 __all__ = [
     "atomic_write",
     "convert",
-    "convert_file",
     "convert_weights",
     "find_layout",
     "load",

@@ -14,16 +14,17 @@ computed, except that a layout with one bias gets the sum of two, and that forge
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from minirnn.io.arrays import as_array, read_arrays, write_arrays
-from minirnn.io.layouts import LAYOUTS, Layout, Settings, Weights, find, from_metadata, guess
+from minirnn.io.arrays import as_array
+from minirnn.io.layouts.base import Layout
 from minirnn.io.layouts.groups import natural
-from minirnn.io.layouts.settings import facts
+from minirnn.io.layouts.hub import NetworkWeights
+from minirnn.io.layouts.registry import LAYOUTS, find, guess
+from minirnn.io.layouts.settings import Settings, facts, from_metadata
 
 
 class Converted(NamedTuple):
@@ -46,7 +47,7 @@ class Converted(NamedTuple):
     metadata: dict[str, str]
     source: str
     target: str
-    weights: Weights
+    weights: NetworkWeights
     notes: tuple[str, ...]
 
 
@@ -113,27 +114,17 @@ def convert(
     return _write(weights, target, writing, layout.full_name(weights.rnn_mode), notes)
 
 
-def convert_weights(weights: Weights, to: str, source: str = "hub", **settings: Any) -> Converted:
+def convert_weights(weights: NetworkWeights, to: str, source: str = "hub", **settings: Any) -> Converted:
     """Convert weights from minirnn's common layout to the layout `to`. Raises what `convert` raises."""
-    if not isinstance(weights, Weights):
+    if not isinstance(weights, NetworkWeights):
         raise TypeError(
-            f"convert_weights: got a {type(weights).__name__}\n  expected Weights, such as convert(...).weights\n"
+            f"convert_weights: got a {type(weights).__name__}\n"
+            "  expected NetworkWeights, such as convert(...).weights\n"
             "  convert takes arrays by name"
         )
     given = Settings(**settings)
     given.merged(facts(weights), "the settings", "the weights")
     return _write(weights, find(to), given, source, ())
-
-
-def convert_file(path: str | os.PathLike[str], to_path: str | os.PathLike[str], to: str, **arguments: Any) -> Converted:
-    """Convert a safetensors or npz file to a safetensors file, which is written atomically.
-
-    Returns what `convert` returns. Raises what it raises, and ValueError for a file that can't be read or written.
-    """
-    arrays, metadata = read_arrays(path)
-    result = convert(arrays, to, metadata=metadata, **arguments)
-    write_arrays(to_path, result.arrays, result.metadata)
-    return result
 
 
 def _settings(given: Settings, passport: Settings) -> tuple[Settings, Settings]:
@@ -161,7 +152,7 @@ def _source(arrays: Mapping[str, np.ndarray], source: str | None, metadata: Mapp
     return layout
 
 
-def _write(weights: Weights, target: Layout, wanted: Settings, source: str, notes: tuple[str, ...]) -> Converted:
+def _write(weights: NetworkWeights, target: Layout, wanted: Settings, source: str, notes: tuple[str, ...]) -> Converted:
     target.check_holds(weights)
     arrays, beside = target.write(weights, wanted)
     full_name = target.full_name(weights.rnn_mode)
@@ -200,7 +191,7 @@ def _notes_of_reading(layout: Layout, arrays: Mapping[str, np.ndarray], known: S
     return tuple(notes)
 
 
-def _lost_split(weights: Weights) -> tuple[str, ...]:
+def _lost_split(weights: NetworkWeights) -> tuple[str, ...]:
     if weights.gru == "reset_after" or not any(np.any(layer.bR) for layer in weights.layers if layer.bR is not None):
         return ()
     return ("the two biases were added: outputs are equal, but the split is lost",)

@@ -159,8 +159,9 @@ def with_definitions(exercise: Exercise, text: str, found: Diagnosis) -> Diagnos
     more = []
     for word in said:
         made = [s.tree for s in steps if s.target == word and isinstance(s.tree, ast.Assign)]
-        if made and len(ast.unparse(made[0].value)) <= 60 and ast.unparse(made[0]) not in "\n".join(found.lines):
-            more.append(f"{word} is {ast.unparse(made[0].value)}")
+        value = ast.unparse(made[0].value) if len(made) == 1 else ""  # of several values, the first explains nothing
+        if 0 < len(value) <= 60 and ast.unparse(made[0]) not in "\n".join(found.lines):
+            more.append(f"{word} is {value}")
     return found.replaced(lines=(*found.lines, "", f"Here {' and '.join(more[:2])}.")) if more else found
 
 

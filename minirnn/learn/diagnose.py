@@ -213,7 +213,9 @@ def from_the_tree(
     except (OSError, TypeError, SyntaxError, AssertionError):  # a reference without source
         search, ones = None, []
     if search is not None and ones:
-        found = told([shown(search.program, ones[0])], [h.sentence() for h in ones[1:]], ones[0].target, digits=digits)
+        found = told(
+            [explained(search.program, ones[0])], [h.sentence() for h in ones[1:]], ones[0].target, digits=digits
+        )
         return with_value(found, search.program, search.code(ones[0]) or {}, cases[0].inputs)
     if below < MOST_FAR:
         return None
@@ -228,7 +230,7 @@ def from_the_tree(
     pair = search.twos(PAIRS)
     if pair is None:
         return None
-    return told(list(unique([shown(search.program, h) for h in pair])), (), pair[0].target, digits=digits)
+    return told(list(unique([explained(search.program, h) for h in pair])), (), pair[0].target, digits=digits)
 
 
 def fixed(inputs: Inputs) -> Inputs:
@@ -248,7 +250,7 @@ def told_by_output(search: Search | None, parts: Sequence[tuple[Cause, list[str]
             text = cause.sentence(names)
             changes.append((text, [text], text))
         else:
-            full, lines, short = shown(search.program, cause.hypothesis)
+            full, lines, short = explained(search.program, cause.hypothesis)
             changes.append((cause.sentence(names, full), lines, cause.sentence(names, short)))
             target = target or ("" if cause.alone else cause.hypothesis.target)
     return told(list(unique(changes)), (), target, digits=digits)
@@ -277,7 +279,7 @@ def rearranged(reasons: Mapping[str, str]) -> Diagnosis:
     return Diagnosis("; ".join(sentences), ("All numbers are there, but:", "", *(f"    {s}" for s in sentences)))
 
 
-def shown(program: Program, hypothesis: Hypothesis) -> tuple[str, list[str], str]:
+def explained(program: Program, hypothesis: Hypothesis) -> tuple[str, list[str], str]:
     """A hypothesis as a sentence, and the marked line of the formula, unless it concerns many lines."""
     sentence = hypothesis.sentence()
     if not hypothesis.target and len(hypothesis.edits) > 1:

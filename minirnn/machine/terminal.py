@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from typing import TextIO
 
 QUIET = "MINIRNN_QUIET"
-"""The environment variable that silences `say` and `shown` if it is 1."""
+"""The environment variable that silences `say` and `while_working` if it is 1."""
 STYLES = {"bold": "1", "red": "31", "green": "32"}
 """Name -> the number of the escape sequence."""
 
@@ -39,7 +39,7 @@ def say(line: str) -> None:
 
 
 @contextmanager
-def shown(line: str) -> Iterator[None]:
+def while_working(line: str) -> Iterator[None]:
     """``with shown("..."):`` shows a line on stderr during the block if stderr is a terminal."""
     seen = sys.stderr.isatty() and not is_quiet()
     if seen:

@@ -43,7 +43,6 @@ from minirnn.nn.losses import (
 from minirnn.nn.lstm_block import LSTMBlockCell, LSTMBlockFusedCell
 from minirnn.nn.module import Module
 from minirnn.nn.parameter import Parameter
-from minirnn.nn.parameter_containers import ParameterDict, ParameterList
 from minirnn.nn.recurrent import GRU, LSTM, RNN
 from minirnn.nn.shape import Flatten, Identity, Unflatten
 from minirnn.nn.states import LSTMHidden, LSTMState
@@ -94,8 +93,6 @@ __all__ = [
     "ModuleList",
     "NLLLoss",
     "Parameter",
-    "ParameterDict",
-    "ParameterList",
     "RMSNorm",
     "RNNCell",
     "ReLU",

@@ -66,10 +66,10 @@ class BatchNorm1d(Module):
         make = Factory(device, dtype)
         self.register_parameter("weight", make.full((C,), 1.0) if affine else None)
         self.register_parameter("bias", make.full((C,), 0.0) if affine and bias else None)
-        kept = self.track_running_stats
+        tracks = self.track_running_stats
         for name, value in (("running_mean", np.zeros(C)), ("running_var", np.ones(C))):
-            self.register_buffer(name, tensor(value, device=make.device, dtype=make.dtype) if kept else None)
-        self.register_buffer("num_batches_tracked", tensor(0, device=make.device) if kept else None)
+            self.register_buffer(name, tensor(value, device=make.device, dtype=make.dtype) if tracks else None)
+        self.register_buffer("num_batches_tracked", tensor(0, device=make.device) if tracks else None)
 
     weight: Tensor | None
     bias: Tensor | None

@@ -22,9 +22,6 @@ class _Loss(WithOptions):
         """The loss () of two Tensors of one shape, or of scores and classes; single losses for reduction "none"."""
         return self._call(input, target)
 
-    def extra_repr(self) -> str:
-        return f"reduction={self.reduction!r}"
-
 
 @calls(functional.cross_entropy, inputs=2)
 class CrossEntropyLoss(_Loss):

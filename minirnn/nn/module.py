@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from reprlib import recursive_repr
-from typing import Any, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
@@ -14,10 +14,10 @@ from minirnn.engine import html
 from minirnn.engine.hooks import RemovableHandle
 from minirnn.engine.tensor import Tensor, leaf
 from minirnn.engine.values import Values
-from minirnn.nn import moving
+from minirnn.nn import to_arguments
 from minirnn.nn.hooks import Hook, Hooks, call_with_hooks
 from minirnn.nn.loading import check_names, check_values
-from minirnn.nn.members import Members
+from minirnn.nn.module_members import Members
 
 
 class IncompatibleKeys(NamedTuple):
@@ -219,7 +219,7 @@ class Module(Members):
         ValueError, DeviceUnavailable
             There is no such device, or it cannot work here.
         """
-        place, kind = moving.destination(args, device, dtype)
+        place, kind = to_arguments.destination(args, device, dtype)
         return self._move(place, kind, lambda buffer: kind if buffer.dtype.kind == "f" else None)
 
     def _move(self, place: Device | None, kind: Any, kind_of_buffer: Callable[[Tensor], Any]) -> Self:
@@ -231,7 +231,7 @@ class Module(Members):
                 buffer = vars(module)[name]
                 if buffer is not None:
                     if buffer not in known:
-                        known[buffer] = moving.moved(buffer, place, kind_of_buffer(buffer))
+                        known[buffer] = to_arguments.moved(buffer, place, kind_of_buffer(buffer))
                     setattr(module, name, known[buffer])
         return self
 
@@ -257,14 +257,18 @@ class Module(Members):
 
     def type(self, dst_type: Any) -> Self:
         """Convert all parameters and *all* buffers, including integer ones, to a floating dtype; returns itself."""
-        _, kind = moving.destination((), None, dst_type)
+        _, kind = to_arguments.destination((), None, dst_type)
         return self._move(None, kind, lambda buffer: kind)
 
     # ---- printing
 
+    _in_repr: ClassVar[tuple[str, ...]] = ()
+    """The attributes that ``repr`` shows, in a class that `nn.options` completes."""
+
     def extra_repr(self) -> str:
         """The settings shown between the parentheses of ``repr``."""
-        return ""
+        said = {name: getattr(self, name) for name in self._in_repr}
+        return ", ".join(f"{name}={value!r}" for name, value in said.items() if (name, value) != ("inplace", False))
 
     @recursive_repr("(...)")
     def __repr__(self) -> str:

@@ -32,7 +32,7 @@ def option(
     read: Callable[..., Any] | None = None,
     *limits: Any,
     buffer: bool = False,
-    kept: bool = True,
+    stored: bool = True,
     by_name: bool = False,
 ) -> Any:
     """An option of a module.
@@ -46,12 +46,12 @@ def option(
         like the functions of `minirnn.arguments.check`. Without it, the value is stored unchanged.
     buffer : bool
         Whether it is a buffer, which is saved and moved with the module.
-    kept : bool
+    stored : bool
         Whether it becomes an attribute and is passed to the function. Otherwise it is only checked.
     by_name : bool
         Whether the constructor takes it by name only.
     """
-    metadata = dict(read=read, limits=limits, buffer=buffer, kept=kept)
+    metadata = dict(read=read, limits=limits, buffer=buffer, stored=stored)
     return field(default=default, kw_only=by_name, metadata=metadata)
 
 
@@ -62,7 +62,8 @@ def declared(cls: Class) -> Class:
     for each in fields(cls):
         if each.name in vars(cls):  # a class attribute would shadow a buffer of that name
             delattr(cls, each.name)
-    cls._options = tuple(each.name for each in fields(cls) if each.metadata["kept"])
+    cls._options = tuple(each.name for each in fields(cls) if each.metadata["stored"])
+    cls._in_repr = ("reduction",) if "reduction" in cls._options else cls._options
     _name_forward(cls)
     return cls
 
@@ -109,7 +110,7 @@ def calls(
             cls.__annotations__ = {p.name: p.annotation for p in parameters[inputs:]}
             for p in parameters[inputs:]:
                 read, *limits = (READERS | readers).get(p.name, (None,))
-                how = {"buffer": p.name in BUFFERS, "kept": p.name not in PASSED_ON}
+                how = {"buffer": p.name in BUFFERS, "stored": p.name not in PASSED_ON}
                 setattr(cls, p.name, option(p.default, read, *limits, by_name=p.kind == p.KEYWORD_ONLY, **how))
         return declared(cls)
 
@@ -135,12 +136,8 @@ class WithOptions(Module):
                 value = how["read"](type(self).__name__, each.name, value, *how["limits"])
             if how["buffer"]:
                 self.register_buffer(each.name, value)
-            elif how["kept"]:
+            elif how["stored"]:
                 setattr(self, each.name, value)
 
     def _call(self, *inputs: Any) -> Tensor:
         return self._function(*inputs, **{name: getattr(self, name) for name in self._options})
-
-    def extra_repr(self) -> str:
-        said = {name: getattr(self, name) for name in self._options}
-        return ", ".join(f"{name}={value!r}" for name, value in said.items() if (name, value) != ("inplace", False))

@@ -7,7 +7,7 @@ values. Results equal torch's to rounding. Ops do the arithmetic, on the device 
 from typing import TYPE_CHECKING
 
 from minirnn.lookup.later import imported_later
-from minirnn.nn.utils.clip_grad import clip_grad_norm_, clip_grad_value_, clip_grads_with_norm_, get_total_norm
+from minirnn.nn.utils.clip_grad import clip_grad_norm_, clip_grad_value_
 from minirnn.optim.adadelta import Adadelta
 from minirnn.optim.adagrad import Adagrad
 from minirnn.optim.adam import Adam
@@ -38,7 +38,5 @@ __all__ = [
     "RMSprop",
     "clip_grad_norm_",
     "clip_grad_value_",
-    "clip_grads_with_norm_",
-    "get_total_norm",
     "lr_scheduler",
 ]

@@ -40,8 +40,8 @@ class Adadelta(Optimizer):
     maximize: bool = setting(check.flag, default=False)
     differentiable: bool = setting(only_default, default=False)
 
-    remembered = {"step": "step", "square_avg": "v", "acc_delta": "u"}
-    needed = ("step", "square_avg", "acc_delta")
+    _remembered = {"step": "step", "square_avg": "v", "acc_delta": "u"}
+    _needed = ("step", "square_avg", "acc_delta")
 
     def updated(self, p: Tensor, g: Tensor, memory: dict[str, Any], group: dict[str, Any]) -> Tensor:
         rho, eps = group["rho"], group["eps"]

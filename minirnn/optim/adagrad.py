@@ -36,8 +36,8 @@ class Adagrad(Optimizer):
     differentiable: bool = setting(only_default, default=False)
     fused: bool | None = setting(only_default, default=None)
 
-    remembered = {"step": "step", "sum": "s"}
-    needed = ("step", "sum")
+    _remembered = {"step": "step", "sum": "s"}
+    _needed = ("step", "sum")
 
     def updated(self, p: Tensor, g: Tensor, memory: dict[str, Any], group: dict[str, Any]) -> Tensor:
         p, g = with_decay(p, g, group)

@@ -42,8 +42,8 @@ class Adam(Optimizer):
     decoupled_weight_decay: bool = setting(check.flag, default=False)
     beta1, beta2 = Setting(name="betas", part=0), Setting(name="betas", part=1)
 
-    remembered = {"step": "step", "exp_avg": "m", "exp_avg_sq": "v", "max_exp_avg_sq": "vmax"}
-    needed = ("step", "exp_avg", "exp_avg_sq")
+    _remembered = {"step": "step", "exp_avg": "m", "exp_avg_sq": "v", "max_exp_avg_sq": "vmax"}
+    _needed = ("step", "exp_avg", "exp_avg_sq")
 
     def updated(self, p: Tensor, g: Tensor, memory: dict[str, Any], group: dict[str, Any]) -> Tensor:
         lr, (beta1, beta2) = group["lr"], group["betas"]

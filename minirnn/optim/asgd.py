@@ -35,8 +35,8 @@ class ASGD(Optimizer):
     capturable: bool = setting(only_default, default=False)
     _: KW_ONLY
 
-    remembered = {"step": "step", "eta": "eta", "mu": "mu", "ax": "a"}
-    needed = ("step", "eta", "mu", "ax")
+    _remembered = {"step": "step", "eta": "eta", "mu": "mu", "ax": "a"}
+    _needed = ("step", "eta", "mu", "ax")
 
     def updated(self, p: Tensor, g: Tensor, memory: dict[str, Any], group: dict[str, Any]) -> Tensor:
         p, g = with_decay(p, g, group)

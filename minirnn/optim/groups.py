@@ -11,7 +11,7 @@ from minirnn.engine.tensor import Tensor
 EXPECTED = "a list of Tensors, or module.parameters()"
 
 
-def given_groups(name: str, params: Any) -> list[dict[str, Any]]:
+def groups_of(name: str, params: Any) -> list[dict[str, Any]]:
     """The argument `params` of the optimizer `name` as a list of groups, each a new dict with "params", not yet
     checked.
     """

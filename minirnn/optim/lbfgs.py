@@ -52,10 +52,10 @@ class LBFGS(Optimizer):
     history_size: int = setting(_count, "The number of pairs y and s that are remembered.", default=100)
     line_search_fn: str | None = setting(_search, 'None, or "strong_wolfe".', default=None)
 
-    remembered = {
+    _remembered = {
         name: name for name in ("func_evals", "n_iter", "d", "t", "old_dirs", "old_stps", "H_diag", "prev_flat_grad")
     }
-    one_vector = True
+    _one_vector = True
 
     def add_param_group(self, param_group: Mapping[str, Any]) -> None:
         """The only group. Raises ValueError for a second one: all parameters are one vector."""

@@ -42,8 +42,8 @@ class NAdam(Optimizer):
     differentiable: bool = setting(only_default, default=False)
     beta1, beta2 = Setting(name="betas", part=0), Setting(name="betas", part=1)
 
-    remembered = {"step": "step", "mu_product": "M", "exp_avg": "m", "exp_avg_sq": "v"}
-    needed = ("step", "mu_product", "exp_avg", "exp_avg_sq")
+    _remembered = {"step": "step", "mu_product": "M", "exp_avg": "m", "exp_avg_sq": "v"}
+    _needed = ("step", "mu_product", "exp_avg", "exp_avg_sq")
 
     def updated(self, p: Tensor, g: Tensor, memory: dict[str, Any], group: dict[str, Any]) -> Tensor:
         lr, (beta1, beta2), decay = group["lr"], group["betas"], group["momentum_decay"]

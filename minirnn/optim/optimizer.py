@@ -13,7 +13,7 @@ from minirnn.arguments.messages import shown
 from minirnn.engine.tape import enable_grad, mode
 from minirnn.engine.tensor import Tensor, leaf, next_seq, tensor
 from minirnn.optim import state
-from minirnn.optim.groups import given_groups, mismatch, parameters_of
+from minirnn.optim.groups import groups_of, mismatch, parameters_of
 from minirnn.optim.settings import at_least_zero, declare, setting
 
 Params = Iterable[Tensor] | Iterable[tuple[str, Tensor]] | Iterable[dict[str, Any]]
@@ -48,7 +48,7 @@ class Optimizer:
 
     Notes
     -----
-    A subclass declares its settings (`settings`) and computes new values (`updated`), or defines ``step``.
+    A subclass declares its settings (`setting`) and computes new values (`updated`), or defines ``step``.
 
     Raises
     ------
@@ -58,16 +58,16 @@ class Optimizer:
         There are no parameters, one is given twice or is not a leaf, or a setting is out of range.
     """
 
-    settings: ClassVar[dict[str, Callable[[str, str, Any], Any]]] = {}
+    _settings: ClassVar[dict[str, Callable[[str, str, Any], Any]]] = {}
     """Each setting, and a function (optimizer, name, value) that returns the value, or raises if it is invalid."""
 
-    remembered: ClassVar[dict[str, str]] = {}
+    _remembered: ClassVar[dict[str, str]] = {}
     """The state that is kept for each changed parameter: torch's name -> the letter in formulas and files."""
 
-    needed: ClassVar[tuple[str, ...]] = ()
-    """Those of `remembered` that every changed parameter has; the others depend on the settings."""
+    _needed: ClassVar[tuple[str, ...]] = ()
+    """Those of `_remembered` that every changed parameter has; the others depend on the settings."""
 
-    one_vector: ClassVar[bool] = False
+    _one_vector: ClassVar[bool] = False
     """Whether the state of the first parameter is that of all of them, as one vector."""
 
     lr: float = setting(at_least_zero, default=0.001)
@@ -79,12 +79,12 @@ class Optimizer:
     def __init__(self, params: Params, defaults: dict[str, Any]) -> None:
         if not isinstance(defaults, dict):
             raise TypeError(f"{type(self).__name__}: defaults is {shown(defaults)}\n  expected a dict of settings")
-        self.defaults = self.checked(defaults)
+        self.defaults = self._checked(defaults)
         self.state: defaultdict[Tensor, dict[str, Any]] = defaultdict(dict)
         self.param_groups: list[dict[str, Any]] = []
         self.steps_done = 0
         self.schedules: list[Any] = []  # those of lr_scheduler that write its step sizes
-        for group in given_groups(type(self).__name__, params):
+        for group in groups_of(type(self).__name__, params):
             self.add_param_group(group)
 
     # ---- groups
@@ -106,7 +106,7 @@ class Optimizer:
         if not isinstance(param_group, Mapping):
             raise TypeError(f"{name}: param_group is a {type(param_group).__name__}\n  expected a dict with 'params'")
         parameters, names = parameters_of(name, param_group)
-        group = self.checked({**self.defaults, **param_group, "params": parameters})
+        group = self._checked({**self.defaults, **param_group, "params": parameters})
         if names is not None:
             group["param_names"] = names
         for other in self.param_groups:
@@ -119,10 +119,10 @@ class Optimizer:
             )
         self.param_groups.append(group)
 
-    def checked(self, group: Mapping[str, Any]) -> dict[str, Any]:
+    def _checked(self, group: Mapping[str, Any]) -> dict[str, Any]:
         """A group with its settings checked and converted; other entries are unchanged."""
         name = type(self).__name__
-        return {k: self.settings[k](name, k, v) if k in self.settings else v for k, v in group.items()}
+        return {k: self._settings[k](name, k, v) if k in self._settings else v for k, v in group.items()}
 
     # ---- steps
 
@@ -163,7 +163,7 @@ class Optimizer:
             a, da = p.array, g.array
             same = da.dtype is a.dtype or da.dtype == a.dtype
             if not same or g.device is not p.device or da.shape != a.shape:
-                raise mismatch(type(self).__name__, self.label(p), p, g)
+                raise mismatch(type(self).__name__, self._label(p), p, g)
         memories = self.state
         outer, mode.enabled = mode.enabled, False
         try:  # not `with no_grad()`: a Ctrl-C could come before the first line of its __exit__
@@ -190,7 +190,7 @@ class Optimizer:
         """The new value of a parameter `p` with the gradient `g`; `memory` is kept for it between steps."""
         raise NotImplementedError(f"{type(self).__name__} defines no updated()\n  expected a subclass that does")
 
-    def label(self, p: Tensor) -> str:
+    def _label(self, p: Tensor) -> str:
         """The name of a parameter in messages: its own name if it has one, otherwise its index."""
         place = next(k for k, other in enumerate(self.parameters) if other is p)
         names = [name for group in self.param_groups for name in group.get("param_names", ())]
@@ -228,9 +228,9 @@ class Optimizer:
         """
         groups, memory = state.read(self, state_dict)
         for group, settings in zip(self.param_groups, groups, strict=True):
-            kept = {name: group[name] for name in ("params", "param_names") if name in group}
+            members = {name: group[name] for name in ("params", "param_names") if name in group}
             group.clear()
-            group.update(settings | kept)
+            group.update(settings | members)
         self.state = defaultdict(dict, memory)
 
     def __getstate__(self) -> dict[str, Any]:

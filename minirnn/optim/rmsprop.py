@@ -37,8 +37,8 @@ class RMSprop(Optimizer):
     maximize: bool = setting(check.flag, default=False)
     differentiable: bool = setting(only_default, default=False)
 
-    remembered = {"step": "step", "square_avg": "v", "momentum_buffer": "m", "grad_avg": "a"}
-    needed = ("step", "square_avg")
+    _remembered = {"step": "step", "square_avg": "v", "momentum_buffer": "m", "grad_avg": "a"}
+    _needed = ("step", "square_avg")
 
     def updated(self, p: Tensor, g: Tensor, memory: dict[str, Any], group: dict[str, Any]) -> Tensor:
         alpha, momentum = group["alpha"], group["momentum"]

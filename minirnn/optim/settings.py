@@ -17,10 +17,10 @@ from minirnn.engine.tensor import Tensor
 class HasGroups(Protocol):
     """The part of an `Optimizer` that its settings and its state use."""
 
-    settings: ClassVar[dict[str, Callable[[str, str, Any], Any]]]
-    remembered: ClassVar[dict[str, str]]
-    needed: ClassVar[tuple[str, ...]]
-    one_vector: ClassVar[bool]
+    _settings: ClassVar[dict[str, Callable[[str, str, Any], Any]]]
+    _remembered: ClassVar[dict[str, str]]
+    _needed: ClassVar[tuple[str, ...]]
+    _one_vector: ClassVar[bool]
     defaults: dict[str, Any]
     param_groups: list[dict[str, Any]]
     state: defaultdict[Tensor, dict[str, Any]]
@@ -28,7 +28,7 @@ class HasGroups(Protocol):
     @property
     def parameters(self) -> list[Tensor]: ...
 
-    def checked(self, group: Mapping[str, Any]) -> dict[str, Any]: ...
+    def _checked(self, group: Mapping[str, Any]) -> dict[str, Any]: ...
 
 
 MEANINGS = {
@@ -120,7 +120,7 @@ class Setting:
                 pair = list(group[self.name])
                 pair[self.part] = value
                 new = tuple(pair)
-            changed.append(optimizer.checked({**group, self.name: new}))
+            changed.append(optimizer._checked({**group, self.name: new}))
         for group, settings in zip(optimizer.param_groups, changed, strict=True):
             group[self.name] = settings[self.name]
 
@@ -166,7 +166,7 @@ def declare(cls: Any, begin: Callable[[Any, Any, dict[str, Any]], None]) -> None
     cls.__init__ = __init__
     if cls.__doc__:  # python -OO removes it
         cls.__doc__ = f"{inspect.cleandoc(cls.__doc__)}\n\n{documentation(declared, parameters)}"
-    cls.settings = {name: one.check for name, one in declared.items() if one.check is not None}
+    cls._settings = {name: one.check for name, one in declared.items() if one.check is not None}
 
 
 def documentation(declared: Mapping[str, Setting], parameters: Mapping[str, inspect.Parameter]) -> str:

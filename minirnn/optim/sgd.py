@@ -39,10 +39,10 @@ class SGD(Optimizer):
     differentiable: bool = setting(only_default, default=False)
     fused: bool | None = setting(only_default, default=None)
 
-    remembered = {"momentum_buffer": "m"}
+    _remembered = {"momentum_buffer": "m"}
 
-    def checked(self, group: Any) -> dict[str, Any]:
-        group = super().checked(group)
+    def _checked(self, group: Any) -> dict[str, Any]:
+        group = super()._checked(group)
         if group.get("nesterov"):
             if group["momentum"] == 0:
                 raise ValueError("SGD: nesterov without momentum\n  expected momentum above 0, usually 0.9")

@@ -52,7 +52,7 @@ def flat(optimizer: HasGroups) -> dict[str, Any]:
     ]
     state: dict[str, Any] = {"optimizer": type(optimizer).__name__, "param_groups": groups}
     for k, name, value in remembered(optimizer):
-        state[f"{k}.{optimizer.remembered.get(name, name)}"] = value
+        state[f"{k}.{optimizer._remembered.get(name, name)}"] = value
     return state
 
 
@@ -100,7 +100,7 @@ def _groups(where: str, optimizer: HasGroups, groups: Any) -> list[dict[str, Any
         settings = {name: value for name, value in group.items() if name not in NOT_SETTINGS}
         # Versions of torch have different switches, and those between implementations have no meaning here.
         switches = {name: value for name, value in optimizer.defaults.items() if isinstance(value, bool | None)}
-        settings |= {name: value for name, value in switches.items() if optimizer.settings[name] is only_default}
+        settings |= {name: value for name, value in switches.items() if optimizer._settings[name] is only_default}
         settings = switches | settings
         missing = [name for name in optimizer.defaults if name not in settings]
         if missing:
@@ -109,7 +109,7 @@ def _groups(where: str, optimizer: HasGroups, groups: Any) -> list[dict[str, Any
                 "  likely the state of another optimizer"
             )
         try:
-            found.append(deepcopy(optimizer.checked(settings)))
+            found.append(deepcopy(optimizer._checked(settings)))
         except (TypeError, ValueError) as error:
             raise type(error)(str(error).replace(type(optimizer).__name__, where, 1)) from None
     return found
@@ -120,7 +120,7 @@ Entries = list[tuple[str, Any, str, Any]]
 
 
 def _of_flat(optimizer: HasGroups, state: Mapping[str, Any]) -> Entries:
-    names = {letter: name for name, letter in optimizer.remembered.items()}
+    names = {letter: name for name, letter in optimizer._remembered.items()}
     entries: Entries = []
     for key, value in state.items():
         number, _, letter = str(key).partition(".")
@@ -146,19 +146,19 @@ def _memory(where: str, optimizer: HasGroups, entries: Entries) -> Memory:
     parameters, memory = optimizer.parameters, Memory()
     for key, number, name, value in entries:
         known = isinstance(number, int) and not isinstance(number, bool) and 0 <= number < len(parameters)
-        if not known or name not in optimizer.remembered:
+        if not known or name not in optimizer._remembered:
             torchs = known and name and key.startswith(str(name))
             below = f"numbers below {len(parameters)}, that of the parameters, and "
-            expected = ", ".join(optimizer.remembered if torchs else optimizer.remembered.values())
+            expected = ", ".join(optimizer._remembered if torchs else optimizer._remembered.values())
             raise ValueError(
                 f"{where}: unexpected {key}\n  expected {'' if torchs else below}{expected}\n"
                 "  likely the state of another optimizer"
             )
         p = parameters[number]
-        memory.setdefault(p, {})[name] = _value(where, key, name, value, None if optimizer.one_vector else p.shape, p)
+        memory.setdefault(p, {})[name] = _value(where, key, name, value, None if optimizer._one_vector else p.shape, p)
     for k, p in enumerate(parameters):
-        if missing := [name for name in optimizer.needed if p in memory and name not in memory[p]]:
-            keys = ", ".join(f"{k}.{optimizer.remembered[name]} ({name})" for name in missing)
+        if missing := [name for name in optimizer._needed if p in memory and name not in memory[p]]:
+            keys = ", ".join(f"{k}.{optimizer._remembered[name]} ({name})" for name in missing)
             raise ValueError(f"{where}: missing {keys}\n  expected all that state_dict() returned")
     return memory
 

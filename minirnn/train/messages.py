@@ -59,7 +59,7 @@ def result(training: Training, folder: Path, written: str) -> str:
         )
     lines += [
         "the model writes:",
-        *[f"  | {line[:100].rstrip()}" for line in shown(written).strip("\n").splitlines()[:12]],
+        *[f"  | {line[:100].rstrip()}" for line in printable(written).strip("\n").splitlines()[:12]],
     ]
     lines += [f"in {folder}:", *[f"    {name:<24}{what}" for name, what in FILES.items()]]
     return "\n".join(lines)
@@ -97,7 +97,7 @@ def own(cell: str) -> list[str]:
     return ["--cell", shlex.quote(cell)] if names_a_file(cell) else []
 
 
-def shown(text: str) -> str:
+def printable(text: str) -> str:
     """Text without control characters for a terminal."""
     return "".join(c if c.isprintable() or c in "\n\t" else "?" for c in text)
 

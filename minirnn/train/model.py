@@ -21,7 +21,7 @@ import numpy as np
 from minirnn import nn
 from minirnn.engine.backward import grad
 from minirnn.engine.tensor import Tensor
-from minirnn.nn.opened import Opened, Values, opened
+from minirnn.nn.microscope import Opened, Values, opened
 from minirnn.nn.own.file import cell_in, names_a_file
 from minirnn.ops import cross_entropy
 from minirnn.train.options import REGULARIZATION, Options

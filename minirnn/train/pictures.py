@@ -13,7 +13,7 @@ import minirnn as mr
 from minirnn import viz
 from minirnn.arguments.user_error import user_mistakes
 from minirnn.io.atomic import atomic_write
-from minirnn.nn.opened import CANDIDATE
+from minirnn.nn.microscope import CANDIDATE
 from minirnn.train.model import row_names
 from minirnn.train.sample import BLANK, filled, sample
 from minirnn.train.training import Training

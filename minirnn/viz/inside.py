@@ -9,8 +9,8 @@ import numpy as np
 from minirnn.engine.backward import grad
 from minirnn.engine.tape import no_grad
 from minirnn.engine.tensor import Tensor, as_tensor
+from minirnn.nn.microscope import GATE, opened
 from minirnn.nn.module import Module
-from minirnn.nn.opened import GATE, opened
 from minirnn.nn.stack import Stack
 from minirnn.viz.colors import BLUE, GREEN, ORANGE, PURPLE, RED
 from minirnn.viz.layers import inside_of, read_by, steps_of

@@ -16,7 +16,7 @@ from minirnn.cells.expr import Expr
 from minirnn.engine.backward import grad
 from minirnn.engine.tape import no_grad
 from minirnn.engine.tensor import Tensor, as_tensor, tensor
-from minirnn.nn.opened import CANDIDATE, Opened, Values, opened
+from minirnn.nn.microscope import CANDIDATE, Opened, Values, opened
 from minirnn.ops import concat, unbind
 from minirnn.ops.sequence.compose import evaluate
 from minirnn.viz.paths import cell_paths

@@ -14,7 +14,7 @@ import threadpoolctl
 
 import minirnn as mr
 from docs.drawings.alt import described
-from docs.drawings.narrow import SHOWN, is_drawing, narrow, shown_points, texts
+from docs.drawings.phone_layout import SHOWN, is_drawing, narrow, shown_points, texts
 from tests.book.test_equations import TUTORIALS
 
 

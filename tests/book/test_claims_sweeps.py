@@ -57,19 +57,30 @@ def test_07_most_networks_were_trained_from_three_seeds(chapter: SimpleNamespace
     assert {len(of_lag.split()) for row in chapter.COPYING_STEPS.values() for of_lag in row.split(", ")} == {3}
 
 
-def evidence(monkeypatch: pytest.MonkeyPatch, name: str) -> tuple[list[dict[str, Any]], str]:
+def evidence(
+    monkeypatch: pytest.MonkeyPatch, name: str, table: str = "as_table", data: str = ""
+) -> tuple[list[dict[str, Any]], str]:
     """The stored rows of a script of evidence, and the table that it makes of them."""
     monkeypatch.syspath_prepend(ROOT / "scripts" / "evidence")  # where it imports from
     script = runpy.run_path(str(ROOT / "scripts" / "evidence" / f"{name}.py"))
-    rows = script["stored"](ROOT / "docs" / "data" / f"{name}.json")
+    rows = script["stored"](ROOT / "docs" / "data" / f"{data or name}.json")
     assert all(row.keys() > {"date", "machine", "commit", "seed"} for row in rows)
-    return rows, script["as_table"](rows)
+    return rows, script[table](rows)
 
 
 def test_07_the_numbers_are_those_of_the_stored_sweep(monkeypatch: pytest.MonkeyPatch) -> None:
     text = TUTORIALS["07_long_lags"].read_text(encoding="utf-8")
     found = re.search(r"^ADDING_LAGS = .*?^COPYING_STEPS = \{\n.*?^\}", text, flags=re.M | re.S)
     assert found and ast.dump(ast.parse(found[0])) == ast.dump(ast.parse(evidence(monkeypatch, "long_lags")[1]))
+
+
+def test_07_the_small_runs_are_those_of_the_stored_sweep(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = TUTORIALS["07_long_lags"].read_text(encoding="utf-8")
+    found = re.search(r"^FIVE_SEEDS = \{\n.*?^\}", text, flags=re.M | re.S)
+    rows, table = evidence(monkeypatch, "long_lags", "of_five_seeds", "five_seeds")
+    assert found and ast.dump(ast.parse(found[0])) == ast.dump(ast.parse(table))
+    cases = {(row["task"], row["lag"], row["network"], row["rate"]) for row in rows}
+    assert len(rows) == 5 * len(cases) and {row["seed"] for row in rows} == {0, 1, 2, 3, 4}
 
 
 def test_08_the_price_of_a_longer_window_is_as_the_chapter_and_the_questions_say(

@@ -42,6 +42,20 @@ def steps_to_learn(task: str, network: str, lag: int, rate: float) -> list[int |
     return [row.get("solved") for row in wanted]
 
 
+def small_runs(name: str) -> list[Any]:
+    """The learning rates, or another setting, of the stored runs of chapter 7 with five seeds."""
+    path = Path(__file__).parents[2] / "docs" / "data" / "five_seeds.json"
+    return sorted({row[name] for row in json.loads(path.read_text(encoding="utf-8"))["rows"]})
+
+
+def sooner(case: dict[str, Any], one: str, other: str) -> bool:
+    """Chapter 7: whether a network learned in fewer steps than another one, for each seed and rate."""
+    steps = [
+        np.array([float(n.replace("-", "inf")) for n in " ".join(case[name][2:]).split()]) for name in (one, other)
+    ]
+    return bool((steps[0] < steps[1]).all())
+
+
 def detours(means: dict[str, float]) -> list[float]:
     """The strengths of the paths of chapter 5 through h."""
     return [means[name] for name in ("forget gate", "input gate", "candidate")]

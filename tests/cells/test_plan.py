@@ -60,7 +60,7 @@ def gradients_of_torch(own: Any, values: dict[str, Any], U: Any, d_after: Any) -
     ts = {n: torch.tensor(a, requires_grad=not n.startswith("mask_")) for n, a in values.items()}
     Us = [torch.tensor(u, requires_grad=True) for u in U]
     found = torch_step(own, Us, *[ts[n] for n in step.positional], **{n: ts[n] for n in step.vectors})
-    names = (*step.given_states, *(() if step.read else (step.output,)))
+    names = (*step.user_states, *(() if step.read else (step.output,)))
     new = dict(zip(names, found, strict=True))
     sum((new[n] * torch.tensor(d)).sum() for n, d in zip(step.order, d_after, strict=True)).backward()
     grads = {f"d{n}": np.zeros_like(values[n]) if t.grad is None else t.grad.numpy() for n, t in ts.items()}

@@ -143,7 +143,7 @@ def test_what_cannot_be_is_one_error_with_its_line(case: str) -> None:
 def test_a_forgotten_call_is_named() -> None:
     with pytest.raises(CellError, match=r"expected @cell\(states=\('h',\)\) above it"):
         cell(step)  # type: ignore[arg-type]
-    assert cell("h")(step).step.given_states == ("h",)
+    assert cell("h")(step).step.user_states == ("h",)
 
 
 def step(x_a: Any, h: Any, *, u: Any, dt: float = 0.5) -> Any:

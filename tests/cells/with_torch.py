@@ -108,7 +108,7 @@ def torch_direction(
     H = len(w["bias"]) // len(gates)
     output = step.output
     outputs: list[Any] = [None] * T
-    names = (*step.given_states, *(() if step.read else (output,)))
+    names = (*step.user_states, *(() if step.read else (output,)))
     for t in range(T - 1, -1, -1) if reverse else range(T):
         values = dict(zip(gates, w["bias"].split(H), strict=True))
         if of_x:

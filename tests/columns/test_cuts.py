@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from docs.columns import cuts
-from minirnn.explain.places import ROOT
+from minirnn.explain.sources import ROOT
 
 SOURCE = """#include "a.h"
 #define TWO(x) \\

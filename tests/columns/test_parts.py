@@ -1,6 +1,6 @@
 """Every fused op has its parts, and every text of a part sets what the formulas set, by the same names.
 
-Tests `docs/columns/parts.py` and `minirnn/explain/places.py`.
+Tests `docs/columns/parts.py` and `minirnn/explain/sources.py`.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from minirnn.devices.cells.header import header
 from minirnn.devices.cpu.sequence.step import function_of
 from minirnn.explain.names import explained
 from minirnn.explain.ops import PAGES, Layer, cells_of
-from minirnn.explain.places import ROOT
+from minirnn.explain.sources import ROOT
 
 PARTS = parts()
 CELLS: dict[str, Formulas] = {cell.__name__: cell for cells in PAGES.values() for cell in cells}

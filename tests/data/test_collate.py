@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import minirnn as mr
-from minirnn.data import default_collate, default_convert, pad_collate
+from minirnn.data import DataLoader, default_collate, pad_collate
 from tests.each import each
 
 Pair = namedtuple("Pair", "a b")
@@ -117,11 +117,12 @@ def test_numbers_of_both_kinds_become_floats_and_the_batch_is_left_as_it_is() ->
 
 
 def test_a_single_example_is_converted() -> None:
-    found = default_convert((np.ones(2, f4), "x", 3, Pair(np.int8(1), [f4(2)]), {"a": np.zeros(1)}))
+    words = np.array(["a"])
+    example = (np.ones(2, f4), "x", 3, Pair(np.int8(1), [f4(2)]), {"a": np.zeros(1)})
+    found, unchanged = DataLoader([example, words], batch_size=None)
     assert seen_types(found) == ["Tensor", "str", "int", ["Tensor", ["Tensor"]], {"a": "Tensor"}]
     assert isinstance(found[3], Pair)
-    words = np.array(["a"])
-    assert default_convert(words) is words
+    assert unchanged is words
 
 
 def seen_types(value: Any) -> Any:

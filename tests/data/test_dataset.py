@@ -1,4 +1,4 @@
-"""Dataset, TensorDataset, Subset, TaskDataset and random_split."""
+"""Dataset, TensorDataset, Subset and random_split."""
 
 from __future__ import annotations
 
@@ -11,10 +11,7 @@ import minirnn as mr
 from minirnn.data import (
     Dataset,
     Subset,
-    TaskDataset,
     TensorDataset,
-    adding_problem,
-    copy_memory,
     random_split,
 )
 
@@ -76,19 +73,6 @@ def test_a_split_is_drawn_from_the_seed_the_generator_or_the_public_stream() -> 
     assert first != list(range(20))
     mr.manual_seed(5)
     assert numbers() == first
-
-
-@pytest.mark.parametrize("draw", [adding_problem, copy_memory])
-@pytest.mark.parametrize("B", [21, 3])  # 21: as many as steps
-def test_the_sequences_of_a_task_are_examples(draw: Any, B: int) -> None:
-    T = 21
-    task = draw(np.random.default_rng(0), T, B)
-    dataset = TaskDataset(task)
-    assert (len(dataset), dataset.baseline) == (B, task.baseline)
-    for b in range(B):
-        x, target = dataset[b]
-        np.testing.assert_array_equal(x, task.x[:, b])
-        np.testing.assert_array_equal(target, task.target[b] if draw is adding_problem else task.target[:, b])
 
 
 def test_a_dataset_says_what_it_lacks() -> None:

@@ -14,7 +14,6 @@ from minirnn.data import (
     Dataset,
     RandomSampler,
     Subset,
-    TaskDataset,
     TensorDataset,
     copy_memory,
     default_collate,
@@ -126,7 +125,8 @@ def test_of_no_examples_no_batches_come() -> None:
 
 def test_sequences_of_a_task_come_as_the_task_has_them() -> None:
     task = copy_memory(np.random.default_rng(0), T=21, B=6)
-    loader = DataLoader(TaskDataset(task), 6, collate_fn=lambda batch: pad_collate(batch, sequences=2))
+    pairs = list(zip(task.x.swapaxes(0, 1), task.target.swapaxes(0, 1), strict=True))
+    loader = DataLoader(pairs, 6, collate_fn=lambda batch: pad_collate(batch, sequences=2))
     ((x, target, lengths),) = loader
     np.testing.assert_array_equal(x.numpy(), task.x)
     np.testing.assert_array_equal(target.numpy(), task.target)

@@ -106,8 +106,6 @@ io.convert(TORCH_LSTM, "keras", source="torch.nn", metadata={"minirnn.layout": "
 io.convert({"params": array(100)}, "torch.nn", source="cudnn.params") -> cudnn.params & not known & command line
 io.convert({"params": array(100)}, "torch.nn", source="cudnn.params", **SETTINGS) -> 100
 io.convert_weights(TORCH_LSTM, "keras") -> dict & Weights
-io.convert_file(MISSING, NO_FOLDER, "keras") -> missing.safetensors
-io.convert_file(THIS, NO_FOLDER, "keras") -> calls_files.py
 io.find_layout(TORCH_LSTM, array(I), RNN_Y) -> (3,) & (T, B, I)
 io.find_layout(TORCH_LSTM, RNN_X, array(T, 3, H)) -> (7, 2, 3) & (7, 3, 5)
 io.find_layout(TORCH_LSTM, "x", RNN_Y) -> input & numbers

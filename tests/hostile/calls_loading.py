@@ -20,7 +20,6 @@ data.TensorDataset(array(5, 2), array(4)) -> argument 1 & (4,) & (5, 2)
 data.TensorDataset([1, 2]) -> argument 0 & [1, 2] & array
 data.Subset(DATA, 3) -> indices is 3
 data.Subset(iter([1]), [0]) -> likely an iterator
-data.TaskDataset((array(2), array(2))) -> expected a Task
 data.random_split(DATA, [2, 2]) -> add up to 4 & add up to 5
 data.random_split(DATA, [1.0, 0.5]) -> add up to 1.5
 data.random_split(DATA, [6, -1]) -> 0 or more
@@ -42,7 +41,6 @@ data.default_collate([]) -> batch is empty
 data.default_collate([None]) -> batch[0] is None
 data.default_collate([array(2), array(3)]) -> batch[1] & (3,) & (2,) & pad_collate
 data.default_collate([array(2), array(2, dtype="f8")]) -> batch[1] & float64
-data.default_convert(1j * np.ones(2)) -> complex128 & float16
 data.pad_collate([]) -> batch is empty
 data.pad_collate([1, 2]) -> batch[0] is 1 & sequence
 data.pad_collate([array(3, 2), array(3, 1)]) -> sequences[1] & (3, 1) & (T_b, 2)

@@ -56,11 +56,6 @@ nn.ModuleDict(LAYER) -> ModuleDict & a Linear & a dict of modules
 TABLE.__setitem__("b", int) -> ModuleDict & 'b' is a type & expected a Module
 TABLE.__setitem__("keys", LAYER) -> 'keys' already
 TABLE.__setitem__(3, LAYER) -> name is 3 & a string
-nn.ParameterList(VECTOR) -> ParameterList & a Parameter & a list
-nn.ParameterList([1.0]) -> ParameterList & a float & a Parameter
-nn.ParameterDict([VECTOR]) -> ParameterDict & element 0 & pair
-nn.ParameterDict({"a": 1.0}) -> ParameterDict & a float
-nn.ParameterDict({"items": VECTOR}) -> 'items' already
 nn.Flatten("a") -> Flatten & start_dim is 'a' & integer
 nn.Flatten(2)(tensor(2, 3)) -> Flatten & start_dim is 2 & -2 .. 1
 nn.Flatten(1, 0)(tensor(2, 3)) -> Flatten & end_dim 0 & come first

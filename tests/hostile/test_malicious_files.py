@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 import minirnn as mr
-from minirnn.io import convert_file, load, read_arrays
+from minirnn.io import load, read_arrays
 from tests.hostile.little_memory import little_memory
 
 __all__ = ["little_memory"]  # a fixture, for every test of this file
@@ -96,7 +96,7 @@ def test_a_pickle_is_never_opened(protocol: int, tmp_path: Path) -> None:
         struct.pack("<Q", len(pickled)) + pickled,
     ):
         path.write_bytes(content)
-        for read in (load, read_arrays, lambda p: convert_file(p, tmp_path / "out.safetensors", "keras")):
+        for read in (load, read_arrays):
             with pytest.raises(ValueError, match="expected"):
                 read(path)
     assert os.listdir(tmp_path) == ["p"]

@@ -10,11 +10,18 @@ from typing import Any
 import numpy as np
 import pytest
 
-from minirnn.io import convert, convert_file, convert_weights, load, read_arrays, write_arrays
+from minirnn.io import convert, convert_weights, load, read_arrays, write_arrays
 from tests.io.layouts.cases import KINDS, H, I, Kind, in_layout, layouts_of, start
 from tests.slow import slow_unless
 
 LSTM = Kind("lstm", None, 1, 1)
+
+
+def convert_file(path: Path, to_path: Path, to: str, **settings: Any) -> Any:
+    arrays, metadata = read_arrays(path)
+    result = convert(arrays, to, metadata=metadata, **settings)
+    write_arrays(to_path, result.arrays, result.metadata)
+    return result
 
 
 @pytest.mark.parametrize("kind", slow_unless(5, KINDS), ids=str)

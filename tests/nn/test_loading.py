@@ -72,7 +72,10 @@ def test_weights_of_other_inputs_or_of_a_layer_without_gates_are_not_taken_for_a
 
 @pytest.mark.parametrize(("rows", "more"), [(5, ""), (6, ""), (7, ", and 1 more"), (9, ", and 3 more")])
 def test_six_names_are_listed_and_the_rest_is_counted(rows: int, more: str) -> None:
-    found = message(nn.ParameterList([np.ones(1)] * rows), {})
+    net = nn.Module()
+    for k in range(rows):
+        net.register_parameter(str(k), nn.Parameter(np.ones(1)))
+    found = message(net, {})
     names = ", ".join(str(k) for k in range(min(rows, 6)))
     assert f"missing {names}{more}\n" in found
 

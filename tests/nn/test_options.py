@@ -28,7 +28,7 @@ def scaled(x: mr.Tensor, factor: float, shift: Any) -> mr.Tensor:
 @calls(scaled)
 class Scaled(WithOptions):
     factor: float = option(1.0, doubled, 2)
-    old: Any = option(0, doubled, 0, kept=False)
+    old: Any = option(0, doubled, 0, stored=False)
     shift: Any = option(None, buffer=True)
 
     def forward(self, x: Any) -> Any:

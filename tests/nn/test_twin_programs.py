@@ -1,7 +1,7 @@
 """Names, orders and hooks: the same program gives the same results with minirnn.nn as with torch.nn.
 
-Tests `minirnn/nn/members.py`, `minirnn/nn/hooks.py`, `minirnn/nn/containers.py` and
-`minirnn/nn/parameter_containers.py`, by what `tests/golden/make_modules.py` has stored.
+Tests `minirnn/nn/module_members.py`, `minirnn/nn/hooks.py` and `minirnn/nn/containers.py`, by what
+`tests/golden/make_modules.py` has stored.
 """
 
 from __future__ import annotations

@@ -62,8 +62,6 @@ def deep_net(library: Library) -> Any:
             self.own = nn.Parameter(tensor(wave(7)))
             self.heads = nn.ModuleDict({"b": nn.Linear(2, 3, bias=False), "a": nn.Identity()})
             self.steps = nn.Sequential(OrderedDict(up=nn.Linear(2, 4), flat=nn.Flatten(), down=nn.Linear(4, 2)))
-            self.rows = nn.ParameterList([nn.Parameter(tensor(wave(2, 3))), tensor(wave(3, 2))])
-            self.table = nn.ParameterDict({"y": tensor(wave(2)), "x": nn.Parameter(tensor(wave(3)))})
             self.register_buffer("count", tensor(np.array(3)))
             self.tied = self.blocks[0]
             self.register_parameter("absent", None)

@@ -63,7 +63,7 @@ def test_settings_are_given_by_place_and_by_name_and_looked_at() -> None:
     assert Steadier(ps(), 1).defaults == {"lr": 1, "keep": 0.25, "floor": 2, "more": 3}
     with pytest.raises(ValueError, match="Steadier: keep is 2.0\n  expected 0 .. 1"):
         Steadier(ps(), keep=2)
-    assert list(Mine.settings) == ["lr", "keep", "floor"]  # those of the other class are separate
+    assert list(Mine._settings) == ["lr", "keep", "floor"]  # those of the other class are separate
 
 
 def test_an_argument_that_does_not_fit_is_named_with_the_class() -> None:

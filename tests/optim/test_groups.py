@@ -8,7 +8,7 @@ import pytest
 import minirnn as mr
 from minirnn import nn, optim
 from minirnn.devices.cpu.device import CPU
-from minirnn.optim.groups import given_groups, mismatch, parameters_of
+from minirnn.optim.groups import groups_of, mismatch, parameters_of
 
 
 class SecondDevice(CPU):
@@ -17,9 +17,9 @@ class SecondDevice(CPU):
 
 def test_parameters_are_one_group_and_groups_are_new_dicts() -> None:
     p, q = nn.Parameter([1.0, 2.0]), nn.Parameter([3.0, 4.0])
-    assert given_groups("SGD", iter([p, q])) == [{"params": [p, q]}]
+    assert groups_of("SGD", iter([p, q])) == [{"params": [p, q]}]
     group = {"params": [p]}
-    found = given_groups("SGD", [group, {"params": q, "lr": 1}])
+    found = groups_of("SGD", [group, {"params": q, "lr": 1}])
     assert found == [{"params": [p]}, {"params": q, "lr": 1}]
     assert found[0] is not group
 

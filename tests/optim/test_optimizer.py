@@ -64,8 +64,8 @@ def test_what_is_remembered_of_a_recorded_gradient_is_no_part_of_the_tape(kind: 
 
 def test_a_parameter_is_called_by_its_name_or_its_place() -> None:
     p, q = nn.Parameter([1.0]), nn.Parameter([1.0])
-    assert optim.SGD([p, q]).label(q) == "parameter 1"
-    assert optim.SGD([{"params": [("a", p)]}, {"params": [("b", q)]}]).label(q) == "parameter b"
+    assert optim.SGD([p, q])._label(q) == "parameter 1"
+    assert optim.SGD([{"params": [("a", p)]}, {"params": [("b", q)]}])._label(q) == "parameter b"
 
 
 def test_a_group_with_one_parameter_of_another_group_is_refused() -> None:

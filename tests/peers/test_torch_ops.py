@@ -22,7 +22,7 @@ import torch  # noqa: E402
 from torch.testing._internal.common_methods_invocations import op_db  # noqa: E402
 
 from tests.peers.differences import is_documented  # noqa: E402
-from tests.peers.samples import outcome, with_minirnn  # noqa: E402
+from tests.peers.samples import leaves, outcome, with_minirnn  # noqa: E402
 
 MANY = 6  # samples of a function and dtype; and every ninth of the others, up to as many again
 LARGE = 3000  # elements
@@ -135,12 +135,14 @@ def by_name(root: Any, name: str, args: tuple[Any, ...], kwargs: dict[str, Any])
 def test_every_argument_of_torch_has_torchs_name() -> None:
     found, calls = [], 0
     for name, op in OPS.items():
+        if name.startswith("__"):  # a method of Python's operators, which have no names of arguments
+            continue
         seen = set()
         for sample in picked(op, torch.float64, False) if op.supports_dtype(torch.float64, "cpu") else []:
             args = (sample.input, *sample.args)
             for root, here, first in ((torch, mr, ()), (torch.Tensor, mr.Tensor, (sample.input,))):
                 given = by_name(root, op.name, args, sample.kwargs)
-                if given is None or find(here, op.name) is None or (root, *given) in seen:
+                if given is None or find(here, op.name) is None or (root, *given) in seen or "out" in given:
                     continue
                 seen.add((root, *given))
                 if first:
@@ -149,7 +151,7 @@ def test_every_argument_of_torch_has_torchs_name() -> None:
                     kind, text = outcome(
                         find(here, op.name), find(root, op.name), first, given, values=op.name not in RANDOM
                     )
-                except (RuntimeError, TypeError, IndexError):  # the stubs of torch have another name than torch
+                except Exception:  # torch's own list of names is not right everywhere
                     continue
                 calls += 1
                 text = f"by name {text} {given}"
@@ -163,7 +165,10 @@ def test_what_torchs_database_calls_an_error_ends_with_a_sentence_or_a_result(na
     op = OPS[name]
     for wrong in op.error_inputs("cpu"):
         sample = wrong.sample_input
-        if "out" in sample.kwargs or (isinstance(sample.input, torch.Tensor) and sample.input.is_meta):
+        tensors = list(leaves((sample.input, sample.args, sample.kwargs), torch.Tensor))
+        if "out" in sample.kwargs or any(t.is_meta or t.is_complex() for t in tensors):
+            continue
+        if find(mr, op.name) is None and not isinstance(sample.input, torch.Tensor):  # a number has no methods
             continue
         _, mine, _ = next(forms(op))
         kind, text = outcome(mine, lambda *args, **kwargs: None, (sample.input, *sample.args), sample.kwargs)

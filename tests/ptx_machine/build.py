@@ -45,7 +45,7 @@ def runtime_library() -> Path:
     def make(path: Path) -> None:
         cxx.library([*FLAGS, "-O2"], sources, path, ["-shared"])
 
-    return cache.kept(cache.folder("ptx-machine"), f"runtime-{fingerprint(cxx, FLAGS, texts)}", make)
+    return cache.built(cache.folder("ptx-machine"), f"runtime-{fingerprint(cxx, FLAGS, texts)}", make)
 
 
 def kernel_library(translation: Translation) -> Path:
@@ -59,7 +59,9 @@ def kernel_library(translation: Translation) -> Path:
         source.write_text(translation.code, encoding="utf-8")
         cxx.run(*flags, "-shared", str(source), "-o", str(path))
 
-    return cache.kept(cache.folder("ptx-machine"), f"kernel-{fingerprint(cxx, flags, headers, translation.code)}", make)
+    return cache.built(
+        cache.folder("ptx-machine"), f"kernel-{fingerprint(cxx, flags, headers, translation.code)}", make
+    )
 
 
 @functools.lru_cache(maxsize=256)

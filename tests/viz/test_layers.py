@@ -12,10 +12,10 @@ import pytest
 
 import minirnn as mr
 from minirnn import cell, nn, sigmoid, sqrt, tanh, unit_mean, viz
-from minirnn.nn.opened import opened
+from minirnn.nn.microscope import opened
 from minirnn.nn.own.file import cell_in
 from tests.cells.with_torch import CELLS, GALLERY
-from tests.nn.test_opened import LAYERS
+from tests.nn.test_microscope import LAYERS
 from tests.slow import slow_unless
 
 T, B, I, H = 5, 3, 2, 4

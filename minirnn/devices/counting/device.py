@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from math import prod
@@ -168,17 +168,19 @@ class Counting(_Forwarded, Device):
     def forward(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Call `name` of the inner device, and count it."""
         before = self._launched()
-        result = getattr(self.inner, name)(*unwrapped(args), **unwrapped(kwargs))
+        result = getattr(self.inner, name)(*mapped(unwrapped, args), **mapped(unwrapped, kwargs))
         self._count(name, args, kwargs, result, self._launched() - before)
-        return result if name in PLAIN_RESULTS else self._wrapped(result)
+        return result if name in PLAIN_RESULTS else mapped(self._wrapped, result)
+
+    def _wrapped(self, leaf: Any) -> CountedArray | None:
+        return None if leaf is None else CountedArray(self, leaf)
 
     def _launched(self) -> int:
         driver = getattr(self.inner, "driver", None)
         return driver.launches if driver is not None else 0
 
     def _count(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any, launches: int) -> None:
-        inputs = list(arrays_in((args, kwargs)))
-        outputs = [r for r in leaves(result) if hasattr(r, "shape")]
+        inputs, outputs = [a for a in arrays_in((args, kwargs)) if isinstance(a, CountedArray)], arrays_in(result)
         count = self._counts[self._section][name]
         count.calls += 1
         if name in VIEWS or (name == "getitem" and _is_view(args[1])):
@@ -187,60 +189,39 @@ class Counting(_Forwarded, Device):
         count.bytes += sum(nbytes(a) for a in (*inputs, *outputs))
         count.launches += launches if hasattr(self.inner, "driver") else 1
         if name in KERNELS:
-            flops, functions = KERNEL_COSTS[name](*shapes(args), **kwargs)
+            flops, functions = KERNEL_COSTS[name](*mapped(shape_of, args), **kwargs)
         else:
             operands = [tuple(a.shape) for a in inputs]
             flops, functions = of_primitive(name, operands, tuple(outputs[0].shape) if outputs else ())
         count.flops += flops
         count.functions += functions
 
-    def _wrapped(self, result: Any) -> Any:
-        if isinstance(result, (tuple, list)):
-            return together(type(result), [self._wrapped(r) for r in result])
-        if isinstance(result, dict):
-            return {k: self._wrapped(v) for k, v in result.items()}
-        return None if result is None else CountedArray(self, result)
 
-
-def together(kind: type, values: list[Any]) -> Any:
-    """A list, tuple or named tuple of these values."""
-    return kind(*values) if hasattr(kind, "_fields") else kind(values)
+def mapped(of: Callable[[Any], Any], value: Any) -> Any:
+    """Nested lists, tuples, named tuples and dicts with ``of(leaf)`` for each of their leaves."""
+    if isinstance(value, dict):
+        return {k: mapped(of, v) for k, v in value.items()}
+    if isinstance(value, (list, tuple)):
+        values = [mapped(of, v) for v in value]
+        return type(value)(*values) if hasattr(value, "_fields") else type(value)(values)
+    return of(value)
 
 
 def unwrapped(value: Any) -> Any:
-    """`value` with the wrapped device's own arrays, at any depth of lists, tuples and dicts."""
-    if isinstance(value, CountedArray):
-        return value.array
-    if isinstance(value, (list, tuple)):
-        return together(type(value), [unwrapped(v) for v in value])
-    if isinstance(value, dict):
-        return {k: unwrapped(v) for k, v in value.items()}
-    return value
+    """A leaf, or the wrapped device's own array in it."""
+    return value.array if isinstance(value, CountedArray) else value
 
 
-def leaves(value: Any) -> Iterator[Any]:
-    """The leaves of nested lists, tuples and dicts."""
-    if isinstance(value, (list, tuple)):
-        for v in value:
-            yield from leaves(v)
-    elif isinstance(value, dict):
-        yield from leaves(list(value.values()))
-    else:
-        yield value
+def shape_of(value: Any) -> tuple[int, ...] | None:
+    """The shape of an array, None for every other leaf."""
+    return value.shape if isinstance(value, CountedArray) else None
 
 
-def arrays_in(value: Any) -> Iterator[CountedArray]:
-    """The device's arrays in nested lists, tuples and dicts."""
-    return (v for v in leaves(value) if isinstance(v, CountedArray))
-
-
-def shapes(value: Any) -> Any:
-    """Shapes in place of arrays, None for everything else."""
-    if isinstance(value, CountedArray):
-        return value.shape
-    if isinstance(value, (list, tuple)):
-        return together(type(value), [shapes(v) for v in value])
-    return {k: shapes(v) for k, v in value.items()} if isinstance(value, dict) else None
+def arrays_in(value: Any) -> list[Any]:
+    """The arrays among the leaves of nested lists, tuples and dicts."""
+    found: list[Any] = []
+    mapped(found.append, value)
+    return [leaf for leaf in found if hasattr(leaf, "shape")]
 
 
 def nbytes(a: Any) -> int:

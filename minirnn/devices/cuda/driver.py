@@ -106,10 +106,6 @@ class Driver(Protocol):
     working: AbstractContextManager[None]
     """Prepared work runs inside ``with driver.working``."""
 
-    @property
-    def recording(self) -> bool:
-        """Whether this thread is inside `record`."""
-
     def alloc(self, nbytes: int) -> Buffer:
         """Memory of arbitrary contents. Raises `OutOfDeviceMemory`."""
 
@@ -143,11 +139,9 @@ class Driver(Protocol):
         """`gemm` of matrices at three addresses, in the precision of now."""
 
     def record(self, work: Callable[[], None]) -> Recording:
-        """Record the work that `work()` gives to this driver in this thread, without running it.
+        """Record the kernels, products, `memset` and `d2d` of `work()` in this thread, without running them.
 
-        Kernels, products, `memset` and `d2d` are recorded with their addresses, so the caller of the recording must
-        ensure that the memory there is still valid. Raises `NotRecordable` if `work` does anything else, or if
-        this driver cannot record.
+        They are recorded with their addresses, so the caller must ensure that the memory there is still valid.
         """
 
     def gpu_of(self, ptr: int) -> int:
@@ -191,7 +185,7 @@ class RefusedLaunch(LaunchError):
 
 
 class NotRecordable(CudaError):
-    """Work cannot be recorded, because of its calls or because of the driver."""
+    """Work cannot be written down, because it does more than launches."""
 
 
 class OutOfDeviceMemory(MemoryError):

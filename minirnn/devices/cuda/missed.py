@@ -50,9 +50,9 @@ class MissedMessages:
     def look(self) -> None:
         """Wait for the launches since the last check, and raise `LaunchError` if one of them missed a message.
 
-        Does nothing if there were none. Inside a recording the host cannot wait, so the next check does it.
+        Does nothing if there were none.
         """
-        if not self._unseen or self._words is None or self.device.driver.recording:
+        if not self._unseen or self._words is None:
             return
         self._unseen = False
         words = np.empty(WORDS, np.uint32)

@@ -117,7 +117,6 @@ class Result:
 class PaperDriver:
     """A driver that writes down its work: `parts`, the steps between loops, and loops."""
 
-    recording = False
     prepares = False
 
     def __init__(self, driver: Driver) -> None:

@@ -30,7 +30,7 @@ def folder(device: str) -> Path:
         return temporary
 
 
-def kept(folder: Path, key: str, make: Callable[[Path], None], suffix: str = ".so") -> Path:
+def built(folder: Path, key: str, make: Callable[[Path], None], suffix: str = ".so") -> Path:
     """The file called `key` in `folder`, made by ``make(path)`` unless it exists. Two processes may do so at once.
 
     The file's name ends with its `checksum`. A file that is truncated or full of zeros after a crash of the machine

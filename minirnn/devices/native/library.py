@@ -78,7 +78,7 @@ def library(used: Compiler) -> Path:
     def make(path: Path) -> None:
         used.library([*flags(), *INCLUDE], sources, path, [*flags(), *SHARED])
 
-    return cache.kept(cache.folder("native"), key, make)
+    return cache.built(cache.folder("native"), key, make)
 
 
 def of_one_cell(used: Compiler, text: str, passes: Sequence[str], announce: Callable[[], None]) -> Path:
@@ -96,7 +96,7 @@ def of_one_cell(used: Compiler, text: str, passes: Sequence[str], announce: Call
             source.write_text(f"#define {source.stem.upper()}\n{text}", encoding="utf-8")
         used.library([*flags(), *INCLUDE], sources, path, [str(whole), *flags(), *SHARED])
 
-    return cache.kept(cache.folder("native"), key, make)
+    return cache.built(cache.folder("native"), key, make)
 
 
 def first_error(complaint: str) -> str:

@@ -10,7 +10,7 @@ import numpy as np
 from minirnn.io.finder.readings import Reading
 from minirnn.io.layouts import LAYOUTS
 from minirnn.io.layouts.gates import in_hub_letters
-from minirnn.io.layouts.hub import LayerWeights, Weights
+from minirnn.io.layouts.hub import LayerWeights, NetworkWeights
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,11 +50,11 @@ class Trial:
             and (layout.adds_forget_bias or not r.forget_bias)
         )
 
-    def weights(self) -> Weights:
+    def weights(self) -> NetworkWeights:
         """The weights in the common layout, to convert to any layout. They do not include the direction of time."""
         layer = self.reading.layer()
         layer = LayerWeights(**{name: a.astype(self.dtype) for name, a in layer._asdict().items() if a is not None})
-        return Weights(self.reading.rnn_mode, (layer,), 1, self.reading.gru)
+        return NetworkWeights(self.reading.rnn_mode, (layer,), 1, self.reading.gru)
 
     def __str__(self) -> str:
         r = self.reading

@@ -81,8 +81,8 @@ def find_layout(
             layer = reading.layer()
             probed += [(_error(reading, layer, way, states, probe=True), reading, way) for way in ways]
     probed.sort(key=lambda one: one[0])
-    kept = [one for n, one in enumerate(probed) if n < KEPT or one[0] <= limit]
-    trials = [Trial(r, way.text, _error(r, r.layer(), way, states), dtype) for _, r, way in kept]
+    likeliest = [one for n, one in enumerate(probed) if n < KEPT or one[0] <= limit]
+    trials = [Trial(r, way.text, _error(r, r.layer(), way, states), dtype) for _, r, way in likeliest]
     trials.sort(key=lambda trial: trial.error)
 
     best = trials[0] if trials else None

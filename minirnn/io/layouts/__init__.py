@@ -3,9 +3,8 @@
 Each layout is read into and written from one form, the hub (`hub.py`); there is one short file per library.
 """
 
-from minirnn.io.layouts.base import Layout
-from minirnn.io.layouts.hub import LayerWeights, Weights
-from minirnn.io.layouts.registry import LAYOUTS, find, guess
-from minirnn.io.layouts.settings import Settings, from_metadata
+from minirnn.io.layouts.hub import LayerWeights, NetworkWeights
+from minirnn.io.layouts.registry import LAYOUTS
+from minirnn.io.layouts.settings import Settings
 
-__all__ = ["LAYOUTS", "LayerWeights", "Layout", "Settings", "Weights", "find", "from_metadata", "guess"]
+__all__ = ["LAYOUTS", "LayerWeights", "NetworkWeights", "Settings"]

@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from minirnn.io.layouts.gates import CUDNN_GATES, reorder
-from minirnn.io.layouts.hub import Weights
+from minirnn.io.layouts.hub import NetworkWeights
 from minirnn.io.layouts.settings import Settings, missing
 
 Arrays = Mapping[str, np.ndarray]
@@ -54,11 +54,11 @@ class Layout(ABC):
         return bool(self.own(arrays))
 
     @abstractmethod
-    def read(self, arrays: Arrays, settings: Settings) -> Weights:
+    def read(self, arrays: Arrays, settings: Settings) -> NetworkWeights:
         """The weights in minirnn's common layout. Raises ValueError if the arrays do not fit this layout."""
 
     @abstractmethod
-    def write(self, weights: Weights, settings: Settings) -> tuple[dict[str, np.ndarray], Settings]:
+    def write(self, weights: NetworkWeights, settings: Settings) -> tuple[dict[str, np.ndarray], Settings]:
         """The arrays, and the settings needed to read them. The caller has called `check_holds` before."""
 
     def to_hub(self, rnn_mode: str, stacked: np.ndarray) -> np.ndarray:
@@ -73,7 +73,7 @@ class Layout(ABC):
         """Name and gate order: ``"torch.nn/ifgo"``."""
         return f"{self.name}/{self.gates[rnn_mode]}" if self.gates[rnn_mode] else self.name
 
-    def check_holds(self, weights: Weights) -> None:
+    def check_holds(self, weights: NetworkWeights) -> None:
         """Raise ValueError, saying why, if these weights have something that this layout has no place for."""
         if weights.rnn_mode not in self.gates:
             raise ValueError(

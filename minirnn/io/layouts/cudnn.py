@@ -18,7 +18,7 @@ import numpy as np
 from minirnn.io.layouts import groups
 from minirnn.io.layouts.base import Arrays, Layout
 from minirnn.io.layouts.gates import CUDNN_GATES
-from minirnn.io.layouts.hub import LayerWeights, Weights
+from minirnn.io.layouts.hub import LayerWeights, NetworkWeights
 from minirnn.io.layouts.settings import Settings, missing
 from minirnn.ops.cudnn_rnn.params import DIRECTIONS, GATES, Network
 
@@ -32,7 +32,7 @@ class CudnnParams(Layout):
         named = [key for key, a in arrays.items() if groups.leaf(key)[1] == "params" and a.ndim == 1]
         return {key: groups.leaf(key)[0] for key in named}
 
-    def read(self, arrays: Arrays, settings: Settings) -> Weights:
+    def read(self, arrays: Arrays, settings: Settings) -> NetworkWeights:
         named = self.own(arrays)
         if len(named) != 1:
             raise ValueError(f"convert: {self.name}: got {', '.join(arrays)}\n  expected one array called params, (n,)")
@@ -50,7 +50,7 @@ class CudnnParams(Layout):
             )
         return from_buffer(net, params)
 
-    def write(self, weights: Weights, settings: Settings) -> tuple[dict[str, np.ndarray], Settings]:
+    def write(self, weights: NetworkWeights, settings: Settings) -> tuple[dict[str, np.ndarray], Settings]:
         net, params = to_buffer(self.name, weights, settings)
         return {"params": params}, Settings(input_mode="skip_input" if net.skip else "linear_input")
 
@@ -63,7 +63,7 @@ class Canonical(Layout):
     def own(self, arrays: Arrays) -> dict[str, str]:
         return {key: "" for key in arrays if re.fullmatch(r"(weights|biases)_\d+", key)}
 
-    def read(self, arrays: Arrays, settings: Settings) -> Weights:
+    def read(self, arrays: Arrays, settings: Settings) -> NetworkWeights:
         weights, biases = (
             [arrays[key] for key in sorted(self.own(arrays), key=groups.natural) if key.startswith(name)]
             for name in ("weights", "biases")
@@ -82,7 +82,7 @@ class Canonical(Layout):
             )
         return from_buffer(next(iter(fitting)), np.concatenate([a.reshape(-1) for a in pieces]))
 
-    def write(self, weights: Weights, settings: Settings) -> tuple[dict[str, np.ndarray], Settings]:
+    def write(self, weights: NetworkWeights, settings: Settings) -> tuple[dict[str, np.ndarray], Settings]:
         net, params = to_buffer(self.name, weights, settings)
         arrays = {f"weights_{k}": region.of(params) for k, region in enumerate(net.weights)}
         arrays |= {f"biases_{k}": region.of(params) for k, region in enumerate(net.biases)}
@@ -132,14 +132,14 @@ def agrees(net: Network, settings: Settings) -> bool:
     return all(known[name] == value for name, value in sizes.items())
 
 
-def from_buffer(net: Network, params: np.ndarray) -> Weights:
+def from_buffer(net: Network, params: np.ndarray) -> NetworkWeights:
     """The weights in a buffer; those W that skip_input leaves out become identities."""
     identity = np.tile(np.eye(net.H, dtype=params.dtype), (net.G, 1))
     layers = tuple(LayerWeights(identity if p.W is None else p.W, p.R, p.bW, p.bR, p.Wp) for p in net.slices(params))
-    return Weights(net.rnn_mode, layers, net.D, "reset_after" if net.rnn_mode == "gru" else None)
+    return NetworkWeights(net.rnn_mode, layers, net.D, "reset_after" if net.rnn_mode == "gru" else None)
 
 
-def to_buffer(layout: str, weights: Weights, settings: Settings) -> tuple[Network, np.ndarray]:
+def to_buffer(layout: str, weights: NetworkWeights, settings: Settings) -> tuple[Network, np.ndarray]:
     """The parameter buffer of some weights; biases that they lack are zeros in it."""
     net = weights.network(settings.input_mode or "linear_input")
     params = np.zeros(net.size, weights.layers[0].W.dtype)

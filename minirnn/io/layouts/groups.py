@@ -21,7 +21,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from minirnn.io.layouts.base import Arrays, Layout
-from minirnn.io.layouts.hub import LayerWeights, Weights
+from minirnn.io.layouts.hub import LayerWeights, NetworkWeights
 from minirnn.io.layouts.settings import Settings
 
 _BACKWARD = re.compile(r"(?<![a-z])(backward|bw|reverse)(?![a-z])")
@@ -117,7 +117,7 @@ class GroupedLayout(Layout):
             )
         return [group for folder in forward for group in (forward[folder], backward[folder])], 2
 
-    def write(self, weights: Weights, settings: Settings) -> tuple[dict[str, np.ndarray], Settings]:
+    def write(self, weights: NetworkWeights, settings: Settings) -> tuple[dict[str, np.ndarray], Settings]:
         D, beside = weights.directions, self.beside(weights, settings)
         arrays: dict[str, np.ndarray] = {}
         for p, layer in enumerate(weights.layers):
@@ -125,11 +125,11 @@ class GroupedLayout(Layout):
             arrays |= {before + name: a for name, a in self.write_layer(weights, layer, beside).items()}
         return arrays, beside
 
-    def beside(self, weights: Weights, settings: Settings) -> Settings:
+    def beside(self, weights: NetworkWeights, settings: Settings) -> Settings:
         """The settings needed to read the arrays of `weights`."""
         return Settings()
 
-    def write_layer(self, weights: Weights, layer: LayerWeights, beside: Settings) -> Group:
+    def write_layer(self, weights: NetworkWeights, layer: LayerWeights, beside: Settings) -> Group:
         """The arrays of one layer and direction."""
         raise NotImplementedError
 

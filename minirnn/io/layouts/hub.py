@@ -1,8 +1,8 @@
 """The hub: one form of the weights of a recurrent network, between all the layouts of other libraries.
 
-A layout is read into a `Weights` and written from one, so n layouts need 2n converters instead of n*n. The hub is what
-cuDNN and torch compute with: per layer and direction the gates stacked in cuDNN's order (lstm i, f, n, o; gru r, z, n),
-rows are units, and two biases::
+A layout is read into `NetworkWeights` and written from them, so n layouts need 2n converters instead of n*n. The hub
+is what cuDNN and torch compute with: per layer and direction the gates stacked in cuDNN's order (lstm i, f, n, o; gru
+r, z, n), rows are units, and two biases::
 
     W (G*H, in)   R (G*H, P)   Wp (P, H) or None   bW, bR (G*H,) or None
 
@@ -64,7 +64,7 @@ def halves(b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 @dataclass(frozen=True)
-class Weights:
+class NetworkWeights:
     """All weights of a network, layer by layer.
 
     Attributes

@@ -15,7 +15,7 @@ import numpy as np
 
 from minirnn.io.layouts import groups
 from minirnn.io.layouts.base import Arrays, mode_of
-from minirnn.io.layouts.hub import LayerWeights, Weights, halves
+from minirnn.io.layouts.hub import LayerWeights, NetworkWeights, halves
 from minirnn.io.layouts.settings import Settings, missing
 
 
@@ -30,7 +30,7 @@ class Keras(groups.GroupedLayout):
     def is_layer(self, group: groups.Group) -> bool:
         return "recurrent_kernel" in group
 
-    def read(self, arrays: Arrays, settings: Settings) -> Weights:
+    def read(self, arrays: Arrays, settings: Settings) -> NetworkWeights:
         layers, D = self.layers(arrays)
         for folder, group in self.collect(arrays).items():
             for name, letters in (("kernel", "in, G*H"), ("recurrent_kernel", "H, G*H")):
@@ -41,7 +41,7 @@ class Keras(groups.GroupedLayout):
         H, GH = layers[0]["recurrent_kernel"].shape
         rnn_mode = mode_of(self.name, GH, H, settings)
         gru = self._gru_kind(layers[0].get("bias"), settings) if rnn_mode == "gru" else None
-        return Weights(rnn_mode, tuple(self._read_layer(group, rnn_mode, gru) for group in layers), D, gru)
+        return NetworkWeights(rnn_mode, tuple(self._read_layer(group, rnn_mode, gru) for group in layers), D, gru)
 
     def _gru_kind(self, bias: np.ndarray | None, settings: Settings) -> str:
         if bias is None:
@@ -62,7 +62,7 @@ class Keras(groups.GroupedLayout):
             bW, bR = map(to_hub, bias if gru == "reset_after" else halves(bias))
         return LayerWeights(to_hub(group["kernel"].T), to_hub(group["recurrent_kernel"].T), bW, bR)
 
-    def write_layer(self, weights: Weights, layer: LayerWeights, beside: Settings) -> groups.Group:
+    def write_layer(self, weights: NetworkWeights, layer: LayerWeights, beside: Settings) -> groups.Group:
         W, R = (self.from_hub(weights.rnn_mode, a).T for a in (layer.W, layer.R))
         arrays = {"kernel": W, "recurrent_kernel": R}
         if layer.bW is not None and layer.bR is not None:

@@ -14,7 +14,7 @@ import numpy as np
 
 from minirnn.io.layouts import groups
 from minirnn.io.layouts.base import Arrays, mode_of
-from minirnn.io.layouts.hub import LayerWeights, Weights, peephole
+from minirnn.io.layouts.hub import LayerWeights, NetworkWeights, peephole
 from minirnn.io.layouts.settings import Settings, missing
 
 
@@ -30,7 +30,7 @@ class ONNX(groups.GroupedLayout):
     def is_layer(self, group: groups.Group) -> bool:
         return {"W", "R"} <= group.keys() and group["W"].ndim == group["R"].ndim == 3
 
-    def read(self, arrays: Arrays, settings: Settings) -> Weights:
+    def read(self, arrays: Arrays, settings: Settings) -> NetworkWeights:
         layers_found, _ = self.layers(arrays)
         first = layers_found[0]
         D, GH, H = first["R"].shape
@@ -40,7 +40,7 @@ class ONNX(groups.GroupedLayout):
         if D not in (1, 2):
             raise ValueError(f"convert: onnx: R has shape {first['R'].shape}\n  expected (D, G*H, H) with D = 1 or 2")
         layers = tuple(self._read_direction(group, d, D, rnn_mode) for group in layers_found for d in range(D))
-        return Weights(rnn_mode, layers, D, settings.gru if rnn_mode == "gru" else None)
+        return NetworkWeights(rnn_mode, layers, D, settings.gru if rnn_mode == "gru" else None)
 
     def _read_direction(self, group: groups.Group, d: int, D: int, rnn_mode: str) -> LayerWeights:
         to_hub = partial(self.to_hub, rnn_mode)
@@ -60,7 +60,7 @@ class ONNX(groups.GroupedLayout):
             rows = peephole([wci, wcf, wco])
         return LayerWeights(to_hub(group["W"][d]), to_hub(group["R"][d]), bW, bR, peephole=rows)
 
-    def write(self, weights: Weights, settings: Settings) -> tuple[dict[str, np.ndarray], Settings]:
+    def write(self, weights: NetworkWeights, settings: Settings) -> tuple[dict[str, np.ndarray], Settings]:
         D, from_hub = weights.directions, partial(self.from_hub, weights.rnn_mode)
         arrays = {}
         for l in range(len(weights.layers) // D):

@@ -8,7 +8,7 @@ from typing import Any
 
 from minirnn.arguments import check
 from minirnn.arguments.check import choice
-from minirnn.io.layouts.hub import GRU_KINDS, Weights
+from minirnn.io.layouts.hub import GRU_KINDS, NetworkWeights
 from minirnn.ops.cudnn_rnn.params import DIRECTIONS, GATES, INPUT_MODES
 
 PREFIX = "minirnn."
@@ -100,7 +100,7 @@ def from_metadata(metadata: Mapping[str, str]) -> Settings:
     return Settings(**found)
 
 
-def facts(weights: Weights) -> Settings:
+def facts(weights: NetworkWeights) -> Settings:
     """The settings that follow from the weights."""
     net = weights.network()
     return Settings(

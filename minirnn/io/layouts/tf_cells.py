@@ -21,7 +21,7 @@ import numpy as np
 from minirnn.io.layouts import groups
 from minirnn.io.layouts.base import Arrays
 from minirnn.io.layouts.gates import CUDNN_GATES, gate
-from minirnn.io.layouts.hub import LayerWeights, Weights, halves, peephole
+from minirnn.io.layouts.hub import LayerWeights, NetworkWeights, halves, peephole
 from minirnn.io.layouts.settings import Settings, missing
 
 PEEPHOLES = ("wci", "wcf", "wco")
@@ -52,7 +52,7 @@ class OneMatrix(groups.GroupedLayout):
     def _gates(self) -> int:
         return max(1, len(next(iter(self.gates.values()))))
 
-    def read(self, arrays: Arrays, settings: Settings) -> Weights:
+    def read(self, arrays: Arrays, settings: Settings) -> NetworkWeights:
         (layers, D), G = self.layers(arrays), self._gates()
         for folder, group in self.collect(arrays).items():
             w, b = group["w"], group.get("b")
@@ -68,7 +68,7 @@ class OneMatrix(groups.GroupedLayout):
                 raise missing(self.name, "forget_bias", "the cell adds it to b when it runs (TensorFlow's default: 1)")
             forget_bias = settings.forget_bias
         read = tuple(self._read_layer(group, rnn_mode, forget_bias) for group in layers)
-        return Weights(rnn_mode, read, D, cell_clip=settings.cell_clip or 0.0 if self.clip else 0.0)
+        return NetworkWeights(rnn_mode, read, D, cell_clip=settings.cell_clip or 0.0 if self.clip else 0.0)
 
     def _mode(self, settings: Settings) -> str:
         if len(self.gates) == 1:
@@ -91,13 +91,13 @@ class OneMatrix(groups.GroupedLayout):
             )
         return LayerWeights(WR[:, :-H], WR[:, -H:], *halves(b), peephole=peephole(rows) if rows else None)
 
-    def beside(self, weights: Weights, settings: Settings) -> Settings:
+    def beside(self, weights: NetworkWeights, settings: Settings) -> Settings:
         forget_bias = None
         if self.adds_forget_bias:
             forget_bias = FORGET_BIAS if settings.forget_bias is None else settings.forget_bias
         return Settings(forget_bias=forget_bias, cell_clip=weights.cell_clip if self.clip else None)
 
-    def write_layer(self, weights: Weights, layer: LayerWeights, beside: Settings) -> groups.Group:
+    def write_layer(self, weights: NetworkWeights, layer: LayerWeights, beside: Settings) -> groups.Group:
         mode, b = weights.rnn_mode, layer.bias()
         if beside.forget_bias:
             b = shifted(b, CUDNN_GATES[mode], -beside.forget_bias)

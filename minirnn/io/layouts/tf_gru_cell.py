@@ -13,7 +13,7 @@ import numpy as np
 
 from minirnn.io.layouts import groups
 from minirnn.io.layouts.base import Arrays
-from minirnn.io.layouts.hub import LayerWeights, Weights, halves
+from minirnn.io.layouts.hub import LayerWeights, NetworkWeights, halves
 from minirnn.io.layouts.settings import Settings
 
 OWN = ("w_ru", "w_c", "b_ru", "b_c")
@@ -32,9 +32,9 @@ class GRUBlockCell(groups.GroupedLayout):
     def is_layer(self, group: groups.Group) -> bool:
         return {"w_ru", "w_c"} <= group.keys()
 
-    def read(self, arrays: Arrays, settings: Settings) -> Weights:
+    def read(self, arrays: Arrays, settings: Settings) -> NetworkWeights:
         layers, D = self.layers(arrays)
-        return Weights("gru", tuple(map(self._read_layer, layers)), D, "reset_before")
+        return NetworkWeights("gru", tuple(map(self._read_layer, layers)), D, "reset_before")
 
     def _read_layer(self, group: groups.Group) -> LayerWeights:
         if set(group) != set(OWN):
@@ -55,7 +55,7 @@ class GRUBlockCell(groups.GroupedLayout):
         WR = np.concatenate([w_ru, w_c], axis=1).T  # (3H, in+H), gates r, u, c: the hub's r, z, n
         return LayerWeights(WR[:, :-H], WR[:, -H:], *halves(np.concatenate([b_ru, b_c])))
 
-    def write_layer(self, weights: Weights, layer: LayerWeights, beside: Settings) -> groups.Group:
+    def write_layer(self, weights: NetworkWeights, layer: LayerWeights, beside: Settings) -> groups.Group:
         H = weights.network().H
         w, b = np.concatenate([layer.W, layer.R], axis=1).T, layer.bias()  # (in+H, 3H), (3H,)
         return dict(zip(OWN, (w[:, : 2 * H], w[:, 2 * H :], b[: 2 * H], b[2 * H :]), strict=True))

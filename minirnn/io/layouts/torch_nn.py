@@ -14,7 +14,7 @@ import re
 import numpy as np
 
 from minirnn.io.layouts.base import Arrays, Layout, mode_of
-from minirnn.io.layouts.hub import LayerWeights, Weights
+from minirnn.io.layouts.hub import LayerWeights, NetworkWeights
 from minirnn.io.layouts.settings import Settings
 
 NAMES = {"weight_ih": "W", "weight_hh": "R", "weight_hr": "Wp", "bias_ih": "bW", "bias_hh": "bR"}
@@ -30,7 +30,7 @@ class TorchNN(Layout):
     def own(self, arrays: Arrays) -> dict[str, str]:
         return {key: match[1] for key in arrays if (match := KEY.fullmatch(key))}
 
-    def read(self, arrays: Arrays, settings: Settings) -> Weights:
+    def read(self, arrays: Arrays, settings: Settings) -> NetworkWeights:
         found: dict[tuple[int, int], dict[str, np.ndarray]] = {}
         prefixes = sorted(set(self.own(arrays).values()))
         if len(prefixes) != 1:
@@ -57,7 +57,7 @@ class TorchNN(Layout):
                 )
         layers = tuple(LayerWeights(**found[place]) for place in places)
         rnn_mode = self._mode(layers[0], settings)
-        return Weights(rnn_mode, layers, D, "reset_after" if rnn_mode == "gru" else None)
+        return NetworkWeights(rnn_mode, layers, D, "reset_after" if rnn_mode == "gru" else None)
 
     def _mode(self, first: LayerWeights, settings: Settings) -> str:
         """The rnn_mode, which follows from the number of gates except for the two activations of RNN."""
@@ -66,7 +66,7 @@ class TorchNN(Layout):
         H = first.R.shape[1] if first.Wp is None else first.Wp.shape[1]
         return mode_of(self.name, first.R.shape[0], H, settings)
 
-    def write(self, weights: Weights, settings: Settings) -> tuple[dict[str, np.ndarray], Settings]:
+    def write(self, weights: NetworkWeights, settings: Settings) -> tuple[dict[str, np.ndarray], Settings]:
         arrays = {}
         for p, layer in enumerate(weights.layers):
             l, d = divmod(p, weights.directions)

@@ -190,12 +190,12 @@ def check_header(path: Path, found: Mapping[str, Any], wanted: Mapping[str, Any]
     for key, value in wanted.items():
         if found.get(key) != value:
             raise CourseError(
-                f"{path} was graded with another {key}: {shown(found.get(key))}\n  expected {shown(value)}\n"
+                f"{path} was graded with another {key}: {short_text(found.get(key))}\n  expected {short_text(value)}\n"
                 f"  grade again with --regrade {path} to see what changes, or continue with the earlier settings"
             )
 
 
-def shown(value: object) -> str:
+def short_text(value: object) -> str:
     text = ", ".join(map(str, value)) if isinstance(value, list) else str(value)
     return text[:60] or "nothing"
 

@@ -38,7 +38,7 @@ def grade_task(task: Task) -> Sheet:
 
 
 @dataclass(frozen=True)
-class Plan:
+class Assignment:
     """A plan of what to grade, and how.
 
     Attributes
@@ -73,7 +73,7 @@ def header_of(course: PackedCourse, only: Sequence[str], notebooks: bool, old: R
     }  # fmt: skip
 
 
-def grade_all(plan: Plan, journal: Journal, publisher: Publisher, after: Callable[[Sheet], None]) -> list[str]:
+def grade_all(plan: Assignment, journal: Journal, publisher: Publisher, after: Callable[[Sheet], None]) -> list[str]:
     """Grade what the plan asks for and the journal does not have.
 
     Every sheet is in the journal before `after` is called with it. Whatever happens while one submission is graded or
@@ -140,7 +140,7 @@ def graded_here(course: Course, task: Task, publisher: Publisher) -> Sheet:
     return grade(course, task.student, task.handed, task.only, so_far).sheet()
 
 
-def tasks_of(plan: Plan, packed: PackedCourse, journal: Journal) -> Iterator[Task]:
+def tasks_of(plan: Assignment, packed: PackedCourse, journal: Journal) -> Iterator[Task]:
     """What is left to grade. Submissions are read one by one, when a worker is about to be free."""
     for student in plan.students:
         if student.submission is None:
@@ -159,7 +159,7 @@ def tasks_of(plan: Plan, packed: PackedCourse, journal: Journal) -> Iterator[Tas
             yield Task(packed, student.id, handed, () if plan.old else plan.only)
 
 
-def collected(student: Student, plan: Plan) -> Handed:
+def collected(student: Student, plan: Assignment) -> Handed:
     """The submission of a student. Whatever goes wrong while it is read affects that submission alone."""
     try:
         return handed_in(student, plan.course, plan.notebooks)

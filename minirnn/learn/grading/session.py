@@ -19,7 +19,7 @@ from minirnn.learn.grading.progress import Progress
 from minirnn.learn.grading.publish import Publisher
 from minirnn.learn.grading.reading import folders_of_a_class
 from minirnn.learn.grading.regrade import Difference, differences, in_words
-from minirnn.learn.grading.run import Plan, grade_all, header_of, take_over
+from minirnn.learn.grading.run import Assignment, grade_all, header_of, take_over
 from minirnn.learn.grading.stamp import stamp_of
 from minirnn.learn.grading.students import Student, known, students_of, where
 from minirnn.learn.grading.whole_class import ClassReports
@@ -102,7 +102,7 @@ class Session:
         args = self.args
         if any(student.inside for student in self.students):
             print(f"{args.submissions[0]} has a folder for each student, {len(self.students)} in all", file=sys.stderr)
-        plan = Plan(
+        plan = Assignment(
             self.course, self.to_grade, self.only, self.again, self.old, args.notebooks, self.executor, self.ahead
         )
         if self.old is not None and args.student:

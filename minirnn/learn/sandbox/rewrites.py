@@ -139,6 +139,8 @@ TABLE = [
     L("A[::-1]", "A[:0:-1]", "the first of the entries is left out"),
     R("reversed(A)", "reversed(A[1:])", "the first of the entries is left out of the loop", "1-", where="any"),
     R("reversed(A)", "reversed(A[:-1])", "the last of the entries is left out of the loop", "1-", where="any"),
+    R("np.split(A, B)", "[A[I::B] for I in range(B)]",
+      "every {B}th row is taken, but a part is a block of rows that follow each other", "-0"),
     R("A[:, I:]", "A[:, :-I]", "{A}[:, :-{I}] is used where {A}[:, {I}:] belongs", "11", where="any"),
     R("A[:, :I]", "A[:, -I:]", "{A}[:, -{I}:] is used where {A}[:, :{I}] belongs", "11", where="any"),
     # names
@@ -246,9 +248,9 @@ TABLE[:0] = [
 ]  # fmt: skip
 TABLE += [
     R("1 - N ** 2", "1 - X ** 2",
-      "the slope is that of {X}, 1 - {X} * {X}, but it must be that of {N}, 1 - {N} * {N}", "1-"),
+      "the slope is that of {X}, 1 - {X} * {X}, but it must be that of {N}, 1 - {N} * {N}", "11"),
     R("C * N * (1 - N)", "C * X * (1 - X)",
-      "the slope is that of {X}, {X} * (1 - {X}), but it must be that of {N}, {N} * (1 - {N})", "1-"),
+      "the slope is that of {X}, {X} * (1 - {X}), but it must be that of {N}, {N} * (1 - {N})", "11"),
     R("N * (1 - N)", "X * (1 - X)",
-      "the slope is that of {X}, {X} * (1 - {X}), but it must be that of {N}, {N} * (1 - {N})", "1-"),
+      "the slope is that of {X}, {X} * (1 - {X}), but it must be that of {N}, {N} * (1 - {N})", "11"),
 ]  # fmt: skip

@@ -10,7 +10,7 @@ import numpy as np
 from minirnn.arguments import check
 from minirnn.cells.expr import Expr, apply
 from minirnn.engine.tensor import Tensor
-from minirnn.nn.functional.arguments import given_back, source, widened
+from minirnn.nn.functional.arguments import returned, source, widened
 from minirnn.ops import primitives
 from minirnn.ops.primitives import clip, exp, where
 from minirnn.ops.primitives.declare import Primitive
@@ -61,12 +61,12 @@ class Elu(Primitive, uses="where", reads="x"):
 
 def relu(input: Any, inplace: bool = False) -> Tensor:
     """``max(x, 0)``; the derivative at 0 is 0. With `inplace` the result is written into `input`."""
-    return given_back(input, primitives.relu(source("relu", input, inplace)), inplace)
+    return returned(input, primitives.relu(source("relu", input, inplace)), inplace)
 
 
 def relu6(input: Any, inplace: bool = False) -> Tensor:
     """``min(max(x, 0), 6)``: `hardtanh` between 0 and 6."""
-    return given_back(input, _clamped("relu6", source("relu6", input, inplace), 0.0, 6.0), inplace)
+    return returned(input, _clamped("relu6", source("relu6", input, inplace), 0.0, 6.0), inplace)
 
 
 def hardtanh(input: Any, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False) -> Tensor:
@@ -78,7 +78,7 @@ def hardtanh(input: Any, min_val: float = -1.0, max_val: float = 1.0, inplace: b
         If ``min_val > max_val``.
     """
     y = _clamped("hardtanh", source("hardtanh", input, inplace), *bounds("hardtanh", min_val, max_val))
-    return given_back(input, y, inplace)
+    return returned(input, y, inplace)
 
 
 def bounds(op: str, min_val: Any, max_val: Any) -> tuple[float, float]:
@@ -102,7 +102,7 @@ def leaky_relu(input: Any, negative_slope: float = 0.01, inplace: bool = False) 
     """
     slope = check.number("leaky_relu", "negative_slope", negative_slope)
     x, dtype = widened("leaky_relu", source("leaky_relu", input, inplace))
-    return given_back(input, LeakyRelu(slope)(x).astype(dtype), inplace)
+    return returned(input, LeakyRelu(slope)(x).astype(dtype), inplace)
 
 
 def elu(input: Any, alpha: float = 1.0, inplace: bool = False) -> Tensor:
@@ -112,7 +112,7 @@ def elu(input: Any, alpha: float = 1.0, inplace: bool = False) -> Tensor:
     """
     alpha = check.number("elu", "alpha", alpha)
     x, dtype = widened("elu", source("elu", input, inplace))
-    return given_back(input, Elu(alpha)(x).astype(dtype), inplace)
+    return returned(input, Elu(alpha)(x).astype(dtype), inplace)
 
 
 def sigmoid(input: Any) -> Tensor:
@@ -128,7 +128,7 @@ def tanh(input: Any) -> Tensor:
 def silu(input: Any, inplace: bool = False) -> Tensor:
     """``x * sigmoid(x)``, also called swish."""
     x, dtype = widened("silu", source("silu", input, inplace))
-    return given_back(input, (x * primitives.sigmoid(x)).astype(dtype), inplace)
+    return returned(input, (x * primitives.sigmoid(x)).astype(dtype), inplace)
 
 
 def gelu(input: Any, approximate: str = "none") -> Tensor:

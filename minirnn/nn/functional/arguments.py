@@ -113,7 +113,7 @@ def source(op: str, input: Any, inplace: Any) -> Any:
     return input.clone()
 
 
-def given_back(input: Any, y: Tensor, inplace: bool) -> Tensor:
+def returned(input: Any, y: Tensor, inplace: bool) -> Tensor:
     """`y`. With torch's `inplace`, `y` is written into `input` by the rules of ``copy_``, and `input` is returned."""
     return input.copy_(y) if inplace else y
 

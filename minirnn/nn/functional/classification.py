@@ -196,21 +196,21 @@ def _indices(op: str, x: Tensor, axis: int, target: Any, ignore_index: int) -> n
             f"  expected {expected}, from input {x.shape} with its classes on axis {axis}{cause}"
         )
     C = x.shape[axis]
-    kept = y[y != ignore_index]
-    if kept.size and (kept.min() < 0 or kept.max() >= C):
-        raise ValueError(f"{op}: targets run from {kept.min()} to {kept.max()}\n  expected 0 .. {C - 1}")
+    counted = y[y != ignore_index]
+    if counted.size and (counted.min() < 0 or counted.max() >= C):
+        raise ValueError(f"{op}: targets run from {counted.min()} to {counted.max()}\n  expected 0 .. {C - 1}")
     return y
 
 
 def _picked(x: Tensor, axis: int, y: np.ndarray, w: Tensor | None, ignore_index: int) -> tuple[Tensor, np.ndarray]:
     """``-w[y] * x[y]`` of each row, 0 for ignored rows, and the weight of each row in the mean."""
-    kept = y != ignore_index
-    classes = np.where(kept, y, 0)
-    counts = kept.astype(np.float64) if w is None else w.numpy().astype(np.float64)[classes] * kept
-    if not kept.any():  # nothing is read, but the sum keeps the result on the tape
+    counted = y != ignore_index
+    classes = np.where(counted, y, 0)
+    counts = counted.astype(np.float64) if w is None else w.numpy().astype(np.float64)[classes] * counted
+    if not counted.any():  # nothing is read, but the sum keeps the result on the tape
         return where(np.zeros(y.shape, np.bool_), x.sum(axis), 0.0), counts
     others = list(np.indices(y.shape))
     losses = -x[(*others[:axis], classes, *others[axis:])]
     if w is not None:
         losses = losses * as_tensor(counts, device=x.device, dtype=x.dtype)
-    return (losses if kept.all() else where(kept, losses, 0.0)), counts
+    return (losses if counted.all() else where(counted, losses, 0.0)), counts

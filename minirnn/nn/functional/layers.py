@@ -12,7 +12,7 @@ from minirnn.arguments.host_array import integers
 from minirnn.arguments.messages import shown
 from minirnn.engine import operands, random
 from minirnn.engine.tensor import Tensor, as_tensor, leaf, tensor
-from minirnn.nn.functional.arguments import given_back, source
+from minirnn.nn.functional.arguments import returned, source
 from minirnn.ops import primitives
 
 
@@ -147,11 +147,11 @@ def dropout(input: Any, p: float = 0.5, training: bool = True, inplace: bool = F
     if x.dtype.kind != "f":
         raise TypeError(f"dropout: input has dtype {x.dtype}\n  expected float16, float32 or float64")
     if not check.flag("dropout", "training", training) or p == 0:
-        return given_back(input, x, inplace)
+        return returned(input, x, inplace)
     keep = random.generator().random(x.shape) >= p
     scale = 1 / (1 - p) if p < 1 else 0.0
     y = x * tensor(np.where(keep, scale, 0.0), device=x.device, dtype=x.dtype)
-    return given_back(input, y, inplace)
+    return returned(input, y, inplace)
 
 
 def one_hot(input: Any, num_classes: int = -1) -> Tensor:

@@ -146,7 +146,7 @@ def definition(cell: Formulas) -> list[str]:
     """
     step: Step = cell.step
     gates = ", ".join([*step.positional, *(["*", *step.vectors] if step.vectors else [])])
-    lines = [f"({gates}) -> {', '.join(step.given_states)}; output {step.output}"]
+    lines = [f"({gates}) -> {', '.join(step.user_states)}; output {step.output}"]
     lines += [f"{n} = {value!r}" for n, value in {**step.constants, **step.masked}.items() if value is not None]
     named = [e for e in step.nodes if e in step.names and e.op != "input"]
     return lines + [f"{step.names[e]} = {formula(step, e)}" for e in named]

@@ -106,7 +106,7 @@ class CellLayer(Stack):
                 f"  expected proj_size=0: only a cell that reads {step.output} through R can be projected"
             )
         self.rates = self._rates(masks or {})
-        self.states_given = list(step.given_states)
+        self.states_given = list(step.user_states)
         """Names of the states that a call takes and returns."""
         self._single = self.num_layers * self.D == 1
         make = Factory(device, dtype)

@@ -22,7 +22,7 @@ from minirnn.ops.cudnn_rnn.check import (
     Attributes,
     check_backprop,
     check_forward,
-    given_masks,
+    masks_between_layers,
     of_another_call,
     to_time_major,
 )
@@ -30,7 +30,7 @@ from minirnn.ops.cudnn_rnn.dropout import dropout_masks as drawn_masks
 from minirnn.ops.cudnn_rnn.params import unpack_weights
 from minirnn.ops.fused import gradients_through_composition, or_zeros, zeros
 from minirnn.ops.sequence.layer import RecurrentLayer
-from minirnn.ops.sequence.stack import Kept, run_layers
+from minirnn.ops.sequence.stack import Recalled, run_layers
 
 
 def forward_call(
@@ -48,7 +48,7 @@ def forward_call(
     net, x, time_major = arguments.net, arguments.inputs[0], attributes.time_major
     masks: Sequence[Tensor] | None = None
     if dropout_masks is not None:
-        masks = given_masks(op, dropout_masks, net, time_major, x)
+        masks = masks_between_layers(op, dropout_masks, net, time_major, x)
     elif training and attributes.dropout:
         seeds = int(attributes.seed), int(attributes.seed2)
         masks = drawn_masks(net.L, (*x.shape[:2], net.D * net.P), attributes.dropout, seeds, x)
@@ -60,7 +60,11 @@ def forward_call(
 
 
 def _run(
-    arguments: Arguments, inputs: Sequence[Tensor], masks: Sequence[Tensor] | None, keep: bool, kept: Kept | None = None
+    arguments: Arguments,
+    inputs: Sequence[Tensor],
+    masks: Sequence[Tensor] | None,
+    keep: bool,
+    recalled: Recalled | None = None,
 ) -> tuple[list[Tensor], list[tuple[RecurrentLayer, list[Tensor]]]]:
     """The outputs of the network for x, h0, (c0,) params, and its layers."""
     net = arguments.net
@@ -74,7 +78,7 @@ def _run(
         lengths=arguments.lengths,
         masks=masks,
         keep=keep,
-        kept=kept,
+        known=recalled,
     )
 
 
@@ -96,10 +100,10 @@ def _reserve_space(
         return reserve.Contents([layer.saved for layer, _ in layers], arrays[: net.L - 1], arrays[net.L - 1 :] or None)
 
     def joined() -> Array:
-        space, (saved, outputs, kept) = reserve.joined(device, net, contents(), zoned, last)
+        space, (saved, outputs, recalled) = reserve.joined(device, net, contents(), zoned, last)
         for (layer, _), own in zip(layers, saved, strict=True):
             layer.saved = own
-        for t, array in zip(between, (*outputs, *(kept or ())), strict=True):
+        for t, array in zip(between, (*outputs, *(recalled or ())), strict=True):
             hold(t, array)
         return space
 
@@ -124,18 +128,18 @@ def backprop_call(
     arguments = check_forward(op, inputs, sequence_lengths, attributes, zoneout_masks)
     time_major, L, D = attributes.time_major, arguments.net.L, arguments.net.D
     ends, dy, contents = check_backprop(op, arguments, time_major, outputs, gradients, reserve_space)
-    kept: Kept | None = None
+    recalled: Recalled | None = None
     masks: list[Tensor] | None = None
     if contents is not None:
         (y, *states), x = ends, arguments.inputs[0]
         ends = [t.detach() for t in states]
         parts = [ends] if L == 1 else [[t[k : k + D] for t in ends] for k in range(0, L * D, D)]
         each = zip([*contents.outputs, y.array], parts, strict=True)
-        kept = Kept(contents.saved, [(own, *[t.array for t in of_layer]) for own, of_layer in each])
+        recalled = Recalled(contents.saved, [(own, *[t.array for t in of_layer]) for own, of_layer in each])
         masks = None if contents.masks is None else [leaf(x.device, mask) for mask in contents.masks]
     try:
         found = gradients_through_composition(
-            lambda *again: _run(arguments, again, masks, True, kept)[0],
+            lambda *again: _run(arguments, again, masks, True, recalled)[0],
             arguments.inputs,
             dy,
             [True] * len(arguments.inputs),

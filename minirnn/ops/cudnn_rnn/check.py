@@ -15,7 +15,7 @@ from minirnn.engine import operands
 from minirnn.engine.tensor import Tensor, tensor
 from minirnn.ops.cudnn_rnn import reserve
 from minirnn.ops.cudnn_rnn.params import DIRECTIONS, GATES, INPUT_MODES, Network
-from minirnn.ops.cudnn_rnn.zoneout import Zoneout, given_zoneout
+from minirnn.ops.cudnn_rnn.zoneout import Zoneout, zoneout_by_layer
 from minirnn.ops.primitives import transpose
 
 Shape = tuple[int, ...]
@@ -63,7 +63,7 @@ def check_forward(
     x, *states = to_time_major(states, attributes.time_major)
     T, B, _ = x.array.shape
     lengths = steps_of(op, sequence_lengths, T, B)
-    z = None if zoneout_masks is None else given_zoneout(op, zoneout_masks, net, T, B, attributes.time_major, x)
+    z = None if zoneout_masks is None else zoneout_by_layer(op, zoneout_masks, net, T, B, attributes.time_major, x)
     return Arguments(net, [x, *states, buffer], lengths, z)
 
 
@@ -240,7 +240,7 @@ def steps_of(op: str, lengths: Any, T: int, B: int, name: str = "sequence_length
     return None if (found == T).all() else found.astype(np.int64)
 
 
-def given_masks(op: str, masks: Any, net: Network, time_major: bool, x: Tensor) -> list[Tensor]:
+def masks_between_layers(op: str, masks: Any, net: Network, time_major: bool, x: Tensor) -> list[Tensor]:
     """dropout_masks (L-1, T, B, D*P), already scaled, by layer; batch-major: (L-1, B, T, D*P).
 
     T may be 1: one mask for all steps.

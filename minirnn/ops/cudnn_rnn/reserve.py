@@ -169,8 +169,8 @@ def _slices(device: Device, parts: list[Part], reserve: Array) -> Contents:
 
 def belongs_to(device: Device, reserve: Array, output: Array) -> bool:
     """Whether the reserve space was made by the call that returned `output` (to the last bit of 15 samples)."""
-    kept = device.to_numpy(device.getitem(reserve, (slice(reserve.shape[0] - SAMPLE, None),)))
-    return bool(np.array_equal(kept, device.to_numpy(sample_of(device, output)), equal_nan=True))
+    sample = device.to_numpy(device.getitem(reserve, (slice(reserve.shape[0] - SAMPLE, None),)))
+    return bool(np.array_equal(sample, device.to_numpy(sample_of(device, output)), equal_nan=True))
 
 
 def sample_of(device: Device, output: Array) -> Array:

@@ -46,7 +46,7 @@ class CudnnRNNBackpropOutput(NamedTuple):
     params_backprop: Tensor
 
 
-def _given(op: str, sequence_lengths: Any) -> Any:
+def _lengths(op: str, sequence_lengths: Any) -> Any:
     """The lengths, which a V3 op needs. Raises TypeError if they are None."""
     if sequence_lengths is None:
         raise TypeError(f"{op}: sequence_lengths is None\n  expected integers (B,), each 1 .. T")
@@ -201,7 +201,7 @@ def cudnn_rnn_v3(
 
     The other parameters, returns and errors: as `cudnn_rnn` and `cudnn_rnn_v2`.
     """
-    inputs, lengths = (input, input_h, input_c, params), _given("cudnn_rnn_v3", sequence_lengths)
+    inputs, lengths = (input, input_h, input_c, params), _lengths("cudnn_rnn_v3", sequence_lengths)
     attributes = Attributes(rnn_mode, input_mode, direction, dropout, seed, seed2, num_proj, time_major)
     found = forward_call("cudnn_rnn_v3", inputs, lengths, attributes, is_training, dropout_masks, zoneout_masks)
     return CudnnRNNV2Output(*found, _host_reserved(is_training, found[0]))
@@ -327,7 +327,7 @@ def cudnn_rnn_backprop_v3(
 
     Values at padding in `output_backprop` are ignored; `input_backprop` is 0 there.
     """
-    op, lengths = "cudnn_rnn_backprop_v3", _given("cudnn_rnn_backprop_v3", sequence_lengths)
+    op, lengths = "cudnn_rnn_backprop_v3", _lengths("cudnn_rnn_backprop_v3", sequence_lengths)
     inputs, outputs = (input, input_h, input_c, params), (output, output_h, output_c)
     gradients = output_backprop, output_h_backprop, output_c_backprop
     attributes = Attributes(rnn_mode, input_mode, direction, dropout, seed, seed2, num_proj, time_major)

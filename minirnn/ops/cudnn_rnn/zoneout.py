@@ -54,7 +54,7 @@ def expected_zoneout(net: Network, p_h: float, p_c: float) -> Zoneout:
     return [(p_h, p_c if net.rnn_mode == "lstm" else None)] * net.L
 
 
-def given_zoneout(op: str, masks: Any, net: Network, T: int, B: int, time_major: bool, x: Tensor) -> Zoneout:
+def zoneout_by_layer(op: str, masks: Any, net: Network, T: int, B: int, time_major: bool, x: Tensor) -> Zoneout:
     """The user's `zoneout_masks` by layer: zh, or for lstm a pair (zh, zc). One of them may be None (nothing is kept).
 
     Each is a number or (L*D, T, B, width), batch-major (L*D, B, T, width); any axis may be 1.

@@ -185,19 +185,19 @@ def _path(
     return tuple(tuple(step) for step in path[1:])
 
 
-def _summed(t: Tensor, labels: Labels, kept: set[str]) -> tuple[Tensor, Labels]:
+def _summed(t: Tensor, labels: Labels, remaining: set[str]) -> tuple[Tensor, Labels]:
     """`t` without the axes whose labels are not kept."""
-    gone = tuple(k for k, label in enumerate(labels) if label not in kept)
-    return (sum_over(t, gone), tuple(label for label in labels if label in kept)) if gone else (t, labels)
+    gone = tuple(k for k, label in enumerate(labels) if label not in remaining)
+    return (sum_over(t, gone), tuple(label for label in labels if label in remaining)) if gone else (t, labels)
 
 
-def _product(one: tuple[Tensor, Labels], two: tuple[Tensor, Labels], kept: set[str]) -> tuple[Tensor, Labels]:
-    """The product of two operands, summed over the labels that both have and that are not in `kept`."""
-    a, of_a = _summed(*one, kept | set(two[1]))
-    b, of_b = _summed(*two, kept | set(one[1]))
+def _product(one: tuple[Tensor, Labels], two: tuple[Tensor, Labels], remaining: set[str]) -> tuple[Tensor, Labels]:
+    """The product of two operands, summed over the labels that both have and that are not in `remaining`."""
+    a, of_a = _summed(*one, remaining | set(two[1]))
+    b, of_b = _summed(*two, remaining | set(one[1]))
     both = [label for label in of_a if label in of_b]
-    batch = [label for label in both if label in kept]
-    contracted = [label for label in both if label not in kept]
+    batch = [label for label in both if label in remaining]
+    contracted = [label for label in both if label not in remaining]
     left = [label for label in of_a if label not in both]
     right = [label for label in of_b if label not in both]
     size = {**dict(zip(of_a, a.shape, strict=True)), **dict(zip(of_b, b.shape, strict=True))}

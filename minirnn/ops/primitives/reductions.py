@@ -18,20 +18,20 @@ Axes = int | tuple[int, ...] | None
 
 
 class Reduction(Primitive):
-    """A node with `kept`, the shape of the result with the summed axes as 1, which broadcasts against the input."""
+    """A node with `with_ones`, the shape of the result with 1 for summed axes, which broadcasts against the input."""
 
     def __init__(self, axes: tuple[int, ...] | None, shape: tuple[int, ...], keepdims: bool = False) -> None:
         self.axes = axes
         self.keepdims = keepdims
-        kept = [1] * len(shape) if axes is None else [1 if k in axes else n for k, n in enumerate(shape)]
-        self.kept = tuple(kept)
+        sizes = [1] * len(shape) if axes is None else [1 if k in axes else n for k, n in enumerate(shape)]
+        self.with_ones = tuple(sizes)
 
     def forward(self, device: Any, x: Any) -> Any:
         return getattr(device, self.uses[0])(x, self.axes, self.keepdims)
 
     def with_axes(self, t: Tensor) -> Tensor:
         """The result, or its gradient, in a shape that broadcasts: with the summed axes as 1, or ()."""
-        return t if t.shape in (self.kept, ()) else Reshape(self.kept)(t)
+        return t if t.shape in (self.with_ones, ()) else Reshape(self.with_ones)(t)
 
 
 class Sum(Reduction, uses="sum", reads=""):

@@ -138,13 +138,13 @@ def prod(
     x, result = summand(x, dtype)
     axes = check.axes("prod", axis, x.ndim, dim, scalar=True)
     axes = tuple(range(x.ndim)) if axes is None else axes
-    kept = tuple(1 if k in axes else n for k, n in enumerate(x.shape))
+    with_ones = tuple(1 if k in axes else n for k, n in enumerate(x.shape))
     rest = [k for k in range(x.ndim) if k not in axes]
     shape = tuple(x.shape[k] for k in rest)
     count = int(np.prod([x.shape[k] for k in axes], dtype=np.int64))
     rows = Reshape((*shape, count))(Transpose((*rest, *axes))(x))  # the reduced axes become one, the last
     y = Prod()(rows).astype(result)
-    return Reshape(kept)(y) if check.kept("prod", keepdims, keepdim) else y
+    return Reshape(with_ones)(y) if check.kept("prod", keepdims, keepdim) else y
 
 
 @op("not_equal", subtract)

@@ -152,7 +152,7 @@ class LogSumExp(Reduction, uses="exp log sum max where less absolute subtract ad
     """
 
     def forward(self, device: Any, x: Any) -> Any:
-        shape, axes = self.kept, self.axes
+        shape, axes = self.with_ones, self.axes
         if 0 in x.shape:
             return device.full(shape, 0 if 0 in shape else -np.inf, x.dtype)  # sums of no elements
         a = device.cast(x, np.float32) if x.dtype == np.float16 else x

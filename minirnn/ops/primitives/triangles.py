@@ -22,8 +22,8 @@ def _triangle(op: str, x: Any, diagonal: int, lower: bool) -> Tensor:
         )
     rows, columns = x.shape[-2:]
     k = min(max(check.integer(op, "diagonal", diagonal), -rows - 1), columns)  # beyond these nothing changes
-    kept = np.tri(rows, columns, k, dtype=np.bool_) if lower else ~np.tri(rows, columns, k - 1, dtype=np.bool_)
-    return where(leaf(x.device, x.device.asarray(kept)), x, leaf(x.device, x.device.full((), 0, x.dtype)))
+    inside = np.tri(rows, columns, k, dtype=np.bool_) if lower else ~np.tri(rows, columns, k - 1, dtype=np.bool_)
+    return where(leaf(x.device, x.device.asarray(inside)), x, leaf(x.device, x.device.full((), 0, x.dtype)))
 
 
 @op(where)

@@ -17,7 +17,7 @@ Cell = tuple[Plan, Sequence[Any], Any]
 """The cell of a layer: its plan, its masks, and the zoneout of a projected output, as for `RecurrentLayer`."""
 
 
-class Kept(NamedTuple):
+class Recalled(NamedTuple):
     """The values of each layer that a forward pass saves for a Backprop op, which does not use its tape."""
 
     saved: list[Array | None]
@@ -34,7 +34,7 @@ def run_layers(
     lengths: np.ndarray | None = None,
     masks: Sequence[Tensor] | None = None,
     keep: bool | None = None,
-    kept: Kept | None = None,
+    known: Recalled | None = None,
 ) -> tuple[list[Tensor], list[tuple[RecurrentLayer, list[Tensor]]]]:
     """y (T, B, D*P), h_n (L*D, B, P) (and c_n) of a network, and each layer with its outputs.
 
@@ -49,7 +49,7 @@ def run_layers(
         Dropout masks, already scaled.
     keep : bool, optional
         Whether layers save the values for a backward pass. None: only layers through which gradients may flow.
-    kept : Kept, optional
+    known : Recalled, optional
         The results of an earlier run of this network. They are recorded without computing them again.
     """
     ends: list[list[Tensor]] = []
@@ -60,7 +60,7 @@ def run_layers(
         own, before = weights[part], states if L == 1 else [state[part] for state in states]
         inputs = [y, *before, *flat(own)]
         layer = RecurrentLayer(plan, own, lengths, cell_masks, zoneout, keep_for(inputs) if keep is None else keep)
-        outputs = layer(*inputs) if kept is None else layer.recalled(kept.saved[k], kept.outputs[k], *inputs)
+        outputs = layer(*inputs) if known is None else layer.recalled(known.saved[k], known.outputs[k], *inputs)
         layers.append((layer, outputs))
         y, *end = outputs
         ends.append(end)

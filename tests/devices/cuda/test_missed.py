@@ -131,15 +131,6 @@ def test_such_a_launch_can_be_recorded_and_still_says_what_it_missed(
     assert waiting.recordings.counts["replayed"] >= 7
 
 
-def test_inside_a_recording_nothing_is_waited_for(waiting: Any) -> None:
-    word = waiting.missed.word_of("some kernel")
-    waiting.driver.h2d(word.ptr, np.array([2], np.uint32))
-    waiting.missed.launched()
-    waiting.driver.record(waiting.missed.look)
-    with pytest.raises(LaunchError, match=f"some kernel: a block {GAVE_UP} 2 of a sequence\n"):
-        waiting.missed.look()
-
-
 def test_many_kernels_share_the_last_word() -> None:
     device = Cuda(SimDriver(SimOptions()))
     words: list[CudaArray] = [device.missed.word_of(f"kernel {k}") for k in range(WORDS + 3)]

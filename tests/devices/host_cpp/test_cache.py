@@ -19,10 +19,10 @@ def test_a_library_is_made_once(tmp_path: Path) -> None:
         calls.append(path)
         path.write_text("made")
 
-    first = cache.kept(tmp_path, "key", make)
-    assert cache.kept(tmp_path, "key", make) == first and len(calls) == 1
+    first = cache.built(tmp_path, "key", make)
+    assert cache.built(tmp_path, "key", make) == first and len(calls) == 1
     assert first.name == f"key.{cache.checksum(first)}.so" and first.read_text() == "made"
-    assert cache.kept(tmp_path, "other", make) != first and len(calls) == 2
+    assert cache.built(tmp_path, "other", make) != first and len(calls) == 2
     assert {path.suffix for path in tmp_path.iterdir()} == {".so"}, "nothing else is left"
 
 
@@ -31,9 +31,9 @@ def test_a_library_that_is_not_what_was_made_is_made_anew(tmp_path: Path, damage
     def make(path: Path) -> None:
         path.write_text("made")
 
-    made = cache.kept(tmp_path, "key", make)
+    made = cache.built(tmp_path, "key", make)
     made.write_text(damage)
-    assert cache.kept(tmp_path, "key", make).read_text() == "made"
+    assert cache.built(tmp_path, "key", make).read_text() == "made"
 
 
 def test_a_maker_that_fails_leaves_nothing(tmp_path: Path) -> None:
@@ -42,7 +42,7 @@ def test_a_maker_that_fails_leaves_nothing(tmp_path: Path) -> None:
         raise compiler.CompileError("no")
 
     with pytest.raises(compiler.CompileError):
-        cache.kept(tmp_path, "key", fail)
+        cache.built(tmp_path, "key", fail)
     assert list(tmp_path.iterdir()) == []
 
 

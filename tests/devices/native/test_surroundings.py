@@ -95,7 +95,7 @@ def test_no_damage_of_the_cache_is_loaded(tmp_path: Path, monkeypatch: pytest.Mo
 
 def test_a_processor_with_fewer_features_gets_its_own_library(monkeypatch: pytest.MonkeyPatch) -> None:
     used, asked = compiler.find("native"), []
-    monkeypatch.setattr(library.cache, "kept", lambda folder, key, make: asked.append(key))
+    monkeypatch.setattr(library.cache, "built", lambda folder, key, make: asked.append(key))
     library.library(used)
     monkeypatch.setattr(library.machine, "instructions", lambda: "an old one")
     library.library(used)

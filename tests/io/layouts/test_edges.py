@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from minirnn.io import convert, convert_weights
-from minirnn.io.layouts import LAYOUTS, guess
-from minirnn.io.layouts.hub import LayerWeights, Weights
+from minirnn.io.layouts.hub import LayerWeights, NetworkWeights
+from minirnn.io.layouts.registry import LAYOUTS, guess
 from tests.io.layouts.cases import H, I, Kind, in_layout, start
 
 LSTM, GRU = Kind("lstm", None, 1, 1), Kind("gru", "reset_after", 1, 1)
@@ -125,7 +125,7 @@ def test_peepholes_of_one_direction_get_zeros_next_to_them_in_onnx(rng: np.rando
     layers = [LayerWeights(rng.standard_normal((4 * H, I)), rng.standard_normal((4 * H, H))) for _ in range(2)]
     rows = rng.standard_normal((3, H))  # wci, wcf, wco
     layers[which] = layers[which]._replace(peephole=rows)
-    there = convert_weights(Weights("lstm", tuple(layers), 2), "onnx")
+    there = convert_weights(NetworkWeights("lstm", tuple(layers), 2), "onnx")
     assert there.arrays["P"].shape == (2, 3 * H) and there.arrays["P"].dtype == np.float64
     np.testing.assert_array_equal(there.arrays["P"][which], np.concatenate([rows[0], rows[2], rows[1]]))
     assert not there.arrays["P"][1 - which].any()

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from minirnn.io import convert
-from minirnn.io.layouts.hub import LayerWeights, Weights, halves, peephole
+from minirnn.io.layouts.hub import LayerWeights, NetworkWeights, halves, peephole
 
 I, H, P = 3, 5, 2
 
@@ -36,12 +36,12 @@ def test_an_array_of_another_shape_is_named_with_its_place_and_what_is_likely(
     parts: dict[str, tuple[int, ...] | None], match: str
 ) -> None:
     with pytest.raises(ValueError, match=f"^weights: {match}"):
-        Weights("rnn_tanh", (changed(plain(), **parts),))
+        NetworkWeights("rnn_tanh", (changed(plain(), **parts),))
 
 
 def test_layers_and_directions_are_counted_from_the_input() -> None:
     first, second = [plain(), plain()], [plain(inputs=2 * H), plain(inputs=2 * H)]
-    assert str(Weights("rnn_tanh", (*first, *second), 2)) == "rnn_tanh, 2 layers, bidirectional, I 3, H 5"
+    assert str(NetworkWeights("rnn_tanh", (*first, *second), 2)) == "rnn_tanh, 2 layers, bidirectional, I 3, H 5"
     for p, where in enumerate(("layer 0, forward", "layer 0, reverse", "layer 1, forward", "layer 1, reverse")):
         layers = [*first, *second]
         layers[p] = changed(layers[p], W=(H, 7))
@@ -49,30 +49,33 @@ def test_layers_and_directions_are_counted_from_the_input() -> None:
         if p == 0:  # the sizes follow from this one
             where, letters = "layer 0, reverse", "G*H, I"
         with pytest.raises(ValueError, match="^weights: input matrix of") as caught:
-            Weights("rnn_tanh", tuple(layers), 2)
+            NetworkWeights("rnn_tanh", tuple(layers), 2)
         assert f"of {where}: " in str(caught.value) and f"expected ({letters}) = " in str(caught.value)
     with pytest.raises(
         ValueError, match=r"input matrix of layer 1: shape \(5, 3\)\n  expected \(G\*H, D\*P\) = \(5, 5\)$"
     ):
-        Weights("rnn_tanh", (plain(), plain()))
+        NetworkWeights("rnn_tanh", (plain(), plain()))
 
 
 def test_a_projection_has_a_place_in_every_layer() -> None:
     one = LayerWeights(np.zeros((4 * H, I)), np.zeros((4 * H, P)), Wp=np.zeros((P, H)))
     two = LayerWeights(np.zeros((4 * H, P)), np.zeros((4 * H, P)), Wp=np.zeros((P, H)))
-    assert str(Weights("lstm", (one, two))) == "lstm, 2 layers, unidirectional, I 3, H 5, P 2"
-    assert not Weights("lstm", (one, two)).has_bias
+    assert str(NetworkWeights("lstm", (one, two))) == "lstm, 2 layers, unidirectional, I 3, H 5, P 2"
+    assert not NetworkWeights("lstm", (one, two)).has_bias
     with pytest.raises(ValueError, match=r"projection of layer 1: none\n  expected \(P, H\) = \(2, 5\)$"):
-        Weights("lstm", (one, two._replace(Wp=None)))
+        NetworkWeights("lstm", (one, two._replace(Wp=None)))
     with pytest.raises(ValueError, match=r"projection of layer 1: shape .*\n  expected none, as in layer 0$"):
-        Weights("rnn_tanh", (plain(), plain(inputs=H)._replace(Wp=np.zeros((P, H)))))
+        NetworkWeights("rnn_tanh", (plain(), plain(inputs=H)._replace(Wp=np.zeros((P, H)))))
 
 
 def test_peepholes_of_any_layer_are_peepholes() -> None:
     layer = LayerWeights(np.zeros((4 * H, H)), np.zeros((4 * H, H)))
     with_some = layer._replace(peephole=np.ones((3, H)))
-    assert Weights("lstm", (layer, with_some)).has_peephole and Weights("lstm", (with_some, layer)).has_peephole
-    assert not Weights("lstm", (layer, layer)).has_peephole
+    assert (
+        NetworkWeights("lstm", (layer, with_some)).has_peephole
+        and NetworkWeights("lstm", (with_some, layer)).has_peephole
+    )
+    assert not NetworkWeights("lstm", (layer, layer)).has_peephole
     assert peephole(np.zeros((3, H))) is None
     np.testing.assert_array_equal(peephole([np.zeros(H), np.ones(H), np.zeros(H)]).sum(axis=1), [0, H, 0])
 
@@ -95,4 +98,4 @@ def test_one_bias_becomes_two_halves() -> None:
 @pytest.mark.parametrize("dtypes", [("f4", "f8"), ("i4", "i4"), ("f8", "i8")])
 def test_all_arrays_have_one_floating_dtype(dtypes: tuple[str, str]) -> None:
     with pytest.raises(TypeError, match="weights: dtypes are .*\n  expected one of float16, float32, float64 for all"):
-        Weights("rnn_tanh", (LayerWeights(np.zeros((H, I), dtypes[0]), np.zeros((H, H), dtypes[1])),))
+        NetworkWeights("rnn_tanh", (LayerWeights(np.zeros((H, I), dtypes[0]), np.zeros((H, H), dtypes[1])),))

@@ -58,7 +58,7 @@ def draw(rng: np.random.Generator, layer: Any) -> dict[str, np.ndarray]:
     D, step = layer.D, layer.cell.step
     values = {n: rng.normal(size=p.shape) * 0.5 for n, p in layer.named_parameters()}
     values["x"] = rng.normal(size=(T, B, I))
-    values |= {n: rng.normal(size=(D, B, layer.P if n == step.output else H)) for n in step.given_states}
+    values |= {n: rng.normal(size=(D, B, layer.P if n == step.output else H)) for n in step.user_states}
     if "n" in values:
         values["n"] = np.abs(values["n"]) + 0.5  # slstm divides by it
     values |= {n: rng.integers(0, 2, (D, T, B, H)).astype(float) for n in step.masks}
@@ -73,14 +73,14 @@ def of_minirnn(
         p.assign(values[n].astype(dtype))
     x = mr.tensor(values["x"], dtype=dtype, device=device, requires_grad=True)
     states = [mr.tensor(values[n] if D > 1 else values[n][0], dtype=dtype, device=device, requires_grad=True)
-              for n in step.given_states]  # fmt: skip
+              for n in step.user_states]  # fmt: skip
     masks = {n: values[n] if D > 1 else values[n][0] for n in step.masks}
     y, after = layer(x, states if len(states) > 1 else states[0], lengths, masks)
     after = [after] if len(states) == 1 else list(after)
     loss = sum((a * mr.tensor(rng.normal(size=a.shape), dtype=dtype, device=device)).sum() for a in (y, *after))
-    targets = {"x": x, **dict(zip(step.given_states, states, strict=True)), **dict(layer.named_parameters())}
+    targets = {"x": x, **dict(zip(step.user_states, states, strict=True)), **dict(layer.named_parameters())}
     grads = mr.grad(loss, list(targets.values()))
-    found = {"y": y, **{f"{n}_n": a for n, a in zip(step.given_states, after, strict=True)}}
+    found = {"y": y, **{f"{n}_n": a for n, a in zip(step.user_states, after, strict=True)}}
     found |= {f"d{n}": g for n, g in zip(targets, grads, strict=True)}
     return {n: a.numpy() for n, a in found.items()}
 
@@ -98,15 +98,15 @@ def of_torch(layer: Any, values: dict[str, np.ndarray], lengths: Any, rng: Any) 
             n.removesuffix(suffix): t for n, t in ts.items() if n in values and (n.endswith(suffix) and n not in ("x",))
         }
         w = {n: t for n, t in w.items() if not suffix or not n.endswith(("_l0", "_reverse"))}
-        states = {n: ts[n][d] for n in step.given_states}
+        states = {n: ts[n][d] for n in step.user_states}
         y, end = torch_direction(layer.cell, w, x, states, lengths, d == 1, {n: ts[n][d] for n in step.masks})
         ys.append(y)
         ends.append(end)
     y = torch.cat(ys, 2)
-    after = [torch.stack([e[n] for e in ends]) if D > 1 else ends[0][n] for n in step.given_states]
+    after = [torch.stack([e[n] for e in ends]) if D > 1 else ends[0][n] for n in step.user_states]
     loss = sum((a * torch.tensor(rng.normal(size=a.shape))).sum() for a in (y, *after))
     loss.backward()
-    found = {"y": y, **{f"{n}_n": a for n, a in zip(step.given_states, after, strict=True)}}
+    found = {"y": y, **{f"{n}_n": a for n, a in zip(step.user_states, after, strict=True)}}
     found |= {f"d{n}": t.grad for n, t in ts.items() if n not in step.masks}
     return {n: np.zeros(1) if a is None else a.detach().numpy() for n, a in found.items()}
 

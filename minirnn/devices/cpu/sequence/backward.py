@@ -16,7 +16,7 @@ from minirnn.cells.plan import Plan
 from minirnn.devices.base import Weights
 from minirnn.devices.cpu import workspace
 from minirnn.devices.cpu.sequence.calls import Numbers
-from minirnn.devices.cpu.sequence.forward import Kept, Sizes, product_of_step, turn
+from minirnn.devices.cpu.sequence.forward import Saved, Sizes, product_of_step, turn
 from minirnn.devices.cpu.sequence.visit import Array, Columns, Piece, Visit, steps_at_once
 from minirnn.devices.cpu.sequence.write_backward import back_of
 
@@ -32,7 +32,7 @@ class Inputs(NamedTuple):
     weights: Weights
     masks: Sequence[Array]  # (T, B, H) each
     y: Array  # (T, B, P)
-    kept: Kept
+    room: Saved
     constants: Sequence[float] = ()
 
 
@@ -216,19 +216,19 @@ class Backward:
 
     def values(self, d: Inputs) -> list[Array]:
         """The values that factors read, (T, H, B) each."""
-        found, kept, last, T = [], d.kept, self.plan.states - 1, self.sizes.T
+        found, room, last, T = [], d.room, self.plan.states - 1, self.sizes.T
         up = int(not self.visit.reverse)
         for _, (what, k) in self.back.sources:
             if what == "saved":
-                found.append(kept.saved[k][:T] if isinstance(kept.saved, list) else kept.saved[:T, k])
+                found.append(room.saved[k][:T] if isinstance(room.saved, list) else room.saved[:T, k])
             elif what == "masks":
                 found.append(d.masks[k][:T].transpose(0, 2, 1))
             elif k == last:
-                source = kept.h_before if what == "before" else d.y.transpose(0, 2, 1)
+                source = room.h_before if what == "before" else d.y.transpose(0, 2, 1)
                 found.append(source[:T])  # type: ignore[index]
             else:
                 start = up if what == "after" else 1 - up
-                found.append(kept.inner[k][start : start + T])
+                found.append(room.inner[k][start : start + T])
         return found
 
 

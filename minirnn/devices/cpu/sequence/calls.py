@@ -12,7 +12,7 @@ import numpy as np
 from minirnn.cells.expr import COMPARISONS, FUNCTIONS, Expr, is_number_of, needed
 from minirnn.cells.plan import Plan
 from minirnn.cells.rules import RULES
-from minirnn.cells.text import shown, write
+from minirnn.cells.text import number_text, write
 
 NAMES: tuple[str, ...] = ("add", "subtract", "multiply", "divide", "negative", "absolute", "logaddexp", "copyto")
 NAMES += ("greater", "less", "greater_equal", "less_equal")
@@ -195,7 +195,7 @@ def scratch_names(calls: Calls) -> dict[str, str]:
     """The names of temporary arrays and of numbers: ``_t0``, ``_1``, ``_minus_cell_clip``."""
     found = {f"{kind}{k}": f"_{kind}{k}" for kind, n in calls.count.items() for k in range(n)}
     for v, name in calls.numbers.items():
-        said = write(v, {}, top=True) if isinstance(v, Expr) else shown(v)
+        said = write(v, {}, top=True) if isinstance(v, Expr) else number_text(v)
         found[name] = "_" + re.sub(r"\W+", "_", said.replace("-", "minus_")).strip("_")
     return found
 

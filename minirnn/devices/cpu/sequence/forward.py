@@ -49,7 +49,7 @@ class Sizes(NamedTuple):
     """Whether a projected h keeps a share of the old one."""
 
 
-class Kept(NamedTuple):
+class Saved(NamedTuple):
     """The values that the backward pass reads."""
 
     saved: Any  # (T, slots, H, B), or a list of (T, H, B) for each slot
@@ -57,7 +57,7 @@ class Kept(NamedTuple):
     h_before: Array | None  # (T, H, B), if it reads that
 
     @classmethod
-    def within(cls, plan: Plan, room: Array, T: int, H: int, B: int) -> Kept:
+    def within(cls, plan: Plan, room: Array, T: int, H: int, B: int) -> Saved:
         """The arrays in the memory of one direction."""
         _, places = layout(plan, T, H, B)
         saved, *rest = [room[start:stop].reshape(shape) for start, stop, shape in places]
@@ -71,7 +71,7 @@ def layout(plan: Plan, T: int, H: int, B: int) -> tuple[int, list[tuple[int, int
     before = [(T, H, B)] if plan.states - 1 in back_of(plan).before else []
     places, start = [], 0
     slots = loop_of(plan).slots
-    for shape in [(T if slots.kept else 0, slots.count, H, B), *[(T + 1, H, B)] * (plan.states - 1), *before]:
+    for shape in [(T if slots.stored else 0, slots.count, H, B), *[(T + 1, H, B)] * (plan.states - 1), *before]:
         places.append((start, start + prod(shape), shape))
         start += prod(shape)
     return start, places
@@ -103,10 +103,10 @@ class Steps(NamedTuple):
 
 
 class Forward:
-    """A pass, for any arrays of these sizes. With `kept` it saves what a backward pass reads."""
+    """A pass, for any arrays of these sizes. With `room` it saves what a backward pass reads."""
 
-    def __init__(self, plan: Plan, sizes: Sizes, visit: Visit, kept: Kept | None) -> None:
-        self.plan, self.sizes, self.visit, self.kept = plan, sizes, visit, kept
+    def __init__(self, plan: Plan, sizes: Sizes, visit: Visit, room: Saved | None) -> None:
+        self.plan, self.sizes, self.visit, self.room = plan, sizes, visit, room
         T, B, width, H, P, dtype, skip, zoned = sizes
         self.nH, self.xH, self.hH = (n * H for n in (plan.of_both, plan.of_x, plan.of_h))
         merged = plan.reads_x and not skip and plan.reads_h and B > 1 and plan.of_x == plan.of_h == 0
@@ -177,17 +177,17 @@ class Forward:
     def columns(self, views: Sequence[tuple[str, tuple[Any, ...]]]) -> list[tuple[str, list[Any]]]:
         """Each view of the loop, for all steps or, of the memory of a piece, for all steps of the longest piece."""
         plan, (T, B, _, H, P, dtype, *_) = self.plan, self.sizes
-        kept = self.kept
-        if kept is None:
+        room = self.room
+        if room is None:
             inner = [workspace.empty((T + 1, H, B), dtype) for _ in range(plan.states - 1)]
-            kept = Kept(None, inner, None)
-        self.inner = [a[: T + 1] for a in kept.inner]
+            room = Saved(None, inner, None)
+        self.inner = [a[: T + 1] for a in room.inner]
         n = len(self.states) - 1
         self.masks = [workspace.empty((n, H, B), dtype) for _ in range(plan.masks)]
         self.masks += [workspace.empty((n, P, B), dtype) for _ in range(2 * self.sizes.zoned)]  # zoneout, 1 - zoneout
         up = int(not self.visit.reverse)
-        own = kept.saved is None or not self.slots.kept  # every step works in the same place
-        saved = workspace.empty((1, self.slots.count, H, B), dtype) if own else kept.saved[:T]
+        own = room.saved is None or not self.slots.stored  # every step works in the same place
+        saved = workspace.empty((1, self.slots.count, H, B), dtype) if own else room.saved[:T]
         flat = saved.reshape(len(saved), self.slots.count * H, B)
         found: list[tuple[str, list[Any]]] = []
         for _, (what, *place) in views:
@@ -285,8 +285,8 @@ class Forward:
             for k, a in enumerate(before):
                 a[:, joining] = c0[k].T[:, joining]
             self.loop(steps, *arguments)
-            if self.kept is not None and self.kept.h_before is not None:
-                self.kept.h_before[: self.sizes.T][piece.steps] = h_in
+            if self.room is not None and self.room.h_before is not None:
+                self.room.h_before[: self.sizes.T][piece.steps] = h_in
             turn(h_out, y[piece.steps])
             h_n[leaving] = h_out[-1][:, leaving].T
             for k, a in enumerate(after):

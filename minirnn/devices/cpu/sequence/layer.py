@@ -16,7 +16,7 @@ from minirnn.devices.base import Weights, check_saved
 from minirnn.devices.cpu import workspace
 from minirnn.devices.cpu.primitives import without_false_alarms
 from minirnn.devices.cpu.sequence.backward import Backward, Gradients, Inputs
-from minirnn.devices.cpu.sequence.forward import Forward, Kept, Sizes, layout, states_of
+from minirnn.devices.cpu.sequence.forward import Forward, Saved, Sizes, layout, states_of
 from minirnn.devices.cpu.sequence.named import by_name, finite, from_names
 from minirnn.devices.cpu.sequence.visit import Array, Visit, padding
 
@@ -48,7 +48,7 @@ class Idle:
 
 
 IDLE = Idle()
-NONE = Kept(None, [], None)
+NONE = Saved(None, [], None)
 
 
 class Lease:
@@ -129,7 +129,7 @@ def forward_passes(
     found = IDLE.take(key) if small else None
     if found is None:
         memory = workspace.empty((D * each,), sizes.dtype) if training and each else None
-        rooms = [None] * D if memory is None else [Kept.within(plan, m, T, H, B) for m in memory.reshape(D, each)]
+        rooms = [None] * D if memory is None else [Saved.within(plan, m, T, H, B) for m in memory.reshape(D, each)]
         found = [Forward(plan, sizes, Visit(last, lengths, k == 1), rooms[k]) for k in range(D)], memory
     passes, memory = found
     return key, passes, memory if key is None or memory is None else np.asarray(Lease(key, found, memory))
@@ -185,7 +185,7 @@ def cell_sequence_grad(
         if named:
             room = from_names(plan, saved, h0[k], c0, y[..., k * P : (k + 1) * P], k, lengths)
         else:
-            room = NONE if saved is None else Kept.within(plan, saved[k * each : (k + 1) * each], T, H, B)
+            room = NONE if saved is None else Saved.within(plan, saved[k * each : (k + 1) * each], T, H, B)
         part = ..., slice(k * P, (k + 1) * P)
         dc, dc_0 = (None, None) if c0 is None or dc_n is None else (states_of(dc_n, k), states_of(dc0, k))
         g = Gradients(dy[part], dh_n[k], dc, dh0[k], dc_0, dw, wanted, k > 0, None if dc_each is None else dc_each[k])

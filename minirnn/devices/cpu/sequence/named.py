@@ -10,7 +10,7 @@ import numpy as np
 from minirnn.cells.plan import Plan
 from minirnn.devices.base import Weights
 from minirnn.devices.cpu import workspace
-from minirnn.devices.cpu.sequence.forward import Kept, layout, states_of
+from minirnn.devices.cpu.sequence.forward import Saved, layout, states_of
 from minirnn.devices.cpu.sequence.visit import Array
 from minirnn.devices.cpu.sequence.write_backward import back_of
 from minirnn.devices.cpu.sequence.write_forward import loop_of
@@ -27,9 +27,9 @@ def by_name(plan: Plan, saved: Array | None, D: int, T: int, H: int, B: int) -> 
     if saved is None:
         return {}
     each = layout(plan, T, H, B)[0]
-    rooms = [Kept.within(plan, saved[k * each : (k + 1) * each], T, H, B) for k in range(D)]
+    rooms = [Saved.within(plan, saved[k * each : (k + 1) * each], T, H, B) for k in range(D)]
     slots, names = loop_of(plan).slots, plan.derivation.names
-    found = {names[e]: [room.saved[:, slots.of[e]] for room in rooms] for e in slots.kept}
+    found = {names[e]: [room.saved[:, slots.of[e]] for room in rooms] for e in slots.stored}
     for k, name in enumerate(plan.state_names[:-1]):
         found[name] = [room.inner[k][1:] if d == 0 else room.inner[k][:-1] for d, room in enumerate(rooms)]
     return {n: (a[0][None] if len(a) == 1 else np.stack(a)).transpose(0, 1, 3, 2) for n, a in found.items()}
@@ -37,11 +37,11 @@ def by_name(plan: Plan, saved: Array | None, D: int, T: int, H: int, B: int) -> 
 
 def from_names(
     plan: Plan, saved: Mapping[str, Array], h0: Array, c0: Array | None, y: Array, k: int, lengths: Array | None
-) -> Kept:
+) -> Saved:
     """What the backward pass of direction k reads, from values by name."""
     slots, names = loop_of(plan).slots, plan.derivation.names
     values: list[Any] = [None] * slots.count
-    for e in slots.kept:
+    for e in slots.stored:
         values[slots.of[e]] = in_columns(saved[names[e]][k])
 
     def with_first(first: Array, after: Array) -> Array:  # (B, n) and (T, B, n) -> (T+1, n, B)
@@ -61,7 +61,7 @@ def from_names(
         h_before = with_first(h0, y)[slice(1, None) if k else slice(0, -1)]
         if k and lengths is not None:  # the first step of a sample is its last one, and y is 0 after it
             h_before[lengths - 1, :, np.arange(len(lengths))] = h0
-    return Kept(values, inner, h_before)
+    return Saved(values, inner, h_before)
 
 
 def in_columns(a: Array) -> Array:

@@ -43,7 +43,7 @@ class Slots:
     halved : list of bool
         For each of these, whether it is halved.
     runs : list of Run
-    kept : list of Expr
+    stored : list of Expr
         The values that are saved for the backward pass.
     count : int
     rows_of_R : int
@@ -61,8 +61,8 @@ class Slots:
         for e in step.nodes:
             for a in e.args:
                 parents.setdefault(a, []).append(e)
-        self.kept = self.find_kept()
-        saved = set(self.kept)
+        self.stored = self.find_stored()
+        saved = set(self.stored)
         sums = {z: self.shift(z, parents, saved) for z in gates[: plan.of_both]}
         self.shifted = {z: e for z, e in sums.items() if e is not None}
         guests = {z: self.guest(z, parents, saved) for z in gates[: plan.of_both]}
@@ -81,13 +81,13 @@ class Slots:
             self.halved.append(guest is not None and guest.op == "sigmoid" and guest.args == (z,))
             if guest is not None:
                 self.of[guest] = self.of[gates[k]]
-        for e in self.kept:
+        for e in self.stored:
             if e not in self.of:
                 self.of[e] = self.count
                 self.count += 1
         self.runs = self.find_runs([guests[gates[k]] for k in order])
 
-    def find_kept(self) -> list[Expr]:
+    def find_stored(self) -> list[Expr]:
         """The values that a plan saves, and operands of products that the backward pass cannot compute again."""
         plan, step = self.plan, self.plan.derivation.step
         there = {*step.states.values(), *step.vectors.values(), *step.masks.values(), *plan.saved_values}

@@ -187,7 +187,7 @@ class Writer:
             for k, e in enumerate(found):
                 if array != "a" or not (plan.projected and k == plan.states - 1):
                     at[e] = f"{array}{k}"
-        at |= {e: f"s{slots.of[e]}" for e in slots.kept}
+        at |= {e: f"s{slots.of[e]}" for e in slots.stored}
         kinds = {"z": "masks", "b": "before", "a": "after", "s": "saved"}
         ends = [row.factor for row in self.rows if row.factor is not None]
         multiplied = {k: m.args[0] for k, m in enumerate(step.cuts) if m.op == "product"}

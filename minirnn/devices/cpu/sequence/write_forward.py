@@ -57,7 +57,7 @@ def written(plan: Plan, merged: bool, zoned: bool) -> Loop:
     for k, e in enumerate(step.masks.values()):
         at[e] = view(f"z{k}", "masks", k)
 
-    calls = Calls([*step.after, *slots.kept], at)
+    calls = Calls([*step.after, *slots.stored], at)
     if plan.reads_h:
         block = view("R_rows", "slots", 0, slots.rows_of_R)
         calls.say(f"dot(Rb, {view('h1', 'h1')}, {block})")
@@ -103,9 +103,9 @@ def written(plan: Plan, merged: bool, zoned: bool) -> Loop:
                 activate(guests[e])
         elif e.op in CUTS:
             between(plan, calls, e)
-        elif e not in calls.at and (e.op in SMOOTH or e in step.after or e in slots.kept):
+        elif e not in calls.at and (e.op in SMOOTH or e in step.after or e in slots.stored):
             calls.into(e, place(e))
-    for e in slots.kept:
+    for e in slots.stored:
         target = place(e)
         if target is not None and calls.at[e] != target:
             calls.say(f"copyto({target}, {calls.at[e]})")

@@ -66,7 +66,7 @@ class Compiler:
             with self._announce.compiling(name):
                 path.write_bytes(cubin_of(text, name, flags, self._arch))
 
-        return cache.kept(cache.folder("cuda"), key, make, ".cubin").read_bytes()
+        return cache.built(cache.folder("cuda"), key, make, ".cubin").read_bytes()
 
 
 class Announcement:
@@ -84,7 +84,7 @@ class Announcement:
         self.count += 1
         if self.count == 1:
             terminal.say(f"minirnn: compiling {self._what}, once each")
-        return terminal.shown(f"  number {self.count}: {name}")
+        return terminal.while_working(f"  number {self.count}: {name}")
 
 
 def cubin_of(text: str, name: str, flags: Sequence[str], arch: str) -> bytes:

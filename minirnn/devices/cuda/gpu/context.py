@@ -6,7 +6,7 @@ import threading
 from contextlib import suppress
 from typing import Any
 
-from minirnn.devices.cuda.driver import LaunchError, NotRecordable
+from minirnn.devices.cuda.driver import LaunchError
 
 LATE = (
     "a kernel's error may appear in a later call; MINIRNN_DEBUG=1 waits for every launch and runs the failing one "
@@ -48,7 +48,3 @@ class Here(threading.local):
 
     def __init__(self, stream: Any) -> None:
         self.stream, self.recording = stream, False
-
-    def must_not_record(self, what: str) -> None:
-        if self.recording:
-            raise NotRecordable(f"cuda: {what} is not allowed inside a recording\n  expected only kernels and products")

@@ -87,7 +87,6 @@ class PyCudaDriver:
     # Memory
 
     def alloc(self, nbytes: int) -> Buffer:
-        self._here.must_not_record("new memory")
         return self.memory.alloc(nbytes)
 
     def free_held(self) -> None:
@@ -101,7 +100,6 @@ class PyCudaDriver:
 
     def h2d(self, ptr: int, host: np.ndarray) -> None:
         _check_contiguous(host)
-        self._here.must_not_record("a copy from the host")
         if host.nbytes == 0:
             return
         drv = self._drv
@@ -121,7 +119,6 @@ class PyCudaDriver:
 
     def d2h(self, host: np.ndarray, ptr: int) -> None:
         _check_contiguous(host)
-        self._here.must_not_record("a copy to the host")
         if host.nbytes == 0:
             return
         with self._current:
@@ -183,7 +180,6 @@ class PyCudaDriver:
 
     def record(self, work: Callable[[], None]) -> Graph:
         here = self._here
-        here.must_not_record("another recording")
         with self._lock, self._current:
             if self._cublas_aside is None:
                 self._cublas_aside = Cublas(int(self._aside.handle), self.alloc, self.limits.compute_capability)
@@ -195,13 +191,7 @@ class PyCudaDriver:
                 here.stream, here.recording = self._stream, False
                 self.launches = before
 
-    @property
-    def recording(self) -> bool:
-        """Whether this thread records a graph."""
-        return self._here.recording
-
     def synchronize(self) -> None:
-        self._here.must_not_record("to wait")
         with self._current, self._lock:
             self._stream.synchronize()
             self._flying.clear()

@@ -31,9 +31,9 @@ def cache_folder() -> Path:
     return libraries.folder("cuda-sim")
 
 
-def kept(key: str, make: Callable[[Path], None]) -> Path:
+def built(key: str, make: Callable[[Path], None]) -> Path:
     """The library called `key`, made by ``make(path)`` unless it exists."""
-    return libraries.kept(cache_folder(), key, make)
+    return libraries.built(cache_folder(), key, make)
 
 
 @lru_cache(maxsize=64)
@@ -51,7 +51,7 @@ def runtime_library(compiler: Compiler) -> Path:
         system = ["-ldl", "-pthread"] if sys.platform != "darwin" else []
         compiler.library(flags, sources, path, [*SHARED_LIBRARY, *system])
 
-    return kept(key, make)
+    return built(key, make)
 
 
 def flags_of(compiler: Compiler, options: SimOptions) -> tuple[list[str], list[str]]:
@@ -120,7 +120,7 @@ def module_library(compiler: Compiler, options: SimOptions, source: str, name: s
         except CompileError as error:
             raise CompileError(explain(str(error), name, source, str(cu.parent))) from None
 
-    return kept(key, make)
+    return built(key, make)
 
 
 def explain(complaint: str, name: str, source: str, folder: str) -> str:

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from minirnn.devices.cuda.driver import LaunchError, Limits, Matrix, NotRecordable, Work
+from minirnn.devices.cuda.driver import LaunchError, Limits, Matrix, Work
 from minirnn.devices.cuda.sim import build, compiler, library, options
 from minirnn.devices.cuda.sim.launch import SimModule
 from minirnn.devices.cuda.sim.memory import Memory, SimBuffer
@@ -73,16 +73,13 @@ class SimDriver:
         return ctypes.addressof(made)
 
     def alloc(self, nbytes: int) -> SimBuffer:
-        self.must_not_record("new memory")
         return self.memory.alloc(nbytes)
 
     def h2d(self, ptr: int, host: np.ndarray) -> None:
-        self.must_not_record("a copy from the host")
         self._check("h2d", ptr, _whole("h2d", host).nbytes)
         ctypes.memmove(ptr, host.ctypes.data, host.nbytes)
 
     def d2h(self, host: np.ndarray, ptr: int) -> None:
-        self.must_not_record("a copy to the host")
         if not _whole("d2h", host).flags.writeable:
             raise ValueError("d2h: the host array is read-only\n  expected one that may be written into")
         self._check("d2h", ptr, host.nbytes)
@@ -140,7 +137,6 @@ class SimDriver:
             result[...] = product + product.dtype.type(beta) * result if beta else product
 
     def record(self, work: Callable[[], None]) -> SimRecording:
-        self.must_not_record("another recording")
         noted: list[Callable[[], Any]] = []
         self.noting.work = noted
         try:
@@ -149,23 +145,12 @@ class SimDriver:
             self.noting.work = None
         return SimRecording(self, noted)
 
-    @property
-    def recording(self) -> bool:
-        """Whether this thread records its work instead of running it."""
-        return self.noting.work is not None
-
     def now_or_later(self, do: Callable[[], Any]) -> None:
         """Run it, or record it if this thread is recording."""
         if self.noting.work is None:
             do()
         else:
             self.noting.work.append(do)
-
-    def must_not_record(self, what: str) -> None:
-        if self.noting.work is not None:
-            raise NotRecordable(
-                f"cuda-sim: {what} is not allowed inside a recording\n  expected only kernels and products"
-            )
 
     def gpu_of(self, ptr: int) -> int:
         return 0
@@ -175,7 +160,6 @@ class SimDriver:
 
     def synchronize(self) -> None:
         """Launches are done when they return. Raises `LaunchError` if a kernel wrote just outside an array."""
-        self.must_not_record("to wait")
         nbytes = ctypes.c_size_t()
         with library.lock:
             self.memory.collect()

@@ -22,14 +22,14 @@ class Markers:
 
     def __init__(self, text: str, own: str = "") -> None:
         self.text, self.own = text, own
-        self.found = list(MARKER.finditer(text))
-        self.starts = [marker.start() for marker in self.found]
+        self.markers = list(MARKER.finditer(text))
+        self.starts = [marker.start() for marker in self.markers]
         self.begin = self._begin()
 
     def _begin(self) -> int:
         """The start of the user's text, after the simulator's headers that are included before every file."""
-        own = [number for number, marker in enumerate(self.found) if self._is_own(marker)]
-        behind = self.found[own[0] :] if own else []
+        own = [number for number, marker in enumerate(self.markers) if self._is_own(marker)]
+        behind = self.markers[own[0] :] if own else []
         return next((marker.start() for marker in behind if self._is_users(marker)), 0)
 
     def _is_own(self, marker: re.Match[str]) -> bool:
@@ -41,7 +41,7 @@ class Markers:
     def before(self, position: int) -> re.Match[str] | None:
         """The last marker before a position."""
         number = bisect_right(self.starts, position)
-        return self.found[number - 1] if number else None
+        return self.markers[number - 1] if number else None
 
     def line(self, position: int) -> str:
         """``file:line`` of a position."""
@@ -56,7 +56,7 @@ class Markers:
         """
         ends = [*self.starts, len(self.text)]
         yield 0, ends[0]
-        for marker, end in zip(self.found, ends[1:], strict=True):
+        for marker, end in zip(self.markers, ends[1:], strict=True):
             if self._is_users(marker):
                 yield marker.end(), end
 
@@ -64,7 +64,7 @@ class Markers:
         """The start and end of each piece of the simulator's and the system's headers, its file, and whether it is the
         system's.
         """
-        for marker, end in zip(self.found, [*self.starts, len(self.text)][1:], strict=True):
+        for marker, end in zip(self.markers, [*self.starts, len(self.text)][1:], strict=True):
             if not self._is_users(marker):
                 yield marker.end(), end, marker.group(2), not self._is_own(marker)
 

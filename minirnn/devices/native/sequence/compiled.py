@@ -54,7 +54,7 @@ int own_step(const OneStep<Real, Cell> *d, int back, int threads, int watch) {{
 """
 
 
-class Kept(NamedTuple):
+class SavedRows(NamedTuple):
     """The saved values of a step, side by side in memory."""
 
     slots: list[int | None]
@@ -62,7 +62,7 @@ class Kept(NamedTuple):
     size: int
 
     @classmethod
-    def of(cls, there: Sequence[bool]) -> Kept:
+    def of(cls, there: Sequence[bool]) -> SavedRows:
         return cls([sum(there[:k]) if found else None for k, found in enumerate(there)], sum(there))
 
 
@@ -78,8 +78,8 @@ class LayerKernels:
         # The values of `Layer`: those that the cell saves, inner states, and operands of products.
         read = plan.reads_before | plan.reads_after
         saved, operands = [True] * plan.saved, [True] * len(plan.cuts)
-        self.kept = Kept.of([*saved, *[bool(read >> k & 1) for k in range(inner)], *operands])
-        self.kept_by_name = Kept.of([*saved, *[True] * inner, *operands])
+        self.saved_rows = SavedRows.of([*saved, *[bool(read >> k & 1) for k in range(inner)], *operands])
+        self.rows_by_name = SavedRows.of([*saved, *[True] * inner, *operands])
         self.names = [*plan.value_names, *plan.state_names[:-1]]
         self.Layer, self.Gradients = structs_of_layer(plan.saved + inner, len(plan.cuts), plan.products, plan.masks)
         loaded = load(plan, dtype, self.passes)

@@ -16,7 +16,7 @@ from minirnn.devices.cpu import workspace
 from minirnn.devices.cpu.sequence import layer as plain
 from minirnn.devices.cpu.sequence.layer import like, width_of
 from minirnn.devices.native.arguments import NO_MATRIX, NOTHING, address, call, matrix, rows, start
-from minirnn.devices.native.sequence.compiled import Kept, LayerKernels, kernels
+from minirnn.devices.native.sequence.compiled import LayerKernels, SavedRows, kernels
 from minirnn.devices.native.sequence.ragged import Ragged
 
 Array = np.ndarray
@@ -38,7 +38,7 @@ def cell_sequence(
 ) -> tuple[Array, Array, Array | None, Any]:
     """Run one layer of a cell over a whole sequence: y, h_n, c_n, saved. Arguments: `minirnn.devices.base.KERNELS`.
 
-    `saved` has the values of each step side by side, (D, T, B, kept, H).
+    `saved` has the values of each step side by side, (D, T, B, saved, H).
     """
     of = kernels(LayerKernels, plan, x.dtype)
     if of is None:
@@ -49,12 +49,12 @@ def cell_sequence(
     T, B, _ = x.shape
     D, _, P = h0.shape
     layer = OneLayer(of, lengths, x, h0, c0, weights, masks, zoneout, constants)
-    kept = of.kept_by_name if named else of.kept
-    saved = workspace.empty((D, T, B, kept.size, layer.H), x.dtype) if training and kept.size else None
+    saved_rows = of.rows_by_name if named else of.saved_rows
+    saved = workspace.empty((D, T, B, saved_rows.size, layer.H), x.dtype) if training and saved_rows.size else None
     y = workspace.empty((T, B, D * P), x.dtype)
     h_n, c_n = np.empty_like(layer.h0), None if c0 is None else np.empty_like(layer.c0)
     for k in range(D):
-        values = layer.values(kept, None if saved is None else saved[k])
+        values = layer.values(saved_rows, None if saved is None else saved[k])
         call(of.forward, layer.direction(k, values, y, h_n, c_n), work=layer.work)
     ragged = layer.ragged
     kept_values: Any = None if saved is None else saved.reshape(-1)
@@ -93,8 +93,8 @@ def cell_sequence_grad(
     layer = OneLayer(of, lengths, x, h0, c0, weights, masks, zoneout, constants)
     ragged, H, dtype = layer.ragged, layer.H, x.dtype
     if not named:
-        check_saved(saved, (D, T, B, of.kept.size, H))
-        saved = None if saved is None else saved.reshape(D, T, B, of.kept.size, H)
+        check_saved(saved, (D, T, B, of.saved_rows.size, H))
+        saved = None if saved is None else saved.reshape(D, T, B, of.saved_rows.size, H)
     y, dy = ragged.sorted(y), ragged.sorted(dy)
     dh_n, dc_n = ragged.states(dh_n), ragged.states(dc_n)
     each = NO_ARRAYS if dc_each is None else [ragged.sorted(one) for one in dc_each]
@@ -108,7 +108,7 @@ def cell_sequence_grad(
             dvectors = np.empty((plan.vectors, H), dtype)
             dw = dw._replace(U=[workspace.empty((H, H), dtype) for _ in w.U], vectors=tuple(dvectors))
         own = None if saved is None or named else saved[k]
-        values = layer.values_by_name(saved, k) if named else layer.values(of.kept, own)
+        values = layer.values_by_name(saved, k) if named else layer.values(of.saved_rows, own)
         g = of.Gradients(
             *rows(dy, k * P), *(rows(each[k]) if each else NOTHING), *part(dh_n, k), *part(dc_n, k), *rows(da),
             *part(dh0, k), *part(dc0, k), *rows(dx), k > 0, *matrix(dw.W), *matrix(dw.R),
@@ -164,19 +164,19 @@ class OneLayer:
             *rows(y, k * self.sizes[4]), *part(h_n, k), *part(c_n, k), *part(self.zoneout, k), *self.others(k, w),
         )  # fmt: skip
 
-    def values(self, kept: Kept, saved: Array | None) -> Sequence[int]:
-        """The rows of the values of a direction in its part (T, B, kept, H) of the saved values."""
+    def values(self, saved_rows: SavedRows, saved: Array | None) -> Sequence[int]:
+        """The rows of the values of a direction in its part (T, B, saved, H) of the saved values."""
         if saved is None:
-            return NOTHING * len(kept.slots)
+            return NOTHING * len(saved_rows.slots)
         start, step = address(saved), self.H * saved.itemsize
         found: list[int] = []
-        for slot in kept.slots:
-            found += NOTHING if slot is None else (start + slot * step, kept.size * self.H)
+        for slot in saved_rows.slots:
+            found += NOTHING if slot is None else (start + slot * step, saved_rows.size * self.H)
         return found
 
     def by_name(self, saved: Array, c_n: Array | None) -> dict[str, Array]:
         """Each value and inner state after each step, (D, T, B, H): views, unless samples have unequal lengths."""
-        slots = self.of.kept_by_name.slots
+        slots = self.of.rows_by_name.slots
         found = {name: saved[..., slot, :] for name, slot in zip(self.of.names, slots, strict=False)}
         if self.ragged.order is None:
             return found

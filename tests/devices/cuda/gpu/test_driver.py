@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import minirnn as mr
-from minirnn.devices.cuda.driver import LaunchError, Matrix, NotRecordable, OutOfDeviceMemory
+from minirnn.devices.cuda.driver import LaunchError, Matrix, OutOfDeviceMemory
 from minirnn.devices.cuda.gpu.driver import PyCudaDriver
 
 pytestmark = [
@@ -242,7 +242,6 @@ def test_what_other_threads_do_meanwhile_is_not_recorded(driver: Any) -> None:
     mine, theirs = (put(driver, np.zeros(8, F4)) for _ in range(2))
 
     def work() -> None:
-        assert driver.recording
         kernel(mine, grid=(1,), block=(8,))
         other = threading.Thread(target=lambda: kernel(theirs, grid=(1,), block=(8,)))
         other.start()
@@ -253,20 +252,3 @@ def test_what_other_threads_do_meanwhile_is_not_recorded(driver: Any) -> None:
     recording()
     assert [take(driver, buffer.ptr, 8, F4)[0] for buffer in (mine, theirs)] == [2, 1]
     recording.close()
-
-
-def test_what_cannot_be_recorded_is_refused_and_the_driver_goes_on(driver: Any) -> None:
-    kernel = driver.module(KERNELS, "x.cu").function("add_one")
-    x, host = put(driver, np.zeros(8, F4)), np.zeros(8, F4)
-    for work, word in (
-        (lambda: driver.alloc(8), "new memory"),
-        (lambda: driver.h2d(x.ptr, host), "from the host"),
-        (lambda: driver.d2h(host, x.ptr), "to the host"),
-        (driver.synchronize, "to wait"),
-        (lambda: driver.record(driver.synchronize), "another recording"),
-    ):
-        with pytest.raises(NotRecordable, match=word):
-            driver.record(work)
-        assert not driver.recording
-    kernel(x, grid=(1,), block=(8,))
-    assert take(driver, x.ptr, 8, F4)[0] == 1

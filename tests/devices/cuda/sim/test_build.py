@@ -121,10 +121,10 @@ def test_the_libraries_not_used_for_longest_are_deleted(cache: Path, monkeypatch
 
     monkeypatch.setattr(libraries, "CACHE_BYTES", 3500)
     for age, name in enumerate(["new", "middle", "old", "oldest"]):
-        path = build.kept(name, make)
+        path = build.built(name, make)
         os.utime(path, (1e9 - age, 1e9 - age))
-    build.kept("oldest", make)  # used again
-    build.kept("another", make)
+    build.built("oldest", make)  # used again
+    build.built("another", make)
     assert sorted(p.name.split(".")[0] for p in cache.iterdir()) == ["another", "new", "oldest"]
 
 
@@ -165,7 +165,7 @@ def test_without_a_folder_to_write_to_a_temporary_one_serves(
     build.cache_folder.cache_clear()
     folder = build.cache_folder()
     assert blocked not in (folder, *folder.parents)
-    assert build.kept("any", Path.touch).exists()
+    assert build.built("any", Path.touch).exists()
 
 
 def test_modules_of_equal_text_have_variables_of_their_own() -> None:

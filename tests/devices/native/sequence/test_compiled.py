@@ -33,7 +33,7 @@ def test_the_first_compilation_is_announced_and_then_kept(
         make(tmp_path / "cell.so")
         raise CompileError("it is not compiled here")
 
-    monkeypatch.setattr("minirnn.devices.host_cpp.cache.kept", kept)
+    monkeypatch.setattr("minirnn.devices.host_cpp.cache.built", kept)
     monkeypatch.setattr("minirnn.devices.host_cpp.compiler.Compiler.library", lambda *args: None)
     made.cache_clear()
     found = [layer.run(native), layer.run(native)]
@@ -77,8 +77,8 @@ def test_a_step_that_cannot_be_compiled_is_that_of_cpu(
 
 def test_cells_that_differ_only_in_constants_share_a_library(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[str] = []
-    keep = library.cache.kept
-    monkeypatch.setattr(library.cache, "kept", lambda folder, key, make: asked.append(key) or keep(folder, key, make))
+    keep = library.cache.built
+    monkeypatch.setattr(library.cache, "built", lambda folder, key, make: asked.append(key) or keep(folder, key, make))
     for constants in ({"forget_bias": 0.5}, {"forget_bias": 0.25, "cell_clip": 2.0}):
         plan = lstm_block.with_constants(**constants).plan()
         assert kernels(StepKernels, plan, np.dtype("f8")) is not kernels(LayerKernels, plan, np.dtype("f8"))

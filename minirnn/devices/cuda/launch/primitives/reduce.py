@@ -28,16 +28,16 @@ def reduce(device: Launcher, name: str, a: CudaArray, axes: tuple[int, ...], res
     results, operands = prod(shape), prod(a.shape[d] for d in axes)
     if not results:
         return y
-    kept = views(shape, c_strides(shape), tuple(a.element_strides[d] for d in kept_axes))
+    remaining = views(shape, c_strides(shape), tuple(a.element_strides[d] for d in kept_axes))
     vanishing = tuple(a.shape[d] for d in axes)
     reduced = views(vanishing, c_strides(vanishing), tuple(a.element_strides[d] for d in axes))
     if name.startswith("arg") or operands <= OPERANDS_OF_A_THREAD or results >= RESULTS_THAT_FILL:
         run = device.kernel_of("primitives/reduce.cu", f"{name}_each", a.dtype)
-        run(kept, reduced, a, y, grid=blocks(results), block=BLOCK)
+        run(remaining, reduced, a, y, grid=blocks(results), block=BLOCK)
     else:
         threads = threads_for(operands)
         run = device.kernel_of("primitives/reduce.cu", f"{name}_block", a.dtype)
-        run(kept, reduced, a, y, grid=(results, 1, 1), block=(threads, 1, 1), shared=threads * 8)
+        run(remaining, reduced, a, y, grid=(results, 1, 1), block=(threads, 1, 1), shared=threads * 8)
     return y
 
 

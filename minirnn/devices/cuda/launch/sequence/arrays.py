@@ -109,14 +109,14 @@ class Layer:
         return [k for k in range(self.plan.states - 1) if self.named or self.plan.reads_after >> k & 1]
 
     @property
-    def kept(self) -> int:
+    def saved_count(self) -> int:
         """The number of arrays (B, H) that a step saves, without operands of products."""
         return self.plan.saved + len(self.before) + len(self.after)
 
     @property
     def saved_shape(self) -> tuple[int, ...]:
         sizes = self.sizes
-        return sizes.D, sizes.T, self.kept + len(self.plan.cuts), sizes.B, sizes.H
+        return sizes.D, sizes.T, self.saved_count + len(self.plan.cuts), sizes.B, sizes.H
 
     def new_saved(self) -> CudaArray | None:
         """Memory for all that is saved, or None if that is nothing."""
@@ -124,15 +124,17 @@ class Layer:
         return self.device.empty((count,), self.dtype) if count else None
 
     def values(self, saved: CudaArray | None) -> CudaArray | None:
-        """The saved values and states of each step, (D, T, kept, B, H), or None if there are none."""
+        """The saved values and states of each step, (D, T, saved_count, B, H), or None if there are none."""
         D, T, _, B, H = self.saved_shape
-        return None if saved is None or not self.kept else in_c_order(saved, (D, T, self.kept, B, H), 0)
+        return None if saved is None or not self.saved_count else in_c_order(saved, (D, T, self.saved_count, B, H), 0)
 
     def multiplied(self, saved: CudaArray | None) -> CudaArray | None:
         """The operands of each product, (D, PRODUCTS, T, B, H), or None if there are no products."""
         D, T, _, B, H = self.saved_shape
         shape = D, len(self.plan.cuts), T, B, H
-        return None if saved is None or not self.plan.cuts else in_c_order(saved, shape, D * T * self.kept * B * H)
+        return (
+            None if saved is None or not self.plan.cuts else in_c_order(saved, shape, D * T * self.saved_count * B * H)
+        )
 
     def by_name(self, values: CudaArray) -> dict[str, CudaArray]:
         """The values and the inner states after each step, (D, T, B, H) each, views of `values`."""
@@ -155,9 +157,9 @@ class Layer:
                 f"{self.device}: the gradient of {self.plan.name} was asked for with values by name\n"
                 "  expected what cell_sequence saved: the operands of products inside a step have no names"
             )
-        if not self.kept:
+        if not self.saved_count:
             return None
-        values = self.device.empty((D, T, self.kept, B, H), self.dtype)
+        values = self.device.empty((D, T, self.saved_count, B, H), self.dtype)
         for k, name in enumerate((*self.plan.value_names, *[""] * len(self.before), *[names[j] for j in self.after])):
             if name:
                 copy(self.device, values[:, :, k], found[name])

@@ -56,10 +56,12 @@ def forward(device: Launcher, numbers: Any, arrays: Any) -> tuple[CudaArray, Cud
     device.rungs[f"{'steps' if ready is None or h_n is None else ready.rung} forward"] += 1
     if h_n is None:
         h_n = device.contiguous(h0, always=True)
-        kept = None if zoneout is None else device.contiguous(zoneout)
+        share = None if zoneout is None else device.contiguous(zoneout)
         for d in range(sizes.D):
-            c_d, values_d, multiplied_d, kept_d = (None if a is None else a[d] for a in (c_n, values, multiplied, kept))
-            steps.forward(layer, d, x, h_n[d], c_d, values_d, multiplied_d, y, kept_d)
+            c_d, values_d, multiplied_d, share_d = (
+                None if a is None else a[d] for a in (c_n, values, multiplied, share)
+            )
+            steps.forward(layer, d, x, h_n[d], c_d, values_d, multiplied_d, y, share_d)
     end = None if c0 is None or c_n is None else device.reshape(c_n, c0.shape)
     return y, h_n, end, layer.by_name(values) if named and values is not None else saved
 
@@ -110,15 +112,15 @@ def backward(device: Launcher, numbers: Any, arrays: Any) -> tuple[Any, CudaArra
         dx = device.full(x.shape, 0, x.dtype) if weights[0].W is None else device.empty(x.shape, x.dtype)
     dh0 = device.contiguous(dh_n, always=True)
     dc0 = None if dc_n is None else device.contiguous(with_axis(device, dc_n), always=True)
-    each, kept = (None if a is None else device.contiguous(a) for a in (dc_each, zoneout))
+    each, share = (None if a is None else device.contiguous(a) for a in (dc_each, zoneout))
     ready = one_launch.ready(layer, backward=True)
     found = None if ready is None else one_launch.backward(ready, values, y, dy, dh0, dc0, each)
     device.rungs[f"{'steps' if ready is None or found is None else ready.rung} backward"] += 1
     if found is None:
         found = []
         for d in range(layer.sizes.D):
-            values_d, dc_d, each_d, kept_d = (None if a is None else a[d] for a in (values, dc0, each, kept))
-            found.append(steps.backward(layer, d, values_d, y, dy, dh0[d], dc_d, each_d, kept_d))
+            values_d, dc_d, each_d, share_d = (None if a is None else a[d] for a in (values, dc0, each, share))
+            found.append(steps.backward(layer, d, values_d, y, dy, dh0[d], dc_d, each_d, share_d))
     dweights = []
     for d, of_steps in enumerate(found):
         multiplied_d = None if multiplied is None else multiplied[d]

@@ -222,7 +222,7 @@ def layout_of(
     if plan.projected or sizes.P != sizes.H:
         return "with a projection a step has two products, and each needs the whole result of the other"
     if plan.cuts:
-        return "the cell has products or means inside its step, and each needs the results of all blocks"
+        return "the cell has products or means inside its step, which need the results of all blocks"
     if not sizes.rows_of_W or not sizes.G:
         return f"no gate of the cell reads {'h, so its blocks have nothing to exchange' if sizes.rows_of_W else 'x'}"
     if not barrier and sizes.G > MOST_GATES:

@@ -40,7 +40,7 @@ def cell_step(
         copy(device, A2[:, both:], gates[:, of_W:])
     h, c = device.contiguous(states[-1], always=True), in_one(device, states[:-1])
     y = device.empty((B, H), dtype)
-    values = device.empty((layer.kept, B, H), dtype) if layer.kept else None
+    values = device.empty((layer.saved_count, B, H), dtype) if layer.saved_count else None
     multiplied = device.empty((len(plan.cuts), 1, B, H), dtype) if plan.cuts else None
     if B:
         run = Stages(layer, 0, w, False, multiplied).prepared((A, A2, w.bW, w.bR, values, c, h, y))
@@ -65,7 +65,7 @@ def cell_step_grad(
     layer = single_step(device, plan, d_after[-1], weights, constants, masks)
     B, H, dtype = layer.sizes.B, layer.sizes.H, layer.dtype
     inner = *(states[k] for k in layer.before), *(after[k] for k in layer.after)
-    kept = in_one(device, [*[values[name] for name in plan.value_names], *inner])
+    saved_values = in_one(device, [*[values[name] for name in plan.value_names], *inner])
     y = after[-1] if layer.reads_y else None
     y = None if y is None else device.contiguous(y)
     dy, dh, dc = device.contiguous(d_after[-1]), device.full((B, H), 0, dtype), in_one(device, d_after[:-1])
@@ -75,8 +75,8 @@ def cell_step_grad(
     vectors = layer.weights[0].vectors
     if B:
         stages = Stages(layer, 0, layer.weights[0], True, d_products)
-        run = stages.prepared((kept, y, dy, dh, dc, da, d_vectors))
-        run(0, vectors, kept, y, dy, None, dh, dc, da, None, d_vectors)
+        run = stages.prepared((saved_values, y, dy, dh, dc, da, d_vectors))
+        run(0, vectors, saved_values, y, dy, None, dh, dc, da, None, d_vectors)
     if plan.of_h:  # their columns come first
         da = device.concatenate([da[:, plan.of_h * H :], da[:, : plan.of_h * H]], 1)
     d_states = *(() if dc is None else (dc[k] for k in range(plan.states - 1))), dh

@@ -113,9 +113,9 @@ def forward(
     A2 = device.empty((B, sizes.G * H), dtype) if plan.of_x + plan.of_h and sizes.G else None
     R_T = None if w.R is None else device.transpose(w.R, (1, 0))
     m, projected = (device.empty((B, n), dtype) for n in (H, P)) if w.Wp is not None else (None, None)
-    kept = values is not None
-    if len(plan.forward) > 1 and not kept and layer.kept:  # later stages read what earlier ones save
-        values = device.empty((1, layer.kept, B, H), dtype)
+    saves = values is not None
+    if len(plan.forward) > 1 and not saves and layer.saved_count:  # later stages read what earlier ones save
+        values = device.empty((1, layer.saved_count, B, H), dtype)
     if plan.cuts and multiplied is None:
         multiplied = device.empty((len(plan.cuts), 1, B, H), dtype)
     stages = Stages(layer, d, w, False, multiplied)
@@ -129,7 +129,7 @@ def forward(
         for t in layer.steps(d):
             if R_T is not None:
                 product(device, h, R_T, A[t] if A2 is None else A2, beta=0.0 if A2 is not None else 1.0)
-            here, values_t = layer.columns(d, y, t), None if values is None else values[t if kept else 0]
+            here, values_t = layer.columns(d, y, t), None if values is None else values[t if saves else 0]
             step(t, A[t], A2, w.bW, w.bR, w.vectors, values_t, c, m, h, here)
             if m is not None and projected is not None and projected_step is not None:
                 product(device, m, device.transpose(w.Wp, (1, 0)), projected)

@@ -12,7 +12,7 @@ using namespace sim;
 
 namespace {
 
-struct Kept {  // the last volatile or atomic write of a word
+struct Written {  // the last volatile or atomic write of a word
     uint32_t who;
     uint64_t when, fence;  // in order of all writes and fences; and the last fence of that thread before
     uint64_t old;          // the old value
@@ -31,7 +31,7 @@ struct Owed {  // a thread got the old value and has to read again
     uint32_t writer;
 };
 
-std::unordered_map<const void *, Kept> words;
+std::unordered_map<const void *, Written> words;
 std::unordered_map<uint32_t, uint64_t> fences;  // by thread
 std::unordered_map<uint64_t, Told> told;        // by reading block and writing thread
 std::unordered_map<uint32_t, std::vector<Owed>> owed;
@@ -76,7 +76,7 @@ void sim::note_fence() { fences[me()] = ++order; }
 void sim::note_strong_write(const void *p, uint32_t bytes, void *pc) {
     if (bytes > 8) return;
     Busy while_it_grows;
-    Kept &word = words[p];
+    Written &word = words[p];
     word = {me(), ++order, fences[me()], 0, bytes, pc, {}};
     memcpy(&word.old, p, bytes);
 }
@@ -85,7 +85,7 @@ void sim::look_at_volatile(const void *p, uint32_t bytes, void *pc) {
     const auto found = words.find(p);
     if (found == words.end()) return;
     Busy while_it_grows;
-    Kept &word = found->second;
+    Written &word = found->second;
     const uint32_t who = me();
     if (block_of(word.who) == block->number) return;
     auto &own = owed[who];

@@ -1,6 +1,6 @@
 """A layer that is opened computes what the layer computes, with names.
 
-Tests `minirnn/nn/opened.py`.
+Tests `minirnn/nn/microscope.py`.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import pytest
 
 import minirnn as mr
 from minirnn import cell, nn, sigmoid, tanh
-from minirnn.nn.opened import opened
+from minirnn.nn.microscope import opened
 from minirnn.nn.own.file import cell_in
 from tests.cells.with_torch import GALLERY as CELLS
 

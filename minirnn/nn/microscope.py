@@ -72,7 +72,7 @@ class Opened:
         formulas = layer.cell if isinstance(layer, CellLayer) else CELLS[layer.net.rnn_mode]
         cell = self.cell = formulas.step
         self.L, self.D, self.H, self.P = layer.num_layers, layer.D, layer.hidden_size, layer.P
-        self.states, self.output = tuple(cell.given_states), cell.output
+        self.states, self.output = tuple(cell.user_states), cell.output
         kinds = {e: {"sigmoid": GATE, "tanh": CANDIDATE}.get(e.op) for e in cell.nodes}
         after = dict(zip(cell.order, cell.after, strict=True))
         self.named = {cell.names[e]: e for e in cell.nodes if e in cell.names and kinds[e] and e not in cell.after}

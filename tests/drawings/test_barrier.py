@@ -1,6 +1,6 @@
 """Pictures of blocks that wait for each other: the order of a barrier's parts, and which block reads whose data.
 
-Tests `docs/drawings/meeting.py`.
+Tests `docs/drawings/barrier.py`.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 
-from docs.drawings.meeting import grid_barrier, who_reads
+from docs.drawings.barrier import grid_barrier, who_reads
 
 
 def test_nobody_leaves_the_barrier_before_all_have_come_and_no_text_leaves_its_bar():

@@ -1,6 +1,6 @@
 """Figures for a narrow page, and for a dark one.
 
-Tests `docs/drawings/narrow.py` and `docs/drawings/dark.py`.
+Tests `docs/drawings/phone_layout.py` and `docs/drawings/dark.py`.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 
 from docs.drawings.dark import darken
-from docs.drawings.narrow import PAGE, SHOWN, WIDTH, is_drawing, narrow, shown_points, texts
+from docs.drawings.phone_layout import PAGE, SHOWN, WIDTH, is_drawing, narrow, shown_points, texts
 from minirnn.viz.cell.drawing import DARK
 
 

@@ -9,7 +9,7 @@ import pytest
 
 import minirnn as mr
 from minirnn import nn
-from minirnn.nn.moving import destination
+from minirnn.nn.to_arguments import destination
 
 CPU = mr.devices.get("cpu")
 F8 = np.dtype(np.float64)

@@ -1,6 +1,6 @@
 """Pictures of the lane that holds each weight agree with the kernels, as the simulator runs them.
 
-Tests `docs/drawings/holders.py`.
+Tests `docs/drawings/weight_owners.py`.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import minirnn as mr
-from docs.drawings.holders import weight_holders
+from docs.drawings.weight_owners import weight_holders
 from minirnn.devices.cuda.sim.driver import SimDriver
 from minirnn.devices.cuda.sim.options import SimOptions
 from tests.slow import slow_unless
