@@ -13,10 +13,10 @@ from dataclasses import replace
 from pathlib import Path
 
 from minirnn.commands import verify
-from minirnn.proof import stored
 from minirnn.proof.cases import all_comparisons
 from minirnn.proof.proof import described
 from minirnn.proof.table import Comparison
+from tests.proof import stored
 
 GOLDEN = Path(__file__).parent / "golden"
 STAND_IN = "stand-in GPU"

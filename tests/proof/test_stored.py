@@ -12,8 +12,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from minirnn.proof import stored
 from minirnn.proof.table import FAILED
+from tests.proof import stored
 from tests.proof.runs import (
     GOLDEN,
     run,

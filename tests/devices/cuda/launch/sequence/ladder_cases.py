@@ -28,7 +28,7 @@ from minirnn.devices.cuda.launch.sequence.sizes import Sizes
 from minirnn.devices.cuda.sim.driver import SimDriver
 from minirnn.devices.cuda.sim.options import SimOptions
 from minirnn.ops.cudnn_rnn.cells import layer_of
-from minirnn.proof import stored
+from tests.proof import stored
 
 GOLDEN = Path(__file__).parents[4] / "golden" / "cudnn_rnn"
 FILES = sorted(p for p in GOLDEN.glob("*.npz") if not p.stem.startswith(("canonical", "params_size")))

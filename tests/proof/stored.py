@@ -1,12 +1,9 @@
-"""Stored values of other libraries: the golden files of a clone, which the installed package does not hold.
-
-The cells are the same with and without the files; without them they are shown as not available.
-"""
+"""Comparisons with stored values of other libraries, the golden files."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
@@ -14,7 +11,6 @@ from typing import Any
 import numpy as np
 
 from minirnn import ops
-from minirnn.arguments.user_error import UserError
 from minirnn.engine.backward import grad
 from minirnn.engine.tensor import tensor
 from minirnn.ops.cudnn_rnn.params import Network
@@ -45,36 +41,18 @@ QUICK = (
     *("gru_bi_l2", "lstm_bi_l2_len_proj", "canonical_lstm_bi_l2", "params_size"),
 )
 """The files that a quick run reads."""
-ABSENT = "tests/golden is not here, so nothing is compared with other libraries: run in a clone, or give --golden DIR"
 Run = Callable[[], Finding]
 Job = tuple[Cell, str, Run]
-HERE = Path("tests", "golden")
-"""The folder of stored values in a clone."""
-PLACES = (HERE, Path(__file__).parents[2] / HERE)
-"""The places where it is searched: the working folder, and the clone that contains minirnn."""
 
 
-def find(given: str | None, places: Sequence[Path] = PLACES) -> Path | None:
-    """The folder of stored values: the one that the user named, or the first of `places` that exists.
-
-    Raises `UserError` if the named one holds no stored values.
-    """
-    listed = [Path(given)] if given else places
-    found = next((p for p in listed if (p / "block_ops").is_dir() and (p / "cudnn_rnn").is_dir()), None)
-    if given and found is None:
-        raise UserError(f"--golden {given}: it has no folders block_ops and cudnn_rnn")
-    return found
-
-
-def comparisons(devices: Mapping[str, str | None], folder: Path | None) -> Iterator[Comparison]:
+def comparisons(devices: Mapping[str, str | None], folder: Path) -> Iterator[Comparison]:
     """All comparisons with stored values. A cell fails if its file is missing."""
     for device, absent in devices.items():
-        missing = absent or ("" if folder else ABSENT)
         found: dict[Cell, list[Comparison]] = {cell: [] for cell in cells(device)}
-        for cell, case, run in jobs(folder, device) if folder and not absent else ():
+        for cell, case, run in jobs(folder, device) if not absent else ():
             found.setdefault(cell, []).append(Comparison(cell, case, run, quick=case in QUICK))
         for cell, listed in found.items():
-            none = Comparison(cell, "", None if missing else no_file, missing, quick=True)
+            none = Comparison(cell, "", None if absent else no_file, absent or "", quick=True)
             yield from listed or [none]
 
 
