@@ -166,7 +166,7 @@ def test_what_torchs_database_calls_an_error_ends_with_a_sentence_or_a_result(na
     for wrong in op.error_inputs("cpu"):
         sample = wrong.sample_input
         tensors = list(leaves((sample.input, sample.args, sample.kwargs), torch.Tensor))
-        if "out" in sample.kwargs or any(t.is_meta or t.is_complex() for t in tensors):
+        if "out" in sample.kwargs or any(t.is_meta or t.is_complex() or t.ndim > 64 for t in tensors):
             continue
         if find(mr, op.name) is None and not isinstance(sample.input, torch.Tensor):  # a number has no methods
             continue
