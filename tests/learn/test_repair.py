@@ -2,8 +2,8 @@
 
 Tests `minirnn/learn/repair.py`, `minirnn/learn/cause.py`, `minirnn/learn/intermediates.py`, `minirnn/learn/mutants.py`,
 `minirnn/learn/kernel_repair.py`, `minirnn/learn/sandbox/kernel_changes.py`, `minirnn/learn/sandbox/trials.py`,
-`minirnn/learn/sandbox/own_tree.py`, `minirnn/learn/sandbox/own_change.py`, `minirnn/learn/sandbox/own_statements.py` and
-`minirnn/learn/sandbox/own_reach.py`.
+`minirnn/learn/sandbox/own_tree.py`, `minirnn/learn/sandbox/own_change.py`,
+`minirnn/learn/sandbox/own_statements.py` and `minirnn/learn/sandbox/own_reach.py`.
 """
 
 from __future__ import annotations
