@@ -169,7 +169,7 @@ def made_of(plan: Plan, name: str) -> str:
     n, m = len(plan.forward), len(plan.backward)
     found = layout_of(Sizes(plan, T=2, B=1, H=32, P=32, D=1, itemsize=4), H200, backward=True)
     fits = (
-        "no single launch for all steps: " + found
+        "not one for all steps: " + found
         if isinstance(found, str)
         else "one launch for all steps of a layer that fits (persistent)"
     )

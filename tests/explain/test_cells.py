@@ -88,7 +88,7 @@ def test_the_source_is_that_of_the_devices(capsys: pytest.CaptureFixture[str]) -
     if mr.devices.available()["cuda-sim"] is None:
         there = explained(capsys, path, "--source", "--device", "cuda-sim")
         assert there["the header, for C++ and CUDA"] == header(cell_in(path).plan()).strip()
-        launches = "cuda-sim  a C++ header: in a kernel, 2 launches per step forward, 2 backward; no single launch"
+        launches = "cuda-sim  a C++ header: in a kernel, 2 launches per step forward, 2 backward; not one for all"
         assert there["what computes it"].startswith(launches)
 
 
@@ -99,7 +99,7 @@ def test_one_launch_is_promised_where_a_layer_may_have_it(name: str, fits: bool)
     choice = choose(Sizes(plan, T=50, B=1, H=64, P=64, D=1, itemsize=4), H200, backward=True)
     assert (choice.rung == "persistent") == fits
     said = choice.reason.removeprefix("not persistent: ")
-    assert made_of(plan, "cuda-sim").endswith("(persistent)" if fits else f"no single launch for all steps: {said}")
+    assert made_of(plan, "cuda-sim").endswith("(persistent)" if fits else f"not one for all steps: {said}")
 
 
 @pytest.mark.parametrize(

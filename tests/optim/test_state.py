@@ -13,9 +13,7 @@ from minirnn import nn, optim
 from tests.each import each
 from tests.optim import cases
 from tests.optim.cases import SHAPES, STEPS
-from tests.optim.test_optim import CASES, parameters, run, value, wide_torch
-
-__all__ = ["wide_torch"]
+from tests.optim.test_optim import CASES, parameters, run, value
 
 
 def fresh(case: str, ps: list[nn.Parameter]) -> optim.Optimizer:
@@ -45,6 +43,14 @@ def test_going_on_from_a_saved_state_gives_the_same_bits(case: str, device: str)
     second.load_state_dict({**rest, **{k: v for k, v in state.items() if isinstance(v, np.ndarray)}})
     for ours, expected in zip(run(second, ps, centers, range(7, STEPS)), unbroken, strict=True):
         np.testing.assert_array_equal(ours, expected)
+
+
+@pytest.fixture
+def wide_torch() -> Any:
+    torch = pytest.importorskip("torch")
+    torch.set_default_dtype(torch.float64)  # otherwise NAdam keeps its product of momenta in float32
+    yield torch
+    torch.set_default_dtype(torch.float32)
 
 
 @each("case", CASES)

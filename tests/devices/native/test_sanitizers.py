@@ -39,7 +39,7 @@ SANITIZERS = {
 
 
 def runs_avx2() -> bool:
-    return not MACHINE or " avx2 " in library.machine.instructions()
+    return not MACHINE or " avx2 " in library.computer.instructions()
 
 
 @pytest.fixture(scope="module")

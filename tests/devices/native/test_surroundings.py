@@ -97,7 +97,7 @@ def test_a_processor_with_fewer_features_gets_its_own_library(monkeypatch: pytes
     used, asked = compiler.find("native"), []
     monkeypatch.setattr(library.cache, "built", lambda folder, key, make: asked.append(key))
     library.library(used)
-    monkeypatch.setattr(library.machine, "instructions", lambda: "an old one")
+    monkeypatch.setattr(library.computer, "instructions", lambda: "an old one")
     library.library(used)
     monkeypatch.setenv("MINIRNN_NATIVE_FLAGS", "-O1")
     library.library(used)
@@ -108,7 +108,7 @@ def test_a_processor_with_fewer_features_gets_its_own_library(monkeypatch: pytes
 @pytest.mark.skipif(platform.machine() not in ("x86_64", "AMD64"), reason="vectors of several widths are x86's")
 @pytest.mark.parametrize("flags", ["-march=x86-64-v3", "-march=x86-64"])
 def test_narrower_vectors_compute_the_same_within_rounding(flags: str) -> None:
-    if flags.endswith("v3") and " avx2 " not in library.machine.instructions():
+    if flags.endswith("v3") and " avx2 " not in library.computer.instructions():
         pytest.skip("this processor has no AVX2")
     files = [str(Path(__file__).with_name("sequence") / f"test_{name}.py") for name in ("layer", "step")]
     command = [sys.executable, "-m", "pytest", "-q", "-n", "0", "-p", "no:cacheprovider", *files]

@@ -47,7 +47,7 @@ def test_a_layer_with_two_inner_states_and_a_product_is_that_of_cpu(rng: np.rand
         assert of is not None
         saved = layer.plan.saved
         assert of.saved_rows.slots[saved:] == [saved, None, saved + 1]  # p alone, and the operand of the product
-        assert of.kept_by_name.slots[saved:] == [saved, saved + 1, saved + 2]
+        assert of.rows_by_name.slots[saved:] == [saved, saved + 1, saved + 2]
         found, expected = layer.run(mr.devices.get("native")), layer.run(mr.devices.get("cpu"))
         assert {"dx", "dh0", "dc0", "dU0.0", "dv0.0"} <= expected.keys()
         assert_close(found, expected, 1e-13)
