@@ -95,10 +95,10 @@ class Cuda(Device, kernels_in=(step, layer, losses, adam)):
         return found
 
     def ones(self, n: int, dtype: np.dtype) -> CudaArray:
-        """Ones (1, n), which stay in memory and which nobody changes."""
+        """Ones (1, n), which stay in memory and which nobody changes; programs have the address of the first."""
         key = dtype, 1 << (n - 1).bit_length()
         if key not in self._ones:
-            self._ones[key] = self.asarray(np.ones((1, key[1]), dtype))
+            self._ones.setdefault(key, self.asarray(np.ones((1, key[1]), dtype)))
         return self._ones[key].seen_as((1, n), (n, 1))
 
     def loop(self, work: Callable[[], None]) -> None:

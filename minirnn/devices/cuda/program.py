@@ -43,7 +43,7 @@ class Program:
         paper = PaperDriver(device.driver)
         on_paper = object.__new__(type(device))
         on_paper.__dict__.update(device.__dict__, driver=paper, loop=paper.loop, ones=device.ones)
-        on_paper.__dict__.update(rungs=Counter(), _compiled={})
+        on_paper.__dict__.update(rungs=Counter(), _compiled={}, _constants={})
         given: list[CudaArray | None] = []
         arrays_in(arrays, given)
         copies = iter([paper.copy_of(a, on_paper) for a in given])

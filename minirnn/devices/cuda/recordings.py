@@ -26,6 +26,8 @@ KEPT = 64
 """The number of graphs, and loops seen once, that are remembered; the least recently used is dropped first."""
 PROGRAMS = 256
 """The same for programs, which hold no memory of the GPU."""
+LAUNCHES = 100_000
+"""The number of launches in all programs. One takes about 3 KB of the host's memory."""
 ONCE, NEVER = "seen once", "not to be recorded"
 """The states of work without a recording."""
 
@@ -50,7 +52,7 @@ class Recordings:
         self.counts: Counter[str] = Counter()
         self._programs: OrderedDict[Hashable, Program | str] = OrderedDict()
         self._graphs: OrderedDict[Hashable, Recording | str] = OrderedDict()
-        self._lock = threading.Lock()
+        self._lock, self._launches = threading.Lock(), 0
 
     def run(self, device: Any, work: Callable[..., Any], numbers: Hashable, arrays: Any) -> Any:
         """``work(device, numbers, arrays)``, or its program if it has one.
@@ -79,8 +81,9 @@ class Recordings:
         program = self._programs.get(key)
         if program is None:  # its kernels are compiled now
             self._remember(key, ONCE)
-        elif program is ONCE:
-            program = self._remember(key, self._written_down(device, work, numbers, arrays))
+        else:
+            program = self._written_down(device, work, numbers, arrays) if program is ONCE else program
+            self._remember(key, program)
         if not isinstance(program, Program):
             self.counts["plain"] += 1
             return work(device, numbers, arrays)
@@ -100,13 +103,13 @@ class Recordings:
         self.counts["recorded"] += 1
         return found
 
-    def _remember(self, key: Hashable, program: Program | str) -> Program | str:
+    def _remember(self, key: Hashable, program: Program | str) -> None:
         with self._lock:
+            self._launches += launches(program) - launches(self._programs.get(key))
             self._programs[key] = program
             self._programs.move_to_end(key)
-            while len(self._programs) > PROGRAMS:
-                self._programs.popitem(last=False)
-        return program
+            while len(self._programs) > PROGRAMS or self._launches > LAUNCHES and len(self._programs) > 1:
+                self._launches -= launches(self._programs.popitem(last=False)[1])
 
     def loop(self, key: Hashable, work: Callable[[], None]) -> None:
         """Run the `work()` of a loop, which depends only on `key`, or its graph if there is one."""
@@ -153,6 +156,10 @@ class Recordings:
             self._programs.clear()
             while self._graphs:
                 self._forget(self._graphs.popitem()[1])
+
+
+def launches(program: Program | str | None) -> int:
+    return sum(len(part.steps) for part in program.parts) if isinstance(program, Program) else 0
 
 
 def from_environment(simulated: bool) -> bool:

@@ -161,6 +161,24 @@ def test_work_that_does_more_than_launches_runs_launch_by_launch() -> None:
     assert device.recordings.counts == {"plain": 4}
 
 
+@pytest.mark.parametrize(("name", "most"), [("PROGRAMS", 4), ("LAUNCHES", 8)])
+def test_the_program_that_is_unused_for_longest_goes(monkeypatch: pytest.MonkeyPatch, name: str, most: int) -> None:
+    monkeypatch.setattr(recordings, name, most)
+    device, calls = recording_device(), []
+
+    def work(device: Any, numbers: Any, arrays: Any) -> Any:
+        calls.append(numbers)
+        return [device.add(arrays[0], arrays[0])]
+
+    x = device.asarray(np.ones((3, 2), "f4"))
+    for n in range(3, 13):  # the key of x comes at every step, each other one comes twice
+        for a in (x, device.asarray(np.ones((n, 5), "f4")), x, device.asarray(np.ones((n, 5), "f4"))):
+            (found,) = device.recordings.run(device, work, "sum", (a,))
+            np.testing.assert_array_equal(device.to_numpy(found), 2)
+    assert device.recordings.counts["recorded"] == 11
+    assert len(device.recordings._programs) <= most
+
+
 def test_a_program_reads_the_arrays_of_each_call_whatever_memory_they_share(rng: np.random.Generator) -> None:
     """The arrays of the call that was written down are one array twice, and parts of one array."""
     device = recording_device()

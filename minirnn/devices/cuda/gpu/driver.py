@@ -241,14 +241,18 @@ class _Module:
     def __init__(self, driver: PyCudaDriver, binary: bytes, module: Any, name: str) -> None:
         self._driver, self._module, self._binary, self._name = driver, module, binary, name
         self._twin: LoadedTwice | None = None
+        self._kernels: dict[str, _Kernel] = {}
 
     def function(self, name: str) -> _Kernel:
+        """The kernel, one object for all who ask: it knows how much shared memory CUDA has granted the function."""
+        if name in self._kernels:
+            return self._kernels[name]
         with self._driver._current:
             try:
                 function = self._module.get_function(name)
             except self._driver._drv.Error as error:
                 raise LaunchError(f'{self._name} has no extern "C" kernel called {name}: {error}') from error
-        return _Kernel(self._driver, self, function, name)
+        return self._kernels.setdefault(name, _Kernel(self._driver, self, function, name))
 
     def blocks_per_multiprocessor(self, kernel: str, threads: int, shared: int) -> int:
         with self._driver._current:

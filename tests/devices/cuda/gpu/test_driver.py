@@ -191,6 +191,11 @@ def test_a_kernel_that_is_not_in_the_file_is_named(driver: Any) -> None:
 PAIR = np.dtype([("count", "i4"), ("offset", "i8"), ("flag", "?")], align=True)
 
 
+def test_a_function_has_one_kernel_which_knows_its_shared_memory(driver: Any) -> None:
+    module = driver.module(KERNELS, "x.cu")
+    assert module.function("sizes") is module.function("sizes")
+
+
 def test_grid_block_and_shared_memory_reach_the_launch(driver: Any) -> None:
     kernel, found = driver.module(KERNELS, "x.cu").function("sizes"), driver.alloc(16)
     before = driver.launches
