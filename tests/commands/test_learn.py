@@ -130,7 +130,6 @@ WRONG = [
     (["course", "verify", "exercises"], "exercises/course.toml: no such file"),
     (["course", "export", "--out", "none/a.zip"], "the folder none does not exist"),
     (["course", "map", "nowhere"], "nowhere/course.toml: no such file"),
-    (["course", "map", "--out", "none/a.png"], "none"),
     (["course", "verify", "a", "b"], "a and b; expected one folder"),
     (["course", "new-exercise"], "the name of the exercise is missing"),
     (["course", "new-exercise", "bend"], "course.toml: no such file"),

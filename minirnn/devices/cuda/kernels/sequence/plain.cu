@@ -1,5 +1,5 @@
-// A step of CudnnRNN's LSTM, its gradient, and a step of its GRU, written out to be read. `steps.cu` computes the same for
-// every cell, with lengths, masks, projections and loads of 16 bytes. The names are those of
+// A step of CudnnRNN's LSTM, its gradient, and a step of its GRU, written out to be read. `steps.cu` computes the
+// same for every cell, with lengths, masks, projections and loads of 16 bytes. The names are those of
 // minirnn/ops/cudnn_rnn/cells.py, and a test compares the results.
 //
 //   one thread = one unit of one row of the batch      products with W and R are computed before and after, by the library
