@@ -31,7 +31,6 @@ LONG = {
     ("ex09", "after"),
     ("ex09", "fnext"),
     ("ex27", "var"),
-    ("ex41", "hprev"),
     ("ex41", "noweights"),
 }
 """Many other hypotheses are tried before these."""
