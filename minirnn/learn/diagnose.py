@@ -179,7 +179,7 @@ def told(
     ]
     for _, text, _ in changes:
         lines += [f"    {line}" for line in text] + [""]
-    if others:
+    if others := [o for o in others if o not in [c[0] for c in changes]]:
         lines += ["Other changes that give the same numbers: " + "; ".join(others[:3]), ""]
     lines += [last] if last else []
     sentence, short = "; ".join(c[0] for c in changes), "; ".join(c[2] for c in changes)
