@@ -27,7 +27,7 @@ SIZES = ((4, 3, 10, 2),) if QUICK else ((5, 1, 64, 1), (6, 3, 333, 2), (5, 17, 5
 TOLERANCES = {"f8": 1e-11, "f4": 5e-4}
 """Sums of H products of size 1 / sqrt(H), through T steps and back."""
 KEPT = 4096
-"""Of each result, at most so many numbers are stored. All of them must be finite."""
+"""The most numbers that are stored of a result. All numbers must be finite."""
 SECONDS = 500.0 if QUICK else 75.0
 
 

@@ -1,4 +1,4 @@
-"""The wrong calls of a row: those of its own, and those that follow from what kind of op it is."""
+"""The wrong calls of a row: those that it lists, and those that follow from what kind of op it is."""
 
 from __future__ import annotations
 

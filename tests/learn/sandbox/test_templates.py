@@ -150,7 +150,7 @@ def test_every_exercise_in_a_template_of_its_kind(tmp_path):
 
 
 def test_a_jail_is_put_around_all_answers(tmp_path, monkeypatch):
-    """`env` stands for a container here: it changes what an answer sees."""
+    """`env` is used here in place of a container: it changes what an answer sees."""
     code = "import os\nprint(os.environ.get('IN_JAIL'))"
     assert set(answer(tmp_path, code).prints.split()) == {"None"}
     monkeypatch.setenv(templates.JAIL, "env 'IN_JAIL=a jail'")
