@@ -136,4 +136,6 @@ def test_what_students_see_tells_nothing_of_the_hidden_seed(tmp_path, monkeypatc
     assert grades[0].prints and grades[0].prints != grades[1].prints
     assert grades[0].hidden_prints and grades[0].hidden_prints == grades[1].hidden_prints != grades[0].prints
     other = checked(tmp_path, "ex21", text, replace(COURSE, hidden_seed="another"), hidden=True)
-    assert other.hidden_prints == grades[0].hidden_prints
+    # The order in which right and wrong ones come depends on the seed, and trying ends at the first right one rejected.
+    short, long = sorted((other.hidden_prints, grades[0].hidden_prints), key=len)
+    assert short and long.startswith(short)

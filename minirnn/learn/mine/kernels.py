@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from minirnn import nn
+from minirnn.cells.plan import Plan
 from minirnn.devices.base import Device, Weights
 from minirnn.devices.cuda.device import Cuda
 from minirnn.devices.cuda.driver import CudaError
@@ -32,8 +33,6 @@ from minirnn.ops.lstm_block.cells import plan_of
 FLOAT = np.dtype(np.float32)
 MOST_UNITS = 44
 """The launch of ex20 has threads for this many rows and columns."""
-LSTM_BLOCKS = tuple(plan_of(use_peephole, clips) for use_peephole in (False, True) for clips in (False, True))
-"""The plans of LSTMBlockCell; the first two have no peepholes."""
 
 
 class KernelAnswer:
@@ -103,9 +102,14 @@ def clip(answer: KernelAnswer, device: Any, gradients: list[Any], max_norm: floa
     return [g * factor for g in gradients], norm
 
 
+def lstm_blocks(*use_peephole: bool) -> list[Plan]:
+    """The plans of LSTMBlockCell, with and without a clip."""
+    return [plan_of(one, clips) for one in use_peephole for clips in (False, True)]
+
+
 def cell_output(answer: KernelAnswer, device: Any, gates: Any, states: Any, *weights: Any, **options: Any) -> Any:
     B, H = states[0].shape
-    if options["plan"] not in LSTM_BLOCKS or gates.dtype != FLOAT:
+    if options["plan"] not in lstm_blocks(False, True) or gates.dtype != FLOAT:
         return NotImplemented
     if not 0 < B <= MOST_UNITS or not 0 < H <= MOST_UNITS:
         return NotImplemented
@@ -135,7 +139,7 @@ def gates(
     answer: KernelAnswer, device: Any, states: Any, after: Any, values: Any, d_after: Any, *weights: Any, **options: Any
 ) -> Any:
     cs_prev, (dcs, dh) = states[0], d_after
-    if options["plan"] not in LSTM_BLOCKS[:2] or cs_prev.dtype != FLOAT or not cs_prev.size:
+    if options["plan"] not in lstm_blocks(False) or cs_prev.dtype != FLOAT or not cs_prev.size:
         return NotImplemented
     B, H = cs_prev.shape
     saved = {name: values[name] for name in ("i", "f", "o", "ci", "co")}

@@ -2,7 +2,8 @@
 // same for every cell, with lengths, masks, projections and loads of 16 bytes. The names are those of
 // minirnn/ops/cudnn_rnn/cells.py, and a test compares the results.
 //
-//   one thread = one unit of one row of the batch      products with W and R are computed before and after, by the library
+//   one thread = one unit of one row of the batch
+//   the library computes the products with W and R, before and after
 #include "activation.cuh"
 
 // A: (B, 4H), x W' + h' R' for i, f, n, o      bias: (4H,)      values: (5, B, H), saved for the gradient
@@ -42,7 +43,7 @@ extern "C" __global__ void lstm_step_grad(int B, int H, const real *values, cons
     dc_[k] = dc * f;
 }
 
-// X: (B, 3H), x W' + bW and Y: (B, 3H), h' R' + bR for r, z, n; the parts of n are apart, because r multiplies only one
+// X: (B, 3H), x W' + bW for r, z, n      Y: (B, 3H), h' R' + bR for r, z, n, because r multiplies only one part of n
 // h: (B, H), goes from the state before to the one after
 extern "C" __global__ void gru_step(int B, int H, const real *X, const real *Y, real *h) {
     const int row = cell_row(), unit = cell_unit(), k = row * H + unit;
