@@ -30,8 +30,9 @@ def test_a_program_learns_what_it_learns_with_torch(program: str) -> None:
 
 @pytest.mark.parametrize("program", [pytest.param(p, marks=pytest.mark.slow) for p in PROGRAMS])
 def test_what_is_stored_is_what_torch_gives(program: str) -> None:
-    pytest.importorskip("torch")
-    with np.load(STORED, allow_pickle=False) as stored:
+    torch = pytest.importorskip("torch")
+    # Programs set flags of torch, which torch forbids once its own test tools are imported, as in tests/peers.
+    with torch.backends.__allow_nonbracketed_mutation(), np.load(STORED, allow_pickle=False) as stored:
         np.testing.assert_allclose(losses(program, "torch"), stored[program], **TOLERANCE)
 
 
