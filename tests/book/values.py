@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -40,6 +41,18 @@ def steps_to_learn(task: str, network: str, lag: int, rate: float) -> list[int |
     ]
     wanted = [r for r in rows if (r["task"], r["network"], r["lag"], r.get("rate")) == (task, network, lag, rate)]
     return [row.get("solved") for row in wanted]
+
+
+def sizes_of_long_lags() -> list[int]:
+    """Units, sequences and copied symbols of the large and of the small runs of chapter 7."""
+    script = Path(__file__).parents[2] / "scripts" / "evidence" / "long_lags.py"
+    line = next(line for line in script.read_text(encoding="utf-8").splitlines() if line.startswith("LARGE, SMALL = "))
+    return [int(number) for number in re.findall(r"\b\d+\b", line)]
+
+
+def runs_that_learn(steps: str) -> int:
+    """How many of the runs of a table of chapter 7 learned."""
+    return sum(n != "-" for n in steps.split())
 
 
 def small_runs(name: str) -> list[Any]:
