@@ -31,10 +31,7 @@ _state = _State()
 def manual_seed(seed: int) -> np.random.Generator:
     """Restart this thread's stream from `seed`, and return it.
 
-    Raises
-    ------
-    TypeError, ValueError
-        `seed` is not an integer of 0 or more.
+    Raises TypeError or ValueError if `seed` is not an integer of 0 or more.
     """
     _state.generator = np.random.Generator(np.random.Philox(check.integer("manual_seed", "seed", seed, 0)))
     return _state.generator

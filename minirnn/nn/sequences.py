@@ -15,10 +15,8 @@ def time_major(
 ) -> tuple[Tensor, bool]:
     """The input as a Tensor (T, B, I) with the dtype and device of `like`, and whether it has a batch axis.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If a shape, the dtype or the device does not fit, T is 0, or `lengths` are given without a batch.
+    Raises TypeError or ValueError if a shape, the dtype or the device does not fit, T is 0, or `lengths` are given
+    without a batch.
     """
     letters = "(B, T, I)" if batch_first else "(T, B, I)"
     x = input if isinstance(input, Tensor) else as_tensor(input, device=like.device)

@@ -80,6 +80,8 @@ def pad_sequence(
 def unpad_sequence(padded_sequences: Any, lengths: Any, batch_first: bool = False) -> list[Tensor]:
     """The sequences of a batch from `pad_sequence`, without padding: torch.nn.utils.rnn.unpad_sequence.
 
+    Raises TypeError or ValueError if the lengths do not fit. (In torch, a length above T counts as T.)
+
     Parameters
     ----------
     padded_sequences : (T, B, ..), or (B, T, ..) with batch_first
@@ -90,11 +92,6 @@ def unpad_sequence(padded_sequences: Any, lengths: Any, batch_first: bool = Fals
     Returns
     -------
     list of B Tensors, (lengths[b], ..)
-
-    Raises
-    ------
-    TypeError, ValueError
-        If the lengths do not fit. (In torch, a length above T counts as T.)
     """
     name = "unpad_sequence"
     t = as_tensor(padded_sequences)

@@ -25,6 +25,8 @@ __all__ = ["CudnnGRU", "CudnnLSTM", "CudnnRNNRelu", "CudnnRNNTanh", "RNNParamsSa
 class _CudnnRNN:
     """A network of one mode.
 
+    Raises TypeError or ValueError if a size, mode or dtype is not possible, as for `minirnn.ops.cudnn_rnn_v3`.
+
     Parameters
     ----------
     num_layers, num_units, input_size : int
@@ -49,11 +51,6 @@ class _CudnnRNN:
         D: 1, or 2 if bidirectional.
     canonical_weight_shapes, canonical_bias_shapes : list of tuple of int
         The shapes of what `params_to_canonical` returns.
-
-    Raises
-    ------
-    TypeError, ValueError
-        A size, mode or dtype is not possible, as for `minirnn.ops.cudnn_rnn_v3`.
     """
 
     rnn_mode: str
@@ -199,11 +196,12 @@ class RNNParamsSaveable:
     """Saves a parameter buffer in a form that other programs can read, and restores it exactly.
 
     There are two forms. ``RNNParamsSaveable(params_to_canonical, canonical_to_params, param_variables,
-    name="params_canonical")`` stores the canonical pieces: all weights, then all biases.
-    ``RNNParamsSaveable(cudnn_rnn, params_to_canonical, canonical_to_params, param_variables, base_variable_scope="",
-    name="params_canonical")``, with a `CudnnLSTM` in front, stores for each layer (and direction) what TensorFlow's
-    CudnnCompatibleLSTMCell holds, gates in the order i, n, f, o: ``kernel`` (in+H, 4H), ``bias`` = bW + bR, and
-    ``bias_cudnn_0`` = bW, ``bias_cudnn_1`` = bR, so that nothing is lost. For other objects it stores canonical pieces.
+    name="params_canonical")`` stores the canonical pieces: all weights, then all biases. ``RNNParamsSaveable(cudnn_rnn,
+    params_to_canonical, canonical_to_params, param_variables, base_variable_scope="", name="params_canonical")``, with
+    a `CudnnLSTM` in front, stores for each layer (and direction) what TensorFlow's CudnnCompatibleLSTMCell holds, gates
+    in the order i, n, f, o: ``kernel`` (in+H, 4H), ``bias`` = bW + bR, and ``bias_cudnn_0`` = bW, ``bias_cudnn_1`` =
+    bR, so that nothing is lost. For other objects it stores canonical pieces. Raises TypeError or ValueError if the
+    arguments are of neither form.
 
     Parameters
     ----------
@@ -211,11 +209,6 @@ class RNNParamsSaveable:
         The methods of a `CudnnLSTM` or one of its relatives.
     param_variables : sequence of one Tensor
         The buffer, a leaf; `restore` assigns to it.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If the arguments are of neither form.
     """
 
     def __init__(self, *arguments: Any, name: str = "params_canonical", base_variable_scope: str = "") -> None:
@@ -272,10 +265,7 @@ class RNNParamsSaveable:
     def restore(self, tensors: Mapping[str, Any] | Sequence[Any], restored_shapes: Any = None) -> None:
         """Assign what `tensors` returned, as a dict by name or as a list in order. `restored_shapes` is ignored.
 
-        Raises
-        ------
-        ValueError
-            If a name is missing, or a number or size of pieces does not fit; then nothing is changed.
+        Raises ValueError if a name is missing, or a number or size of pieces does not fit; then nothing is changed.
         """
         names = self.names()
         if isinstance(tensors, Mapping):

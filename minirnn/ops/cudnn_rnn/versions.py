@@ -77,7 +77,9 @@ def cudnn_rnn(
 ) -> CudnnRNNOutput:
     """A network of recurrent layers over whole sequences.
 
-    The formulas, forward and backward, are in the docstring of `minirnn.ops.cudnn_rnn`, the package.
+    The formulas, forward and backward, are in the docstring of `minirnn.ops.cudnn_rnn`, the package. Raises TypeError
+    if dtypes differ or are not floating, or an attribute is of the wrong type, and ValueError if a shape does not fit,
+    a size other than B is 0, or an attribute is unknown or out of range.
 
     Parameters
     ----------
@@ -119,13 +121,6 @@ def cudnn_rnn(
         ``output (T, B, D*H)``; ``output_h (L*D, B, H)``; ``output_c``, the same for lstm and (0,) otherwise;
         ``reserve_space``, 1-D: what `cudnn_rnn_backprop` needs, linear in T (its parts: `network`), or (0,).
         Gradients flow into input, input_h, input_c and params from output, output_h and output_c.
-
-    Raises
-    ------
-    TypeError
-        If dtypes differ or are not floating, or an attribute is of the wrong type.
-    ValueError
-        If a shape does not fit, a size other than B is 0, or an attribute is unknown or out of range.
     """
     inputs, attributes = (
         (input, input_h, input_c, params),
@@ -231,6 +226,9 @@ def cudnn_rnn_backprop(
 ) -> CudnnRNNBackpropOutput:
     """The gradient of `cudnn_rnn`: backpropagation through time, layers and directions.
 
+    Raises the errors of `cudnn_rnn`, and ValueError if `reserve_space` has the wrong size or was not made with this
+    `output`.
+
     Parameters
     ----------
     input, input_h, input_c, params, rnn_mode, input_mode, direction, dropout, seed, seed2, zoneout_masks
@@ -248,12 +246,6 @@ def cudnn_rnn_backprop(
     CudnnRNNBackpropOutput
         ``input_backprop, input_h_backprop, input_c_backprop, params_backprop``, each of the shape of its input;
         input_c_backprop is (0,) unless lstm. All can be differentiated again (through the composition of the network).
-
-    Raises
-    ------
-    TypeError, ValueError
-        The same as `cudnn_rnn` raises; ValueError also if `reserve_space` has the wrong size or was not made with
-        this `output`.
     """
     inputs, outputs = (input, input_h, input_c, params), (output, output_h, output_c)
     gradients = output_backprop, output_h_backprop, output_c_backprop

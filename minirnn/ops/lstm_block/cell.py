@@ -180,6 +180,9 @@ def lstm_block_cell(
 ) -> LSTMBlockCellOutput:
     """One step of an LSTM with optional peepholes and cell clip. Formulas: this module and `cells`.
 
+    Raises TypeError if dtypes differ or are not floating, or an attribute is of the wrong type, and ValueError if a
+    shape does not fit, H is 0, or an attribute is NaN.
+
     Parameters
     ----------
     x : (B, I)
@@ -206,13 +209,6 @@ def lstm_block_cell(
     -------
     LSTMBlockCellOutput
         ``i, cs, f, o, ci, co, h``, each (B, H). Gradients flow into all inputs from all seven (TensorFlow: cs and h).
-
-    Raises
-    ------
-    TypeError
-        If dtypes differ or are not floating, or an attribute is of the wrong type.
-    ValueError
-        If a shape does not fit, H is 0, or an attribute is NaN.
     """
     op = "lstm_block_cell"
     ts = check_cell(op, use_peephole, LSTMBlockInputs(x, cs_prev, h_prev, w, wci, wcf, wco, b))
@@ -245,6 +241,7 @@ def lstm_block_cell_grad(
 
     The result depends only on the arguments. The forward pass is not computed again, so the saved values may be any. It
     has no gradients of x, h_prev, w and b. The node of `lstm_block_cell` computes them (see the module docstring).
+    Raises the errors of `lstm_block_cell`.
 
     Parameters
     ----------
@@ -262,11 +259,6 @@ def lstm_block_cell_grad(
     LSTMBlockCellGradOutput
         ``cs_prev_grad (B, H)``; ``dicfo (B, 4H)``, the gradient of the pre-activations in the order i, ci, f, o;
         ``wci_grad, wcf_grad, wco_grad (H,)``, zeros without peepholes. All can be differentiated again.
-
-    Raises
-    ------
-    TypeError, ValueError
-        The same as `lstm_block_cell` raises.
     """
     op = "lstm_block_cell_grad"
     use_peephole = check.flag(op, "use_peephole", use_peephole)

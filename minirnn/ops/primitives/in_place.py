@@ -32,14 +32,8 @@ KINDS = "biuf"
 def written(name: str, t: Tensor, compute: Callable[[Tensor], Tensor]) -> Tensor:
     """Replace `t` with the result of `compute`; returns `t`.
 
-    Raises
-    ------
-    ValueError
-        If the result has another shape.
-    TypeError
-        If the dtype of the result cannot be written into that of `t`.
-    RuntimeError
-        If `t` may not be written into here.
+    Raises ValueError if the result has another shape, TypeError if the dtype of the result cannot be written into that
+    of `t`, and RuntimeError if `t` may not be written into here.
     """
     old, before = version(t), next_seq()
     new = compute(old)

@@ -127,10 +127,8 @@ def multinomial(probs: Any, num_samples: int, replacement: bool = False, *, gene
     """Indices drawn with probabilities proportional to `probs`, (K,) or (B, K). The result is int64, (num_samples,) or
     (B, ..).
 
-    Raises
-    ------
-    ValueError
-        If a weight is negative or not finite, all are 0, or too few are above 0 to draw without `replacement`.
+    Raises ValueError if a weight is negative or not finite, all are 0, or too few are above 0 to draw without
+    `replacement`.
     """
     t = as_tensor(probs)
     num_samples = check.integer("multinomial", "num_samples", num_samples, 1)
