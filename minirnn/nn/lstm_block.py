@@ -94,8 +94,6 @@ class LSTMBlockCell(_LSTMBlock):
         Whether the gates read the cell state.
     device, dtype
         Device and dtype (default float32) of the parameters.
-    name : str, optional
-        TensorFlow's; it is accepted and ignored.
 
     Attributes
     ----------

@@ -1,4 +1,7 @@
-"""Ops: the operations of the tape's nodes, and their gradients."""
+"""Ops: the operations of the tape's nodes, and their gradients.
+
+Ops and modules that TensorFlow also has take its argument `name` and ignore it, so calls written for TensorFlow work.
+"""
 
 from typing import TYPE_CHECKING
 

@@ -63,8 +63,6 @@ def cudnn_rnn_params_to_canonical(
         See `minirnn.ops.cudnn_rnn.params.Network`.
     dropout, seed, seed2
         TensorFlow's; they change nothing.
-    name : str, optional
-        TensorFlow's name for the node. It is accepted, so that calls written for TensorFlow work, and ignored.
 
     Returns
     -------
@@ -140,8 +138,6 @@ def cudnn_rnn_canonical_to_params(
         See `minirnn.ops.cudnn_rnn.params.Network`.
     dropout, seed, seed2
         TensorFlow's; they change nothing.
-    name : str, optional
-        TensorFlow's name for the node. It is accepted, so that calls written for TensorFlow work, and ignored.
 
     Returns
     -------

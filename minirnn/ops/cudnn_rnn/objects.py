@@ -8,6 +8,7 @@ time-major. There are no lengths and no projections; for these, use `minirnn.ops
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -40,8 +41,6 @@ class _CudnnRNN:
         Determines the dropout masks.
     dtype
         The dtype of the parameters, float32 by default.
-    name : str, optional
-        TensorFlow's; it is accepted and ignored.
 
     Attributes
     ----------
@@ -74,34 +73,12 @@ class _CudnnRNN:
         self.seed = check.integer(kind, "seed", seed, -(2**63), 2**64 - 1)
         self.dtype = float_dtype(kind, dtype)
 
-    @property
-    def num_layers(self) -> int:
-        """L."""
-        return self.network.L
-
-    @property
-    def num_units(self) -> int:
-        """H."""
-        return self.network.H
-
-    @property
-    def input_size(self) -> int:
-        """I."""
-        return self.network.I
-
-    @property
-    def input_mode(self) -> str:
-        """The input mode as it was given: "auto_select" stays "auto_select"."""
-        return self.network.input_mode
-
-    @property
-    def direction(self) -> str:
-        return self.network.direction
-
-    @property
-    def num_dirs(self) -> int:
-        """D: 1, or 2 if bidirectional."""
-        return self.network.D
+    num_layers = property(attrgetter("network.L"), doc="L.")
+    num_units = property(attrgetter("network.H"), doc="H.")
+    input_size = property(attrgetter("network.I"), doc="I.")
+    num_dirs = property(attrgetter("network.D"), doc="D: 1, or 2 if bidirectional.")
+    direction = property(attrgetter("network.direction"), doc="The direction, as it was given.")
+    input_mode = property(attrgetter("network.input_mode"), doc='As it was given: "auto_select" stays "auto_select".')
 
     @property
     def canonical_weight_shapes(self) -> list[tuple[int, ...]]:

@@ -110,8 +110,6 @@ def cudnn_rnn(
         Zoneout (Krueger et al. 2017; `minirnn.ops.cudnn_rnn.zoneout`): ``h = zh * h' + (1 - zh) * h_new`` at each step,
         the same with zc for c. Any axis may be 1; None in a pair is 0. `is_training` does not change them: pass masks
         of 0 and 1 in training, and their expectation in evaluation.
-    name : str, optional
-        TensorFlow's name for the node. It is accepted, so that calls written for TensorFlow work, and ignored.
 
     All float arrays of one dtype: float16 (computed in float32), float32 or float64. L follows from `input_h`.
 
@@ -238,8 +236,6 @@ def cudnn_rnn_backprop(
         is_training=False, the forward pass is repeated.)
     output_backprop, output_h_backprop, output_c_backprop
         Gradients of output, output_h and (lstm) output_c.
-    name : str, optional
-        TensorFlow's name for the node. It is accepted, so that calls written for TensorFlow work, and ignored.
 
     Returns
     -------

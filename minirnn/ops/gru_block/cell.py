@@ -191,8 +191,6 @@ def gru_block_cell(
         Weights of the candidate; rows [x rows; rows of r * h_prev].
     b_ru : (2H,)
     b_c : (H,)
-    name : str, optional
-        TensorFlow's name for the node. It is accepted, so that calls written for TensorFlow work, and ignored.
 
     All of one dtype: float16 (computed in float32), float32 or float64 (TensorFlow: float32 only).
 
@@ -233,8 +231,6 @@ def gru_block_cell_grad(
         Saved outputs.
     d_h : (B, H)
         Gradient of h.
-    name : str, optional
-        TensorFlow's name for the node. It is accepted, so that calls written for TensorFlow work, and ignored.
 
     Returns
     -------

@@ -200,8 +200,6 @@ def lstm_block_cell(
     cell_clip : float
         Clips cs to ``[-cell_clip, cell_clip]`` if above 0. Its gradient is passed straight through.
     use_peephole : bool
-    name : str, optional
-        TensorFlow's name for the node. It is accepted, so that calls written for TensorFlow work, and ignored.
 
     All arrays of one dtype: float16 (computed in float32), float32 or float64 (TensorFlow: not float64).
 
@@ -251,8 +249,6 @@ def lstm_block_cell_grad(
         Saved outputs.
     cs_grad, h_grad : (B, H)
         Gradients of cs and h.
-    name : str, optional
-        TensorFlow's name for the node. It is accepted, so that calls written for TensorFlow work, and ignored.
 
     Returns
     -------

@@ -95,8 +95,6 @@ def block_lstm(
         State before the first step.
     w, wci, wcf, wco, b, forget_bias, cell_clip, use_peephole
         The same as for `lstm_block_cell`, with gates in the order i, ci, f, o.
-    name : str, optional
-        TensorFlow's name for the node. It is accepted, so that calls written for TensorFlow work, and ignored.
 
     Returns
     -------
@@ -185,8 +183,6 @@ def block_lstm_grad(
         Saved outputs.
     cs_grad, h_grad : (T, B, H)
         Gradients of cs and h.
-    name : str, optional
-        TensorFlow's name for the node. It is accepted, so that calls written for TensorFlow work, and ignored.
 
     Returns
     -------
