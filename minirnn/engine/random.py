@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from minirnn.arguments import check
+from minirnn.arguments.messages import shown
 
 _DEFAULT_SEED = 0
 
@@ -37,9 +38,17 @@ def manual_seed(seed: int) -> np.random.Generator:
     return _state.generator
 
 
-def generator() -> np.random.Generator:
-    """This thread's stream, which `manual_seed` restarts."""
-    return _state.generator
+def generator(op: str = "", given: Any = None) -> np.random.Generator:
+    """This thread's stream, which `manual_seed` restarts, unless an `op` was `given` another one.
+
+    Raises TypeError if that is not a generator of NumPy.
+    """
+    if given is not None and not isinstance(given, np.random.Generator):
+        raise TypeError(
+            f"{op}: generator is {shown(given)}\n"
+            "  expected a numpy.random.Generator, as mr.manual_seed returns, or None"
+        )
+    return _state.generator if given is None else given
 
 
 def stream(seed: int, *numbers: int) -> Any:

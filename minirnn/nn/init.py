@@ -247,12 +247,7 @@ def _kaiming_std(op: str, tensor: Any, a: float, mode: str, nonlinearity: str) -
 def _stream(op: str, tensor: Any, generator: Any) -> np.random.Generator:
     """The generator to draw from. Raises an error unless `tensor` is a leaf that can hold the values."""
     _leaf(op, tensor)
-    if generator is not None and not isinstance(generator, np.random.Generator):
-        raise TypeError(
-            f"{op}: generator is a {type(generator).__name__}\n"
-            "  expected a numpy.random.Generator, as mr.manual_seed returns, or None"
-        )
-    return random.generator() if generator is None else generator
+    return random.generator(op, generator)
 
 
 def _set(tensor: Leaf, values: np.ndarray) -> Leaf:

@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 
-from minirnn.arguments.messages import shown
 from minirnn.engine import random
 from minirnn.engine.creation import number_of
 from minirnn.engine.operands import constant
@@ -121,9 +120,7 @@ def copy_(t: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
 
 
 def _drawn(name: str, t: Tensor, generator: Any, draw: Callable[[np.random.Generator], Any]) -> Tensor:
-    if generator is not None and not isinstance(generator, np.random.Generator):
-        raise TypeError(f"{name}: generator is {shown(generator)}\n  expected a generator of mr.Generator(), or None")
-    values = np.asarray(draw(random.generator() if generator is None else generator)).astype(t.dtype)
+    values = np.asarray(draw(random.generator(name, generator))).astype(t.dtype)
     return written(name, t, lambda old: as_tensor(values, device=old.device))
 
 

@@ -117,7 +117,7 @@ def bernoulli(p: Any, *, generator: Any = None) -> Tensor:
     probabilities = t.detach().numpy()
     if not ((probabilities >= 0) & (probabilities <= 1)).all():
         raise ValueError("bernoulli: p has values outside of 0 .. 1\n  expected probabilities")
-    drawn = (generator or random.generator()).random(t.shape) < probabilities
+    drawn = random.generator("bernoulli", generator).random(t.shape) < probabilities
     return tensor(drawn, device=t.device, dtype=t.dtype)
 
 
@@ -142,6 +142,6 @@ def multinomial(probs: Any, num_samples: int, replacement: bool = False, *, gene
         raise ValueError(
             f"multinomial: num_samples is {num_samples}\n  expected no more than there are weights above 0"
         )
-    stream = generator or random.generator()
+    stream = random.generator("multinomial", generator)
     rows = [stream.choice(p.shape[1], num_samples, replacement, row / row.sum()) for row in p]
     return tensor(np.array(rows, np.int64).reshape(*t.shape[:-1], num_samples), device=t.device)
