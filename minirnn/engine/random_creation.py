@@ -18,15 +18,7 @@ from minirnn.engine import random
 from minirnn.engine.creation import Place, like_it, made, or_default, shape_given, shape_of
 from minirnn.engine.tensor import Tensor, as_tensor, check_can_require_grad
 
-__all__ = [
-    "rand",
-    "rand_like",
-    "randint",
-    "randint_like",
-    "randn",
-    "randn_like",
-    "randperm",
-]
+__all__ = ["rand", "rand_like", "randint", "randint_like", "randn", "randn_like", "randperm"]
 
 Generator = np.random.Generator | None
 

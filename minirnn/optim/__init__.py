@@ -25,18 +25,5 @@ else:
     LATER = {"ASGD": "minirnn.optim.asgd", "LBFGS": "minirnn.optim.lbfgs"}
     __getattr__, __dir__ = imported_later(__name__, {"lr_scheduler": "minirnn.optim.lr_scheduler"} | LATER)
 
-__all__ = [
-    "ASGD",
-    "LBFGS",
-    "SGD",
-    "Adadelta",
-    "Adagrad",
-    "Adam",
-    "AdamW",
-    "NAdam",
-    "Optimizer",
-    "RMSprop",
-    "clip_grad_norm_",
-    "clip_grad_value_",
-    "lr_scheduler",
-]
+__all__ = ["ASGD", "LBFGS", "SGD", "Adadelta", "Adagrad", "Adam", "AdamW", "NAdam", "Optimizer", "RMSprop"]
+__all__ += ["clip_grad_norm_", "clip_grad_value_", "lr_scheduler"]
