@@ -252,4 +252,4 @@ def test_latex_is_balanced_and_has_a_line_for_every_formula(name: str) -> None:
         assert text.count(r"\left(") == text.count(r"\right)")
         assert text.count("&=") == sum(name != value for name, value in part)  # tanh_c is written as tanh(c)
         assert "_prev" not in text
-    assert (r"\begin{cases}" in as_latex(w.backward())) == (name in ("indrnn", "ligru", "slstm"))
+    assert (r"\begin{cases}" in as_latex(w.backward())) == (name in ("indrnn", "ligru", "mingru", "slstm"))
