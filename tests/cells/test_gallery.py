@@ -31,7 +31,7 @@ class Weights:
         self.W = dict(zip(of_x, np.split(values["weight_ih"], len(of_x)), strict=True))
         self.R = dict(zip(of_h, np.split(values["weight_hh"], len(of_h)), strict=True)) if of_h else {}
         self.b = dict(zip(gates, np.split(values["bias"], len(gates)), strict=True))
-        self.U = values.get("product_1")
+        self.U: Any = values.get("product_1")
         self.vectors = {n: values[n] for n in layer.cell.step.vectors}
 
     def x(self, gate: str, x: Array) -> Array:
