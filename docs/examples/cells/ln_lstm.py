@@ -8,16 +8,16 @@ def ln_lstm(
     x_i, x_f, x_n, x_o, h_i, h_f, h_n, h_o, c, h,
     *, gx_i, gx_f, gx_n, gx_o, gh_i, gh_f, gh_n, gh_o, b_i, b_f, b_n, b_o, g_c, b_c, eps=1e-5,
 ):  # fmt: skip
-    mx = unit_mean(x_i + x_f + x_n + x_o) / 4
-    xi, xf, xn, xo = x_i - mx, x_f - mx, x_n - mx, x_o - mx
-    sx = sqrt(unit_mean(xi**2 + xf**2 + xn**2 + xo**2) / 4 + eps)
-    mh = unit_mean(h_i + h_f + h_n + h_o) / 4
-    hi, hf, hn, ho = h_i - mh, h_f - mh, h_n - mh, h_o - mh
-    sh = sqrt(unit_mean(hi**2 + hf**2 + hn**2 + ho**2) / 4 + eps)
-    i = sigmoid(gx_i * xi / sx + gh_i * hi / sh + b_i)
-    f = sigmoid(gx_f * xf / sx + gh_f * hf / sh + b_f)
-    n = tanh(gx_n * xn / sx + gh_n * hn / sh + b_n)
-    o = sigmoid(gx_o * xo / sx + gh_o * ho / sh + b_o)
+    m_x = unit_mean(x_i + x_f + x_n + x_o) / 4
+    u_i, u_f, u_n, u_o = x_i - m_x, x_f - m_x, x_n - m_x, x_o - m_x
+    s_x = sqrt(unit_mean(u_i**2 + u_f**2 + u_n**2 + u_o**2) / 4 + eps)
+    m_h = unit_mean(h_i + h_f + h_n + h_o) / 4
+    w_i, w_f, w_n, w_o = h_i - m_h, h_f - m_h, h_n - m_h, h_o - m_h
+    s_h = sqrt(unit_mean(w_i**2 + w_f**2 + w_n**2 + w_o**2) / 4 + eps)
+    i = sigmoid(gx_i * u_i / s_x + gh_i * w_i / s_h + b_i)
+    f = sigmoid(gx_f * u_f / s_x + gh_f * w_f / s_h + b_f)
+    n = tanh(gx_n * u_n / s_x + gh_n * w_n / s_h + b_n)
+    o = sigmoid(gx_o * u_o / s_x + gh_o * w_o / s_h + b_o)
     c = f * c + i * n
     d = c - unit_mean(c)
     h = o * tanh(g_c * d / sqrt(unit_mean(d**2) + eps) + b_c)
