@@ -33,7 +33,9 @@ class Graph:
         self.known: dict[tuple[Any, ...], Expr] = {}
         self.cuts: list[Expr] = []
         self.names: dict[Expr, str] = {}
-        """The values that the user named. They stay whole in formulas."""
+        """The values that the user named."""
+        self.whole: set[Expr] = set()
+        """Gradients that a backward pass may name. Like values with names, they stay whole in formulas."""
 
     def node(self, op: str, args: tuple[Expr, ...] = (), value: Any = None) -> Expr:
         key = op, args, value
@@ -206,13 +208,18 @@ def is_number(e: Expr, v: float) -> bool:
     return e.op == "number" and e.value == v
 
 
+def opens(e: Expr, op: str) -> bool:
+    """Whether a formula with `e` may be simplified by its operands. It may not if that loses a name."""
+    return e.op == op and e not in e.graph.names and e not in e.graph.whole
+
+
 def add(a: Any, b: Any) -> Expr:
     a, b = both(a, b)
     if is_number(a, 0) or is_number(b, 0):
         return b if is_number(a, 0) else a
     if a.op == b.op == "number":
         return a.graph.number(a.value + b.value)
-    return sub(a, b.args[0]) if b.op == "neg" else a.graph.node("add", (a, b))
+    return sub(a, b.args[0]) if opens(b, "neg") else a.graph.node("add", (a, b))
 
 
 def sub(a: Any, b: Any) -> Expr:
@@ -223,13 +230,15 @@ def sub(a: Any, b: Any) -> Expr:
         return a.graph.number(a.value - b.value)
     if is_number(a, 0):
         return neg(b)
-    return add(a, b.args[0]) if b.op == "neg" else a.graph.node("sub", (a, b))
+    return add(a, b.args[0]) if opens(b, "neg") else a.graph.node("sub", (a, b))
 
 
 def neg(a: Expr) -> Expr:
     if a.op == "number":
         return a.graph.number(-a.value)
-    return a.args[0] if a.op == "neg" else sub(a.args[1], a.args[0]) if a.op == "sub" else a.graph.node("neg", (a,))
+    if opens(a, "neg"):
+        return a.args[0]
+    return sub(a.args[1], a.args[0]) if opens(a, "sub") else a.graph.node("neg", (a,))
 
 
 def mul(a: Any, b: Any) -> Expr:
@@ -240,14 +249,19 @@ def mul(a: Any, b: Any) -> Expr:
         return b if is_number(a, 1) else a
     if a.op == b.op == "number":
         return a.graph.number(a.value * b.value)
-    if "neg" in (a.op, b.op):
-        product = mul(a.args[0] if a.op == "neg" else a, b.args[0] if b.op == "neg" else b)
-        return product if a.op == b.op else neg(product)
-    if b.op == "div" and is_number(b.args[0], 1):
+    minus = [opens(e, "neg") for e in (a, b)]
+    if any(minus):
+        product = mul(a.args[0] if minus[0] else a, b.args[0] if minus[1] else b)
+        return product if all(minus) else neg(product)
+    if opens(b, "div") and is_number(b.args[0], 1):
         return div(a, b.args[1])
-    if b.op == "mul" and b not in b.graph.names:  # a * (b * c) is a * b * c
+    if opens(b, "mul") and not is_power(a, b) and not is_power(*b.args):  # a * (b * c) is a * b * c
         return mul(mul(a, b.args[0]), b.args[1])
     return a.graph.node("mul", (a, b))
+
+
+def is_power(e: Expr, base: Expr) -> bool:
+    return e is base or e.op == "mul" and e.args[1] is base and is_power(e.args[0], base)
 
 
 def div(a: Any, b: Any) -> Expr:
@@ -258,7 +272,7 @@ def div(a: Any, b: Any) -> Expr:
         return a
     if a.op == b.op == "number":
         return a.graph.number(a.value / b.value)
-    return neg(div(a.args[0], b)) if a.op == "neg" else a.graph.node("div", (a, b))
+    return neg(div(a.args[0], b)) if opens(a, "neg") else a.graph.node("div", (a, b))
 
 
 def compared(op: str, a: Expr, b: Any) -> Expr:
