@@ -14,6 +14,17 @@ from typing import Any, NoReturn
 FUNCTIONS: tuple[str, ...] = ("sigmoid", "tanh", "relu", "softplus", "exp", "log", "sqrt", "abs", "sin", "cos")
 FUNCTIONS += ("maximum", "minimum", "clip", "where", "straight_through", "product", "unit_mean")
 LANGUAGE = f"functions of a cell: {', '.join(FUNCTIONS)}"
+INSTEAD = {
+    "mean": "write unit_mean(v), the mean over units",
+    "sum": "write H * unit_mean(v), with the number of units as a constant H",
+    "detach": "write straight_through(v, 0.0), which has no gradient",
+    "sign": "write where(v > 0, 1, where(v < 0, -1, 0))",
+    "erf": "write tanh(1.2 * v), which differs from erf(v) by less than 0.02",
+    "floor": "write a mask of the step, mask_NAME, for what depends on the time",
+    "%": "write a mask of the step, mask_NAME, for what depends on the time",
+    "dtype": f"{LANGUAGE}; softmax(v) is exp(v) / (H * unit_mean(exp(v)))",
+}
+"""What to write for things that the language does not have."""
 
 COMPARISONS = {"gt": ">", "lt": "<", "ge": ">=", "le": "<="}
 NUMBERS = ("number", "constant")
@@ -57,6 +68,8 @@ class Graph:
             return choose(v, self.number(1), self.number(0)) if v.op in COMPARISONS else v
         if isinstance(v, Real) and not isinstance(v, bool):
             return self.number(float(v))
+        if isinstance(v, complex):
+            raise CellError("got complex in a formula\n  write the real and the imaginary part as two states")
         raise CellError(
             f"got {type(v).__name__} in a formula\n  expected values of the step and numbers; a learned vector (H,) is "
             "a keyword-only parameter"
@@ -137,6 +150,11 @@ class Expr:
 
     __rand__ = __or__ = __ror__ = __and__
 
+    def __mod__(self, _: Any) -> Expr:
+        refuse("was divided with a remainder, by % or //", INSTEAD["%"])
+
+    __rmod__ = __floordiv__ = __rfloordiv__ = __mod__
+
     def __invert__(self) -> Expr:
         refuse("was negated by ~", "exchange the values of where: where(a, y, x)")
 
@@ -192,7 +210,7 @@ class Expr:
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):
             raise AttributeError(name)
-        refuse(f"was asked for .{name}, perhaps by a function of Tensors")
+        refuse(f"was asked for .{name}, perhaps by a function of Tensors", INSTEAD.get(name, LANGUAGE))
 
 
 def refuse(what: str, instead: str = LANGUAGE) -> NoReturn:
@@ -291,7 +309,7 @@ def apply(name: str, *args: Any, **options: Any) -> Any:
     graph: Graph = next(a.graph for a in args if isinstance(a, Expr))
     name = "abs" if name == "absolute" else name
     if name not in FUNCTIONS:
-        refuse(f"was given to {name}")
+        refuse(f"was given to {name}", INSTEAD.get(name, LANGUAGE))
     if name == "where":
         condition, a, b = args
         if not isinstance(condition, Expr) or condition.op not in COMPARISONS:
