@@ -82,14 +82,10 @@ class Notation:
         return rf"{self.called(f'd{state}')}^{{\leftarrow}}"
 
     def prepare(self, ends: Iterable[Expr]) -> None:
-        """``where(a > b, v, 0)`` becomes ``[a > b] v``, and ``v * v`` becomes ``v^2``."""
-        known, names = self.math.inline, self.math.names
+        """``where(a > b, v, 0)`` becomes ``[a > b] v``."""
         for e in needed(list(ends)):
-            if e.op == "where" and e not in names:
-                known[e] = self.bracket(*e.args)
-            elif e.op == "mul" and e.args[0] is e.args[1] and e.args[0] in names and e not in names:
-                base = names[e.args[0]]
-                known[e] = base.replace("(", "^2(", 1) if base.startswith(("\\tanh(", "\\sigma(")) else f"{base}^2"
+            if e.op == "where" and e not in self.math.names:
+                self.math.inline[e] = self.bracket(*e.args)
 
     def bracket(self, condition: Expr, a: Expr, b: Expr) -> str:
         left, right = (self.write(v) for v in condition.args)
