@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
 from functools import reduce
+from itertools import product
 from typing import NamedTuple
 
-from minirnn.cells.expr import Expr, Graph, add, mul, sub
+from minirnn.cells.expr import Expr, Graph, add, choose, is_number, mul, sub
 
 
 class Term(NamedTuple):
@@ -73,14 +74,27 @@ def collected(graph: Graph, terms: list[Term]) -> Term:
     for f in merged[0].factors:
         if all(one.factors.count(f) > common.count(f) for one in merged):
             common.append(f)
-    rests = []
-    for number, factors in merged:
-        rest = list(factors)
-        for f in common:
-            rest.remove(f)
-        rests.append(Term(number, rest))
-    bracket = signed(graph, rests)
+    rests = [reduce(without, common, one) for one in merged]
+    bracket = signed(graph, cases(graph, rests))
     return Term(-1, [*common, bracket.args[0]]) if bracket.op == "neg" else Term(1, [*common, bracket])
+
+
+def cases(graph: Graph, terms: list[Term]) -> list[Term]:
+    """The terms, with two that are for both outcomes of one condition as a single ``where``."""
+    sides = [(k, f) for k, one in enumerate(terms) for f in one.factors if f.op == "where"]
+    for (k, f), (j, g) in product(sides, sides):
+        condition, yes, no = f.args
+        if k != j and g is choose(condition, no, yes) and is_number(yes, 1) and is_number(no, 0):
+            a, b = (signed(graph, [without(terms[at], one)]) for at, one in ((k, f), (j, g)))
+            both = Term(1, [choose(condition, a, b)])
+            return cases(graph, [both, *[one for at, one in enumerate(terms) if at not in (k, j)]])
+    return terms
+
+
+def without(term: Term, factor: Expr) -> Term:
+    found = list(term.factors)
+    found.remove(factor)
+    return Term(term.number, found)
 
 
 def signed(graph: Graph, terms: Sequence[Term]) -> Expr:
@@ -88,8 +102,8 @@ def signed(graph: Graph, terms: Sequence[Term]) -> Expr:
     first = next((k for k, one in enumerate(terms) if one.number > 0), 0)
     found = graph.number(0)
     for number, factors in [*terms[first : first + 1], *terms[:first], *terms[first + 1 :]]:
-        product = times(graph, abs(number), factors)
-        found = add(found, product) if number > 0 else sub(found, product)
+        one = times(graph, abs(number), factors)
+        found = add(found, one) if number > 0 else sub(found, one)
     return found
 
 
