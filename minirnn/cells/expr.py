@@ -47,6 +47,8 @@ class Graph:
         """The values that the user named."""
         self.whole: set[Expr] = set()
         """Gradients that a backward pass may name. Like values with names, they stay whole in formulas."""
+        self.gated: set[Expr] = set()
+        """Gradients that are 0 where a condition does not hold: ``where(condition, d, 0)`` prints as a product."""
 
     def node(self, op: str, args: tuple[Expr, ...] = (), value: Any = None) -> Expr:
         key = op, args, value
@@ -260,6 +262,8 @@ def neg(a: Expr) -> Expr:
 
 
 def mul(a: Any, b: Any) -> Expr:
+    if a.__class__ is b.__class__ is Expr and a.varies and b.op in COMPARISONS:
+        return gated(a, b, True)
     a, b = both(a, b)
     if is_number(a, 0) or is_number(b, 0):
         return a.graph.number(0)
@@ -302,6 +306,13 @@ def choose(condition: Expr, a: Any, b: Any) -> Expr:
     graph = condition.graph
     a, b = graph.lift(a), graph.lift(b)
     return a if a is b else graph.node("where", (condition, a, b))
+
+
+def gated(d: Expr, condition: Expr, holds: bool) -> Expr:
+    """A gradient times a condition, or its opposite: d or 0, also where d is infinite or NaN."""
+    found = choose(condition, d, 0) if holds else choose(condition, 0, d)
+    d.graph.gated.add(found)
+    return found
 
 
 def apply(name: str, *args: Any, **options: Any) -> Any:

@@ -56,7 +56,7 @@ def named(y: Expr, x: Expr) -> Expr:
 
 
 def _clip(d: Expr, y: Expr, x: Expr, low: Expr, high: Expr) -> Sequence[Any]:
-    return d * choose(x < low, 0, 1) * choose(x > high, 0, 1), None, None
+    return choose(x < low, 0, choose(x > high, 0, d)), None, None
 
 
 def _sigmoid(x: float) -> float:
@@ -81,7 +81,7 @@ RULES: dict[str, Rule] = {
     "sigmoid": function("sigmoid", _sigmoid, lambda d, y, x: (d * y * (1 - y),), r"\sigma({0})"),
     "tanh": function("tanh", math.tanh, lambda d, y, x: (d * (1 - y * y),), r"\tanh({0})"),
     "relu": function(
-        "relu", lambda x: max(x, 0.0), lambda d, y, x: (d * choose(named(y, x) > 0, 1, 0),),
+        "relu", lambda x: max(x, 0.0), lambda d, y, x: (choose(named(y, x) > 0, d, 0),),
         r"\max({0}, 0)", "maximum({0}, 0, out={out})", cheap=True,
     ),
     "softplus": function(
@@ -99,11 +99,11 @@ RULES: dict[str, Rule] = {
     "cos": function("cos", math.cos, lambda d, y, x: (-(d * apply("sin", x)),), r"\cos({0})"),
     # functions of several values
     "maximum": Rule(
-        max, lambda d, y, a, b: (d * choose(a >= b, 1, 0), d * choose(a >= b, 0, 1)),
+        max, lambda d, y, a, b: (choose(a >= b, d, 0), choose(a >= b, 0, d)),
         "maximum({0}, {1})", r"\max({0}, {1})", "maximum({0}, {1})", "maximum({0}, {1}, out={out})", cheap=True,
     ),
     "minimum": Rule(
-        min, lambda d, y, a, b: (d * choose(a <= b, 1, 0), d * choose(a <= b, 0, 1)),
+        min, lambda d, y, a, b: (choose(a <= b, d, 0), choose(a <= b, 0, d)),
         "minimum({0}, {1})", r"\min({0}, {1})", "minimum({0}, {1})", "minimum({0}, {1}, out={out})", cheap=True,
     ),
     "clip": Rule(
@@ -112,7 +112,7 @@ RULES: dict[str, Rule] = {
         "maximum({0}, {1}, out={out}); minimum({out}, {2}, out={out})", cheap=True,
     ),
     "where": Rule(
-        _where, lambda d, y, condition, a, b: (None, d * choose(condition, 1, 0), d * choose(condition, 0, 1)),
+        _where, lambda d, y, condition, a, b: (None, choose(condition, d, 0), choose(condition, 0, d)),
         "where({0}, {1}, {2})", r"\begin{{cases}} {1} & {0} \\ {2} & \text{{else}} \end{{cases}}", "({0} ? {1} : {2})",
         "copyto({out}, {2}); copyto({out}, {1}, where={0})", cheap=True,
     ),

@@ -11,7 +11,7 @@ from functools import reduce
 from itertools import product
 from typing import NamedTuple
 
-from minirnn.cells.expr import Expr, Graph, add, choose, is_number, mul, sub
+from minirnn.cells.expr import Expr, Graph, add, choose, gated, is_number, mul, sub
 
 
 class Term(NamedTuple):
@@ -28,10 +28,21 @@ def term_of(e: Expr, atoms: Collection[Expr]) -> Term:
     if e.op == "neg":
         number, factors = term_of(e.args[0], atoms)
         return Term(-number, factors)
+    if (sides := gate_of(e)) is not None:
+        condition, yes, no = e.args
+        number, factors = term_of(yes if sides == (1, 0) else no, atoms)
+        return Term(number, [*factors, choose(condition, *sides)])
     if e.op == "mul":
         (m, left), (n, right) = (term_of(a, atoms) for a in e.args)
         return Term(m * n, left + right)
     return Term(1, [e])
+
+
+def gate_of(e: Expr) -> tuple[int, int] | None:
+    """(1, 0) or (0, 1) if `e` is a value where a condition holds, or does not hold, and else 0."""
+    if e.op != "where" or e.args[1].op == e.args[2].op == "number":
+        return None
+    return (0, 1) if is_number(e.args[1], 0) else (1, 0) if is_number(e.args[2], 0) else None
 
 
 def total(
@@ -108,6 +119,18 @@ def signed(graph: Graph, terms: Sequence[Term]) -> Expr:
 
 
 def times(graph: Graph, number: float, factors: Sequence[Expr]) -> Expr:
-    """The product of a number and factors: numbers first, then constants, then the others in their order."""
-    ordered = sorted(factors, key=lambda f: f.op != "constant")
-    return reduce(mul, ordered, graph.number(number))
+    """The product of a number and factors: numbers first, then constants, then the others in their order.
+
+    Conditions come last, and choose the product of the others or 0.
+    """
+    conditions = [f for f in factors if is_condition(f)]
+    ordered = sorted((f for f in factors if f not in conditions), key=lambda f: f.op != "constant")
+    found = reduce(mul, ordered, graph.number(number))
+    for f in conditions:
+        found = gated(found, f.args[0], f.args[1].value == 1) if found.varies else mul(found, f)
+    return found
+
+
+def is_condition(f: Expr) -> bool:
+    """Whether a factor is 1 where a condition holds, or does not hold, and else 0."""
+    return f.op == "where" and [a.value for a in f.args[1:] if a.op == "number"] in ([1, 0], [0, 1])

@@ -66,6 +66,8 @@ def write(
         if e.op == "straight_through" and style == "text" and e.args[0].op == "clip" and e.args[0].args[0] is e.args[1]:
             return f"{spell(e.args[0])[0][:-1]}, straight_through=True)", CALL
         form = {"text": rule.text, "latex": rule.latex, "cpp": rule.cpp}[style]
+        if e in e.graph.gated and style != "cpp":
+            return gated(e)
         if rule.binds == CALL:
             return form.format(*[spell(a)[0] for a in e.args]), CALL
         if e.op == "neg":
@@ -84,17 +86,21 @@ def write(
         return form.format(first, second), rule.binds
 
     def product(e: Expr) -> tuple[str, int]:
-        """Factors, with squares as squares, and comparisons for factors 1 and 0 of gradients."""
+        """Factors, with squares as squares."""
         rest, last = e.args
         power = 1
         while rest.op == "mul" and rest not in names and rest.args[1] is last:
             rest, power = rest.args[0], power + 1
         if rest is last:
             return raised(last, power + 1), POWER
-        text = raised(last, power) if power > 1 else condition(last) if e.varies else None
+        one_or_zero = last.op == "where" and last not in names and [a.value for a in last.args[1:]] == [1, 0]
+        if power == 1 and one_or_zero:
+            text = compared(last.args[0], True)
+        else:
+            text = raised(last, power) if power > 1 else place(last, PRODUCT)
         by_number = style == "latex" and (is_number(rest) or is_number(last))  # a factor, not an elementwise product
         form = r"{0} \, {1}" if by_number else RULES["mul"].latex if style == "latex" else RULES["mul"].text
-        return form.format(place(rest, PRODUCT), text or place(last, PRODUCT)), PRODUCT
+        return form.format(place(rest, PRODUCT), text), PRODUCT
 
     def quotient(e: Expr) -> tuple[str, int]:
         """A quotient. One that is divided by the same value again is divided by its square."""
@@ -116,13 +122,16 @@ def write(
         end = function.end() if function else len(text)
         return f"{text[:end]}^{power}{text[end:]}"
 
-    def condition(e: Expr) -> str | None:
-        """A factor that is 1 where a comparison is true or false, and else 0, as that comparison."""
-        if e.op != "where" or e in names or [a.value for a in e.args[1:]] not in ([1, 0], [0, 1]):
-            return None
-        op, (a, b) = e.args[0].op, e.args[0].args
-        rule = RULES[op if e.args[1].value else OPPOSITE[op]]
-        text = (rule.text if style == "text" else rule.latex).format(spell(a)[0], spell(b)[0])
+    def gated(e: Expr) -> tuple[str, int]:
+        """A gradient that is 0 where a comparison is false, or true, as a product with the comparison."""
+        condition, yes, no = e.args
+        holds = no.op == "number" and no.value == 0
+        form = RULES["mul"].text if style == "text" else RULES["mul"].latex
+        return form.format(place(yes if holds else no, PRODUCT), compared(condition, holds)), PRODUCT
+
+    def compared(e: Expr, holds: bool) -> str:
+        rule = RULES[e.op if holds else OPPOSITE[e.op]]
+        text = (rule.text if style == "text" else rule.latex).format(*[spell(a)[0] for a in e.args])
         return f"({text})" if style == "text" else f"[{text}]"
 
     return spell(e, top)[0]
