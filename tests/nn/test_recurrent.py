@@ -177,17 +177,6 @@ def test_nothing_is_kept_without_gradients(rng: np.random.Generator, monkeypatch
     assert kept == [False, True, False, True]
 
 
-@pytest.mark.parametrize("kind", ["RNN", "GRU", "LSTM"])
-def test_second_derivatives_flow_through_the_module(kind: str, rng: np.random.Generator) -> None:
-    module = getattr(nn, kind)(2, 3, dtype="f8")
-    x = mr.tensor(rng.standard_normal((3, 2, 2)), True)
-    mr.gradcheck(lambda t: module(t)[0], x, order=2, max_entries=0, directions=3)
-    y = module(x)[0]
-    (g,) = mr.grad((y * y).sum(), [x], create_graph=True)
-    again = mr.grad((g * g).sum(), list(module.parameters()))
-    assert all(np.abs(a.numpy()).max() > 0 for a in again)
-
-
 def test_dropout_with_one_layer_warns() -> None:
     with pytest.warns(UserWarning, match="dropout=0.5 does nothing with num_layers=1"):
         nn.GRU(I, H, dropout=0.5)

@@ -42,11 +42,6 @@ def test_a_number_is_flattened_to_one_element_and_an_empty_batch_stays_empty() -
     assert nn.Unflatten(0, (0, 3))(mr.tensor(np.ones((0, 2)))).shape == (0, 3, 2)
 
 
-def test_repr_has_the_settings() -> None:
-    assert repr(nn.Flatten(1, 2)) == "Flatten(start_dim=1, end_dim=2)"
-    assert repr(nn.Unflatten(1, (2, -1))) == "Unflatten(dim=1, unflattened_size=(2, -1))"
-
-
 def test_axes_and_sizes_that_no_array_has_are_refused() -> None:
     nn.Flatten(-64, -64)
     nn.Unflatten(-64, (1,))

@@ -12,26 +12,13 @@ from minirnn.nn import functional as F
 from tests.compare import assert_close
 from tests.each import each
 
-SMOOTH: dict[str, Any] = {
-    "silu": F.silu,
-    "gelu": F.gelu,
-    "gelu tanh": lambda x: F.gelu(x, "tanh"),
-    "softplus": lambda x: F.softplus(x, 1.5),
-    "logsigmoid": F.logsigmoid,
-    "elu": lambda x: F.elu(x, 1.3),
-    "leaky_relu": lambda x: F.leaky_relu(x, 0.2),
-    "hardtanh": lambda x: F.hardtanh(x, -0.7, 1.1),
-    "glu": F.glu,
-    "softmax": lambda x: F.softmax(x, 0),
-    "log_softmax": lambda x: F.log_softmax(x, axis=0),
-    "softmin": lambda x: F.softmin(x, dim=1),
-}
+BENT: list[Any] = [lambda x: F.elu(x, 1.3), lambda x: F.leaky_relu(x, 0.2), lambda x: F.hardtanh(x, -0.7, 1.1)]
 
 
-@pytest.mark.parametrize("name", SMOOTH)
-def test_derivatives_agree_with_differences(name: str) -> None:
+@pytest.mark.parametrize("function", BENT, ids=["elu", "leaky_relu", "hardtanh"])
+def test_derivatives_away_from_kinks_agree_with_differences(function: Any) -> None:
     x = np.array([[-1.9, -0.31, 0.23, 2.1], [0.9, -4.2, 3.3, -0.6], [0.05, 1.4, -0.05, -2.2]])
-    assert mr.gradcheck(SMOOTH[name], [x], order=2)
+    assert mr.gradcheck(function, [x], order=2)
 
 
 def test_softplus_has_no_kink_at_0_and_is_exact_where_it_is_small(device: str) -> None:

@@ -1,4 +1,4 @@
-"""Losses of numbers: derivatives, shapes, dtypes, nothing to average."""
+"""Losses of numbers: shapes, dtypes, nothing to average."""
 
 from __future__ import annotations
 
@@ -7,23 +7,6 @@ import pytest
 
 import minirnn as mr
 from minirnn.nn import functional as F
-from tests.nn.functional.stored import check_derivatives
-
-CASES = [
-    ("mse_loss", "weight_mean"),
-    ("l1_loss", "plain_none"),
-    ("smooth_l1_loss", "beta_mean"),
-    ("huber_loss", "delta_sum"),
-    ("kl_div", "plain_batchmean"),
-    ("kl_div", "log_target_mean"),
-    ("binary_cross_entropy", "weight_of_columns_mean"),
-    ("binary_cross_entropy_with_logits", "both_weights_mean"),
-]
-
-
-@pytest.mark.parametrize(("function", "case"), CASES, ids=["-".join(c) for c in CASES])
-def test_derivatives_agree_with_differences(function: str, case: str) -> None:
-    check_derivatives(function, case)
 
 
 @pytest.mark.parametrize("name", ["mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss", "kl_div"])
