@@ -39,8 +39,11 @@ def prove(
     * second order: gradients of gradients against those of the composition;
     * check mode: the same in the simulator, with every access of the CUDA kernels checked, in three orders of threads.
 
-    Kernels (`Function.register_kernel`) are used where they are registered; so each of them is compared with forward.
-    A tolerance is the number of roundings, counted on the tape of the composition, times the unit of the dtype.
+    Kernels (`Function.register_kernel`) are used where they are registered; so each of them is compared with forward. A
+    tolerance is the number of roundings, counted on the tape of the composition, times the unit of the dtype. Raises
+    AssertionError if something failed. The text is the table, with a line for each failure. Raises ValueError or
+    TypeError if there is no such device, or nothing to check: no float array among the arguments, or no float Tensor
+    among the results.
 
     Parameters
     ----------
@@ -53,14 +56,6 @@ def prove(
         By default all devices that work here.
     raise_exception : bool
         If false, the proof is returned even if something failed.
-
-    Raises
-    ------
-    AssertionError
-        If something failed. The text is the table, with a line for each failure.
-    ValueError, TypeError
-        If there is nothing to check: no float array among the arguments, or no float Tensor among the results. Also if
-        there is no such device.
     """
     cases = list(_cases_of_op(op, args))
     proof = _proof(cases, _asked_for(devices))

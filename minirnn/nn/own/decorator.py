@@ -21,7 +21,7 @@ class Cell(Formulas):
         return CellLayer(self, input_size, hidden_size, *args, **kwargs)
 
     def verify(self, devices: Sequence[str] | None = None, seed: int = 0) -> Proof:
-        """Test the cell in the way that minirnn tests its own ops.
+        """Test the cell in the way that minirnn tests its own ops. Raises ValueError if there is no such device.
 
         Parameters
         ----------
@@ -35,17 +35,14 @@ class Cell(Formulas):
         Proof
             It is true if nothing failed. Printed, it is a table like that of ``minirnn verify``: finite differences,
             the composition on the tape in each dtype, second order, the simulator's check mode.
-
-        Raises
-        ------
-        ValueError
-            If there is no such device.
         """
         return prove_cell(self, devices, seed)
 
 
 def cell(states: Sequence[str], *, output: str | None = None) -> Callable[[Callable[..., Any]], Cell]:
     """A decorator that makes a `Cell` from a function of one step.
+
+    Raises CellError if the function is not a valid step. The message names the line and says what to write instead.
 
     Parameters
     ----------
@@ -61,11 +58,6 @@ def cell(states: Sequence[str], *, output: str | None = None) -> Callable[[Calla
     ``x W + h R + b``, ``x_NAME`` of x alone, ``h_NAME`` of h alone; states; masks ``mask_NAME``; after a ``*`` learned
     vectors (H,), and constants if they have a default. Use `product` for further products, which have their own
     matrices.
-
-    Raises
-    ------
-    CellError
-        If the function is not a valid step. The message names the line and says what to write instead.
     """
     if callable(states):
         raise CellError("cell: got a function\n  expected @cell(states=('h',)) above it: the names of its states")

@@ -188,7 +188,7 @@ class CellLayer(Stack):
     # ---- the call
 
     def forward(self, input: Any, states: Any = None, lengths: Any = None, masks: Any = None) -> tuple[Tensor, Any]:
-        """Run over whole sequences.
+        """Run over whole sequences. Raises TypeError or ValueError if a shape, dtype or length does not fit.
 
         Parameters
         ----------
@@ -206,11 +206,6 @@ class CellLayer(Stack):
         output : (T, B, D*P)
         states : Tensor, or a named tuple of one for each state of the cell
             After the last step.
-
-        Raises
-        ------
-        TypeError, ValueError
-            If a shape, dtype or length does not fit.
         """
         x, batched, steps = self._read(input, self.batch_first, lengths)
         L, D = self.num_layers, self.D
@@ -229,10 +224,7 @@ class CellLayer(Stack):
     def step(self, input: Any, states: Any = None) -> tuple[Tensor, Any]:
         """Compute one step, ``y, states = layer.step(x, states)``, with x (B, I) or (I,) and states as in a call.
 
-        Raises
-        ------
-        ValueError
-            If the layer runs in both directions, because there is no single step for it.
+        Raises ValueError if the layer runs in both directions, because there is no single step for it.
         """
         if self.bidirectional:
             raise ValueError(f"{self.name}: step of a bidirectional layer\n  expected bidirectional=False")
