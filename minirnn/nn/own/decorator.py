@@ -17,8 +17,13 @@ class Cell(Formulas):
     """A recurrent cell: one step as a Python function, its backward formulas, and its layers. `cell` creates it."""
 
     def layer(self, input_size: int, hidden_size: int, *args: Any, **kwargs: Any) -> CellLayer:
-        """A layer of this cell, as `minirnn.nn.own.layer.CellLayer` describes it: ``y, states = layer(x)``."""
-        return CellLayer(self, input_size, hidden_size, *args, **kwargs)
+        """A layer of this cell, as `minirnn.nn.own.layer.CellLayer` describes it: ``y, states = layer(x)``.
+
+        Constants of the cell can have other values in a layer: ``layer(3, 5, dt=0.01)``.
+        """
+        constants = {n: kwargs.pop(n) for n in self.step.constants if n in kwargs}
+        own = self.with_constants(**constants) if constants else self
+        return CellLayer(own, input_size, hidden_size, *args, **kwargs)
 
     def verify(self, devices: Sequence[str] | None = None, seed: int = 0) -> Proof:
         """Test the cell in the way that minirnn tests its own ops. Raises ValueError if there is no such device.

@@ -24,6 +24,8 @@ from minirnn.nn.stack import Stack
 from minirnn.ops.cudnn_rnn.dropout import dropped
 from minirnn.ops.primitives import broadcast_to, chunk, concat, expand_dims, squeeze, stack, transpose
 from minirnn.ops.sequence.stack import run_layers
+from minirnn.proof.own import prove_layer
+from minirnn.proof.proof import Proof
 
 
 class CellLayer(Stack):
@@ -142,7 +144,10 @@ class CellLayer(Stack):
         for n, value in initial.items():
             if n not in step.gates and n not in step.vectors:
                 known = ", ".join([*step.gate_order, *step.vectors])
-                raise ValueError(f"{self.name}: initial has {n!r}\n  expected a gate or a vector: {known}")
+                raise ValueError(
+                    f"{self.name}: initial has {n!r}\n  expected a gate or a vector: {known}\n"
+                    "  pass a state to the call, layer(x, states); set a matrix by layer.NAME.assign(..)"
+                )
             try:
                 found[n] = np.broadcast_to(np.asarray(value, np.float64), (H,)).copy()
             except (TypeError, ValueError):
@@ -235,6 +240,10 @@ class CellLayer(Stack):
         axis = 1 if self.batch_first and x.ndim == 2 else 0
         y, states = self.forward(expand_dims(x, axis), states)
         return squeeze(y, axis), states
+
+    def verify(self, devices: Sequence[str] | None = None, seed: int = 0) -> Proof:
+        """Test this layer as `cell.verify` tests a cell, with what `weights` of a subclass makes of the parameters."""
+        return prove_layer(self, devices, seed)
 
     def _states(self, given: Any, batched: bool, x: Tensor) -> list[Tensor]:
         """The states before the first step in the order of the plan, (L*D, B, width) each."""
