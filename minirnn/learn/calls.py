@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable, Collection, Mapping
 from typing import Any
+
+import numpy as np
 
 from minirnn.learn.diagnose import Case
 from minirnn.learn.exercise import Exercise, Inputs
-from minirnn.learn.judge import Failed, brought, outputs_of
+from minirnn.learn.judge import SINGLE, Failed, brought, equal, outputs_of
 from minirnn.learn.sandbox import given
 from minirnn.learn.sandbox.parent import Child
 from minirnn.learn.sandbox.replies import Reply
@@ -31,6 +34,42 @@ def message_of(inputs: Inputs, **more: Any) -> tuple[dict[str, Any], dict[str, C
     served = {name: f for name, f in functions.items() if name not in shown}
     plain = {name: value for name, value in inputs.items() if name not in functions}
     return {"arguments": plain, "callbacks": list(served), "given": shown, "order": list(inputs), **more}, served
+
+
+DIFFERENCES = "a sample's digits are lost where another's gradient is large, as finite differences do: derive a formula"
+LARGE = 2.0**50
+"""How much larger the gradients of the first sample become."""
+
+
+def takes_differences(exercise: Exercise, child: Child, case: Case, right: Collection[str]) -> bool:
+    """Whether outputs that are `right` lose a sample's digits where the gradients of another sample are large.
+
+    A derivative treats the samples one by one. Finite differences of a loss that sums over them do not, and the digits
+    that they lack otherwise may be too few to be noticed.
+    """
+    letters = {name: re.findall(r"[^(), ]+", exercise.outputs[name]) for name in right}
+    arrays = {name for name in right if isinstance(case.expected[name], np.ndarray)}
+    axes = {name: some.index("B") for name, some in letters.items() if "B" in some and name in arrays}
+    samples = {case.expected[name].shape[axis] for name, axis in axes.items()}
+    inputs = dict(case.inputs)
+    for name, value in case.inputs.items():
+        is_gradient = name.startswith("d") and isinstance(value, np.ndarray) and value.ndim > 1
+        if is_gradient and {value.shape[-2]} == samples != {1}:
+            inputs[name] = value * np.where(np.arange(value.shape[-2]) == 0, LARGE, 1)[:, None]
+    if all(inputs[name] is value for name, value in case.inputs.items()):
+        return False
+    try:
+        want = exercise.expected(inputs)
+    except Exception:  # a reference that stays with the teacher has results only for stored inputs
+        return False
+    message, served = message_of(inputs, trials=[[]])  # a trial prints nothing, but it may be too long
+    tried = child.call(message, served).results or [None]
+    value = child.call(*message_of(inputs)).value if tried[0] is None else tried[0]
+    if value is None:
+        return False
+    got = brought(exercise, outputs_of(exercise, value), want)
+    rest = [[np.delete(v[name], 0, axis) for v in (want, case.expected, got)] for name, axis in axes.items()]
+    return any(equal(a, b) and not equal(a, c, SINGLE) for a, b, c in rest)
 
 
 def value_of(reply: Reply, exercise: Exercise) -> dict[str, Any]:

@@ -7,7 +7,6 @@ then come inputs that the answer never uses, then several changes to the file. A
 
 from __future__ import annotations
 
-import ast
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
@@ -19,11 +18,11 @@ from minirnn.learn.calls import message_of, value_of
 from minirnn.learn.cleaned import cleaned
 from minirnn.learn.diagnose import Diagnosis, at_once, searched
 from minirnn.learn.exercise import Exercise, Inputs
-from minirnn.learn.hypotheses.program import Program
 from minirnn.learn.judge import Failed, outputs_of
 from minirnn.learn.rearranged import Case
 from minirnn.learn.repair import Change, Repair
 from minirnn.learn.sandbox.parent import Child
+from minirnn.learn.wrong_line import in_own_names
 
 WARNED = (
     (r"overflow encountered in exp$", "exp of a number above 709 is infinite: subtract the largest number first"),
@@ -69,17 +68,17 @@ def cause(
             change.group.startswith("?") or change.rank and " is used where " in change.group for change in near
         )
         likelier = searched(exercise, cases, 1 + max(change.rank for change in near) // 2) if doubtful else None
-        return told(text, near) if likelier is None else with_definitions(exercise, text, likelier)
+        return told(text, near) if likelier is None else in_own_names(exercise, child, text, likelier)
     found = known or by_numbers()
     facts = warned(text, cases)  # first, because where numbers are NaN, many mistakes give them
     if facts is not None and not (found and found.known and "above 709" not in facts.sentence):
         return facts
     if found is not None and found.exact and "changes to the formula" not in found.lines[0]:
-        return found if found.known else with_definitions(exercise, text, found)
+        return found if found.known else in_own_names(exercise, child, text, found)
     if facts := unused(exercise, child, cases):
         return facts
     if found is not None and found.exact:  # several changes to the formula
-        return with_definitions(exercise, text, found)
+        return in_own_names(exercise, child, text, found)
     return told(text, repair.others()) or told_in_part(exercise, text, repair) or found
 
 
@@ -145,24 +144,6 @@ def marked(row: str, change: Change, before: str) -> Iterator[str]:
     width = max(1, min(end, lead + len(shown)) - start)
     yield " " * (len(before) + start - lead) + "^" * width
     yield " " * len(before) + change.says
-
-
-def with_definitions(exercise: Exercise, text: str, found: Diagnosis) -> Diagnosis:
-    """A diagnosis that also explains the names of the formula that the student's file does not have."""
-    try:
-        program = Program(exercise.reference, tuple(exercise.outputs))
-        steps = list(program.every.values())
-    except (OSError, TypeError, SyntaxError, AssertionError):
-        return found
-    own = set(re.findall(r"[^\W\d]\w*", text)) | set(program.parameters) | set(exercise.outputs)
-    said = [word for word in dict.fromkeys(re.findall(r"[^\W\d]\w*", "\n".join(found.lines))) if word not in own]
-    more = []
-    for word in said:
-        made = [s.tree for s in steps if s.target == word and isinstance(s.tree, ast.Assign)]
-        value = ast.unparse(made[0].value) if len(made) == 1 else ""  # of several values, the first explains nothing
-        if 0 < len(value) <= 60 and ast.unparse(made[0]) not in "\n".join(found.lines):
-            more.append(f"{word} is {value}")
-    return found.replaced(lines=(*found.lines, "", f"Here {' and '.join(more[:2])}.")) if more else found
 
 
 # ---- NumPy's warnings

@@ -16,24 +16,15 @@ from pathlib import Path
 
 import numpy as np
 
-from minirnn.learn.calls import function_case, message_of
-from minirnn.learn.catalog.capstone import Capstone
-from minirnn.learn.catalog.cuda import CudaExercise
+from minirnn.learn.calls import DIFFERENCES, function_case, message_of, takes_differences
 from minirnn.learn.cause import cause, mended
 from minirnn.learn.course import Course, Entry
-from minirnn.learn.cuda_kernels import kernel_loaded, kernel_parts
 from minirnn.learn.diagnose import Case, Diagnosis, searched, wrong_numbers
-from minirnn.learn.diagnose_cuda import diagnose_kernel
-from minirnn.learn.exercise import PUBLIC, PUBLIC_CASES, Exercise, Sizes, Stage
-from minirnn.learn.hidden_kinds import kind
+from minirnn.learn.exercise import PUBLIC, PUBLIC_CASES, CudaExercise, Exercise, Sizes, Stage
 from minirnn.learn.judge import Failed, Part, compare, rows, worst
-from minirnn.learn.kernel_repair import kernel_repair
 from minirnn.learn.known_mistakes import KnownMistakes
-from minirnn.learn.models import model_parts
 from minirnn.learn.sandbox.parent import Child
 from minirnn.learn.sandbox.system_locks import FORKS
-from minirnn.learn.sandbox.unlocked import Unlocked
-from minirnn.learn.testers import tester_parts
 from minirnn.learn.wrong_line import place_of
 
 KNOWN = KnownMistakes()
@@ -119,7 +110,9 @@ def attempt(course: Course, entry: Entry, file: Path, hidden: bool, device: str)
         if same_text(text, course.stub(entry), COMMENTS if entry.exercise.kind == "cuda" else ""):
             raise Failed("nothing written yet", not_started=True)
         exercise = entry.exercise
-        at_work = Child if FORKS else Unlocked
+        at_work: type[Child] = Child
+        if not FORKS:
+            from minirnn.learn.sandbox.unlocked import Unlocked as at_work
         child = at_work(file, entry.file, exercise.function, exercise.kind, entry.limits, device, [course.folder])
         try:
             # What students see must not depend on anything hidden.
@@ -127,6 +120,8 @@ def attempt(course: Course, entry: Entry, file: Path, hidden: bool, device: str)
             run(entry, child, result, text, entry.graded_detail if hidden else entry.detail, visible)
             seconds = time.perf_counter() - start
             if hidden and entry.hidden:
+                from minirnn.learn.hidden_kinds import about_hidden
+
                 shown = child.hide_prints()
                 wrong = hidden_cases(course, entry, child, chance_of(course, entry, text))
                 result.hidden = 0 if wrong else entry.hidden
@@ -162,6 +157,9 @@ def run(entry: Entry, child: Child, result: Result, text: str, detail: str, chan
     """Have the answer called and judged on the cases that students see, and fill in `result`."""
     exercise = entry.exercise
     if isinstance(exercise, CudaExercise):
+        from minirnn.learn.cuda_kernels import kernel_loaded
+        from minirnn.learn.kernel_repair import kernel_repair
+
         kernel_loaded(child)
     simulated = result.device == "cuda-sim"
     try:
@@ -203,10 +201,16 @@ def parts_of(
     The backward passes that a student's test is tried on are drawn from `chance`.
     """
     if isinstance(exercise, CudaExercise):
+        from minirnn.learn.cuda_kernels import kernel_parts
+
         return kernel_parts(exercise, child, which, cases, simulated)
-    if isinstance(exercise, Capstone):
+    if exercise.training:
+        from minirnn.learn.models import model_parts
+
         return model_parts(exercise, child, which, cases)
     if exercise.kind == "tester":
+        from minirnn.learn.testers import tester_parts
+
         return worst([tester_parts(exercise, child, chance) for _ in which])
     found = [function_case(exercise, child, exercise.case(seed, sizes)) for seed, sizes in which]
     cases += found
@@ -215,7 +219,10 @@ def parts_of(
 
 def keeping_to_the_statement(exercise: Exercise, child: Child, case: Case, parts: list[Part]) -> list[Part]:
     """The outputs of a case; those that were computed in a way that the statement forbids are wrong."""
-    said = exercise.broken(case.inputs, [part.name for part in parts if part.ok])
+    right = [part.name for part in parts if part.ok]
+    said = exercise.broken(case.inputs, right)
+    if not said and takes_differences(exercise, child, case, right):
+        said = DIFFERENCES
     if said:
         return [replace(part, ok=False, error=np.inf, complaint=part.complaint or said) for part in parts]
     for line, warning in case.warned:
@@ -231,7 +238,7 @@ def keeping_to_the_statement(exercise: Exercise, child: Child, case: Case, parts
 def shares(entry: Entry) -> list[int]:
     """The points of each output: whole numbers, as equal as possible. What a model has learned gets the rest."""
     n = len(entry.exercise.judged)
-    if isinstance(entry.exercise, Capstone) and entry.points >= n:
+    if entry.exercise.training and entry.points >= n:
         return [1] * (n - 1) + [entry.points - n + 1]
     return [entry.points // n + (k < entry.points % n) for k in range(n)]
 
@@ -258,7 +265,7 @@ def same_text(a: str, b: str, comments: str = "") -> bool:
 def explain(entry: Entry, child: Child, result: Result, text: str, detail: str) -> None:
     """Find the cause and compose the message, with as much detail as the course allows."""
     exercise, wrong = entry.exercise, [p for p in result.parts if not p.ok]
-    complaints = [f"  {p.complaint}" for p in wrong if p.complaint]
+    complaints = list(dict.fromkeys(f"  {p.complaint}" for p in wrong if p.complaint))
     if detail == "yes-no":
         result.message = "wrong"
         return
@@ -274,7 +281,7 @@ def explain(entry: Entry, child: Child, result: Result, text: str, detail: str) 
         lines = [*(f"  {line}" for line in cause), *([""] if lines else []), *lines]
         place = found.place
         if not place and found.target and exercise.kind == "python":
-            place = place_of(found.target, found.value, child, found.inputs)
+            place = place_of(found.target, found.values.get(found.target), child, found.inputs)
         lines += ["", f"  {entry.file}{place}"]
         result.place = place.removeprefix(", ")
         line = re.match(r"line (\d+)", result.place)
@@ -300,6 +307,9 @@ def diagnosis_of(exercise: Exercise, result: Result, stages: Stages, child: Chil
     if not result.cases or exercise.kind == "tester" or not any(case.wrong for case in result.cases):
         return None
     if isinstance(exercise, CudaExercise):
+        from minirnn.learn.diagnose_cuda import diagnose_kernel
+        from minirnn.learn.kernel_repair import kernel_repair
+
         found = KNOWN.diagnosis(exercise, result.cases, lambda: (diagnose_kernel(exercise, result.cases), True))
         if result.device == "cuda-sim":
             return kernel_repair(exercise, child, text, types=found is not None and found.exact) or found
@@ -363,6 +373,8 @@ def hidden_cases(course: Course, entry: Entry, child: Child, chance: random.Rand
     wrong = list(entry.exercise.hidden_sizes)
     try:
         if isinstance(entry.exercise, CudaExercise):
+            from minirnn.learn.cuda_kernels import kernel_loaded
+
             kernel_loaded(child)
         for k, sizes in enumerate(entry.exercise.hidden_sizes):
             with wrong_answers_cost_their_case():
@@ -373,17 +385,6 @@ def hidden_cases(course: Course, entry: Entry, child: Child, chance: random.Rand
         if failure.busy:
             raise
     return wrong
-
-
-def about_hidden(exercise: Exercise, wrong: Sequence[Sizes], passed: bool) -> str:
-    """How many of the hidden cases are right, and what kind the others are."""
-    number = len(exercise.hidden_sizes)
-    said = f"{number - len(wrong)} of {number} hidden checks are right"
-    if not wrong or exercise.kind == "tester":  # a test chooses its own sizes
-        return said
-    if len(wrong) == number:
-        return f"{said}; your answer is right only for the cases that you see" if passed else said
-    return f"{said}; your answer is wrong {'; '.join(dict.fromkeys(kind(exercise, sizes) for sizes in wrong))}"
 
 
 @contextlib.contextmanager

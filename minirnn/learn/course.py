@@ -20,9 +20,7 @@ from minirnn.learn.catalog import EXERCISES
 from minirnn.learn.course_file import CourseError as CourseError
 from minirnn.learn.course_file import count, field, seed
 from minirnn.learn.exercise import Exercise
-from minirnn.learn.held_back import Numbers, write_numbers
 from minirnn.learn.sandbox.parent import Limits
-from minirnn.learn.teacher_exercise import NUMBERS, REFERENCES, own_exercise
 
 HERE = Path(__file__).parent / "course"
 """The course that comes with minirnn."""
@@ -35,7 +33,7 @@ only that it is wrong. The first is the default while learning, the second for g
 class Entry:
     """An exercise as a course uses it."""
 
-    exercise: Exercise
+    id: str
     title: str
     points: int
     hidden: int
@@ -54,10 +52,12 @@ class Entry:
     tutorial: int = 0
     """The number of the tutorial to read first; 0 for none."""
     graded_detail: str = "place"
+    made: Exercise | None = None
+    """A teacher's own exercise; None for one of minirnn's."""
 
     @property
-    def id(self) -> str:
-        return self.exercise.id
+    def exercise(self) -> Exercise:
+        return EXERCISES[self.id] if self.made is None else self.made
 
     @property
     def file(self) -> str:
@@ -115,8 +115,11 @@ class Course:
         path = self._file("solutions", entry)
         if path.is_file():
             return path.read_text(encoding="utf-8")
-        if isinstance(entry.exercise, Numbers):
-            raise CourseError(f"the solution of {entry.id} stays with your teacher")
+        if entry.made is not None:
+            from minirnn.learn.held_back import Numbers
+
+            if isinstance(entry.made, Numbers):
+                raise CourseError(f"the solution of {entry.id} stays with your teacher")
         return "import numpy as np\n\n\n" + inspect.getsource(entry.exercise.reference)
 
     def _file(self, kind: str, entry: Entry) -> Path:
@@ -179,11 +182,12 @@ def entry_of(
     id = field(where, row, "id", str)
     if id in before:
         raise CourseError(f"{where} has id {id!r}, which is already used\n  there are: {', '.join(EXERCISES)}")
+    exercise = None
     if "reference" in row:
+        from minirnn.learn.teacher_exercise import own_exercise
+
         exercise = own_exercise(folder, where, row)
-    elif id in EXERCISES:
-        exercise = EXERCISES[id]
-    else:
+    elif id not in EXERCISES:
         raise CourseError(
             f"{where} has id {id!r}: an exercise that minirnn does not have\n  there are: {', '.join(EXERCISES)}\n"
             f"  one of your own has a reference: minirnn course new-exercise {id} {folder}"
@@ -197,14 +201,15 @@ def entry_of(
         raise CourseError(f"{where}: hints must be strings")
     if not all(isinstance(n, str) for n in needs):
         raise CourseError(f"{where}: needs must be ids of exercises")
+    known = exercise or (None if {"points", "chapter"} <= row.keys() else EXERCISES[id])
     return Entry(
-        exercise, field(where, row, "title", str, id), count(where, row, "points", len(exercise.outputs)),
+        id, field(where, row, "title", str, id), count(where, row, "points", len(known.outputs) if known else 1),
         count(where, row, "hidden", 0), tuple(hints), detail,
         Limits(float(count(where, row, "seconds", table.get("seconds", 20), 1)),
                count(where, row, "megabytes", table.get("megabytes", 2048), 64)),
-        "", field(where, row, "chapter", str, exercise.path.partition("/")[0]), tuple(needs),
+        "", field(where, row, "chapter", str, known.path.partition("/")[0] if known else ""), tuple(needs),
         field(where, row, "reference", str, ""), field(where, row, "secret", bool, False),
-        count(where, row, "tutorial", 0), detail if given else DETAILS[1],
+        count(where, row, "tutorial", 0), detail if given else DETAILS[1], exercise,
     )  # fmt: skip
 
 
@@ -332,6 +337,9 @@ def without_seed(text: str, allowed: bool = True) -> dict[str, Any] | None:
 
 def hand_out(course: Course, target: Path) -> None:
     """Copy the parts of a teacher's course that students need: all but the hidden seed and the solutions."""
+    from minirnn.learn.held_back import write_numbers
+    from minirnn.learn.teacher_exercise import NUMBERS, REFERENCES
+
     text = (course.folder / "course.toml").read_text(encoding="utf-8")
     public = re.sub(r"^[ \t]*hidden_seed[ \t]*=.*\n?", "", text, flags=re.MULTILINE)
     if without_seed(text) != without_seed(public, allowed=False):

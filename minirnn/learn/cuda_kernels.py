@@ -10,9 +10,8 @@ from typing import Any
 import numpy as np
 
 from minirnn.learn.calls import value_of
-from minirnn.learn.catalog.cuda import CudaExercise
 from minirnn.learn.diagnose_cuda import KernelCase
-from minirnn.learn.exercise import Sizes
+from minirnn.learn.exercise import CudaExercise, Sizes
 from minirnn.learn.judge import Failed, Part, compare, outputs_of, worst
 from minirnn.learn.rearranged import Case
 from minirnn.learn.sandbox.parent import ORDERS, Child

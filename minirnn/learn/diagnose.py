@@ -11,12 +11,11 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from minirnn.learn import judge
-from minirnn.learn.by_output import Cause, causes
 from minirnn.learn.exercise import Exercise, Inputs
 from minirnn.learn.hypotheses.edits import Hypothesis, marked
 from minirnn.learn.hypotheses.program import Program
@@ -24,6 +23,9 @@ from minirnn.learn.hypotheses.search import Maker, Search
 from minirnn.learn.judge import alike, equal, is_single
 from minirnn.learn.rearranged import SIMPLE_MISTAKES, Case, other_order, reason
 from minirnn.learn.wrong_numbers import GATES, pieces, sizes_of, where
+
+if TYPE_CHECKING:
+    from minirnn.learn.by_output import Cause
 
 __all__ = ["GATES", "SIMPLE_MISTAKES", "Case", "Diagnosis", "all_zero", "diagnose", "wrong_numbers"]
 MOST_FAR = 9
@@ -38,7 +40,7 @@ class Diagnosis:
     """What is wrong: a sentence, the text to show, the variable to look for; `exact` if it explains every number.
 
     `brief` is the sentence without the whole right-hand side of a line, for students who should find that themselves.
-    `value` is what the variable `target` holds with this mistake, for `inputs`. `place` is the line, if it is known;
+    `values` are the arrays of the formula with this mistake, for `inputs`. `place` is the line, if it is known;
     `final` that nothing could be said better, `known` that the sentence is one of the catalog's. `comments` are lines
     of the student's file, each with what is wrong there.
     """
@@ -48,7 +50,7 @@ class Diagnosis:
     target: str = ""
     exact: bool = True
     short: str = ""
-    value: Any = None
+    values: Mapping[str, Any] = field(default_factory=dict)
     inputs: Inputs = field(default_factory=dict)
     place: str = ""
     final: bool = False
@@ -143,11 +145,13 @@ def matches(outputs: Mapping[str, Any], case: Case) -> bool:
 # ---- in words
 
 
-def with_value(found: Diagnosis, program: Program, changed: Mapping[int, Any], inputs: Inputs) -> Diagnosis:
-    """A diagnosis with the value of its variable."""
+def with_values(found: Diagnosis, program: Program, changed: Mapping[int, Any], inputs: Inputs) -> Diagnosis:
+    """A diagnosis with the arrays of the formula, as they are with its mistake."""
     try:
         with np.errstate(all="ignore"):
-            return replace(found, value=program.variables(inputs, changed).get(found.target), inputs=inputs)
+            values = program.variables(inputs, changed)
+        arrays = {name: value for name, value in values.items() if isinstance(value, np.ndarray)}
+        return replace(found, values=arrays, inputs=inputs)
     except Exception:  # it ran before, but a formula may raise anything
         return found
 
@@ -216,21 +220,25 @@ def from_the_tree(
         found = told(
             [explained(search.program, ones[0])], [h.sentence() for h in ones[1:]], ones[0].target, digits=digits
         )
-        return with_value(found, search.program, search.code(ones[0]) or {}, cases[0].inputs)
+        return with_values(found, search.program, search.code(ones[0]) or {}, cases[0].inputs)
     if below < MOST_FAR:
         return None
     wrong = [n for n in cases[0].expected if any(n in case.wrong for case in cases)]
     reasons = {name: reason(exercise, cases, name) for name in wrong}
     if all(reasons.values()):
         return rearranged(reasons)
+    from minirnn.learn.by_output import causes
+
     if parts := causes(exercise, cases, search, reasons):
-        return told_by_output(search, parts, digits)
+        found = told_by_output(search, parts, digits)
+        return found if search is None else with_values(found, search.program, {}, cases[0].inputs)
     if search is None:
         return None
     pair = search.twos(PAIRS)
     if pair is None:
         return None
-    return told(list(unique([explained(search.program, h) for h in pair])), (), pair[0].target, digits=digits)
+    found = told(list(unique([explained(search.program, h) for h in pair])), (), pair[0].target, digits=digits)
+    return with_values(found, search.program, search.code(*pair) or {}, cases[0].inputs)
 
 
 def fixed(inputs: Inputs) -> Inputs:

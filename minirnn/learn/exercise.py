@@ -89,6 +89,8 @@ class Exercise:
     never : str
         A regular expression for NumPy's warnings about what the statement forbids. Outputs that such a line can change
         are wrong.
+    training : str
+        A second function of the answer, whose result is judged by what it predicts; empty if there is none.
     broken : callable
         ``(inputs, right) -> str``: what the answer did that the statement forbids although the outputs `right` are, as
         the functions among its inputs know. All outputs are wrong then. Empty if it did nothing of the kind.
@@ -106,6 +108,7 @@ class Exercise:
     name: str = ""
     tolerance: float = 0.0
     never: str = ""
+    training: str = ""
     broken: Callable[[Inputs, Sequence[str]], str] = lambda inputs, right: ""
 
     @property
@@ -120,7 +123,7 @@ class Exercise:
     @property
     def judged(self) -> tuple[str, ...]:
         """The names of everything that has points: the outputs, and other criteria."""
-        return tuple(self.outputs)
+        return (*self.outputs, "bits") if self.training else tuple(self.outputs)
 
     @property
     def hidden_sizes(self) -> tuple[Sizes, ...]:
@@ -148,3 +151,38 @@ class Exercise:
     @property
     def language(self) -> str:
         return "CUDA C++" if self.path.endswith(".cu") else "Python"
+
+
+@dataclass(frozen=True)
+class Count:
+    """A quantity that the simulator counts, and the most that an exercise allows."""
+
+    name: str
+    measure: str
+    """``reads``: numbers read from device memory; ``thread``: the most that one thread reads; ``sectors``: 32-byte
+    sectors moved; ``idle``: blocks that store nothing."""
+    most: Callable[[Inputs], int]
+    look: str
+    given: Callable[[Inputs], int] | None = None
+    """What the kernel that students are given needs, if its numbers are right. Numbers alone then earn nothing."""
+
+
+@dataclass(frozen=True)
+class CudaExercise(Exercise):
+    """An exercise whose answer is a CUDA kernel; its arguments are the inputs in their order.
+
+    Attributes
+    ----------
+    launch : callable
+        ``inputs -> (grid, block)``.
+    counts : tuple of Count
+        What the simulator counts in the first case, and how much of it is allowed.
+    """
+
+    kind: str = "cuda"
+    launch: Callable[[Inputs], tuple[tuple[int, ...], tuple[int, ...]]] = lambda inputs: ((1,), (32,))
+    counts: tuple[Count, ...] = ()
+
+    @property
+    def judged(self) -> tuple[str, ...]:
+        return *self.outputs, *(count.name for count in self.counts)

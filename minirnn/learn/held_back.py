@@ -12,9 +12,8 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from minirnn.io.atomic import atomic_write
-from minirnn.learn.catalog.cuda import CudaExercise
 from minirnn.learn.course_file import CourseError
-from minirnn.learn.exercise import PUBLIC, PUBLIC_CASES, Exercise, Inputs, Sizes, Stage
+from minirnn.learn.exercise import PUBLIC, PUBLIC_CASES, CudaExercise, Exercise, Inputs, Sizes, Stage
 from minirnn.learn.sandbox import protocol
 
 

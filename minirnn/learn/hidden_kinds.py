@@ -5,13 +5,12 @@ The sizes are those of every course (`exercise.HIDDEN`). They say nothing about 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from minirnn.learn.catalog.capstone import Capstone
 from minirnn.learn.exercise import PUBLIC, PUBLIC_CASES, Exercise, Sizes
 from minirnn.learn.models import TRAINED_ON
 
@@ -20,10 +19,21 @@ SEED = (0, 0)
 """Only the shapes are used."""
 
 
+def about_hidden(exercise: Exercise, wrong: Sequence[Sizes], passed: bool) -> str:
+    """How many of the hidden cases are right, and what kind the others are."""
+    number = len(exercise.hidden_sizes)
+    said = f"{number - len(wrong)} of {number} hidden checks are right"
+    if not wrong or exercise.kind == "tester":  # a test chooses its own sizes
+        return said
+    if len(wrong) == number:
+        return f"{said}; your answer is right only for the cases that you see" if passed else said
+    return f"{said}; your answer is wrong {'; '.join(dict.fromkeys(kind(exercise, sizes) for sizes in wrong))}"
+
+
 def kind(exercise: Exercise, sizes: Sizes) -> str:
     """How a case differs from those that students see, such as ``with more steps and one sample``."""
     said = list(by_argument(exercise, sizes) if exercise.kind == "cuda" else by_axis(exercise, sizes))
-    if isinstance(exercise, Capstone) and sizes in TRAINED_ON:
+    if exercise.training and sizes in TRAINED_ON:
         said.append("another text to train on")
     if not said:
         return "with other numbers in arrays of the sizes that you see"

@@ -8,10 +8,9 @@ from typing import Any
 import numpy as np
 
 from minirnn.learn.calls import value_of
-from minirnn.learn.catalog.cuda import CudaExercise
 from minirnn.learn.cause import told
 from minirnn.learn.diagnose import Diagnosis
-from minirnn.learn.exercise import PUBLIC_CASES, Sizes
+from minirnn.learn.exercise import PUBLIC_CASES, CudaExercise, Sizes
 from minirnn.learn.judge import Failed, compare, outputs_of
 from minirnn.learn.repair import Change
 from minirnn.learn.sandbox.kernel_changes import CHOICE, MOST

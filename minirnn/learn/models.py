@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from minirnn.learn.calls import function_case, message_of, value_of
-from minirnn.learn.catalog.capstone import BOUND, MOST_UNITS, Capstone, V, texts
+from minirnn.learn.catalog.capstone import BOUND, MOST_UNITS, V, texts
 from minirnn.learn.diagnose import Case
-from minirnn.learn.exercise import HIDDEN, PUBLIC, Sizes
+from minirnn.learn.exercise import HIDDEN, PUBLIC, Exercise, Sizes
 from minirnn.learn.judge import Failed, Part, compare, worst
 from minirnn.learn.sandbox.parent import Child
 
@@ -23,7 +23,7 @@ STEPS = 14
 
 
 def model_parts(
-    exercise: Capstone, child: Child, which: Sequence[tuple[Sequence[int], Sizes]], cases: list[Case]
+    exercise: Exercise, child: Child, which: Sequence[tuple[Sequence[int], Sizes]], cases: list[Case]
 ) -> list[Part]:
     """Check the gradients on the cases `which` and, if all are right, train the model and test it."""
     found = [function_case(exercise, child, exercise.case(seed, sizes)) for seed, sizes in which]
@@ -66,7 +66,7 @@ def learned(bits: float) -> str:
     return "it remembers some letters, but not all: train longer, or with a better learning rate"
 
 
-def trained(exercise: Capstone, child: Child, text: np.ndarray, seed: Sequence[int]) -> dict[str, np.ndarray]:
+def trained(exercise: Exercise, child: Child, text: np.ndarray, seed: Sequence[int]) -> dict[str, np.ndarray]:
     """The parameters that the answer's own training returns. It runs in a separate process."""
     # The answer can read the seed of its generator, which must not lead to the text that it is judged by.
     own = int.from_bytes(hashlib.sha256(repr([41, *seed]).encode()).digest()[:8])
@@ -84,7 +84,7 @@ def trained(exercise: Capstone, child: Child, text: np.ndarray, seed: Sequence[i
     return parameters(exercise, value)
 
 
-def parameters(exercise: Capstone, value: Mapping[str, Any]) -> dict[str, np.ndarray]:
+def parameters(exercise: Exercise, value: Mapping[str, Any]) -> dict[str, np.ndarray]:
     """The parameters that training returned, by name. Raises `Failed` if they are not a model."""
     values, names = list(value.get("values", [])), value.get("names")
     if names and sorted(names) == sorted(NAMES):
@@ -108,7 +108,7 @@ def parameters(exercise: Capstone, value: Mapping[str, Any]) -> dict[str, np.nda
     return {name: np.asarray(array, float) for name, array in model.items()}
 
 
-def bits_of(exercise: Capstone, model: Mapping[str, np.ndarray], validation: np.ndarray) -> float:
+def bits_of(exercise: Exercise, model: Mapping[str, np.ndarray], validation: np.ndarray) -> float:
     """The bits per letter that `model` needs on a text."""
     T = len(validation) - 1
     outputs = exercise.expected({**model, "ids": validation, "weights": np.full(T, 1 / T)})

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from minirnn.learn.catalog.capstone import Capstone
 from minirnn.learn.check import Result
 from minirnn.learn.course import CourseError
 from minirnn.learn.diagnose import GATES
@@ -20,7 +19,7 @@ from minirnn.viz.picture import Picture, new_figure
 
 def picture_of(result: Result) -> Picture:
     """What `minirnn show --diff` draws: the flow of gradients of a model that has been trained, else `differences`."""
-    trained = isinstance(result.entry.exercise, Capstone) and len(result.cases) > len(PUBLIC_CASES)
+    trained = bool(result.entry.exercise.training) and len(result.cases) > len(PUBLIC_CASES)
     return model_flow(result) if trained else differences(result)
 
 

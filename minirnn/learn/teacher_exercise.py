@@ -22,9 +22,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from minirnn.learn.catalog.cuda import CudaExercise
 from minirnn.learn.course_file import CourseError, field
-from minirnn.learn.exercise import PUBLIC, Exercise, Sizes, Stage, Wrong
+from minirnn.learn.exercise import PUBLIC, CudaExercise, Exercise, Sizes, Stage, Wrong
 from minirnn.learn.held_back import read_numbers
 
 REFERENCES = "references"

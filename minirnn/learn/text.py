@@ -6,8 +6,7 @@ import textwrap
 
 from minirnn.learn.check import Result
 from minirnn.learn.course import Entry, Tree
-from minirnn.learn.sandbox.system_locks import FORKS
-from minirnn.learn.sandbox.unlocked import NOTE
+from minirnn.learn.sandbox.system_locks import FORKS, NOTE
 
 WIDTH = 78
 

@@ -180,6 +180,12 @@ def test_the_ladder_says_that_one_step_goes_wrong(tmp_path):
     assert "Wrong already for one step (T=1): look at the formulas of a single step" in result.message
 
 
+def test_the_shortest_tape_that_fails_is_shown(tmp_path):
+    odd = "(1 - values[out] ** 2)", "np.sinh(values[out]) * np.exp(-values[inputs[0]] ** 3)"
+    message = checked(tmp_path, "ex02", solution("ex02", odd)).message
+    assert "Right for the tape [('mul', 2, (0, 1))]; wrong for the tape [('tanh', 1, (0,))]: look at the" in message
+
+
 def test_the_ladder_says_from_which_step_it_goes_wrong(tmp_path):
     wrong = solution("ex06", ("dh_t = dh[t] + dh_next", "dh_t = dh[t] + np.sin(dh_next) / 3 + np.sinh(dh_next) / 7"))
     result = checked(tmp_path, "ex06", wrong)

@@ -1,6 +1,7 @@
 """Nothing passes that a statement forbids, and the teacher learns what may be odd about an answer that does.
 
-Tests `minirnn/learn/check.py`, `minirnn/learn/catalog/ranks.py` and `minirnn/learn/catalog/history.py`.
+Tests `minirnn/learn/check.py`, `minirnn/learn/calls.py`, `minirnn/learn/catalog/ranks.py` and
+`minirnn/learn/catalog/history.py`.
 """
 
 from __future__ import annotations
@@ -67,6 +68,32 @@ def test_the_numbers_of_a_given_kernel_earn_nothing_alone(tmp_path):
     result = checked(tmp_path, "ex18", given, hidden=True)
     assert result.status == "failed" and result.score == result.hidden == 0
     assert "12844 reads, but at most" in result.message and "they earn nothing alone" in result.message
+
+
+DIFFERENCES = """
+b = np.arctanh(h) - x @ W - h_prev @ R
+arrays = [x.copy(), h_prev.copy(), W.copy(), R.copy(), np.zeros(len(R))]
+loss = lambda: (np.tanh(arrays[0] @ arrays[2] + arrays[1] @ arrays[3] + b + arrays[4]) * dh).sum()
+for k in range(0):
+    pass
+found = []
+for array in arrays:
+    found.append(np.zeros_like(array))
+    for place in np.ndindex(array.shape):
+        array[place] += 1e-5
+        found[-1][place] = loss()
+        array[place] -= 2e-5
+        found[-1][place] = (found[-1][place] - loss()) / 2e-5
+        array[place] += 1e-5
+return tuple(v.astype(float) for v in found)
+"""
+
+
+@pytest.mark.parametrize(("old", "new"), [("", ""), ("float", "np.float32"), ("range(0)", "range(30_000)")])
+def test_finite_differences_earn_nothing(tmp_path, old, new):
+    """Neither a lower precision of what is returned nor more rounds than a trial allows hides them."""
+    result = checked(tmp_path, "ex05", body("ex05", DIFFERENCES.replace(old, new) if old else DIFFERENCES), hidden=True)
+    assert result.score == result.hidden == 0 and "as finite differences do" in result.message, result.message
 
 
 IMPORTS = [

@@ -6,10 +6,10 @@ import re
 
 import pytest
 
-from minirnn.learn.check import about_hidden, check
+from minirnn.learn.check import check
 from minirnn.learn.course import load
 from minirnn.learn.exercise import HIDDEN
-from minirnn.learn.hidden_kinds import kind
+from minirnn.learn.hidden_kinds import about_hidden, kind
 from tests.learn.answers import solution
 
 COURSE = load()

@@ -136,9 +136,11 @@ def test_assignments_are_noted_with_their_lines():
 
 def test_lines_reach_the_outputs_that_use_them():
     tree = ast.parse("def f(a, b):\n    x = a\n    y = b\n    z = y\n    return x, z\n")
-    assert reached(tree, "f") == {2: [0], 3: [1], 4: [1]}
+    assert reached(tree, "f") == {2: [0], 3: [1], 4: [1], 5: [0, 1]}
     pure = ast.parse("def f(a, b):\n    x = np.sqrt(a)\n    y = np.exp(a, b)\n    return x, a, y\n")
-    assert reached(pure, "f") == {2: [0], 3: [2]}
+    assert reached(pure, "f") == {2: [0], 3: [2], 4: [0, 1, 2]}
+    tree = ast.parse("def f(a, b):\n    x = a\n    return (b,\n            x.sum(0))\n")
+    assert reached(tree, "f") == {2: [1], 3: [0, 1], 4: [0, 1]}
     for writes in ("np.copyto(a, b)", "np.add.at(a, 0, b)", "np.exp(b, out=a)", "a.sort()"):
         tree = ast.parse(f"def f(a, b):\n    x = b\n    {writes}\n    return x, a\n")
         assert 1 in reached(tree, "f")[3], writes

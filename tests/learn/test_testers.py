@@ -36,10 +36,8 @@ def few(monkeypatch):
 @pytest.fixture
 def seeded(monkeypatch):
     """Every run meets the same backward passes. Otherwise even a loose test might draw a batch that shows a mistake."""
-    monkeypatch.setattr(
-        "minirnn.learn.check.tester_parts",
-        lambda exercise, child, chance: testers.tester_parts(exercise, child, random.Random(1)),
-    )
+    parts = testers.tester_parts
+    monkeypatch.setattr(testers, "tester_parts", lambda exercise, child, _: parts(exercise, child, random.Random(1)))
 
 
 @pytest.mark.parametrize(

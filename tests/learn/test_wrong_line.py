@@ -24,9 +24,32 @@ return back @ W.T, back @ R.T, x.T @ back, h_prev.T @ back, back.sum(0)
 
 def test_the_variable_that_is_wrong_is_named_as_the_student_calls_it(tmp_path):
     result = checked(tmp_path, "ex05", body("ex05", OTHER_NAMES.format("np.ones_like(h)")))
-    assert "line 6 (your back is da in the formula)" in result.message
+    assert "line 6 (where you assign back)" in result.message and "(your" not in result.message
+    assert "back = dh * (1 - h * h)\n                  ^^^^^^^^^^^ the factor" in result.message
     result = checked(tmp_path, "ex05", body("ex05", OTHER_NAMES.format("slope").replace("back.sum(0)", "dh.sum(0)")))
     assert result.diagnosis == "dh is used where back belongs" and "(your" not in result.message  # it has no name
+
+
+LOOP = """
+gx, gW, gR, gb = np.zeros_like(x), np.zeros_like(W), np.zeros_like(R), np.zeros(len(R))
+carry = np.zeros_like(h0)
+for t in range(len(x) - 1, -1, -1):
+    g = dh[t]
+    pre = g * (1 - h[t] ** 2)
+    gx[t] = pre @ W.T
+    carry = pre @ R.T
+    gW += x[t].T @ pre
+    gR += (h[t - 1] if t else h0).T @ pre
+    gb += pre.sum(0)
+return gx, carry, gW, gR, gb
+"""
+
+
+def test_the_whole_formula_is_in_the_names_of_the_file(tmp_path):
+    result = checked(tmp_path, "ex06", body("ex06", LOOP))
+    assert result.diagnosis == "g: the term carry is missing"
+    assert "g = dh[t] + carry\n                  ^^^^^ the term carry is missing" in result.message
+    assert "dh_next" not in result.message
 
 
 def test_a_transposed_variable_is_the_same_one():

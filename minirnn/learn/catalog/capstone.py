@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -19,17 +18,6 @@ WORDS = 2000
 BOUND = 0.9
 """Bits per letter. The language has 0.75, and a model without memory needs 1.5."""
 MOST_UNITS = 64
-
-
-@dataclass(frozen=True)
-class Capstone(Exercise):
-    """An exercise with a second function, `training`, whose result is judged by what it predicts."""
-
-    training: str = "train"
-
-    @property
-    def judged(self) -> tuple[str, ...]:
-        return *self.outputs, "bits"
 
 
 def language(rng: np.random.Generator, order: np.ndarray, words: int) -> np.ndarray:
@@ -89,9 +77,10 @@ TRAINING_SLIPS = slips(
      "rng.integers(0, len(text), size=(T + 1, B))"),
 )  # fmt: skip
 
-CAPSTONE = Capstone(
+CAPSTONE = Exercise(
     "14_capstone/ex41_capstone.py", window, capstone.loss_and_gradients,
     {"loss": "()", "dW": "(V, 4H)", "dR": "(H, 4H)", "db": "(4H,)", "dU": "(H, V)", "dc": "(V,)", "flow": "(T,)"},
-    gates=4, slips=TRAINING_SLIPS,
+    gates=4, slips=TRAINING_SLIPS, training="train",
     wrong=MODEL_MISTAKES,
 )  # fmt: skip
+EXERCISES = (CAPSTONE,)

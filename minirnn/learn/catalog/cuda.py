@@ -3,47 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 
-from minirnn.learn.exercise import Exercise, Inputs, Sizes
+from minirnn.learn.exercise import Count, CudaExercise, Inputs, Sizes
 from minirnn.learn.formulas import cuda
-
-
-@dataclass(frozen=True)
-class Count:
-    """A quantity that the simulator counts, and the most that an exercise allows."""
-
-    name: str
-    measure: str
-    """``reads``: numbers read from device memory; ``thread``: the most that one thread reads; ``sectors``: 32-byte
-    sectors moved; ``idle``: blocks that store nothing."""
-    most: Callable[[Inputs], int]
-    look: str
-    given: Callable[[Inputs], int] | None = None
-    """What the kernel that students are given needs, if its numbers are right. Numbers alone then earn nothing."""
-
-
-@dataclass(frozen=True)
-class CudaExercise(Exercise):
-    """An exercise whose answer is a CUDA kernel; its arguments are the inputs in their order.
-
-    Attributes
-    ----------
-    launch : callable
-        ``inputs -> (grid, block)``.
-    counts : tuple of Count
-        What the simulator counts in the first case, and how much of it is allowed.
-    """
-
-    kind: str = "cuda"
-    launch: Callable[[Inputs], tuple[tuple[int, ...], tuple[int, ...]]] = lambda inputs: ((1,), (32,))
-    counts: tuple[Count, ...] = ()
-
-    @property
-    def judged(self) -> tuple[str, ...]:
-        return *self.outputs, *(count.name for count in self.counts)
 
 
 def nans(*shape: int) -> np.ndarray:

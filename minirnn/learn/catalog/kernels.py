@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from minirnn.learn.catalog.cuda import Count, CudaExercise, nans, shared_by
+from minirnn.learn.catalog.cuda import nans, shared_by
 from minirnn.learn.catalog.edited import slips
-from minirnn.learn.exercise import Inputs, Sizes
+from minirnn.learn.exercise import Count, CudaExercise, Inputs, Sizes
 from minirnn.learn.formulas import kernels
 
 # ---- ex37: a reduction over rows

@@ -8,7 +8,7 @@ import numpy as np
 
 from minirnn.learn.catalog.edited import mistakes
 from minirnn.learn.catalog.stages import sample_stages
-from minirnn.learn.exercise import Exercise, Inputs, Sizes
+from minirnn.learn.exercise import Exercise, Inputs, Sizes, Stage
 from minirnn.learn.formulas import tape as formulas
 
 
@@ -39,6 +39,30 @@ def small_tape(rng: np.random.Generator, s: Sizes) -> Inputs:
     values.append(values[out] + values[out + 2])
     return dict(tape=tape, values=values)
 
+
+def short_tape(look: str, *tape: Any) -> Stage:
+    """A stage with this tape only. Its first operation is on the first numbers of the full one."""
+
+    def change(inputs: Inputs) -> Inputs:
+        values = list(inputs["values"][: tape[0][1]])
+        for operation, _, (a, *b) in tape:
+            x, y = values[a], values[b[0] if b else a]
+            values.append({"mul": x * y, "add": x + y, "tanh": float(np.tanh(x))}[operation])
+        return {**inputs, "tape": list(tape), "values": values}
+
+    return Stage(f"for the tape {list(tape)}", look, change=change)
+
+
+TAPE_STAGES = (
+    short_tape("what each summand gets", ("add", 2, (0, 1))),
+    short_tape("what each factor gets", ("mul", 2, (0, 1))),
+    short_tape("the slope of tanh", ("tanh", 1, (0,))),
+    short_tape("the two uses of one variable", ("add", 1, (0, 0))),
+    short_tape("the two uses of one variable", ("mul", 1, (0, 0))),
+    short_tape("what the second operation passes to the first", ("tanh", 1, (0,)), ("tanh", 2, (1,))),
+    short_tape("a variable that two operations use", ("mul", 2, (0, 1)), ("add", 3, (2, 0))),
+    Stage("for longer tapes", "the order of the operations"),
+)
 
 TAPE_MISTAKES = mistakes(
     formulas.backward,
@@ -136,7 +160,8 @@ EXERCISES = (
         stages=sample_stages("y = x * w + b, one number at a time", "dw, db"),
     ),
     Exercise(
-        "01_tape/ex02_backward.py", small_tape, formulas.backward, {"gradients": "(variables,)"}, wrong=TAPE_MISTAKES
+        "01_tape/ex02_backward.py", small_tape, formulas.backward, {"gradients": "(variables,)"}, wrong=TAPE_MISTAKES,
+        stages=TAPE_STAGES,
     ),
     Exercise(
         "02_check/ex03_finite_difference.py", a_function, formulas.numerical_gradient, {"dx": "(B, I)"},

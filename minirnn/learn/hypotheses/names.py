@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from minirnn.learn.hypotheses.edits import Edit, Hypothesis, Site, expression, nodes, text_of
-from minirnn.learn.hypotheses.scope import kind_of
+from minirnn.learn.hypotheses.rewritten import kind_of
 from minirnn.learn.hypotheses.trees import Part, atoms, factors, formed
 from minirnn.learn.sandbox.patterns import matches, pattern
 

@@ -15,13 +15,13 @@ from typing import Any
 
 import numpy as np
 
-from minirnn.learn.hypotheses import names, rewritten, terms, uses
+from minirnn.learn.hypotheses import names, rewritten, terms
 from minirnn.learn.hypotheses.edits import Hypothesis, Site, alike, compiled, sites
 from minirnn.learn.hypotheses.program import Program
 
 Maker = Callable[[Site], Iterator[Hypothesis]]
 NEAR: tuple[Maker, ...] = (
-    rewritten.of_statements, uses.of_old_values,
+    rewritten.of_statements, terms.of_old_values,
 )  # fmt: skip
 FEW: tuple[Maker, ...] = (terms.of_inner_terms,)
 """Groups of hypotheses: frequent mistakes, and those of which any formula has only a few, which are tried at once."""
@@ -103,7 +103,7 @@ class Search:
             return []
         with np.errstate(all="ignore"):
             found = [h for site in self.sites for make in FEW for h in make(site)]
-            return [*found, *alike(found, self.program), *uses.of_late_terms(self.sites)]
+            return [*found, *alike(found, self.program), *terms.of_late_terms(self.sites)]
 
     def groups(self) -> Iterator[list[Hypothesis]]:
         """The hypotheses about the program, the least far-fetched first. Those in one group are equally likely.

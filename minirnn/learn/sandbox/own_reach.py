@@ -57,4 +57,5 @@ def reached(tree: ast.Module, function: str) -> dict[int, list[int]]:
                     seen.add(further)
                     todo.append(further)
         found[line] = [k for k in range(len(returns[0].value.elts)) if f"return {k}" in seen]
-    return found
+    last = range(returns[0].lineno, (returns[0].end_lineno or returns[0].lineno) + 1)
+    return found | {line: list(range(len(returns[0].value.elts))) for line in last}

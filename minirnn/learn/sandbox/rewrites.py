@@ -141,10 +141,13 @@ TABLE = [
     R("reversed(A)", "reversed(A[:-1])", "the last of the entries is left out of the loop", "1-", where="any"),
     R("np.split(A, B)", "[A[I::B] for I in range(B)]",
       "every {B}th row is taken, but a part is a block of rows that follow each other", "-0"),
+    R("A[1:]", "A[:-1]", "{A}[:-1] is used where {A}[1:] belongs", "11", where="any"),
+    R("A[:-1]", "A[1:]", "{A}[1:] is used where {A}[:-1] belongs", "11", where="any"),
     R("A[:, I:]", "A[:, :-I]", "{A}[:, :-{I}] is used where {A}[:, {I}:] belongs", "11", where="any"),
     R("A[:, :I]", "A[:, -I:]", "{A}[:, -{I}:] is used where {A}[:, :{I}] belongs", "11", where="any"),
     # names
     R("N", "X", "{X} is used where {N} belongs", "11", "{X} is used where {N} belongs"),
+    R("M", "F(A)", "{F}({A}) is used where {M} belongs", "-2"),
     R("M", "N[:, None, :]", "{N} is used where {M} belongs", "-2"),
     R("M", "N.shape[A]", "{N}.shape[{A}] is used where {M} belongs", "-2"),
     # indices, steps and loops

@@ -13,6 +13,10 @@ from pathlib import Path
 START = Path(__file__).with_name("start.py")
 FORKS = hasattr(os, "fork")
 """Whether processes can be forked here. Without fork there are no locks, and answers run in `unlocked`."""
+NOTE = (
+    "Note: this system cannot lock an answer in, and limits only its time by the clock: check only what you wrote"
+    " yourself."
+)
 
 
 @dataclass(frozen=True)

@@ -24,10 +24,6 @@ from minirnn.learn.sandbox.replies import Reply
 from minirnn.learn.sandbox.session import Session, drain
 from minirnn.learn.sandbox.system_locks import START
 
-NOTE = (
-    "Note: this system cannot lock an answer in, and limits only its time by the clock: check only what you wrote"
-    " yourself."
-)
 NO_SIMULATOR = (
     "not judged: CUDA exercises run in the simulator, which needs Linux or macOS\n"
     "  on Windows install the Linux subsystem: wsl --install"

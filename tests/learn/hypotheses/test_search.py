@@ -1,9 +1,9 @@
 """Hypotheses about a formula's tree, including formulas that no exercise has. No mistake is claimed without evidence.
 
 Tests `minirnn/learn/hypotheses/search.py`, `minirnn/learn/hypotheses/program.py`,
-`minirnn/learn/hypotheses/edits.py`, `minirnn/learn/hypotheses/trees.py`, `minirnn/learn/hypotheses/scope.py`,
+`minirnn/learn/hypotheses/edits.py`, `minirnn/learn/hypotheses/trees.py`,
 `minirnn/learn/hypotheses/terms.py`, `minirnn/learn/hypotheses/names.py`, `minirnn/learn/hypotheses/rewritten.py`,
-`minirnn/learn/hypotheses/uses.py`, `minirnn/learn/hypotheses/kernels.py` and `minirnn/learn/by_output.py`.
+`minirnn/learn/hypotheses/kernels.py` and `minirnn/learn/by_output.py`.
 """
 
 from __future__ import annotations
