@@ -15,7 +15,7 @@ import numpy as np
 from minirnn.arguments.host_array import common_dtype
 from minirnn.cells.plan import Plan
 from minirnn.devices.base import Device
-from minirnn.devices.cuda.array import CudaArray, c_strides
+from minirnn.devices.cuda.array import CudaArray
 from minirnn.devices.cuda.driver import Driver, Kernel
 from minirnn.devices.cuda.interface import taken_over
 from minirnn.devices.cuda.launch import adam, losses
@@ -183,16 +183,17 @@ class Cuda(Device, kernels_in=(step, layer, losses, adam)):
 
     def _own(self, a: Any) -> None:
         """Raise unless `a` is an array of this device."""
+        if type(a) is CudaArray and a.device is self:
+            return
         if not isinstance(a, CudaArray):
             raise TypeError(
                 f"{self}: got a {type(a).__module__}.{type(a).__name__} in host memory\n"
                 f"  expected an array on {self}\n"
                 f"  copy it there first: device.asarray(array), or tensor.to({self.name!r})"
             )
-        if a.device is not self:
-            raise ValueError(
-                f"{self}: got an array on {a.device}\n  expected one on {self}\n  move it: tensor.to({self.name!r})"
-            )
+        raise ValueError(
+            f"{self}: got an array on {a.device}\n  expected one on {self}\n  move it: tensor.to({self.name!r})"
+        )
 
     def _operand(self, a: Any, dtype: np.dtype) -> CudaArray:
         """An operand as an array of `dtype`; Python numbers become constants."""
@@ -338,13 +339,14 @@ class Cuda(Device, kernels_in=(step, layer, losses, adam)):
     # ---- shapes
 
     def reshape(self, a: CudaArray, shape: Sequence[int]) -> CudaArray:
-        sizes = tuple(map(int, shape))
+        sizes, size = tuple(map(int, shape)), a.size
         if -1 in sizes:
             rest = prod(n for n in sizes if n != -1)
-            sizes = tuple([n if n != -1 else a.size // rest if rest else 0 for n in sizes])
-        if prod(sizes) != a.size:
-            raise ValueError(f"cannot reshape array of size {a.size} into shape {tuple(shape)}")
-        return self.contiguous(a).seen_as(sizes, c_strides(sizes))
+            sizes = tuple([n if n != -1 else size // rest if rest else 0 for n in sizes])
+        if prod(sizes) != size:
+            raise ValueError(f"cannot reshape array of size {size} into shape {tuple(shape)}")
+        a = self.contiguous(a)
+        return CudaArray(self, a.buffer, sizes, a.dtype, None, a.ptr)
 
     def transpose(self, a: CudaArray, axes: tuple[int, ...]) -> CudaArray:
         return a.seen_as(tuple(a.shape[d] for d in axes), tuple(a.element_strides[d] for d in axes))
