@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
+from functools import partial
 from math import prod
 from typing import Any
 
@@ -58,7 +59,6 @@ class Cuda(Device, kernels_in=(step, layer, losses, adam)):
     """
 
     name = "cuda"
-
     half_kernels = frozenset(("cross_entropy", "cross_entropy_grad"))
 
     def __init__(self, driver: Driver, name: str | None = None) -> None:
@@ -311,10 +311,7 @@ class Cuda(Device, kernels_in=(step, layer, losses, adam)):
         return along.scan(self, "recurrence", axis, a, b)
 
     def argsort(self, a: CudaArray, axis: int, descending: bool) -> CudaArray:
-        self._own(a)
-        order = (*(d for d in range(a.ndim) if d != axis), axis)
-        y = along.argsort(self, self.contiguous(self.transpose(a, order)), descending)
-        return self.transpose(y, tuple(int(d) for d in np.argsort(order)))
+        return self._along(a, axis, partial(along.argsort, self, descending=descending))
 
     # ---- products, softmax
 
@@ -325,15 +322,16 @@ class Cuda(Device, kernels_in=(step, layer, losses, adam)):
         return products.matmul(self, self.cast(a, dtype), self.cast(b, dtype))
 
     def softmax(self, a: CudaArray, axis: int) -> CudaArray:
-        return self._along(a, axis, "softmax")
+        return self._along(a, axis, partial(softmax, self, "softmax"))
 
     def log_softmax(self, a: CudaArray, axis: int) -> CudaArray:
-        return self._along(a, axis, "log_softmax")
+        return self._along(a, axis, partial(softmax, self, "log_softmax"))
 
-    def _along(self, a: CudaArray, axis: int, kernel: str) -> CudaArray:
+    def _along(self, a: CudaArray, axis: int, work: Callable[[CudaArray], CudaArray]) -> CudaArray:
+        """``work(a)`` for an array in C order whose last axis is `axis`."""
         self._own(a)
         order = (*(d for d in range(a.ndim) if d != axis), axis)
-        y = softmax(self, kernel, self.contiguous(self.transpose(a, order)))
+        y = work(self.contiguous(self.transpose(a, order)))
         return self.transpose(y, tuple(int(d) for d in np.argsort(order)))
 
     # ---- shapes
