@@ -84,7 +84,10 @@ def _read_npz(name: str, data: bytes) -> dict[str, np.ndarray]:
                 raise ValueError(f"{len(data)} bytes that unpack to {unpacked}; numpy.savez writes without packing")
             other = [key for key in z.zip.namelist() if not key.endswith(".npy")]
             if any(key.endswith("data.pkl") for key in other):
-                raise ValueError("a file of torch.save, which holds a pickle; save it with safetensors.torch.save_file")
+                raise ValueError(
+                    "a file of torch.save, which holds a pickle; save its weights with"
+                    " safetensors.torch.save_file(torch.load(FILE)[KEY], NAME), without [KEY] if it holds nothing else"
+                )
             if other:
                 raise ValueError(f"a zip file with {other[0]!r} in it")
             found = {key: z[key] for key in z.files}
