@@ -74,7 +74,7 @@ ax.legend(frameon=False)
 mr.viz.show(ax.figure)
 
 # %%
-# The last point of the disc is the *rate* L, the factor per step after many steps. It is 1 at the *critical forget
+# The rightmost point of the disc is the *rate* L, the factor per step after many steps. It is 1 at the *critical forget
 # bias*:
 #
 # .. math::
@@ -85,16 +85,16 @@ mr.viz.show(ax.figure)
 #    b^\star &= \log(\frac{4}{\rho} - 1)
 #    \end{aligned}
 #
-# For finite H the rate is about 1 % smaller. With a larger bias states and gradients grow. After about a hundred steps
-# the states are so large that tanh is flat, and the rate settles just above 1.
+# With a larger bias states and gradients grow. After about a hundred steps the states are so large that the slopes of
+# tanh hold the rate just above 1.
 #
 # Amplitudes or squares
 # ---------------------
 # Why does the weak detour matter so much? Write the Jacobian as :math:`f I + G`, with a random G of radius g. Over n
 # steps there are :math:`C_{n,k}`, n over k, paths with k detours. If every step had a *new* G, the contributions of
-# different paths would be independent, and only their squares would add. A recurrent network uses the *same* G, so all
+# different paths would be uncorrelated, and only their squares would add. A recurrent network uses the *same* G, so all
 # paths with k detours have the same matrix :math:`f^{n-k} G^k`, and their amplitudes add. The root mean squares
-# :math:`\bar w_n` (new) and :math:`w_n` (same, for large H) of a gradient of norm 1 are
+# :math:`\bar w_n` (new) and :math:`w_n` (same, for large H) of what is left of a gradient of norm 1 are
 #
 # .. math::
 #    :label: random-same
@@ -134,9 +134,9 @@ print(f"after 40 steps: same {same[40]:.1e}, new {new[40]:.1e}, straight path {f
 print(f"share of (f + g)^40: {same_formula[40] / (f + g) ** 40:.2f}")
 
 # %%
-# G is not normal (chapter 4), so the norm follows :math:`(f + g)^n` only after a *transient*, in which a typical
-# gradient loses two thirds. A chosen direction can gain, because the norm of f I + G is between f + g and f +
-# 2g.
+# Few eigenvalues are near f + g, so a typical gradient falls behind :math:`(f + g)^n`: after 40 steps it has a third of
+# that, and the share falls like :math:`n^{-1/4}`. A chosen direction can gain in a *transient*: G is not normal
+# (chapter 4), so the norm of f I + G is larger than f + g. It is below f + 2g.
 #
 # The edge of chaos
 # -----------------
@@ -147,7 +147,7 @@ print(f"share of (f + g)^40: {same_formula[40] / (f + g) ** 40:.2f}")
 #
 # For large H the pre-activations are normally distributed with variance q, and the rate is :math:`\rho` times the root
 # mean square of the slopes. The next figure compares this with H = 128, for inputs of standard deviation s. Without
-# inputs and chaos the state is zero, so a dot is the radius of one random matrix.
+# inputs and below the edge the state tends to zero, so a dot is the radius of one random matrix.
 
 nodes, weights = np.polynomial.hermite_e.hermegauss(101)
 weights /= weights.sum()
@@ -191,7 +191,7 @@ print("edge of chaos at the radius:", {s: f"{edge:.1f}" for s, edge in edges.ite
 # parts of tanh, so they move the edge to larger radii. Above it the rate is far smaller than the radius.
 #
 # The radius can be completely wrong. Rotate a strictly triangular matrix. All its eigenvalues are zero, and without
-# tanh the gradient is zero after H steps. Slopes destroy this cancellation:
+# tanh the gradient of 64 units is zero after 64 steps. Slopes destroy this cancellation:
 
 Q, N = np.linalg.qr(rng.normal(size=(64, 64)))[0], np.triu(rng.normal(size=(64, 64)), 1) / 8
 zero_radius = {a: tanh_rate(a * Q @ N @ Q.T, 0.1) for a in (1.0, 2.0, 3.0, 4.0)}
@@ -201,7 +201,7 @@ print("rate for the radius 0, by the scale of R:", {a: round(rate, 2) for a, rat
 # Initial values
 # --------------
 # Keras draws *one* orthogonal matrix of shape (H, 4H) for four gates, so each gate gets entries of variance 1/(4H) and
-# the radius 1/2. Here are the usual initial values, with measured radii:
+# the radius 1/2. The table has the usual initial values, with measured radii:
 
 limit, table = np.sqrt(6 / (32 + 5 * H)), {}  # I = 32
 starts = {
@@ -221,8 +221,8 @@ for name, R in starts.items():  # rho: H times the variance of the entries, squa
 # %%
 # A GRU with the update bias b has the rate :math:`u + (1 - u) \rho/2` at zero states, with :math:`u = \sigma(b)`. This
 # mean of 1 and :math:`\rho/2` never reaches 1 if :math:`\rho < 2`. An LSTM can cross 1, because its gates i and f are
-# independent. *Chrono initialization* (Tallec and Ollivier 2018) ties them again. For lags up to T it draws the forget
-# bias as log(u) with u uniform from 1 to T - 1, and sets the input bias to its negative, so i = 1 - f:
+# independent. *Chrono initialization* (Tallec and Ollivier 2018) ties them again. For lags up to T the forget bias is
+# the logarithm of a number that is uniform between 1 and T - 1, and the input bias is its negative, so i = 1 - f:
 
 both = {b: float(sigmoid(b) + sigmoid(-b) / np.sqrt(12)) for b in (0.0, 2.0, 5.0)}
 for b, rate in both.items():

@@ -30,7 +30,7 @@ rounds. Many new networks are of this kind, and Newton's method reduces the othe
 #    \end{aligned}
 #
 # The backward pass is the same recurrence from the end. minirnn uses this for ``cumsum`` and ``cumprod``. In each unit
-# the gradient of n steps is a product of n numbers: no matrix, no detour, no chaos.
+# a gradient is multiplied by one number per step: no matrix, no detour, no chaos.
 #
 # A scan
 # ------
@@ -87,8 +87,9 @@ print(f"largest difference of the gradients from the tape's: {worst:.0e}")
 # %%
 # The same cell under many names
 # ------------------------------
-# **minGRU** (Feng et al. 2024) is a GRU whose gates see the input only. In minirnn's language of cells, names with
-# ``x_`` are such gates. The layer's states are those of a scan with a = 1 - z and b = z n:
+# **minGRU** (Feng et al. 2024) is a GRU whose gate and candidate see the input only. Its authors also leave out the
+# tanh, which changes nothing here. In minirnn's language of cells, names with ``x_`` see the input only. The layer's
+# states are those of a scan with a = 1 - z and b = z n:
 
 
 @mr.cell(states=("h",))
@@ -105,10 +106,10 @@ mingru_error = np.abs(scan(1 - z, z * n)[0] - found.states["h"]).max()
 print(f"minGRU, layer and scan differ by {mingru_error:.0e} in float32")
 
 # %%
-# **LRU** (Orvieto et al. 2023) has constant complex factors :math:`a = r e^{i \theta}`, the eigenvalues of a normal
-# matrix. One chooses r just below 1 instead of hoping for it. **S4** (Gu et al. 2022) also has constant factors.
-# Therefore :math:`h_t = \sum_s a^{t-s} b_s` is a convolution. In **S6**, the core of **Mamba** (Gu and Dao 2023), the
-# length of a step :math:`\Delta_t = \operatorname{softplus}(z_t)` depends on the input, and
+# **LRU** (Orvieto et al. 2023) has constant complex factors :math:`a = r e^{i \theta}`, the eigenvalues of a linear
+# network's matrix. One chooses r just below 1 instead of hoping for it. **S4** (Gu et al. 2022) also has constant
+# factors. Therefore :math:`h_t = \sum_s a^{t-s} b_s` is a convolution. In **S6**, the core of **Mamba** (Gu and Dao
+# 2023), the length of a step :math:`\Delta_t = \operatorname{softplus}(z_t)` depends on the input. In the simplest case
 # :math:`a_t = e^{-\Delta_t}`. That is a forget gate, because :math:`e^{-\operatorname{softplus}(z)} = 1 - \sigma(z)`.
 
 factor = 0.99 * np.exp(0.3j)
@@ -182,7 +183,7 @@ for name, row in costs(4096).items():
 #
 # DEER (Lim et al. 2023) computes it by a scan, and ParaRNN (Danieli et al. 2025) trained variants of the LSTM and GRU
 # with 7 billion parameters this way. minirnn derives the Jacobians. The steps are rows of one batch, so one backward
-# pass per state gives a row of all Jacobians.
+# pass for each of the 2H numbers of a state gives one row of every Jacobian.
 
 T, I, H = 256, 4, 16
 
@@ -223,8 +224,8 @@ errors = newton(1.0, 1.0)
 print("largest error, bias 1, rho 1:", *(f"{error:.0e}" for error in errors))
 
 # %%
-# With a rate below 1, at most six iterations are enough for 256 steps, and the number of right digits about doubles
-# each time. In exact arithmetic T iterations are always enough, because iteration k makes the first k steps exact. But
+# With a rate below 1, at most six iterations are enough for 256 steps, and each about doubles the number of right
+# digits. In exact arithmetic T iterations are always enough, because iteration k makes the first k steps exact. But
 # above 1 the corrections grow along the sequence like the gradients of chapter 22, and the count rises quickly.
 #
 # On a GPU, a few times :math:`\log_2 T` rounds replace T rounds. The price is arithmetic: joining two steps
@@ -236,7 +237,7 @@ print("largest error, bias 1, rho 1:", *(f"{error:.0e}" for error in errors))
 # - The backward pass of a linear recurrence is the same recurrence from the end, :eq:`linear-diagonal`.
 # - Pairs of steps join, :eq:`linear-pair`, so a scan needs :math:`\log_2 T` rounds.
 # - minGRU, LRU, S4, S6, mLSTM, DeltaNet and linear attention differ in the factor and in the shape of the state.
-# - Newton's method solves a nonlinear recurrence by linear ones, in few iterations where its rate is below 1.
+# - Newton's method solves a nonlinear recurrence by linear ones. Where the rate is below 1, it needs few iterations.
 #
 # Further reading
 # ---------------

@@ -70,7 +70,7 @@ def python() -> str:
 
 
 def this_program() -> str:
-    """How the user can call `minirnn` from the current folder."""
+    """The command that starts `minirnn` from the current folder."""
     script = Path(sys.argv[0])
     if script.name != "minirnn":
         return f"{python()} -m minirnn"

@@ -255,7 +255,7 @@ def pip_install(extra: str) -> str:
 
 
 def pip() -> str:
-    """How the user can call the pip of this Python."""
+    """The command that starts the pip of this Python."""
     return f"{python()} -m pip"
 
 

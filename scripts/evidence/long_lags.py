@@ -4,7 +4,8 @@
     python scripts/evidence/long_lags.py docs/data/long_lags.json --tasks adding     # goes on where it was interrupted
     python scripts/evidence/long_lags.py docs/data/long_lags.json --tasks copying --lags 5 7 10
     python scripts/evidence/long_lags.py docs/data/long_lags.json --tasks adding --lags 200 --rates 0.005
-    python scripts/evidence/long_lags.py docs/data/five_seeds.json --small           # two rates, lags of 50 and 200
+    python scripts/evidence/long_lags.py docs/data/five_seeds.json --small           # two rates, lags of 20, 50 and 200
+    python scripts/evidence/long_lags.py docs/data/five_seeds.json --small --tasks copying --lags 20
     python scripts/evidence/long_lags.py FILE --seeds 0 --lags 10 20 --steps 200     # in a minute
 
 Every network has 64 units and is trained by Adam on batches of 32 new sequences, until the mean loss of 50 steps is
@@ -210,7 +211,7 @@ def main() -> None:
     parser.add_argument("--table", action="store_true", help="print what is in the file as the tutorial has it")
     parser.set_defaults(size=LARGE)
     if parser.parse_known_args()[0].small:
-        parser.set_defaults(size=SMALL, lags=[50, 200], seeds=[0, 1, 2, 3, 4], rates=[0.003, 0.01], steps=1500)
+        parser.set_defaults(size=SMALL, lags=[20, 50, 200], seeds=[0, 1, 2, 3, 4], rates=[0.003, 0.01], steps=1500)
         parser.set_defaults(networks=["RNN, relu, identity", "GRU", "LSTM, forget bias 1", "LSTM, forget bias 3"])
     options = parser.parse_args()
     rows = stored(options.out)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import comb
 from types import SimpleNamespace
 
 import numpy as np
@@ -31,7 +32,11 @@ def test_22_amplitudes_add_for_the_same_matrix_and_squares_for_new_ones(chapter:
     assert np.allclose(chapter.same, chapter.same_formula, rtol=0.15)
     assert np.allclose(chapter.new, (f**2 + g**2) ** (chapter.steps / 2), rtol=0.15)
     assert chapter.same[40] > 200 * chapter.new[40] and chapter.new[40] < 3 * f**40
-    assert 0.32 < chapter.same_formula[40] / (f + g) ** 40 < 0.37  # two thirds are lost
+    shares = {
+        n: sum((comb(n, k) * f ** (n - k) * g**k) ** 2 for k in range(n + 1)) ** 0.5 / (f + g) ** n for n in (40, 640)
+    }
+    assert np.isclose(shares[40], chapter.same_formula[40] / (f + g) ** 40) and abs(shares[40] - 1 / 3) < 0.02
+    assert abs(shares[640] / shares[40] - 16**-0.25) < 0.005  # it falls like n^(-1/4)
     late = np.array(chapter.same_formula)[-2:]
     assert abs(late[1] / late[0] - (f + g)) < 0.01
     norm = np.linalg.norm(f * np.eye(512) + g * np.random.default_rng(1).normal(size=(512, 512)) / np.sqrt(512), 2)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -40,6 +41,18 @@ def steps_to_learn(task: str, network: str, lag: int, rate: float) -> list[int |
     ]
     wanted = [r for r in rows if (r["task"], r["network"], r["lag"], r.get("rate")) == (task, network, lag, rate)]
     return [row.get("solved") for row in wanted]
+
+
+def sizes_of_long_lags() -> list[int]:
+    """Units, sequences and copied symbols of the large and of the small runs of chapter 7."""
+    script = Path(__file__).parents[2] / "scripts" / "evidence" / "long_lags.py"
+    line = next(line for line in script.read_text(encoding="utf-8").splitlines() if line.startswith("LARGE, SMALL = "))
+    return [int(number) for number in re.findall(r"\b\d+\b", line)]
+
+
+def runs_that_learn(steps: str) -> int:
+    """How many of the runs of a table of chapter 7 learned."""
+    return sum(n != "-" for n in steps.split())
 
 
 def small_runs(name: str) -> list[Any]:
@@ -200,6 +213,98 @@ def nearly_diagonal(size: float) -> float:
     return float(np.abs(before - six.reset_after(six.h, six.w_ru, w, six.b_ru)).max())
 
 
+def peephole_paths() -> bool:
+    """Chapter 5: whether peepholes add the diagonals that the answer names, and no matrix, in one step."""
+    rng, H = np.random.default_rng(6), 5
+    x, c, h, w = rng.normal(size=(1, 3)), rng.normal(size=H), rng.normal(size=(1, H)), rng.normal(size=(3 + H, 4 * H))
+    peepholes, b = rng.normal(size=(3, H)), rng.normal(size=4 * H)
+
+    def step(c: Any, *weights: Any) -> Any:
+        return mr.ops.lstm_block_cell(x, c.reshape(1, H), h, w, *weights, b, use_peephole=True, cell_clip=0.0)
+
+    y = {name: value.numpy()[0] for name, value in step(mr.tensor(c), *peepholes)._asdict().items()}
+    added_i, added_f = y["ci"] * y["i"] * (1 - y["i"]), c * y["f"] * (1 - y["f"])
+    of_c = np.diag(y["f"] + added_i * peepholes[0] + added_f * peepholes[1])
+    S = np.diag(y["o"] * (1 - y["co"] ** 2) + y["co"] * y["o"] * (1 - y["o"]) * peepholes[2])
+    found = (
+        mr.jacobian(lambda c, name=name: getattr(step(c, *peepholes), name)[0], mr.tensor(c)) for name in ("cs", "h")
+    )
+    return all(np.allclose(J.numpy(), right) for J, right in zip(found, (of_c, S @ of_c), strict=True))
+
+
+@cache
+def slow_to_forget() -> list[float]:
+    """Chapter 7: the first and the largest reach of a GRU with the update bias 3, and where its error is a tenth."""
+    seven = changed("07", upto="found = {name: train")
+
+    def make() -> Any:
+        layer = mr.nn.GRU(2, seven.H)
+        bias = layer.bias_ih_l0.numpy().copy()
+        bias[seven.H : 2 * seven.H] += 3
+        layer.bias_ih_l0.assign(bias)
+        return layer
+
+    losses, reached = seven.train(make, steps=450)
+    return [reached[0], max(reached.values()), first_below(losses)]
+
+
+def first_below(losses: np.ndarray) -> int:
+    """Chapter 7: the step around which the mean error is first below a tenth of 1/6."""
+    return int(np.flatnonzero(losses < 0.1 / 6)[0]) + 25
+
+
+def freed() -> str:
+    """Chapter 8: the error of the second window without `detach()`."""
+    without = ("(part.detach() for part in state)", "state")
+    try:
+        changed("08", without, upto="# %%\n# With windows of 32")
+    except RuntimeError as error:
+        return str(error)
+    return ""
+
+
+def overlapping(K: int = 8, T: int = 64) -> bool:
+    """Chapter 8: whether windows that start K/2 steps early have all pairs up to this distance, and none before."""
+    windows = [(max(end - K - K // 2, 0), end - K, end) for end in range(K, T + 1, K)]
+    kept = {(t, s) for start, loss, end in windows for s in range(loss, end) for t in range(start, s + 1)}
+    near = {(t, s) for s in range(T) for t in range(max(s - K // 2, 0), s + 1)}
+    return near <= kept and all(t >= s // K * K - K // 2 for t, s in kept)
+
+
+def valid_steps() -> bool:
+    """Chapter 9: whether a loss on the last valid outputs reaches all valid inputs, and no other ones."""
+    nine = changed("09", upto="# Two directions\n")
+    x, last = mr.tensor(nine.clean, requires_grad=True), (nine.lengths - 1, np.arange(nine.B))
+    form: dict[str, Any] = {"rnn_mode": "lstm", "direction": "bidirectional", "is_training": True}
+    y = mr.ops.cudnn_rnn_v3(x, nine.states, nine.states, nine.params, nine.lengths, **form)
+    dx = mr.grad((y.output[last] ** 2).sum(), x).numpy()
+    return np.array_equal(dx.any(axis=2), ~nine.past)
+
+
+@cache
+def text_model(*changes: tuple[str, str]) -> float:
+    """Chapter 10: the validation loss after 300 steps of the chapter with other lines."""
+    return float(changed("10", *changes, upto="unigram = ").checked[-1][1])
+
+
+NO_STATE = ("state and mr.nn.LSTMHidden(*(a.detach() for a in state))", "None")
+LOW_LIMIT = ("LIMIT, state = 0.5", "LIMIT, state = 0.05")
+DESCENT = ("mr.optim.Adam(model.parameters(), lr=0.008)", "mr.optim.SGD(model.parameters(), lr=1.0)")
+
+
+@cache
+def on_the_candidate() -> float:
+    """Chapter 12: the cosine at the first step if the mask is on the candidate alone."""
+    masked = """        kept = mask(B, H) if place == "candidate" else 1.0
+        cs = y.cs + (kept - 1) * y.i * y.ci
+        y = y._replace(cs=cs, h=y.o * mr.tanh(cs))
+        c, h = q_c * c"""
+    twelve = changed("12", ("        c, h = q_c * c", masked), upto="# What reaches each cell state")
+    signal = twelve.gradients("none")[0]
+    drawn = np.stack([twelve.gradients("candidate", seed)[0] for seed in range(10)])
+    return float(np.mean(drawn @ signal / np.linalg.norm(drawn, axis=1) / np.linalg.norm(signal)))
+
+
 def curvatures() -> list[float]:
     """Chapter 13: the largest curvature at the start, after ten steps of Adam, and after forty."""
     thirteen = changed("13", upto="curvature, sharpest =")
@@ -229,6 +334,29 @@ def diagonal(rho: float) -> tuple[int, float]:
     change = ("J, r, e = np.stack(rows, axis=1),", "J, r, e = np.stack(rows, axis=1) * np.eye(2 * H),")
     errors = changed("23", change, upto="ax = Figure(figsize=(8, 3.6)").newton(0.0, rho)
     return len(errors), errors[-1]
+
+
+@cache
+def shares_of_products(B: int) -> tuple[float, float, float]:
+    """Chapter 14: the products' shares of operations and bytes, and the bytes of elementwise products per theirs."""
+    device = changed("14", ("B, I, H = 16", f"B, I, H = {B}"), upto="# Is it still right").composed
+    products = [device.counts[section]["matmul"] for section in ("forward", "backward")]
+    totals = [device.total(section) for section in ("forward", "backward")]
+    shares = [sum(p[n] for p in products) / sum(getattr(t, n) for t in totals) for n in ("flops", "bytes")]
+    return *shares, device.counts["backward"]["multiply"]["bytes"] / products[1]["bytes"]  # type: ignore[return-value]
+
+
+def bound_by_arithmetic(B: int, H: int = 512, peak: float = 67e12, bandwidth: float = 4.8e12) -> bool:
+    """Chapter 19: whether B sequences, one launch per step, do more operations per byte than the edge of the roof."""
+    return peak / bandwidth < 8 * B * H**2 / (16 * H**2 + 32 * B * H)
+
+
+@cache
+def orthogonal_edges() -> list[float]:
+    """Chapter 22: the edge of chaos without inputs and with both kinds, for orthogonal matrices."""
+    uniform = ("rho * np.sqrt(3 / H) * rng.uniform(-1, 1, (H, H))", "rho * np.linalg.qr(rng.normal(size=(H, H)))[0]")
+    chapter = changed("22", uniform, upto="# Without inputs the edge")
+    return [float(np.interp(1.0, rates, chapter.radii)) for rates in chapter.rates.values()]
 
 
 def skipped_bias() -> list[int]:
