@@ -11,7 +11,7 @@
 #     ratios     the default and the fast rungs next to torch's cuDNN: nine sizes, three precisions, learners' sizes first
 #     sanitizer  four tools of NVIDIA on a tiny layer of each rung
 #     ncu        what the kernels that decide the time spend it on
-#     verify     a few cases of every other op
+#     verify     a few cases of every other op, stored values of TensorFlow and torch included
 # Results are lines of FOLDER/evidence.jsonl, written at once. FOLDER/evidence.tgz, renewed after each step, has them and what
 # each step said. EARLIER.tgz is the archive of an earlier call: what passed then is not done again. Both ways of coming back
 # work: with the same FOLDER, or with its archive on a fresh machine.
@@ -79,6 +79,6 @@ step latencies $((40 * slow)) "$python" -m scripts.gpu.latencies
 step ratios $((210 * slow)) "$python" -m scripts.gpu.ratios
 step sanitizer $((80 * slow)) "$python" -m scripts.gpu.profiled sanitizer
 step ncu $((90 * slow)) "$python" -m scripts.gpu.profiled ncu
-step verify $((120 * slow)) env "MINIRNN_CUDNN_RNN=steps" "$python" -m minirnn verify --device "$DEVICE" --quick
+step verify $((120 * slow)) env "MINIRNN_CUDNN_RNN=steps" "$python" -m tests.verified --device "$DEVICE" --quick
 "$python" -m scripts.gpu.tables --brief "$EVIDENCE" || true
 exit $failed

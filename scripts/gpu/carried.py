@@ -1,10 +1,10 @@
 """What is made before a GPU is there, and carried to it: the machine code of all kernels of the first run, and
 results.
 
-``python -m scripts.gpu.carried FOLDER`` runs the layers of `alive.py` and `ratios.py` and ``minirnn verify --quick``
-on a driver that computes nothing, which shows what they compile, and compiles it with all cores. FOLDER then has the
-cache ``cuda/`` for ``MINIRNN_CACHE``, and the results of `alive.py` in float64. ``--arch`` (sm_90) names the GPU. On
-the GPU's machine the same command compiles only what is missing; with the same nvcc that is nothing.
+``python -m scripts.gpu.carried FOLDER`` runs the layers of `alive.py` and `ratios.py` and ``python -m tests.verified
+--quick`` on a driver that computes nothing, which shows what they compile, and compiles it with all cores. FOLDER then
+has the cache ``cuda/`` for ``MINIRNN_CACHE``, and the results of `alive.py` in float64. ``--arch`` (sm_90) names the
+GPU. On the GPU's machine the same command compiles only what is missing; with the same nvcc that is nothing.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from typing import Any
 import numpy as np
 
 import minirnn as mr
-from minirnn.commands.cli import main as minirnn
 from minirnn.devices.cuda.device import Cuda
 from minirnn.devices.cuda.gpu.compiler import Compiler
 from minirnn.devices.cuda.launch.sequence.choice import H200, RUNGS
 from minirnn.devices.host_cpp import cache
 from minirnn.machine import toolchain
 from scripts.gpu import alive, latencies, ratios
+from tests.verified import main as verified
 
 Asked = tuple[str, str, tuple[str, ...]]
 """A text, its name, and its options."""
@@ -112,7 +112,7 @@ def asked(arch: str) -> list[Asked]:
                     for call in ratios.our_calls(gpu, "lstm", size, dtype).values():
                         call()
         gpu.cudnn_rnn_rung = RUNGS[0]
-        minirnn(["verify", "--device", "no-gpu", "--quick"])  # every number is wrong here
+        verified(["--device", "no-gpu", "--quick"])  # every number is wrong here
     return list(driver.asked)
 
 

@@ -40,9 +40,7 @@ class Packer:
 
     def __init__(self, kernel: str) -> None:
         self.kernel = kernel
-        self._plans: dict[
-            tuple[Any, ...], tuple[Callable[..., bytes], tuple[Callable[[Any], Any], ...], list[int]]
-        ] = {}
+        self._plans: dict[tuple[Any, ...], Packing] = {}
 
     def __call__(self, args: tuple[Any, ...]) -> bytes:
         """Raises TypeError if an argument has a type that no kernel accepts."""

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
+from functools import partial
 from math import prod
 from typing import Any
 
@@ -15,7 +16,7 @@ import numpy as np
 from minirnn.arguments.host_array import common_dtype
 from minirnn.cells.plan import Plan
 from minirnn.devices.base import Device
-from minirnn.devices.cuda.array import CudaArray, c_strides
+from minirnn.devices.cuda.array import CudaArray
 from minirnn.devices.cuda.driver import Driver, Kernel
 from minirnn.devices.cuda.interface import taken_over
 from minirnn.devices.cuda.launch import adam, losses
@@ -58,7 +59,6 @@ class Cuda(Device, kernels_in=(step, layer, losses, adam)):
     """
 
     name = "cuda"
-
     half_kernels = frozenset(("cross_entropy", "cross_entropy_grad"))
 
     def __init__(self, driver: Driver, name: str | None = None) -> None:
@@ -183,16 +183,17 @@ class Cuda(Device, kernels_in=(step, layer, losses, adam)):
 
     def _own(self, a: Any) -> None:
         """Raise unless `a` is an array of this device."""
+        if type(a) is CudaArray and a.device is self:
+            return
         if not isinstance(a, CudaArray):
             raise TypeError(
                 f"{self}: got a {type(a).__module__}.{type(a).__name__} in host memory\n"
                 f"  expected an array on {self}\n"
                 f"  copy it there first: device.asarray(array), or tensor.to({self.name!r})"
             )
-        if a.device is not self:
-            raise ValueError(
-                f"{self}: got an array on {a.device}\n  expected one on {self}\n  move it: tensor.to({self.name!r})"
-            )
+        raise ValueError(
+            f"{self}: got an array on {a.device}\n  expected one on {self}\n  move it: tensor.to({self.name!r})"
+        )
 
     def _operand(self, a: Any, dtype: np.dtype) -> CudaArray:
         """An operand as an array of `dtype`; Python numbers become constants."""
@@ -310,10 +311,7 @@ class Cuda(Device, kernels_in=(step, layer, losses, adam)):
         return along.scan(self, "recurrence", axis, a, b)
 
     def argsort(self, a: CudaArray, axis: int, descending: bool) -> CudaArray:
-        self._own(a)
-        order = (*(d for d in range(a.ndim) if d != axis), axis)
-        y = along.argsort(self, self.contiguous(self.transpose(a, order)), descending)
-        return self.transpose(y, tuple(int(d) for d in np.argsort(order)))
+        return self._along(a, axis, partial(along.argsort, self, descending=descending))
 
     # ---- products, softmax
 
@@ -324,27 +322,29 @@ class Cuda(Device, kernels_in=(step, layer, losses, adam)):
         return products.matmul(self, self.cast(a, dtype), self.cast(b, dtype))
 
     def softmax(self, a: CudaArray, axis: int) -> CudaArray:
-        return self._along(a, axis, "softmax")
+        return self._along(a, axis, partial(softmax, self, "softmax"))
 
     def log_softmax(self, a: CudaArray, axis: int) -> CudaArray:
-        return self._along(a, axis, "log_softmax")
+        return self._along(a, axis, partial(softmax, self, "log_softmax"))
 
-    def _along(self, a: CudaArray, axis: int, kernel: str) -> CudaArray:
+    def _along(self, a: CudaArray, axis: int, work: Callable[[CudaArray], CudaArray]) -> CudaArray:
+        """``work(a)`` for an array in C order whose last axis is `axis`."""
         self._own(a)
         order = (*(d for d in range(a.ndim) if d != axis), axis)
-        y = softmax(self, kernel, self.contiguous(self.transpose(a, order)))
+        y = work(self.contiguous(self.transpose(a, order)))
         return self.transpose(y, tuple(int(d) for d in np.argsort(order)))
 
     # ---- shapes
 
     def reshape(self, a: CudaArray, shape: Sequence[int]) -> CudaArray:
-        sizes = tuple(map(int, shape))
+        sizes, size = tuple(map(int, shape)), a.size
         if -1 in sizes:
             rest = prod(n for n in sizes if n != -1)
-            sizes = tuple([n if n != -1 else a.size // rest if rest else 0 for n in sizes])
-        if prod(sizes) != a.size:
-            raise ValueError(f"cannot reshape array of size {a.size} into shape {tuple(shape)}")
-        return self.contiguous(a).seen_as(sizes, c_strides(sizes))
+            sizes = tuple([n if n != -1 else size // rest if rest else 0 for n in sizes])
+        if prod(sizes) != size:
+            raise ValueError(f"cannot reshape array of size {size} into shape {tuple(shape)}")
+        a = self.contiguous(a)
+        return CudaArray(self, a.buffer, sizes, a.dtype, None, a.ptr)
 
     def transpose(self, a: CudaArray, axes: tuple[int, ...]) -> CudaArray:
         return a.seen_as(tuple(a.shape[d] for d in axes), tuple(a.element_strides[d] for d in axes))

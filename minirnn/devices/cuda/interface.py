@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -10,14 +9,6 @@ import numpy as np
 from minirnn.devices.base import Device
 from minirnn.devices.cuda.array import CudaArray, c_strides
 from minirnn.devices.cuda.launch.sources import C_TYPES
-
-
-def _wait_for_its_maker(driver: Any, described: Mapping[str, Any]) -> None:
-    """Wait for the array, which may be unfinished. From version 3 on it names the stream, or None if it is finished."""
-    if described.get("version", 0) < 3:
-        driver.wait_for(None)
-    elif described.get("stream") is not None:
-        driver.wait_for(int(described["stream"]))
 
 
 class _Borrowed:
@@ -46,7 +37,11 @@ def taken_over(device: Device, other: Any) -> CudaArray:
             "  copy it there, or to the host; CUDA_VISIBLE_DEVICES chooses which GPU is number 0"
         )
     borrowed = CudaArray(device, _Borrowed(described["data"][0], other), shape, dtype, strides)
-    _wait_for_its_maker(device.driver, described)
+    # It may be unfinished. From version 3 on it names the stream, or None if it is finished.
+    if described.get("version", 0) < 3:
+        device.driver.wait_for(None)
+    elif described.get("stream") is not None:
+        device.driver.wait_for(int(described["stream"]))
     taken = device.contiguous(borrowed, always=True)
     device.driver.synchronize()  # before `other` may change again
     return taken

@@ -57,7 +57,7 @@ class MissedMessages:
         self._unseen = False
         words = np.empty(WORDS, np.uint32)
         self.device.driver.d2h(words, self._words.ptr)
-        if not words.any():
+        if words.tobytes() == bytes(words.nbytes):
             return
         self.device.driver.memset(self._words.ptr, 0, self._words.nbytes)
         index = int(np.flatnonzero(words)[0])

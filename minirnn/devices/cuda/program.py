@@ -30,7 +30,6 @@ ALIGNMENT = 16
 
 Place = tuple[int, int]
 """The number of a range of memory, and the bytes from its start. Range 0 starts at address 0."""
-Step = tuple[Work, list[Place]]
 
 
 class Program:
@@ -94,14 +93,21 @@ class Part:
     """Launches one after another; `repeated` if they are a loop. `place` finds the place of an address on paper."""
 
     def __init__(self, noted: Sequence[tuple[Work, list[int]]], repeated: bool, place: Callable[[int], Place]) -> None:
-        self.steps: list[Step] = [(work, [place(ptr) for ptr in at]) for work, at in noted]
+        self.steps: list[tuple[Work, slice]] = []
+        self.places: list[Place] = []
+        """The places of all addresses; a step has a slice of them."""
+        for work, at in noted:
+            first = len(self.places)
+            self.places += map(place, at)
+            self.steps.append((work, slice(first, len(self.places))))
         self.repeated = repeated
-        self.ranges = sorted({number for _, places in self.steps for number, _ in places})
+        self.ranges = sorted({number for number, _ in self.places})
 
     def start(self, starts: Sequence[int]) -> None:
         """Run them, for ranges of memory that start here."""
-        for work, places in self.steps:
-            work([starts[number] + offset for number, offset in places])
+        at = [starts[number] + offset for number, offset in self.places]
+        for work, own in self.steps:
+            work(at[own])
 
 
 class Result:
@@ -245,7 +251,7 @@ def arrays_in(tree: Any, found: list[CudaArray | None]) -> None:
     for a in tree.values() if type(tree) is dict else tree:
         if type(a) is CudaArray or a is None:
             found.append(a)
-        else:
+        elif a:
             arrays_in(a, found)
 
 

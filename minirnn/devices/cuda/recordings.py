@@ -105,8 +105,10 @@ class Recordings:
 
     def _remember(self, key: Hashable, program: Program | str) -> None:
         with self._lock:
-            self._launches += launches(program) - launches(self._programs.get(key))
-            self._programs[key] = program
+            before = self._programs.get(key)
+            if before is not program:
+                self._launches += launches(program) - launches(before)
+                self._programs[key] = program
             self._programs.move_to_end(key)
             while len(self._programs) > PROGRAMS or self._launches > LAUNCHES and len(self._programs) > 1:
                 self._launches -= launches(self._programs.popitem(last=False)[1])

@@ -25,7 +25,7 @@ from minirnn.devices.cuda.gpu.compiler import Compiler
 from minirnn.devices.cuda.gpu.context import LATE, Current, Here
 from minirnn.devices.cuda.gpu.cublas import Cublas, prepared
 from minirnn.devices.cuda.gpu.graph import Graph
-from minirnn.devices.cuda.gpu.memory import Buffer, Memory
+from minirnn.devices.cuda.gpu.memory import Memory
 from minirnn.devices.cuda.gpu.occupancy import LoadedTwice
 from minirnn.devices.precision import chosen
 from minirnn.machine import toolchain
@@ -74,6 +74,7 @@ class PyCudaDriver:
         self.stream_handle = int(self._stream.handle)
         self.launches = 0
         self.memory = Memory(self.name, drv, self._current)
+        self.alloc = self.memory.alloc
         self._modules: dict[tuple[str, str, tuple[str, ...]], _Module] = {}
         self._here = Here(self._stream)
         self.prepares = True
@@ -85,9 +86,6 @@ class PyCudaDriver:
         atexit.register(self.close)
 
     # Memory
-
-    def alloc(self, nbytes: int) -> Buffer:
-        return self.memory.alloc(nbytes)
 
     def free_held(self) -> None:
         """Return memory that no array uses to the GPU, for other programs and libraries."""
@@ -128,12 +126,12 @@ class PyCudaDriver:
     def d2d(self, to: int, ptr: int, nbytes: int) -> None:
         if nbytes:
             with self._current:
-                self.prepared_d2d(nbytes)((to, ptr))
+                self._drv.memcpy_dtod_async(to, ptr, nbytes, self._here.stream)
 
     def memset(self, ptr: int, byte: int, nbytes: int) -> None:
         if nbytes:
             with self._current:
-                self.prepared_memset(byte, nbytes)((ptr,))
+                self._drv.memset_d8_async(ptr, byte, nbytes, self._here.stream)
 
     def prepared_d2d(self, nbytes: int) -> Work:
         copy, here = self._drv.memcpy_dtod_async, self._here

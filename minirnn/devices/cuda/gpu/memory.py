@@ -37,11 +37,12 @@ class Memory:
 
     def alloc(self, nbytes: int) -> Buffer:
         """Raises `OutOfDeviceMemory`."""
-        drv, size = self._drv, rounded_up(nbytes)
+        size = rounded_up(nbytes)
         with self.lock:
             found = self.free.take(size)
             if found is not None:
-                return Buffer(self, found[1], nbytes, size)
+                return Buffer(self, *found, nbytes, size)
+            drv = self._drv
             with self.current:
                 try:
                     block = drv.mem_alloc(size)
@@ -53,7 +54,7 @@ class Memory:
                         free = drv.mem_get_info()[0]
                         raise OutOfDeviceMemory(self.name, nbytes, self.held_bytes, free) from error
             self.held_bytes += size
-        return Buffer(self, block, nbytes, size)
+        return Buffer(self, int(block), block, nbytes, size)
 
     def free_held(self) -> None:
         """Return memory that no array uses to the GPU."""
@@ -69,9 +70,9 @@ class Buffer:
 
     __slots__ = ("__weakref__", "_block", "_memory", "_size", "nbytes", "ptr")
 
-    def __init__(self, memory: Memory, block: Any, nbytes: int, size: int) -> None:
+    def __init__(self, memory: Memory, ptr: int, block: Any, nbytes: int, size: int) -> None:
         self._block, self._size = block, size
-        self.ptr, self.nbytes = int(block), nbytes
+        self.ptr, self.nbytes = ptr, nbytes
         self._memory = memory  # set last, because a Ctrl-C may end this method before it has begun
 
     def __del__(self) -> None:

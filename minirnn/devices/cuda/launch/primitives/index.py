@@ -28,10 +28,10 @@ def part(a: CudaArray, index: tuple[Any, ...]) -> CudaArray | None:
     offset, shape, strides = 0, [], []
     for k, n, stride in zip(index, a.shape, a.element_strides):  # noqa: B905  (the index may be shorter)
         if type(k) is slice:
-            start, stop, step = k.indices(n)
-            steps = range(start, stop, step)
+            steps = range(n)[k]
+            start = steps.start
             shape.append(len(steps))
-            strides.append(stride * step)
+            strides.append(stride * steps.step)
         elif type(k) is int and -n <= k < n:
             start = k if k >= 0 else k + n
         else:

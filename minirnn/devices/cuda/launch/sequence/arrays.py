@@ -245,14 +245,8 @@ def settled(layer: Layer, d: int) -> Weights:
 
 
 def stacked(device: Launcher, arrays: Sequence[CudaArray], axis: int = 0) -> Any:
-    """Arrays of one shape along a new axis, 0 or 1, in C order; None if there are none."""
+    """Arrays of one shape along a new axis in C order: a copy if there are several, None if there are none."""
     if not arrays:
         return None
-    first = arrays[0].shape
-    if len(arrays) == 1:
-        shape = *first[:axis], 1, *first[axis:]
-        return device.contiguous(arrays[0]).seen_as(shape, c_strides(shape))
-    found = device.empty((*first[:axis], len(arrays), *first[axis:]), arrays[0].dtype)
-    for k, a in enumerate(arrays):
-        copy(device, found[k] if axis == 0 else found[:, k], a)
-    return found
+    each = [device.reshape(a, (*a.shape[:axis], 1, *a.shape[axis:])) for a in arrays]
+    return each[0] if len(each) == 1 else device.concatenate(each, axis)
