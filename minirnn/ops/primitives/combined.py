@@ -7,19 +7,18 @@ from typing import Any
 import numpy as np
 
 from minirnn.arguments.messages import shown
+from minirnn.arguments.names import accepts
 from minirnn.engine.operands import pair
 from minirnn.engine.tensor import Tensor, as_tensor, tensor
 from minirnn.ops.primitives.arithmetic import add as plus
-from minirnn.ops.primitives.arithmetic import divide, multiply, subtract
-from minirnn.ops.primitives.declare import accepts, method
+from minirnn.ops.primitives.arithmetic import divide, mul, multiply, subtract
+from minirnn.ops.primitives.declare import method
 from minirnn.ops.primitives.products import mm
 from minirnn.ops.primitives.rounding import trunc
 from minirnn.ops.primitives.shapes import stack
 from minirnn.ops.primitives.statistics import logsumexp
 
 __all__ = ["add", "addmm", "allclose", "div", "equal", "isclose", "lerp", "logaddexp", "mul", "sub"]
-
-mul = multiply
 
 
 @method
@@ -71,6 +70,7 @@ def lerp(start: Any, end: Any, weight: Any) -> Tensor:
 
 
 @method
+@accepts()
 def addmm(input: Any, mat1: Any, mat2: Any, *, beta: float = 1, alpha: float = 1) -> Tensor:
     """``beta * input + alpha * (mat1 @ mat2)``."""
     return add(multiply(input, beta), mm(mat1, mat2), alpha=alpha)
