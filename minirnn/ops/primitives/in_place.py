@@ -150,7 +150,7 @@ def _drawn(name: str, t: Tensor, generator: Any, draw: Callable[[np.random.Gener
 
 
 @method
-@accepts(to="high")
+@accepts(**{"from": "low", "to": "high"})
 def uniform_(t: Tensor, low: float = 0.0, high: float = 1.0, *, generator: Any = None) -> Tensor:
     """Fill this Tensor with random numbers from the uniform distribution between `low` and `high`."""
     return _drawn("uniform_", t, generator, lambda stream: stream.uniform(low, high, t.shape))
@@ -169,7 +169,7 @@ def bernoulli_(t: Tensor, p: float = 0.5, *, generator: Any = None) -> Tensor:
 
 
 @method
-@accepts(to="high")
+@accepts(**{"from": "low", "to": "high"})
 def random_(t: Tensor, low: int, high: int | None = None, *, generator: Any = None) -> Tensor:
     """Fill this Tensor with random integers below `low`, or from `low` to ``high - 1``."""
     first, end = (0, low) if high is None else (low, high)

@@ -53,6 +53,8 @@ CALLS: list[tuple[Callable[[], Any], Callable[[], Any]]] = [
     (lambda: mr.repeat_interleave(input=X, repeats=2, output_size=8), lambda: X.reshape(4, 1).expand(4, 2).reshape(8)),
     (lambda: X.scatter(0, mr.tensor([[1, 0]]), value=7.0), lambda: X.scatter(0, mr.tensor([[1, 0]]), 7.0)),
     (lambda: mr.nn.Linear(2, 2).double()(input=X.double()).shape, lambda: (2, 2)),
+    (lambda: mr.zeros(2).uniform_(**{"from": 3.0, "to": 3.0}), lambda: mr.full((2,), 3.0)),
+    (lambda: mr.zeros(2).random_(**{"from": 4, "to": 5}), lambda: mr.full((2,), 4.0)),
     (lambda: mr.randint(high=1, size=(2,)), lambda: mr.zeros(2)),
     (lambda: mr.nn.ModuleList([mr.nn.Tanh()]).pop(key=0)(X), lambda: X.tanh()),
 ]
