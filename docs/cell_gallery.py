@@ -1,4 +1,4 @@
-"""The page "Thirteen cells": the files of `docs/examples/cells/`, their formulas, and their gradients over time."""
+"""The page "Fifteen cells": the files of `docs/examples/cells/`, their formulas, and their gradients over time."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from minirnn.viz.colors import BLUE, GRAY
 FOLDER = Path(__file__).parent / "examples" / "cells"
 TIMES = Path(__file__).parent / "data" / "cpu" / "own_cells.json"
 T, B, I, H = 100, 4, 8, 32
-ORDER = ["lstm", "peephole_lstm", "coupled_lstm", "gru", "gru_block", "mgu", "ugrnn"]
-ORDER += ["ligru", "indrnn", "sru", "slstm", "cornn", "lem"]
+ORDER = ["lstm", "peephole_lstm", "coupled_lstm", "ln_lstm", "gru", "gru_block", "mgu", "ugrnn"]
+ORDER += ["ligru", "mingru", "indrnn", "sru", "slstm", "cornn", "lem"]
 
 
 def cells() -> dict[str, tuple[str, str, Cell]]:
@@ -36,7 +36,8 @@ def reach(cell: Cell, seed: int = 0) -> np.ndarray:
     """(T,): the norm of the gradient of a loss on the last output with respect to x_t, at the initial weights."""
     rng = np.random.default_rng(seed)
     mr.manual_seed(seed)
-    layer = cell.layer(I, H, dtype=np.float64)
+    gains = {n: 1.0 for n in cell.step.vectors if n.startswith("g")}
+    layer = cell.layer(I, H, dtype=np.float64, initial=gains)
     x = mr.tensor(rng.normal(size=(T, B, I)), requires_grad=True)
     y, _ = layer(x)
     (y[-1] * rng.normal(size=(B, H))).sum().backward()

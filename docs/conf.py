@@ -128,7 +128,7 @@ html_theme_options = {
     "navbar_align": "left",
     "navbar_end": ["theme-switcher"],
     "article_header_end": ["on-this-page"],
-    "header_links_before_dropdown": 7,
+    "header_links_before_dropdown": 5,
     "footer_start": ["copyright"],
     "footer_end": ["minirnn-version"],
     "pygments_light_style": "a11y-high-contrast-light",

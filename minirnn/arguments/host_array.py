@@ -45,12 +45,8 @@ def common_dtype(*arrays: Any, divides: bool = False) -> np.dtype[Any]:
 def host_array(data: Any, dtype: Any = None) -> np.ndarray:
     """`data` as a NumPy array: arrays keep their dtype, Python floats get the default dtype.
 
-    Raises
-    ------
-    TypeError
-        The dtype is not that of numbers or bools.
-    ValueError
-        A list is ragged, or a string is not a number.
+    Raises TypeError if the dtype is not that of numbers or bools, and ValueError if a list is ragged, or a string is
+    not a number.
     """
     if dtype is not None:
         with suppress(TypeError, ValueError):  # which dtype_of reports

@@ -29,12 +29,8 @@ class FunctionCtx:
         """Keep arguments and results of the op for backward, where `saved_tensors` has them.
 
         Only these two can be differentiated again: an intermediate value of forward counts as a constant in second
-        derivatives, unless forward also returns it.
-
-        Raises
-        ------
-        TypeError
-            If a value is neither a Tensor nor None. Keep such values as attributes: ``ctx.axis = axis``.
+        derivatives, unless forward also returns it. Raises TypeError if a value is neither a Tensor nor None. Keep such
+        values as attributes: ``ctx.axis = axis``.
         """
         for t in tensors:
             if t is not None and not isinstance(t, Tensor):

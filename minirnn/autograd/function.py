@@ -85,13 +85,9 @@ class Function:
         """Let a kernel compute forward on the devices of these names; a decorator if `func` is left out.
 
         A kernel takes the arguments of forward with arrays of the device (in C order) for Tensors, and returns an array
-        or a tuple of arrays. It must not write into its arguments. Kernels see no float16: they get float32, and
-        their results are rounded. A kernel for "cpu" also serves "native", and one for "cuda" also "cuda-sim".
-
-        Raises
-        ------
-        TypeError
-            If the op has no `setup_context`, or `func` cannot be called.
+        or a tuple of arrays. It must not write into its arguments. Kernels see no float16: they get float32, and their
+        results are rounded. A kernel for "cpu" also serves "native", and one for "cuda" also "cuda-sim". Raises
+        TypeError if the op has no `setup_context`, or `func` cannot be called.
         """
         if not _separate(cls):
             raise TypeError(

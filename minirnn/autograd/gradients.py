@@ -22,6 +22,8 @@ def grad(
 ) -> tuple[Tensor, ...]:
     """`minirnn.grad` as torch's programs call it: ``(g,) = autograd.grad(loss, x)``.
 
+    Raises the errors of `minirnn.grad`, and ValueError if `is_grads_batched` is set.
+
     Parameters
     ----------
     outputs, inputs, grad_outputs, retain_graph, create_graph
@@ -35,11 +37,6 @@ def grad(
     -------
     tuple of Tensor
         One for each input, also if `inputs` is a Tensor.
-
-    Raises
-    ------
-    ValueError, RuntimeError
-        The same as `minirnn.grad` raises; ValueError also if `is_grads_batched` is set.
     """
     if check.flag("grad", "is_grads_batched", is_grads_batched):
         raise ValueError("grad: is_grads_batched is True\n  expected False; mr.vmap maps over several gradients")

@@ -42,7 +42,9 @@ def jacobian(
 ) -> Any:
     """All derivatives of all outputs: ``J[a, b] = dy[a] / dx[b]`` with indices a of the output and b of the input.
 
-    The signature and the nesting of the result are those of torch.autograd.functional.jacobian.
+    The signature and the nesting of the result are those of torch.autograd.functional.jacobian. Raises TypeError if
+    `inputs` or what `func` returned are not Tensors, or an input has no floating dtype; ValueError for another
+    strategy; RuntimeError if `strict` is set and something is independent.
 
     Parameters
     ----------
@@ -66,15 +68,6 @@ def jacobian(
         A block has the shape ``output.shape + input.shape`` and the dtype of the input. ``J[k][i]`` belongs to output
         k and input i; the index k is there if `func` returns a tuple, the index i if `inputs` is one.
 
-    Raises
-    ------
-    TypeError
-        If `inputs` or what `func` returned are not Tensors, or an input has no floating dtype.
-    ValueError
-        For another strategy.
-    RuntimeError
-        If `strict` is set and something is independent.
-
     Notes
     -----
     ``grad`` of parameters that `func` uses stays as it is.
@@ -92,7 +85,8 @@ def hessian(
 ) -> Any:
     """All second derivatives of a function with one number as its output: ``H[a, b] = d2y / dx[a] dx[b]``.
 
-    It is the `jacobian` of the gradient; signature and nesting are those of torch.autograd.functional.hessian.
+    It is the `jacobian` of the gradient; signature and nesting are those of torch.autograd.functional.hessian. Raises
+    the errors of `jacobian`, and ValueError if `func` returns more than one number.
 
     Parameters
     ----------
@@ -105,11 +99,6 @@ def hessian(
     -------
     Tensor or tuple of tuples of Tensor
         A block has the shape ``input_i.shape + input_j.shape``; ``H[i][j]`` if `inputs` is a tuple.
-
-    Raises
-    ------
-    TypeError, ValueError, RuntimeError
-        The same as `jacobian` raises; ValueError also if `func` returns more than one number.
     """
     many, given = tensors_of("hessian", "inputs", inputs)
 

@@ -25,7 +25,10 @@ def vmap(func: Callable[..., Any], in_dims: Any = 0, out_dims: Any = 0, **settin
     the values of single samples (an ``if``, `numpy`), draws random numbers, sends gradients to Tensors that are not
     arguments, or calls something that has no batched form, it is called again for each sample in a loop, with `unbind`
     before and `stack` after it. The results are the same, and each sample draws its own random numbers, but it takes
-    the time of the loop. Errors come from the loop as well. So `func` should do nothing but compute its results.
+    the time of the loop. Errors come from the loop as well. So `func` should do nothing but compute its results. Raises
+    TypeError or ValueError for settings that do not exist here or are out of range. The returned function raises
+    ValueError if the settings do not fit the arguments or results, if there are no samples, if arguments have different
+    numbers of samples, or if `func` returns different structures for different samples.
 
     Parameters
     ----------
@@ -43,13 +46,6 @@ def vmap(func: Callable[..., Any], in_dims: Any = 0, out_dims: Any = 0, **settin
     -------
     callable
         It takes the arguments of `func` with the axis of the samples, and returns its results with that axis.
-
-    Raises
-    ------
-    TypeError, ValueError
-        For settings that do not exist here or are out of range. The returned function raises ValueError if the settings
-        do not fit the arguments or results, if there are no samples, if arguments have different numbers of samples, or
-        if `func` returns different structures for different samples.
 
     Examples
     --------

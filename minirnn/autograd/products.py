@@ -30,7 +30,9 @@ def vjp(
     """A vector times the Jacobian: ``y, v' J`` with ``J = dy/dx``. One backward pass.
 
     For several inputs and outputs the gradient of input i is the sum over the outputs k of ``v_k' dy_k/dx_i``. The
-    signature and the nesting of the results are those of torch.autograd.functional.vjp.
+    signature and the nesting of the results are those of torch.autograd.functional.vjp. Raises TypeError if `inputs`,
+    `v` or what `func` returned are not Tensors, or an input has no floating dtype; ValueError if `v` does not fit, or
+    is needed; RuntimeError if `strict` is set and something is independent.
 
     Parameters
     ----------
@@ -51,15 +53,6 @@ def vjp(
         What `func` returned; detached unless `create_graph` is set.
     vjp : Tensor or tuple of Tensor
         Like `inputs`.
-
-    Raises
-    ------
-    TypeError
-        If `inputs`, `v` or what `func` returned are not Tensors, or an input has no floating dtype.
-    ValueError
-        If `v` does not fit, or is needed.
-    RuntimeError
-        If `strict` is set and something is independent.
 
     Notes
     -----
@@ -84,7 +77,7 @@ def jvp(
 
     The tape only goes backward, so this is the gradient of a gradient. For a vector u of the outputs' shapes, the
     backward pass gives ``g(u) = J' u``, which is linear in u. Its own backward pass, with respect to u and with the
-    cotangent v, gives ``(dg/du)' v = J v``. The value of u does not matter: it is 0.
+    cotangent v, gives ``(dg/du)' v = J v``. The value of u does not matter: it is 0. Raises the errors of `vjp`.
 
     Parameters
     ----------
@@ -99,11 +92,6 @@ def jvp(
         What `func` returned.
     jvp : Tensor or tuple of Tensor
         Like `outputs`.
-
-    Raises
-    ------
-    TypeError, ValueError, RuntimeError
-        The same as `vjp` raises.
     """
     create_graph, strict = _flags("jvp", create_graph, strict)
     with enable_grad():
@@ -127,7 +115,8 @@ def hvp(
 
     The `jvp` of the gradient: with a vector u of the inputs' shapes, ``h(u) = H' u`` is linear in u, and its gradient
     with respect to u with the cotangent v is ``H v``. Three backward passes. If the function is twice continuously
-    differentiable, H is symmetric, and the gradient of ``<v, dy/dx>`` gives the same in two.
+    differentiable, H is symmetric, and the gradient of ``<v, dy/dx>`` gives the same in two. Raises the errors of
+    `vjp`, and ValueError if `func` returns more than one number.
 
     Parameters
     ----------
@@ -144,11 +133,6 @@ def hvp(
         What `func` returned.
     hvp : Tensor or tuple of Tensor
         Like `inputs`.
-
-    Raises
-    ------
-    TypeError, ValueError, RuntimeError
-        The same as `vjp` raises; ValueError also if `func` returns more than one number.
     """
     create_graph, strict = _flags("hvp", create_graph, strict)
     with enable_grad():

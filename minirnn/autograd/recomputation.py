@@ -35,9 +35,10 @@ def checkpoint(
 ) -> Any:
     """``function(*args, **kwargs)``, of which the tape keeps only what went in; the backward pass runs it again.
 
-    A network of n equal parts, each of them in a checkpoint, keeps n inputs and the insides of one part, instead of
-    the insides of n parts; it costs one more forward pass, about a third more time (Chen et al. 2016, "Training Deep
-    Nets with Sublinear Memory Cost"). This is torch.utils.checkpoint.checkpoint with ``use_reentrant=False``.
+    A network of n equal parts, each of them in a checkpoint, keeps n inputs and the insides of one part, instead of the
+    insides of n parts; it costs one more forward pass, about a third more time (Chen et al. 2016, "Training Deep Nets
+    with Sublinear Memory Cost"). This is torch.utils.checkpoint.checkpoint with ``use_reentrant=False``. Raises
+    TypeError or ValueError if `function` cannot be called, `use_reentrant` is True, or results live on several devices.
 
     Parameters
     ----------
@@ -56,11 +57,6 @@ def checkpoint(
     -------
     Any
         What `function` returned: Tensors and other values, also in tuples, named tuples, lists and dicts.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If `function` cannot be called, or `use_reentrant` is True, or results live on several devices.
 
     Notes
     -----
@@ -185,7 +181,8 @@ def checkpoint_sequential(
     """A chain of functions, each called with the result of the one before, with a `checkpoint` around each segment.
 
     ``len(functions) // segments`` functions are one segment; the last segment also takes the rest. It is not in a
-    checkpoint, because the backward pass begins with it. This is torch.utils.checkpoint.checkpoint_sequential.
+    checkpoint, because the backward pass begins with it. This is torch.utils.checkpoint.checkpoint_sequential. Raises
+    TypeError or ValueError if something in `functions` cannot be called, or the number of segments does not fit.
 
     Parameters
     ----------
@@ -197,11 +194,6 @@ def checkpoint_sequential(
         What the first function is called with.
     use_reentrant, preserve_rng_state
         As for `checkpoint`.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If something in `functions` cannot be called, or the number of segments does not fit.
     """
     _check_settings("checkpoint_sequential", use_reentrant, preserve_rng_state)
     if isinstance(functions, Module):

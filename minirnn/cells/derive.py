@@ -137,6 +137,7 @@ class Derivation:
             found[e] = d
             if (e in self.names or e in inside) and not is_scaled(d, atoms):
                 atoms.add(d)  # it may get a name, so its factors stay together from here on
+                graph.whole.add(d)
                 ranks.setdefault(d, own if own is not None else FAR // 2 - len(ranks))
             if e.op in CUTS:
                 (v,) = e.args
@@ -159,15 +160,19 @@ class Derivation:
     # ---- the lines
 
     def count_uses(self) -> Counter[Expr]:
-        ends = [e for e in self.ends.values() if e.varies]
+        ends = self.varying()
         return Counter(a for e in needed(ends) for a in e.args) + Counter(ends)
+
+    def varying(self) -> list[Expr]:
+        """The gradients that leave the step, or a stage of it, and are not 0."""
+        return [e for e in self.ends.values() if e.varies]
 
     def named(self) -> dict[Expr, tuple[str, Expr]]:
         """The gradients that get a name. These leave the step or are used twice."""
         found: dict[Expr, tuple[str, Expr]] = {}
         taken = set(self.taken) | {f"d{n}" for n in self.step.order}
         vectors = set(self.step.vectors.values())
-        read = {a for e in needed([e for e in self.ends.values() if e.varies]) for a in e.args}
+        read = {a for e in needed(self.varying()) for a in e.args}
         """Expressions that a line reads. The gradient of a vector is a sum over steps, so no line may read its name."""
 
         def give(e: Expr, name: str, owner: Expr) -> None:
@@ -176,13 +181,17 @@ class Derivation:
             taken.add(name)
             found[e] = name, owner
 
+        for after, before in zip(self.step.after, self.before, strict=True):
+            if before is self.arrived.get(after) and before not in self.incoming:  # the step passes on the total
+                give(before, self.free(f"d{self.names[after]}"), after)
         for owner, e in self.ends.items():
             if owner in vectors and e in read:
                 continue
             if e.varies and e.op != "gradient" and e not in found and owner.op == "input":
                 give(e, self.free(f"d{self.names[owner]}"), owner)
         for owner, e in self.arrived.items():
-            if self.uses[e] > 1 and e not in found and e.op not in ("gradient", "neg") and owner not in vectors:
+            named = e in self.step.graph.whole and e.op != "gradient"
+            if named and self.uses[e] > 1 and e not in found and owner not in vectors:
                 if owner in self.names:
                     give(e, self.free(f"d{self.names[owner]}"), owner)
                 elif (result := self.function_of(owner)) is not None:
@@ -190,10 +199,12 @@ class Derivation:
                     if name not in taken:
                         give(e, name, owner)
         atoms = {*self.incoming, *found}
-        for owner, e in self.arrived.items():
+        owners = {e: e if owner in vectors else owner for owner, e in reversed(self.arrived.items())}
+        sums = [e for e in needed(self.varying()) if e.varies and e.op in ("add", "sub", "div")]
+        for e in [*reversed(owners), *sums]:
             if self.uses[e] > 1 and e not in found and e.op not in ("gradient", "neg") and not is_scaled(e, atoms):
-                of = e if owner in vectors else owner
-                give(e, next(n for k in range(1, 99) if (n := f"d{k}") not in taken), of)
+                self.counted.append(e)
+                give(e, f"d{len(self.counted)}", owners.get(e, e))
         return found
 
     def function_of(self, e: Expr) -> Expr | None:
@@ -202,8 +213,9 @@ class Derivation:
         return results[0] if len(results) == 1 else None
 
     def statements(self) -> list[Line]:
+        self.counted: list[Expr] = []
+        """Gradients that have only a number: d1, d2, .., in the order of their lines."""
         given = self.named()
-        self.names |= {e: name for e, (name, _) in given.items()}
         lines: list[Line] = []
         done: set[Expr] = set()
 
@@ -221,7 +233,12 @@ class Derivation:
         order += [self.ends[e] for e in (*self.step.states.values(), *self.step.vectors.values())]
         for e in order:
             emit(e)
-        return sorted(lines, key=lambda line: self.stage(line.value))
+        lines.sort(key=lambda line: self.stage(line.value))
+        taken = {line.name for line in lines if line.value not in self.counted} | self.taken
+        free = (n for k in range(1, 999) if (n := f"d{k}") not in taken)
+        lines = [line._replace(name=next(free)) if line.value in self.counted else line for line in lines]
+        self.names |= {line.value: line.name for line in lines}
+        return lines
 
     # ---- saved values
 
@@ -257,7 +274,7 @@ class Derivation:
 
     def formulas(self) -> list[Expr]:
         """All expressions that the backward pass computes."""
-        return [e for e in self.ends.values() if e.varies] + [line.value for line in self.lines]
+        return self.varying() + [line.value for line in self.lines]
 
     def what_is_saved(self) -> tuple[list[Expr], list[Expr]]:
         """Values that are saved, and cheap values that are computed again because their operands are available."""

@@ -14,6 +14,17 @@ from typing import Any, NoReturn
 FUNCTIONS: tuple[str, ...] = ("sigmoid", "tanh", "relu", "softplus", "exp", "log", "sqrt", "abs", "sin", "cos")
 FUNCTIONS += ("maximum", "minimum", "clip", "where", "straight_through", "product", "unit_mean")
 LANGUAGE = f"functions of a cell: {', '.join(FUNCTIONS)}"
+INSTEAD = {
+    "mean": "write unit_mean(v), the mean over units",
+    "sum": "write H * unit_mean(v), with the number of units as a constant H",
+    "detach": "write straight_through(v, 0.0), which has no gradient",
+    "sign": "write where(v > 0, 1, where(v < 0, -1, 0))",
+    "erf": "write tanh(1.2 * v), which differs from erf(v) by less than 0.02",
+    "floor": "write a mask of the step, mask_NAME, for what depends on the time",
+    "%": "write a mask of the step, mask_NAME, for what depends on the time",
+    "dtype": f"{LANGUAGE}; softmax(v) is exp(v) / (H * unit_mean(exp(v)))",
+}
+"""What to write for things that the language does not have."""
 
 COMPARISONS = {"gt": ">", "lt": "<", "ge": ">=", "le": "<="}
 NUMBERS = ("number", "constant")
@@ -33,7 +44,11 @@ class Graph:
         self.known: dict[tuple[Any, ...], Expr] = {}
         self.cuts: list[Expr] = []
         self.names: dict[Expr, str] = {}
-        """The values that the user named. They stay whole in formulas."""
+        """The values that the user named."""
+        self.whole: set[Expr] = set()
+        """Gradients that a backward pass may name. Like values with names, they stay whole in formulas."""
+        self.gated: set[Expr] = set()
+        """Gradients that are 0 where a condition does not hold: ``where(condition, d, 0)`` prints as a product."""
 
     def node(self, op: str, args: tuple[Expr, ...] = (), value: Any = None) -> Expr:
         key = op, args, value
@@ -55,6 +70,8 @@ class Graph:
             return choose(v, self.number(1), self.number(0)) if v.op in COMPARISONS else v
         if isinstance(v, Real) and not isinstance(v, bool):
             return self.number(float(v))
+        if isinstance(v, complex):
+            raise CellError("got complex in a formula\n  write the real and the imaginary part as two states")
         raise CellError(
             f"got {type(v).__name__} in a formula\n  expected values of the step and numbers; a learned vector (H,) is "
             "a keyword-only parameter"
@@ -135,6 +152,11 @@ class Expr:
 
     __rand__ = __or__ = __ror__ = __and__
 
+    def __mod__(self, _: Any) -> Expr:
+        refuse("was divided with a remainder, by % or //", INSTEAD["%"])
+
+    __rmod__ = __floordiv__ = __rfloordiv__ = __mod__
+
     def __invert__(self) -> Expr:
         refuse("was negated by ~", "exchange the values of where: where(a, y, x)")
 
@@ -190,7 +212,7 @@ class Expr:
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):
             raise AttributeError(name)
-        refuse(f"was asked for .{name}, perhaps by a function of Tensors")
+        refuse(f"was asked for .{name}, perhaps by a function of Tensors", INSTEAD.get(name, LANGUAGE))
 
 
 def refuse(what: str, instead: str = LANGUAGE) -> NoReturn:
@@ -206,13 +228,18 @@ def is_number(e: Expr, v: float) -> bool:
     return e.op == "number" and e.value == v
 
 
+def opens(e: Expr, op: str) -> bool:
+    """Whether a formula with `e` may be simplified by its operands. It may not if that loses a name."""
+    return e.op == op and e not in e.graph.names and e not in e.graph.whole
+
+
 def add(a: Any, b: Any) -> Expr:
     a, b = both(a, b)
     if is_number(a, 0) or is_number(b, 0):
         return b if is_number(a, 0) else a
     if a.op == b.op == "number":
         return a.graph.number(a.value + b.value)
-    return sub(a, b.args[0]) if b.op == "neg" else a.graph.node("add", (a, b))
+    return sub(a, b.args[0]) if opens(b, "neg") else a.graph.node("add", (a, b))
 
 
 def sub(a: Any, b: Any) -> Expr:
@@ -223,16 +250,20 @@ def sub(a: Any, b: Any) -> Expr:
         return a.graph.number(a.value - b.value)
     if is_number(a, 0):
         return neg(b)
-    return add(a, b.args[0]) if b.op == "neg" else a.graph.node("sub", (a, b))
+    return add(a, b.args[0]) if opens(b, "neg") else a.graph.node("sub", (a, b))
 
 
 def neg(a: Expr) -> Expr:
     if a.op == "number":
         return a.graph.number(-a.value)
-    return a.args[0] if a.op == "neg" else sub(a.args[1], a.args[0]) if a.op == "sub" else a.graph.node("neg", (a,))
+    if opens(a, "neg"):
+        return a.args[0]
+    return sub(a.args[1], a.args[0]) if opens(a, "sub") else a.graph.node("neg", (a,))
 
 
 def mul(a: Any, b: Any) -> Expr:
+    if a.__class__ is b.__class__ is Expr and a.varies and b.op in COMPARISONS:
+        return gated(a, b, True)
     a, b = both(a, b)
     if is_number(a, 0) or is_number(b, 0):
         return a.graph.number(0)
@@ -240,14 +271,19 @@ def mul(a: Any, b: Any) -> Expr:
         return b if is_number(a, 1) else a
     if a.op == b.op == "number":
         return a.graph.number(a.value * b.value)
-    if "neg" in (a.op, b.op):
-        product = mul(a.args[0] if a.op == "neg" else a, b.args[0] if b.op == "neg" else b)
-        return product if a.op == b.op else neg(product)
-    if b.op == "div" and is_number(b.args[0], 1):
+    minus = [opens(e, "neg") for e in (a, b)]
+    if any(minus):
+        product = mul(a.args[0] if minus[0] else a, b.args[0] if minus[1] else b)
+        return product if all(minus) else neg(product)
+    if opens(b, "div") and is_number(b.args[0], 1):
         return div(a, b.args[1])
-    if b.op == "mul" and b not in b.graph.names:  # a * (b * c) is a * b * c
+    if opens(b, "mul") and not is_power(a, b) and not is_power(*b.args):  # a * (b * c) is a * b * c
         return mul(mul(a, b.args[0]), b.args[1])
     return a.graph.node("mul", (a, b))
+
+
+def is_power(e: Expr, base: Expr) -> bool:
+    return e is base or e.op == "mul" and e.args[1] is base and is_power(e.args[0], base)
 
 
 def div(a: Any, b: Any) -> Expr:
@@ -258,7 +294,7 @@ def div(a: Any, b: Any) -> Expr:
         return a
     if a.op == b.op == "number":
         return a.graph.number(a.value / b.value)
-    return neg(div(a.args[0], b)) if a.op == "neg" else a.graph.node("div", (a, b))
+    return neg(div(a.args[0], b)) if opens(a, "neg") else a.graph.node("div", (a, b))
 
 
 def compared(op: str, a: Expr, b: Any) -> Expr:
@@ -272,12 +308,19 @@ def choose(condition: Expr, a: Any, b: Any) -> Expr:
     return a if a is b else graph.node("where", (condition, a, b))
 
 
+def gated(d: Expr, condition: Expr, holds: bool) -> Expr:
+    """A gradient times a condition, or its opposite: d or 0, also where d is infinite or NaN."""
+    found = choose(condition, d, 0) if holds else choose(condition, 0, d)
+    d.graph.gated.add(found)
+    return found
+
+
 def apply(name: str, *args: Any, **options: Any) -> Any:
     """The result of a function of the language on symbols. ``mr.tanh`` and others call it for a symbol."""
     graph: Graph = next(a.graph for a in args if isinstance(a, Expr))
     name = "abs" if name == "absolute" else name
     if name not in FUNCTIONS:
-        refuse(f"was given to {name}")
+        refuse(f"was given to {name}", INSTEAD.get(name, LANGUAGE))
     if name == "where":
         condition, a, b = args
         if not isinstance(condition, Expr) or condition.op not in COMPARISONS:

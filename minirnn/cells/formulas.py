@@ -44,11 +44,13 @@ class Writer:
         self.d, self.step, self.tex = d, d.step, style == "latex"
         self.style: Style = style
         self.names = {e: self.name(n, e.varies) for e, n in d.names.items()}
-        uses = Counter(a for e in needed(d.formulas()) for a in e.args)
+        read = needed(d.formulas())
+        uses = Counter(a for e in read for a in e.args)
+        self.only_added = set(uses) - {a for e in read if e.op not in ("add", "sub") for a in e.args}
         self.inline = {m: self.product(m) for m in self.step.cuts if self.is_ours(m)}
         pairs = list(zip(self.step.cuts, d.cuts, strict=True))
         self.arriving = [(m, dm, dv) for m, (dm, dv) in pairs if not is_number(dm, 0)]
-        self.inline |= {dv: self.through(m, dm) for m, dm, dv in self.arriving if uses[dv] == 1}
+        self.inline |= {dv: self.through(m, dm, dv) for m, dm, dv in self.arriving if uses[dv] == 1}
 
     # ---- the three parts
 
@@ -60,13 +62,13 @@ class Writer:
     def backward(self) -> list[Formula]:
         """The gradients of gates, states and vectors, stage by stage."""
         d = self.d
-        lines = [Formula(self.names[e], self.write(e)) for e in d.again]
+        lines = [Formula(self.names[e], self.write(e)) for e in d.again if e in d.recomputed]
         vectors = set(self.step.vectors.values())
         last = max([d.stage(line.value) for line in d.lines], default=0)
         for stage in range(last + 1):
             for m, dm, dv in self.arriving:
                 if d.stage(dv) == stage and dv not in self.inline:
-                    lines.append(Formula(self.names[dv], self.through(m, dm)))
+                    lines.append(Formula(self.names[dv], self.through(m, dm, dv)))
             for _, e, of in d.lines:
                 if d.stage(e) == stage:
                     lines.append(Formula(self.names[e], self.sum(e, self.write(e)) if of in vectors else self.write(e)))
@@ -98,7 +100,8 @@ class Writer:
             lines.append(Formula(names("dR", True), self.times(self.transposed(side["zh"]), names(h, False))))
         for m, dm, _ in self.arriving:
             if m.op == "product":
-                left = self.transposed(self.factor(dm))
+                minus = dm.op == "neg" and dm not in self.names
+                left = "-" * minus + self.transposed(self.factor(dm.args[0] if minus else dm))
                 lines.append(Formula(names(f"dU{self.number(m)}", True), self.times(left, self.factor(m.args[0]))))
         return [*lines, Formula(names("db", True), self.summed(side["zxh"]))]
 
@@ -128,8 +131,10 @@ class Writer:
             return rf"\overline{{{v}}}" if self.tex else f"unit_mean({self.names.get(m.args[0], v)})"
         return self.times(v, self.transposed(self.matrix(m)))
 
-    def through(self, m: Expr, dm: Expr) -> str:
-        """The gradient that comes back through a product or a mean, as text."""
+    def through(self, m: Expr, dm: Expr, dv: Expr) -> str:
+        """The gradient dv that comes back through a product or a mean, as text. A sum takes its minus."""
+        if dm.op == "neg" and dm not in self.names and dv in self.only_added:
+            return f"-{self.through(m, dm.args[0], dv)}"
         if m.op == "unit_mean":
             text = write(dm, self.names, self.style, self.literal)
             return rf"\overline{{{text}}}" if self.tex else f"unit_mean({text})"

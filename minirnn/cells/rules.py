@@ -19,8 +19,8 @@ from typing import Any, NamedTuple
 
 from minirnn.cells.expr import Expr, apply, choose
 
-SUM, PRODUCT, CALL = 1, 2, 3
-"""How tightly an operator binds: a + b, a * b, f(a)."""
+SUM, PRODUCT, POWER, CALL = 1, 2, 3, 4
+"""How tightly an operator binds: a + b, a * b, a**2, f(a)."""
 
 
 class Rule(NamedTuple):
@@ -50,6 +50,11 @@ def compare(sign: str, numpy: str, value: Any, latex: str) -> Rule:
     return infix(sign, numpy, value, None, 0, f"{{0}} {latex} {{1}}")
 
 
+def named(y: Expr, x: Expr) -> Expr:
+    """y if it has a name, else x."""
+    return y if y in y.graph.names else x
+
+
 def _clip(d: Expr, y: Expr, x: Expr, low: Expr, high: Expr) -> Sequence[Any]:
     return choose(x < low, 0, choose(x > high, 0, d)), None, None
 
@@ -76,8 +81,8 @@ RULES: dict[str, Rule] = {
     "sigmoid": function("sigmoid", _sigmoid, lambda d, y, x: (d * y * (1 - y),), r"\sigma({0})"),
     "tanh": function("tanh", math.tanh, lambda d, y, x: (d * (1 - y * y),), r"\tanh({0})"),
     "relu": function(
-        "relu", lambda x: max(x, 0.0), lambda d, y, x: (choose(y > 0, d, 0),), r"\max({0}, 0)",
-        "maximum({0}, 0, out={out})", cheap=True,
+        "relu", lambda x: max(x, 0.0), lambda d, y, x: (choose(named(y, x) > 0, d, 0),),
+        r"\max({0}, 0)", "maximum({0}, 0, out={out})", cheap=True,
     ),
     "softplus": function(
         "softplus", lambda x: max(x, 0.0) + math.log1p(math.exp(-abs(x))), lambda d, y, x: (d * apply("sigmoid", x),),
@@ -87,7 +92,7 @@ RULES: dict[str, Rule] = {
     "log": function("log", math.log, lambda d, y, x: (d / x,), r"\log({0})"),
     "sqrt": function("sqrt", math.sqrt, lambda d, y, x: (0.5 * (d / y),), r"\sqrt{{{0}}}"),
     "abs": function(
-        "abs", abs, lambda d, y, x: (choose(x > 0, d, choose(x < 0, -d, 0)),), r"|{0}|",
+        "abs", abs, lambda d, y, x: (d * choose(x > 0, 1, choose(x < 0, -1, 0)),), r"|{0}|",
         "absolute({0}, {out})", cheap=True,
     ),
     "sin": function("sin", math.sin, lambda d, y, x: (d * apply("cos", x),), r"\sin({0})"),

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
 from functools import reduce
+from itertools import product
 from typing import NamedTuple
 
-from minirnn.cells.expr import Expr, Graph, add, mul, sub
+from minirnn.cells.expr import Expr, Graph, add, choose, gated, is_number, mul, sub
 
 
 class Term(NamedTuple):
@@ -27,10 +28,21 @@ def term_of(e: Expr, atoms: Collection[Expr]) -> Term:
     if e.op == "neg":
         number, factors = term_of(e.args[0], atoms)
         return Term(-number, factors)
+    if (sides := gate_of(e)) is not None:
+        condition, yes, no = e.args
+        number, factors = term_of(yes if sides == (1, 0) else no, atoms)
+        return Term(number, [*factors, choose(condition, *sides)])
     if e.op == "mul":
         (m, left), (n, right) = (term_of(a, atoms) for a in e.args)
         return Term(m * n, left + right)
     return Term(1, [e])
+
+
+def gate_of(e: Expr) -> tuple[int, int] | None:
+    """(1, 0) or (0, 1) if `e` is a value where a condition holds, or does not hold, and else 0."""
+    if e.op != "where" or e.args[1].op == e.args[2].op == "number":
+        return None
+    return (0, 1) if is_number(e.args[1], 0) else (1, 0) if is_number(e.args[2], 0) else None
 
 
 def total(
@@ -73,14 +85,27 @@ def collected(graph: Graph, terms: list[Term]) -> Term:
     for f in merged[0].factors:
         if all(one.factors.count(f) > common.count(f) for one in merged):
             common.append(f)
-    rests = []
-    for number, factors in merged:
-        rest = list(factors)
-        for f in common:
-            rest.remove(f)
-        rests.append(Term(number, rest))
-    bracket = signed(graph, rests)
+    rests = [reduce(without, common, one) for one in merged]
+    bracket = signed(graph, cases(graph, rests))
     return Term(-1, [*common, bracket.args[0]]) if bracket.op == "neg" else Term(1, [*common, bracket])
+
+
+def cases(graph: Graph, terms: list[Term]) -> list[Term]:
+    """The terms, with two that are for both outcomes of one condition as a single ``where``."""
+    sides = [(k, f) for k, one in enumerate(terms) for f in one.factors if f.op == "where"]
+    for (k, f), (j, g) in product(sides, sides):
+        condition, yes, no = f.args
+        if k != j and g is choose(condition, no, yes) and is_number(yes, 1) and is_number(no, 0):
+            a, b = (signed(graph, [without(terms[at], one)]) for at, one in ((k, f), (j, g)))
+            both = Term(1, [choose(condition, a, b)])
+            return cases(graph, [both, *[one for at, one in enumerate(terms) if at not in (k, j)]])
+    return terms
+
+
+def without(term: Term, factor: Expr) -> Term:
+    found = list(term.factors)
+    found.remove(factor)
+    return Term(term.number, found)
 
 
 def signed(graph: Graph, terms: Sequence[Term]) -> Expr:
@@ -88,12 +113,24 @@ def signed(graph: Graph, terms: Sequence[Term]) -> Expr:
     first = next((k for k, one in enumerate(terms) if one.number > 0), 0)
     found = graph.number(0)
     for number, factors in [*terms[first : first + 1], *terms[:first], *terms[first + 1 :]]:
-        product = times(graph, abs(number), factors)
-        found = add(found, product) if number > 0 else sub(found, product)
+        one = times(graph, abs(number), factors)
+        found = add(found, one) if number > 0 else sub(found, one)
     return found
 
 
 def times(graph: Graph, number: float, factors: Sequence[Expr]) -> Expr:
-    """The product of a number and factors: numbers first, then constants, then the others in their order."""
-    ordered = sorted(factors, key=lambda f: f.op != "constant")
-    return reduce(mul, ordered, graph.number(number))
+    """The product of a number and factors: numbers first, then constants, then the others in their order.
+
+    Conditions come last, and choose the product of the others or 0.
+    """
+    conditions = [f for f in factors if is_condition(f)]
+    ordered = sorted((f for f in factors if f not in conditions), key=lambda f: f.op != "constant")
+    found = reduce(mul, ordered, graph.number(number))
+    for f in conditions:
+        found = gated(found, f.args[0], f.args[1].value == 1) if found.varies else mul(found, f)
+    return found
+
+
+def is_condition(f: Expr) -> bool:
+    """Whether a factor is 1 where a condition holds, or does not hold, and else 0."""
+    return f.op == "where" and [a.value for a in f.args[1:] if a.op == "number"] in ([1, 0], [0, 1])

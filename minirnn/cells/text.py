@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Mapping
 from typing import Literal
 
 from minirnn.cells.expr import NUMBERS, Expr
-from minirnn.cells.rules import CALL, PRODUCT, RULES, SUM
+from minirnn.cells.rules import CALL, POWER, PRODUCT, RULES, SUM
 
 Style = Literal["text", "latex", "cpp"]
+OPPOSITE = {"gt": "le", "lt": "ge", "ge": "lt", "le": "gt"}
 
 
 def number_text(v: float) -> str:
     """A number as text, in the form in which people write it."""
-    return str(int(v)) if math.isfinite(v) and v == math.floor(v) and abs(v) < 1e6 else repr(v)
+    whole = math.isfinite(v) and v == math.floor(v) and abs(v) < 1e6
+    return str(int(v)) if whole else re.sub(r"e-0*", "e-", repr(v))
 
 
 def of_python(e: Expr) -> str:
@@ -63,14 +66,72 @@ def write(
         if e.op == "straight_through" and style == "text" and e.args[0].op == "clip" and e.args[0].args[0] is e.args[1]:
             return f"{spell(e.args[0])[0][:-1]}, straight_through=True)", CALL
         form = {"text": rule.text, "latex": rule.latex, "cpp": rule.cpp}[style]
-        if rule.binds == CALL or form.startswith("\\frac"):
-            return form.format(*[spell(a)[0] for a in e.args]), CALL if rule.binds == CALL else PRODUCT
+        if e in e.graph.gated and style != "cpp":
+            return gated(e)
+        if rule.binds == CALL:
+            return form.format(*[spell(a)[0] for a in e.args]), CALL
         if e.op == "neg":
             return form.format(place(e.args[0], PRODUCT)), SUM
+        if e.op == "mul" and style != "cpp":
+            return product(e)
+        if e.op == "div" and style != "cpp":
+            return quotient(e)
         left, right = e.args
-        if style == "latex" and e.op == "mul" and (is_number(left) or is_number(right)):
-            form = r"{0} \, {1}"  # a factor, not an elementwise product
         # a - (b + c) and a / (b * c): the second operand must bind more tightly
-        return form.format(place(left, rule.binds), place(right, rule.binds + (e.op in ("sub", "div")))), rule.binds
+        first, second = place(left, rule.binds), place(right, rule.binds + (e.op in ("sub", "div")))
+        if e.op == "add" and inline and left in inline and first.startswith("-"):
+            first, second = second, first
+        if e.op == "add" and second.startswith("-"):
+            return f"{first} - {second[1:]}", SUM
+        return form.format(first, second), rule.binds
+
+    def product(e: Expr) -> tuple[str, int]:
+        """Factors, with squares as squares."""
+        rest, last = e.args
+        power = 1
+        while rest.op == "mul" and rest not in names and rest.args[1] is last:
+            rest, power = rest.args[0], power + 1
+        if rest is last:
+            return raised(last, power + 1), POWER
+        one_or_zero = last.op == "where" and last not in names and [a.value for a in last.args[1:]] == [1, 0]
+        if power == 1 and one_or_zero:
+            text = compared(last.args[0], True)
+        else:
+            text = raised(last, power) if power > 1 else place(last, PRODUCT)
+        by_number = style == "latex" and (is_number(rest) or is_number(last))  # a factor, not an elementwise product
+        form = r"{0} \, {1}" if by_number else RULES["mul"].latex if style == "latex" else RULES["mul"].text
+        return form.format(place(rest, PRODUCT), text), PRODUCT
+
+    def quotient(e: Expr) -> tuple[str, int]:
+        """A quotient. One that is divided by the same value again is divided by its square."""
+        rest, divisor = e.args
+        power = 1
+        while rest.op == "div" and rest not in names and rest.args[1] is divisor:
+            rest, power = rest.args[0], power + 1
+        if style == "latex":
+            below = spell(divisor)[0] if power == 1 else raised(divisor, power)
+            return rf"\frac{{{spell(rest)[0]}}}{{{below}}}", PRODUCT
+        below = place(divisor, POWER) if power == 1 else raised(divisor, power)
+        return f"{place(rest, PRODUCT)} / {below}", PRODUCT
+
+    def raised(e: Expr, power: int) -> str:
+        text = place(e, CALL)
+        if style == "text":
+            return f"{text}**{power}"
+        function = re.match(r"\\(tanh|sigma|sin|cos|log)(?=\()", text)
+        end = function.end() if function else len(text)
+        return f"{text[:end]}^{power}{text[end:]}"
+
+    def gated(e: Expr) -> tuple[str, int]:
+        """A gradient that is 0 where a comparison is false, or true, as a product with the comparison."""
+        condition, yes, no = e.args
+        holds = no.op == "number" and no.value == 0
+        form = RULES["mul"].text if style == "text" else RULES["mul"].latex
+        return form.format(place(yes if holds else no, PRODUCT), compared(condition, holds)), PRODUCT
+
+    def compared(e: Expr, holds: bool) -> str:
+        rule = RULES[e.op if holds else OPPOSITE[e.op]]
+        text = (rule.text if style == "text" else rule.latex).format(*[spell(a)[0] for a in e.args])
+        return f"({text})" if style == "text" else f"[{text}]"
 
     return spell(e, top)[0]

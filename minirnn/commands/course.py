@@ -42,7 +42,7 @@ def run(args: argparse.Namespace) -> int:
         from minirnn.learn.export import copy_course
 
         if args.folder is None:
-            raise UserError("minirnn course init: the name of the new folder is missing")
+            raise UserError("the name of the new folder is missing\n  expected: minirnn course init DIR")
         with user_mistakes():
             copy_course(args.folder)
         says = f"{args.folder}/course.toml says what each exercise is worth"

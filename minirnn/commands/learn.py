@@ -31,8 +31,7 @@ def run(args: argparse.Namespace) -> int:
 
     if args.action == "init":
         if args.folder is None:
-            missing = "minirnn learn init: the name of the new folder is missing"
-            raise UserError(f"{missing}\n  expected: minirnn learn init DIR")
+            raise UserError("the name of the new folder is missing\n  expected: minirnn learn init DIR")
         with user_mistakes():
             tree = new_tree(args.folder, load(args.course or HERE), args.missing)
         print(f"{args.folder} is ready. Go on with: cd {args.folder} && minirnn learn")

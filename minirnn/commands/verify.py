@@ -11,7 +11,7 @@ from __future__ import annotations
 import argparse
 import re
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
 from tqdm import tqdm
@@ -25,8 +25,8 @@ from minirnn.machine.terminal import styled
 from minirnn.proof import table
 from minirnn.proof.against import compare
 from minirnn.proof.cases import all_comparisons
-from minirnn.proof.proof import described, proof_of
-from minirnn.proof.table import FAILED, OPS, Comparison
+from minirnn.proof.proof import described, merged, proof_of
+from minirnn.proof.table import FAILED, OPS, Cell, Comparison, Result
 from minirnn.train.progress import Doing
 
 
@@ -34,9 +34,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     devices = "only on these devices (default: cpu, native, cuda-sim and cuda)"
     add("--device", nargs="+", action="extend", metavar="NAME", help=devices)
-    add("--op", nargs="+", action="extend", metavar="OP", help="only these rows, such as gru_block_cell or primitives")
+    ops = "only these rows, such as gru_block_cell, primitives, or exp of the primitives"
+    add("--op", nargs="+", action="extend", metavar="OP", help=ops)
     add("--quick", action="store_true", help="a few cases of every row")
-    add("--out", metavar="FILE.json", help="write the table to a file")
+    add("--out", metavar="FILE.json", help="write the table to a file; with --op, into its table")
     add("--against", metavar="FILE.json", help="fail if a cell of this table is gone or ten times worse")
 
 
@@ -48,31 +49,47 @@ def run(args: argparse.Namespace) -> int:
 
 def answer(args: argparse.Namespace, comparisons: Sequence[Comparison], devices: Mapping[str, str]) -> int:
     """Make those of the comparisons that the user asked for. `devices` describes each device."""
-    ops = chosen_ops(args.op)
+    ops = chosen_ops(args.op, {one.cell.variant for one in comparisons if one.cell.op in OF_MANY})
+    kept: list[Result] = []
     if args.out:
         try_file("--out", args.out)
+        if args.op and Path(args.out).exists():
+            head, kept = table.read(Path(args.out))
+            kept = [one for one in kept if not (is_of(one.cell, ops) and one.cell.device in devices)]
+            devices = {**head["devices"], **devices}
     baseline = table.read(Path(args.against))[1] if args.against else []
 
-    listed = [one for one in comparisons if one.cell.op in ops]
+    listed = [one for one in comparisons if is_of(one.cell, ops)]
     chosen = [one for one in listed if one.quick or not args.quick]
     with Doing(f"making {len(chosen):,} comparisons", sys.stderr.isatty(), stream=sys.stderr):
         proof = proof_of(tqdm(chosen, unit=" checks", disable=None, leave=False), devices)
     print(re.sub(rf"(?<!\b0 ){FAILED}", styled(FAILED, "red"), str(proof)))
     if args.out:
-        proof.write(Path(args.out), {"minirnn": mr.__version__, "quick": args.quick})
-    worse, notes = compare(baseline, table.count_cases(listed), proof.results, devices, ops)
+        merged([*kept, *proof.results], devices).write(Path(args.out), {"minirnn": mr.__version__, "quick": args.quick})
+    baseline = [one for one in baseline if is_of(one.cell, ops)]
+    worse, notes = compare(baseline, table.count_cases(listed), proof.results, devices)
     if args.against:
         print("\n".join(f"not compared: {note}" for note in notes))
         print("\n".join([*(f"WORSE {line}" for line in worse), f"{len(worse)} cells are worse than in {args.against}"]))
     return 0 if proof and not worse else 1
 
 
-def chosen_ops(names: Sequence[str] | None) -> Sequence[str]:
-    """The rows that the user asked for."""
+OF_MANY = ("primitives", "functional")
+"""The rows that stand for many ops, whose names are the variants."""
+
+
+def chosen_ops(names: Sequence[str] | None, variants: Collection[str]) -> Collection[str]:
+    """The rows that the user asked for, or single ops of a row."""
     for name in names or ():
-        if name not in OPS:
-            raise UserError(f"--op {name}\n  expected one of {', '.join(OPS)}{meant(name, OPS, most=3)}")
+        if name not in OPS and name not in variants:
+            likely = meant(name, [*OPS, *variants], most=3)
+            raise UserError(f"--op {name}\n  expected one of {', '.join(OPS)}, or one op of the last two{likely}")
     return names or OPS
+
+
+def is_of(cell: Cell, ops: Collection[str]) -> bool:
+    """Whether the cell belongs to one of these rows or ops."""
+    return cell.op in ops or cell.op in OF_MANY and cell.variant in ops
 
 
 def chosen_devices(names: Sequence[str] | None) -> dict[str, str | None]:

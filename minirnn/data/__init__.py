@@ -19,24 +19,7 @@ from minirnn.lookup.later import imported_later
 
 __getattr__, __dir__ = imported_later(__name__, {})  # these give the names in minirnn of torch's other names
 
-__all__ = [
-    "BatchSampler",
-    "CharBatches",
-    "CharVocabulary",
-    "DataLoader",
-    "Dataset",
-    "RandomSampler",
-    "SequentialSampler",
-    "Subset",
-    "Task",
-    "TensorDataset",
-    "adding_problem",
-    "copy_memory",
-    "default_collate",
-    "pad_collate",
-    "python_source_text",
-    "random_split",
-    "read_text",
-    "train_validation_split",
-    "unigram_entropy",
-]
+__all__ = ["BatchSampler", "CharBatches", "CharVocabulary", "DataLoader", "Dataset", "RandomSampler"]
+__all__ += ["SequentialSampler", "Subset", "Task", "TensorDataset", "adding_problem", "copy_memory", "default_collate"]
+__all__ += ["pad_collate", "python_source_text", "random_split", "read_text", "train_validation_split"]
+__all__ += ["unigram_entropy"]

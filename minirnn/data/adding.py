@@ -17,7 +17,8 @@ def adding_problem(rng: np.random.Generator, T: int, B: int) -> Task:
         target[b] = value[t1, b] + value[t2, b]        t1 < T // 2 <= t2
 
     So the gradient of the loss has to travel back from step T-1 to step t1, over at least half of the sequence. The
-    marks move, so counting steps does not help.
+    marks move, so counting steps does not help. Raises TypeError or ValueError if `rng` is not a Generator, or `T` or
+    `B` is too small or not a whole number.
 
     Parameters
     ----------
@@ -32,11 +33,6 @@ def adding_problem(rng: np.random.Generator, T: int, B: int) -> Task:
     Task
         ``x`` (T, B, 2) float32; ``target`` (B, 1) float32, to be compared with the output at the last step;
         ``baseline`` 1/6, a mean squared error.
-
-    Raises
-    ------
-    TypeError, ValueError
-        `rng` is not a Generator; `T` or `B` is too small or not a whole number.
 
     Notes
     -----

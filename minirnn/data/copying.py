@@ -19,7 +19,8 @@ def copy_memory(rng: np.random.Generator, T: int, B: int, *, length: int = 10, s
         x         c a f b     . . . . . .     :       . . . .
         target    . . . .     . . . . . .     .       c a f b
 
-    The string must be remembered for T - K steps. Everything but the last K steps is easy.
+    The string must be remembered for T - K steps. Everything but the last K steps is easy. Raises TypeError or
+    ValueError if `rng` is not a Generator, or a size is too small or not a whole number.
 
     Parameters
     ----------
@@ -39,11 +40,6 @@ def copy_memory(rng: np.random.Generator, T: int, B: int, *, length: int = 10, s
         ``x`` (T, B, S+2) float32, one-hot; ``target`` (T, B) int64, a class number in 0 .. S at every step (the signal
         is never a target but has a class number, so a network needs S + 2 outputs); ``baseline`` K log(S) / T, a cross
         entropy in nats, averaged over all T steps.
-
-    Raises
-    ------
-    TypeError, ValueError
-        `rng` is not a Generator; a size is too small or not a whole number.
 
     Notes
     -----

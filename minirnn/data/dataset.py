@@ -44,15 +44,12 @@ class Dataset:
 class TensorDataset(Dataset):
     """Several arrays as a dataset: example k is ``(a[k], b[k], ...)``. torch.utils.data.TensorDataset.
 
+    Raises TypeError or ValueError if one is not an array, or they differ in N.
+
     Parameters
     ----------
     *tensors : Tensor or ndarray, (N, ..)
         At least one; all with the same N.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If one is not an array, or they differ in N.
 
     Examples
     --------
@@ -112,6 +109,8 @@ def random_split(
 ) -> list[Subset]:
     """Split a dataset at random into parts without common examples. torch.utils.data.random_split.
 
+    Raises TypeError or ValueError if the lengths do not fit, or generator and seed are both given.
+
     Parameters
     ----------
     dataset : Dataset
@@ -122,11 +121,6 @@ def random_split(
         The source of the order: by default the stream of `minirnn.manual_seed`.
     seed : int, keyword only
         Instead of a generator: the same seed gives the same parts.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If the lengths do not fit, or generator and seed are both given.
 
     Examples
     --------
@@ -202,6 +196,8 @@ class SequentialSampler:
 class RandomSampler:
     """All indices of examples in a random order, which differs in each iteration.
 
+    Raises TypeError or ValueError if an argument is of the wrong type or out of range.
+
     Parameters
     ----------
     data_source : sized
@@ -213,11 +209,6 @@ class RandomSampler:
         By default the stream of `minirnn.manual_seed`.
     seed : int, keyword only
         Instead of a generator: the sampler has its own stream. The first, second, .. order are the same in every run.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is of the wrong type or out of range.
 
     Examples
     --------

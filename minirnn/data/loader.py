@@ -29,6 +29,8 @@ from minirnn.ops.primitives import stack
 class DataLoader:
     """Batches of a dataset, pass after pass. torch.utils.data.DataLoader.
 
+    Raises TypeError or ValueError if arguments are of the wrong type, out of range or contradict each other.
+
     Parameters
     ----------
     dataset : Dataset, or anything with a length and indexed examples
@@ -54,11 +56,6 @@ class DataLoader:
     seed : int, keyword only
         Instead of a generator: the loader has its own stream. The first, second, .. pass have the same order in every
         run, regardless of other draws.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If arguments are of the wrong type, out of range or contradict each other.
 
     Notes
     -----
@@ -200,6 +197,9 @@ _KNOWN = "expected Tensors, arrays, numbers, texts, or lists, tuples and dicts o
 def default_collate(batch: Sequence[Any]) -> Any:
     """Stack examples of one kind into a batch with B as its first axis: torch.utils.data.default_collate.
 
+    Raises TypeError if an example has none of these kinds, or another kind than the first one, and ValueError without
+    examples, or if arrays differ in shape, or tuples or dicts in size.
+
     Parameters
     ----------
     batch : list of B examples
@@ -219,13 +219,6 @@ def default_collate(batch: Sequence[Any]) -> Any:
     -------
     Tensor, list, dict or named tuple
         Arrays and numbers go to the default device (`minirnn.use_device`).
-
-    Raises
-    ------
-    TypeError
-        An example has none of these kinds, or another kind than the first one.
-    ValueError
-        No examples; arrays of different shapes; tuples or dicts of different sizes.
 
     Examples
     --------
@@ -256,7 +249,8 @@ def pad_collate(
 ) -> tuple[Any, ...]:
     """Combine examples that begin with a sequence: padded sequences, the rest as in `default_collate`, then lengths.
 
-    The result fits `RNN`, `GRU` and `LSTM`: ``for x, target, lengths in loader: lstm(x, lengths=lengths)``.
+    The result fits `RNN`, `GRU` and `LSTM`: ``for x, target, lengths in loader: lstm(x, lengths=lengths)``. Raises
+    TypeError or ValueError if examples do not fit each other.
 
     Parameters
     ----------
@@ -275,11 +269,6 @@ def pad_collate(
     -------
     tuple
         The parts of the examples, then the lengths of the first sequences as a Tensor (B,) of int64.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If examples do not fit each other.
 
     Examples
     --------

@@ -43,16 +43,12 @@ def python_source_text() -> str:
     """Return about half a million characters of Python: the source of the modules in ``PYTHON_MODULES``, in order.
 
     Every machine that runs minirnn already has this text, without a download or a license, and readers see at a glance
-    how good a sample is. It is the same for the same Python version (line ends become ``\\n``).
+    how good a sample is. It is the same for the same Python version (line ends become ``\\n``). Raises ValueError if
+    this Python keeps no .py files of its standard library on disk.
 
     Returns
     -------
     str
-
-    Raises
-    ------
-    ValueError
-        This Python keeps no .py files of its standard library on disk.
     """
     library = Path(sysconfig.get_path("stdlib"))
     parts, missing = [], []
@@ -76,6 +72,8 @@ def python_source_text() -> str:
 def read_text(path: str | os.PathLike[str], *, minimum: int = 1000) -> str:
     """Read a UTF-8 text file to learn from; line ends become ``\\n``, a byte order mark is dropped.
 
+    Raises ValueError if the file is missing, a folder, unreadable, not text (NUL bytes), not UTF-8 or too short.
+
     Parameters
     ----------
     path : path
@@ -86,11 +84,6 @@ def read_text(path: str | os.PathLike[str], *, minimum: int = 1000) -> str:
     Returns
     -------
     str
-
-    Raises
-    ------
-    ValueError
-        The file is missing, a folder, unreadable, not text (NUL bytes), not UTF-8 or too short.
 
     Notes
     -----
@@ -139,7 +132,7 @@ def train_validation_split(ids: Any, fraction: float = 0.1) -> tuple[np.ndarray,
     """Cut the end off a text for validation: the last `fraction` of the ids.
 
     The parts are contiguous, because a random choice of characters would put the neighbors of each validation character
-    into the training text.
+    into the training text. Raises ValueError if `fraction` is outside (0, 1), or there are too few ids for both parts.
 
     Parameters
     ----------
@@ -152,11 +145,6 @@ def train_validation_split(ids: Any, fraction: float = 0.1) -> tuple[np.ndarray,
     -------
     train, validation : ndarray
         Views of `ids`, int64, at least two ids each.
-
-    Raises
-    ------
-    ValueError
-        `fraction` outside (0, 1), or too few ids for both parts.
     """
     numbers = check_ids("train_validation_split", ids)
     fraction = check.number("train_validation_split", "fraction", fraction)
@@ -267,10 +255,7 @@ class CharBatches:
     def restore(self, state: Mapping[str, int]) -> None:
         """Go to a position that `state` returned: the next batch is the one that would have followed it.
 
-        Raises
-        ------
-        ValueError
-            The state is incomplete, or belongs to another T, another B or a text of another length.
+        Raises ValueError if the state is incomplete, or belongs to another T, another B or a text of another length.
         """
         here = self.state()
         try:

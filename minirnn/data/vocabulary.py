@@ -142,9 +142,9 @@ def unigram_entropy(ids: Any, V: int) -> float:
 
         H = - sum_v p_v log(p_v)        p_v = share of id v among all ids
 
-    It is the cross entropy of the best model that sees no other character and knows only how frequent each one is.
-    A network whose loss stays there has learned the alphabet. The entropy is at most log(V), the loss of a network
-    that knows nothing; divided by log(2) it is in bits.
+    It is the cross entropy of the best model that sees no other character and knows only how frequent each one is. A
+    network whose loss stays there has learned the alphabet. The entropy is at most log(V), the loss of a network that
+    knows nothing; divided by log(2) it is in bits. Raises ValueError if there are no ids, or ids outside 0 .. V-1.
 
     Parameters
     ----------
@@ -152,11 +152,6 @@ def unigram_entropy(ids: Any, V: int) -> float:
         (N,), values 0 .. V-1, N at least 1.
     V : int
         Size of the vocabulary.
-
-    Raises
-    ------
-    ValueError
-        No ids, or ids outside 0 .. V-1.
     """
     numbers = check_ids("unigram_entropy", ids, V)
     if not numbers.size:

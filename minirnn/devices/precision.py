@@ -57,16 +57,12 @@ class use_precision:
     a GPU does, and gains nothing). Float64 is never rounded; the devices ``cpu`` and ``native`` always multiply all
     digits. The backward pass multiplies as its forward pass did, wherever it is called. A thread begins with
     ``"ieee"``, or with ``"tf32"`` if ``MINIRNN_TF32=1``. In torch these are the values of
-    ``torch.backends.cuda.matmul.fp32_precision``.
+    ``torch.backends.cuda.matmul.fp32_precision``. Raises ValueError or TypeError if `name` is not one of these; then
+    nothing changes.
 
     Parameters
     ----------
     name : {"ieee", "tf32"}
-
-    Raises
-    ------
-    ValueError, TypeError
-        If `name` is not one of these; then nothing changes.
 
     Examples
     --------

@@ -76,14 +76,8 @@ _default = _Default()
 def register(name: str, factory: Factory) -> None:
     """Add a device under `name`. `factory()` makes it on first use and raises `DeviceUnavailable` if it cannot work.
 
-    Installed packages register theirs by an entry point of the group ``minirnn.devices`` instead.
-
-    Raises
-    ------
-    TypeError
-        If `name` is not a string or `factory` is not callable.
-    ValueError
-        If the name is taken.
+    Installed packages register theirs by an entry point of the group ``minirnn.devices`` instead. Raises TypeError if
+    `name` is not a string or `factory` is not callable, and ValueError if the name is taken.
     """
     if not isinstance(name, str) or not callable(factory):
         raise TypeError(
@@ -125,12 +119,8 @@ def _read_entry_points() -> None:
 def get(name: str | Device | None = None) -> Device:
     """The device called `name`; without a name the default device.
 
-    Raises
-    ------
-    ValueError
-        If no device of that name is known.
-    DeviceUnavailable
-        If it is known but cannot work on this machine.
+    Raises ValueError if no device of that name is known, and DeviceUnavailable if it is known but cannot work on this
+    machine.
     """
     if isinstance(name, Device):
         return name

@@ -33,17 +33,10 @@ class _Source:
 class CppSource(_Source):
     """C++ text. ``source(name, *args)`` calls its function ``extern "C" void name(...)``.
 
-    Arrays are passed as pointers to their first element, Python ints as `i64`, Python floats as `acc`. The
-    elements of float arrays are `real`, one type for all: float32 or float64. Arrays must be in C order.
-
-    Raises
-    ------
-    DeviceUnavailable
-        In a call, if there is no C++ compiler.
-    CompileError
-        In a call, if the compiler refuses the text.
-    TypeError, ValueError
-        In a call, for arrays of several float dtypes or not in C order, or a missing function.
+    Arrays are passed as pointers to their first element, Python ints as `i64`, Python floats as `acc`. The elements of
+    float arrays are `real`, one type for all: float32 or float64. Arrays must be in C order. A call raises
+    DeviceUnavailable if there is no C++ compiler, CompileError if the compiler refuses the text, and TypeError or
+    ValueError for arrays of several float dtypes or not in C order, or a missing function.
     """
 
     def __call__(self, function: str, *args: Any) -> None:

@@ -34,6 +34,9 @@ def backward(
 ) -> None:
     """Add the gradient of this Tensor to `grad` of every leaf it was computed from.
 
+    Raises ValueError if this Tensor was not recorded, or has a shape other than () and no `grad` is given, or `grad`
+    does not fit, and RuntimeError if the tape was freed, or a value it needs was changed by `Tensor.assign`.
+
     Parameters
     ----------
     grad : array_like, optional
@@ -46,13 +49,6 @@ def backward(
         Add gradients only to `grad` of these Tensors. By default all leaves get theirs.
     gradient : array_like, optional
         torch's name for `grad`.
-
-    Raises
-    ------
-    ValueError
-        If this Tensor was not recorded, or has a shape other than () and no `grad` is given, or `grad` does not fit.
-    RuntimeError
-        If the tape was freed, or a value it needs was changed by `Tensor.assign`.
     """
     if grad is gradient is None and self._requires_grad and self.array.shape == ():  # a loss, as in most calls
         seeds = [leaf(self.device, self.device.full((), 1, self.array.dtype))]
@@ -95,6 +91,8 @@ def grad(
 ) -> Any:
     """Gradients of ``sum(outputs * grad_outputs)`` with respect to `inputs`; `Tensor.grad` is left alone.
 
+    Raises the errors of `Tensor.backward`, and ValueError if an input does not require gradients.
+
     Parameters
     ----------
     outputs, inputs : Tensor or sequence of Tensor
@@ -110,11 +108,6 @@ def grad(
     -------
     Tensor or tuple of Tensor
         Like `inputs`. Zeros where an input has no influence on the outputs.
-
-    Raises
-    ------
-    ValueError, RuntimeError
-        The same as `Tensor.backward` raises; ValueError also if an input does not require gradients.
     """
     ys, xs = tensors_of("output", outputs), tensors_of("input", inputs)
     for k, t in enumerate(xs):

@@ -47,10 +47,7 @@ def _reduce(self: Tensor, protocol: Any) -> tuple[Any, ...]:
 def _deepcopy(self: Tensor, memo: dict[int, Any]) -> Tensor:
     """For ``copy.deepcopy``. Returns a leaf with a copy of the gradient, without hooks.
 
-    Raises
-    ------
-    RuntimeError
-        If an op made this Tensor, because a copy would lose its history.
+    Raises RuntimeError if an op made this Tensor, because a copy would lose its history.
     """
     if self.op is not None:
         raise RuntimeError(

@@ -12,25 +12,15 @@ from typing import Any
 import numpy as np
 
 from minirnn import devices
+from minirnn.arguments import check
 from minirnn.arguments.host_array import default, dtype_of
 from minirnn.arguments.messages import shown
 from minirnn.arguments.names import accepts
 from minirnn.devices.base import Device
 from minirnn.engine.tensor import Tensor, as_tensor, check_can_require_grad, leaf
 
-__all__ = [
-    "arange",
-    "empty",
-    "empty_like",
-    "eye",
-    "full",
-    "full_like",
-    "linspace",
-    "ones",
-    "ones_like",
-    "zeros",
-    "zeros_like",
-]
+__all__ = ["arange", "empty", "empty_like", "eye", "full", "full_like", "linspace", "ones", "ones_like", "zeros"]
+__all__ += ["zeros_like"]
 
 Place = str | Device | None
 
@@ -69,15 +59,6 @@ def number_of(op: str, name: str, value: Any) -> Any:
         raise TypeError(f"{op}: {name} is {shown(value)}\n  expected a number")
     if isinstance(value, int) and value.bit_length() > 1023:
         raise ValueError(f"{op}: {name} is {shown(value)}\n  expected a number that a float can hold")
-    return value
-
-
-def integer_of(op: str, name: str, value: Any, low: int | None = None) -> int:
-    if isinstance(value, (bool, np.bool_)) or not hasattr(value, "__index__"):
-        raise TypeError(f"{op}: {name} is {shown(value)}\n  expected an integer")
-    value = int(value.__index__())
-    if low is not None and value < low:
-        raise ValueError(f"{op}: {name} is {shown(value)}\n  expected {low} or more")
     return value
 
 
@@ -203,7 +184,7 @@ def linspace(
 ) -> Tensor:
     """`steps` evenly spaced numbers from `start` to `end`, both included; float32 by default."""
     start, end = number_of("linspace", "start", start), number_of("linspace", "end", end)
-    count = integer_of("linspace", "steps", steps, 0)
+    count = check.integer("linspace", "steps", steps, 0)
     if not (isfinite(start) and isfinite(end)):
         raise ValueError(f"linspace: got start {start}, end {end}\n  expected finite numbers")
     found = or_default(dtype, default.dtype)
@@ -223,8 +204,8 @@ def eye(
     n: int, m: int | None = None, *, dtype: Any = None, device: Place = None, requires_grad: bool = False
 ) -> Tensor:
     """The matrix (n, m), or (n, n), with ones on its diagonal and zeros elsewhere; float32 by default."""
-    rows = integer_of("eye", "n", n, 0)
-    columns = rows if m is None else integer_of("eye", "m", m, 0)
+    rows = check.integer("eye", "n", n, 0)
+    columns = rows if m is None else check.integer("eye", "m", m, 0)
     return made("eye", np.eye(rows, columns), or_default(dtype, default.dtype), device, requires_grad)
 
 

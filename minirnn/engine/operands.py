@@ -199,12 +199,8 @@ def device_of(*values: Any) -> Device | None:
 def tensors(op: str, place: Device | None = None, /, **arguments: Any) -> list[Tensor]:
     """Arguments as Tensors of one device (`place`, or that of the first Tensor) and one floating dtype.
 
-    Raises
-    ------
-    TypeError
-        If one is missing, is not an array, or has another dtype than the first.
-    ValueError
-        If they live on different devices.
+    Raises TypeError if one is missing, is not an array, or has another dtype than the first, and ValueError if they
+    live on different devices.
     """
     first = next(iter(arguments.values()))
     if isinstance(first, Tensor):  # the usual case first: Tensors of one device and dtype need no other checks

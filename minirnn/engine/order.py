@@ -35,10 +35,7 @@ class Order(NamedTuple):
 def in_order(roots: Tensors, inputs: Tensors | None, border: int) -> Order:
     """The order from `roots` back to `inputs` (None: all leaves), without Tensors that are not newer than `border`.
 
-    Raises
-    ------
-    RuntimeError
-        If a part of the tape was freed, or an input that a backward formula reads was changed.
+    Raises RuntimeError if a part of the tape was freed, or an input that a backward formula reads was changed.
     """
     wanted, oldest = None, border
     if inputs and all(t.op is not None for t in inputs):

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from minirnn.arguments import check
+from minirnn.arguments.messages import shown
 
 _DEFAULT_SEED = 0
 
@@ -31,18 +32,23 @@ _state = _State()
 def manual_seed(seed: int) -> np.random.Generator:
     """Restart this thread's stream from `seed`, and return it.
 
-    Raises
-    ------
-    TypeError, ValueError
-        `seed` is not an integer of 0 or more.
+    Raises TypeError or ValueError if `seed` is not an integer of 0 or more.
     """
     _state.generator = np.random.Generator(np.random.Philox(check.integer("manual_seed", "seed", seed, 0)))
     return _state.generator
 
 
-def generator() -> np.random.Generator:
-    """This thread's stream, which `manual_seed` restarts."""
-    return _state.generator
+def generator(op: str = "", given: Any = None) -> np.random.Generator:
+    """This thread's stream, which `manual_seed` restarts, unless an `op` was `given` another one.
+
+    Raises TypeError if that is not a generator of NumPy.
+    """
+    if given is not None and not isinstance(given, np.random.Generator):
+        raise TypeError(
+            f"{op}: generator is {shown(given)}\n"
+            "  expected a numpy.random.Generator, as mr.manual_seed returns, or None"
+        )
+    return _state.generator if given is None else given
 
 
 def stream(seed: int, *numbers: int) -> Any:

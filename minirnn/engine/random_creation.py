@@ -11,32 +11,17 @@ from typing import Any
 import numpy as np
 
 from minirnn import devices
+from minirnn.arguments import check
 from minirnn.arguments.host_array import default, dtype_of
 from minirnn.arguments.messages import shown
 from minirnn.arguments.names import accepts
 from minirnn.engine import random
-from minirnn.engine.creation import Place, integer_of, like_it, made, or_default, shape_given, shape_of
+from minirnn.engine.creation import Place, like_it, made, or_default, shape_given, shape_of
 from minirnn.engine.tensor import Tensor, as_tensor, check_can_require_grad
 
-__all__ = [
-    "rand",
-    "rand_like",
-    "randint",
-    "randint_like",
-    "randn",
-    "randn_like",
-    "randperm",
-]
+__all__ = ["rand", "rand_like", "randint", "randint_like", "randn", "randn_like", "randperm"]
 
 Generator = np.random.Generator | None
-
-
-def _generator(op: str, generator: Generator) -> np.random.Generator:
-    if generator is None:
-        return random.generator()
-    if not isinstance(generator, np.random.Generator):
-        raise TypeError(f"{op}: generator is {shown(generator)}\n  expected a numpy.random.Generator, or None")
-    return generator
 
 
 def _floating(op: str, dtype: Any) -> np.dtype[Any]:
@@ -59,12 +44,8 @@ def rand(
 
     `generator` may be another stream of NumPy. The other arguments and errors are those of `zeros`.
     """
-    shape, found, stream = (
-        shape_given("rand", args, size),
-        _floating("rand", or_default(dtype, default.dtype)),
-        _generator("rand", generator),
-    )
-    place = devices.get(device)
+    shape, found = shape_given("rand", args, size), _floating("rand", or_default(dtype, default.dtype))
+    stream, place = random.generator("rand", generator), devices.get(device)
     if found == np.float16:  # rounding from float32 would turn some numbers into 1
         values: Any = stream.integers(0, 2**11, shape) / 2**11
     else:
@@ -82,12 +63,8 @@ def randn(
     requires_grad: bool = False,
 ) -> Tensor:
     """Random numbers from the normal distribution with mean 0 and variance 1. The arguments are those of `rand`."""
-    shape, found, stream = (
-        shape_given("randn", args, size),
-        _floating("randn", or_default(dtype, default.dtype)),
-        _generator("randn", generator),
-    )
-    place = devices.get(device)
+    shape, found = shape_given("randn", args, size), _floating("randn", or_default(dtype, default.dtype))
+    stream, place = random.generator("randn", generator), devices.get(device)
     values = stream.standard_normal(shape, np.float32 if found == np.float16 else found.type)
     return made("randn", values, found, place, requires_grad)
 
@@ -111,14 +88,14 @@ def randint(
     low = 0 if low is None else low  # randint(high=5, size=(2,))
     if size is None or high is None:
         raise TypeError("randint: got no size or no limit\n  expected randint(high, size) or randint(low, high, size)")
-    first, end = integer_of("randint", "low", low), integer_of("randint", "high", high)
+    first, end = check.integer("randint", "low", low), check.integer("randint", "high", high)
     found = dtype_of("randint", or_default(dtype, np.int64))
     if first >= end:
         raise ValueError(f"randint: low is {first}, high is {end}\n  expected low < high")
     limits = np.iinfo(found if found.kind in "iu" else np.int64)
     if first < limits.min or end - 1 > limits.max or found.kind == "b":
         raise ValueError(f"randint: {shown(first)} .. {shown(end - 1)} in {found}\n  expected bounds that fit into it")
-    shape, stream = shape_of("randint", (size,)), _generator("randint", generator)
+    shape, stream = shape_of("randint", (size,)), random.generator("randint", generator)
     place = devices.get(device)
     check_can_require_grad(found, requires_grad)
     values = stream.integers(first, end, shape, np.uint64 if found == np.uint64 else np.int64)
@@ -130,7 +107,7 @@ def randperm(
     n: int, *, generator: Generator = None, dtype: Any = None, device: Place = None, requires_grad: bool = False
 ) -> Tensor:
     """The integers from 0 to n-1 in random order, int64."""
-    count, stream = integer_of("randperm", "n", n, 0), _generator("randperm", generator)
+    count, stream = check.integer("randperm", "n", n, 0), random.generator("randperm", generator)
     found, place = dtype_of("randperm", or_default(dtype, np.int64)), devices.get(device)
     check_can_require_grad(found, requires_grad)
     return made("randperm", stream.permutation(count), found, place, requires_grad)

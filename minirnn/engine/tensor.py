@@ -207,12 +207,8 @@ class Tensor(Methods):
     def requires_grad_(self, requires_grad: bool = True) -> Tensor:
         """Switch gradients into this leaf on or off; returns itself. The same as setting `requires_grad`.
 
-        Raises
-        ------
-        TypeError
-            If the dtype is not a floating one.
-        ValueError
-            If you switch gradients off but an op made this Tensor (use `detach`).
+        Raises TypeError if the dtype is not a floating one, and ValueError if you switch gradients off but an op made
+        this Tensor (use `detach`).
         """
         if self.op is not None and not requires_grad:
             raise ValueError(
@@ -225,14 +221,8 @@ class Tensor(Methods):
     def register_hook(self, hook: Callable[[Tensor], Tensor | None]) -> RemovableHandle:
         """Call ``hook(gradient)`` when this Tensor's gradient is complete. A result that is not None replaces it.
 
-        Returns a handle. ``handle.remove()`` or ``handle()`` removes the hook.
-
-        Raises
-        ------
-        ValueError
-            If no gradient can reach this Tensor.
-        TypeError
-            If the hook cannot be called.
+        Returns a handle. ``handle.remove()`` or ``handle()`` removes the hook. Raises ValueError if no gradient can
+        reach this Tensor, and TypeError if the hook cannot be called.
         """
         if not self.requires_grad:
             raise ValueError("register_hook: no gradient reaches this Tensor\n  expected requires_grad=True")
@@ -252,11 +242,7 @@ class Tensor(Methods):
         """Replace the values of this leaf, keeping shape, dtype and device; returns itself.
 
         A backward pass that still needs the old values fails with a clear error instead of giving a wrong gradient.
-
-        Raises
-        ------
-        ValueError
-            If the shape differs or an op made this Tensor.
+        Raises ValueError if the shape differs or an op made this Tensor.
         """
         if self.op is not None:
             raise ValueError(f"assign: this Tensor was made by {self.op.name}\n  expected a leaf (a parameter or data)")
@@ -296,6 +282,9 @@ def check_can_require_grad(dtype: np.dtype[Any], requires_grad: bool) -> None:
 def tensor(data: Any, requires_grad: bool = False, device: str | Device | None = None, dtype: Any = None) -> Tensor:
     """A new Tensor from numbers, nested lists, an array or another Tensor. The values are copied.
 
+    Raises TypeError for a dtype that is not a number or bool, or if `requires_grad` is set for an integer dtype, and
+    ValueError for an unknown device or a ragged list.
+
     Parameters
     ----------
     data : array_like
@@ -306,13 +295,6 @@ def tensor(data: Any, requires_grad: bool = False, device: str | Device | None =
         Default: the default device (`use_device`, ``MINIRNN_DEVICE``), or the device of `data` if that is a Tensor.
     dtype : dtype, optional
         Convert to this dtype.
-
-    Raises
-    ------
-    TypeError
-        For a dtype that is not a number or bool, or if `requires_grad` is set for an integer dtype.
-    ValueError
-        For an unknown device or a ragged list.
     """
     if device is None and isinstance(data, Tensor):
         device = data.device
@@ -352,10 +334,7 @@ def _numbers_of(data: Any, dtypes: list[np.dtype[Any]]) -> Any:
 def as_tensor(data: Any, device: Device | None = None, dtype: Any = None) -> Tensor:
     """`data` itself if it is a Tensor of this device and dtype, else a constant Tensor with its values.
 
-    Raises
-    ------
-    TypeError
-        If `data` is a list with Tensors that require gradients, because their gradients would be lost.
+    Raises TypeError if `data` is a list with Tensors that require gradients, because their gradients would be lost.
     """
     if (
         isinstance(data, Tensor)

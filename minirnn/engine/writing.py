@@ -51,18 +51,15 @@ def version(t: Tensor) -> Tensor:
 def write(name: str, t: Tensor, old: Tensor, new: Tensor) -> Tensor:
     """Replace `t` with `new`, a Tensor of its shape and dtype that has no other references; returns `t`.
 
+    Raises RuntimeError if `t`, or the Tensor it is a view of, is a leaf that requires gradients while ops are recorded,
+    or if the Tensor it is a view of was changed after the view was made.
+
     Parameters
     ----------
     name : str
         The operation that writes, for messages.
     old : Tensor
         ``version(t)``.
-
-    Raises
-    ------
-    RuntimeError
-        If `t`, or the Tensor it is a view of, is a leaf that requires gradients while ops are recorded; or if the
-        Tensor it is a view of was changed after the view was made.
     """
     written, chain = t, _viewed(name, t)
     _check_leaf(name, t, t)
@@ -91,10 +88,7 @@ def write(name: str, t: Tensor, old: Tensor, new: Tensor) -> Tensor:
 def turn(name: str, t: Tensor, view: Callable[[Tensor], Tensor]) -> Tensor:
     """Replace `t` with a view of itself, as `squeeze_` does; returns `t`. No other Tensor changes.
 
-    Raises
-    ------
-    RuntimeError
-        If `t` is a leaf that requires gradients.
+    Raises RuntimeError if `t` is a leaf that requires gradients.
     """
     if t.op is None and t._requires_grad:
         raise RuntimeError(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Iterator
 from itertools import groupby
+from textwrap import TextWrapper
 
 from minirnn import devices
 from minirnn.cells.cell import Formulas
@@ -22,6 +23,7 @@ from minirnn.explain.sources import place
 from minirnn.nn.own.layer import can_project
 
 NUMPY, HEADER, TAPE = "calls of NumPy", "a C++ header", "the composition from operations of the tape"
+LONG = TextWrapper(118, subsequent_indent=12 * " ", break_on_hyphens=False)
 
 
 def cell_lines(cell: Formulas, where: str, source: bool = False, device: str | None = None) -> Iterator[str]:
@@ -126,16 +128,16 @@ def stages(plan: Plan, way: str, found: tuple[Stage, ...]) -> Iterator[str]:
     """The values that each stage reads, computes and stores, and the computation between two stages."""
     for k, stage in enumerate(found):
         yield f"{way}, stage {k + 1} of {len(found)}" if len(found) > 1 else way
-        yield f"  reads     {'; '.join(f'{array} {names}' for array, names in by_array(stage.loads))}"
+        yield LONG.fill(f"  reads     {'; '.join(f'{array} {names}' for array, names in by_array(stage.loads))}")
         names: dict[Expr, str] = {load.value: load.name for load in stage.loads}
         for one in stage.statements:
             yield f"            {one.name} = {write(one.value, names, top=True)}"
             names[one.value] = one.name
         left = "; ".join(
             f"{array} {', '.join(names.get(s.value) or write(s.value, names) for s in group)}"
-            for array, group in ((a, list(g)) for a, g in groupby(stage.stores, key=lambda s: s.place.array))
+            for array, group in groupby(stage.stores, key=lambda s: s.place.array)
         )
-        yield f"  leaves    {left}"
+        yield LONG.fill(f"  leaves    {left}")
         for j, cut in enumerate(plan.cuts):
             if k == (cut.forward if way == "forward" else cut.backward):
                 yield f"  then      {between(cut.kind, cut.matrix, j, way)}"

@@ -35,10 +35,7 @@ def tensorflow_name(op: str) -> str:
 def op_named(name: str) -> str:
     """The op of this name in any of its spellings: ``block_lstm``, ``BlockLSTM``, ``tf.raw_ops.BlockLSTM``, ``MatMul``.
 
-    Raises
-    ------
-    UserError
-        If there is no such op. The message lists similar names.
+    Raises UserError if there is no such op. The message lists similar names.
     """
     names = {_letters(op): op for op in ops.__all__}
     names |= {_letters(layer): op for layer, op in LAYERS.items()}

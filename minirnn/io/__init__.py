@@ -6,13 +6,4 @@ from minirnn.io.checkpoint import load, save
 from minirnn.io.conversion import convert, convert_weights
 from minirnn.io.finder import find_layout
 
-__all__ = [
-    "atomic_write",
-    "convert",
-    "convert_weights",
-    "find_layout",
-    "load",
-    "read_arrays",
-    "save",
-    "write_arrays",
-]
+__all__ = ["atomic_write", "convert", "convert_weights", "find_layout", "load", "read_arrays", "save", "write_arrays"]

@@ -53,17 +53,14 @@ def as_array(function: str, name: str, value: Any) -> np.ndarray:
 def read_arrays(path: str | os.PathLike[str]) -> tuple[dict[str, np.ndarray], dict[str, str]]:
     """Read a safetensors or npz file, told apart by their content.
 
+    Raises ValueError if the file is missing, of another kind, damaged, or holds pickles.
+
     Returns
     -------
     arrays : dict of str to ndarray
         bfloat16, which NumPy lacks, becomes float32 (every value keeps its bits).
     metadata : dict of str to str
         The metadata of the safetensors file; {} for npz.
-
-    Raises
-    ------
-    ValueError
-        The file is missing, of another kind, damaged, or holds pickles.
     """
     name = os.fspath(path)
     try:
@@ -84,7 +81,10 @@ def _read_npz(name: str, data: bytes) -> dict[str, np.ndarray]:
                 raise ValueError(f"{len(data)} bytes that unpack to {unpacked}; numpy.savez writes without packing")
             other = [key for key in z.zip.namelist() if not key.endswith(".npy")]
             if any(key.endswith("data.pkl") for key in other):
-                raise ValueError("a file of torch.save, which holds a pickle; save it with safetensors.torch.save_file")
+                raise ValueError(
+                    "a file of torch.save, which holds a pickle; save its weights with"
+                    " safetensors.torch.save_file(torch.load(FILE)[KEY], NAME), without [KEY] if it holds nothing else"
+                )
             if other:
                 raise ValueError(f"a zip file with {other[0]!r} in it")
             found = {key: z[key] for key in z.files}
@@ -132,10 +132,7 @@ def _read_safetensors(name: str, data: bytes) -> tuple[dict[str, np.ndarray], di
 def write_arrays(path: str | os.PathLike[str], arrays: Mapping[str, np.ndarray], metadata: Mapping[str, str]) -> None:
     """Write a safetensors file atomically. `minirnn.io.load` can read it, with its metadata.
 
-    Raises
-    ------
-    ValueError
-        `path` can't be written or is named like another kind of file.
+    Raises ValueError if `path` can't be written or is named like another kind of file.
     """
     from safetensors.numpy import save as to_safetensors
 
@@ -170,17 +167,14 @@ _PLAIN = (bool, int, float, str, type(None))
 def save(obj: Any, f: str | os.PathLike[str] | IO[bytes]) -> None:
     """Write values that `load` returns again: ``mr.save({"epoch": 3, "model": net.state_dict()}, path)``.
 
+    Raises TypeError if it contains anything else. Save a module or an optimizer by its state dict.
+
     Parameters
     ----------
     obj : dict, list, tuple, Tensor, array, number, str or None
         Dicts, lists and tuples may hold any of these. So may minirnn's named tuples: states, outputs, PackedSequence.
     f : path or binary file
         A file with a path is replaced only when everything is written.
-
-    Raises
-    ------
-    TypeError
-        If it contains anything else. Save a module or an optimizer by its state dict.
     """
     arrays: dict[str, Any] = {}
     structure = _apart(obj, "", arrays)

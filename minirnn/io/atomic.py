@@ -30,6 +30,9 @@ PREFIX, SUFFIX = ".minirnn-", ".tmp"
 def atomic_write(path: str | os.PathLike[str], mode: str = "w") -> Iterator[IO[Any]]:
     """Open a file for writing that takes the place of `path` when the block ends without an exception.
 
+    Raises ValueError if `path` is a folder or a device, its folder is missing or not writable, or `mode` is not one of
+    the two, and OSError if the disk is full or failed. `path` stays as it was.
+
     Parameters
     ----------
     path : path
@@ -41,13 +44,6 @@ def atomic_write(path: str | os.PathLike[str], mode: str = "w") -> Iterator[IO[A
     ------
     file
         An open file. If the block raises, it is removed, and `path` stays as it was.
-
-    Raises
-    ------
-    ValueError
-        `path` is a folder or a device, its folder is missing or not writable, or `mode` is not one of the two.
-    OSError
-        The disk is full or failed. `path` stays as it was.
 
     Examples
     --------

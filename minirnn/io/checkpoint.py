@@ -37,6 +37,10 @@ _LARGEST_HEADER = 100_000_000  # bytes; what readers of safetensors accept
 def save(path: str | os.PathLike[str] | IO[bytes], arrays: Mapping[str, Any], metadata: dict[str, Any]) -> None:
     """Write a checkpoint. Even if the process is killed, either the older file or the new one is there, complete.
 
+    Raises TypeError for an array of another dtype or metadata that JSON would change (tuples, arrays, keys that are not
+    strings); ValueError if `path` can't be written, or the metadata is too large for the header of the file; OSError if
+    the disk is full or failed. The older file is unchanged.
+
     Parameters
     ----------
     path : path or binary file
@@ -48,15 +52,6 @@ def save(path: str | os.PathLike[str] | IO[bytes], arrays: Mapping[str, Any], me
     metadata : dict of str to Any
         None, bool, int, float, str, lists and str-keyed dicts of these. They are restored exactly: floats to the last
         bit (also NaN and infinities), and ints of any size.
-
-    Raises
-    ------
-    TypeError
-        An array of another dtype; metadata that JSON would change (tuples, arrays, keys that are not strings).
-    ValueError
-        `path` can't be written, or the metadata is too large for the header of the file.
-    OSError
-        The disk is full or failed. The older file is unchanged.
     """
     from safetensors.numpy import save as to_safetensors
 
@@ -101,17 +96,15 @@ def _in_order(data: bytes) -> bytes:
 def load(path: str | os.PathLike[str] | IO[bytes]) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
     """Read a checkpoint that `save` wrote, from a path or from an open binary file.
 
+    Raises ValueError if the file is missing, empty, truncated, not a safetensors file, or from another program or a
+    newer minirnn, or an array does not match its checksum. The message names the file, what was found and the likely
+    cause.
+
     Returns
     -------
     arrays : dict of str to ndarray
         Copies that own their memory and may be written to.
     metadata : dict
-
-    Raises
-    ------
-    ValueError
-        The file is missing, empty, truncated, not a safetensors file, or from another program or a newer minirnn, or an
-        array does not match its checksum. The message names the file, what was found and the likely cause.
     """
     from safetensors import SafetensorError
     from safetensors.numpy import load as from_safetensors

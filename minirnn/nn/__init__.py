@@ -54,59 +54,10 @@ else:  # torch's other names raise an error with a hint
     LATER = {"BatchNorm1d": "minirnn.nn.batch_norm", "Conv1d": "minirnn.nn.convolution"}
     __getattr__, __dir__ = imported_later(__name__, LATER)
 
-__all__ = [
-    "ELU",
-    "GELU",
-    "GLU",
-    "GRU",
-    "LSTM",
-    "RNN",
-    "BCELoss",
-    "BCEWithLogitsLoss",
-    "BatchNorm1d",
-    "CTCLoss",
-    "Conv1d",
-    "CrossEntropyLoss",
-    "Dropout",
-    "Embedding",
-    "Flatten",
-    "GRUBlockCell",
-    "GRUCell",
-    "Hardtanh",
-    "HuberLoss",
-    "Identity",
-    "KLDivLoss",
-    "L1Loss",
-    "LSTMBlockCell",
-    "LSTMBlockFusedCell",
-    "LSTMCell",
-    "LSTMHidden",
-    "LSTMState",
-    "LayerNorm",
-    "LeakyReLU",
-    "Linear",
-    "LogSigmoid",
-    "LogSoftmax",
-    "MSELoss",
-    "Module",
-    "ModuleDict",
-    "ModuleList",
-    "NLLLoss",
-    "Parameter",
-    "RMSNorm",
-    "RNNCell",
-    "ReLU",
-    "ReLU6",
-    "Sequential",
-    "SiLU",
-    "Sigmoid",
-    "SmoothL1Loss",
-    "Softmax",
-    "Softmin",
-    "Softplus",
-    "Tanh",
-    "Unflatten",
-    "functional",
-    "init",
-    "utils",
-]
+__all__ = ["ELU", "GELU", "GLU", "GRU", "LSTM", "RNN", "BCELoss", "BCEWithLogitsLoss", "BatchNorm1d", "CTCLoss"]
+__all__ += ["Conv1d", "CrossEntropyLoss", "Dropout", "Embedding", "Flatten", "GRUBlockCell", "GRUCell", "Hardtanh"]
+__all__ += ["HuberLoss", "Identity", "KLDivLoss", "L1Loss", "LSTMBlockCell", "LSTMBlockFusedCell", "LSTMCell"]
+__all__ += ["LSTMHidden", "LSTMState", "LayerNorm", "LeakyReLU", "Linear", "LogSigmoid", "LogSoftmax", "MSELoss"]
+__all__ += ["Module", "ModuleDict", "ModuleList", "NLLLoss", "Parameter", "RMSNorm", "RNNCell", "ReLU", "ReLU6"]
+__all__ += ["Sequential", "SiLU", "Sigmoid", "SmoothL1Loss", "Softmax", "Softmin", "Softplus", "Tanh", "Unflatten"]
+__all__ += ["functional", "init", "utils"]

@@ -136,7 +136,7 @@ class RNNCell(_Cell):
         super().__init__(f"rnn_{self.nonlinearity}", input_size, hidden_size, bias, device, dtype)
 
     def forward(self, input: Any, hx: Any = None) -> Tensor:
-        """One step.
+        """One step. Raises TypeError or ValueError if a shape or dtype does not fit.
 
         Parameters
         ----------
@@ -148,11 +148,6 @@ class RNNCell(_Cell):
         -------
         h : (B, H), or (H,)
             The state after the step.
-
-        Raises
-        ------
-        TypeError, ValueError
-            If a shape or dtype does not fit.
         """
         return self._step(f"rnn_{self.nonlinearity}", input, {"hx": hx})[0]
 
@@ -228,7 +223,7 @@ class LSTMCell(_Cell):
         open_forget_gate("LSTMCell", self.forget_bias, self.bias)(self.bias_ih, self.bias_hh)
 
     def forward(self, input: Any, hx: Any = None) -> LSTMHidden:
-        """One step.
+        """One step. Raises TypeError or ValueError if a shape or dtype does not fit, or `hx` is not a pair.
 
         Parameters
         ----------
@@ -241,11 +236,6 @@ class LSTMCell(_Cell):
         -------
         LSTMHidden
             ``h`` and ``c`` after the step, (B, H) or (H,). It unpacks as ``h, c = cell(x, (h, c))``.
-
-        Raises
-        ------
-        TypeError, ValueError
-            If a shape or dtype does not fit, or `hx` is not a pair.
         """
         h, c = (None, None) if hx is None else lstm_pair("LSTMCell", "hx", hx, "hc")
         return LSTMHidden(*self._step("lstm", input, {"h": h, "c": c}))

@@ -129,17 +129,13 @@ class Sequential(_ModuleRow):
         net[0], net[-1], net[:2], len(net)         # a slice is a Sequential again
         nn.Sequential({"up": nn.Linear(3, 5), "down": nn.Linear(5, 2)}).down
 
+    Raises TypeError if something is not a module, and ValueError if a name is empty, has a dot, or is the name of a
+    method.
+
     Parameters
     ----------
     modules
         The modules, or one dict (OrderedDict) of them, by name.
-
-    Raises
-    ------
-    TypeError
-        Something is not a module.
-    ValueError
-        A name is empty, has a dot, or is the name of a method.
     """
 
     def __init__(self, *modules: Any) -> None:
@@ -200,14 +196,11 @@ class Sequential(_ModuleRow):
 class ModuleList(_ModuleRow):
     """A list of modules whose parameters are found: torch.nn.ModuleList. (A plain list also works in minirnn.)
 
+    Raises TypeError if something is not a module.
+
     Parameters
     ----------
     modules : iterable of Module, optional
-
-    Raises
-    ------
-    TypeError
-        Something is not a module.
     """
 
     def __init__(self, modules: Iterable[Module] | None = None) -> None:
@@ -221,16 +214,12 @@ class ModuleList(_ModuleRow):
 class ModuleDict(_Modules, MutableMapping[str, Any]):
     """A dict of modules whose parameters are found: torch.nn.ModuleDict.
 
+    Raises TypeError if something is not a module, or a name is not a string, and ValueError if a name is empty, has a
+    dot, or is the name of a method such as "keys".
+
     Parameters
     ----------
     modules : mapping of str to Module, or iterable of pairs, optional
-
-    Raises
-    ------
-    TypeError
-        Something is not a module, or a name is not a string.
-    ValueError
-        A name is empty, has a dot, or is the name of a method such as "keys".
     """
 
     __eq__ = object.__eq__  # modules are compared by identity

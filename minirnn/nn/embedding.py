@@ -86,12 +86,8 @@ class Embedding(Module):
     ) -> Self:
         """An Embedding with a copy of a given table (V, I). By default it is frozen, so it gets no gradient.
 
-        torch shares the memory of the table. Here it is a copy, because minirnn never writes into arrays.
-
-        Raises
-        ------
-        ValueError
-            If `embeddings` is not a matrix.
+        torch shares the memory of the table. Here it is a copy, because minirnn never writes into arrays. Raises
+        ValueError if `embeddings` is not a matrix.
         """
         if not isinstance(embeddings, Tensor):
             embeddings = as_tensor(embeddings)

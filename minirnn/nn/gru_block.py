@@ -28,8 +28,6 @@ class GRUBlockCell(Module):
         I.
     device, dtype
         Device and dtype (default float32) of the parameters.
-    name : str, optional
-        TensorFlow's; it is accepted and ignored.
 
     Attributes
     ----------

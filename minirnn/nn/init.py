@@ -25,22 +25,8 @@ from minirnn.lookup.later import imported_later
 
 __getattr__, __dir__ = imported_later(__name__, {})  # for torch's other names, an error with the name here
 
-__all__ = [
-    "calculate_gain",
-    "constant_",
-    "eye_",
-    "kaiming_normal_",
-    "kaiming_uniform_",
-    "normal_",
-    "ones_",
-    "orthogonal_",
-    "sparse_",
-    "trunc_normal_",
-    "uniform_",
-    "xavier_normal_",
-    "xavier_uniform_",
-    "zeros_",
-]
+__all__ = ["calculate_gain", "constant_", "eye_", "kaiming_normal_", "kaiming_uniform_", "normal_", "ones_"]
+__all__ += ["orthogonal_", "sparse_", "trunc_normal_", "uniform_", "xavier_normal_", "xavier_uniform_", "zeros_"]
 
 Leaf = TypeVar("Leaf", bound=Tensor)
 
@@ -52,15 +38,9 @@ GAINS |= {f"conv{transposed}{d}d": 1.0 for transposed in ("", "_transpose") for 
 def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
     """The factor for the standard deviation of weights before a nonlinearity that keeps the variance of the signal.
 
-    1 for "linear", "conv1d" ... and "sigmoid", 5/3 for "tanh", sqrt(2) for "relu", 3/4 for "selu", and
-    sqrt(2 / (1 + param**2)) for "leaky_relu", whose slope `param` is 0.01 by default.
-
-    Raises
-    ------
-    ValueError
-        There is no such nonlinearity.
-    TypeError
-        `param` is not a number.
+    1 for "linear", "conv1d" ... and "sigmoid", 5/3 for "tanh", sqrt(2) for "relu", 3/4 for "selu", and sqrt(2 / (1 +
+    param**2)) for "leaky_relu", whose slope `param` is 0.01 by default. Raises ValueError if there is no such
+    nonlinearity, and TypeError if `param` is not a number.
     """
     if nonlinearity == "leaky_relu":
         slope = 0.01 if param is None else check.number("calculate_gain", "param", param)
@@ -92,10 +72,7 @@ def trunc_normal_(
 ) -> Leaf:
     """Fill with normal values, drawing those outside `a` .. `b` again. (`a`, `b` are values, not multiples of `std`.)
 
-    Raises
-    ------
-    ValueError
-        `std` is not above 0, or `b` not above `a`.
+    Raises ValueError if `std` is not above 0, or `b` not above `a`.
     """
     op = "trunc_normal_"
     mean, std, a, b = (check.number(op, n, v) for n, v in (("mean", mean), ("std", std), ("a", a), ("b", b)))
@@ -141,10 +118,7 @@ def eye_(tensor: Leaf) -> Leaf:
 def xavier_uniform_(tensor: Leaf, gain: float = 1.0, generator: Any = None) -> Leaf:
     """Uniform with bound ``gain * sqrt(6 / (fan_in + fan_out))``. Glorot & Bengio 2010.
 
-    Raises
-    ------
-    ValueError
-        There are fewer than two axes, so fans are not defined.
+    Raises ValueError if there are fewer than two axes, so fans are not defined.
     """
     op = "xavier_uniform_"
     bound = check.number(op, "gain", gain) * math.sqrt(6 / max(1, sum(_fans(op, tensor))))
@@ -163,6 +137,8 @@ def kaiming_uniform_(
 ) -> Leaf:
     """Uniform with bound ``calculate_gain(nonlinearity, a) * sqrt(3 / fan)``. He et al. 2015.
 
+    Raises ValueError if there are fewer than two axes, or no such mode or nonlinearity.
+
     Parameters
     ----------
     tensor : Tensor, (outputs, inputs, ...)
@@ -172,11 +148,6 @@ def kaiming_uniform_(
         Whether to keep the variance of the signal or that of the gradients.
     nonlinearity : str
         The nonlinearity after the layer, as for `calculate_gain`.
-
-    Raises
-    ------
-    ValueError
-        There are fewer than two axes, or no such mode or nonlinearity.
     """
     std = _kaiming_std("kaiming_uniform_", tensor, a, mode, nonlinearity)
     bound = math.sqrt(3) * std
@@ -195,12 +166,7 @@ def orthogonal_(tensor: Leaf, gain: float = 1, generator: Any = None) -> Leaf:
     """Fill with a random matrix whose rows (or columns, if they are fewer) are orthogonal and have norm `gain`.
 
     Axes after the first count as one. With a gain of 1, products with a square matrix of this kind keep the norm over
-    any number of steps. Saxe et al. 2014.
-
-    Raises
-    ------
-    ValueError
-        There are fewer than two axes.
+    any number of steps. Saxe et al. 2014. Raises ValueError if there are fewer than two axes.
     """
     op = "orthogonal_"
     gain = check.number(op, "gain", gain)
@@ -217,10 +183,7 @@ def orthogonal_(tensor: Leaf, gain: float = 1, generator: Any = None) -> Leaf:
 def sparse_(tensor: Leaf, sparsity: float, std: float = 0.01, generator: Any = None) -> Leaf:
     """Fill with normal values of mean 0, and set a share `sparsity` of each column (rounded up) to 0. Martens 2010.
 
-    Raises
-    ------
-    ValueError
-        There are not two axes, `sparsity` is not in 0 .. 1, or `std` is negative.
+    Raises ValueError if there are not two axes, `sparsity` is not in 0 .. 1, or `std` is negative.
     """
     sparsity = check.number("sparse_", "sparsity", sparsity, 0, 1, ", the share of zeros")
     std = check.number("sparse_", "std", std, 0)
@@ -270,12 +233,7 @@ def _kaiming_std(op: str, tensor: Any, a: float, mode: str, nonlinearity: str) -
 def _stream(op: str, tensor: Any, generator: Any) -> np.random.Generator:
     """The generator to draw from. Raises an error unless `tensor` is a leaf that can hold the values."""
     _leaf(op, tensor)
-    if generator is not None and not isinstance(generator, np.random.Generator):
-        raise TypeError(
-            f"{op}: generator is a {type(generator).__name__}\n"
-            "  expected a numpy.random.Generator, as mr.manual_seed returns, or None"
-        )
-    return random.generator() if generator is None else generator
+    return random.generator(op, generator)
 
 
 def _set(tensor: Leaf, values: np.ndarray) -> Leaf:

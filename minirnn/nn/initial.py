@@ -90,11 +90,7 @@ def open_forget_gate(module: str, forget_bias: Any, bias: bool) -> Callable[...,
     """A function of bias_ih, bias_hh (4H,) that makes the sum of their forget gate's part equal to `forget_bias`.
 
     Gates are i, f, g, o. bias_ih gets the whole amount, and bias_hh gets 0. With None the function changes nothing.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If `forget_bias` is not a finite number, or there is no bias.
+    Raises TypeError or ValueError if `forget_bias` is not a finite number, or there is no bias.
     """
     if forget_bias is None:
         return lambda bias_ih, bias_hh: None

@@ -96,8 +96,6 @@ class LSTMBlockCell(_LSTMBlock):
         Whether the gates read the cell state.
     device, dtype
         Device and dtype (default float32) of the parameters.
-    name : str, optional
-        TensorFlow's; it is accepted and ignored.
 
     Attributes
     ----------
@@ -144,7 +142,7 @@ class LSTMBlockFusedCell(_LSTMBlock):
     """
 
     def forward(self, inputs: Any, initial_state: Any = None, sequence_length: Any = None) -> tuple[Tensor, LSTMState]:
-        """Run over a sequence.
+        """Run over a sequence. Raises TypeError or ValueError if a shape, a dtype or a length does not fit.
 
         Parameters
         ----------
@@ -161,11 +159,6 @@ class LSTMBlockFusedCell(_LSTMBlock):
             h at each step; zeros from ``sequence_length[b]`` on.
         state : LSTMState
             ``(c, h)``, (B, H) each: after the last valid step, or the initial state for a row of length 0.
-
-        Raises
-        ------
-        TypeError, ValueError
-            If a shape, a dtype or a length does not fit.
         """
         name = "LSTMBlockFusedCell"
         x = states.inputs(name, inputs, "T B I", self.input_size, self.num_units, self.w)

@@ -159,10 +159,7 @@ class Opened:
 def opened(layer: Any, name: str = "opened") -> Opened:
     """A recurrent layer step by step.
 
-    Raises
-    ------
-    TypeError
-        If `layer` cannot be opened. `name` is the name of the caller in the message.
+    Raises TypeError if `layer` cannot be opened. `name` is the name of the caller in the message.
     """
     if not isinstance(layer, Stack):
         raise TypeError(

@@ -131,6 +131,9 @@ class Module(Members):
     def load_state_dict(self, state_dict: Mapping[str, Any], strict: bool = True) -> IncompatibleKeys:
         """Set the values of all parameters and saved buffers by name. On an error nothing is changed.
 
+        Raises TypeError if `state_dict` is not a mapping, or a value is not of a floating dtype, and ValueError if a
+        shape or, if `strict`, a name does not fit. The message lists all of them and the likely cause.
+
         Parameters
         ----------
         state_dict : mapping of str to array_like
@@ -143,13 +146,6 @@ class Module(Members):
         -------
         missing_keys, unexpected_keys : list of str
             A named tuple of the names without a value and the names without a parameter. Both are empty if `strict`.
-
-        Raises
-        ------
-        TypeError
-            If `state_dict` is not a mapping, or a value is not of a floating dtype.
-        ValueError
-            If a shape or, if `strict`, a name does not fit. The message lists all of them and the likely cause.
         """
         own = self.state_dict(keep_vars=True)
         missing, unexpected = check_names(type(self).__name__, list(own), state_dict, strict)
@@ -210,14 +206,9 @@ class Module(Members):
 
         The forms are ``to(device)``, ``to(dtype)``, ``to(device, dtype)`` and ``to(tensor)``, which has both. Buffers
         of integer dtypes keep their dtype. Parameters stay the same objects, so optimizers stay valid, and their state
-        is moved as well. `non_blocking` is accepted and ignored.
-
-        Raises
-        ------
-        TypeError
-            Nothing is given, or the same thing twice, or a dtype is not floating.
-        ValueError, DeviceUnavailable
-            There is no such device, or it cannot work here.
+        is moved as well. `non_blocking` is accepted and ignored. Raises TypeError if nothing is given, the same thing
+        is given twice, or a dtype is not floating, and ValueError or DeviceUnavailable if there is no such device, or
+        it cannot work here.
         """
         place, kind = to_arguments.destination(args, device, dtype)
         return self._move(place, kind, lambda buffer: kind if buffer.dtype.kind == "f" else None)

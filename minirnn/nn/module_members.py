@@ -29,12 +29,8 @@ class Members:
     def register_parameter(self, name: str, param: Parameter | None) -> None:
         """The same as assigning a Parameter. None reserves the name, so that only a Parameter can be assigned to it.
 
-        Raises
-        ------
-        TypeError
-            `param` is neither a Parameter nor None, or `name` is not a string.
-        ValueError
-            `name` is empty, has a dot, or belongs to something else.
+        Raises TypeError if `param` is neither a Parameter nor None, or `name` is not a string, and ValueError if `name`
+        is empty, has a dot, or belongs to something else.
         """
         old = vars(self).get(name) if isinstance(name, str) else None
         self._check_name("register_parameter", name, isinstance(old, Parameter) or self._has(self._absent, name))
@@ -52,14 +48,9 @@ class Members:
     def register_buffer(self, name: str, tensor: Tensor | None, persistent: bool = True) -> None:
         """Add a Tensor that is not a parameter to the module. It is moved with the module, and saved if `persistent`.
 
-        It becomes the attribute `name`, and you can assign another Tensor to replace it. None reserves the name.
-
-        Raises
-        ------
-        TypeError
-            `tensor` is neither a Tensor nor None, or is a Parameter, or `name` is not a string.
-        ValueError
-            `name` is empty, has a dot, or belongs to something else.
+        It becomes the attribute `name`, and you can assign another Tensor to replace it. None reserves the name. Raises
+        TypeError if `tensor` is neither a Tensor nor None, or is a Parameter, or `name` is not a string, and ValueError
+        if `name` is empty, has a dot, or belongs to something else.
         """
         self._check_name("register_buffer", name, self._has(self._buffer_names, name))
         if tensor is not None and not isinstance(tensor, Tensor):
@@ -74,12 +65,8 @@ class Members:
     def register_module(self, name: str, module: Any) -> None:
         """The same as assigning a module, but the name need not be an identifier, such as "0".
 
-        Raises
-        ------
-        TypeError
-            `module` is neither a Module nor None, or `name` is not a string.
-        ValueError
-            `name` is empty, has a dot, or belongs to something else.
+        Raises TypeError if `module` is neither a Module nor None, or `name` is not a string, and ValueError if `name`
+        is empty, has a dot, or belongs to something else.
         """
         old = vars(self).get(name, self) if isinstance(name, str) else None
         free = isinstance(name, str) and name in vars(self) and (old is None or isinstance(old, Members))

@@ -14,6 +14,8 @@ from minirnn.engine.tensor import Tensor, next_seq, tensor
 class Parameter(Tensor):
     """A leaf Tensor that a `Module` finds among its attributes, saves and trains.
 
+    Raises TypeError if the dtype is not a floating one.
+
     Parameters
     ----------
     data : array_like
@@ -23,11 +25,6 @@ class Parameter(Tensor):
     device : str or Device, optional
     dtype : dtype, optional
         float16, float32 or float64.
-
-    Raises
-    ------
-    TypeError
-        If the dtype is not a floating one.
     """
 
     __slots__ = ()

@@ -163,7 +163,7 @@ class RNN(_Recurrent):
         super().__init__(f"rnn_{nonlinearity}", input_size, hidden_size, *rest, regularization=regularization)
 
     def forward(self, input: Any, hx: Any = None, lengths: Any = None) -> tuple[Tensor, Tensor]:
-        """Run over whole sequences.
+        """Run over whole sequences. Raises TypeError or ValueError if a shape, dtype or length does not fit.
 
         Parameters
         ----------
@@ -177,11 +177,6 @@ class RNN(_Recurrent):
         -------
         output : (T, B, D*H), or PackedSequence
         h_n : (L*D, B, H)
-
-        Raises
-        ------
-        TypeError, ValueError
-            If a shape, dtype or length does not fit.
         """
         output, h_n = self._run(input, lengths, hx=self._single_state(hx))
         return output, h_n
@@ -272,6 +267,8 @@ class LSTM(_Recurrent):
     def forward(self, input: Any, hx: Any = None, lengths: Any = None) -> tuple[Tensor, LSTMHidden]:
         """Run over whole sequences.
 
+        Raises TypeError or ValueError if a shape, dtype or length does not fit, or `hx` is not a pair.
+
         Parameters
         ----------
         input : (T, B, I), or (B, T, I) with batch_first, or (T, I)
@@ -286,11 +283,6 @@ class LSTM(_Recurrent):
         output : (T, B, D*P)
         state : LSTMHidden
             ``h`` (L*D, B, P) and ``c`` (L*D, B, H). It unpacks as ``output, (h_n, c_n) = lstm(x)``.
-
-        Raises
-        ------
-        TypeError, ValueError
-            If a shape, dtype or length does not fit, or `hx` is not a pair.
         """
         h0, c0 = (None, None) if hx is None else lstm_pair("LSTM", "hx", hx, "hc")
         output, h_n, c_n = self._run(input, lengths, h_0=h0, c_0=c0)

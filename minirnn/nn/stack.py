@@ -16,12 +16,11 @@ from minirnn.nn.initial import Factory, redraw_uniform, size
 from minirnn.nn.module import Module
 from minirnn.nn.parameter import Parameter
 from minirnn.nn.regularization import dropped_input, new_seeds, probability, with_masks
-from minirnn.nn.sequences import time_major
-from minirnn.nn.states import check_place
+from minirnn.nn.states import check_place, exchanged
 from minirnn.ops.cudnn_rnn.check import steps_of
 from minirnn.ops.cudnn_rnn.dropout import dropout_masks
 from minirnn.ops.fused import zeros
-from minirnn.ops.primitives import expand_dims
+from minirnn.ops.primitives import expand_dims, transpose
 
 DEFAULTS = {"num_layers": 1, "bias": True, "batch_first": False, "dropout": 0.0, "bidirectional": False, "proj_size": 0}
 DEFAULTS |= {"input_dropout": 0.0, "variational": False, "weight_dropout": 0.0, "zoneout": 0.0}
@@ -96,11 +95,35 @@ class Stack(Module):
     # ---- the call
 
     def _read(self, input: Any, batch_first: bool, lengths: Any) -> tuple[Tensor, bool, np.ndarray | None]:
-        """x (T, B, I), whether the input has a batch axis, and the lengths."""
+        """x (T, B, I) with the dtype and device of the parameters, whether the input has a batch axis, and the lengths.
+
+        Raises TypeError or ValueError if a shape, the dtype or the device does not fit, T is 0, or `lengths` are given
+        without a batch.
+        """
         like: Parameter = getattr(self, next(iter(self._names[0].values())))
-        x, batched = time_major(self.name, input, like, self.input_size, self.hidden_size, batch_first, lengths)
+        name, I = self.name, self.input_size
+        letters = "(B, T, I)" if batch_first else "(T, B, I)"
+        x = input if isinstance(input, Tensor) else as_tensor(input, device=like.device)
+        if x.device is not like.device or x.dtype != like.dtype:
+            check_place(name, "input", x, like.dtype, like.device)
+        batched = x.ndim == 3
+        if x.ndim not in (2, 3):
+            raise ValueError(f"{name}: input has shape {x.shape}\n  expected {letters}, or (T, I) without a batch")
+        if x.shape[-1] != I:
+            swapped = "\n  likely features and time are exchanged" if I in x.shape else ""
+            if not swapped and x.shape[-1] == self.hidden_size:
+                swapped = f"\n  {exchanged(name, ('input_size', 'hidden_size'))}"
+            raise ValueError(f"{name}: input has shape {x.shape}\n  expected {I} (I = input_size) at its end{swapped}")
+        if not batched:
+            if lengths is not None:
+                raise ValueError(f"{name}: lengths were given for an input of shape {x.shape}\n  expected {letters}")
+            x = expand_dims(x, 1)
+        elif batch_first:
+            x = transpose(x, (1, 0, 2))
         T, B, _ = x.shape
-        return x, batched, None if lengths is None else steps_of(self.name, lengths, T, B, "lengths")
+        if not T:
+            check.positive(name, "T", 0, "input")
+        return x, batched, None if lengths is None else steps_of(name, lengths, T, B, "lengths")
 
     def _before(self, given: Mapping[str, Any], output: str, batched: bool, x: Tensor) -> list[Tensor]:
         """The states (L*D, B, width) before the first step; zeros for None. The one called `output` is P wide."""

@@ -42,10 +42,7 @@ _LETTERS = {"h": "h", "h_0": "h", "h_n": "h", "hx": "h", "c": "c", "c_0": "c", "
 def lstm_pair(module: str, name: str, value: Any, order: str) -> tuple[Any, Any]:
     """The parts of an LSTM's state in `order`, "hc" or "ch". They are read by name if `value` has names, else in order.
 
-    Raises
-    ------
-    TypeError
-        If `value` is not a pair, or its names are not those of h and c.
+    Raises TypeError if `value` is not a pair, or its names are not those of h and c.
     """
     pair = f"({order[0]}, {order[1]})"
     if isinstance(value, tuple) and hasattr(value, "_asdict"):

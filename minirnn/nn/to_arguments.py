@@ -16,12 +16,8 @@ from minirnn.engine.tensor import Tensor, tensor
 def destination(args: tuple[Any, ...], device: Any, dtype: Any) -> tuple[Device | None, np.dtype[Any] | None]:
     """The device and the floating dtype to convert to. None means no change.
 
-    Raises
-    ------
-    TypeError
-        Nothing is given, or the same thing twice, or a dtype that is not floating.
-    ValueError, DeviceUnavailable
-        There is no such device, or it cannot work here.
+    Raises TypeError if nothing is given, the same thing is given twice, or a dtype is not floating, and ValueError or
+    DeviceUnavailable if there is no such device, or it cannot work here.
     """
     for value in args:
         a_dtype = is_dtype(value)

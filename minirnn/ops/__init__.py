@@ -1,4 +1,7 @@
-"""Ops: the operations of the tape's nodes, and their gradients."""
+"""Ops: the operations of the tape's nodes, and their gradients.
+
+Ops and modules that TensorFlow also has take its argument `name` and ignore it, so calls written for TensorFlow work.
+"""
 
 from typing import TYPE_CHECKING
 
@@ -28,27 +31,10 @@ if TYPE_CHECKING:
 else:
     from minirnn.ops import cudnn_rnn  # a package that can be called: see `callable_module`
 
-__all__ = [
-    "block_lstm",
-    "block_lstm_grad",
-    "block_lstm_grad_v2",
-    "block_lstm_v2",
-    "cross_entropy",
-    "cudnn_rnn_canonical_to_params",
-    "cudnn_rnn_canonical_to_params_v2",
-    "cudnn_rnn_params_size",
-    "cudnn_rnn_params_to_canonical",
-    "cudnn_rnn_params_to_canonical_v2",
-    "cudnn_rnn",
-    "cudnn_rnn_backprop",
-    "cudnn_rnn_backprop_v2",
-    "cudnn_rnn_backprop_v3",
-    "cudnn_rnn_v2",
-    "cudnn_rnn_v3",
-    "gru_block_cell",
-    "gru_block_cell_grad",
-    "lstm_block_cell",
-    "lstm_block_cell_grad",
-]
+__all__ = ["block_lstm", "block_lstm_grad", "block_lstm_grad_v2", "block_lstm_v2", "cross_entropy"]
+__all__ += ["cudnn_rnn_canonical_to_params", "cudnn_rnn_canonical_to_params_v2", "cudnn_rnn_params_size"]
+__all__ += ["cudnn_rnn_params_to_canonical", "cudnn_rnn_params_to_canonical_v2", "cudnn_rnn", "cudnn_rnn_backprop"]
+__all__ += ["cudnn_rnn_backprop_v2", "cudnn_rnn_backprop_v3", "cudnn_rnn_v2", "cudnn_rnn_v3", "gru_block_cell"]
+__all__ += ["gru_block_cell_grad", "lstm_block_cell", "lstm_block_cell_grad"]
 if not TYPE_CHECKING:
     __all__ += primitives.__all__

@@ -1,31 +1,19 @@
 """The ops that are also available directly from `minirnn`, as in torch: ``mr.exp`` is ``mr.ops.exp``."""
 
-# ruff: noqa: F403, F405
+# ruff: noqa: F403
+from typing import TYPE_CHECKING
+
+from minirnn.ops import primitives
 from minirnn.ops.primitives import *
 
-__all__ = ["abs", "all", "amax", "amin", "any", "argmax", "argmin", "argsort", "bmm", "broadcast_to", "cat", "ceil"]
-__all__ += ["chunk", "clamp", "clip", "concat", "cos", "count_nonzero", "cumprod", "cumsum", "diff", "dot", "einsum"]
-__all__ += ["erf", "exp", "expm1", "flatten", "flip", "floor", "gather", "index_select", "isfinite", "isinf", "isnan"]
-__all__ += ["log", "log1p", "log_softmax", "logical_and", "logical_not", "logical_or", "logical_xor", "logsumexp"]
-__all__ += ["masked_fill", "matmul", "max", "maximum", "mean", "min", "minimum", "mm", "movedim", "mv", "narrow"]
-__all__ += ["norm", "outer", "permute", "pow", "prod", "reciprocal", "relu", "reshape", "roll", "round", "rsqrt"]
-__all__ += ["scatter", "scatter_add", "sigmoid", "sign", "sin", "softmax", "sort", "split", "sqrt", "square"]
-__all__ += ["squeeze", "stack", "std", "sum", "swapaxes", "tan", "tanh", "tile", "topk", "transpose", "tril", "triu"]
-__all__ += [
-    "eq",
-    "ge",
-    "gt",
-    "le",
-    "lt",
-    "ne",
-    "neg",
-    "take_along_dim",
-    "trunc",
-    "unbind",
-    "unflatten",
-    "unsqueeze",
-    "var",
-    "var_mean",
-    "where",
-]
-__all__ += ["eq", "ge", "gt", "le", "lt", "ne", "neg", "take_along_dim"]
+ONLY_BELOW = {
+    "absolute", "add", "astype", "bitwise_and", "bitwise_not", "bitwise_or", "bitwise_xor", "clamp_max",
+    "clamp_min", "clone", "concatenate", "div", "divide", "embedding", "equal", "expand", "expand_as",
+    "expand_dims", "floor_divide", "getitem", "greater", "greater_equal", "identity", "less", "less_equal",
+    "matrix_transpose", "moveaxis", "mul", "multiply", "negative", "not_equal", "power", "put_add", "remainder",
+    "repeat", "sub", "subtract", "swapdims", "t", "take_along_axis", "to", "view",
+}  # fmt: skip
+"""Ops that are not at the top: other spellings, methods of a Tensor, and those of `lookup.at_the_top`."""
+
+if not TYPE_CHECKING:  # a type checker reads the `__all__` lists of the modules
+    __all__ = [name for name in primitives.__all__ if name not in ONLY_BELOW]

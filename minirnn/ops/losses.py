@@ -56,19 +56,14 @@ def cross_entropy(x: Any, target: Any, reduction: str = "mean") -> Tensor:
     """Cross-entropy, in nats, between class scores and the right classes.
 
     ``-log_softmax(x)[..., target]``, averaged over all rows (`reduction` "mean"), summed ("sum") or per row ("none").
+    Raises TypeError if `target` does not hold integers, and ValueError if the shapes do not fit, a target is out of
+    range, or `reduction` is unknown.
 
     Parameters
     ----------
     x : (..., V)
         Unnormalized scores. float16 is computed in float32.
     target : (...) integers, 0 <= target < V
-
-    Raises
-    ------
-    TypeError
-        If `target` does not hold integers.
-    ValueError
-        If the shapes do not fit, a target is out of range, or `reduction` is unknown.
     """
     x = float_tensor("cross_entropy", x)
     check.reduction("cross_entropy", reduction)

@@ -10,8 +10,7 @@ from minirnn.lookup.later import imported_later
 from minirnn.nn.utils.clip_grad import clip_grad_norm_, clip_grad_value_
 from minirnn.optim.adadelta import Adadelta
 from minirnn.optim.adagrad import Adagrad
-from minirnn.optim.adam import Adam
-from minirnn.optim.adamw import AdamW
+from minirnn.optim.adam import Adam, AdamW
 from minirnn.optim.nadam import NAdam
 from minirnn.optim.optimizer import Optimizer
 from minirnn.optim.rmsprop import RMSprop
@@ -25,18 +24,5 @@ else:
     LATER = {"ASGD": "minirnn.optim.asgd", "LBFGS": "minirnn.optim.lbfgs"}
     __getattr__, __dir__ = imported_later(__name__, {"lr_scheduler": "minirnn.optim.lr_scheduler"} | LATER)
 
-__all__ = [
-    "ASGD",
-    "LBFGS",
-    "SGD",
-    "Adadelta",
-    "Adagrad",
-    "Adam",
-    "AdamW",
-    "NAdam",
-    "Optimizer",
-    "RMSprop",
-    "clip_grad_norm_",
-    "clip_grad_value_",
-    "lr_scheduler",
-]
+__all__ = ["ASGD", "LBFGS", "SGD", "Adadelta", "Adagrad", "Adam", "AdamW", "NAdam", "Optimizer", "RMSprop"]
+__all__ += ["clip_grad_norm_", "clip_grad_value_", "lr_scheduler"]

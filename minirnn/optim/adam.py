@@ -1,4 +1,4 @@
-"""Adam: steps whose size follows from running means of the gradient and of its square."""
+"""Adam, with steps whose size follows from running means of the gradient and of its square, and AdamW."""
 
 from __future__ import annotations
 
@@ -68,3 +68,27 @@ class Adam(Optimizer):
         # The corrections are Python numbers, which saves two products on whole arrays.
         scale = lr / (1 - beta1**step)
         return p - scale * m / (sqrt(v) * (1 / math.sqrt(1 - beta2**step)) + group["eps"])
+
+
+def is_decoupled(optimizer: str, name: str, value: Any) -> bool:
+    """Always True."""
+    if not check.flag(optimizer, name, value):
+        raise ValueError(f"{optimizer}: {name} is False\n  expected True; without it, it is Adam")
+    return True
+
+
+class AdamW(Adam):
+    """AdamW (Loshchilov & Hutter 2019): `Adam` with decoupled weight decay, 0.01 by default.
+
+    ::
+
+        p = p - lr * weight_decay * p                                 # instead of g = grad + weight_decay * p
+        the rest as in Adam
+
+    The decay does not pass through m and v, so each number shrinks by the same factor.
+    """
+
+    weight_decay: float = setting(
+        at_least_zero, "How much each parameter is shrunk per step, times `lr`; 0 or more.", default=0.01
+    )
+    decoupled_weight_decay: bool = setting(is_decoupled, default=True, init=False)

@@ -32,12 +32,8 @@ def groups_of(name: str, params: Any) -> list[dict[str, Any]]:
 def parameters_of(name: str, group: Mapping[str, Any]) -> tuple[list[Tensor], list[str] | None]:
     """The parameters of a group, checked, and their names if they were given as (name, parameter).
 
-    Raises
-    ------
-    TypeError
-        They are not Tensors, or they are a set, which has no order.
-    ValueError
-        "params" is missing, a parameter is not a leaf or is listed twice, or only some parameters have names.
+    Raises TypeError if they are not Tensors, or they are a set, which has no order, and ValueError if "params" is
+    missing, a parameter is not a leaf or is listed twice, or only some parameters have names.
     """
     if "params" not in group:
         raise ValueError(f"{name}: a group has {', '.join(map(repr, group)) or 'no keys'}\n  expected 'params' in it")

@@ -24,6 +24,9 @@ Params = Iterable[Tensor] | Iterable[tuple[str, Tensor]] | Iterable[dict[str, An
 class Optimizer:
     """Base class of SGD, Adam and the others: parameters in groups, and the state of each parameter.
 
+    Raises TypeError if `params` are not Tensors, and ValueError if there are no parameters, one is given twice or is
+    not a leaf, or a setting is out of range.
+
     Parameters
     ----------
     params : iterable of Tensor, of (str, Tensor), or of dict
@@ -49,13 +52,6 @@ class Optimizer:
     Notes
     -----
     A subclass declares its settings (`setting`) and computes new values (`updated`), or defines ``step``.
-
-    Raises
-    ------
-    TypeError
-        `params` are not Tensors.
-    ValueError
-        There are no parameters, one is given twice or is not a leaf, or a setting is out of range.
     """
 
     _settings: ClassVar[dict[str, Callable[[str, str, Any], Any]]] = {}
@@ -97,10 +93,7 @@ class Optimizer:
     def add_param_group(self, param_group: Mapping[str, Any]) -> None:
         """Train more parameters: a dict with "params" and the settings that differ from the defaults.
 
-        Raises
-        ------
-        TypeError, ValueError
-            As the constructor; also if a parameter is in another group. Nothing is changed then.
+        Raises the errors of the constructor, also if a parameter is in another group. Nothing is changed then.
         """
         name = type(self).__name__
         if not isinstance(param_group, Mapping):
@@ -138,6 +131,9 @@ class Optimizer:
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
         """Update every parameter that has a gradient.
 
+        Raises ValueError or TypeError if a gradient has another shape, dtype or device than its parameter. Nothing is
+        changed then.
+
         Parameters
         ----------
         closure : callable, optional
@@ -146,11 +142,6 @@ class Optimizer:
         Returns
         -------
         What `closure` returned, or None.
-
-        Raises
-        ------
-        ValueError, TypeError
-            A gradient has another shape, dtype or device than its parameter. Nothing is changed then.
         """
         loss = None
         if closure is not None:
@@ -219,12 +210,8 @@ class Optimizer:
     def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
         """Return to the point at which `state_dict` was called, here or in torch. On an error nothing is changed.
 
-        Raises
-        ------
-        TypeError
-            It is not a dict, or holds something other than numbers and arrays.
-        ValueError
-            The state is incomplete, or belongs to another optimizer or to parameters of other shapes.
+        Raises TypeError if it is not a dict, or holds something other than numbers and arrays, and ValueError if the
+        state is incomplete, or belongs to another optimizer or to parameters of other shapes.
         """
         groups, memory = state.read(self, state_dict)
         for group, settings in zip(self.param_groups, groups, strict=True):

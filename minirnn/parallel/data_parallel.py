@@ -46,6 +46,10 @@ class Event(NamedTuple):
 class DistributedDataParallel(Module):
     """A module that is trained on several ranks at once: torch.nn.parallel.DistributedDataParallel.
 
+    Raises TypeError or ValueError if an argument is invalid, the modules of the ranks differ, or there is nothing to
+    train. A backward pass raises RuntimeError for ``create_graph=True``, because the sum over ranks is not on the tape,
+    or if the parameters of the ranks have drifted apart.
+
     Parameters
     ----------
     module : Module
@@ -85,14 +89,6 @@ class DistributedDataParallel(Module):
     `mr.grad` never communicates, so a single rank may use it, for example to draw a picture. A parameter that some
     ranks did not use counts as 0 there; one that no rank used keeps its gradient, None. Gradients are new arrays in
     each pass.
-
-    Raises
-    ------
-    TypeError, ValueError
-        An argument is invalid, the modules of the ranks differ, or there is nothing to train.
-    RuntimeError
-        In a backward pass: ``create_graph=True``, because the sum over ranks is not on the tape; or the parameters
-        of the ranks have drifted apart.
     """
 
     def __init__(
@@ -154,12 +150,8 @@ class DistributedDataParallel(Module):
         of all.
 
         Then ``p.grad`` becomes the weighted mean over the examples of all these passes, times their number: with parts
-        of one size the sum of the passes' gradients, as in torch.
-
-        Raises
-        ------
-        RuntimeError
-            There are several shards per rank, whose passes already belong together.
+        of one size the sum of the passes' gradients, as in torch. Raises RuntimeError if there are several shards per
+        rank, whose passes already belong together.
         """
         if len(self.own) > 1:
             raise RuntimeError(

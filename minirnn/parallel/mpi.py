@@ -34,13 +34,7 @@ def launched_size() -> int | None:
 
 
 class Mpi:
-    """This process among those that mpiexec started.
-
-    Raises
-    ------
-    ImportError
-        mpi4py or an MPI library is missing.
-    """
+    """This process among those that mpiexec started. Raises ImportError if mpi4py or an MPI library is missing."""
 
     def __init__(self) -> None:
         try:

@@ -102,10 +102,7 @@ class Threads:
 def run_ranks(function: Callable[[Any], Any], size: int) -> list[Any]:
     """Call ``function(communicator)`` in `size` threads; returns their results in the order of ranks.
 
-    Raises
-    ------
-    Exception
-        The exception of the first rank that failed by itself. The others are ended.
+    Raises the exception of the first rank that failed by itself. The others are ended.
     """
     meeting = Meeting(size)
     results: list[Any] = [None] * size

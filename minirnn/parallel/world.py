@@ -104,12 +104,8 @@ def init() -> World:
     """The world of this process: all ranks that mpiexec or srun started, or this one alone.
 
     Without a launcher mpi4py is not imported. With one, an uncaught exception ends all ranks; otherwise the others
-    would wait forever.
-
-    Raises
-    ------
-    ImportError
-        A launcher started this process, and mpi4py is missing: ``pip install "minirnn[parallel]"``.
+    would wait forever. Raises ImportError if a launcher started this process, and mpi4py is missing: ``pip install
+    "minirnn[parallel]"``.
     """
     global _world
     if _world is None:

@@ -26,7 +26,6 @@ def compare(
     listed: Mapping[Cell, int],
     results: Iterable[Result],
     devices: Container[str],
-    ops: Container[str],
 ) -> tuple[list[str], list[str]]:
     """Lists the cells that are worse than in `baseline` and those that could not be compared, a line for each.
 
@@ -38,8 +37,8 @@ def compare(
         All cells that a full run would fill now, with the number of their cases.
     results : iterable of Result
         The cells computed now, perhaps fewer.
-    devices, ops : containers of str
-        The devices and ops of this run. Other cells of the baseline are ignored, and those of ways that this run does
+    devices : container of str
+        The devices of this run. Other cells of the baseline are ignored, and those of ways that this run does
         not know: a clone has more ways than the installed package.
     """
     worse, notes = [], []
@@ -47,7 +46,7 @@ def compare(
     now = {result.cell: result for result in results}
     for then in baseline:
         cell = then.cell
-        if cell.device not in devices or cell.op not in ops or cell.way not in ways or then.status == ABSENT:
+        if cell.device not in devices or cell.way not in ways or then.status == ABSENT:
             continue
         found = now.get(cell)
         if cell not in listed:

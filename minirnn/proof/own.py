@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
@@ -17,6 +18,7 @@ from minirnn.engine.creation import ones_like
 from minirnn.engine.order import in_order
 from minirnn.engine.tensor import Tensor, tensor
 from minirnn.gradcheck.function import name_of, outputs, promote
+from minirnn.ops.sequence.functions import StraightThrough
 from minirnn.ops.sequence.layer import RecurrentLayer, template
 from minirnn.proof.case import COMPOSED, Arrays, Case
 from minirnn.proof.proof import Proof, described, proof_of
@@ -39,8 +41,11 @@ def prove(
     * second order: gradients of gradients against those of the composition;
     * check mode: the same in the simulator, with every access of the CUDA kernels checked, in three orders of threads.
 
-    Kernels (`Function.register_kernel`) are used where they are registered; so each of them is compared with forward.
-    A tolerance is the number of roundings, counted on the tape of the composition, times the unit of the dtype.
+    Kernels (`Function.register_kernel`) are used where they are registered; so each of them is compared with forward. A
+    tolerance is the number of roundings, counted on the tape of the composition, times the unit of the dtype. Raises
+    AssertionError if something failed. The text is the table, with a line for each failure. Raises ValueError or
+    TypeError if there is no such device, or nothing to check: no float array among the arguments, or no float Tensor
+    among the results.
 
     Parameters
     ----------
@@ -53,14 +58,6 @@ def prove(
         By default all devices that work here.
     raise_exception : bool
         If false, the proof is returned even if something failed.
-
-    Raises
-    ------
-    AssertionError
-        If something failed. The text is the table, with a line for each failure.
-    ValueError, TypeError
-        If there is nothing to check: no float array among the arguments, or no float Tensor among the results. Also if
-        there is no such device.
     """
     cases = list(_cases_of_op(op, args))
     proof = _proof(cases, _asked_for(devices))
@@ -71,7 +68,15 @@ def prove(
 
 def prove_cell(cell: Formulas, devices: Sequence[str] | None = None, seed: int = 0) -> Proof:
     """Prove a cell by a layer in both directions, with sequences of different lengths and random numbers."""
-    case = _case_of_cell(cell, seed)
+    return _proof_of_layers(_case_of_cell(cell, seed), devices)
+
+
+def prove_layer(layer: Any, devices: Sequence[str] | None = None, seed: int = 0) -> Proof:
+    """Prove a layer of a cell in evaluation, with its parameters and the matrices that its `weights` makes of them."""
+    return _proof_of_layers(_case_of_layer(layer, seed), devices)
+
+
+def _proof_of_layers(case: Case, devices: Sequence[str] | None) -> Proof:
     found = _asked_for(devices)
     for name, absent in found.items():
         if absent is None and _composes(case, name):
@@ -201,6 +206,41 @@ def _case_of_cell(cell: Formulas, seed: int) -> Case:
         lambda _: values,
         ["y", "h_n", *["c_n"][: plan.states - 1]],
         *_counts(xs, run(*xs)),
+        step=0.0,
+        second_order=True,
+        to_second_order=None if passed_straight else ALONG,
+        recorded=True,
+    )
+
+
+def _case_of_layer(layer: Any, seed: int) -> Case:
+    size = (B, T, layer.input_size) if layer.batch_first else (T, B, layer.input_size)
+    values: Arrays = {"x": np.random.default_rng(seed).normal(size=size)}
+    values |= {n: p.numpy().astype(np.float64) for n, p in layer.named_parameters()}
+
+    def run(x: Tensor, *parameters: Tensor) -> list[Tensor]:
+        own = copy.deepcopy(layer).eval()
+        for n, p in zip([n for n in values if n != "x"], parameters, strict=True):
+            path, _, last = n.rpartition(".")
+            vars(own.get_submodule(path))[last] = p
+        y, states = own(x, lengths=LENGTHS)
+        return [y, *(states if isinstance(states, tuple) else [states])]
+
+    xs = {n: tensor(a, True, COMPOSED) for n, a in values.items()}
+    nodes = in_order(run(*xs.values()), None, 0).nodes
+    reached = {p for n in nodes for p in n.parents}
+    values = {n: a for n, a in values.items() if xs[n] in reached}  # `weights` of a subclass may leave some out
+    xs = {n: xs[n] for n in values}
+    passed_straight = any(e.op == "straight_through" for e in layer.cell.step.nodes)
+    passed_straight |= any(isinstance(n.op, StraightThrough) for n in nodes)
+    return Case(
+        type(layer).__name__,
+        f"{layer.name}, lengths {', '.join(map(str, LENGTHS))}",
+        f"T{T} B{B} I{layer.input_size} H{layer.hidden_size}",
+        run,
+        lambda _: values,
+        ["y", *[f"{n}_n" for n in layer.states_given]],
+        *_counts([*xs.values()], run(*xs.values())),
         step=0.0,
         second_order=True,
         to_second_order=None if passed_straight else ALONG,

@@ -35,8 +35,12 @@ class Proof:
 
 def proof_of(comparisons: Iterable[Comparison], devices: Mapping[str, str]) -> Proof:
     """Make the comparisons. `devices` describes each device."""
+    return merged(compare_all(comparisons), devices)
+
+
+def merged(results: Iterable[Result], devices: Mapping[str, str]) -> Proof:
+    """The proof that has these results, in the order of the devices."""
     order = list(devices)
-    results = compare_all(comparisons)
     return Proof(sorted(results, key=lambda r: (order.index(r.cell.device), row_of(r.cell.op), r.cell)), devices)
 
 

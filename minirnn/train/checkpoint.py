@@ -33,6 +33,8 @@ class Trained(NamedTuple):
 def read_model(path: Path, device: str | None = None, cell: str | None = None) -> Trained:
     """Read the model of a run from its checkpoint, without the rest of the run.
 
+    Raises UserError if the file is missing, damaged or of another kind, or the device does not work here.
+
     Parameters
     ----------
     path : path
@@ -42,11 +44,6 @@ def read_model(path: Path, device: str | None = None, cell: str | None = None) -
     cell : str, optional
         The place of the custom cell, if the model has one: ``FILE.py:name``. A file that only a checkpoint names is
         not run.
-
-    Raises
-    ------
-    UserError
-        The file is missing, damaged or of another kind, or the device does not work here.
     """
     path = path / CHECKPOINT if path.is_dir() else path
     if not path.exists():

@@ -102,10 +102,7 @@ def check_own_cell(options: Options) -> None:
 def resumed(saved: dict[str, Any], chosen: dict[str, Any], step: int) -> Options:
     """The options of a resumed run: the saved ones, except for `MAY_CHANGE`.
 
-    Raises
-    ------
-    UserError
-        If an option contradicts the saved run, or asks for fewer steps than it has done.
+    Raises UserError if an option contradicts the saved run, or asks for fewer steps than it has done.
     """
     for name, value in chosen.items():
         moved = name == "cell" and names_a_file(value) and names_a_file(saved[name])

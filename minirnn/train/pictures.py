@@ -30,6 +30,8 @@ PRIME = 200
 """The largest number of characters that are read before the sample."""
 WARM_UP, SHOWN = 200, 60
 """The numbers of characters that are read before the picture of the gates, and shown in it."""
+WEAK = 0.2
+"""A unit that knows a smaller share of a property than this says little about it."""
 UNITS = 16
 """The largest number of units with a row in that picture."""
 PIECES, PIECE, SKIPPED = 32, 600, 120
@@ -140,7 +142,8 @@ def units(training: Training) -> viz.ColoredText:
     first = text[piece].find("\n", SKIPPED, length // 2) + 1 or min(SKIPPED, length // 2)  # the beginning of a line
     labels = []
     for one in found:
-        told = f" tells {one.what}: {one.bits:.2f} of {one.of:.2f} bits" if one.what else ""
+        verb = "tells" if one.bits >= WEAK * one.of else "says little about"
+        told = f" {verb} {one.what}: {one.bits:.2f} of {one.of:.2f} bits" if one.what else ""
         labels.append(f"{memory} of {name_of(model, one.unit)}{told}")
     shown = states[first:, piece][:, [one.unit for one in found]]
     return viz.colored_text(shown, text[piece][first:], labels=labels)

@@ -102,7 +102,7 @@ class Progress:
     """A progress bar on a terminal, otherwise a line every `PLAIN_EVERY` steps; nothing if `quiet`."""
 
     def __init__(self, done: int, steps: int, quiet: bool) -> None:
-        self.steps, self.quiet = steps, quiet
+        self.done, self.steps, self.quiet = done, steps, quiet
         self.began = time.perf_counter()
         self.bar: Any = None
         self.validation: float | None = None
@@ -126,7 +126,10 @@ class Progress:
             parts = [f"step {step:>{len(str(self.steps))}} of {self.steps}", f"loss {line['loss']:.3f}"]
             if self.validation is not None:
                 parts.append(f"validation {both_units(self.validation)}")
-            print("   ".join([*parts, f"{time.perf_counter() - self.began:.0f} s"]), flush=True)
+            passed = time.perf_counter() - self.began
+            left = passed / (step - self.done) * (self.steps - step)
+            parts.append(f"{passed:.0f} s" + (f", about {left:.0f} s left" if left >= 1 else ""))
+            print("   ".join(parts), flush=True)
 
     def __enter__(self) -> Self:
         return self

@@ -18,10 +18,7 @@ VISIBLE = "CUDA_VISIBLE_DEVICES"
 def world_of_run() -> World:
     """All ranks that mpiexec or srun started, or this process alone. Each rank sees one GPU of its machine.
 
-    Raises
-    ------
-    UserError
-        A launcher started several processes, and there is no mpi4py.
+    Raises UserError if a launcher started several processes, and there is no mpi4py.
     """
     if not launched() or launched_size() == 1:
         return World()

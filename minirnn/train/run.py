@@ -85,10 +85,7 @@ def check_writable(folder: Path) -> None:
 def opened(folder: Path, command: str = "train") -> Iterator[None]:
     """Make the folder if it is not there, and keep other processes of the `command` from writing in it.
 
-    Raises
-    ------
-    Busy
-        Another process is at work there. It is a UserError.
+    Raises Busy if another process is at work there. It is a UserError.
     """
     with user_mistakes():
         folder.mkdir(parents=True, exist_ok=True)

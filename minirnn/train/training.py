@@ -111,10 +111,7 @@ class Training:
     def advance(self) -> None:
         """Do one step, and make a line of metrics if one is due.
 
-        Raises
-        ------
-        Diverged
-            If the loss or the gradient is not finite. It is a UserError.
+        Raises Diverged if the loss or the gradient is not finite. It is a UserError.
         """
         if self.options.shards and self.shards is None:
             self.share(self.world)

@@ -28,36 +28,8 @@ from minirnn.viz.training import loss_curve
 
 __getattr__, __dir__ = imported_later(__name__, {})  # these answer for names of earlier versions
 
-__all__ = [
-    "CellDrawing",
-    "ColoredText",
-    "LayerValues",
-    "Picture",
-    "TapePlayer",
-    "all_reduce_costs",
-    "backward_timeline",
-    "bank_conflicts",
-    "between_steps",
-    "cell_graph",
-    "cell_paths",
-    "colored_text",
-    "gate_map",
-    "gradient_flow",
-    "gradient_shares",
-    "layer_jacobians",
-    "layer_paths",
-    "layer_values",
-    "look_inside",
-    "loss_curve",
-    "parameter_buffer",
-    "path_strengths",
-    "per_step_gradients",
-    "roofline",
-    "save",
-    "show",
-    "state_jacobians",
-    "style",
-    "tape_graph",
-    "thread_map",
-    "warp_accesses",
-]
+__all__ = ["CellDrawing", "ColoredText", "LayerValues", "Picture", "TapePlayer", "all_reduce_costs"]
+__all__ += ["backward_timeline", "bank_conflicts", "between_steps", "cell_graph", "cell_paths", "colored_text"]
+__all__ += ["gate_map", "gradient_flow", "gradient_shares", "layer_jacobians", "layer_paths", "layer_values"]
+__all__ += ["look_inside", "loss_curve", "parameter_buffer", "path_strengths", "per_step_gradients", "roofline", "save"]
+__all__ += ["show", "state_jacobians", "style", "tape_graph", "thread_map", "warp_accesses"]

@@ -60,7 +60,7 @@ def changed(
     path: str,
     source: str,
     wanted: Callable[[str, ast.FunctionDef], bool],
-    changes: Callable[[str, ast.FunctionDef], Iterator[Change]],
+    changes: Callable[[ast.FunctionDef], Iterator[Change]],
 ) -> Iterator[Mutant]:
     """The mutants that `changes` proposes for the requested functions of a module."""
     module = ast.parse(source)
@@ -69,7 +69,7 @@ def changed(
             continue
         where = segments(function)
         seen: Counter[tuple[str, str]] = Counter()
-        for old, new in changes(name, function):
+        for old, new in changes(function):
             texts = source_of(old), source_of(new)
             seen[texts] += 1
             line = getattr(old, "lineno", function.lineno)

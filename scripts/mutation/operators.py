@@ -44,7 +44,7 @@ WORDING = {"strict", "stacklevel"}
 """Keywords that only affect how a programmer's mistake is reported."""
 
 
-def operators(name: str, function: ast.FunctionDef) -> Iterator[Change]:
+def operators(function: ast.FunctionDef) -> Iterator[Change]:
     """The changes of one function."""
     for statement in function.body:
         for node in _nodes(statement):

@@ -1,6 +1,4 @@
-"""Records which tests enter which segment, and their times: ``python -m mutation.record CACHE LAYER FILE...`` in a
-tree.
-"""
+"""Records which tests enter which segment, and their times: ``python -m mutation.record CACHE FILE...`` in a tree."""
 
 from __future__ import annotations
 
@@ -22,7 +20,7 @@ from _pytest.runner import runtestprotocol
 from mutation import probes, trees
 
 
-def stored(cache: Path, root: Path, layer: str, file: str) -> Path:
+def stored(cache: Path, root: Path, file: str) -> Path:
     """The path of the record of a test file, which changes if the file or the shared files of its folder change."""
     path = root / file
     texts = sha256(path.read_bytes())
@@ -30,14 +28,14 @@ def stored(cache: Path, root: Path, layer: str, file: str) -> Path:
         if not other.name.startswith("test_"):
             texts.update(other.read_bytes())
     name = file.removesuffix(".py").replace("/", ".")
-    return cache / f"{name}.{layer}.{texts.hexdigest()[:12]}.npz"
+    return cache / f"{name}.{texts.hexdigest()[:12]}.npz"
 
 
 class Recorder:
     """A pytest plugin that writes the record of each file as soon as its tests have run."""
 
-    def __init__(self, cache: Path, layer: str, files: Sequence[str]) -> None:
-        self.cache, self.layer, self.files = cache, layer, files
+    def __init__(self, cache: Path, files: Sequence[str]) -> None:
+        self.cache, self.files = cache, files
         self.read = 0  # the number of bytes that other processes have written
         self.hits: set[str] = getattr(builtins, probes.HITS)
         self.shared: dict[int, set[str]] = {}  # segments that the set-up of a shared fixture enters
@@ -48,7 +46,7 @@ class Recorder:
 
     def pytest_sessionfinish(self, exitstatus: int) -> None:
         if exitstatus in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED, pytest.ExitCode.NO_TESTS_COLLECTED):
-            for file in set(self.files) - self.saved:  # all its tests belong to another layer, so its record is empty
+            for file in set(self.files) - self.saved:  # all its tests are slow, so its record is empty
                 self.save(file, {})
 
     def pytest_collection_modifyitems(self, items: list[Any]) -> None:
@@ -107,7 +105,7 @@ class Recorder:
         bits = np.zeros((len(tests), len(keys)), bool)
         for row, (_, _, entered) in zip(bits, tests.values(), strict=True):
             row[[column[key] for key in entered]] = True
-        path = stored(self.cache, self.root, self.layer, file)
+        path = stored(self.cache, self.root, file)
         temporary = path.with_suffix(f".{os.getpid()}")
         with temporary.open("wb") as stream:
             np.savez_compressed(
@@ -124,26 +122,26 @@ def seconds() -> float:
     return time.process_time() + children.ru_utime + children.ru_stime
 
 
-def record(root: Path, cache: Path, layer: str, files: Iterable[str], workers: list[Path]) -> None:
+def record(root: Path, cache: Path, files: Iterable[str], workers: list[Path]) -> None:
     """Let the workers, each in a tree with probes, record the files that have no record yet."""
-    missing = [file for file in files if not stored(cache, root, layer, file).exists()]
+    missing = [file for file in files if not stored(cache, root, file).exists()]
     if missing:
-        print(f"recording {len(missing)} test files ({layer})", file=sys.stderr, flush=True)
+        print(f"recording {len(missing)} test files", file=sys.stderr, flush=True)
         cache.mkdir(parents=True, exist_ok=True)
         shares = [missing[k :: len(workers)] for k in range(len(workers))]
         started = {
-            tree: trees.start("record", tree, str(cache), layer, *share)
+            tree: trees.start("record", tree, str(cache), *share)
             for tree, share in zip(workers, shares, strict=True)
             if share
         }
         trees.wait(started)
 
 
-def main(cache: str, layer: str, *files: str) -> int:
+def main(cache: str, *files: str) -> int:
     os.environ[probes.RECORDER] = str(os.getpid())
     Path(".hits").touch()
     __import__("minirnn")
-    return trees.collect_and(Recorder(Path(cache), layer, files), files, layer)
+    return trees.collect_and(Recorder(Path(cache), files), files)
 
 
 if __name__ == "__main__":

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from mutation.formulas import backward_mutants
 from mutation.mutants import Mutant, changed
 from mutation.operators import operators
 
@@ -63,16 +61,10 @@ ROOMS = {
     "learn": _folder("learn"),
     "proof": _folder("proof", "tests/ops/test_verified.py", "tests/commands/test_verify.py"),
 }
-FORMULAS = {
-    "backward": Room((), ("tests/ops/", "tests/devices/cpu/", "tests/nn/functional/", "tests/properties/")),
-}
-"""The backward formulas of all rooms, in which each term is dropped or negated (`mutation.formulas`)."""
 
 
 def mutants(root: Path, room: str, only: str = "") -> list[Mutant]:
-    """All mutants of a room, or of the formulas; those whose path and function contain `only`."""
-    if room in FORMULAS:
-        return list(backward_mutants(root, only))
+    """All mutants of a room whose path and function contain `only`."""
     found: list[Mutant] = []
     for path in sorted({path for pattern in ROOMS[room].files for path in (root / "minirnn").glob(pattern)}):
         name = path.relative_to(root).as_posix()
@@ -92,8 +84,3 @@ def is_tested_by_value(room: str, name: str, function: ast.FunctionDef) -> bool:
     known |= {argument.arg for argument in function.args.args}
     draws = room == "viz" and bool(known & DRAWN)
     return not draws and name.rpartition(".")[2] not in NO_FORMULA
-
-
-def test_files(root: Path) -> Iterator[str]:
-    for path in sorted((root / "tests").rglob("test_*.py")):
-        yield path.relative_to(root).as_posix()

@@ -13,9 +13,6 @@ import pytest
 
 QUIET = ["-q", "--assert=plain", "-n", "0", "-p", "no:cacheprovider", "--no-header", "--no-summary", "--timeout", "600"]
 QUIET += ["--continue-on-collection-errors"]
-FULL = ["-m", "slow or hypothesis", "--hypothesis-profile", "full"]
-LAYERS = {"default": [], "slow": FULL if Path("tests/examples.py").exists() else ["-m", "slow"]}
-"""The arguments with which pytest runs the default suite, and those that exclude the slow tests and most examples."""
 LOG = ".kill_power.log"
 
 
@@ -87,7 +84,7 @@ def wait(started: Mapping[Path, subprocess.Popen[bytes]]) -> None:
             print((tree / LOG).read_text(encoding="utf-8", errors="replace")[-3000:], file=sys.stderr)
 
 
-def collect_and(plugin: object, paths: Sequence[str], layer: str) -> int:
-    """Collect the tests of a layer in this process, without torch, and pass them to the plugin."""
+def collect_and(plugin: object, paths: Sequence[str]) -> int:
+    """Collect the default tests in this process, without torch, and pass them to the plugin."""
     sys.modules["torch"] = None  # type: ignore[assignment]  # the numbers of torch are stored; it takes 2 s to import
-    return int(pytest.main([*QUIET, *LAYERS[layer], *paths], plugins=[plugin]))
+    return int(pytest.main([*QUIET, *paths], plugins=[plugin]))

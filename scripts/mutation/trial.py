@@ -1,4 +1,4 @@
-"""Shows mutants to tests: ``python -m mutation.trial LAYER TASKS`` in a tree. Linux and macOS.
+"""Shows mutants to tests: ``python -m mutation.trial TASKS`` in a tree. Linux and macOS.
 
 The tests are collected once. For each mutant, the file of the tree is changed for programs that tests start, and a
 forked process replaces the code in its memory and runs the chosen tests until the first one fails.
@@ -199,10 +199,10 @@ def functions_by_place() -> dict[tuple[str, int], list[FunctionType]]:
     return found
 
 
-def main(layer: str, file: str) -> int:
+def main(file: str) -> int:
     tasks = [json.loads(line) for line in Path(file).read_text(encoding="utf-8").splitlines()]
     files = sorted({name.partition("::")[0] for task in tasks for name, _ in task["tests"]})
-    return trees.collect_and(Trial(tasks, Path(file).with_suffix(".out")), files, layer)
+    return trees.collect_and(Trial(tasks, Path(file).with_suffix(".out")), files)
 
 
 if __name__ == "__main__":

@@ -72,7 +72,7 @@ WRONG = {
     "max": (("h",), lambda z_a, h: max(z_a, h), "asked whether it is true"),
     "an array": (("h",), lambda z_a, h: tanh(z_a) * np.ones(3), "given to np.multiply|got ndarray"),
     "a Tensor": (("h",), lambda z_a, h: tanh(z_a) + mr.ones(3), "got Tensor|Tensor"),
-    "a method": (("h",), lambda z_a, h: tanh(z_a).mean(), r"asked for \.mean"),
+    "a method": (("h",), lambda z_a, h: tanh(z_a).mean(), r"asked for \.mean(.|\n)*write unit_mean\(v\)"),
     "a shape": (("h",), lambda z_a, h: tanh(z_a) * h.shape[0], r"asked for \.shape"),
     "a length": (("h",), lambda z_a, h: tanh(z_a) * len(h), "asked for its length"),
     "an index": (("h",), lambda z_a, h: tanh(z_a) + h[0], "was indexed"),
@@ -81,6 +81,17 @@ WRONG = {
     "a power": (("h",), lambda z_a, h: tanh(z_a) ** 0.3 + h, "a power that devices cannot compute"),
     "a condition": (("h",), combined, "the condition is a value of the step"),
     "another function": (("h",), lambda z_a, h: mr.erf(z_a) + h, "given to erf"),
+    "the sum over units": (("h",), lambda z_a, h: z_a.sum() + h, r"write H \* unit_mean\(v\)"),
+    "softmax": (
+        ("h",),
+        lambda z_a, h: mr.softmax(z_a) + h,
+        r"softmax\(v\) is exp\(v\) / \(H \* unit_mean\(exp\(v\)\)\)",
+    ),
+    "no gradient": (("h",), lambda z_a, h: z_a.detach() + h, r"write straight_through\(v, 0.0\)"),
+    "a sign": (("h",), lambda z_a, h: mr.sign(z_a) + h, r"write where\(v > 0, 1, where\(v < 0, -1, 0\)\)"),
+    "floor": (("h",), lambda z_a, h: mr.floor(z_a) + h, "write a mask of the step"),
+    "a remainder": (("h",), lambda z_a, h: z_a % 2 + h, "by % or //\n.*\n.*write a mask of the step"),
+    "a complex number": (("h",), lambda z_a, h: 1j * z_a + h, "the real and the imaginary part as two states"),
     "a bound": (("h",), lambda z_a, h: mr.clip(z_a, -1, h), "a bound is a value"),
     "a power of a number": (("h",), lambda z_a, h: 2**z_a + h, r"write exp\(x \* 0.693147"),
     "a number to the power of zero": (("h",), lambda z_a, h: 0**z_a + h, r"a number was raised.*\n.*a base above 0"),
@@ -210,6 +221,17 @@ def test_tracing_leaves_the_tracer_of_a_debugger() -> None:
         assert sys.gettrace() is mine
     finally:
         sys.settrace(before)
+
+
+def test_what_the_messages_say_instead_is_right() -> None:
+    """The substitutes that they name, for a sum, a softmax and a sign, and erf as far as they say."""
+    v = np.random.default_rng(0).normal(size=(3, 5))
+    H, t = 5, mr.tensor(v)
+    np.testing.assert_allclose(H * mr.unit_mean(t).numpy(), v.sum(-1, keepdims=True))
+    np.testing.assert_allclose((mr.exp(t) / (H * mr.unit_mean(mr.exp(t)))).numpy(), mr.softmax(t, -1).numpy())
+    assert np.array_equal(where(t > 0, 1, where(t < 0, -1, 0)).numpy(), np.sign(v))
+    x = np.linspace(-5, 5, 1001)
+    assert np.abs(np.tanh(1.2 * x) - [math.erf(a) for a in x]).max() < 0.02
 
 
 def test_numbers_are_folded_and_terms_that_vanish_are_left_out() -> None:

@@ -8,7 +8,7 @@ import pytest
 
 import minirnn as mr
 from minirnn.commands.cli import build_parser, main
-from minirnn.proof.table import ABSENT, OPS, PASSED
+from minirnn.proof.table import ABSENT, OPS, PASSED, read
 from tests.proof.runs import BASELINE, SIMULATOR, run, statuses
 
 
@@ -40,6 +40,19 @@ def test_devices_and_ops_may_be_named_one_by_one_or_together() -> None:
     assert parse(["verify", "--device", "cpu", "cuda-sim"]).device == ["cpu", "cuda-sim"]
     assert parse(["verify", "--device", "cpu", "--device", "cuda-sim"]).device == ["cpu", "cuda-sim"]
     assert parse(["verify", "--op", "primitives", "--op", "block_lstm"]).op == ["primitives", "block_lstm"]
+
+
+def test_a_run_of_one_op_writes_into_the_table_that_is_there(tmp_path: Path) -> None:
+    """As after adding an op: the other cells stay as they were."""
+    _, before = run(tmp_path, "--op", "exp", "tanh", "--device", "cpu")
+    assert {r.cell.variant for r in before} == {"exp", "tanh"}
+    out = tmp_path / "table.json"
+    text = out.read_text()
+    assert main(["verify", "--quick", "--op", "tanh", "--device", "cpu", "--out", str(out)]) == 0
+    assert out.read_text() == text
+    assert main(["verify", "--quick", "--op", "sin", "--device", "cpu", "--out", str(out)]) == 0
+    after = read(out)[1]
+    assert [r for r in after if r.cell.variant != "sin"] == before and len(after) > len(before)
 
 
 @pytest.mark.parametrize(

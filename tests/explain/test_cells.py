@@ -127,5 +127,5 @@ def test_a_backward_pass_by_hand_is_printed_with_its_place(tmp_path: Path, capsy
     found = explained(capsys, f"{tmp_path}/cells.py:elman", "--source", "--device", "cpu")
     [title] = [title for title in found if title.startswith("its backward pass")]
     assert "by hand" in title and "compared with the derivative" in title
-    assert found[title].startswith("dz_a = dh * (1 - h * h)\n")
-    assert "    dz_a = dh * (1 - h * h)\n" in found["NumPy: one step, and its backward pass"]
+    assert found[title].startswith("dz_a = dh * (1 - h**2)\n")
+    assert "    dz_a = dh * (1 - h**2)\n" in found["NumPy: one step, and its backward pass"]

@@ -69,7 +69,7 @@ init.calculate_gain("leaky_relu", "a") -> calculate_gain & param is 'a'
 init.uniform_(MATRIX, 1, 0) -> uniform_ & a is 1, b is 0
 init.uniform_(MADE) -> uniform_ & made by & a leaf
 init.uniform_(tensor(2, dtype=np.int64)) -> uniform_ & int64
-init.uniform_(MATRIX, 0, 1, 7) -> uniform_ & generator is a int
+init.uniform_(MATRIX, 0, 1, 7) -> uniform_ & generator is 7
 init.normal_(MATRIX, 0, -1) -> normal_ & std is -1
 init.normal_(MATRIX, NAN) -> normal_ & mean is nan
 init.trunc_normal_(MATRIX, 0, 1, 2, -2) -> trunc_normal_ & a below b

@@ -95,6 +95,7 @@ mr.index_add(X, 0, [0.5], X) -> index_add & index & float64 & integers
 X.index_add(0, [0], X) -> index_add & source & (2, 3) & (1,)
 mr.bernoulli(X) -> bernoulli & outside of 0 .. 1
 mr.bernoulli(INTS) -> bernoulli & int64
+mr.bernoulli(X * 0, generator=3) -> bernoulli & generator is 3
 X.equal("a") -> <U1
 mr.equal(X, "a") -> <U1
 mr.add(X, "a") -> <U1
@@ -113,6 +114,7 @@ mr.masked_select(X, X) -> float32 & bool
 X.masked_select(X) -> float32 & bool
 mr.multinomial(X - 100, 1) -> multinomial & (2, 3) & 0 or more
 X.multinomial(9) -> multinomial & 9
+mr.multinomial(X * 0 + 1, 1, generator=3) -> multinomial & generator is 3
 mr.repeat_interleave(X, -1) -> repeat_interleave & 0 or more
 X.repeat_interleave(0.5) -> repeat_interleave & float64
 mr.save(mr.nn.Linear(2, 3), "a") -> Linear & state_dict()

@@ -20,6 +20,8 @@ import pytest
 import minirnn as mr
 from minirnn.lookup.pointers import OLD, table
 from minirnn.nn import functional as F
+from minirnn.ops import at_the_top, primitives
+from minirnn.ops.at_the_top import ONLY_BELOW
 
 torch_names = pytest.importorskip("scripts.torch_names", reason="the scripts are in the repository alone")
 
@@ -58,6 +60,13 @@ def test_answers_name_what_is_here() -> None:
         for place, name in re.findall(r"\b(mr|F|nn|t|np|math)\.([a-zA-Z_][\w.]*\w)", row.answer):
             there = {"mr": mr, "F": F, "nn": mr.nn, "t": mr.zeros(2, 2), "np": np, "math": math}[place]
             assert operator.attrgetter(name)(there) is not NotImplemented, (row, name)
+
+
+def test_no_row_says_what_to_write_instead_of_an_op_that_is_at_the_top() -> None:
+    """After adding an op, its row goes: minirnn has the name."""
+    rows = [row for part, found in table().items() if part != OLD for row in found]
+    assert {name for row in rows for name in row.names} & {*primitives.__all__} <= ONLY_BELOW
+    assert {*primitives.__all__} >= ONLY_BELOW and not ONLY_BELOW & {*at_the_top.__all__}
 
 
 def test_the_page_of_names_has_a_line_for_each_row_of_torch(tmp_path: Path) -> None:

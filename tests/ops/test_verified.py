@@ -51,8 +51,8 @@ def assert_right(op: str, way: str, device: str, every: bool) -> None:
         chosen = chosen[::2]  # three dtypes follow each other, so that each case stays, in one or two of them
     results = list(table.compare_all(chosen))
     assert chosen and not [f"{r.cell}: {r.why}" for r in results if r.status == FAILED]
-    before = [r for r in stored_table() if r.cell.way == way]
-    assert compare(before, table.count_cases(known), results, {device}, {op}) == ([], [])
+    before = [r for r in stored_table() if (r.cell.op, r.cell.way) == (op, way)]
+    assert compare(before, table.count_cases(known), results, {device}) == ([], [])
 
 
 @all_or_a_few

@@ -30,6 +30,7 @@ GRU = Cell("gru_block_cell", "plain", "float32", "cpu", "definition")
 def run(tmp_path: Path, *arguments: str, golden: Path = GOLDEN) -> tuple[int, list[Result]]:
     """A quick run: exit status and table."""
     out = tmp_path / "table.json"
+    out.unlink(missing_ok=True)
     status = main(["--quick", "--out", str(out), *arguments], golden)
     return status, table.read(out)[1]
 

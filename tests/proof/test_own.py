@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 import minirnn as mr
-from minirnn import cell, clip, sigmoid, sqrt, tanh, unit_mean
+from minirnn import cell, clip, product, sigmoid, sqrt, tanh, unit_mean
 from minirnn.devices.cpu.device import CPU
+from minirnn.nn.own.layer import CellLayer
 from minirnn.proof import prove
 from minirnn.proof.table import ABSENT, FAILED, PASSED
 from tests.cells.with_torch import gallery
@@ -244,6 +245,58 @@ def test_a_device_that_composes_the_cell_does_not_judge_itself(monkeypatch: pyte
     proof = gallery("gru").verify(["cpu"])
     assert {r.status for r in proof.results} == {ABSENT}
     assert "it has no kernel for this cell, and composes it" in str(proof)
+
+
+class Antisymmetric(CellLayer):
+    def weights(self, k: int) -> Any:
+        own = super().weights(k)
+        return own._replace(R=own.R - own.R.T, U=(own.U[0],) * len(own.U))
+
+
+class Signs(CellLayer):
+    def weights(self, k: int) -> Any:
+        own = super().weights(k)
+        return own._replace(R=mr.straight_through(mr.sign(own.R), own.R))
+
+
+class Doubled(mr.autograd.Function):
+    """A derivative that is wrong: the gradient of x, twice."""
+
+    @staticmethod
+    def forward(ctx: Any, x: mr.Tensor) -> mr.Tensor:
+        return x * 1.0
+
+    @staticmethod
+    def backward(ctx: Any, dy: mr.Tensor) -> mr.Tensor:
+        return dy * 2
+
+
+class Wrong(CellLayer):
+    def weights(self, k: int) -> Any:
+        own = super().weights(k)
+        return own._replace(R=Doubled.apply(own.R))
+
+
+@cell(states=("h",))
+def twice(z_a, h):
+    h = tanh(z_a + product(h))
+    h = h + 0.5 * tanh(product(h))
+    return h
+
+
+def test_a_layer_is_proved_with_the_matrices_of_its_class() -> None:
+    proof = Antisymmetric(twice, 2, 3, bidirectional=True, batch_first=True).verify(["cpu"])
+    assert proof, proof
+    assert ways_of(proof) == {"definition", "differences", "second order"}
+    assert str(proof).splitlines()[2].split()[0] == "Antisymmetric"
+    signs = Signs(twice, 2, 3).verify(["cpu"])
+    assert signs and ways_of(signs) == {"definition", "second order"}  # not a derivative
+
+
+def test_a_wrong_derivative_in_the_matrices_of_a_class_is_noticed() -> None:
+    proof = Wrong(twice, 2, 3).verify(["cpu"])
+    assert {r.cell.way for r in proof.results if r.status == FAILED} == {"differences"}
+    assert twice.layer(2, 3).verify(["cpu"])
 
 
 def test_a_device_that_does_not_exist_is_refused() -> None:

@@ -8,7 +8,8 @@ import threading
 
 import pytest
 
-from minirnn.train.progress import Doing
+from minirnn.train import progress
+from minirnn.train.progress import Doing, Progress
 
 
 class Terminal(io.StringIO):
@@ -54,3 +55,17 @@ def test_an_error_inside_stops_it() -> None:
     with pytest.raises(KeyboardInterrupt), Doing("drawing", quiet=False, patience=1e6) as doing:
         raise KeyboardInterrupt
     assert not doing.thread.is_alive()
+
+
+def test_lines_say_how_long_the_rest_will_take(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = iter([0.0, 10.0, 20.0])
+    monkeypatch.setattr(progress.time, "perf_counter", lambda: next(now))
+    with Progress(100, 400, quiet=False) as one:  # continued after 100 steps
+        for step in (200, 400):
+            one.show(step, {"loss": 1.0, "validation_loss": None})
+    assert capsys.readouterr().out.splitlines() == [
+        "step 200 of 400   loss 1.000   10 s, about 20 s left",
+        "step 400 of 400   loss 1.000   20 s",
+    ]

@@ -18,14 +18,9 @@ class Native(CPU, kernels_in=(layer, step)):
     Everything else is as on the cpu device: primitives are NumPy's loops, which are already compiled;
     cross-entropy and Adam pass through memory once, as C++ would.
 
-    While the device is the default one, BLAS computes in one thread: see `minirnn.devices.native.blas`.
-
-    Raises
-    ------
-    DeviceUnavailable
-        If there is no C++ compiler, or it does not compile the kernels; the message says what to do.
-    ValueError
-        If ``MINIRNN_NUM_THREADS`` is not a number of threads.
+    While the device is the default one, BLAS computes in one thread: see `minirnn.devices.native.blas`. Raises
+    ValueError if ``MINIRNN_NUM_THREADS`` is not a number of threads, and DeviceUnavailable if there is no C++ compiler,
+    or it does not compile the kernels. The message says what to do.
     """
 
     name = "native"

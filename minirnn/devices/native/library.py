@@ -40,10 +40,7 @@ def flags() -> tuple[str, ...]:
 def load(more_flags: str | None = None) -> ctypes.CDLL:
     """The library, its functions typed. `more_flags` is what ``MINIRNN_NATIVE_FLAGS`` holds.
 
-    Raises
-    ------
-    DeviceUnavailable
-        If there is no compiler, or it rejects the sources, or the library cannot be loaded.
+    Raises DeviceUnavailable if there is no compiler, or it rejects the sources, or the library cannot be loaded.
     """
     used = compiler.find("native")
     try:

@@ -35,6 +35,9 @@ def find_layout(
 ) -> Finding:
     """Find the layout of some weights: cell, gate order, transposes, biases, kind of GRU, direction of time.
 
+    Raises ValueError if the input or output has a wrong rank, or they don't fit each other, and TypeError if some array
+    does not hold numbers.
+
     Parameters
     ----------
     weights : mapping or sequence of array_like
@@ -52,13 +55,6 @@ def find_layout(
     Returns
     -------
     Finding
-
-    Raises
-    ------
-    ValueError
-        Input or output has a wrong rank, or they don't fit each other.
-    TypeError
-        Some array does not hold numbers.
     """
     if not isinstance(weights, (Mapping, list, tuple)):
         raise TypeError(f"find_layout: weights is a {type(weights).__name__}\n  expected a dict or list of arrays")

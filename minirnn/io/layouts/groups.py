@@ -96,10 +96,7 @@ class GroupedLayout(Layout):
     def layers(self, arrays: Arrays) -> tuple[list[Group], int]:
         """The groups in the order of the hub, l*D + d, and D.
 
-        Raises
-        ------
-        ValueError
-            There are no groups, or a direction is missing somewhere.
+        Raises ValueError if there are no groups, or a direction is missing somewhere.
         """
         found = self.collect(arrays)
         if not found:

@@ -67,6 +67,9 @@ def halves(b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 class NetworkWeights:
     """All weights of a network, layer by layer.
 
+    Raises ValueError if the arrays don't fit each other, and TypeError if they are not all of one dtype, float16,
+    float32 or float64.
+
     Attributes
     ----------
     rnn_mode : {"lstm", "gru", "rnn_tanh", "rnn_relu"}
@@ -78,13 +81,6 @@ class NetworkWeights:
         The kind of GRU; None for the other modes.
     cell_clip : float
         The limit of the cell state with which the network was run, 0 for none (only TensorFlow's block cells have one).
-
-    Raises
-    ------
-    ValueError
-        The arrays don't fit each other.
-    TypeError
-        They are not all of one dtype, float16, float32 or float64.
     """
 
     rnn_mode: str

@@ -33,12 +33,7 @@ LAYOUTS: Mapping[str, Layout] = {
 def find(name: str) -> Layout:
     """The layout called `name`; a gate order may follow, as in ``"keras/ifco"``.
 
-    Raises
-    ------
-    ValueError
-        There is no such layout, or it has another gate order.
-    TypeError
-        `name` is not a string.
+    Raises ValueError if there is no such layout, or it has another gate order, and TypeError if `name` is not a string.
     """
     if not isinstance(name, str):
         raise TypeError(f"convert: a layout is called {shown(name)}\n  expected one of {', '.join(LAYOUTS)}")
@@ -59,10 +54,7 @@ def find(name: str) -> Layout:
 def guess(arrays: Arrays) -> Layout:
     """The only layout that names and ranks of the arrays fit.
 
-    Raises
-    ------
-    ValueError
-        None or several do; the message lists them.
+    Raises ValueError if none or several do. The message lists them.
     """
     fitting = [layout for layout in LAYOUTS.values() if layout.claims(arrays)]
     if len(fitting) == 1:

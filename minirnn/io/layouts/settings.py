@@ -19,7 +19,7 @@ _NUMBERS = ("forget_bias", "cell_clip")
 
 @dataclass(frozen=True)
 class Settings:
-    """Facts about a network; None where nothing is known.
+    """Facts about a network; None where nothing is known. Raises ValueError or TypeError if a value is invalid.
 
     Parameters
     ----------
@@ -33,11 +33,6 @@ class Settings:
         What TensorFlow's LSTMBlockCell and BlockLSTM add to the forget gate when they run.
     cell_clip : float
         The limit of their cell state; 0 for none.
-
-    Raises
-    ------
-    ValueError, TypeError
-        A value is invalid.
     """
 
     rnn_mode: str | None = None

@@ -143,6 +143,7 @@ def collected(source: Source, entries: Sequence[Wanted], notebooks: bool) -> Han
     """The exercises that `source` has."""
     wanted = {PurePosixPath(entry.file).name for entry in entries}
     candidates: dict[str, list[str]] = {name: [] for name in wanted}
+    nearly: dict[str, list[str]] = {name: [] for name in wanted}
     sizes: dict[str, int] = {}
     strange: list[str] = []
     compared = count = 0
@@ -159,18 +160,27 @@ def collected(source: Source, entries: Sequence[Wanted], notebooks: bool) -> Han
             sizes[name] = size
         elif path.name not in wanted and compared < MOST_STRANGE and path.suffix.lower() in ENDINGS:
             compared += 1
-            if path.suffix.lower() == ".ipynb" or meant(path.name, wanted) is not None:
+            file = meant(path.name, wanted)
+            if path.suffix.lower() == ".ipynb" or file is not None:
                 strange.append(name)
+            if file is not None and path.suffix == PurePosixPath(file).suffix and printable(name) == name:
+                nearly[file].append(name)
     files: dict[str, bytes] = {}
     reasons: dict[str, str] = {}
     notes: list[str] = []
     roots: set[str] = set()
     together = 0
     for entry in entries:
-        names = candidates[PurePosixPath(entry.file).name]
+        file = PurePosixPath(entry.file).name
+        names = candidates[file]
         place = place_of(entry, [name for name in names if sizes[name] >= 0] or names)
         if place is None:
-            continue
+            if names or len(nearly[file]) != 1 or is_other_exercise(entries, entry, [file] * 2):
+                continue
+            names = nearly[file]
+            place = names[0]
+            strange.remove(place)
+            notes.append(f"{printable(place)} is taken for {file}")
         if (others := len(names) - 1) and not is_other_exercise(entries, entry, names):
             notes.append(f"{printable(place)} is graded; {others} more with that name ignored")
         try:

@@ -28,42 +28,8 @@ from minirnn.nn.functional.softmaxes import log_softmax, softmax, softmin
 
 __getattr__, __dir__ = imported_later(__name__, {})  # for torch's other names, an error with the name here
 
-__all__ = [
-    "batch_norm",
-    "binary_cross_entropy",
-    "binary_cross_entropy_with_logits",
-    "conv1d",
-    "cosine_similarity",
-    "cross_entropy",
-    "ctc_loss",
-    "dropout",
-    "elu",
-    "embedding",
-    "gelu",
-    "glu",
-    "hardtanh",
-    "huber_loss",
-    "kl_div",
-    "l1_loss",
-    "layer_norm",
-    "leaky_relu",
-    "linear",
-    "log_softmax",
-    "logsigmoid",
-    "mse_loss",
-    "nll_loss",
-    "normalize",
-    "one_hot",
-    "pad",
-    "relu",
-    "relu6",
-    "rms_norm",
-    "scaled_dot_product_attention",
-    "sigmoid",
-    "silu",
-    "smooth_l1_loss",
-    "softmax",
-    "softmin",
-    "softplus",
-    "tanh",
-]
+__all__ = ["batch_norm", "binary_cross_entropy", "binary_cross_entropy_with_logits", "conv1d", "cosine_similarity"]
+__all__ += ["cross_entropy", "ctc_loss", "dropout", "elu", "embedding", "gelu", "glu", "hardtanh", "huber_loss"]
+__all__ += ["kl_div", "l1_loss", "layer_norm", "leaky_relu", "linear", "log_softmax", "logsigmoid", "mse_loss"]
+__all__ += ["nll_loss", "normalize", "one_hot", "pad", "relu", "relu6", "rms_norm", "scaled_dot_product_attention"]
+__all__ += ["sigmoid", "silu", "smooth_l1_loss", "softmax", "softmin", "softplus", "tanh"]

@@ -43,14 +43,9 @@ def two_alike(op: str, input: Any, target: Any) -> tuple[Tensor, Tensor, np.dtyp
     """An input and its target of the same shape, both widened, and the dtype of the result.
 
     Integers and bools take the dtype of the other argument, as in torch. Arrays and lists also do so if the other is a
-    Tensor. A float64 array therefore does not change the loss of a float32 network to float64.
-
-    Raises
-    ------
-    TypeError
-        If neither has a floating dtype.
-    ValueError
-        If the shapes or the devices differ. They do not broadcast, because (B, 1) and (B,) would silently give (B, B).
+    Tensor. A float64 array therefore does not change the loss of a float32 network to float64. Raises TypeError if
+    neither has a floating dtype, and ValueError if the shapes or the devices differ. They do not broadcast, because (B,
+    1) and (B,) would silently give (B, B).
     """
     place = operands.device_of(input, target)
     x, y = (t if isinstance(t, Tensor) else as_tensor(t, device=place) for t in (input, target))

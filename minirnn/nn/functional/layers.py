@@ -60,6 +60,9 @@ def embedding(
 ) -> Tensor:
     """Rows of a table, ``weight[input]``: ``torch.nn.functional.embedding``, with torch's order of the arguments.
 
+    Raises TypeError if `input` are not integers, and ValueError if an id or `padding_idx` has no row, `weight` is not a
+    matrix, or one of the last four differs from its default.
+
     Parameters
     ----------
     input : integers (...), 0 .. V-1
@@ -72,14 +75,6 @@ def embedding(
     Returns
     -------
     Tensor, (..., I)
-
-    Raises
-    ------
-    TypeError
-        If `input` are not integers.
-    ValueError
-        If an id or `padding_idx` has no row, `weight` is not a matrix, or one of the last four differs from its
-        default.
     """
     only_defaults("embedding", max_norm, scale_grad_by_freq, sparse)
     if isinstance(input, Tensor) and input.dtype.kind == "f" and _is_whole(weight):

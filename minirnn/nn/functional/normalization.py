@@ -126,7 +126,8 @@ def batch_norm(
     """``(x - mean) / sqrt(var + eps) * weight + bias`` for each channel: ``torch.nn.functional.batch_norm``.
 
     In training, mean and (biased) variance are those of the batch, over all axes but axis 1. Otherwise they are the
-    running ones. Ioffe and Szegedy 2015.
+    running ones. Ioffe and Szegedy 2015. Raises TypeError or ValueError if `input` is not floating or has one axis, a
+    shape does not fit, or a channel has a single value in training.
 
     Parameters
     ----------
@@ -135,11 +136,6 @@ def batch_norm(
         In training they become ``(1 - momentum) * running + momentum * new``, with the unbiased variance. They may be
         None only in training.
     weight, bias : (C,), optional
-
-    Raises
-    ------
-    TypeError, ValueError
-        If `input` is not floating or has one axis, a shape does not fit, or a channel has a single value in training.
     """
     x, dtype = widened("batch_norm", input, device_of(input, weight, bias, running_mean, running_var))
     if x.ndim < 2:

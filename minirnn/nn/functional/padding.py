@@ -17,6 +17,10 @@ MODES = ("constant", "reflect", "replicate", "circular")
 def pad(input: Any, pad: Any, mode: str = "constant", value: float | None = None) -> Tensor:
     """`input` with more elements around it (or, for negative numbers, fewer): ``torch.nn.functional.pad``.
 
+    Raises TypeError if `pad` does not hold integers or `value` is not a number, and ValueError if `pad` has an odd
+    length or more pairs than there are axes, if it removes more elements than there are, if the array is too short for
+    "reflect" or "circular", or if a `value` is given with another mode.
+
     Parameters
     ----------
     input : array_like of any dtype
@@ -28,14 +32,6 @@ def pad(input: Any, pad: Any, mode: str = "constant", value: float | None = None
         the last element, and "circular" continues at the other end.
     value : float, optional
         For "constant" only, 0 by default.
-
-    Raises
-    ------
-    TypeError
-        If `pad` does not hold integers or `value` is not a number.
-    ValueError
-        If `pad` has an odd length or more pairs than there are axes, if it removes more elements than there are, if the
-        array is too short for "reflect" or "circular", or if a `value` is given with another mode.
     """
     check.choice("pad", "mode", mode, MODES)
     x = input if isinstance(input, Tensor) else as_tensor(input)

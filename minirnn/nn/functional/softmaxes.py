@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from minirnn.engine.tensor import Tensor
@@ -20,7 +21,7 @@ def softmax(input: Any, dim: int | None = None, *, dtype: Any = None, axis: int 
     dtype : dtype, optional
         The dtype to convert `input` to beforehand.
     """
-    return _along("softmax", input, one_dim("softmax", dim, axis), dtype)
+    return _along("softmax", primitives.softmax, input, dim, axis, dtype)
 
 
 def log_softmax(input: Any, dim: int | None = None, *, dtype: Any = None, axis: int | None = None) -> Tensor:
@@ -28,20 +29,15 @@ def log_softmax(input: Any, dim: int | None = None, *, dtype: Any = None, axis: 
 
     The arguments and errors are those of `softmax`.
     """
-    return _along("log_softmax", input, one_dim("log_softmax", dim, axis), dtype)
+    return _along("log_softmax", primitives.log_softmax, input, dim, axis, dtype)
 
 
 def softmin(input: Any, dim: int | None = None, *, dtype: Any = None, axis: int | None = None) -> Tensor:
     """``softmax(-x)`` along `dim`: ``torch.nn.functional.softmin``. The arguments and errors are those of `softmax`."""
-    x, made_of = _converted("softmin", input, dtype)
-    return primitives.softmax(-x, one_dim("softmin", dim, axis)).astype(made_of)
+    return _along("softmin", lambda x, k: primitives.softmax(-x, k), input, dim, axis, dtype)
 
 
-def _along(op: str, input: Any, dim: int, dtype: Any) -> Tensor:
-    x, made_of = _converted(op, input, dtype)
-    function = primitives.softmax if op == "softmax" else primitives.log_softmax
-    return function(x, dim).astype(made_of)
-
-
-def _converted(op: str, input: Any, dtype: Any) -> tuple[Tensor, Any]:
-    return widened(op, input if dtype is None else primitives.astype(input, dtype))
+def _along(op: str, function: Callable[[Tensor, int], Tensor], input: Any, dim: Any, axis: Any, dtype: Any) -> Tensor:
+    k = one_dim(op, dim, axis)
+    x, made_of = widened(op, input if dtype is None else primitives.astype(input, dtype))
+    return function(x, k).astype(made_of)

@@ -17,11 +17,16 @@ class Cell(Formulas):
     """A recurrent cell: one step as a Python function, its backward formulas, and its layers. `cell` creates it."""
 
     def layer(self, input_size: int, hidden_size: int, *args: Any, **kwargs: Any) -> CellLayer:
-        """A layer of this cell, as `minirnn.nn.own.layer.CellLayer` describes it: ``y, states = layer(x)``."""
-        return CellLayer(self, input_size, hidden_size, *args, **kwargs)
+        """A layer of this cell, as `minirnn.nn.own.layer.CellLayer` describes it: ``y, states = layer(x)``.
+
+        Constants of the cell can have other values in a layer: ``layer(3, 5, dt=0.01)``.
+        """
+        constants = {n: kwargs.pop(n) for n in self.step.constants if n in kwargs}
+        own = self.with_constants(**constants) if constants else self
+        return CellLayer(own, input_size, hidden_size, *args, **kwargs)
 
     def verify(self, devices: Sequence[str] | None = None, seed: int = 0) -> Proof:
-        """Test the cell in the way that minirnn tests its own ops.
+        """Test the cell in the way that minirnn tests its own ops. Raises ValueError if there is no such device.
 
         Parameters
         ----------
@@ -35,17 +40,14 @@ class Cell(Formulas):
         Proof
             It is true if nothing failed. Printed, it is a table like that of ``minirnn verify``: finite differences,
             the composition on the tape in each dtype, second order, the simulator's check mode.
-
-        Raises
-        ------
-        ValueError
-            If there is no such device.
         """
         return prove_cell(self, devices, seed)
 
 
 def cell(states: Sequence[str], *, output: str | None = None) -> Callable[[Callable[..., Any]], Cell]:
     """A decorator that makes a `Cell` from a function of one step.
+
+    Raises CellError if the function is not a valid step. The message names the line and says what to write instead.
 
     Parameters
     ----------
@@ -61,11 +63,6 @@ def cell(states: Sequence[str], *, output: str | None = None) -> Callable[[Calla
     ``x W + h R + b``, ``x_NAME`` of x alone, ``h_NAME`` of h alone; states; masks ``mask_NAME``; after a ``*`` learned
     vectors (H,), and constants if they have a default. Use `product` for further products, which have their own
     matrices.
-
-    Raises
-    ------
-    CellError
-        If the function is not a valid step. The message names the line and says what to write instead.
     """
     if callable(states):
         raise CellError("cell: got a function\n  expected @cell(states=('h',)) above it: the names of its states")

@@ -56,10 +56,7 @@ def title(text: str) -> str:
 def checked_name(what: str, given: str | None, saved: str) -> str:
     """The cell for a saved model. It is `given` for a user's own cell, because only the user may name files to run.
 
-    Raises
-    ------
-    UserError
-        Only one of `saved` and `given` is a user's own cell. `what` describes the saved object.
+    Raises UserError if only one of `saved` and `given` is a user's own cell. `what` describes the saved object.
     """
     if names_a_file(saved) and (given is None or not names_a_file(given)):
         raise UserError(
@@ -74,12 +71,8 @@ def cell_in(text: str) -> Cell:
     """The cell that ``FILE.py:name`` names, or without a name the only cell of the file.
 
     The file runs as with ``python FILE.py``, so it can import modules next to it, but its ``__name__`` is not
-    ``"__main__"``.
-
-    Raises
-    ------
-    UserError
-        There is no such file, it has an error (with the line), or it has no such cell. The message lists its cells.
+    ``"__main__"``. Raises UserError if there is no such file, it has an error (with the line), or it has no such cell.
+    The message lists its cells.
     """
     file, name = split(text)
     found = names_in(file, source_of(file))

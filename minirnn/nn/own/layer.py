@@ -24,6 +24,8 @@ from minirnn.nn.stack import Stack
 from minirnn.ops.cudnn_rnn.dropout import dropped
 from minirnn.ops.primitives import broadcast_to, chunk, concat, expand_dims, squeeze, stack, transpose
 from minirnn.ops.sequence.stack import run_layers
+from minirnn.proof.own import prove_layer
+from minirnn.proof.proof import Proof
 
 
 class CellLayer(Stack):
@@ -142,7 +144,10 @@ class CellLayer(Stack):
         for n, value in initial.items():
             if n not in step.gates and n not in step.vectors:
                 known = ", ".join([*step.gate_order, *step.vectors])
-                raise ValueError(f"{self.name}: initial has {n!r}\n  expected a gate or a vector: {known}")
+                raise ValueError(
+                    f"{self.name}: initial has {n!r}\n  expected a gate or a vector: {known}\n"
+                    "  pass a state to the call, layer(x, states); set a matrix by layer.NAME.assign(..)"
+                )
             try:
                 found[n] = np.broadcast_to(np.asarray(value, np.float64), (H,)).copy()
             except (TypeError, ValueError):
@@ -188,7 +193,7 @@ class CellLayer(Stack):
     # ---- the call
 
     def forward(self, input: Any, states: Any = None, lengths: Any = None, masks: Any = None) -> tuple[Tensor, Any]:
-        """Run over whole sequences.
+        """Run over whole sequences. Raises TypeError or ValueError if a shape, dtype or length does not fit.
 
         Parameters
         ----------
@@ -206,11 +211,6 @@ class CellLayer(Stack):
         output : (T, B, D*P)
         states : Tensor, or a named tuple of one for each state of the cell
             After the last step.
-
-        Raises
-        ------
-        TypeError, ValueError
-            If a shape, dtype or length does not fit.
         """
         x, batched, steps = self._read(input, self.batch_first, lengths)
         L, D = self.num_layers, self.D
@@ -229,10 +229,7 @@ class CellLayer(Stack):
     def step(self, input: Any, states: Any = None) -> tuple[Tensor, Any]:
         """Compute one step, ``y, states = layer.step(x, states)``, with x (B, I) or (I,) and states as in a call.
 
-        Raises
-        ------
-        ValueError
-            If the layer runs in both directions, because there is no single step for it.
+        Raises ValueError if the layer runs in both directions, because there is no single step for it.
         """
         if self.bidirectional:
             raise ValueError(f"{self.name}: step of a bidirectional layer\n  expected bidirectional=False")
@@ -243,6 +240,10 @@ class CellLayer(Stack):
         axis = 1 if self.batch_first and x.ndim == 2 else 0
         y, states = self.forward(expand_dims(x, axis), states)
         return squeeze(y, axis), states
+
+    def verify(self, devices: Sequence[str] | None = None, seed: int = 0) -> Proof:
+        """Test this layer as `cell.verify` tests a cell, with what `weights` of a subclass makes of the parameters."""
+        return prove_layer(self, devices, seed)
 
     def _states(self, given: Any, batched: bool, x: Tensor) -> list[Tensor]:
         """The states before the first step in the order of the plan, (L*D, B, width) each."""

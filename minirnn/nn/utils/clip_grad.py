@@ -25,6 +25,9 @@ def clip_grad_norm_(
 ) -> Tensor:
     """Multiply all gradients by ``min(1, max_norm / (norm + 1e-6))``, where norm is their total norm, as in torch.
 
+    Raises TypeError or ValueError if an argument does not fit, and RuntimeError if the norm is not finite, and
+    `error_if_nonfinite` is set. The gradients are not changed.
+
     Parameters
     ----------
     parameters : Tensor or iterable of Tensor
@@ -42,13 +45,6 @@ def clip_grad_norm_(
     -------
     Tensor, ()
         The norm before clipping.
-
-    Raises
-    ------
-    TypeError, ValueError
-        An argument does not fit.
-    RuntimeError
-        The norm is not finite, and `error_if_nonfinite` is set. The gradients are not changed.
     """
     op = "clip_grad_norm_"
     max_norm = _at_least_zero(op, "max_norm", max_norm)

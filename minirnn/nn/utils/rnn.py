@@ -22,15 +22,8 @@ from minirnn.ops.primitives import concat, stack
 
 __getattr__, __dir__ = imported_later(__name__, {})  # for torch's other names, an error with the name here
 
-__all__ = [
-    "PackedSequence",
-    "pack_padded_sequence",
-    "pack_sequence",
-    "pad_packed_sequence",
-    "pad_sequence",
-    "unpack_sequence",
-    "unpad_sequence",
-]
+__all__ = ["PackedSequence", "pack_padded_sequence", "pack_sequence", "pad_packed_sequence", "pad_sequence"]
+__all__ += ["unpack_sequence", "unpad_sequence"]
 
 
 def pad_sequence(
@@ -80,6 +73,8 @@ def pad_sequence(
 def unpad_sequence(padded_sequences: Any, lengths: Any, batch_first: bool = False) -> list[Tensor]:
     """The sequences of a batch from `pad_sequence`, without padding: torch.nn.utils.rnn.unpad_sequence.
 
+    Raises TypeError or ValueError if the lengths do not fit. (In torch, a length above T counts as T.)
+
     Parameters
     ----------
     padded_sequences : (T, B, ..), or (B, T, ..) with batch_first
@@ -90,11 +85,6 @@ def unpad_sequence(padded_sequences: Any, lengths: Any, batch_first: bool = Fals
     Returns
     -------
     list of B Tensors, (lengths[b], ..)
-
-    Raises
-    ------
-    TypeError, ValueError
-        If the lengths do not fit. (In torch, a length above T counts as T.)
     """
     name = "unpad_sequence"
     t = as_tensor(padded_sequences)

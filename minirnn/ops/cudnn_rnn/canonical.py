@@ -49,6 +49,9 @@ def cudnn_rnn_params_to_canonical(
 ) -> CanonicalOutput:
     """The matrices and bias vectors of a parameter buffer (without a copy on the cpu device).
 
+    Raises ValueError for a wrong size, mode or count, or if `params` is not (n,), and TypeError if `params` is not a
+    floating array, or a size is not an integer.
+
     Parameters
     ----------
     num_layers, num_units, input_size : int
@@ -60,20 +63,11 @@ def cudnn_rnn_params_to_canonical(
         See `minirnn.ops.cudnn_rnn.params.Network`.
     dropout, seed, seed2
         TensorFlow's; they change nothing.
-    name : str, optional
-        TensorFlow's name for the node. It is accepted, so that calls written for TensorFlow work, and ignored.
 
     Returns
     -------
     weights, biases : list of Tensor
         Shapes: see the head of this module.
-
-    Raises
-    ------
-    ValueError
-        A wrong size, mode or count; `params` is not (n,).
-    TypeError
-        `params` is not a floating array, a size is not an integer.
     """
     op = "cudnn_rnn_params_to_canonical"
     unused(op, dropout, seed, seed2)
@@ -128,6 +122,9 @@ def cudnn_rnn_canonical_to_params(
 ) -> Tensor:
     """The parameter buffer of these matrices and bias vectors.
 
+    Raises ValueError for a wrong size, mode, number of pieces or number of elements of a piece, and TypeError if a size
+    is not an integer, or a piece is not a floating array or has another dtype than the others.
+
     Parameters
     ----------
     num_layers, num_units, input_size : int
@@ -141,19 +138,10 @@ def cudnn_rnn_canonical_to_params(
         See `minirnn.ops.cudnn_rnn.params.Network`.
     dropout, seed, seed2
         TensorFlow's; they change nothing.
-    name : str, optional
-        TensorFlow's name for the node. It is accepted, so that calls written for TensorFlow work, and ignored.
 
     Returns
     -------
     params : (n,) Tensor
-
-    Raises
-    ------
-    ValueError
-        A wrong size, mode or count; a wrong number of pieces, or of elements of a piece.
-    TypeError
-        A piece is not a floating array or has another dtype than the others; a size is not an integer.
     """
     op = "cudnn_rnn_canonical_to_params"
     unused(op, dropout, seed, seed2)

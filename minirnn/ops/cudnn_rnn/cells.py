@@ -16,7 +16,7 @@ from typing import Any
 
 from minirnn.cells.cell import Formulas, cell
 from minirnn.cells.plan import Plan
-from minirnn.ops.primitives import relu, sigmoid, tanh, where
+from minirnn.ops.primitives import relu, sigmoid, tanh
 
 # ---- LSTM: Hochreiter and Schmidhuber 1997, with the forget gate of Gers et al. 2000
 
@@ -81,7 +81,7 @@ def rnn_relu(z_a: Any, h: Any) -> Any:
 
 @rnn_relu.backward
 def rnn_relu_backward(dh: Any, h: Any) -> None:
-    dz_a = where(h > 0, dh, 0)
+    dz_a = dh * (h > 0)
 
 
 # ---- Zoneout of each: a mask, or a number, is the share of the old state that is kept. Krueger et al. 2017
@@ -174,7 +174,7 @@ def rnn_relu_zoned(z_a: Any, mask_h: Any, h: Any) -> Any:
 
 @rnn_relu_zoned.backward
 def rnn_relu_zoned_backward(dh: Any, mask_h: Any, h_new: Any) -> None:
-    dz_a = where(h_new > 0, dh * (1 - mask_h), 0)
+    dz_a = dh * (1 - mask_h) * (h_new > 0)
     dh_prev = dh * mask_h
 
 

@@ -8,6 +8,7 @@ time-major. There are no lengths and no projections; for these, use `minirnn.ops
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -26,6 +27,8 @@ __all__ = ["CudnnGRU", "CudnnLSTM", "CudnnRNNRelu", "CudnnRNNTanh", "RNNParamsSa
 class _CudnnRNN:
     """A network of one mode.
 
+    Raises TypeError or ValueError if a size, mode or dtype is not possible, as for `minirnn.ops.cudnn_rnn_v3`.
+
     Parameters
     ----------
     num_layers, num_units, input_size : int
@@ -39,8 +42,6 @@ class _CudnnRNN:
         Determines the dropout masks.
     dtype
         The dtype of the parameters, float32 by default.
-    name : str, optional
-        TensorFlow's; it is accepted and ignored.
 
     Attributes
     ----------
@@ -50,11 +51,6 @@ class _CudnnRNN:
         D: 1, or 2 if bidirectional.
     canonical_weight_shapes, canonical_bias_shapes : list of tuple of int
         The shapes of what `params_to_canonical` returns.
-
-    Raises
-    ------
-    TypeError, ValueError
-        A size, mode or dtype is not possible, as for `minirnn.ops.cudnn_rnn_v3`.
     """
 
     rnn_mode: str
@@ -78,34 +74,12 @@ class _CudnnRNN:
         self.seed = check.integer(kind, "seed", seed, -(2**63), 2**64 - 1)
         self.dtype = float_dtype(kind, dtype)
 
-    @property
-    def num_layers(self) -> int:
-        """L."""
-        return self.network.L
-
-    @property
-    def num_units(self) -> int:
-        """H."""
-        return self.network.H
-
-    @property
-    def input_size(self) -> int:
-        """I."""
-        return self.network.I
-
-    @property
-    def input_mode(self) -> str:
-        """The input mode as it was given: "auto_select" stays "auto_select"."""
-        return self.network.input_mode
-
-    @property
-    def direction(self) -> str:
-        return self.network.direction
-
-    @property
-    def num_dirs(self) -> int:
-        """D: 1, or 2 if bidirectional."""
-        return self.network.D
+    num_layers = property(attrgetter("network.L"), doc="L.")
+    num_units = property(attrgetter("network.H"), doc="H.")
+    input_size = property(attrgetter("network.I"), doc="I.")
+    num_dirs = property(attrgetter("network.D"), doc="D: 1, or 2 if bidirectional.")
+    direction = property(attrgetter("network.direction"), doc="The direction, as it was given.")
+    input_mode = property(attrgetter("network.input_mode"), doc='As it was given: "auto_select" stays "auto_select".')
 
     @property
     def canonical_weight_shapes(self) -> list[tuple[int, ...]]:
@@ -204,11 +178,12 @@ class RNNParamsSaveable:
     """Saves a parameter buffer in a form that other programs can read, and restores it exactly.
 
     There are two forms. ``RNNParamsSaveable(params_to_canonical, canonical_to_params, param_variables,
-    name="params_canonical")`` stores the canonical pieces: all weights, then all biases.
-    ``RNNParamsSaveable(cudnn_rnn, params_to_canonical, canonical_to_params, param_variables, base_variable_scope="",
-    name="params_canonical")``, with a `CudnnLSTM` in front, stores for each layer (and direction) what TensorFlow's
-    CudnnCompatibleLSTMCell holds, gates in the order i, n, f, o: ``kernel`` (in+H, 4H), ``bias`` = bW + bR, and
-    ``bias_cudnn_0`` = bW, ``bias_cudnn_1`` = bR, so that nothing is lost. For other objects it stores canonical pieces.
+    name="params_canonical")`` stores the canonical pieces: all weights, then all biases. ``RNNParamsSaveable(cudnn_rnn,
+    params_to_canonical, canonical_to_params, param_variables, base_variable_scope="", name="params_canonical")``, with
+    a `CudnnLSTM` in front, stores for each layer (and direction) what TensorFlow's CudnnCompatibleLSTMCell holds, gates
+    in the order i, n, f, o: ``kernel`` (in+H, 4H), ``bias`` = bW + bR, and ``bias_cudnn_0`` = bW, ``bias_cudnn_1`` =
+    bR, so that nothing is lost. For other objects it stores canonical pieces. Raises TypeError or ValueError if the
+    arguments are of neither form.
 
     Parameters
     ----------
@@ -216,11 +191,6 @@ class RNNParamsSaveable:
         The methods of a `CudnnLSTM` or one of its relatives.
     param_variables : sequence of one Tensor
         The buffer, a leaf; `restore` assigns to it.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If the arguments are of neither form.
     """
 
     def __init__(self, *arguments: Any, name: str = "params_canonical", base_variable_scope: str = "") -> None:
@@ -277,10 +247,7 @@ class RNNParamsSaveable:
     def restore(self, tensors: Mapping[str, Any] | Sequence[Any], restored_shapes: Any = None) -> None:
         """Assign what `tensors` returned, as a dict by name or as a list in order. `restored_shapes` is ignored.
 
-        Raises
-        ------
-        ValueError
-            If a name is missing, or a number or size of pieces does not fit; then nothing is changed.
+        Raises ValueError if a name is missing, or a number or size of pieces does not fit; then nothing is changed.
         """
         names = self.names()
         if isinstance(tensors, Mapping):

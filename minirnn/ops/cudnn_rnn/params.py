@@ -60,6 +60,10 @@ class Region(NamedTuple):
 class Network:
     """A network of the CudnnRNN family, and the layout of its parameter buffer.
 
+    Raises ValueError for an unknown string, a size below 1, "skip_input" with I != H, or a projection without lstm or
+    not below H, and TypeError for a size that is not an integer (bool and float included) or a mode that is not a
+    string.
+
     Parameters
     ----------
     rnn_mode : {"lstm", "gru", "rnn_tanh", "rnn_relu"}
@@ -72,13 +76,6 @@ class Network:
         Width of h, 0 < num_proj < H, lstm only; 0 for no projection.
     op : str
         The name of the caller, which begins error messages.
-
-    Raises
-    ------
-    ValueError
-        An unknown string, a size below 1, "skip_input" with I != H, a projection without lstm or not below H.
-    TypeError
-        A size that is not an integer (bool and float included), a mode that is not a string.
     """
 
     rnn_mode: str

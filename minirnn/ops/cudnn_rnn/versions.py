@@ -77,7 +77,9 @@ def cudnn_rnn(
 ) -> CudnnRNNOutput:
     """A network of recurrent layers over whole sequences.
 
-    The formulas, forward and backward, are in the docstring of `minirnn.ops.cudnn_rnn`, the package.
+    The formulas, forward and backward, are in the docstring of `minirnn.ops.cudnn_rnn`, the package. Raises TypeError
+    if dtypes differ or are not floating, or an attribute is of the wrong type, and ValueError if a shape does not fit,
+    a size other than B is 0, or an attribute is unknown or out of range.
 
     Parameters
     ----------
@@ -108,8 +110,6 @@ def cudnn_rnn(
         Zoneout (Krueger et al. 2017; `minirnn.ops.cudnn_rnn.zoneout`): ``h = zh * h' + (1 - zh) * h_new`` at each step,
         the same with zc for c. Any axis may be 1; None in a pair is 0. `is_training` does not change them: pass masks
         of 0 and 1 in training, and their expectation in evaluation.
-    name : str, optional
-        TensorFlow's name for the node. It is accepted, so that calls written for TensorFlow work, and ignored.
 
     All float arrays of one dtype: float16 (computed in float32), float32 or float64. L follows from `input_h`.
 
@@ -119,13 +119,6 @@ def cudnn_rnn(
         ``output (T, B, D*H)``; ``output_h (L*D, B, H)``; ``output_c``, the same for lstm and (0,) otherwise;
         ``reserve_space``, 1-D: what `cudnn_rnn_backprop` needs, linear in T (its parts: `network`), or (0,).
         Gradients flow into input, input_h, input_c and params from output, output_h and output_c.
-
-    Raises
-    ------
-    TypeError
-        If dtypes differ or are not floating, or an attribute is of the wrong type.
-    ValueError
-        If a shape does not fit, a size other than B is 0, or an attribute is unknown or out of range.
     """
     inputs, attributes = (
         (input, input_h, input_c, params),
@@ -231,6 +224,9 @@ def cudnn_rnn_backprop(
 ) -> CudnnRNNBackpropOutput:
     """The gradient of `cudnn_rnn`: backpropagation through time, layers and directions.
 
+    Raises the errors of `cudnn_rnn`, and ValueError if `reserve_space` has the wrong size or was not made with this
+    `output`.
+
     Parameters
     ----------
     input, input_h, input_c, params, rnn_mode, input_mode, direction, dropout, seed, seed2, zoneout_masks
@@ -240,20 +236,12 @@ def cudnn_rnn_backprop(
         is_training=False, the forward pass is repeated.)
     output_backprop, output_h_backprop, output_c_backprop
         Gradients of output, output_h and (lstm) output_c.
-    name : str, optional
-        TensorFlow's name for the node. It is accepted, so that calls written for TensorFlow work, and ignored.
 
     Returns
     -------
     CudnnRNNBackpropOutput
         ``input_backprop, input_h_backprop, input_c_backprop, params_backprop``, each of the shape of its input;
         input_c_backprop is (0,) unless lstm. All can be differentiated again (through the composition of the network).
-
-    Raises
-    ------
-    TypeError, ValueError
-        The same as `cudnn_rnn` raises; ValueError also if `reserve_space` has the wrong size or was not made with
-        this `output`.
     """
     inputs, outputs = (input, input_h, input_c, params), (output, output_h, output_c)
     gradients = output_backprop, output_h_backprop, output_c_backprop

@@ -176,7 +176,8 @@ def gru_block_cell(
 ) -> GRUBlockCellOutput:
     """One step of a GRU whose reset gate acts before the matrix product.
 
-    Formulas forward and backward: this module and `cells`.
+    Formulas forward and backward: this module and `cells`. Raises TypeError if dtypes differ or are not floating, and
+    ValueError if a shape does not fit.
 
     Parameters
     ----------
@@ -190,8 +191,6 @@ def gru_block_cell(
         Weights of the candidate; rows [x rows; rows of r * h_prev].
     b_ru : (2H,)
     b_c : (H,)
-    name : str, optional
-        TensorFlow's name for the node. It is accepted, so that calls written for TensorFlow work, and ignored.
 
     All of one dtype: float16 (computed in float32), float32 or float64 (TensorFlow: float32 only).
 
@@ -199,13 +198,6 @@ def gru_block_cell(
     -------
     GRUBlockCellOutput
         ``r, u, c, h``, each (B, H). Gradients flow into all inputs from all four (TensorFlow: from none).
-
-    Raises
-    ------
-    TypeError
-        If dtypes differ or are not floating.
-    ValueError
-        If a shape does not fit.
     """
     ts = _check("gru_block_cell", x=x, h_prev=h_prev, w_ru=w_ru, w_c=w_c, b_ru=b_ru, b_c=b_c)
     return GRUBlockCellOutput(*GRUBlockCell()(*ts))
@@ -229,6 +221,7 @@ def gru_block_cell_grad(
 
     The result depends only on the arguments. The forward pass is not computed again, so `r, u, c` may have any values.
     It has no gradients of weights and biases. The node of `gru_block_cell` computes them (see the module docstring).
+    Raises the errors of `gru_block_cell`.
 
     Parameters
     ----------
@@ -238,18 +231,11 @@ def gru_block_cell_grad(
         Saved outputs.
     d_h : (B, H)
         Gradient of h.
-    name : str, optional
-        TensorFlow's name for the node. It is accepted, so that calls written for TensorFlow work, and ignored.
 
     Returns
     -------
     GRUBlockCellGradOutput
         ``d_x (B, I)``, ``d_h_prev (B, H)``, ``d_c_bar (B, H)``, ``d_r_bar_u_bar (B, 2H)``. Can be differentiated again.
-
-    Raises
-    ------
-    TypeError, ValueError
-        The same as `gru_block_cell` raises.
     """
     ts = _check(
         "gru_block_cell_grad", x=x, h_prev=h_prev, w_ru=w_ru, w_c=w_c, b_ru=b_ru, b_c=b_c, r=r, u=u, c=c, d_h=d_h

@@ -180,6 +180,9 @@ def lstm_block_cell(
 ) -> LSTMBlockCellOutput:
     """One step of an LSTM with optional peepholes and cell clip. Formulas: this module and `cells`.
 
+    Raises TypeError if dtypes differ or are not floating, or an attribute is of the wrong type, and ValueError if a
+    shape does not fit, H is 0, or an attribute is NaN.
+
     Parameters
     ----------
     x : (B, I)
@@ -197,8 +200,6 @@ def lstm_block_cell(
     cell_clip : float
         Clips cs to ``[-cell_clip, cell_clip]`` if above 0. Its gradient is passed straight through.
     use_peephole : bool
-    name : str, optional
-        TensorFlow's name for the node. It is accepted, so that calls written for TensorFlow work, and ignored.
 
     All arrays of one dtype: float16 (computed in float32), float32 or float64 (TensorFlow: not float64).
 
@@ -206,13 +207,6 @@ def lstm_block_cell(
     -------
     LSTMBlockCellOutput
         ``i, cs, f, o, ci, co, h``, each (B, H). Gradients flow into all inputs from all seven (TensorFlow: cs and h).
-
-    Raises
-    ------
-    TypeError
-        If dtypes differ or are not floating, or an attribute is of the wrong type.
-    ValueError
-        If a shape does not fit, H is 0, or an attribute is NaN.
     """
     op = "lstm_block_cell"
     ts = check_cell(op, use_peephole, LSTMBlockInputs(x, cs_prev, h_prev, w, wci, wcf, wco, b))
@@ -245,6 +239,7 @@ def lstm_block_cell_grad(
 
     The result depends only on the arguments. The forward pass is not computed again, so the saved values may be any. It
     has no gradients of x, h_prev, w and b. The node of `lstm_block_cell` computes them (see the module docstring).
+    Raises the errors of `lstm_block_cell`.
 
     Parameters
     ----------
@@ -254,19 +249,12 @@ def lstm_block_cell_grad(
         Saved outputs.
     cs_grad, h_grad : (B, H)
         Gradients of cs and h.
-    name : str, optional
-        TensorFlow's name for the node. It is accepted, so that calls written for TensorFlow work, and ignored.
 
     Returns
     -------
     LSTMBlockCellGradOutput
         ``cs_prev_grad (B, H)``; ``dicfo (B, 4H)``, the gradient of the pre-activations in the order i, ci, f, o;
         ``wci_grad, wcf_grad, wco_grad (H,)``, zeros without peepholes. All can be differentiated again.
-
-    Raises
-    ------
-    TypeError, ValueError
-        The same as `lstm_block_cell` raises.
     """
     op = "lstm_block_cell_grad"
     use_peephole = check.flag(op, "use_peephole", use_peephole)

@@ -81,6 +81,9 @@ def block_lstm(
 ) -> BlockLSTMOutput:
     """A whole LSTM sequence as one node: `lstm_block_cell` for t = 0 .. seq_len_max - 1.
 
+    Raises TypeError if dtypes differ or are not floating, or an attribute is of the wrong type, and ValueError if a
+    shape does not fit, seq_len_max is not in 0 .. T, H is 0, or an attribute is NaN.
+
     Parameters
     ----------
     seq_len_max : int
@@ -92,21 +95,12 @@ def block_lstm(
         State before the first step.
     w, wci, wcf, wco, b, forget_bias, cell_clip, use_peephole
         The same as for `lstm_block_cell`, with gates in the order i, ci, f, o.
-    name : str, optional
-        TensorFlow's name for the node. It is accepted, so that calls written for TensorFlow work, and ignored.
 
     Returns
     -------
     BlockLSTMOutput
         ``i, cs, f, o, ci, co, h``, each (T, B, H). Gradients flow into all inputs from all seven (TensorFlow: cs and
         h). Memory: these seven arrays, linear in T.
-
-    Raises
-    ------
-    TypeError
-        If dtypes differ or are not floating, or an attribute is of the wrong type.
-    ValueError
-        If a shape does not fit, seq_len_max is not in 0 .. T, H is 0, or an attribute is NaN.
     """
     inputs = LSTMBlockInputs(x, cs_prev, h_prev, w, wci, wcf, wco, b)
     return _sequence("block_lstm", "icfo", seq_len_max, inputs, forget_bias, cell_clip, use_peephole)
@@ -179,7 +173,7 @@ def block_lstm_grad(
     """The gradients of `block_lstm` by backpropagation through time, exactly as in TensorFlow's BlockLSTMGrad.
 
     The result depends only on the arguments. The forward pass is not computed again, so the saved values may be any.
-    Values past seq_len_max are not read.
+    Values past seq_len_max are not read. Raises the errors of `block_lstm`.
 
     Parameters
     ----------
@@ -189,8 +183,6 @@ def block_lstm_grad(
         Saved outputs.
     cs_grad, h_grad : (T, B, H)
         Gradients of cs and h.
-    name : str, optional
-        TensorFlow's name for the node. It is accepted, so that calls written for TensorFlow work, and ignored.
 
     Returns
     -------
@@ -198,11 +190,6 @@ def block_lstm_grad(
         ``x_grad, cs_prev_grad, h_prev_grad, w_grad, wci_grad, wcf_grad, wco_grad, b_grad``, each of the shape of its
         input; x_grad is 0 past seq_len_max, the peephole gradients are 0 without peepholes. All can be differentiated
         again.
-
-    Raises
-    ------
-    TypeError, ValueError
-        The same as `block_lstm` raises.
     """
     inputs, saved = LSTMBlockInputs(x, cs_prev, h_prev, w, wci, wcf, wco, b), LSTMBlockValues(i, cs, f, o, ci, co, h)
     return _sequence_grad("block_lstm_grad", "icfo", seq_len_max, inputs, saved, cs_grad, h_grad, use_peephole)

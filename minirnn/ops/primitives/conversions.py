@@ -36,6 +36,8 @@ def to(
 ) -> Tensor:
     """`x` on another device, in another dtype, or both; `x` itself if nothing changes. Gradients are converted back.
 
+    Raises TypeError if an argument is none of these, or one is given twice, and ValueError if no device has that name.
+
     Parameters
     ----------
     *args
@@ -47,13 +49,6 @@ def to(
         Whether the result is a new node even if nothing changes.
     non_blocking : bool
         Accepted for compatibility with torch, and ignored.
-
-    Raises
-    ------
-    TypeError
-        If an argument is none of these, or one is given twice.
-    ValueError
-        If no device has that name.
     """
     x = as_tensor(x)
     if len(args) == 1 and isinstance(args[0], Tensor):

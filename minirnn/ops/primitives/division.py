@@ -50,12 +50,8 @@ def _on_host(op: str, a: Tensor, b: Tensor, function: Any) -> Any:
 def floor_divide(a: Any, b: Any) -> Tensor:
     """``a // b``: the quotient rounded down, broadcasting. It is piecewise constant, so the gradient is 0.
 
-    Raises
-    ------
-    ValueError
-        If integers are divided by 0, the shapes do not broadcast, or the devices differ.
-    TypeError
-        For two bools.
+    Raises ValueError if integers are divided by 0, the shapes do not broadcast, or the devices differ, and TypeError
+    for two bools.
     """
     a, b = pair(a, b)
     return record(FloorDivide(), a.device, _on_host("floor_divide", a, b, np.floor_divide), (a, b))

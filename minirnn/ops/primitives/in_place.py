@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 
-from minirnn.arguments.messages import shown
 from minirnn.arguments.names import accepts, called
 from minirnn.engine import random
 from minirnn.engine.creation import number_of
@@ -44,14 +43,8 @@ KINDS = "biuf"
 def written(name: str, t: Tensor, compute: Callable[[Tensor], Tensor]) -> Tensor:
     """Replace `t` with the result of `compute`; returns `t`.
 
-    Raises
-    ------
-    ValueError
-        If the result has another shape.
-    TypeError
-        If the dtype of the result cannot be written into that of `t`.
-    RuntimeError
-        If `t` may not be written into here.
+    Raises ValueError if the result has another shape, TypeError if the dtype of the result cannot be written into that
+    of `t`, and RuntimeError if `t` may not be written into here.
     """
     old, before = version(t), next_seq()
     new = compute(old)
@@ -143,9 +136,7 @@ def copy_(t: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
 
 
 def _drawn(name: str, t: Tensor, generator: Any, draw: Callable[[np.random.Generator], Any]) -> Tensor:
-    if generator is not None and not isinstance(generator, np.random.Generator):
-        raise TypeError(f"{name}: generator is {shown(generator)}\n  expected a generator of mr.Generator(), or None")
-    values = np.asarray(draw(random.generator() if generator is None else generator)).astype(t.dtype)
+    values = np.asarray(draw(random.generator(name, generator))).astype(t.dtype)
     return written(name, t, lambda old: as_tensor(values, device=old.device))
 
 

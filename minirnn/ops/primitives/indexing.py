@@ -160,12 +160,8 @@ def _no_place(op: str, x: Tensor, error: IndexError) -> IndexError:
 def __setitem__(x: Tensor, index: Any, value: Any) -> None:
     """Write a number, or values that broadcast, into `x` in its dtype: ``x[index] = value``. This is recorded.
 
-    Raises
-    ------
-    RuntimeError
-        If `x` is a leaf that requires gradients and something is recorded.
-    IndexError, ValueError
-        If the index or the values do not fit.
+    Raises RuntimeError if `x` is a leaf that requires gradients and something is recorded, and IndexError or ValueError
+    if the index or the values do not fit.
     """
     index = _normal(index)
     if (steps := _integers_first(index)) is not None:

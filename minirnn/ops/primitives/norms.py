@@ -44,14 +44,9 @@ def norm(
 
     A vector of zeros has the gradient 0, or NaN where NaN or infinity arrives. Equal largest values share the gradient
     equally. float16 is computed in float32, and float32 in float64 where powers would leave its range. `dim` and
-    `keepdim` are torch's names for `axis` and `keepdims`.
-
-    Raises
-    ------
-    TypeError
-        If `x` does not have a float dtype, or `p` is not a number.
-    ValueError
-        If `p` is an unknown string. There is no nuclear norm, because it needs singular values.
+    `keepdim` are torch's names for `axis` and `keepdims`. Raises TypeError if `x` does not have a float dtype, or `p`
+    is not a number, and ValueError if `p` is an unknown string. There is no nuclear norm, because it needs singular
+    values.
     """
     if isinstance(p, str) and p in ("inf", "-inf"):
         p = float(p)

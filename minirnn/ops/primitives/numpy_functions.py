@@ -68,11 +68,8 @@ def _array_as_out(function: Any, out: Any) -> None:
 def __array__(x: Tensor, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
     """The values as a NumPy array. NumPy calls this for ``np.asarray(t)``, and twice for ``np.array([t, t])``.
 
-    Raises
-    ------
-    TypeError
-        If the Tensor requires gradients, because they would be lost. `np.testing` is exempt, because it only compares
-        values.
+    Raises TypeError if the Tensor requires gradients, because they would be lost. `np.testing` is exempt, because it
+    only compares values.
     """
     if _recorded(x) and not sys._getframe(1).f_code.co_filename.startswith(_TESTING):
         raise TypeError(
@@ -91,11 +88,8 @@ def __array__(x: Tensor, dtype: Any = None, copy: bool | None = None) -> np.ndar
 def __array_function__(x: Tensor, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
     """The result of a NumPy function of Tensors. NumPy calls this for ``np.sum(t)``.
 
-    Raises
-    ------
-    TypeError
-        If a Tensor requires gradients, and the function is not in `numpy_meaning` and returns floats or writes into
-        an array, because the gradients would be lost.
+    Raises TypeError if a Tensor requires gradients, and the function is not in `numpy_meaning` and returns floats or
+    writes into an array, because the gradients would be lost.
     """
     _array_as_out(function, kwargs.get("out"))
     if not _recorded([*args, *kwargs.values()]):
@@ -128,10 +122,7 @@ def __array_function__(x: Tensor, function: Any, types: Any, args: Any, kwargs: 
 def __float__(x: Tensor) -> float:
     """The only element as a float.
 
-    Raises
-    ------
-    TypeError
-        If NumPy takes it to store it in an array, and the Tensor requires gradients: they would be lost.
+    Raises TypeError if NumPy takes it to store it in an array, and the Tensor requires gradients: they would be lost.
     """
     if x._requires_grad and mode.enabled and (name := _stored_by(sys._getframe(1))):
         raise TypeError(
@@ -166,10 +157,7 @@ def _of_ufuncs() -> dict[str, Callable[..., Any]]:
 def __array_ufunc__(x: Tensor, function: np.ufunc, way: str, *inputs: Any, **kwargs: Any) -> Any:
     """The Tensor that a NumPy ufunc returns. NumPy calls this for ``np.exp(t)`` and for ``array * t``.
 
-    Raises
-    ------
-    TypeError
-        If a Tensor requires gradients, and there is no matching op or its arguments differ.
+    Raises TypeError if a Tensor requires gradients, and there is no matching op or its arguments differ.
     """
     _array_as_out(function, kwargs.get("out"))
     op = _of_ufuncs().get(function.__name__) if way == "__call__" and not kwargs else None

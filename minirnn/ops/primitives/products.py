@@ -102,10 +102,7 @@ def mm(a: Any, b: Any) -> Tensor:
 def bmm(a: Any, b: Any) -> Tensor:
     """A batch of matrix products: (B, n, k) @ (B, k, m) -> (B, n, m).
 
-    Raises
-    ------
-    ValueError
-        If the shapes differ from these. As in torch, batches of different sizes do not broadcast here.
+    Raises ValueError if the shapes differ from these. As in torch, batches of different sizes do not broadcast here.
     """
     a, b = pair(a, b)
     if a.ndim == 3 and b.ndim == 3 and a.shape[0] != b.shape[0]:

@@ -118,7 +118,7 @@ def bernoulli(p: Any, *, generator: Any = None) -> Tensor:
     probabilities = t.detach().numpy()
     if not ((probabilities >= 0) & (probabilities <= 1)).all():
         raise ValueError("bernoulli: p has values outside of 0 .. 1\n  expected probabilities")
-    drawn = (generator or random.generator()).random(t.shape) < probabilities
+    drawn = random.generator("bernoulli", generator).random(t.shape) < probabilities
     return tensor(drawn, device=t.device, dtype=t.dtype)
 
 
@@ -128,10 +128,8 @@ def multinomial(probs: Any, num_samples: int, replacement: bool = False, *, gene
     """Indices drawn with probabilities proportional to `probs`, (K,) or (B, K). The result is int64, (num_samples,) or
     (B, ..).
 
-    Raises
-    ------
-    ValueError
-        If a weight is negative or not finite, all are 0, or too few are above 0 to draw without `replacement`.
+    Raises ValueError if a weight is negative or not finite, all are 0, or too few are above 0 to draw without
+    `replacement`.
     """
     t = as_tensor(probs)
     num_samples = check.integer("multinomial", "num_samples", num_samples, 1)
@@ -145,6 +143,6 @@ def multinomial(probs: Any, num_samples: int, replacement: bool = False, *, gene
         raise ValueError(
             f"multinomial: num_samples is {num_samples}\n  expected no more than there are weights above 0"
         )
-    stream = generator or random.generator()
+    stream = random.generator("multinomial", generator)
     rows = [stream.choice(p.shape[1], num_samples, replacement, row / row.sum()) for row in p]
     return tensor(np.array(rows, np.int64).reshape(*t.shape[:-1], num_samples), device=t.device)

@@ -102,12 +102,8 @@ def var(
     """``sum((x - mean) ** 2) / (n - correction)`` over `axis` (an int, a tuple, or None for all).
 
     As in torch, `correction` is 1, or 0 with ``unbiased=False``. NumPy calls it ``ddof``, with a default of 0. If there
-    are too few elements, the result is NaN. `dim` and `keepdim` are torch's names for `axis` and `keepdims`.
-
-    Raises
-    ------
-    TypeError
-        If `x` does not have a float dtype, or both `unbiased` and `correction` are given.
+    are too few elements, the result is NaN. `dim` and `keepdim` are torch's names for `axis` and `keepdims`. Raises
+    TypeError if `x` does not have a float dtype, or both `unbiased` and `correction` are given.
     """
     return _moments("var", x, axis, unbiased, keepdims, correction, dim, keepdim)[0]
 

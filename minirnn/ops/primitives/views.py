@@ -35,10 +35,7 @@ def listed(given: tuple[Any, ...]) -> Any:
 def view(x: Any, *shape: Any) -> Tensor:
     """`x` in another shape; the same as `reshape`.
 
-    Raises
-    ------
-    TypeError
-        For a dtype. torch would then reinterpret the bytes, which has no gradient and is not supported.
+    Raises TypeError for a dtype. torch would then reinterpret the bytes, which has no gradient and is not supported.
     """
     if len(shape) == 1 and (isinstance(shape[0], (str, type, np.dtype))):
         raise TypeError(

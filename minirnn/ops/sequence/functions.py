@@ -16,12 +16,7 @@ def product(v: Any) -> Expr:
 
     GRUBlockCell's candidate is ``tanh(x_c + product(r * h))``. Each call in a cell's function has its own matrix
     ``product_1``, ``product_2``, .. in the layer. The product needs all units of `v`, so the step is split there into
-    two stages.
-
-    Raises
-    ------
-    CellError
-        If it is called outside a cell's function, where no layer has the matrix.
+    two stages. Raises CellError if it is called outside a cell's function, where no layer has the matrix.
     """
     if isinstance(v, Expr):
         return apply("product", v)
@@ -51,16 +46,9 @@ class StraightThrough(Primitive, uses="", reads=""):
 def straight_through(value: Any, x: Any) -> Any:
     """`value` in the forward pass. Its gradient goes straight to `x`, as if it were `x` (Bengio et al. 2013).
 
-    ``straight_through(where(x > 0, 1, 0), x)`` is a step function that lets gradients pass.
-    ``clip(x, low, high, straight_through=True)`` is ``straight_through(clip(x, low, high), x)``, as in TensorFlow's
-    cell clip.
-
-    Raises
-    ------
-    TypeError
-        If an argument does not have a float dtype.
-    ValueError
-        If shapes or devices differ.
+    ``straight_through(where(x > 0, 1, 0), x)`` is a step function that lets gradients pass. ``clip(x, low, high,
+    straight_through=True)`` is ``straight_through(clip(x, low, high), x)``, as in TensorFlow's cell clip. Raises
+    TypeError if an argument does not have a float dtype, and ValueError if shapes or devices differ.
     """
     if isinstance(value, Expr) or isinstance(x, Expr):
         return apply("straight_through", value, x)

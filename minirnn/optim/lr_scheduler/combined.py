@@ -16,10 +16,7 @@ from minirnn.optim.optimizer import Optimizer
 class ChainedScheduler(LRScheduler):
     """Several schedules at once: each gets the step size of the previous one as its base.
 
-    Raises
-    ------
-    TypeError, ValueError
-        A schedule is invalid, is a `ReduceLROnPlateau` or has another optimizer.
+    Raises TypeError or ValueError if a schedule is invalid, is a `ReduceLROnPlateau` or has another optimizer.
     """
 
     _not_saved = (*LRScheduler._not_saved, "_schedulers")
@@ -71,6 +68,9 @@ class ChainedScheduler(LRScheduler):
 class SequentialLR(ChainedScheduler):
     """One schedule after the other: number k begins at epoch ``milestones[k - 1]``, from its own epoch 0.
 
+    Raises TypeError or ValueError if a schedule is invalid, is a `ReduceLROnPlateau` or has another optimizer, or the
+    milestones do not fit.
+
     Parameters
     ----------
     optimizer : Optimizer
@@ -79,11 +79,6 @@ class SequentialLR(ChainedScheduler):
         Rising; one less than the schedules.
     last_epoch : int
         The present epoch is one more. A resumed schedule loads its state instead.
-
-    Raises
-    ------
-    TypeError, ValueError
-        A schedule is invalid, is a `ReduceLROnPlateau` or has another optimizer; or the milestones do not fit.
     """
 
     _optional = ("base_lrs",)

@@ -37,6 +37,7 @@ class OneCycleLR(_Cycling):
     """Up from ``max_lr / div_factor`` to `max_lr`, then down to a ten-thousandth of the start (Smith & Topin 2018).
 
     Momentum goes from `max_momentum` down to `base_momentum` and up again. This schedule is stepped after every batch.
+    Raises the errors of `LRScheduler`; ``step`` raises ValueError after `total_steps`.
 
     Parameters
     ----------
@@ -56,11 +57,6 @@ class OneCycleLR(_Cycling):
         The start is ``max_lr / div_factor``, the end ``start / final_div_factor``; above 0.
     three_phase : bool
         Whether to return to the start first, as fast as it rose, and then go to the end.
-
-    Raises
-    ------
-    TypeError, ValueError, KeyError
-        As `LRScheduler`; ``step`` raises ValueError after `total_steps`.
     """
 
     def __init__(

@@ -79,10 +79,7 @@ class ReduceLROnPlateau(LRScheduler):
     def step(self, metrics: Any, epoch: None = None) -> None:  # type: ignore[override]
         """Record the metric of an epoch, and change the step sizes if necessary.
 
-        Raises
-        ------
-        TypeError
-            `metrics` is not a number, or a Tensor or array of one; or an `epoch` is given.
+        Raises TypeError if `metrics` is not a number, or a Tensor or array of one, or if an `epoch` is given.
         """
         no_epoch("ReduceLROnPlateau", epoch)
         try:

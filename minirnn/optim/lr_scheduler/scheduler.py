@@ -26,7 +26,9 @@ class LRScheduler:
 
     Each value is computed from the epoch, not from the value before. So a step size that you write into a group lasts
     until the next step of a schedule. If an optimizer has several schedules, each gets the result of the previous one
-    as its `base`. As in torch, `LambdaLR` and warm restarts do not, but begin with the group's own step size.
+    as its `base`. As in torch, `LambdaLR` and warm restarts do not, but begin with the group's own step size. Raises
+    TypeError, ValueError or KeyError if a setting is not valid, or `last_epoch` is not -1 and a group has no
+    "initial_lr".
 
     Parameters
     ----------
@@ -41,11 +43,6 @@ class LRScheduler:
         The present epoch.
     group : int
         The index of the group about which ``at`` is asked, for settings with a value per group.
-
-    Raises
-    ------
-    TypeError, ValueError, KeyError
-        A setting is not valid; or `last_epoch` is not -1 and a group has no "initial_lr".
     """
 
     group = 0
@@ -173,10 +170,8 @@ class LRScheduler:
     def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
         """Return to the point at which `state_dict` was called, here or in torch, before or after the optimizer does.
 
-        Raises
-        ------
-        TypeError, ValueError
-            It is not a dict, or belongs to another schedule or to another number of groups. Nothing is changed then.
+        Raises TypeError or ValueError if it is not a dict, or belongs to another schedule or to another number of
+        groups. Nothing is changed then.
         """
         self._take(copy.deepcopy(self._fitting(state_dict)))
 

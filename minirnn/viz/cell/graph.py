@@ -82,14 +82,10 @@ class Notation:
         return rf"{self.called(f'd{state}')}^{{\leftarrow}}"
 
     def prepare(self, ends: Iterable[Expr]) -> None:
-        """``where(a > b, v, 0)`` becomes ``[a > b] v``, and ``v * v`` becomes ``v^2``."""
-        known, names = self.math.inline, self.math.names
+        """``where(a > b, v, 0)`` becomes ``[a > b] v``."""
         for e in needed(list(ends)):
-            if e.op == "where" and e not in names:
-                known[e] = self.bracket(*e.args)
-            elif e.op == "mul" and e.args[0] is e.args[1] and e.args[0] in names:
-                base = names[e.args[0]]
-                known[e] = base.replace("(", "^2(", 1) if base.startswith(("\\tanh(", "\\sigma(")) else f"{base}^2"
+            if e.op == "where" and e not in self.math.names:
+                self.math.inline[e] = self.bracket(*e.args)
 
     def bracket(self, condition: Expr, a: Expr, b: Expr) -> str:
         left, right = (self.write(v) for v in condition.args)
@@ -147,9 +143,11 @@ def backward(cell: Formulas) -> Graph:
     linear = Linear(d, named=True)
     words.prepare([f for t in linear.targets for f in t.form.values()])
     vectors = set(step.vectors.values())
+    sums = {line.value for line in d.lines if line.of in vectors}
     owners: dict[Expr, Expr] = {}
     for owner, e in d.ends.items():
-        owners.setdefault(e, owner)
+        if owner not in vectors or e in sums:
+            owners.setdefault(e, owner)
     at: dict[Expr, int] = {}
     for e in d.incoming:
         if any(e in t.form for t in linear.targets) or e in d.before:
@@ -179,17 +177,18 @@ def backward(cell: Formulas) -> Graph:
 
     for target in linear.targets:
         e, of = target.value, owners.get(target.value)
-        name = d.names.get(e) or f"d{d.names[of] if of else 'm'}"
+        name = d.names.get(e) or f"d{d.names[of] if of is not None else 'm'}"
         what = STATE if of in step.states.values() else kind(of)
         sources = [through(a, f, of in vectors) for a, f in target.form.items()]
         label = words.carried(name[1:]) if what == STATE and name.endswith("_prev") else words.called(name)
         at[e] = g.add(label, what, name, sources)
     for owner, e in d.ends.items():  # the same gradient under another name
-        if owner.op == "input" and e.varies and (owners[e] is not owner or e in d.incoming):
+        if owner.op == "input" and e.varies and (owners.get(e) is not owner or e in d.incoming):
             name = d.free(f"d{d.names[owner]}")
             is_state = owner in step.states.values()
             label = words.carried(name[1:]) if is_state else words.called(name)
-            at[owner] = g.add(label, STATE if is_state else VALUE, name, [at[e]])
+            summed = [g.add(r"\Sigma", FACTOR, "sum of 1", [at[e]])] if owner in vectors else [at[e]]
+            at[owner] = g.add(label, STATE if is_state else VALUE, name, summed)
     _through_R(cell, g, at, words)
     return ordered(g)
 

@@ -358,15 +358,28 @@ def test_all_files_together_have_a_limit(course, monkeypatch):
 # ---- names that are nearly right
 
 
-@pytest.mark.parametrize(
-    "name",
-    ["ex01_mul_add (1).py", "ex01_mul_add(2).py", "EX01_mul_add.py", "ex01.py", "ex1.py", "ex01 (1).py", "ex_01.py",
-     "ex01_mul_ad.py", "ex01_mul_add - Copy.py", "ex01_mul_add_final.py", "ex01_mul_add.py.txt", "ex01_mul_add"],
-)  # fmt: skip
-def test_a_name_that_is_nearly_right_is_told(course, name):
-    handed = collect(zip_of((f"work/{name}", b"x = 1\n")), course)
-    assert handed.files == {} and handed.notes == (f"ignored: work/{name}, did you mean ex01_mul_add.py?",)
-    assert handed.reasons["ex01"].endswith(f"was not handed in; there is work/{name}: was it meant?")
+NEARLY = [
+    "ex01_mul_add (1).py", "ex01_mul_add(2).py", "EX01_mul_add.py", "ex01.py", "ex1.py", "ex01 (1).py", "ex_01.py",
+    "ex01_mul_ad.py", "ex01_mul_add - Copy.py", "ex01_mul_add_final.py",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", NEARLY)
+def test_one_file_with_nearly_the_right_name_is_graded_and_said_so(course, name):
+    handed = collect(zip_of((f"work/{name}", b"x = 1\n"), (EX05, b"y = 1\n")), course)
+    assert handed.files == {"ex01": b"x = 1\n", "ex05": b"y = 1\n"} and not handed.reasons
+    assert handed.notes == (f"work/{name} is taken for ex01_mul_add.py",)
+    right = collect(zip_of((f"work/{name}", b"x = 1\n"), (EX01, b"z = 1\n")), course)
+    assert right.files["ex01"] == b"z = 1\n"
+    assert right.notes == (f"ignored: work/{name}, did you mean ex01_mul_add.py?",)
+
+
+@pytest.mark.parametrize("names", [("ex01_mul_add.py.txt",), ("ex01_mul_add",), ("ex01 (1).py", "ex01 (2).py")])
+def test_names_that_are_nearly_right_are_told_where_nothing_is_clear(course, names):
+    handed = collect(zip_of(*[(f"work/{name}", b"x = 1\n") for name in names]), course)
+    assert handed.files == {}
+    assert handed.notes == tuple(f"ignored: work/{name}, did you mean ex01_mul_add.py?" for name in names)
+    assert handed.reasons["ex01"].endswith(f"was not handed in; there is work/{names[0]}: was it meant?")
 
 
 @pytest.mark.parametrize("name", ["utils.py", "ex99.py", "main.cu", "README.txt", "ex.py", "ex" + "9" * 5000 + ".py"])

@@ -180,9 +180,9 @@ def test_who_handed_in_nothing_is_listed_with_zero_points(place, run):
 
 
 def test_ignored_files_are_said_where_scores_are(place, run):
-    Path("subs/ann/exercises/01_tape/ex01_mul_add.py").rename("subs/ann/ex01 (1).py")
+    Path("subs/ann/exercises/01_tape/ex01_mul_add.py").rename("subs/ann/ex01.py.txt")
     status, text = run("--out", "csv:g.csv", subs=["subs/ann"])
-    said = "ignored: ex01 (1).py, did you mean ex01_mul_add.py?"
+    said = "ignored: ex01.py.txt, did you mean ex01_mul_add.py?"
     assert f"ann: 7 of 11 points, 0 s\n  {said}" in re.sub(r"\d+ s$", "0 s", text, flags=re.MULTILINE)
     assert table()["ann"]["notes"] == said and status == 0
 

@@ -108,7 +108,7 @@ def test_what_is_wrong_is_named_and_changes_nothing() -> None:
     title, *found = str(caught.value).splitlines()
     assert title == "coupled: the backward pass is not the derivative of the step"
     assert sorted(found) == [
-        "  dc: 1 - tanh_c should be 1 - tanh_c * tanh_c",
+        "  dc: 1 - tanh_c should be 1 - tanh_c**2",
         "  dc_prev: the term dz_i * w is missing",
         "  dw is missing: dz_i * c_prev",
         "  dz_n: the sign is wrong",

@@ -246,6 +246,16 @@ class Formed(CellLayer):
         return own._replace(R=own.R - own.R.T, U=(own.U[0],) * len(own.U))
 
 
+def test_a_layer_has_its_own_constants(rng: np.random.Generator) -> None:
+    one, two = gallery("cornn").layer(I, H, dt=0.2, dtype="float64"), gallery("cornn").layer(I, H, dtype="float64")
+    two.load_state_dict(one.state_dict())
+    assert (one.cell.step.constants["dt"], two.cell.step.constants["dt"]) == (0.2, 0.1)
+    x = rng.normal(size=(1, B, I))
+    np.testing.assert_allclose(one(x)[0].numpy(), 4 * two(x)[0].numpy(), rtol=1e-12)  # h = dt v, v = dt tanh(z_a)
+    with pytest.raises(TypeError, match="unexpected keyword argument 'dx'"):
+        gallery("cornn").layer(I, H, dx=0.2)
+
+
 def test_a_subclass_gives_matrices_a_form(rng: np.random.Generator) -> None:
     layer = Formed(solver, I, H, dtype="float64")
     values = {n: rng.normal(size=p.shape) for n, p in layer.named_parameters()} | {"x": rng.normal(size=(T, B, I))}
@@ -330,6 +340,8 @@ def test_initial_values_of_biases_and_vectors() -> None:
         (lambda: gallery("sru").layer(3, 5, weight_dropout=0.1), "the cell has no recurrent matrix"),
         (lambda: gallery("lstm").layer(3, 5, input_dropout=2), "expected 0 .. 1"),
         (lambda: gallery("lstm").layer(3, 5, initial={"z_q": 1}), "expected a gate or a vector"),
+        (lambda: gallery("lstm").layer(3, 5, initial={"weight_hh": 1}), r"set a matrix by layer\.NAME\.assign"),
+        (lambda: gallery("lstm").layer(3, 5, initial={"c": 1}), r"pass a state to the call, layer\(x, states\)"),
         (lambda: gallery("lstm").layer(3, 5, initial={"z_f": [1, 2]}), r"expected a number or \(H,\)"),
         (lambda: gallery("lstm").layer(3, 5, masks={"mask_h": 1}), "has no mask 'mask_h'"),
         (lambda: zoned.layer(3, 5, masks={"mask_h": 2}), "expected 0 .. 1"),

@@ -108,7 +108,7 @@ def test_the_text_is_that_of_the_page() -> None:
         "    return (h, r, u, c,)",
     ]
     assert text_of(gru_block.plan(), True).splitlines()[1:-1] == [
-        "    dx_c = dh * (1 - u) * (1 - c * c)",
+        "    dx_c = dh * (1 - u) * (1 - c**2)",
         "    dz_u = dh * (h_prev - c) * u * (1 - u)",
         "    drh = dx_c @ U1",
         "    dz_r = drh * h_prev * r * (1 - r)",

@@ -2,8 +2,8 @@
 
 The kernels: `sequence/steps.cu`. The inputs of all steps are multiplied at once; a step is one product and one launch,
 two each with a projection. A cell with products inside its step has a launch for each stage, and the products come
-between them. The sums over steps are single products after the loop. A repeated loop becomes a graph, which is started
-as one launch (`recordings.py`).
+between them, with one launch for all means over units (`sequence/means.cu`). The sums over steps are single products
+after the loop. A repeated loop becomes a graph, which is started as one launch (`recordings.py`).
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ import numpy as np
 from minirnn.devices.base import Weights
 from minirnn.devices.cuda.array import CudaArray
 from minirnn.devices.cuda.launch.primitives.products import product
+from minirnn.devices.cuda.launch.primitives.reduce import threads_for
 from minirnn.devices.cuda.launch.sequence.arrays import Layer, settled
 from minirnn.devices.cuda.launch.sequence.sums import StepGradients, input_part
 from minirnn.devices.cuda.launch.threads import cells, of_units, units_at_once
@@ -44,8 +45,10 @@ class Stages:
         self.waiting = empty((waiting, B, H), layer.dtype) if stages > 1 else None
         """The values that one stage stores for another."""
         self.products = empty((products, B, H), layer.dtype) if products else None
-        # a mean over units is also a product
-        self.mean = layer.device.full((H, H), 1 / H, layer.dtype) if plan.means else None
+        self.after: list[list[int]] = [[] for _ in range(stages)]
+        """The products and means after each stage."""
+        for k, cut in enumerate(plan.cuts):
+            self.after[cut.backward if self.backward else cut.forward].append(k)
         pointers = "masks", "products", "dc_each", "multiplied", "waiting"  # of `struct Inside`
         self.inside = np.zeros(sizes.T, layer.struct(pointers, ("apart",)))
         steps = np.arange(sizes.T) * B * H * layer.dtype.itemsize
@@ -85,16 +88,27 @@ class Stages:
         return run
 
     def multiply(self, stage: int, t: int) -> None:
-        """The products after a stage of step t."""
-        device, U = self.layer.device, self.weights.U
+        """The products and means after a stage of step t."""
+        device, U, sizes = self.layer.device, self.weights.U, self.layer.sizes
         assert self.multiplied is not None and self.products is not None
-        for k, cut in enumerate(self.layer.plan.cuts):
-            if (cut.backward if self.backward else cut.forward) != stage:
-                continue
-            by: CudaArray = self.mean if self.mean is not None and cut.kind == "unit_mean" else U[cut.matrix]
-            at = t if self.multiplied.shape[1] > 1 else 0
-            by = by if self.backward else device.transpose(by, (1, 0))
-            product(device, self.multiplied[k, at], by, self.products[k])
+        at = t if self.multiplied.shape[1] > 1 else 0
+        means = [k for k in self.after[stage] if self.layer.plan.cuts[k].kind == "unit_mean"]
+        for k in self.after[stage]:
+            if k not in means:
+                by: CudaArray = U[self.layer.plan.cuts[k].matrix]
+                by = by if self.backward else device.transpose(by, (1, 0))
+                product(device, self.multiplied[k, at], by, self.products[k])
+        threads = threads_for(sizes.H)
+        for first in range(0, len(self.layer.plan.cuts), 60):  # as many as one number has bits
+            which = [k - first for k in means if first <= k < first + 60]
+            if which:
+                run = device.kernel_of("sequence/means.cu", "unit_means", self.layer.dtype)
+                numbers = np.int32(sizes.B), np.int32(sizes.H), np.int64(sum(1 << k for k in which))
+                apart = np.int64(self.multiplied.element_strides[0])
+                run(
+                    *numbers, apart, self.multiplied[first, at], self.products[first],
+                    grid=(sizes.B, len(which), 1), block=(threads, 1, 1), shared=threads * 8,
+                )  # fmt: skip
 
 
 def forward(

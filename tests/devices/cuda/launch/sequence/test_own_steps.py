@@ -14,9 +14,10 @@ import pytest
 import minirnn as mr
 from minirnn.devices.cuda.device import Cuda
 from minirnn.devices.cuda.launch import threads
+from minirnn.devices.cuda.launch.sequence import steps
 from minirnn.devices.cuda.launch.sources import text
 from minirnn.devices.cuda.sim.driver import SimDriver
-from tests.devices.cells.own_layers import ALL, OwnLayer, assert_close, cell_of, tolerance_float32
+from tests.devices.cells.own_layers import ALL, OwnLayer, T, assert_close, cell_of, tolerance_float32
 from tests.devices.cuda.checked import checked
 from tests.devices.cuda.machine_code.compiled import ARCHITECTURES, compiled, nvcc_version
 from tests.devices.cuda.machine_code.variants import of_units
@@ -79,6 +80,19 @@ def test_a_recording_gives_the_same_bits(rng: np.random.Generator, name: str) ->
         for n, a in layer.run(device).items():
             assert np.array_equal(a, plain[n]), n
     assert device.recordings.counts["replayed"] > 0
+
+
+def test_a_mean_over_units_is_not_a_product(rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The only product of a step is that with R; all means after a stage are one launch."""
+    products, launches, device = [], [], Cuda(SimDriver())
+    real_product, real_kernel = steps.product, device.kernel_of
+    monkeypatch.setattr(steps, "product", lambda *a, **k: products.append(a) or real_product(*a, **k))
+    monkeypatch.setattr(device, "kernel_of", lambda *a: launches.append(a[1]) or real_kernel(*a))
+    layer = OwnLayer(rng, "layer_norm", H=9)
+    assert_close(layer.run(device), layer.run(mr.devices.get("cpu")), 1e-13)
+    passes = 2 * T
+    assert len(products) == passes
+    assert launches.count("unit_means") == 2 * passes  # two means, one after the other, in both passes
 
 
 def test_several_units_a_thread_give_the_bits_of_one(rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch) -> None:
