@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import re
 from contextlib import suppress
 from typing import Any
 
 import numpy as np
 
 from minirnn.arguments.messages import shown
+from minirnn.lookup.pointers import pointer
 
 DTYPES = frozenset(np.dtype(t) for t in ("f2", "f4", "f8", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "?"))
 """The dtypes a Tensor may have."""
 
-_EXPECTED = "float16/32/64, an integer type or bool"
+_NAMES = frozenset(dtype.name for dtype in DTYPES)
+_OTHERS = re.compile(r"torch\.\w+|b?float\d+\w*|c(half|float|double)|complex\d+|q?u?int\d+\w*|bits\w*")
+"""Names of dtypes that torch or NumPy has."""
 
 
 class _Default:
@@ -69,10 +73,7 @@ def host_array(data: Any, dtype: Any = None) -> np.ndarray:
             array = array.astype(default.dtype)
     array = array.astype(array.dtype.newbyteorder("="), copy=False)
     if array.dtype not in DTYPES:
-        raise TypeError(
-            f"tensor: got dtype {array.dtype}\n  expected {_EXPECTED}"
-            + ("\n  likely a ragged or mixed list" if array.dtype == object else "")
-        )
+        raise _refused("tensor", array.dtype, "\n  likely a ragged or mixed list" if array.dtype == object else "")
     return array
 
 
@@ -88,8 +89,25 @@ def dtype_of(what: str, dtype: Any) -> np.dtype[Any]:
     except (TypeError, ValueError):
         found = None
     if found not in DTYPES:
-        raise TypeError(f"{what}: got dtype {found or shown(dtype)}\n  expected {_EXPECTED}")
+        raise _refused(what, dtype if found is None else found)
     return found
+
+
+def _refused(what: str, dtype: Any, likely: str = "") -> TypeError:
+    """The error for a dtype that no Tensor has. For one of torch it says what to use instead."""
+    name = str(dtype).removeprefix("torch.")
+    if name in _NAMES:  # torch's own object, or its name
+        likely = f"\n  likely mr.{name} is meant"
+    there = pointer(name) if _OTHERS.fullmatch(name) and name not in _NAMES else ""
+    given = dtype if isinstance(dtype, np.dtype) else shown(dtype)
+    return TypeError(f"{what}: got dtype {given}\n  expected float16/32/64, an integer type or bool{there or likely}")
+
+
+def is_dtype(value: Any) -> bool:
+    """Whether an argument of ``to`` is a dtype, also one that no Tensor has, and not a device."""
+    if isinstance(value, str):
+        return value in _NAMES or bool(_OTHERS.fullmatch(value))
+    return isinstance(value, (type, np.dtype)) or type(value).__name__ == "dtype"  # the last is torch's
 
 
 def float_dtype(what: str, dtype: Any) -> np.dtype[Any]:

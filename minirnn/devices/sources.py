@@ -12,6 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from minirnn.arguments.names import own_init
+
 C_NAMES = {"float32": "float", "float64": "double"}
 
 
@@ -27,6 +29,7 @@ class _Source:
         self._compiled: dict[Any, Any] = {}
 
 
+@own_init
 class CppSource(_Source):
     """C++ text. ``source(name, *args)`` calls its function ``extern "C" void name(...)``.
 
@@ -75,6 +78,7 @@ class CppSource(_Source):
         return ctypes.CDLL(str(cache.built(cache.folder("native"), key, make)))
 
 
+@own_init
 class CudaSource(_Source):
     """CUDA text. ``source(name, *args, threads=n)`` launches its kernel ``extern "C" __global__ void name(...)``.
 

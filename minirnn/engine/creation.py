@@ -15,6 +15,7 @@ from minirnn import devices
 from minirnn.arguments import check
 from minirnn.arguments.host_array import default, dtype_of
 from minirnn.arguments.messages import shown
+from minirnn.arguments.names import accepts
 from minirnn.devices.base import Device
 from minirnn.engine.tensor import Tensor, as_tensor, check_can_require_grad, leaf
 
@@ -89,6 +90,7 @@ def or_default(dtype: Any, default: Any) -> Any:
 # ---- one value
 
 
+@accepts()
 def zeros(*args: Any, size: Any = None, dtype: Any = None, device: Place = None, requires_grad: bool = False) -> Tensor:
     """Zeros: ``zeros(2, 3)`` or ``zeros((2, 3))``.
 
@@ -108,11 +110,13 @@ def zeros(*args: Any, size: Any = None, dtype: Any = None, device: Place = None,
     )
 
 
+@accepts()
 def ones(*args: Any, size: Any = None, dtype: Any = None, device: Place = None, requires_grad: bool = False) -> Tensor:
     """Ones. The arguments and errors are those of `zeros`."""
     return _filled("ones", shape_given("ones", args, size), 1, or_default(dtype, default.dtype), device, requires_grad)
 
 
+@accepts()
 def empty(*args: Any, size: Any = None, dtype: Any = None, device: Place = None, requires_grad: bool = False) -> Tensor:
     """A Tensor whose values do not matter. They are zeros, so a program that reads them is reproducible."""
     return _filled(
@@ -120,6 +124,7 @@ def empty(*args: Any, size: Any = None, dtype: Any = None, device: Place = None,
     )
 
 
+@accepts()
 def full(size: Any, fill_value: Any, *, dtype: Any = None, device: Place = None, requires_grad: bool = False) -> Tensor:
     """A Tensor filled with `fill_value`. Without a dtype, a float gives float32, an integer int64, a bool bool.
 
@@ -134,6 +139,7 @@ def full(size: Any, fill_value: Any, *, dtype: Any = None, device: Place = None,
 # ---- rows of numbers
 
 
+@accepts()
 def arange(
     start: Any = 0,
     end: Any = None,
@@ -172,6 +178,7 @@ def arange(
     return made("arange", values, dtype, device, requires_grad)
 
 
+@accepts()
 def linspace(
     start: Any, end: Any, steps: int, *, dtype: Any = None, device: Place = None, requires_grad: bool = False
 ) -> Tensor:
@@ -192,6 +199,7 @@ def linspace(
     return made("linspace", values, found, device, requires_grad)
 
 
+@accepts()
 def eye(
     n: int, m: int | None = None, *, dtype: Any = None, device: Place = None, requires_grad: bool = False
 ) -> Tensor:
@@ -210,21 +218,25 @@ def like_it(function: Any, like: Any, *args: Any, dtype: Any, device: Place, req
     return function(t.shape, *args, dtype=or_default(dtype, t.dtype), device=place, requires_grad=requires_grad)
 
 
+@accepts()
 def zeros_like(input: Any, *, dtype: Any = None, device: Place = None, requires_grad: bool = False) -> Tensor:
     """Zeros with the shape of `input`, and by default with its dtype and device."""
     return like_it(zeros, input, dtype=dtype, device=device, requires_grad=requires_grad)
 
 
+@accepts()
 def ones_like(input: Any, *, dtype: Any = None, device: Place = None, requires_grad: bool = False) -> Tensor:
     """Ones with the shape of `input`, and by default with its dtype and device."""
     return like_it(ones, input, dtype=dtype, device=device, requires_grad=requires_grad)
 
 
+@accepts()
 def empty_like(input: Any, *, dtype: Any = None, device: Place = None, requires_grad: bool = False) -> Tensor:
     """`empty` with the shape of `input`, and by default with its dtype and device."""
     return like_it(empty, input, dtype=dtype, device=device, requires_grad=requires_grad)
 
 
+@accepts()
 def full_like(
     input: Any, fill_value: Any, *, dtype: Any = None, device: Place = None, requires_grad: bool = False
 ) -> Tensor:

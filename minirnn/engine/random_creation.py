@@ -14,6 +14,7 @@ from minirnn import devices
 from minirnn.arguments import check
 from minirnn.arguments.host_array import default, dtype_of
 from minirnn.arguments.messages import shown
+from minirnn.arguments.names import accepts
 from minirnn.engine import random
 from minirnn.engine.creation import Place, like_it, made, or_default, shape_given, shape_of
 from minirnn.engine.tensor import Tensor, as_tensor, check_can_require_grad
@@ -30,6 +31,7 @@ def _floating(op: str, dtype: Any) -> np.dtype[Any]:
     return found
 
 
+@accepts()
 def rand(
     *args: Any,
     size: Any = None,
@@ -51,6 +53,7 @@ def rand(
     return made("rand", values, found, place, requires_grad)
 
 
+@accepts()
 def randn(
     *args: Any,
     size: Any = None,
@@ -66,6 +69,7 @@ def randn(
     return made("randn", values, found, place, requires_grad)
 
 
+@accepts()
 def randint(
     low: int | None = None,
     high: Any = None,
@@ -98,6 +102,7 @@ def randint(
     return made("randint", values, found, place, requires_grad)
 
 
+@accepts()
 def randperm(
     n: int, *, generator: Generator = None, dtype: Any = None, device: Place = None, requires_grad: bool = False
 ) -> Tensor:
@@ -111,16 +116,19 @@ def randperm(
 # ---- like another Tensor
 
 
+@accepts()
 def rand_like(input: Any, *, dtype: Any = None, device: Place = None, requires_grad: bool = False) -> Tensor:
     """`rand` with the shape of `input`, and by default with its dtype and device."""
     return like_it(rand, input, dtype=dtype, device=device, requires_grad=requires_grad)
 
 
+@accepts()
 def randn_like(input: Any, *, dtype: Any = None, device: Place = None, requires_grad: bool = False) -> Tensor:
     """`randn` with the shape of `input`, and by default with its dtype and device."""
     return like_it(randn, input, dtype=dtype, device=device, requires_grad=requires_grad)
 
 
+@accepts()
 def randint_like(
     input: Any,
     low: int | None = None,

@@ -7,6 +7,7 @@ from types import TracebackType
 from typing import Any
 
 from minirnn.arguments.check import flag
+from minirnn.arguments.names import own_init
 from minirnn.devices.base import Array, Device
 from minirnn.engine.op import Op as Op  # for modules that define an op and record it
 from minirnn.engine.tensor import Tensor, next_seq
@@ -76,12 +77,14 @@ class _set_grad:
         return generator if isgeneratorfunction(function) else wrapped
 
 
+@own_init
 class no_grad(_set_grad):
     """Switch recording off: ``with mr.no_grad():`` or ``@mr.no_grad()``."""
 
     _value = False
 
 
+@own_init
 class enable_grad(_set_grad):
     """Switch recording on again inside a `no_grad` block: ``with mr.enable_grad():``."""
 

@@ -22,8 +22,10 @@ def text_of(function: Callable[..., Any]) -> list[str]:
 
 def source_of(function: Any) -> tuple[Path, int, list[str]]:
     """The file, the line, and the text that defines a function: ``def tanh``, or ``tanh = unary(Tanh, ..)``."""
+    function = inspect.unwrap(function)
     lines, first = inspect.getsourcelines(function)
-    name, path = function.__name__, inspect.getsourcefile(function)
+    code = getattr(function, "__code__", None)
+    name, path = code.co_name if code else function.__name__, inspect.getsourcefile(function)  # of a synonym, the op's
     if not any(line.lstrip().startswith(f"def {name}(") for line in lines):  # `declare` wrote it
         module = sys.modules[function.__module__]
         written = re.compile(rf"^[\w, ]*\b{name}\b[\w, ]* = \w+\(")

@@ -11,13 +11,13 @@ import numpy as np
 from minirnn import devices
 from minirnn.arguments import check
 from minirnn.arguments.host_array import default, float_dtype
+from minirnn.arguments.names import accepts, called
 from minirnn.engine.creation import zeros
 from minirnn.engine.operands import forget_constants
 from minirnn.engine.tensor import Tensor, tensor
 from minirnn.lookup import backends
 from minirnn.ops.primitives import combined, selection
 from minirnn.ops.primitives.combined import *
-from minirnn.ops.primitives.declare import accepts
 from minirnn.ops.primitives.selection import *
 
 __all__ = ["BoolTensor", "ByteTensor", "CharTensor", "DoubleTensor", "FloatTensor", "HalfTensor", "IntTensor"]
@@ -113,7 +113,7 @@ def _init(t: Tensor, *args: Any, device: Any = None) -> None:
         setattr(t, slot, getattr(made, slot))
 
 
-Tensor.__init__ = _init  # type: ignore[method-assign, assignment]
+Tensor.__init__ = called(_init, "Tensor")  # type: ignore[method-assign]
 
 
 @accepts(obj="data")
@@ -124,7 +124,7 @@ def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
     return data if dtype is None and device is None else data.to(device=device, dtype=dtype)
 
 
-asarray = as_tensor
+asarray = called(as_tensor, "asarray")
 
 
 class Generator(np.random.Generator):

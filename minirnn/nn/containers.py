@@ -11,9 +11,9 @@ from operator import index as index_of
 from typing import Any, Self
 
 from minirnn.arguments.messages import shown
+from minirnn.arguments.names import accepts
 from minirnn.engine.tensor import Tensor
 from minirnn.nn.module import Module
-from minirnn.ops.primitives.declare import accepts
 
 
 class _Modules(Module):

@@ -8,6 +8,7 @@ import numpy as np
 
 from minirnn.arguments import check
 from minirnn.arguments.host_array import integers
+from minirnn.arguments.names import own_init
 from minirnn.devices.base import Device
 from minirnn.engine.tensor import Tensor
 from minirnn.nn import init, states
@@ -74,6 +75,7 @@ class _LSTMBlock(Module):
         return settings + f", cell_clip={self.cell_clip}, use_peephole={self.use_peephole}"
 
 
+@own_init
 class LSTMBlockCell(_LSTMBlock):
     """One LSTM step as one node: `minirnn.ops.lstm_block_cell`.
 
@@ -132,6 +134,7 @@ class LSTMBlockCell(_LSTMBlock):
         return lstm_block_cell(x, c, h, self.w, self.wci, self.wcf, self.wco, self.b, **self.attributes)
 
 
+@own_init
 class LSTMBlockFusedCell(_LSTMBlock):
     """A whole LSTM sequence as one node: `minirnn.ops.block_lstm`.
 

@@ -11,6 +11,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Self
 
 from minirnn.arguments.messages import meant, shown
+from minirnn.arguments.names import called
 from minirnn.engine.tensor import Tensor
 from minirnn.lookup.pointers import pointer
 from minirnn.nn.parameter import Parameter
@@ -74,7 +75,7 @@ class Members:
             raise TypeError(f"register_module: {name} is a {type(module).__name__}\n  expected a Module or None")
         setattr(self, name, module)
 
-    add_module = register_module
+    add_module = called(register_module, "add_module")
 
     @staticmethod
     def _has(names: Container[str], name: Any) -> bool:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from minirnn import devices
-from minirnn.arguments.host_array import DTYPES, float_dtype
+from minirnn.arguments.host_array import float_dtype, is_dtype
 from minirnn.arguments.messages import shown
 from minirnn.devices.base import Device
 from minirnn.engine.tensor import Tensor, tensor
@@ -20,16 +20,16 @@ def destination(args: tuple[Any, ...], device: Any, dtype: Any) -> tuple[Device 
     DeviceUnavailable if there is no such device, or it cannot work here.
     """
     for value in args:
-        is_dtype = _is_dtype(value)
-        if (is_dtype and dtype is not None) or (not is_dtype and device is not None):
+        a_dtype = is_dtype(value)
+        if (a_dtype and dtype is not None) or (not a_dtype and device is not None):
             raise TypeError(
-                f"Module.to: got {shown(value)} and another {'dtype' if is_dtype else 'device'}\n  expected one"
+                f"Module.to: got {shown(value)} and another {'dtype' if a_dtype else 'device'}\n  expected one"
             )
         if isinstance(value, Tensor):
             if dtype is not None:
                 raise TypeError("Module.to: got a Tensor and a dtype\n  expected one of them: a Tensor has its dtype")
             device, dtype = value.device, value.dtype
-        elif is_dtype:
+        elif a_dtype:
             dtype = value
         else:
             device = value
@@ -39,17 +39,6 @@ def destination(args: tuple[Any, ...], device: Any, dtype: Any) -> tuple[Device 
         )
     kind = None if dtype is None else float_dtype("Module.to", dtype)
     return None if device is None else devices.get(device), kind
-
-
-def _is_dtype(value: Any) -> bool:
-    if isinstance(value, (Tensor, Device)) or value is None:
-        return False
-    if isinstance(value, str):  # "cpu" is not a dtype, and "float64" is not a device
-        try:
-            return np.dtype(value) in DTYPES
-        except TypeError:
-            return False
-    return isinstance(value, (type, np.dtype))
 
 
 def moved(buffer: Tensor, device: Device | None, dtype: Any) -> Tensor:

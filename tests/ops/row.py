@@ -104,7 +104,6 @@ class Op:
     roundings: int = 1  # on the longest path from an input to a value
     names: str = ""  # other functions and methods that are this one
     sign: str = ""  # its operator
-    torch: str | None = ""  # torch's name, if it differs; None: torch has none, or it means something else
     corners: tuple[Corner, ...] = ()
     wrong: str = ""  # calls and the words of their messages, as in tests/hostile/table.py
 

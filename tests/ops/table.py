@@ -71,7 +71,7 @@ def two(name: str, numpy: Any, calls: Any = None, **more: Any) -> Op:
 def compare(name: str, numpy: Any, short: str, sign: str) -> Op:
     whole = In((2, 3, 4), kind="i"), In((3, 1), kind="i")
     nans = corner(([nan, 1.0], [nan, 1.0]), numpy(np.array([nan, 1.0]), np.array([nan, 1.0])))
-    return Op(name, numpy, [*pairs(), C(*whole)], "fib", order=0, names=short, sign=sign, corners=(nans,), torch=short)
+    return Op(name, numpy, [*pairs(), C(*whole)], "fib", order=0, names=short, sign=sign, corners=(nans,))
 
 
 erf = np.vectorize(math.erf, otypes=["f8"])
@@ -104,7 +104,7 @@ ELEMENTWISE = [
     one("reciprocal", lambda x: 1 / x, P, dtypes="fib", whole="float32"),
     one("rsqrt", lambda x: 1 / np.sqrt(x), P, dtypes="fib", whole="float32", roundings=2),
     one("square", np.square, dtypes="fi?", corners=(corner(np.array([True, False]), np.array([1, 0])),)),
-    one("identity", lambda x: x, dtypes="fib", roundings=0, names="clone", torch="clone"),
+    one("identity", lambda x: x, dtypes="fib", roundings=0, names="clone"),
     one("negative", np.negative, dtypes="fi", roundings=0, names="neg", sign="-x"),
     *(one(name, f, In((2, 3, 4), -2.4, 2.3), dtypes="fi", order=-1, roundings=0,
           corners=(corner([-2.5, -0.5, 0.5, 1.5, inf, nan], f(np.array([-2.5, -0.5, 0.5, 1.5, inf, nan]))),),
@@ -131,7 +131,7 @@ ARITHMETIC = [
     two("power", np.power, [
         *pairs(0.3, 2.2, second={"low": -2, "high": 2}), *(C(P, p) for p in (3, 2, 1, 0, -1, -2, 0.5, -1.5, 2.5)),
         *(C(A, p) for p in (2, 3, -1, -2)), C(A, In((), kind="i")),
-    ], dtypes="f?", roundings=3 * ACTIVATION, names="pow", torch="pow", sign="**", corners=(
+    ], dtypes="f?", roundings=3 * ACTIVATION, names="pow", sign="**", corners=(
         corner(([0.0, 2.0], 0), [1, 1], [0, 0]), corner(([0.0, 2.0], 0.0), [1, 1], [0, 0]),
         corner((ZEROS, POWERS), [1, 0, 0, 0, 1], [0, 1, 0, 0, 0], [0, 0, 0, 0, math.log(3)]),
         corner((np.array([-2, 7]), 5), [-32, 16807]), corner((np.array([2, 3]), np.array([0, 3])), [1, 27]),
@@ -183,7 +183,7 @@ X.masked_fill(ELSEWHERE > 0, 0.0) -> x is on cpu, mask on cpu-composed"""),
     *(Op(name, lambda x, low=None, high=None, **named: np.clip(x, named.get("min", low), named.get("max", high)),
          [C(In((3, 4), away=True), *b) for b in ((-0.5, 0.5), (None, 0.3), (-0.3, None), (0.2, 0.2))] + more,
              "f?" if more else "f",
-         roundings=0, torch="clamp", corners=(
+         roundings=0, corners=(
              corner(([-0.5, 0.5, -9, 9, nan], -0.5, 0.5), [-0.5, 0.5, -0.5, 0.5, nan], [1, 1, 0, 0, 0]),
              *[corner((np.array([3, -1, 2]), 0, 2), [2, 0, 2]), corner(([1.0, nan, 5], [0.0, 0, nan], [2.0, 2, 9]), [1,
                  nan, nan]),
@@ -407,17 +407,17 @@ MATRICES = [
     ((33, 40), (40, 18)),
 ]  # fmt: skip
 PLACES = [
-    Op("getitem", lambda x, i: x[i], [C(X, i) for i in INDICES], "fib", roundings=0, torch=None,
+    Op("getitem", lambda x, i: x[i], [C(X, i) for i in INDICES], "fib", roundings=0,
         wrong="ops.getitem(X, 0.5) -> 0.5 & integers"),
     Op("put_add", added, [C((2, 3, 4), i, In(np.empty((2, 3, 4))[i].shape)) for i in INDICES] + [
         C((2, 3), (slice(None),), In((2, 1))), C((2, 3), [1, 1, 0], In(())), C((2, 3), [1, 1, 0], In((3,)))], "fib",
-            roundings=8, torch=None, wrong="""
+            roundings=8, wrong="""
 ops.put_add((2, 3), (np.array([7]),), array(1, 3)) -> raises IndexError: put_add & (2, 3) & 7
 ops.put_add((2, 3), (np.array([0, 1]),), W) -> put_add & (4, 5) & (2, 3)
 ops.put_add((2.0, 3), (np.array([0]),), array(1, 3)) -> put_add & 2.0"""),
     Op("embedding", lambda w, ids: w[np.asarray(ids)], [
         C(In((5, 4)), ids) for ids in ([2, 0, 2], np.array([[1, 1, 0]], np.uint8), 3, np.zeros(0, int))], "fib",
-            roundings=0, torch=None, wrong="""
+            roundings=0, wrong="""
 ops.embedding(W, [0.0, 1.0]) -> embedding & float64 & integers
 ops.embedding(tensor(4), [0]) -> embedding & (4,) & (V, I)"""),
     Op("gather", lambda x, dim, i: x[part(x, dim, i)], [
@@ -429,7 +429,6 @@ ops.gather(X, 1, [[0], [0], [0]]) -> gather & (3, 1) & (2, 3) & axis 0
 ops.gather(X, 1, [[-1]]) -> raises IndexError: gather & -1 & 0 .. 2
 ops.gather(X, 2, I) -> gather & axis 2"""),
     *(Op(name, lambda x, i, axis: np.take_along_axis(x, i, axis), [C(In((2, 3, 3)), INDEX, 1)], "fib", roundings=0,
-        torch=None,
          wrong=f"ops.{name}(X, [[0, 3]], 1) -> raises IndexError: 0 to 3 & 0 .. 2") for name in ("take_along_axis",
              "take_along_dim")),
     Op("index_select", lambda x, dim, i: np.take(x, i, dim), [C(X, 1, np.array([2, 0, 2, 1])), C(X, -1,
@@ -442,13 +441,13 @@ ops.index_select(X, 1, [0.0]) -> index_select & float64 & integers"""),
     Op("scatter", scattered(False), [C(X, 1, ONCE, In((1, 2, 4))), C(X, 1, ONCE, 2), C(X, -1, ONCE, In((2, 4, 4)))],
         "fib", roundings=0,
        corners=(corner(([0.0, 1, 2], 0, [1, 2, 1, 1], [10.0, 20, 30, 40]), [0, 40, 20], [1, 0, 0], [0, 1, 0, 1]),),
-       torch=None, wrong=TAKEN.format("scatter") + """
+       wrong=TAKEN.format("scatter") + """
 ops.scatter(X, 0, I, ELSEWHERE) -> scatter & different devices
 ops.scatter(X, 0, I, tensor(2, 2)) -> scatter & src & (2, 2) & (2, 3)
 ops.scatter(X, 0, I, array(2, 3, dtype=np.float64)) -> scatter & float64 & float32"""),
     Op("scatter_add", scattered(True), [C(X, 1, INDEX, In((2, 3, 3))), C(X, 0, ONCE % 2, In((5, 2, 4)))], "fib",
         roundings=4,
-       torch=None, wrong=TAKEN.format("scatter_add") + """
+       wrong=TAKEN.format("scatter_add") + """
 ops.scatter_add(X, 0, I, tensor(2, 2)) -> scatter_add & src & (2, 2) & (2, 3)
 ops.scatter_add(X, 0, I, array(2, 3, dtype=np.float64)) -> scatter_add & float64 & float32
 ops.scatter_add((2, 3), (np.array([0]),), array(1, 3), array(1, 3)) -> scatter_add & dim & (x, dim, index, src)"""),
@@ -488,13 +487,12 @@ def moved(
     *args: Any,
     wrong: str = "",
     x: In = X,
-    torch: str | None = None,
     names: str = "",
     **named: Any,
 ) -> Op:
     """An op that only moves elements: a call for each of some arguments after `x`."""
     return Op(name, numpy, [C(x, *(a if type(a) is tuple else (a,)), **named) for a in args], "fib", roundings=0,
-              wrong=wrong, torch=torch, names=names)  # fmt: skip
+              wrong=wrong, names=names)  # fmt: skip
 
 
 def pieces(x: Any, sizes: Any, axis: int = 0) -> Any:
@@ -505,7 +503,7 @@ def pieces(x: Any, sizes: Any, axis: int = 0) -> Any:
 
 ROLL, ONES = np.roll, In((1, 24, 1))
 MOVES = [
-    moved("reshape", np.reshape, ((4, 6),), ((3, -1),), (-1,), ((2, 1, 3, 4),), torch="", wrong="""
+    moved("reshape", np.reshape, ((4, 6),), ((3, -1),), (-1,), ((2, 1, 3, 4),), wrong="""
 ops.reshape(X, ["a"]) -> reshape & 'a'
 ops.reshape(X, (10**30, 10**30)) -> reshape & 6 elements
 X.reshape(4, -1) -> (4, -1) & 6
@@ -524,63 +522,62 @@ X.transpose(dim1=0) -> transpose & None & integer"""),
     moved("permute", lambda x, *d: x.transpose(*d), (2, 0, 1), ((-1, 1, 0),), wrong="""
 X.permute(1) -> transpose & (1,) & 2 axes
 X.permute(0, 0) -> transpose & (0, 0) & once"""),
-    moved("swapaxes", np.swapaxes, (0, -1), (1, 2), names="swapdims", torch="", wrong="""
+    moved("swapaxes", np.swapaxes, (0, -1), (1, 2), names="swapdims", wrong="""
 X.swapaxes(0, 2) -> transpose & axis 2
 X.swapdims(0, "a") -> transpose & 'a' & integer"""),
-    moved("movedim", np.moveaxis, (0, 2), (-1, 0), ((0, 1), (2, 0)), names="moveaxis", torch="", wrong="""
+    moved("movedim", np.moveaxis, (0, 2), (-1, 0), ((0, 1), (2, 0)), names="moveaxis", wrong="""
 X.movedim((0, 1), 0) -> movedim & (0, 1) & as many places
 X.moveaxis(5, 0) -> movedim & axis 5"""),
     moved("matrix_transpose", lambda x: x.swapaxes(-1, -2), (),
         wrong="ops.matrix_transpose(tensor(3)) -> mT & (3,) & matrix"),
-    Op("t", lambda x: x.T, [C(SMALL), C(V), C(In(()))], "fib", roundings=0, torch=None,
+    Op("t", lambda x: x.T, [C(SMALL), C(V), C(In(()))], "fib", roundings=0,
         wrong="CUBE.t() -> t: & (2, 3, 4) & two axes"),
-    moved("broadcast_to", np.broadcast_to, ((5, 2, 3, 4),), ((2, 3, 4),), torch="", wrong="""
+    moved("broadcast_to", np.broadcast_to, ((5, 2, 3, 4),), ((2, 3, 4),), wrong="""
 X.broadcast_to((3,)) -> (2, 3) & (3,)
 ops.broadcast_to(X, (10**12, 10**12, 10**12, 2, 3)) -> broadcast_to & (2, 3)"""),
     Op("expand", lambda x, *s: np.broadcast_to(x, [n if n >= 0 else x.shape[k - len(s)] for k, n in enumerate(s)]), [
-        C(In((2, 1, 4)), 2, 5, 4), C(In((2, 1, 4)), 5, -1, 3, -1)], "fib", roundings=0, torch=None,
+        C(In((2, 1, 4)), 2, 5, 4), C(In((2, 1, 4)), 5, -1, 3, -1)], "fib", roundings=0,
        wrong="X.expand(-1, 2, 3) -> broadcast_to & (-1, 2, 3)"),
     Op("expand_as", lambda x, o: np.broadcast_to(x, o.shape), [C(In((3, 1)), np.zeros((2, 3, 4)))], "fib", roundings=0,
-        torch=None,
        wrong="X.expand_as(W) -> broadcast_to & (2, 3) & (4, 5)"),
     moved("repeat", np.tile, ((1, 3, 2),), ((2, 1, 1, 3),), ((1, 0, 2),), wrong="""
 X.repeat(2) -> repeat & (2,) & (2, 3) & 2 or more
 X.repeat(1.5, 1) -> repeat & 1.5 & integers"""),
-    moved("tile", np.tile, ((2, 3),), torch="", wrong="X.tile(-1) -> repeat & (1, -1) & none negative"),
+    moved("tile", np.tile, ((2, 3),), wrong="X.tile(-1) -> repeat & (1, -1) & none negative"),
     moved("expand_dims", np.expand_dims, 1, -1, 0, wrong="ops.expand_dims(X, 3) -> expand_dims & axis 3"),
-    moved("unsqueeze", np.expand_dims, 1, -1, torch="", wrong="""
+    moved("unsqueeze", np.expand_dims, 1, -1, wrong="""
 X.unsqueeze() -> expand_dims & None & integer
 X.unsqueeze(1, axis=0) -> unsqueeze & axis=0 & dim=1"""),
     moved("squeeze", lambda x, axis=None: x.reshape([n for k,
         n in enumerate(x.shape) if n != 1 or axis is not None and k not in np.ravel(axis) % x.ndim]),
-          (), 0, -1, ((0, 1),), ((0, 2),), x=ONES, torch="", wrong="ops.squeeze(X, 2) -> squeeze & axis 2 & -2 .. 1"),
+          (), 0, -1, ((0, 1),), ((0, 2),), x=ONES, wrong="ops.squeeze(X, 2) -> squeeze & axis 2 & -2 .. 1"),
     moved("flatten", lambda x, a=0, b=-1: x.reshape(*x.shape[:a], -1, *x.shape[b % x.ndim + 1:]), (), 1, (0, -2), (0,
-        1), torch="",
+        1),
           names="", wrong="""
 X.flatten(1, 0) -> flatten & start_dim 1 & end_dim 0 & (2, 3)
 X.flatten("a") -> flatten & 'a' & integer
 X.ravel(7) -> flatten & axis 7"""),
     moved("unflatten", lambda x, d, s: x.reshape(*x.shape[: d % x.ndim], *s, *x.shape[d % x.ndim + 1:]), (-1, (2, 2)),
-        (2, (-1, 1, 2)), torch="", wrong="""
+        (2, (-1, 1, 2)), wrong="""
 X.unflatten(1, (2, 2)) -> unflatten & (2, 2) & (2, 3) & product is 3
 X.unflatten(1, (-1, -1)) -> unflatten & (-1, -1)"""),
     moved("flip", np.flip, 0, -1, ((0, 2),), wrong="""
 ops.flip(X, (0, -2)) -> flip & (0, -2) & at most once
 X.flip() -> flip & None & integer
 ops.flip(X, 0, dims=1) -> flip & axis=0 & dim=1"""),
-    moved("roll", np.roll, (1, 2), ((-1, 5), (0, 1)), 7, torch="", wrong="""
+    moved("roll", np.roll, (1, 2), ((-1, 5), (0, 1)), 7, wrong="""
 X.roll((1, 2)) -> roll & (1, 2) & one shift
 X.roll((1, 2), 0) -> roll & (1, 2) & as many"""),
     moved("narrow", lambda x, d, a, n: x.take(np.arange(a % x.shape[d], a % x.shape[d] + n), d), (2, 1, 2), (-1, -3,
-        2), (0, 0, 1), torch="", wrong="""
+        2), (0, 0, 1), wrong="""
 X.narrow(1, 1, 3) -> narrow & start 1, length 3 & (2, 3) & 0 .. 3
 X.narrow(1, 1.5, 1) -> narrow & start is 1.5 & an integer"""),
-    *(moved(name, f, *[(d,) for d in (-9, -2, -1, 0, 1, 3, 9)], torch="",
+    *(moved(name, f, *[(d,) for d in (-9, -2, -1, 0, 1, 3, 9)],
             wrong=f"ops.{name}(tensor(3)) -> {name} & (3,) & matrix\nX.{name}(0.5) -> {name} & 0.5 & integer")
       for name, f in (("tril", np.tril), ("triu", np.triu))),
     Op("concat", np.concatenate, [C([In((2, 3)), In((1, 3)), In((4, 3))]), C([In((2, 3)), In((2, 1))], -1), C([X, X],
         1), C([X])], "fib",
-       roundings=0, names="cat", torch="cat", wrong="""
+       roundings=0, names="cat", wrong="""
 ops.concat([X], X) -> concat & integer
 ops.concat([X, ELSEWHERE]) -> concat & tensor 0 is on cpu, tensor 1 on
 ops.concat([X, "a"]) -> <U1
@@ -591,7 +588,7 @@ ops.concatenate(X) -> concat & Tensor & list"""),
 ops.stack([X, XT]) -> stack & (2, 3) & (3, 2) & equal
 ops.stack([X, X], 3) -> stack & axis 3
 ops.stack([X, ELSEWHERE]) -> different devices"""),
-    moved("split", pieces, (2, 2), (3, 2), 7, ([1, 0, 3], -1), torch="", wrong="""
+    moved("split", pieces, (2, 2), (3, 2), 7, ([1, 0, 3], -1), wrong="""
 ops.split(X, 1.5) -> split & 1.5
 X.split(-1, 1) -> axis 1 & (2, 3) & pieces of -1
 X.split(0) -> pieces of 0
@@ -599,14 +596,14 @@ X.split([-1, 3]) -> [-1, 3]
 X.split(True) -> True
 X.split([1.0, 1.0]) -> [1.0, 1.0]
 X.split(1, 2) -> axis 2"""),
-    moved("chunk", lambda x, n, axis=0: pieces(x, -(-x.shape[axis] // n), axis), (2, 2), (3, 2), (9, 1), torch="",
+    moved("chunk", lambda x, n, axis=0: pieces(x, -(-x.shape[axis] // n), axis), (2, 2), (3, 2), (9, 1),
           wrong="X.chunk(0) -> chunk & 0 & 1 or more"),
-    moved("unbind", lambda x, axis=0: tuple(np.moveaxis(x, axis, 0)), (), 1, -1, torch="",
+    moved("unbind", lambda x, axis=0: tuple(np.moveaxis(x, axis, 0)), (), 1, -1,
           wrong="X.unbind(2) -> unbind & axis 2\ntensor().unbind() -> unbind & 0 axes"),
-    Op("astype", lambda x, d: x.astype(d), [C(X, d) for d in ("float64", "float32")], "fib", torch=None, wrong="""
+    Op("astype", lambda x, d: x.astype(d), [C(X, d) for d in ("float64", "float32")], "fib", wrong="""
 ops.astype(X, None) -> astype & None
 X.astype(np.complex64) -> complex64 & float16/32/64"""),
-    Op("to", lambda x, d: x.astype(d), [C(X, np.float64)], "fib", torch=None, wrong="""
+    Op("to", lambda x, d: x.astype(d), [C(X, np.float64)], "fib", wrong="""
 ops.to(X, "nowhere") -> 'nowhere' & known
 X.to() -> to: got nothing & a device, a dtype
 X.to(np.float64, np.float32) -> to: got the dtypes & one

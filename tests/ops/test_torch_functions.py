@@ -45,11 +45,26 @@ def test_gradients(rng: np.random.Generator) -> None:
     assert mr.gradcheck(lambda x, s: mr.index_add(x, 1, [1, 1], s), [a, b[:, :2]])
 
 
+def test_lerp_ends_exactly_at_its_ends() -> None:
+    start, end = mr.tensor([1e8, 1.0]), mr.tensor([1.0, 1e8])  # whose difference is rounded
+    assert mr.lerp(start, end, 1.0).tolist() == end.tolist()
+    assert mr.lerp(start, end, mr.tensor([1.0, 0.0])).tolist() == [1.0, 1.0]
+
+
+def test_addmm_without_its_first_argument() -> None:
+    x = mr.tensor([np.nan, np.inf], requires_grad=True)
+    y = mr.addmm(x, mr.ones(3, 2), mr.ones(2, 2), beta=0)
+    assert y.tolist() == [[2.0, 2.0]] * 3
+    assert mr.grad(y.sum(), x).tolist() == [0.0, 0.0]
+
+
 def test_bits_are_shifted() -> None:
     a = np.array([5, -3, 2**40])
     for found, right in (
         (mr.tensor(a) << 2, a << 2),
         (mr.tensor(a) >> mr.tensor([1, 1, 20]), a >> np.array([1, 1, 20])),
+        (1 << mr.tensor([1, 40]), np.array([2, 2**40])),
+        (64 >> mr.tensor([1, 7]), np.array([32, 0])),
     ):
         assert found.dtype == "int64" and found.tolist() == right.tolist()
     with pytest.raises(TypeError, match=r"a << b: got dtype float32\n  expected integers; a \* 2 \*\* b"):

@@ -33,7 +33,7 @@ def wrong_calls(row: Op) -> list[Wrong]:
         bits = "f" not in row.dtypes
         text += TWO.replace("GIVEN", "INTS" if bits else "X").replace("OTHER", "BITS" if bits else "ELSEWHERE")
         text += NUMBERS if row.name in LABELLED else SHAPES * (not bits)
-        text += "".join(f"\nX.{name}(W) -> NAME & (2, 3) & (4, 5) & broadcast" for name in row.names.split())
+        text += "".join(f"\nX.{name}(W) -> {name} & (2, 3) & (4, 5) & broadcast" for name in row.names.split())
     if next(iter(parameters)) == "x" and type(row.calls[0].args[0]) is In and len(row.calls[0].args) == 1:
         text += "".join(f'\nops.{name}("one") -> tensor & <U3' for name in (row.name, *row.names.split()))
         text += "\nINTS.NAME() -> NAME & int64 & astype" * (row.dtypes == "f")

@@ -16,6 +16,7 @@ import numpy as np
 from minirnn import ops
 from minirnn.arguments import check
 from minirnn.arguments.host_array import float_dtype
+from minirnn.arguments.names import own_init
 from minirnn.engine.tensor import Tensor, as_tensor
 from minirnn.ops.cudnn_rnn.params import Network
 from minirnn.ops.primitives import chunk, concat, split
@@ -130,6 +131,7 @@ class _CudnnRNN:
         return f"{type(self).__name__}({net.L}, {net.H}, {net.I}, {net.input_mode!r}, {net.direction!r})"
 
 
+@own_init
 class CudnnLSTM(_CudnnRNN):
     __doc__ = (_CudnnRNN.__doc__ or "").replace("A network of one mode.", "LSTM layers; gates i, f, n, o.", 1)
     rnn_mode = "lstm"
@@ -149,6 +151,7 @@ class _WithoutCellState(_CudnnRNN):
         return y.output, y.output_h
 
 
+@own_init
 class CudnnGRU(_WithoutCellState):
     __doc__ = (_CudnnRNN.__doc__ or "").replace(
         "A network of one mode.", "GRU layers, reset after the product; gates r, z, n.", 1
@@ -156,11 +159,13 @@ class CudnnGRU(_WithoutCellState):
     rnn_mode = "gru"
 
 
+@own_init
 class CudnnRNNTanh(_WithoutCellState):
     __doc__ = (_CudnnRNN.__doc__ or "").replace("A network of one mode.", "Plain layers with tanh.", 1)
     rnn_mode = "rnn_tanh"
 
 
+@own_init
 class CudnnRNNRelu(_WithoutCellState):
     __doc__ = (_CudnnRNN.__doc__ or "").replace("A network of one mode.", "Plain layers with relu.", 1)
     rnn_mode = "rnn_relu"

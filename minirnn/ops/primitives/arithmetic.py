@@ -8,7 +8,7 @@ from typing import Any
 from minirnn.engine.operands import is_number, narrowed, numeric, pair, python_number, same_device, shape_error
 from minirnn.engine.tape import record
 from minirnn.engine.tensor import Tensor, as_tensor, leaf
-from minirnn.ops.primitives.declare import OTHERS, Arithmetic, Primitive, binary, named, op, unary
+from minirnn.ops.primitives.declare import OTHERS, Arithmetic, Primitive, binary, named, op, synonym, unary
 from minirnn.ops.primitives.elementwise import choose, log
 
 __all__ = ["add", "subtract", "multiply", "divide", "negative", "power", "sub", "mul", "div", "neg", "pow", "square"]
@@ -65,7 +65,8 @@ subtract = binary(Subtract, "``a - b``, broadcasting.", method="sub", operator="
 multiply = binary(Multiply, "``a * b``, broadcasting.", method="mul", operator="*")
 divide = binary(Divide, "``a / b``, broadcasting.", method="div", operator="/")
 negative = unary(Negative, "``-x``.", takes=numeric, method="neg", operator="-x")
-sub, mul, div, neg = subtract, multiply, divide, negative
+sub, mul, div = synonym(subtract, "sub"), synonym(multiply, "mul"), synonym(divide, "div")
+neg = synonym(negative, "neg")
 
 
 class PowerConstant(Arithmetic, uses="power", reads="x"):
@@ -117,7 +118,7 @@ def power(a: Any, b: Any) -> Tensor:
     return record(PowerConstant(p), device, y, (a,)) if constant_exponent else record(POWER, device, y, (a, b))
 
 
-pow = power
+pow = synonym(power, "pow")
 
 
 @op(power)
@@ -127,13 +128,15 @@ def square(x: Any) -> Tensor:
 
 
 def _comparison(name: str, operator: str) -> Callable[[Any, Any], Tensor]:
+    label = name  # `called` replaces it
+
     def function(a: Any, b: Any) -> Tensor:
         a, b = pair(a, b)
-        device = same_device(name, a, b)
+        device = same_device(label, a, b)
         try:
             return leaf(device, device.primitive(a.array, b.array))
         except (ValueError, TypeError) as error:
-            raise shape_error(name, a, b, error) from None
+            raise shape_error(label, a, b, error) from None
 
     def unless_none(a: Any, b: Any) -> Tensor:
         return NotImplemented if b is None else function(a, b)
@@ -148,4 +151,6 @@ def _comparison(name: str, operator: str) -> Callable[[Any, Any], Tensor]:
 equal, not_equal = _comparison("equal", "=="), _comparison("not_equal", "!=")
 less, less_equal = _comparison("less", "<"), _comparison("less_equal", "<=")
 greater, greater_equal = _comparison("greater", ">"), _comparison("greater_equal", ">=")
-eq, ne, lt, le, gt, ge = equal, not_equal, less, less_equal, greater, greater_equal
+eq, ne = synonym(equal, "eq"), synonym(not_equal, "ne")
+lt, le = synonym(less, "lt"), synonym(less_equal, "le")
+gt, ge = synonym(greater, "gt"), synonym(greater_equal, "ge")

@@ -7,19 +7,19 @@ from typing import Any
 import numpy as np
 
 from minirnn.arguments.messages import shown
+from minirnn.arguments.names import accepts
 from minirnn.engine.operands import pair
 from minirnn.engine.tensor import Tensor, as_tensor, tensor
 from minirnn.ops.primitives.arithmetic import add as plus
-from minirnn.ops.primitives.arithmetic import divide, multiply, subtract
-from minirnn.ops.primitives.declare import accepts, method
+from minirnn.ops.primitives.arithmetic import divide, mul, multiply, subtract
+from minirnn.ops.primitives.declare import method
+from minirnn.ops.primitives.elementwise import absolute, where
 from minirnn.ops.primitives.products import mm
 from minirnn.ops.primitives.rounding import trunc
 from minirnn.ops.primitives.shapes import stack
 from minirnn.ops.primitives.statistics import logsumexp
 
 __all__ = ["add", "addmm", "allclose", "div", "equal", "isclose", "lerp", "logaddexp", "mul", "sub"]
-
-mul = multiply
 
 
 @method
@@ -65,15 +65,27 @@ def logaddexp(a: Any, b: Any) -> Tensor:
 @method
 @accepts(input="start")
 def lerp(start: Any, end: Any, weight: Any) -> Tensor:
-    """``start + weight * (end - start)``, broadcasting."""
+    """``start + weight * (end - start)``, broadcasting. From weight 0.5 on, it is computed from `end`, as in torch."""
     start, end = pair(start, end)
-    return plus(start, multiply(weight, subtract(end, start)))
+    step = subtract(end, start)
+
+    def from_start() -> Tensor:
+        return plus(start, multiply(weight, step))
+
+    def from_end() -> Tensor:
+        return subtract(end, multiply(step, 1 - weight))
+
+    if not isinstance(weight, (Tensor, np.ndarray)):
+        return from_start() if -0.5 < weight < 0.5 else from_end()
+    return where(absolute(weight) < 0.5, from_start(), from_end())
 
 
 @method
+@accepts()
 def addmm(input: Any, mat1: Any, mat2: Any, *, beta: float = 1, alpha: float = 1) -> Tensor:
-    """``beta * input + alpha * (mat1 @ mat2)``."""
-    return add(multiply(input, beta), mm(mat1, mat2), alpha=alpha)
+    """``beta * input + alpha * (mat1 @ mat2)``. If `beta` is 0, NaN and infinity in `input` have no effect."""
+    product = multiply(mm(mat1, mat2), alpha)
+    return plus(where(True, 0, input) if beta == 0 else multiply(input, beta), product)
 
 
 def _shift(name: str, a: Any, b: Any, function: Any) -> Tensor:
@@ -94,6 +106,16 @@ def __lshift__(a: Any, b: Any) -> Tensor:
 def __rshift__(a: Any, b: Any) -> Tensor:
     """``a >> b`` of integers: ``a / 2 ** b``, rounded down."""
     return _shift("a >> b", a, b, np.right_shift)
+
+
+@method
+def __rlshift__(a: Any, b: Any) -> Tensor:
+    return _shift("b << a", b, a, np.left_shift)
+
+
+@method
+def __rrshift__(a: Any, b: Any) -> Tensor:
+    return _shift("b >> a", b, a, np.right_shift)
 
 
 # ---- comparisons

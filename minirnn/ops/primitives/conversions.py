@@ -4,20 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from minirnn import devices
-from minirnn.arguments.host_array import DTYPES
+from minirnn.arguments.host_array import is_dtype
 from minirnn.arguments.messages import shown
-from minirnn.devices.base import Device
 from minirnn.engine.tape import record
 from minirnn.engine.tensor import Tensor, as_tensor
 from minirnn.ops.primitives.declare import Primitive, op
 from minirnn.ops.primitives.elementwise import astype, identity
 
 __all__ = ["to"]
-
-_DTYPE_NAMES = frozenset(d.name for d in DTYPES)
 
 
 class ToDevice(Primitive, uses="to_numpy asarray", reads=""):
@@ -59,7 +54,7 @@ def to(
     if len(args) == 1 and isinstance(args[0], Tensor):
         args = (args[0].device, args[0].dtype)
     for given in args:
-        if _is_dtype(given):
+        if is_dtype(given):
             if dtype is not None:
                 raise TypeError(f"to: got the dtypes {shown(dtype)} and {shown(given)}\n  expected one")
             dtype = given
@@ -72,9 +67,3 @@ def to(
     place = x.device if device is None else devices.get(device)
     y = to_device(x if dtype is None else astype(x, dtype), place)
     return identity(x) if copy and y is x else y
-
-
-def _is_dtype(given: Any) -> bool:
-    if isinstance(given, str):
-        return given in _DTYPE_NAMES
-    return not isinstance(given, Device) and isinstance(given, (np.dtype, type))

@@ -26,21 +26,19 @@ A derivative also calls nodes instead of functions, because its arguments need n
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import wraps
 from inspect import Parameter, Signature, signature
 from types import FunctionType
-from typing import Any, ClassVar, NamedTuple, TypeVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy import ndarray
 
+from minirnn.arguments.names import Function, accepting, called, no_out
 from minirnn.cells.expr import Expr, apply
 from minirnn.devices.base import Array
 from minirnn.engine.operands import float_tensor, narrowed, pair, shape_error, together
 from minirnn.engine.tape import Op, record
 from minirnn.engine.tensor import Tensor
-
-Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 class Primitive(Op):
@@ -128,53 +126,11 @@ OTHERS = {"-x": "neg", "~x": "invert", "[]": "getitem"}
 OTHERS |= {"==": "eq", "!=": "ne", "<": "lt", "<=": "le", ">": "gt", ">=": "ge"}
 
 
-TORCH = {"input": "x a t", "other": "b"}
-"""torch's names of the first arguments, and minirnn's."""
-
-
 class _Missing:
     """No argument was given."""
 
 
 MISSING = _Missing()
-
-
-def accepting(function: Any, **names: str) -> Any:
-    """`function`, which then accepts its arguments under torch's names as well.
-
-    Parameters
-    ----------
-    names
-        torch's name of an argument, and minirnn's. ``"*"`` means all positional arguments after the first.
-    """
-    own = {name: p for name, p in signature(function).parameters.items() if p.kind is not p.VAR_POSITIONAL}
-    known = {torch: name for torch, mine in TORCH.items() for name in mine.split() if name in own} | names
-    known = {torch: name for torch, name in known.items() if torch not in own}
-    if not known or hasattr(function, "torch_names"):
-        return function
-
-    @wraps(function)
-    def call(*args: Any, **kwargs: Any) -> Any:
-        if kwargs:
-            for torch in [name for name in known if name in kwargs]:  # the first argument comes first
-                value = kwargs.pop(torch)
-                if known[torch] == "*":
-                    first = [kwargs.pop(next(iter(own)))] if not args else []
-                    args = (*args, *first, value)
-                elif known[torch] in kwargs:
-                    both = f"{known[torch]} and {torch}"
-                    raise TypeError(f"{function.__name__}: got {both}\n  expected one: {torch} is torch's name for it")
-                else:
-                    kwargs[known[torch]] = value
-        return function(*args, **kwargs)
-
-    call.torch_names = known  # type: ignore[attr-defined]
-    return call
-
-
-def accepts(**names: str) -> Callable[[Function], Function]:
-    """`accepting` as a decorator."""
-    return lambda function: accepting(function, **names)
 
 
 def op(
@@ -194,19 +150,17 @@ def op(
     operator : str, optional
         The operator that calls it.
     torch : dict, optional
-        torch's names of arguments, and minirnn's, in addition to `TORCH`.
+        torch's names of arguments, and minirnn's, in addition to those of `accepting`.
     """
 
     def declare(plain: Function) -> Function:
-        if method:  # Python's messages show this name
-            plain.__qualname__ = method.split()[0]
         function = accepting(plain, **torch or {})
         nodes = tuple(p for p in parts if isinstance(p, type))
         uses = [name for node in nodes for name in getattr(node, "uses", ())] + [p for p in parts if isinstance(p, str)]
         calls = tuple(p.__name__ for p in parts if isinstance(p, FunctionType))
         DECLARED[function] = Declaration(nodes, tuple(dict.fromkeys(uses)), calls)
         for name in (function.__name__ if method is None else method).split():
-            setattr(Tensor, name, function)
+            setattr(Tensor, name, called(function, name))
         if operator in OPERATORS:
             setattr(Tensor, f"__{OPERATORS[operator]}__", plain)
             setattr(Tensor, f"__r{OPERATORS[operator]}__", lambda a, b: plain(b, a))
@@ -220,8 +174,15 @@ def op(
 def method(function: Function, *names: str) -> Function:
     """Make a function that is not an op a method of Tensor, under its own name or the given names."""
     for name in names or (function.__name__,):
-        setattr(Tensor, name, function)
+        setattr(Tensor, name, called(function, name))
     return function
+
+
+def synonym(function: Function, name: str) -> Function:
+    """An op under another name, which Python's messages show."""
+    made = called(function, name)
+    DECLARED[made] = DECLARED[function]
+    return made
 
 
 # ---- the functions of ops that take one Tensor or two
@@ -242,18 +203,19 @@ def unary(
     `takes` converts the argument first; `float_tensor` raises for integers and bools. Floats are used unchanged.
     """
     name, node = kind.__name__.lower(), kind()
+    label = name  # `called` replaces it
 
-    def of_primitive(x: Any = MISSING, *, input: Any = MISSING) -> Tensor:
-        if x.__class__ is not Tensor or x.array.dtype.kind != "f" or input is not MISSING:
-            x = only_one(name, x, input, "input")
+    def of_primitive(x: Any = MISSING, *, input: Any = MISSING, out: Any = None) -> Tensor:
+        if x.__class__ is not Tensor or x.array.dtype.kind != "f" or input is not MISSING or out is not None:
+            x = only_one(label, x, input, "input", out)
             if x.__class__ is Expr:  # a symbol in a cell's function
                 return apply(name, x)
-            x = takes(name, x)
+            x = takes(label, x)
         device = x.device
         return record(node, device, device.primitive(x.array), (x,))
 
-    def of_forward(x: Any = MISSING, *, input: Any = MISSING) -> Tensor:
-        return node(takes(name, only_one(name, x, input, "input")))
+    def of_forward(x: Any = MISSING, *, input: Any = MISSING, out: Any = None) -> Tensor:
+        return node(takes(label, only_one(label, x, input, "input", out)))
 
     function = of_primitive if kind.forward is Primitive.forward else of_forward
     function.torch_names = {"input": "x"}  # type: ignore[attr-defined]
@@ -269,19 +231,23 @@ def binary(
     arrays if the second operand is a constant.
     """
     name, node = kind.__name__.lower(), kind()
+    label = name  # `called` replaces it
     alone = kind()
     alone.backward = getattr(alone, "of_first", alone.backward)
     divides = kind.uses[0] == "divide"
 
-    def function(a: Any = MISSING, b: Any = MISSING, *, input: Any = MISSING, other: Any = MISSING) -> Tensor:
-        if a.__class__ is not Tensor or b.__class__ is not Tensor or input is not MISSING or other is not MISSING:
-            a, b = only_one(name, a, input, "input"), only_one(name, b, other, "other")
+    def function(
+        a: Any = MISSING, b: Any = MISSING, *, input: Any = MISSING, other: Any = MISSING, out: Any = None
+    ) -> Tensor:
+        named = input is not MISSING or other is not MISSING or out is not None
+        if named or a.__class__ is not Tensor or b.__class__ is not Tensor:
+            a, b = only_one(label, a, input, "input", out), only_one(label, b, other, "other", out)
             if a.__class__ is Expr or b.__class__ is Expr:
                 return apply(name, a, b)
             a, b = pair(a, b)
         device = a.device
         if b.device is not device:
-            a, b = together(name, a, b)
+            a, b = together(label, a, b)
             device = a.device
         x, z = a.array, b.array
         if x.__class__ is not z.__class__ or divides and x.__class__ in WHOLE:  # NumPy scalars
@@ -294,15 +260,17 @@ def binary(
                 if not b._requires_grad:
                     return record(alone, device, y, (a, b))
         except (ValueError, TypeError) as error:
-            raise shape_error(name, a, b, error) from None
+            raise shape_error(label, a, b, error) from None
         return record(node, device, y, (a, b))
 
     function.torch_names = {"input": "a", "other": "b"}  # type: ignore[attr-defined]
     return op(kind, method=method, operator=operator)(named(function, name, doc, kind.uses[0], kind.__module__))
 
 
-def only_one(name: str, value: Any, torch: Any, torch_name: str) -> Any:
+def only_one(name: str, value: Any, torch: Any, torch_name: str, out: Any) -> Any:
     """The argument that was given, by its place or by torch's name."""
+    if out is not None:
+        raise no_out(name)
     if (value is MISSING) is (torch is MISSING):
         what = "no argument" if value is MISSING else "an argument"
         raise TypeError(f"{name}: got {what} and {'no' if value is MISSING else 'also'} {torch_name}\n  expected one")

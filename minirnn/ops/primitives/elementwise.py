@@ -13,7 +13,7 @@ from minirnn.arguments.host_array import dtype_of
 from minirnn.cells.expr import Expr, apply
 from minirnn.engine.operands import any_tensor, made_float, narrowed, numeric, pair, same_device, shape_error
 from minirnn.engine.tensor import Tensor, as_tensor, leaf
-from minirnn.ops.primitives.declare import Arithmetic, Primitive, binary, op, unary
+from minirnn.ops.primitives.declare import Arithmetic, Primitive, binary, op, synonym, unary
 
 __all__ = ["exp", "log", "sqrt", "tanh", "sigmoid", "relu", "absolute", "sign", "maximum", "minimum"]
 __all__ += ["sin", "cos", "tan", "erf", "log1p", "expm1", "reciprocal", "rsqrt"]
@@ -90,7 +90,7 @@ class Absolute(Primitive, uses="absolute", reads="x"):
 
 
 absolute = unary(Absolute, "``|x|``; the derivative at 0 is 0.", takes=any_tensor, method="abs absolute __abs__")
-abs = absolute
+abs = synonym(absolute, "abs")
 
 
 class Sin(Primitive, uses="sin", reads="x"):
@@ -290,4 +290,4 @@ def identity(x: Any) -> Tensor:
     return Identity()(as_tensor(x))
 
 
-clone = identity
+clone = synonym(identity, "clone")

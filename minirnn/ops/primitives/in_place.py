@@ -12,14 +12,26 @@ from typing import Any
 
 import numpy as np
 
+from minirnn.arguments.names import accepts, called
 from minirnn.engine import random
 from minirnn.engine.creation import number_of
 from minirnn.engine.operands import constant
 from minirnn.engine.tape import mode
 from minirnn.engine.tensor import Tensor, as_tensor, leaf, next_seq
 from minirnn.engine.writing import turn, version, write
-from minirnn.ops.primitives import bounds, division, gathering, logic, rounding, scans, triangles  # noqa: F401
-from minirnn.ops.primitives.declare import OPERATORS, accepts, method
+from minirnn.ops.primitives import (  # noqa: F401
+    bounds,
+    combined,
+    division,
+    gathering,
+    logic,
+    methods,
+    rounding,
+    scans,
+    triangles,
+    views,
+)
+from minirnn.ops.primitives.declare import OPERATORS, method
 from minirnn.ops.primitives.elementwise import identity
 from minirnn.ops.primitives.indexing import put
 from minirnn.ops.primitives.shapes import broadcast_to
@@ -61,8 +73,10 @@ NAMES += " sigmoid sign sin sqrt square sub tan tanh tril triu trunc"
 
 
 def _of_method(op: str, name: str, doc: str, label: str = "") -> None:
+    function = called(getattr(Tensor, op), name)
+
     def in_place(t: Tensor, *args: Any, **kwargs: Any) -> Tensor:
-        return written(label or f"{name}()", t, lambda old: getattr(old, op)(*args, **kwargs))
+        return written(label or f"{name}()", t, lambda old: function(old, *args, **kwargs))
 
     in_place.__name__ = in_place.__qualname__ = name
     in_place.__doc__ = doc
@@ -77,8 +91,10 @@ for _sign, _name in OPERATORS.items():
 
 
 def _of_view(name: str) -> None:
+    function = called(getattr(Tensor, name), f"{name}_")
+
     def in_place(t: Tensor, *args: Any, **kwargs: Any) -> Tensor:
-        return turn(f"{name}_()", t, lambda old: getattr(old, name)(*args, **kwargs))
+        return turn(f"{name}_()", t, lambda old: function(old, *args, **kwargs))
 
     in_place.__name__ = in_place.__qualname__ = f"{name}_"
     in_place.__doc__ = f"Let this Tensor be its own `{name}`; returns it."
@@ -125,7 +141,7 @@ def _drawn(name: str, t: Tensor, generator: Any, draw: Callable[[np.random.Gener
 
 
 @method
-@accepts(to="high")
+@accepts(**{"from": "low", "to": "high"})
 def uniform_(t: Tensor, low: float = 0.0, high: float = 1.0, *, generator: Any = None) -> Tensor:
     """Fill this Tensor with random numbers from the uniform distribution between `low` and `high`."""
     return _drawn("uniform_", t, generator, lambda stream: stream.uniform(low, high, t.shape))
@@ -144,7 +160,7 @@ def bernoulli_(t: Tensor, p: float = 0.5, *, generator: Any = None) -> Tensor:
 
 
 @method
-@accepts(to="high")
+@accepts(**{"from": "low", "to": "high"})
 def random_(t: Tensor, low: int, high: int | None = None, *, generator: Any = None) -> Tensor:
     """Fill this Tensor with random integers below `low`, or from `low` to ``high - 1``."""
     first, end = (0, low) if high is None else (low, high)

@@ -10,11 +10,12 @@ from typing import Any
 
 import numpy as np
 
+from minirnn.arguments.names import accepts
 from minirnn.engine import creation
 from minirnn.engine.tensor import Tensor, tensor
 from minirnn.ops.primitives import elementwise, shapes, views
 from minirnn.ops.primitives.conversions import to, to_device
-from minirnn.ops.primitives.declare import accepts, method
+from minirnn.ops.primitives.declare import method
 from minirnn.ops.primitives.elementwise import astype
 
 # ---- ops whose method takes its arguments in another form
@@ -37,9 +38,10 @@ method(view_as, "reshape_as")
 
 
 @method
-def transpose(x: Tensor, *axes: Any, **named: Any) -> Tensor:
+@accepts(axes="*")
+def transpose(x: Tensor, *axes: Any, dim0: Any = None, dim1: Any = None) -> Tensor:
     """``t.transpose()``, ``t.transpose((2, 0, 1))``, ``t.transpose(2, 0, 1)``; ``t.transpose(0, 1)`` swaps two axes."""
-    return shapes.transpose(x, axes) if len(axes) > 2 else shapes.transpose(x, *axes, **named)
+    return shapes.transpose(x, axes) if len(axes) > 2 else shapes.transpose(x, *axes, dim0=dim0, dim1=dim1)
 
 
 @method

@@ -16,7 +16,9 @@ import numpy as np
 
 from minirnn.engine.tape import mode
 from minirnn.engine.tensor import Tensor
+from minirnn.ops.primitives.combined import logaddexp
 from minirnn.ops.primitives.declare import DECLARED, method
+from minirnn.ops.primitives.elementwise import absolute
 from minirnn.ops.primitives.numpy_meaning import JOINS, MOVES, SAME, joined, moved
 
 WRITES = {np.copyto, np.put, np.putmask, np.place, np.put_along_axis, np.fill_diagonal}
@@ -135,20 +137,20 @@ def _stored_by(frame: Any) -> str:
     code = frame.f_code
     if dis.opname[code.co_code[frame.f_lasti]] == "STORE_SUBSCR":
         return "a[k] = t"
-    for name in {"fromiter", "fill", "__setitem__"}.intersection(code.co_names):
+    for name in {"fromiter", "array", "fill", "__setitem__"}.intersection(code.co_names):
         lines = list(code.co_positions())
         start = lines[frame.f_lasti // 2][::2]  # line and column where the call begins, as its function's name does
         for instruction in dis.get_instructions(code):
             position = instruction.positions
             if instruction.argval == name and position and (position.lineno, position.col_offset) == start:
-                return {"fromiter": "np.fromiter", "fill": "a.fill"}.get(name, "a[k] = t")
+                return {"fromiter": "np.fromiter", "array": "np.array", "fill": "a.fill"}.get(name, "a[k] = t")
     return ""
 
 
 @cache
 def _of_ufuncs() -> dict[str, Callable[..., Any]]:
     """The ops by name. These are the names of NumPy's elementwise functions."""
-    return {function.__name__: function for function in DECLARED}
+    return {function.__name__: function for function in DECLARED} | {"logaddexp": logaddexp, "fabs": absolute}
 
 
 @method

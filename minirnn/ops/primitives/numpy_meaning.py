@@ -15,11 +15,14 @@ import numpy as np
 from minirnn.engine.operands import as_tensors
 from minirnn.engine.tensor import Tensor, as_tensor
 from minirnn.ops.primitives import (
+    einstein,
     elementwise,
     extremes,
+    gathering,
     norms,
     products,
     reductions,
+    rounding,
     scans,
     shapes,
     statistics,
@@ -28,7 +31,7 @@ from minirnn.ops.primitives import (
 )
 
 MOVES = {np.roll, np.tile, np.repeat, np.ravel, np.flip, np.fliplr, np.flipud, np.rot90, np.rollaxis, np.take}
-MOVES |= {np.diagonal, np.delete, np.resize, np.atleast_1d, np.atleast_2d, np.atleast_3d, np.compress}
+MOVES |= {np.diagonal, np.delete, np.resize, np.atleast_1d, np.atleast_2d, np.atleast_3d}
 MOVES |= {np.split, np.array_split, np.hsplit, np.vsplit, np.dsplit}
 """Functions that move the elements of their first argument."""
 JOINS = {np.concatenate, np.stack, np.vstack, np.hstack, np.dstack, np.column_stack}
@@ -171,6 +174,10 @@ SAME: dict[Any, Callable[..., Any]] = {
     np.tril: lambda m, k=0: triangles.tril(_square(m), k),
     np.triu: lambda m, k=0: triangles.triu(_square(m), k),
     np.clip: _clip,
+    np.compress: lambda condition, a, axis=None: moved(lambda p: np.compress(condition, p, axis), a),
+    np.round: rounding.round,
+    np.take_along_axis: lambda arr, indices, axis=-1: gathering.take_along_dim(arr, indices, axis),
+    np.einsum: lambda equation, *operands: einstein.einsum(equation, *operands),
     np.sort: _sort,
     np.pad: _pad,
     np.diff: lambda a, n=1, axis=-1, prepend=None, append=None: scans.diff(a, n, axis, prepend, append),

@@ -11,11 +11,12 @@ import numpy as np
 from minirnn.arguments import check
 from minirnn.arguments.host_array import integers
 from minirnn.arguments.messages import shown
+from minirnn.arguments.names import accepts
 from minirnn.engine import random
 from minirnn.engine.operands import float_tensor
 from minirnn.engine.tensor import Tensor, as_tensor, tensor
 from minirnn.ops.primitives.arithmetic import multiply
-from minirnn.ops.primitives.declare import accepts, method
+from minirnn.ops.primitives.declare import method
 from minirnn.ops.primitives.gathering import index_select, scatter_add
 from minirnn.ops.primitives.indexing import getitem
 from minirnn.ops.primitives.views import movedim

@@ -14,7 +14,7 @@ from minirnn.arguments.messages import shown
 from minirnn.engine.operands import as_tensors, same_device
 from minirnn.engine.outputs import record_many
 from minirnn.engine.tensor import Tensor, as_tensor, leaf
-from minirnn.ops.primitives.declare import Primitive, View, op
+from minirnn.ops.primitives.declare import Primitive, View, op, synonym
 from minirnn.ops.primitives.elementwise import identity
 from minirnn.ops.primitives.indexing import GetItem
 
@@ -188,7 +188,7 @@ def concat(xs: Sequence[Any], axis: int = check.FIRST, *, dim: int | None = None
     return Concat(axis)(*ts)
 
 
-cat = concatenate = concat
+cat, concatenate = synonym(concat, "cat"), synonym(concat, "concatenate")
 
 
 @op(Concat, Reshape, method="", torch={"tensors": "xs"})

@@ -15,7 +15,7 @@ import numpy as np
 from minirnn.arguments import check
 from minirnn.arguments.messages import shown
 from minirnn.engine.tensor import Tensor, as_tensor
-from minirnn.ops.primitives.declare import op
+from minirnn.ops.primitives.declare import op, synonym
 from minirnn.ops.primitives.elementwise import identity
 from minirnn.ops.primitives.indexing import getitem
 from minirnn.ops.primitives.shapes import broadcast_to, expand_dims, reshape, swap_last, transpose
@@ -57,7 +57,7 @@ def swapaxes(x: Any, axis0: int, axis1: int) -> Tensor:
     return transpose(x, axis0, axis1)
 
 
-swapdims = swapaxes
+swapdims = synonym(swapaxes, "swapdims")
 
 
 @op(transpose, method="movedim moveaxis")
@@ -76,7 +76,7 @@ def movedim(x: Any, source: Axes, destination: Axes) -> Tensor:
     return transpose(x, order)
 
 
-moveaxis = movedim
+moveaxis = synonym(movedim, "moveaxis")
 
 
 @op(transpose, method="")

@@ -9,6 +9,7 @@ from typing import Any
 
 from minirnn.arguments import check
 from minirnn.arguments.messages import shown
+from minirnn.arguments.names import own_init
 from minirnn.optim.lr_scheduler.scheduler import LRScheduler, an_optimizer, attributes, within
 from minirnn.optim.optimizer import Optimizer
 
@@ -48,6 +49,7 @@ class LambdaLR(LRScheduler):
         super()._take(state)
 
 
+@own_init
 class MultiplicativeLR(LambdaLR):
     """The product of base and ``lr_lambda(1)`` to ``lr_lambda(t)``; `lr_lambda` as for `LambdaLR`."""
 

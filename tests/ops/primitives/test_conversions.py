@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pytest
 
 import minirnn as mr
 from minirnn import ops
@@ -61,3 +62,29 @@ def test_what_fits_already_stays_itself(device: str) -> None:
 def test_methods_have_torchs_names_of_dtypes(name: str, dtype: str) -> None:
     a = np.array([0.0, 1.5, 100.0], np.float32)
     assert_same(getattr(mr.tensor(a), name)().numpy(), a.astype(dtype))
+
+
+PLACES: dict[str, Any] = {
+    "t.to()": lambda d: mr.ones(2).to(d),
+    "t.to(dtype=)": lambda d: mr.ones(2).to(dtype=d),
+    "module.to()": lambda d: mr.nn.Linear(2, 2).to(d),
+    "module.to(dtype=)": lambda d: mr.nn.Linear(2, 2).to("cpu", dtype=d),
+    "packed.to()": lambda d: mr.nn.utils.rnn.pack_sequence([mr.ones(2, 1)]).to(d),
+    "a layer": lambda d: mr.nn.LSTM(2, 2, dtype=d),
+    "zeros": lambda d: mr.zeros(2, dtype=d),
+    "tensor": lambda d: mr.tensor([1.0], dtype=d),
+    "sum": lambda d: mr.ones(2).sum(dtype=d),
+    "softmax": lambda d: mr.softmax(mr.ones(2), 0, dtype=d),
+    "set_default_dtype": mr.set_default_dtype,
+}
+MISSING = {"bfloat16": "use mr.float16 or mr.float32", "float8_e4m3fn": "use mr.float16 or mr.float32"}
+MISSING |= {"complex64": "there are no complex Tensors", "cfloat": "there are no complex Tensors"}
+MISSING |= {"qint8": "there are no quantized Tensors", "uint4": "mr.uint8, mr.int32 or mr.int64"}
+MISSING |= {"torch.bfloat16": "use mr.float16 or mr.float32", "torch.float32": "likely mr.float32 is meant"}
+
+
+@each(("place", "dtype"), [(place, dtype) for place in PLACES for dtype in MISSING])
+def test_a_dtype_that_torch_alone_has_is_refused_with_what_to_use(place: str, dtype: str) -> None:
+    with pytest.raises(TypeError, match=rf"^[\w.]+: got dtype '?{dtype}'?\n  expected float16/32/64, .*\n") as error:
+        PLACES[place](dtype)
+    assert MISSING[dtype] in str(error.value)

@@ -104,6 +104,15 @@ def test_other_arguments_have_the_meaning_of_numpy() -> None:
             lambda t, a=a: np.where(a > 0.5, t(a), 0.0),
             lambda t, a=a: np.linalg.norm(t(a), axis=(0, 1)),
             lambda t, a=a: np.delete(t(a), 0, axis=0),
+            lambda t, a=a: np.compress([False, True], t(a), axis=0),
+            lambda t, a=a: np.compress(np.arange(a.size) % 2 == 0, t(a)),
+            lambda t, a=a: np.round(t(a), 1),
+            lambda t, a=a: np.take_along_axis(t(a), np.argsort(a, -1), -1),
+            lambda t, a=a: np.take_along_axis(t(a), np.argsort(a, 0)[:1], axis=0),
+            lambda t, a=a: np.einsum("...i,...i->...", t(a), a),
+            lambda t, a=a: np.einsum("ij,jk", t(a), a.T),
+            lambda t, a=a: np.logaddexp(t(a), a),
+            lambda t, a=a: np.fabs(t(a)),
         ):
             agree += compare(call)[0]
     assert agree > 150
@@ -151,7 +160,8 @@ def test_no_function_loses_a_gradient_without_a_word() -> None:
     for call in calls:
         with pytest.raises(TypeError, match="requires gradients"):
             call()
-    for call in (assign, lambda: a.__setitem__(0, x[0]), lambda: np.fromiter(x, float), lambda: a.fill(x[0])):
+    calls = [assign, lambda: a.__setitem__(0, x[0]), lambda: np.fromiter(x, float), lambda: a.fill(x[0])]
+    for call in (*calls, lambda: np.array([(x[0],)], dtype=[("value", float)])):
         with pytest.raises(ValueError) as caught:  # NumPy makes a ValueError of it
             call()
         assert "which NumPy would lose" in str(caught.value.__cause__)

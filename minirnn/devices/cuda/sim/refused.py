@@ -76,6 +76,8 @@ MATHEMATICS = re.compile(r"(^|/)(math[\w-]*|cmath|std_abs)(\.h)?$")
 USE = re.compile(
     r"(?P<scope>\b\w+(?:<[^<>;{}]*>)?\s*::\s*|::\s*)?(?<![\w.])(?<!->)(?P<name>[A-Za-z_]\w*)(?P<call>\s*\()?"
 )
+POINTER = re.compile(r"(=|[(,{]\s*&|return\s*&?)\s*&?\s*$")
+"""What comes before the name of a function whose address is taken."""
 KEYWORDS = frozenset(
     (
         "if",
@@ -157,6 +159,13 @@ def _uses(text: str, begin: int, end: int) -> Iterator[tuple[str, int]]:
         scope, name = (found["scope"] or "").replace(" ", ""), found["name"]
         if scope == "std::":
             yield f"std::{name}", begin + found.start()
+        elif name.startswith("__builtin_") and found["call"]:
+            yield name.removeprefix("__builtin_"), begin + found.start()
+        elif POINTER.search(plain[max(0, found.start() - 20) : found.start()]) and plain[found.end()] in ";,)}":
+            around = (text[max(0, begin - 500) : begin] + plain).replace("return ", "")  # also the parameters
+            variable = rf"[\w>][\s>*&]+{name}\b|\b{name}\s*(=[^=]|\[)"
+            if not re.search(variable, around):
+                yield name, begin + found.start()
         elif found["call"] and scope in ("", "::") and name not in KEYWORDS and not name.startswith("__"):
             before = re.search(r"([\w>*&]+)\s*$", plain[max(0, found.start() - 100) : found.start()])
             declares = before and before.group(1)[-1] not in "*&" and before.group(1) not in BEFORE_A_CALL

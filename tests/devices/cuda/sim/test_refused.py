@@ -41,6 +41,9 @@ def complaint(source: str) -> list[str]:
         (OUTSIDE, "__global__ void __cluster_dims__(4, 1, 1) k(int *x) {}", "clusters of blocks are not simulated"),
         (INSIDE, "__cluster_barrier_arrive();", "clusters of blocks are not simulated: blocks can communicate"),
         (INSIDE, "exit(3);", "a call of exit, which is a host function, from device code: a kernel calls mathematics"),
+        (INSIDE, "auto f = &exit; f(3);", "a call of exit, which is a host function"),
+        (INSIDE, "void (*f)(int) = exit; f(3);", "a call of exit, which is a host function"),
+        (INSIDE, "__builtin_exit(3);", "a call of exit, which is a host function"),
         (INSIDE, "if (x[0] < 0) ::abort();", "a call of abort, which is a host function"),
         (INSIDE, 'return (void)system("true");', "a call of system, which is a host function"),
         (INSIDE, "x[0] = x[1]*rand();", "a call of rand, which is a host function"),
@@ -107,7 +110,9 @@ def test_functions_that_kernels_may_call_pass() -> None:
         __device__ float both(float a, int) { return a; }
         struct Pair { float a; __device__ float read() const { return a; } };
         extern "C" __global__ void k(float *x, int n) {
-            float time(2), index[2] = {1, 2};
+            float time(2), index[2] = {1, 2}, rand = x[0], *at = &rand;
+            x[3] = __builtin_fabsf(rand) + *at;
+            x[4] = time;
             const Pair pair = {x[0]};
             auto select = [&](int i) { return index[i]; };
             std::memcpy(x, index, sizeof(index));
