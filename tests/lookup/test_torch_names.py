@@ -352,6 +352,13 @@ def test_integers_are_added_and_multiplied_in_int64(rng: np.random.Generator) ->
             assert ours.dtype == np.int64 and ours.tolist() == theirs.tolist(), (name, dtype)
 
 
+def test_no_axes_are_all_of_torchs_dim_and_none_of_numpys_axis() -> None:
+    a = np.arange(6.0).reshape(2, 3)
+    for name in ("sum", "mean", "amax", "amin", "prod", "count_nonzero"):
+        reduced = getattr(mr.tensor(a), name)
+        assert reduced(dim=()).shape == () and reduced(()).shape == reduced(axis=()).shape == (2, 3), name
+
+
 def test_reductions_over_no_axes_and_gradients_into_a_zero_target(rng: np.random.Generator) -> None:
     torch = pytest.importorskip("torch")
     a = rng.normal(size=(2, 3))
