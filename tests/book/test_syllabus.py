@@ -85,7 +85,8 @@ def test_a_misconception_is_what_the_check_says() -> None:
         assert len(quotes) >= 3
         for quote, id in quotes:
             catalog = [wrong.sentence for wrong in ENTRIES[id].exercise.wrong]
-            tested = re.findall(rf"^=== {id} .*? \| (?:\w+: )?(.+)$", SEEN, flags=re.M)  # the first name is the student's
+            # a sentence begins with the student's name
+            tested = re.findall(rf"^=== {id} .*? \| (?:\w+: )?(.+)$", SEEN, flags=re.M)
             rest = re.sub(r"^\w+: ", "", quote)
             assert quote in catalog or any(said.startswith(rest) for said in tested), quote
 
