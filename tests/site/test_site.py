@@ -155,7 +155,8 @@ def test_the_sidebar_names_things(opened: Callable[[int], Any], site: str) -> No
     page = opened(1280)
     for path in ("tutorials/index.html", "performance.html"):
         page.goto(f"{site}{path}")
-        names = [link.inner_text() for link in page.locator(".bd-sidebar-primary nav a").all()]
+        links = page.locator(".bd-sidebar-primary nav a").all()
+        names = [link.inner_text() for link in links if link.is_visible()]  # those of a folded part are not
         assert names and all(name and len(name) <= 24 and not name.endswith(("?", ".")) for name in names), names
 
 

@@ -19,7 +19,8 @@ WIDTHS = (390, 768, 1280)
 
 CUT_OFF = """() => {
   const tile = ".sphx-glr-thumbcontainer a.internal span.doc";  // words for those who do not see the tile
-  const unseen = `mjx-assistive-mml, .sr-only, .visually-hidden, ${tile}, dialog, [hidden]`;
+  // MathJax clips the middle of a long bar
+  const unseen = `mjx-ext, mjx-assistive-mml, .sr-only, .visually-hidden, ${tile}, dialog, [hidden]`;
   // drawers lie beside a small window
   const hidden = `${unseen}, .headerlink, .copybtn, pre *, .bd-sidebar, .bd-sidebar-secondary, .sideways-box`;
   const said = (e) => `${e.tagName.toLowerCase()}.${e.className}: ${e.textContent.trim().slice(0, 60)}`;
