@@ -123,7 +123,7 @@ def times(graph: Graph, number: float, factors: Sequence[Expr]) -> Expr:
 
     Conditions come last, and choose the product of the others or 0.
     """
-    conditions = [f for f in factors if is_condition(f)]
+    conditions = [f for f in factors if is_condition(f) and f not in graph.names]
     ordered = sorted((f for f in factors if f not in conditions), key=lambda f: f.op != "constant")
     found = reduce(mul, ordered, graph.number(number))
     for f in conditions:

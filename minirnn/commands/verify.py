@@ -75,7 +75,7 @@ def answer(args: argparse.Namespace, comparisons: Sequence[Comparison], devices:
 
 
 OF_MANY = ("primitives", "functional")
-"""The rows that stand for many ops, whose names are the variants."""
+"""Rows with many ops. A variant is the name of an op."""
 
 
 def chosen_ops(names: Sequence[str] | None, variants: Collection[str]) -> Collection[str]:

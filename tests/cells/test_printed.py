@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from minirnn import cell, exp, maximum, sigmoid, tanh
+from minirnn import cell, exp, maximum, sigmoid, tanh, where
 from minirnn.cells.text import write
 from minirnn.cells.trace import Step
 from tests.cells import published
@@ -248,3 +248,12 @@ def test_squares_and_cubes_are_powers() -> None:
     text = write(after, {e: n for e, n in step.names.items() if e is not after})
     assert text == "(h_prev * z_a**3 - (h_prev + 1)**2 * tanh(z_a)**2) / (1 + z_a**2)**2"
     assert "* z_a * z_a" in write(after, step.names, "cpp", top=True)
+
+
+def test_a_condition_with_a_name_keeps_it() -> None:
+    @cell("h")
+    def masked(z_a: Any, x_b: Any, h: Any) -> Any:
+        m = where(x_b > 0, 1.0, 0.0)
+        return m * tanh(z_a) + h
+
+    assert "dh * m" in masked.backward_formulas()

@@ -224,7 +224,7 @@ def test_tracing_leaves_the_tracer_of_a_debugger() -> None:
 
 
 def test_what_the_messages_say_instead_is_right() -> None:
-    """The substitutes that they name, for a sum, a softmax and a sign, and erf as far as they say."""
+    """What the messages say to write for a sum, a softmax, a sign and erf computes these."""
     v = np.random.default_rng(0).normal(size=(3, 5))
     H, t = 5, mr.tensor(v)
     np.testing.assert_allclose(H * mr.unit_mean(t).numpy(), v.sum(-1, keepdims=True))
