@@ -127,21 +127,16 @@ class LSTMBlockCell(FusedOp):
         grad_op = LSTMBlockCellGrad(use_peephole=self.attributes["use_peephole"])
         found = grad_op(*inputs, i, cs, f, o, ci, co, or_zeros(cs_grad, cs), or_zeros(h_grad, h))
         cs_prev_grad, dicfo, *peephole_grads = found
-        x_grad, h_prev_grad = input_grads(x, h_prev, w, dicfo)
+        x_grad = h_prev_grad = None
+        if x.requires_grad or h_prev.requires_grad:
+            xh_grad, I = MATMUL[chosen.precision](dicfo, TRANSPOSED(w)), x.shape[1]
+            x_grad = GetItem((slice(None), slice(0, I)))(xh_grad)
+            h_prev_grad = GetItem((slice(None), slice(I, None)))(xh_grad)
         w_grad, b_grad = weight_grads([x, h_prev], w, b, dicfo)
         every = [x_grad, cs_prev_grad, h_prev_grad, w_grad, *peephole_grads, b_grad]
         if i_grad is f_grad is o_grad is ci_grad is co_grad is None:
             return every
         return self.with_others(every, (i_grad, None, f_grad, o_grad, ci_grad, co_grad, None), inputs)
-
-
-def input_grads(x: Tensor, h_prev: Tensor, w: Tensor, dicfo: Tensor) -> tuple[Tensor | None, Tensor | None]:
-    """x_grad and h_prev_grad from the gradient of the pre-activations."""
-    if not (x.requires_grad or h_prev.requires_grad):
-        return None, None
-    xh_grad = MATMUL[chosen.precision](dicfo, TRANSPOSED(w))
-    I = x.shape[1]
-    return GetItem((slice(None), slice(0, I)))(xh_grad), GetItem((slice(None), slice(I, None)))(xh_grad)
 
 
 class LSTMBlockCellGrad(FusedOp):

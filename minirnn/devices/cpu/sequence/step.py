@@ -80,10 +80,8 @@ def whole_blocks(results: Sequence[Any], shape: tuple[int, int], dtype: np.dtype
     """The results of a function as arrays (B, H); one may be the same for all units, or the number 0."""
     whole = list(results)
     for k, a in enumerate(results):
-        if a.__class__ is int:
-            whole[k] = np.zeros(shape, dtype)
-        elif a.shape != shape:
-            whole[k] = np.broadcast_to(a, shape)
+        if a.__class__ is int or a.shape != shape:
+            whole[k] = np.broadcast_to(np.asarray(a, dtype), shape)
     return whole
 
 
