@@ -21,7 +21,8 @@ from tests.devices.cpu.kernel_checks import LAYOUTS
 
 SIZES = [(1, 1), (3, 7), (7, 15), (2, 17), (13, 33)]  # B, H
 QUICK = ("three_stages", "many_gates")
-CELLS = [pytest.param(n, marks=() if n in QUICK else pytest.mark.slow) for n in ALL] + ["lstm_block", "gru_block"]
+CELLS = [*QUICK, "lstm_block", "gru_block"]
+CELLS += [pytest.param(n, marks=pytest.mark.slow) for n in ALL[1::2] if n not in CELLS]  # the others as whole layers
 
 
 def plan(name: str) -> Plan:
