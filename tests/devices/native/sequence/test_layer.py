@@ -108,23 +108,6 @@ def test_axes_of_one_element_may_have_any_stride(rnn_mode: str, size: tuple[int,
         np.testing.assert_array_equal(value, expected[name], err_msg=name)
 
 
-@pytest.mark.parametrize("rnn_mode", MODES)
-@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
-def test_nan_and_infinity_stay_with_their_sample(rnn_mode: str, value: float) -> None:
-    layer = random_layer(rnn_mode, T=4, B=3, I=5, H=18, dtype="float32")
-    clean = native_layer(layer)["y"]
-    layer.x[1, 1, 2] = value
-    y = native_layer(layer)["y"]
-    np.testing.assert_array_equal(y[:, [0, 2]], clean[:, [0, 2]])
-    np.testing.assert_array_equal(y[0], clean[0])
-    if np.isnan(value):
-        assert np.isnan(y[1, 1]).all()
-    else:
-        assert not np.array_equal(y[1, 1], clean[1, 1])
-        if rnn_mode == "rnn_tanh":
-            assert (np.abs(y[1, 1]) == 1).all()
-
-
 def test_saturated_gates_are_exact() -> None:
     """The same holds in NumPy: for large arguments a sigmoid is 0 or 1, and tanh is 1 or -1, to the last bit."""
     device: Any = mr.devices.get("native")

@@ -1,6 +1,6 @@
 """Layers of own cells on `native` agree with cpu, with equal bits for any number of threads.
 
-`tests/nn/own/test_layer.py` compares cpu with torch, and `test_step.py` has single steps of the other cells.
+`tests/nn/own/test_layer.py` compares cpu with torch, and `tests/devices/cpu/sequence/test_step.py` has the other cells.
 
 Tests `minirnn/devices/native/sequence/layer.py` and `minirnn/devices/native/sequence/compiled.py`.
 """
