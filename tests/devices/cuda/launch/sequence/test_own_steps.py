@@ -29,7 +29,9 @@ __all__ = ["checked"]  # a fixture
 CPU = mr.devices.get("cpu")
 QUICK = ("indrnn", "lem", "peephole_lstm")
 """The cells of a plain run: one without R, one with two stages, and one with vectors that may be projected."""
-cells = pytest.mark.parametrize("name", [pytest.param(n, marks=() if n in QUICK else pytest.mark.slow) for n in ALL])
+SLOW = [n for n in ALL if n not in QUICK]
+"""A half of them is compiled in float64, and the other half in float32 with the checks of the simulator."""
+cells = pytest.mark.parametrize("name", [*QUICK, *(pytest.param(n, marks=pytest.mark.slow) for n in SLOW[::2])])
 
 
 def layers(rng: np.random.Generator, name: str) -> list[OwnLayer]:
@@ -56,8 +58,8 @@ def test_a_layer_is_that_of_cpu(rng: np.random.Generator, cuda: Any, name: str) 
             assert np.array_equal(a, found[n]), n
 
 
-@cells
 @pytest.mark.slow
+@pytest.mark.parametrize("name", [*SLOW[1::2], *QUICK])
 def test_the_checks_of_the_simulator_find_nothing(checked: Cuda, rng: np.random.Generator, name: str) -> None:
     for layer in layers(rng, name)[1:]:
         expected = layer.run(CPU)
