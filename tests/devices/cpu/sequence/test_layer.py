@@ -48,6 +48,7 @@ SIZES = [  # T, B, I, H: the last vector of a row is half empty
     (70, 2, 3, 5),  # W x is computed ahead, in several pieces: few samples
     (7, 40, 1, 3),
 ]
+LARGE = (6, 7, 150, 260)
 LAYERS = [
     pytest.param(
         place, *variant.values, zoned, id=f"{place}-{variant.id}{'-zoned' * zoned}", marks=[pytest.mark.slow] * slow
@@ -67,7 +68,8 @@ def test_a_layer_is_its_composition_whatever_is_in_the_padding(
     if mr.devices.available()[place] is not None:
         pytest.skip(f"{place}: {mr.devices.available()[place]}")
     rng = np.random.default_rng(D)
-    for k, (T_, B_, I_, H_) in enumerate(SIZES):
+    large = [LARGE] * (place == "native" and D == 2 and not zoned and not options)
+    for k, (T_, B_, I_, H_) in enumerate(SIZES + large):
         more = options | ({"projection": H_ // 2} if "projection" in options else {})
         if more.get("projection") == 0:
             continue
