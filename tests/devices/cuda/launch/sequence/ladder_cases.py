@@ -71,14 +71,14 @@ def tiny_layouts(
     `kept` 1 leaves what is beyond the first chunk of each row to shared memory.
     """
 
-    def small(sizes: Sizes, limits: Any) -> Any:
+    def small(sizes: Sizes, limits: Any, _: int) -> Any:
         return layouts.forward_of(sizes, limits, groups, parts, rows, min(kept, 4), batch_groups)
 
-    def small_table(sizes: Sizes, limits: Any) -> Any:
+    def small_table(sizes: Sizes, limits: Any, _: int) -> Any:
         return layouts.backward_of(sizes, limits, 4, warps, slices, rows, 4 * kept, batch_groups)
 
-    monkeypatch.setattr(layouts, "forward_layout", small)
-    monkeypatch.setattr(layouts, "backward_layout", small_table)
+    monkeypatch.setattr(layouts, "forward_in", small)
+    monkeypatch.setattr(layouts, "backward_in", small_table)
 
 
 def with_multiprocessors(monkeypatch: pytest.MonkeyPatch, count: int) -> None:
