@@ -50,8 +50,9 @@ build() {
 
 if [ -n "${PYCUDA_WHEEL:-}" ]; then cp "$PYCUDA_WHEEL" "$out"; else build; fi
 quiet "$pip" download -q --no-deps --only-binary=:all: -d "$out" \
-    cuda-pathfinder mako markupsafe platformdirs pytools siphash24 typing-extensions nvidia-cuda-sanitizer-api
+    cuda-pathfinder mako markupsafe platformdirs pytools siphash24 typing-extensions tqdm \
+    nvidia-cuda-sanitizer-api
 [ -n "$only_pycuda" ] ||
     quiet "$pip" download -q --only-binary=:all: -d "$out" \
-        "numpy>=2" matplotlib tqdm safetensors hypothesis pytest pytest-mpl pytest-timeout pytest-xdist
+        "numpy>=2" matplotlib safetensors hypothesis pytest pytest-mpl pytest-timeout pytest-xdist
 ls -l "$out"

@@ -37,6 +37,16 @@ def run(module: str, path: Path, *words: str) -> list[dict[str, Any]]:
     return evidence.rows(path)
 
 
+def test_a_machine_needs_only_what_is_carried() -> None:
+    """Besides NumPy, these are PyCUDA, tqdm and what they import (`scripts/evidence/gpu_wheels.sh --pycuda`)."""
+    steps = [*(f"scripts.gpu.{name}" for name in ("alive", "carried", "evidence", "latencies", "profiled", "ratios"))]
+    steps += ["scripts.gpu.tables", "tests.devices.cuda.gpu.litmus", "tests.verified", "minirnn.__main__"]
+    lacking = ("pytest", "hypothesis", "matplotlib", "torch", "pycuda", "safetensors")
+    code = f"import sys; sys.modules.update(dict.fromkeys({lacking})); import {', '.join(steps)}"
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
 # ---- evidence
 
 

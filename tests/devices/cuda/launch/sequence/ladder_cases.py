@@ -6,10 +6,9 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pytest
 
 import minirnn as mr
 from minirnn.cells.plan import Plan
@@ -29,6 +28,9 @@ from minirnn.devices.cuda.sim.driver import SimDriver
 from minirnn.devices.cuda.sim.options import SimOptions
 from minirnn.ops.cudnn_rnn.cells import layer_of
 from tests.proof import stored
+
+if TYPE_CHECKING:  # `scripts/gpu_first.sh` uses these cases on machines without pytest
+    import pytest
 
 GOLDEN = Path(__file__).parents[4] / "golden" / "cudnn_rnn"
 FILES = sorted(p for p in GOLDEN.glob("*.npz") if not p.stem.startswith(("canonical", "params_size")))
