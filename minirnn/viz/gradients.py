@@ -22,6 +22,7 @@ def gradient_flow(
     layers: Sequence[str] | None = None,
     quantity: str = "gradient norm of h",
     max_columns: int = 400,
+    first: int = 0,
     ax: Axes | None = None,
 ) -> Picture:
     """Draw the norm of the loss's gradient that reaches each layer at each time step.
@@ -43,6 +44,8 @@ def gradient_flow(
     max_columns : int
         The largest number of columns. In a longer sequence, each column shows the largest norm of several neighboring
         steps, and the picture says so.
+    first : int
+        The number of the first step.
     ax : Axes, optional
         Where to draw; None makes a new figure.
 
@@ -64,15 +67,16 @@ def gradient_flow(
             f"gradient_flow: {len(layers)} names in layers\n  expected {L}, from norms {norms.shape} = (L, T)"
         )
     check.integer("gradient_flow", "max_columns", max_columns, 1)
+    check.integer("gradient_flow", "first", first)
     ax = axes_or_new("gradient_flow", ax, 8, 2.1 + 0.45 * min(L, 16))
 
     per_column = math.ceil(T / max_columns)
-    first_step = np.arange(0, T, per_column)  # (columns,)
-    shown = np.maximum.reduceat(norms, first_step, axis=1)  # (L, columns); the maximum with a NaN is NaN
-    data = {"norms": shown, "first_step": first_step, "steps_per_column": np.array(per_column)}
+    places = np.arange(0, T, per_column)  # (columns,)
+    shown = np.maximum.reduceat(norms, places, axis=1)  # (L, columns); the maximum with a NaN is NaN
+    data = {"norms": shown, "first_step": first + places, "steps_per_column": np.array(per_column)}
 
     finite = np.isfinite(shown)
-    edges_t = np.append(first_step, T) - 0.5  # step t fills t - 0.5 .. t + 0.5; the last column may be narrower
+    edges_t = first + np.append(places, T) - 0.5  # step t fills t - 0.5 .. t + 0.5; the last column may be narrower
     edges_layer = np.arange(L + 1) - 0.5
     sizes = np.ma.masked_where(~finite | (shown == 0), shown)
     artists: dict[str, Any] = {}
