@@ -226,7 +226,7 @@ print("training ends at r =", {K or "one piece": end and round(end, 3) for K, en
 #
 # Unbiased, but noisy
 # -------------------
-# A cut at random places can keep the mean (Tallec and Ollivier 2017). With probability p step k is left whole, and
+# A cut at random places can keep the mean (Tallec and Ollivier 2017). With probability p step k is not cut, and
 # :math:`w_k` is 1. Otherwise :math:`w_k` is 0. The gradient that crosses the step is divided by p:
 #
 # .. math::
