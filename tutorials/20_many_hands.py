@@ -256,9 +256,9 @@ ax.legend(frameon=False)
 mr.viz.show(ax.figure)
 
 # %%
-# More ranks therefore need larger batches or a faster network. Try it on your machine with
-# ``mpiexec -n 2 minirnn train --shards 2``. :doc:`../parallel` has the commands. The gradients of the ranks agree with
-# those of one process only up to rounding. The next chapter makes them the same to the last bit.
+# More ranks therefore need larger batches or a faster network. To try it on your machine, :doc:`../parallel`
+# has the commands. The gradients of the ranks agree with those of one process only up to rounding. The next chapter
+# makes them the same to the last bit.
 #
 # Further reading
 # ---------------
