@@ -110,7 +110,7 @@ SEQUENCE_SLIPS = slips(
 
 EXERCISES = (
     CudaExercise(
-        "09_cuda/ex37_reduction.cu", many_rows, kernels.bias_gradient, {"db": "(H,)"},
+        "13_kernels/ex37_reduction.cu", many_rows, kernels.bias_gradient, {"db": "(H,)"},
         launch=lambda a: ((-(-int(a["H"]) // COLUMNS),), (COLUMNS, ROWS)),
         counts=(
             Count("reads", "reads", lambda a: int(a["N"]) * int(a["H"]),
@@ -120,12 +120,12 @@ EXERCISES = (
         slips=REDUCTION_SLIPS,
     ),
     CudaExercise(
-        "09_cuda/ex38_softmax.cu", big_rows, kernels.softmax_rows, {"y": "(B, H)"},
+        "13_kernels/ex38_softmax.cu", big_rows, kernels.softmax_rows, {"y": "(B, H)"},
         launch=lambda a: ((len(a["x"]),), (64,)), counts=(shared_by(64, lambda a: int(a["H"]), 3),),
         slips=SOFTMAX_SLIPS,
     ),
     CudaExercise(
-        "09_cuda/ex39_fused_gates.cu", gates, kernels.lstm_gates_gradient, {"dz": "(B, 4H)", "dcs_prev": "(B, H)"},
+        "13_kernels/ex39_fused_gates.cu", gates, kernels.lstm_gates_gradient, {"dz": "(B, 4H)", "dcs_prev": "(B, H)"},
         launch=lambda a: ((-(-int(a["B"]) * int(a["H"]) // 64),), (64,)),
         counts=(
             Count("reads", "reads", lambda a: 8 * int(a["B"]) * int(a["H"]),
@@ -134,7 +134,7 @@ EXERCISES = (
         slips=GATE_SLIPS,
     ),
     CudaExercise(
-        "09_cuda/ex40_sequence.cu", steps, kernels.rnn_sequence, {"h": "(T, H)"},
+        "13_kernels/ex40_sequence.cu", steps, kernels.rnn_sequence, {"h": "(T, H)"},
         launch=lambda a: ((-(-int(a["H"]) // THREADS),), (THREADS,)),
         counts=(
             Count("idle blocks", "idle", lambda a: 0,
