@@ -18,10 +18,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "minirnn learn init DIR makes a course folder; minirnn learn, in it, checks what you save; minirnn learn "
         "milestone YEAR runs one of four experiments with your own parts and saves the picture."
     )
-    what = "make a course folder, or run a milestone, 1990, 1997, 2013 or 2016"
-    parser.add_argument(
-        "action", metavar="init DIR | milestone YEAR", nargs="?", choices=("init", "milestone"), help=what
-    )
+    what, actions = "make a course folder, or run a milestone: 1990, 1997, 2013, 2016", ("init", "milestone")
+    parser.add_argument("action", metavar="init DIR | milestone YEAR", nargs="?", choices=actions, help=what)
     parser.add_argument("folder", metavar="", nargs="?", type=path, help=argparse.SUPPRESS)
     parser.add_argument("--missing", action="store_true", help="with init: add what is missing to an existing folder")
     parser.add_argument("--course", type=path, metavar="DIR", help="with init: a course other than minirnn's own")
