@@ -15,7 +15,7 @@ from types import CodeType, FrameType
 from typing import Any
 
 from minirnn.cells.derive import Derivation
-from minirnn.cells.expr import CellError, Expr
+from minirnn.cells.expr import CUTS, CellError, Expr
 from minirnn.cells.rules import RULES
 from minirnn.cells.terms import Term, times
 from minirnn.cells.text import write
@@ -39,7 +39,7 @@ class Numbers:
     def computed(self, e: Expr) -> Values:
         if e.op in ("number", "constant"):
             return [e.value if e.op == "number" else e.value[1]] * POINTS
-        if e.op in ("input", "gradient", "product", "unit_mean"):
+        if e.op in ("input", "gradient", *CUTS):
             return [self.draw.choice((-1, 1)) * self.draw.uniform(0.3, 1.7) for _ in range(POINTS)]
         return [evaluated(e.op, args) for args in zip(*map(self.of, e.args), strict=True)]
 

@@ -12,24 +12,33 @@ from numbers import Real
 from typing import Any, NoReturn
 
 FUNCTIONS: tuple[str, ...] = ("sigmoid", "tanh", "relu", "softplus", "exp", "log", "sqrt", "abs", "sin", "cos")
-FUNCTIONS += ("maximum", "minimum", "clip", "where", "straight_through", "product", "unit_mean")
+FUNCTIONS += ("maximum", "minimum", "clip", "where", "straight_through", "product")
+FUNCTIONS += ("unit_mean", "unit_sum", "unit_max", "unit_norm", "unit_softmax")
 LANGUAGE = f"functions of a cell: {', '.join(FUNCTIONS)}"
 INSTEAD = {
     "mean": "write unit_mean(v), the mean over units",
-    "sum": "write H * unit_mean(v), with the number of units as a constant H",
+    "sum": "write unit_sum(v), the sum over units",
+    "max": "write unit_max(v), the largest of all units, or maximum(a, b) of two values",
+    "norm": "write unit_norm(v), for zero mean and unit variance over units, or sqrt(unit_sum(v * v))",
+    "softmax": "write unit_softmax(v), the softmax over units",
     "detach": "write straight_through(v, 0.0), which has no gradient",
     "sign": "write where(v > 0, 1, where(v < 0, -1, 0))",
     "erf": "write tanh(1.2 * v), which differs from erf(v) by less than 0.02",
     "floor": "write a mask of the step, mask_NAME, for what depends on the time",
     "%": "write a mask of the step, mask_NAME, for what depends on the time",
-    "dtype": f"{LANGUAGE}; softmax(v) is exp(v) / (H * unit_mean(exp(v)))",
+    "dtype": f"{LANGUAGE}; the softmax over units is unit_softmax(v)",
 }
 """What to write for things that the language does not have."""
 
 COMPARISONS = {"gt": ">", "lt": "<", "ge": ">=", "le": "<="}
 NUMBERS = ("number", "constant")
 LEAVES = (*NUMBERS, "input", "gradient")
-CUTS = ("product", "unit_mean")
+REDUCTIONS = ("unit_mean", "unit_sum", "unit_var", "unit_max", "unit_ties", "unit_exp_sum")
+"""Functions with one result for all units of a sample: the mean, the sum, the variance, the largest value, how many
+units have it, and the sum of ``exp(v - unit_max(v))``."""
+BACK = {op: "unit_mean" if op in ("unit_mean", "unit_var") else "unit_sum" for op in REDUCTIONS}
+"""What becomes of the gradient of such a result: its mean or its sum over units."""
+CUTS = ("product", *REDUCTIONS)
 """Functions that need all units of a sample. A step is split there into stages."""
 
 
@@ -43,6 +52,8 @@ class Graph:
     def __init__(self) -> None:
         self.known: dict[tuple[Any, ...], Expr] = {}
         self.cuts: list[Expr] = []
+        self.norms: list[tuple[Expr, ...]] = []
+        """Values that were normalized together."""
         self.names: dict[Expr, str] = {}
         """The values that the user named."""
         self.whole: set[Expr] = set()
@@ -55,6 +66,13 @@ class Graph:
         found = self.known.get(key)
         if found is None:
             found = self.known[key] = Expr(self, op, args, value, len(self.known))
+        return found
+
+    def cut(self, op: str, v: Expr, value: Any = None) -> Expr:
+        """A function of all units of a sample."""
+        found = self.node(op, (v,), value)
+        if found not in self.cuts:
+            self.cuts.append(found)
         return found
 
     def number(self, v: float) -> Expr:
@@ -202,7 +220,7 @@ class Expr:
         refuse("was asked for its length", "a step has no shapes: its formulas hold for every sample and unit")
 
     def __getitem__(self, _: Any) -> Any:
-        refuse("was indexed", "units see each other only in product(v) and unit_mean(v)")
+        refuse("was indexed", "units see each other only in product(v), unit_mean(v) and other functions unit_..")
 
     def __matmul__(self, _: Any) -> Any:
         refuse("was multiplied by a matrix", "write product(v): the layer has the matrix (H, H)")
@@ -343,12 +361,10 @@ def apply(name: str, *args: Any, **options: Any) -> Any:
     given = tuple(graph.lift(a) for a in args)
     if name not in CUTS:
         return graph.node(name, given)
-    if given[0].op in NUMBERS:
+    (v,) = given
+    if v.op in NUMBERS:
         raise CellError(f"{name}: got a number\n  expected a value of the step")
-    found = graph.node(name, given, len(graph.cuts) if name == "product" else None)  # each product has its own matrix
-    if found not in graph.cuts:
-        graph.cuts.append(found)
-    return found
+    return graph.cut(name, v, len(graph.cuts) if name == "product" else None)  # each product has its own matrix
 
 
 def is_infinite(e: Expr) -> bool:

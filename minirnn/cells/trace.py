@@ -40,7 +40,7 @@ class Step:
     names : dict of Expr to str
         Inputs, states and local variables. A state before the step is ``c_prev``.
     cuts : list of Expr
-        Calls of product and unit_mean, in the order in which they were made.
+        Products and functions of all units, in the order in which they were made.
     read : bool
         Whether a step reads the last state. If the output of a cell is not a state, no step reads it.
     """
@@ -64,7 +64,7 @@ class Step:
         self.read_parameters(inspect.signature(function).parameters, constants)
         self.after = self.run()
         self.cuts = self.graph.cuts
-        self.nodes = needed([*self.after, *self.cuts])
+        self.nodes = needed([*self.after, *self.cuts, *[y for group in self.graph.norms for y in group]])
         self.name_cuts()
         self.check_used()
 
@@ -210,6 +210,15 @@ class Step:
                 self.names[v] = self.unused(f"v{k + 1}")
             if m not in self.names:
                 self.names[m] = self.unused(f"m{k + 1}")
+        for e in self.nodes:
+            if e.op == "unit_softmax" and e not in self.names:
+                self.names[e] = self.unused(f"softmax_{self.names[e.args[0]]}")
+        for group in self.graph.norms:
+            for y in group:
+                v, mean, std = y.args
+                for e, name in ((mean, "mean"), (std, "std"), (y, f"norm_{self.names[v]}")):
+                    if e not in self.names:
+                        self.names[e] = self.unused(name)
 
     def unused(self, name: str) -> str:
         """`name`, or the first of name2, name3, .. that is not used."""
@@ -240,7 +249,7 @@ class Step:
                         )
                     self.fail(f"the {kind} {n!r} is never used", remove)
         reached = set(needed(self.after))
-        if any(m not in reached for m in self.cuts):
+        if any(m not in reached for m in self.cuts if m.op != "unit_ties"):
             self.fail("a product or mean is never used", "remove it: a layer would compute it for nothing")
         for n, v in self.constants.items():
             if self.graph.known.get(("constant", (), (n, v))) not in used and isfinite(v):

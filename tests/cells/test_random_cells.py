@@ -44,6 +44,9 @@ ONE += [
     "mr.product({})",
     "mr.product({0}) - mr.tanh(mr.product({0}))",
     "mr.unit_mean({})",
+    "mr.unit_sum({}) / 5",
+    "mr.unit_norm({})",
+    "mr.unit_softmax({})",
     "mr.clip({}, -0.5, 0.7)",
     "{} ** 2",
     "w * {}",
@@ -63,8 +66,8 @@ def random_cell(rng: np.random.Generator) -> Any:
     for n in range(rng.integers(3, 12)):
         forms, count = (ONE, 1) if rng.random() < 0.6 else (TWO, 2)
         form = str(rng.choice(forms))
-        products += form.count("product") + form.count("unit_mean")
-        if products > 4 and ("product" in form or "unit_mean" in form):
+        products += form.count("product") + form.count("unit_")
+        if products > 4 and ("product" in form or "unit_" in form):
             continue
         pick = [str(rng.choice(unread if unread and rng.random() < 0.7 else known)) for _ in range(count)]
         pick = [p if p in known else known[0] for p in pick]

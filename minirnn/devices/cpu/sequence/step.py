@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from minirnn.cells.expr import CUTS, Expr
+from minirnn.cells.expr import BACK, CUTS, Expr
 from minirnn.cells.plan import Plan, Stage
 from minirnn.cells.text import write
 from minirnn.devices.base import Weights
@@ -27,7 +27,10 @@ SCOPE: dict[str, Any] = {
     **{"maximum": np.maximum, "minimum": np.minimum, "sigmoid": sigmoid, "relu": lambda x: np.maximum(x, 0)},
     **{"softplus": lambda x: np.logaddexp(x, 0), "straight_through": lambda value, x: value},
     **{"clip": lambda x, low, high, straight_through=False: np.minimum(np.maximum(x, low), high)},
-    **{"unit_mean": lambda v: v.mean(-1, keepdims=True)},
+    **{"unit_mean": lambda v: v.mean(-1, keepdims=True), "unit_sum": lambda v: v.sum(-1, keepdims=True)},
+    **{"unit_max": lambda v: v.max(-1, keepdims=True), "unit_var": lambda v: v.var(-1, keepdims=True)},
+    **{"unit_ties": lambda v: (v == v.max(-1, keepdims=True)).sum(-1, keepdims=True, dtype=v.dtype)},
+    **{"unit_exp_sum": lambda v: np.exp(v - v.max(-1, keepdims=True)).sum(-1, keepdims=True)},
 }
 """The functions of the cell language."""
 
@@ -140,8 +143,9 @@ def statements(
                 done.add(load.value)
                 matrix = f"U{plan.cuts[k].matrix + 1}"
                 operand = write(source, names)
-                if plan.cuts[k].kind == "unit_mean":
-                    yield f"{names[load.value]} = unit_mean({operand})"
+                kind = plan.cuts[k].kind
+                if kind != "product":
+                    yield f"{names[load.value]} = {BACK[kind] if backward else kind}({operand})"
                 else:
                     operand = operand if re.fullmatch(r"\w+", operand) else f"({operand})"
                     yield f"{names[load.value]} = {operand} @ {matrix}" + ("" if backward else ".T")

@@ -88,7 +88,7 @@ def test_a_mean_over_units_is_not_a_product(rng: np.random.Generator, monkeypatc
     assert_close(layer.run(device), layer.run(CPU), 1e-13)
     passes = 2 * T
     assert len(products) == passes
-    assert launches.count("unit_means") == 2 * passes  # two means, one after the other, in both passes
+    assert launches.count("unit_reductions") == 2 * passes  # two means, one after the other, in both passes
 
 
 def test_several_units_a_thread_give_the_bits_of_one(rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch) -> None:
