@@ -91,6 +91,21 @@ def test_a_mean_over_units_is_not_a_product(rng: np.random.Generator, monkeypatc
     assert launches.count("unit_reductions") == 2 * passes  # two means, one after the other, in both passes
 
 
+def test_a_step_of_an_lstm_with_three_norms_is_six_launches(
+    rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Three stages of the cell, two launches between them, and the product with R; the same backward."""
+    products, launches, device = [], [], Cuda(SimDriver())
+    real_product, real_kernel = steps.product, device.kernel_of
+    monkeypatch.setattr(steps, "product", lambda *a, **k: products.append(a) or real_product(*a, **k))
+    monkeypatch.setattr(device, "kernel_of", lambda *a: launches.append(a[1]) or real_kernel(*a))
+    layer = OwnLayer(rng, "ln_lstm", H=5)
+    plan = layer.plan
+    assert_close(layer.run(device), layer.run(mr.devices.get("cpu")), 1e-13)
+    assert (len(plan.forward), len(plan.backward)) == (3, 3)
+    assert len(products) + launches.count("unit_reductions") == 2 * T * 3
+
+
 def test_several_units_a_thread_give_the_bits_of_one(rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch) -> None:
     layer, device = OwnLayer(rng, "lem", H=12), Cuda(SimDriver())
     several = layer.run(device, "float32")
