@@ -86,6 +86,7 @@ def compare(d: Derivation, function: Callable[..., Any]) -> dict[str, Expr]:
     numbers = Numbers()
     right = {line.name: line.value for line in d.lines}
     ends = {f"d{d.names[owner]}": e for owner, e in d.ends.items() if owner.op == "input" and e.varies}
+    through = {dv for _, dv in d.cuts}  # what comes back through a product needs no line
     names = {**d.names, **{e: n for n, e in mine.items() if e.varies and e.op != "gradient"}}
     problems: list[str] = []
     for n, e in {
@@ -93,7 +94,7 @@ def compare(d: Derivation, function: Callable[..., Any]) -> dict[str, Expr]:
         **ends,
     }.items():  # in their order: each mistake is reported once, and later lines are checked as if it were right
         if n not in mine:
-            if n in ends and not (e.op == "gradient" and d.names[e] == n):
+            if n in ends and not (e.op == "gradient" and (d.names[e] == n or e in through)):
                 problems.append(f"{n} is missing: {write(e, d.names, top=True)}")
             continue
         if not close(numbers.of(mine[n]), numbers.of(e)):
@@ -111,12 +112,13 @@ def run(function: Callable[..., Any], arguments: list[Expr]) -> tuple[Any, dict[
     """The result of the function, and its local variables that are formulas, in the order of their last line."""
     found: dict[str, Expr] = {}
     code = function.__code__
+    given = dict(zip(code.co_varnames, arguments, strict=False))
 
     def watch(frame: FrameType, event: str, _: Any) -> Any:
         if frame.f_code is not code:
             return None
         for n, e in frame.f_locals.items():
-            if isinstance(e, Expr) and e not in arguments and found.get(n) is not e:
+            if isinstance(e, Expr) and e is not given.get(n) and found.get(n) is not e:
                 found.pop(n, None)
                 found[n] = e
         return watch

@@ -7,7 +7,7 @@ Equal expressions of one graph are the same object, so common subexpressions are
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from numbers import Real
 from typing import Any, NoReturn
 
@@ -367,13 +367,13 @@ def kind_of(v: Any) -> str:
     return "a value of the step" if isinstance(v, Expr) else f"a {type(v).__name__}"
 
 
-def needed(ends: Sequence[Expr]) -> list[Expr]:
-    """`ends` and all expressions that they depend on, operands first."""
+def needed(ends: Sequence[Expr], until: Collection[Expr] = ()) -> list[Expr]:
+    """`ends` and all expressions that they depend on, operands first. Those in `until` are not looked into."""
     found: set[Expr] = set()
     waiting = list(ends)
     while waiting:
         e = waiting.pop()
         if e not in found:
             found.add(e)
-            waiting.extend(e.args)
+            waiting.extend(() if e in until else e.args)
     return sorted(found, key=lambda e: e.index)

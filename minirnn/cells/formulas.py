@@ -50,7 +50,10 @@ class Writer:
         self.inline = {m: self.product(m) for m in self.step.cuts if self.is_ours(m)}
         pairs = list(zip(self.step.cuts, d.cuts, strict=True))
         self.arriving = [(m, dm, dv) for m, (dm, dv) in pairs if not is_number(dm, 0)]
-        self.inline |= {dv: self.through(m, dm, dv) for m, dm, dv in self.arriving if uses[dv] == 1}
+        uses.update(e for e in d.varying() if e.op == "gradient")  # the whole gradient of a state, which has a line
+        written = {line.value for line in d.lines}
+        inner = {e for _, dm, _ in self.arriving for e in needed([dm], written)}
+        self.inline |= {dv: self.through(m, dm, dv) for m, dm, dv in self.arriving if uses[dv] == 1 and dv not in inner}
 
     # ---- the three parts
 
@@ -64,7 +67,7 @@ class Writer:
         d = self.d
         lines = [Formula(self.names[e], self.write(e)) for e in d.again if e in d.recomputed]
         vectors = set(self.step.vectors.values())
-        last = max([d.stage(line.value) for line in d.lines], default=0)
+        last = max(d.stage(e) for e in (*d.formulas(), *[dv for _, _, dv in self.arriving], *d.incoming))
         for stage in range(last + 1):
             for m, dm, dv in self.arriving:
                 if d.stage(dv) == stage and dv not in self.inline:

@@ -182,12 +182,12 @@ def backward(cell: Formulas) -> Graph:
         sources = [through(a, f, of in vectors) for a, f in target.form.items()]
         label = words.carried(name[1:]) if what == STATE and name.endswith("_prev") else words.called(name)
         at[e] = g.add(label, what, name, sources)
-    for owner, e in d.ends.items():  # the same gradient under another name
-        if owner.op == "input" and e.varies and (owners.get(e) is not owner or e in d.incoming):
+    for owner, e in d.ends.items():  # the same gradient under another name, or what comes from outside
+        if owner.op == "input" and e.varies and (owners.get(e) is not owner or e.op == "gradient"):
             name = d.free(f"d{d.names[owner]}")
             is_state = owner in step.states.values()
             label = words.carried(name[1:]) if is_state else words.called(name)
-            summed = [g.add(r"\Sigma", FACTOR, "sum of 1", [at[e]])] if owner in vectors else [at[e]]
+            summed = [g.add(r"\Sigma", FACTOR, "sum of 1", [source(e)])] if owner in vectors else [source(e)]
             at[owner] = g.add(label, STATE if is_state else VALUE, name, summed)
     _through_R(cell, g, at, words)
     return ordered(g)

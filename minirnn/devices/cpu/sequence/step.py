@@ -49,7 +49,7 @@ def cell_step(
     found = function_of(plan, False)(
         *given, *states, *masks, *weights.vectors, *weights.U, *(plan.constants if constants is None else constants)
     )
-    whole = [whole_block(a, shape, gates.dtype) for a in found]
+    whole = whole_blocks(found, shape, gates.dtype)
     return tuple(whole[: plan.states]), dict(zip(plan.value_names, whole[plan.states :], strict=True))
 
 
@@ -68,19 +68,21 @@ def cell_step_grad(
     """The gradients of gates (B, G*H), states and vectors, without the product with R."""
     shape, n = d_after[-1].shape, len(plan.gate_names)
     found = function_of(plan, True)(
-        *[values[name] for name in plan.value_names], *states, *after, *d_after, *masks, *weights.vectors, *weights.U,
+        *map(values.__getitem__, plan.value_names), *states, *after, *d_after, *masks, *weights.vectors, *weights.U,
         *(plan.constants if constants is None else constants),
     )  # fmt: skip
-    whole = [whole_block(a, shape, d_after[-1].dtype) for a in found]
+    whole = whole_blocks(found, shape, d_after[-1].dtype)
     d_vectors = whole[n + plan.states :]
     return np.concatenate(whole[:n], 1), tuple(whole[n : n + plan.states]), tuple([a.sum(0) for a in d_vectors])
 
 
-def whole_block(a: Any, shape: tuple[int, int], dtype: np.dtype) -> Array:
-    """A result of a function as an array (B, H); it may be the same for all units, or the number 0."""
-    if a.__class__ is int:
-        return np.zeros(shape, dtype)
-    return a if a.shape == shape else np.broadcast_to(a, shape)
+def whole_blocks(results: Sequence[Any], shape: tuple[int, int], dtype: np.dtype) -> list[Array]:
+    """The results of a function as arrays (B, H); one may be the same for all units, or the number 0."""
+    whole = list(results)
+    for k, a in enumerate(results):
+        if a.__class__ is int or a.shape != shape:
+            whole[k] = np.broadcast_to(np.asarray(a, dtype), shape)
+    return whole
 
 
 def function_of(plan: Plan, backward: bool) -> Callable[..., Any]:
