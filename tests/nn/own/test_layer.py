@@ -379,9 +379,7 @@ def test_states_with_names_are_read_by_their_names() -> None:
     expected = layer(x, (state.c, state.h))[0].numpy()
     for same in (state, mr.nn.states.LSTMState(state.c, state.h), {"h": state.h, "c": state.c}):
         np.testing.assert_array_equal(layer(x, same)[0].numpy(), expected)
-    with pytest.raises(
-        TypeError, match=r"the names h, d\n  expected c, h, which are read by name"
-    ):
+    with pytest.raises(TypeError, match=r"the names h, d\n  expected c, h, which are read by name"):
         layer(x, {"h": state.h, "d": state.c})
     odd = cell(states=("_a", "h"))(lambda z_n, _a, h: (0.5 * _a + h, tanh(z_n) + 0.1 * _a)).layer(I, H)
     _, after = odd(x)
