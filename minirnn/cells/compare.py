@@ -68,6 +68,7 @@ def compare(d: Derivation, function: Callable[..., Any]) -> dict[str, Expr]:
         raise CellError(f"{name}: backward got a {type(function).__name__}\n  expected a Python function of gradients")
     known = {n: e for e, n in d.names.items() if not e.varies or e.op == "gradient"}
     known |= {f"{n}_grad": e for n, e in zip(d.step.order, d.incoming, strict=True) if f"{n}_grad" not in known}
+    known |= {n: d.step.graph.node("constant", (), (n, v)) for n, v in d.step.constants.items()}
     asked = list(inspect.signature(function).parameters)
     unknown = [n for n in asked if n not in known]
     if unknown:

@@ -247,6 +247,9 @@ class Step:
                             f"gates z_.. and h_.. read the last state, here {self.output}; if they should read {n}, "
                             f"write states={tuple(last.split(', '))!r} and return {last}\n  otherwise {remove}"
                         )
+                    elif kind == "state" and n == self.output:
+                        rest = tuple(s for s in self.order if s != n)
+                        remove = f"if it is only the output of the layer, write @cell(states={rest!r}, output={n!r})"
                     self.fail(f"the {kind} {n!r} is never used", remove)
         reached = set(needed(self.after))
         if any(m not in reached for m in self.cuts if m.op != "unit_ties"):

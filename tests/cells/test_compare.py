@@ -155,3 +155,17 @@ def test_a_gradient_that_the_next_product_needs_has_a_line() -> None:
     lines = nested.backward_formulas(products=True).splitlines()
     assert lines[1:3] == ["dv2 = dx_a @ U2", "dh_prev = (dv2 * (v2 > 0)) @ U1"]
     assert "dU1 = (dv2 * (v2 > 0))^T @ h_prev" in lines
+
+
+def test_a_constant_is_read_by_its_name() -> None:
+    def leaky(z_a: Any, h: Any, *, a: float = 0.3) -> Any:
+        t = tanh(z_a)
+        return (1 - a) * h + a * t
+
+    def by_hand(dh: Any, t: Any, a: Any) -> None:
+        dz_a = a * dh * (1 - t * t)  # noqa: F841
+        dh_prev = dh * (1 - a)  # noqa: F841
+
+    own = cell(states="h")(leaky)
+    own.backward(by_hand)
+    assert own.verify(["cpu"]) and own.layer(3, 5, a=0.9).verify(["cpu"])

@@ -120,6 +120,11 @@ WRONG = {
         lambda z_a, h: Surrogate.apply(z_a) + h,
         r"Surrogate.apply .* would be ignored\n  write straight_through",
     ),
+    "a state that is the output alone": (
+        ("c", "h"),
+        lambda x_a, c, h: (c + x_a, tanh(c)),
+        r"'h' is never used\n  if it is only the output of the layer, write @cell\(states=\('c',\), output='h'\)",
+    ),
     "an unused product": (("h",), unused_product, "a product or mean is never used"),
     "too few results": (("c", "h"), lambda z_a, c, h: tanh(z_a) * c, "returns 1 values\n  expected 2: the new c, h"),
     "a result that is no value": (("h",), lambda z_a, h: 1, "the new h is a int"),

@@ -217,6 +217,11 @@ class CellLayer(Stack):
         *inner, h0 = self._states(states, batched, x)
         all_masks = [m.array if L == 1 else m for m in self._masks(masks or {}, x)]
         x, weights, between = self._dropped(x)
+        for name, w in weights[0]._asdict().items():
+            others = [v for v in (w if isinstance(w, tuple) else [w]) if v is not None and not isinstance(v, Tensor)]
+            if others:
+                kind = type(others[0]).__name__
+                raise TypeError(f"{self.name}: {name} of weights is of type {kind}\n  expected a Tensor: mr.tensor(..)")
         c0 = [stack(inner, 1)] if len(inner) > 1 else inner
         own = [[m if L == 1 else m[k : k + D].array for m in all_masks] for k in range(0, L * D, D)]
         cells = [(self.plan, m, None) for m in own]

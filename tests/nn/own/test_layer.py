@@ -386,6 +386,15 @@ def test_states_with_names_are_read_by_their_names() -> None:
     np.testing.assert_array_equal(odd(x, after)[0].numpy(), odd(x, tuple(after))[0].numpy())
 
 
+def test_weights_of_a_subclass_that_are_no_tensors_are_named() -> None:
+    class Fixed(CellLayer):
+        def weights(self, k: int) -> Any:
+            return super().weights(k)._replace(U=(np.eye(H),))
+
+    with pytest.raises(TypeError, match=r"U of weights is of type ndarray\n  expected a Tensor"):
+        Fixed(multiplicative, I, H)(mr.randn(T, B, I))
+
+
 def test_a_lambda_makes_layers() -> None:
     layer = cell(states=("a", "h"))(lambda z_n, z_m, a, h: (z_m + 0.5 * a, tanh(z_n) + 0.1 * h)).layer(I, H)
     y, after = layer(mr.randn(T, B, I))
