@@ -236,14 +236,13 @@ mr.viz.show(fig)
 #
 # Further reading
 # ---------------
-# Gal and Ghahramani (2016) derive one mask for all steps from Bayesian inference. Krueger et al. (2017), *Zoneout*,
-# compare it with other masks. Merity, Keskar and Socher (2018), *Regularizing and optimizing LSTM language models*,
-# introduce weight drop. Ba, Kiros and Hinton (2016), *Layer normalization*, show its invariances.
+# Gal and Ghahramani (2016) derive one mask for all steps from Bayesian inference. Krueger et al. (2017) introduce
+# zoneout, Merity, Keskar and Socher (2018) weight drop, and Ba, Kiros and Hinton (2016) layer norm.
 #
 # Try it
 # ------
-# Put a mask on the candidate alone (Semeniuta et al. 2016, *Recurrent dropout without memory loss*). Where is its
-# line in the second figure? (:doc:`Answer </on_paper>`)
+# Put a mask on the candidate alone (Semeniuta et al. 2016). Where is its line in the second figure?
+# (:doc:`Answer </on_paper>`)
 #
 # Then write it yourself: :doc:`exercises </exercises>` ``ex26`` (variational dropout) and ``ex27`` (layer norm).
 #
