@@ -188,7 +188,8 @@ mr.viz.show(ax.figure)
 # Fast on other devices
 # ---------------------
 # The whole sequence is one node of the tape. With ``mr.use_device("native")``, C++ generated from the same plan
-# computes it, and with ``"cuda-sim"`` or ``"cuda"``, a kernel does.
+# computes it, and with ``"cuda-sim"`` or ``"cuda"``, a kernel does. Commands read a cell from a file, such as
+# ``minirnn explain patient.py:patient``.
 #
 # Further reading
 # ---------------
