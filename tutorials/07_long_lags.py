@@ -198,12 +198,12 @@ mr.viz.show(fig)
 
 # %%
 # In the adding problem the plain network and the orthogonal one learn sequences of up to 20 steps. The third plain
-# network, with relu and an identity matrix, has a reach of 0.7 at every length, and it learns at every length. Over 200
-# steps the reach of the LSTMs with the biases 0 and 1 falls by factors of 0.64 and 0.84 per step, close to the 0.64 and
-# 0.88 of chapter 5. The GRU's reach there is below :math:`10^{-30}`, and yet the GRU learns sooner than every LSTM. A
-# forget bias helps the LSTM at long lags: at 100 steps the LSTMs with the biases 1 and 3 learn sooner than the one with
-# the bias 0. No LSTM learned the task at 200 steps with this rate. But with a rate of 0.005 the LSTMs with the biases 1
-# and 3 did so, in 2,706 and 2,399 steps (one seed).
+# network, with relu and an identity matrix, has a reach of 0.7 at every length, and it learns at every length. Over
+# 200 steps the reach of the LSTMs with the biases 0 and 1 falls by factors of 0.64 and 0.84 per step, close to the
+# 0.64 and 0.88 of chapter 5. The GRU's reach there is below :math:`10^{-30}`, and yet the GRU learns sooner than
+# every LSTM. A forget bias helps the LSTM at long lags: at 100 steps the LSTMs with the biases 1 and 3 learn sooner
+# than the one with the bias 0. No LSTM learned the task at 200 steps with this rate. But with a rate of 0.005 the
+# LSTMs with the biases 1 and 3 did so, in 2,706 and 2,399 steps (one seed).
 #
 # The copy task ranks the same networks differently. The orthogonal network learns lag 5 in less than a third of the
 # steps of any other network, but it does not learn lag 7. The GRU also learns only lag 5. The LSTMs with the biases 1

@@ -43,9 +43,8 @@ data does not bring them back.
 #    \delta R_K = \sum_{s=1}^{T} \sum_{t=1}^{s} C_{t,s} \cdot h_{t-1}^{\top}
 #    \left( v_{t,s} \odot (1 - h_t \odot h_t) \right)
 #
-# You might expect to lose only the pairs that are more than K steps apart. But every pair across a cut is lost, even
-# two neighboring steps. If T is a multiple of K, the number of pairs with the distance :math:`d = s - t` that survive
-# is
+# Every pair across a cut is lost, even two neighboring steps. If T is a multiple of K, the number of pairs with the
+# distance :math:`d = s - t` that survive is
 #
 # .. math::
 #    :label: survivors
@@ -161,7 +160,7 @@ for bias, shares in lost.items():
 #    r_{\star} &= \sqrt{\frac{n}{n + 1}}
 #    \end{aligned}
 #
-# A larger r would keep more of the wanted input, but also more of all the others. In the gradient of r, let
+# In the gradient of r, let
 # :math:`\bar g_d` be the mean of the terms of :eq:`double-sum` with the distance d. The same two means give
 #
 # .. math::

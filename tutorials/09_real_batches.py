@@ -4,8 +4,8 @@ r"""
 
 *What must an op ignore when sequences have different lengths?*
 
-Sentences have different lengths, but arrays are rectangles. Shorter sequences are therefore *padded* to the length of
-the longest one. Every op then has to ignore the padding, forward and backward, in both directions of time.
+Sentences have different lengths, but arrays are rectangles. Shorter sequences are *padded*, and every op has to
+ignore the padding, forward and backward.
 
 | **You need** chapters 3 and 5.
 | **You will be able to** write the forward and backward pass of a recurrent layer with lengths, say which gradients

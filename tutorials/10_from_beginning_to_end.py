@@ -253,7 +253,7 @@ for temperature in (0.3, 0.8, 1.5):
     print(f"--- temperature {temperature}\n{write(temperature)}")
 
 # %%
-# A low temperature repeats likely phrases, and a high one misspells. ``minirnn train`` does this with a larger network.
+# A low temperature repeats likely phrases, and a high one misspells.
 #
 # Summary
 # -------

@@ -148,7 +148,7 @@ def gradients(place, seed=0):
 # What reaches each cell state
 # ----------------------------
 # The figure shows a single sequence. Each row is a unit, each column a time step, and the color is the size of the
-# gradient that arrives there. White is exactly zero: nothing can be learned from that unit at that step.
+# gradient that arrives there. White is exactly zero.
 
 titles = {"none": "no masks", "c": "c, a mask for each step", "c, one mask": "c, one mask", "zoneout": "zoneout"}
 maps = {place: np.abs(gradients(place)[:, :H].T) for place in titles}  # (H, T+1)
@@ -198,7 +198,7 @@ mr.viz.show(fig)
 #
 # Layer norm in a cell
 # --------------------
-# Layer norm draws no mask, but it also acts at every step. It shifts and scales each row, with means over the units:
+# Layer norm also acts at every step. It shifts and scales each row, with means over the units:
 #
 # .. math::
 #    :label: norm-step

@@ -175,9 +175,9 @@ print(f"cosine of the gradient and the gradient clipped by value, at the median:
 # What the backward pass must remember
 # ------------------------------------
 # Let a be the number of arrays that the tape stores per step. Here a is 2, for the argument and the result of tanh.
-# Backpropagation through time needs all :math:`aT` of them. *Checkpointing* stores only the first state of each segment
-# of K steps. The backward pass goes from the last segment to the first and runs each one again. At any time it stores
-# T/K first states and the arrays of one segment. Completing the square gives the best length:
+# Backpropagation through time needs all :math:`aT` of them. *Checkpointing* stores only the first state of each
+# segment of K steps. The backward pass goes from the last segment to the first and runs each one again. It stores T/K
+# first states and the arrays of one segment. Completing the square gives the best length:
 #
 # .. math::
 #    :label: checkpoint-memory

@@ -20,7 +20,7 @@ UNBOUND = {
     "04_vanish_and_explode": 42,
     "05_the_lstms_highway": 25,
     "07_long_lags": 41,
-    "10_from_beginning_to_end": 22,
+    "10_from_beginning_to_end": 21,
     "13_gradients_of_gradients": 21,
     "19_one_launch_for_all_steps": 21,
 }
