@@ -4,8 +4,8 @@ r"""
 
 *What is backpropagation through time (BPTT)?*
 
-A recurrent network repeats one small formula, which computes the next state from the current state and the next input.
-This chapter applies the chain rule to that loop, first by hand and then with the tape.
+A recurrent network repeats one small formula, which computes the next state from the current state and the next
+input. This chapter applies the chain rule to that loop.
 
 | **You need** chapters 1 and 2: what a tape records, and how a gradient is checked.
 | **You will be able to** write the backward pass of a recurrent network, explain each term in the gradient of its
@@ -143,8 +143,7 @@ mr.viz.show(picture)
 # factors: the *memory* of the network before step t (:math:`h_{t-1}`), and the gradient of the losses from step t on
 # (:math:`\delta z_t`). If either factor is zero, step t contributes nothing to the gradient of R.
 #
-# Equations :eq:`bptt` and :eq:`rnn-weights` translate directly into code. Its loop goes backwards through the states
-# that the forward pass stored:
+# In code, a loop goes backwards through the states that the forward pass stored:
 
 
 def backward_through_time(x, states, dy, W, R):

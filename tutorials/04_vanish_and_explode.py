@@ -243,8 +243,7 @@ print("share of the norm that reaches step 0:", *(f"{share:.1e}" for share in re
 # Further reading
 # ---------------
 # Hochreiter (1991), in German, and Bengio, Simard and Frasconi (1994) discovered the problem. Pascanu, Mikolov and
-# Bengio (2013) prove both statements and introduce clipping by norm. Le, Jaitly and Hinton (2015) start with the
-# identity matrix and relu. Arjovsky, Shah and Bengio (2016) keep R unitary throughout training.
+# Bengio (2013) prove both statements. Arjovsky, Shah and Bengio (2016) keep R unitary throughout training.
 #
 # Try it
 # ------

@@ -4,8 +4,8 @@ r"""
 
 *Which of these numbers is the forget gate?*
 
-An LSTM has four weight matrices for the input, four for the state, and some biases. Every library stacks them in its
-own order. If you confuse two orders, you get no error, because all shapes match.
+Every library stacks the matrices of an LSTM's gates in its own order. If you confuse two orders, you get no error,
+because all shapes match.
 
 | **You need** chapter 5.
 | **You will be able to** list the orders of gates that libraries use, and find the order of unknown weights from one

@@ -17,8 +17,8 @@ you invent a cell, and minirnn derives the rest.
 # A step in Python
 # ----------------
 # The LSTM has two gates for its memory: f decides how much to keep, and i how much to write. What if one gate decides
-# both? A unit that keeps 90 % then writes 10 %. Each unit also gets its own value, ``slow``, which is added to the
-# pre-activation of this gate. Units with a large value keep their memory longer from the start.
+# both? Each unit also gets its own value, ``slow``, which is added to the pre-activation of this gate. Units with a
+# large value keep their memory longer from the start.
 #
 # The names of the parameters define their roles. ``z_NAME`` is a gate that reads x and h, c and h are the states, and
 # each parameter after the ``*`` is a learned vector.

@@ -33,8 +33,8 @@ threads = thread_map(5, 12, grid=(2, 2), block=(8, 4))
 mr.viz.show(threads)
 
 # %%
-# Blocks have a fixed size, and the amount of work is rarely a multiple of it. For N elements in blocks of S threads,
-# thread k of block j works on element i, and J is the smallest number of blocks that is enough:
+# The amount of work is rarely a multiple of the size of a block. For N elements in blocks of S threads, thread k of
+# block j works on element i, and J is the smallest number of blocks that is enough:
 #
 # .. math::
 #    :label: grid-index

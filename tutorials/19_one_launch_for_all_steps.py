@@ -169,9 +169,8 @@ print("steps that come out wrong without a barrier:", np.flatnonzero(wrong))
 # %%
 # The catch
 # ---------
-# A barrier waits for *all* blocks, so all of them must be on the chip at once. A block that has not started cannot
-# arrive, and the blocks that wait for it never make room. A GPU would wait forever, but the simulator reports the
-# deadlock:
+# A barrier waits for *all* blocks, so all of them must be on the chip at once. A GPU would wait forever for a block
+# that has not started, but the simulator reports the deadlock:
 
 report = ""
 try:

@@ -4,9 +4,9 @@
 
 *How do several processes train one network, and when does it pay?*
 
-Data-parallel training splits a batch into parts and gives each part to a process. The processes add up their
-gradients, and each of them takes the same step. Here four *ranks* run as threads of one process, without MPI, and a
-formula gives the time of each message.
+Data-parallel training gives each part of a batch to a process. The processes add up their gradients, and each takes
+the same step. Here four *ranks* run as threads of one process, without MPI, and a formula gives the time of each
+message.
 
 | **You need** chapter 3.
 | **You will be able to** say when the gradients of parts add up to the gradient of a batch, and what sending them
