@@ -48,7 +48,8 @@ picture = tape_graph(loss, names=names)
 mr.viz.show(picture)
 
 # %%
-# Three arrows leave ``h``, because it is used three times: twice in ``h * h`` and once in the sum.
+# From left to right, the figure is the program, and from right to left the computation of the derivative. Three
+# arrows leave ``h``, because it is used three times: twice in ``h * h`` and once in the sum.
 #
 # The rule of a node
 # ------------------

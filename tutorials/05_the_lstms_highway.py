@@ -42,7 +42,7 @@ But is it the only one that matters?
 #    \end{aligned}
 #
 # The *cell state* c is the memory. The *hidden state* h is the output, which the rest of the network and the gates of
-# the next step use.
+# the next step use. The drawing has both passes of one step, with the factor on each arrow.
 
 import numpy as np
 from matplotlib.figure import Figure

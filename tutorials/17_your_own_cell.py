@@ -50,7 +50,8 @@ mr.viz.show(mr.viz.cell_graph(patient))
 # Nobody wrote these lines. minirnn derived them from the step. Read the first one from the right: ``dh`` arrives at
 # h, is multiplied by the output gate and the slope of tanh, and is added to ``c_grad``, which arrives from the next
 # step. ``dc_prev = dc * k`` is the highway of chapter 5. The line of ``dz_k`` is new. The gradient of this gate is
-# proportional to the difference between the value it keeps, ``c_prev``, and the value it could write, ``n``.
+# proportional to the difference between the value it keeps, ``c_prev``, and the value it could write, ``n``. In the
+# picture, follow an orange arrow from right to left, and multiply by the factor on it.
 #
 # In the notation of this book, with s for the row ``slow``, the step and its derived backward pass are
 #
