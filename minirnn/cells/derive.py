@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from typing import NamedTuple
 
+from minirnn.cells.axes import through
 from minirnn.cells.expr import CUTS, LEAVES, NUMBERS, Expr, is_number, needed
 from minirnn.cells.rules import RULES, is_cheap
 from minirnn.cells.terms import term_of, total
@@ -68,6 +69,8 @@ class Derivation:
         self.came: set[str] = set()
         """The labels of gradients that come from outside. Each is a separate node, so labels are unique."""
         self.incoming = [self.gradient(f"d{n}", 0) for n in step.order]
+        for e, d in zip(step.after, self.incoming, strict=True):
+            d.axes = e.axes
         self.cuts: list[tuple[Expr, Expr]] = []
         self.arrived = self.sweep()
         for n, after, e in zip(step.order, step.after, self.incoming, strict=True):
@@ -152,7 +155,7 @@ class Derivation:
                 terms = rule.derivative(d, e, *e.args) if rule.derivative else ()
                 for a, term in zip(e.args, terms, strict=False):
                     if term is not None and not is_number(term, 0) and a.op not in NUMBERS:
-                        arriving.setdefault(a, []).append(term)
+                        arriving.setdefault(a, []).append(term if graph.keys is None else through(term, e, a))
         zero = graph.number(0)
         self.cuts = [cuts.get(m, (zero, zero)) for m in step.cuts]
         return found
@@ -281,6 +284,8 @@ class Derivation:
         step = self.step
         last = step.after[-1]
         there = {*step.states.values(), *step.vectors.values(), *step.masks.values(), *step.after}
+        if step.keys is not None:  # a layer keeps its gates, and has what depends on learned parameters alone
+            there |= set(step.gates.values()) | set(step.static())
         read = self.leaves(self.formulas())
         if self.projected:  # the state is the output of the projection
             there.discard(last)

@@ -12,7 +12,7 @@ from numbers import Real
 from typing import Any, NoReturn
 
 FUNCTIONS: tuple[str, ...] = ("sigmoid", "tanh", "relu", "softplus", "exp", "log", "sqrt", "abs", "sin", "cos")
-FUNCTIONS += ("maximum", "minimum", "clip", "where", "straight_through", "product", "unit_mean")
+FUNCTIONS += ("maximum", "minimum", "clip", "where", "straight_through", "product", "unit_mean", "dot")
 LANGUAGE = f"functions of a cell: {', '.join(FUNCTIONS)}"
 INSTEAD = {
     "mean": "write unit_mean(v), the mean over units",
@@ -33,14 +33,24 @@ CUTS = ("product", "unit_mean")
 """Functions that need all units of a sample. A step is split there into stages."""
 
 
+SUMS = ("sum_u", "sum_k")
+"""Sums over the units and over the keys of a sample, in cells with keys."""
+
+
 class CellError(TypeError):
     """Raised for a mistake in a cell. The message says what to write instead."""
 
 
 class Graph:
-    """The expressions of one cell without duplicates, in the order in which they were made."""
+    """The expressions of one cell without duplicates, in the order in which they were made.
 
-    def __init__(self) -> None:
+    `keys` is the number of keys of a cell with matrices (`axes`), else None.
+    """
+
+    def __init__(self, keys: int | None = None) -> None:
+        self.keys = keys
+        self.growing = False
+        """Whether the axes of states are not known yet (`trace`)."""
         self.known: dict[tuple[Any, ...], Expr] = {}
         self.cuts: list[Expr] = []
         self.names: dict[Expr, str] = {}
@@ -81,7 +91,7 @@ class Graph:
 class Expr:
     """A node with an `op` and its operands `args`. `value` is a number, a name, or the index of a product."""
 
-    __slots__ = ("args", "graph", "index", "op", "stage", "value", "varies")
+    __slots__ = ("args", "axes", "graph", "index", "op", "stage", "value", "varies")
 
     def __init__(self, graph: Graph, op: str, args: tuple[Expr, ...], value: Any, index: int) -> None:
         self.graph, self.op, self.args, self.value, self.index = graph, op, args, value, index
@@ -89,6 +99,8 @@ class Expr:
         """The number of products inside the step that come before this value."""
         self.varies: bool = op == "gradient" or any(a.varies for a in args)
         """Whether it depends on a gradient. The dependence is always linear."""
+        self.axes: frozenset[str] = axes_of(op, args)
+        """The axes along which its numbers differ within a sample: ``u`` for units, ``k`` for keys."""
 
     def __repr__(self) -> str:
         return f"<{self.op} {self.value}>" if not self.args else f"<{self.op} of {len(self.args)}>"
@@ -224,6 +236,14 @@ def both(a: Any, b: Any) -> tuple[Expr, Expr]:
     return graph.lift(a), graph.lift(b)
 
 
+def axes_of(op: str, args: Sequence[Expr]) -> frozenset[str]:
+    """The axes of a result. A sum (sum_u, sum_k) has those of its operand but one; a leaf has units at first."""
+    if op in LEAVES:
+        return frozenset("" if op in NUMBERS else "u")
+    found = frozenset[str]().union(*[a.axes for a in args])
+    return found - {op[-1]} if op in SUMS else found
+
+
 def is_number(e: Expr, v: float) -> bool:
     return e.op == "number" and e.value == v
 
@@ -343,6 +363,11 @@ def apply(name: str, *args: Any, **options: Any) -> Any:
     given = tuple(graph.lift(a) for a in args)
     if name not in CUTS:
         return graph.node(name, given)
+    if graph.keys is not None:
+        raise CellError(
+            f"{name}: the cell has keys, and its units do not read each other\n"
+            "  expected dot(a, b), a sum over keys; apply a norm to the output of the layer"
+        )
     if given[0].op in NUMBERS:
         raise CellError(f"{name}: got a number\n  expected a value of the step")
     found = graph.node(name, given, len(graph.cuts) if name == "product" else None)  # each product has its own matrix

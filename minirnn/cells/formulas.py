@@ -85,13 +85,13 @@ class Writer:
         """The lines that every cell has, which use the gradients of the gates: dx, dW, dR, db."""
         step, names = self.step, self.name
         side = {}
-        for kinds in ("zx", "zh", "zxh"):
+        for kinds in ("zxks", "zh", "zxksh"):
             own = [names(f"d{n}", True) for n in step.gates if n[0] in kinds]
             side[kinds] = self.beside(own) if own else ""
         lines = []
-        if side["zx"]:
-            lines.append(Formula(names("dx", True), self.times(side["zx"], "W")))
-            lines.append(Formula(names("dW", True), self.times(self.transposed(side["zx"]), "x")))
+        if of_x := side["zxks"]:
+            lines.append(Formula(names("dx", True), self.times(of_x, "W")))
+            lines.append(Formula(names("dW", True), self.times(self.transposed(of_x), "x")))
         if side["zh"]:
             h = f"{step.order[-1]}_prev"
             dh, right = names(f"d{h}", True), self.times(side["zh"], "R")
@@ -103,7 +103,7 @@ class Writer:
                 minus = dm.op == "neg" and dm not in self.names
                 left = "-" * minus + self.transposed(self.factor(dm.args[0] if minus else dm))
                 lines.append(Formula(names(f"dU{self.number(m)}", True), self.times(left, self.factor(m.args[0]))))
-        return [*lines, Formula(names("db", True), self.summed(side["zxh"]))]
+        return [*lines, Formula(names("db", True), self.summed(side["zxksh"]))]
 
     # ---- how things are written
 

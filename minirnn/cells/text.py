@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Literal
 
-from minirnn.cells.expr import NUMBERS, Expr
+from minirnn.cells.expr import NUMBERS, Expr, opens
 from minirnn.cells.rules import CALL, POWER, PRODUCT, RULES, SUM
 
 Style = Literal["text", "latex", "cpp"]
@@ -68,6 +68,8 @@ def write(
         form = {"text": rule.text, "latex": rule.latex, "cpp": rule.cpp}[style]
         if e in e.graph.gated and style != "cpp":
             return gated(e)
+        if e.op == "sum_k" and style == "text" and opens(e.args[0], "mul"):
+            return f"dot({', '.join(spell(a)[0] for a in e.args[0].args)})", CALL
         if rule.binds == CALL:
             return form.format(*[spell(a)[0] for a in e.args]), CALL
         if e.op == "neg":

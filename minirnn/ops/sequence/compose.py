@@ -32,6 +32,7 @@ from minirnn.ops.primitives import (
     sin,
     sqrt,
     stack,
+    sum,
     tanh,
     unbind,
     where,
@@ -54,6 +55,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     **{"sigmoid": sigmoid, "tanh": tanh, "relu": relu, "softplus": log_one_plus_exp, "exp": exp, "log": log},
     **{"sqrt": sqrt, "abs": absolute, "sin": sin, "cos": cos, "maximum": larger, "minimum": smaller, "clip": clip},
     **{"where": where, "straight_through": straight_through, "copy": lambda x: x, "unit_mean": unit_mean},
+    **{"sum_u": lambda x: sum(x, -2, True), "sum_k": lambda x: sum(x, -1, True)},  # of (.., H, N)
 }
 """The function on Tensors for each kind of node of a step."""
 
