@@ -49,8 +49,7 @@ class Graph:
 
     def __init__(self, keys: int | None = None) -> None:
         self.keys = keys
-        self.growing = False
-        """Whether the axes of states are not known yet (`trace`)."""
+        self.growing = False  # whether the axes of states are not known yet
         self.known: dict[tuple[Any, ...], Expr] = {}
         self.cuts: list[Expr] = []
         self.names: dict[Expr, str] = {}
@@ -238,9 +237,7 @@ def both(a: Any, b: Any) -> tuple[Expr, Expr]:
 
 def axes_of(op: str, args: Sequence[Expr]) -> frozenset[str]:
     """The axes of a result. A sum (sum_u, sum_k) has those of its operand but one; a leaf has units at first."""
-    if op in LEAVES:
-        return frozenset("" if op in NUMBERS else "u")
-    found = frozenset[str]().union(*[a.axes for a in args])
+    found = frozenset("u" * (op in ("input", "gradient"))).union(*[a.axes for a in args])
     return found - {op[-1]} if op in SUMS else found
 
 
@@ -365,8 +362,7 @@ def apply(name: str, *args: Any, **options: Any) -> Any:
         return graph.node(name, given)
     if graph.keys is not None:
         raise CellError(
-            f"{name}: the cell has keys, and its units do not read each other\n"
-            "  expected dot(a, b), a sum over keys; apply a norm to the output of the layer"
+            f"{name}: the cell has keys, and its units do not read each other\n  expected dot(a, b), a sum over keys"
         )
     if given[0].op in NUMBERS:
         raise CellError(f"{name}: got a number\n  expected a value of the step")

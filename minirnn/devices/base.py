@@ -174,7 +174,7 @@ also takes such a dict, with any values. `dc_each` (D, T, B, H) is the gradient 
 
 `keyed_sequence` computes a layer of a cell with keys in one direction; its plan is a `minirnn.cells.keyed.KeyedPlan`.
 The axes of each value are those of the plan: (H, N), (H,), (N,) or (). `gates` are (T, B, ..), flattened and side by
-side; `states`, `after` and their gradients (B, ..); `learned` are the learned parameters, followed by `KeyedPlan.static`;
+side; `states`, `after` and their gradients (B, ..); `learned` are the learned parameters and then `KeyedPlan.static`;
 y is (T, B, H). `lengths` and `saved` are those of `cell_sequence`. The gradients of samples are added in `d_learned`.
 """
 
