@@ -87,7 +87,7 @@ class KeyedLayer(FusedOp):
         return value
 
     def wide(self, e: Expr, t: Tensor, *batch: int) -> Tensor:
-        """A value with the axes of its samples and both of its own, which are 1 where it does not have them."""
+        """A value (.., H, N), with 1 for an axis that it does not have."""
         H, N = self.H if "u" in e.axes else 1, self.plan.keys if "k" in e.axes else 1
         return reshape(t, (*batch, H, N))
 
