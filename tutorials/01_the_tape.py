@@ -103,8 +103,8 @@ mr.viz.show(picture)
 #    q_n &= (n - 1) H^{3} + H^{2} \qquad \text{from the right}
 #    \end{aligned}
 #
-# For 100 units the second order costs nearly a hundred times as much. The first order is possible because a loss is a
-# single number: its gradient is one row.
+# For 100 units and a long chain the second order costs nearly a hundred times as much. The first order is possible
+# because a loss is a single number: its gradient is one row.
 #
 # Walking back, one node at a time
 # --------------------------------

@@ -117,7 +117,7 @@ print(f"float64: a step ten times smaller, an error {ten_times:.0f} times smalle
 # difference here is correct to between five and six of them. Gradients are therefore checked in ``float64``.
 #
 # The green curve, :eq:`richardson`, allows a larger step, at which rounding matters less. At :math:`s = 10^{-3}` its
-# error is about :math:`10^{-12}`. ``minirnn.gradcheck`` uses this rule for every input and every output:
+# error is near :math:`10^{-13}`. ``minirnn.gradcheck`` uses this rule for every input and every output:
 
 w = mr.tensor(rng.normal(size=(5, 12)), requires_grad=True)
 h = mr.tensor(rng.normal(size=(2, 3)), requires_grad=True)
@@ -152,8 +152,8 @@ except mr.gradcheck.GradcheckError as error_report:
     print(found_wrong)
 
 # %%
-# The wrong slope :math:`1 - y` is positive everywhere, like the right one. A step against the wrong gradient still goes
-# downhill. A network would train, and nobody would notice the mistake without a check.
+# The wrong slope :math:`1 - y` is positive everywhere, like the right one. So a small step of x against the wrong
+# gradient still goes downhill. A network may well train with it, and only a check reveals the mistake.
 #
 # What a lazy check misses
 # ------------------------

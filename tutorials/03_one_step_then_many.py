@@ -170,7 +170,7 @@ print(f"largest difference from the tape: {max(abs(dW - W.grad.numpy()).max(), a
 # %%
 # How far back does a term reach?
 # -------------------------------
-# The bars show the norm of each of the six terms of :math:`\delta R`.
+# The bars show the norm of each of the six terms of :math:`\delta R`, and the line shows its part along their sum.
 
 shares = per_step_gradients(step, R, mr.tensor(np.zeros((B, H))), T, lambda h: (h**2).sum())
 mr.viz.show(gradient_shares(shares, name="R"))
@@ -180,7 +180,7 @@ mr.viz.show(gradient_shares(shares, name="R"))
 # as large as any other. The next figure shows the reason: the norm of the gradient at each state.
 
 norms = np.array([[np.linalg.norm(s.grad) for s in states]])
-mr.viz.show(gradient_flow(norms, layers=["h"], quantity="norm of dL/dh_t\nover batch and units"))
+mr.viz.show(gradient_flow(norms, layers=["h"], quantity="norm of dL/dh_t\nover batch and units", first=1))
 
 # %%
 # On the way back each step multiplies by the slopes of tanh, which are at most 1, and by the transpose of R, which here

@@ -19,8 +19,9 @@ always agree.
 # -----------------------
 # In the *adding problem* (Hochreiter and Schmidhuber 1997) the inputs of each step are a random number and a mark. Two
 # numbers of the sequence are marked, one in its first half and one in its second half. After the last step the network
-# has to output their sum. A network without memory outputs the mean, 1, and has a mean squared error of 1/6. To do
-# better, a network must keep the first marked number for at least half of the T steps.
+# has to output their sum. A network without memory outputs the mean, 1, and has a mean squared error of 1/6. Keeping
+# only the second marked number halves this error. To do better still, a network must keep the first one for at least
+# half of the T steps.
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -80,8 +81,7 @@ def train(make, steps=1000):
 found = {name: train(make) for name, (make, _) in networks.items()}
 
 # %%
-# The left plot shows the loss during training, as the mean of 50 steps drawn at their middle, and the right plot shows
-# the reach.
+# The left plot shows the loss, as the mean of 50 training steps drawn at their middle, and the right one the reach.
 
 fig = Figure(figsize=(8.4, 3.6), layout="constrained")
 left, right = fig.subplots(1, 2)

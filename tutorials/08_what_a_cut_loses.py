@@ -221,13 +221,12 @@ print("training ends at r =", {K or "one piece": end and round(end, 3) for K, en
 # .. sliders:: cut
 #    :controls: n K
 #
-# Is a longer window worth its price? A test on text cut the gradient every 4, 16 or 64 characters. With the same
-# characters in each update, the losses differed less than those of two random seeds. When short windows got more rows
-# in return, windows of 4 and of 16 were better than windows of 64 with every seed (:doc:`questions </questions>`).
+# Is a longer window worth its price? In a test on text, windows of 4 and of 16 characters with more rows were better
+# than windows of 64 with every seed (:doc:`questions </questions>`).
 #
 # Unbiased, but noisy
 # -------------------
-# A cut at random places can keep the mean (Tallec and Ollivier 2017). With probability p step k is left whole, and
+# A cut at random places can keep the mean (Tallec and Ollivier 2017). With probability p step k is not cut, and
 # :math:`w_k` is 1. Otherwise :math:`w_k` is 0. The gradient that crosses the step is divided by p:
 #
 # .. math::

@@ -207,9 +207,10 @@ picture = gradient_flow(
     reached[:, ::-1].T,
     layers=[f"length {n}" for n in lengths[::-1]],
     quantity="norm of the gradient\nover the 3 inputs",
+    first=1,
 )
 picture.ax.set_title("Which inputs does the output of step 3 depend on?")
-picture.ax.set_xlabel("input, counted from 0   (hatched: exactly zero)")
+picture.ax.set_xlabel("time step t of the input   (hatched: exactly zero)")
 mr.viz.show(picture)
 
 # %%

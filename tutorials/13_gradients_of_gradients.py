@@ -5,8 +5,8 @@ r"""
 *What can I learn from a second derivative through an LSTM, and what does it cost?*
 
 The gradient gives the direction of the steepest slope. The second derivative describes how quickly the gradient
-changes. For n weights it is an n by n matrix, far too large to store, but its product with one vector takes about as
-much arithmetic as two backward passes. This chapter also shows how much memory they need, and how to reduce it.
+changes. For n weights it is an n by n matrix, far too large to store, but its product with one vector takes only about
+three times as much arithmetic as the gradient. This chapter also shows how much memory both need, and how to reduce it.
 
 | **You need** chapters 3 to 5.
 | **You will be able to** multiply by a Hessian, choose a learning rate from a curvature, say what clipping does to a
@@ -76,8 +76,8 @@ _, same = mr.hvp(loss_of, w, mr.tensor(v))
 print(f"largest difference from mr.hvp: {np.abs(product - same.numpy()).max():.1e}")
 
 # %%
-# ``mr.hvp`` computes this product for any function. It is one of the functions in the room ``minirnn.autograd``, with
-# products with a Jacobian, whole Jacobians, and gradients per sample: :doc:`/functions`.
+# ``mr.hvp`` computes this product for any function. :doc:`/functions` has products with a Jacobian, whole Jacobians and
+# gradients per sample.
 #
 # ``block_lstm`` has a hand-written kernel for the first derivative, but not for the second. For the second, minirnn
 # goes back through the same function, *composed* of primitive ops. In this way gradients of any order exist everywhere,
@@ -236,7 +236,7 @@ print("memory for T = 256, by K:", dict(zip(segments, np.round(by_segment).astyp
 
 # %%
 # Both curves follow the formula, plus a few arrays for the work in progress. Segments inside segments need even less:
-# each level costs one more forward pass, :eq:`levels-cost` in :doc:`/derivations`. A tree of halves needs log T levels.
+# each level costs one more forward pass, :eq:`levels-cost` in :doc:`/derivations`.
 #
 # Summary
 # -------

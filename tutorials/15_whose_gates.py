@@ -58,7 +58,7 @@ print(f"correlations of the other 23: {wrong.min():.2f} to {wrong.max():.2f}")
 
 # %%
 # How similar are the outputs? Each bar is one order, and its height is the correlation with the outputs of the right
-# order. The three colored orders are those of cuDNN and torch, of TensorFlow's cells, and of ONNX:
+# order:
 
 known = {"ifno": (BLUE, "cuDNN, torch"), "info": (ORANGE, "TensorFlow's cells"), "iofn": (GREEN, "ONNX")}
 ax = Figure(figsize=(8.4, 3.4), layout="constrained").add_subplot()

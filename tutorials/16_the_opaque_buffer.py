@@ -77,9 +77,6 @@ touched = np.flatnonzero(p.grad.numpy())
 print(f"gradient at {touched.min()} .. {touched.max()}, block 1 starts at {offsets[1]}")
 
 # %%
-# Other libraries store the same numbers in other orders, as chapter 15 showed. ``minirnn convert`` knows these orders
-# and writes weights for torch, Keras, TensorFlow's cells, cuDNN and ONNX.
-#
 # Further reading
 # ---------------
 # Appleyard, Kocisky and Blunsom (2016) explain why cuDNN stores the matrices of all gates next to each other. One large

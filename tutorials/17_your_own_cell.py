@@ -136,7 +136,7 @@ print({name: f"{s:.0e}" for name, s in share.items()})
 
 # %%
 
-mr.viz.show(gradient_flow(list(norms.values()), layers=list(norms), quantity="norm of dL/dx_t"))
+mr.viz.show(gradient_flow(list(norms.values()), layers=list(norms), quantity="norm of dL/dx_t", first=1))
 
 # %%
 # With the gates spread out, about five thousandths of the gradient norm reach the first step. For the GRU and for the
@@ -194,9 +194,7 @@ mr.viz.show(ax.figure)
 # The whole sequence is one node of the tape. Here NumPy computes it. With ``mr.use_device("native")``, C++ generated
 # from the same plan does, and with ``"cuda-sim"`` or ``"cuda"``, a kernel does. The rest of this script stays the same.
 #
-# The commands read the cell from a file. ``minirnn explain patient.py:patient`` prints its formulas and how each device
-# computes it, ``minirnn bench --cell patient.py:patient`` measures it, and ``minirnn train --cell patient.py:patient``
-# trains it on text.
+# The commands ``explain``, ``bench`` and ``train`` read such a cell from a file.
 #
 # Further reading
 # ---------------

@@ -44,7 +44,7 @@ mr.viz.show(threads)
 #    (J - 1) S + 1 &\le N \le J S
 #    \end{aligned}
 #
-# Threads beyond the edge have nothing to do. That is why every kernel begins with
+# Threads beyond the edge have nothing to do. That is why kernels like these begin with
 # ``if (row >= B || unit >= H) return;``. If you forget it, these threads write outside the array.
 
 driver = SimDriver(SimOptions(check=True))
@@ -127,9 +127,9 @@ mr.viz.show(strided)
 print("sectors per warp:", len(coalesced.data["sectors"]), "against", len(strided.data["sectors"]))
 
 # %%
-# This is eight times the traffic for the same 128 bytes. It is a *count*, not a time. It is the same on every laptop,
-# so an exercise can grade it. If neighboring threads read floats that are d places apart, 32 of them spread over 128 d
-# bytes, and no thread needs more than one sector. If the first float is at the beginning of a sector, a warp reads
+# This is eight times the traffic for the same 128 bytes. It is a *count*, not a time. If neighboring threads read
+# floats that are d places apart, 32 of them spread over 128 d bytes, and no thread needs more than one sector. If the
+# first float is at the beginning of a sector, a warp reads
 #
 # .. math::
 #    :label: sectors

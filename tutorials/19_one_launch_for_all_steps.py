@@ -323,8 +323,7 @@ mr.viz.show(roof)
 # keeping R on the chip no longer helps, because arithmetic is the bound for both ways. A small R stays in the cache
 # between launches. The bytes then come from the cache, whose roof is higher.
 #
-# The speedup on a GPU depends on its barriers, its caches and the size of the network, and must be measured.
-# :doc:`/cudnn_ladder` lists what has been measured so far.
+# The speedup on a GPU must be measured. :doc:`/cudnn_ladder` lists what has been measured so far.
 #
 # Further reading
 # ---------------

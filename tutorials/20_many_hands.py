@@ -6,7 +6,7 @@
 
 Data-parallel training splits a batch into parts and gives each part to a process. The processes add up their gradients,
 and each of them takes the same step. In this chapter you see when the parts add up to the right gradient, when the
-gradients are sent, and what sending them costs. You do not need MPI. Four *ranks* run as threads of one process, and a
+gradients are sent, and what sending them costs. Four *ranks* run as threads of one process, without MPI, and a
 formula gives the time of each message.
 
 | **You need** chapter 3.
@@ -121,9 +121,8 @@ mr.viz.show(ax.figure)
 # The error of the second kind of weights grows with the spread of the lengths. Weighted by characters, the gradient is
 # right for all of them.
 #
-# No weights can help if the loss of one example depends on other examples. Such a loss may compare each sequence with
-# all others of the batch, or the network may have a layer that takes means over the batch. The losses of the parts are
-# then different functions, and their gradients do not add up to the gradient of the batch.
+# No weights can help if the loss of one example depends on other examples, as in a layer that takes means over the
+# batch. The losses of the parts are then different functions.
 #
 # When gradients travel
 # ---------------------
@@ -219,9 +218,7 @@ ax.set_title("Backward pass and messages (computed)")
 mr.viz.show(ax.figure)
 
 # %%
-# A single message starts when the backward pass is over, so the ranks wait for the whole message. Many small messages
-# start early, but each one adds its latency. How much both matter depends on your computer, because the figure uses the
-# backward pass that was measured on it.
+# How much both matter depends on your computer, because the figure uses the backward pass that was measured on it.
 #
 # How many hands?
 # ---------------
@@ -259,10 +256,9 @@ ax.legend(frameon=False)
 mr.viz.show(ax.figure)
 
 # %%
-# More ranks therefore need larger batches or a faster network. Try it on your machine with
-# ``mpiexec -n 2 minirnn train --shards 2``. :doc:`../parallel` has the commands. The gradients of the ranks agree with
-# those of one process only up to rounding. The next chapter explains why, and how to make them the same to the last
-# bit.
+# More ranks therefore need larger batches or a faster network. To try it on your machine, :doc:`../parallel`
+# has the commands. The gradients of the ranks agree with those of one process only up to rounding. The next chapter
+# makes them the same to the last bit.
 #
 # Further reading
 # ---------------

@@ -85,8 +85,8 @@ mr.viz.show(ax.figure)
 #    b^\star &= \log(\frac{4}{\rho} - 1)
 #    \end{aligned}
 #
-# With a larger bias states and gradients grow. After about a hundred steps the states are so large that the slopes of
-# tanh hold the rate just above 1.
+# With a larger bias small states and gradients grow. After about a hundred steps the states are so large that the
+# slopes of tanh hold the rate between 0.97 and 1.01.
 #
 # Amplitudes or squares
 # ---------------------
@@ -241,7 +241,7 @@ for b, rate in both.items():
 # ---------------
 # Girko (1985) states the circular law. Sompolinsky, Crisanti and Sommers (1988) find the edge of chaos. Can,
 # Krishnamurthy and Schwab (2020) derive the spectra of untrained LSTMs and GRUs. We found :eq:`random-same`
-# for recurrent networks nowhere else. Tallec and Ollivier (2018) define chrono initialization.
+# for recurrent networks nowhere else.
 #
 # Try it
 # ------

@@ -241,8 +241,8 @@ print("largest error, bias 1, rho 1:", *(f"{error:.0e}" for error in errors))
 #
 # Further reading
 # ---------------
-# Orvieto et al. (2023) choose the eigenvalues of linear networks. Gu and Dao (2023) select by input. Yang et al. (2024)
-# compute DeltaNet in parallel. Lim et al. (2023) and Danieli et al. (2025) use Newton's method.
+# Orvieto et al. (2023) choose the eigenvalues of linear networks. Yang et al. (2024) compute DeltaNet in parallel. Lim
+# et al. (2023) and Danieli et al. (2025) use Newton's method.
 #
 # Try it
 # ------

@@ -30,7 +30,8 @@ from types import CodeType, FrameType
 from typing import Any, NoReturn
 
 from minirnn.cells.axes import annotated, shape_text
-from minirnn.cells.expr import LANGUAGE, NUMBERS, CellError, Expr, Graph, needed
+from minirnn.cells.expr import NUMBERS, CellError, Expr, Graph, needed
+from minirnn.cells.words import LANGUAGE
 
 KINDS = ("z", "x", "h")
 """The first letters of the kinds of gates, in the order of the devices: OF_BOTH, OF_X, OF_H."""
@@ -51,7 +52,7 @@ class Step:
     names : dict of Expr to str
         Inputs, states and local variables. A state before the step is ``c_prev``.
     cuts : list of Expr
-        Calls of product and unit_mean, in the order in which they were made.
+        Products and functions of all units, in the order in which they were made.
     read : bool
         Whether a step reads the last state. If the output of a cell is not a state, no step reads it.
     """
@@ -83,7 +84,7 @@ class Step:
         if keys is not None:
             self.find_axes(inspect.signature(function).parameters, constants)
         self.cuts = self.graph.cuts
-        self.nodes = needed([*self.after, *self.cuts])
+        self.nodes = needed([*self.after, *self.cuts, *[y for group in self.graph.norms for y in group]])
         self.name_cuts()
         self.check_used()
 
@@ -285,6 +286,15 @@ class Step:
                 self.names[v] = self.unused(f"v{k + 1}")
             if m not in self.names:
                 self.names[m] = self.unused(f"m{k + 1}")
+        for e in self.nodes:
+            if e.op == "unit_softmax" and e not in self.names:
+                self.names[e] = self.unused(f"softmax_{self.names[e.args[0]]}")
+        for group in self.graph.norms:
+            for y in group:
+                v, mean, std = y.args
+                for e, name in ((mean, "mean"), (std, "std"), (y, f"norm_{self.names[v]}")):
+                    if e not in self.names:
+                        self.names[e] = self.unused(name)
 
     def unused(self, name: str) -> str:
         """`name`, or the first of name2, name3, .. that is not used."""
@@ -313,9 +323,12 @@ class Step:
                             f"gates z_.. and h_.. read the last state, here {self.output}; if they should read {n}, "
                             f"write states={tuple(last.split(', '))!r} and return {last}\n  otherwise {remove}"
                         )
+                    elif kind == "state" and n == self.output:
+                        rest = tuple(s for s in self.order if s != n)
+                        remove = f"if it is only the output of the layer, write @cell(states={rest!r}, output={n!r})"
                     self.fail(f"the {kind} {n!r} is never used", remove)
         reached = set(needed(self.after))
-        if any(m not in reached for m in self.cuts):
+        if any(m not in reached for m in self.cuts if m.op != "unit_ties"):
             self.fail("a product or mean is never used", "remove it: a layer would compute it for nothing")
         for n, v in self.constants.items():
             if self.graph.known.get(("constant", (), (n, v))) not in used and isfinite(v):

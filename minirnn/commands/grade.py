@@ -12,7 +12,7 @@ from minirnn.arguments.user_error import UserError, user_mistakes
 from minirnn.commands.arguments import EXECUTOR, chosen_executor, path
 
 MOST_AHEAD = 64
-FORMATS = """Formats: gradescope, classroom50, csv, junit, github-classroom; feedback:DIR/{id}.md or html:DIR/{id}.html,
+FORMATS = """Formats: gradescope, classroom50, csv, junit; feedback:DIR/{id}.md or html:DIR/{id}.html,
 a page for each student; statistics:FILE (.csv, .md, .png or .svg) and similarity:FILE (.csv) about the class;
 diff:FILE (.csv) with --regrade. CUDA exercises run in the simulator. Exit status: 0 when all was graded, however many
 points there were; 1 when something could not be graded."""

@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.epilog = (
         "minirnn learn init DIR makes a course folder; minirnn learn, in it, checks what you save; minirnn learn "
-        "milestone N runs one of four experiments with your own parts and saves the picture."
+        "milestone YEAR runs one of four experiments with your own parts and saves the picture."
     )
-    what = "make a course folder, or run a milestone, 1 to 4"
-    parser.add_argument("action", metavar="init DIR | milestone N", nargs="?", choices=("init", "milestone"), help=what)
+    what, actions = "make a course folder, or run a milestone: 1990, 1997, 2013, 2016", ("init", "milestone")
+    parser.add_argument("action", metavar="init DIR | milestone YEAR", nargs="?", choices=actions, help=what)
     parser.add_argument("folder", metavar="", nargs="?", type=path, help=argparse.SUPPRESS)
     parser.add_argument("--missing", action="store_true", help="with init: add what is missing to an existing folder")
     parser.add_argument("--course", type=path, metavar="DIR", help="with init: a course other than minirnn's own")
@@ -33,17 +33,15 @@ def run(args: argparse.Namespace) -> int:
         if args.folder is None:
             raise UserError("the name of the new folder is missing\n  expected: minirnn learn init DIR")
         with user_mistakes():
-            tree = new_tree(args.folder, load(args.course or HERE), args.missing)
+            new_tree(args.folder, load(args.course or HERE), args.missing)
         print(f"{args.folder} is ready. Go on with: cd {args.folder} && minirnn learn")
-        if note := tree.pytest_note():
-            print(note)
         return 0
     from minirnn.learn.watch import watch
 
     with user_mistakes():
         tree = find_tree(Path.cwd())
     if args.action == "milestone":
-        return milestone(tree, str(args.folder or "no number"))
+        return milestone(tree, str(args.folder or "no year"))
     try:
         watch(tree)
     except ValueError as error:
@@ -51,15 +49,15 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def milestone(tree: Tree, number: str) -> int:
+def milestone(tree: Tree, year: str) -> int:
     """Do the run of a milestone with the learner's parts."""
     from minirnn.learn.milestones import MILESTONES
     from minirnn.learn.mine.runs import reach
 
-    names = {str(one.number): one for one in MILESTONES}
-    if number not in names:
-        raise UserError(f"minirnn learn milestone: got {number}; expected 1 to {len(names)}")
-    one = names[number]
+    names = {str(one.year): one for one in MILESTONES}
+    if year not in names:
+        raise UserError(f"minirnn learn milestone: got {year}\n  expected a year: {', '.join(names)}")
+    one = names[year]
     with user_mistakes():
         found, path = reach(tree, one)
     print(f"{one.year}, {one.title} by your {', '.join(one.needs)}: {found.words}")

@@ -9,7 +9,7 @@ from textwrap import TextWrapper
 
 from minirnn import devices
 from minirnn.cells.cell import Formulas
-from minirnn.cells.expr import Expr
+from minirnn.cells.expr import BACK, Expr
 from minirnn.cells.plan import Load, Plan, Stage
 from minirnn.cells.text import write
 from minirnn.devices.cells.header import header
@@ -148,7 +148,7 @@ def between(kind: str, matrix: int, k: int, way: str) -> str:
     result, of = ("products", "multiplied") if way == "forward" else ("d_multiplied", "d_products")
     if kind == "product":
         return f"{result}[{k}] = {of}[{k}] @ U{matrix + 1}" + "^T" * (way == "forward")
-    return f"{result}[{k}] = the mean over units of {of}[{k}]"
+    return f"{result}[{k}] = the {(kind if way == 'forward' else BACK[kind])[5:]} over units of {of}[{k}]"
 
 
 def by_array(loads: tuple[Load, ...]) -> Iterator[tuple[str, str]]:

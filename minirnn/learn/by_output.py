@@ -14,7 +14,7 @@ import numpy as np
 from minirnn.learn.exercise import Exercise
 from minirnn.learn.hypotheses.edits import Hypothesis
 from minirnn.learn.hypotheses.search import Search
-from minirnn.learn.judge import alike
+from minirnn.learn.judge import SINGLE, alike
 from minirnn.learn.rearranged import Case
 
 
@@ -75,15 +75,15 @@ def fewest(candidates: Sequence[Cause], wrong: Sequence[str], search: Search | N
 
 def from_the_catalog(exercise: Exercise, cases: Sequence[Case], wrong: Sequence[str]) -> list[Cause]:
     """Typical mistakes that give some of the wrong outputs."""
-    found = []
+    found, close = [], SINGLE if exercise.kind == "cuda" else 1e-9
     for mistake in exercise.wrong:
         with np.errstate(all="ignore"):
             outputs = [exercise.named(mistake.function(**case.inputs)) for case in cases]
         pairs = list(zip(outputs, cases, strict=True))
-        same = [n for n in wrong if all(alike(out[n], case.got[n]) for out, case in pairs)]
+        same = [n for n in wrong if all(alike(out[n], case.got[n], close) for out, case in pairs)]
         if same:
             right = [n for n in exercise.outputs if n not in wrong]
-            others = any(not alike(out[n], case.expected[n]) for n in right for out, case in pairs)
+            others = any(not alike(out[n], case.expected[n], close) for n in right for out, case in pairs)
             found.append(Cause(frozenset(same), mistake.sentence, alone=others))
     return found
 

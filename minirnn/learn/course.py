@@ -123,7 +123,7 @@ class Course:
         return "import numpy as np\n\n\n" + inspect.getsource(entry.exercise.reference)
 
     def _file(self, kind: str, entry: Entry) -> Path:
-        own = self.folder / kind / entry.exercise.path
+        own = file_below(self.folder / kind, entry.exercise.path)
         return own if own.is_file() else HERE / kind / entry.exercise.path
 
     @property
@@ -232,7 +232,7 @@ class Tree:
     state: dict[str, Any]
 
     def file(self, entry: Entry) -> Path:
-        return self.root / entry.file
+        return file_below(self.root / "exercises", entry.exercise.path)
 
     def passed(self, entry: Entry) -> bool:
         """Whether the file as it is now has passed."""
@@ -257,19 +257,6 @@ class Tree:
         """The first exercise not passed yet."""
         return next((entry for entry in self.course.entries.values() if not self.passed(entry)), None)
 
-    def pytest_note(self) -> str:
-        """A note on what an old pytest.ini lacks, from when pytest found the plugin by itself; otherwise empty."""
-        try:
-            settings = (self.root / "pytest.ini").read_text(encoding="utf-8", errors="replace")
-        except OSError:
-            return ""
-        if PLUGIN in settings:
-            return ""
-        return (
-            "Note: pytest finds no exercises here, since pytest.ini does not load minirnn's plugin.\n"
-            f"  Add this line to pytest.ini, below [pytest]: addopts = -p {PLUGIN}"
-        )
-
     def reread(self) -> None:
         """Read what pytest or another command has noted since."""
         with contextlib.suppress(OSError, ValueError, RecursionError):
@@ -278,6 +265,12 @@ class Tree:
     def save(self) -> None:
         with atomic_write(self.root / STATE) as file:
             json.dump(self.state, file, indent=1)
+
+
+def file_below(root: Path, path: str) -> Path:
+    """A file of an exercise, also in the folder that an older minirnn had for it."""
+    new = root / path
+    return new if new.exists() else next(root.glob(f"*/{new.name}"), new)
 
 
 def digest(path: Path) -> str | None:
@@ -300,7 +293,7 @@ def new_tree(root: Path, course: Course, missing: bool = False) -> Tree:
             f"{root} is there already and not empty\n  expected a new folder; --missing adds what is not there yet"
         )
     for entry in course.entries.values():
-        target = root / entry.file
+        target = file_below(root / "exercises", entry.exercise.path)
         if not target.exists():
             write(target, course.stub(entry))
     readme = course.folder / "README.md"

@@ -16,9 +16,8 @@ FOLDER = "milestones"
 
 @dataclass(frozen=True)
 class Milestone:
-    """A run. `needs` are the exercises whose answers it uses."""
+    """A run, named after its year. `needs` are the exercises whose answers it uses."""
 
-    number: int
     year: int
     title: str
     needs: tuple[str, ...]
@@ -26,7 +25,7 @@ class Milestone:
     @property
     def file(self) -> str:
         """The path of its picture, in a course folder."""
-        return f"{FOLDER}/milestone_{self.number}.png"
+        return f"{FOLDER}/milestone_{self.year}.png"
 
     def reached(self, tree: Tree) -> bool:
         return (tree.root / self.file).is_file()
@@ -38,10 +37,10 @@ class Milestone:
 
 
 MILESTONES = (
-    Milestone(1, 1990, "an Elman network", ("ex06",)),
-    Milestone(2, 1997, "an LSTM", ("ex09", "ex15", "ex16")),
-    Milestone(3, 2013, "a character model", ("ex09", "ex15", "ex16", "ex24", "ex25", "ex35")),
-    Milestone(4, 2016, "all steps in one launch", ("ex40",)),
+    Milestone(1990, "an Elman network", ("ex06",)),
+    Milestone(1997, "an LSTM", ("ex09", "ex15", "ex16")),
+    Milestone(2013, "a character model", ("ex09", "ex15", "ex16", "ex24", "ex25", "ex35")),
+    Milestone(2016, "all steps in one launch", ("ex40",)),
 )
 
 
@@ -54,5 +53,5 @@ def milestone_lines(course: Course, tree: Tree | None) -> list[str]:
         mark = ""
         if tree is not None:
             mark = "[x] " if one.reached(tree) else " .  " if one.missing(tree) else "[ ] "
-        lines.append(f"    {mark}{one.number}  {one.title} ({one.year}), by your {' '.join(one.needs)}")
-    return ["", "Milestones, each a run with your own parts: minirnn learn milestone N", *lines] if lines else []
+        lines.append(f"    {mark}{one.year}  {one.title}, by your {' '.join(one.needs)}")
+    return ["", "Milestones, each a run with your own parts: minirnn learn milestone YEAR", *lines] if lines else []

@@ -5,8 +5,7 @@ from __future__ import annotations
 import textwrap
 
 from minirnn.learn.check import Result
-from minirnn.learn.course import Entry, Tree
-from minirnn.learn.sandbox.system_locks import FORKS, NOTE
+from minirnn.learn.course import Entry
 
 WIDTH = 78
 
@@ -67,11 +66,6 @@ def own_hint(result: Result) -> str:
         return "all is right as it is now"
     place = result.place.partition(" (where")[0]  # the text after it names the variable
     return ": ".join(filter(None, [place, result.diagnosis]))
-
-
-def notes(tree: Tree) -> str:
-    """Notes on problems with the course folder or the system; empty if there are none."""
-    return "\n".join(note for note in (tree.pytest_note(), "" if FORKS else NOTE) if note)
 
 
 def hint(entry: Entry, given: int, width: int = WIDTH, found: str = "") -> str:

@@ -16,6 +16,7 @@ from typing import Any
 from minirnn.learn import text
 from minirnn.learn.check import check
 from minirnn.learn.course import CourseError, Entry, Tree, digest
+from minirnn.learn.sandbox.system_locks import FORKS, NOTE
 
 KEYS = "save the file to check it again   h hint   n next   p previous   q quit"
 
@@ -81,8 +82,8 @@ def run(tree: Tree, entry: Entry, out: Any) -> None:
     print(f"\n{text.report(result)}", file=out)
     if step := text.next_step(result, tree.state["hints"].get(entry.id, 0)):
         print(step, file=out)
-    if notes := text.notes(tree):
-        print(f"\n{notes}", file=out)
+    if not FORKS:
+        print(f"\n{NOTE}", file=out)
     print(f"\n{done} of {len(tree.course.entries)} passed.   {KEYS}", file=out, flush=True)
 
 

@@ -49,6 +49,11 @@ def torch_functions(products: Sequence[Any]) -> dict[str, Callable[..., Any]]:
         y = torch.clip(x, low, high)
         return Straight.apply(y.detach(), x) if straight_through else y
 
+    def norm(*values: Any, eps: float = 1e-5) -> Any:
+        every = torch.cat(values, -1)
+        found = torch.nn.functional.layer_norm(every, every.shape[-1:], eps=eps).split(values[0].shape[-1], -1)
+        return found if len(found) > 1 else found[0]
+
     left = iter(products)
     names = ("sigmoid", "tanh", "relu", "exp", "log", "sqrt", "abs", "sin", "cos", "where")
     return {
@@ -59,6 +64,10 @@ def torch_functions(products: Sequence[Any]) -> dict[str, Callable[..., Any]]:
         "clip": clip,
         "straight_through": lambda value, x: Straight.apply(value.detach(), x),
         "unit_mean": lambda v: v.mean(-1, keepdim=True),
+        "unit_sum": lambda v: v.sum(-1, keepdim=True),
+        "unit_max": lambda v: v.amax(-1, keepdim=True),
+        "unit_softmax": lambda v: torch.softmax(v, -1),
+        "unit_norm": norm,
         "product": lambda v: v @ next(left).T,
     }
 

@@ -50,7 +50,7 @@ def test_tanh_by_the_command(capsys: pytest.CaptureFixture[str]) -> None:
     assert "Tanh: y = tanh(x)      dx = dy * (1 - y * y)" in out
     assert "        return (dy * (1 - y * y),)" in out
     assert "    NumPy  numpy.tanh\n    CUDA   minirnn/devices/cuda/kernels/primitives/functions.cu:" in out
-    assert 'tanh = unary(Tanh, "Hyperbolic tangent.")' in out
+    assert 'tanh = unary(Tanh, "Hyperbolic tangent.", activation=True)' in out
 
 
 def test_most_primitives_of_a_device_have_a_line_of_cuda() -> None:

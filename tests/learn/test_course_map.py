@@ -22,6 +22,23 @@ def test_every_exercise_stands_in_the_map_once_under_its_chapter_with_what_it_ne
     assert all(len(line) <= 100 for line in lines)
 
 
+def test_a_chapter_has_the_same_number_in_the_map_in_reports_and_in_the_names_of_folders():
+    for number, entries in enumerate(COURSE.chapters.values(), 1):
+        for entry in entries:
+            assert entry.number.split(".")[0] == str(number) and entry.exercise.path.startswith(f"{number:02}_"), (
+                entry.id
+            )
+
+
+def test_answers_in_the_folders_of_an_older_minirnn_are_found(tmp_path):
+    tree = new_tree(tmp_path / "learn", COURSE)
+    entry = COURSE.entry("ex12")
+    older = tree.root / "exercises" / "06_sequence" / tree.file(entry).name
+    older.parent.mkdir()
+    tree.file(entry).rename(older)
+    assert tree.file(entry) == older and new_tree(tree.root, COURSE, missing=True).file(entry) == older
+
+
 def test_what_an_exercise_needs_comes_before_it_in_the_course_and_nothing_needs_itself_in_the_end():
     seen: set[str] = set()
     for entry in COURSE.entries.values():

@@ -85,7 +85,7 @@ def test_the_folder_loads_the_plugin_and_the_settings_of_a_project_around_it_do_
 
 def test_kernels_are_tests_too(pytester, tree):
     answer(tree, "ex20", solution("ex20"))
-    result = pytester.runpytest_inprocess(*PLUGIN, "-v", "learn/exercises/09_cuda/ex20_coalescing.cu")
+    result = pytester.runpytest_inprocess(*PLUGIN, "-v", "learn/exercises/13_kernels/ex20_coalescing.cu")
     result.assert_outcomes(passed=2)
     result.stdout.fnmatch_lines(["*ex20[[]sectors[]] PASSED*"])
 

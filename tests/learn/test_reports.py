@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import csv
 import datetime
 import hashlib
@@ -114,20 +113,6 @@ def test_classroom50_outside_of_its_runner_is_refused_before_anything_is_graded(
         Reports([f"classroom50:{tmp_path / 'result.json'}"])
 
 
-def test_github_classroom():
-    """classroom-resources/autograding-grading-reporter: version 3, base64, output of at most 500 characters."""
-    sheet = Sheet("alice", "minirnn", [*ROWS, Row("ex04", "x", "2.2", 0, 1, False, "long " * 1000)])
-    report = json.loads(base64.b64decode(render("github-classroom", sheet)))
-    assert (report["version"], report["status"], report["max_score"]) == (3, "fail", 12)
-    assert sum(t["score"] for t in report["tests"]) == 4
-    for test in report["tests"]:
-        assert set(test) == {
-            "name", "status", "message", "test_code", "task_id", "filename", "line_no", "duration", "score", "output",
-        }  # fmt: skip
-        assert test["status"] in ("pass", "fail") and len(test["output"]) <= 500
-    assert len({t["task_id"] for t in report["tests"]}) == 5
-
-
 def test_csv_has_a_line_a_student_and_no_formula():
     rows = list(csv.reader(io.StringIO(render("csv", SHEET, OTHER))))
     assert rows[0] == ["id", "ex01", "ex02", "ex03", "total", "max", "finished"]
@@ -186,13 +171,11 @@ SECRET = ("5eed", "no Landlock", "it printed the seed", "ex01 imports minirnn")
 """Text that students must not read."""
 
 
-@pytest.mark.parametrize("name", ["classroom50", "github-classroom", "junit", "feedback"])
+@pytest.mark.parametrize("name", ["classroom50", "junit", "feedback"])
 def test_students_read_notes_and_changes_and_nothing_of_the_teachers(name, runner):
     text = FORMATS[name].render([FULL], STAMP)
-    text = base64.b64decode(text).decode() if name == "github-classroom" else text
     assert "c0ffee" in text and not any(secret in text for secret in SECRET)
-    if name != "github-classroom":  # the format has no field for them
-        assert "ignored: ex03 (1).py" in text and "-2" in text and "1 day late" in text
+    assert "ignored: ex03 (1).py" in text and "-2" in text and "1 day late" in text
 
 
 def test_gradescope_shows_the_teachers_part_to_nobody_else():

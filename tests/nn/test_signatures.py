@@ -41,7 +41,9 @@ REQUIRED_HERE = {"Parameter": {"data"}}
 
 
 def parameters(name: str) -> list[inspect.Parameter]:
-    return list(inspect.signature(reduce(getattr, name.split("."), nn)).parameters.values())
+    function = reduce(getattr, name.split("."), nn)
+    torchs = {ours: theirs for theirs, ours in getattr(function, "torch_names", {}).items()}  # those that an op accepts
+    return [p.replace(name=torchs.get(p.name, p.name)) for p in inspect.signature(function).parameters.values()]
 
 
 @each("name", [name for name in STORED if NOT_HERE.get(name, ()) is not None])

@@ -29,7 +29,7 @@ from minirnn.devices.cuda.launch.sequence import layer, step
 from minirnn.devices.cuda.launch.sequence.choice import rung_from_environment
 from minirnn.devices.cuda.launch.sources import C_TYPES, accumulator, options, text
 from minirnn.devices.cuda.missed import MissedMessages
-from minirnn.devices.cuda.primitive_methods import BOOL, arithmetic, comparison, function, rounding, unary
+from minirnn.devices.cuda.primitive_methods import BOOL, arithmetic, comparison, function, unary
 from minirnn.devices.cuda.recordings import Recordings
 from minirnn.devices.cuda.uncompiled import Uncompiled
 
@@ -223,7 +223,7 @@ class Cuda(Device, kernels_in=(step, layer, losses, adam)):
     negative, absolute, sign = map(unary, ("negative", "absolute", "sign"))
     exp, log, sqrt, tanh, sigmoid, _relu = map(function, ("exp", "log", "sqrt", "tanh", "sigmoid", "relu"))
     sin, cos, tan, erf, log1p, expm1 = map(function, ("sin", "cos", "tan", "erf", "log1p", "expm1"))
-    floor, ceil, round = map(rounding, ("floor", "ceil", "round"))
+    floor, ceil, round = map(partial(function, keeps_integers=True), ("floor", "ceil", "round"))
 
     def relu(self, a: CudaArray) -> CudaArray:
         return self.maximum(a, 0) if a.dtype.kind != "f" else self._relu(a)

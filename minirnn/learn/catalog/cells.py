@@ -139,16 +139,16 @@ MEMORY_MISTAKES = mistakes(
 
 EXERCISES = (
     Exercise(
-        "16_cells/ex43_own_cell_backward.py", one_step, cells.patient_cell_backward,
+        "12_cells/ex43_own_cell_backward.py", one_step, cells.patient_cell_backward,
         {"dz_k": "(B, H)", "dz_n": "(B, H)", "dz_o": "(B, H)", "dc_prev": "(B, H)", "dslow": "(H,)"},
         stages=STEP_STAGES,
     ),
     Exercise(
-        "16_cells/ex44_what_is_saved.py", values, cells.what_is_saved, {"saved": "(n,)", "bytes": "()"},
+        "12_cells/ex44_what_is_saved.py", values, cells.what_is_saved, {"saved": "(n,)", "bytes": "()"},
         wrong=SAVED_MISTAKES,
     ),
     Exercise(
-        "16_cells/ex45_long_memory.py", gates, cells.long_memory, {"reach": "(T, B, H)", "bias": "(H,)"},
+        "12_cells/ex45_long_memory.py", gates, cells.long_memory, {"reach": "(T, B, H)", "bias": "(H,)"},
         wrong=MEMORY_MISTAKES,
     ),
 )  # fmt: skip

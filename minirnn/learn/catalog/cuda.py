@@ -59,11 +59,11 @@ def shared_by(threads: int, numbers: Callable[[Inputs], int], times: int) -> Cou
 
 EXERCISES = (
     CudaExercise(
-        "09_cuda/ex17_pointwise.cu", blend, cuda.blend_gradient, {"dh_prev": "(N,)", "du": "(N,)", "dc": "(N,)"},
+        "13_kernels/ex17_pointwise.cu", blend, cuda.blend_gradient, {"dh_prev": "(N,)", "du": "(N,)", "dc": "(N,)"},
         launch=lambda a: ((-(-int(a["N"]) // 64),), (64,)),
     ),
     CudaExercise(
-        "09_cuda/ex18_shared_tile.cu", product, cuda.product, {"y": "(M, N)"},
+        "13_kernels/ex18_shared_tile.cu", product, cuda.product, {"y": "(M, N)"},
         launch=lambda a: ((tiles(a["N"]), tiles(a["M"])), (TILE, TILE)),
         counts=(
             Count("reads", "reads", tile_reads, "let each block read the numbers of a tile once, into shared memory",
@@ -71,11 +71,11 @@ EXERCISES = (
         ),
     ),
     CudaExercise(
-        "09_cuda/ex19_race.cu", rows, cuda.row_norms, {"norm": "(B,)"}, launch=lambda a: ((len(a["x"]),), (128,)),
+        "13_kernels/ex19_race.cu", rows, cuda.row_norms, {"norm": "(B,)"}, launch=lambda a: ((len(a["x"]),), (128,)),
         counts=(shared_by(128, lambda a: int(a["H"]), 2),),
     ),
     CudaExercise(
-        "09_cuda/ex20_coalescing.cu", cell_output, cuda.cell_output, {"h": "(B, H)"},
+        "13_kernels/ex20_coalescing.cu", cell_output, cuda.cell_output, {"h": "(B, H)"},
         launch=lambda a: ((2, 11), (32, 4)),
         counts=(
             Count("sectors", "sectors", lambda a: 3 * 7 * int(a["B"]),

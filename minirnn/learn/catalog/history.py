@@ -196,11 +196,11 @@ EXERCISES = (
         ),
     ),
     Exercise(
-        "13_memory/ex29_recompute.py", little_memory, recompute_backward, {"dh0": "(B, H)"},
+        "11_beneath/ex29_recompute.py", little_memory, recompute_backward, {"dh0": "(B, H)"},
         wrong=RECOMPUTE_MISTAKES, slips=RECOMPUTE_SLIPS,
     ),
     Exercise(
-        "13_memory/ex30_double_backward.py", cell_and_direction, history.rnn_cell_double_backward,
+        "11_beneath/ex30_double_backward.py", cell_and_direction, history.rnn_cell_double_backward,
         {"d_dh": "(B, H)", "d_x": "(B, I)", "d_h_prev": "(B, H)", "d_W": "(I, H)", "d_R": "(H, H)", "d_b": "(H,)"},
         stages=DOUBLE_STAGES,
     ),

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 
 from minirnn.learn.catalog.cuda import nans, shared_by
 from minirnn.learn.catalog.edited import slips
-from minirnn.learn.exercise import Count, CudaExercise, Inputs, Sizes
+from minirnn.learn.exercise import Count, CudaExercise, Inputs, Sizes, Wrong
 from minirnn.learn.formulas import kernels
 
 # ---- ex37: a reduction over rows
@@ -20,6 +22,18 @@ def many_rows(rng: np.random.Generator, s: Sizes) -> Inputs:
     return dict(N=np.int32(N), H=np.int32(H), dz=rng.normal(size=(N, H)).astype(np.float32), db=nans(H))
 
 
+def added_along_x(N: np.int32, H: np.int32, dz: np.ndarray, db: np.ndarray, first: int) -> np.ndarray:
+    """The shares of the threads with y = 0, after rounds that add those of other columns to them."""
+    blocks = np.zeros((-(-H // COLUMNS), COLUMNS), np.float32)
+    blocks.flat[:H] = dz[::ROWS].sum(0)
+    half = first
+    while half:
+        blocks[:, :half] += blocks[:, half : 2 * half]
+        half //= 2
+    return blocks.ravel()[:H]
+
+
+ALONG_X = "the rounds add along x, where each thread has another column: the shares of one column are along y"
 REDUCTION_SLIPS = slips(
     ("no barrier after the threads have written their sums", "never written",
      "part[y][x] = sum;\n    __syncthreads();", "part[y][x] = sum;"),
@@ -110,7 +124,7 @@ SEQUENCE_SLIPS = slips(
 
 EXERCISES = (
     CudaExercise(
-        "09_cuda/ex37_reduction.cu", many_rows, kernels.bias_gradient, {"db": "(H,)"},
+        "13_kernels/ex37_reduction.cu", many_rows, kernels.bias_gradient, {"db": "(H,)"},
         launch=lambda a: ((-(-int(a["H"]) // COLUMNS),), (COLUMNS, ROWS)),
         counts=(
             Count("reads", "reads", lambda a: int(a["N"]) * int(a["H"]),
@@ -118,14 +132,15 @@ EXERCISES = (
             shared_by(ROWS, lambda a: int(a["N"]), 1),
         ),
         slips=REDUCTION_SLIPS,
+        wrong=tuple(Wrong(ALONG_X, partial(added_along_x, first=n)) for n in (ROWS // 2, COLUMNS // 2)),
     ),
     CudaExercise(
-        "09_cuda/ex38_softmax.cu", big_rows, kernels.softmax_rows, {"y": "(B, H)"},
+        "13_kernels/ex38_softmax.cu", big_rows, kernels.softmax_rows, {"y": "(B, H)"},
         launch=lambda a: ((len(a["x"]),), (64,)), counts=(shared_by(64, lambda a: int(a["H"]), 3),),
         slips=SOFTMAX_SLIPS,
     ),
     CudaExercise(
-        "09_cuda/ex39_fused_gates.cu", gates, kernels.lstm_gates_gradient, {"dz": "(B, 4H)", "dcs_prev": "(B, H)"},
+        "13_kernels/ex39_fused_gates.cu", gates, kernels.lstm_gates_gradient, {"dz": "(B, 4H)", "dcs_prev": "(B, H)"},
         launch=lambda a: ((-(-int(a["B"]) * int(a["H"]) // 64),), (64,)),
         counts=(
             Count("reads", "reads", lambda a: 8 * int(a["B"]) * int(a["H"]),
@@ -134,7 +149,7 @@ EXERCISES = (
         slips=GATE_SLIPS,
     ),
     CudaExercise(
-        "09_cuda/ex40_sequence.cu", steps, kernels.rnn_sequence, {"h": "(T, H)"},
+        "13_kernels/ex40_sequence.cu", steps, kernels.rnn_sequence, {"h": "(T, H)"},
         launch=lambda a: ((-(-int(a["H"]) // THREADS),), (THREADS,)),
         counts=(
             Count("idle blocks", "idle", lambda a: 0,

@@ -114,15 +114,15 @@ CELL = {"dx": "(B, I)", "dcs_prev": "(B, H)", "dh_prev": "(B, P)", "dw": "(I+P, 
 
 EXERCISES = (
     Exercise(
-        "06_sequence/ex26_dropout.py", dropped, layers.variational_dropout, {"y": "(T, B, I)", "dx": "(T, B, I)"},
+        "08_batches/ex26_dropout.py", dropped, layers.variational_dropout, {"y": "(T, B, I)", "dx": "(T, B, I)"},
         wrong=DROPOUT_MISTAKES,
     ),
     Exercise(
-        "12_layers/ex27_layer_norm.py", rows, layers.layer_norm_backward,
+        "09_layers/ex27_layer_norm.py", rows, layers.layer_norm_backward,
         {"dx": "(B, K)", "dg": "(K,)", "db": "(K,)"}, wrong=NORM_MISTAKES,
     ),
     Exercise(
-        "12_layers/ex28_attention.py", attended, layers.attention_backward,
+        "09_layers/ex28_attention.py", attended, layers.attention_backward,
         {"dq": "(B, H)", "dk": "(B, T, H)", "dv": "(B, T, I)"},
         wrong=ATTENTION_MISTAKES,
     ),
@@ -131,7 +131,7 @@ EXERCISES = (
         stages=CELL_STAGES, gates=4,
     ),
     Exercise(
-        "06_sequence/ex32_two_layers.py", stacked, layers.two_layers_backward,
+        "08_batches/ex32_two_layers.py", stacked, layers.two_layers_backward,
         {"dx": "(T, B, I)", "dW0": "(I, H)", "dW1": "(H, H)", "dR": "(2, H, H)", "db": "(2, H)"},
     ),
 )  # fmt: skip

@@ -162,7 +162,7 @@ EXERCISES = (
         wrong=BROADCAST_MISTAKES,
     ),
     Exercise(
-        "11_losses/ex23_stable.py",
+        "06_losses/ex23_stable.py",
         far_numbers,
         losses.stable,
         {"s": "(B, H)", "log_s": "(B, H)", "lse": "(B,)"},
@@ -170,7 +170,7 @@ EXERCISES = (
         never="overflow encountered in exp",
     ),
     Exercise(
-        "11_losses/ex24_cross_entropy.py",
+        "06_losses/ex24_cross_entropy.py",
         scores,
         losses.cross_entropy_backward,
         {"loss": "()", "dlogits": "(N, V)"},
@@ -181,7 +181,7 @@ EXERCISES = (
         ),
     ),
     Exercise(
-        "11_losses/ex25_embedding.py",
+        "06_losses/ex25_embedding.py",
         looked_up,
         losses.embedding_backward,
         {"dw": "(V, I)"},

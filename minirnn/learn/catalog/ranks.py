@@ -151,7 +151,7 @@ SLIPS = slips(
 
 EXERCISES = (
     Exercise(
-        "15_ranks/ex42_ring.py", ranks, ring_all_reduce, {"sums": "(P, n)", "sent": "(P,)"},
+        "11_beneath/ex42_ring.py", ranks, ring_all_reduce, {"sums": "(P, n)", "sent": "(P,)"},
         wrong=MISTAKES, slips=SLIPS, broken=cheated,
         stages=(
             Stage("for one number per piece (n = P)", "which piece a rank sends in a step", change=one_number_each),

@@ -108,11 +108,11 @@ EXERCISES = (
         stages=time_stages("", "", "h_prev"),
     ),
     Exercise(
-        "06_sequence/ex12_lengths.py", ragged, rnn.rnn_lengths_backward, SEQUENCE,
+        "08_batches/ex12_lengths.py", ragged, rnn.rnn_lengths_backward, SEQUENCE,
         stages=LENGTHS_STAGES,
     ),
     Exercise(
-        "06_sequence/ex13_bidirectional.py", both_ways, rnn.bidirectional_backward,
+        "08_batches/ex13_bidirectional.py", both_ways, rnn.bidirectional_backward,
         {"dx": "(T, B, I)", "dW": "(2, I, H)", "dR": "(2, H, H)", "db": "(2, H)"}, wrong=DIRECTION_MISTAKES,
     ),
 )  # fmt: skip

@@ -70,7 +70,7 @@ KINDS = ("right", "missing", "doubled", "sign", "factor", "square", "complement"
 
 EXERCISES = (
     Tester(
-        "10_tests/ex21_kill_the_mutants.py", nothing, check_backward, dict.fromkeys(KINDS, ""),
+        "11_beneath/ex21_kill_the_mutants.py", nothing, check_backward, dict.fromkeys(KINDS, ""),
         shapes={**CELL, "db": "(4H,)"},
     ),
 )  # fmt: skip

@@ -77,16 +77,16 @@ ADAM_MISTAKES = mistakes(
 
 EXERCISES = (
     Exercise(
-        "07_layout/ex14_gate_order.py", torch_weights, training.torch_to_block_cell, {"w": "(I+H, 4H)", "b": "(4H,)"},
+        "10_weights/ex14_gate_order.py", torch_weights, training.torch_to_block_cell, {"w": "(I+H, 4H)", "b": "(4H,)"},
         gates=4, wrong=TORCH_MISTAKES,
     ),
     Exercise(
-        "08_training/ex15_clip.py", gradients, training.clip_by_global_norm,
+        "07_training/ex15_clip.py", gradients, training.clip_by_global_norm,
         {"clipped": "list of the shapes of gradients", "norm": "()"},
         wrong=CLIP_MISTAKES,
     ),
     Exercise(
-        "08_training/ex16_adam.py", adam, training.adam_step, {"parameter": "(I, H)", "m": "(I, H)", "v": "(I, H)"},
+        "07_training/ex16_adam.py", adam, training.adam_step, {"parameter": "(I, H)", "m": "(I, H)", "v": "(I, H)"},
         wrong=ADAM_MISTAKES,
     ),
 )  # fmt: skip

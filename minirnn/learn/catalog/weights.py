@@ -103,16 +103,16 @@ STEP_MISTAKES = mistakes(
 
 EXERCISES = (
     Exercise(
-        "07_layout/ex33_cudnn_buffer.py", buffer, weights.unpack,
+        "10_weights/ex33_cudnn_buffer.py", buffer, weights.unpack,
         {"W0": "(G, I)", "R0": "(G, H)", "W1": "(G, H)", "R1": "(G, H)", "b0": "(2, G)", "b1": "(2, G)"},
         wrong=BUFFER_MISTAKES,
     ),
     Exercise(
-        "08_training/ex35_initialize.py", draws, weights.initialize, {"W": "(I, 4H)", "R": "(H, 4H)", "b": "(4H,)"},
+        "07_training/ex35_initialize.py", draws, weights.initialize, {"W": "(I, 4H)", "R": "(H, 4H)", "b": "(4H,)"},
         wrong=START_MISTAKES, gates=4,
     ),
     Exercise(
-        "08_training/ex36_rmsprop.py", rmsprop, weights.rmsprop_step,
+        "07_training/ex36_rmsprop.py", rmsprop, weights.rmsprop_step,
         {"parameter": "(I, H)", "v": "(I, H)", "buffer": "(I, H)"}, wrong=STEP_MISTAKES,
     ),
 )  # fmt: skip

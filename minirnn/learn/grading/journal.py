@@ -1,17 +1,14 @@
 """The journal: a file to which every grade is added at once, so that none is lost when the grader stops.
 
-It holds JSON, one record per line: first the header, which says what was graded with, then the sheets. A line counts
-only if it is complete: what a killed grader left of its last line is cut off. Records are only added. If a student has
-two, the later one counts.
+It is a header, which says what was graded with, and a line of JSON per sheet. Lines are only added. If a student has
+two, the later one counts. What a killed grader left of its last line is cut off.
 """
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
-import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import IO, Any
@@ -26,10 +23,8 @@ try:
 except ImportError:  # pragma: no cover
     fcntl = None  # type: ignore[assignment]
 
-SYNC = 1.0
-"""Seconds between two times that records are forced to the disk, which matters only when the power fails."""
 FORMAT = 1
-BEGINNING = b'{"format":'
+BEGINNING = b'{"format":%d,' % FORMAT
 
 
 class Records:
@@ -40,28 +35,41 @@ class Records:
     header : dict
         What was graded with.
     end : int
-        Where the last whole record ends.
+        Where the last whole line ends.
 
     Raises
     ------
     CourseError
-        If the file is not a journal, or damaged in its middle.
+        If the file is not a journal, or damaged in its middle. A kill can only damage the last line.
     """
 
     def __init__(self, path: Path) -> None:
-        self.path, self.end = path, 0
+        self.path, self.end, torn = path, 0, 0
         self.header: dict[str, Any] = {}
         self.places: dict[str, int] = {}
-        for end, record in lines_of(path):
-            if self.end == 0:
-                self.header = record
-            else:
-                self.places[sheet_of(record).student] = self.end
-            self.end = end
-        if self.end and self.header.get("format") != FORMAT:
-            raise CourseError(
-                f"{path} is not a journal of grades\n  expected the .journal file next to the reports of an earlier run"
-            )
+        try:
+            with open(path, "rb") as file:
+                for number, line in enumerate(file, 1):
+                    if number == 1 and not (line.startswith(BEGINNING) or BEGINNING.startswith(line)):
+                        raise CourseError(
+                            f"{path} is not a journal of grades\n  expected the .journal of an earlier run"
+                        )
+                    if torn:
+                        raise CourseError(f"{path}, line {torn}: the journal is damaged\n  expected a line of JSON")
+                    try:
+                        record = json.loads(line) if line.endswith(b"\n") else None
+                    except (ValueError, RecursionError):
+                        record = None
+                    if not isinstance(record, dict):
+                        torn = number
+                        continue
+                    if number == 1:
+                        self.header = record
+                    else:
+                        self.places[sheet_of(record).student] = self.end
+                    self.end += len(line)
+        except OSError as error:
+            raise CourseError(f"{path}: the journal cannot be read: {error.strerror}") from None
 
     @property
     def students(self) -> list[str]:
@@ -96,21 +104,19 @@ class Journal(Records):
     """
 
     def __init__(self, path: Path, header: Mapping[str, Any], resume: bool = False) -> None:
-        wanted = {"format": FORMAT, **header}
-        self.file, self.synced = opened(path), 0.0
+        self.file = opened(path)
         try:
             if self.file.seek(0, os.SEEK_END) and not resume:
-                older = path.with_name(path.name + "~")
-                os.replace(path, older)  # the lock goes along with it
+                os.replace(path, path.with_name(path.name + "~"))  # the lock goes along with it
                 self.file.close()
                 self.file = opened(path)
             super().__init__(path)
             self.file.truncate(self.end)
             if self.end:
-                check_header(path, self.header, wanted)
+                check_header(path, self.header, header)
             else:
-                self.header = wanted
-                self._add(wanted)
+                self.header = {"format": FORMAT, **header}
+                self._add(self.header)
         except BaseException:
             self.file.close()
             raise
@@ -119,13 +125,11 @@ class Journal(Records):
         return self
 
     def __exit__(self, *exception: object) -> None:
-        with contextlib.suppress(OSError):
-            os.fsync(self.file.fileno())
         self.file.close()
 
     def add(self, sheet: Sheet) -> None:
-        """Add a sheet. Once this returns, the sheet is not lost even if the process is killed."""
-        self.places[sheet.student] = self._add(record_of(sheet))
+        """Add a sheet. Once this returns, it is on the disk."""
+        self.places[sheet.student] = self._add(asdict(sheet))
 
     def _add(self, record: Mapping[str, Any]) -> int:
         """Add a line, and return where it begins."""
@@ -134,9 +138,7 @@ class Journal(Records):
         with naming(self.path):
             while data:  # an unbuffered write may take less than all
                 data = data[self.file.write(data) :]
-        if time.monotonic() - self.synced > SYNC:
             os.fsync(self.file.fileno())
-            self.synced = time.monotonic()
         return place
 
 
@@ -155,36 +157,6 @@ def opened(path: Path) -> IO[bytes]:
     return file
 
 
-def lines_of(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Each whole record of a journal, and where it ends.
-
-    Raises
-    ------
-    CourseError
-        If a line in the middle is damaged. A kill can only damage the last one.
-    """
-    torn = 0
-    try:
-        with open(path, "rb") as file:
-            end = 0
-            for number, line in enumerate(file, 1):
-                if number == 1 and not (line.startswith(BEGINNING) or BEGINNING.startswith(line)):
-                    raise CourseError(f"{path} is not a journal of grades\n  expected the .journal of an earlier run")
-                if torn:
-                    raise CourseError(f"{path}, line {torn}: the journal is damaged\n  expected a line of JSON")
-                end += len(line)
-                try:
-                    record = json.loads(line) if line.endswith(b"\n") else None
-                except (ValueError, RecursionError):
-                    record = None
-                if isinstance(record, dict):
-                    yield end, record
-                else:
-                    torn = number
-    except OSError as error:
-        raise CourseError(f"{path}: the journal cannot be read: {error.strerror}") from None
-
-
 def check_header(path: Path, found: Mapping[str, Any], wanted: Mapping[str, Any]) -> None:
     """Raises CourseError if a journal was made with another course or other settings."""
     for key, value in wanted.items():
@@ -200,19 +172,8 @@ def short_text(value: object) -> str:
     return text[:60] or "nothing"
 
 
-def record_of(sheet: Sheet) -> dict[str, Any]:
-    """A sheet as JSON types."""
-    return asdict(sheet)
-
-
-def row_of(record: Mapping[str, Any]) -> Row:
-    """The row of a record."""
-    pairs = {name: tuple(map(tuple, record[name])) for name in ("parts", "comments") if name in record}
-    return Row(**{**record, **pairs})
-
-
 def sheet_of(record: Mapping[str, Any]) -> Sheet:
-    """The sheet of a record.
+    """The sheet of a line.
 
     Raises
     ------
@@ -221,9 +182,10 @@ def sheet_of(record: Mapping[str, Any]) -> Sheet:
     """
     try:
         fields = cleaned_all(dict(record))  # an older minirnn may have written it
-        fields["rows"] = [row_of(row) for row in fields["rows"]]
+        for row in fields["rows"]:
+            row.update({name: tuple(map(tuple, row[name])) for name in ("parts", "comments") if name in row})
+        fields["rows"] = [Row(**row) for row in fields["rows"]]
         fields["changes"] = tuple(Change(**change) for change in fields["changes"])
-        fields["notes"], fields["remarks"] = tuple(fields["notes"]), tuple(fields["remarks"])
-        return Sheet(**fields)
-    except (KeyError, TypeError) as error:
+        return Sheet(**{**fields, "notes": tuple(fields["notes"]), "remarks": tuple(fields["remarks"])})
+    except (AttributeError, KeyError, TypeError) as error:
         raise CourseError(f"the journal has a record that is not a sheet ({error})") from None

@@ -1,20 +1,17 @@
 """Reads what students handed in, in a process with limits, so that a submission can harm only its own student.
 
-The judge keeps one process, the reader, which has imported what reading needs and forks for each request. The fork has
-limits of processor time, memory and the size of its answer. It never runs what it reads. Its answer is JSON, which
-cannot contain code.
+Each request has its own process (`reader`), which has limits of processor time, memory and the size of its answer. It
+never runs what it reads. Its answer is JSON, which cannot contain code.
 """
 
 from __future__ import annotations
 
-import atexit
+import base64
 import contextlib
 import json
 import os
-import struct
 import subprocess
 import sys
-import threading
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -30,75 +27,31 @@ ROOT = Path(__file__).parents[3]
 """The folder that contains minirnn."""
 START = "import sys; sys.path.insert(0, sys.argv[1]); from minirnn.learn.grading.reader import main; main()"
 TOO_MUCH = f"it cannot be read: that takes more than {reader.SECONDS} s or {reader.MEGABYTES} MB"
+MOST_TOLD = 64 << 20
+"""The most bytes of an answer."""
 FORKS = hasattr(os, "fork")
-
-
-class Gone(Exception):
-    """The reader has ended."""
-
-
-class Reader:
-    """The process that forks for each request."""
-
-    def __init__(self) -> None:
-        self.process = subprocess.Popen(
-            [sys.executable, "-I", "-c", START, str(ROOT)],
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=os.sep, env={**os.environ, "OPENBLAS_NUM_THREADS": "1"},
-        )  # fmt: skip
-
-    def ask(self, request: bytes) -> bytes:
-        """The answer of the fork; empty if it ended before the answer was complete."""
-        assert self.process.stdin is not None and self.process.stdout is not None
-        try:
-            self.process.stdin.write(struct.pack("<Q", len(request)) + request)
-            self.process.stdin.flush()
-            head = self.process.stdout.read(8)
-            size = struct.unpack("<Q", head)[0] if len(head) == 8 else -1
-            data = self.process.stdout.read(size) if size >= 0 else b""
-        except OSError:
-            raise Gone from None
-        if len(data) != size:
-            raise Gone
-        return data
-
-    def close(self) -> None:
-        for pipe in (self.process.stdin, self.process.stdout):
-            with contextlib.suppress(OSError):
-                pipe and pipe.close()
-        self.process.kill()
-        self.process.wait()
-
-
-kept: dict[int, Reader] = {}
-"""The reader of each process: a fork of the judge has its own."""
-keeping = threading.Lock()
 
 
 def asked(*request: Any) -> Any:
     """The answer to a request (see `reader.answer`); None if it took too much."""
     if not FORKS:
         return json.loads(reader.answer(*request))
-    message = reader.encoded(*request)
-    with keeping:
-        for last in (False, True):
-            mine = kept.get(os.getpid())
-            if mine is None:
-                mine = kept[os.getpid()] = Reader()
-            try:
-                told = mine.ask(message)
-                break
-            except Gone:
-                kept.pop(os.getpid()).close()
-                if last:
-                    raise RuntimeError("the process that reads submissions ended; tell the maintainers") from None
-    return json.loads(told) if told else None
-
-
-@atexit.register
-def close_all() -> None:
-    """End this process's reader."""
-    if reader_of_mine := kept.pop(os.getpid(), None):
-        reader_of_mine.close()
+    with subprocess.Popen(
+        [sys.executable, "-I", "-c", START, str(ROOT)],
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=os.sep, env={**os.environ, "OPENBLAS_NUM_THREADS": "1"},
+    ) as process:  # fmt: skip
+        assert process.stdin is not None and process.stdout is not None
+        with contextlib.suppress(OSError):  # it has ended; there is no answer either
+            process.stdin.write(reader.asking(request))
+            process.stdin.close()
+        told = process.stdout.read(MOST_TOLD + 1)
+        process.kill()
+    if not told:
+        raise RuntimeError("the process that reads submissions did not start; tell the maintainers")
+    try:
+        return json.loads(told) if len(told) <= MOST_TOLD else None
+    except ValueError:  # it ended before its answer was complete
+        return None
 
 
 def wanted_of(course: Course) -> list[Wanted]:
@@ -125,7 +78,10 @@ def collect(submission: Path | bytes, course: Course, notebooks: bool = False, i
     """
     where = submission if isinstance(submission, bytes) else submission.absolute()
     told = asked("collect", where, wanted_of(course), notebooks, inside)
-    return Handed(problem=TOO_MUCH) if told is None else reader.as_handed(told)
+    if told is None:
+        return Handed(problem=TOO_MUCH)
+    files = {id: base64.b64decode(data) for id, data in told["files"].items()}
+    return Handed(**{**told, "files": files, "notes": tuple(told["notes"])})
 
 
 def words(answers: Sequence[bytes], stub: str, python: bool, most: int) -> list[list[str]]:

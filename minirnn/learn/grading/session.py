@@ -10,12 +10,13 @@ from collections.abc import Sequence
 from concurrent.futures import Executor
 from pathlib import Path
 
+from tqdm import tqdm
+
 from minirnn.learn.course import HERE, CourseError, load
 from minirnn.learn.grading.courses import pack_course
 from minirnn.learn.grading.journal import Journal, Records
 from minirnn.learn.grading.late import Late, check_times, read_policy
 from minirnn.learn.grading.overrides import Decisions, read_overrides
-from minirnn.learn.grading.progress import Progress
 from minirnn.learn.grading.publish import Publisher
 from minirnn.learn.grading.reading import folders_of_a_class
 from minirnn.learn.grading.regrade import Difference, differences, in_words
@@ -109,13 +110,15 @@ class Session:
             take_over(self.old, self.journal, {s.id: s for s in self.students if s.id not in self.again})
         publisher = Publisher(self.course, self.students, self.journal, self.reports, self.decisions, self.only)
         by_id = {student.id: student for student in self.students}
-        progress = Progress(sum(student.submission is not None for student in self.to_grade))
+        most = sum(student.submission is not None for student in self.to_grade)
+        with tqdm(total=most, unit=" submissions", disable=None, leave=False) as bar:
 
-        def after(sheet: Sheet) -> None:
-            progress.add(told(self.decisions.applied(sheet, by_id[sheet.student])))
+            def after(sheet: Sheet) -> None:
+                with tqdm.external_write_mode():
+                    print(told(self.decisions.applied(sheet, by_id[sheet.student])), flush=True)
+                bar.update()
 
-        grade_all(plan, self.journal, publisher, after)
-        progress.close()
+            grade_all(plan, self.journal, publisher, after)
         self._absent()
         found = self._differences(publisher)
         reports = publisher, found, self.course, self.students, args.notebooks, self.only

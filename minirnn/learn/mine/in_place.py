@@ -18,7 +18,6 @@ import numpy as np
 from minirnn import devices
 from minirnn.engine import random
 from minirnn.engine.tensor import Tensor, leaf
-from minirnn.learn.mine.recomputed import in_segments
 from minirnn.learn.mine.tasks import answered, has_answer
 from minirnn.learn.mine.walked import go_back
 from minirnn.ops.cudnn_rnn.dropout import random_bits
@@ -119,7 +118,6 @@ REPLACED: dict[str, Callable[..., Any]] = {
     "ops.cudnn_rnn.dropout:mask_like": dropout_mask,
     "nn.regularization:mask_like": dropout_mask,
     "parallel.world:World.all_reduce": all_reduce,
-    "autograd.recomputation:_in_segments": in_segments,
     "train.model:CharModel._open_forget_gates": lstm_start,
 }
 """Maps the name of a function of minirnn to the one that takes its place."""

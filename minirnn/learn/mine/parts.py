@@ -69,7 +69,6 @@ PARTS = (
     Part("ex15", "clipping", "clip_by_norm", training.clip, probes.clipped()),
     Part("ex16", "Adam", "adam", training.adam, probes.steps_of(optim.Adam, lr=0.1)),
     Part("ex36", "RMSprop", "rmsprop", training.rmsprop, probes.steps_of(optim.RMSprop, lr=0.1, momentum=0.5)),
-    Part("ex29", "recomputation", "recompute", training.recompute, gradients(probes.remembered, (B, H), (H, H))),
     Part("ex42", "the sum over ranks", "all_reduce", training.ring, probes.added_up),
     Part("ex35", "the first weights of an LSTM", "lstm_start", training.lstm_start, probes.first_weights),
 )  # fmt: skip

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from minirnn import devices, nn
-from minirnn.autograd.recomputation import checkpoint_sequential
 from minirnn.devices.base import Device
 from minirnn.engine import random
 from minirnn.engine.tensor import Tensor, tensor
@@ -144,11 +143,6 @@ def added_up(device: Device) -> list[np.ndarray]:
             return world.all_reduce(parts[world.rank])
 
     return simulate(work, len(parts))
-
-
-def remembered(x: Tensor, w: Tensor) -> Tensor:
-    """A chain of seven equal steps, most of which the backward pass computes twice."""
-    return checkpoint_sequential([lambda h: tanh(h @ w)] * 7, 3, x)
 
 
 def first_weights(device: Device) -> list[np.ndarray]:

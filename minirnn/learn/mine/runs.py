@@ -45,14 +45,14 @@ def reach(tree: Tree, milestone: Milestone, scale: float = 1.0) -> tuple[Reached
     missing = milestone.missing(tree)
     if missing:
         raise CourseError(
-            f"milestone {milestone.number} needs {', '.join(milestone.needs)}; not passed yet: {', '.join(missing)}\n"
+            f"milestone {milestone.year} needs {', '.join(milestone.needs)}; not passed yet: {', '.join(missing)}\n"
             f"  go on with: minirnn check {missing[0]}"
         )
-    kind, run = RUNS[milestone.number]
+    kind, run = RUNS[milestone.year]
     device = kind(tree)
     for id in milestone.needs:
         if id not in device.active:
-            raise CourseError(f"milestone {milestone.number} needs your {id}, which is {device.standing[id]}")
+            raise CourseError(f"milestone {milestone.year} needs your {id}, which is {device.standing[id]}")
     import matplotlib
 
     look: Any = viz.style
@@ -60,9 +60,9 @@ def reach(tree: Tree, milestone: Milestone, scale: float = 1.0) -> tuple[Reached
         found = run(device, scale)
     idle = [id for id in milestone.needs if not device.calls[id]]
     if idle:
-        raise CourseError(f"milestone {milestone.number}: your {', '.join(idle)} did not compute in it")
+        raise CourseError(f"milestone {milestone.year}: your {', '.join(idle)} did not compute in it")
     if not found.well:
-        raise CourseError(f"milestone {milestone.number}: {found.words}\n  this is not the historical result")
+        raise CourseError(f"milestone {milestone.year}: {found.words}\n  this is not the historical result")
     path = tree.root / milestone.file
     path.parent.mkdir(exist_ok=True)
     viz.save(found.picture, path)
@@ -225,9 +225,9 @@ def one_launch(device: Any, scale: float) -> Reached:
 
 
 RUNS: dict[int, tuple[Callable[[Tree], Any], Callable[[Any, float], Reached]]] = {
-    1: (Mine, elman),
-    2: (Mine, adding),
-    3: (Mine, characters),
-    4: (MineOnSim, one_launch),
+    1990: (Mine, elman),
+    1997: (Mine, adding),
+    2013: (Mine, characters),
+    2016: (MineOnSim, one_launch),
 }
 """For each milestone, the device made of the learner's parts, and the computation on it."""

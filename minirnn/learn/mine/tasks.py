@@ -15,8 +15,6 @@ TASKS = {
     "dropout_mask": "(u, rate) -> mask: 1 / (1 - rate) or 0 for each of the random numbers u in [0, 1)",
     "all_reduce": "(rank, size, part, pass_on) -> the sum over all ranks, in host memory; pass_on(values, count) sends"
     " an array to the next rank and returns the one of `count` numbers from the rank before",
-    "recompute": "(count, start, step, back) -> the result of the last call of back: the backward pass through a chain"
-    " of `count` functions of which nothing was saved (`checkpoint_sequential`)",
     "lstm_start": "(uniform, normal) -> W, R, b: the first weights of an LSTM from random numbers (I, 4H), (4, H, H)",
 }
 """Name and signature of each. A function returns NotImplemented if no answer covers the case."""

@@ -6,13 +6,12 @@ NotImplemented if the exercise does not cover the case.
 
 from __future__ import annotations
 
-import math
 from collections import deque
 from typing import Any
 
 import numpy as np
 
-from minirnn.learn.mine.answers import Answer, AnswerFailed, like
+from minirnn.learn.mine.answers import Answer, like
 
 Array = np.ndarray
 
@@ -112,27 +111,3 @@ def ring(answer: Answer, device: Any, rank: int, size: int, part: Array, pass_on
 
     sums, _ = answer(parts, send, receive, counts.copy)
     return like(sums[rank], flat).reshape(part.shape)
-
-
-def recompute(answer: Answer, device: Any, count: int, start: Any, step: Any, back: Any) -> Any:
-    """Numbers stand for the states, as in the exercise, and at most 2 * sqrt(count) of them are kept."""
-    states: list[Any] = []
-    gradients: list[Any] = []
-
-    def kept(state: Any) -> int:
-        if sum(s is not None for s in states) >= 2 * math.ceil(math.sqrt(count)):
-            raise AnswerFailed(f"your ex29 keeps more states than there is room for (of {count} steps)")
-        states.append(state)
-        return len(states) - 1
-
-    def go_back(t: int, s: int, dh: int | None) -> int:
-        gradients.append(back(t, states[s], None if dh is None else gradients[dh]))
-        return len(gradients) - 1
-
-    size = start.array.nbytes
-    budget = 2 * math.ceil(math.sqrt(count)) * size
-    last = answer(
-        count, budget, size, lambda: kept(start), lambda t, s: kept(step(t, states[s])), go_back,
-        lambda s: states.__setitem__(s, None),
-    )  # fmt: skip
-    return gradients[last]

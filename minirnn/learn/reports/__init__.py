@@ -10,7 +10,7 @@ from typing import Any
 
 from minirnn.io.atomic import atomic_write
 from minirnn.learn.course import CourseError
-from minirnn.learn.reports import classroom50, csv, feedback, github_classroom, gradescope, junit, page
+from minirnn.learn.reports import classroom50, csv, feedback, gradescope, junit, page
 from minirnn.learn.reports.sheet import Sheet
 from minirnn.learn.reports.stamp import Stamp
 
@@ -19,7 +19,6 @@ FORMATS: Mapping[str, Any] = {
     "classroom50": classroom50,
     "csv": csv,
     "junit": junit,
-    "github-classroom": github_classroom,
     "feedback": feedback,
     "html": page,
 }

@@ -1,7 +1,7 @@
 """The process between the judge and an answer. It locks itself, starts the answer as a child, and ends it.
 
-If namespaces are allowed, there are two supervisors: one waits outside, and the other is process 1 inside. No signal of
-an answer reaches process 1, and its end is the end of all others. No code of an answer runs here. The judge sends a
+If namespaces are allowed, it is process 1 inside. No signal of an answer reaches process 1, and its end is the end of
+all others. No code of an answer runs here. The judge sends a
 line for each session, with the descriptors of its pipes. A session is a new process that knows nothing of earlier ones.
 The judge gets records of one letter and two numbers.
 
@@ -51,10 +51,8 @@ def main(control: socket.socket, namespaced: bool) -> None:
     job["alone"] = "namespaces" in job["ways"] and namespaced
     if job["alone"]:
         namespaces.enter()
-        first = os.fork()
-        if first:  # it keeps the socket, so that the judge sees its end only when nothing is left
-            os._exit(os.waitstatus_to_exitcode(os.waitpid(first, 0)[1]) & 0xFF)
-        privileges.end_with_parent()
+        if os.fork():  # only a child is inside
+            os._exit(0)
         # A kernel is compiled in a child, and the library is kept on the disk, so the child's own locks apply.
         job["bounded"] = namespaces.own_scratch(job["scratch"], others_read_only=job["kind"] != "cuda")
     else:

@@ -21,7 +21,7 @@ NUMBER = struct.Struct("<q")
 
 
 def main(arguments: list[str]) -> None:
-    """Fork a supervisor whenever the judge asks for one, until it closes the socket.
+    """Fork a supervisor whenever the judge asks for one ("f"), until it closes the socket, or become one ("b").
 
     The arguments are the number of the socket, the kind of the exercises, the folder that contains minirnn, and the
     number of the judge's process, for people who look at a list of processes.
@@ -35,6 +35,7 @@ def main(arguments: list[str]) -> None:
 
     child.prepare(kind, root)
     privileges.hide()
+    privileges.adopt()  # supervisors in namespaces are forks of forks, which end at once
     signal.signal(signal.SIGCHLD, lambda number, frame: reap())
     gc.collect()
     gc.freeze()  # what is here stays: no later collection touches it, so that forks share its memory
@@ -42,8 +43,12 @@ def main(arguments: list[str]) -> None:
         request, descriptors = supervisor.received(asked)
         if not request:
             os._exit(0)  # those that are at work end with their own sockets
-        pid = os.fork()
+        pid = os.fork() if request == b"f" else 0
         if pid == 0:
+            if request == b"f":
+                os.setsid()
+            else:
+                asked.sendall(NUMBER.pack(os.getpid()))
             begin(asked, descriptors, alone)
         for descriptor in descriptors:
             os.close(descriptor)
@@ -64,7 +69,6 @@ def begin(asked: socket.socket, descriptors: list[int], alone: bool) -> None:
     try:
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         asked.close()
-        os.setsid()
         control, complaints = descriptors
         os.dup2(complaints, 2)
         os.close(complaints)

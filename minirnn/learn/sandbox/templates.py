@@ -55,11 +55,13 @@ class Template:
                 pass_fds=(theirs.fileno(),), cwd=os.sep, env=dict(environment), start_new_session=True,
             )  # fmt: skip
 
-    def fork(self, control: int, complaints: int) -> int:
-        """Start a supervisor that gets its requests through the socket `control`. Returns its process id."""
+    def ask(self, letter: bytes, control: int, complaints: int) -> int:
+        """Let it fork a supervisor (``f``) or become one (``b``) that gets its requests through the socket `control`.
+        Returns the id of the process.
+        """
         with self.lock:
             try:
-                socket.send_fds(self.asked, [b"f"], [control, complaints])
+                socket.send_fds(self.asked, [letter], [control, complaints])
                 data = self.asked.recv(NUMBER.size, socket.MSG_WAITALL)
             except OSError:
                 data = b""
@@ -82,12 +84,16 @@ def jail() -> list[str]:
 
 
 kept: dict[tuple[object, ...], Template] = {}
+begun: set[tuple[object, ...]] = set()
+"""The kinds of which there was an answer."""
+processes: list[subprocess.Popen[bytes]] = []
+"""Those that became supervisors and have not ended."""
 keeping = threading.Lock()
 
 
 def supervisor(kind: str, environment: Mapping[str, str], control: int, complaints: int) -> int:
-    """Start a supervisor from a template that is kept for later ones. Returns its process id; 0 in a jail, which may
-    number its processes anew.
+    """Start a supervisor: the first of a kind alone, and later ones from a template that is kept. Returns its process
+    id; 0 in a jail, which may number its processes anew.
 
     Raises
     ------
@@ -95,6 +101,9 @@ def supervisor(kind: str, environment: Mapping[str, str], control: int, complain
         If there is no template and a new one cannot be started.
     """
     key = (os.getpid(), kind, *jail(), *sorted(environment.items()))  # a fork of the judge has its own templates
+    if key not in begun:  # for a check of one exercise, a template would be started for nothing
+        begun.add(key)
+        return alone(kind, environment, control, complaints)
     for _ in range(2):
         with keeping:
             template = kept.pop(key, None) or Template(kind, environment)
@@ -102,7 +111,7 @@ def supervisor(kind: str, environment: Mapping[str, str], control: int, complain
             for old in [other for other in kept if other[0] == os.getpid()][:-MOST]:
                 kept.pop(old).close()
         try:
-            number = template.fork(control, complaints)
+            number = template.ask(b"f", control, complaints)
             return 0 if jail() else number
         except Broken as error:
             reason = error
@@ -113,16 +122,21 @@ def supervisor(kind: str, environment: Mapping[str, str], control: int, complain
 
 
 def alone(kind: str, environment: Mapping[str, str], control: int, complaints: int) -> int:
-    """Start a supervisor from its own template, because an answer without locks could reach others by a shared one."""
+    """Start a process that becomes a supervisor: no other answer has to do with it."""
     template = Template(kind, environment)
-    number = template.fork(control, complaints)
-    template.close()
-    return number
+    number = template.ask(b"b", control, complaints)
+    template.asked.close()
+    if template.process.stderr is not None:
+        template.process.stderr.close()
+    processes[:] = [process for process in processes if process.poll() is None] + [template.process]
+    return 0 if jail() else number
 
 
 @atexit.register
 def close_all() -> None:
     """End all templates."""
+    for process in processes:
+        process.poll()
     with keeping:
         for key in list(kept):
             template = kept.pop(key)

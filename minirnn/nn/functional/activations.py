@@ -1,4 +1,7 @@
-"""Activations: elementwise functions and `glu`, with torch's names, defaults and derivatives at kinks."""
+"""Activations: elementwise functions and `glu`, with torch's names, defaults and derivatives at kinks.
+
+Those that are a single op, such as `tanh`, are declared in `minirnn.ops.primitives` as activations.
+"""
 
 from __future__ import annotations
 
@@ -107,16 +110,6 @@ def elu(input: Any, alpha: float = 1.0, inplace: bool = False) -> Tensor:
     alpha = check.number("elu", "alpha", alpha)
     x, dtype = widened("elu", source("elu", input, inplace))
     return returned(input, Elu(alpha)(x).astype(dtype), inplace)
-
-
-def sigmoid(input: Any) -> Tensor:
-    """``1 / (1 + exp(-x))``, without overflow."""
-    return primitives.sigmoid(input)
-
-
-def tanh(input: Any) -> Tensor:
-    """The hyperbolic tangent."""
-    return primitives.tanh(input)
 
 
 def silu(input: Any, inplace: bool = False) -> Tensor:

@@ -215,7 +215,7 @@ class CellLayer(Stack):
         input : (T, B, I), or (B, T, I) with batch_first, or (T, I)
         states : Tensor, or a tuple of one for each state of the cell, optional
             Before the first step, (B, H), or (L*D, B, H) with several layers or two directions; the output with P for
-            H. Zeros by default.
+            H. Zeros by default. A named tuple, such as the state of ``nn.LSTM``, or a dict is read by its names.
         lengths : (B,) integers, 1 .. T, optional
             In any order. Past its end, a sequence keeps its states and its output is 0. Values there are not read.
         masks : mapping of str to (T, B, H), optional
@@ -232,6 +232,11 @@ class CellLayer(Stack):
         *inner, h0 = self._states(states, batched, x)
         all_masks = [m.array if L == 1 else m for m in self._masks(masks or {}, x)]
         x, weights, between = self._dropped(x)
+        for name, w in weights[0]._asdict().items():
+            others = [v for v in (w if isinstance(w, tuple) else [w]) if v is not None and not isinstance(v, Tensor)]
+            if others:
+                kind = type(others[0]).__name__
+                raise TypeError(f"{self.name}: {name} of weights is of type {kind}\n  expected a Tensor: mr.tensor(..)")
         c0 = [stack(inner, 1)] if len(inner) > 1 else inner
         own = [[m if L == 1 else m[k : k + D].array for m in all_masks] for k in range(0, L * D, D)]
         cells = [(self.plan, m, None) for m in own]
@@ -264,6 +269,14 @@ class CellLayer(Stack):
         """The states before the first step in the order of the plan, (L*D, B, width) each."""
         step, names = self.cell.step, self.states_given
         found = dict.fromkeys(step.order)
+        by_name = given._asdict() if hasattr(given, "_asdict") else given if isinstance(given, Mapping) else None
+        if by_name is not None and list(by_name) != list(states_type(self.name, tuple(names))._fields):
+            if by_name.keys() != {*names}:
+                raise TypeError(
+                    f"{self.name}: states is a {type(given).__name__} with the names {', '.join(map(str, by_name))}\n"
+                    f"  expected {', '.join(names)}, which are read by name, or a plain tuple in this order"
+                )
+            given = [by_name[n] for n in names]
         if given is not None:
             parts = list(given) if isinstance(given, (tuple, list)) else [given]
             if len(parts) != len(names):

@@ -10,15 +10,16 @@
             return (dy / (1 + abs(x)) ** 2,)
 
 
-    softsign = unary(Softsign, "``x / (1 + |x|)``: between -1 and 1.")
+    softsign = unary(Softsign, "``x / (1 + |x|)``: between -1 and 1.", activation=True)
 
 `uses` names the primitives of the device that compute it. If there is only one, `forward` may be left out, and this
 primitive computes the value. `reads` lists the values that the derivative needs: "x" for the inputs, "y" for the
 output, "others" if each input's gradient needs only the other inputs.
 
-`unary` and `binary` create the function that users call. An op with more arguments has its own function, which checks
-the arguments and calls the node, ``Softmax(axis)(x)``. `@op(Softmax)` declares this, and makes the function a method of
-Tensor. `minirnn explain` and the type stubs of the methods (``scripts/method_stubs.py``) read these declarations.
+`unary` and `binary` create the function that users call. An activation is a function of `nn.functional` as well. An op
+with more arguments has its own function, which checks the arguments and calls the node, ``Softmax(axis)(x)``.
+`@op(Softmax)` declares this, and makes the function a method of Tensor. `minirnn explain` and the type stubs of the
+methods (``scripts/method_stubs.py``) read these declarations.
 
 A derivative also calls nodes instead of functions, because its arguments need no checks.
 """
@@ -36,7 +37,7 @@ from numpy import ndarray
 from minirnn.arguments.names import Function, accepting, called, no_out
 from minirnn.cells.expr import Expr, apply
 from minirnn.devices.base import Array
-from minirnn.engine.operands import float_tensor, narrowed, pair, shape_error, together
+from minirnn.engine.operands import float_tensor, mixed_devices, narrowed, pair, shape_error
 from minirnn.engine.tape import Op, record
 from minirnn.engine.tensor import Tensor
 
@@ -118,6 +119,9 @@ class Declaration(NamedTuple):
 DECLARED: dict[Any, Declaration] = {}
 """Function of an op -> its declaration."""
 
+ACTIVATIONS: dict[str, Callable[[Any], Tensor]] = {}
+"""The ops that are also functions of `nn.functional`, by their names."""
+
 OPERATORS = {
     "+": "add", "-": "sub", "*": "mul", "/": "truediv", "//": "floordiv", "%": "mod", "**": "pow", "@": "matmul",
     "&": "and", "|": "or", "^": "xor",
@@ -197,10 +201,12 @@ def unary(
     takes: Callable[[str, Any], Tensor] = float_tensor,
     method: str | None = None,
     operator: str | None = None,
+    activation: bool = False,
 ) -> Callable[[Any], Tensor]:
     """The function of an op of one Tensor, named after its node.
 
-    `takes` converts the argument first; `float_tensor` raises for integers and bools. Floats are used unchanged.
+    `takes` converts the argument first; `float_tensor` raises for integers and bools. Floats are used unchanged. An
+    `activation` is a function of `nn.functional` as well.
     """
     name, node = kind.__name__.lower(), kind()
     label = name  # `called` replaces it
@@ -219,7 +225,10 @@ def unary(
 
     function = of_primitive if kind.forward is Primitive.forward else of_forward
     function.torch_names = {"input": "x"}  # type: ignore[attr-defined]
-    return op(kind, method=method, operator=operator)(named(function, name, doc, kind.uses[0], kind.__module__))
+    made = op(kind, method=method, operator=operator)(named(function, name, doc, kind.uses[0], kind.__module__))
+    if activation:
+        ACTIVATIONS[name] = made
+    return made
 
 
 def binary(
@@ -247,8 +256,7 @@ def binary(
             a, b = pair(a, b)
         device = a.device
         if b.device is not device:
-            a, b = together(label, a, b)
-            device = a.device
+            raise mixed_devices(label, a, b)
         x, z = a.array, b.array
         if x.__class__ is not z.__class__ or divides and x.__class__ in WHOLE:  # NumPy scalars
             x, z = narrowed(x, z, divides)

@@ -59,7 +59,7 @@ class Tanh(Arithmetic, uses="tanh", reads="y"):
         return (dy * (1 - y * y),)
 
 
-tanh = unary(Tanh, "Hyperbolic tangent.")
+tanh = unary(Tanh, "Hyperbolic tangent.", activation=True)
 
 
 class Sigmoid(Arithmetic, uses="sigmoid", reads="y"):
@@ -69,7 +69,7 @@ class Sigmoid(Arithmetic, uses="sigmoid", reads="y"):
         return (dy * (y * (1 - y)),)
 
 
-sigmoid = unary(Sigmoid, "``1 / (1 + exp(-x))``, without overflow.")
+sigmoid = unary(Sigmoid, "``1 / (1 + exp(-x))``, without overflow.", activation=True)
 
 
 class Relu(Primitive, uses="relu", reads="y"):

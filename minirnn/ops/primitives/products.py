@@ -8,7 +8,7 @@ from typing import Any
 from minirnn.cells.axes import dot as dot_over_keys
 from minirnn.cells.expr import Expr
 from minirnn.devices.precision import PRECISIONS, chosen
-from minirnn.engine.operands import pair, shape_error, together
+from minirnn.engine.operands import mixed_devices, pair, shape_error
 from minirnn.engine.tensor import Tensor
 from minirnn.ops.primitives.arithmetic import multiply
 from minirnn.ops.primitives.declare import Primitive, op
@@ -46,7 +46,7 @@ def matmul(a: Any, b: Any) -> Tensor:
     """``a @ b``: (..., n, k) @ (..., k, m) -> (..., n, m); a vector counts as a row (left) or a column (right)."""
     a, b = pair(a, b)
     if a.device is not b.device:
-        a, b = together("matmul", a, b)
+        raise mixed_devices("matmul", a, b)
     if a.ndim == 0 or b.ndim == 0:
         raise ValueError(f"matmul: operands have shapes {a.shape} and {b.shape}\n  expected at least one axis each")
     if a.shape[-1] != b.shape[max(b.ndim - 2, 0)]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import partial
+from inspect import signature
 from itertools import product
 from math import prod
 from typing import Any
@@ -11,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from minirnn import ops
+from minirnn.ops.primitives.declare import DECLARED
 from minirnn.proof.case import Case
 from minirnn.proof.cases.operands import (
     INDEX,
@@ -83,9 +85,12 @@ def alike(make: Make, summands: int | str, *names: str) -> dict[str, Row]:
     return {name: (getattr(ops, name), make, summands) for name in names}
 
 
+UNARY = {d: f.__name__ for f, d in reversed(DECLARED.items()) if d.nodes and [*signature(f).parameters] == ["x"]}
+"""The ops of one Tensor. They need no row below, unless their inputs are special."""
+
 VALUES: dict[str, Row] = {
     # elementwise
-    **alike(one(), 0, "negative", "identity", "exp", "tanh", "sigmoid", "sin", "cos", "erf", "expm1", "square"),
+    **alike(one(), 0, *sorted({*UNARY.values()} - {"sign"}), "square"),
     **alike(one(positive), 0, "log", "sqrt", "log1p"),
     **alike(one(positive), 2, "reciprocal", "rsqrt"),
     **alike(one(away_from_zero), 0, "relu", "absolute"),

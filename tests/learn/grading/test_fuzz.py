@@ -44,7 +44,8 @@ from tests.learn.answers import COURSE
 ANY = st.text(st.integers(0, 0x10FFFF).map(chr), max_size=60)
 """Texts of arbitrary code points, including lone surrogates."""
 WANTED = [Wanted("ex01", "exercises/01_tape/ex01_mul_add.py", "01_tape/ex01_mul_add.py", "mul_add"),
-          Wanted("ex17", "exercises/09_cuda/ex17_pointwise.cu", "09_cuda/ex17_pointwise.cu", "pointwise")]  # fmt: skip
+          Wanted("ex17", "exercises/13_kernels/ex17_pointwise.cu", "13_kernels/ex17_pointwise.cu",
+                 "pointwise")]  # fmt: skip
 FILES = [entry.file.rpartition("/")[2] for entry in WANTED]
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(CHARACTERS, max_size=5),

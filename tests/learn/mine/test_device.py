@@ -1,6 +1,6 @@
 """The devices `mine` and `mine-cuda-sim`: right answers are plugged in and called, a wrong one is never used.
 
-It tests `minirnn/learn/mine/`: answers, device, in_place, kernels, parts, probes, recomputed, tasks, through_time,
+It tests `minirnn/learn/mine/`: answers, device, in_place, kernels, parts, probes, tasks, through_time,
 training, walk, walked.
 """
 

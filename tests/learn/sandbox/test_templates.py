@@ -23,10 +23,16 @@ MARK = "brook" + "trout"
 """Joined here, so that no file of the tests or the project contains it."""
 
 
+class Everything(set):
+    def __contains__(self, key):
+        return True
+
+
 @pytest.fixture(autouse=True)
 def _own_templates(monkeypatch):
-    """Templates for this test only."""
+    """Templates for this test only, also for its first answer."""
     monkeypatch.setattr(templates, "kept", {})
+    monkeypatch.setattr(templates, "begun", Everything())
     yield
     for template in templates.kept.values():
         template.close()
@@ -64,6 +70,20 @@ def test_answers_share_one_template_which_stays_as_it_was(tmp_path):
     result = answer(tmp_path, f"import json\nprint(hasattr(np, '{MARK}'), hasattr(json, '{MARK}'))")
     assert result.prints.splitlines() == ["False False"] * 2
     assert pids() == [pid]
+
+
+def test_the_first_answer_of_a_run_needs_two_processes_and_no_template(tmp_path, monkeypatch):
+    monkeypatch.setattr(templates, "begun", set())
+    file = tmp_path / "answer.py"
+    file.write_text("def f(x):\n    return x + 1\n")
+    before = forks_of(os.getpid())
+    for kept in (0, 1):
+        with Child(file, "answer.py", "f", "python", Limits()) as child:
+            reply = child.call({"arguments": {"x": 1}})
+            assert reply.value is not None and reply.value["single"] == 2, reply
+            assert len(templates.kept) == kept
+            assert not Path("/proc/self").is_dir() or len(set(forks_of(os.getpid())) - set(before)) == 2 + kept
+    assert set(forks_of(os.getpid())) - set(before) == set(pids())
 
 
 def test_nothing_of_an_answer_is_in_the_memory_of_what_the_next_is_forked_from(tmp_path):

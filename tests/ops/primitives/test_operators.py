@@ -14,7 +14,8 @@ import pytest
 
 import minirnn as mr
 from minirnn import ops
-from minirnn.ops.primitives.declare import Primitive, unary
+from minirnn.ops.primitives.declare import ACTIVATIONS, Primitive, unary
+from minirnn.proof.cases.primitives import UNARY, VALUES
 
 OPERATORS = {
     "add": operator.add,
@@ -80,6 +81,13 @@ def test_an_op_of_ones_own_is_declared_as_those_of_minirnn_are(device: str) -> N
     assert mr.gradcheck(softsign, x) and mr.gradcheck(lambda t: mr.grad(softsign(t).sum(), t, create_graph=True), x)
     with pytest.raises(TypeError, match="softsign: got dtype int64\n  expected float16"):
         softsign([1, 2])
+
+
+def test_an_activation_is_a_function_of_nn_and_is_proven_by_its_declaration_alone() -> None:
+    assert {"sigmoid", "tanh"} <= ACTIVATIONS.keys()
+    for name, function in ACTIVATIONS.items():
+        assert getattr(mr, name) is getattr(mr.nn.functional, name) is function and name in mr.nn.functional.__all__
+        assert name in VALUES and name in UNARY.values()
 
 
 def test_a_traceback_names_the_op() -> None:

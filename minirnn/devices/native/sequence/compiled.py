@@ -129,7 +129,7 @@ def made(kind: Any, plan: Plan, dtype: np.dtype, more_flags: str) -> Any:
     try:
         return kind(plan, dtype)
     except (DeviceUnavailable, CompileError, OSError) as error:
-        reason = library.first_error(str(error))
+        reason = compiler.first_error(str(error))
         print(
             f"minirnn: the cell {plan.name} runs with the code of the device cpu: {reason}", file=sys.stderr, flush=True
         )

@@ -50,7 +50,7 @@ VARIANTS: dict[str, list[tuple[str, ...]]] = {
     "losses.cu": every(*FLOATS),
     "adam.cu": every(*FLOATS),
     "sequence/plain.cu": every("float32", "float64"),
-    "sequence/means.cu": every("float32", "float64"),
+    "sequence/reductions.cu": every("float32", "float64"),
     "sequence/every_cell.cu": of_units("float32", "float64"),
     "sequence/steps.cu": of_units("float32", "float64"),
     "sequence/barrier.cu": [

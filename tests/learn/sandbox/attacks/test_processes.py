@@ -86,7 +86,8 @@ def test_no_signal_reaches_another_process(tmp_path, way, victim):  # noqa: F811
 def test_what_answers_are_forked_from_is_out_of_reach(tmp_path, way):
     """Otherwise an answer could change all later answers."""
     lock_of(way)
-    assert Attack(tmp_path, EVERY_WAY[way], "print('refused nothing yet')").result.passed
+    for _ in range(2):  # the first answer of a run has no template
+        assert Attack(tmp_path, EVERY_WAY[way], "print('refused nothing yet')").result.passed
     before = [template.process.pid for template in templates.kept.values()]
     code = f"""
     here = ctypes.create_string_buffer(8)
