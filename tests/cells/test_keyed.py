@@ -148,10 +148,44 @@ def test_equals_a_loop_in_torch(name: str, lengths: np.ndarray | None, place: st
         close(p.grad.numpy(), parameters[n].grad)
 
 
-@pytest.mark.parametrize("name", CELLS)
+@mr.cell(states=("S", "n", "c"), output="y", keys=N)
+def odd(x_v, k_k, s_c, S, n, c, *, A: "H, N", b: "N", d: "1", rate=0.5):  # noqa: F821, F722
+    """Values that loops share: one that a later loop over keys reads again, numbers of keys, and sums of sums."""
+    w = exp(rate * x_v * k_k * A)
+    e = dot(S, w)
+    r = dot(S + e * b, w)
+    S = rate * S + r * w / (1 + w)
+    t = dot(n, exp(b)) + d * c
+    n = 0.5 * n + sigmoid(t) * k_k
+    c = dot(n, n) + s_c
+    y = dot(S, n) + where(c > 0, e, r)
+    return S, n, c, y
+
+
+@pytest.mark.parametrize("name", [*CELLS, "odd"])
 def test_verifies(name: str) -> None:
-    proof = CELLS[name].verify(["cpu"])
+    proof = (odd if name == "odd" else CELLS[name]).verify(["cpu", "native"])
     assert proof, str(proof)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("name", [*CELLS, "odd"])
+def test_compiled_code_equals_numpy_at_whole_vectors(name: str, dtype: str) -> None:
+    """With more units and keys than a vector of the processor has, and a rest."""
+    function, names = (odd if name == "odd" else CELLS[name]).function, (odd if name == "odd" else CELLS[name]).step
+    cell, rng = mr.cell(names.user_states, output="y", keys=17)(function), np.random.default_rng(2)
+    x = rng.normal(size=(4, 2, I))
+    found = []
+    for place in ("cpu", "native"):
+        mr.manual_seed(0)
+        layer = cell.layer(I, 35, dtype=dtype, device=place)
+        xs = mr.tensor(x, dtype=dtype, device=place, requires_grad=True)
+        y, states = layer(xs, lengths=np.array([4, 3]))
+        total = sum(((s**2).mean() for s in (states if isinstance(states, tuple) else (states,))), start=0.0)
+        (y.mean() + total).backward()
+        found.append([y, xs.grad, *[p.grad for p in layer.parameters()]])
+    for mine, theirs in zip(*found, strict=True):
+        np.testing.assert_allclose(mine.numpy(), theirs.numpy(), rtol=0, atol=1e-13 if dtype == "float64" else 2e-5)
 
 
 def test_the_lines_of_deltanet() -> None:
