@@ -95,7 +95,7 @@ def step_in_torch(torch, name, v, s, learned):
     return read(S, v["k_C"]) + learned["skip"] * v["x_x"], {"S": S}
 
 
-@pytest.mark.parametrize("place", ["cpu", "native"])
+@pytest.mark.parametrize("place", ["cpu", "native", "cuda-sim"])
 @pytest.mark.parametrize("lengths", [None, LENGTHS], ids=["whole", "lengths"])
 @pytest.mark.parametrize("name", CELLS)
 def test_equals_a_loop_in_torch(name: str, lengths: np.ndarray | None, place: str) -> None:
@@ -162,21 +162,24 @@ def odd(x_v, k_k, s_c, S, n, c, *, A: "H, N", b: "N", d: "1", rate=0.5):  # noqa
     return S, n, c, y
 
 
-@pytest.mark.parametrize("name", [*CELLS, "odd"])
+SLOW = [pytest.param(name, marks=pytest.mark.slow) for name in CELLS if name != "deltanet"]  # they are compiled
+
+
+@pytest.mark.parametrize("name", ["deltanet", "odd", *SLOW])
 def test_verifies(name: str) -> None:
-    proof = (odd if name == "odd" else CELLS[name]).verify(["cpu", "native"])
+    proof = (odd if name == "odd" else CELLS[name]).verify(["cpu", "native", "cuda-sim"])
     assert proof, str(proof)
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
-@pytest.mark.parametrize("name", [*CELLS, "odd"])
-def test_compiled_code_equals_numpy_at_whole_vectors(name: str, dtype: str) -> None:
-    """With more units and keys than a vector of the processor has, and a rest."""
+@pytest.mark.parametrize("name", ["deltanet", "odd", *SLOW])
+def test_compiled_code_equals_numpy(name: str, dtype: str) -> None:
+    """With more units and keys than a vector of the processor and a block of sums have, and a rest."""
     function, names = (odd if name == "odd" else CELLS[name]).function, (odd if name == "odd" else CELLS[name]).step
     cell, rng = mr.cell(names.user_states, output="y", keys=17)(function), np.random.default_rng(2)
     x = rng.normal(size=(4, 2, I))
     found = []
-    for place in ("cpu", "native"):
+    for place in ("cpu", "native", "cuda-sim"):
         mr.manual_seed(0)
         layer = cell.layer(I, 35, dtype=dtype, device=place)
         xs = mr.tensor(x, dtype=dtype, device=place, requires_grad=True)
@@ -184,8 +187,10 @@ def test_compiled_code_equals_numpy_at_whole_vectors(name: str, dtype: str) -> N
         total = sum(((s**2).mean() for s in (states if isinstance(states, tuple) else (states,))), start=0.0)
         (y.mean() + total).backward()
         found.append([y, xs.grad, *[p.grad for p in layer.parameters()]])
-    for mine, theirs in zip(*found, strict=True):
-        np.testing.assert_allclose(mine.numpy(), theirs.numpy(), rtol=0, atol=1e-13 if dtype == "float64" else 2e-5)
+    for expected, *others in zip(*found, strict=True):
+        for one in others:
+            atol = 1e-13 if dtype == "float64" else 2e-5
+            np.testing.assert_allclose(one.numpy(), expected.numpy(), rtol=0, atol=atol)
 
 
 def test_the_lines_of_deltanet() -> None:

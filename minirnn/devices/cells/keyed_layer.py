@@ -88,7 +88,9 @@ def layout(plan: KeyedPlan) -> np.dtype:
         }  # fmt: skip
         numbers: list[Any] = [(name, "i8") for name in ("T", "B", "H", "slots")]
         pointers = [(name, "u8") if n is None else (name, "u8", (n,)) for name, n in counts.items()]
-        plan.made["layout"] = np.dtype([*numbers, *pointers, ("constants", "f8", (len(plan.constants) + 1,))])
+        plan.made["layout"] = np.dtype(
+            [*numbers, *pointers, ("constants", "f8", (len(plan.constants) + 1,))], align=True
+        )
     found: np.dtype = plan.made["layout"]
     return found
 
