@@ -61,6 +61,10 @@ class Formulas:
 
     def plan(self, projected: bool = False) -> Plan:
         """The plan for devices. `projected` is for a layer that projects its output."""
+        if self.step.keys is not None:
+            raise CellError(
+                f"{self.__name__}: got a cell with keys\n  expected one without: this needs a plan of units"
+            )
         if projected not in self.plans:
             self.plans[projected] = Plan(self.derived(True) if projected else self.derivation)
         return self.plans[projected]

@@ -1,98 +1,102 @@
 """Cells with keys: their printed lines, their shapes, what is refused, and five published cells against torch."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
 import minirnn as mr
-from minirnn import dot, exp, maximum, sigmoid, softplus, where
+from minirnn import dot, exp, sigmoid, where
 from minirnn.cells.expr import CellError
+from tests.cells.with_torch import WITH_KEYS, gallery
 
 T, B, I, H, N = 5, 3, 4, 6, 3
 LENGTHS = np.array([5, 2, 4])
 
 
-@mr.cell(states=("S", "n"), output="y", keys=N)
-def linear_attention(x_v, k_k, k_q, S, n):
-    k = where(k_k > 0, k_k + 1, exp(k_k))
-    q = where(k_q > 0, k_q + 1, exp(k_q))
-    S = S + x_v * k
-    n = n + k
-    y = dot(S, q) / dot(n, q)
-    return S, n, y
+def with_keys(name: str, keys: int = N) -> Any:
+    """A cell of the gallery, with another number of keys."""
+    step = gallery(name).step
+    return mr.cell(step.user_states, output=step.output, keys=keys)(step.function)
 
 
-@mr.cell(states="S", output="y", keys=N)
-def retnet(x_v, k_k, k_q, S, *, gamma=0.96875):
-    S = gamma * S + x_v * k_k
-    y = dot(S, k_q)
-    return S, y
+CELLS = {name: with_keys(name) for name in WITH_KEYS}
+deltanet, mlstm = CELLS["deltanet"], CELLS["mlstm"]
 
 
-@mr.cell(states="S", output="y", keys=N)
-def deltanet(x_v, k_k, k_q, s_b, S):
-    beta = sigmoid(s_b)
-    e = x_v - dot(S, k_k)
-    S = S + beta * e * k_k
-    y = dot(S, k_q)
-    return S, y
+def authors(np: Any, name: str, v: Any, s: Any, learned: Any) -> tuple[Any, dict[str, Any]]:
+    """One step as the authors write it, with matrices (B, H, N), in NumPy or torch.
 
+    linear_attention: idiap/fast-transformers (recurrent/attention/self_attention/linear_attention.py), without heads.
+    retnet: microsoft/torchscale (component/multiscale_retention.py), the recurrent form, without rotation and norm.
+    deltanet: fla-org/flash-linear-attention (ops/delta_rule/naive.py), delta_rule_recurrence.
+    mlstm: NX-AI/xlstm (blocks/mlstm/backends.py), recurrent_step_stabilized_simple, with the paper's output gate and
+    without the scale of keys. s6: state-spaces/mamba (ops/selective_scan_interface.py), selective_scan_ref.
+    """
 
-@mr.cell(states=("C", "n", "m"), output="y", keys=N)
-def mlstm(x_v, k_k, k_q, s_i, s_f, x_o, C, n, m):
-    m_before = m
-    m = maximum(s_f + m, s_i)
-    i = exp(s_i - m)
-    f = exp(s_f + m_before - m)
-    C = f * C + i * x_v * k_k
-    n = f * n + i * k_k
-    y = sigmoid(x_o) * dot(C, k_q) / maximum(abs(dot(n, k_q)), exp(-m))
-    return C, n, m, y
+    def outer(a: Any, b: Any) -> Any:
+        return np.einsum("bh,bn->bhn", a, b)
 
+    def read(S: Any, q: Any) -> Any:
+        return np.einsum("bhn,bn->bh", S, q)
 
-@mr.cell(states="S", output="y", keys=N)
-def s6(x_x, x_dt, k_B, k_C, S, *, A_log: "H, N", skip):  # noqa: F821, F722
-    dt = softplus(x_dt)
-    A = -exp(A_log)
-    S = exp(dt * A) * S + dt * x_x * k_B
-    y = dot(S, k_C) + skip * x_x
-    return S, y
-
-
-CELLS = {c.__name__: c for c in (linear_attention, retnet, deltanet, mlstm, s6)}
-
-
-def step_in_torch(torch, name, v, s, learned):
-    """One step as the authors write it, with matrices (B, H, N), einsum and torch's own functions."""
-    F = torch.nn.functional
-
-    def outer(a, b):
-        return torch.einsum("bh,bn->bhn", a, b)
-
-    def read(S, q):
-        return torch.einsum("bhn,bn->bh", S, q)
+    def inner(a: Any, b: Any) -> Any:
+        return np.einsum("bn,bn->b", a, b)[:, None]
 
     if name == "linear_attention":
-        k, q = F.elu(v["k_k"]) + 1, F.elu(v["k_q"]) + 1
-        S, n = s["S"] + outer(v["x_v"], k), s["n"] + k
-        return read(S, q) / (n * q).sum(-1, keepdim=True), {"S": S, "n": n}
+        k, q = (np.where(a > 0, a, np.exp(a) - 1) + 1 for a in (v["k_k"], v["k_q"]))
+        S, Z = s["S"] + outer(v["x_v"], k), s["n"] + k
+        return read(S, q) * (1.0 / (inner(q, Z) + 1e-6)), {"S": S, "n": Z}
     if name == "retnet":
         S = 0.96875 * s["S"] + outer(v["x_v"], v["k_k"])
         return read(S, v["k_q"]), {"S": S}
     if name == "deltanet":
-        beta, old = torch.sigmoid(v["s_b"]), read(s["S"], v["k_k"])
-        new = beta * v["x_v"] + (1 - beta) * old  # the paper's: erase the old value, write the new one
-        S = s["S"] - outer(old, v["k_k"]) + outer(new, v["k_k"])
+        beta = 1 / (1 + np.exp(-v["s_b"]))
+        new = (v["x_v"] - read(s["S"], v["k_k"])) * beta
+        S = s["S"] + outer(new, v["k_k"])
         return read(S, v["k_q"]), {"S": S}
     if name == "mlstm":
-        m = torch.maximum(v["s_f"] + s["m"], v["s_i"])
-        f, i = torch.exp(v["s_f"] + s["m"] - m), torch.exp(v["s_i"] - m)
+        log_f = -np.log1p(np.exp(-v["s_f"]))
+        m = np.maximum(log_f + s["m"], v["s_i"])
+        f, i = np.exp(log_f + s["m"] - m), np.exp(v["s_i"] - m)
         C = f[..., None] * s["C"] + i[..., None] * outer(v["x_v"], v["k_k"])
         n = f * s["n"] + i * v["k_k"]
-        below = torch.maximum((n * v["k_q"]).sum(-1, keepdim=True).abs(), torch.exp(-m))
-        return torch.sigmoid(v["x_o"]) * read(C, v["k_q"]) / below, {"C": C, "n": n, "m": m}
-    A, dt = -torch.exp(learned["A_log"]), F.softplus(v["x_dt"])
-    S = torch.exp(dt[..., None] * A) * s["S"] + outer(dt * v["x_x"], v["k_B"])
-    return read(S, v["k_C"]) + learned["skip"] * v["x_x"], {"S": S}
+        below = np.maximum(np.abs(inner(v["k_q"], n)), np.exp(-m))
+        return read(C, v["k_q"]) / below / (1 + np.exp(-v["x_o"])), {"C": C, "n": n, "m": m}
+    A, delta = -np.exp(learned["A_log"]), np.log1p(np.exp(v["x_dt"]))
+    deltaA = np.exp(np.einsum("bd,dn->bdn", delta, A))
+    deltaB_u = np.einsum("bd,bn,bd->bdn", delta, v["k_B"], v["x_x"])
+    S = deltaA * s["S"] + deltaB_u
+    return read(S, v["k_C"]) + v["x_x"] * learned["skip"], {"S": S}
+
+
+def states_of(cell: Any, rng: np.random.Generator) -> dict[str, np.ndarray]:
+    step = cell.step
+    shapes = {n: [{"u": H, "k": N}[a] for a in "uk" if a in step.axes[n]] for n in step.user_states}
+    states = {n: rng.normal(size=(B, *shape)) for n, shape in shapes.items()}
+    return {n: np.abs(a) + 1 if n == "n" else a for n, a in states.items()}
+
+
+def gates_of(cell: Any, gates: Any, split: Any) -> dict[str, Any]:
+    widths = [{"x": H, "k": N, "s": 1}[n[0]] for n in cell.step.gate_order]
+    return dict(zip(cell.step.gate_order, split(gates, widths), strict=True))
+
+
+@pytest.mark.parametrize("name", CELLS)
+def test_a_cell_is_that_of_its_authors(name: str) -> None:
+    cell, rng = CELLS[name], np.random.default_rng(3)
+    layer = cell.layer(I, H, dtype="float64")
+    x, states = rng.normal(size=(T, B, I)), states_of(cell, rng)
+    y, after = layer(mr.tensor(x), tuple(states.values()))
+    parameters = {n: p.numpy() for n, p in layer.named_parameters()}
+    now = {n: a[:, None] if a.ndim == 1 else a for n, a in states.items()}
+    for t in range(T):
+        gates = x[t] @ parameters["weight_ih"].T + parameters["bias"]
+        of_step = gates_of(cell, gates, lambda g, widths: np.split(g, np.cumsum(widths)[:-1], -1))
+        expected, now = authors(np, name, of_step, now, parameters)
+        np.testing.assert_allclose(y.numpy()[t], expected, rtol=1e-12, atol=1e-13)
+    for n, a in zip(layer.states_given, after if isinstance(after, tuple) else (after,), strict=True):
+        np.testing.assert_allclose(a.numpy(), now[n].reshape(a.shape), rtol=1e-12, atol=1e-13)
 
 
 @pytest.mark.parametrize("place", ["cpu", "native", "cuda-sim"])
@@ -103,21 +107,17 @@ def test_equals_a_loop_in_torch(name: str, lengths: np.ndarray | None, place: st
     cell, rng = CELLS[name], np.random.default_rng(0)
     layer = cell.layer(I, H, dtype="float64", device=place)
     x, weight = rng.normal(size=(T, B, I)), rng.normal(size=(T, B, H))
-    axes = cell.step.axes
-    states = {n: rng.normal(size=(B, *[{"u": H, "k": N}[a] for a in "uk" if a in axes[n]])) for n in layer.states_given}
-    if name == "linear_attention":
-        states["n"] = np.abs(states["n"]) + 1
+    states = states_of(cell, rng)
 
     parameters = {n: torch.tensor(p.numpy(), requires_grad=True) for n, p in layer.named_parameters()}
     xt = torch.tensor(x, requires_grad=True)
     st = {n: torch.tensor(a, requires_grad=True) for n, a in states.items()}
     now = {n: t[:, None] if t.ndim == 1 else t for n, t in st.items()}
     gates = xt @ parameters["weight_ih"].T + parameters["bias"]
-    widths = [{"x": H, "k": N, "s": 1}[n[0]] for n in cell.step.gate_order]
     ys = []
     for t in range(T):
-        v = dict(zip(cell.step.gate_order, gates[t].split(widths, -1), strict=True))
-        y, new = step_in_torch(torch, name, v, now, parameters)
+        v = gates_of(cell, gates[t], lambda g, widths: g.split(widths, -1))
+        y, new = authors(torch, name, v, now, parameters)
         if lengths is not None:
             alive = torch.tensor(t < lengths)
             y = y * alive[:, None]
@@ -175,8 +175,8 @@ def test_verifies(name: str) -> None:
 @pytest.mark.parametrize("name", ["deltanet", "odd", *SLOW])
 def test_compiled_code_equals_numpy(name: str, dtype: str) -> None:
     """With more units and keys than a vector of the processor and a block of sums have, and a rest."""
-    function, names = (odd if name == "odd" else CELLS[name]).function, (odd if name == "odd" else CELLS[name]).step
-    cell, rng = mr.cell(names.user_states, output="y", keys=17)(function), np.random.default_rng(2)
+    step, rng = (odd if name == "odd" else CELLS[name]).step, np.random.default_rng(2)
+    cell = mr.cell(step.user_states, output=step.output, keys=17)(step.function)
     x = rng.normal(size=(4, 2, I))
     found = []
     for place in ("cpu", "native", "cuda-sim"):
@@ -191,6 +191,21 @@ def test_compiled_code_equals_numpy(name: str, dtype: str) -> None:
         for one in others:
             atol = 1e-13 if dtype == "float64" else 2e-5
             np.testing.assert_allclose(one.numpy(), expected.numpy(), rtol=0, atol=atol)
+
+
+def test_deltanet_in_latex() -> None:
+    """The lines of the paper: products with a transposed vector or matrix, no sums over an index."""
+    assert deltanet.latex().splitlines()[1:5] == [
+        r"\beta &= \sigma(s_{b}) \\",
+        r"e &= x_{v} - S_{t-1} \, k_{k} \\",
+        r"S &= S_{t-1} + \beta \, e \, k_{k}^\top \\",
+        r"y &= S \, k_{q}",
+    ]
+    assert r"\delta k_{k} &= \beta \, \delta S^\top \, e - S_{t-1}^\top \, \delta x_{v} \\" in deltanet.latex()
+    assert r"\delta s_{b} &= \left(\delta_{1}^\top e\right) \, \beta \, \left(1 - \beta\right) \\" in deltanet.latex()
+    assert r"t_{1} &= e^{\mathrm{diag}(\Delta t) \, A} \\" in CELLS["s6"].latex()
+    assert r"\left(\delta_{2} \odot A\right) \, \mathbf{1}" in CELLS["s6"].latex()
+    assert "sum_" not in "".join(cell.latex() for cell in CELLS.values())
 
 
 def test_the_lines_of_deltanet() -> None:
@@ -213,7 +228,7 @@ def test_the_lines_of_deltanet() -> None:
 
 def test_shapes_of_states_are_found() -> None:
     found = {n: "".join(sorted(axes)) for n, axes in mlstm.step.axes.items()}
-    assert found == {"C": "ku", "n": "k", "m": "", "y": "u"}
+    assert found == {"C": "ku", "n": "k", "m": "", "h": "u"}
     _, (C, n, m) = mlstm.layer(I, H)(mr.zeros((T, B, I)))
     assert (C.shape, n.shape, m.shape) == ((B, H, N), (B, N), (B,))
 

@@ -9,6 +9,7 @@
 // and a matrix is in memory with its keys as rows, (N, H). A device defines
 //
 //   UNITS, KEYS               the heads of loops over u or k, which is the first unit or key of a V
+//   EACH_KEY                  the head of a loop over single keys, inside that over units
 //   load(p, n), store(p, v, n)    of the n numbers that are left of a row, if they are fewer than those of a V
 //   one(p)                    a number, the same for all units
 //   own(v, n)                 v with zeros after the first n numbers

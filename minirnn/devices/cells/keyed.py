@@ -17,7 +17,7 @@ from minirnn.cells.keyed import KeyedPlan
 from minirnn.cells.rules import is_cheap
 from minirnn.devices.cells.header import NAME, cpp_name, value, wrapped
 
-OURS = "H N u k load store own one put_one add_one meet sum_of_keys sum_of_units KEYS UNITS Index"
+OURS = "H N u k load store own one put_one add_one meet sum_of_keys sum_of_units KEYS UNITS EACH_KEY Index"
 """Names in the text that a user's variable must not have."""
 NO_AXES, UNITS, KEYS, MATRIX = (frozenset(axes) for axes in ("", "u", "k", "uk"))
 
@@ -365,7 +365,7 @@ class Text:
                 line
                 for (own, _), level in sorted(self.of_units.items(), key=itemgetter(0))
                 if own == stage
-                for line in (*level.lines, *loop("for (int k = 0; k < N; k++)", level.loop.lines))
+                for line in (*level.lines, *loop("EACH_KEY", level.loop.lines))
             ]
             yield from self.before.get(stage, ())
             yield from loop("UNITS", inside)

@@ -4,6 +4,7 @@
 #include "team.h"
 
 #define UNITS for (Index u = 0; u < H; u += LANES<real>)
+#define EACH_KEY for (int k = 0; k < N; k++)
 #define KEYS for (Index k = 0; k < N; k += LANES<real>)
 
 template <class real>

@@ -5,6 +5,8 @@
 typedef i64 Index;
 
 #define UNITS for (Index u = threadIdx.x; u < H; u += blockDim.x)
+// Not all N at once: then the loads of all keys wait in registers, of which there are too few.
+#define EACH_KEY _Pragma("unroll 8") for (int k = 0; k < N; k++)
 #define KEYS for (Index k = threadIdx.x; k < N; k += blockDim.x)
 #define AT_ONCE 8  // sums of a block that one tree computes
 
