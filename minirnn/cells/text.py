@@ -123,6 +123,8 @@ def write(
         text = place(e, CALL)
         if style == "text":
             return f"{text}**{power}"
+        if text.startswith("e^"):
+            return rf"\left({text}\right)^{power}"
         function = re.match(r"\\(tanh|sigma|sin|cos|log)(?=\()", text)
         end = function.end() if function else len(text)
         return f"{text[:end]}^{power}{text[end:]}"

@@ -274,3 +274,19 @@ def test_what_is_refused() -> None:
     for options in ({"proj_size": 2}, {"weight_dropout": 0.5}, {"masks": {"mask_v": 0.5}}):
         with pytest.raises(ValueError, match="the cell has keys"):
             deltanet.layer(I, H, **options)
+
+
+def test_what_works_for_vectors_of_units_alone_is_refused() -> None:
+    layer = deltanet.layer(I, H)
+    x = mr.zeros((T, B, I))
+    for function in (
+        lambda: mr.viz.layer_values(layer, x),
+        lambda: mr.viz.layer_paths(layer, x.numpy()[:, 0]),
+        lambda: mr.viz.layer_jacobians(layer, x.numpy()[:, 0]),
+        lambda: mr.viz.cell_graph(deltanet),
+    ):
+        with pytest.raises((TypeError, ValueError), match="deltanet has keys"):
+            function()
+    with pytest.raises(CellError, match="got a cell with keys"):
+        deltanet.plan()
+    assert repr(layer) == "KeyedCellLayer(deltanet, 4, 6)"
