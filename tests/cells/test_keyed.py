@@ -25,13 +25,14 @@ deltanet, mlstm = CELLS["deltanet"], CELLS["mlstm"]
 
 
 def authors(np: Any, name: str, v: Any, s: Any, learned: Any) -> tuple[Any, dict[str, Any]]:
-    """One step as the authors write it, with matrices (B, H, N), in NumPy or torch.
+    """One step as the authors write it, with matrices (B, H, N), in NumPy or torch, for one head.
 
-    linear_attention: idiap/fast-transformers (recurrent/attention/self_attention/linear_attention.py), without heads.
-    retnet: microsoft/torchscale (component/multiscale_retention.py), the recurrent form, without rotation and norm.
-    deltanet: fla-org/flash-linear-attention (ops/delta_rule/naive.py), delta_rule_recurrence.
-    mlstm: NX-AI/xlstm (blocks/mlstm/backends.py), recurrent_step_stabilized_simple, with the paper's output gate and
-    without the scale of keys. s6: state-spaces/mamba (ops/selective_scan_interface.py), selective_scan_ref.
+    linear_attention: idiap/fast-transformers (recurrent/attention/self_attention/linear_attention.py).
+    retnet: microsoft/torchscale (component/multiscale_retention.py), recurrent_forward in its unscaled form, because
+    its norm undoes the scale. deltanet: fla-org/flash-linear-attention (ops/delta_rule/naive.py), without the scale of
+    queries. mlstm: NX-AI/xlstm (blocks/mlstm/backends.py), recurrent_step_stabilized_simple with the paper's output
+    gate, without its eps and the scale of keys. s6: state-spaces/mamba (ops/selective_scan_interface.py),
+    selective_scan_ref.
     """
 
     def outer(a: Any, b: Any) -> Any:
