@@ -291,3 +291,21 @@ def test_what_works_for_vectors_of_units_alone_is_refused() -> None:
     with pytest.raises(CellError, match="got a cell with keys"):
         deltanet.plan()
     assert repr(layer) == "KeyedCellLayer(deltanet, 4, 6)"
+
+
+def test_names_that_the_generated_code_has_are_free() -> None:
+    """Variables named like those of a loop, a macro, a sum that is generated, or a constant."""
+
+    @mr.cell(states=("N", "H"), output="u", keys=N)
+    def names(x_k, k_u, s_s, N, H, *, real=0.5, e_sum=0.25):
+        k = x_k - dot(N, k_u)
+        e = k * sigmoid(s_s)
+        real = real * e
+        dk_u_sum = real + e_sum * k
+        N = N + e * k_u + dk_u_sum * H
+        H = 0.5 * H + k_u
+        u = dot(N, H)
+        return N, H, u
+
+    proof = names.verify(["cpu", "native", "cuda-sim"])
+    assert proof, str(proof)

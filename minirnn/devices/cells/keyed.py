@@ -10,14 +10,14 @@ from __future__ import annotations
 from collections import ChainMap, Counter
 from collections.abc import Iterator, Sequence
 from operator import itemgetter
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from minirnn.cells.expr import COMPARISONS, NUMBERS, SUMS, Expr
 from minirnn.cells.keyed import KeyedPlan
 from minirnn.cells.rules import is_cheap
 from minirnn.devices.cells.header import NAME, cpp_name, value, wrapped
 
-OURS = "H N u k load store own one put_one add_one meet sum_of_keys sum_of_units KEYS UNITS EACH_KEY Index"
+OURS = "H N u k load store own one put_one add_one meet sum_of_keys sum_of_units KEYS UNITS EACH_KEY LANES Index"
 """Names in the text that a user's variable must not have."""
 NO_AXES, UNITS, KEYS, MATRIX = (frozenset(axes) for axes in ("", "u", "k", "uk"))
 
@@ -106,7 +106,9 @@ class Text:
         self.levels: dict[Expr, int] = {}
         self.kept: dict[Expr, str] = {}
         """Values in memory between loops: vectors of keys, and arrays (N,) of a unit."""
-        self.taken: dict[Expr, str] = {}
+        constants = plan.derivation.step.constants
+        self.taken: dict[Any, str] = {name: cpp_name(name) for name in constants}
+        """The names in the text: of constants, values, and what is kept of a value."""
         self.top = Scope(None, NO_AXES, 0)
         self.small: dict[tuple[int, int], Level] = {}
         """Numbers and vectors of keys, by stage and level."""
@@ -234,13 +236,15 @@ class Text:
             define(e, home)
             home.names[e] = self.name(e)
 
-    def name(self, e: Expr) -> str:
-        if e not in self.taken:
-            found = cpp_name(self.plan.derivation.names.get(e, f"t{len(self.taken)}"), self.taken)
+    def name(self, e: Expr, what: str = "") -> str:
+        """The name of a value, or of its sum or its array."""
+        if (e, what) not in self.taken:
+            plain = self.name(e) if what else self.plan.derivation.names.get(e, f"t{len(self.taken)}")
+            found = cpp_name(plain + what, self.taken)
             while found in OURS.split():
                 found = cpp_name(f"{found}_", self.taken)
-            self.taken[e] = found
-        return self.taken[e]
+            self.taken[e, what] = found
+        return self.taken[e, what]
 
     def read(self, e: Expr, how: str) -> str:
         """A value from memory. `how` has the address in braces."""
@@ -290,7 +294,7 @@ class Text:
         else:  # it takes long, and an earlier loop has it
             earlier = self.in_unit(scope.stage, self.level(e)).loop
             self.need(e, earlier)
-            array = f"{self.name(e)}_of_keys"
+            array = self.name(e, "_of_keys")
             if (line := f"{array}[k] = {self.name(e)};") not in earlier.lines:
                 earlier.lines.append(line)
                 self.in_unit(scope.stage, 0).lines.insert(0, f"V {array}[N];")
@@ -317,17 +321,17 @@ class Text:
     def sum_of_units(self, e: Expr) -> None:
         """A sum over units: a number, or a vector of keys."""
         (a,) = e.args
-        stage, name = self.stage(a), self.name(e)
+        stage, total = self.stage(a), self.name(e, "_sum")
         level = self.in_unit(stage, self.level(a))
         if not e.axes:
-            self.before[stage].append(f"V {name}_sum = V{{}};")
-            level.lines.append(f"{name}_sum += own({self.text(a, self.unit(stage))}, H - u);")
-            self.after[stage].append(f"const V {name} = sum_of_units({name}_sum);")
+            self.before[stage].append(f"V {total} = V{{}};")
+            level.lines.append(f"{total} += own({self.text(a, self.unit(stage))}, H - u);")
+            self.after[stage].append(f"const V {self.name(e)} = sum_of_units({total});")
             return
         self.kept[e] = self.new_vector()
-        self.before[stage].append(f"V {name}_sum[N] = {{}};")
-        level.loop.lines.append(f"{name}_sum[k] += own({self.text(a, level.loop)}, H - u);")
-        self.after[stage].append(f"sum_of_units<N>({name}_sum, {self.kept[e]});")
+        self.before[stage].append(f"V {total}[N] = {{}};")
+        level.loop.lines.append(f"{total}[k] += own({self.text(a, level.loop)}, H - u);")
+        self.after[stage].append(f"sum_of_units<N>({total}, {self.kept[e]});")
 
     def store(self, one: Store) -> None:
         """Put a value in memory."""
@@ -353,7 +357,7 @@ class Text:
         yield "const Index H = s.H;"
         for i, name in enumerate(self.plan.derivation.step.constants):
             if name in self.constants:
-                yield f"const real {cpp_name(name)} = real(s.constants[{i}]);"
+                yield f"const real {self.taken[name]} = real(s.constants[{i}]);"
         last = max([0, *[stage for stage, _ in self.small], *self.units])
         for stage in range(last + 1):
             for (own, _), level in sorted(self.small.items(), key=itemgetter(0)):

@@ -9,6 +9,7 @@ import numpy as np
 
 from minirnn.cells.expr import Expr
 from minirnn.cells.keyed import KeyedPlan
+from minirnn.devices.base import check_saved
 from minirnn.devices.cells.keyed import keyed_header
 
 Array = Any
@@ -59,6 +60,19 @@ class KeyedLayerOf:
         shape = self.plan.shape(e, self.H)
         return self.memory.new((*leading, *reversed(shape)), self.dtype)
 
+    def size_of_kept(self, slots: int) -> int:
+        """The elements of all that the steps save: values and states after them."""
+        return slots * self.B * self.plan.starts([*self.plan.saved, *self.plan.states], self.H)[-1]
+
+    def parts_of_kept(self, kept: Array, slots: int) -> dict[str, list[int]]:
+        """The addresses of each saved value and state, (slots, B, ..) one after the other."""
+        found = [
+            self.memory.address(kept) + slots * self.B * start * self.dtype.itemsize
+            for start in self.plan.starts([*self.plan.saved, *self.plan.states], self.H)[:-1]
+        ]
+        n = len(self.plan.saved)
+        return {"saved": found[:n], "states": found[n:]}
+
     def run(self, name: str, slots: int, **arrays: Any) -> None:
         """Run a pass. Arrays that are not named are null."""
         memory, plan = self.memory, self.plan
@@ -69,7 +83,7 @@ class KeyedLayerOf:
         struct["T"], struct["B"], struct["H"], struct["slots"] = self.T, self.B, self.H, slots
         for field, a in given.items():
             if isinstance(a, list):
-                struct[field][: len(a)] = [memory.address(one) for one in a]
+                struct[field][: len(a)] = [one if isinstance(one, int) else memory.address(one) for one in a]
             elif a is not None:
                 struct[field] = memory.address(a)
         struct["constants"][: len(plan.constants)] = plan.constants
@@ -99,13 +113,12 @@ def forward(layer: KeyedLayerOf, training: bool) -> tuple[Array, list[Array], An
     """y, the states after the last step, and what the backward pass reads."""
     plan, memory, T, B, H = layer.plan, layer.memory, layer.T, layer.B, layer.H
     slots = T if training else 2
-    saved = [layer.new(e, slots, B) for e in plan.saved]
-    states = [layer.new(e, slots, B) for e in plan.states]
+    kept = memory.new((layer.size_of_kept(slots),), layer.dtype)
     last = [layer.new(e, B) for e in plan.states]
     y = (memory.zeros if layer.ragged else memory.new)((T, B, H), layer.dtype)
-    layer.run("forward", slots, saved=saved, states=states, last=last, y=y)
+    layer.run("forward", slots, **layer.parts_of_kept(kept, slots), last=last, y=y)
     after = [layer.inside(e, a) for e, a in zip(plan.states, last, strict=True)]
-    return y, after, (saved, states) if training else None
+    return y, after, kept if training else None
 
 
 def backward(
@@ -113,14 +126,14 @@ def backward(
 ) -> tuple[Array, list[Array], list[Array]]:
     """The gradients of gates, states and learned parameters."""
     plan, memory, T, B = layer.plan, layer.memory, layer.T, layer.B
-    saved, states = kept
+    check_saved(kept, (layer.size_of_kept(T),))
     d_gates = (memory.zeros if layer.ragged else memory.new)(layer.gates.shape, layer.dtype)
     d_learned = [memory.zeros((B, *reversed(plan.shape(e, layer.H))), layer.dtype) for e in plan.learned]
     d_first = [layer.new(e, B) for e in plan.states]
     d_last = [layer.inside(e, a) for e, a in zip(plan.states, d_after, strict=True)]
     carry = [layer.new(e, 2, B) for e in plan.states]
     layer.run(
-        "backward", T, saved=saved, states=states, dy=memory.contiguous(dy, False), d_last=d_last, carry=carry,
+        "backward", T, **layer.parts_of_kept(kept, T), dy=memory.contiguous(dy, False), d_last=d_last, carry=carry,
         d_gates=d_gates, d_first=d_first, d_learned=d_learned,
     )  # fmt: skip
     return (

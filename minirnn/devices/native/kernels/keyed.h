@@ -59,7 +59,9 @@ INLINE void meet() {}
 
 template <class Cell, class real, class Pass>
 int keyed(const KeyedLayer<real, Cell> &d, Pass pass, int threads, int watch) {
-    return together(threads, watch, [&](Member me) {
+    const double work = 8.0 * d.T * d.B * d.H * Cell::N;
+    const int most = d.B < threads ? int(d.B) : threads;
+    return together(threads_for(work, most), watch, [&](Member me) {
         for (Index b = me.begin(d.B); b < me.end(d.B) && !me.stopped(); b++) pass(d, b);
     });
 }
