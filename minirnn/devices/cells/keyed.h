@@ -36,7 +36,7 @@ struct KeyedLayer {
     double constants[Cell::CONSTANTS + 1];
 };
 
-// The arrays of one step of one sample.
+// The arrays of one step of one sample. Those of gradients are set in a backward pass alone.
 template <class real, class Cell>
 struct KeyedStep {
     Index H;
@@ -46,15 +46,17 @@ struct KeyedStep {
     real *d_gates[Cell::GATES + 1], *d_before[Cell::STATES], *d_learned[Cell::D_LEARNED + 1];
     const double *constants;
 
-    CELL_FN KeyedStep(const KeyedLayer<real, Cell> &d, Index t, Index b, Index length) {
+    CELL_FN KeyedStep(const KeyedLayer<real, Cell> &d, Index t, Index b, Index length, bool back) {
         const Index H = d.H, row = t * d.B + b, slot = t % d.slots * d.B + b, previous = (t - 1) % d.slots * d.B + b;
         this->H = H, learned = d.learned, constants = d.constants, keys = d.keys + b * Cell::VECTORS * Cell::N;
-        y = d.y + row * H, dy = d.dy + row * H;
+        if (back) dy = d.dy + row * H;
+        if (!back) y = d.y + row * H;
         Index width = 0;
         for (int i = 0; i < Cell::GATES; i++) width += Cell::gate_width(i, H);
         Index column = row * width;
         for (int i = 0; i < Cell::GATES; i++) {
-            gates[i] = d.gates + column, d_gates[i] = d.d_gates + column;
+            gates[i] = d.gates + column;
+            if (back) d_gates[i] = d.d_gates + column;
             column += Cell::gate_width(i, H);
         }
         for (int i = 0; i < Cell::SAVED; i++) saved[i] = d.saved[i] + slot * Cell::saved_width(i, H);
@@ -62,10 +64,11 @@ struct KeyedStep {
             const Index n = Cell::state_width(i, H), here = (t & 1) * d.B + b, next = ((t + 1) & 1) * d.B + b;
             before[i] = t ? d.states[i] + previous * n : d.first[i] + b * n;
             after[i] = d.states[i] + slot * n;
+            if (!back) continue;
             d_before[i] = t ? d.carry[i] + here * n : d.d_first[i] + b * n;
             d_after[i] = t + 1 < length ? d.carry[i] + next * n : d.d_last[i] + b * n;
         }
-        for (int i = 0; i < Cell::D_LEARNED; i++) d_learned[i] = d.d_learned[i] + b * Cell::learned_width(i, H);
+        for (int i = 0; back && i < Cell::D_LEARNED; i++) d_learned[i] = d.d_learned[i] + b * Cell::learned_width(i, H);
     }
 };
 
@@ -74,7 +77,7 @@ template <class Cell, class real>
 CELL_FN void keyed_forward(const KeyedLayer<real, Cell> &d, Index b) {
     const Index length = d.lengths ? d.lengths[b] : d.T;
     for (Index t = 0; t < length; t++) {
-        const KeyedStep<real, Cell> s(d, t, b, length);
+        const KeyedStep<real, Cell> s(d, t, b, length, false);
         Cell::step(s);
         meet();
         for (int i = 0; i < Cell::STATES && t + 1 == length; i++) {
@@ -88,7 +91,7 @@ template <class Cell, class real>
 CELL_FN void keyed_backward(const KeyedLayer<real, Cell> &d, Index b) {
     const Index length = d.lengths ? d.lengths[b] : d.T;
     for (Index t = length - 1; t >= 0; t--) {
-        Cell::grad(KeyedStep<real, Cell>(d, t, b, length));
+        Cell::grad(KeyedStep<real, Cell>(d, t, b, length, true));
         meet();
     }
 }
