@@ -8,6 +8,8 @@ import pytest
 import minirnn as mr
 from minirnn import dot, exp, sigmoid, where
 from minirnn.cells.expr import CellError
+from minirnn.cells.words import FUNCTIONS
+from minirnn.devices.cpu.keyed import FUNCTIONS as NUMPY
 from tests.cells.with_torch import WITH_KEYS, gallery
 
 T, B, I, H, N = 5, 3, 4, 6, 3
@@ -291,6 +293,11 @@ def test_what_works_for_vectors_of_units_alone_is_refused() -> None:
     with pytest.raises(CellError, match="got a cell with keys"):
         deltanet.plan()
     assert repr(layer) == "KeyedCellLayer(deltanet, 4, 6)"
+
+
+def test_numpy_has_every_function_of_the_language() -> None:
+    of_units = {"product", "dot", *[name for name in FUNCTIONS if name.startswith("unit_")]}
+    assert set(FUNCTIONS) - of_units <= NUMPY.keys()
 
 
 def test_names_that_the_generated_code_has_are_free() -> None:

@@ -221,7 +221,8 @@ def unary(
         return record(node, device, device.primitive(x.array), (x,))
 
     def of_forward(x: Any = MISSING, *, input: Any = MISSING, out: Any = None) -> Tensor:
-        return node(takes(label, only_one(label, x, input, "input", out)))
+        x = only_one(label, x, input, "input", out)
+        return apply(name, x) if x.__class__ is Expr else node(takes(label, x))
 
     function = of_primitive if kind.forward is Primitive.forward else of_forward
     function.torch_names = {"input": "x"}  # type: ignore[attr-defined]
