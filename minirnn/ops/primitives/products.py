@@ -83,10 +83,11 @@ def _with_axes(op: str, a: Any, b: Any, axes_of_a: int, axes_of_b: int, expected
 
 
 @op(matmul, torch={"tensor": "b"})
-def dot(a: Any, b: Any) -> Any:
+def dot(a: Any, b: Any) -> Tensor:
     """The product of two vectors: (n,) and (n,) -> (). In the step of a cell with keys, the sum over keys of a * b."""
     if isinstance(a, Expr) or isinstance(b, Expr):
-        return dot_over_keys(a, b)
+        found: Any = dot_over_keys(a, b)
+        return found
     return _with_axes("dot", a, b, 1, 1, "two vectors (n,) and (n,)")
 
 
