@@ -233,7 +233,8 @@ class CellLayer(Stack):
         all_masks = [m.array if L == 1 else m for m in self._masks(masks or {}, x)]
         x, weights, between = self._dropped(x)
         for name, w in weights[0]._asdict().items():
-            others = [v for v in (w if isinstance(w, tuple) else [w]) if v is not None and not isinstance(v, Tensor)]
+            found = w if isinstance(w, (tuple, list)) else [w]  # with weight_dropout, U is a list
+            others = [v for v in found if v is not None and not isinstance(v, Tensor)]
             if others:
                 kind = type(others[0]).__name__
                 raise TypeError(f"{self.name}: {name} of weights is of type {kind}\n  expected a Tensor: mr.tensor(..)")
