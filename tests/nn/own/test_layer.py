@@ -386,6 +386,13 @@ def test_states_with_names_are_read_by_their_names() -> None:
     np.testing.assert_array_equal(odd(x, after)[0].numpy(), odd(x, tuple(after))[0].numpy())
 
 
+def test_dropout_of_all_matrices_of_a_cell_with_products() -> None:
+    layer = multiplicative.layer(I, H, weight_dropout=0.5)
+    y, _ = layer(mr.randn(T, B, I))
+    assert np.isfinite(y.numpy()).all()
+    assert repr(layer) == f"CellLayer(multiplicative, {I}, {H}, weight_dropout=0.5)"
+
+
 def test_weights_of_a_subclass_that_are_no_tensors_are_named() -> None:
     class Fixed(CellLayer):
         def weights(self, k: int) -> Any:
