@@ -407,3 +407,10 @@ def test_a_lambda_makes_layers() -> None:
     y, after = layer(mr.randn(T, B, I))
     mr.grad(y.sum(), list(layer.parameters()))
     assert type(after)._fields == ("a", "h")
+
+
+def test_a_layer_is_printed_with_its_options() -> None:
+    """`bias` is an option of built-in layers, and a parameter of these."""
+    assert repr(gallery("mgu").layer(3, 5)) == "CellLayer(mgu, 3, 5)"
+    text = repr(gallery("mgu").layer(3, 5, 2, bidirectional=True, dropout=0.5))
+    assert text == "CellLayer(mgu, 3, 5, num_layers=2, dropout=0.5, bidirectional=True)"
