@@ -12,6 +12,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import reduce
 from typing import NamedTuple
 
+from minirnn.cells.axes import through
 from minirnn.cells.expr import BACK, CUTS, LEAVES, NUMBERS, Expr, add, choose, is_number, needed
 from minirnn.cells.rules import RULES, is_cheap
 from minirnn.cells.terms import term_of, times, total
@@ -69,6 +70,8 @@ class Derivation:
         self.came: set[str] = set()
         """The labels of gradients that come from outside. Each is a separate node, so labels are unique."""
         self.incoming = [self.gradient(f"d{n}", 0) for n in step.order]
+        for e, d in zip(step.after, self.incoming, strict=True):
+            d.axes = e.axes
         self.cuts: list[tuple[Expr, Expr]] = []
         self.arrived = self.sweep()
         for n, after, e in zip(step.order, step.after, self.incoming, strict=True):
@@ -161,7 +164,7 @@ class Derivation:
                 terms = rule.derivative(d, e, *e.args) if rule.derivative else ()
                 for a, term in zip(e.args, terms, strict=False):
                     if term is not None and not is_number(term, 0) and a.op not in NUMBERS:
-                        arriving.setdefault(a, []).append(term)
+                        arriving.setdefault(a, []).append(term if graph.keys is None else through(term, e, a))
         zero = graph.number(0)
         self.cuts = [cuts.get(m, (zero, zero)) for m in step.cuts]
         return found
@@ -318,6 +321,8 @@ class Derivation:
         step = self.step
         last = step.after[-1]
         there = {*step.states.values(), *step.vectors.values(), *step.masks.values(), *step.after}
+        if step.keys is not None:  # a layer keeps its gates, and has what depends on learned parameters alone
+            there |= set(step.gates.values()) | set(step.static())
         read = self.leaves(self.formulas())
         if self.projected:  # the state is the output of the projection
             there.discard(last)

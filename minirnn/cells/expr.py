@@ -11,24 +11,7 @@ from collections.abc import Collection, Sequence
 from numbers import Real
 from typing import Any, NoReturn
 
-FUNCTIONS: tuple[str, ...] = ("sigmoid", "tanh", "relu", "softplus", "exp", "log", "sqrt", "abs", "sin", "cos")
-FUNCTIONS += ("maximum", "minimum", "clip", "where", "straight_through", "product")
-FUNCTIONS += ("unit_mean", "unit_sum", "unit_max", "unit_norm", "unit_softmax")
-LANGUAGE = f"functions of a cell: {', '.join(FUNCTIONS)}"
-INSTEAD = {
-    "mean": "write unit_mean(v), the mean over units",
-    "sum": "write unit_sum(v), the sum over units",
-    "max": "write unit_max(v), the largest of all units, or maximum(a, b) of two values",
-    "norm": "write unit_norm(v), for zero mean and unit variance over units, or sqrt(unit_sum(v * v))",
-    "softmax": "write unit_softmax(v), the softmax over units",
-    "detach": "write straight_through(v, 0.0), which has no gradient",
-    "sign": "write where(v > 0, 1, where(v < 0, -1, 0))",
-    "erf": "write tanh(1.2 * v), which differs from erf(v) by less than 0.02",
-    "floor": "write a mask of the step, mask_NAME, for what depends on the time",
-    "%": "write a mask of the step, mask_NAME, for what depends on the time",
-    "dtype": f"{LANGUAGE}; the softmax over units is unit_softmax(v)",
-}
-"""What to write for things that the language does not have."""
+from minirnn.cells.words import FUNCTIONS, INSTEAD, LANGUAGE
 
 COMPARISONS = {"gt": ">", "lt": "<", "ge": ">=", "le": "<="}
 NUMBERS = ("number", "constant")
@@ -40,6 +23,8 @@ BACK = {op: "unit_mean" if op in ("unit_mean", "unit_var") else "unit_sum" for o
 """What becomes of the gradient of such a result: its mean or its sum over units."""
 CUTS = ("product", *REDUCTIONS)
 """Functions that need all units of a sample. A step is split there into stages."""
+SUMS = ("sum_u", "sum_k")
+"""Sums over the units and over the keys of a sample, in cells with keys."""
 
 
 class CellError(TypeError):
@@ -47,9 +32,14 @@ class CellError(TypeError):
 
 
 class Graph:
-    """The expressions of one cell without duplicates, in the order in which they were made."""
+    """The expressions of one cell without duplicates, in the order in which they were made.
 
-    def __init__(self) -> None:
+    `keys` is the number of keys of a cell with matrices (`axes`), else None.
+    """
+
+    def __init__(self, keys: int | None = None) -> None:
+        self.keys = keys
+        self.growing = False  # whether the axes of states are not known yet
         self.known: dict[tuple[Any, ...], Expr] = {}
         self.cuts: list[Expr] = []
         self.norms: list[tuple[Expr, ...]] = []
@@ -70,6 +60,10 @@ class Graph:
 
     def cut(self, op: str, v: Expr, value: Any = None) -> Expr:
         """A function of all units of a sample."""
+        if self.keys is not None:
+            raise CellError(
+                f"{op}: the cell has keys, and its units do not read each other\n  expected dot(a, b), a sum over keys"
+            )
         found = self.node(op, (v,), value)
         if found not in self.cuts:
             self.cuts.append(found)
@@ -99,7 +93,7 @@ class Graph:
 class Expr:
     """A node with an `op` and its operands `args`. `value` is a number, a name, or the index of a product."""
 
-    __slots__ = ("args", "graph", "index", "op", "stage", "value", "varies")
+    __slots__ = ("args", "axes", "graph", "index", "op", "stage", "value", "varies")
 
     def __init__(self, graph: Graph, op: str, args: tuple[Expr, ...], value: Any, index: int) -> None:
         self.graph, self.op, self.args, self.value, self.index = graph, op, args, value, index
@@ -107,6 +101,8 @@ class Expr:
         """The number of products inside the step that come before this value."""
         self.varies: bool = op == "gradient" or any(a.varies for a in args)
         """Whether it depends on a gradient. The dependence is always linear."""
+        self.axes: frozenset[str] = axes_of(op, args)
+        """The axes along which its numbers differ within a sample: ``u`` for units, ``k`` for keys."""
 
     def __repr__(self) -> str:
         return f"<{self.op} {self.value}>" if not self.args else f"<{self.op} of {len(self.args)}>"
@@ -240,6 +236,12 @@ def refuse(what: str, instead: str = LANGUAGE) -> NoReturn:
 def both(a: Any, b: Any) -> tuple[Expr, Expr]:
     graph = a.graph if isinstance(a, Expr) else b.graph
     return graph.lift(a), graph.lift(b)
+
+
+def axes_of(op: str, args: Sequence[Expr]) -> frozenset[str]:
+    """The axes of a result. A sum (sum_u, sum_k) has those of its operand but one; a leaf has units at first."""
+    found = frozenset("u" * (op in ("input", "gradient"))).union(*[a.axes for a in args])
+    return found - {op[-1]} if op in SUMS else found
 
 
 def is_number(e: Expr, v: float) -> bool:

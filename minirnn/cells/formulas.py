@@ -88,13 +88,13 @@ class Writer:
         """The lines that every cell has, which use the gradients of the gates: dx, dW, dR, db."""
         step, names = self.step, self.name
         side = {}
-        for kinds in ("zx", "zh", "zxh"):
+        for kinds in ("zxks", "zh", "zxksh"):
             own = [names(f"d{n}", True) for n in step.gates if n[0] in kinds]
             side[kinds] = self.beside(own) if own else ""
         lines = []
-        if side["zx"]:
-            lines.append(Formula(names("dx", True), self.times(side["zx"], "W")))
-            lines.append(Formula(names("dW", True), self.times(self.transposed(side["zx"]), "x")))
+        if of_x := side["zxks"]:
+            lines.append(Formula(names("dx", True), self.times(of_x, "W")))
+            lines.append(Formula(names("dW", True), self.times(self.transposed(of_x), "x")))
         if side["zh"]:
             h = f"{step.order[-1]}_prev"
             dh, right = names(f"d{h}", True), self.times(side["zh"], "R")
@@ -106,7 +106,7 @@ class Writer:
                 minus = dm.op == "neg" and dm not in self.names
                 left = "-" * minus + self.transposed(self.factor(dm.args[0] if minus else dm))
                 lines.append(Formula(names(f"dU{self.number(m)}", True), self.times(left, self.factor(m.args[0]))))
-        return [*lines, Formula(names("db", True), self.summed(side["zxh"]))]
+        return [*lines, Formula(names("db", True), self.summed(side["zxksh"]))]
 
     # ---- how things are written
 
@@ -114,11 +114,13 @@ class Writer:
         return write(e, self.names, self.style, self.literal, self.inline, top=True)
 
     def literal(self, e: Expr) -> str:
-        return (
-            self.name(e.value[0], False)
-            if e.op == "constant"
-            else number_text(e.value).replace("inf", r"\infty" * self.tex or "inf")
-        )
+        if e.op == "constant":
+            return self.name(e.value[0], False)
+        text = number_text(e.value)
+        if not self.tex:
+            return text
+        digits, _, power = text.replace("inf", r"\infty").partition("e")
+        return digits if not power else rf"{digits} \cdot 10^{{{power}}}".removeprefix(r"1 \cdot ")
 
     def is_ours(self, m: Expr) -> bool:
         """Whether the user did not name the result of a product. It is then written where it is read."""
@@ -195,7 +197,7 @@ class Writer:
         if gradient and not n.rstrip("_").endswith("_grad"):
             return rf"\delta {self.name(n[1:], False)}" if n[1:] and not n[1:].isdigit() else rf"\delta_{{{n[1:]}}}"
         function, _, operand = n.partition("_")
-        if function in ("sigmoid", "tanh") and operand[:1].isalpha():  # a value without another name, such as tanh_c
+        if function in ("sigmoid", "tanh", "exp") and operand[:1].isalpha():  # without another name, such as tanh_c
             return RULES[function].latex.format(self.name(operand, False))
         stem, _, index = n.partition("_")
         if found := re.fullmatch(r"([A-Za-z]+)(\d+)", stem):

@@ -126,6 +126,9 @@ RULES: dict[str, Rule] = {
         "straight_through({0}, {1})", "{0}", "{0}", "copyto({out}, {0})", cheap=True,
     ),
     "copy": Rule(lambda x: x, lambda d, y, x: (d,), "{0}", "{0}", "{0}", "copyto({out}, {0})", cheap=True),
+    # sums over the keys or the units of a sample, in cells with keys
+    "sum_k": Rule(lambda v: v, lambda d, y, v: (d,), "sum_k({0})", r"\sum_k {0}", "", ""),
+    "sum_u": Rule(lambda v: v, lambda d, y, v: (d,), "sum_u({0})", r"\sum_u {0}", "", ""),
     # functions that need all units of a sample, which devices compute between two stages
     "product": Rule(lambda v: v, None, "product({0})", r"U {0}", "", ""),
     "unit_mean": Rule(lambda v: v, None, "unit_mean({0})", r"\overline{{{0}}}", "", ""),

@@ -14,7 +14,7 @@ import pytest
 
 import minirnn as mr
 from minirnn import cell
-from minirnn.cells.expr import FUNCTIONS
+from minirnn.cells.words import FUNCTIONS
 from minirnn.ops.sequence.layer import RecurrentLayer, template
 from minirnn.viz.cell.graph import backward
 from tests.cells import by_plan

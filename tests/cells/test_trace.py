@@ -14,8 +14,9 @@ import pytest
 
 import minirnn as mr
 from minirnn import cell, product, sigmoid, tanh, where
-from minirnn.cells.expr import COMPARISONS, CUTS, FUNCTIONS, CellError, Graph, apply
+from minirnn.cells.expr import COMPARISONS, CUTS, SUMS, CellError, Graph, apply
 from minirnn.cells.rules import RULES
+from minirnn.cells.words import FUNCTIONS
 
 
 def branches(z_a, h):
@@ -256,7 +257,7 @@ def test_numbers_are_folded_and_terms_that_vanish_are_left_out() -> None:
 
 
 COUNTS = {"neg": 1, "clip": 3, "where": 3}
-UNITS = (*CUTS, "unit_norm", "unit_softmax")
+UNITS = (*CUTS, *SUMS, "dot", "unit_norm", "unit_softmax")
 ONE = [name for name in FUNCTIONS if name not in (*COUNTS, *UNITS, "maximum", "minimum", "straight_through")]
 
 
@@ -295,7 +296,7 @@ def test_the_table_of_derivatives_is_right(rng: np.random.Generator, name: str) 
 
 
 def test_every_function_has_a_rule() -> None:
-    assert set(FUNCTIONS) <= RULES.keys()
+    assert set(FUNCTIONS) <= RULES.keys() | {"dot"}  # a product, and a sum over keys
 
 
 @pytest.mark.parametrize("name", ONE)

@@ -14,11 +14,12 @@ from typing import Any
 
 GALLERY = Path(__file__).parents[2] / "docs" / "examples" / "cells"
 CELLS = sorted(path.stem for path in GALLERY.glob("*.py"))
+WITH_KEYS = sorted(path.stem for path in (GALLERY / "with_keys").glob("*.py"))
 
 
 def gallery(name: str) -> Any:
     """The cell of a file of the gallery."""
-    spec = importlib.util.spec_from_file_location(name, GALLERY / f"{name}.py")
+    spec = importlib.util.spec_from_file_location(name, next(GALLERY.rglob(f"{name}.py")))
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from minirnn.cells.expr import COMPARISONS, FUNCTIONS, NUMBERS, REDUCTIONS, Expr, needed
+from minirnn.cells.expr import COMPARISONS, NUMBERS, REDUCTIONS, Expr, needed
 from minirnn.cells.plan import Plan, Stage
 from minirnn.cells.text import write
+from minirnn.cells.words import FUNCTIONS
 
 NAME = "OwnCell"
 """The name of the struct."""

@@ -8,6 +8,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from minirnn.cells.keyed import KeyedPlan
 from minirnn.cells.plan import Plan
 from minirnn.devices.cuda.array import CudaArray
 from minirnn.devices.cuda.driver import Driver, Kernel
@@ -32,7 +33,7 @@ class Launcher(Protocol):
         kernel: str,
         dtype: np.dtype,
         constants: tuple[str, ...] = (),
-        plan: Plan | None = None,
+        plan: Plan | KeyedPlan | None = None,
     ) -> Kernel: ...
 
     def loop(self, work: Callable[[], None]) -> None: ...

@@ -5,6 +5,8 @@ from __future__ import annotations
 from math import prod
 from typing import Any
 
+from minirnn.cells.axes import dot as dot_over_keys
+from minirnn.cells.expr import Expr
 from minirnn.devices.precision import PRECISIONS, chosen
 from minirnn.engine.operands import mixed_devices, pair, shape_error
 from minirnn.engine.tensor import Tensor
@@ -82,7 +84,10 @@ def _with_axes(op: str, a: Any, b: Any, axes_of_a: int, axes_of_b: int, expected
 
 @op(matmul, torch={"tensor": "b"})
 def dot(a: Any, b: Any) -> Tensor:
-    """The product of two vectors: (n,) and (n,) -> ()."""
+    """The product of two vectors: (n,) and (n,) -> (). In the step of a cell with keys, the sum over keys of a * b."""
+    if isinstance(a, Expr) or isinstance(b, Expr):
+        found: Any = dot_over_keys(a, b)
+        return found
     return _with_axes("dot", a, b, 1, 1, "two vectors (n,) and (n,)")
 
 

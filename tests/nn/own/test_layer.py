@@ -386,6 +386,13 @@ def test_states_with_names_are_read_by_their_names() -> None:
     np.testing.assert_array_equal(odd(x, after)[0].numpy(), odd(x, tuple(after))[0].numpy())
 
 
+def test_dropout_of_all_matrices_of_a_cell_with_products() -> None:
+    layer = multiplicative.layer(I, H, weight_dropout=0.5)
+    y, _ = layer(mr.randn(T, B, I))
+    assert np.isfinite(y.numpy()).all()
+    assert repr(layer) == f"CellLayer(multiplicative, {I}, {H}, weight_dropout=0.5)"
+
+
 def test_weights_of_a_subclass_that_are_no_tensors_are_named() -> None:
     class Fixed(CellLayer):
         def weights(self, k: int) -> Any:
@@ -400,3 +407,10 @@ def test_a_lambda_makes_layers() -> None:
     y, after = layer(mr.randn(T, B, I))
     mr.grad(y.sum(), list(layer.parameters()))
     assert type(after)._fields == ("a", "h")
+
+
+def test_a_layer_is_printed_with_its_options() -> None:
+    """`bias` is an option of built-in layers, and a parameter of these."""
+    assert repr(gallery("mgu").layer(3, 5)) == "CellLayer(mgu, 3, 5)"
+    text = repr(gallery("mgu").layer(3, 5, 2, bidirectional=True, dropout=0.5))
+    assert text == "CellLayer(mgu, 3, 5, num_layers=2, dropout=0.5, bidirectional=True)"

@@ -9,10 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from minirnn.cells.expr import COMPARISONS, FUNCTIONS, Expr, is_number_of, needed
+from minirnn.cells.expr import COMPARISONS, Expr, is_number_of, needed
 from minirnn.cells.plan import Plan
 from minirnn.cells.rules import RULES
 from minirnn.cells.text import number_text, write
+from minirnn.cells.words import FUNCTIONS
 
 NAMES: tuple[str, ...] = ("add", "subtract", "multiply", "divide", "negative", "absolute", "logaddexp", "copyto")
 NAMES += ("greater", "less", "greater_equal", "less_equal")
