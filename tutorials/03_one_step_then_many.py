@@ -4,8 +4,8 @@ r"""
 
 *What is backpropagation through time (BPTT)?*
 
-A recurrent network repeats one small formula, which computes the next state from the current state and the next input.
-This chapter applies the chain rule to that loop, first by hand and then with the tape.
+A recurrent network repeats one small formula, which computes the next state from the current state and the next
+input. This chapter applies the chain rule to that loop.
 
 | **You need** chapters 1 and 2: what a tape records, and how a gradient is checked.
 | **You will be able to** write the backward pass of a recurrent network, explain each term in the gradient of its
@@ -70,8 +70,8 @@ picture = tape_graph(loss, names={"R": R, "W": W}, steps=states)
 mr.viz.show(picture)
 
 # %%
-# Unrolled over time, the loop is an ordinary chain of operations. Two things are different from a chain of layers:
-# every state may have a loss, and R is used six times.
+# Unrolled over time, the loop is a chain of operations. Unlike in a chain of layers, every state may have a loss, and
+# R is used six times.
 #
 # Two derivatives of one loss
 # ---------------------------
@@ -91,7 +91,7 @@ mr.viz.show(picture)
 #   :math:`\delta h_T^{\leftarrow} = 0`.
 # - :math:`\delta h_t` is the *total*, their sum.
 #
-# In code these are ``dy``, ``dh_carried`` and ``dh``. Many hand-written backward passes confuse two of them.
+# In code these are ``dy``, ``dh_carried`` and ``dh``.
 #
 # One step back
 # -------------
@@ -143,8 +143,7 @@ mr.viz.show(picture)
 # factors: the *memory* of the network before step t (:math:`h_{t-1}`), and the gradient of the losses from step t on
 # (:math:`\delta z_t`). If either factor is zero, step t contributes nothing to the gradient of R.
 #
-# Equations :eq:`bptt` and :eq:`rnn-weights` translate directly into code. Its loop goes backwards through the states
-# that the forward pass stored:
+# In code, a loop goes backwards through the states that the forward pass stored:
 
 
 def backward_through_time(x, states, dy, W, R):
@@ -202,7 +201,7 @@ mr.viz.show(gradient_flow(norms, layers=["h"], quantity="norm of dL/dh_t\nover b
 #    \frac{\partial h_k}{\partial h_{k-1}} = \operatorname{diag}(1 - h_k \odot h_k) R^{\top}
 #
 # The gradient of a loss at step s reaches the state at step t through a product of :math:`s - t` matrices. If such
-# products shrink, a network cannot learn from events that are far apart.
+# products shrink, a network cannot learn from distant events.
 #
 # What it costs
 # -------------
@@ -234,9 +233,8 @@ print(f"largest difference between both gradients: {difference:.0e} (float32)")
 #
 # Further reading
 # ---------------
-# Werbos (1990), *Backpropagation through time: what it does and how to do it*, is the classic description, with
-# pseudocode. Williams and Peng (1990) truncate the loop to run online, as in chapter 8. Goodfellow, Bengio and
-# Courville (2016), section 10.2, derive the same equations for a softmax output.
+# Werbos (1990) is the classic description, with pseudocode. Goodfellow, Bengio and Courville (2016), section 10.2,
+# derive the same equations for a softmax output.
 #
 # Try it
 # ------

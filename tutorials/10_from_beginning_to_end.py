@@ -4,8 +4,8 @@ r"""
 
 *Which decisions go into a character model, and what does each of them change?*
 
-A model that writes text needs only a few lines of code. These lines contain decisions that are easy to copy and hard to
-notice. This chapter derives and measures the effect of each of them.
+A model that writes text needs only a few lines of code. They contain decisions that are easy to copy and hard to
+notice. This chapter measures the effect of each.
 
 | **You need** chapters 3 to 5.
 | **You will be able to** choose initial weights, clip a gradient and say how that changes the update, derive the
@@ -144,9 +144,8 @@ validation = tuple(zip(*checked, strict=True))
 mr.viz.show(loss_curve(range(len(losses)), losses, validation=validation, baselines=lines))
 
 # %%
-# The loss begins at the level of guessing and falls below that of a model that only knows how frequent each
-# character is. At the start the text is noise. Later texts have the indents, brackets and lengths of words of the
-# language, but only a few of its words.
+# The loss begins at the level of guessing and falls below that of a model that only knows how frequent each character
+# is. Later texts have the indents, brackets and lengths of words of the language, but only a few of its words.
 #
 # What units keep
 # ---------------
@@ -254,7 +253,7 @@ for temperature in (0.3, 0.8, 1.5):
     print(f"--- temperature {temperature}\n{write(temperature)}")
 
 # %%
-# A low temperature repeats likely phrases, and a high one misspells. ``minirnn train`` does this with a larger network.
+# A low temperature repeats likely phrases, and a high one misspells.
 #
 # Summary
 # -------
@@ -264,8 +263,8 @@ for temperature in (0.3, 0.8, 1.5):
 #
 # Further reading
 # ---------------
-# Pascanu, Mikolov and Bengio (2013) introduce clipping by norm. Saxe, McClelland and Ganguli (2014) analyze orthogonal
-# initial weights. Jozefowicz, Zaremba and Sutskever (2015) measure the effect of the forget bias.
+# Pascanu, Mikolov and Bengio (2013) introduce clipping by norm. Saxe, McClelland and Ganguli (2014) analyze
+# orthogonal initial weights.
 #
 # Try it
 # ------

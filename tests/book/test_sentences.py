@@ -17,12 +17,12 @@ from tests.book.test_equations import PAGES
 
 BOUND = sorted(path.stem for path in FOLDER.glob("*.txt"))
 UNBOUND = {
-    "04_vanish_and_explode": 43,
-    "05_the_lstms_highway": 26,
-    "07_long_lags": 45,
-    "10_from_beginning_to_end": 22,
-    "13_gradients_of_gradients": 22,
-    "19_one_launch_for_all_steps": 22,
+    "04_vanish_and_explode": 42,
+    "05_the_lstms_highway": 25,
+    "07_long_lags": 41,
+    "10_from_beginning_to_end": 21,
+    "13_gradients_of_gradients": 21,
+    "19_one_launch_for_all_steps": 20,
 }
 """How many claims of a chapter may have no value. Most are definitions. The numbers may only become smaller."""
 
