@@ -269,6 +269,11 @@ def test_what_is_refused() -> None:
     refused("no operand has keys", lambda x_v, k_k, S: (S + x_v * k_k, dot(x_v, x_v)))
     refused(r"the output y has the shape \(H, N\)", lambda x_v, k_k, S: (S + x_v * k_k, S * k_k))
     refused("in a cell with keys, @cell", lambda x_v, k_k, S: (S + x_v * k_k, S * k_k), keys=None)
+
+    def unknown_shape(x_v, k_k, S, *, u: "n"):  # noqa: F821
+        return S + x_v * k_k, dot(S, k_k) * u
+
+    refused("u is annotated as 'n'\n  expected its shape", unknown_shape)
     refused("the cell has no keys", lambda x_v, h: dot(h, x_v), keys=None, states="h", output=None)
     with pytest.raises(CellError, match="keys is 0"):
         mr.cell("S", keys=0)
