@@ -113,7 +113,7 @@ def with_keys(found: dict[str, tuple[str, str, Cell]]) -> str:
         shapes = ", ".join(f"`{n}` {shape_text(cell.step.axes[n])}" for n in cell.step.user_states)
         parts.append(
             f"### {name}\n\n{says}\n\n```python\n{code}\n```\n\n"
-            f"**Forward**\n\n{forward}\n\n**Backward**\n\n{backward}\n\nStates: {shapes}.\n"
+            f"**Forward**\n\n{forward}\n\n**Backward**\n\n{backward}\n\n{speed(name)}States: {shapes}.\n"
         )
     return "\n".join(parts)
 
