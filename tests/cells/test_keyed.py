@@ -66,6 +66,7 @@ def authors(np: Any, name: str, v: Any, s: Any, learned: Any) -> tuple[Any, dict
         n = f * s["n"] + i * v["k_k"]
         below = np.maximum(np.abs(inner(v["k_q"], n)), np.exp(-m))
         return read(C, v["k_q"]) / below / (1 + np.exp(-v["x_o"])), {"C": C, "n": n, "m": m}
+    assert name == "s6", f"write the step of {name} above, from its authors' code, as docs/contributing.md says"
     A, delta = -np.exp(learned["A_log"]), np.log1p(np.exp(v["x_dt"]))
     deltaA = np.exp(np.einsum("bd,dn->bdn", delta, A))
     deltaB_u = np.einsum("bd,bn,bd->bdn", delta, v["k_B"], v["x_x"])
