@@ -197,7 +197,7 @@ class Writer:
         if gradient and not n.rstrip("_").endswith("_grad"):
             return rf"\delta {self.name(n[1:], False)}" if n[1:] and not n[1:].isdigit() else rf"\delta_{{{n[1:]}}}"
         function, _, operand = n.partition("_")
-        if function in ("sigmoid", "tanh", "exp") and operand[:1].isalpha():  # without another name, such as tanh_c
+        if function in ("sigmoid", "tanh", "exp", "erf") and operand[:1].isalpha():  # it has no other name
             return RULES[function].latex.format(self.name(operand, False))
         stem, _, index = n.partition("_")
         if found := re.fullmatch(r"([A-Za-z]+)(\d+)", stem):

@@ -176,7 +176,7 @@ lipschitz
     dh_prev = dh
 exprnn
     d1 = dh * where(z > 0, 1, -1) * (abs(z) + b > 0)
-    dx_a = d1 * where(z > 0, 1, where(z < 0, -1, 0))
+    dx_a = d1 * sign(z)
     dh_a = dx_a
     db = sum of d1
 gru_d

@@ -29,6 +29,9 @@ ONE = [
     "mr.abs({})",
     "mr.sin({})",
     "mr.cos({})",
+    "mr.floor({})",
+    "mr.sign({})",
+    "mr.erf({})",
     "-{}",
 ]
 ONE += [

@@ -56,9 +56,10 @@ def torch_functions(products: Sequence[Any]) -> dict[str, Callable[..., Any]]:
         return found if len(found) > 1 else found[0]
 
     left = iter(products)
-    names = ("sigmoid", "tanh", "relu", "exp", "log", "sqrt", "abs", "sin", "cos", "where")
+    names = ("sigmoid", "tanh", "relu", "exp", "log", "sqrt", "abs", "sin", "cos", "floor", "sign", "erf")
     return {
         **{name: getattr(torch, name) for name in names},
+        "where": torch.where,
         "softplus": torch.nn.functional.softplus,
         "maximum": tensors(torch.maximum),
         "minimum": tensors(torch.minimum),

@@ -17,7 +17,7 @@ Shape = tuple[int, ...]
 NOTHING = ("number", "constant", "input", "gradient", "copy", "straight_through", *CUTS)
 COSTS: dict[str, Cost] = {
     **dict.fromkeys(NOTHING, (0, 0)),
-    **dict.fromkeys(("tanh", "exp", "log", "sqrt", "sin", "cos"), (0, 1)),
+    **dict.fromkeys(("tanh", "exp", "log", "sqrt", "sin", "cos", "erf"), (0, 1)),
     "sigmoid": (3, 1),  # -z, 1 + e, 1 / .
     "softplus": (3, 2),  # max(x, 0) + log1p(exp(-|x|))
     "clip": (2, 0),

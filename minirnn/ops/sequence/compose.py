@@ -25,10 +25,13 @@ from minirnn.ops.primitives import (
     clip,
     concat,
     cos,
+    erf,
     exp,
+    floor,
     log,
     relu,
     sigmoid,
+    sign,
     sin,
     sqrt,
     stack,
@@ -53,7 +56,8 @@ def smaller(a: Any, b: Any) -> Tensor:
 FUNCTIONS: dict[str, Callable[..., Any]] = {
     **{op: RULES[op].value for op in ("add", "sub", "mul", "div", "neg", *COMPARISONS)},
     **{"sigmoid": sigmoid, "tanh": tanh, "relu": relu, "softplus": log_one_plus_exp, "exp": exp, "log": log},
-    **{"sqrt": sqrt, "abs": absolute, "sin": sin, "cos": cos, "maximum": larger, "minimum": smaller, "clip": clip},
+    **{"floor": floor, "sign": sign, "erf": erf, "sqrt": sqrt, "abs": absolute},
+    **{"sin": sin, "cos": cos, "maximum": larger, "minimum": smaller, "clip": clip},
     **{"where": where, "straight_through": straight_through, "copy": lambda x: x, "unit_mean": unit_mean},
     **{"sum_u": lambda x: sum(x, -2, True), "sum_k": lambda x: sum(x, -1, True)},  # of (.., H, N)
     **{"unit_sum": unit_sum, "unit_max": unit_max, "unit_var": lambda v: unit_mean((v - unit_mean(v)) ** 2)},

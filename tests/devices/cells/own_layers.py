@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from math import pi
 from typing import Any
 
 import numpy as np
@@ -11,10 +12,14 @@ import pytest
 import minirnn as mr
 from minirnn import (
     cell,
+    erf,
     exp,
+    floor,
     product,
     relu,
     sigmoid,
+    sign,
+    sin,
     sqrt,
     tanh,
     unit_max,
@@ -34,7 +39,8 @@ LENGTHS = np.array([6, 3, 5, 1])
 @cell(states=("h",))
 def many_gates(z_a, z_b, z_c, z_d, z_e, x_f, x_g, h_i, h_j, h, *, w):
     r = sigmoid(z_a + w * h) * tanh(z_b) + 0.1 * sigmoid(z_c) * tanh(z_d)
-    return 0.5 * r * tanh(x_f * h_i + z_e) + 0.2 * relu(x_g) * tanh(h_j)
+    jumps = z_d * z_d * sign(z_d) + sin(3 * x_g) ** 2 * floor(3 / pi * x_g)  # by which gradients do not jump
+    return 0.5 * r * tanh(x_f * h_i + z_e) + 0.2 * relu(x_g) * erf(h_j) + 0.1 * jumps
 
 
 @cell(states=("s", "h"))

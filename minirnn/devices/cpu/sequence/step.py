@@ -12,6 +12,7 @@ from minirnn.cells.expr import BACK, CUTS, Expr
 from minirnn.cells.plan import Plan, Stage
 from minirnn.cells.text import write
 from minirnn.devices.base import Weights
+from minirnn.devices.cpu.elementwise import erf
 from minirnn.devices.cpu.primitives import without_false_alarms
 
 Array = np.ndarray
@@ -23,9 +24,10 @@ def sigmoid(z: Array) -> Array:
 
 
 SCOPE: dict[str, Any] = {
-    **{name: getattr(np, name) for name in ("tanh", "exp", "log", "sqrt", "abs", "sin", "cos", "where")},
-    **{"maximum": np.maximum, "minimum": np.minimum, "sigmoid": sigmoid, "relu": lambda x: np.maximum(x, 0)},
-    **{"softplus": lambda x: np.logaddexp(x, 0), "straight_through": lambda value, x: value},
+    **{name: getattr(np, name) for name in ("tanh", "exp", "log", "sqrt", "abs", "sin", "cos", "floor", "sign")},
+    **{"maximum": np.maximum, "minimum": np.minimum, "where": np.where, "erf": erf, "sigmoid": sigmoid},
+    **{"relu": lambda x: np.maximum(x, 0), "softplus": lambda x: np.logaddexp(x, 0)},
+    **{"straight_through": lambda value, x: value},
     **{"clip": lambda x, low, high, straight_through=False: np.minimum(np.maximum(x, low), high)},
     **{"unit_mean": lambda v: v.mean(-1, keepdims=True), "unit_sum": lambda v: v.sum(-1, keepdims=True)},
     **{"unit_max": lambda v: v.max(-1, keepdims=True), "unit_var": lambda v: v.var(-1, keepdims=True)},
