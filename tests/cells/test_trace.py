@@ -125,6 +125,16 @@ WRONG = {
         r"'h' is never used\n  if it is only the output of the layer, write @cell\(states=\('c',\), output='h'\)",
     ),
     "an unused product": (("h",), unused_product, "a product or mean is never used"),
+    "a matrix that is not named by text": (
+        ("h",),
+        lambda z_a, h: tanh(z_a) + product(h, 2),
+        "the matrix is 2\n  expected a name such as 'U', or None",
+    ),
+    "a matrix called like a value": (
+        ("h",),
+        lambda z_a, h: tanh(z_a) + product(h, "z_a"),
+        "a matrix is called 'z_a'\n  expected a name that nothing else has",
+    ),
     "too few results": (("c", "h"), lambda z_a, c, h: tanh(z_a) * c, "returns 1 values\n  expected 2: the new c, h"),
     "a result that is no value": (("h",), lambda z_a, h: 1, "the new h is a int"),
     "a state that stays": (("c", "h"), lambda z_a, c, h: (c, tanh(z_a) + c), "the new c is the c before the step"),

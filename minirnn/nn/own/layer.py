@@ -66,7 +66,7 @@ class CellLayer(Stack):
     bias : Parameter, (G*H,)
         The biases of all gates.
     product_1, product_2, .. : Parameter, (H, H)
-        The matrices of the calls of `product`.
+        The matrices of the calls of `product`; a matrix with a name, ``product(v, "U")``, has this name.
     weight_hr : Parameter, (P, H)
         With `proj_size`.
 
@@ -131,9 +131,10 @@ class CellLayer(Stack):
         shapes: dict[str, tuple[int, ...]] = {"weight_ih": (n_x * H, width)} if n_x else {}
         shapes |= {"weight_hh": (n_h * H, self.P)} if n_h else {}
         shapes |= {"bias": (len(step.gates) * H,)}
-        shapes |= {f"product_{k + 1}": (H, H) for k in range(self.plan.products)}
+        named = {n: (H, H) for n, text in step.matrices.items() if n == text}
+        shapes |= {n: (H, H) for n in step.matrices if n not in named}
         shapes |= {"weight_hr": (self.P, H)} if self.proj_size else {}
-        return self._with_learned(shapes, dict.fromkeys(step.vectors, (H,)))
+        return self._with_learned(shapes, {**named, **dict.fromkeys(step.vectors, (H,))})
 
     def _with_learned(
         self, shapes: dict[str, tuple[int, ...]], learned: Mapping[str, tuple[int, ...]]
@@ -141,7 +142,8 @@ class CellLayer(Stack):
         """`shapes` and those of the cell's own parameters."""
         for n in learned:
             if hasattr(type(self), n) or n in vars(self) or n in shapes:
-                raise ValueError(f"{self.name}: a vector is called {n!r}, a layer's own name\n  expected another name")
+                kind = "vector" if n in self.cell.step.vectors else "matrix"
+                raise ValueError(f"{self.name}: a {kind} is called {n!r}, a layer's own name\n  expected another name")
         return shapes | dict(learned)
 
     def _place(self, n: str) -> tuple[str, int, tuple[int, ...]]:
@@ -191,7 +193,7 @@ class CellLayer(Stack):
             own.get("weight_hr"),
             self._sorted(own["bias"], "zxh"),
             None,
-            tuple(own[f"product_{k + 1}"] for k in range(self.plan.products)),
+            tuple(own[n] for n in step.matrices),
             tuple(own[n] for n in step.vectors),
         )
 

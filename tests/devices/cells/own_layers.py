@@ -89,7 +89,9 @@ def multiplicative(x_m, h_m, x_f, x_n, c, h):
 
 @cell(states=("h",))
 def residual(z_a, h, *, dt=0.3):
-    return h + dt * (product(h) - 0.1 * h + tanh(z_a))
+    """Two of its products share a matrix."""
+    u = tanh(product(h, "R2") + tanh(z_a))
+    return h + dt * (product(u) - 0.1 * h + u - product(u * h, "R2"))
 
 
 MADE_UP = {"many_gates": many_gates, "three_stages": three_stages, "layer_norm": layer_norm, "gates_of_h": gates_of_h}
@@ -140,7 +142,7 @@ class OwnLayer:
             at = [there.index(n) for n in self.plan.gate_names if n[0] in kinds]
             return np.concatenate([named[name][k * H : (k + 1) * H] for k in at])
 
-        U = tuple(named[f"product_{k + 1}"] for k in range(self.plan.products))
+        U = tuple(named[n] for n in self.cell.step.matrices)
         vectors = tuple(named[n] for n in self.plan.vector_names)
         W, R, b = rows("weight_ih", "zx"), rows("weight_hh", "zh"), rows("bias", "zxh")
         return Weights(W, R, named.get("weight_hr"), b, None, U, vectors)

@@ -231,6 +231,15 @@ def test_weight_dropout_reaches_the_matrices_of_products() -> None:
     assert not np.array_equal(gradients[0].numpy()[:40] == 0, gradients[1].numpy() == 0)
 
 
+def test_products_with_the_same_name_have_one_parameter() -> None:
+    layer = residual.layer(I, 40, 2, weight_dropout=0.25)
+    own = ["weight_ih", "weight_hh", "bias", "product_2", "R2"]
+    assert list(layer.state_dict()) == [f"{n}_l{l}" for l in range(2) for n in own]
+    (g,) = mr.grad(layer(mr.randn(T, B, I))[0].sum(), [layer.R2_l1])
+    assert abs((g.numpy() == 0).mean() - 0.25) < 0.06  # one mask for both products
+    assert residual.layer(I, H).verify(["cpu"])
+
+
 @cell(states=("h",))
 def solver(z_a, h, *, dt=0.2):
     for _ in range(3):
@@ -371,6 +380,9 @@ def test_a_vector_cannot_be_called_as_something_else_of_a_layer(taken: str, laye
     exec(f"def made(z_a, h, *, {taken}):\n    return mr.tanh(z_a + mr.product({taken} * h))", scope)
     with pytest.raises(ValueError, match=f"a vector is called '{taken}', a layer's own name"):
         cell(states=("h",))(scope["made"]).layer(3, 5, layers)
+    if taken != "product_1":
+        with pytest.raises(ValueError, match=f"a matrix is called '{taken}', a layer's own name"):
+            cell(states=("h",))(lambda z_a, h: tanh(z_a + mr.product(h, taken))).layer(3, 5, layers)
 
 
 def test_states_with_names_are_read_by_their_names() -> None:

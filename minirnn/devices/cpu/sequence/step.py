@@ -109,7 +109,7 @@ def text_of(plan: Plan, backward: bool) -> str:
     step, names = d.step, dict(plan.names)
     before = [names[e] for e in step.states.values()]
     given = [names[e] for e in (*step.masks.values(), *step.vectors.values())]
-    given += [f"U{k + 1}" for k in range(plan.products)] + list(plan.constant_names)
+    given += [*plan.matrix_names, *plan.constant_names]
     stages: Sequence[Stage] = plan.backward if backward else plan.forward
     if backward:
         values = [names[e] for e in plan.saved_values]
@@ -143,13 +143,13 @@ def statements(
             if load.value in cuts and load.value not in done:
                 k, source = cuts[load.value]
                 done.add(load.value)
-                matrix = f"U{plan.cuts[k].matrix + 1}"
                 operand = write(source, names)
                 kind = plan.cuts[k].kind
                 if kind != "product":
                     yield f"{names[load.value]} = {BACK[kind] if backward else kind}({operand})"
                 else:
                     operand = operand if re.fullmatch(r"\w+", operand) else f"({operand})"
+                    matrix = plan.matrix_names[plan.cuts[k].matrix]
                     yield f"{names[load.value]} = {operand} @ {matrix}" + ("" if backward else ".T")
         for one in stage.statements:
             if one.value not in done and one.value.op not in CUTS:
