@@ -12,7 +12,7 @@ from minirnn import devices
 from minirnn.cells.axes import shape_text
 from minirnn.cells.cell import Formulas
 from minirnn.cells.expr import BACK, Expr
-from minirnn.cells.plan import Load, Plan, Stage
+from minirnn.cells.plan import Cut, Load, Plan, Stage
 from minirnn.cells.text import write
 from minirnn.devices.cells.header import header
 from minirnn.devices.cells.keyed import keyed_header
@@ -143,14 +143,14 @@ def names(device: str | None) -> list[str]:
 
 def parameters(cell: Formulas) -> Iterator[tuple[str, ...]]:
     """Name, shape and meaning of the parameters of a layer."""
-    step, plan = cell.step, cell.plan()
+    step = cell.step
     for name, kinds, width in (("weight_ih", "zx", "I"), ("weight_hh", "zh", "H"), ("bias", "zxh", "")):
         gates = [n for n in step.gate_order if n[0] in kinds]
         if gates:
             rows = f"{len(gates)} H" if len(gates) > 1 else "H"
             yield name, f"({rows}, {width})" if width else f"({rows},)", ", ".join(gates)
-    for k in range(plan.products):
-        yield f"product_{k + 1}", "(H, H)", f"U{k + 1}"
+    for n, text in step.matrices.items():
+        yield n, "(H, H)", text
     for n in step.vectors:
         yield n, "(H,)", "vector"
     for n, value in step.constants.items():
@@ -169,8 +169,8 @@ def saved_line(cell: Formulas) -> str:
         return "nothing"
     also = f"; of them {', '.join(read)}, which {'is a state' if len(read) == 1 else 'are states'}" if read else ""
     count = "1 number" if len(values) == 1 else f"{len(values)} numbers"
-    factors = [cell.derivation.names[m.args[0]] for m in cell.step.cuts if m.op == "product"]
-    more = [f"{n} for dU{k + 1}" for k, n in enumerate(factors) if n not in values]
+    factors = [(cell.derivation.names[m.args[0]], plan.matrix_names[k]) for m, k in cell.step.matrix_of.items()]
+    more = [f"{n} for d{matrix}" for n, matrix in factors if n not in values]
     again = f"; {', '.join(more)} is saved or computed again, depending on the device" if more else ""
     return f"{', '.join(values)}: {count} for each unit{also}{again}"
 
@@ -191,15 +191,15 @@ def stages(plan: Plan, way: str, found: tuple[Stage, ...]) -> Iterator[str]:
         yield LONG.fill(f"  leaves    {left}")
         for j, cut in enumerate(plan.cuts):
             if k == (cut.forward if way == "forward" else cut.backward):
-                yield f"  then      {between(cut.kind, cut.matrix, j, way)}"
+                yield f"  then      {between(plan, cut, j, way)}"
 
 
-def between(kind: str, matrix: int, k: int, way: str) -> str:
+def between(plan: Plan, cut: Cut, k: int, way: str) -> str:
     """The computation between two stages, for all units of a sample."""
     result, of = ("products", "multiplied") if way == "forward" else ("d_multiplied", "d_products")
-    if kind == "product":
-        return f"{result}[{k}] = {of}[{k}] @ U{matrix + 1}" + "^T" * (way == "forward")
-    return f"{result}[{k}] = the {(kind if way == 'forward' else BACK[kind])[5:]} over units of {of}[{k}]"
+    if cut.kind == "product":
+        return f"{result}[{k}] = {of}[{k}] @ {plan.matrix_names[cut.matrix]}" + "^T" * (way == "forward")
+    return f"{result}[{k}] = the {(cut.kind if way == 'forward' else BACK[cut.kind])[5:]} over units of {of}[{k}]"
 
 
 def by_array(loads: tuple[Load, ...]) -> Iterator[tuple[str, str]]:

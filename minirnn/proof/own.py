@@ -185,7 +185,7 @@ def _case_of_cell(cell: Formulas, seed: int) -> Case:
     shapes: dict[str, tuple[int, ...]] = {"W": ((plan.of_both + plan.of_x) * H, I)} if plan.reads_x else {}
     shapes |= {"R": ((plan.of_both + plan.of_h) * H, H)} if plan.reads_h else {}
     shapes |= {"b": (len(plan.gate_names) * H,)}
-    shapes |= {f"U{k + 1}": (H, H) for k in range(plan.products)}
+    shapes |= {f"matrix {n}": (H, H) for n in plan.matrix_names}
     shapes |= {f"vector {n}": (H,) for n in plan.vector_names}
     for d in range(D):
         values |= {n + "_reverse" * d: rng.normal(size=s) * 0.5 for n, s in shapes.items()}

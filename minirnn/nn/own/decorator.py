@@ -81,8 +81,8 @@ def cell(
     -----
     The names of the function's parameters define their roles (:mod:`minirnn.cells.trace`): gates ``z_NAME`` of
     ``x W + h R + b``, ``x_NAME`` of x alone, ``h_NAME`` of h alone; states; masks ``mask_NAME``; after a ``*`` learned
-    vectors (H,), and constants if they have a default. Use `product` for further products, which have their own
-    matrices.
+    vectors (H,), and constants if they have a default. Use `product` for further products, each with its
+    own matrix or with one that its name shares: ``product(v, "U")``.
     """
     if callable(states):
         raise CellError("cell: got a function\n  expected @cell(states=('h',)) above it: the names of its states")
