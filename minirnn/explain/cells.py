@@ -19,8 +19,7 @@ from minirnn.devices.cells.keyed import keyed_header
 from minirnn.devices.cpu.sequence.step import text_of
 from minirnn.devices.cpu.sequence.write_backward import back_of
 from minirnn.devices.cpu.sequence.write_forward import loop_of
-from minirnn.devices.cuda.launch.sequence.choice import H200
-from minirnn.devices.cuda.launch.sequence.layout import layout_of
+from minirnn.devices.cuda.launch.sequence.choice import H200, UNITWISE, choose
 from minirnn.devices.cuda.launch.sequence.sizes import Sizes
 from minirnn.explain.sources import place
 from minirnn.nn.own.layer import can_project
@@ -219,11 +218,13 @@ def made_of(plan: Plan, name: str) -> str:
         return f"{NUMPY}: a sequence in two functions, with buffers that are allocated once"
     if getattr(device, "driver", None) is None:
         return f"{HEADER}: compiled into the loop over the steps"
+    found = choose(Sizes(plan, T=2, B=1, H=32, P=32, D=1, itemsize=4), H200, backward=True)
+    if found.rung == UNITWISE:
+        return f"{HEADER}: in a kernel, one launch for all steps, forward and backward: {found.reason}"
     n, m = len(plan.forward), len(plan.backward)
-    found = layout_of(Sizes(plan, T=2, B=1, H=32, P=32, D=1, itemsize=4), H200, backward=True)
     fits = (
-        "not one for all steps: " + found
-        if isinstance(found, str)
+        "not one for all steps: " + found.reason.removeprefix("not persistent: ")
+        if found.layout is None
         else "one launch for all steps of a layer that fits (persistent)"
     )
     return f"{HEADER}: in a kernel, {n} {'launch' if n == 1 else 'launches'} per step forward, {m} backward; {fits}"

@@ -113,14 +113,20 @@ def test_the_source_is_that_of_the_devices(capsys: pytest.CaptureFixture[str]) -
         assert there["what computes it"].startswith(launches)
 
 
-@pytest.mark.parametrize(("name", "fits"), [("lstm", True), ("indrnn", False), ("sru", False), ("mgu", False)])
-def test_one_launch_is_promised_where_a_layer_may_have_it(name: str, fits: bool) -> None:
+@pytest.mark.parametrize(
+    ("name", "rung"), [("lstm", "persistent"), ("indrnn", "unitwise"), ("sru", "unitwise"), ("mgu", "steps")]
+)
+def test_one_launch_is_promised_where_a_layer_may_have_it(name: str, rung: str) -> None:
     """A GPU takes one launch for this layer of the cell, or its reason why not is what the page says."""
     plan = cell_in(str(GALLERY / f"{name}.py")).plan()
     choice = choose(Sizes(plan, T=50, B=1, H=64, P=64, D=1, itemsize=4), H200, backward=True)
-    assert (choice.rung == "persistent") == fits
-    said = choice.reason.removeprefix("not persistent: ")
-    assert made_of(plan, "cuda-sim").endswith("(persistent)" if fits else f"not one for all steps: {said}")
+    assert choice.rung == rung
+    ends = {
+        "persistent": "one launch for all steps of a layer that fits (persistent)",
+        "unitwise": f"in a kernel, one launch for all steps, forward and backward: {choice.reason}",
+        "steps": f"not one for all steps: {choice.reason.removeprefix('not persistent: ')}",
+    }
+    assert made_of(plan, "cuda-sim").endswith(ends[rung])
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,9 @@ The kernels: `sequence/steps.cu`. The inputs of all steps are multiplied at once
 two each with a projection. A cell with products inside its step has a launch for each stage, and the products come
 between them, with one launch for all functions of the units of a row (`sequence/reductions.cu`). The sums over steps
 are single products after the loop. A repeated loop becomes a graph, which is started as one launch (`recordings.py`).
+
+If the units of a cell do not read each other, nothing comes between two steps, and the loop is in the kernel
+(``alone``, `sequence/unitwise.cu`), which gets the arrays of step 0.
 """
 
 from __future__ import annotations
@@ -36,6 +39,8 @@ class Stages:
     """The operands of products that stages set, (PRODUCTS, T or 1, B, H); backward, the gradients of products."""
     dc_each: CudaArray | None = None
     """(T, B, H)"""
+    alone: bool = False
+    """Whether one launch runs all steps."""
 
     def __post_init__(self) -> None:
         layer, sizes, plan, empty = self.layer, self.layer.sizes, self.layer.plan, self.layer.device.empty
@@ -66,7 +71,7 @@ class Stages:
             self.inside["cell"] = layer.constants
 
     def prepared(self, used: tuple[CudaArray | None, ...]) -> Callable[..., None]:
-        """A function (t, *arrays) that runs all stages of step t with these arrays.
+        """A function (t, *arrays) that runs all stages of step t with these arrays, or all steps from those of step 0.
 
         A thread has one unit of a row, or several if the alignment of the arrays `used`, of which it gets whole
         steps, allows it.
@@ -76,9 +81,14 @@ class Stages:
         masks, vectors = layer.masks[self.d], self.weights.vectors
         own = self.multiplied, self.waiting, self.products, masks, vectors, self.dc_each
         n = units_at_once(sizes.H, *used, *own, dtype=layer.dtype)
-        kernels = [layer.kernel("steps.cu", f"cell_{name}_{k}", of_units(n)) for k in range(len(stages))]
         numbers = tuple(map(np.int32, (sizes.B, sizes.H, layer.y_stride)))
         threads = cells(sizes.B, sizes.H // n)
+        if self.alone:
+            one = layer.kernel("unitwise.cu", "cell_unitwise_grad" if self.backward else "cell_unitwise", of_units(n))
+            order = layer.steps(self.d, self.backward)
+            passed = *map(np.int32, (order.start, order.step, sizes.T)), *numbers, layer.lengths
+            return lambda t, *arrays: one(*passed, *arrays, self.inside[t], **threads)
+        kernels = [layer.kernel("steps.cu", f"cell_{name}_{k}", of_units(n)) for k in range(len(stages))]
 
         def run(t: int, *arrays: Any) -> None:
             for stage, kernel in enumerate(kernels):
@@ -119,13 +129,13 @@ class Stages:
 
 def forward(
     layer: Layer, d: int, x: CudaArray, h: CudaArray, c: CudaArray | None, values: CudaArray | None,
-    multiplied: CudaArray | None, y: CudaArray, zoneout: CudaArray | None,
+    multiplied: CudaArray | None, y: CudaArray, zoneout: CudaArray | None, alone: bool,
 ) -> None:  # fmt: skip
     """Fill the columns of y of direction d, and, if they are kept, `values` and `multiplied` of all steps.
 
     h (B, P) and c (INNER, B, H) go from the first state to the last.
     """
-    device, plan, sizes, w = layer.device, layer.plan, layer.sizes, settled(layer, d)
+    device, plan, sizes, w = layer.device, layer.plan, layer.sizes, layer.weights[d] if alone else settled(layer, d)
     T, B, H, P, dtype = sizes.T, sizes.B, sizes.H, sizes.P, layer.dtype
     A = device.empty((T, B, sizes.rows_of_W * H), dtype)
     if sizes.rows_of_W:
@@ -138,7 +148,7 @@ def forward(
         values = device.empty((1, layer.saved_count, B, H), dtype)
     if plan.cuts and multiplied is None:
         multiplied = device.empty((len(plan.cuts), 1, B, H), dtype)
-    stages = Stages(layer, d, w, False, multiplied)
+    stages = Stages(layer, d, w, False, multiplied, alone=alone)
 
     outputs = h, layer.columns(d, y, 0)
     used = A, A2, w.bW, w.bR, values, c, m, *(outputs if m is None else ())
@@ -146,7 +156,7 @@ def forward(
     def steps() -> None:
         step = stages.prepared(used)
         projected_step = None if m is None else projection(layer, "projected_step", (projected, zoneout, *outputs))
-        for t in layer.steps(d):
+        for t in range(1) if alone else layer.steps(d):
             if R_T is not None:
                 product(device, h, R_T, A[t] if A2 is None else A2, beta=0.0 if A2 is not None else 1.0)
             here, values_t = layer.columns(d, y, t), None if values is None else values[t if saves else 0]
@@ -155,15 +165,15 @@ def forward(
                 product(device, m, device.transpose(w.Wp, (1, 0)), projected)
                 projected_step(t, projected, None if zoneout is None else zoneout[t], h, here)
 
-    device.loop(steps)
+    steps() if alone else device.loop(steps)
 
 
 def backward(
     layer: Layer, d: int, values: CudaArray | None, y: CudaArray, dy: CudaArray, dh: CudaArray, dc: CudaArray | None,
-    dc_each: CudaArray | None, zoneout: CudaArray | None,
+    dc_each: CudaArray | None, zoneout: CudaArray | None, alone: bool,
 ) -> StepGradients:  # fmt: skip
     """The gradients inside all steps; dh (B, P) and dc (INNER, B, H) go from last state to first."""
-    device, plan, sizes, w = layer.device, layer.plan, layer.sizes, settled(layer, d)
+    device, plan, sizes, w = layer.device, layer.plan, layer.sizes, layer.weights[d] if alone else settled(layer, d)
     T, B, H, P, dtype = sizes.T, sizes.B, sizes.H, sizes.P, layer.dtype
     of_R, both, R = sizes.G * H, plan.of_both * H, w.R
     if R is not None and plan.of_h and both:  # rows in the order of the columns of da: those of only h first
@@ -173,7 +183,7 @@ def backward(
     dm = device.empty((B, H), dtype) if w.Wp is not None else None
     d_products = device.empty((len(plan.cuts), T, B, H), dtype) if plan.cuts else None
     d_vectors = device.empty((T, plan.vectors, B, H), dtype) if plan.vectors else None
-    stages = Stages(layer, d, w, True, d_products, dc_each)
+    stages = Stages(layer, d, w, True, d_products, dc_each, alone)
 
     outputs = dh, layer.columns(d, dy, 0)
     used = values, layer.columns(d, y, 0), dm, dc, da, ms, d_vectors, *(outputs if dm is None else ())
@@ -181,7 +191,7 @@ def backward(
     def steps() -> None:
         step = stages.prepared(used)
         projected_step = None if dm is None else projection(layer, "projected_step_grad", (*outputs, zoneout, ds))
-        for t in layer.steps(d, backward=True):
+        for t in range(1) if alone else layer.steps(d, backward=True):
             there, m = layer.columns(d, dy, t), None
             if ds is not None and ms is not None and dm is not None and projected_step is not None:
                 projected_step(t, there, None if zoneout is None else zoneout[t], dh, ds[t])
@@ -193,7 +203,7 @@ def backward(
             if R is not None:
                 product(device, da[t, :, :of_R], R, dh, beta=1.0)
 
-    device.loop(steps)
+    steps() if alone else device.loop(steps)
     return StepGradients(da, ds, ms, d_products, d_vectors)
 
 
