@@ -1,8 +1,8 @@
 """A layer on a CUDA device, step by step: the lowest rung of the ladder, for any cell and any size on any GPU.
 
 The kernels: `sequence/steps.cu`. The inputs of all steps are multiplied at once; a step is one product and one launch,
-two each with a projection. A cell with products inside its step has a launch for each stage, and the products come
-between them, with one launch for all functions of the units of a row (`sequence/reductions.cu`). The sums over steps
+two each with a projection. A cell with products inside its step has a launch for each stage. Between them comes one
+launch for the products, and one for all functions of the units of a row (`sequence/reductions.cu`). The sums over steps
 are single products after the loop. A repeated loop becomes a graph, which is started as one launch (`recordings.py`).
 
 If the units of a cell do not read each other, nothing comes between two steps, and the loop is in the kernel
@@ -11,8 +11,9 @@ If the units of a cell do not read each other, nothing comes between two steps, 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import groupby
 from typing import Any
 
 import numpy as np
@@ -20,9 +21,9 @@ import numpy as np
 from minirnn.cells.expr import BACK, REDUCTIONS
 from minirnn.devices.base import Weights
 from minirnn.devices.cuda.array import CudaArray
-from minirnn.devices.cuda.launch.primitives.products import product
+from minirnn.devices.cuda.launch.primitives.products import product, products
 from minirnn.devices.cuda.launch.primitives.reduce import threads_for
-from minirnn.devices.cuda.launch.sequence.arrays import Layer, settled
+from minirnn.devices.cuda.launch.sequence.arrays import Layer, settled, stacked
 from minirnn.devices.cuda.launch.sequence.sums import StepGradients, input_part
 from minirnn.devices.cuda.launch.threads import cells, of_units, units_at_once
 
@@ -44,17 +45,18 @@ class Stages:
 
     def __post_init__(self) -> None:
         layer, sizes, plan, empty = self.layer, self.layer.sizes, self.layer.plan, self.layer.device.empty
-        B, H, products = sizes.B, sizes.H, len(plan.cuts)
+        B, H, count = sizes.B, sizes.H, len(plan.cuts)
         stages, waiting = len(plan.forward), plan.states
         if self.backward:
-            stages, waiting = len(plan.backward), plan.states + products + plan.carried
+            stages, waiting = len(plan.backward), plan.states + count + plan.carried
         self.waiting = empty((waiting, B, H), layer.dtype) if stages > 1 else None
         """The values that one stage stores for another."""
-        self.products = empty((products, B, H), layer.dtype) if products else None
+        self.products = empty((count, B, H), layer.dtype) if count else None
         self.after: list[list[int]] = [[] for _ in range(stages)]
         """The products and functions of all units after each stage."""
         for k, cut in enumerate(plan.cuts):
             self.after[cut.backward if self.backward else cut.forward].append(k)
+        self.factors = [list(self.factors_of(found)) for found in self.after]
         pointers = "masks", "products", "dc_each", "multiplied", "waiting"  # of `struct Inside`
         self.inside = np.zeros(sizes.T, layer.struct(pointers, ("apart",)))
         steps = np.arange(sizes.T) * B * H * layer.dtype.itemsize
@@ -69,6 +71,19 @@ class Stages:
             self.inside["apart"] = self.multiplied.element_strides[0]
         if layer.constants:
             self.inside["cell"] = layer.constants
+
+    def factors_of(self, found: list[int]) -> Iterator[tuple[slice, CudaArray]]:
+        """The products among these cuts, with their matrices (n, H, H): neighbors are computed in one launch.
+
+        In a single step each has a launch, because to put the matrices next to each other takes as many.
+        """
+        device, cuts = self.layer.device, self.layer.plan.cuts
+        several = self.layer.sizes.T > 1
+        numbered = enumerate(k for k in found if cuts[k].kind == "product")
+        for _, run in groupby(numbered, lambda one: one[1] - one[0] * several):
+            which = [k for _, k in run]
+            U = stacked(device, [self.weights.U[cuts[k].matrix] for k in which])
+            yield slice(which[0], which[-1] + 1), U if self.backward else device.transpose(U, (0, 2, 1))
 
     def prepared(self, used: tuple[CudaArray | None, ...]) -> Callable[..., None]:
         """A function (t, *arrays) that runs all stages of step t with these arrays, or all steps from those of step 0.
@@ -100,7 +115,7 @@ class Stages:
 
     def multiply(self, stage: int, t: int) -> None:
         """The products and functions of all units after a stage of step t."""
-        device, U, sizes = self.layer.device, self.weights.U, self.layer.sizes
+        device, sizes = self.layer.device, self.layer.sizes
         assert self.multiplied is not None and self.products is not None
         at = t if self.multiplied.shape[1] > 1 else 0
         cuts = self.layer.plan.cuts
@@ -109,11 +124,8 @@ class Stages:
             for k in self.after[stage]
             if cuts[k].kind != "product"
         }
-        for k in self.after[stage]:
-            if k not in kinds:
-                by: CudaArray = U[cuts[k].matrix]
-                by = by if self.backward else device.transpose(by, (1, 0))
-                product(device, self.multiplied[k, at], by, self.products[k])
+        for these, by in self.factors[stage]:
+            products(device, self.multiplied[these, at], by, self.products[these])
         threads = threads_for(sizes.H)
         for first in range(0, len(cuts), 20):  # three bits for each in one number
             which = {k - first: 1 + REDUCTIONS.index(of) for k, of in kinds.items() if first <= k < first + 20}

@@ -109,6 +109,17 @@ def test_a_step_of_an_lstm_with_three_norms_is_six_launches(
     assert len(products) + launches.count("unit_reductions") == 2 * T * 3
 
 
+def test_products_of_a_stage_are_one_launch(rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The two products of one operand, in both passes; next to them each step has the product with R."""
+    launches, device = [], Cuda(SimDriver())
+    for name in ("product", "products"):
+        real = getattr(steps, name)
+        monkeypatch.setattr(steps, name, lambda *a, name=name, real=real, **k: launches.append(name) or real(*a, **k))
+    layer = OwnLayer(rng, "multiplicative", H=6, D=2, ragged=True)
+    assert_close(layer.run(device), layer.run(CPU), 1e-13)
+    assert launches.count("product") == launches.count("products") == 2 * 2 * T
+
+
 def test_several_units_a_thread_give_the_bits_of_one(rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch) -> None:
     layer, device = OwnLayer(rng, "lem", H=12), Cuda(SimDriver())
     several = layer.run(device, "float32")
