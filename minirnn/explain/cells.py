@@ -13,6 +13,7 @@ from minirnn.cells.axes import shape_text
 from minirnn.cells.cell import Formulas
 from minirnn.cells.expr import BACK, Expr
 from minirnn.cells.plan import Load, Plan, Stage
+from minirnn.cells.slopes import slopes
 from minirnn.cells.text import write
 from minirnn.devices.cells.header import header
 from minirnn.devices.cells.keyed import keyed_header
@@ -49,6 +50,7 @@ def cell_lines(cell: Formulas, where: str, source: bool = False, device: str | N
         yield "its output can be projected: proj_size"
     yield heading("what a step keeps for its backward pass")
     yield saved_line(cell)
+    yield from state_lines(cell)
     yield heading("the plan: stages, between which units are mixed")
     yield from stages(plan, "forward", plan.forward)
     yield from stages(plan, "backward", plan.backward)
@@ -71,6 +73,7 @@ def keyed_lines(cell: Formulas, where: str, source: bool, device: str | None) ->
     kept = [(n, shape_text(e.axes), "") for n, e in zip(cell.saved(), plan.saved, strict=True)]
     states = [(n, shape_text(e.axes), "a state") for n, e in zip(plan.state_names, plan.states, strict=True)]
     yield from table([*kept, *states])
+    yield from state_lines(cell)
     yield heading("what computes it")
     made = {one: keyed_made_of(one) for one in names(device)}
     yield from table(list(made.items()))
@@ -111,6 +114,18 @@ def page_lines(cell: Formulas, where: str = "") -> Iterator[str]:
     by_hand = "" if cell.by_hand is None else f", by hand ({place(cell.by_hand[0])}), compared with the derivative"
     yield heading(f"its backward pass{by_hand}")
     yield cell.backward_formulas(products=True)
+
+
+def state_lines(cell: Formulas) -> Iterator[str]:
+    """Whether a scan could compute all steps, and why."""
+    yield heading("is it linear in its states, unit by unit?")
+    found, names = slopes(cell.step), cell.step.names
+    if isinstance(found, str):
+        yield f"no: {found}"
+        return
+    each = [f"d{n}/d{m}_prev = {write(e, names, top=True)}" for n, of_n in found.items() for m, e in of_n.items()]
+    why = ", ".join(each) or "no new state reads an old one"
+    yield f"yes: {why}; a scan could compute all steps at once (chapter 23)"
 
 
 def devices_lines(plan: Plan, device: str | None = None) -> Iterator[str]:

@@ -70,6 +70,18 @@ def test_a_cell_with_keys(name: str, capsys: pytest.CaptureFixture[str]) -> None
     assert found["the header, for C++ and CUDA"] == keyed_header(cell.keyed_plan()).text.rstrip()
 
 
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("mingru", "yes: dh/dh_prev = 1 - z; a scan could compute all steps at once (chapter 23)"),
+        ("with_keys/retnet", "yes: dS/dS_prev = gamma; a scan could compute all steps at once (chapter 23)"),
+        ("lstm", "no: z_i reads h of all units"),
+    ],
+)
+def test_a_cell_that_is_linear_in_its_states_says_so(name: str, said: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert explained(capsys, str(GALLERY / f"{name}.py"))["is it linear in its states, unit by unit?"] == said
+
+
 def test_the_plan_has_every_statement_and_what_comes_between_stages(capsys: pytest.CaptureFixture[str]) -> None:
     text = explained(capsys, str(GALLERY / "gru_block.py"))["the plan: stages, between which units are mixed"]
     lines = [line.strip() for line in text.splitlines()]
