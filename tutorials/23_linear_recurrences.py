@@ -89,7 +89,7 @@ print(f"largest difference of the gradients from the tape's: {worst:.0e}")
 # ------------------------------
 # **minGRU** (Feng et al. 2024) is a GRU whose gate and candidate see the input only. Its authors also leave out the
 # tanh, which changes nothing here. In minirnn's language of cells, names with ``x_`` see the input only. The layer's
-# states are those of a scan with a = 1 - z and b = z n:
+# states are those of a scan with a = 1 - z and b = z n (``minirnn explain FILE.py:mingru`` finds a for any such cell):
 
 
 @mr.cell(states=("h",))
