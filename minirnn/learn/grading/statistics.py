@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from minirnn.learn.cleaned import several
 from minirnn.learn.reports.csv import line
 from minirnn.learn.reports.feedback import plain
 from minirnn.learn.reports.sheet import Sheet
@@ -58,9 +59,9 @@ class Counted:
 
 
 def statistics(sheets: Iterable[Sheet]) -> tuple[int, list[Item]]:
-    """How many submissions could be graded, and the exercises in numbers. One sheet at a time is in memory.
+    """How many students there are, and the exercises in numbers. One sheet at a time is in memory.
 
-    Busy rows and those not graded yet count for nothing.
+    Submissions that could not be graded, busy rows and those not graded yet count for nothing.
     """
     students, found = 0, dict[str, Counted]()
     for sheet in sheets:
@@ -122,7 +123,7 @@ def as_csv(items: Iterable[Item]) -> Iterator[str]:
 def as_markdown(students: int, items: Iterable[Item]) -> Iterator[str]:
     """The statistics for readers: a table, and below it the most frequent mistakes."""
     items = list(items)
-    yield f"{students} submissions\n\n"
+    yield f"{several(students, 'student')}\n\n"
     yield "| exercise | points | began | full | mean | discrimination |\n|---|---:|---:|---:|---:|---:|\n"
     for item in items:
         mean = "" if math.isnan(item.mean) else f"{100 * item.mean:.0f} %"
