@@ -17,7 +17,7 @@ from typing import Any
 
 from minirnn.io.atomic import atomic_write, naming
 from minirnn.learn.catalog import EXERCISES
-from minirnn.learn.course_file import OF_A_COURSE, OF_AN_EXERCISE, count, field, only, seed
+from minirnn.learn.course_file import OF_A_COURSE, OF_AN_EXERCISE, count, field, only, read_toml, seed
 from minirnn.learn.course_file import CourseError as CourseError
 from minirnn.learn.exercise import Exercise
 from minirnn.learn.sandbox.parent import Limits
@@ -149,14 +149,7 @@ def load(folder: Path | str = HERE) -> Course:
         the entry and says what was expected.
     """
     path = Path(folder) / "course.toml"
-    try:
-        table = tomllib.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise CourseError(f"{path}: no such file\n  a course is a folder with a course.toml") from None
-    except OSError as error:
-        raise CourseError(f"{path}: {error.strerror}") from error
-    except (ValueError, RecursionError) as error:  # not TOML, not UTF-8, or nested too deeply
-        raise CourseError(f"{path}: {error}") from error
+    table = read_toml(path)
     only(path, table, OF_A_COURSE)
     entries: dict[str, Entry] = {}
     chapters: dict[str, int] = {}
@@ -197,9 +190,12 @@ def entry_of(
 
         exercise = own_exercise(folder, where, row)
     elif id not in EXERCISES:
+        own = f"one of your own has a reference: minirnn course new-exercise {id} {folder}"
+        if folder == HERE:
+            own = "MODULES in minirnn/learn/catalog/__init__.py says which module has the exercise of a number"
         raise CourseError(
-            f"{where} has id {id!r}: an exercise that minirnn does not have\n  there are: {', '.join(EXERCISES)}\n"
-            f"  one of your own has a reference: minirnn course new-exercise {id} {folder}"
+            f"{where} has id {id!r}: an exercise that minirnn does not have\n"
+            f"  there are: {', '.join(EXERCISES)}\n  {own}"
         )
     given = row.get("detail", table.get("detail"))
     detail = field(where, {"detail": given or DETAILS[0]}, "detail", str)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,18 @@ OF_A_COURSE = "name title version hidden_seed seconds megabytes detail exercise"
 OF_AN_EXERCISE = (
     "id title chapter points hidden hints needs tutorial seconds megabytes detail secret reference function file"
 )
+
+
+def read_toml(path: Path) -> dict[str, Any]:
+    """A course.toml. Raises CourseError if it is missing or is not TOML."""
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise CourseError(f"{path}: no such file\n  a course is a folder with a course.toml") from None
+    except OSError as error:
+        raise CourseError(f"{path}: {error.strerror}") from error
+    except (ValueError, RecursionError) as error:  # not TOML, not UTF-8, or nested too deeply
+        raise CourseError(f"{path}: {error}") from error
 
 
 def field(where: object, table: Mapping[str, Any], name: str, kind: type, default: Any = MISSING) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from minirnn import nn
 from minirnn.nn import functional as F
 from tests.hostile.table import rows
 from tests.hostile.wrong_call import tensor
@@ -24,6 +25,7 @@ Q, K, V = tensor(4, 3), tensor(5, 3), tensor(5, 2)
 ROWS = rows(
     globals(),
     r"""
+nn.Linear(C, 2)(nn.LSTM(C, C)(LOGITS)) -> got a tuple & output, states = layer(x)
 # classes
 F.cross_entropy(X, IDS, None, "sum") -> likely reduction='sum'
 F.cross_entropy(X, IDS, reduction="avg") -> 'avg' & 'mean'

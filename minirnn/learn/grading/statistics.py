@@ -107,17 +107,8 @@ def as_csv(items: Iterable[Item]) -> Iterator[str]:
     for item in items:
         cells = [cell for cause in item.diagnoses for cell in cause]
         cells += [""] * (2 * DIAGNOSES - len(cells))
-        yield line(
-            [
-                item.id,
-                item.name,
-                item.most,
-                item.began,
-                item.full,
-                *map(number, (item.mean, item.discrimination)),
-                *cells,
-            ]
-        )
+        numbers = item.most, item.began, item.full, number(item.mean), number(item.discrimination)
+        yield line([item.id, item.name, *numbers, *cells])
 
 
 def as_markdown(students: int, items: Iterable[Item]) -> Iterator[str]:
