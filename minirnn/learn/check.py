@@ -132,6 +132,8 @@ def attempt(course: Course, entry: Entry, file: Path, hidden: bool, device: str)
             child.close()
             if child.imported:
                 result.remarks.append("imports minirnn, whose tape can compute any gradient")
+            if child.tried:
+                result.remarks.append(child.tried)
             if any(part.note for part in result.parts):
                 result.remarks.append("computes in float32, so it is judged to fewer digits")
             result.prints, result.hidden_prints = (child.prints, "") if shown is None else (shown, child.prints)

@@ -55,6 +55,12 @@ def test_one_change_is_told_with_its_line_in_the_students_names(tmp_path, change
     assert result.exact and says in result.message and f", line {line}" in result.message
 
 
+def test_a_generator_in_a_message_has_the_brackets_that_people_write(tmp_path):
+    text = solution("ex15", ("np.sqrt(sum(np.sum(g * g) for g in gradients))", "sum(np.sum(g * g) for g in gradients)"))
+    said = "the square root of sum(np.sum(g * g) for g in gradients) is missing"
+    assert said in checked(tmp_path, "ex15", text).message
+
+
 def test_two_mistakes_are_told_together(tmp_path):
     text = ADAM.replace("beta2**step", "beta1**step").replace("(np.sqrt(second) + eps)", "np.sqrt(second + eps)")
     message = checked(tmp_path, "ex16", text).message
