@@ -89,7 +89,8 @@ class Step:
         if keys is not None:
             self.find_axes(inspect.signature(function).parameters, constants)
         self.cuts = self.graph.cuts
-        self.nodes = needed([*self.after, *self.cuts, *[y for group in self.graph.norms for y in group]])
+        more = [*self.graph.shares.values(), *[y for group in self.graph.norms for y in group]]
+        self.nodes = needed([*self.after, *self.cuts, *more])
         self.name_cuts()
         self.name_matrices()
         self.check_used()
@@ -293,8 +294,8 @@ class Step:
             if m not in self.names:
                 self.names[m] = self.unused(f"m{k + 1}")
         for e in self.nodes:
-            if e.op == "unit_softmax" and e not in self.names:
-                self.names[e] = self.unused(f"softmax_{self.names[e.args[0]]}")
+            if e.op in ("unit_softmax", "unit_share") and e not in self.names:
+                self.names[e] = self.unused(f"{e.op[5:]}_{self.names[e.args[0]]}")
         for group in self.graph.norms:
             for y in group:
                 v, mean, std = y.args
