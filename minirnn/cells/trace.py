@@ -168,6 +168,9 @@ class Step:
         self.masks = {n: self.input(n) for n in positional if n.startswith("mask_")}
         self.masked = {n: self.rate(n, positional[n]) for n in self.masks}
         learned = {n: annotated(p.annotation) for n, p in keywords.items() if p.default is p.empty}
+        for n in learned if self.keys is not None else ():
+            if learned[n] is None and (said := keywords[n].annotation) is not inspect.Parameter.empty:
+                self.fail(f"{n} is annotated as {said!r}", 'expected its shape: "H", "N", "H, N" or "1"')
         self.vectors = {n: self.input(n, axes) for n, axes in learned.items()}
         for n, axes in learned.items():
             if self.keys is None and axes not in (None, "u"):

@@ -13,14 +13,14 @@ from minirnn.cells.axes import shape_text
 from minirnn.cells.cell import Formulas
 from minirnn.cells.expr import BACK, Expr
 from minirnn.cells.plan import Cut, Load, Plan, Stage
+from minirnn.cells.slopes import slopes
 from minirnn.cells.text import write
 from minirnn.devices.cells.header import header
 from minirnn.devices.cells.keyed import keyed_header
 from minirnn.devices.cpu.sequence.step import text_of
 from minirnn.devices.cpu.sequence.write_backward import back_of
 from minirnn.devices.cpu.sequence.write_forward import loop_of
-from minirnn.devices.cuda.launch.sequence.choice import H200
-from minirnn.devices.cuda.launch.sequence.layout import layout_of
+from minirnn.devices.cuda.launch.sequence.choice import H200, UNITWISE, choose
 from minirnn.devices.cuda.launch.sequence.sizes import Sizes
 from minirnn.explain.sources import place
 from minirnn.nn.own.layer import can_project
@@ -50,6 +50,7 @@ def cell_lines(cell: Formulas, where: str, source: bool = False, device: str | N
         yield "its output can be projected: proj_size"
     yield heading("what a step keeps for its backward pass")
     yield saved_line(cell)
+    yield from state_lines(cell)
     yield heading("the plan: stages, between which units are mixed")
     yield from stages(plan, "forward", plan.forward)
     yield from stages(plan, "backward", plan.backward)
@@ -72,6 +73,7 @@ def keyed_lines(cell: Formulas, where: str, source: bool, device: str | None) ->
     kept = [(n, shape_text(e.axes), "") for n, e in zip(cell.saved(), plan.saved, strict=True)]
     states = [(n, shape_text(e.axes), "a state") for n, e in zip(plan.state_names, plan.states, strict=True)]
     yield from table([*kept, *states])
+    yield from state_lines(cell)
     yield heading("what computes it")
     made = {one: keyed_made_of(one) for one in names(device)}
     yield from table(list(made.items()))
@@ -112,6 +114,18 @@ def page_lines(cell: Formulas, where: str = "") -> Iterator[str]:
     by_hand = "" if cell.by_hand is None else f", by hand ({place(cell.by_hand[0])}), compared with the derivative"
     yield heading(f"its backward pass{by_hand}")
     yield cell.backward_formulas(products=True)
+
+
+def state_lines(cell: Formulas) -> Iterator[str]:
+    """Whether a scan could compute all steps, and why."""
+    yield heading("is it linear in its states, unit by unit?")
+    found, names = slopes(cell.step), cell.step.names
+    if isinstance(found, str):
+        yield f"no: {found}"
+        return
+    each = [f"d{n}/d{m}_prev = {write(e, names, top=True)}" for n, of_n in found.items() for m, e in of_n.items()]
+    why = ", ".join(each) or "no new state reads an old one"
+    yield f"yes: {why}; a scan could compute all steps at once (chapter 23)"
 
 
 def devices_lines(plan: Plan, device: str | None = None) -> Iterator[str]:
@@ -219,11 +233,13 @@ def made_of(plan: Plan, name: str) -> str:
         return f"{NUMPY}: a sequence in two functions, with buffers that are allocated once"
     if getattr(device, "driver", None) is None:
         return f"{HEADER}: compiled into the loop over the steps"
+    found = choose(Sizes(plan, T=2, B=1, H=32, P=32, D=1, itemsize=4), H200, backward=True)
+    if found.rung == UNITWISE:
+        return f"{HEADER}: in a kernel, one launch for all steps, forward and backward: {found.reason}"
     n, m = len(plan.forward), len(plan.backward)
-    found = layout_of(Sizes(plan, T=2, B=1, H=32, P=32, D=1, itemsize=4), H200, backward=True)
     fits = (
-        "not one for all steps: " + found
-        if isinstance(found, str)
+        "not one for all steps: " + found.reason.removeprefix("not persistent: ")
+        if found.layout is None
         else "one launch for all steps of a layer that fits (persistent)"
     )
     return f"{HEADER}: in a kernel, {n} {'launch' if n == 1 else 'launches'} per step forward, {m} backward; {fits}"

@@ -169,5 +169,5 @@ def opened(layer: Any, name: str = "opened") -> Opened:
             f"{name}: got a {type(layer).__name__}\n  expected an nn.LSTM, nn.GRU, nn.RNN or a layer of a custom cell"
         )
     if isinstance(layer, KeyedCellLayer):
-        raise TypeError(f"{name}: {layer.name} has keys\n  expected a layer whose states are (B, H)")
+        raise TypeError(f"{name}: {layer.name} has keys\n  expected a cell without keys, whose states are (B, H)")
     return Opened(layer)

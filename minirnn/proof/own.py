@@ -92,6 +92,7 @@ def _asked_for(names: Sequence[str] | None) -> dict[str, str | None]:
     if names is None:
         found = registry.available().items()
         return {name: absent for name, absent in found if absent is None or name in BUILT_IN}
+    names = [names] if isinstance(names, str) else names
     for name in names:
         registry.get(name)
     return dict.fromkeys(names)
@@ -262,7 +263,7 @@ def _case_of_layer(layer: Any, seed: int) -> Case:
     passed_straight = any(e.op == "straight_through" for e in layer.cell.step.nodes)
     passed_straight |= any(isinstance(n.op, StraightThrough) for n in nodes)
     return Case(
-        type(layer).__name__,
+        layer.name if type(layer).__module__.startswith("minirnn.") else type(layer).__name__,
         f"{layer.name}, lengths {', '.join(map(str, LENGTHS))}",
         f"T{T} B{B} I{layer.input_size} H{layer.hidden_size}",
         run,

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from inspect import signature
 from typing import Any
 
 from minirnn.arguments import check
-from minirnn.arguments.messages import shown
+from minirnn.arguments.messages import meant, shown
 from minirnn.cells.cell import Formulas
 from minirnn.cells.expr import CellError
 from minirnn.nn.own.keyed import KeyedCellLayer
@@ -26,6 +27,13 @@ class Cell(Formulas):
         constants = {n: kwargs.pop(n) for n in self.step.constants if n in kwargs}
         own = self.with_constants(**constants) if constants else self
         kind = CellLayer if self.step.keys is None else KeyedCellLayer
+        known = [n for n in signature(CellLayer).parameters if n != "cell"]
+        for n in sorted(kwargs.keys() - {*known}):
+            likely = meant(n, (*known, *self.step.constants))
+            raise TypeError(
+                f"{self.__name__}.layer: no option or constant is called {n!r}\n"
+                f"  expected {', '.join(known[3:])}, or a constant of the cell{likely}"
+            )
         return kind(own, input_size, hidden_size, *args, **kwargs)
 
     def verify(self, devices: Sequence[str] | None = None, seed: int = 0) -> Proof:

@@ -94,12 +94,19 @@ def residual(z_a, h, *, dt=0.3):
     return h + dt * (product(u) - 0.1 * h + u - product(u * h, "R2"))
 
 
+@cell(states=("p", "q", "h"))
+def alone(x_a, x_b, p, q, h, mask_h, *, w, dt=0.3):
+    new_p = p - dt * (tanh(w * h + x_a) + 0.5 * q)
+    return new_p, q + dt * new_p * p, mask_h * h + (1 - mask_h) * sigmoid(x_b) * new_p
+
+
 MADE_UP = {"many_gates": many_gates, "three_stages": three_stages, "layer_norm": layer_norm, "gates_of_h": gates_of_h}
 MADE_UP |= {
     "two_inner_states": two_inner_states,
     "multiplicative": multiplicative,
     "residual": residual,
     "over_units": over_units,
+    "alone": alone,
 }
 ALL = [*CELLS, *MADE_UP]
 

@@ -261,7 +261,7 @@ def test_a_layer_has_its_own_constants(rng: np.random.Generator) -> None:
     assert (one.cell.step.constants["dt"], two.cell.step.constants["dt"]) == (0.2, 0.1)
     x = rng.normal(size=(1, B, I))
     np.testing.assert_allclose(one(x)[0].numpy(), 4 * two(x)[0].numpy(), rtol=1e-12)  # h = dt v, v = dt tanh(z_a)
-    with pytest.raises(TypeError, match="unexpected keyword argument 'dx'"):
+    with pytest.raises(TypeError, match="cornn.layer: no option or constant is called 'dx'"):
         gallery("cornn").layer(I, H, dx=0.2)
 
 
