@@ -147,7 +147,7 @@ class Step:
                 self.fail(
                     f"got a parameter {n!r}",
                     "expected a state, or a gate: x_.. of x alone, h_.. of h alone, z_.. of both\n"
-                    "  a mask is mask_..; learned vectors (H,) and constants come after a *"
+                    "  another input is a part of x, or a mask_..; learned vectors (H,) and constants come after a *"
                     if self.keys is None and n[:2] not in ("k_", "s_")
                     else "expected a state, or a gate of x in a cell with keys, @cell(.., keys=16):\n"
                     "  x_.. for units (H,), k_.. for keys (N,), s_.. for one number per sample",
