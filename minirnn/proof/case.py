@@ -29,6 +29,44 @@ class Composed(Primitives, Device):
 COMPOSED = Composed()
 
 
+class Kinks(Composed):
+    """The same, and it records how near values come to kinks and jumps, where rounding can switch a gradient.
+
+    These are 0 of relu, |x| and sign, equal operands of a comparison, bounds, whole numbers of floor, and a second
+    largest value. Values that are exactly there, such as padding, do not count.
+    """
+
+    nearest = np.inf
+
+    def near(self, distance: Any) -> None:
+        apart = np.abs(np.asarray(distance, np.float64))
+        self.nearest = min(self.nearest, float(apart.min(initial=np.inf, where=apart > 0)))
+
+    def max(self, a: Any, axis: Any, keepdims: bool) -> Any:
+        self.near(a - super().max(a, axis, True))
+        return super().max(a, axis, keepdims)
+
+    def clip(self, a: Any, low: Any, high: Any) -> Any:
+        for bound in (low, high):
+            self.near(np.inf if bound is None else a - bound)
+        return super().clip(a, low, high)
+
+
+def _recording(name: str, distance: Callable[..., Any]) -> Callable[..., Any]:
+    def primitive(self: Kinks, *args: Any) -> Any:
+        self.near(distance(*args))
+        return getattr(Composed, name)(*args)
+
+    return primitive
+
+
+for _name in ("relu", "absolute", "sign"):
+    setattr(Kinks, _name, _recording(_name, lambda a: a))
+for _name in ("less", "less_equal", "greater", "greater_equal", "maximum", "minimum"):
+    setattr(Kinks, _name, _recording(_name, np.subtract))
+setattr(Kinks, "floor", _recording("floor", lambda a: a - np.rint(a)))  # noqa: B010
+
+
 @dataclass(frozen=True, eq=False)
 class Case:
     """A function of float arrays with random inputs.
