@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from minirnn import nn
 from minirnn.nn import functional as F
 from tests.hostile.table import rows
 from tests.hostile.wrong_call import tensor
