@@ -203,7 +203,7 @@ def test_no_module_is_hidden_by_something_of_its_name() -> None:
     for name in modules(ROOT):
         room, _, last = name.rpartition(".")
         if name in sys.modules and room:
-            assert getattr(sys.modules[room], last) is sys.modules[name], f"{name} is hidden"
+            assert getattr(sys.modules[room], last) is sys.modules[name], f"{name} is hidden: give it another name"
 
 
 def test_no_file_is_too_long() -> None:
@@ -256,7 +256,7 @@ def test_every_kernel_of_the_contract_is_in_a_device_or_declared_as_falling_back
         assert device.kernels <= KERNELS.keys()
         assert all(callable(getattr(device, name)) for name in device.kernels)
     assert CPU.kernels == KERNELS.keys()
-    assert CPU.kernels <= Cuda.kernels
+    assert CPU.kernels <= Cuda.kernels, "docs/contributing.md, CUDA kernels: what cpu has, cuda has"
 
 
 # ---- the tests mirror the package

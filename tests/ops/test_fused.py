@@ -18,8 +18,8 @@ import pytest
 import minirnn as mr
 from minirnn import nn, ops
 from minirnn.devices.cpu.sequence import visit
+from minirnn.explain.names import explained
 from minirnn.ops.cudnn_rnn.params import Network
-from minirnn.ops.primitives import __all__ as primitives
 from minirnn.proof.case import COMPOSED, Case, evaluate
 from minirnn.proof.cases import block, canonical, cudnn
 from tests.devices.cpu.kernel_checks import LAYOUTS
@@ -40,7 +40,7 @@ WHOLE = [  # all samples have all steps
 ]
 WEIGHTS = {"w", "wci", "wcf", "wco", "b", "w_ru", "w_c", "b_ru", "b_c", "params"}
 """The arrays without an axis of the batch, which is the last but one of the others."""
-TENSORFLOWS = sorted(set(ops.__all__) - set(primitives) - {"cross_entropy"})
+TENSORFLOWS = explained()
 
 
 def name_of(case: Case) -> str:
