@@ -9,6 +9,7 @@ A cause is named only if it gives all the numbers of all the cases exactly. Othe
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
@@ -17,7 +18,7 @@ import numpy as np
 
 from minirnn.learn import judge
 from minirnn.learn.exercise import Exercise, Inputs
-from minirnn.learn.hypotheses.edits import Hypothesis, marked
+from minirnn.learn.hypotheses.edits import Hypothesis, marked, put
 from minirnn.learn.hypotheses.program import Program
 from minirnn.learn.hypotheses.search import Maker, Search
 from minirnn.learn.judge import alike, equal, is_single
@@ -42,7 +43,8 @@ class Diagnosis:
     `brief` is the sentence without the whole right-hand side of a line, for students who should find that themselves.
     `values` are the arrays of the formula with this mistake, for `inputs`. `place` is the line, if it is known;
     `final` that nothing could be said better, `known` that the sentence is one of the catalog's. `comments` are lines
-    of the student's file, each with what is wrong there.
+    of the student's file, each with what is wrong there. `wrong` is the right-hand side of a single
+    line with the mistake; None if several lines change together.
     """
 
     sentence: str
@@ -57,6 +59,7 @@ class Diagnosis:
     far: int = 2
     known: bool = False
     comments: tuple[tuple[int, str], ...] = ()
+    wrong: str | None = ""
 
     @property
     def brief(self) -> str:
@@ -219,7 +222,7 @@ def from_the_tree(
     if search is not None and ones:
         found = told(
             [explained(search.program, ones[0])], [h.sentence() for h in ones[1:]], ones[0].target, digits=digits
-        )
+        ).replaced(wrong=wrong_side(search.program, ones[0]))
         return with_values(found, search.program, search.code(ones[0]) or {}, cases[0].inputs)
     if below < MOST_FAR:
         return None
@@ -300,6 +303,18 @@ def explained(program: Program, hypothesis: Hypothesis) -> tuple[str, list[str],
     if hypothesis.mark and hypothesis.mark not in hypothesis.says and not hypothesis.mark.startswith("this "):
         lines.append(" " * start + hypothesis.mark)
     return sentence, lines, without(sentence, right)
+
+
+def wrong_side(program: Program, hypothesis: Hypothesis) -> str | None:
+    """The right-hand side of the line that a hypothesis changes; None if it changes several lines."""
+    edit = hypothesis.edits[0]
+    if len({edit.number for edit in hypothesis.edits}) > 1:
+        return None
+    if len(hypothesis.edits) > 1 or edit.placed is None:
+        return ""
+    changed = put(program.every[edit.number].tree, edit.path, edit.placed)
+    value = getattr(changed, "value", None)
+    return re.sub(r" [+-] 0\.0 \* [\w.]+(\[.*?\])?", "", ast.unparse(value)) if value is not None else ""
 
 
 # ---- causes that are not exact

@@ -95,15 +95,15 @@ class Repair:
         """Whether the answer calls functions of the judge, which record their calls."""
         return bool(message_of(self.inputs(0))[1])
 
-    def ask(self, case: int, trials: Sequence[Sequence[int]], **more: Any) -> Reply:
+    def ask(self, case: int, trials: Sequence[Sequence[int | str]], **more: Any) -> Reply:
         """The child's reply; empty if the child is gone."""
         message, served = message_of(self.inputs(case), trials=[list(t) for t in trials], **more)
         reply = self.child.call(message, served)
         self.dead = self.dead or bool(reply.fatal or reply.error)
         return Reply() if self.dead else reply
 
-    def results(self, trials: Sequence[tuple[int, ...]], case: int = 0) -> list[frozenset[str] | None]:
-        """For each trial, the outputs that are right; None if it fails."""
+    def results(self, trials: Sequence[tuple[int | str, ...]], case: int = 0) -> list[frozenset[str] | None]:
+        """For each trial (changes, or the text of a whole file), the outputs that are right; None if it fails."""
         found: list[frozenset[str] | None] = []
         size = 1 if self.serves else CHUNK
         for k in range(0, len(trials), size):
@@ -128,7 +128,7 @@ class Repair:
         with np.errstate(all="ignore"):
             return frozenset(part.name for part in compare(self.exercise, want, got) if part.ok)
 
-    def repairs(self, trial: tuple[int, ...]) -> bool:
+    def repairs(self, trial: tuple[int | str, ...]) -> bool:
         """Whether some changes make everything right in every case."""
         return all(self.results([trial], case)[0] == self.everything for case in range(len(self.cases)))
 

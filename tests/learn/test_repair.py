@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 from minirnn.learn.catalog import EXERCISES
+from minirnn.learn.hypotheses.edits import Site
 from minirnn.learn.hypotheses.program import Program
 from minirnn.learn.intermediates import Intermediates
 from minirnn.learn.mutants import mutants
@@ -160,6 +161,11 @@ def test_mutants_are_of_every_kind_and_make_room_for_numbers_stay():
     found = list(mutants(Program(exercise.reference, tuple(exercise.outputs)), exercise.case([0])))
     assert {m.kind for m in found} == {"missing", "doubled", "sign", "factor", "square", "complement", "step"}
     assert not any("np.zeros" in m.sentence() for m in found)
+
+
+def test_no_number_of_a_search_leaves_a_warning():
+    with np.errstate(all="raise"):
+        assert np.isnan(Site(None, None, None, (), dict(np=np)).evaluate("np.arctanh(np.float64(2))"))
 
 
 KERNEL = """extern "C" __global__ void f(int B, int H, const float *x, float *y) {

@@ -107,7 +107,8 @@ class Site:
         """The array or number that an expression evaluates to at this place, or None if it is neither."""
         if code not in self.known:
             try:
-                value = eval(code, self.env)
+                with np.errstate(all="ignore"):
+                    value = eval(code, self.env)
             except Exception:  # a name that is not defined yet, or an index out of range: no value
                 value = None
             self.known[code] = value if isinstance(value, np.ndarray | np.generic | int | float) else None
