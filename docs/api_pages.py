@@ -68,7 +68,21 @@ PAGES = {
         "Your own cell",
         "One step as a Python function: its backward formulas, layers of it, and [its proof](autograd.md#proofs).",
         [
-            ("", "minirnn", ["cell", "product", "unit_mean", "straight_through", "softplus"]),
+            (
+                "",
+                "minirnn",
+                [
+                    "cell",
+                    "product",
+                    "unit_mean",
+                    "unit_sum",
+                    "unit_max",
+                    "unit_norm",
+                    "unit_softmax",
+                    "straight_through",
+                    "softplus",
+                ],
+            ),
             ("What it makes", "minirnn.nn.own.decorator", ["Cell"]),
             ("Layers", "minirnn.nn.own.layer", ["CellLayer"]),
         ],

@@ -10,6 +10,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 import minirnn as mr
+from minirnn.cells.axes import shape_text
 from minirnn.nn.own.decorator import Cell
 from minirnn.viz import CellDrawing, cell_graph, save
 from minirnn.viz.colors import BLUE, GRAY
@@ -19,6 +20,7 @@ TIMES = Path(__file__).parent / "data" / "cpu" / "own_cells.json"
 T, B, I, H = 100, 4, 8, 32
 ORDER = ["lstm", "peephole_lstm", "coupled_lstm", "ln_lstm", "gru", "gru_block", "mgu", "ugrnn"]
 ORDER += ["ligru", "mingru", "indrnn", "sru", "slstm", "cornn", "lem"]
+KEYED = ["linear_attention", "retnet", "deltanet", "mlstm", "s6"]
 
 
 def cells() -> dict[str, tuple[str, str, Cell]]:
@@ -99,6 +101,24 @@ def drawing(name: str, picture: CellDrawing) -> str:
     )
 
 
+def with_keys() -> str:
+    """The cells with keys, in Markdown."""
+    parts = []
+    for name in KEYED:
+        path = FOLDER / "with_keys" / f"{name}.py"
+        text = path.read_text(encoding="utf-8").replace("  # noqa: F821", "")
+        made = runpy.run_path(str(path))
+        forward, backward = formulas(made[name])
+        step = made[name].step
+        shapes = ", ".join(f"`{n}` {shape_text(step.axes[n])}" for n in step.user_states)
+        code = text.split('"""', 2)[2].strip()
+        parts.append(
+            f"### {name}\n\n{made['__doc__'].strip()}\n\n```python\n{code}\n```\n\n"
+            f"**Forward**\n\n{forward}\n\n**Backward**\n\n{backward}\n\nStates: {shapes}.\n"
+        )
+    return "\n".join(parts)
+
+
 def page(found: dict[str, tuple[str, str, Cell]], drawn: dict[str, CellDrawing]) -> str:
     """The part of the page that has the cells, in Markdown."""
     parts = []
@@ -117,10 +137,11 @@ def page(found: dict[str, tuple[str, str, Cell]], drawn: dict[str, CellDrawing])
 
 
 def write(folder: Path) -> None:
-    """Write ``cells.txt``, ``cells.png`` and a drawing of each cell for each theme into the folder."""
+    """Write ``cells.txt``, ``cells_with_keys.txt``, ``cells.png`` and drawings of cells for each theme."""
     found = cells()
     drawn = {name: cell_graph(cell) for name, (_, _, cell) in found.items()}
     (folder / "cells.txt").write_text(page(found, drawn), encoding="utf-8")
+    (folder / "cells_with_keys.txt").write_text(with_keys(), encoding="utf-8")
     for name, (_, _, cell) in found.items():
         save(drawn[name], folder / f"cell_{name}_light.png", dpi=160)
         save(cell_graph(cell, dark=True), folder / f"cell_{name}_dark.png", dpi=160)

@@ -1,4 +1,7 @@
-"""The measured tables and the figure of the pages "Performance" and "Many ranks", from docs/data/."""
+"""The measured tables and the figure of the page "Performance", from docs/data/.
+
+Tables of measurements that are not repeated are stored as text: `data/cpu/*.txt`.
+"""
 
 from __future__ import annotations
 
@@ -113,53 +116,6 @@ def over_products(reports: dict[str, list[Row]]) -> str:
     return markdown(["T, B, I, H", "layer", *head], lines)
 
 
-def plain(rows: list[Row]) -> str:
-    """Ops that are not recurrent: those above twice torch's time, the slowest first, and the others folded."""
-    lines = []
-    for row in rows:
-        ours, torchs = (row["microseconds"][name] for name in ("minirnn", "torch"))
-        lines.append((ours / torchs, [row["case"], f"{ours / torchs:.2f}", f"{ours:.0f}", f"{torchs:.0f}"]))
-    lines.sort(key=lambda line: -line[0])
-    head = ["", "minirnn / torch", "minirnn, microseconds", "torch, microseconds"]
-    slow = [cells for ratio, cells in lines if ratio > 2]
-    rest = markdown(head, [cells for _, cells in lines[len(slow) :]])
-    return (
-        f"{markdown(head, slow)}\nThe other {len(rows) - len(slow)} of {len(rows)} take at most twice torch's time:\n\n"
-        f":::{{dropdown}} All others\n{rest}:::\n{measured(rows)}"
-    )
-
-
-def tape(rows: list[Row]) -> str:
-    """What an op costs when its arrays are tiny."""
-    lines = [
-        [str(tuple(row["shape"])), name, *(f"{us:.2f}" for us in found)]
-        for row in rows
-        for name, found in row["microseconds"].items()
-    ]
-    return markdown(["shape", "", "forward, microseconds per op", "forward + backward"], lines) + measured(rows)
-
-
-def checkpoints(rows: list[Row]) -> str:
-    """Memory and time of runs with checkpoints, relative to those without."""
-    lines = [[size_of(row), str(row["segments"]), f"{row['memory']:.3f}", f"{row['time']:.2f}"] for row in rows]
-    return markdown(["T, B, I, H", "segments", "memory", "time"], lines) + measured(rows)
-
-
-def ranks(found: Row) -> str:
-    """A step of ``minirnn train`` on one rank and on two."""
-    o, names = found["options"], ("one rank", "one rank, two shards", "two ranks")
-    lines = [
-        [name, f"{m['median']:.0f} ms", f"{m['least']:.0f} .. {m['most']:.0f} ms"]
-        for name, m in ((name, found[name]) for name in names)
-    ]
-    return markdown(["a step of `minirnn train`", "median", "fastest .. slowest turn"], lines) + (
-        f"\nTwo ranks take a step {found['speed-up']:.2f} times as fast as one rank;"
-        f" {found['two ranks']['waiting']:.1%} of their step is waiting for the wire. Measured with a core and one"
-        f" thread for each rank: {o['cell']}, H = {o['hidden']}, T = {o['length']}, B = {o['batch']},"
-        f" {found['turns']} turns of {found['steps']} steps each; {found['machine']}.\n"
-    )
-
-
 def draw(passes: list[Row], train: list[Row], to: Path) -> str:
     """The ratios of all passes and of training, a bar each from the shared line at 1, into a file."""
     import matplotlib
@@ -229,7 +185,5 @@ def write(folder: Path) -> None:
     texts = {
         name: text + measured_by(report(f"cpu/{sources.get(name, name)}")["machine"]) for name, text in texts.items()
     }
-    texts |= {"plain": plain(rows_of("plain_ops")), "tape": tape(rows_of("tape"))}
-    texts |= {"checkpoint": checkpoints(rows_of("checkpoint")), "ranks": ranks(report("ranks"))}
     for name, text in texts.items():
         (folder / f"cpu_{name}.txt").write_text(text, encoding="utf-8")

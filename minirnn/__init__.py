@@ -36,7 +36,15 @@ if TYPE_CHECKING:
     from minirnn.nn.functional import softplus
     from minirnn.nn.own.decorator import cell
     from minirnn.ops.cudnn_rnn import objects as cudnn_rnn
-    from minirnn.ops.sequence.functions import product, straight_through, unit_mean
+    from minirnn.ops.sequence.functions import (
+        product,
+        straight_through,
+        unit_max,
+        unit_mean,
+        unit_norm,
+        unit_softmax,
+        unit_sum,
+    )
 else:
     __getattr__, __dir__ = imported_later(
         __name__,
@@ -48,7 +56,9 @@ else:
             **dict.fromkeys(("float", "int"), "minirnn.engine.dtypes"),
             **dict.fromkeys(("checkpoint", "checkpoint_sequential", "vmap"), "minirnn.autograd"),
             **dict.fromkeys(("hessian", "hvp", "jacobian", "jvp", "vjp"), "minirnn.autograd"),
-            **dict.fromkeys(("product", "straight_through", "unit_mean"), "minirnn.ops.sequence.functions"),
+            **dict.fromkeys(("product", "straight_through"), "minirnn.ops.sequence.functions"),
+            **dict.fromkeys(("unit_max", "unit_mean", "unit_norm", "unit_softmax"), "minirnn.ops.sequence.functions"),
+            "unit_sum": "minirnn.ops.sequence.functions",
             **dict.fromkeys(("load", "save"), "minirnn.io.arrays"),
             "cell": "minirnn.nn.own.decorator",
             "softplus": "minirnn.nn.functional",
@@ -72,7 +82,11 @@ __all__ += [
     "softplus",
     "straight_through",
     "tensor",
+    "unit_max",
     "unit_mean",
+    "unit_norm",
+    "unit_softmax",
+    "unit_sum",
     "use_device",
     "use_precision",
     "utils",

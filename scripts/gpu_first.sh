@@ -16,7 +16,7 @@
 # each step said. EARLIER.tgz is the archive of an earlier call: what passed then is not done again. Both ways of coming back
 # work: with the same FOLDER, or with its archive on a fresh machine.
 # Before, where there is no GPU: python -m scripts.gpu.carried build/gpu, and scripts/evidence/gpu_wheels.sh --pycuda build/gpu/whl
-# for a machine without PyCUDA. CARRIED names another folder than build/gpu. Afterwards: python -m scripts.gpu.tables EVIDENCE.tgz.
+# for a machine without PyCUDA or compute-sanitizer. CARRIED names another folder than build/gpu. Afterwards: python -m scripts.gpu.tables EVIDENCE.tgz.
 # Another Python: PYTHON=python3.12. A rehearsal: QUICK=1 scripts/with_stand_in_gpu.sh scripts/gpu_first.sh FOLDER.
 # Exit status: how many steps failed or were not reached.
 set -u
@@ -35,7 +35,7 @@ export PYTHONPATH=$PWD${PYTHONPATH:+:$PYTHONPATH} MINIRNN_QUIET=1
 export MINIRNN_CACHE=$CARRIED
 if ls "$CARRIED"/whl/*.whl >/dev/null 2>&1; then # without an index: only what this Python lacks
     timeout 60 "$python" -m pip install -q --no-index --no-deps --no-compile --upgrade --target "$CARRIED/site" "$CARRIED"/whl/*.whl &&
-        PYTHONPATH+=:$CARRIED/site
+        PYTHONPATH+=:$CARRIED/site PATH+=:$CARRIED/site/nvidia/cu13/bin # where compute-sanitizer is
 fi
 touch "$EVIDENCE"
 said=$out/said end=$((SECONDS + ${LIMIT:-540})) failed=0
@@ -54,6 +54,7 @@ step() { # name, limit in seconds, command
     if [ "$limit" -lt 5 ]; then
         status=125
     else
+        printf '{"step": "begun", "begun": "%s"}\n' "$name" >>"$EVIDENCE"
         timeout --kill-after=5 "$limit" "$@" >"$said/$name.txt" 2>&1 </dev/null
         status=$?
     fi

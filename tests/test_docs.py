@@ -174,9 +174,7 @@ QUICK = {
 
 @pytest.mark.parametrize(
     "page",
-    slow_unless(
-        ["docs/train.md"], ["docs/own_cell.md", "docs/train.md", "docs/performance.md", "tutorials/17_your_own_cell.py"]
-    ),
+    slow_unless(["docs/train.md"], ["docs/own_cell.md", "docs/train.md", "docs/performance.md"]),
 )
 def test_the_commands_on_own_cells_run(
     page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

@@ -48,8 +48,8 @@ picture = tape_graph(loss, names=names)
 mr.viz.show(picture)
 
 # %%
-# Read from left to right, the figure is the program. Read from right to left, it is the computation of the derivative.
-# Three arrows leave ``h``, because it is used three times: twice in ``h * h`` and once in the sum.
+# From left to right, the figure is the program, and from right to left the computation of the derivative. Three
+# arrows leave ``h``, because it is used three times: twice in ``h * h`` and once in the sum.
 #
 # The rule of a node
 # ------------------
@@ -89,11 +89,10 @@ mr.viz.show(picture)
 #
 # Why rows
 # --------
-# A tape sends rows back. It could also multiply Jacobians on the way forward. Why does it not? Consider n nodes in a
-# chain, each with H numbers in and out. The gradient of the chain's input is a row times n Jacobians. These products
-# can be computed from either end with the same result. From the left, as a tape does it, each product is a row times a
-# matrix, with :math:`H^2` multiplications. From the right, all but one are products of two matrices, with :math:`H^3`
-# multiplications. In total this takes
+# Why does a tape send rows back, and not multiply Jacobians on the way forward? Consider n nodes in a chain, each
+# with H numbers in and out. The gradient of the chain's input is a row times n Jacobians. From the left, as a tape
+# does it, each product is a row times a matrix, with :math:`H^2` multiplications. From the right, all but one are
+# products of two matrices, with :math:`H^3` multiplications. In total this takes
 #
 # .. math::
 #    :label: cost-of-order
@@ -103,8 +102,8 @@ mr.viz.show(picture)
 #    q_n &= (n - 1) H^{3} + H^{2} \qquad \text{from the right}
 #    \end{aligned}
 #
-# For 100 units the second order costs nearly a hundred times as much. The first order is possible because a loss is a
-# single number: its gradient is one row.
+# For 100 units and a long chain the second order costs nearly a hundred times as much. The first is possible because
+# a loss is a single number.
 #
 # Walking back, one node at a time
 # --------------------------------
@@ -130,7 +129,7 @@ mr.viz.show(TapePlayer(loss, names).draw(2))
 
 # %%
 # Each of the two uses in ``h * h`` sends ``h``, and the sum sends 1. At ``h`` the gradient :math:`2h + 1` arrives,
-# which is the derivative of :math:`h^2 + h`. No node contains this formula. Each node contains only its own rule.
+# which is the derivative of :math:`h^2 + h`.
 
 shares_of_h = [share for frame in frames for name, share in frame.sends if name == "h"]
 print("sent to h:", np.concatenate(shares_of_h).round(4), " sum:", sum(shares_of_h).round(4))
@@ -176,14 +175,13 @@ print(f"after the first loss {first:.4f}, after the second {w.grad.item():.4f}")
 #
 # Further reading
 # ---------------
-# Griewank and Walther (2008), *Evaluating Derivatives*, is the standard book on automatic differentiation. Baydin,
-# Pearlmutter, Radul and Siskind (2018), *Automatic differentiation in machine learning: a survey*, is a shorter
-# introduction.
+# Griewank and Walther (2008) is the standard book on automatic differentiation. Baydin, Pearlmutter, Radul and
+# Siskind (2018) is a shorter introduction.
 #
 # Try it
 # ------
-# Change ``h * h`` to ``h * h * h`` and predict what arrives at ``h`` before you run the player. Then read the code
-# that you have just watched, ``minirnn/engine/tape.py`` and ``minirnn/engine/backward.py``.
+# Change ``h * h`` to ``h * h * h`` and predict what arrives at ``h`` before you run the player. The code is in
+# ``minirnn/engine/tape.py`` and ``minirnn/engine/backward.py``.
 # (:doc:`Answer </on_paper>`)
 #
 # Then write it yourself: :doc:`exercises </exercises>` ``ex01`` (product and sum), ``ex02`` (the tape, backwards) and

@@ -4,8 +4,8 @@ r"""
 
 *What is backpropagation through time (BPTT)?*
 
-A recurrent network repeats one small formula, which computes the next state from the current state and the next input.
-This chapter applies the chain rule to that loop, first by hand and then with the tape.
+A recurrent network repeats one small formula, which computes the next state from the current state and the next
+input. This chapter applies the chain rule to that loop.
 
 | **You need** chapters 1 and 2: what a tape records, and how a gradient is checked.
 | **You will be able to** write the backward pass of a recurrent network, explain each term in the gradient of its
@@ -70,8 +70,8 @@ picture = tape_graph(loss, names={"R": R, "W": W}, steps=states)
 mr.viz.show(picture)
 
 # %%
-# Unrolled over time, the loop is an ordinary chain of operations. Two things are different from a chain of layers:
-# every state may have a loss, and R is used six times.
+# Unrolled over time, the loop is a chain of operations. Unlike in a chain of layers, every state may have a loss, and
+# R is used six times.
 #
 # Two derivatives of one loss
 # ---------------------------
@@ -91,7 +91,7 @@ mr.viz.show(picture)
 #   :math:`\delta h_T^{\leftarrow} = 0`.
 # - :math:`\delta h_t` is the *total*, their sum.
 #
-# In code these are ``dy``, ``dh_carried`` and ``dh``. Many hand-written backward passes confuse two of them.
+# In code these are ``dy``, ``dh_carried`` and ``dh``.
 #
 # One step back
 # -------------
@@ -143,8 +143,7 @@ mr.viz.show(picture)
 # factors: the *memory* of the network before step t (:math:`h_{t-1}`), and the gradient of the losses from step t on
 # (:math:`\delta z_t`). If either factor is zero, step t contributes nothing to the gradient of R.
 #
-# Equations :eq:`bptt` and :eq:`rnn-weights` translate directly into code. Its loop goes backwards through the states
-# that the forward pass stored:
+# In code, a loop goes backwards through the states that the forward pass stored:
 
 
 def backward_through_time(x, states, dy, W, R):
@@ -170,7 +169,7 @@ print(f"largest difference from the tape: {max(abs(dW - W.grad.numpy()).max(), a
 # %%
 # How far back does a term reach?
 # -------------------------------
-# The bars show the norm of each of the six terms of :math:`\delta R`.
+# The bars show the norm of each of the six terms of :math:`\delta R`, and the line shows its part along their sum.
 
 shares = per_step_gradients(step, R, mr.tensor(np.zeros((B, H))), T, lambda h: (h**2).sum())
 mr.viz.show(gradient_shares(shares, name="R"))
@@ -180,7 +179,7 @@ mr.viz.show(gradient_shares(shares, name="R"))
 # as large as any other. The next figure shows the reason: the norm of the gradient at each state.
 
 norms = np.array([[np.linalg.norm(s.grad) for s in states]])
-mr.viz.show(gradient_flow(norms, layers=["h"], quantity="norm of dL/dh_t\nover batch and units"))
+mr.viz.show(gradient_flow(norms, layers=["h"], quantity="norm of dL/dh_t\nover batch and units", first=1))
 
 # %%
 # On the way back each step multiplies by the slopes of tanh, which are at most 1, and by the transpose of R, which here
@@ -202,7 +201,7 @@ mr.viz.show(gradient_flow(norms, layers=["h"], quantity="norm of dL/dh_t\nover b
 #    \frac{\partial h_k}{\partial h_{k-1}} = \operatorname{diag}(1 - h_k \odot h_k) R^{\top}
 #
 # The gradient of a loss at step s reaches the state at step t through a product of :math:`s - t` matrices. If such
-# products shrink, a network cannot learn from events that are far apart.
+# products shrink, a network cannot learn from distant events.
 #
 # What it costs
 # -------------
@@ -234,9 +233,8 @@ print(f"largest difference between both gradients: {difference:.0e} (float32)")
 #
 # Further reading
 # ---------------
-# Werbos (1990), *Backpropagation through time: what it does and how to do it*, is the classic description, with
-# pseudocode. Williams and Peng (1990) truncate the loop to run online, as in chapter 8. Goodfellow, Bengio and
-# Courville (2016), section 10.2, derive the same equations for a softmax output.
+# Werbos (1990) is the classic description, with pseudocode. Goodfellow, Bengio and Courville (2016), section 10.2,
+# derive the same equations for a softmax output.
 #
 # Try it
 # ------

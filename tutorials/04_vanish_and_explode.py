@@ -4,9 +4,8 @@ r"""
 
 *When does the signal die?*
 
-A loss and a state that are n steps apart are connected by a product of n Jacobians. A product of many numbers below one
-is almost zero, and a product of many numbers above one is huge. A product of matrices can shrink in some directions and
-grow in others.
+A product of many numbers below one is almost zero, and a product of many numbers above one is huge. A product of
+matrices can shrink in some directions and grow in others.
 
 | **You need** chapter 3, and from linear algebra: eigenvalues, singular values, the norm of a matrix.
 | **You will be able to** bound how much of a gradient is left after n steps, say when the bound is loose, and see in a
@@ -117,9 +116,9 @@ shares = values[0] / values[0, 0]
 print("after 40 steps, as shares of the largest:", ", ".join(f"{shares[k]:.0e}" for k in (0, 1, 2, 3, 8, 16)))
 
 # %%
-# Gradients do not vanish equally in all directions. After 40 steps two directions are left. They belong to the largest
-# pair of complex eigenvalues. The next directions are smaller by another factor of a hundred, and half of all
-# directions by more than a factor of a million. The gradient in those directions never reaches the early steps.
+# Gradients do not vanish equally in all directions. After 40 steps two directions are left. They belong to the
+# largest pair of complex eigenvalues. The next directions are smaller by another factor of a hundred, and half of all
+# directions by more than a factor of a million.
 #
 # With the tanh
 # -------------
@@ -227,12 +226,12 @@ reached = [float(row[0] / row[-1]) for row in norms_of_loss]
 print("share of the norm that reaches step 0:", *(f"{share:.1e}" for share in reached))
 
 # %%
-# The gradient of the *weights* does not vanish. It is a sum over all steps, and the last steps always contribute. Only
-# the contribution of the early steps vanishes. The network then learns from the recent past, and the loss curve does
-# not show it. An explosion is easier to see, and it has a simple remedy: if the norm of the gradient is above a limit,
-# scale it down and keep its direction (``mr.nn.utils.clip_grad_norm_``). Vanishing gradients have no such remedy,
-# because a factor that enlarges the contribution of the early steps also enlarges that of the late steps. What helps is
-# another *path* for the gradient, which does not multiply by a matrix at every step. The LSTM has such a path.
+# The gradient of the *weights* does not vanish. It is a sum over all steps, and the last steps always contribute.
+# Only the contribution of the early steps vanishes. The network then learns from the recent past, and the loss curve
+# does not show it. An explosion has a simple remedy: scale a gradient down whose norm is above a limit
+# (``mr.nn.utils.clip_grad_norm_``). Vanishing gradients have no such remedy, because a factor that enlarges the
+# contribution of the early steps also enlarges that of the late steps. What helps is another *path* for the gradient,
+# which does not multiply by a matrix at every step. The LSTM has such a path.
 #
 # Summary
 # -------
@@ -244,8 +243,7 @@ print("share of the norm that reaches step 0:", *(f"{share:.1e}" for share in re
 # Further reading
 # ---------------
 # Hochreiter (1991), in German, and Bengio, Simard and Frasconi (1994) discovered the problem. Pascanu, Mikolov and
-# Bengio (2013) prove both statements and introduce clipping by norm. Le, Jaitly and Hinton (2015) start with the
-# identity matrix and relu. Arjovsky, Shah and Bengio (2016) keep R unitary throughout training.
+# Bengio (2013) prove both statements. Arjovsky, Shah and Bengio (2016) keep R unitary throughout training.
 #
 # Try it
 # ------

@@ -4,10 +4,9 @@ r"""
 
 *Which path carries the gradient?*
 
-A plain network computes each state anew, and each step back multiplies the gradient by a matrix. The LSTM keeps a
-second state, the cell state, and *adds* to it. Through one term of that sum the gradient goes straight back to the
-previous step and is multiplied only by a gate. This straight path is the highway of the title. But is it the only one
-that matters?
+The LSTM keeps a second state, the cell state, and *adds* to it. Through one term of that sum the gradient goes
+straight back to the previous step and is multiplied only by a gate. This straight path is the highway of the title.
+But is it the only one that matters?
 
 | **You need** chapters 3 and 4.
 | **You will be able to** write the LSTM's forward and backward pass, name the four paths between neighboring cell
@@ -43,7 +42,7 @@ that matters?
 #    \end{aligned}
 #
 # The *cell state* c is the memory. The *hidden state* h is the output, which the rest of the network and the gates of
-# the next step use. The drawing shows the forward and the backward pass of one step, with the factor on each arrow.
+# the next step use. The drawing has both passes of one step, with the factor on each arrow.
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -205,9 +204,10 @@ mr.viz.show(ax.figure)
 # *squares* of the paths' norms would add up, and the factor would be :math:`\sqrt{f^2 + \rho^2/16}`, hardly more than
 # f. The detours matter because the matrix is the same at every step (:eq:`random-tied`).
 #
-# Above :math:`b^\star` the gradient of the untrained network *grows* on its way back, and so do the states on their way
-# forward. With the bias 3 the gradient is 2.7 times as long after 100 steps. This ends when the cell states are so
-# large that the slopes of the output's tanh shrink the detours: after 500 steps the factor is below 1.01. A larger bias
+# Above :math:`b^\star` the gradient of a network with small states *grows* on its way back, and so do the states on
+# their way forward. With the bias 3 the gradient is 2.7 times as long after 100 steps. This ends when the cell states
+# are so large that the slopes of the output's tanh shrink the detours: after 500 steps the factor is below 1.01. The
+# bias 2 is only just above :math:`b^\star`. There the inputs are enough to make the factor 0.99. A larger bias
 # therefore does not protect a gradient better. It makes the network slower to forget. For lags of up to n steps, Tallec
 # and Ollivier (2018) draw a number between 1 and n - 1 for each unit and begin with its logarithm as :math:`b_f` *and*
 # with :math:`b_i = -b_f` (*chrono initialization*). Then i is 1 - f, the detour is :math:`(1 - f) \rho / 2`, and the
@@ -222,8 +222,8 @@ mr.viz.show(ax.figure)
 #
 # The network controls the rate
 # -----------------------------
-# The straight path does not remove the products of chapter 4. But on it every step multiplies each unit by a number
-# between 0 and 1, *which the network computes*. A unit that has to remember keeps its f near 1.
+# On the straight path every step multiplies each unit by a number between 0 and 1, *which the network computes*. A
+# unit that has to remember keeps its f near 1.
 #
 # Saturated is not always bad
 # ---------------------------
@@ -240,10 +240,10 @@ mr.viz.show(ax.figure)
 #
 # Further reading
 # ---------------
-# Hochreiter and Schmidhuber (1997) introduce the cell, still without a forget gate. Gers, Schmidhuber and Cummins
-# (2000) add this gate. Jozefowicz, Zaremba and Sutskever (2015) show how much its bias matters. Greff et al. (2017)
-# leave out one part of the LSTM at a time. Can, Krishnamurthy and Schwab (2020) derive the spectral radius of the
-# Jacobian of random LSTMs and GRUs, and how each gate changes it.
+# Hochreiter and Schmidhuber (1997) introduce the cell, and Gers, Schmidhuber and Cummins (2000) its forget gate.
+# Jozefowicz, Zaremba and Sutskever (2015) show how much its bias matters. Greff et al. (2017) leave out one part of
+# the LSTM at a time. Can, Krishnamurthy and Schwab (2020) derive the spectral radius of the Jacobian of random LSTMs
+# and GRUs.
 #
 # Try it
 # ------

@@ -4,8 +4,8 @@ r"""
 
 *Why do my converted weights fail?*
 
-You train a GRU in one library and load its weights into another. All shapes and names match and there is no error, but
-the results are slightly wrong. The reason is that two different cells are called GRU.
+You load the weights of a GRU into another library. All shapes match, but the results are slightly wrong, because two
+different cells are called GRU.
 
 | **You need** chapters 3 and 5.
 | **You will be able to** write the forward and backward pass of both GRUs, name the four paths between neighboring
@@ -82,8 +82,7 @@ difference = np.abs(before.h.numpy() - reset_after(h, w_ru, w_c, b_ru)).max(axis
 print("same weights, largest difference of h for each row:", difference.round(3))
 
 # %%
-# The differences are far too large for rounding errors. Over a sequence the two states remain apart, with small weights
-# as well as large ones:
+# The differences are far too large for rounding errors. Over a sequence the two states remain apart:
 
 fig = Figure(figsize=(8, 3), layout="constrained")
 ax = fig.add_subplot()
@@ -116,10 +115,10 @@ mr.viz.show(fig)
 #    \delta z_{u,t} &= \delta h_t \odot (h_{t-1} - \tilde h_t) \odot u_t \odot (1 - u_t)
 #    \end{aligned}
 #
-# Here z is again the argument of a sigmoid or tanh. The update gate learns from the *difference* between the old state
-# and the candidate. If they are equal, it does not matter which one is kept. From here on the two GRUs differ. If r
-# acts before the product, the gradient goes first through the matrix and then to r and h. Let :math:`\delta q_t` be the
-# gradient that arrives at :math:`r_t \odot h_{t-1}`. Then
+# The update gate learns from the *difference* between the old state and the candidate. If they are equal, it does not
+# matter which one is kept. From here on the two GRUs differ. If r acts before the product, the gradient goes first
+# through the matrix and then to r and h. Let :math:`\delta q_t` be the gradient that arrives at
+# :math:`r_t \odot h_{t-1}`. Then
 #
 # .. math::
 #    :label: before-back
@@ -201,8 +200,8 @@ with_diagonal = np.abs(diagonal - reset_after(h, w_ru, w_diagonal, b_ru)).max()
 print(f"with a diagonal matrix they differ by {with_diagonal:.0e}")
 
 # %%
-# Both are special cases, and training does not lead to either of them. In general no weights of one GRU make the other
-# compute the same function. The weights cannot be *converted*, and minirnn therefore raises an error:
+# Training does not lead to either of these cases. In general the weights of one GRU cannot be *converted* to the
+# other, and minirnn raises an error:
 
 gru = mr.nn.GRU(I, H)
 state = mr.nn.GRUBlockCell(H, I).state_dict()
@@ -233,9 +232,8 @@ print("u = 1 keeps the old state:", np.array_equal(kept.h.numpy(), h))
 #
 # Further reading
 # ---------------
-# Cho et al. (2014) introduce the cell, with the reset gate before the product. Chung et al. (2014) compare it with the
-# LSTM. Appleyard, Kocisky and Blunsom (2016) show why cuDNN moves the gate after the product. :doc:`/disagreements`
-# lists other points on which libraries differ.
+# Cho et al. (2014) introduce the cell. Chung et al. (2014) compare it with the LSTM. Appleyard, Kocisky and Blunsom
+# (2016) show why cuDNN moves the gate after the product.
 #
 # Try it
 # ------

@@ -4,9 +4,8 @@ r"""
 
 *Which networks learn from the distant past, and could we have known before training?*
 
-Chapters 4 and 5 measured how much of a gradient reaches the first step of an untrained network. This chapter trains
-such networks on two tasks that need the distant past. It compares the prediction with the outcome, and they do not
-always agree.
+This chapter trains the networks of chapters 4 and 5 on two tasks that need the distant past. It compares the
+prediction with the outcome, and they do not always agree.
 
 | **You need** chapters 4 to 6.
 | **You will be able to** measure the reach of a gradient, set up a task with a known lag, and say what a small reach at
@@ -19,8 +18,9 @@ always agree.
 # -----------------------
 # In the *adding problem* (Hochreiter and Schmidhuber 1997) the inputs of each step are a random number and a mark. Two
 # numbers of the sequence are marked, one in its first half and one in its second half. After the last step the network
-# has to output their sum. A network without memory outputs the mean, 1, and has a mean squared error of 1/6. To do
-# better, a network must keep the first marked number for at least half of the T steps.
+# has to output their sum. A network without memory outputs the mean, 1, and has a mean squared error of 1/6. Keeping
+# only the second marked number halves this error. To do better still, a network must keep the first one for at least
+# half of the T steps.
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -80,8 +80,7 @@ def train(make, steps=1000):
 found = {name: train(make) for name, (make, _) in networks.items()}
 
 # %%
-# The left plot shows the loss during training, as the mean of 50 steps drawn at their middle, and the right plot shows
-# the reach.
+# The left plot shows the loss, as the mean of 50 training steps drawn at their middle, and the right one the reach.
 
 fig = Figure(figsize=(8.4, 3.6), layout="constrained")
 left, right = fig.subplots(1, 2)
@@ -110,11 +109,11 @@ for name, (losses, reached) in found.items():
 #
 # What a small reach at the start means
 # -------------------------------------
-# The GRU and the LSTM with the bias 0 also began with a reach of a millionth, no better than the plain network. A small
-# reach at the start is therefore not decisive, because a gated network can increase it by opening its gates. The second
-# marked number is often only a few steps from the end, so its gradient arrives. To keep this number, the network learns
-# to leave gates open for longer. Open gates also carry the gradient further back, which helps the network to open them
-# further. A plain network can only change its one recurrent matrix, which also has to do everything else.
+# The GRU and the LSTM with the bias 0 also began with a reach of a millionth, no better than the plain network. A
+# small reach at the start is therefore not decisive, because a gated network can increase it by opening its gates.
+# The second marked number is often only a few steps from the end, so its gradient arrives. To keep this number, the
+# network learns to leave gates open for longer. Open gates also carry the gradient further back, which helps the
+# network to open them further. A plain network can only change its one recurrent matrix.
 #
 # A large reach at the start is not decisive either. The LSTM with the bias 3 began with a reach of 0.4 and lost most of
 # it in the first 50 training steps, while it learned to output 1. It was the last of the three gated networks to learn
@@ -199,23 +198,22 @@ mr.viz.show(fig)
 
 # %%
 # In the adding problem the plain network and the orthogonal one learn sequences of up to 20 steps. The third plain
-# network, with relu and an identity matrix, has a reach of 0.7 at every length, and it learns at every length. Over 200
-# steps the reach of the LSTMs with the biases 0 and 1 falls by factors of 0.64 and 0.84 per step, close to the 0.64 and
-# 0.88 of chapter 5. The GRU's reach there is below :math:`10^{-30}`, and yet the GRU learns sooner than every LSTM. A
-# forget bias helps the LSTM at long lags: at 100 steps the LSTMs with the biases 1 and 3 learn sooner than the one with
-# the bias 0. No LSTM learned the task at 200 steps with this rate. But with a rate of 0.005 the LSTMs with the biases 1
-# and 3 did so, in 2,706 and 2,399 steps (one seed).
+# network, with relu and an identity matrix, has a reach of 0.7 at every length, and it learns at every length. Over
+# 200 steps the reach of the LSTMs with the biases 0 and 1 falls by factors of 0.64 and 0.84 per step, close to the
+# 0.64 and 0.88 of chapter 5. The GRU's reach there is below :math:`10^{-30}`, and yet the GRU learns sooner than
+# every LSTM. A forget bias helps the LSTM at long lags: at 100 steps the LSTMs with the biases 1 and 3 learn sooner
+# than the one with the bias 0. No LSTM learned the task at 200 steps with this rate. But with a rate of 0.005 the
+# LSTMs with the biases 1 and 3 did so, in 2,706 and 2,399 steps (one seed).
 #
 # The copy task ranks the same networks differently. The orthogonal network learns lag 5 in less than a third of the
 # steps of any other network, but it does not learn lag 7. The GRU also learns only lag 5. The LSTMs with the biases 1
 # and 3 learn all three lags, and they are the fastest at lags 7 and 10. The relu network follows, but one of its seeds
 # fails at lag 10. The plain network with tanh learns none of the lags.
 #
-# The reach explains a part of this. In the adding problem the second mark is often near the end, and it can open the
-# gates before the first mark matters. In the copy task all symbols are equally far away. There the LSTM with the bias
-# 0, which has the smallest reach of the LSTMs, is the last of them and fails at lag 10. But the GRU has a larger
-# reach than this LSTM and does worse, and a reach of 0.5 does not help the orthogonal network at lag 7. The four
-# symbols must not only arrive. They must also stay apart in the state for the whole lag.
+# The reach explains a part of this. In the copy task no symbol is near the end, where it could open the gates for the
+# others. There the LSTM with the bias 0, which has the smallest reach of the LSTMs, is the last of them and fails at
+# lag 10. But the GRU has a larger reach than this LSTM and does worse, and a reach of 0.5 does not help the
+# orthogonal network at lag 7. The four symbols must not only arrive, but also stay apart in the state.
 #
 # Five seeds, two rates
 # ---------------------
@@ -255,8 +253,8 @@ for case, of_case in FIVE_SEEDS.items():
 # %%
 # In the adding problem most runs of 50 steps succeed, and with each seed and rate the GRU learns sooner than both
 # LSTMs. At 200 steps it learns in all ten runs, although its reach begins below :math:`10^{-32}`. The LSTM with the
-# bias 3 learns in none of its ten runs, and the relu network in none of five with the smaller rate, although they begin
-# with a reach of up to 1. So this ranking does not depend on the seed, and the initial reach does not predict it.
+# bias 3 learns in none of its ten runs, and the relu network in none of five with the smaller rate, although they
+# begin with a reach of up to 1. So the initial reach does not predict this ranking.
 #
 # Copying over 20 steps depends more on the seed and on the rate. The GRU learns in six of ten runs, although its reach
 # begins below a thousandth. With the smaller rate the relu network learns with three seeds and no LSTM does. With the
@@ -273,9 +271,9 @@ for case, of_case in FIVE_SEEDS.items():
 #
 # Further reading
 # ---------------
-# Hochreiter and Schmidhuber (1997) introduce the task. Le, Jaitly and Hinton (2015) solve it with relu and an identity
-# matrix at the start. Jozefowicz, Zaremba and Sutskever (2015) find that the forget bias matters more than most changes
-# to the cell. Arjovsky, Shah and Bengio (2016) compare networks on both tasks.
+# Le, Jaitly and Hinton (2015) solve the adding problem with relu and an identity matrix at the start. Jozefowicz,
+# Zaremba and Sutskever (2015) find that the forget bias matters more than most changes to the cell. Arjovsky, Shah
+# and Bengio (2016) compare networks on both tasks.
 #
 # Try it
 # ------

@@ -4,8 +4,8 @@ r"""
 
 *Which part of the gradient does truncation throw away?*
 
-On a long text, a network is trained in windows. The state crosses from one window to the next, but the gradient does
-not. This chapter shows which terms of the gradient are lost, and why more data does not bring them back.
+On a long text, a network is trained in windows. This chapter shows which terms of the gradient are lost, and why more
+data does not bring them back.
 
 | **You need** chapters 3 to 5.
 | **You will be able to** say which terms of a gradient survive a cut, explain why the error is a bias, say how much a
@@ -43,9 +43,8 @@ not. This chapter shows which terms of the gradient are lost, and why more data 
 #    \delta R_K = \sum_{s=1}^{T} \sum_{t=1}^{s} C_{t,s} \cdot h_{t-1}^{\top}
 #    \left( v_{t,s} \odot (1 - h_t \odot h_t) \right)
 #
-# You might expect to lose only the pairs that are more than K steps apart. But every pair across a cut is lost, even
-# two neighboring steps. If T is a multiple of K, the number of pairs with the distance :math:`d = s - t` that survive
-# is
+# Every pair across a cut is lost, even two neighboring steps. If T is a multiple of K, the number of pairs with the
+# distance :math:`d = s - t` that survive is
 #
 # .. math::
 #    :label: survivors
@@ -62,10 +61,10 @@ not. This chapter shows which terms of the gradient are lost, and why more data 
 #    \delta R_K - \delta R = - \sum_{s=1}^{T} \sum_{t=1}^{s} (1 - C_{t,s}) \cdot h_{t-1}^{\top}
 #    \left( v_{t,s} \odot (1 - h_t \odot h_t) \right)
 #
-# This is a *bias*. The noise of a random batch averages out over many batches. This error does not, because there is no
-# reason why the mean of the missing terms should be zero. Windows that begin at random positions do not help, because
-# they lose each pair with the probability :math:`d/K`. By the bound of chapter 4, the missing terms are small if the
-# network forgets quickly. The bias is largest for a network that remembers.
+# This is a *bias*. It does not average out over many batches, because there is no reason why the mean of the missing
+# terms should be zero. Windows that begin at random positions do not help, because they lose each pair with the
+# probability :math:`d/K`. By the bound of chapter 4, the missing terms are small if the network forgets quickly. The
+# bias is largest for a network that remembers.
 #
 # In the figure, the left plot shows the pairs. The right plot shows the bias for three LSTMs with different forget
 # biases, which remember for different times (chapter 5). It compares the gradient for 256 characters in one piece with
@@ -127,11 +126,11 @@ for bias, shares in lost.items():
 
 # %%
 # With windows of 32 steps the LSTM with the forget bias 0 loses 4 % of its gradient, the one with the bias 1 a tenth,
-# and the one with the bias 3 three quarters. The better a network remembers, the more of its gradient it loses at a
-# cut. An LSTM is cut at both h and c, and the count :eq:`survivors` is the same.
+# and the one with the bias 3 three quarters. An LSTM is cut at both h and c, and the count :eq:`survivors` is the
+# same.
 #
-# The losses do not depend on K, because the state crosses every cut. A network can therefore *use* characters from
-# before its window. But no gradient reaches the steps before the window, which have to store them.
+# The state crosses every cut, so a network can *use* characters from before its window. But no gradient reaches the
+# steps that have to store them.
 #
 # Where training ends
 # -------------------
@@ -161,7 +160,7 @@ for bias, shares in lost.items():
 #    r_{\star} &= \sqrt{\frac{n}{n + 1}}
 #    \end{aligned}
 #
-# A larger r would keep more of the wanted input, but also more of all the others. In the gradient of r, let
+# In the gradient of r, let
 # :math:`\bar g_d` be the mean of the terms of :eq:`double-sum` with the distance d. The same two means give
 #
 # .. math::
@@ -221,13 +220,12 @@ print("training ends at r =", {K or "one piece": end and round(end, 3) for K, en
 # .. sliders:: cut
 #    :controls: n K
 #
-# Is a longer window worth its price? A test on text cut the gradient every 4, 16 or 64 characters. With the same
-# characters in each update, the losses differed less than those of two random seeds. When short windows got more rows
-# in return, windows of 4 and of 16 were better than windows of 64 with every seed (:doc:`questions </questions>`).
+# Is a longer window worth its price? In a test on text, windows of 4 and of 16 characters with more rows were better
+# than windows of 64 with every seed (:doc:`questions </questions>`).
 #
 # Unbiased, but noisy
 # -------------------
-# A cut at random places can keep the mean (Tallec and Ollivier 2017). With probability p step k is left whole, and
+# A cut at random places can keep the mean (Tallec and Ollivier 2017). With probability p step k is not cut, and
 # :math:`w_k` is 1. Otherwise :math:`w_k` is 0. The gradient that crosses the step is divided by p:
 #
 # .. math::
@@ -238,10 +236,10 @@ print("training ends at r =", {K or "one piece": end and round(end, 3) for K, en
 #    V_n &= \frac{1}{p^{n}} - 1
 #    \end{aligned}
 #
-# Each factor has the mean 1, so every pair keeps its mean. The price is :math:`V_n`, the variance of the factor at the
-# distance n. With p = 0.97 the windows have 33 steps on average, and at a distance of 100 the variance is 20. A small
-# bias may be better than such noise. Other methods carry derivatives *forward* in time and need no cuts. A table in
-# :doc:`derivations </derivations>` compares what they keep and what they cost.
+# Each factor has the mean 1, so every pair keeps its mean. The price is :math:`V_n`, the variance of the factor at
+# the distance n. With p = 0.97 the windows have 33 steps on average, and at a distance of 100 the variance is 20. A
+# small bias may be better than such noise. A table in :doc:`derivations </derivations>` compares methods that carry
+# derivatives *forward* in time and need no cuts.
 #
 # Summary
 # -------
@@ -252,8 +250,8 @@ print("training ends at r =", {K or "one piece": end and round(end, 3) for K, en
 #
 # Further reading
 # ---------------
-# Williams and Peng (1990) describe truncated backpropagation and compare it with the full algorithm. Tallec and
-# Ollivier (2017), *Unbiasing truncated backpropagation through time*, choose the places of random cuts.
+# Williams and Peng (1990) describe truncated backpropagation. Tallec and Ollivier (2017) choose the places of random
+# cuts.
 #
 # Try it
 # ------

@@ -4,8 +4,8 @@ r"""
 
 *What must an op ignore when sequences have different lengths?*
 
-Sentences have different lengths, but arrays are rectangles. Shorter sequences are therefore *padded* to the length of
-the longest one. Every op then has to ignore the padding, forward and backward, in both directions of time.
+Sentences have different lengths, but arrays are rectangles. Shorter sequences are *padded*, and every op has to
+ignore the padding, forward and backward.
 
 | **You need** chapters 3 and 5.
 | **You will be able to** write the forward and backward pass of a recurrent layer with lengths, say which gradients
@@ -147,9 +147,8 @@ mr.viz.show(fig)
 #    \end{aligned}
 #
 # At step n the forward direction has read the whole sequence, and a gradient arrives only from the loss of this step.
-# The backward direction has read only one input there, and gradients arrive from the losses of all steps. At step 1 it
-# is the other way around. If a classifier takes ``output[-1]`` of a network with two directions, it uses a backward
-# state that has read only one input. It should take :math:`a_n` and :math:`b_1`.
+# The backward direction has read only one input there, and gradients arrive from the losses of all steps. At step 1
+# it is the other way around. A classifier should therefore take :math:`a_n` and :math:`b_1`, not ``output[-1]``.
 
 x, p = mr.tensor(clean[:, :1], requires_grad=True), 0.4 * rng.normal(size=(2, I, H))
 matrices = [np.linalg.qr(rng.normal(size=(H, H)))[0] for _ in range(2)]
@@ -207,14 +206,14 @@ picture = gradient_flow(
     reached[:, ::-1].T,
     layers=[f"length {n}" for n in lengths[::-1]],
     quantity="norm of the gradient\nover the 3 inputs",
+    first=1,
 )
 picture.ax.set_title("Which inputs does the output of step 3 depend on?")
-picture.ax.set_xlabel("input, counted from 0   (hatched: exactly zero)")
+picture.ax.set_xlabel("time step t of the input   (hatched: exactly zero)")
 mr.viz.show(picture)
 
 # %%
-# The sequence of length 2 has no step 3, so all its gradients are zero. In the other sequences the output depends on
-# every input up to the end, and on none after it.
+# The sequence of length 2 has no step 3, so all its gradients are zero.
 #
 # Summary
 # -------
@@ -224,8 +223,7 @@ mr.viz.show(picture)
 #
 # Further reading
 # ---------------
-# Schuster and Paliwal (1997), *Bidirectional recurrent neural networks*, introduce the second direction. Graves and
-# Schmidhuber (2005) use it with the LSTM and compare two directions with one.
+# Schuster and Paliwal (1997) introduce the second direction. Graves and Schmidhuber (2005) use it with the LSTM.
 #
 # Try it
 # ------

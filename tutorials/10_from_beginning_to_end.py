@@ -4,9 +4,8 @@ r"""
 
 *Which decisions go into a character model, and what does each of them change?*
 
-A model that writes text needs only a few lines of code. These lines contain decisions that are easy to copy and hard to
-notice: how to initialize the weights, how large a gradient may become, and how to draw a character. This chapter
-derives and measures the effect of each decision.
+A model that writes text needs only a few lines of code. They contain decisions that are easy to copy and hard to
+notice. This chapter measures the effect of each.
 
 | **You need** chapters 3 to 5.
 | **You will be able to** choose initial weights, clip a gradient and say how that changes the update, derive the
@@ -104,7 +103,7 @@ mr.viz.show(ax.figure)
 # --------
 # A batch has 16 rows of 32 characters. Each row continues where it stopped in the previous batch. The state is passed
 # on, but ``detach()`` cuts its gradient. This is the truncation of chapter 8. During training the model writes some
-# text. The last section explains how.
+# text.
 
 
 def write(temperature, length=120, prompt="    def __init__(self, "):
@@ -145,9 +144,8 @@ validation = tuple(zip(*checked, strict=True))
 mr.viz.show(loss_curve(range(len(losses)), losses, validation=validation, baselines=lines))
 
 # %%
-# The loss begins at the level of guessing and falls below that of a model that only knows how frequent each
-# character is. At the start the text is noise. Later ones have the indents, brackets and lengths of words of the
-# language, but hardly a word of it.
+# The loss begins at the level of guessing and falls below that of a model that only knows how frequent each character
+# is. Later texts have the indents, brackets and lengths of words of the language, but only a few of its words.
 #
 # What units keep
 # ---------------
@@ -158,7 +156,7 @@ with mr.no_grad():
     states = model.recurrent(model.embedding(vocabulary.encode(passage)[:, None]))[0].numpy()[:, 0]  # (T, H)
 lines_before = [passage[:k].rpartition("\n")[2] for k in range(1, len(passage) + 1)]  # up to this character
 properties = {
-    "a letter": [character.isalnum() for character in passage],
+    "a letter or digit": [character.isalnum() for character in passage],
     "before the first word of a line": [not line.strip() for line in lines_before],
     "the place in the line": [len(line) for line in lines_before],
 }
@@ -172,8 +170,8 @@ labels = [f"unit {unit}: {name}, correlation {r:.2f}" for unit, (name, r) in fol
 mr.viz.show(mr.viz.colored_text(states[400:640, list(follows)], passage[400:640], labels=labels))
 
 # %%
-# Red is above zero and blue below. One unit tells letters from other characters, and another one knows that a line has
-# only spaces so far. The place in the line is harder: no single unit counts well.
+# Red is above zero and blue below. One unit tells letters and digits from other characters, and another one knows that
+# a line has only spaces so far. The place in the line is harder: no single unit counts well.
 #
 # What clipping does
 # ------------------
@@ -255,7 +253,7 @@ for temperature in (0.3, 0.8, 1.5):
     print(f"--- temperature {temperature}\n{write(temperature)}")
 
 # %%
-# A low temperature repeats likely phrases, and a high one misspells. ``minirnn train`` does this with a larger network.
+# A low temperature repeats likely phrases, and a high one misspells.
 #
 # Summary
 # -------
@@ -265,8 +263,8 @@ for temperature in (0.3, 0.8, 1.5):
 #
 # Further reading
 # ---------------
-# Pascanu, Mikolov and Bengio (2013) introduce clipping by norm. Saxe, McClelland and Ganguli (2014) analyze orthogonal
-# initial weights. Jozefowicz, Zaremba and Sutskever (2015) measure the effect of the forget bias.
+# Pascanu, Mikolov and Bengio (2013) introduce clipping by norm. Saxe, McClelland and Ganguli (2014) analyze
+# orthogonal initial weights.
 #
 # Try it
 # ------

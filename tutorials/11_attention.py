@@ -166,7 +166,7 @@ places = weights.argmax(axis=1)
 print("looks at:", places)
 
 # %%
-# The decoder looks at the end of the input first and then moves back. It has learned this order from the task alone.
+# The decoder looks at the end of the input first and then moves back.
 #
 # A short way for the gradient
 # ----------------------------
@@ -236,9 +236,9 @@ print({", ".join(key): round(float(shares.mean()), 2) for key, shares in result.
 #
 # Further reading
 # ---------------
-# Sutskever, Vinyals and Le (2014) reverse the input instead, to shorten the path. Bahdanau, Cho and Bengio (2015)
-# introduce additive attention, with figures like the second one. Bengio et al. (2015) reduce exposure bias by
-# *scheduled sampling*. Vaswani et al. (2017) keep attention and drop the recurrence.
+# Sutskever, Vinyals and Le (2014) reverse the input to shorten the path. Bahdanau, Cho and Bengio (2015) introduce
+# additive attention. Bengio et al. (2015) reduce exposure bias by *scheduled sampling*. Vaswani et al. (2017) drop
+# the recurrence.
 #
 # Try it
 # ------

@@ -148,7 +148,7 @@ def gradients(place, seed=0):
 # What reaches each cell state
 # ----------------------------
 # The figure shows a single sequence. Each row is a unit, each column a time step, and the color is the size of the
-# gradient that arrives there. White is exactly zero: nothing can be learned from that unit at that step.
+# gradient that arrives there. White is exactly zero.
 
 titles = {"none": "no masks", "c": "c, a mask for each step", "c, one mask": "c, one mask", "zoneout": "zoneout"}
 maps = {place: np.abs(gradients(place)[:, :H].T) for place in titles}  # (H, T+1)
@@ -198,7 +198,7 @@ mr.viz.show(fig)
 #
 # Layer norm in a cell
 # --------------------
-# Layer norm draws no mask, but it also acts at every step. It shifts and scales each row, with means over the units:
+# Layer norm also acts at every step. It shifts and scales each row, with means over the units:
 #
 # .. math::
 #    :label: norm-step
@@ -236,14 +236,13 @@ mr.viz.show(fig)
 #
 # Further reading
 # ---------------
-# Gal and Ghahramani (2016) derive one mask for all steps from Bayesian inference. Krueger et al. (2017), *Zoneout*,
-# compare it with other masks. Merity, Keskar and Socher (2018), *Regularizing and optimizing LSTM language models*,
-# introduce weight drop. Ba, Kiros and Hinton (2016), *Layer normalization*, show its invariances.
+# Gal and Ghahramani (2016) derive one mask for all steps from Bayesian inference. Krueger et al. (2017) introduce
+# zoneout, Merity, Keskar and Socher (2018) weight drop, and Ba, Kiros and Hinton (2016) layer norm.
 #
 # Try it
 # ------
-# Put a mask on the candidate alone (Semeniuta et al. 2016, *Recurrent dropout without memory loss*). Where is its
-# line in the second figure? (:doc:`Answer </on_paper>`)
+# Put a mask on the candidate alone (Semeniuta et al. 2016). Where is its line in the second figure?
+# (:doc:`Answer </on_paper>`)
 #
 # Then write it yourself: :doc:`exercises </exercises>` ``ex26`` (variational dropout) and ``ex27`` (layer norm).
 #

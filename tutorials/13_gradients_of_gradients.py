@@ -5,8 +5,8 @@ r"""
 *What can I learn from a second derivative through an LSTM, and what does it cost?*
 
 The gradient gives the direction of the steepest slope. The second derivative describes how quickly the gradient
-changes. For n weights it is an n by n matrix, far too large to store, but its product with one vector takes about as
-much arithmetic as two backward passes. This chapter also shows how much memory they need, and how to reduce it.
+changes. For n weights it is an n by n matrix, far too large to store, but its product with one vector takes only
+about three times as much arithmetic as the gradient.
 
 | **You need** chapters 3 to 5.
 | **You will be able to** multiply by a Hessian, choose a learning rate from a curvature, say what clipping does to a
@@ -76,12 +76,10 @@ _, same = mr.hvp(loss_of, w, mr.tensor(v))
 print(f"largest difference from mr.hvp: {np.abs(product - same.numpy()).max():.1e}")
 
 # %%
-# ``mr.hvp`` computes this product for any function. It is one of the functions in the room ``minirnn.autograd``, with
-# products with a Jacobian, whole Jacobians, and gradients per sample: :doc:`/functions`.
 #
-# ``block_lstm`` has a hand-written kernel for the first derivative, but not for the second. For the second, minirnn
-# goes back through the same function, *composed* of primitive ops. In this way gradients of any order exist everywhere,
-# but in minirnn the second takes 10 to 20 times as long as the first (:doc:`/ops/README`).
+# ``mr.hvp`` computes this product for any function (:doc:`/functions`). For the second derivative of ``block_lstm``
+# minirnn goes back through the same function, *composed* of primitive ops. It takes 10 to 20 times as long as the
+# first (:doc:`/ops/README`).
 #
 # The largest curvature
 # ---------------------
@@ -177,9 +175,9 @@ print(f"cosine of the gradient and the gradient clipped by value, at the median:
 # What the backward pass must remember
 # ------------------------------------
 # Let a be the number of arrays that the tape stores per step. Here a is 2, for the argument and the result of tanh.
-# Backpropagation through time needs all :math:`aT` of them. *Checkpointing* stores only the first state of each segment
-# of K steps. The backward pass goes from the last segment to the first and runs each one again. At any time it stores
-# T/K first states and the arrays of one segment. Completing the square gives the best length:
+# Backpropagation through time needs all :math:`aT` of them. *Checkpointing* stores only the first state of each
+# segment of K steps. The backward pass goes from the last segment to the first and runs each one again. It stores T/K
+# first states and the arrays of one segment. Completing the square gives the best length:
 #
 # .. math::
 #    :label: checkpoint-memory
@@ -236,7 +234,7 @@ print("memory for T = 256, by K:", dict(zip(segments, np.round(by_segment).astyp
 
 # %%
 # Both curves follow the formula, plus a few arrays for the work in progress. Segments inside segments need even less:
-# each level costs one more forward pass, :eq:`levels-cost` in :doc:`/derivations`. A tree of halves needs log T levels.
+# each level costs one more forward pass, :eq:`levels-cost` in :doc:`/derivations`.
 #
 # Summary
 # -------
@@ -247,10 +245,9 @@ print("memory for T = 256, by K:", dict(zip(segments, np.round(by_segment).astyp
 #
 # Further reading
 # ---------------
-# Pearlmutter (1994), *Fast exact multiplication by the Hessian*, is the source of :eq:`hessian-product`. Pascanu,
-# Mikolov and Bengio (2013) explain clipping with walls of high curvature in the loss. Cohen et al. (2021) find that
-# training with a constant rate leads to a curvature of about 2 / rate, the *edge of stability*. Griewank and Walther
-# (2000) place checkpoints optimally. Chen et al. (2016) use segments as long as the square root of the depth.
+# Pearlmutter (1994) is the source of :eq:`hessian-product`. Cohen et al. (2021) find that training with a constant
+# rate leads to a curvature of about 2 / rate, the *edge of stability*. Griewank and Walther (2000) place checkpoints
+# optimally. Chen et al. (2016) use segments as long as the square root of the depth.
 #
 # Try it
 # ------

@@ -4,8 +4,8 @@ r"""
 
 *What does a fused op save, and is it still right?*
 
-You can write ``lstm_block_cell`` with about twenty primitives, such as products, activations and sums. You can also
-write it as one op with its own backward formula. Both give the same numbers. What do you gain from the single op?
+You can write ``lstm_block_cell`` with about 25 primitives, such as products, activations and sums. You can also write
+it as one op with its own backward formula. Both give the same numbers.
 
 | **You need** chapter 5.
 | **You will be able to** say what a fused op saves and what it does not, and name what proves its backward pass.
@@ -70,8 +70,7 @@ many_nodes = tape_graph(y_many.h, names=named(y_many, leaves_many), max_nodes=60
 mr.viz.show(many_nodes)
 
 # %%
-# This graph is the definition of the op. Read it from the top down and compare it with the formulas of its cell in
-# ``minirnn/ops/lstm_block/cells.py``. The fused op puts all of it into one box:
+# The fused op puts all of it into one box:
 
 one_node = tape_graph(y_one.h, names=named(y_one, leaves_one), max_nodes=60)
 mr.viz.show(one_node)
@@ -95,9 +94,8 @@ for what in ("flops", "calls", "bytes"):
 print("composed / fused:", {what: round(ratio, 2) for what, ratio in ratios.items()})
 
 # %%
-# The amount of arithmetic is nearly the same. Fusion reduces the number of *calls* and the bytes that go through memory
-# between them, because each primitive writes its result to memory and the next one reads it back. On a GPU every call
-# is at least one launch. Chapter 19 counts the launches for a whole sequence.
+# The amount of arithmetic is nearly the same. Fusion reduces the number of *calls* and the bytes that go through
+# memory between them. On a GPU every call is at least one launch (chapter 19).
 #
 # How much work is there for each byte? Divide F, the number of additions and multiplications, by M, the number of bytes
 # read and written. For the product of a step, the row :math:`[x \mid h]` times a matrix of shape (I + H, 4H) in
@@ -120,14 +118,13 @@ print("composed / fused:", {what: round(ratio, 2) for what, ratio in ratios.item
 #
 #    \frac{F_g}{M_g} = \frac{B H}{4 \cdot (B H + B H + B H)} = \frac{1}{12}
 #
-# Such an op does far too little work for the bytes that it moves. Take a processor that can do 12 operations in the
-# time it needs to move one byte. This op uses only 1/144 of its arithmetic. Fusing leaves F unchanged and reduces M.
+# A processor that can do 12 operations in the time it needs to move one byte uses only 1/144 of its arithmetic here.
+# Fusing leaves F unchanged and reduces M.
 #
 # Is it still right?
 # ------------------
-# A fused backward pass is written by hand, so it can contain mistakes. That is why minirnn keeps the composition as a
-# reference. The table in :doc:`/verified` lists the comparisons for each output of each fused op: with its composition,
-# with finite differences, and with stored results of other libraries.
+# A fused backward pass is written by hand, so it can contain mistakes. :doc:`/verified` compares each output of each
+# fused op with its composition, with finite differences, and with results of other libraries.
 #
 # One disagreement is intentional. TensorFlow clips the cell state to the limit m, but passes the gradient through *as
 # if it had not clipped*, although the derivative of the clip is 0 wherever it is active:
@@ -148,15 +145,12 @@ y.cs.sum().backward()
 print(f"cs is held at {y.cs.item()}, and the gradient of x is {x.grad.item():.4f}, not 0")
 
 # %%
-# This is called a straight-through gradient. It is sometimes useful, but it is not the derivative. minirnn follows
-# TensorFlow here, both fused and composed, and documents this in :doc:`/disagreements`.
+# This *straight-through gradient* is not the derivative. minirnn follows TensorFlow here (:doc:`/disagreements`).
 #
 # Further reading
 # ---------------
-# Appleyard, Kocisky and Blunsom (2016) fuse the elementwise operations of an LSTM step on a GPU and measure what each
-# fusion gains. Griewank and Walther (2008) prove that computing a gradient costs a small multiple of computing the
-# function, no matter how the function is divided into ops. Bengio et al. (2013) is the source of the straight-through
-# estimator.
+# Appleyard, Kocisky and Blunsom (2016) fuse an LSTM step on a GPU and measure what each fusion gains. Bengio et al.
+# (2013) is the source of the straight-through estimator.
 #
 # Try it
 # ------

@@ -4,8 +4,8 @@ r"""
 
 *Which of these numbers is the forget gate?*
 
-An LSTM has four weight matrices for the input, four for the state, and some biases. Every library stacks them in its
-own order. If you confuse two orders, you get no error, because all shapes match.
+Every library stacks the matrices of an LSTM's gates in its own order. If you confuse two orders, you get no error,
+because all shapes match.
 
 | **You need** chapter 5.
 | **You will be able to** list the orders of gates that libraries use, and find the order of unknown weights from one
@@ -58,7 +58,7 @@ print(f"correlations of the other 23: {wrong.min():.2f} to {wrong.max():.2f}")
 
 # %%
 # How similar are the outputs? Each bar is one order, and its height is the correlation with the outputs of the right
-# order. The three colored orders are those of cuDNN and torch, of TensorFlow's cells, and of ONNX:
+# order:
 
 known = {"ifno": (BLUE, "cuDNN, torch"), "info": (ORANGE, "TensorFlow's cells"), "iofn": (GREEN, "ONNX")}
 ax = Figure(figsize=(8.4, 3.4), layout="constrained").add_subplot()
@@ -71,8 +71,7 @@ ax.legend([bars[letters.index(name)] for name in known], [label for _, label in 
 mr.viz.show(ax.figure)
 
 # %%
-# Only the right order gives the right numbers. But some wrong orders give very similar outputs, so you may not notice
-# the mistake in a plot or in the loss. Every gate is a sigmoid or tanh of a sum, so every order computes *something*.
+# Some wrong orders give very similar outputs, so you may not notice the mistake in a plot or in the loss.
 #
 # A test that tells
 # -----------------
@@ -126,14 +125,12 @@ print(nothing)
 # So a network of H units has at least H! sets of weights that compute the same function (signs of units can also be
 # exchanged). You cannot compare two networks unit by unit if they were trained from different seeds.
 #
-# The command ``minirnn convert`` uses the same layouts to write weights for torch, Keras, TensorFlow's cells, cuDNN and
-# ONNX.
+# ``minirnn convert`` uses the same layouts.
 #
 # Further reading
 # ---------------
-# Hochreiter and Schmidhuber (1997) have an input gate and an output gate, and Gers, Schmidhuber and Cummins (2000)
-# add the forget gate. No paper fixes an order, so each library chose its own. Greff et al. (2017) write all variants of
-# the cell in one notation.
+# No paper fixes an order, so each library chose its own. Greff et al. (2017) write all variants of the cell in one
+# notation.
 #
 # Try it
 # ------

@@ -4,8 +4,8 @@ r"""
 
 *What is inside cuDNN's parameter blob?*
 
-cuDNN takes all weights and biases of a network as one long array. Its documentation calls the layout "opaque": it may
-change, and you should neither save it nor look inside. Let us look inside.
+cuDNN takes all weights and biases of a network as one long array. Its documentation calls the layout "opaque". Let us
+look inside.
 
 | **You need** chapters 5 and 15.
 | **You will be able to** find the weights of a gate in cuDNN's buffer, and take the buffer apart and put it together
@@ -77,14 +77,10 @@ touched = np.flatnonzero(p.grad.numpy())
 print(f"gradient at {touched.min()} .. {touched.max()}, block 1 starts at {offsets[1]}")
 
 # %%
-# Other libraries store the same numbers in other orders, as chapter 15 showed. ``minirnn convert`` knows these orders
-# and writes weights for torch, Keras, TensorFlow's cells, cuDNN and ONNX.
-#
 # Further reading
 # ---------------
-# Appleyard, Kocisky and Blunsom (2016) explain why cuDNN stores the matrices of all gates next to each other. One large
-# product is faster than four small ones. Sak, Senior and Beaufays (2014) introduce the projection, whose matrix is also
-# in the buffer.
+# Appleyard, Kocisky and Blunsom (2016) explain why cuDNN stores the matrices of all gates next to each other. Sak,
+# Senior and Beaufays (2014) introduce the projection, whose matrix is also in the buffer.
 #
 # Try it
 # ------

@@ -4,8 +4,8 @@ r"""
 
 *What do threads do, and what goes wrong?*
 
-A CUDA kernel is one small program that thousands of threads run at once, each with its own index. minirnn's kernels are
-real CUDA C++. This page runs them on your CPU, because the simulator compiles the same source with the host's compiler.
+A CUDA kernel is one small program that thousands of threads run at once, each with its own index. The simulator
+compiles minirnn's CUDA C++ with the host's compiler and runs it on your CPU.
 
 | **You need** chapter 5 and a little C.
 | **You will be able to** read and write a CUDA kernel, and say what a barrier is for and what a race is.
@@ -33,8 +33,8 @@ threads = thread_map(5, 12, grid=(2, 2), block=(8, 4))
 mr.viz.show(threads)
 
 # %%
-# Blocks have a fixed size, and the amount of work is rarely a multiple of it. For N elements in blocks of S threads,
-# thread k of block j works on element i, and J is the smallest number of blocks that is enough:
+# The amount of work is rarely a multiple of the size of a block. For N elements in blocks of S threads, thread k of
+# block j works on element i, and J is the smallest number of blocks that is enough:
 #
 # .. math::
 #    :label: grid-index
@@ -44,7 +44,7 @@ mr.viz.show(threads)
 #    (J - 1) S + 1 &\le N \le J S
 #    \end{aligned}
 #
-# Threads beyond the edge have nothing to do. That is why every kernel begins with
+# Threads beyond the edge have nothing to do. That is why kernels like these begin with
 # ``if (row >= B || unit >= H) return;``. If you forget it, these threads write outside the array.
 
 driver = SimDriver(SimOptions(check=True))
@@ -72,8 +72,8 @@ no_guard = run(
 )  # fmt: skip
 
 # %%
-# There are 128 threads but only 100 numbers. Thread 36 of block 1 is the first one outside. On a GPU this might crash
-# or silently overwrite another array. The simulator checks every access.
+# There are 128 threads but only 100 numbers. Thread 36 of block 1 is the first one outside. On a GPU this might
+# silently overwrite another array. The simulator checks every access.
 #
 # A race
 # ------
@@ -127,9 +127,9 @@ mr.viz.show(strided)
 print("sectors per warp:", len(coalesced.data["sectors"]), "against", len(strided.data["sectors"]))
 
 # %%
-# This is eight times the traffic for the same 128 bytes. It is a *count*, not a time. It is the same on every laptop,
-# so an exercise can grade it. If neighboring threads read floats that are d places apart, 32 of them spread over 128 d
-# bytes, and no thread needs more than one sector. If the first float is at the beginning of a sector, a warp reads
+# This is eight times the traffic for the same 128 bytes. It is a *count*, not a time. If neighboring threads read
+# floats that are d places apart, 32 of them spread over 128 d bytes, and no thread needs more than one sector. If the
+# first float is at the beginning of a sector, a warp reads
 #
 # .. math::
 #    :label: sectors
@@ -177,14 +177,12 @@ print("largest difference:", np.abs(on_cpu.h.numpy() - simulated.h.numpy()).max(
 # %%
 # What the simulator cannot tell
 # ------------------------------
-# It cannot measure time, and it has no caches. It does find races between blocks, and memory that one block writes and
-# another one reads without a fence. A kernel that passes here may still fail on a GPU. :doc:`/cuda` lists the errors
-# that the simulator finds.
+# It cannot measure time, and it has no caches. A kernel that passes here may still fail on a GPU. :doc:`/cuda` lists
+# the errors that the simulator finds.
 #
 # Further reading
 # ---------------
-# Appleyard, Kocisky and Blunsom (2016) show how much kernels like these speed up a whole network. Williams, Waterman
-# and Patterson (2009) explain when memory and when arithmetic limits the speed of a kernel.
+# Williams, Waterman and Patterson (2009) explain when memory and when arithmetic limits the speed of a kernel.
 #
 # Try it
 # ------

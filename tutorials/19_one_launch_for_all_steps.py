@@ -4,8 +4,8 @@ r"""
 
 *How many kernels must be started for a sequence?*
 
-Every kernel that a GPU runs must be launched, and a launch takes time, however small the kernel is. One way to go
-faster is to launch fewer kernels. Taken to its limit, a single kernel stays on the GPU and loops over time itself.
+A launch takes time, however small the kernel is. One way to go faster is to launch fewer kernels. Taken to its limit,
+a single kernel stays on the GPU and loops over time itself.
 
 | **You need** chapters 5 and 18.
 | **You will be able to** count the launches of a sequence, and explain what a persistent kernel must keep and
@@ -17,7 +17,7 @@ faster is to launch fewer kernels. Taken to its limit, a single kernel stays on 
 # Counting launches
 # -----------------
 # We compute the same LSTM in three ways on the simulated GPU: from primitives, with one fused cell per step, and as a
-# whole layer that multiplies the inputs of all steps at once. A real GPU would need the same number of launches.
+# whole layer that multiplies the inputs of all steps at once.
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -169,9 +169,8 @@ print("steps that come out wrong without a barrier:", np.flatnonzero(wrong))
 # %%
 # The catch
 # ---------
-# A barrier waits for *all* blocks, so all of them must be on the chip at once. A block that has not started cannot
-# arrive, and the blocks that wait for it never make room. A GPU would wait forever, but the simulator reports the
-# deadlock:
+# A barrier waits for *all* blocks, so all of them must be on the chip at once. A GPU would wait forever for a block
+# that has not started, but the simulator reports the deadlock:
 
 report = ""
 try:
@@ -181,14 +180,13 @@ except LaunchError as refused:
 print(report)
 
 # %%
-# This gives the rules for persistent kernels: ask first how many blocks fit (``max_resident_blocks``), never start
-# more, and give every wait a limit. In return, weights that stay on the chip are read once instead of T times.
+# So ask first how many blocks fit (``max_resident_blocks``), and never start more. In return, weights that stay on
+# the chip are read once instead of T times.
 #
 # The ladder
 # ----------
-# minirnn has three ways to compute a layer of CudnnRNN. We call them the rungs of a ladder. They differ in how the
-# state gets from one step to the next, and in where R is kept. Each block of threads has some of the units and keeps
-# their part of R:
+# minirnn has three ways to compute a layer of CudnnRNN, the rungs of a ladder. They differ in how the state gets from
+# one step to the next, and in where R is kept. Each block of threads keeps the part of R of its units:
 
 sketch = between_steps()
 mr.viz.show(sketch)
@@ -244,9 +242,6 @@ mr.viz.show(ax.figure)
 # %%
 # The 33 launches are one product for the inputs of all steps, plus two per step (a product and the gates). Where the
 # total is 2, the first launch is that same product, so all sixteen steps take a single launch.
-#
-# :doc:`/cudnn_ladder` shows which thread keeps which weight, what the blocks send each other, and how many bytes each
-# rung moves for other sizes.
 #
 # Arithmetic or memory?
 # ---------------------
@@ -323,14 +318,12 @@ mr.viz.show(roof)
 # keeping R on the chip no longer helps, because arithmetic is the bound for both ways. A small R stays in the cache
 # between launches. The bytes then come from the cache, whose roof is higher.
 #
-# The speedup on a GPU depends on its barriers, its caches and the size of the network, and must be measured.
-# :doc:`/cudnn_ladder` lists what has been measured so far.
+# The speedup on a GPU must be measured. :doc:`/cudnn_ladder` has the details of each rung.
 #
 # Further reading
 # ---------------
-# Diamos et al. (2016) keep R on the chip for all steps. Pöppel, Beck and Hochreiter (2025) do so on current GPUs and
-# search for the best division of the work. Appleyard, Kocisky and Blunsom (2016) describe the intermediate
-# optimizations. Williams, Waterman and Patterson (2009) introduce the roofline.
+# Diamos et al. (2016) keep R on the chip for all steps. Pöppel, Beck and Hochreiter (2025) do so on current GPUs.
+# Williams, Waterman and Patterson (2009) introduce the roofline.
 #
 # Try it
 # ------

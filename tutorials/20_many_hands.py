@@ -4,10 +4,9 @@
 
 *How do several processes train one network, and when does it pay?*
 
-Data-parallel training splits a batch into parts and gives each part to a process. The processes add up their gradients,
-and each of them takes the same step. In this chapter you see when the parts add up to the right gradient, when the
-gradients are sent, and what sending them costs. You do not need MPI. Four *ranks* run as threads of one process, and a
-formula gives the time of each message.
+Data-parallel training gives each part of a batch to a process. The processes add up their gradients, and each takes
+the same step. Here four *ranks* run as threads of one process, without MPI, and a formula gives the time of each
+message.
 
 | **You need** chapter 3.
 | **You will be able to** say when the gradients of parts add up to the gradient of a batch, and what sending them
@@ -79,8 +78,8 @@ found = parallel.simulate(rank, 4)
 print(f"weighted: the relative error on rank 0 is {distance(found[0], gradient(whole)):.1e}")
 
 # %%
-# Every rank has the same gradient, and it equals the gradient of the whole batch. Without the weights it does not,
-# because the rank with one sequence then counts as much as a rank with two.
+# Every rank has the gradient of the whole batch. Without the weights it is wrong, because the rank with one sequence
+# then counts as much as a rank with two.
 
 wrong = parallel.simulate(lambda world: rank(world, weighted=False), 4)
 print(f"unweighted: the relative error is {distance(wrong[0], gradient(whole)):.1%}")
@@ -121,16 +120,14 @@ mr.viz.show(ax.figure)
 # The error of the second kind of weights grows with the spread of the lengths. Weighted by characters, the gradient is
 # right for all of them.
 #
-# No weights can help if the loss of one example depends on other examples. Such a loss may compare each sequence with
-# all others of the batch, or the network may have a layer that takes means over the batch. The losses of the parts are
-# then different functions, and their gradients do not add up to the gradient of the batch.
+# No weights can help if the loss of one example depends on other examples, as in a layer that takes means over the
+# batch. The losses of the parts are then different functions.
 #
 # When gradients travel
 # ---------------------
-# A backward pass goes from the last layer to the first. The gradient of the last layer is complete long before the pass
-# ends, so it can be sent during the pass. That works only if the tape returns this gradient early. If a network of four
-# layers is *one* node, the tape returns all its gradients at the end. That is why ``nn.LSTM`` has a node for each
-# layer.
+# A backward pass goes from the last layer to the first. The gradient of the last layer can be sent long before the
+# pass ends, if the tape returns it early. If a network of four layers is *one* node, the tape returns all its
+# gradients at the end. That is why ``nn.LSTM`` has a node for each layer.
 #
 # In the figure below, the backward pass is measured on one rank, and the times of the messages are computed. Each
 # message is an all-reduce among eight ranks over 1 Gb/s Ethernet, which starts when the previous one is complete.
@@ -190,7 +187,7 @@ mr.viz.show(picture)
 
 # %%
 # With a node for each layer, the first message starts while the backward pass is still computing the lower layers, so
-# all sums are there earlier. The remaining wait is there because the network is slower than the computation.
+# all sums are there earlier.
 #
 # How large a message?
 # --------------------
@@ -219,9 +216,6 @@ ax.set_title("Backward pass and messages (computed)")
 mr.viz.show(ax.figure)
 
 # %%
-# A single message starts when the backward pass is over, so the ranks wait for the whole message. Many small messages
-# start early, but each one adds its latency. How much both matter depends on your computer, because the figure uses the
-# backward pass that was measured on it.
 #
 # How many hands?
 # ---------------
@@ -259,15 +253,12 @@ ax.legend(frameon=False)
 mr.viz.show(ax.figure)
 
 # %%
-# More ranks therefore need larger batches or a faster network. Try it on your machine with
-# ``mpiexec -n 2 minirnn train --shards 2``. :doc:`../parallel` has the commands. The gradients of the ranks agree with
-# those of one process only up to rounding. The next chapter explains why, and how to make them the same to the last
-# bit.
+# More ranks therefore need larger batches or a faster network. :doc:`../parallel` has the commands for your machine.
 #
 # Further reading
 # ---------------
-# Thakur, Rabenseifner and Gropp (2005) derive the cost of each algorithm of this chapter from latency and bandwidth.
-# Rabenseifner (2004) describes the all-reduce by halves.
+# Thakur, Rabenseifner and Gropp (2005) derive the cost of each algorithm of this chapter. Rabenseifner (2004)
+# describes the all-reduce by halves.
 #
 # Try it
 # ------

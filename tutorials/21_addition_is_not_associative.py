@@ -5,8 +5,7 @@ r"""
 *Why do two ranks not give the bits of one, and how can they?*
 
 For real numbers, (a + b) + c equals a + (b + c). A computer rounds after each addition, so another order gives other
-rounding errors. In this chapter you look at the last bits of a sum and follow them through a training run. Then you fix
-the order so that any number of processes gives the same bits.
+rounding errors. In this chapter you follow the last bits of a sum through a training run, and then fix the order.
 
 | **You need** chapter 20.
 | **You will be able to** say why the order of a sum changes its last bits, and fix the order.
@@ -28,8 +27,8 @@ left, right = (0.1 + 0.2) + 0.3, 0.1 + (0.2 + 0.3)
 print(left, right, left == right)
 
 # %%
-# Every single addition is rounded as well as possible, so neither result is wrong. They differ by one *ulp*, a unit in
-# the last place. That is the gap between a number and the next one that can be stored.
+# Every single addition is rounded as well as possible, so neither result is wrong. They differ by one *ulp*, a unit
+# in the last place. That is the gap to the next number that can be stored.
 #
 # A sum over ranks
 # ----------------
@@ -160,12 +159,9 @@ ax.legend(frameon=False)
 mr.viz.show(ax.figure)
 
 # %%
-# The runs move apart by far more than the last bit. Each step turns the difference of the weights into a difference of
-# gradients, and Adam amplifies small gradients because it divides them by small numbers. Neither run is worse. But you
-# can no longer distinguish the effect of another number of ranks from that of a changed program, and a run that is
-# resumed on another machine gives other results.
-#
-# The same run gives the same bits each time. The remedy is to fix the order.
+# The runs move apart by far more than the last bit. Each step turns the difference of the weights into a difference
+# of gradients, and Adam amplifies small gradients because it divides them by small numbers. Neither run is worse. But
+# you can no longer distinguish the effect of another number of ranks from that of a changed program.
 #
 # One order for any number of ranks
 # ---------------------------------
@@ -204,9 +200,8 @@ for P, histories in runs.items():
 
 # %%
 # ``mpiexec -n 4 minirnn train --shards 8`` does this with processes. Its checkpoint and metrics files are identical,
-# byte for byte, on 1, 2, 4 and 8 ranks. There are two limits. A shard of another size rounds differently, so the result
-# depends on the number of shards. And another processor, or another version of NumPy, may add in another order inside a
-# matrix product. :doc:`../determinism` lists the guarantees.
+# byte for byte, on 1, 2, 4 and 8 ranks. A shard of another size rounds differently, so the result depends on the
+# number of shards. :doc:`../determinism` lists the guarantees.
 #
 # Further reading
 # ---------------

@@ -19,8 +19,7 @@ and a few formulas say how fast a gradient shrinks or grows before the first tra
 # the disc of radius :math:`\rho` evenly, whatever the distribution of the entries (Girko 1985). torch draws from -1/√H
 # to 1/√H, so :math:`\rho = 1/\sqrt 3`.
 #
-# With zero states and inputs an LSTM has a simple Jacobian. Its gates are constants, and the detour through the
-# candidate has the factors i = 1/2, o = 1/2 and :math:`R_c^\top`. The 2H eigenvalues of one step are H zeros and
+# With zero states and inputs an LSTM has the Jacobian of chapter 5. The 2H eigenvalues of one step are H zeros and
 # :math:`\sigma(b) + \lambda_k/4`, with the eigenvalues :math:`\lambda_k` of :math:`R_c`. The disc is four times smaller
 # and moves to the right with the forget bias b:
 
@@ -85,15 +84,14 @@ mr.viz.show(ax.figure)
 #    b^\star &= \log(\frac{4}{\rho} - 1)
 #    \end{aligned}
 #
-# With a larger bias states and gradients grow. After about a hundred steps the states are so large that the slopes of
-# tanh hold the rate just above 1.
+# With a larger bias small states and gradients grow. After about a hundred steps the states are so large that the
+# slopes of tanh hold the rate between 0.97 and 1.01.
 #
 # Amplitudes or squares
 # ---------------------
-# Why does the weak detour matter so much? Write the Jacobian as :math:`f I + G`, with a random G of radius g. Over n
-# steps there are :math:`C_{n,k}`, n over k, paths with k detours. If every step had a *new* G, the contributions of
-# different paths would be uncorrelated, and only their squares would add. A recurrent network uses the *same* G, so all
-# paths with k detours have the same matrix :math:`f^{n-k} G^k`, and their amplitudes add. The root mean squares
+# Write the Jacobian as :math:`f I + G`, with a random G of radius g. Over n steps there are :math:`C_{n,k}`, n over
+# k, paths with k detours. If every step had a *new* G, only the squares of their contributions would add. A recurrent
+# network uses the *same* G, so their amplitudes add. The root mean squares
 # :math:`\bar w_n` (new) and :math:`w_n` (same, for large H) of what is left of a gradient of norm 1 are
 #
 # .. math::
@@ -240,8 +238,8 @@ for b, rate in both.items():
 # Further reading
 # ---------------
 # Girko (1985) states the circular law. Sompolinsky, Crisanti and Sommers (1988) find the edge of chaos. Can,
-# Krishnamurthy and Schwab (2020) derive the spectra of untrained LSTMs and GRUs. We found :eq:`random-same`
-# for recurrent networks nowhere else. Tallec and Ollivier (2018) define chrono initialization.
+# Krishnamurthy and Schwab (2020) derive the spectra of untrained LSTMs and GRUs. :doc:`Derivations </derivations>`
+# proves :eq:`random-same`.
 #
 # Try it
 # ------

@@ -4,8 +4,8 @@ r"""
 
 *Can a network compute all time steps at once?*
 
-A step of an LSTM must wait for the step before it. If a step is linear in its state, all steps can be computed in a few
-rounds. Many new networks are of this kind, and Newton's method reduces the others to it.
+If a step is linear in its state, all steps can be computed in a few rounds. Many new networks are of this kind, and
+Newton's method reduces the others to it.
 
 | **You need** chapters 3 to 5, 11 and 22.
 | **You will be able to** differentiate a linear recurrence, compute it by a scan, recognize it in minGRU, LRU, S4,
@@ -241,8 +241,8 @@ print("largest error, bias 1, rho 1:", *(f"{error:.0e}" for error in errors))
 #
 # Further reading
 # ---------------
-# Orvieto et al. (2023) choose the eigenvalues of linear networks. Gu and Dao (2023) select by input. Yang et al. (2024)
-# compute DeltaNet in parallel. Lim et al. (2023) and Danieli et al. (2025) use Newton's method.
+# Orvieto et al. (2023) choose the eigenvalues of linear networks. Yang et al. (2024) compute DeltaNet in parallel. Lim
+# et al. (2023) and Danieli et al. (2025) use Newton's method.
 #
 # Try it
 # ------

@@ -20,19 +20,7 @@ BOXES = 16
 
 
 def described(picture: Picture | Figure) -> str:
-    """A description of the titles, axes and curves of a figure; for a cell's drawing, its formulas.
-
-    Parameters
-    ----------
-    picture : Picture or Figure
-        A finished drawing.
-
-    Returns
-    -------
-    str
-        One sentence each for the title, the axes with their quantities and ranges, and every labeled curve with its
-        values at both ends.
-    """
+    """A description of the titles, axes and curves of a figure; for a cell's drawing, its formulas."""
     if isinstance(picture, CellDrawing):
         return picture.alt
     figure = picture.figure if isinstance(picture, Picture) else picture

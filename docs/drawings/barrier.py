@@ -19,12 +19,6 @@ def grid_barrier() -> Picture:
 
     Each block computes and writes its numbers, executes a fence and increments the counter. The last block executes
     another fence and sets the flag. All others wait for the flag, and execute a third fence before they read.
-
-    Returns
-    -------
-    Picture
-        ``data``: "begin" and "end", (3,) each, of each block's time in the barrier, and "flag", (), the time when the
-        flag is set. All times are made up. ``artists``: "bars", a list of all bars.
     """
     ax = new_figure(7.6, 2.7).subplots()
     counted = np.array(WORK) + FENCE + COUNT
@@ -72,17 +66,6 @@ def who_reads(columns: int = 4, slices: int = 3) -> Picture:
     In the forward pass, every block gathers the whole state. In the backward pass, the blocks form a table. Block (p,
     q) gathers the gradients of the units of slice q, and sends its share of dh to the owners of the units of column p
     (`persistent_grad.cu`).
-
-    Parameters
-    ----------
-    columns, slices : int
-        Numbers of columns and slices of the table, 1 or more each. The units are distributed evenly.
-
-    Returns
-    -------
-    Picture
-        ``ax``: (2,), forward and backward. ``data``: "forward", "gradients" and "shares", (blocks, blocks) each:
-        whether the block of this row reads data from the block of this column. ``artists``: the images, by pass.
     """
     axes = new_figure(7.6, 4.0).subplots(1, 2)
     blocks = columns * slices

@@ -12,13 +12,7 @@ if TYPE_CHECKING:
 
 
 def darken(figure: Figure) -> None:
-    """Change a figure in place. Heat maps keep their white background, because white may represent a value.
-
-    Parameters
-    ----------
-    figure : Figure
-        A finished figure on a white background.
-    """
+    """Change a figure in place. Heat maps keep their white background, because white may represent a value."""
     from matplotlib.axis import Axis
     from matplotlib.legend import Legend
 

@@ -42,21 +42,6 @@ def ladder_counts(report: Path, which: str = "forward") -> Picture:
     All values are counts, which are the same in every run, and not times. Bytes are the operands and results of the
     products (once each), the 32-byte sectors that warps of kernels touch (before any cache), and the messages that
     blocks receive.
-
-    Parameters
-    ----------
-    report : Path
-        A file of ``python -m scripts.gpu.ladder --json``: ``docs/data/cuda-sim/cudnn_ladder.json``.
-    which : str
-        The pass: "forward" or "backward".
-
-    Returns
-    -------
-    Picture
-        ``ax``: (3, 3), rows bytes, launches, barriers, columns T, B, H. ``data``: for each column and rung the places,
-        "T.steps", and for each panel and rung the counts, "bytes.T.steps", (n,) each, in rising order. A column shows
-        the largest set of rows of the report that differ only in its axis (the first of equally large sets).
-        ``artists``: the lines, by the names of their counts.
     """
     found = json.loads(report.read_text(encoding="utf-8"))
     rows = [

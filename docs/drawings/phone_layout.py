@@ -35,13 +35,7 @@ PANEL = 2.0
 
 
 def narrow(figure: Figure) -> None:
-    """Change a chart to the width `WIDTH`. Drawings keep their size, because their texts must not move apart.
-
-    Parameters
-    ----------
-    figure : Figure
-        A finished figure with constrained layout.
-    """
+    """Change a chart to the width `WIDTH`. Drawings keep their size, because their texts must not move apart."""
     if is_drawing(figure):
         return
     for text in texts(figure):

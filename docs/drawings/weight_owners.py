@@ -18,24 +18,6 @@ def weight_holders(H: int = 128, *, gates: int = 4, warps: int = 4, units: int =
 
     A warp has some units with their G rows each. A row is distributed over the lanes in pieces of 16 bytes, which stay
     in registers.
-
-    Parameters
-    ----------
-    H : int
-        Units of the layer.
-    gates : int
-        G: rows of R for each unit. Row g*H + u is gate g of unit u.
-    warps, units : int
-        Warps of a block, and units of a warp.
-    itemsize : {2, 4, 8}
-        Bytes per number.
-
-    Returns
-    -------
-    Picture
-        ``ax``: (2,): the blocks over all of R, and the lanes over the rows of the first warp. ``data``: for each
-        element (G*H, H) "block", "warp" in the block, "lane" in the warp, and "register", its index among the elements
-        of R that the lane keeps.
     """
     row, k = np.meshgrid(np.arange(gates * H), np.arange(H), indexing="ij")
     gate, unit = row // H, row % H

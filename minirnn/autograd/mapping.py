@@ -8,11 +8,8 @@ from typing import Any
 
 from minirnn.arguments import check
 from minirnn.arguments.messages import shown
-from minirnn.autograd.batch_device import Call, NotBatched, above, lifted, lowered
 from minirnn.autograd.trees import leaves_of, mapped, same_shape
-from minirnn.engine import random
 from minirnn.engine.tensor import Tensor
-from minirnn.ops.primitives import movedim
 from minirnn.ops.primitives.pieces import unbind
 from minirnn.ops.primitives.shapes import stack
 
@@ -20,15 +17,11 @@ from minirnn.ops.primitives.shapes import stack
 def vmap(func: Callable[..., Any], in_dims: Any = 0, out_dims: Any = 0, **settings: Any) -> Callable[..., Any]:
     """The function that applies `func` to each sample of a batch: ``y[b] = func(x[b])`` for each b.
 
-    This is the plain case of torch.func.vmap. `func` is called once, with Tensors that stand for all samples: their
-    arrays have the axis of the batch, and the ops do not see it (`minirnn.autograd.batch_device`). Where `func` needs
-    the values of single samples (an ``if``, `numpy`), draws random numbers, sends gradients to Tensors that are not
-    arguments, or calls something that has no batched form, it is called again for each sample in a loop, with `unbind`
-    before and `stack` after it. The results are the same, and each sample draws its own random numbers, but it takes
-    the time of the loop. Errors come from the loop as well. So `func` should do nothing but compute its results. Raises
-    TypeError or ValueError for settings that do not exist here or are out of range. The returned function raises
-    ValueError if the settings do not fit the arguments or results, if there are no samples, if arguments have different
-    numbers of samples, or if `func` returns different structures for different samples.
+    This is the plain case of torch.func.vmap. `func` is called once per sample, with `unbind` before and `stack` after
+    it, so it takes the time of the loop, and each sample draws its own random numbers. Raises TypeError or ValueError
+    for settings that do not exist here or are out of range. The returned function raises ValueError if the settings do
+    not fit the arguments or results, if there are no samples, if arguments have different numbers of samples, or if
+    `func` returns different structures for different samples.
 
     Parameters
     ----------
@@ -71,11 +64,7 @@ def vmap(func: Callable[..., Any], in_dims: Any = 0, out_dims: Any = 0, **settin
 
     @wraps(func, updated=())
     def over_a_batch(*args: Any, **kwargs: Any) -> Any:
-        sizes = _sizes(args, in_dims)  # checks them
-        at_once = _at_once(func, args, kwargs, in_dims, out_dims, sizes)
-        if at_once is not None:
-            return at_once[0]
-        return _joined([func(*sample, **kwargs) for sample in _samples(args, in_dims, sizes)], out_dims)
+        return _joined([func(*sample, **kwargs) for sample in _samples(args, in_dims)], out_dims)
 
     return over_a_batch
 
@@ -90,8 +79,11 @@ def _dims_of_leaves(what: str, dims: Any, values: tuple[Any, ...]) -> list[int |
     return [dim for dim, value in zip(entries, values, strict=True) for _ in leaves_of(value)]
 
 
-def _sizes(args: tuple[Any, ...], in_dims: Any) -> int:
-    """The number of samples. Raises ValueError if arguments and `in_dims` do not fit."""
+def _samples(args: tuple[Any, ...], in_dims: Any) -> list[Any]:
+    """The arguments of each call. All samples of a Tensor are cut in one op: its backward is linear in their number.
+
+    Raises ValueError if arguments and `in_dims` do not fit.
+    """
     leaves, dims = list(leaves_of(args)), _dims_of_leaves("in_dims", in_dims, args)
     sizes = {}
     for value, dim in zip(leaves, dims, strict=True):
@@ -109,44 +101,6 @@ def _sizes(args: tuple[Any, ...], in_dims: Any) -> int:
             f" {', '.join(map(str, sizes.values()))}\n  expected one or more, as many in each argument; see in_dims"
         )
     (count,) = sizes
-    return count
-
-
-def _at_once(func: Any, args: Any, kwargs: Any, in_dims: Any, out_dims: Any, count: int) -> tuple[Any] | None:
-    """The results of a single call for all samples, in a tuple of one, or None if each sample needs its own call."""
-    leaves, dims = list(leaves_of(args)), _dims_of_leaves("in_dims", in_dims, args)
-    places = {t.device for t, dim in zip(leaves, dims, strict=True) if dim is not None}
-    if len(places) != 1:
-        return None
-    device = above(places.pop())
-    call, stream = Call(), random.generator().bit_generator
-    before, call.lasts = stream.state, True  # a few numbers, so their text distinguishes two states
-    device.open.append(call)
-    try:
-        inside = [
-            t if not isinstance(t, Tensor) else device.lift(t) if dim is None
-            else lifted(device, movedim(t, int(dim), 0), True, call)
-            for t, dim in zip(leaves, dims, strict=True)
-        ]  # fmt: skip
-        result = func(*_rebuilt(args, inside), **kwargs)
-        parts = list(leaves_of(result))
-        if repr(stream.state) != repr(before) or not all(isinstance(part, Tensor) for part in parts):
-            raise NotBatched
-        outs = _dims_of_leaves("out_dims", out_dims, result if isinstance(result, tuple) else (result,))
-        found = [lowered(device.lift(part), count) for part in parts]
-        joined = [movedim(y, 0, dim) if dim else y for y, dim in zip(found, outs, strict=True)]
-        return (_rebuilt(result, joined),)
-    except Exception:  # whatever the error is, the loop handles it or raises it
-        stream.state = before
-        return None
-    finally:
-        call.lasts = False
-        device.open.remove(call)
-
-
-def _samples(args: tuple[Any, ...], in_dims: Any, count: int) -> list[Any]:
-    """The arguments of each call. All samples of a Tensor are cut in one op: its backward is linear in their number."""
-    leaves, dims = list(leaves_of(args)), _dims_of_leaves("in_dims", in_dims, args)
     columns = [[t] * count if dim is None else unbind(t, int(dim)) for t, dim in zip(leaves, dims, strict=True)]
     return [_rebuilt(args, sample) for sample in zip(*columns, strict=True)]
 

@@ -10,6 +10,7 @@ from minirnn.cells.by_hand import ByHand
 from minirnn.cells.derive import Derivation
 from minirnn.cells.expr import CellError
 from minirnn.cells.formulas import Writer, as_latex, as_text, with_products
+from minirnn.cells.keyed import KeyedPlan
 from minirnn.cells.plan import Plan
 from minirnn.cells.trace import Step
 
@@ -34,19 +35,36 @@ class Formulas:
     """
 
     def __init__(
-        self, function: Callable[..., Any], states: Sequence[str], output: str | None = None, **constants: float
+        self,
+        function: Callable[..., Any],
+        states: Sequence[str],
+        output: str | None = None,
+        keys: int | None = None,
+        /,
+        **constants: float,
     ) -> None:
         self.function = function
-        self.step = Step(function, states, output, **constants)
+        self.step = Step(function, states, output, keys, **constants)
         self.derivation = Derivation(self.step)
         self.__name__, self.__doc__ = self.step.name, function.__doc__
         self.__module__ = getattr(function, "__module__", __name__)
         self.__qualname__ = getattr(function, "__qualname__", self.__name__)
         self.plans: dict[bool, Plan] = {}
+        self.keyed: KeyedPlan | None = None
         self.by_hand: tuple[Callable[..., Any], tuple[str, ...]] | None = None
+
+    def keyed_plan(self) -> KeyedPlan:
+        """The plan for devices of a cell with keys."""
+        if self.keyed is None:
+            self.keyed = KeyedPlan(self.derivation)
+        return self.keyed
 
     def plan(self, projected: bool = False) -> Plan:
         """The plan for devices. `projected` is for a layer that projects its output."""
+        if self.step.keys is not None:
+            raise CellError(
+                f"{self.__name__}: got a cell with keys\n  expected one without: this needs a plan of units"
+            )
         if projected not in self.plans:
             self.plans[projected] = Plan(self.derived(True) if projected else self.derivation)
         return self.plans[projected]
@@ -66,7 +84,9 @@ class Formulas:
     def with_constants(self, **constants: float) -> Self:
         """The same cell with other values for its constants."""
         others = {n: v for n, v in self.step.constants.items() if n not in constants}
-        found = type(self)(self.function, self.step.user_states, self.step.output, **others, **constants)
+        found = type(self)(
+            self.function, self.step.user_states, self.step.output, self.step.keys, **others, **constants
+        )
         return found if self.by_hand is None else found.with_backward(*self.by_hand)
 
     def __reduce__(self) -> str:
@@ -104,6 +124,8 @@ class Formulas:
         CellError
             With the sign, factor, variable or term that is wrong, for each line.
         """
+        if self.step.keys is not None:
+            raise CellError(f"{self.__name__}: backward of a cell with keys\n  expected none: it is always derived")
         names = (again,) if isinstance(again, str) else again
         if not isinstance(names, (tuple, list)) or not all(isinstance(n, str) for n in names):
             raise CellError(f"{self.__name__}: again= is {again!r}\n  expected names of values, such as 'tanh_c'")

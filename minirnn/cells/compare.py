@@ -15,7 +15,7 @@ from types import CodeType, FrameType
 from typing import Any
 
 from minirnn.cells.derive import Derivation
-from minirnn.cells.expr import CellError, Expr
+from minirnn.cells.expr import CUTS, CellError, Expr
 from minirnn.cells.rules import RULES
 from minirnn.cells.terms import Term, times
 from minirnn.cells.text import write
@@ -39,7 +39,7 @@ class Numbers:
     def computed(self, e: Expr) -> Values:
         if e.op in ("number", "constant"):
             return [e.value if e.op == "number" else e.value[1]] * POINTS
-        if e.op in ("input", "gradient", "product", "unit_mean"):
+        if e.op in ("input", "gradient", *CUTS):
             return [self.draw.choice((-1, 1)) * self.draw.uniform(0.3, 1.7) for _ in range(POINTS)]
         return [evaluated(e.op, args) for args in zip(*map(self.of, e.args), strict=True)]
 
@@ -68,6 +68,7 @@ def compare(d: Derivation, function: Callable[..., Any]) -> dict[str, Expr]:
         raise CellError(f"{name}: backward got a {type(function).__name__}\n  expected a Python function of gradients")
     known = {n: e for e, n in d.names.items() if not e.varies or e.op == "gradient"}
     known |= {f"{n}_grad": e for n, e in zip(d.step.order, d.incoming, strict=True) if f"{n}_grad" not in known}
+    known |= {n: d.step.graph.node("constant", (), (n, v)) for n, v in d.step.constants.items()}
     asked = list(inspect.signature(function).parameters)
     unknown = [n for n in asked if n not in known]
     if unknown:
@@ -86,6 +87,7 @@ def compare(d: Derivation, function: Callable[..., Any]) -> dict[str, Expr]:
     numbers = Numbers()
     right = {line.name: line.value for line in d.lines}
     ends = {f"d{d.names[owner]}": e for owner, e in d.ends.items() if owner.op == "input" and e.varies}
+    through = {dv for _, dv in d.cuts}  # what comes back through a product needs no line
     names = {**d.names, **{e: n for n, e in mine.items() if e.varies and e.op != "gradient"}}
     problems: list[str] = []
     for n, e in {
@@ -93,7 +95,7 @@ def compare(d: Derivation, function: Callable[..., Any]) -> dict[str, Expr]:
         **ends,
     }.items():  # in their order: each mistake is reported once, and later lines are checked as if it were right
         if n not in mine:
-            if n in ends and not (e.op == "gradient" and d.names[e] == n):
+            if n in ends and not (e.op == "gradient" and (d.names[e] == n or e in through)):
                 problems.append(f"{n} is missing: {write(e, d.names, top=True)}")
             continue
         if not close(numbers.of(mine[n]), numbers.of(e)):
@@ -111,12 +113,13 @@ def run(function: Callable[..., Any], arguments: list[Expr]) -> tuple[Any, dict[
     """The result of the function, and its local variables that are formulas, in the order of their last line."""
     found: dict[str, Expr] = {}
     code = function.__code__
+    given = dict(zip(code.co_varnames, arguments, strict=False))
 
     def watch(frame: FrameType, event: str, _: Any) -> Any:
         if frame.f_code is not code:
             return None
         for n, e in frame.f_locals.items():
-            if isinstance(e, Expr) and e not in arguments and found.get(n) is not e:
+            if isinstance(e, Expr) and e is not given.get(n) and found.get(n) is not e:
                 found.pop(n, None)
                 found[n] = e
         return watch

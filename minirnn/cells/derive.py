@@ -8,12 +8,14 @@ saved only if a formula reads it and it cannot be computed from values that are 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from functools import reduce
 from typing import NamedTuple
 
-from minirnn.cells.expr import CUTS, LEAVES, NUMBERS, Expr, is_number, needed
+from minirnn.cells.axes import through
+from minirnn.cells.expr import BACK, CUTS, LEAVES, NUMBERS, Expr, add, choose, is_number, needed
 from minirnn.cells.rules import RULES, is_cheap
-from minirnn.cells.terms import term_of, total
+from minirnn.cells.terms import term_of, times, total
 from minirnn.cells.trace import Step
 
 FAR = 10**6
@@ -68,6 +70,8 @@ class Derivation:
         self.came: set[str] = set()
         """The labels of gradients that come from outside. Each is a separate node, so labels are unique."""
         self.incoming = [self.gradient(f"d{n}", 0) for n in step.order]
+        for e, d in zip(step.after, self.incoming, strict=True):
+            d.axes = e.axes
         self.cuts: list[tuple[Expr, Expr]] = []
         self.arrived = self.sweep()
         for n, after, e in zip(step.order, step.after, self.incoming, strict=True):
@@ -132,6 +136,9 @@ class Derivation:
                 return -FAR if own is not None and d is self.incoming[own] else ranks.get(d, FAR)
 
             d = total(graph, arriving.pop(e, []), atoms, lambda f: f.varies, rank)
+            if e.op == "unit_norm":
+                for v, dv in self.through_norm(e, d, found, cuts):
+                    arriving.setdefault(v, []).append(dv)
             if is_number(d, 0):
                 continue
             found[e] = d
@@ -141,21 +148,54 @@ class Derivation:
                 ranks.setdefault(d, own if own is not None else FAR // 2 - len(ranks))
             if e.op in CUTS:
                 (v,) = e.args
-                partly = v.op in LEAVES or v in step.after or sum(m.args == (v,) for m in step.cuts) > 1
-                label = f"d{self.names[v]}" + (f"_{self.names[e]}" if partly else "")
-                dv = self.gradient(label, self.stage(d) + 1)
+                number, factors = term_of(d, atoms - {d}) if e.op in BACK else (1, [])
+                outside = number not in (0, 1)  # numbers come before a mean or a sum
+                dv = self.through_cut(e, times(graph, 1, factors) if outside else d, cuts)
                 ranks[dv] = len(ranks) - FAR // 2
-                cuts[e] = d, dv
+                dv = number * dv if outside else dv
+                if e.op == "unit_max":
+                    dv = choose(v >= e, dv / graph.node("unit_ties", (v,)), 0)
                 arriving.setdefault(v, []).append(dv)
-            elif rule := RULES.get(e.op):
+            elif e.op == "unit_softmax":
+                v, _, total_of = e.args
+                arriving.setdefault(v, []).append((d - self.through_cut(total_of, d * e, cuts)) * e)
+            elif e.op != "unit_norm" and (rule := RULES.get(e.op)):
                 assert rule.derivative is not None or e.op in ("gt", "lt", "ge", "le")
                 terms = rule.derivative(d, e, *e.args) if rule.derivative else ()
                 for a, term in zip(e.args, terms, strict=False):
                     if term is not None and not is_number(term, 0) and a.op not in NUMBERS:
-                        arriving.setdefault(a, []).append(term)
+                        arriving.setdefault(a, []).append(term if graph.keys is None else through(term, e, a))
         zero = graph.number(0)
         self.cuts = [cuts.get(m, (zero, zero)) for m in step.cuts]
         return found
+
+    def through_cut(self, m: Expr, dm: Expr, cuts: dict[Expr, tuple[Expr, Expr]]) -> Expr:
+        """What comes back through a product, or as a sum or mean over units. The next stage reads it."""
+        (v,) = m.args
+        partly = v.op in LEAVES or v in self.step.after or sum(m.args == (v,) for m in self.step.cuts) > 1
+        label = f"d{self.names[v]}" + (f"_{self.names[m]}" if partly else "")
+        dv = self.gradient(label, self.stage(dm) + 1)
+        cuts[m] = dm, dv
+        return dv
+
+    def through_norm(
+        self, y: Expr, dy: Expr, arrived: Mapping[Expr, Expr], cuts: dict[Expr, tuple[Expr, Expr]]
+    ) -> Iterator[tuple[Expr, Expr]]:
+        """The gradients of values that were normalized together, after the last of their gradients:
+
+        ``dv = (dy - mean(dy) - mean(dy * y) * y) / std``, with means over all units of all values.
+        """
+        which, group = next((k, one) for k, one in enumerate(self.step.graph.norms) if y in one)
+        gradients = {e: d for e in group if not is_number(d := dy if e is y else arrived.get(e, dy * 0), 0)}
+        if y is not group[0] or not gradients:
+            return
+        mean, var = (m for m in self.step.cuts if m.args == y.args[:1] and m.value == f"norm {which}")
+        n = len(group)
+        plain = self.through_cut(mean, reduce(add, gradients.values()), cuts)
+        along = self.through_cut(var, reduce(add, [d * e for e, d in gradients.items()]), cuts)
+        for e in group:
+            v, _, std = e.args
+            yield v, (gradients.get(e, 0) - plain / n - along / n * e) / std
 
     # ---- the lines
 
@@ -281,6 +321,8 @@ class Derivation:
         step = self.step
         last = step.after[-1]
         there = {*step.states.values(), *step.vectors.values(), *step.masks.values(), *step.after}
+        if step.keys is not None:  # a layer keeps its gates, and has what depends on learned parameters alone
+            there |= set(step.gates.values()) | set(step.static())
         read = self.leaves(self.formulas())
         if self.projected:  # the state is the output of the projection
             there.discard(last)

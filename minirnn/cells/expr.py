@@ -7,30 +7,24 @@ Equal expressions of one graph are the same object, so common subexpressions are
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from numbers import Real
 from typing import Any, NoReturn
 
-FUNCTIONS: tuple[str, ...] = ("sigmoid", "tanh", "relu", "softplus", "exp", "log", "sqrt", "abs", "sin", "cos")
-FUNCTIONS += ("maximum", "minimum", "clip", "where", "straight_through", "product", "unit_mean")
-LANGUAGE = f"functions of a cell: {', '.join(FUNCTIONS)}"
-INSTEAD = {
-    "mean": "write unit_mean(v), the mean over units",
-    "sum": "write H * unit_mean(v), with the number of units as a constant H",
-    "detach": "write straight_through(v, 0.0), which has no gradient",
-    "sign": "write where(v > 0, 1, where(v < 0, -1, 0))",
-    "erf": "write tanh(1.2 * v), which differs from erf(v) by less than 0.02",
-    "floor": "write a mask of the step, mask_NAME, for what depends on the time",
-    "%": "write a mask of the step, mask_NAME, for what depends on the time",
-    "dtype": f"{LANGUAGE}; softmax(v) is exp(v) / (H * unit_mean(exp(v)))",
-}
-"""What to write for things that the language does not have."""
+from minirnn.cells.words import FUNCTIONS, INSTEAD, LANGUAGE
 
 COMPARISONS = {"gt": ">", "lt": "<", "ge": ">=", "le": "<="}
 NUMBERS = ("number", "constant")
 LEAVES = (*NUMBERS, "input", "gradient")
-CUTS = ("product", "unit_mean")
+REDUCTIONS = ("unit_mean", "unit_sum", "unit_var", "unit_max", "unit_ties", "unit_exp_sum")
+"""Functions with one result for all units of a sample: the mean, the sum, the variance, the largest value, how many
+units have it, and the sum of ``exp(v - unit_max(v))``."""
+BACK = {op: "unit_mean" if op in ("unit_mean", "unit_var") else "unit_sum" for op in REDUCTIONS}
+"""What becomes of the gradient of such a result: its mean or its sum over units."""
+CUTS = ("product", *REDUCTIONS)
 """Functions that need all units of a sample. A step is split there into stages."""
+SUMS = ("sum_u", "sum_k")
+"""Sums over the units and over the keys of a sample, in cells with keys."""
 
 
 class CellError(TypeError):
@@ -38,11 +32,18 @@ class CellError(TypeError):
 
 
 class Graph:
-    """The expressions of one cell without duplicates, in the order in which they were made."""
+    """The expressions of one cell without duplicates, in the order in which they were made.
 
-    def __init__(self) -> None:
+    `keys` is the number of keys of a cell with matrices (`axes`), else None.
+    """
+
+    def __init__(self, keys: int | None = None) -> None:
+        self.keys = keys
+        self.growing = False  # whether the axes of states are not known yet
         self.known: dict[tuple[Any, ...], Expr] = {}
         self.cuts: list[Expr] = []
+        self.norms: list[tuple[Expr, ...]] = []
+        """Values that were normalized together."""
         self.names: dict[Expr, str] = {}
         """The values that the user named."""
         self.whole: set[Expr] = set()
@@ -55,6 +56,17 @@ class Graph:
         found = self.known.get(key)
         if found is None:
             found = self.known[key] = Expr(self, op, args, value, len(self.known))
+        return found
+
+    def cut(self, op: str, v: Expr, value: Any = None) -> Expr:
+        """A function of all units of a sample."""
+        if self.keys is not None:
+            raise CellError(
+                f"{op}: the cell has keys, and its units do not read each other\n  expected dot(a, b), a sum over keys"
+            )
+        found = self.node(op, (v,), value)
+        if found not in self.cuts:
+            self.cuts.append(found)
         return found
 
     def number(self, v: float) -> Expr:
@@ -81,7 +93,7 @@ class Graph:
 class Expr:
     """A node with an `op` and its operands `args`. `value` is a number, a name, or the index of a product."""
 
-    __slots__ = ("args", "graph", "index", "op", "stage", "value", "varies")
+    __slots__ = ("args", "axes", "graph", "index", "op", "stage", "value", "varies")
 
     def __init__(self, graph: Graph, op: str, args: tuple[Expr, ...], value: Any, index: int) -> None:
         self.graph, self.op, self.args, self.value, self.index = graph, op, args, value, index
@@ -89,6 +101,8 @@ class Expr:
         """The number of products inside the step that come before this value."""
         self.varies: bool = op == "gradient" or any(a.varies for a in args)
         """Whether it depends on a gradient. The dependence is always linear."""
+        self.axes: frozenset[str] = axes_of(op, args)
+        """The axes along which its numbers differ within a sample: ``u`` for units, ``k`` for keys."""
 
     def __repr__(self) -> str:
         return f"<{self.op} {self.value}>" if not self.args else f"<{self.op} of {len(self.args)}>"
@@ -202,7 +216,7 @@ class Expr:
         refuse("was asked for its length", "a step has no shapes: its formulas hold for every sample and unit")
 
     def __getitem__(self, _: Any) -> Any:
-        refuse("was indexed", "units see each other only in product(v) and unit_mean(v)")
+        refuse("was indexed", "units see each other only in product(v), unit_mean(v) and other functions unit_..")
 
     def __matmul__(self, _: Any) -> Any:
         refuse("was multiplied by a matrix", "write product(v): the layer has the matrix (H, H)")
@@ -222,6 +236,12 @@ def refuse(what: str, instead: str = LANGUAGE) -> NoReturn:
 def both(a: Any, b: Any) -> tuple[Expr, Expr]:
     graph = a.graph if isinstance(a, Expr) else b.graph
     return graph.lift(a), graph.lift(b)
+
+
+def axes_of(op: str, args: Sequence[Expr]) -> frozenset[str]:
+    """The axes of a result. A sum (sum_u, sum_k) has those of its operand but one; a leaf has units at first."""
+    found = frozenset("u" * (op in ("input", "gradient"))).union(*[a.axes for a in args])
+    return found - {op[-1]} if op in SUMS else found
 
 
 def is_number(e: Expr, v: float) -> bool:
@@ -343,12 +363,10 @@ def apply(name: str, *args: Any, **options: Any) -> Any:
     given = tuple(graph.lift(a) for a in args)
     if name not in CUTS:
         return graph.node(name, given)
-    if given[0].op in NUMBERS:
+    (v,) = given
+    if v.op in NUMBERS:
         raise CellError(f"{name}: got a number\n  expected a value of the step")
-    found = graph.node(name, given, len(graph.cuts) if name == "product" else None)  # each product has its own matrix
-    if found not in graph.cuts:
-        graph.cuts.append(found)
-    return found
+    return graph.cut(name, v, len(graph.cuts) if name == "product" else None)  # each product has its own matrix
 
 
 def is_infinite(e: Expr) -> bool:
@@ -367,13 +385,13 @@ def kind_of(v: Any) -> str:
     return "a value of the step" if isinstance(v, Expr) else f"a {type(v).__name__}"
 
 
-def needed(ends: Sequence[Expr]) -> list[Expr]:
-    """`ends` and all expressions that they depend on, operands first."""
+def needed(ends: Sequence[Expr], until: Collection[Expr] = ()) -> list[Expr]:
+    """`ends` and all expressions that they depend on, operands first. Those in `until` are not looked into."""
     found: set[Expr] = set()
     waiting = list(ends)
     while waiting:
         e = waiting.pop()
         if e not in found:
             found.add(e)
-            waiting.extend(e.args)
+            waiting.extend(() if e in until else e.args)
     return sorted(found, key=lambda e: e.index)

@@ -7,7 +7,7 @@ from collections import Counter
 from typing import NamedTuple
 
 from minirnn.cells.derive import Derivation
-from minirnn.cells.expr import Expr, is_number, needed
+from minirnn.cells.expr import BACK, Expr, is_number, needed
 from minirnn.cells.rules import RULES
 from minirnn.cells.text import Style, number_text, write
 
@@ -50,21 +50,24 @@ class Writer:
         self.inline = {m: self.product(m) for m in self.step.cuts if self.is_ours(m)}
         pairs = list(zip(self.step.cuts, d.cuts, strict=True))
         self.arriving = [(m, dm, dv) for m, (dm, dv) in pairs if not is_number(dm, 0)]
-        self.inline |= {dv: self.through(m, dm, dv) for m, dm, dv in self.arriving if uses[dv] == 1}
+        uses.update(e for e in d.varying() if e.op == "gradient")  # the whole gradient of a state, which has a line
+        written = {line.value for line in d.lines}
+        inner = {e for _, dm, _ in self.arriving for e in needed([dm], written)}
+        self.inline |= {dv: self.through(m, dm, dv) for m, dm, dv in self.arriving if uses[dv] == 1 and dv not in inner}
 
     # ---- the three parts
 
     def forward(self) -> list[Formula]:
         """The step, a line for every name."""
         nodes = [e for e in self.step.nodes if e in self.names and e.op != "input" and e not in self.inline]
-        return [Formula(self.names[e], self.product(e) if e in self.step.cuts else self.write(e)) for e in nodes]
+        return [Formula(self.names[e], self.line(e)) for e in nodes]
 
     def backward(self) -> list[Formula]:
         """The gradients of gates, states and vectors, stage by stage."""
         d = self.d
         lines = [Formula(self.names[e], self.write(e)) for e in d.again if e in d.recomputed]
         vectors = set(self.step.vectors.values())
-        last = max([d.stage(line.value) for line in d.lines], default=0)
+        last = max(d.stage(e) for e in (*d.formulas(), *[dv for _, _, dv in self.arriving], *d.incoming))
         for stage in range(last + 1):
             for m, dm, dv in self.arriving:
                 if d.stage(dv) == stage and dv not in self.inline:
@@ -85,13 +88,13 @@ class Writer:
         """The lines that every cell has, which use the gradients of the gates: dx, dW, dR, db."""
         step, names = self.step, self.name
         side = {}
-        for kinds in ("zx", "zh", "zxh"):
+        for kinds in ("zxks", "zh", "zxksh"):
             own = [names(f"d{n}", True) for n in step.gates if n[0] in kinds]
             side[kinds] = self.beside(own) if own else ""
         lines = []
-        if side["zx"]:
-            lines.append(Formula(names("dx", True), self.times(side["zx"], "W")))
-            lines.append(Formula(names("dW", True), self.times(self.transposed(side["zx"]), "x")))
+        if of_x := side["zxks"]:
+            lines.append(Formula(names("dx", True), self.times(of_x, "W")))
+            lines.append(Formula(names("dW", True), self.times(self.transposed(of_x), "x")))
         if side["zh"]:
             h = f"{step.order[-1]}_prev"
             dh, right = names(f"d{h}", True), self.times(side["zh"], "R")
@@ -103,7 +106,7 @@ class Writer:
                 minus = dm.op == "neg" and dm not in self.names
                 left = "-" * minus + self.transposed(self.factor(dm.args[0] if minus else dm))
                 lines.append(Formula(names(f"dU{self.number(m)}", True), self.times(left, self.factor(m.args[0]))))
-        return [*lines, Formula(names("db", True), self.summed(side["zxh"]))]
+        return [*lines, Formula(names("db", True), self.summed(side["zxksh"]))]
 
     # ---- how things are written
 
@@ -111,11 +114,13 @@ class Writer:
         return write(e, self.names, self.style, self.literal, self.inline, top=True)
 
     def literal(self, e: Expr) -> str:
-        return (
-            self.name(e.value[0], False)
-            if e.op == "constant"
-            else number_text(e.value).replace("inf", r"\infty" * self.tex or "inf")
-        )
+        if e.op == "constant":
+            return self.name(e.value[0], False)
+        text = number_text(e.value)
+        if not self.tex:
+            return text
+        digits, _, power = text.replace("inf", r"\infty").partition("e")
+        return digits if not power else rf"{digits} \cdot 10^{{{power}}}".removeprefix(r"1 \cdot ")
 
     def is_ours(self, m: Expr) -> bool:
         """Whether the user did not name the result of a product. It is then written where it is read."""
@@ -127,17 +132,37 @@ class Writer:
 
     def product(self, m: Expr) -> str:
         v = self.factor(m.args[0])
-        if m.op == "unit_mean":
-            return rf"\overline{{{v}}}" if self.tex else f"unit_mean({self.names.get(m.args[0], v)})"
+        if m.op != "product":
+            return RULES[m.op].latex.format(v) if self.tex else f"{m.op}({self.names.get(m.args[0], v)})"
         return self.times(v, self.transposed(self.matrix(m)))
+
+    def line(self, e: Expr) -> str:
+        """A value of the step, written out."""
+        if e in self.step.cuts:
+            return self.product(e)
+        if e.op == "unit_norm":
+            v, m, s = (write(a, self.names, self.style, self.literal, self.inline) for a in e.args)
+            return rf"\frac{{{v} - {m}}}{{{s}}}" if self.tex else f"({v} - {m}) / {s}"
+        if e.op == "unit_softmax":
+            return (RULES[e.op].latex if self.tex else "unit_softmax({0})").format(self.names[e.args[0]])
+        for group in self.step.graph.norms:
+            _, mean, std = group[0].args
+            of = ", ".join(self.names[y.args[0]] for y in group)
+            if e is mean:
+                return rf"\overline{{{of}}}" if self.tex else f"unit_mean({of})"
+            if e is std:
+                (variance,) = e.args
+                eps = f" + {self.write(variance.args[1])}"
+                return rf"\sqrt{{\mathrm{{var}}({of}){eps}}}" if self.tex else f"sqrt(unit_var({of}){eps})"
+        return self.write(e)
 
     def through(self, m: Expr, dm: Expr, dv: Expr) -> str:
         """The gradient dv that comes back through a product or a mean, as text. A sum takes its minus."""
         if dm.op == "neg" and dm not in self.names and dv in self.only_added:
             return f"-{self.through(m, dm.args[0], dv)}"
-        if m.op == "unit_mean":
+        if m.op != "product":
             text = write(dm, self.names, self.style, self.literal)
-            return rf"\overline{{{text}}}" if self.tex else f"unit_mean({text})"
+            return RULES[BACK[m.op]].latex.format(text) if self.tex else f"{BACK[m.op]}({text})"
         return self.times(self.factor(dm), self.matrix(m))
 
     def matrix(self, m: Expr) -> str:
@@ -172,7 +197,7 @@ class Writer:
         if gradient and not n.rstrip("_").endswith("_grad"):
             return rf"\delta {self.name(n[1:], False)}" if n[1:] and not n[1:].isdigit() else rf"\delta_{{{n[1:]}}}"
         function, _, operand = n.partition("_")
-        if function in ("sigmoid", "tanh") and operand[:1].isalpha():  # a value without another name, such as tanh_c
+        if function in ("sigmoid", "tanh", "exp") and operand[:1].isalpha():  # without another name, such as tanh_c
             return RULES[function].latex.format(self.name(operand, False))
         stem, _, index = n.partition("_")
         if found := re.fullmatch(r"([A-Za-z]+)(\d+)", stem):

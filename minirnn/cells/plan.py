@@ -15,10 +15,11 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 from minirnn.cells.derive import Derivation
-from minirnn.cells.expr import CUTS, FUNCTIONS, LEAVES, Expr, needed
+from minirnn.cells.expr import CUTS, LEAVES, Expr, needed
 from minirnn.cells.formulas import Writer, as_text
 from minirnn.cells.text import write
 from minirnn.cells.trace import Step
+from minirnn.cells.words import FUNCTIONS
 
 CPP = """ alignas alignof and and_eq asm auto bitand bitor bool break case catch char class compl concept const
 consteval constexpr constinit const_cast continue co_await co_return co_yield decltype default delete do double

@@ -126,9 +126,27 @@ RULES: dict[str, Rule] = {
         "straight_through({0}, {1})", "{0}", "{0}", "copyto({out}, {0})", cheap=True,
     ),
     "copy": Rule(lambda x: x, lambda d, y, x: (d,), "{0}", "{0}", "{0}", "copyto({out}, {0})", cheap=True),
+    # sums over the keys or the units of a sample, in cells with keys
+    "sum_k": Rule(lambda v: v, lambda d, y, v: (d,), "sum_k({0})", r"\sum_k {0}", "", ""),
+    "sum_u": Rule(lambda v: v, lambda d, y, v: (d,), "sum_u({0})", r"\sum_u {0}", "", ""),
     # functions that need all units of a sample, which devices compute between two stages
     "product": Rule(lambda v: v, None, "product({0})", r"U {0}", "", ""),
     "unit_mean": Rule(lambda v: v, None, "unit_mean({0})", r"\overline{{{0}}}", "", ""),
+    "unit_sum": Rule(lambda v: v, None, "unit_sum({0})", r"\sum_u {0}", "", ""),
+    "unit_var": Rule(lambda v: v, None, "unit_var({0})", r"\mathrm{{var}}({0})", "", ""),
+    "unit_max": Rule(lambda v: v, None, "unit_max({0})", r"\max_u {0}", "", ""),
+    "unit_ties": Rule(lambda v: v, None, "unit_ties({0})", r"\mathrm{{ties}}({0})", "", ""),
+    "unit_exp_sum": Rule(lambda v: v, None, "unit_exp_sum({0})", r"\sum_u e^{{{0} - \max_u {0}}}", "", ""),
+    # functions of such results, whose derivatives `Derivation.sweep` has
+    "unit_norm": Rule(
+        lambda v, mean, std: (v - mean) / std, None, "(({0} - {1}) / {2})", r"\mathrm{{norm}}({0})",
+        "(({0} - {1}) / {2})", "subtract({0}, {1}, {out}); divide({out}, {2}, {out})",
+    ),
+    "unit_softmax": Rule(
+        lambda v, largest, total: math.exp(v - largest) / total, None, "(exp({0} - {1}) / {2})",
+        r"\mathrm{{softmax}}({0})", "(exp({0} - {1}) / {2})",
+        "subtract({0}, {1}, {out}); exp({out}, {out}); divide({out}, {2}, {out})",
+    ),
 }  # fmt: skip
 
 

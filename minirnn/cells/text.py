@@ -7,7 +7,8 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Literal
 
-from minirnn.cells.expr import NUMBERS, Expr
+from minirnn.cells.expr import NUMBERS, SUMS, Expr, opens
+from minirnn.cells.matrices import Matrices
 from minirnn.cells.rules import CALL, POWER, PRODUCT, RULES, SUM
 
 Style = Literal["text", "latex", "cpp"]
@@ -68,6 +69,10 @@ def write(
         form = {"text": rule.text, "latex": rule.latex, "cpp": rule.cpp}[style]
         if e in e.graph.gated and style != "cpp":
             return gated(e)
+        if e.op == "sum_k" and style == "text" and opens(e.args[0], "mul"):
+            return f"dot({', '.join(spell(a)[0] for a in e.args[0].args)})", CALL
+        if style == "latex" and e.graph.keys is not None and e.op in ("mul", *SUMS):
+            return matrices.product(e) if e.op == "mul" else matrices.sum(e), PRODUCT
         if rule.binds == CALL:
             return form.format(*[spell(a)[0] for a in e.args]), CALL
         if e.op == "neg":
@@ -118,6 +123,8 @@ def write(
         text = place(e, CALL)
         if style == "text":
             return f"{text}**{power}"
+        if text.startswith("e^"):
+            return rf"\left({text}\right)^{power}"
         function = re.match(r"\\(tanh|sigma|sin|cos|log)(?=\()", text)
         end = function.end() if function else len(text)
         return f"{text[:end]}^{power}{text[end:]}"
@@ -126,7 +133,7 @@ def write(
         """A gradient that is 0 where a comparison is false, or true, as a product with the comparison."""
         condition, yes, no = e.args
         holds = no.op == "number" and no.value == 0
-        form = RULES["mul"].text if style == "text" else RULES["mul"].latex
+        form = RULES["mul"].text if style == "text" else RULES["mul"].latex if e.axes else r"{0} \, {1}"
         return form.format(place(yes if holds else no, PRODUCT), compared(condition, holds)), PRODUCT
 
     def compared(e: Expr, holds: bool) -> str:
@@ -134,4 +141,11 @@ def write(
         text = (rule.text if style == "text" else rule.latex).format(*[spell(a)[0] for a in e.args])
         return f"({text})" if style == "text" else f"[{text}]"
 
+    def factor(e: Expr, power: int, least: int = CALL) -> str:
+        one_or_zero = e.op == "where" and e not in names and [a.value for a in e.args[1:]] == [1, 0]
+        if power == 1 and one_or_zero:
+            return compared(e.args[0], True)
+        return raised(e, power) if power > 1 else place(e, least)
+
+    matrices = Matrices(factor, lambda a: a in names and a is not e)
     return spell(e, top)[0]

@@ -6,8 +6,16 @@ The names of the parameters define their roles::
     x_NAME      a gate of x alone:     x W + b            mask_NAME            a mask of the step, without a gradient
     h_NAME      a gate of h alone:     h R + b
 
-and, after a ``*``, a learned vector (H,) if there is no default, a constant if that is a number. A trace function finds
-the names of local variables in the frame after every line. It works in notebooks and needs no source text.
+and, after a ``*``, a learned vector (H,) if there is no default, a constant if that is a number. In a cell with keys
+(`axes`), whose gates read x alone, there are also
+
+    k_NAME      a vector of keys (N,):  x W + b           s_NAME      one number per sample:  x W + b
+
+and an annotation names the shape of a learned parameter: ``A: "H, N"``, ``"N"``, or ``"1"`` for a number. The shapes of
+states are found: each has the axes of its new value.
+
+A trace function finds the names of local variables in the frame after every line. It works in notebooks and needs no
+source text.
 """
 
 from __future__ import annotations
@@ -15,16 +23,20 @@ from __future__ import annotations
 import inspect
 import sys
 import traceback
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from math import isfinite
 from numbers import Real
 from types import CodeType, FrameType
 from typing import Any, NoReturn
 
-from minirnn.cells.expr import LANGUAGE, NUMBERS, CellError, Expr, Graph, needed
+from minirnn.cells.axes import annotated, shape_text
+from minirnn.cells.expr import NUMBERS, CellError, Expr, Graph, needed
+from minirnn.cells.words import LANGUAGE
 
 KINDS = ("z", "x", "h")
 """The first letters of the kinds of gates, in the order of the devices: OF_BOTH, OF_X, OF_H."""
+KINDS_WITH_KEYS = {"x": "u", "k": "k", "s": ""}
+"""The kinds of gates of a cell with keys, and their axes."""
 
 
 class Step:
@@ -40,13 +52,19 @@ class Step:
     names : dict of Expr to str
         Inputs, states and local variables. A state before the step is ``c_prev``.
     cuts : list of Expr
-        Calls of product and unit_mean, in the order in which they were made.
+        Products and functions of all units, in the order in which they were made.
     read : bool
         Whether a step reads the last state. If the output of a cell is not a state, no step reads it.
     """
 
     def __init__(
-        self, function: Callable[..., Any], states: Sequence[str], output: str | None = None, /, **constants: float
+        self,
+        function: Callable[..., Any],
+        states: Sequence[str],
+        output: str | None = None,
+        keys: int | None = None,
+        /,
+        **constants: float,
     ) -> None:
         self.function = function
         self.name = getattr(function, "__name__", type(function).__name__)
@@ -58,21 +76,44 @@ class Step:
         self.user_states = tuple(states)  # in the user's order
         self.output = self.user_states[-1] if output is None else output
         self.read = self.output in self.user_states
-        self.graph = Graph()
-        self.names: dict[Expr, str] = self.graph.names
+        self.keys = keys
+        self.prefixes = ("z_", "x_", "h_") if keys is None else tuple(f"{kind}_" for kind in KINDS_WITH_KEYS)
         self.masked: dict[str, float | None] = {}  # the rate of each mask
-        self.read_parameters(inspect.signature(function).parameters, constants)
-        self.after = self.run()
+        self.axes: dict[str, frozenset[str]] = {}  # of each state, in a cell with keys
+        self.traced(inspect.signature(function).parameters, constants, growing=keys is not None)
+        if keys is not None:
+            self.find_axes(inspect.signature(function).parameters, constants)
         self.cuts = self.graph.cuts
-        self.nodes = needed([*self.after, *self.cuts])
+        self.nodes = needed([*self.after, *self.cuts, *[y for group in self.graph.norms for y in group]])
         self.name_cuts()
         self.check_used()
+
+    def traced(
+        self, parameters: Mapping[str, inspect.Parameter], constants: Mapping[str, float], growing: bool = False
+    ) -> None:
+        self.graph = Graph(self.keys)
+        self.graph.growing = growing
+        self.names: dict[Expr, str] = self.graph.names
+        self.read_parameters(parameters, constants)
+        self.after = self.run()
+
+    def find_axes(self, parameters: Mapping[str, inspect.Parameter], constants: Mapping[str, float]) -> None:
+        """The axes of states, which grow until each state has those of its new value."""
+        while (found := {n: e.axes for n, e in zip(self.order, self.after, strict=True)}) != self.axes:
+            self.axes = {n: axes | self.axes.get(n, frozenset()) for n, axes in found.items()}
+            self.traced(parameters, constants, growing=True)
+        self.traced(parameters, constants)
+        for n, e in zip(self.order, self.after, strict=True):
+            if n == self.output and e.axes != {"u"}:
+                self.fail(
+                    f"the output {n} has the shape {shape_text(e.axes)}", "expected (H,): dot(S, k_q) sums over keys"
+                )
 
     # ---- the meaning of names
 
     def read_parameters(self, parameters: Mapping[str, inspect.Parameter], constants: Mapping[str, float]) -> None:
         for n in (*self.user_states, self.output):
-            if not n.isidentifier() or n[:2] in ("z_", "x_", "h_") or n.endswith("_prev") or n.startswith("mask_"):
+            if not n.isidentifier() or n[:2] in self.prefixes or n.endswith("_prev") or n.startswith("mask_"):
                 self.fail(f"got a state {n!r}", "expected a name such as c, h or m, without z_, x_, h_, mask_, _prev")
         if len(set(self.user_states)) < len(self.user_states):
             self.fail(f"states are {', '.join(self.user_states)}", "expected every state once")
@@ -85,19 +126,24 @@ class Step:
         if missing:
             expected = f"expected every state among its parameters ({', '.join(parameters)}), before a *"
             self.fail(f"the state {missing[0]!r} is not a parameter", expected)
-        gates = [n for n in positional if n[:2] in ("z_", "x_", "h_")]
+        gates = [n for n in positional if n[:2] in self.prefixes]
         self.positional = list(positional)
         self.gate_order = gates
         if "self" in positional:
             self.fail(
                 "got a parameter 'self'", "expected a function, a static method, or cell(..)(self.method) of an object"
             )
+        if self.keys is not None:
+            self.check_with_keys(positional)
         for n, p in positional.items():
             if n not in gates and n not in self.user_states and not n.startswith("mask_"):
                 self.fail(
                     f"got a parameter {n!r}",
                     "expected a state, or a gate: x_.. of x alone, h_.. of h alone, z_.. of both\n"
-                    "  a mask is mask_..; learned vectors (H,) and constants come after a *",
+                    "  a mask is mask_..; learned vectors (H,) and constants come after a *"
+                    if self.keys is None and n[:2] not in ("k_", "s_")
+                    else "expected a state, or a gate of x in a cell with keys, @cell(.., keys=16):\n"
+                    "  x_.. for units (H,), k_.. for keys (N,), s_.. for one number per sample",
                 )
             if not n.startswith("mask_") and p.default is not p.empty:
                 self.fail(
@@ -105,11 +151,22 @@ class Step:
                 )
         if not gates:
             self.fail("it has no gate", "expected at least one parameter z_.., x_.. or h_..")
-        self.gates = {n: self.input(n) for kind in KINDS for n in gates if n[0] == kind}
-        self.states = {n: self.input(f"{n}_prev") for n in self.order}
+        self.gates = (
+            {n: self.input(n) for kind in KINDS for n in gates if n[0] == kind}
+            if self.keys is None
+            else {n: self.input(n, KINDS_WITH_KEYS[n[0]]) for n in gates}
+        )
+        none = None if self.keys is None else ""
+        self.states = {n: self.input(f"{n}_prev", self.axes.get(n, none)) for n in self.order}
         self.masks = {n: self.input(n) for n in positional if n.startswith("mask_")}
         self.masked = {n: self.rate(n, positional[n]) for n in self.masks}
-        self.vectors = {n: self.input(n) for n, p in keywords.items() if p.default is p.empty}
+        learned = {n: annotated(p.annotation) for n, p in keywords.items() if p.default is p.empty}
+        self.vectors = {n: self.input(n, axes) for n, axes in learned.items()}
+        for n, axes in learned.items():
+            if self.keys is None and axes not in (None, "u"):
+                self.fail(
+                    f"{n} is annotated as {keywords[n].annotation}", "expected a vector (H,), or @cell(.., keys=16)"
+                )
         unknown = sorted(constants.keys() - (keywords.keys() - self.vectors.keys()))
         if unknown:
             known = ", ".join(keywords.keys() - self.vectors.keys()) or "none"
@@ -141,10 +198,29 @@ class Step:
         constants = [f"{n}={v:g}" for n, v in self.constants.items()]
         return [*self.positional, *(["*"] if self.vectors or constants else []), *self.vectors, *constants]
 
-    def input(self, name: str) -> Expr:
+    def check_with_keys(self, positional: Mapping[str, inspect.Parameter]) -> None:
+        for n in positional:
+            if n[:2] in ("z_", "h_"):
+                self.fail(f"got a gate {n!r} in a cell with keys", "expected gates of x alone: x_.., k_.. and s_..")
+            if n.startswith("mask_"):
+                self.fail(f"got a mask {n!r} in a cell with keys", "expected none: drop out the output of the layer")
+
+    def input(self, name: str, axes: Iterable[str] | None = None) -> Expr:
         e = self.graph.node("input", (), name)
+        e.axes = e.axes if axes is None else frozenset(axes)
         self.names[e] = name
         return e
+
+    def static(self) -> list[Expr]:
+        """The values that depend on learned parameters and constants alone, which are the same at every step."""
+        found = set(self.vectors.values())
+        numbers: set[Expr] = set()
+        for e in self.nodes:
+            if e.op in NUMBERS or e.args and all(a in numbers for a in e.args):
+                numbers.add(e)
+            elif e.args and all(a in found or a in numbers for a in e.args):
+                found.add(e)
+        return [e for e in self.nodes if e in found and e.args]
 
     # ---- the run
 
@@ -210,6 +286,15 @@ class Step:
                 self.names[v] = self.unused(f"v{k + 1}")
             if m not in self.names:
                 self.names[m] = self.unused(f"m{k + 1}")
+        for e in self.nodes:
+            if e.op == "unit_softmax" and e not in self.names:
+                self.names[e] = self.unused(f"softmax_{self.names[e.args[0]]}")
+        for group in self.graph.norms:
+            for y in group:
+                v, mean, std = y.args
+                for e, name in ((mean, "mean"), (std, "std"), (y, f"norm_{self.names[v]}")):
+                    if e not in self.names:
+                        self.names[e] = self.unused(name)
 
     def unused(self, name: str) -> str:
         """`name`, or the first of name2, name3, .. that is not used."""
@@ -238,9 +323,12 @@ class Step:
                             f"gates z_.. and h_.. read the last state, here {self.output}; if they should read {n}, "
                             f"write states={tuple(last.split(', '))!r} and return {last}\n  otherwise {remove}"
                         )
+                    elif kind == "state" and n == self.output:
+                        rest = tuple(s for s in self.order if s != n)
+                        remove = f"if it is only the output of the layer, write @cell(states={rest!r}, output={n!r})"
                     self.fail(f"the {kind} {n!r} is never used", remove)
         reached = set(needed(self.after))
-        if any(m not in reached for m in self.cuts):
+        if any(m not in reached for m in self.cuts if m.op != "unit_ties"):
             self.fail("a product or mean is never used", "remove it: a layer would compute it for nothing")
         for n, v in self.constants.items():
             if self.graph.known.get(("constant", (), (n, v))) not in used and isfinite(v):

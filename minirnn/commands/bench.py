@@ -43,7 +43,8 @@ def run(args: argparse.Namespace) -> int:
     if args.cell:
         if not names_a_file(args.cell):
             raise UserError(f"--cell {args.cell}: a custom cell is {FORM}\n  --mode measures minirnn's own ops")
-        cell_in(args.cell)
+        if cell_in(args.cell).step.keys is not None:
+            raise UserError(f"--cell {args.cell}: the cell has keys\n  expected one without keys")
     if args.json:
         try_file("--json", args.json)
     where = args.device

@@ -131,6 +131,10 @@ KERNELS: dict[str, str] = {
     " -> y, h_n, c_n, saved: one layer of any cell, D directions",
     "cell_sequence_grad": "(x, h0, c0, weights, saved, y, dy, dh_n, dc_n, *, plan, lengths, need_dx"
     "[, masks, zoneout, constants, dc_each]) -> dx, dh0, dc0, dweights",
+    "keyed_sequence": "(gates, states, learned, *, plan, H, lengths, training) -> y, after, saved:"
+    " one layer of a cell with keys, one direction",
+    "keyed_sequence_grad": "(gates, states, learned, saved, dy, d_after, *, plan, H, lengths)"
+    " -> d_gates, d_states, d_learned",
     "cross_entropy": "(x, *, target) -> (losses,); target: integers in host memory",
     "cross_entropy_grad": "(x, dy, *, target) -> (dx,)",
     "adam": "(p, g, m, v, *, step, lr, beta1, beta2, eps) -> p, m, v: a step of the optimizer, for one parameter",
@@ -167,6 +171,11 @@ projection.
 and with B, which only the device itself reads; None if that is nothing, or not `training`. With `named` it is a dict
 instead: the values (`Plan.value_names`) and the states but h after each step, by name, (D, T, B, H) each. The gradient
 also takes such a dict, with any values. `dc_each` (D, T, B, H) is the gradient of the first state after each step.
+
+`keyed_sequence` computes a layer of a cell with keys in one direction; its plan is a `minirnn.cells.keyed.KeyedPlan`.
+The axes of each value are those of the plan: (H, N), (H,), (N,) or (). `gates` are (T, B, ..), flattened and side by
+side; `states`, `after` and their gradients (B, ..); `learned` are the learned parameters and then `KeyedPlan.static`;
+y is (T, B, H). `lengths` and `saved` are those of `cell_sequence`. The gradients of samples are added in `d_learned`.
 """
 
 

@@ -97,14 +97,6 @@ def same_device(op: str, *operands: Tensor, names: Sequence[str] = "ab") -> Devi
     return device
 
 
-def together(op: str, a: Tensor, b: Tensor) -> tuple[Tensor, Tensor]:
-    """Two operands of different devices on one of them, which `vmap` needs. Raises ValueError for other devices."""
-    for device in (a.device, b.device):
-        if hasattr(device, "lift"):
-            return device.lift(a), device.lift(b)
-    raise mixed_devices(op, a, b)
-
-
 def mixed_devices(op: str, *operands: Tensor, names: Sequence[str] = "ab") -> ValueError:
     """The error for operands on different devices, with the name of each."""
     first, *rest = [f"{name} {{}}on {t.device.name}" for name, t in zip(names, operands, strict=True)]

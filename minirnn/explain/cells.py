@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import inspect
+from collections import Counter
 from collections.abc import Iterator
 from itertools import groupby
 from textwrap import TextWrapper
 
 from minirnn import devices
+from minirnn.cells.axes import shape_text
 from minirnn.cells.cell import Formulas
-from minirnn.cells.expr import Expr
+from minirnn.cells.expr import BACK, Expr
 from minirnn.cells.plan import Load, Plan, Stage
 from minirnn.cells.text import write
 from minirnn.devices.cells.header import header
+from minirnn.devices.cells.keyed import keyed_header
 from minirnn.devices.cpu.sequence.step import text_of
 from minirnn.devices.cpu.sequence.write_backward import back_of
 from minirnn.devices.cpu.sequence.write_forward import loop_of
@@ -36,6 +39,9 @@ def cell_lines(cell: Formulas, where: str, source: bool = False, device: str | N
     device : str, optional
         Only this device; by default all of them.
     """
+    if cell.step.keys is not None:
+        yield from keyed_lines(cell, where, source, device)
+        return
     plan = cell.plan()
     yield from page_lines(cell, where)
     yield heading("what a layer learns: I inputs, H units")
@@ -49,6 +55,51 @@ def cell_lines(cell: Formulas, where: str, source: bool = False, device: str | N
     yield from stages(plan, "backward", plan.backward)
     yield from devices_lines(plan, device)
     yield from source_lines(plan, device) if source else ()
+
+
+def keyed_lines(cell: Formulas, where: str, source: bool, device: str | None) -> Iterator[str]:
+    """The lines that explain a cell with keys; with `source`, also the header that is generated."""
+    plan, step = cell.keyed_plan(), cell.step
+    yield from page_lines(cell, where)
+    yield heading(f"what a layer learns: I inputs, H units, N = {plan.keys} keys")
+    counts = Counter(size_of(e) for e in plan.gates)
+    rows = " + ".join(f"{n} {size}".removeprefix("1 ") if size != "1" else str(n) for size, n in counts.items())
+    gates = ", ".join(step.gate_order)
+    learned = [(n, shape_text(e.axes), "learned") for n, e in step.vectors.items()]
+    constants = [(n, "", f"constant, {value:g}") for n, value in step.constants.items()]
+    yield from table([("weight_ih", f"({rows}, I)", gates), ("bias", f"({rows},)", gates), *learned, *constants])
+    yield heading("what a step keeps for its backward pass")
+    kept = [(n, shape_text(e.axes), "") for n, e in zip(cell.saved(), plan.saved, strict=True)]
+    states = [(n, shape_text(e.axes), "a state") for n, e in zip(plan.state_names, plan.states, strict=True)]
+    yield from table([*kept, *states])
+    yield heading("what computes it")
+    made = {one: keyed_made_of(one) for one in names(device)}
+    yield from table(list(made.items()))
+    if source and any(HEADER in how for how in made.values()):
+        yield heading("the header, for C++ and CUDA")
+        yield keyed_header(plan).text.rstrip()
+
+
+def size_of(e: Expr) -> str:
+    """The number of elements of a value for each sample."""
+    return " ".join(letter for axis, letter in (("u", "H"), ("k", "N")) if axis in e.axes) or "1"
+
+
+def keyed_made_of(name: str) -> str:
+    """How a device computes a cell with keys."""
+    reason = devices.available()[name]
+    if reason is not None:
+        return f"not available: {reason.splitlines()[0]}"
+    device = devices.get(name)
+    if "keyed_sequence" not in device.kernels:
+        return TAPE
+    if getattr(device, "driver", None) is not None:
+        return f"{HEADER}: one launch for all steps, a block of threads for each sample"
+    return (
+        f"{NUMPY}: each step, formula by formula"
+        if name == "cpu"
+        else f"{HEADER}: compiled into the loop over the steps"
+    )
 
 
 def page_lines(cell: Formulas, where: str = "") -> Iterator[str]:
@@ -148,7 +199,7 @@ def between(kind: str, matrix: int, k: int, way: str) -> str:
     result, of = ("products", "multiplied") if way == "forward" else ("d_multiplied", "d_products")
     if kind == "product":
         return f"{result}[{k}] = {of}[{k}] @ U{matrix + 1}" + "^T" * (way == "forward")
-    return f"{result}[{k}] = the mean over units of {of}[{k}]"
+    return f"{result}[{k}] = the {(kind if way == 'forward' else BACK[kind])[5:]} over units of {of}[{k}]"
 
 
 def by_array(loads: tuple[Load, ...]) -> Iterator[tuple[str, str]]:

@@ -47,15 +47,11 @@ from minirnn.nn.recurrent import GRU, LSTM, RNN
 from minirnn.nn.shape import Flatten, Identity, Unflatten
 from minirnn.nn.states import LSTMHidden, LSTMState
 
-if TYPE_CHECKING:
-    from minirnn.nn.batch_norm import BatchNorm1d
-    from minirnn.nn.convolution import Conv1d
-else:  # torch's other names raise an error with a hint
-    LATER = {"BatchNorm1d": "minirnn.nn.batch_norm", "Conv1d": "minirnn.nn.convolution"}
-    __getattr__, __dir__ = imported_later(__name__, LATER)
+if not TYPE_CHECKING:  # torch's other names raise an error with a hint
+    __getattr__, __dir__ = imported_later(__name__, {})
 
-__all__ = ["ELU", "GELU", "GLU", "GRU", "LSTM", "RNN", "BCELoss", "BCEWithLogitsLoss", "BatchNorm1d", "CTCLoss"]
-__all__ += ["Conv1d", "CrossEntropyLoss", "Dropout", "Embedding", "Flatten", "GRUBlockCell", "GRUCell", "Hardtanh"]
+__all__ = ["ELU", "GELU", "GLU", "GRU", "LSTM", "RNN", "BCELoss", "BCEWithLogitsLoss", "CTCLoss"]
+__all__ += ["CrossEntropyLoss", "Dropout", "Embedding", "Flatten", "GRUBlockCell", "GRUCell", "Hardtanh"]
 __all__ += ["HuberLoss", "Identity", "KLDivLoss", "L1Loss", "LSTMBlockCell", "LSTMBlockFusedCell", "LSTMCell"]
 __all__ += ["LSTMHidden", "LSTMState", "LayerNorm", "LeakyReLU", "Linear", "LogSigmoid", "LogSoftmax", "MSELoss"]
 __all__ += ["Module", "ModuleDict", "ModuleList", "NLLLoss", "Parameter", "RMSNorm", "RNNCell", "ReLU", "ReLU6"]

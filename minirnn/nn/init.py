@@ -12,7 +12,6 @@ outputs that each input reaches.
 from __future__ import annotations
 
 import math
-import warnings
 from typing import Any, TypeVar
 
 import numpy as np
@@ -26,7 +25,7 @@ from minirnn.lookup.later import imported_later
 __getattr__, __dir__ = imported_later(__name__, {})  # for torch's other names, an error with the name here
 
 __all__ = ["calculate_gain", "constant_", "eye_", "kaiming_normal_", "kaiming_uniform_", "normal_", "ones_"]
-__all__ += ["orthogonal_", "sparse_", "trunc_normal_", "uniform_", "xavier_normal_", "xavier_uniform_", "zeros_"]
+__all__ += ["orthogonal_", "uniform_", "xavier_normal_", "xavier_uniform_", "zeros_"]
 
 Leaf = TypeVar("Leaf", bound=Tensor)
 
@@ -65,28 +64,6 @@ def normal_(tensor: Leaf, mean: float = 0.0, std: float = 1.0, generator: Any = 
     mean, std = check.number("normal_", "mean", mean), check.number("normal_", "std", std, 0)
     draw = _stream("normal_", tensor, generator)
     return _set(tensor, mean + std * draw.standard_normal(tensor.shape))
-
-
-def trunc_normal_(
-    tensor: Leaf, mean: float = 0.0, std: float = 1.0, a: float = -2.0, b: float = 2.0, generator: Any = None
-) -> Leaf:
-    """Fill with normal values, drawing those outside `a` .. `b` again. (`a`, `b` are values, not multiples of `std`.)
-
-    Raises ValueError if `std` is not above 0, or `b` not above `a`.
-    """
-    op = "trunc_normal_"
-    mean, std, a, b = (check.number(op, n, v) for n, v in (("mean", mean), ("std", std), ("a", a), ("b", b)))
-    if std <= 0 or b <= a:
-        raise ValueError(f"{op}: std is {std}, a is {a}, b is {b}\n  expected std above 0 and a below b")
-    if not a - 2 * std <= mean <= b + 2 * std:
-        warnings.warn(
-            f"{op}: mean is {mean}, more than two deviations from {a} .. {b}: the values will lie close to one end",
-            stacklevel=2,
-        )
-    draw = _stream(op, tensor, generator)
-    # a and b rounded inward, so that no value rounds to one outside
-    low, high = _inside(a, b, tensor.dtype)
-    return _set(tensor, _between(draw, mean, std, low, high, math.prod(tensor.shape)).reshape(tensor.shape))
 
 
 def constant_(tensor: Leaf, val: float) -> Leaf:
@@ -180,22 +157,6 @@ def orthogonal_(tensor: Leaf, gain: float = 1, generator: Any = None) -> Leaf:
     return _set(tensor, gain * (q.T if rows < columns else q).reshape(tensor.shape))
 
 
-def sparse_(tensor: Leaf, sparsity: float, std: float = 0.01, generator: Any = None) -> Leaf:
-    """Fill with normal values of mean 0, and set a share `sparsity` of each column (rounded up) to 0. Martens 2010.
-
-    Raises ValueError if there are not two axes, `sparsity` is not in 0 .. 1, or `std` is negative.
-    """
-    sparsity = check.number("sparse_", "sparsity", sparsity, 0, 1, ", the share of zeros")
-    std = check.number("sparse_", "std", std, 0)
-    _matrix("sparse_", tensor, exactly=True)
-    draw = _stream("sparse_", tensor, generator)
-    values = std * draw.standard_normal(tensor.shape)
-    zeros = math.ceil(sparsity * tensor.shape[0])
-    for column in range(tensor.shape[1]):
-        values[draw.permutation(tensor.shape[0])[:zeros], column] = 0
-    return _set(tensor, values)
-
-
 # ---- shared helpers
 
 
@@ -239,32 +200,3 @@ def _stream(op: str, tensor: Any, generator: Any) -> np.random.Generator:
 def _set(tensor: Leaf, values: np.ndarray) -> Leaf:
     tensor.assign(values)
     return tensor
-
-
-def _inside(a: float, b: float, dtype: np.dtype[Any]) -> tuple[float, float]:
-    """The smallest and the largest number of `dtype` in a .. b."""
-    with np.errstate(over="ignore"):  # infinite in float16, so the largest number is used
-        low, high = dtype.type(a), dtype.type(b)
-    if float(low) < a:
-        low = np.nextafter(low, dtype.type(np.inf))
-    if float(high) > b:
-        high = np.nextafter(high, dtype.type(-np.inf))
-    return float(low), float(high)
-
-
-def _between(draw: np.random.Generator, mean: float, std: float, low: float, high: float, count: int) -> np.ndarray:
-    """Normal numbers in low .. high. Numbers that are not accepted are drawn again."""
-    found = np.empty(0)
-    wide = math.erf((high - mean) / std / ROOT) - math.erf((low - mean) / std / ROOT) > 0.6
-    peak = -0.5 * ((min(max(mean, low), high) - mean) / std) ** 2
-    while found.size < count:
-        missing = count - found.size
-        if wide:  # most normal numbers are inside
-            values = mean + std * draw.standard_normal(missing)
-            accepted = (low <= values) & (values <= high)
-        else:  # uniform numbers, each accepted with a probability proportional to its density
-            values = draw.uniform(low, high, missing)
-            log_uniform = -draw.standard_exponential(missing)
-            accepted = log_uniform <= -0.5 * ((values - mean) / std) ** 2 - peak
-        found = np.concatenate([found, values[accepted]])
-    return found

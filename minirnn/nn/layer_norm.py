@@ -13,6 +13,7 @@ from minirnn.nn import functional
 from minirnn.nn.functional.normalization import shape_of
 from minirnn.nn.initial import Factory
 from minirnn.nn.module import Module
+from minirnn.nn.parameter import Parameter
 
 
 class LayerNorm(Module):
@@ -51,8 +52,12 @@ class LayerNorm(Module):
         self.elementwise_affine = check.flag("LayerNorm", "elementwise_affine", elementwise_affine)
         bias = check.flag("LayerNorm", "bias", bias)
         make = Factory(device, dtype)
-        self.weight = make.full(self.normalized_shape, 1.0) if elementwise_affine else None
-        self.bias = make.full(self.normalized_shape, 0.0) if elementwise_affine and bias else None
+        biased = elementwise_affine and bias
+        self.register_parameter("weight", make.full(self.normalized_shape, 1.0) if elementwise_affine else None)
+        self.register_parameter("bias", make.full(self.normalized_shape, 0.0) if biased else None)
+
+    weight: Parameter | None
+    bias: Parameter | None
 
     def reset_parameters(self) -> None:
         """Set weights to 1 and biases to 0."""
@@ -99,7 +104,10 @@ class RMSNorm(Module):
         self.normalized_shape = shape_of("RMSNorm", normalized_shape)
         self.eps = None if eps is None else check.number("RMSNorm", "eps", eps)
         self.elementwise_affine = check.flag("RMSNorm", "elementwise_affine", elementwise_affine)
-        self.weight = Factory(device, dtype).full(self.normalized_shape, 1.0) if elementwise_affine else None
+        make = Factory(device, dtype)
+        self.register_parameter("weight", make.full(self.normalized_shape, 1.0) if elementwise_affine else None)
+
+    weight: Parameter | None
 
     def reset_parameters(self) -> None:
         """Set the weight to 1."""

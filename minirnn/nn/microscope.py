@@ -14,6 +14,7 @@ import numpy as np
 
 from minirnn.cells.expr import Expr
 from minirnn.engine.tensor import Tensor, tensor
+from minirnn.nn.own.keyed import KeyedCellLayer
 from minirnn.nn.own.layer import CellLayer
 from minirnn.nn.stack import Stack
 from minirnn.ops import concat, expand_dims, stack
@@ -165,4 +166,6 @@ def opened(layer: Any, name: str = "opened") -> Opened:
         raise TypeError(
             f"{name}: got a {type(layer).__name__}\n  expected an nn.LSTM, nn.GRU, nn.RNN or a layer of a custom cell"
         )
+    if isinstance(layer, KeyedCellLayer):
+        raise TypeError(f"{name}: {layer.name} has keys\n  expected a layer whose states are (B, H)")
     return Opened(layer)

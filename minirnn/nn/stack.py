@@ -169,5 +169,6 @@ class Stack(Module):
         return x, weights, between
 
     def extra_repr(self) -> str:
-        changed = [f"{k}={vars(self)[k]}" for k, v in DEFAULTS.items() if vars(self).get(k, v) != v]
+        own = {k: vars(self).get(k, v) for k, v in DEFAULTS.items()}  # `bias` is a parameter of a custom cell
+        changed = [f"{k}={v}" for k, v in own.items() if not isinstance(v, Tensor) and v != DEFAULTS[k]]
         return ", ".join([str(self.input_size), str(self.hidden_size), *changed])

@@ -13,6 +13,7 @@ The same rules hold for every fused op:
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -29,6 +30,8 @@ from minirnn.ops.primitives.reductions import Sum
 from minirnn.ops.primitives.shapes import Concat, Transpose
 
 HALF = np.dtype(np.float16)
+TRANSPOSED, SIDE_BY_SIDE = Transpose((1, 0)), Concat(1)
+ARRAY = attrgetter("array")
 
 
 class FusedOp(Op):
@@ -62,7 +65,7 @@ class FusedOp(Op):
             device.fallbacks[self.kernel] += 1
             return self.composed(*inputs)
         run = self.run_half if inputs[0].dtype == HALF and self.kernel not in device.half_kernels else self.run
-        return record_many(self, device, run(device, *[t.array for t in inputs]), inputs)
+        return record_many(self, device, run(device, *map(ARRAY, inputs)), inputs)
 
     def run(self, device: Device, *arrays: Array) -> Sequence[Array]:
         """The outputs as arrays, by the device's kernel."""
@@ -117,8 +120,7 @@ def gradients_through_composition(
 
 def weight_grads(parts: Sequence[Tensor], w: Tensor, b: Tensor, dz: Tensor) -> tuple[Tensor | None, Tensor | None]:
     """The gradients of w and b in ``z = [parts side by side] @ w + b`` (B, n), from the gradient dz of z."""
-    product, transposed = MATMUL[chosen.precision], Transpose((1, 0))
-    w_grad = product(transposed(Concat(1)(*parts)), dz) if w.requires_grad else None
+    w_grad = MATMUL[chosen.precision](TRANSPOSED(SIDE_BY_SIDE(*parts)), dz) if w.requires_grad else None
     b_grad = Sum((0,), dz.shape)(dz) if b.requires_grad else None
     return w_grad, b_grad
 

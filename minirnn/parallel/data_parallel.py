@@ -13,8 +13,6 @@ gradient is complete (`minirnn.engine.hooks`), and a bucket is sent when it is f
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -127,9 +125,6 @@ class DistributedDataParallel(Module):
         self._make_equal(named)
         self._buckets = in_buckets(self._sent.parameters, check.integer(name, "bucket_bytes", bucket_bytes, 1))
         self._bucket_of = {k: b for b, bucket in enumerate(self._buckets) for k in bucket.members}
-        self._syncing = True
-        self._held: dict[int, tuple[Tensor | None, np.ndarray]] = {}
-        self._held_weight, self._held_passes = 0.0, 0
         self._new_step()
         self._forward_done = self.world.now()
         self._running: Any = None
@@ -143,26 +138,6 @@ class DistributedDataParallel(Module):
         result = self.module(*args, **kwargs)
         self._forward_done = self.world.now()
         return result
-
-    @contextmanager
-    def no_sync(self) -> Iterator[None]:
-        """Inside the block, backward passes add only to ``p.grad`` of this rank; the next one outside sends the sum
-        of all.
-
-        Then ``p.grad`` becomes the weighted mean over the examples of all these passes, times their number: with parts
-        of one size the sum of the passes' gradients, as in torch. Raises RuntimeError if there are several shards per
-        rank, whose passes already belong together.
-        """
-        if len(self.own) > 1:
-            raise RuntimeError(
-                f"no_sync: this rank has {len(self.own)} shards\n"
-                "  expected one: with several, only the last backward pass sends messages anyway"
-            )
-        before, self._syncing = self._syncing, False
-        try:
-            yield
-        finally:
-            self._syncing = before
 
     def idle(self) -> None:
         """Take the place of a backward pass on a rank (or shard) without examples, so that the others need not wait."""
@@ -219,13 +194,11 @@ class DistributedDataParallel(Module):
         self._missing = [set(bucket.members) for bucket in self._buckets]
         self._totals: list[tuple[np.ndarray, Wait]] = []
         self._sent_at: list[float] = []
-        if self._held and all(self._sent.parameters[k].grad is None for k in self._held):  # they were set to zero later
-            self._held, self._held_weight, self._held_passes = {}, 0.0, 0
 
     @property
     def _last(self) -> bool:
         """Whether this pass is the one that sends: the last of the step."""
-        return self._syncing and len(self._weights) == len(self.own) - 1
+        return len(self._weights) == len(self.own) - 1
 
     def _arrived(self, k: int, gradient: Tensor) -> None:
         """The hook of parameter k: its gradient is complete."""
@@ -261,8 +234,6 @@ class DistributedDataParallel(Module):
             flat = self._flats[b][shard] = bucket.new()
         part = bucket.part(flat, k)
         np.multiply(gradient, part.dtype.type(self.weight), out=part)
-        if k in self._held and self._sent.parameters[k].grad is not None:
-            part += self._held[k][1]
         self._seen.add(k)
 
     def _send(self, b: int) -> None:
@@ -275,9 +246,6 @@ class DistributedDataParallel(Module):
         """At the end of a backward pass, keep the gradients for the last pass, or send the rest, wait and divide."""
         self._running = None
         numbers = {k: p.device.to_numpy(gradients[p]) for k, p in enumerate(self._sent.parameters) if p in gradients}
-        if not self._syncing:
-            self._hold(numbers)
-            return
         if not self._last:
             for k, g in numbers.items():
                 self._store(k, g)
@@ -285,48 +253,30 @@ class DistributedDataParallel(Module):
             self._weights.append(float(self.weight))
             return
         for k in range(len(self._sent.parameters)):
-            if k in self._held and k not in numbers and self._sent.parameters[k].grad is not None:
-                zeros = np.zeros(self._sent.parameters[k].shape, self._sent.parameters[k].dtype)
-                self._put(k, zeros)
-            elif k not in numbers:
+            if k not in numbers:
                 self._put(k, None)
-        self._weights.append(float(self.weight) + self._held_weight)
-        used, passes, weight = self._finish_messages()
+        self._weights.append(float(self.weight))
+        used, weight = self._finish_messages()
         for k, p in enumerate(self._sent.parameters):
-            if k in self._held and p.grad is not None:
-                p.grad = self._held[k][0]
             if not used[k]:
                 continue
             b = self._bucket_of[k]
             total = self._buckets[b].part(self._totals[b][0], k)
-            mean = total / total.dtype.type(weight / passes)
+            mean = total / total.dtype.type(weight)
             gradients[p] = p.device.asarray(mean.astype(p.dtype, copy=False))
-        self._held, self._held_weight, self._held_passes = {}, 0.0, 0
         self._new_step()
 
-    def _hold(self, numbers: dict[int, np.ndarray]) -> None:
-        """Remember what `no_sync` adds to ``p.grad``, and the previous value."""
-        for k, g in numbers.items():
-            p = self._sent.parameters[k]
-            own = g.astype(self._buckets[self._bucket_of[k]].dtype) * self.weight
-            if k in self._held and p.grad is not None:
-                self._held[k] = self._held[k][0], self._held[k][1] + own
-            else:
-                self._held[k] = p.grad, own
-        self._held_weight += float(self.weight)
-        self._held_passes += 1
-
-    def _finish_messages(self) -> tuple[np.ndarray, float, float]:
-        """The parameters that any rank used, the number of passes of each rank, and the weight of all examples."""
+    def _finish_messages(self) -> tuple[np.ndarray, float]:
+        """The parameters that any rank used, and the weight of all examples."""
         world, n, S = self.world, len(self._sent.parameters), self.shards
         self.passes += 1
         compares = bool(self.check_every) and self.passes % self.check_every == 0
-        # One short message: weights per shard, a fingerprint per rank, available gradients, passes, requests to stop.
-        news = np.zeros(S + world.size + n + 2)
+        # One short message: weights per shard, a fingerprint per rank, available gradients, requests to stop.
+        news = np.zeros(S + world.size + n + 1)
         news[list(self.own)] = self._weights
         news[S + world.rank] = self._fingerprint() if compares else 0
         news[S + world.size + np.array(sorted(self._seen), int)] = 1
-        news[-2:] = 1 + self._held_passes, self.stop
+        news[-1] = self.stop
         told = world.communicator.start_sum(news)
         begin = world.now()
         self.events = [Event("backward", min(self._forward_done, *self._sent_at), begin)]
@@ -348,7 +298,7 @@ class DistributedDataParallel(Module):
         weight = float(tree_sum(news[:S].tolist()))
         if weight == 0:
             raise ValueError("DistributedDataParallel: no rank has an example\n  expected a weight above 0 somewhere")
-        return news[S + world.size : -2] > 0, float(news[-2] / world.size), weight
+        return news[S + world.size : -1] > 0, weight
 
     def _fingerprint(self) -> int:
         value = 0

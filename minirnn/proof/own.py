@@ -251,9 +251,10 @@ def _case_of_layer(layer: Any, seed: int) -> Case:
 def _composes(case: Case, name: str) -> bool:
     """Whether a device computes the cell by its composition, which would then be compared with itself."""
     device = registry.get(name)
-    before = device.fallbacks["cell_sequence"]
+    kernels = ("cell_sequence", "keyed_sequence")
+    before = [device.fallbacks[name] for name in kernels]
     try:
         case.call(*[tensor(a, device=device) for a in case.inputs.values()])
     except Exception:  # the table reports the error
         return False
-    return device.fallbacks["cell_sequence"] > before
+    return [device.fallbacks[name] for name in kernels] != before

@@ -22,6 +22,7 @@ def gradient_flow(
     layers: Sequence[str] | None = None,
     quantity: str = "gradient norm of h",
     max_columns: int = 400,
+    first: int = 0,
     ax: Axes | None = None,
 ) -> Picture:
     """Draw the norm of the loss's gradient that reaches each layer at each time step.
@@ -43,6 +44,8 @@ def gradient_flow(
     max_columns : int
         The largest number of columns. In a longer sequence, each column shows the largest norm of several neighboring
         steps, and the picture says so.
+    first : int
+        The number of the first step.
     ax : Axes, optional
         Where to draw; None makes a new figure.
 
@@ -57,29 +60,27 @@ def gradient_flow(
     L, T = norms.shape
     if (norms < 0).any():
         raise ValueError(f"gradient_flow: norms contains {norms[norms < 0][0]:g}\n  expected norms, 0 or above")
-    if layers is None:
-        layers = [f"layer {layer}" for layer in range(L)]
+    layers = [f"layer {layer}" for layer in range(L)] if layers is None else layers
     if len(layers) != L:
         raise ValueError(
             f"gradient_flow: {len(layers)} names in layers\n  expected {L}, from norms {norms.shape} = (L, T)"
         )
     check.integer("gradient_flow", "max_columns", max_columns, 1)
+    check.integer("gradient_flow", "first", first)
     ax = axes_or_new("gradient_flow", ax, 8, 2.1 + 0.45 * min(L, 16))
 
     per_column = math.ceil(T / max_columns)
-    first_step = np.arange(0, T, per_column)  # (columns,)
-    shown = np.maximum.reduceat(norms, first_step, axis=1)  # (L, columns); the maximum with a NaN is NaN
-    data = {"norms": shown, "first_step": first_step, "steps_per_column": np.array(per_column)}
+    start = np.arange(0, T, per_column)  # (columns,)
+    shown = np.maximum.reduceat(norms, start, axis=1)  # (L, columns); the maximum with a NaN is NaN
 
     finite = np.isfinite(shown)
-    edges_t = np.append(first_step, T) - 0.5  # step t fills t - 0.5 .. t + 0.5; the last column may be narrower
+    edges_t = first + np.append(start, T) - 0.5  # step t fills t - 0.5 .. t + 0.5; the last column may be narrower
     edges_layer = np.arange(L + 1) - 0.5
     sizes = np.ma.masked_where(~finite | (shown == 0), shown)
-    artists: dict[str, Any] = {}
-    artists["mesh"] = ax.pcolormesh(edges_t, edges_layer, sizes, cmap=SIZES, norm=_whole_decades(sizes))
+    mesh = ax.pcolormesh(edges_t, edges_layer, sizes, cmap=SIZES, norm=_whole_decades(sizes))
+    artists: dict[str, Any] = {"mesh": mesh}
     if sizes.count():
-        label = f"{quantity}\n(log scale)"
-        artists["color bar"] = ax.figure.colorbar(artists["mesh"], ax=ax, label=label, pad=0.02)
+        artists["color bar"] = ax.figure.colorbar(mesh, ax=ax, label=f"{quantity}\n(log scale)", pad=0.02)
 
     notes = []
     if per_column > 1:
@@ -96,12 +97,11 @@ def gradient_flow(
 
     ax.grid(False)
     ax.set_title("How much of the loss's gradient reaches each step?")
-    ax.set_xlabel(
-        "\n".join(["time step t   (\u2190 backpropagation goes this way)"] + ["; ".join(notes)] * bool(notes))
-    )
+    said = "time step t   (\u2190 backpropagation goes this way)"
+    ax.set_xlabel("\n".join([said, "; ".join(notes)]).strip())
     whole_steps(ax)
     ax.set_yticks(range(L), layers)
-    return Picture(ax, artists, data)
+    return Picture(ax, artists, {"norms": shown, "first_step": first + start, "steps_per_column": np.array(per_column)})
 
 
 def _whole_decades(sizes: np.ma.MaskedArray) -> Any:

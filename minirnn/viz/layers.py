@@ -18,7 +18,7 @@ from minirnn.engine.tape import no_grad
 from minirnn.engine.tensor import Tensor, as_tensor, tensor
 from minirnn.nn.microscope import CANDIDATE, Opened, Values, opened
 from minirnn.ops import concat, unbind
-from minirnn.ops.sequence.compose import evaluate
+from minirnn.ops.sequence.compose import FUNCTIONS, evaluate
 from minirnn.viz.paths import cell_paths
 from minirnn.viz.steps import state_jacobians
 
@@ -112,9 +112,9 @@ def layer_paths(layer: Any, x: Any, *, index: int = -1, reverse: bool = False) -
     """Split d c_t / d c_{t-1} of one sequence into its paths, for `path_strengths`.
 
     For a custom cell, c is its first state that is not the output, or the only one. A path is named after the last
-    value that it goes through: a gate that reads h (the name of the function's parameter), a `product` or `unit_mean`,
-    or another state before the step. Without any, it is called ``directly``. For an `nn.LSTM`, the result is that of
-    `cell_paths`.
+    value that it goes through: a gate that reads h (the name of the function's parameter), a `product` or a function
+    of all units, or another state before the step. Without any, it is called ``directly``. For an `nn.LSTM`, the result
+    is that of `cell_paths`.
 
     Parameters
     ----------
@@ -163,7 +163,15 @@ def own_paths(one: Opened, p: int, xs: Sequence[Tensor]) -> dict[str, np.ndarray
     given = {e: leaf([found[e] for found in inside], H) for e in [*inputs, *cell.cuts]}
     given |= {e: tensor(double(v), device="cpu") for e, v in zip(cell.vectors.values(), vectors, strict=True)}
     matrices = iter(U)
-    mixing = {m: double(next(matrices)) if m.op == "product" else np.full((H, H), 1 / H) for m in cell.cuts}
+    of_units = {m: double(next(matrices)) for m in cell.cuts if m.op == "product"}
+
+    def mixing(m: Expr) -> np.ndarray:
+        """(H, H), or (T, H, H): the derivative of a product, or of a function of all units, by its operand."""
+        if m in of_units:
+            return of_units[m]
+        v = leaf([found[m.args[0]] for found in inside], H)
+        row = grad(FUNCTIONS[m.op](v).sum() + 0 * v.sum(), v).numpy()
+        return np.repeat(row[:, None], H, axis=1)
 
     def slopes(values: dict[Expr, Any], target: Expr, leaves: Sequence[Expr]) -> dict[Expr, np.ndarray]:
         """The diagonals (T, H) of d target / d leaf."""
@@ -180,7 +188,7 @@ def own_paths(one: Opened, p: int, xs: Sequence[Tensor]) -> dict[str, np.ndarray
         for m in cell.cuts:
             leaves = list(through)
             parts = slopes(values, m.args[0], leaves)
-            through[m] = mixing[m] @ sum(parts[e][:, :, None] * through[e] for e in leaves)
+            through[m] = mixing(m) @ sum(parts[e][:, :, None] * through[e] for e in leaves)
         leaves = list(through)
         return [{e: d[:, :, None] * through[e] for e, d in slopes(values, t, leaves).items()} for t in targets]
 

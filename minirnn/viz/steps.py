@@ -95,7 +95,7 @@ def per_step_gradients(
 
 
 def gradient_shares(shares: Any, *, name: str = "W", ax: Axes | None = None) -> Picture:
-    """Draw the contribution of each time step to the gradient of a weight.
+    """Draw the contribution of each time step, counted from 1, to the gradient of a weight.
 
     Bars are the norms of the shares. The line is the component of each share along their sum. Where it is much lower
     than the bar, or below zero, the shares of different steps cancel.
@@ -121,7 +121,7 @@ def gradient_shares(shares: Any, *, name: str = "W", ax: Axes | None = None) -> 
     norm = np.linalg.norm(flat, axis=1)
     along = flat @ total / size if size else np.zeros(len(flat))
     ax = axes_or_new("gradient_shares", ax, 8, 3)
-    steps = np.arange(len(flat))
+    steps = np.arange(1, len(flat) + 1)
     bars = ax.bar(steps, norm, width=0.85, color=BLUE, label=f"norm of step t's share of d{name}")
     (line,) = ax.plot(
         steps, along, color=ORANGE, marker="o", markersize=3.5, linewidth=1.5, label=f"component along all of d{name}"

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Builds in FOLDER (default .whl) the wheels that a GPU machine without a package index needs for minirnn's cuda device and
-# its tests: PyCUDA, compiled against CUDA's headers (no driver is needed: it links to a stub of libcuda), and all that it,
-# minirnn and the tests import. cuBLAS is too large for this and must be there, as must the driver, nvcc and g++.
-#   scripts/evidence/gpu_wheels.sh [FOLDER]            with --pycuda: only PyCUDA and what it imports beside NumPy
+# its tests: PyCUDA, compiled against CUDA's headers (no driver is needed: it links to a stub of libcuda), all that it, minirnn
+# and the tests import, and NVIDIA's compute-sanitizer. cuBLAS is too large for this and must be there, as must the driver, nvcc and g++.
+#   scripts/evidence/gpu_wheels.sh [FOLDER]            with --pycuda: no NumPy, and nothing for the tests
 # PYTHON names the Python to build for (default python3.12). Needs it, gcc, g++ and CUDA's headers: those of nvcc's toolkit,
 # or of wheels. PYCUDA_WHEEL names a wheel of PyCUDA that is there already. On the GPU machine then:
 #   python3 -m pip install -q --no-index --find-links .whl --no-compile --target site .whl/*.whl && export PYTHONPATH=$PWD/site
@@ -50,8 +50,9 @@ build() {
 
 if [ -n "${PYCUDA_WHEEL:-}" ]; then cp "$PYCUDA_WHEEL" "$out"; else build; fi
 quiet "$pip" download -q --no-deps --only-binary=:all: -d "$out" \
-    cuda-pathfinder mako markupsafe platformdirs pytools siphash24 typing-extensions
+    cuda-pathfinder mako markupsafe platformdirs pytools siphash24 typing-extensions tqdm \
+    nvidia-cuda-sanitizer-api
 [ -n "$only_pycuda" ] ||
     quiet "$pip" download -q --only-binary=:all: -d "$out" \
-        "numpy>=2" matplotlib tqdm safetensors hypothesis pytest pytest-mpl pytest-timeout pytest-xdist
+        "numpy>=2" matplotlib safetensors hypothesis pytest pytest-mpl pytest-timeout pytest-xdist
 ls -l "$out"

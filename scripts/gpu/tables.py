@@ -24,14 +24,20 @@ Rows = list[dict[str, Any]]
 
 
 def read(path: Path) -> dict[str, Rows]:
-    """The results by step, in the order in which they came. Of several runs of a step, the last one's end counts."""
+    """The results by step, in the order in which they came. Of several runs of a step only the last one counts, except
+    for `ratios`, which goes on where it was ended.
+    """
     if path.suffix == ".tgz":
         with tempfile.TemporaryDirectory() as folder, tarfile.open(path) as archive:
             archive.extract("evidence.jsonl", folder, filter="data")
             return read(Path(folder, "evidence.jsonl"))
     found: dict[str, Rows] = {}
     for row in rows(path):
-        found.setdefault(row.pop("step"), []).append(row)
+        step = row.pop("step")
+        if step != "begun":
+            found.setdefault(step, []).append(row)
+        elif row["begun"] != "ratios":
+            found.pop(row["begun"], None)
     found["done"] = list({row["done"]: row for row in found.get("done", [])}.values())
     return found
 

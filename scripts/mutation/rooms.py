@@ -50,7 +50,10 @@ ROOMS = {
     "explain": _folder("explain"),
     "devices": Room(
         ("devices/*.py", "devices/cells/**/*.py", "devices/counting/**/*.py", "devices/native/**/*.py"),
-        ("tests/devices/test_", "tests/devices/native/", "tests/devices/counting", "tests/devices/host_cpp/"),
+        (
+            *("tests/devices/test_", "tests/devices/native/", "tests/devices/cpu/sequence/"),
+            *("tests/devices/counting", "tests/devices/host_cpp/"),
+        ),
     ),
     "cpu": Room(("devices/cpu/**/*.py",), ("tests/devices/cpu/", "tests/ops/")),
     "cuda": Room(("devices/cuda/**/*.py",), ("tests/devices/cuda/",)),

@@ -50,7 +50,7 @@ def own_cache(tree: Path) -> Path:
     """The tree's cache of compiled code, which begins as that of the user. A mutant may compile what it must not, for
     example a kernel that the rules forbid, so nothing that it compiles may stay.
     """
-    from minirnn.devices.cuda.cache_folder import cache_folder  # here, because a mutant's process must import its own
+    from minirnn.devices.host_cpp.cache import cache_folder  # here, because a mutant's process must import its own
 
     users, own = cache_folder(""), tree.with_name(f"{tree.name}.cache")
     if users.is_dir() and not own.exists():

@@ -1,7 +1,4 @@
-"""vmap: one call for all samples, or a loop. Axes, nests, gradients of each sample.
-
-Tests `minirnn/autograd/mapping.py` and `minirnn/autograd/batch_device.py`.
-"""
+"""vmap: axes, nests, gradients of each sample."""
 
 from __future__ import annotations
 
@@ -12,7 +9,6 @@ import numpy as np
 import pytest
 
 import minirnn as mr
-import minirnn.nn.functional as F
 from tests.each import each
 
 Pair = namedtuple("Pair", "first second")
@@ -45,7 +41,7 @@ def test_none_is_for_what_is_the_same_for_all() -> None:
 
     y = mr.vmap(f, in_dims=(0, None, None))(x, w, "a", scale=2.0)
     np.testing.assert_allclose(y.numpy(), 2 * x.numpy() @ w.numpy(), atol=1e-14)
-    assert [(w.shape, name) for w, name in seen] == [((4, 2), "a")]  # one call for all samples
+    assert [(w.shape, name) for w, name in seen] == [((4, 2), "a")] * 3  # one call per sample
 
 
 def test_nests_keep_their_kinds() -> None:
@@ -188,63 +184,7 @@ def test_out_dims_of_one_entry_stand_for_one_result() -> None:
     assert mr.vmap(lambda x: x, out_dims=(1,))(X).shape == (4, 3)
 
 
-# ---- one call for all samples gives what the loop gives
-
-
-def layers(x: mr.Tensor) -> mr.Tensor:
-    return F.layer_norm(x.relu() + x.softmax(-1), x.shape[-1:]) * F.gelu(x)
-
-
-def pieces(x: mr.Tensor) -> mr.Tensor:
-    a, b = x.split(2, -1)
-    return mr.concat([a.cumsum(-1), mr.stack([b, a * 2]).sum(0), x[:, :1]], -1)[1:, ::2]
-
-
-def from_one_side(x: mr.Tensor) -> Any:
-    """Arguments that are the same for all samples are on both sides."""
-    c = mr.tensor(np.arange(1.0, 5.0))
-    return c - x, x / c, c @ x[0], x[1] @ x[0], x @ mr.ones(4, 2, dtype="float64"), x.T @ x, c * 2
-
-
-def gradient(x: mr.Tensor) -> mr.Tensor:
-    return mr.grad((x.tanh() ** 3).sum(), x, create_graph=True)
-
-
-def second(x: mr.Tensor) -> mr.Tensor:
-    return mr.hessian(lambda v: (v.exp() * v).sum(), x[0])
-
-
-def extremes(x: mr.Tensor) -> Any:
-    return x.argmax(-1), x.argsort(0), mr.where(x > 0, x, 0.1), x.clip(-0.5, 0.5), x.var(0), x[:, [2, 0, 0]]
-
-
-@pytest.mark.parametrize("function", [layers, pieces, from_one_side, gradient, second, extremes])
-def test_one_call_for_all_samples_gives_what_the_loop_gives(
-    function: Any, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    x = mr.tensor(rng.standard_normal((5, 3, 4)), requires_grad=True)
-    calls: list[int] = []
-
-    def counted(sample: mr.Tensor) -> Any:
-        calls.append(1)
-        return function(sample)
-
-    found = mr.vmap(counted)(x)
-    assert len(calls) == 1
-    monkeypatch.setattr("minirnn.autograd.mapping._at_once", lambda *_: None)
-    expected = mr.vmap(counted)(x)
-    assert len(calls) == 6
-    pairs = list(zip(*[y if isinstance(y, tuple) else (y,) for y in (found, expected)], strict=True))
-    for a, b in pairs:
-        assert (a.dtype, a.device) == (b.dtype, b.device) and a.requires_grad == b.requires_grad
-        np.testing.assert_allclose(a.numpy(), b.numpy(), rtol=1e-12, atol=1e-13)
-        if a.requires_grad:
-            v = rng.standard_normal(a.shape)
-            (first,), (other,) = (mr.grad([y], [x], [v], create_graph=True) for y in (a, b))
-            np.testing.assert_allclose(first.numpy(), other.numpy(), rtol=1e-11, atol=1e-12)
-            if first.requires_grad:
-                twice = [mr.grad((g * g).sum(), x, retain_graph=True).numpy() for g in (first, other)]
-                np.testing.assert_allclose(*twice, rtol=1e-10, atol=1e-11)
+# ---- values that the function closes over
 
 
 def test_what_the_function_closes_over_gets_the_gradient_of_all_samples(rng: np.random.Generator) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from minirnn.cells.expr import BACK
 from minirnn.cells.plan import Plan, Stage
 from minirnn.cells.text import write
 
@@ -20,6 +21,15 @@ FUNCTIONS = {
     **{n: getattr(np, n) for n in ("exp", "log", "sqrt", "abs", "sin", "cos", "maximum", "minimum", "where")},
     "clip": lambda x, low, high, straight_through=False: np.clip(x, low, high),
     "straight_through": lambda value, x: value,
+}
+
+REDUCTIONS = {
+    "unit_mean": lambda v: v.mean(-1, keepdims=True),
+    "unit_sum": lambda v: v.sum(-1, keepdims=True),
+    "unit_var": lambda v: v.var(-1, keepdims=True),
+    "unit_max": lambda v: v.max(-1, keepdims=True),
+    "unit_ties": lambda v: np.sum(v == v.max(-1, keepdims=True), -1, keepdims=True),
+    "unit_exp_sum": lambda v: np.exp(v - v.max(-1, keepdims=True)).sum(-1, keepdims=True),
 }
 
 
@@ -44,11 +54,11 @@ def between(cuts: Any, stage: int, way: str, arrays: dict[str, dict[int, Any]], 
             v = arrays[source][k]
             if np.ndim(v) == 0:  # a gradient that is always zero is the number 0
                 v = np.broadcast_to(v, arrays["d_after"][0].shape)
-            matrix = U[cut.matrix] if cut.kind == "product" else None
-            if matrix is None:
-                found = np.broadcast_to(np.mean(v, axis=-1, keepdims=True), v.shape)
+            if cut.kind == "product":
+                found = v @ (U[cut.matrix].T if way == "forward" else U[cut.matrix])
             else:
-                found = v @ (matrix.T if way == "forward" else matrix)
+                kind = cut.kind if way == "forward" else BACK[cut.kind]
+                found = np.broadcast_to(REDUCTIONS[kind](np.asarray(v)), np.shape(v))
             arrays.setdefault(target, {})[k] = found
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from minirnn import cell, sigmoid, tanh
+from minirnn import cell, product, relu, sigmoid, tanh
 from minirnn.cells.expr import CellError
 from tests.cells.with_torch import gallery
 
@@ -126,3 +126,46 @@ def test_a_cell_shows_its_formulas_in_a_notebook() -> None:
     shown = gallery("ligru")._repr_html_()
     assert r"\odot [a > 0]" in shown
     assert "ligru(z_z, z_a, h)" in shown
+
+
+def test_what_comes_back_through_a_product_has_no_line_or_any_name() -> None:
+    def elman(x_a: Any, h: Any) -> Any:
+        return tanh(x_a + product(h))
+
+    def short(dh: Any, h: Any) -> None:
+        dx_a = dh * (1 - h * h)  # noqa: F841
+
+    def named(dh: Any, h: Any, dh_prev_m1: Any) -> None:
+        dx_a = dh * (1 - h * h)  # noqa: F841
+        dh_prev = dh_prev_m1  # noqa: F841
+
+    for by_hand in (short, named):
+        own = cell(states="h")(elman)
+        assert own.backward_formulas() == "dx_a = dh * (1 - h**2)\ndh_prev = dx_a @ U1"
+        own.backward(by_hand)
+        assert own.backward_formulas() == "dx_a = dh * (1 - h**2)\ndh_prev = dx_a @ U1"
+        assert own.verify(["cpu"])
+
+
+def test_a_gradient_that_the_next_product_needs_has_a_line() -> None:
+    @cell(states="h")
+    def nested(x_a: Any, h: Any) -> Any:
+        return tanh(product(relu(product(h))) + x_a)
+
+    lines = nested.backward_formulas(products=True).splitlines()
+    assert lines[1:3] == ["dv2 = dx_a @ U2", "dh_prev = (dv2 * (v2 > 0)) @ U1"]
+    assert "dU1 = (dv2 * (v2 > 0))^T @ h_prev" in lines
+
+
+def test_a_constant_is_read_by_its_name() -> None:
+    def leaky(z_a: Any, h: Any, *, a: float = 0.3) -> Any:
+        t = tanh(z_a)
+        return (1 - a) * h + a * t
+
+    def by_hand(dh: Any, t: Any, a: Any) -> None:
+        dz_a = a * dh * (1 - t * t)  # noqa: F841
+        dh_prev = dh * (1 - a)  # noqa: F841
+
+    own = cell(states="h")(leaky)
+    own.backward(by_hand)
+    assert own.verify(["cpu"]) and own.layer(3, 5, a=0.9).verify(["cpu"])

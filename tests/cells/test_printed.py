@@ -6,10 +6,13 @@ Tests `minirnn/cells/formulas.py`, `minirnn/cells/text.py` and `minirnn/cells/te
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
+import minirnn as mr
 from minirnn import cell, exp, maximum, sigmoid, tanh, where
 from minirnn.cells.text import write
 from minirnn.cells.trace import Step
@@ -257,3 +260,14 @@ def test_a_condition_with_a_name_keeps_it() -> None:
         return m * tanh(z_a) + h
 
     assert "dh * m" in masked.backward_formulas()
+
+
+def test_the_gradient_of_a_norm_on_the_page_of_own_cells_is_right(rng: np.random.Generator) -> None:
+    page = (Path(__file__).parents[2] / "docs" / "own_cell.md").read_text(encoding="utf-8")
+    (formula,) = re.findall(r"`dv = (.+?)`", page)
+    v, dy = (mr.tensor(rng.normal(size=(3, 7)), requires_grad=True) for _ in range(2))
+    y = mr.unit_norm(v)
+    std = mr.sqrt(mr.unit_mean((v - mr.unit_mean(v)) ** 2) + 1e-5)
+    found = eval(formula, {"unit_mean": mr.unit_mean, "dy": dy, "y": y, "std": std})
+    np.testing.assert_allclose(found.detach().numpy(), mr.grad(y, v, dy).numpy(), rtol=1e-9, atol=1e-12)
+    assert mr.gradcheck(mr.unit_norm, v)

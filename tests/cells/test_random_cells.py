@@ -1,10 +1,12 @@
 """Random cells: cpu computes the same from random formulas as the tape.
 
-Tests `minirnn/cells/linear.py`, `minirnn/cells/derive.py` and `minirnn/devices/cpu/sequence/`.
+Tests `minirnn/cells/linear.py`, `minirnn/cells/derive.py`, `minirnn/cells/formulas.py` and
+`minirnn/devices/cpu/sequence/`.
 """
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
@@ -12,7 +14,9 @@ import pytest
 
 import minirnn as mr
 from minirnn import cell
+from minirnn.cells.words import FUNCTIONS
 from minirnn.ops.sequence.layer import RecurrentLayer, template
+from minirnn.viz.cell.graph import backward
 from tests.cells import by_plan
 
 T, B, I, H, D = 4, 3, 2, 5, 2
@@ -40,6 +44,9 @@ ONE += [
     "mr.product({})",
     "mr.product({0}) - mr.tanh(mr.product({0}))",
     "mr.unit_mean({})",
+    "mr.unit_sum({}) / 5",
+    "mr.unit_norm({})",
+    "mr.unit_softmax({})",
     "mr.clip({}, -0.5, 0.7)",
     "{} ** 2",
     "w * {}",
@@ -59,8 +66,8 @@ def random_cell(rng: np.random.Generator) -> Any:
     for n in range(rng.integers(3, 12)):
         forms, count = (ONE, 1) if rng.random() < 0.6 else (TWO, 2)
         form = str(rng.choice(forms))
-        products += form.count("product") + form.count("unit_mean")
-        if products > 4 and ("product" in form or "unit_mean" in form):
+        products += form.count("product") + form.count("unit_")
+        if products > 4 and ("product" in form or "unit_" in form):
             continue
         pick = [str(rng.choice(unread if unread and rng.random() < 0.7 else known)) for _ in range(count)]
         pick = [p if p in known else known[0] for p in pick]
@@ -130,3 +137,19 @@ def test_the_plan_of_a_random_cell_can_be_carried_out(rng: np.random.Generator, 
     )
     assert (loss(1e-6) - loss(-1e-6)) / 2e-6 == pytest.approx(slope, rel=2e-6, abs=1e-6), own.text
     assert step.after
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_every_name_in_a_printed_backward_pass_is_known(rng: np.random.Generator, seed: int) -> None:
+    rng = np.random.default_rng([seed, int(rng.integers(2**32))])
+    own = random_cell(rng)
+    d, step = own.derivation, own.step
+    known = {n for e, n in d.names.items() if not e.varies} | {d.names[e] for e in d.incoming} | {*step.constants}
+    known |= {*FUNCTIONS, "unit_mean", "straight_through", "T", "x"} | {f"U{k + 1}" for k in range(own.plan().products)}
+    for line in own.backward_formulas().splitlines():
+        name, _, value = line.partition(" = ")
+        read = set(re.findall(r"[A-Za-z]\w*", value.removeprefix("sum of ")))
+        assert read <= known, f"{line}\n{own.text}\n{own.backward_formulas()}"
+        known.add(name)
+    drawn = set(backward(own).texts)
+    assert {f"d{d.names[e]}" for e, dv in zip(step.states.values(), d.before, strict=True) if dv.varies} <= drawn

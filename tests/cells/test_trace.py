@@ -14,8 +14,9 @@ import pytest
 
 import minirnn as mr
 from minirnn import cell, product, sigmoid, tanh, where
-from minirnn.cells.expr import COMPARISONS, CUTS, FUNCTIONS, CellError, Graph, apply
+from minirnn.cells.expr import COMPARISONS, CUTS, SUMS, CellError, Graph, apply
 from minirnn.cells.rules import RULES
+from minirnn.cells.words import FUNCTIONS
 
 
 def branches(z_a, h):
@@ -81,11 +82,11 @@ WRONG = {
     "a power": (("h",), lambda z_a, h: tanh(z_a) ** 0.3 + h, "a power that devices cannot compute"),
     "a condition": (("h",), combined, "the condition is a value of the step"),
     "another function": (("h",), lambda z_a, h: mr.erf(z_a) + h, "given to erf"),
-    "the sum over units": (("h",), lambda z_a, h: z_a.sum() + h, r"write H \* unit_mean\(v\)"),
+    "the sum over units": (("h",), lambda z_a, h: z_a.sum() + h, r"write unit_sum\(v\)"),
     "softmax": (
         ("h",),
         lambda z_a, h: mr.softmax(z_a) + h,
-        r"softmax\(v\) is exp\(v\) / \(H \* unit_mean\(exp\(v\)\)\)",
+        r"the softmax over units is unit_softmax\(v\)",
     ),
     "no gradient": (("h",), lambda z_a, h: z_a.detach() + h, r"write straight_through\(v, 0.0\)"),
     "a sign": (("h",), lambda z_a, h: mr.sign(z_a) + h, r"write where\(v > 0, 1, where\(v < 0, -1, 0\)\)"),
@@ -119,6 +120,11 @@ WRONG = {
         ("h",),
         lambda z_a, h: Surrogate.apply(z_a) + h,
         r"Surrogate.apply .* would be ignored\n  write straight_through",
+    ),
+    "a state that is the output alone": (
+        ("c", "h"),
+        lambda x_a, c, h: (c + x_a, tanh(c)),
+        r"'h' is never used\n  if it is only the output of the layer, write @cell\(states=\('c',\), output='h'\)",
     ),
     "an unused product": (("h",), unused_product, "a product or mean is never used"),
     "too few results": (("c", "h"), lambda z_a, c, h: tanh(z_a) * c, "returns 1 values\n  expected 2: the new c, h"),
@@ -224,11 +230,11 @@ def test_tracing_leaves_the_tracer_of_a_debugger() -> None:
 
 
 def test_what_the_messages_say_instead_is_right() -> None:
-    """What the messages say to write for a sum, a softmax, a sign and erf computes these."""
+    """What the messages say to write for a sum, a norm, a sign and erf computes these."""
     v = np.random.default_rng(0).normal(size=(3, 5))
-    H, t = 5, mr.tensor(v)
-    np.testing.assert_allclose(H * mr.unit_mean(t).numpy(), v.sum(-1, keepdims=True))
-    np.testing.assert_allclose((mr.exp(t) / (H * mr.unit_mean(mr.exp(t)))).numpy(), mr.softmax(t, -1).numpy())
+    t = mr.tensor(v)
+    np.testing.assert_allclose(mr.unit_sum(t).numpy(), v.sum(-1, keepdims=True))
+    np.testing.assert_allclose(mr.sqrt(mr.unit_sum(t * t)).numpy()[:, 0], np.linalg.norm(v, axis=-1))
     assert np.array_equal(where(t > 0, 1, where(t < 0, -1, 0)).numpy(), np.sign(v))
     x = np.linspace(-5, 5, 1001)
     assert np.abs(np.tanh(1.2 * x) - [math.erf(a) for a in x]).max() < 0.02
@@ -251,10 +257,11 @@ def test_numbers_are_folded_and_terms_that_vanish_are_left_out() -> None:
 
 
 COUNTS = {"neg": 1, "clip": 3, "where": 3}
-ONE = [name for name in FUNCTIONS if name not in (*COUNTS, *CUTS, "maximum", "minimum", "straight_through")]
+UNITS = (*CUTS, *SUMS, "dot", "unit_norm", "unit_softmax")
+ONE = [name for name in FUNCTIONS if name not in (*COUNTS, *UNITS, "maximum", "minimum", "straight_through")]
 
 
-@pytest.mark.parametrize("name", [n for n in RULES if n not in (*COMPARISONS, *CUTS, "straight_through", "copy")])
+@pytest.mark.parametrize("name", [n for n in RULES if n not in (*COMPARISONS, *UNITS, "straight_through", "copy")])
 def test_the_table_of_derivatives_is_right(rng: np.random.Generator, name: str) -> None:
     """Against finite differences of the table's own values."""
     rule = RULES[name]
@@ -289,7 +296,7 @@ def test_the_table_of_derivatives_is_right(rng: np.random.Generator, name: str) 
 
 
 def test_every_function_has_a_rule() -> None:
-    assert set(FUNCTIONS) <= RULES.keys()
+    assert set(FUNCTIONS) <= RULES.keys() | {"dot"}  # a product, and a sum over keys
 
 
 @pytest.mark.parametrize("name", ONE)
@@ -314,6 +321,12 @@ def test_other_functions_take_symbols_and_tensors() -> None:
     assert mr.clip(e, -1, 1, straight_through=True).op == "straight_through"
     assert mr.unit_mean(e).op == "unit_mean"
     assert np.array_equal(mr.unit_mean(t).numpy(), [[3], [3]])
+    assert np.array_equal(mr.unit_max(t).numpy(), [[5], [4]])
+    np.testing.assert_allclose(mr.unit_softmax(t).numpy().sum(-1), 1)
+    np.testing.assert_allclose(mr.unit_norm(t, eps=0).numpy(), [[-1, 1], [-1, 1]])
+    a, b = mr.unit_norm(t, t + 10, eps=0)
+    both = np.concatenate([a.numpy(), b.numpy()], -1)
+    np.testing.assert_allclose([both.mean(-1), both.var(-1)], [[0, 0], [1, 1]], atol=1e-15)
     y = mr.straight_through(mr.where(t > 3, 1.0, 0.0), t)
     y.sum().backward()
     assert np.array_equal(y.numpy(), [[0, 1], [0, 1]])

@@ -14,11 +14,12 @@ from typing import Any
 
 GALLERY = Path(__file__).parents[2] / "docs" / "examples" / "cells"
 CELLS = sorted(path.stem for path in GALLERY.glob("*.py"))
+WITH_KEYS = sorted(path.stem for path in (GALLERY / "with_keys").glob("*.py"))
 
 
 def gallery(name: str) -> Any:
     """The cell of a file of the gallery."""
-    spec = importlib.util.spec_from_file_location(name, GALLERY / f"{name}.py")
+    spec = importlib.util.spec_from_file_location(name, next(GALLERY.rglob(f"{name}.py")))
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
@@ -49,6 +50,11 @@ def torch_functions(products: Sequence[Any]) -> dict[str, Callable[..., Any]]:
         y = torch.clip(x, low, high)
         return Straight.apply(y.detach(), x) if straight_through else y
 
+    def norm(*values: Any, eps: float = 1e-5) -> Any:
+        every = torch.cat(values, -1)
+        found = torch.nn.functional.layer_norm(every, every.shape[-1:], eps=eps).split(values[0].shape[-1], -1)
+        return found if len(found) > 1 else found[0]
+
     left = iter(products)
     names = ("sigmoid", "tanh", "relu", "exp", "log", "sqrt", "abs", "sin", "cos", "where")
     return {
@@ -59,6 +65,10 @@ def torch_functions(products: Sequence[Any]) -> dict[str, Callable[..., Any]]:
         "clip": clip,
         "straight_through": lambda value, x: Straight.apply(value.detach(), x),
         "unit_mean": lambda v: v.mean(-1, keepdim=True),
+        "unit_sum": lambda v: v.sum(-1, keepdim=True),
+        "unit_max": lambda v: v.amax(-1, keepdim=True),
+        "unit_softmax": lambda v: torch.softmax(v, -1),
+        "unit_norm": norm,
         "product": lambda v: v @ next(left).T,
     }
 

@@ -53,6 +53,7 @@ def test_an_own_cell_is_compared_with_its_composition_its_products_and_an_op(
     [
         (["--cell", "nowhere.py:mgu"], "there is no file"),
         (["--cell", f"{GALLERY}/mgu.py:mgv"], "likely 'mgu' is meant"),
+        (["--cell", f"{GALLERY}/with_keys/retnet.py"], "the cell has keys"),
         (["--cell", "lstm"], "--cell lstm: a custom cell is FILE.py:name; --mode measures"),
         (["--device", "tpu"], "no device is called 'tpu'"),
         (["--size", "3,2,4"], "--size 3,2,4"),

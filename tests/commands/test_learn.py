@@ -173,20 +173,6 @@ def test_commands_outside_of_a_course_folder_say_how_to_make_one(tmp_path, monke
         assert status == 2 and "not a course folder; make one with: minirnn learn init DIR" in text
 
 
-def test_a_folder_whose_settings_do_not_load_the_plugin_is_told_the_line(folder, run):
-    new = (folder / "pytest.ini").read_text()
-    assert "pytest.ini" not in run("check", "ex01")[1]
-    (folder / "pytest.ini").write_text("[pytest]\ntestpaths = exercises\n")
-    for command in (["check", "ex01"], ["learn", "init", ".", "--missing"]):
-        status, text = run(*command)
-        assert (
-            status == 0 and "Add this line to pytest.ini, below [pytest]: addopts = -p minirnn.learn.plugin\n" in text
-        )
-    line = text.rstrip().rpartition(": ")[2]
-    (folder / "pytest.ini").write_text(f"[pytest]\n{line}\ntestpaths = exercises\n")
-    assert (folder / "pytest.ini").read_text() == new and "pytest.ini" not in run("check", "ex01")[1]
-
-
 def test_when_all_is_passed_the_commands_say_so(folder, run):
     state = json.loads((folder / STATE).read_text())
     import hashlib

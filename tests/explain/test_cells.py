@@ -13,11 +13,12 @@ import pytest
 import minirnn as mr
 from minirnn.commands.cli import main
 from minirnn.devices.cells.header import header
+from minirnn.devices.cells.keyed import keyed_header
 from minirnn.devices.cuda.launch.sequence.choice import H200, choose
 from minirnn.devices.cuda.launch.sequence.sizes import Sizes
 from minirnn.explain.cells import made_of
 from minirnn.nn.own.file import cell_in
-from tests.cells.with_torch import CELLS, GALLERY
+from tests.cells.with_torch import CELLS, GALLERY, WITH_KEYS
 
 
 def explained(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, str]:
@@ -48,6 +49,25 @@ def test_the_sections_are_the_formulas_the_parameters_and_the_devices(
 
 def row_of(row: list[str]) -> str:
     return next((word.strip() for word in row[1:] if word.strip().startswith("(")), "")
+
+
+@pytest.mark.parametrize("name", WITH_KEYS)
+def test_a_cell_with_keys(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    path = str(GALLERY / "with_keys" / f"{name}.py")
+    cell = cell_in(path)
+    found = explained(capsys, f"{path}:{name}", "--source")
+    assert found["its backward pass"] == cell.backward_formulas(products=True)
+    layer = cell.layer(3, 5)
+    rows = [line.split("  ") for line in found["what a layer learns: I inputs, H units, N = 16 keys"].splitlines()]
+    sizes = {"I": 3, "H": 5, "N": 16}
+    said = {row[0]: eval(re.sub(r"(\d) ([HN])", r"\1*\2", shape), sizes) for row in rows if (shape := row_of(row))}
+    assert said == {n: p.shape for n, p in layer.named_parameters()}
+    kept = [line.split()[0] for line in found["what a step keeps for its backward pass"].splitlines()]
+    assert kept == [*cell.saved(), *cell.step.user_states]
+    lines = dict(line.split(maxsplit=1) for line in found["what computes it"].splitlines())
+    assert list(lines) == list(mr.devices.available())
+    assert lines["cuda-sim"] == "a C++ header: one launch for all steps, a block of threads for each sample"
+    assert found["the header, for C++ and CUDA"] == keyed_header(cell.keyed_plan()).text.rstrip()
 
 
 def test_the_plan_has_every_statement_and_what_comes_between_stages(capsys: pytest.CaptureFixture[str]) -> None:

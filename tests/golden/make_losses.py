@@ -220,31 +220,6 @@ def attention():
     yield name, "matrices", dict(query=q[0, 0], key=k[0, 0], value=v[0, 0]), {}
 
 
-def channels():
-    """batch_norm and conv1d: every attribute, every shape of input."""
-    running = dict(running_mean=normal(3), running_var=uniform(3))
-    affine = dict(weight=normal(3), bias=normal(3))
-    constant = dict(constant=list(running))
-    for end, x in (("rows", normal(5, 3)), ("steps", normal(2, 3, 4))):
-        yield "batch_norm", f"batch_{end}", dict(input=x) | running | affine, constant | dict(training=True)
-        yield "batch_norm", f"running_{end}", dict(input=x) | running | affine, constant
-        yield (
-            "batch_norm",
-            f"plain_{end}",
-            dict(input=x) | running,
-            constant | dict(training=True, eps=0.3, momentum=0.7),
-        )
-    x, weight, bias = normal(2, 4, 9), normal(6, 4, 3), normal(6)
-    whole = dict(constant=[])
-    yield "conv1d", "plain", dict(input=x, weight=weight, bias=bias), whole
-    yield "conv1d", "without_bias", dict(input=x, weight=weight), whole | dict(stride=2)
-    yield "conv1d", "padding", dict(input=x, weight=weight, bias=bias), whole | dict(padding=2, stride=3)
-    yield "conv1d", "dilation", dict(input=x, weight=weight, bias=bias), whole | dict(dilation=2, padding=1)
-    yield "conv1d", "same", dict(input=x, weight=weight, bias=bias), whole | dict(padding="same", dilation=2)
-    yield "conv1d", "groups", dict(input=x, weight=normal(6, 2, 3), bias=bias), whole | dict(groups=2, padding=1)
-    yield "conv1d", "one_example", dict(input=x[0], weight=weight, bias=bias), whole
-
-
 def compute(name, inputs, said):
     constant = set(said.get("constant", CONSTANT))
     said = {key: value for key, value in said.items() if key != "constant"}
@@ -263,7 +238,7 @@ def compute(name, inputs, said):
 
 def files():
     found = {}
-    for part in (classification, binary, regression, ctc, activations, layers, attention, channels):
+    for part in (classification, binary, regression, ctc, activations, layers, attention):
         for name, case, inputs, said in part():
             arrays = found.setdefault(name, {})
             assert f"{case}|out" not in arrays, f"{name}: two cases {case}"

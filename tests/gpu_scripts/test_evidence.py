@@ -37,6 +37,16 @@ def run(module: str, path: Path, *words: str) -> list[dict[str, Any]]:
     return evidence.rows(path)
 
 
+def test_a_machine_needs_only_what_is_carried() -> None:
+    """Besides NumPy, these are PyCUDA, tqdm and what they import (`scripts/evidence/gpu_wheels.sh --pycuda`)."""
+    steps = [*(f"scripts.gpu.{name}" for name in ("alive", "carried", "evidence", "latencies", "profiled", "ratios"))]
+    steps += ["scripts.gpu.tables", "tests.devices.cuda.gpu.litmus", "tests.verified", "minirnn.__main__"]
+    lacking = ("pytest", "hypothesis", "matplotlib", "torch", "pycuda", "safetensors")
+    code = f"import sys; sys.modules.update(dict.fromkeys({lacking})); import {', '.join(steps)}"
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
 # ---- evidence
 
 
@@ -194,10 +204,17 @@ def archive_of(tmp_path: Path, name: str, quick: bool = False) -> Path:
     lines: list[dict[str, Any]] = [
         {"step": "machine", "time": "2030-01-02 03:04:05", "quick": quick, "versions": {"numpy": "9", "torch": None},
          "limits": {"name": name, "simulated": False}},
-        {"step": "alive", "way": "steps", "ok": True},
+        {"step": "begun", "begun": "alive"},
+        {"step": "alive", "way": "steps", "ok": False},
+        {"step": "done", "done": "alive", "status": 1, "seconds": 1, "limit": 2},
+        {"step": "begun", "begun": "ratios"},
         {"step": "latencies", "what": "message", "seconds": 1e-6},
         {"step": "ratios", "size": [50, 1, 64, 64], "precision": "ieee", "pass": "forward", "ways": ways},
         {"step": "done", "done": "ratios", "status": 3, "seconds": 1, "limit": 2},
+        {"step": "begun", "begun": "alive"},
+        {"step": "alive", "way": "steps", "ok": True},
+        {"step": "done", "done": "alive", "status": 0, "seconds": 1, "limit": 2},
+        {"step": "begun", "begun": "ratios"},
         {"step": "done", "done": "ratios", "status": 0, "seconds": 1, "limit": 2},
     ]  # fmt: skip
     (tmp_path / "evidence.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
@@ -216,11 +233,13 @@ def test_one_command_writes_the_data_and_the_page(tmp_path: Path, capsys: pytest
     text = page.read_text()
     assert "| 50, 1, 64, 64 | ieee | forward | 0.20 | 0.30 | - | 0.10 | 2.00 |" in text
     assert "Measured on NVIDIA H200, 2030-01-02, with numpy 9: 1 layers were compared" in text
+    assert "0 were wrong" in text  # the run of `alive` that failed was done again
     assert "| message | 1.00 |" in text and text.count("| ratio |") == 1 and text.count(tables.MARKS[1]) == 1
     stored = json.loads((page.parent / "data" / "gpu" / "h200.json").read_text())
-    assert stored["done"] == [{"done": "ratios", "status": 0, "seconds": 1, "limit": 2}]
+    assert stored["done"] == [{"done": step, "status": 0, "seconds": 1, "limit": 2} for step in ("alive", "ratios")]
     assert tables.main([str(evidence_of), "--brief"]) == 0
-    assert "ratios     status   0, 1 s" in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert "ratios     status   0, 1 s" in said and "WRONG" not in said
 
 
 @pytest.mark.parametrize("name, quick", [("stand-in GPU", False), ("NVIDIA H200", True)])

@@ -38,6 +38,10 @@ mr.product(X)                            -> product & Tensor & a cell's step
 mr.product(3)                            -> product & int
 mr.unit_mean("one")                      -> <U3
 mr.unit_mean([1, 2])                     -> unit_mean & int64
+mr.unit_sum("one")                       -> <U3
+mr.unit_max([1, 2])                      -> unit_max & int64
+mr.unit_softmax([1, 2])                  -> unit_softmax & int64
+mr.unit_norm([1, 2])                     -> unit_norm & int64
 mr.straight_through(X, mr.ones(2))       -> straight_through & (2, 3) & (2,) & one shape
 mr.straight_through("one", X)            -> <U3
 mr.straight_through(X > 0, X)            -> straight_through & bool

@@ -45,6 +45,17 @@ with ops.cudnn_rnn(**V1):
     input_h=tensor(B, H) -> input_h & (2, 5) & (L*D, B, P)
     input_h=tensor(0, B, H), input_c=tensor(0, B, H) -> 0 pseudo-layers
     input_c=tensor(L, 3, H) -> input_c & (2, 3, 5) & (2, 2, 5)
+    input=tensor(1, T, B, I) -> input & 4 axes & (T, B, I)
+    input=tensor(T, 0, I) -> input_h & (L*D, B, P) = (2, 0, 5)
+    input=tensor(T, B, I, dtype=np.float16) -> input_h has dtype float32, input has float16 & one dtype
+    input_h=tensor(L, 3, H) -> input_h & (2, 3, 5) & (L*D, B, P) = (2, 2, 5)
+    input_c=tensor(B, H) -> input_c & (2, 5), 2 axes & (L*D, B, H)
+    input_c=tensor(4, B, H) -> input_c & (4, 2, 5) & (L*D, B, H)
+    params=tensor(1, SIZE) -> params & (n,) =
+    params=tensor(SIZE - 1) -> params & (n,) =
+    params=tensor(SIZE + 1) -> params & (n,) =
+    params=tensor(SIZE, dtype=np.float16) -> params has dtype float16, input has float32
+    rnn_mode=3 -> rnn_mode is 3 & one of
     input_c=tensor(L, B, 4) -> width 5 & width 4 & likely num_proj is missing
     params=tensor(SIZE, device=ELSEWHERE) -> different devices: input is on cpu & params on & t.to(name)
     rnn_mode="lsmt" -> rnn_mode is 'lsmt' & 'gru' & likely 'lstm'
@@ -73,6 +84,10 @@ with ops.cudnn_rnn_v3(**V3):
     sequence_lengths=[7, 8] -> sequence_lengths[1] is 8 & 1 .. 7 (T)
     sequence_lengths=[0, 7] -> sequence_lengths[0] is 0 & 1 .. 7 & leave it out
     sequence_lengths=[7, 7, 7] -> sequence_lengths & (3,) & (B,) = (2,)
+    sequence_lengths=[7, -1] -> sequence_lengths[1] is -1 & 1 .. 7
+    sequence_lengths=np.array([7.0, 4.0]) -> sequence_lengths has dtype float64 & int
+    num_proj=H -> num_proj is 5, num_units is 5 & num_proj < num_units
+    num_proj=H + 1 -> num_proj is 6, num_units is 5 & num_proj < num_units
     sequence_lengths=np.ones((T, B), int) -> sequence_lengths & (7, 2) & (B,) & likely a mask
     input=tensor(B, T, I), input_h=tensor(L, B, H) -> input_h & likely & time_major=False
     time_major=False -> input_h & (B, L*D, P)
@@ -121,7 +136,15 @@ with ops.cudnn_rnn_backprop_v2(**SAVED_V2):
 with ops.cudnn_rnn_backprop_v3(**SAVED_V3):
     sequence_lengths=None -> sequence_lengths is None
     sequence_lengths=[0, 7] -> sequence_lengths[0] is 0
-    reserve_space=tensor(5000) -> reserve_space & (5000,)
+    reserve_space=tensor(5000) -> reserve_space & (5000,) & likely that of another call
+    output=tensor(T, B, 3) -> output has shape (7, 2, 3) & (T, B, D*P) = (7, 2, 5)
+    output_h=tensor(1, B, H) -> output_h has shape & (L*D, B, P) = (2, 2, 5)
+    output_c=tensor(L, B, 1) -> output_c has shape & (L*D, B, H) = (2, 2, 5)
+    output_backprop=tensor(6, B, H) -> output_backprop has shape & (T, B, D*P)
+    output_backprop=tensor(T, B, H, dtype=np.float64) -> output_backprop has dtype float64
+    output_h_backprop=tensor(B, H) -> output_h_backprop has shape (2, 5), 2 axes & (L*D, B, P)
+    output_c_backprop=tensor(L, 3, H) -> output_c_backprop has shape & (L*D, B, H)
+    params=tensor(3) -> params has shape (3,) & (n,)
 """,
 )
 PIECES = ops.cudnn_rnn_params_to_canonical(L, H, I, tensor(SIZE, requires_grad=False))
@@ -138,6 +161,12 @@ with ops.cudnn_rnn_params_size(num_layers=L, num_units=H, input_size=I):
     dropout: a share
     seed seed2: an integer
     num_proj=9 -> num_proj is 9 & num_units is 5
+    num_proj=5 -> num_proj is 5 & num_units is 5
+    num_proj=True -> num_proj is True
+    num_proj=2, rnn_mode="gru" -> only 'lstm' has a projection
+    num_units=np.array([5]) -> num_units has shape (1,)
+    num_units=np.array(5.0) -> num_units has shape
+    input_mode="skip_input" -> input_size is 3, num_units is 5
 with ops.cudnn_rnn_params_to_canonical(num_layers=L, num_units=H, input_size=I, params=tensor(SIZE)):
     params=tensor(SIZE, dtype=np.int64) -> params & int64
     num_params=3 -> num_params is 3 & 2*G*L*D = 16

@@ -72,14 +72,11 @@ init.uniform_(tensor(2, dtype=np.int64)) -> uniform_ & int64
 init.uniform_(MATRIX, 0, 1, 7) -> uniform_ & generator is 7
 init.normal_(MATRIX, 0, -1) -> normal_ & std is -1
 init.normal_(MATRIX, NAN) -> normal_ & mean is nan
-init.trunc_normal_(MATRIX, 0, 1, 2, -2) -> trunc_normal_ & a below b
 init.constant_(MATRIX, "a") -> constant_ & val is 'a'
 init.kaiming_uniform_(MATRIX, 0, "in") -> mode is 'in' & 'fan_in'
 init.kaiming_normal_(MATRIX, nonlinearity="gelu") -> 'gelu'
-init.sparse_(MATRIX, 1.5) -> sparse_ & sparsity is 1.5 & 0 .. 1
 init.constant_(np.zeros((3, 2)), 1) -> constant_ & a ndarray & a Tensor
-init.sparse_(np.zeros((3, 2)), 0.5) -> sparse_ & a ndarray & a Tensor
-for NAME in uniform_ normal_ trunc_normal_ ones_ zeros_ OF_MATRICES:
+for NAME in uniform_ normal_ ones_ zeros_ OF_MATRICES:
     init.NAME(np.zeros((3, 2))) -> NAME & a ndarray & a Tensor
 for NAME in OF_MATRICES:
     init.NAME(VECTOR) -> NAME & (3,) & axes & likely a bias

@@ -34,21 +34,6 @@ ROWS = rows(
     r"""
 # making
 nn.Linear(10**9, 10**9) -> memory
-nn.BatchNorm1d(0) -> BatchNorm1d: num_features is 0
-nn.BatchNorm1d(3, momentum="a") -> BatchNorm1d: momentum is 'a'
-nn.BatchNorm1d(3)(tensor(3)) -> BatchNorm1d & (3,) & (B, C, L)
-nn.BatchNorm1d(3)(tensor(4, 2)) -> batch_norm & running_mean & (3,) & (2,) & channels
-nn.BatchNorm1d(3)(tensor(1, 3)) -> batch_norm & (1, 3) & several values
-nn.functional.batch_norm(tensor(4, 3), None, None) -> batch_norm & None & training=True
-nn.functional.batch_norm(tensor(4), None, None) -> batch_norm & (4,) & (B, C)
-nn.Conv1d(4, 6, 0) -> Conv1d: kernel_size is 0
-nn.Conv1d(4, 6, 3, groups=4) -> Conv1d: groups is 4 & 4 and 6
-nn.Conv1d(4, 6, 3, padding="full") -> Conv1d: padding is 'full' & 'same'
-nn.Conv1d(4, 6, 3, padding="same", stride=2) -> Conv1d & 'same' & stride 1
-nn.Conv1d(4, 6, 3, padding_mode="wrap") -> Conv1d: padding_mode is 'wrap' & 'circular'
-nn.Conv1d(4, 6, 3)(tensor(2, 3, 8)) -> conv1d & (2, 3, 8) & (6, 4, 3)
-nn.functional.conv1d(tensor(2, 4, 2), tensor(6, 4, 3)) -> conv1d & 2 long & 3 or more
-nn.functional.conv1d(tensor(2, 4, 8), tensor(6, 4, 3), tensor(5)) -> conv1d & bias & (5,) & (6,)
 nn.LSTM(I, H, zoneout=(0.1, -1)) -> LSTM & zoneout[1] is -1 & 0 .. 1
 nn.LSTM(I, H, zoneout=(0.1, 0.2, 0.3)) -> LSTM & zoneout is (0.1, 0.2, 0.3) & pair
 nn.LSTM(I, H, bias=False, forget_bias=1.0) -> forget_bias is 1.0 & bias=True

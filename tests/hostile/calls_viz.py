@@ -34,6 +34,7 @@ viz.gradient_flow([[1.0, -1.0]]) -> norms contains -1 & 0 or above
 viz.gradient_flow(array(T)) -> (7,) & (L, T)
 viz.gradient_flow(NORMS, layers=["a", "b", "c"]) -> 3 names & (L, T)
 viz.gradient_flow(NORMS, max_columns=0) -> max_columns is 0
+viz.gradient_flow(NORMS, first=0.5) -> first is 0.5
 viz.gradient_flow(NORMS, ax="figure") -> ax is str & Axes
 viz.gate_map({}) -> no gates & (T, H)
 viz.gate_map(GATE) -> ndarray & dict

@@ -67,6 +67,9 @@ def check_all(rows: Sequence[Wrong]) -> None:
     assert not complaints, "\n\n".join(complaints)
 
 
+mr.devices.available()  # reads the entry points, which the message of a first wrong call would do
+
+
 def surroundings() -> dict[str, Any]:
     """Everything that a call could change although it is not an argument."""
     return {

@@ -193,8 +193,9 @@ def test_modules_have_torchs_records(rng: np.random.Generator) -> None:
     for make in (
         lambda lib: lib.nn.LSTM(2, 3, 2, bidirectional=True, proj_size=1),
         lambda lib: lib.nn.GRU(2, 3, bias=False),
-        lambda lib: lib.nn.Sequential(lib.nn.Linear(2, 3, bias=False), lib.nn.BatchNorm1d(3)),
-        lambda lib: lib.nn.BatchNorm1d(3),
+        lambda lib: lib.nn.Sequential(lib.nn.Linear(2, 3, bias=False), lib.nn.LayerNorm(3)),
+        lambda lib: lib.nn.LayerNorm(3, bias=False),
+        lambda lib: lib.nn.RMSNorm(3, elementwise_affine=False),
     ):
         theirs, ours = make(torch), make(mr)
         for record in ("_parameters", "_buffers", "_modules"):

@@ -1,4 +1,4 @@
-"""cross_entropy: against torch, differences and its composition, at extreme scores, messages."""
+"""cross_entropy: its kernels and its composition, one row by hand, targets. `tests/peers` has torch's values."""
 
 from __future__ import annotations
 
@@ -9,27 +9,7 @@ import pytest
 
 import minirnn as mr
 from minirnn import ops
-from tests.compare import assert_agrees_with_torch, assert_close
-from tests.each import each
-
-
-@each("reduction", ["mean", "sum", "none"])
-@each("shape", [(5,), (3, 5), (2, 3, 5)], ids=str)
-def test_cross_entropy_is_torchs(device: str, rng: np.random.Generator, shape: Any, reduction: str) -> None:
-    torch = pytest.importorskip("torch")
-    target = rng.integers(0, 5, shape[:-1])
-
-    def theirs(t: Any) -> Any:
-        loss = torch.nn.functional.cross_entropy(
-            t.reshape(-1, 5), torch.tensor(target).reshape(-1), reduction=reduction
-        )
-        return loss.reshape(shape[:-1]) if reduction == "none" else loss
-
-    for dtype in (np.float64, np.float32):
-        x = rng.standard_normal(shape).astype(dtype)
-        assert_agrees_with_torch(lambda t: ops.cross_entropy(t, target, reduction), theirs, [x], rng, device)
-    if device == "cpu":
-        assert mr.gradcheck(lambda t: ops.cross_entropy(t, target, reduction), [rng.standard_normal(shape)], order=2)
+from tests.compare import assert_close
 
 
 @pytest.mark.parametrize("dtype", ["f2", "f4", "f8"])

@@ -117,35 +117,6 @@ def parameters_that_are_not_used(world: World, order: str) -> None:
     assert len({value.tobytes() for value in world.all_gather(gradient)}) == 1
 
 
-def passes_without_messages(world: World, order: str) -> None:
-    net = Net()
-    model = DistributedDataParallel(net, world, order=order)
-    mine = world.rows(B)
-    lone = Net()
-    for _ in range(2):
-        lone.zero_grad()
-        net.zero_grad()
-        with model.no_sync():
-            model.weight = 1.0
-            loss_of(model, mine if mine.stop > mine.start else slice(0, 1)).backward()
-            loss_of(lone, mine if mine.stop > mine.start else slice(0, 1)).backward()
-            assert_equal(gradients(net), gradients(lone))  # so far only that of this rank
-        loss_of(model).backward()
-        firsts = []
-        for r in range(world.size):
-            lo, hi = B * r // world.size, B * (r + 1) // world.size
-            one = Net()
-            loss_of(one, slice(lo, hi) if hi > lo else slice(0, 1)).backward()
-            firsts.append(gradients(one))
-        mean = [sum(parts) / world.size for parts in zip(*firsts, strict=True)]
-        assert_equal(gradients(net), [a + b for a, b in zip(mean, whole(), strict=True)])
-    with model.no_sync():
-        loss_of(model).backward()
-    net.zero_grad()  # what was held is forgotten with it
-    loss_of(model).backward()
-    assert_equal(gradients(net), whole())
-
-
 def stopping_together(world: World, order: str) -> None:
     net = Net()
     model = DistributedDataParallel(net, world, order=order)
@@ -230,7 +201,6 @@ SCENARIOS: dict[str, Callable[[World, str], None]] = {
         uneven_parts,
         one_rank_works_alone,
         parameters_that_are_not_used,
-        passes_without_messages,
         stopping_together,
         refusals,
         everybody_begins_with_rank_0,

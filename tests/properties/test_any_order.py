@@ -1,9 +1,12 @@
-"""Gradients of gradients through every fused op: against torch's, against differences, and at what cost."""
+"""Gradients of gradients through every fused op: against differences, and at what cost.
+
+`tests/ops/test_verified.py` compares second derivatives with those of the compositions.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -12,12 +15,76 @@ import pytest
 
 import minirnn as mr
 from minirnn.devices.counting import Counting
+from minirnn.ops.cudnn_rnn.params import Network
+from minirnn.proof.case import Case as Verified
+from minirnn.proof.cases import block, cudnn
 from tests.compare import assert_close
-from tests.each import each
+from tests.ops.cudnn_rnn.cudnn_cases import random_masks
 from tests.ops.derivatives import DIFFERENCES, along, derivatives, dot, loss
-from tests.ops.fused_cases import ALL, CELLS, NETWORKS, SEQUENCES, ZONED, Case
 
-TORCH = (1e-8, "float64 through a second derivative: sums of a few hundred products")
+T, B, I, H = 3, 2, 3, 4
+STEP, SEQUENCE = ("cell_step", "cell_step_grad"), ("cell_sequence", "cell_sequence_grad")
+
+
+@dataclass(frozen=True)
+class Case:
+    """A case of `minirnn.proof`, and its forward and backward kernel, which one call launches `launches` times."""
+
+    name: str
+    verified: Verified
+    kernels: tuple[str, str] = SEQUENCE
+    launches: int = 1
+
+    def draw(self, rng: np.random.Generator) -> list[np.ndarray]:
+        return list(self.verified.make(rng).values())
+
+    def ours(self, *inputs: mr.Tensor) -> list[mr.Tensor]:
+        return list(self.verified.call(*inputs))
+
+    def __str__(self) -> str:
+        return self.name
+
+
+def network(
+    net: Network, version: int, dropout: bool = False, ragged: bool = False, training: bool = True, zoneout: str = ""
+) -> Case:
+    op = "cudnn_rnn" if version == 1 else f"cudnn_rnn_v{version}"
+    masks = np.random.default_rng(5).choice([0.0, 1.0, 1.6], (net.L - 1, T, B, net.D * net.P)) if dropout else None
+    more: dict[str, Any] = {"dropout_masks": masks, "is_training": training}
+    if zoneout:
+        more["zoneout_masks"] = random_masks(net, zoneout, np.random.default_rng(6), T, B)
+    case = cudnn.forward(op, net, ragged, False, (T, B), **more)
+    parts = [op, case.variant, *["masks"] * dropout, *["ragged"] * ragged, *["evaluation"] * (not training)]
+    return Case(", ".join([*parts, *[f"zoneout {zoneout}"] * bool(zoneout)]), case, launches=net.L)
+
+
+CELLS = [
+    *(Case(f"lstm_block_cell, {v}", block.lstm("lstm_block_cell", v, B, I, H), STEP) for v in ("plain", "peepholes")),
+    Case("gru_block_cell", block.gru(B, I, H), STEP),
+]
+SEQUENCES = [
+    Case(f"{op}, {v}", block.lstm(op, v, T, B, I, H))
+    for op in ("block_lstm", "block_lstm_v2")
+    for v in ("plain", "short, peepholes")
+]
+NETWORKS = [
+    network(Network("rnn_tanh", 2, H, I, "bidirectional"), 1),
+    network(Network("rnn_relu", 1, H, I), 2),
+    network(Network("lstm", 1, H, I), 1),
+    network(Network("lstm", 2, H, I, "bidirectional"), 3, dropout=True, ragged=True),
+    network(Network("lstm", 2, H, I, num_proj=2), 3, ragged=True),
+    network(Network("lstm", 1, H, H, "bidirectional", "skip_input", num_proj=3), 3),
+    network(Network("gru", 1, H, I, "bidirectional"), 3, ragged=True),
+    network(Network("gru", 2, H, H, input_mode="auto_select"), 2, dropout=True),
+    network(Network("lstm", 2, H, I, num_proj=2), 3, ragged=True, training=False),
+]
+ZONED = [
+    network(Network("rnn_tanh", 2, H, I, "bidirectional"), 3, ragged=True, zoneout="numbers"),
+    network(Network("lstm", 2, H, I, "bidirectional"), 3, dropout=True, ragged=True, zoneout="masks"),
+    network(Network("lstm", 1, H, H, input_mode="skip_input", num_proj=3), 3, ragged=True, zoneout="masks"),
+    network(Network("gru", 2, H, H, "bidirectional", "auto_select"), 3, ragged=True, zoneout="shared"),
+]
+ALL = [*CELLS, *SEQUENCES, *NETWORKS]
 
 
 def draws(case: Case, rng: np.random.Generator) -> tuple[list[np.ndarray], list[np.ndarray], list[list[np.ndarray]]]:
@@ -29,31 +96,6 @@ def draws(case: Case, rng: np.random.Generator) -> tuple[list[np.ndarray], list[
         [rng.standard_normal(y.shape) for y in outputs],
         [[rng.standard_normal(v.shape) for v in values] for _ in range(3)],
     )
-
-
-def torch_derivatives(
-    case: Case, values: Sequence[np.ndarray], weights: Any, directions: Any, order: int
-) -> list[np.ndarray]:
-    torch = pytest.importorskip("torch")
-    place = lambda arrays: [torch.tensor(a) for a in arrays]  # noqa: E731
-    inputs = [torch.tensor(v, requires_grad=True) for v in values]
-    scalar = loss(case.theirs(*inputs), place(weights))
-    for k in range(order):
-        found = torch.autograd.grad(scalar, inputs, create_graph=True, materialize_grads=True)
-        if k < order - 1:
-            scalar = dot(found, place(directions[k]))
-    return [g.detach().numpy() for g in found]
-
-
-@pytest.mark.slow_elsewhere
-@each("case", ALL, ids=str)
-def test_products_with_the_hessian_are_torchs(case: Case, rng: np.random.Generator, device: str) -> None:
-    values, weights, directions = draws(case, rng)
-    for order in (1, 2):
-        found = derivatives(case.ours, device, values, weights, directions, order)
-        expected = torch_derivatives(case, values, weights, directions, order)
-        for k, (g, e) in enumerate(zip(found, expected, strict=True)):
-            assert_close(g, e, *TORCH, what=f"order {order}, input {k}")
 
 
 @pytest.mark.slow_elsewhere

@@ -109,7 +109,7 @@ def _kernel_is_right(mistake: Mistake | None, where: str, make: Callable[[Any], 
         assert mistake.old in text, mistake
         text = text.replace(mistake.old, mistake.new)
     case = students.CASES.get(where) or _assembly_case(where)
-    found = students.result_of(make(()), case, where, text)
+    found = students.result_of(make(()), case, where, text, f"{where}.cu")
     if where == "exclusive":  # both may find that the other one wants to enter
         return bool(found[0] <= 1)
     return np.allclose(found, case.expected(students.data()), rtol=1e-4, atol=1e-4)

@@ -20,6 +20,9 @@ def test_each_norm_colors_its_layer_and_step():
     np.testing.assert_array_equal(mesh.get_coordinates()[:, 0, 1], [-0.5, 0.5, 1.5])
     np.testing.assert_array_equal(picture.data["norms"], NORMS)
     np.testing.assert_array_equal(picture.data["first_step"], [0, 1, 2])
+    counted = gradient_flow(NORMS, first=1)
+    np.testing.assert_array_equal(counted.artists["mesh"].get_coordinates()[0, :, 0], [0.5, 1.5, 2.5, 3.5])
+    np.testing.assert_array_equal(counted.data["first_step"], [1, 2, 3])
     assert picture.data["steps_per_column"] == 1
 
 

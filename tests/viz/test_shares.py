@@ -38,6 +38,7 @@ def test_bars_are_norms_and_the_line_adds_up_to_the_norm_of_the_whole(rng):
     np.testing.assert_allclose(picture.data["along"].sum(), np.linalg.norm(shares.sum(axis=0)))
     np.testing.assert_allclose([bar.get_height() for bar in picture.artists["bars"]], picture.data["norm"])
     np.testing.assert_allclose(picture.artists["line"].get_ydata(), picture.data["along"])
+    np.testing.assert_array_equal(picture.artists["line"].get_xdata(), np.arange(1, T + 1))
     assert "dR" in picture.ax.get_title() and picture.ax.get_xlabel() == "time step t"
     assert "the total has norm" in picture.ax.get_ylabel()
 

@@ -37,7 +37,7 @@
 // Functions give the stages: saved_stage(k), after_stage(k), multiplied_stage(k), d_gates_stage(k), d_before_stage(k),
 // d_vectors_stage(k), d_products_stage(k) and carried_stage(k) are the stages which set the k-th of them;
 // gate_stage(k), d_after_stage(k) and d_multiplied_stage(k) are the last ones that read it; matrix_of(k) is the number
-// of the matrix of a product, and -1 for a mean.
+// of the matrix of a product, or a Reduction.
 //
 // CELL_FN declares a function of a cell. sigmoid, tanh, relu and clip are functions of the language; `? :` selects.
 #pragma once
@@ -70,6 +70,13 @@ struct Gradient {
     V masks[Cell::MASKS + 1], carried[Cell::CARRIED + 1];
     V d_products[Cell::PRODUCTS + 1], d_multiplied[Cell::PRODUCTS + 1];
 };
+
+// Functions of all units of a sample, in place of a product. UNIT_TIES counts the units that have the largest value, and
+// UNIT_EXP_SUM is the sum of exp(v - largest). The gradient of such a result goes back as its mean or its sum.
+enum Reduction { UNIT_EXP_SUM = -6, UNIT_TIES, UNIT_MAX, UNIT_VAR, UNIT_SUM, UNIT_MEAN };
+CELL_FN constexpr int reduction_back(int matrix) {
+    return matrix == UNIT_MEAN || matrix == UNIT_VAR ? UNIT_MEAN : UNIT_SUM;
+}
 
 template <int>
 struct Stage {};

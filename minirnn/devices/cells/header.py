@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from minirnn.cells.expr import COMPARISONS, FUNCTIONS, NUMBERS, Expr, needed
+from minirnn.cells.expr import COMPARISONS, NUMBERS, REDUCTIONS, Expr, needed
 from minirnn.cells.plan import Plan, Stage
 from minirnn.cells.text import write
+from minirnn.cells.words import FUNCTIONS
 
 NAME = "OwnCell"
 """The name of the struct."""
@@ -81,10 +82,15 @@ def where(plan: Plan) -> Iterator[str]:
         name: stores(plan.backward, name) for name in ("d_gates", "d_before", "d_vectors", "d_products", "carried")
     }
     functions = {f"{name}_stage": at for name, at in found.items()}
-    functions["matrix_of"] = {k: cut.matrix for k, cut in enumerate(plan.cuts)}
+    functions["matrix_of"] = {k: code(cut.kind, cut.matrix) for k, cut in enumerate(plan.cuts)}
     for name, at in functions.items():
         cases = "".join(f"k == {k} ? {n} : " for k, n in at.items() if n)
         yield f"static CELL_FN constexpr int {name}(int{' k' if cases else ''}) {{ return {cases}0; }}"
+
+
+def code(kind: str, matrix: int) -> int:
+    """The number of a matrix, or -1, -2, .. for the functions of all units, in the order of `REDUCTIONS`."""
+    return matrix if kind == "product" else -1 - REDUCTIONS.index(kind)
 
 
 def last_loads(stages: Iterable[Stage], array: str) -> dict[int, int]:

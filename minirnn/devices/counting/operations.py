@@ -82,6 +82,8 @@ KERNEL_COSTS: dict[str, Callable[..., Cost]] = {
     "cell_step_grad": sequence.cell_step_grad,
     "cell_sequence": sequence.cell_sequence,
     "cell_sequence_grad": sequence.cell_sequence_grad,
+    "keyed_sequence": sequence.keyed_sequence,
+    "keyed_sequence_grad": sequence.keyed_sequence_grad,
     "cross_entropy": cross_entropy,
     "cross_entropy_grad": cross_entropy_grad,
     "adam": adam,

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from math import prod
 from typing import Any
 
-from minirnn.cells.expr import CUTS, Expr
+from minirnn.cells.expr import CUTS, SUMS, Expr
+from minirnn.cells.keyed import KeyedPlan
 from minirnn.cells.plan import Plan, Stage
 from minirnn.devices.base import Weights
 
@@ -101,3 +102,23 @@ def cell_sequence_grad(
         total += rows * (0 if zoneout is None else 4 * h0[-1])
         units += H
     return total, rows * units * functions
+
+
+def keyed_sequence(gates: Shape, *_: Any, plan: KeyedPlan, H: int, lengths: Any, **__: Any) -> Cost:
+    return of_values(plan, plan.forward, H, rows_of(gates, lengths))
+
+
+def keyed_sequence_grad(gates: Shape, *_: Any, plan: KeyedPlan, H: int, lengths: Any) -> Cost:
+    rows = rows_of(gates, lengths)
+    flops, functions = of_values(plan, plan.backward, H, rows)
+    return flops + rows * sum(plan.width(e, H) for e in plan.learned), functions  # sums over steps and samples
+
+
+def of_values(plan: KeyedPlan, values: Sequence[Expr], H: int, rows: int) -> Cost:
+    """The counts of values with axes: one for each element, in a sum one for each that is added."""
+    flops = functions = 0
+    for e in values:
+        own = COSTS.get(e.op, (1, 0))
+        elements = rows * plan.width(e.args[0] if e.op in SUMS else e, H)
+        flops, functions = flops + elements * own[0], functions + elements * own[1]
+    return flops, functions

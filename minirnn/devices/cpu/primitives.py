@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextvars import copy_context
 from functools import wraps
 from typing import Any, TypeVar, cast
@@ -33,14 +33,11 @@ def without_false_alarms(kernel: Kernel) -> Kernel:
 
     @wraps(kernel)
     def run(*arguments: Any, **options: Any) -> Any:
-        return copy_context().run(_without_alarms, kernel, arguments, options)
+        context = copy_context()
+        context.run(np.seterr, invalid="ignore")
+        return context.run(kernel, *arguments, **options)
 
     return cast(Kernel, run)
-
-
-def _without_alarms(kernel: Callable[..., Any], arguments: Sequence[Any], options: Mapping[str, Any]) -> Any:
-    np.seterr(invalid="ignore")
-    return kernel(*arguments, **options)
 
 
 product_without_alarms = without_false_alarms(np.matmul)

@@ -8,11 +8,9 @@ every launch copies all its arrays.
 
 from __future__ import annotations
 
-import bisect
-import threading
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any, NamedTuple
+from weakref import WeakValueDictionary
 
 import numpy as np
 
@@ -50,7 +48,8 @@ class DebugDriver:
         self.seconds = None  # with a wait after each launch, times mean nothing
         self.prepares = False  # each launch must be seen with its arguments
         self.limits: Limits = driver.limits
-        self.memory = _Memory()
+        self._buffers: WeakValueDictionary[int, Buffer] = WeakValueDictionary()
+        """Maps the start of allocated memory to its buffer."""
         self.h2d, self.d2h, self.d2d, self.memset = driver.h2d, driver.d2h, driver.d2d, driver.memset
         self.synchronize = driver.synchronize
         self._simulator = simulator
@@ -67,10 +66,12 @@ class DebugDriver:
         return getattr(self.driver, name)  # attributes that only this driver has: stream_handle
 
     def alloc(self, nbytes: int) -> Buffer:
-        return _Tracked(self.driver.alloc(nbytes), self.memory)
+        buffer = self.driver.alloc(nbytes)
+        self._buffers[buffer.ptr] = buffer
+        return buffer
 
     def module(self, source: str, name: str, options: Sequence[str] = ()) -> _DebugModule:
-        return _DebugModule(self, self.driver.module(source, name, options), Source(source, name, tuple(options)))
+        return _DebugModule(self, self.driver.module(source, name, options), (source, name, tuple(options)))
 
     def gemm(self, a: Matrix, b: Matrix, c: Matrix, beta: float = 0.0, batch: int = 1) -> None:
         try:
@@ -80,11 +81,17 @@ class DebugDriver:
             what = f"product of ({a.rows}, {a.cols}) and ({b.rows}, {b.cols}), {a.dtype}, {batch} times"
             raise LaunchError(f"{what}: {error}\n  this is a library kernel, which the simulator cannot run") from error
 
+    def around(self, ptr: int) -> tuple[int, int] | None:
+        """Start and size of the allocation that `ptr` points into, or just past."""
+        held = [(start, buffer.nbytes) for start, buffer in list(self._buffers.items()) if start <= ptr]
+        start, nbytes = max(held, default=(0, -1))
+        return (start, nbytes) if ptr <= start + nbytes else None
+
     def copies_for(self, args: Sequence[Any]) -> dict[int, np.ndarray]:
         """Maps an address to the contents, for all memory that one of these arguments points to."""
         copies: dict[int, np.ndarray] = {}
         for ptr in [ptr for arg in args for ptr in addresses(arg)]:
-            found = self.memory.around(ptr)
+            found = self.around(ptr)
             if found is not None and found[0] not in copies:
                 start, nbytes = found
                 copies[start] = np.empty(nbytes, np.uint8)
@@ -99,44 +106,31 @@ class DebugDriver:
             buffers = {start: simulator.alloc(copy.nbytes) for start, copy in copies.items()}
             for start, copy in copies.items():
                 simulator.h2d(buffers[start].ptr, copy)
-            args = [self._moved(arg, buffers) for arg in launch.args]
-        except Exception as error:  # no compiler, no memory, ...: the GPU's error is more important than this one
-            return f"the simulator cannot run this launch: {type(error).__name__}: {error}"
-        try:
+
+            def to(ptr: int) -> int:  # the same place in the copy; an invalid pointer stays invalid
+                found = self.around(ptr)
+                return ptr if found is None else buffers[found[0]].ptr + ptr - found[0]
+
+            args = [moved(arg, to) for arg in launch.args]
             kernel(*args, grid=launch.grid, block=launch.block, shared=launch.shared)
             simulator.synchronize()
         except LaunchError as error:
             return f"the same launch in the simulator: {error}"
-        except Exception as error:
+        except Exception as error:  # no compiler, no memory, ...: the GPU's error is more important than this one
             return f"the simulator cannot run this launch: {type(error).__name__}: {error}"
         return (
             "the same launch runs without a fault in the simulator: the cause may differ between runs and machines\n"
             "  (the order of threads, uninitialized memory), or be a size that only the GPU refuses"
         )
 
-    def _moved(self, arg: Any, buffers: dict[int, Buffer]) -> Any:
-        """The argument for the simulator: a pointer to the same place in the copy; an invalid one stays invalid."""
 
-        def to(ptr: int) -> int:
-            found = self.memory.around(ptr)
-            return ptr if found is None else buffers[found[0]].ptr + ptr - found[0]
+class Launch(NamedTuple):
+    """Everything needed to launch a kernel again, except the contents of memory.
 
-        return moved(arg, to)
+    `source`: the text of its module, the name, and the options.
+    """
 
-
-class Source(NamedTuple):
-    """The source of a module: its text, its name, and the options."""
-
-    text: str
-    file: str
-    options: tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class Launch:
-    """Everything needed to launch a kernel again, except the contents of memory."""
-
-    source: Source
+    source: tuple[str, str, tuple[str, ...]]
     kernel: str
     args: tuple[Any, ...]
     grid: Sequence[int]
@@ -144,61 +138,8 @@ class Launch:
     shared: int
 
 
-class _Memory:
-    """Keeps track of allocated memory."""
-
-    def __init__(self) -> None:
-        self._starts: list[int] = []
-        self._owners: dict[int, tuple[int, int]] = {}  # maps a start to the size in bytes and the id of the buffer
-        self._lock = threading.RLock()
-
-    def add(self, buffer: _Tracked) -> None:
-        start = buffer.ptr
-        with self._lock:
-            new = start not in self._owners
-            # no call until the list has it, so that no Ctrl-C can intervene
-            self._owners[start] = buffer.nbytes, id(buffer)
-            if new:
-                bisect.insort(self._starts, start)
-
-    def remove(self, buffer: _Tracked) -> None:
-        """Forget a freed buffer, unless its memory already belongs to another one: the buffer below may be freed
-        first.
-        """
-        start = buffer.ptr
-        with self._lock:
-            if self._owners.get(start) == (buffer.nbytes, id(buffer)):
-                k = bisect.bisect_left(self._starts, start)
-                del self._starts[k], self._owners[start]
-
-    def around(self, ptr: int) -> tuple[int, int] | None:
-        """Start and size of the allocation that `ptr` points into, or just past."""
-        with self._lock:
-            k = bisect.bisect_right(self._starts, ptr) - 1
-            if k < 0:
-                return None
-            start = self._starts[k]
-            nbytes, _ = self._owners[start]
-            return (start, nbytes) if ptr <= start + nbytes else None
-
-
-class _Tracked:
-    """A buffer that is registered in `_Memory` while it exists."""
-
-    __slots__ = ("__weakref__", "_buffer", "_memory", "nbytes", "ptr")
-
-    def __init__(self, buffer: Buffer, memory: _Memory) -> None:
-        self.ptr, self.nbytes = buffer.ptr, buffer.nbytes
-        self._buffer, self._memory = buffer, memory
-        memory.add(self)
-
-    def __del__(self) -> None:
-        if hasattr(self, "_memory"):  # a Ctrl-C may end `__init__` before it has begun
-            self._memory.remove(self)
-
-
 class _DebugModule:
-    def __init__(self, debug: DebugDriver, module: Module, source: Source) -> None:
+    def __init__(self, debug: DebugDriver, module: Module, source: tuple[str, str, tuple[str, ...]]) -> None:
         self._debug, self._module, self._source = debug, module, source
 
     def function(self, name: str) -> _DebugKernel:
@@ -206,7 +147,7 @@ class _DebugModule:
 
 
 class _DebugKernel:
-    def __init__(self, debug: DebugDriver, kernel: Kernel, source: Source) -> None:
+    def __init__(self, debug: DebugDriver, kernel: Kernel, source: tuple[str, str, tuple[str, ...]]) -> None:
         self.name, self.max_resident_blocks = kernel.name, kernel.max_resident_blocks
         self._debug, self._kernel, self._source = debug, kernel, source
 
@@ -220,5 +161,5 @@ class _DebugKernel:
             debug.driver.synchronize()
         except LaunchError as error:
             launch = Launch(self._source, self.name, args, tuple(grid), tuple(block), shared)
-            at = f"{self.name} of {self._source.file}, grid {launch.grid}, block {launch.block}, shared {shared}"
+            at = f"{self.name} of {self._source[1]}, grid {launch.grid}, block {launch.block}, shared {shared}"
             raise LaunchError(f"{at}: {error}\n{debug.run_again(launch, copies)}") from error

@@ -25,18 +25,18 @@ from minirnn.devices.cuda.launch.primitives import along, products
 from minirnn.devices.cuda.launch.primitives import index as indexing
 from minirnn.devices.cuda.launch.primitives.elementwise import broadcast_strides, elementwise
 from minirnn.devices.cuda.launch.primitives.reduce import reduce, softmax
-from minirnn.devices.cuda.launch.sequence import layer, step
+from minirnn.devices.cuda.launch.sequence import keyed, layer, step
 from minirnn.devices.cuda.launch.sequence.choice import rung_from_environment
-from minirnn.devices.cuda.launch.sources import C_TYPES, accumulator, options, text
+from minirnn.devices.cuda.launch.sources import C_TYPES, AnyPlan, accumulator, options, text
 from minirnn.devices.cuda.missed import MissedMessages
-from minirnn.devices.cuda.primitive_methods import BOOL, arithmetic, comparison, function, rounding, unary
+from minirnn.devices.cuda.primitive_methods import BOOL, arithmetic, comparison, function, unary
 from minirnn.devices.cuda.recordings import Recordings
 from minirnn.devices.cuda.uncompiled import Uncompiled
 
 _CONSTANTS_KEPT = 256
 
 
-class Cuda(Device, kernels_in=(step, layer, losses, adam)):
+class Cuda(Device, kernels_in=(step, layer, keyed, losses, adam)):
     """A CUDA device. Its arrays are `CudaArray`, its kernels the files of `kernels/`.
 
     Parameters
@@ -80,7 +80,7 @@ class Cuda(Device, kernels_in=(step, layer, losses, adam)):
         kernel: str,
         dtype: np.dtype,
         constants: tuple[str, ...] = (),
-        plan: Plan | None = None,
+        plan: AnyPlan | None = None,
     ) -> Kernel:
         """The `kernel` of ``kernels/<file>``, compiled for elements of `dtype`, and the cell of `plan`, on first use.
 
@@ -223,7 +223,7 @@ class Cuda(Device, kernels_in=(step, layer, losses, adam)):
     negative, absolute, sign = map(unary, ("negative", "absolute", "sign"))
     exp, log, sqrt, tanh, sigmoid, _relu = map(function, ("exp", "log", "sqrt", "tanh", "sigmoid", "relu"))
     sin, cos, tan, erf, log1p, expm1 = map(function, ("sin", "cos", "tan", "erf", "log1p", "expm1"))
-    floor, ceil, round = map(rounding, ("floor", "ceil", "round"))
+    floor, ceil, round = map(partial(function, keeps_integers=True), ("floor", "ceil", "round"))
 
     def relu(self, a: CudaArray) -> CudaArray:
         return self.maximum(a, 0) if a.dtype.kind != "f" else self._relu(a)

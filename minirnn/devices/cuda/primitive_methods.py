@@ -6,7 +6,7 @@ Each is a separate method, which saves a call.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -17,47 +17,25 @@ from minirnn.devices.cuda.launcher import Launcher
 BOOL = np.dtype(np.bool_)
 
 
-class Operands(Launcher, Protocol):
-    """A device that converts operands to arrays of one dtype."""
-
-    def cast(self, a: CudaArray, dtype: Any) -> CudaArray: ...
-
-    def _own(self, a: Any) -> None: ...
-
-    def _operand(self, a: Any, dtype: np.dtype) -> CudaArray: ...
-
-    def _common(self, *operands: Any, divides: bool = False) -> np.dtype: ...
-
-
 def unary(kernel: str) -> Callable[[Any, CudaArray], CudaArray]:
     """A primitive of `arithmetic.cu` with one operand."""
 
-    def primitive(self: Operands, a: CudaArray) -> CudaArray:
+    def primitive(self: Launcher, a: CudaArray) -> CudaArray:
         self._own(a)
         return elementwise(self, "primitives/arithmetic.cu", kernel, (a,), a.dtype, a.dtype)
 
     return primitive
 
 
-def function(kernel: str) -> Callable[[Any, CudaArray], CudaArray]:
-    """A function of floats of `functions.cu`; other operands become float64."""
+def function(kernel: str, keeps_integers: bool = False) -> Callable[[Any, CudaArray], CudaArray]:
+    """A function of floats of `functions.cu`; other operands become float64, or are returned unchanged."""
 
-    def primitive(self: Operands, a: CudaArray) -> CudaArray:
+    def primitive(self: Launcher, a: CudaArray) -> CudaArray:
         self._own(a)
         if a.dtype.kind != "f":
+            if keeps_integers:
+                return a
             a = self.cast(a, np.float64)
-        return elementwise(self, "primitives/functions.cu", f"{kernel}_", (a,), a.dtype, a.dtype)
-
-    return primitive
-
-
-def rounding(kernel: str) -> Callable[[Any, CudaArray], CudaArray]:
-    """A function of `functions.cu` that returns integers unchanged."""
-
-    def primitive(self: Operands, a: CudaArray) -> CudaArray:
-        self._own(a)
-        if a.dtype.kind != "f":
-            return a
         return elementwise(self, "primitives/functions.cu", f"{kernel}_", (a,), a.dtype, a.dtype)
 
     return primitive
@@ -66,7 +44,7 @@ def rounding(kernel: str) -> Callable[[Any, CudaArray], CudaArray]:
 def arithmetic(kernel: str) -> Callable[[Any, Any, Any], CudaArray]:
     """A primitive of `arithmetic.cu` with two operands."""
 
-    def primitive(self: Operands, a: Any, b: Any) -> CudaArray:
+    def primitive(self: Launcher, a: Any, b: Any) -> CudaArray:
         dtype = self._common(a, b, divides=kernel == "divide")
         if dtype == BOOL and kernel == "power":
             dtype = np.dtype(np.int8)
@@ -81,7 +59,7 @@ def arithmetic(kernel: str) -> Callable[[Any, Any, Any], CudaArray]:
 def comparison(kernel: str) -> Callable[[Any, Any, Any], CudaArray]:
     """A primitive of `compare.cu`."""
 
-    def primitive(self: Operands, a: Any, b: Any) -> CudaArray:
+    def primitive(self: Launcher, a: Any, b: Any) -> CudaArray:
         dtype = self._common(a, b)
         operands = self._operand(a, dtype), self._operand(b, dtype)
         return elementwise(self, "primitives/compare.cu", kernel, operands, dtype, BOOL)

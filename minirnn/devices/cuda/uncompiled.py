@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Callable, Hashable
 
 from minirnn.devices.cuda.driver import CompileError, Kernel
+from minirnn.devices.host_cpp.compiler import first_error
 
 WARNING = "the rung {} of CudnnRNN {}; the rung steps is used instead"
 NOT_COMPILED = "does not compile here"
@@ -38,9 +39,3 @@ class Uncompiled:
         if rung not in self._told:
             self._told.add(rung)
             warnings.warn(f"{WARNING.format(rung, what)}\n  {first_error(said)}", RuntimeWarning, stacklevel=3)
-
-
-def first_error(said: str) -> str:
-    """The most informative line of an error message."""
-    lines = [line for line in said.splitlines() if line.strip()]
-    return next((line.strip() for line in lines if "error" in line or "fatal" in line), lines[0] if lines else "")

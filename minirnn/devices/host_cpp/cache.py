@@ -8,13 +8,21 @@ import glob
 import hashlib
 import os
 import shutil
+import sys
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
-from minirnn.devices.cuda.cache_folder import cache_folder
-
 CACHE_BYTES = 200 << 20
+
+
+def cache_folder(room: str) -> Path:
+    """The folder of this name in ``MINIRNN_CACHE``, or in the user's cache folder. It may not exist."""
+    if named := os.environ.get("MINIRNN_CACHE"):
+        return Path(named) / room
+    if sys.platform == "darwin":
+        return Path.home() / "Library" / "Caches" / "minirnn" / room
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "minirnn" / room
 
 
 def folder(device: str) -> Path:

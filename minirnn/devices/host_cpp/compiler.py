@@ -20,6 +20,12 @@ class CompileError(RuntimeError):
     """Raised if the compiler rejects a source file. The text is the compiler's message, with file and line."""
 
 
+def first_error(said: str) -> str:
+    """The most informative line of a compiler's message."""
+    lines = [line.strip() for line in said.splitlines() if line.strip()]
+    return next((line for line in lines if "error" in line or "fatal" in line), lines[0] if lines else "")
+
+
 @dataclass(frozen=True)
 class Compiler:
     """A command that compiles C++, and its version text."""

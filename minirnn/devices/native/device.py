@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from minirnn.devices.cpu.device import CPU
-from minirnn.devices.native import blas, library, products, threads
+from minirnn.devices.native import blas, keyed, library, products, threads
 from minirnn.devices.native.sequence import layer, step
 
 
-class Native(CPU, kernels_in=(layer, step)):
+class Native(CPU, kernels_in=(layer, step, keyed)):
     """The device `cpu` with the recurrent kernels and large products compiled for this processor.
 
     Everything else is as on the cpu device: primitives are NumPy's loops, which are already compiled;

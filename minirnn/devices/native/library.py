@@ -18,7 +18,7 @@ from typing import Any
 from minirnn.devices import cells
 from minirnn.devices.base import DeviceUnavailable
 from minirnn.devices.host_cpp import cache, compiler
-from minirnn.devices.host_cpp.compiler import CompileError, Compiler
+from minirnn.devices.host_cpp.compiler import CompileError, Compiler, first_error
 from minirnn.devices.native import arguments
 from minirnn.machine import computer
 
@@ -94,12 +94,6 @@ def of_one_cell(used: Compiler, text: str, passes: Sequence[str], announce: Call
         used.library([*flags(), *INCLUDE], sources, path, [str(whole), *flags(), *SHARED])
 
     return cache.built(cache.folder("native"), key, make)
-
-
-def first_error(complaint: str) -> str:
-    """The most informative line of a compiler's error message."""
-    lines = complaint.splitlines() or ["nothing"]
-    return next((line for line in lines if "error" in line), lines[0])
 
 
 def about(loaded: ctypes.CDLL) -> dict[str, Any]:

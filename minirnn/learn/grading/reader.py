@@ -1,6 +1,6 @@
 """The process that reads one submission for `reading`, within limits and locks. It imports no course and no exercise.
 
-Its standard input is the pickled request. Its answer is a line break, which says that it has begun, and JSON.
+Its standard input is the request, as JSON. Its answer is a line break, which says that it has begun, and JSON.
 """
 
 from __future__ import annotations
@@ -8,7 +8,6 @@ from __future__ import annotations
 import base64
 import json
 import os
-import pickle
 import sys
 from collections.abc import Callable, Collection
 from dataclasses import asdict
@@ -16,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from minirnn.learn.grading import collecting, tokens
+from minirnn.learn.grading.collecting import Wanted
 
 SECONDS, MEGABYTES = 20, 1024
 """The limits for reading one submission."""
@@ -25,7 +25,7 @@ def main() -> None:
     """Answer the request of the judge."""
     status = 1
     try:
-        what, *arguments = pickle.load(sys.stdin.buffer)
+        what, *arguments = json.load(sys.stdin.buffer, object_hook=restored)
         sys.stdout.buffer.write(b"\n")
         sys.stdout.buffer.flush()
         bound([os.fspath(one) for one in arguments if isinstance(one, Path)])
@@ -34,6 +34,25 @@ def main() -> None:
         status = 0
     finally:
         os._exit(status)
+
+
+def asking(request: Any) -> bytes:
+    """A request as JSON."""
+    return json.dumps(request, default=stored).encode()
+
+
+def stored(value: Wanted | Path | bytes) -> dict[str, str]:
+    """What JSON lacks, as texts."""
+    if isinstance(value, Wanted):
+        return asdict(value)
+    return {"bytes": base64.b64encode(value).decode()} if isinstance(value, bytes) else {"folder": os.fspath(value)}
+
+
+def restored(value: dict[str, str]) -> Wanted | Path | bytes:
+    """What `stored` made texts of."""
+    if "bytes" in value:
+        return base64.b64decode(value["bytes"])
+    return Path(value["folder"]) if "folder" in value else Wanted(**value)
 
 
 def answer(what: str, *arguments: Any) -> bytes:

@@ -10,7 +10,6 @@ import base64
 import contextlib
 import json
 import os
-import pickle
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -43,7 +42,7 @@ def asked(*request: Any) -> Any:
     ) as process:  # fmt: skip
         assert process.stdin is not None and process.stdout is not None
         with contextlib.suppress(OSError):  # it has ended; there is no answer either
-            process.stdin.write(pickle.dumps(request))
+            process.stdin.write(reader.asking(request))
             process.stdin.close()
         told = process.stdout.read(MOST_TOLD + 1)
         process.kill()

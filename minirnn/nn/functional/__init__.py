@@ -18,10 +18,9 @@ from minirnn.nn.functional.activations import (
 from minirnn.nn.functional.attention import scaled_dot_product_attention
 from minirnn.nn.functional.binary import binary_cross_entropy, binary_cross_entropy_with_logits
 from minirnn.nn.functional.classification import cross_entropy, nll_loss
-from minirnn.nn.functional.convolution import conv1d
 from minirnn.nn.functional.ctc import ctc_loss
 from minirnn.nn.functional.layers import dropout, embedding, linear, one_hot
-from minirnn.nn.functional.normalization import batch_norm, cosine_similarity, layer_norm, normalize, rms_norm
+from minirnn.nn.functional.normalization import cosine_similarity, layer_norm, normalize, rms_norm
 from minirnn.nn.functional.padding import pad
 from minirnn.nn.functional.regression import huber_loss, kl_div, l1_loss, mse_loss, smooth_l1_loss
 from minirnn.nn.functional.softmaxes import log_softmax, softmax, softmin
@@ -30,7 +29,7 @@ from minirnn.ops.primitives.declare import ACTIVATIONS as _ACTIVATIONS
 
 __getattr__, __dir__ = imported_later(__name__, {})  # for torch's other names, an error with the name here
 
-__all__ = ["batch_norm", "binary_cross_entropy", "binary_cross_entropy_with_logits", "conv1d", "cosine_similarity"]
+__all__ = ["binary_cross_entropy", "binary_cross_entropy_with_logits", "cosine_similarity"]
 __all__ += ["cross_entropy", "ctc_loss", "dropout", "elu", "embedding", "gelu", "glu", "hardtanh", "huber_loss"]
 __all__ += ["kl_div", "l1_loss", "layer_norm", "leaky_relu", "linear", "log_softmax", "logsigmoid", "mse_loss"]
 __all__ += ["nll_loss", "normalize", "one_hot", "pad", "relu", "relu6", "rms_norm", "scaled_dot_product_attention"]

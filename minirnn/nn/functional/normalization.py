@@ -12,7 +12,7 @@ from minirnn.arguments import check
 from minirnn.arguments.messages import shown
 from minirnn.engine.operands import device_of, same_device
 from minirnn.engine.outputs import record_many
-from minirnn.engine.tape import Op, no_grad
+from minirnn.engine.tape import Op
 from minirnn.engine.tensor import Tensor
 from minirnn.nn.functional.arguments import of_one_dtype, widened
 from minirnn.ops.primitives import clip, norm, sqrt
@@ -111,61 +111,6 @@ def _scaled(op: str, y: Tensor, x: Tensor, dtype: Any, axes: tuple[int, ...], we
                 raise ValueError(f"{op}: {name} has shape {t.shape}\n  expected {sizes}, that of normalized_shape")
             y = y * t if name == "weight" else y + t
     return y
-
-
-def batch_norm(
-    input: Any,
-    running_mean: Any,
-    running_var: Any,
-    weight: Any = None,
-    bias: Any = None,
-    training: bool = False,
-    momentum: float = 0.1,
-    eps: float = 1e-5,
-) -> Tensor:
-    """``(x - mean) / sqrt(var + eps) * weight + bias`` for each channel: ``torch.nn.functional.batch_norm``.
-
-    In training, mean and (biased) variance are those of the batch, over all axes but axis 1. Otherwise they are the
-    running ones. Ioffe and Szegedy 2015. Raises TypeError or ValueError if `input` is not floating or has one axis, a
-    shape does not fit, or a channel has a single value in training.
-
-    Parameters
-    ----------
-    input : (B, C) or (B, C, ...)
-    running_mean, running_var : Tensor (C,), or None
-        In training they become ``(1 - momentum) * running + momentum * new``, with the unbiased variance. They may be
-        None only in training.
-    weight, bias : (C,), optional
-    """
-    x, dtype = widened("batch_norm", input, device_of(input, weight, bias, running_mean, running_var))
-    if x.ndim < 2:
-        raise ValueError(f"batch_norm: input has shape {x.shape}\n  expected (B, C) or (B, C, ...)")
-    C, axes = x.shape[1], (0, *range(2, x.ndim))
-    x = squarable(x, axes)
-    n = x.size // max(C, 1)
-    named = (("running_mean", running_mean), ("running_var", running_var), ("weight", weight), ("bias", bias))
-    given = {k: of_one_dtype("batch_norm", k, v, x, dtype) for k, v in named if v is not None}
-    for name, t in given.items():
-        if t.shape != (C,):
-            raise ValueError(f"batch_norm: {name} has shape {t.shape}\n  expected ({C},), the channels of {x.shape}")
-    row = {name: t.reshape(1, C, *[1] * (x.ndim - 2)).astype(x.dtype) for name, t in given.items()}
-    if check.flag("batch_norm", "training", training):
-        if n == 1 and C:
-            raise ValueError(f"batch_norm: input has shape {x.shape}\n  expected several values of each channel")
-        apart = x - x.mean(axes, keepdims=True)
-        var = (apart * apart).mean(axes, keepdims=True)
-        if n > 1 and isinstance(running_mean, Tensor) and isinstance(running_var, Tensor):
-            with no_grad():
-                new = (running_mean, x.mean(axes)), (running_var, var.reshape(C) * (n / (n - 1)))
-                for running, value in new:
-                    running.assign((1 - momentum) * running + momentum * value.astype(running.dtype))
-    elif running_mean is None or running_var is None:
-        raise ValueError("batch_norm: running_mean or running_var is None\n  expected both, or training=True")
-    else:
-        apart, var = x - row["running_mean"], row["running_var"]
-    y = apart / sqrt(var + eps)
-    y = y * row["weight"] if weight is not None else y
-    return (y + row["bias"] if bias is not None else y).astype(dtype)
 
 
 def normalize(

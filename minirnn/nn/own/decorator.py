@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from minirnn.arguments import check
 from minirnn.arguments.messages import shown
 from minirnn.cells.cell import Formulas
 from minirnn.cells.expr import CellError
+from minirnn.nn.own.keyed import KeyedCellLayer
 from minirnn.nn.own.layer import CellLayer
 from minirnn.proof.own import prove_cell
 from minirnn.proof.proof import Proof
@@ -23,7 +25,8 @@ class Cell(Formulas):
         """
         constants = {n: kwargs.pop(n) for n in self.step.constants if n in kwargs}
         own = self.with_constants(**constants) if constants else self
-        return CellLayer(own, input_size, hidden_size, *args, **kwargs)
+        kind = CellLayer if self.step.keys is None else KeyedCellLayer
+        return kind(own, input_size, hidden_size, *args, **kwargs)
 
     def verify(self, devices: Sequence[str] | None = None, seed: int = 0) -> Proof:
         """Test the cell in the way that minirnn tests its own ops. Raises ValueError if there is no such device.
@@ -41,10 +44,15 @@ class Cell(Formulas):
             It is true if nothing failed. Printed, it is a table like that of ``minirnn verify``: finite differences,
             the composition on the tape in each dtype, second order, the simulator's check mode.
         """
+        if self.step.keys is not None:  # a layer in both directions, as for other cells
+            layer = self.layer(2, 5, bidirectional=True, dtype="float64")
+            return layer.verify(devices, seed)
         return prove_cell(self, devices, seed)
 
 
-def cell(states: Sequence[str], *, output: str | None = None) -> Callable[[Callable[..., Any]], Cell]:
+def cell(
+    states: Sequence[str], *, output: str | None = None, keys: int | None = None
+) -> Callable[[Callable[..., Any]], Cell]:
     """A decorator that makes a `Cell` from a function of one step.
 
     Raises CellError if the function is not a valid step. The message names the line and says what to write instead.
@@ -56,6 +64,10 @@ def cell(states: Sequence[str], *, output: str | None = None) -> Callable[[Calla
     output : str, optional
         The output of the layer at every step. Default: the last state. A name that is not a state is one more value
         that the function returns after the states.
+    keys : int, optional
+        N: the step may use matrices (H, N), such as the state of linear attention, and vectors of keys (N,). Its gates
+        read x alone: ``x_NAME`` (H,), ``k_NAME`` (N,), ``s_NAME``, one number per sample. Operators broadcast, so
+        ``x_v * k_k`` is an outer product, and ``dot(S, k_q)`` sums over keys. The shapes of states are found.
 
     Notes
     -----
@@ -73,4 +85,8 @@ def cell(states: Sequence[str], *, output: str | None = None) -> Callable[[Calla
         raise CellError(
             f"cell: output is {shown(output)}\n  expected the name of the value that a layer outputs, or None"
         )
-    return lambda function: Cell(function.__func__ if isinstance(function, staticmethod) else function, names, output)
+    if keys is not None and (not check.is_integer(keys) or not 1 <= keys < 2**31):
+        raise CellError(f"cell: keys is {shown(keys)}\n  expected the number of keys of a matrix, such as 16, or None")
+    return lambda function: Cell(
+        function.__func__ if isinstance(function, staticmethod) else function, names, output, keys
+    )

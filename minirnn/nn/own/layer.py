@@ -133,14 +133,25 @@ class CellLayer(Stack):
         shapes |= {"bias": (len(step.gates) * H,)}
         shapes |= {f"product_{k + 1}": (H, H) for k in range(self.plan.products)}
         shapes |= {"weight_hr": (self.P, H)} if self.proj_size else {}
-        for n in step.vectors:
+        return self._with_learned(shapes, dict.fromkeys(step.vectors, (H,)))
+
+    def _with_learned(
+        self, shapes: dict[str, tuple[int, ...]], learned: Mapping[str, tuple[int, ...]]
+    ) -> dict[str, tuple[int, ...]]:
+        """`shapes` and those of the cell's own parameters."""
+        for n in learned:
             if hasattr(type(self), n) or n in vars(self) or n in shapes:
                 raise ValueError(f"{self.name}: a vector is called {n!r}, a layer's own name\n  expected another name")
-        return shapes | dict.fromkeys(step.vectors, (H,))
+        return shapes | dict(learned)
+
+    def _place(self, n: str) -> tuple[str, int, tuple[int, ...]]:
+        """Where the initial value of a gate or vector goes: the parameter, the first element, and the shape."""
+        order, H = self.cell.step.gate_order, self.hidden_size
+        return ("bias", order.index(n) * H, (H,)) if n in order else (n, 0, (H,))
 
     def _checked(self, initial: Mapping[str, Any]) -> dict[str, np.ndarray]:
-        """Initial values of gates and vectors, (H,) each."""
-        step, H, found = self.cell.step, self.hidden_size, {}
+        """Initial values of gates and vectors."""
+        step, found = self.cell.step, {}
         for n, value in initial.items():
             if n not in step.gates and n not in step.vectors:
                 known = ", ".join([*step.gate_order, *step.vectors])
@@ -148,22 +159,26 @@ class CellLayer(Stack):
                     f"{self.name}: initial has {n!r}\n  expected a gate or a vector: {known}\n"
                     "  pass a state to the call, layer(x, states); set a matrix by layer.NAME.assign(..)"
                 )
+            _, _, shape = self._place(n)
             try:
-                found[n] = np.broadcast_to(np.asarray(value, np.float64), (H,)).copy()
+                found[n] = np.broadcast_to(np.asarray(value, np.float64), shape).copy()
             except (TypeError, ValueError):
+                letters = "(H,) = " if shape == (self.hidden_size,) else ""
                 raise ValueError(
-                    f"{self.name}: the initial value of {n} is {shown(value)}\n  expected a number or (H,) = ({H},)"
+                    f"{self.name}: the initial value of {n} is {shown(value)}\n  expected a number or {letters}{shape}"
                 ) from None
         return found
 
     def _set_initial(self) -> None:
-        order, H = self.cell.step.gate_order, self.hidden_size
         for n, values in self.initial.items():
+            name, start, shape = self._place(n)
             for names in self._names:
-                p: Parameter = getattr(self, names["bias" if n in order else n])
-                start = order.index(n) * H if n in order else 0
+                p: Parameter = getattr(self, names[name])
                 new = p.numpy().copy()
-                new[start : start + H] = values
+                if shape == new.shape:
+                    new[...] = values
+                else:
+                    new[start : start + len(values)] = values
                 p.assign(new)
 
     def weights(self, k: int) -> Weights:
@@ -200,7 +215,7 @@ class CellLayer(Stack):
         input : (T, B, I), or (B, T, I) with batch_first, or (T, I)
         states : Tensor, or a tuple of one for each state of the cell, optional
             Before the first step, (B, H), or (L*D, B, H) with several layers or two directions; the output with P for
-            H. Zeros by default.
+            H. Zeros by default. A named tuple, such as the state of ``nn.LSTM``, or a dict is read by its names.
         lengths : (B,) integers, 1 .. T, optional
             In any order. Past its end, a sequence keeps its states and its output is 0. Values there are not read.
         masks : mapping of str to (T, B, H), optional
@@ -217,6 +232,12 @@ class CellLayer(Stack):
         *inner, h0 = self._states(states, batched, x)
         all_masks = [m.array if L == 1 else m for m in self._masks(masks or {}, x)]
         x, weights, between = self._dropped(x)
+        for name, w in weights[0]._asdict().items():
+            found = w if isinstance(w, (tuple, list)) else [w]  # with weight_dropout, U is a list
+            others = [v for v in found if v is not None and not isinstance(v, Tensor)]
+            if others:
+                kind = type(others[0]).__name__
+                raise TypeError(f"{self.name}: {name} of weights is of type {kind}\n  expected a Tensor: mr.tensor(..)")
         c0 = [stack(inner, 1)] if len(inner) > 1 else inner
         own = [[m if L == 1 else m[k : k + D].array for m in all_masks] for k in range(0, L * D, D)]
         cells = [(self.plan, m, None) for m in own]
@@ -249,6 +270,14 @@ class CellLayer(Stack):
         """The states before the first step in the order of the plan, (L*D, B, width) each."""
         step, names = self.cell.step, self.states_given
         found = dict.fromkeys(step.order)
+        by_name = given._asdict() if hasattr(given, "_asdict") else given if isinstance(given, Mapping) else None
+        if by_name is not None and list(by_name) != list(states_type(self.name, tuple(names))._fields):
+            if by_name.keys() != {*names}:
+                raise TypeError(
+                    f"{self.name}: states is a {type(given).__name__} with the names {', '.join(map(str, by_name))}\n"
+                    f"  expected {', '.join(names)}, which are read by name, or a plain tuple in this order"
+                )
+            given = [by_name[n] for n in names]
         if given is not None:
             parts = list(given) if isinstance(given, (tuple, list)) else [given]
             if len(parts) != len(names):

@@ -32,12 +32,12 @@ from minirnn.devices.base import Array, Device, Weights
 from minirnn.devices.precision import chosen
 from minirnn.engine import html
 from minirnn.engine.tensor import Tensor
-from minirnn.ops.fused import FusedOp, or_zeros, weight_grads, zeros
+from minirnn.ops.fused import TRANSPOSED, FusedOp, or_zeros, weight_grads, zeros
 from minirnn.ops.lstm_block.cells import plan_of
 from minirnn.ops.lstm_block.check import LSTMBlockInputs, attributes, check_cell
 from minirnn.ops.primitives import chunk, concat
+from minirnn.ops.primitives.indexing import GetItem
 from minirnn.ops.primitives.products import MATMUL
-from minirnn.ops.primitives.shapes import Split, Transpose
 from minirnn.ops.sequence.compose import evaluate, gradients
 
 
@@ -114,7 +114,7 @@ class LSTMBlockCell(FusedOp):
             gates, (cs_prev, h_prev), weights, plan=plan_of(use_peephole, clip < np.inf),
             constants=(self.attributes["forget_bias"], clip),
         )  # fmt: skip
-        i, f, o, ci, co = (values[n] for n in GATE_VALUES)
+        i, f, o, ci, co = map(values.__getitem__, GATE_VALUES)
         return i, cs, f, o, ci, co, h
 
     def compose(self, *inputs: Tensor) -> Sequence[Tensor]:
@@ -127,21 +127,16 @@ class LSTMBlockCell(FusedOp):
         grad_op = LSTMBlockCellGrad(use_peephole=self.attributes["use_peephole"])
         found = grad_op(*inputs, i, cs, f, o, ci, co, or_zeros(cs_grad, cs), or_zeros(h_grad, h))
         cs_prev_grad, dicfo, *peephole_grads = found
-        x_grad, h_prev_grad = input_grads(x, h_prev, w, dicfo)
+        x_grad = h_prev_grad = None
+        if x.requires_grad or h_prev.requires_grad:
+            xh_grad, I = MATMUL[chosen.precision](dicfo, TRANSPOSED(w)), x.shape[1]
+            x_grad = GetItem((slice(None), slice(0, I)))(xh_grad)
+            h_prev_grad = GetItem((slice(None), slice(I, None)))(xh_grad)
         w_grad, b_grad = weight_grads([x, h_prev], w, b, dicfo)
         every = [x_grad, cs_prev_grad, h_prev_grad, w_grad, *peephole_grads, b_grad]
         if i_grad is f_grad is o_grad is ci_grad is co_grad is None:
             return every
         return self.with_others(every, (i_grad, None, f_grad, o_grad, ci_grad, co_grad, None), inputs)
-
-
-def input_grads(x: Tensor, h_prev: Tensor, w: Tensor, dicfo: Tensor) -> tuple[Tensor | None, Tensor | None]:
-    """x_grad and h_prev_grad from the gradient of the pre-activations."""
-    if not (x.requires_grad or h_prev.requires_grad):
-        return None, None
-    xh_grad = MATMUL[chosen.precision](dicfo, Transpose((1, 0))(w))
-    x_grad, h_prev_grad = Split(1, (x.shape[1], h_prev.shape[1])).of(xh_grad)
-    return x_grad, h_prev_grad
 
 
 class LSTMBlockCellGrad(FusedOp):
@@ -157,7 +152,7 @@ class LSTMBlockCellGrad(FusedOp):
         dicfo, (cs_prev_grad, _), d_vectors = device.cell_step_grad(
             (cs_prev, None), (cs, None), values, (cs_grad, h_grad), weights, plan=plan_of(use_peephole, False)
         )
-        return cs_prev_grad, dicfo, *(d_vectors or [device.full(p.shape, 0, p.dtype) for p in (wci, wcf, wco)])
+        return cs_prev_grad, dicfo, *(d_vectors or [device.full(wci.shape, 0, wci.dtype)] * 3)
 
     def compose(self, *inputs: Tensor) -> Sequence[Tensor]:
         return step_grad(*inputs, **self.attributes)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,6 +12,7 @@ from minirnn.engine import operands
 from minirnn.engine.tensor import Tensor
 from minirnn.ops.fused import zeros
 
+SHAPE = attrgetter("array.shape")
 _ROWS = "rows are [x rows; h_prev rows], columns are the gates "
 GATES = {"icfo": "i, ci, f, o", "ifco": "i, f, ci, o"}
 
@@ -59,7 +61,7 @@ def attributes(op: str, forget_bias: Any, cell_clip: Any, use_peephole: Any, dty
 def check_cell(op: str, use_peephole: Any, inputs: LSTMBlockInputs, **saved: Any) -> list[Tensor]:
     """The arguments of a cell op as Tensors of matching shapes."""
     ts = operands.tensors(op, **_with_peepholes(op, use_peephole, inputs, saved), **saved)
-    _cell_shapes(op, tuple(saved), *[t.array.shape for t in ts])
+    _cell_shapes(op, tuple(saved), *map(SHAPE, ts))
     return ts
 
 

@@ -37,7 +37,7 @@ from numpy import ndarray
 from minirnn.arguments.names import Function, accepting, called, no_out
 from minirnn.cells.expr import Expr, apply
 from minirnn.devices.base import Array
-from minirnn.engine.operands import float_tensor, narrowed, pair, shape_error, together
+from minirnn.engine.operands import float_tensor, mixed_devices, narrowed, pair, shape_error
 from minirnn.engine.tape import Op, record
 from minirnn.engine.tensor import Tensor
 
@@ -221,7 +221,8 @@ def unary(
         return record(node, device, device.primitive(x.array), (x,))
 
     def of_forward(x: Any = MISSING, *, input: Any = MISSING, out: Any = None) -> Tensor:
-        return node(takes(label, only_one(label, x, input, "input", out)))
+        x = only_one(label, x, input, "input", out)
+        return apply(name, x) if x.__class__ is Expr else node(takes(label, x))
 
     function = of_primitive if kind.forward is Primitive.forward else of_forward
     function.torch_names = {"input": "x"}  # type: ignore[attr-defined]
@@ -256,8 +257,7 @@ def binary(
             a, b = pair(a, b)
         device = a.device
         if b.device is not device:
-            a, b = together(label, a, b)
-            device = a.device
+            raise mixed_devices(label, a, b)
         x, z = a.array, b.array
         if x.__class__ is not z.__class__ or divides and x.__class__ in WHOLE:  # NumPy scalars
             x, z = narrowed(x, z, divides)

@@ -1,6 +1,7 @@
 """NumPy's functions called with Tensors that require gradients. The matching op is recorded; other functions raise.
 
-``np.stack([p, p])`` is ``mr.stack([p, p])``. For Tensors without gradients, NumPy uses the values and returns arrays.
+``np.stack([p, p])`` is ``mr.stack([p, p])``. `SAME` has the functions whose arguments and meaning an op also has. For
+Tensors without gradients, NumPy uses the values and returns arrays.
 """
 
 from __future__ import annotations
@@ -8,7 +9,7 @@ from __future__ import annotations
 import dis
 import sys
 from collections.abc import Callable
-from functools import cache, partial
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -16,13 +17,41 @@ import numpy as np
 
 from minirnn.engine.tape import mode
 from minirnn.engine.tensor import Tensor
+from minirnn.ops.primitives import einstein, extremes, norms, products, reductions, shapes, statistics
 from minirnn.ops.primitives.combined import logaddexp
 from minirnn.ops.primitives.declare import DECLARED, method
-from minirnn.ops.primitives.elementwise import absolute
-from minirnn.ops.primitives.numpy_meaning import JOINS, MOVES, SAME, joined, moved
+from minirnn.ops.primitives.elementwise import absolute, where
 
 WRITES = {np.copyto, np.put, np.putmask, np.place, np.put_along_axis, np.fill_diagonal}
 """Functions that write into an array, where gradients cannot follow."""
+
+
+def _dot(a: Any, b: Any) -> Tensor:
+    if np.ndim(b) > 2:
+        raise TypeError("dot has no axes of a batch, and matmul has")
+    return products.matmul(a, b)
+
+
+SAME: dict[Any, Callable[..., Any]] = {
+    np.sum: lambda a, axis=None, dtype=None, keepdims=False: reductions.sum(a, axis, keepdims, dtype=dtype),
+    np.mean: lambda a, axis=None, dtype=None, keepdims=False: reductions.mean(a, axis, keepdims, dtype=dtype),
+    np.max: lambda a, axis=None, keepdims=False: extremes.amax(a, axis, keepdims),
+    np.min: lambda a, axis=None, keepdims=False: extremes.amin(a, axis, keepdims),
+    np.var: lambda a, axis=None, ddof=0, keepdims=False: statistics.var(a, axis, correction=ddof, keepdims=keepdims),
+    np.std: lambda a, axis=None, ddof=0, keepdims=False: statistics.std(a, axis, correction=ddof, keepdims=keepdims),
+    np.where: where,
+    np.reshape: lambda a, shape: shapes.reshape(a, shape),
+    np.transpose: lambda a, axes=None: shapes.transpose(a, axes) if axes is not None else shapes.transpose(a),
+    np.squeeze: lambda a, axis=None: shapes.squeeze(a, axis),
+    np.broadcast_to: lambda array, shape: shapes.broadcast_to(array, shape),
+    np.concatenate: lambda arrays, axis=0: shapes.concat(arrays, axis),
+    np.stack: lambda arrays, axis=0: shapes.stack(arrays, axis),
+    np.dot: _dot,
+    np.linalg.norm: lambda x, axis=None, keepdims=False: norms.norm(x, "fro", axis, keepdims),
+    np.einsum: lambda equation, *operands: einstein.einsum(equation, *operands),
+}
+"""Maps a function of NumPy to an op, with the arguments that mean the same. Other arguments raise."""
+SAME[np.amax], SAME[np.amin] = SAME[np.max], SAME[np.min]
 
 _TESTING = str(Path(np.__file__).parent / "testing")
 
@@ -52,10 +81,11 @@ def _recorded(given: Any) -> bool:
 NO_OUT = "no out=: NumPy would write into it, and results are new Tensors"
 
 
-def _lost(function: Any, expected: str = "an op of minirnn, or t.detach() for only the values") -> TypeError:
-    return TypeError(
-        f"np.{function.__name__}: got a Tensor that requires gradients, which NumPy would lose\n  expected {expected}"
-    )
+def _lost(function: Any, expected: str = "") -> TypeError:
+    name = function.__name__
+    op = f"t.{name}(...)" if hasattr(Tensor, name) else "an op of minirnn"
+    expected = expected or f"{op}, or t.detach() for only the values"
+    return TypeError(f"np.{name}: got a Tensor that requires gradients, which NumPy would lose\n  expected {expected}")
 
 
 def _array_as_out(function: Any, out: Any) -> None:
@@ -88,7 +118,7 @@ def __array__(x: Tensor, dtype: Any = None, copy: bool | None = None) -> np.ndar
 def __array_function__(x: Tensor, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
     """The result of a NumPy function of Tensors. NumPy calls this for ``np.sum(t)``.
 
-    Raises TypeError if a Tensor requires gradients, and the function is not in `numpy_meaning` and returns floats or
+    Raises TypeError if a Tensor requires gradients, and the function is not in `SAME` and returns floats or
     writes into an array, because the gradients would be lost.
     """
     _array_as_out(function, kwargs.get("out"))
@@ -100,8 +130,6 @@ def __array_function__(x: Tensor, function: Any, types: Any, args: Any, kwargs: 
         raise _lost(function)
     found = function(*_values(args), **_values(kwargs))  # raises NumPy's own errors
     recorded = SAME.get(function)
-    if recorded is None and function in MOVES | JOINS:
-        recorded = partial(moved if function in MOVES else joined, function)
     if recorded is None:
         if not _floats(found):  # the result has no gradient
             return found
@@ -109,8 +137,8 @@ def __array_function__(x: Tensor, function: Any, types: Any, args: Any, kwargs: 
     given = {name: value for name, value in kwargs.items() if name != "out"}
     try:
         result = recorded(*args, **given)
-    except TypeError as error:
-        if "\n" in str(error):  # a sentence of minirnn
+    except (TypeError, ValueError) as error:  # NumPy accepted these arguments
+        if isinstance(error, TypeError) and "\n" in str(error):  # a sentence of minirnn
             raise
         raise _lost(function, "only its arguments with a gradient; the others are not recorded") from None
     if isinstance(result, Tensor) and result.shape != np.shape(found):

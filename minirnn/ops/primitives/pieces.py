@@ -26,7 +26,7 @@ class Unbind(Along, uses="getitem", reads=""):
     def of(self, x: Tensor) -> tuple[Tensor, ...]:
         before = (slice(None),) * self.axis
         arrays = [x.device.getitem(x.array, (*before, k)) for k in range(x.shape[self.axis])]
-        return views_of(x, self, record_many(self, x.device, arrays, (x,)))
+        return views_of(x, self.piece, record_many(self, x.device, arrays, (x,)))
 
     def piece(self, k: int) -> GetItem:
         """The op that takes piece `k` out of x."""

@@ -5,8 +5,10 @@ from __future__ import annotations
 from math import prod
 from typing import Any
 
+from minirnn.cells.axes import dot as dot_over_keys
+from minirnn.cells.expr import Expr
 from minirnn.devices.precision import PRECISIONS, chosen
-from minirnn.engine.operands import pair, shape_error, together
+from minirnn.engine.operands import mixed_devices, pair, shape_error
 from minirnn.engine.tensor import Tensor
 from minirnn.ops.primitives.arithmetic import multiply
 from minirnn.ops.primitives.declare import Primitive, op
@@ -44,7 +46,7 @@ def matmul(a: Any, b: Any) -> Tensor:
     """``a @ b``: (..., n, k) @ (..., k, m) -> (..., n, m); a vector counts as a row (left) or a column (right)."""
     a, b = pair(a, b)
     if a.device is not b.device:
-        a, b = together("matmul", a, b)
+        raise mixed_devices("matmul", a, b)
     if a.ndim == 0 or b.ndim == 0:
         raise ValueError(f"matmul: operands have shapes {a.shape} and {b.shape}\n  expected at least one axis each")
     if a.shape[-1] != b.shape[max(b.ndim - 2, 0)]:
@@ -82,7 +84,10 @@ def _with_axes(op: str, a: Any, b: Any, axes_of_a: int, axes_of_b: int, expected
 
 @op(matmul, torch={"tensor": "b"})
 def dot(a: Any, b: Any) -> Tensor:
-    """The product of two vectors: (n,) and (n,) -> ()."""
+    """The product of two vectors: (n,) and (n,) -> (). In the step of a cell with keys, the sum over keys of a * b."""
+    if isinstance(a, Expr) or isinstance(b, Expr):
+        found: Any = dot_over_keys(a, b)
+        return found
     return _with_axes("dot", a, b, 1, 1, "two vectors (n,) and (n,)")
 
 

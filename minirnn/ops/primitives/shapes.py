@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from math import prod
 from typing import Any
 
@@ -82,11 +82,11 @@ class Concat(Primitive, uses="concatenate", reads="", broadcasts=True):  # only 
         return Split(self.axis, [x.shape[self.axis] for x in xs]).of(dy)
 
 
-def views_of(x: Tensor, op: Any, pieces: list[Tensor]) -> tuple[Tensor, ...]:
+def views_of(x: Tensor, piece: Callable[[int], GetItem], pieces: list[Tensor]) -> tuple[Tensor, ...]:
     """The pieces of `x` as views. Pieces that are not recorded store their source; for others the tape has it."""
     for k, y in enumerate(pieces):
-        if not y.requires_grad:
-            y.viewed = x, op.piece(k), x.seq
+        if not y._requires_grad:
+            y.viewed = x, piece(k), x.seq
     return tuple(pieces)
 
 
@@ -98,8 +98,9 @@ class Split(Primitive, uses="getitem", reads=""):
         self.sizes = sizes
 
     def of(self, x: Tensor) -> tuple[Tensor, ...]:
-        arrays = [x.device.getitem(x.array, self.piece(k).index) for k in range(len(self.sizes))]
-        return views_of(x, self, record_many(self, x.device, arrays, (x,)))
+        pieces = [*map(self.piece, range(len(self.sizes)))]
+        arrays = [x.device.getitem(x.array, piece.index) for piece in pieces]
+        return views_of(x, pieces.__getitem__, record_many(self, x.device, arrays, (x,)))
 
     def piece(self, k: int) -> GetItem:
         """The op that takes piece `k` out of x. Writing into the piece writes there."""

@@ -32,11 +32,12 @@ from minirnn.ops.primitives import (
     sin,
     sqrt,
     stack,
+    sum,
     tanh,
     unbind,
     where,
 )  # fmt: skip
-from minirnn.ops.sequence.functions import straight_through, unit_mean
+from minirnn.ops.sequence.functions import straight_through, unit_max, unit_mean, unit_sum
 from minirnn.ops.softplus import log_one_plus_exp
 
 
@@ -54,6 +55,11 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     **{"sigmoid": sigmoid, "tanh": tanh, "relu": relu, "softplus": log_one_plus_exp, "exp": exp, "log": log},
     **{"sqrt": sqrt, "abs": absolute, "sin": sin, "cos": cos, "maximum": larger, "minimum": smaller, "clip": clip},
     **{"where": where, "straight_through": straight_through, "copy": lambda x: x, "unit_mean": unit_mean},
+    **{"sum_u": lambda x: sum(x, -2, True), "sum_k": lambda x: sum(x, -1, True)},  # of (.., H, N)
+    **{"unit_sum": unit_sum, "unit_max": unit_max, "unit_var": lambda v: unit_mean((v - unit_mean(v)) ** 2)},
+    **{"unit_ties": lambda v: unit_sum(where(v >= unit_max(v), full_like(1, v, v), 0.0))},
+    **{"unit_exp_sum": lambda v: unit_sum(exp(v - unit_max(v))), "unit_norm": lambda v, mean, std: (v - mean) / std},
+    **{"unit_softmax": lambda v, largest, total: exp(v - largest) / total},
 }
 """The function on Tensors for each kind of node of a step."""
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from functools import reduce
 from typing import Any
 
+from minirnn.cells import units
 from minirnn.cells.expr import CellError, Expr, apply
 from minirnn.engine.operands import float_tensor, pair, same_device
 from minirnn.engine.tensor import Tensor
-from minirnn.ops.primitives import mean
+from minirnn.ops.primitives import add, amax, mean, softmax, sqrt
 from minirnn.ops.primitives.declare import Primitive
 
 
@@ -28,9 +30,40 @@ def product(v: Any) -> Expr:
 def unit_mean(v: Any) -> Any:
     """The mean over all units of each sample, which is the same for every unit: (.., H) -> (.., 1).
 
-    A cell can use it to normalize: ``(z - unit_mean(z)) / sqrt(unit_mean((z - unit_mean(z)) ** 2) + eps)``.
+    `unit_norm` also divides by the standard deviation.
     """
     return apply("unit_mean", v) if isinstance(v, Expr) else mean(float_tensor("unit_mean", v), -1, True)
+
+
+def unit_sum(v: Any) -> Any:
+    """The sum over all units of each sample, which is the same for every unit: (.., H) -> (.., 1)."""
+    return apply("unit_sum", v) if isinstance(v, Expr) else float_tensor("unit_sum", v).sum(-1, True)
+
+
+def unit_max(v: Any) -> Any:
+    """The largest of all units of each sample: (.., H) -> (.., 1). Units that share it share its gradient equally."""
+    return units.largest(v) if isinstance(v, Expr) else amax(float_tensor("unit_max", v), -1, True)
+
+
+def unit_softmax(v: Any) -> Any:
+    """The softmax over all units of each sample: ``exp(v) / unit_sum(exp(v))``, without overflow."""
+    return units.softmax(v) if isinstance(v, Expr) else softmax(float_tensor("unit_softmax", v), -1)
+
+
+def unit_norm(v: Any, *more: Any, eps: float = 1e-5) -> Any:
+    """``(v - mean) / sqrt(variance + eps)``, with the mean and the variance over all units of each sample.
+
+    Several values are normalized together, by the mean and variance of all of them, and the result is a tuple:
+    ``i, f = unit_norm(x_i, x_f)``. This is layer normalization without gain and bias (Ba et al. 2016), for which a cell
+    has learned vectors.
+    """
+    if any(isinstance(a, Expr) for a in (v, *more)):
+        return units.normalized((v, *more), eps)
+    every = [float_tensor("unit_norm", a) for a in (v, *more)]
+    m = reduce(add, [mean(a, -1, True) for a in every]) / len(every)
+    variance = reduce(add, [mean((a - m) * (a - m), -1, True) for a in every]) / len(every)
+    found = tuple((a - m) / sqrt(variance + eps) for a in every)
+    return found if more else found[0]
 
 
 class StraightThrough(Primitive, uses="", reads=""):

@@ -129,6 +129,10 @@ def cell_graph(cell: Formulas | str, *, dark: bool = False) -> CellDrawing:
             f"cell_graph: cell is a {type(cell).__name__}\n  expected a cell, or one of {', '.join(NAMED)}\n"
             "  @minirnn.cell turns a function into a cell; a layer has its cell as layer.cell"
         )
+    if cell.step.keys is not None:
+        raise ValueError(
+            f"cell_graph: {cell.__name__} has keys\n  expected one whose values are (H,); see cell.latex()"
+        )
     colors = DARK if dark else LIGHT
     parts = [(forward(cell), False), (backward(cell), True)]
     layouts = [placed([_size(t, k) for t, k in zip(g.labels, g.kinds, strict=True)], g.edges) for g, _ in parts]

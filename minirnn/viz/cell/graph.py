@@ -6,9 +6,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from minirnn.cells.cell import Formulas
-from minirnn.cells.expr import COMPARISONS, Expr, is_number, needed
+from minirnn.cells.expr import BACK, COMPARISONS, Expr, is_number, needed
 from minirnn.cells.formulas import Writer
 from minirnn.cells.linear import Linear
+from minirnn.cells.rules import RULES
 from minirnn.cells.text import write
 from minirnn.ops.cudnn_rnn.cells import CELLS
 from minirnn.ops.gru_block.cells import gru_block
@@ -121,8 +122,7 @@ def forward(cell: Formulas) -> Graph:
         if e in at or e in vectors or e not in d.names or e in words.math.inline:
             continue
         name = words.write(e)
-        value = words.bracket(*e.args) if e.op == "where" else words.write(e, top=True)
-        value = words.math.product(e) if e in step.cuts else value
+        value = words.bracket(*e.args) if e.op == "where" else words.math.line(e)
         sources = [at[a] for a in _named(e.args, at, d.names)]
         kind = NEW if e in step.after else VALUE
         at[e] = g.add(name if name == value else f"{name} = {value}", kind, d.names[e], sources)
@@ -159,8 +159,9 @@ def backward(cell: Formulas) -> Graph:
     def source(atom: Expr) -> int:
         if atom not in at:
             m, dm = cuts[atom]
-            text = words.math.matrix(m) if m.op == "product" else r"\overline{\;\cdot\;}"
-            said = f"U{words.math.number(m)}" if m.op == "product" else "the mean over units"
+            way = BACK.get(m.op)
+            text = RULES[way].latex.format(r"\;\cdot\;") if way else words.math.matrix(m)
+            said = f"the {way[5:]} over units" if way else f"U{words.math.number(m)}"
             at[atom] = g.add(text, FACTOR, f"@ {said}", [at[dm]])
             if atom not in words.math.inline:
                 at[atom] = g.add(words.math.names[atom], VALUE, d.names[atom], [at[atom]])
@@ -182,12 +183,12 @@ def backward(cell: Formulas) -> Graph:
         sources = [through(a, f, of in vectors) for a, f in target.form.items()]
         label = words.carried(name[1:]) if what == STATE and name.endswith("_prev") else words.called(name)
         at[e] = g.add(label, what, name, sources)
-    for owner, e in d.ends.items():  # the same gradient under another name
-        if owner.op == "input" and e.varies and (owners.get(e) is not owner or e in d.incoming):
+    for owner, e in d.ends.items():  # the same gradient under another name, or what comes from outside
+        if owner.op == "input" and e.varies and (owners.get(e) is not owner or e.op == "gradient"):
             name = d.free(f"d{d.names[owner]}")
             is_state = owner in step.states.values()
             label = words.carried(name[1:]) if is_state else words.called(name)
-            summed = [g.add(r"\Sigma", FACTOR, "sum of 1", [at[e]])] if owner in vectors else [at[e]]
+            summed = [g.add(r"\Sigma", FACTOR, "sum of 1", [source(e)])] if owner in vectors else [source(e)]
             at[owner] = g.add(label, STATE if is_state else VALUE, name, summed)
     _through_R(cell, g, at, words)
     return ordered(g)

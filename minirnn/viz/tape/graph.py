@@ -195,7 +195,7 @@ def _by_step(
     order, counts, edges = _grouped(nodes, key)
     computed = Counter(key[t] for t in nodes if t.op is not None)
     labels = [
-        f"step {k}\n{computed[k]} nodes" if isinstance(k, int) else _label(k, called.get(id(k)))
+        f"step {k + 1}\n{computed[k]} nodes" if isinstance(k, int) else _label(k, called.get(id(k)))
         for k, n in zip(order, counts, strict=True)
     ]
     colors = [GREEN if isinstance(k, int) else _color(k) for k in order]

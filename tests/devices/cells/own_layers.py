@@ -9,7 +9,20 @@ import numpy as np
 import pytest
 
 import minirnn as mr
-from minirnn import cell, product, relu, sigmoid, sqrt, tanh, unit_mean
+from minirnn import (
+    cell,
+    exp,
+    product,
+    relu,
+    sigmoid,
+    sqrt,
+    tanh,
+    unit_max,
+    unit_mean,
+    unit_norm,
+    unit_softmax,
+    unit_sum,
+)
 from minirnn.cells.plan import Plan
 from minirnn.devices.base import Weights
 from tests.cells.with_torch import CELLS, gallery, shapes_of, torch_direction
@@ -41,6 +54,14 @@ def layer_norm(z_a, x_b, h, *, g, eps=1e-5):
 
 
 @cell(states=("h",))
+def over_units(z_a, x_b, h_c, h, *, g, eps=0.01):
+    p = unit_softmax(g * z_a)
+    a, b, _ = unit_norm(x_b, h_c, z_a)
+    e = exp(h - unit_max(h))
+    return tanh(a + unit_sum(p * h) - unit_max(x_b)) + 0.3 * unit_norm(b * e / unit_sum(e), eps=eps)
+
+
+@cell(states=("h",))
 def gates_of_h(h_a, h_b, x_c, h):
     return tanh(h_a) * sigmoid(h_b) + 0.3 * x_c
 
@@ -66,7 +87,12 @@ def residual(z_a, h, *, dt=0.3):
 
 
 MADE_UP = {"many_gates": many_gates, "three_stages": three_stages, "layer_norm": layer_norm, "gates_of_h": gates_of_h}
-MADE_UP |= {"two_inner_states": two_inner_states, "multiplicative": multiplicative, "residual": residual}
+MADE_UP |= {
+    "two_inner_states": two_inner_states,
+    "multiplicative": multiplicative,
+    "residual": residual,
+    "over_units": over_units,
+}
 ALL = [*CELLS, *MADE_UP]
 
 

@@ -289,3 +289,23 @@ def test_every_primitive_and_kernel_has_a_cost() -> None:
     known |= {"sigmoid", "clip", "matmul", "softmax", "log_softmax", "scatter_add", "getitem", "recurrence", "argsort"}
     assert known == {*PRIMITIVES, *OPTIONAL}
     assert set(KERNEL_COSTS) == set(KERNELS)
+
+
+def test_a_layer_of_a_cell_with_keys() -> None:
+    """RetNet: a product with the old matrix, an outer product, their sum, and a product summed over keys."""
+    T, B, H, N = 3, 2, 5, 4
+
+    @mr.cell("S", output="y", keys=N)
+    def retnet(x_v, k_k, k_q, S, *, gamma=0.9):
+        S = gamma * S + x_v * k_k
+        y = mr.dot(S, k_q)
+        return S, y
+
+    device = Counting("cpu")
+    layer = retnet.layer(H, H, device=device)
+    y, _ = layer(mr.zeros((T, B, H), device=device))
+    assert device.counts[""]["keyed_sequence"]["flops"] == T * B * 5 * H * N
+    y.sum().backward()
+    assert device.counts[""]["keyed_sequence_grad"]["calls"] == 1
+    # dS: 2 H N; dx_v, dk_k, dk_q: 2 H N each; dS_prev: H N
+    assert device.counts[""]["keyed_sequence_grad"]["flops"] == T * B * 9 * H * N

@@ -200,10 +200,10 @@ def test_freed_memory_is_not_copied() -> None:
     debug = DebugDriver(gpu)
     x = debug.alloc(16)
     ptr = x.ptr
-    assert debug.memory.around(ptr + 3) == (ptr, 16)
+    assert debug.around(ptr + 3) == (ptr, 16)
     del x
     gc.collect()
-    assert debug.memory.around(ptr + 3) is None
+    assert debug.around(ptr + 3) is None
 
 
 def test_memory_that_is_another_arrays_before_the_first_one_has_ended_stays_known() -> None:
@@ -215,7 +215,7 @@ def test_memory_that_is_another_arrays_before_the_first_one_has_ended_stays_know
     assert second.ptr == first.ptr
     del first
     gc.collect()
-    assert debug.memory.around(second.ptr + 3) == (second.ptr, 16)
+    assert debug.around(second.ptr + 3) == (second.ptr, 16)
 
 
 def test_a_simulator_that_finds_nothing_is_quoted_as_such() -> None:

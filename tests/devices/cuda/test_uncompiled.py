@@ -15,7 +15,7 @@ import pytest
 import minirnn as mr
 from minirnn.devices.cuda.device import Cuda
 from minirnn.devices.cuda.driver import CompileError
-from minirnn.devices.cuda.uncompiled import first_error
+from minirnn.devices.host_cpp.compiler import first_error
 from tests.devices.cuda.launch.sequence.ladder_cases import assert_close, device_on, random_case
 
 SAID = """persistent.cu does not compile with -DREAL=float

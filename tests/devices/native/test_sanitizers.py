@@ -74,7 +74,7 @@ def run(driver: Path, folder: Path, kernels: list[str], name: str) -> subprocess
         compiler.find("native").run(*library.FLAGS, *flags, *objects([driver], folder, flags), *kernels, "-o", program)
     except CompileError as error:
         if "cannot find" in str(error):
-            pytest.skip(f"the compiler has no sanitizer: {library.first_error(str(error))}")
+            pytest.skip(f"the compiler has no sanitizer: {compiler.first_error(str(error))}")
         raise
     # The driver forks, and its children start threads. Clang's thread sanitizer ends them unless an option allows it.
     environment = os.environ | {"ASAN_OPTIONS": "detect_leaks=0", "TSAN_OPTIONS": "die_after_fork=0"}

@@ -373,8 +373,44 @@ def test_a_vector_cannot_be_called_as_something_else_of_a_layer(taken: str, laye
         cell(states=("h",))(scope["made"]).layer(3, 5, layers)
 
 
+def test_states_with_names_are_read_by_their_names() -> None:
+    layer, x = gallery("lstm").layer(I, H, num_layers=2), mr.randn(T, B, I)
+    _, state = mr.nn.LSTM(I, H, num_layers=2)(x)
+    expected = layer(x, (state.c, state.h))[0].numpy()
+    for same in (state, mr.nn.states.LSTMState(state.c, state.h), {"h": state.h, "c": state.c}):
+        np.testing.assert_array_equal(layer(x, same)[0].numpy(), expected)
+    with pytest.raises(TypeError, match=r"the names h, d\n  expected c, h, which are read by name"):
+        layer(x, {"h": state.h, "d": state.c})
+    odd = cell(states=("_a", "h"))(lambda z_n, _a, h: (0.5 * _a + h, tanh(z_n) + 0.1 * _a)).layer(I, H)
+    _, after = odd(x)
+    np.testing.assert_array_equal(odd(x, after)[0].numpy(), odd(x, tuple(after))[0].numpy())
+
+
+def test_dropout_of_all_matrices_of_a_cell_with_products() -> None:
+    layer = multiplicative.layer(I, H, weight_dropout=0.5)
+    y, _ = layer(mr.randn(T, B, I))
+    assert np.isfinite(y.numpy()).all()
+    assert repr(layer) == f"CellLayer(multiplicative, {I}, {H}, weight_dropout=0.5)"
+
+
+def test_weights_of_a_subclass_that_are_no_tensors_are_named() -> None:
+    class Fixed(CellLayer):
+        def weights(self, k: int) -> Any:
+            return super().weights(k)._replace(U=(np.eye(H),))
+
+    with pytest.raises(TypeError, match=r"U of weights is of type ndarray\n  expected a Tensor"):
+        Fixed(multiplicative, I, H)(mr.randn(T, B, I))
+
+
 def test_a_lambda_makes_layers() -> None:
     layer = cell(states=("a", "h"))(lambda z_n, z_m, a, h: (z_m + 0.5 * a, tanh(z_n) + 0.1 * h)).layer(I, H)
     y, after = layer(mr.randn(T, B, I))
     mr.grad(y.sum(), list(layer.parameters()))
     assert type(after)._fields == ("a", "h")
+
+
+def test_a_layer_is_printed_with_its_options() -> None:
+    """`bias` is an option of built-in layers, and a parameter of these."""
+    assert repr(gallery("mgu").layer(3, 5)) == "CellLayer(mgu, 3, 5)"
+    text = repr(gallery("mgu").layer(3, 5, 2, bidirectional=True, dropout=0.5))
+    assert text == "CellLayer(mgu, 3, 5, num_layers=2, dropout=0.5, bidirectional=True)"

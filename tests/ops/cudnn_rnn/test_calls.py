@@ -109,16 +109,6 @@ def test_batch_major_is_time_major_with_axes_exchanged(net: Network, rng: np.ran
         np.testing.assert_allclose(a, b, rtol=0, atol=1e-13)
 
 
-def test_splitting_a_sequence_and_carrying_the_state_changes_nothing(rng: np.random.Generator, device: str) -> None:
-    net = Network("lstm", 2, H, I, num_proj=3)
-    x, h, c, params = random_call(rng, net, T, B, device)
-    whole = run(net, [x, h, c, params], None)
-    first = run(net, [x[:2], h, c, params], None)
-    second = run(net, [x[2:], first[1], first[2], params], None)
-    np.testing.assert_allclose(whole[0][2:].numpy(), second[0].numpy(), rtol=0, atol=1e-13)
-    np.testing.assert_allclose(whole[2].numpy(), second[2].numpy(), rtol=0, atol=1e-13)
-
-
 def test_given_masks_act_between_layers_alone(rng: np.random.Generator, device: str) -> None:
     net = Network("gru", 2, H, I)
     inputs = random_call(rng, net, T, B, device)

@@ -36,7 +36,7 @@ def test_an_object_computes_what_the_op_does(make: Any, direction: str, rng: np.
 @pytest.mark.parametrize("make", CLASSES)
 @pytest.mark.parametrize("direction", ["unidirectional", "bidirectional"])
 def test_an_object_tells_its_settings_as_in_tensorflow(make: Any, direction: str) -> None:
-    model = make(L, H, I, direction=direction)
+    model = make(L, H, I, direction=direction, name="rnn")
     assert (model.num_layers, model.num_units, model.input_size) == (L, H, I)
     assert (model.input_mode, model.direction) == ("auto_select", direction)
     assert model.num_dirs == (2 if direction == "bidirectional" else 1)
@@ -129,11 +129,3 @@ def test_a_failed_restore_changes_nothing(rng: np.random.Generator) -> None:
 def test_wrong_arguments_are_explained(call: Any, kind: type[Exception], text: str) -> None:
     with pytest.raises(kind, match=text):
         call()
-
-
-@pytest.mark.parametrize("make", CLASSES)
-def test_an_object_tells_its_sizes_and_takes_tensorflows_name(make: Any) -> None:
-    model = make(L, H, I, direction="bidirectional", name="rnn")
-    assert (model.num_layers, model.num_units, model.input_size) == (L, H, I)
-    assert (model.direction, model.num_dirs, model.input_mode) == ("bidirectional", 2, "auto_select")
-    assert make(1, H, I).num_dirs == 1

@@ -14,7 +14,6 @@ from minirnn import ops
 from minirnn.devices.base import Weights
 from minirnn.gradcheck import gradcheck
 from minirnn.ops.cudnn_rnn.params import DIRECTIONS, GATES, Network
-from tests.each import each
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "cudnn_rnn"
 FILES = sorted(GOLDEN.glob("canonical_*.npz"))
@@ -155,44 +154,6 @@ def test_sizes_may_be_numpy_integers_or_scalar_arrays() -> None:
     expected = ops.cudnn_rnn_params_size(2, 3, 5)
     for kind in (np.int32, lambda n: np.array(n), lambda n: mr.tensor(n)):
         assert ops.cudnn_rnn_params_size(kind(2), kind(3), kind(5)) == expected
-
-
-@each(
-    ("change", "error", "match"),
-    [
-        (
-            {"rnn_mode": "LSTM"},
-            ValueError,
-            r"rnn_mode is 'LSTM'[\s\S]*'rnn_relu', 'rnn_tanh', 'lstm', 'gru'[\s\S]*'lstm'",
-        ),
-        ({"rnn_mode": "peephole"}, ValueError, "rnn_mode is 'peephole'"),
-        ({"rnn_mode": 4}, TypeError, "rnn_mode is 4"),
-        ({"direction": "bidirection"}, ValueError, "direction is 'bidirection'"),
-        ({"input_mode": "skip"}, ValueError, "input_mode is 'skip'"),
-        ({"input_mode": "skip_input"}, ValueError, "input_size is 3, num_units is 5"),
-        ({"num_layers": 0}, ValueError, "num_layers is 0"),
-        ({"num_units": -5}, ValueError, "num_units is -5"),
-        ({"input_size": 0}, ValueError, "input_size is 0"),
-        ({"num_layers": True}, TypeError, "num_layers is True"),
-        ({"num_units": 5.0}, TypeError, "num_units is 5.0"),
-        ({"input_size": "3"}, TypeError, "input_size is '3'"),
-        ({"num_units": [5]}, TypeError, "num_units is"),
-        ({"num_units": np.array([5])}, ValueError, r"num_units has shape \(1,\)"),
-        ({"num_units": np.array(5.0)}, TypeError, "num_units has shape"),
-        ({"num_proj": 5}, ValueError, r"num_proj is 5, num_units is 5"),
-        ({"num_proj": 6}, ValueError, r"num_proj is 6, num_units is 5"),
-        ({"num_proj": -1}, ValueError, "num_proj is -1"),
-        ({"num_proj": True}, TypeError, "num_proj is True"),
-        ({"num_proj": 2, "rnn_mode": "gru"}, ValueError, "only 'lstm' has a projection"),
-        ({"dropout": 1.5}, ValueError, "dropout is 1.5"),
-        ({"dropout": float("nan")}, ValueError, "dropout is nan"),
-        ({"seed": 0.5}, TypeError, "seed is 0.5"),
-    ],
-)
-def test_a_wrong_description_is_refused(change: dict[str, Any], error: type[Exception], match: str) -> None:
-    arguments: dict[str, Any] = {"num_layers": 2, "num_units": 5, "input_size": 3} | change
-    with pytest.raises(error, match=rf"cudnn_rnn_params_size: [\s\S]*{match}"):
-        ops.cudnn_rnn_params_size(**arguments)
 
 
 def _good(version: str = "") -> tuple[int, list[Any], list[Any]]:

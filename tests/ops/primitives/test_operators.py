@@ -14,6 +14,7 @@ import pytest
 
 import minirnn as mr
 from minirnn import ops
+from minirnn.cells.expr import CellError, Graph
 from minirnn.ops.primitives.declare import ACTIVATIONS, Primitive, unary
 from minirnn.proof.cases.primitives import UNARY, VALUES
 
@@ -81,6 +82,8 @@ def test_an_op_of_ones_own_is_declared_as_those_of_minirnn_are(device: str) -> N
     assert mr.gradcheck(softsign, x) and mr.gradcheck(lambda t: mr.grad(softsign(t).sum(), t, create_graph=True), x)
     with pytest.raises(TypeError, match="softsign: got dtype int64\n  expected float16"):
         softsign([1, 2])
+    with pytest.raises(CellError, match="given to softsign"):  # the language of cells is asked, and lacks it
+        softsign(Graph().node("input", (), "z"))
 
 
 def test_an_activation_is_a_function_of_nn_and_is_proven_by_its_declaration_alone() -> None:

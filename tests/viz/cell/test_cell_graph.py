@@ -21,6 +21,21 @@ from tests.cells.with_torch import CELLS, gallery
 ALL = [*CELLS, *NAMED]
 
 
+def mean(*values: Any) -> Any:
+    return np.mean(np.concatenate(values, -1), axis=-1, keepdims=True)
+
+
+def variance(*values: Any) -> Any:
+    return np.var(np.concatenate(values, -1), axis=-1, keepdims=True)
+
+
+def norm(*values: Any) -> Any:
+    found = [
+        (v - np.mean(np.concatenate(values, -1), -1, keepdims=True)) / np.sqrt(variance(*values) + 1e-5) for v in values
+    ]
+    return found if len(found) > 1 else found[0]
+
+
 def cell_of(name: str) -> Any:
     return NAMED[name] if name in NAMED else gallery(name)
 
@@ -61,8 +76,7 @@ def test_the_paths_of_the_picture_add_up_to_the_gradient(name: str, rng: np.rand
     made = by_plan.step(plan, gates, before, vectors, [], U)
     right = by_plan.gradient(plan, made, d_after, U)
     step, d = cell.step, cell.derivation
-    values: dict[str, Any] = {**by_plan.FUNCTIONS, **step.constants}
-    values["unit_mean"] = lambda v: np.mean(v, axis=-1, keepdims=True)
+    values: dict[str, Any] = {**by_plan.FUNCTIONS, "unit_mean": mean, "unit_var": variance, **step.constants}
     values |= dict(zip(step.gates, gates, strict=True)) | dict(zip(step.vectors, vectors, strict=True))
     values |= {f"{n}_prev": v for n, v in zip(step.order, before, strict=True)}
     for line in cell.forward_formulas().splitlines():

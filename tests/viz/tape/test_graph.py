@@ -86,7 +86,7 @@ def test_what_a_single_step_reads_is_a_part_of_it():
         states.append(h)
     labels = list(tape_graph(h, steps=states, names={"w": w}).data["labels"])
     assert labels.count("constant\n(2,3)") == 1 and len(labels) == 6  # w, what all steps read, and four steps
-    assert "step 0\n4 nodes" in labels  # constants are not counted: a product, two sums, tanh
+    assert "step 1\n4 nodes" in labels  # constants are not counted: a product, two sums, tanh
 
 
 def test_a_box_alone_stands_in_the_middle():
@@ -127,10 +127,10 @@ def test_an_unrolled_network_is_drawn_by_time_step():
         states.append(h)
     picture = tape_graph((h * h).sum(), steps=states, names={"w": w})
     labels = list(picture.data["labels"])
-    assert [label for label in labels if label.startswith("step")] == [f"step {t}\n3 nodes" for t in range(20)]
+    assert [label for label in labels if label.startswith("step")] == [f"step {t}\n3 nodes" for t in range(1, 21)]
     index = {label.split("\n")[0]: k for k, label in enumerate(labels)}
     edges = {tuple(e) for e in picture.data["edges"]}
-    for t in range(20):
+    for t in range(1, 21):
         assert (index["w"], index[f"step {t}"]) in edges
     assert (index["step 3"], index["step 4"]) in edges and (index["step 3"], index["step 5"]) not in edges
     assert "Sum" in index and "drawn by time step" in picture.ax.get_title()

@@ -9,10 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from minirnn.cells.expr import COMPARISONS, FUNCTIONS, Expr, is_number_of, needed
+from minirnn.cells.expr import COMPARISONS, Expr, is_number_of, needed
 from minirnn.cells.plan import Plan
 from minirnn.cells.rules import RULES
 from minirnn.cells.text import number_text, write
+from minirnn.cells.words import FUNCTIONS
 
 NAMES: tuple[str, ...] = ("add", "subtract", "multiply", "divide", "negative", "absolute", "logaddexp", "copyto")
 NAMES += ("greater", "less", "greater_equal", "less_equal")
@@ -32,10 +33,32 @@ def sigmoid(x: Any, out: Any) -> None:
 HALVES = {np.dtype(t): np.array(0.5, t) for t in ("f4", "f8")}  # a 0-d array is cheaper in a call than a Python number
 
 
-def mean(v: Any, out: Any) -> None:
-    """out (1, B) = the mean over the units of v (H, B)"""
+def unit_sum(v: Any, out: Any) -> None:
+    """out (1, B) = the sum over the units of v (H, B)"""
     np.add.reduce(v, 0, None, out, keepdims=True)
+
+
+def unit_mean(v: Any, out: Any) -> None:
+    unit_sum(v, out)
     np.divide(out, len(v), out)
+
+
+def unit_var(v: Any, out: Any) -> None:
+    unit_mean(v, out)
+    apart = v - out
+    unit_mean(np.multiply(apart, apart, apart), out)
+
+
+def unit_max(v: Any, out: Any) -> None:
+    np.maximum.reduce(v, 0, None, out, keepdims=True)
+
+
+def unit_ties(v: Any, out: Any) -> None:
+    np.sum(v == v.max(0), 0, None, out, keepdims=True)
+
+
+def unit_exp_sum(v: Any, out: Any) -> None:
+    unit_sum(np.exp(v - v.max(0)), out)
 
 
 WORD = r"[A-Za-z_]\w*"
@@ -43,7 +66,8 @@ WORD = r"[A-Za-z_]\w*"
 IN_PLACE = ("add", "sub", "mul", "div", "neg", "tanh", "exp")
 """Operations whose call may read an operand in the place of its result."""
 
-SCOPE |= {"sigmoid": sigmoid, "mean": mean}
+SCOPE |= {"sigmoid": sigmoid, "unit_mean": unit_mean, "unit_sum": unit_sum, "unit_var": unit_var}
+SCOPE |= {"unit_max": unit_max, "unit_ties": unit_ties, "unit_exp_sum": unit_exp_sum}
 
 
 class Numbers:
@@ -128,7 +152,7 @@ class Calls:
         kind = "m" if e.op in COMPARISONS else "t"
         target = out
         if target is None:  # in the place of an operand that is no longer needed, if the call allows it
-            allowed = e.args[2:] if e.op == "where" else e.args
+            allowed = e.args[2:] if e.op == "where" else e.args[:1] if e.op in ("unit_norm", "unit_softmax") else e.args
             mine = [self.at[a] for a in allowed if self.at.get(a) in self.free[kind]]
             if mine:
                 self.free[kind].remove(mine[0])

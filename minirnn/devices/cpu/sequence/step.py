@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from minirnn.cells.expr import CUTS, Expr
+from minirnn.cells.expr import BACK, CUTS, Expr
 from minirnn.cells.plan import Plan, Stage
 from minirnn.cells.text import write
 from minirnn.devices.base import Weights
@@ -27,7 +27,10 @@ SCOPE: dict[str, Any] = {
     **{"maximum": np.maximum, "minimum": np.minimum, "sigmoid": sigmoid, "relu": lambda x: np.maximum(x, 0)},
     **{"softplus": lambda x: np.logaddexp(x, 0), "straight_through": lambda value, x: value},
     **{"clip": lambda x, low, high, straight_through=False: np.minimum(np.maximum(x, low), high)},
-    **{"unit_mean": lambda v: v.mean(-1, keepdims=True)},
+    **{"unit_mean": lambda v: v.mean(-1, keepdims=True), "unit_sum": lambda v: v.sum(-1, keepdims=True)},
+    **{"unit_max": lambda v: v.max(-1, keepdims=True), "unit_var": lambda v: v.var(-1, keepdims=True)},
+    **{"unit_ties": lambda v: (v == v.max(-1, keepdims=True)).sum(-1, keepdims=True, dtype=v.dtype)},
+    **{"unit_exp_sum": lambda v: np.exp(v - v.max(-1, keepdims=True)).sum(-1, keepdims=True)},
 }
 """The functions of the cell language."""
 
@@ -49,7 +52,7 @@ def cell_step(
     found = function_of(plan, False)(
         *given, *states, *masks, *weights.vectors, *weights.U, *(plan.constants if constants is None else constants)
     )
-    whole = [whole_block(a, shape, gates.dtype) for a in found]
+    whole = whole_blocks(found, shape, gates.dtype)
     return tuple(whole[: plan.states]), dict(zip(plan.value_names, whole[plan.states :], strict=True))
 
 
@@ -68,19 +71,21 @@ def cell_step_grad(
     """The gradients of gates (B, G*H), states and vectors, without the product with R."""
     shape, n = d_after[-1].shape, len(plan.gate_names)
     found = function_of(plan, True)(
-        *[values[name] for name in plan.value_names], *states, *after, *d_after, *masks, *weights.vectors, *weights.U,
+        *map(values.__getitem__, plan.value_names), *states, *after, *d_after, *masks, *weights.vectors, *weights.U,
         *(plan.constants if constants is None else constants),
     )  # fmt: skip
-    whole = [whole_block(a, shape, d_after[-1].dtype) for a in found]
+    whole = whole_blocks(found, shape, d_after[-1].dtype)
     d_vectors = whole[n + plan.states :]
     return np.concatenate(whole[:n], 1), tuple(whole[n : n + plan.states]), tuple([a.sum(0) for a in d_vectors])
 
 
-def whole_block(a: Any, shape: tuple[int, int], dtype: np.dtype) -> Array:
-    """A result of a function as an array (B, H); it may be the same for all units, or the number 0."""
-    if a.__class__ is int:
-        return np.zeros(shape, dtype)
-    return a if a.shape == shape else np.broadcast_to(a, shape)
+def whole_blocks(results: Sequence[Any], shape: tuple[int, int], dtype: np.dtype) -> list[Array]:
+    """The results of a function as arrays (B, H); one may be the same for all units, or the number 0."""
+    whole = list(results)
+    for k, a in enumerate(results):
+        if a.__class__ is int or a.shape != shape:
+            whole[k] = np.broadcast_to(np.asarray(a, dtype), shape)
+    return whole
 
 
 def function_of(plan: Plan, backward: bool) -> Callable[..., Any]:
@@ -138,8 +143,9 @@ def statements(
                 done.add(load.value)
                 matrix = f"U{plan.cuts[k].matrix + 1}"
                 operand = write(source, names)
-                if plan.cuts[k].kind == "unit_mean":
-                    yield f"{names[load.value]} = unit_mean({operand})"
+                kind = plan.cuts[k].kind
+                if kind != "product":
+                    yield f"{names[load.value]} = {BACK[kind] if backward else kind}({operand})"
                 else:
                     operand = operand if re.fullmatch(r"\w+", operand) else f"({operand})"
                     yield f"{names[load.value]} = {operand} @ {matrix}" + ("" if backward else ".T")

@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from minirnn.cells.expr import Expr, is_number, needed
+from minirnn.cells.expr import BACK, Expr, is_number, needed
 from minirnn.cells.linear import Linear, Target
 from minirnn.cells.plan import Plan
 from minirnn.devices.cpu.sequence.calls import WORD, Calls, compiled, scratch_names, unpacked
@@ -258,8 +258,9 @@ class Writer:
                     if dv.varies and dv not in done and (dm in at) and (dm not in pending):
                         source = at[dm]
                         matrix = f"U{plan.cuts[k].matrix}"
-                        is_product = plan.cuts[k].kind == "product"
-                        lines.append(f"dot({matrix}, {source}, p{k})" if is_product else f"mean({source}, p{k})")
+                        kind = plan.cuts[k].kind
+                        call = f"dot({matrix}, {source}" if kind == "product" else f"{BACK[kind]}({source}"
+                        lines.append(f"{call}, p{k})")
                         at[dv] = f"p{k}"
                         atom_is_there(dv)
                         again = True

@@ -125,7 +125,7 @@ def written(plan: Plan, merged: bool, zoned: bool) -> Loop:
 
 
 def between(plan: Plan, calls: Calls, m: Expr) -> None:
-    """The product of a value with its matrix, or its mean."""
+    """The product of a value with its matrix, or a function of all its units."""
     (v,) = m.args
     k = plan.derivation.step.cuts.index(m)
     source = calls.get(v)
@@ -135,7 +135,7 @@ def between(plan: Plan, calls: Calls, m: Expr) -> None:
         source = wide
     calls.done(v)
     matrix = f"U{plan.cuts[k].matrix}"
-    calls.say(f"dot({matrix}, {source}, p{k})" if m.op == "product" else f"mean({source}, p{k})")
+    calls.say(f"dot({matrix}, {source}, p{k})" if m.op == "product" else f"{m.op}({source}, p{k})")
     calls.at[m] = f"p{k}"
 
 

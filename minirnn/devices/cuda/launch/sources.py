@@ -7,8 +7,12 @@ from importlib import resources
 
 import numpy as np
 
+from minirnn.cells.keyed import KeyedPlan
 from minirnn.cells.plan import Plan
 from minirnn.devices.cells.header import NAME, header
+from minirnn.devices.cells.keyed import keyed_header
+
+AnyPlan = Plan | KeyedPlan
 
 C_TYPES = {
     "bool": "bool",
@@ -47,10 +51,13 @@ def options(dtype: np.dtype) -> tuple[str, ...]:
 
 
 @lru_cache(maxsize=512)
-def text(name: str, plan: Plan | None = None) -> str:
+def text(name: str, plan: AnyPlan | None = None) -> str:
     """The text of ``kernels/<name>``; that of a rung (`kernels/sequence/`) for the cell of a plan."""
     if plan is None:
         return (resources.files("minirnn.devices.cuda") / "kernels" / name).read_text(encoding="utf-8")
+    if isinstance(plan, KeyedPlan):
+        cell = f"{keyed_header(plan).text}\ntypedef {NAME}<real, real> CELL;\n"
+        return f'#include "sequence/keyed.cuh"\n{cell}#include "{name}"\n'
     cell = header(plan).replace("#pragma once\n", "")
     found = f'#include "activation.cuh"\n#include "cells/form.h"\n{cell}\ntypedef {NAME}<real, real> CELL;\n'
     found += f'#include "{name}"\n'

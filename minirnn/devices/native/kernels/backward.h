@@ -140,7 +140,7 @@ class Backward {
                         if (Cell::d_products_stage(p) != stage - 1) continue;
                         const int matrix = Cell::matrix_of(p);
                         if (matrix < 0) {
-                            means(M, N, d.H, d_products + p * d.H, all.ld, sums[p].at);
+                            reduce(reduction_back(matrix), M, N, d.H, d_products + p * d.H, all.ld, sums[p].at);
                         } else {
                             const real *weights = U + (matrix * width + j) * d.H;
                             multiply<real>(M, N, d.H, d_products + p * d.H, all.ld, weights, sums[p].at);

@@ -37,14 +37,43 @@ struct GateSums {
     }
 };
 
-// Instead of a product: the mean over the units of each row, the same for N vectors of units.
+// The sum of f(v, lane) over the units of a row.
+template <class real, class F>
+real sum_of(Index H, const real *row, F f) {
+    Vector<real> all = {};
+    Index u = 0;
+    for (; u + LANES<real> <= H; u += LANES<real>) all += f(load<real>(row + u));
+    real sum = 0;
+    if (u < H) {
+        const Vector<real> rest = f(load(row + u, H - u));
+        for (Index lane = 0; lane < H - u; lane++) sum += rest[lane];
+    }
+    for (int lane = 0; lane < LANES<real>; lane++) sum += all[lane];
+    return sum;
+}
+
 template <class real>
-void means(Index M, Index N, Index H, const real *a, Index a_row, real *sums) {
+real reduced(int kind, Index H, const real *row) {
+    using V = Vector<real>;
+    const auto sum = [&] { return sum_of(H, row, [](V v) { return v; }); };
+    if (kind == UNIT_SUM) return sum();
+    if (kind == UNIT_MEAN) return sum() / real(H);
+    if (kind == UNIT_VAR) {
+        const real mean = sum() / real(H);
+        return sum_of(H, row, [=](V v) { return (v - mean) * (v - mean); }) / real(H);
+    }
+    real largest = row[0];
+    for (Index u = 1; u < H; u++) largest = row[u] > largest || row[u] != row[u] ? row[u] : largest;
+    if (kind == UNIT_MAX) return largest;
+    if (kind == UNIT_TIES) return sum_of(H, row, [=](V v) { return v >= largest ? V{} + real(1) : V{}; });
+    return sum_of(H, row, [=](V v) { return exp(v - largest); });
+}
+
+// Instead of a product: a function of the units of each row, the same for N vectors of units.
+template <class real>
+void reduce(int kind, Index M, Index N, Index H, const real *a, Index a_row, real *sums) {
     for (Index i = 0; i < M; i++) {
-        Vector<real> all = {};
-        for (Index u = 0; u < H; u += LANES<real>) all += load(a + i * a_row + u, H - u);
-        real sum = 0;
-        for (int lane = 0; lane < LANES<real>; lane++) sum += all[lane];
-        for (Index n = 0; n < N; n++) store(sums + (i * N + n) * LANES<real>, Vector<real>{} + sum / real(H));
+        const Vector<real> found = Vector<real>{} + reduced(kind, H, a + i * a_row);
+        for (Index n = 0; n < N; n++) store(sums + (i * N + n) * LANES<real>, found);
     }
 }

@@ -198,7 +198,7 @@ class Forward {
                         const Rows<real> from = value(MULTIPLIED<Cell> + p);
                         const int matrix = Cell::matrix_of(p);
                         if (matrix < 0) {
-                            means(M, N, d.H, from.at(row + b), from.ld, sums[p].at);
+                            reduce(matrix, M, N, d.H, from.at(row + b), from.ld, sums[p].at);
                         } else {
                             const real *weights = U + (matrix * width + j) * d.H;
                             multiply<real>(M, N, d.H, from.at(row + b), from.ld, weights, sums[p].at);

@@ -146,7 +146,7 @@ class StepPass {
     Rows<real> result(int p) { return array(PRODUCTS + p); }
     Rows<real> carried(int k) { return array(2 * PRODUCTS + k); }
 
-    // result = operand @ U.T, backward operand @ U; or the mean over the units.
+    // result = operand @ U.T, backward operand @ U; or a function of all units.
     void product(int p, Member me, bool back) {
         const Rows<real> from = operand(p), to = result(p);
         const int matrix = Cell::matrix_of(p);
@@ -157,9 +157,9 @@ class StepPass {
             return;
         }
         for (Index b = me.begin(d.B); b < me.end(d.B); b++) {
-            Sums<real> mean;
-            means<real>(1, 1, d.H, from.at(b), from.ld, mean.at);
-            for (Index u = 0; u < d.H; u += lanes) put(to, b, u, u, load<real>(mean.at));
+            Sums<real> found;
+            reduce<real>(back ? reduction_back(matrix) : matrix, 1, 1, d.H, from.at(b), from.ld, found.at);
+            for (Index u = 0; u < d.H; u += lanes) put(to, b, u, u, load<real>(found.at));
         }
     }
 

@@ -99,18 +99,22 @@ class StepKernels:
         self.step.argtypes = [ctypes.c_char_p, *[ctypes.c_int] * 3]
 
 
-Kernels = TypeVar("Kernels", LayerKernels, StepKernels)
+Kernels = TypeVar("Kernels")
 
 
 def load(plan: Plan, dtype: np.dtype, passes: Sequence[str]) -> ctypes.CDLL:
-    """The library of a cell, compiled unless the cache has it. A line is printed, because this takes seconds."""
-    used = compiler.find("native")
+    """The library of a cell, compiled unless the cache has it."""
     real = "float" if dtype == np.float32 else "double"
     constants = ", ".join(f"d->constants[{k}]" for k in range(len(plan.constants)))
-    text = SOURCE.format(header=header(plan), name=NAME, real=real, constants=constants)
+    return load_text(plan.name, SOURCE.format(header=header(plan), name=NAME, real=real, constants=constants), passes)
+
+
+def load_text(name: str, text: str, passes: Sequence[str]) -> ctypes.CDLL:
+    """The library with these passes of a C++ text. A line is printed if it is compiled, because this takes seconds."""
+    used = compiler.find("native")
 
     def announce() -> None:
-        say(f"minirnn: compiling the cell {plan.name} for the device native, once")
+        say(f"minirnn: compiling the cell {name} for the device native, once")
 
     path = library.of_one_cell(used, text, passes, announce)
     try:
@@ -121,7 +125,7 @@ def load(plan: Plan, dtype: np.dtype, passes: Sequence[str]) -> ctypes.CDLL:
 
 
 @lru_cache(maxsize=256)
-def made(kind: Any, plan: Plan, dtype: np.dtype, more_flags: str) -> Any:
+def made(kind: Any, plan: Any, dtype: np.dtype, more_flags: str) -> Any:
     """The kernels of a cell; None, with one printed line, if they cannot be compiled.
 
     `more_flags` is what ``MINIRNN_NATIVE_FLAGS`` holds.
@@ -129,14 +133,14 @@ def made(kind: Any, plan: Plan, dtype: np.dtype, more_flags: str) -> Any:
     try:
         return kind(plan, dtype)
     except (DeviceUnavailable, CompileError, OSError) as error:
-        reason = library.first_error(str(error))
+        reason = compiler.first_error(str(error))
         print(
             f"minirnn: the cell {plan.name} runs with the code of the device cpu: {reason}", file=sys.stderr, flush=True
         )
         return None
 
 
-def kernels(kind: type[Kernels], plan: Plan, dtype: np.dtype) -> Kernels | None:
+def kernels(kind: type[Kernels], plan: Any, dtype: np.dtype) -> Kernels | None:
     """`made`, with the flags of the first call for this plan."""
     name, any_kind = kind.__name__ + dtype.char, cast(Any, kind)
     if name not in plan.made:

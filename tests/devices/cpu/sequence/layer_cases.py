@@ -1,4 +1,4 @@
-"""Helpers of the tests of whole-sequence kernels: random layers, and their fast and plain results by name."""
+"""Helpers of the tests of whole-sequence kernels on cpu and native: random layers, and their results by name."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ import minirnn as mr
 from minirnn.cells.plan import Plan
 from minirnn.devices.base import Weights
 from minirnn.devices.cpu import workspace
-from minirnn.devices.cpu.sequence.layer import cell_sequence, cell_sequence_grad
 from minirnn.ops.cudnn_rnn.cells import layer_of
 from minirnn.ops.sequence.layer import RecurrentLayer, flat
 from tests.devices.cpu.kernel_checks import assert_within
@@ -99,9 +98,6 @@ def random_layer(
     )
 
 
-ZONEOUT = pytest.mark.parametrize("zoneout", ["", "masks", "numbers", "fractions"])
-
-
 def zoned_layer(rnn_mode: str, zoneout: str, seed: int, **options: Any) -> Layer:
     """A random layer with a kind of zoneout; an empty string means none."""
     n = random_layer(rnn_mode, seed=seed, **options)
@@ -122,16 +118,34 @@ def unwritten(shape: Any, dtype: Any) -> np.ndarray:
     return np.full(shape, np.nan, dtype)
 
 
-def fast(layer: Layer, *, need_dx: bool = True) -> dict[str, Any]:
+def fast(layer: Layer, place: str = "cpu", *, need_dx: bool = True) -> dict[str, Any]:
     """All outputs and gradients of the fast kernels, by name; scratch that is read before written would be NaN."""
-    n, attrs = layer, layer.attributes
+    n, attrs, device = layer, layer.attributes, mr.devices.get(place)
     with MonkeyPatch.context() as patch:
         patch.setattr(workspace, "empty", unwritten)
-        y, h_n, c_n, saved = cell_sequence(n.x, n.h0, n.c0, n.weights, training=True, **attrs)
-        dx, dh0, dc0, dweights = cell_sequence_grad(
+        y, h_n, c_n, saved = device.cell_sequence(n.x, n.h0, n.c0, n.weights, training=True, **attrs)
+        dx, dh0, dc0, dweights = device.cell_sequence_grad(
             n.x, n.h0, n.c0, n.weights, saved, y, n.dy, n.dh_n, n.dc_n, need_dx=need_dx, **attrs
         )
     return named(y, h_n, c_n, dx, dh0, dc0, dweights)
+
+
+def scaled(n: Layer) -> Layer:
+    """The layer with weights of the size that networks have, so that errors do not grow from step to step."""
+    scale = 0.6 * len(n.weights[0].bW) ** -0.5
+    weights = [Weights(*[None if w is None else (scale * w).astype(w.dtype) for w in own[:5]]) for own in n.weights]
+    return n._replace(weights=weights)
+
+
+def in_float64(n: Layer) -> Layer:
+    """The same numbers in float64; NaN in the padding is 0."""
+
+    def wide(a: Any) -> Any:
+        return np.nan_to_num(a.astype(np.float64)) if isinstance(a, np.ndarray) and a.dtype.kind == "f" else a
+
+    arrays = {name: wide(getattr(n, name)) for name in ("x", "h0", "c0", "dy", "dh_n", "dc_n")}
+    zoneout = None if n.zoneout is None else tuple(map(wide, n.zoneout))
+    return n._replace(**arrays, weights=[Weights(*map(wide, own[:5])) for own in n.weights], zoneout=zoneout)
 
 
 def plain(layer: Layer) -> dict[str, Any]:
@@ -182,6 +196,3 @@ VARIANTS = [
 ]
 variants = pytest.mark.parametrize(("rnn_mode", "options"), VARIANTS)
 both_directions = pytest.mark.parametrize("D", [1, 2])
-with_and_without_lengths = pytest.mark.parametrize(
-    "lengths", [None, LENGTHS, (7, 2, 7)], ids=["full", "short", "mixed"]
-)

@@ -1,68 +1,102 @@
-"""Layers of RNN, LSTM and GRU against their composition.
+"""Layers of RNN, LSTM and GRU on cpu and native against their composition in float64.
 
-Tests `minirnn/devices/cpu/sequence/layer.py`, `minirnn/devices/cpu/sequence/forward.py` and
-`minirnn/devices/cpu/sequence/backward.py`.
+Tests `minirnn/devices/cpu/sequence/layer.py`, `minirnn/devices/cpu/sequence/forward.py`,
+`minirnn/devices/cpu/sequence/backward.py` and `minirnn/devices/cpu/sequence/visit.py`. The kernels
+`minirnn/devices/native/kernels/forward.h` and `minirnn/devices/native/kernels/backward.h` have the same tests.
 """
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
+import minirnn as mr
 from minirnn.devices.cpu.sequence import visit
-from minirnn.devices.cpu.sequence.layer import cell_sequence
 from tests.devices.cpu.kernel_checks import assert_within
 from tests.devices.cpu.sequence.layer_cases import (
     LENGTHS,
     MODES,
-    ZONEOUT,
+    VARIANTS,
     B,
     H,
+    T,
+    assert_identical,
     assert_same,
     both_directions,
     fast,
+    in_float64,
     plain,
     random_layer,
+    scaled,
     variants,
     zoned_layer,
 )
 from tests.each import each
 
-SIZES = [
-    (7, 3, 4, 5),
-    (1, 3, 4, 5),
-    (7, 1, 4, 5),
-    (7, 3, 1, 5),
-    (7, 3, 4, 1),
+TOLERANCE = {"float32": 2e-6, "float64": 2e-14}  # of the largest value, as in the verification table
+SIZES = [  # T, B, I, H: the last vector of a row is half empty
     (1, 1, 1, 1),
-    (37, 2, 300, 3),
-    (3, 40, 5, 6),
+    (5, 1, 3, 7),
+    (4, 2, 16, 15),
+    (6, 7, 20, 17),
+    (1, 13, 5, 33),
+    (9, 6, 8, 64),
+    (2, 5, 70, 66),
+    (3, 25, 9, 130),
+    (70, 2, 3, 5),  # W x is computed ahead, in several pieces: few samples
+    (7, 40, 1, 3),
+]
+LARGE = (6, 7, 150, 260)
+LAYERS = [
+    pytest.param(
+        place, *variant.values, zoned, id=f"{place}-{variant.id}{'-zoned' * zoned}", marks=[pytest.mark.slow] * slow
+    )
+    for place in ("cpu", "native")
+    for variant in VARIANTS
+    for zoned in (False, True)
+    if not (slow := place == "native" and zoned and variant.values[0] != "lstm") or "skip" not in variant.values[1]
 ]
 
 
-@each("rnn_mode", MODES)
-@each("sizes", SIZES, ids=str)
+@pytest.mark.parametrize(("place", "rnn_mode", "options", "zoned"), LAYERS)
 @both_directions
-@each("ragged", [False, True], ids=["full", "ragged"])
-def test_fast_equals_plain_for_all_shapes(rnn_mode, sizes, D, ragged):
-    T, B, I, H = sizes
-    lengths = np.random.default_rng(T).integers(1, T + 1, B) if ragged else None
-    for zoneout in ("", "masks"):
-        n = zoned_layer(rnn_mode, zoneout, 2, T=T, B=B, I=I, H=H, D=D, lengths=lengths)
-        assert_same(fast(n), plain(n), 1e-11)
-
-
-@variants
-@both_directions
-@ZONEOUT
-def test_fast_equals_plain_for_all_variants_and_inference_gives_what_training_gives(rnn_mode, options, D, zoneout):
-    for lengths in (None, LENGTHS, (7, 2, 7)):
-        n = zoned_layer(rnn_mode, zoneout, 3, D=D, lengths=lengths, **options)
-        want = fast(n)
-        assert_same(want, plain(n), 1e-12)
-        got = cell_sequence(n.x, n.h0, n.c0, n.weights, training=False, **n.attributes)
-        for a, name in zip(got[:3], ("y", "h_n", "c_n"), strict=True):
-            assert_within(name, a, want[name], 1e-15)
+def test_a_layer_is_its_composition_whatever_is_in_the_padding(
+    place: str, rnn_mode: str, options: dict[str, Any], zoned: bool, D: int
+) -> None:
+    if mr.devices.available()[place] is not None:
+        pytest.skip(f"{place}: {mr.devices.available()[place]}")
+    rng = np.random.default_rng(D)
+    large = [LARGE] * (place == "native" and D == 2 and not zoned and not options)
+    for k, (T_, B_, I_, H_) in enumerate(SIZES + large):
+        more = options | ({"projection": H_ // 2} if "projection" in options else {})
+        if more.get("projection") == 0:
+            continue
+        dtype, kind = ("float64", "float32")[k % 2], ("masks", "numbers", "fractions")[k % 3] if zoned else ""
+        lengths = (rng.integers(1, T_ + 1, B_), None, np.full(B_, max(1, T_ - 1)))[(k + D) % 3]
+        n = zoned_layer(rnn_mode, kind, k, T=T_, B=B_, I=I_, H=H_, D=D, lengths=lengths, dtype=dtype, **more)
+        n = scaled(n)
+        want = plain(in_float64(n))
+        past = np.arange(T_)[:, None] >= (np.full(B_, T_) if lengths is None else lengths)
+        n.x[past] = n.dy[past] = np.nan
+        for z in n.zoneout or ():
+            if isinstance(z, np.ndarray):
+                z[:, past] = 1 - z[:, past]
+        got = fast(n, place)
+        assert got.keys() == want.keys()
+        for name, a in want.items():
+            if a is None:
+                assert got[name] is None
+                continue
+            largest = max(np.abs(a).max(initial=0), 1e-3)
+            what = f"{(T_, B_, I_, H_)} {dtype} {kind}: {name}"
+            assert_within(what, got[name] / largest, a / largest, TOLERANCE[dtype])
+        assert not got["y"][past].any() and not got["dx"][past].any()
+        device: Any = mr.devices.get(place)
+        inferred = device.cell_sequence(*n[1:5], training=False, **n.attributes)
+        for name, a in zip(("y", "h_n", "c_n"), inferred, strict=False):
+            assert_within(name, a, got[name], 1e-15 if dtype == "float64" else 1e-6)
 
 
 @pytest.mark.parametrize("rnn_mode", MODES)
@@ -76,6 +110,26 @@ def test_length_of_the_pieces_does_not_matter(rnn_mode, D, cells, monkeypatch):
             assert_same(fast(n), plain(n), 1e-12)
 
 
+@variants
+@both_directions
+def test_full_lengths_equal_no_lengths(rnn_mode, options, D):
+    n = random_layer(rnn_mode, D=D, seed=10, **options)
+    assert_identical(fast(n._replace(lengths=np.full(B, T, np.int32))), fast(n))
+
+
+@both_directions
+def test_growing_relu_of_a_long_neighbor_does_not_reach_a_short_sample(D):
+    n = random_layer("rnn_relu", T=400, B=2, D=D, lengths=(2, 400), dtype=np.float32, seed=12)
+    for own in n.weights:
+        own.R[...] = np.eye(H) * 1.3  # 1.3 ** 400 overflows float32
+    n.x[2:, 1] = -1e9  # keeps the long sample at 0
+    for own in n.weights:
+        own.W[...] = np.abs(own.W)
+    with np.errstate(all="raise", under="ignore"):
+        got = fast(n)
+    assert all(a is None or np.isfinite(a).all() for a in got.values())
+
+
 def test_relu_passes_no_gradient_at_zero():
     n = random_layer("rnn_relu", seed=8)
     W, _, _, bW, bR, *_ = n.weights[0]
@@ -85,3 +139,31 @@ def test_relu_passes_no_gradient_at_zero():
     assert not got["y"].any()
     for name in ("dx", "dh0", "dW[0]", "dR[0]", "dbW[0]", "dbR[0]"):
         assert not got[name].any(), name
+
+
+# ---- zoneout
+
+
+@variants
+@both_directions
+@each("lengths", [None, LENGTHS, (7, 2, 7)])
+def test_nothing_kept_is_the_layer_without_zoneout_and_all_kept_the_first_state(rnn_mode, options, D, lengths):
+    n = random_layer(rnn_mode, D=D, lengths=lengths, seed=8, **options)
+    none = n._replace(zoneout=(0.0, None if n.c0 is None else 0.0))
+    assert_same(fast(none), fast(n), 1e-13)
+    got = fast(n._replace(zoneout=(1.0, None if n.c0 is None else 1.0)))
+    assert got["h_n"].tobytes() == n.h0.tobytes()
+    assert n.c0 is None or got["c_n"].tobytes() == n.c0.tobytes()
+    for name, a in got.items():
+        assert a is None or name in ("y", "h_n", "c_n", "dh0", "dc0") or not a.any(), name
+
+
+def test_the_lstm_shows_c_before_it_is_zoned() -> None:
+    n = zoned_layer("lstm", "masks", 11, T=1)
+    (W, R, _, bW, bR, *_), (zh, zc) = n.weights[0], n.zoneout or ()
+    a = n.x[0] @ W.T + bW + n.h0[0] @ R.T + bR
+    i, f, candidate, o = (a[:, k * H : (k + 1) * H] for k in range(4))
+    s = [1 / (1 + np.exp(-v)) for v in (i, f, o)]
+    c_new, got = s[1] * n.c0[0] + s[0] * np.tanh(candidate), fast(n)
+    np.testing.assert_allclose(got["c_n"][0], np.where(zc[0, 0] == 1, n.c0[0], c_new), rtol=1e-13)
+    np.testing.assert_allclose(got["y"][0], np.where(zh[0, 0] == 1, n.h0[0], s[2] * np.tanh(c_new)), rtol=1e-13)

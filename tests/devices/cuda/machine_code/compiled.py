@@ -16,9 +16,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from minirnn.devices import cells
-from minirnn.devices.cuda.cache_folder import cache_folder
 from minirnn.devices.cuda.driver import CompileError
 from minirnn.devices.cuda.gpu.compiler import KERNELS, for_nvcc, headers_of
+from minirnn.devices.host_cpp.cache import cache_folder
 
 ARCHITECTURES = ("sm_75", "sm_80", "sm_90", "sm_100", "sm_120")
 """Turing, Ampere, Hopper, and the two Blackwells: one of each generation that nvcc 13 compiles for."""

@@ -5,11 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from minirnn.cells.plan import Plan
-from minirnn.devices.cuda.launch.sources import C_TYPES, options
+from minirnn.devices.cuda.launch.sources import C_TYPES, AnyPlan, options
 from minirnn.devices.cuda.launch.threads import PER_THREAD
 from minirnn.ops.cudnn_rnn.cells import CELLS, ZONED, lstm, lstm_zoned_c
 from minirnn.ops.gru_block.cells import gru_block
 from minirnn.ops.lstm_block.cells import plan_of
+from tests.cells.with_torch import WITH_KEYS, gallery
 
 FLOATS = ("float16", "float32", "float64")
 
@@ -50,9 +51,10 @@ VARIANTS: dict[str, list[tuple[str, ...]]] = {
     "losses.cu": every(*FLOATS),
     "adam.cu": every(*FLOATS),
     "sequence/plain.cu": every("float32", "float64"),
-    "sequence/means.cu": every("float32", "float64"),
+    "sequence/reductions.cu": every("float32", "float64"),
     "sequence/every_cell.cu": of_units("float32", "float64"),
     "sequence/steps.cu": of_units("float32", "float64"),
+    "sequence/keyed.cu": every("float32", "float64"),
     "sequence/barrier.cu": [
         specialized("float32", THREADS=256),
         specialized("float64", THREADS=256),
@@ -96,8 +98,10 @@ RUNGS = ("sequence/steps.cu", "sequence/barrier.cu", "sequence/persistent.cu", "
 """The files that are compiled with a cell."""
 
 
-def cells_of(name: str) -> dict[str, Plan | None]:
+def cells_of(name: str) -> dict[str, AnyPlan | None]:
     """The cells for which a file is compiled, by name; a single None if it needs none."""
+    if name == "sequence/keyed.cu":
+        return {cell: gallery(cell).keyed_plan() for cell in WITH_KEYS}
     if name not in RUNGS:
         return {"": None}
     return {**(ALL_CELLS if name == RUNGS[0] else IN_ONE_LAUNCH)}

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import lru_cache
 from math import ceil
 
 from minirnn.devices.cuda.driver import Limits
@@ -39,16 +38,15 @@ THREADS = 256
 """The most threads of a block of the rung `barrier` (`sequence/barrier.cu`)."""
 
 
-@dataclass(frozen=True)
-class BarrierLayout:
-    """The layout of `sequence/barrier.cu`, the same for both passes: a block on each multiprocessor.
+@dataclass(frozen=True, kw_only=True)
+class Blocks:
+    """What all layouts have: the blocks of one direction, and the warps of a block.
 
-    `blocks` of one direction, of `warps` warps and `units` units each. `shared`: bytes of a block's part of R.
-    `gathered`: bytes that all blocks of a direction read from each other in one step.
+    `shared`: bytes of dynamic shared memory of a block. `gathered`: bytes that all blocks of a direction read from each
+    other in one step.
     """
 
     blocks: int
-    units: int
     warps: int
     shared: int
     gathered: int
@@ -57,6 +55,13 @@ class BarrierLayout:
     def threads(self) -> tuple[int, int, int]:
         """The size of a block for a launch."""
         return (LANES * self.warps, 1, 1)
+
+
+@dataclass(frozen=True, kw_only=True)
+class BarrierLayout(Blocks):
+    """The layout of `sequence/barrier.cu`, the same for both passes: a block of `units` on each multiprocessor."""
+
+    units: int
 
     @property
     def constants(self) -> dict[str, int]:
@@ -83,56 +88,42 @@ def barrier_layout(sizes: Sizes, limits: Limits, backward: bool) -> BarrierLayou
     if shared > limits.shared_bytes_per_block:
         return too_large(shared, limits)
     gathered = blocks * sizes.B * sizes.H * sizes.itemsize * (sizes.G if backward else 1)
-    return BarrierLayout(blocks, units, ceil(min(sizes.B * units, THREADS) / LANES), shared, gathered)
+    warps = ceil(min(sizes.B * units, THREADS) / LANES)
+    return BarrierLayout(blocks=blocks, units=units, warps=warps, shared=shared, gathered=gathered)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Layout:
+class Layout(Blocks):
     """The common part of the layouts of both persistent passes.
 
     Attributes
     ----------
-    blocks, warps : int
-        Blocks of one direction, and warps of a block.
     chunks, in_registers, weights : int
         The number of chunks of a row of weights, how many of them are in registers, and the chunks of all rows of a
         block, by which it multiplies each row of the batch in each step.
     rows : int
         Rows of the batch that a warp computes at a time.
-    shared : int
-        Bytes of dynamic shared memory of a block.
     columns : int
         Blocks that have different units.
     piece : int
         Numbers that one load of messages takes: 16 bytes of them if rows of messages are aligned to that, otherwise 1.
-    gathered : int
-        Bytes of messages that all blocks of a direction gather in one step.
     batch, groups : int
         The rows of each group of the batch, and the number of groups. The blocks of each group together hold all
         weights.
     """
 
-    blocks: int
-    warps: int
     chunks: int
     in_registers: int
     weights: int
     rows: int
-    shared: int
     columns: int
     piece: int
-    gathered: int
     batch: int
     groups: int
 
     def describe(self, D: int) -> str:
         """A readable line."""
         raise NotImplementedError
-
-    @property
-    def threads(self) -> tuple[int, int, int]:
-        """The size of a block for a launch."""
-        return (LANES * self.warps, 1, 1)
 
     @property
     def constants(self) -> dict[str, int]:
@@ -217,7 +208,10 @@ class BackwardLayout(Layout):
 def layout_of(
     sizes: Sizes, limits: Limits, backward: bool, barrier: bool = False
 ) -> ForwardLayout | BackwardLayout | BarrierLayout | str:
-    """The layout of one pass of a layer, or the reason why there is none. `barrier` selects the rung of that name."""
+    """The layout of one pass of a layer, or the reason why there is none. `barrier` selects the rung of that name.
+
+    Of all numbers of groups of the batch, the one with the lowest rank is taken.
+    """
     plan = sizes.plan
     if plan.projected or sizes.P != sizes.H:
         return "with a projection a step has two products, and each needs the whole result of the other"
@@ -235,19 +229,13 @@ def layout_of(
         return f"{sizes.D} directions need a multiprocessor each, the device has {limits.multiprocessors}"
     if barrier:
         return barrier_layout(sizes, limits, backward)
-    return (backward_layout if backward else forward_layout)(sizes, limits)
+    found = [(backward_in if backward else forward_in)(sizes, limits, groups) for groups in groups_of(sizes.B)]
+    return min([one for one in found if not isinstance(one, str)], key=Layout.rank, default=found[0])
 
 
 def groups_of(B: int) -> list[int]:
     """The possible numbers of groups of a batch: each group has at least a whole tile of rows."""
     return [1, *(2**k for k in range(1, 8) if ceil(B / 2**k) >= TILE)]
-
-
-@lru_cache
-def forward_layout(sizes: Sizes, limits: Limits) -> ForwardLayout | str:
-    """The layout of a forward pass with the number of groups of the batch that has the lowest rank."""
-    found = [forward_in(sizes, limits, groups) for groups in groups_of(sizes.B)]
-    return min([one for one in found if not isinstance(one, str)], key=Layout.rank, default=found[0])
 
 
 def forward_in(sizes: Sizes, limits: Limits, batch_groups: int) -> ForwardLayout | str:
@@ -297,13 +285,6 @@ def forward_of(
         weights=parts * units * sizes.G * chunks, rows=fit[0], shared=fit[1], columns=columns, parts=parts,
         piece=piece_of(sizes), gathered=gathered, batch=batch, groups=batch_groups,
     )  # fmt: skip
-
-
-@lru_cache
-def backward_layout(sizes: Sizes, limits: Limits) -> BackwardLayout | str:
-    """The layout of a backward pass with the number of groups of the batch that has the lowest rank."""
-    found = [backward_in(sizes, limits, groups) for groups in groups_of(sizes.B)]
-    return min([one for one in found if not isinstance(one, str)], key=Layout.rank, default=found[0])
 
 
 def backward_in(sizes: Sizes, limits: Limits, batch_groups: int) -> BackwardLayout | str:

@@ -2,8 +2,8 @@
 
 The kernels: `sequence/steps.cu`. The inputs of all steps are multiplied at once; a step is one product and one launch,
 two each with a projection. A cell with products inside its step has a launch for each stage, and the products come
-between them, with one launch for all means over units (`sequence/means.cu`). The sums over steps are single products
-after the loop. A repeated loop becomes a graph, which is started as one launch (`recordings.py`).
+between them, with one launch for all functions of the units of a row (`sequence/reductions.cu`). The sums over steps
+are single products after the loop. A repeated loop becomes a graph, which is started as one launch (`recordings.py`).
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from minirnn.cells.expr import BACK, REDUCTIONS
 from minirnn.devices.base import Weights
 from minirnn.devices.cuda.array import CudaArray
 from minirnn.devices.cuda.launch.primitives.products import product
@@ -46,7 +47,7 @@ class Stages:
         """The values that one stage stores for another."""
         self.products = empty((products, B, H), layer.dtype) if products else None
         self.after: list[list[int]] = [[] for _ in range(stages)]
-        """The products and means after each stage."""
+        """The products and functions of all units after each stage."""
         for k, cut in enumerate(plan.cuts):
             self.after[cut.backward if self.backward else cut.forward].append(k)
         pointers = "masks", "products", "dc_each", "multiplied", "waiting"  # of `struct Inside`
@@ -88,22 +89,27 @@ class Stages:
         return run
 
     def multiply(self, stage: int, t: int) -> None:
-        """The products and means after a stage of step t."""
+        """The products and functions of all units after a stage of step t."""
         device, U, sizes = self.layer.device, self.weights.U, self.layer.sizes
         assert self.multiplied is not None and self.products is not None
         at = t if self.multiplied.shape[1] > 1 else 0
-        means = [k for k in self.after[stage] if self.layer.plan.cuts[k].kind == "unit_mean"]
+        cuts = self.layer.plan.cuts
+        kinds = {
+            k: BACK[cuts[k].kind] if self.backward else cuts[k].kind
+            for k in self.after[stage]
+            if cuts[k].kind != "product"
+        }
         for k in self.after[stage]:
-            if k not in means:
-                by: CudaArray = U[self.layer.plan.cuts[k].matrix]
+            if k not in kinds:
+                by: CudaArray = U[cuts[k].matrix]
                 by = by if self.backward else device.transpose(by, (1, 0))
                 product(device, self.multiplied[k, at], by, self.products[k])
         threads = threads_for(sizes.H)
-        for first in range(0, len(self.layer.plan.cuts), 60):  # as many as one number has bits
-            which = [k - first for k in means if first <= k < first + 60]
+        for first in range(0, len(cuts), 20):  # three bits for each in one number
+            which = {k - first: 1 + REDUCTIONS.index(of) for k, of in kinds.items() if first <= k < first + 20}
             if which:
-                run = device.kernel_of("sequence/means.cu", "unit_means", self.layer.dtype)
-                numbers = np.int32(sizes.B), np.int32(sizes.H), np.int64(sum(1 << k for k in which))
+                run = device.kernel_of("sequence/reductions.cu", "unit_reductions", self.layer.dtype)
+                numbers = np.int32(sizes.B), np.int32(sizes.H), np.int64(sum(n << 3 * k for k, n in which.items()))
                 apart = np.int64(self.multiplied.element_strides[0])
                 run(
                     *numbers, apart, self.multiplied[first, at], self.products[first],

@@ -6,10 +6,9 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pytest
 
 import minirnn as mr
 from minirnn.cells.plan import Plan
@@ -29,6 +28,9 @@ from minirnn.devices.cuda.sim.driver import SimDriver
 from minirnn.devices.cuda.sim.options import SimOptions
 from minirnn.ops.cudnn_rnn.cells import layer_of
 from tests.proof import stored
+
+if TYPE_CHECKING:  # `scripts/gpu_first.sh` uses these cases on machines without pytest
+    import pytest
 
 GOLDEN = Path(__file__).parents[4] / "golden" / "cudnn_rnn"
 FILES = sorted(p for p in GOLDEN.glob("*.npz") if not p.stem.startswith(("canonical", "params_size")))
@@ -71,14 +73,14 @@ def tiny_layouts(
     `kept` 1 leaves what is beyond the first chunk of each row to shared memory.
     """
 
-    def small(sizes: Sizes, limits: Any) -> Any:
+    def small(sizes: Sizes, limits: Any, _: int) -> Any:
         return layouts.forward_of(sizes, limits, groups, parts, rows, min(kept, 4), batch_groups)
 
-    def small_table(sizes: Sizes, limits: Any) -> Any:
+    def small_table(sizes: Sizes, limits: Any, _: int) -> Any:
         return layouts.backward_of(sizes, limits, 4, warps, slices, rows, 4 * kept, batch_groups)
 
-    monkeypatch.setattr(layouts, "forward_layout", small)
-    monkeypatch.setattr(layouts, "backward_layout", small_table)
+    monkeypatch.setattr(layouts, "forward_in", small)
+    monkeypatch.setattr(layouts, "backward_in", small_table)
 
 
 def with_multiprocessors(monkeypatch: pytest.MonkeyPatch, count: int) -> None:

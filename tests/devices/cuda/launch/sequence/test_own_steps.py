@@ -1,4 +1,6 @@
-"""Custom cells on CUDA devices agree with torch in float64; the checks of the simulator find nothing.
+"""Custom cells on CUDA devices agree with the device cpu; the checks of the simulator find nothing.
+
+`tests/nn/own/test_layer.py` compares cpu with torch.
 
 Tests `minirnn/devices/cuda/launch/sequence/layer.py`, `minirnn/devices/cuda/launch/sequence/steps.py`,
 `minirnn/devices/cuda/launch/sequence/sums.py` and `minirnn/devices/cuda/launch/sequence/arrays.py`.
@@ -24,10 +26,12 @@ from tests.devices.cuda.machine_code.variants import of_units
 
 __all__ = ["checked"]  # a fixture
 
-pytest.importorskip("torch")
+CPU = mr.devices.get("cpu")
 QUICK = ("indrnn", "lem", "peephole_lstm")
 """The cells of a plain run: one without R, one with two stages, and one with vectors that may be projected."""
-cells = pytest.mark.parametrize("name", [pytest.param(n, marks=() if n in QUICK else pytest.mark.slow) for n in ALL])
+SLOW = [n for n in ALL if n not in QUICK]
+"""A half of them is compiled in float64, and the other half in float32 with the checks of the simulator."""
+cells = pytest.mark.parametrize("name", [*QUICK, *(pytest.param(n, marks=pytest.mark.slow) for n in SLOW[::2])])
 
 
 def layers(rng: np.random.Generator, name: str) -> list[OwnLayer]:
@@ -46,27 +50,19 @@ def cuda(request: pytest.FixtureRequest) -> Any:
 
 
 @cells
-def test_a_layer_is_that_of_torch(rng: np.random.Generator, cuda: Any, name: str) -> None:
+def test_a_layer_is_that_of_cpu(rng: np.random.Generator, cuda: Any, name: str) -> None:
     for layer in layers(rng, name):
         found = layer.run(cuda)
-        assert_close(found, layer.expected(), 1e-13)
+        assert_close(found, layer.run(CPU), 1e-13)
         for n, a in layer.run(cuda, training=False).items():
             assert np.array_equal(a, found[n]), n
 
 
-@cells
 @pytest.mark.slow
-def test_a_layer_in_float32_is_near_that_of_torch(rng: np.random.Generator, cuda: Any, name: str) -> None:
-    for layer in layers(rng, name):
-        expected = layer.expected()
-        assert_close(layer.run(cuda, "float32"), expected, tolerance_float32(layer, expected))
-
-
-@cells
-@pytest.mark.slow
+@pytest.mark.parametrize("name", [*SLOW[1::2], *QUICK])
 def test_the_checks_of_the_simulator_find_nothing(checked: Cuda, rng: np.random.Generator, name: str) -> None:
     for layer in layers(rng, name)[1:]:
-        expected = layer.expected()
+        expected = layer.run(CPU)
         assert_close(layer.run(checked, "float32"), expected, tolerance_float32(layer, expected))
     assert checked.driver.stats.accesses > 0  # type: ignore[attr-defined]
 
@@ -89,10 +85,25 @@ def test_a_mean_over_units_is_not_a_product(rng: np.random.Generator, monkeypatc
     monkeypatch.setattr(steps, "product", lambda *a, **k: products.append(a) or real_product(*a, **k))
     monkeypatch.setattr(device, "kernel_of", lambda *a: launches.append(a[1]) or real_kernel(*a))
     layer = OwnLayer(rng, "layer_norm", H=9)
-    assert_close(layer.run(device), layer.run(mr.devices.get("cpu")), 1e-13)
+    assert_close(layer.run(device), layer.run(CPU), 1e-13)
     passes = 2 * T
     assert len(products) == passes
-    assert launches.count("unit_means") == 2 * passes  # two means, one after the other, in both passes
+    assert launches.count("unit_reductions") == 2 * passes  # two means, one after the other, in both passes
+
+
+def test_a_step_of_an_lstm_with_three_norms_is_six_launches(
+    rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Three stages of the cell, two launches between them, and the product with R; the same backward."""
+    products, launches, device = [], [], Cuda(SimDriver())
+    real_product, real_kernel = steps.product, device.kernel_of
+    monkeypatch.setattr(steps, "product", lambda *a, **k: products.append(a) or real_product(*a, **k))
+    monkeypatch.setattr(device, "kernel_of", lambda *a: launches.append(a[1]) or real_kernel(*a))
+    layer = OwnLayer(rng, "ln_lstm", H=5)
+    plan = layer.plan
+    assert_close(layer.run(device), layer.run(mr.devices.get("cpu")), 1e-13)
+    assert (len(plan.forward), len(plan.backward)) == (3, 3)
+    assert len(products) + launches.count("unit_reductions") == 2 * T * 3
 
 
 def test_several_units_a_thread_give_the_bits_of_one(rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch) -> None:

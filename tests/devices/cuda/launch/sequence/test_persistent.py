@@ -29,8 +29,7 @@ pytestmark = pytest.mark.skipif(
 )
 
 
-@pytest.mark.parametrize("kept", [1, pytest.param(8, marks=pytest.mark.slow)])
-@pytest.mark.parametrize("dtype", ["f8", pytest.param("f4", marks=pytest.mark.slow)])
+@pytest.mark.parametrize(("kept", "dtype"), [(1, "f8"), pytest.param(8, "f4", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("mode", slow_unless(["lstm", "gru"], MODES))
 def test_several_chunks_tiles_and_blocks(
     mode: str, dtype: str, kept: int, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch

@@ -1,6 +1,6 @@
 """NumPy's functions of a Tensor that requires gradients: NumPy's values, or its TypeError, never a lost gradient.
 
-Tests `minirnn/ops/primitives/numpy_meaning.py` and `minirnn/ops/primitives/numpy_functions.py`.
+Tests `minirnn/ops/primitives/numpy_functions.py`.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ ARRAYS = {
     n: np.abs(r.standard_normal(s)) + 0.3
     for n, s in {"s": (), "v": (3,), "m": (2, 3), "n": (3, 4), "c": (2, 2, 3), "d": (2, 3, 4), "e": (2, 3, 3)}.items()
 }
-PAIRS = "dot matmul outer multiply add maximum minimum power"
-REDUCTIONS = "sum mean prod max min amax amin std var ptp linalg.norm"
-MOVES = "flip ravel fliplr flipud rot90 squeeze transpose atleast_1d atleast_2d atleast_3d diagonal tril triu diff sort"
+PAIRS = "dot matmul multiply add maximum minimum power"
+REDUCTIONS = "sum mean max min amax amin std var linalg.norm"
+MOVES = "squeeze transpose"
 OPTIONS: list[dict[str, Any]] = [{}, {"axis": 0}, {"axis": -1}, {"axis": None}, {"axis": (0, 1)}, {"keepdims": True}]
 OPTIONS += [{"axis": 0, "keepdims": True}, {"ddof": 1}, {"dtype": np.float32}, {"out": None}, {"order": "F"}]
 OPTIONS += [{"axis": 0, "ddof": 1}, {"axes": None}, {"k": 1}, {"ord": 1}, {"ord": np.inf, "axis": 1}, {"ord": 2}]
@@ -60,10 +60,10 @@ def compare(call: Any) -> tuple[int, int]:
 def test_a_function_of_two_arrays_has_the_values_of_numpy(name: str) -> None:
     pairs = [(a, b) for a in ARRAYS.values() for b in ARRAYS.values()]
     counts = [compare(lambda t, a=a, b=b: function(name)(t(a), t(b))) for a, b in pairs]
-    assert sum(agree for agree, _ in counts) >= 15
+    assert sum(agree for agree, _ in counts) >= (8 if name == "dot" else 15)  # np.dot has no batch
 
 
-@each("name", (REDUCTIONS + " cumsum cumprod " + MOVES).split())
+@each("name", f"{REDUCTIONS} {MOVES}".split())
 def test_a_function_of_one_array_has_the_values_of_numpy(name: str) -> None:
     pairs = [(a, kw) for a in ARRAYS.values() for kw in OPTIONS]
     counts = [compare(lambda t, a=a, kw=kw: function(name)(t(a), **kw)) for a, kw in pairs]
@@ -74,64 +74,43 @@ def test_other_arguments_have_the_meaning_of_numpy() -> None:
     agree = 0
     for a in ARRAYS.values():
         for call in (
-            lambda t, a=a: np.swapaxes(t(a), axis1=0, axis2=-1),
-            lambda t, a=a: np.moveaxis(t(a), source=0, destination=-1),
-            lambda t, a=a: np.rollaxis(t(a), 1),
-            lambda t, a=a: np.expand_dims(t(a), (0, 1)),
+            lambda t, a=a: np.reshape(t(a), -1),
             lambda t, a=a: np.reshape(t(a), -1, order="F"),
-            lambda t, a=a: np.repeat(t(a), 2, axis=0),
-            lambda t, a=a: np.repeat(t(a), 2),
-            lambda t, a=a: np.tile(t(a), (2, 1)),
-            lambda t, a=a: np.roll(t(a), (1, 2)),
-            lambda t, a=a: np.roll(t(a), 1, axis=0),
-            lambda t, a=a: np.clip(t(a), 0.5, 1.0),
-            lambda t, a=a: np.clip(t(a), None, a * 0.5),
-            lambda t, a=a: np.take(t(a), [0, 1], axis=0),
-            lambda t, a=a: np.split(t(a), [1], axis=-1),
-            lambda t, a=a: np.split(t(a), 3),
-            lambda t, a=a: np.array_split(t(a), 2),
             lambda t, a=a: np.concatenate([t(a), a], axis=None),
             lambda t, a=a: np.concatenate((t(a), t(a)), axis=-1),
             lambda t, a=a: np.stack([t(a), t(a)], -1),
-            lambda t, a=a: np.vstack([t(a), a]),
-            lambda t, a=a: np.hstack([a, t(a)]),
-            lambda t, a=a: np.column_stack([t(a), t(a)]),
+            lambda t, a=a: np.stack([t(a), a]),
             lambda t, a=a: np.broadcast_to(t(a), (2, *a.shape)),
-            lambda t, a=a: np.pad(t(a), 1),
-            lambda t, a=a: np.pad(t(a), ((1, 2),) * a.ndim, constant_values=2.5),
-            lambda t, a=a: np.pad(t(a), 1, "reflect"),
-            lambda t, a=a: np.pad(t(a), 1, "mean"),
             lambda t, a=a: np.where(a > 0.5, t(a), 0.0),
-            lambda t, a=a: np.linalg.norm(t(a), axis=(0, 1)),
-            lambda t, a=a: np.delete(t(a), 0, axis=0),
-            lambda t, a=a: np.compress([False, True], t(a), axis=0),
-            lambda t, a=a: np.compress(np.arange(a.size) % 2 == 0, t(a)),
-            lambda t, a=a: np.round(t(a), 1),
-            lambda t, a=a: np.take_along_axis(t(a), np.argsort(a, -1), -1),
-            lambda t, a=a: np.take_along_axis(t(a), np.argsort(a, 0)[:1], axis=0),
+            lambda t, a=a: np.squeeze(t(a[None]), axis=0),
             lambda t, a=a: np.einsum("...i,...i->...", t(a), a),
             lambda t, a=a: np.einsum("ij,jk", t(a), a.T),
             lambda t, a=a: np.logaddexp(t(a), a),
             lambda t, a=a: np.fabs(t(a)),
         ):
             agree += compare(call)[0]
-    assert agree > 150
+    assert agree > 60
 
 
-@each("name", ["dot", "roll", "vstack", "pad", "sort", "split", "std", "clip", "cumsum"])
+@each("name", ["prod", "ptp", "cumsum", "ravel", "roll", "flip", "sort", "diff", "tril", "outer", "vstack", "pad"])
+def test_other_functions_name_the_op(name: str) -> None:
+    x = mr.tensor(ARRAYS["m"], requires_grad=True)
+    extra: dict[str, Any] = {"roll": (1,), "outer": (x,), "pad": (1,)}
+    op = rf"t\.{name}\(" if hasattr(mr.Tensor, name) else "an op of minirnn"
+    with pytest.raises(TypeError, match=rf"np\.{name}: .* which NumPy would lose\n  expected {op}"):
+        function(name)(*([x, x],) if name == "vstack" else (x, *extra.get(name, ())))
+
+
+@each("name", ["dot", "concatenate", "where", "std", "max"])
 def test_gradients_pass(name: str) -> None:
     calls: dict[str, Any] = {
         "dot": lambda x, y: np.dot(x, y),
-        "roll": lambda x, y: np.roll(x, 1, axis=1) * x,
-        "vstack": lambda x, y: np.vstack([x, x * x]),
-        "pad": lambda x, y: np.pad(x * x, 1, constant_values=1.0),
-        "sort": lambda x, y: np.sort(x * x, axis=0),
-        "split": lambda x, y: np.split(x * x, 2)[1],
+        "concatenate": lambda x, y: np.concatenate([x, x * x], axis=1),
+        "where": lambda x, y: np.where(ARRAYS["m"] > 1, x * x, 0.5),
         "std": lambda x, y: np.std(x, axis=0, ddof=1),
-        "clip": lambda x, y: np.clip(x * x, 0.2, None),
-        "cumsum": lambda x, y: np.cumsum(x * x),
+        "max": lambda x, y: np.max(x * x, axis=1),
     }
-    y = mr.tensor(ARRAYS["d"])
+    y = mr.tensor(ARRAYS["n"])
     assert mr.gradcheck(lambda x: calls[name](x, y), [ARRAYS["m"]])
 
 
@@ -166,7 +145,7 @@ def test_no_function_loses_a_gradient_without_a_word() -> None:
             call()
         assert "which NumPy would lose" in str(caught.value.__cause__)
     assert not a.any()
-    for name in ("sum", "mean", "cumsum", "max", "std", "var", "clip", "prod"):
+    for name in ("sum", "mean", "cumsum", "max", "std", "var", "prod"):
         with pytest.raises(TypeError, match=rf"np\.{name}: .*\n  expected no out="):
             getattr(np, name)(x, out=a)
     for call in (lambda: np.exp(x, out=a), lambda: np.add.reduce(x, out=a)):

@@ -1,0 +1,162 @@
+"""Layers of a cell with keys, whose states may be matrices."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from minirnn.arguments import check
+from minirnn.arguments.messages import shown
+from minirnn.cells.keyed import KeyedPlan
+from minirnn.devices.base import Weights
+from minirnn.engine.tensor import Tensor, as_tensor, tensor
+from minirnn.nn.functional import linear
+from minirnn.nn.own.layer import CellLayer, states_type
+from minirnn.nn.states import check_place
+from minirnn.ops.fused import zeros
+from minirnn.ops.primitives import concat, reshape, squeeze, stack, transpose, where
+from minirnn.ops.sequence.keyed import KeyedLayer
+from minirnn.ops.sequence.layer import keep_for
+
+REFUSED = {
+    "proj_size": "multiply the output by a Linear layer",
+    "weight_dropout": "it has no recurrent matrix",
+    "masks": "drop out the output of the layer",
+}
+"""Arguments of `CellLayer` that a cell with keys does not have."""
+
+
+class KeyedCellLayer(CellLayer):
+    """Layers of a user's own cell with keys. ``my_cell.layer(...)`` creates it.
+
+    Its parameters are those of `CellLayer` but proj_size, weight_dropout and masks.
+
+    Attributes
+    ----------
+    weight_ih : Parameter, (rows, I)
+        Rows: the gates in the order of the cell's arguments, H rows for ``x_NAME``, N for ``k_NAME``, 1 for ``s_NAME``.
+    bias : Parameter, (rows,)
+
+    A learned parameter of the cell is (H,), or has the shape of its annotation: (H, N), (N,) or (). States have the
+    shapes that the cell's formulas give them, after the axis B.
+    """
+
+    def __init__(self, cell: Any, input_size: int, hidden_size: int, num_layers: int = 1, **options: Any) -> None:
+        for n, instead in REFUSED.items():
+            if options.get(n):
+                raise ValueError(f"{cell.__name__}: {n} is {shown(options[n])}, and the cell has keys\n  {instead}")
+        super().__init__(cell, input_size, hidden_size, num_layers, **options)
+
+    # ---- parameters
+
+    @property
+    def plan(self) -> KeyedPlan:  # type: ignore[override]
+        """The plan for devices."""
+        return self.cell.keyed_plan()
+
+    def _shapes(self, p: int) -> dict[str, tuple[int, ...]]:
+        plan, H, step = self.plan, self.hidden_size, self.cell.step
+        rows = plan.starts(plan.gates, H)[-1]
+        shapes = {"weight_ih": (rows, self.input_size if p < self.D else self.D * H), "bias": (rows,)}
+        return self._with_learned(shapes, {n: plan.shape(e, H) for n, e in step.vectors.items()})
+
+    def _place(self, n: str) -> tuple[str, int, tuple[int, ...]]:
+        plan, H, order = self.plan, self.hidden_size, self.cell.step.gate_order
+        if n in order:
+            k = order.index(n)
+            return "bias", plan.starts(plan.gates, H)[k], (plan.width(plan.gates[k], H),)
+        return n, 0, plan.shape(self.cell.step.vectors[n], H)
+
+    def weights(self, k: int) -> Weights:
+        """The weights of pseudo-layer k = l*D + d."""
+        own = {n: getattr(self, full) for n, full in self._names[k].items()}
+        learned = tuple(own[n] for n in self.cell.step.vectors)
+        return Weights(own["weight_ih"], None, None, own["bias"], None, (), learned)
+
+    # ---- the call
+
+    def forward(self, input: Any, states: Any = None, lengths: Any = None, masks: Any = None) -> tuple[Tensor, Any]:
+        """Run over whole sequences. Raises TypeError or ValueError if a shape, dtype or length does not fit.
+
+        Parameters
+        ----------
+        input : (T, B, I), or (B, T, I) with batch_first, or (T, I)
+        states : Tensor, or a tuple of one for each state of the cell, optional
+            Before the first step, (B, H, N), (B, H), (B, N) or (B,), as the cell's formulas have it; with a first axis
+            L*D for several layers or two directions. Zeros by default.
+        lengths : (B,) integers, 1 .. T, optional
+            In any order. Past its end, a sequence keeps its states and its output is 0. Values there are not read.
+        masks : None
+
+        Returns
+        -------
+        output : (T, B, D*H)
+        states : Tensor, or a named tuple of one for each state of the cell
+            After the last step.
+        """
+        if masks:
+            raise ValueError(f"{self.name}: got masks, and the cell has keys\n  expected none")
+        x, batched, steps = self._read(input, self.batch_first, lengths)
+        before = self._keyed_states(states, batched, x)
+        y, weights, between = self._dropped(x)
+        ends: list[list[Tensor]] = []
+        for l in range(self.num_layers):
+            found = [
+                self._direction(y, [s[p] for s in before], weights[p], steps, bool(p % self.D))
+                for p in range(l * self.D, (l + 1) * self.D)
+            ]
+            y = found[0][0] if self.D == 1 else concat([own for own, _ in found], 2)
+            ends += [after for _, after in found]
+            if between is not None and l < self.num_layers - 1:
+                y = y * between[l]
+        y = squeeze(y, 1) if not batched else transpose(y, (1, 0, 2)) if self.batch_first else y
+        return y, self._returned([stack(s) for s in zip(*ends, strict=True)], batched)
+
+    def _direction(
+        self, x: Tensor, states: Sequence[Tensor], weights: Weights, lengths: np.ndarray | None, reverse: bool
+    ) -> tuple[Tensor, list[Tensor]]:
+        """y (T, B, H) and the states after the last step."""
+        T, B, _ = x.shape
+        steps = np.arange(T)[:, None]
+        ends = np.full(B, T) if lengths is None else lengths
+        order = np.where(steps < ends, ends - 1 - steps, steps), np.arange(B)[None]  # backward, padding stays
+        if lengths is not None:  # values at padding must not reach the weights as 0 * NaN
+            x = where(tensor((steps < ends)[:, :, None], device=x.device), x, 0.0)
+        inputs = [linear(x[order] if reverse else x, weights.W, weights.bW), *states, *weights.vectors]
+        y, *after = KeyedLayer(self.plan, self.hidden_size, lengths, keep_for(inputs))(*inputs)
+        return y[order] if reverse else y, after
+
+    def _keyed_states(self, given: Any, batched: bool, x: Tensor) -> list[Tensor]:
+        """The states before the first step in the order of the plan, (L*D, B, ..) each."""
+        plan, names = self.plan, self.states_given
+        parts: list[Any] = [None] * len(names)
+        if given is not None:
+            parts = list(given) if isinstance(given, (tuple, list)) else [given]
+        if len(parts) != len(names):
+            raise ValueError(
+                f"{self.name}: got {len(parts)} states\n  expected {len(names)}: {', '.join(names)}, in this order"
+            )
+        by_name = dict(zip(names, parts, strict=True))
+        found = []
+        for n, e in zip(plan.state_names, plan.states, strict=True):
+            count, own = self.num_layers * self.D, plan.shape(e, self.hidden_size)
+            if by_name[n] is None:
+                found.append(zeros((count, x.shape[1], *own), x))
+                continue
+            state = by_name[n] if isinstance(by_name[n], Tensor) else as_tensor(by_name[n], device=x.device)
+            check_place(self.name, n, state, x.dtype, x.device)
+            letters = ["L*D"] * (not self._single) + ["B"] * batched
+            letters += [letter for axis, letter in (("u", "H"), ("k", "N")) if axis in e.axes]
+            expected = (*(() if self._single else (count,)), *((x.shape[1],) if batched else ()), *own)
+            check.shape(self.name, n, state.shape, ", ".join(letters), expected, f"input, time-major {x.shape}", "")
+            found.append(reshape(state, (count, x.shape[1], *own)))
+        return found
+
+    def _returned(self, after: Sequence[Tensor], batched: bool) -> Any:
+        # `CellLayer` takes the axis B from the end; here it is the second one
+        plan = dict(zip(self.plan.state_names, after, strict=True))
+        found = [plan[n] if batched else squeeze(plan[n], 1) for n in self.states_given]
+        found = [squeeze(s, 0) if self._single else s for s in found]
+        return found[0] if len(found) == 1 else states_type(self.name, tuple(self.states_given))(*found)
