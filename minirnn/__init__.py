@@ -25,7 +25,7 @@ from minirnn.lookup.pointers import attach as _attach
 from minirnn.ops import at_the_top as _ops
 from minirnn.ops.at_the_top import *
 
-__version__ = "1.0.0"  # the build reads this line
+__version__ = "2.0.0"  # the build reads this line
 
 if TYPE_CHECKING:
     from minirnn import autograd, data, io, viz

@@ -2,7 +2,7 @@
 
     python scripts/house.py                       # this checkout
     python scripts/house.py --against FOLDER      # and another one next to it: calls, lines, and times in turns
-    python scripts/house.py --out docs/data/house.md   # the table of goals, for the release notes
+    python scripts/house.py --against FOLDER --out docs/data/house.md   # the tables of the release notes
     python scripts/house.py --rooms               # only the budget: subject, lines and limit of each room
     python scripts/house.py --write               # the same, and the lines of now go to tests/house.toml
 
@@ -76,12 +76,19 @@ def print_goals(package: Path, trips: Trips) -> None:
         print(f"    a circle: {', '.join(module.removeprefix('minirnn.') for module in circle)}")
 
 
-def as_markdown(figures: list[str]) -> str:
-    """The table of goals as a part of a page, with the commit and the date."""
+def as_markdown(figures: list[str], packages: list[Path]) -> str:
+    """The table of goals and that of rooms, as a part of a page, with the commit and the date."""
     commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], cwd=HERE, capture_output=True, text=True).stdout
     rows = ["| | 1.0.0 | goal | now |", "|---|---|---|---|"]
     for (name, (before, goal)), now in zip(GOALS.items(), figures, strict=True):
         rows.append(f"| {name.replace('*', '×')} | {before} | {goal} | {now} |")
+    if len(packages) == 2:
+        before, after = ({r: n for r, n in lines_by_room(p).items() if not re.search(r"/|\.py", r)} for p in packages)
+        rows += ["", "| lines of the room | 1.0.0 | now |", "|---|---|---|"]
+        rows += [
+            f"| `{room}` | {before.get(room, '')} | {after.get(room, '')} |"
+            for room in sorted({*before, *after} - {"."})
+        ]
     rows += ["", f"`scripts/house.py` counted this at commit {commit.strip()} on {date.today()}."]
     return "\n".join(rows) + "\n"
 
@@ -148,7 +155,8 @@ def main() -> None:
     print()
     print_goals(HERE / "minirnn", rounds[0][-1])
     if args.out is not None:
-        args.out.write_text(as_markdown(reached(HERE / "minirnn", rounds[0][-1])), encoding="utf-8")
+        text = as_markdown(reached(HERE / "minirnn", rounds[0][-1]), [folder / "minirnn" for folder in folders])
+        args.out.write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":
