@@ -13,9 +13,8 @@ from minirnn.commands.arguments import path
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     action = (
-        "map: print the exercises and what each depends on; init: copy minirnn's course to DIR; "
-        "new-exercise: add your own exercise NAME to the course in DIR; "
-        "verify: check that solutions pass and mistakes are told apart; "
+        "map: print the exercises and what each depends on; init: copy minirnn's course to DIR; new-exercise: add your "
+        "own exercise NAME to the course in DIR; verify: check that solutions pass and mistakes are told apart; "
         "export: write a grader for a platform to --out"
     )
     actions = ("map", "init", "new-exercise", "verify", "export")

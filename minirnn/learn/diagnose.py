@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -41,10 +41,10 @@ class Diagnosis:
     """What is wrong: a sentence, the text to show, the variable to look for; `exact` if it explains every number.
 
     `brief` is the sentence without the whole right-hand side of a line, for students who should find that themselves.
-    `values` are the arrays of the formula with this mistake, for `inputs`. `place` is the line, if it is known;
-    `final` that nothing could be said better, `known` that the sentence is one of the catalog's. `comments` are lines
-    of the student's file, each with what is wrong there. `wrong` is the right-hand side of a single
-    line with the mistake; None if several lines change together.
+    `values` is what each variable of the formula holds with this mistake, for `inputs`, and `wrong` the right-hand side
+    of the line with the mistake. `place` is the line of the student's file, if it is known; `final` that nothing could
+    be said better, `known` that the sentence is one of the catalog's. `comments` are lines of the student's file, each
+    with what is wrong there.
     """
 
     sentence: str
@@ -52,14 +52,13 @@ class Diagnosis:
     target: str = ""
     exact: bool = True
     short: str = ""
-    values: Mapping[str, Any] = field(default_factory=dict)
+    values: Mapping[str, Sequence[Any]] = field(default_factory=dict)
     inputs: Inputs = field(default_factory=dict)
     place: str = ""
     final: bool = False
-    far: int = 2
     known: bool = False
     comments: tuple[tuple[int, str], ...] = ()
-    wrong: str | None = ""
+    wrong: str = ""
 
     @property
     def brief(self) -> str:
@@ -148,15 +147,12 @@ def matches(outputs: Mapping[str, Any], case: Case) -> bool:
 # ---- in words
 
 
-def with_values(found: Diagnosis, program: Program, changed: Mapping[int, Any], inputs: Inputs) -> Diagnosis:
-    """A diagnosis with the arrays of the formula, as they are with its mistake."""
-    try:
-        with np.errstate(all="ignore"):
-            values = program.variables(inputs, changed)
-        arrays = {name: value for name, value in values.items() if isinstance(value, np.ndarray)}
-        return replace(found, values=arrays, inputs=inputs)
-    except Exception:  # it ran before, but a formula may raise anything
-        return found
+def with_values(
+    found: Diagnosis, program: Program, changed: Mapping[int, Any] | None, inputs: Inputs, but: Container[str] = ()
+) -> Diagnosis:
+    """A diagnosis with the values of the formula, as they are with its mistake, except for some variables."""
+    values = {name: some for name, some in program.values(inputs, changed or {}).items() if name not in but}
+    return found.replaced(values=values, inputs=inputs)
 
 
 def without(sentence: str, right: str) -> str:
@@ -179,6 +175,7 @@ def told(
     digits: str = "1e-9",
 ) -> Diagnosis:
     """The diagnosis for one or more changes: sentences, and the lines with marks."""
+    changes = list({change[0]: change for change in changes}.values())
     count = {1: "One change", 2: "Two changes"}.get(len(changes), f"{len(changes)} changes")
     lines = [
         f"{count} to the formula {'gives' if len(changes) == 1 else 'give'} exactly your numbers (to {digits}):",
@@ -190,13 +187,7 @@ def told(
         lines += ["Other changes that give the same numbers: " + "; ".join(others[:3]), ""]
     lines += [last] if last else []
     sentence, short = "; ".join(c[0] for c in changes), "; ".join(c[2] for c in changes)
-    return Diagnosis(sentence, tuple(trimmed(lines)), target, short=short)
-
-
-def trimmed(lines: list[str]) -> list[str]:
-    while lines and not lines[-1]:
-        lines = lines[:-1]
-    return lines
+    return Diagnosis(sentence, tuple(lines if lines[-1] else lines[:-1]), target, short=short)
 
 
 # ---- the hypotheses about the formula's tree, and outputs that are rearranged
@@ -223,7 +214,7 @@ def from_the_tree(
         found = told(
             [explained(search.program, ones[0])], [h.sentence() for h in ones[1:]], ones[0].target, digits=digits
         ).replaced(wrong=wrong_side(search.program, ones[0]))
-        return with_values(found, search.program, search.code(ones[0]) or {}, cases[0].inputs)
+        return with_values(found, search.program, search.code(ones[0]), cases[0].inputs)
     if below < MOST_FAR:
         return None
     wrong = [n for n in cases[0].expected if any(n in case.wrong for case in cases)]
@@ -234,14 +225,17 @@ def from_the_tree(
 
     if parts := causes(exercise, cases, search, reasons):
         found = told_by_output(search, parts, digits)
-        return found if search is None else with_values(found, search.program, {}, cases[0].inputs)
+        if search is None:
+            return found
+        changed = {cause.hypothesis.target for cause, _ in parts if cause.hypothesis is not None and not cause.alone}
+        return with_values(found, search.program, {}, cases[0].inputs, changed)
     if search is None:
         return None
     pair = search.twos(PAIRS)
     if pair is None:
         return None
-    found = told(list(unique([explained(search.program, h) for h in pair])), (), pair[0].target, digits=digits)
-    return with_values(found, search.program, search.code(*pair) or {}, cases[0].inputs)
+    found = told([explained(search.program, h) for h in pair], (), pair[0].target, digits=digits)
+    return with_values(found, search.program, search.code(*pair), cases[0].inputs)
 
 
 def fixed(inputs: Inputs) -> Inputs:
@@ -264,15 +258,7 @@ def told_by_output(search: Search | None, parts: Sequence[tuple[Cause, list[str]
             full, lines, short = explained(search.program, cause.hypothesis)
             changes.append((cause.sentence(names, full), lines, cause.sentence(names, short)))
             target = target or ("" if cause.alone else cause.hypothesis.target)
-    return told(list(unique(changes)), (), target, digits=digits)
-
-
-def unique(changes: Sequence[tuple[str, list[str], str]]) -> Iterator[tuple[str, list[str], str]]:
-    seen: set[str] = set()
-    for change in changes:
-        if change[0] not in seen:
-            seen.add(change[0])
-            yield change
+    return told(changes, (), target, digits=digits)
 
 
 def tolerance_of(exercise: Exercise, cases: Sequence[Case]) -> float:
@@ -305,16 +291,17 @@ def explained(program: Program, hypothesis: Hypothesis) -> tuple[str, list[str],
     return sentence, lines, without(sentence, right)
 
 
-def wrong_side(program: Program, hypothesis: Hypothesis) -> str | None:
-    """The right-hand side of the line that a hypothesis changes; None if it changes several lines."""
+NEUTRAL = r" [+-] 0\.0 \* [\w.]+(\[.*?\])?|[\w.]+(\[.*?\])? \*\* 0 \* |\b1\.0 \* "
+"""Terms and factors in place of those that a hypothesis leaves out."""
+
+
+def wrong_side(program: Program, hypothesis: Hypothesis) -> str:
+    """The right-hand side of the line that a hypothesis changes, with the mistake; empty if it changes more."""
     edit = hypothesis.edits[0]
-    if len({edit.number for edit in hypothesis.edits}) > 1:
-        return None
     if len(hypothesis.edits) > 1 or edit.placed is None:
         return ""
-    changed = put(program.every[edit.number].tree, edit.path, edit.placed)
-    value = getattr(changed, "value", None)
-    return re.sub(r" [+-] 0\.0 \* [\w.]+(\[.*?\])?", "", ast.unparse(value)) if value is not None else ""
+    value = getattr(put(program.every[edit.number].tree, edit.path, edit.placed), "value", None)
+    return re.sub(NEUTRAL, "", ast.unparse(value)) if value is not None else ""
 
 
 # ---- causes that are not exact

@@ -142,6 +142,11 @@ def test_lines_reach_the_outputs_that_use_them():
     assert reached(pure, "f") == {2: [0], 3: [2], 4: [0, 1, 2]}
     tree = ast.parse("def f(a, b):\n    x = a\n    return (b,\n            x.sum(0))\n")
     assert reached(tree, "f") == {2: [1], 3: [0, 1], 4: [0, 1]}
+    loop = "def f(x, h):\n    a, b = 0, 0\n    c = h\n    for t in range(3):\n        a += x[t]\n        b += c\n"
+    loop += "        c = x[t] * c\n    return a, b\n"
+    assert reached(ast.parse(loop), "f") == {2: [0, 1], 3: [1], 4: [0, 1], 5: [0], 6: [1], 7: [1], 8: [0, 1]}
+    shared = "def f(a, b):\n    for row in a:\n        row += b\n    part = b[0]\n    part[:] = 1\n    return a, b\n"
+    assert reached(ast.parse(shared), "f") == {2: [0], 3: [0], 4: [0, 1], 5: [0, 1], 6: [0, 1]}
     for writes in ("np.copyto(a, b)", "np.add.at(a, 0, b)", "np.exp(b, out=a)", "a.sort()"):
         tree = ast.parse(f"def f(a, b):\n    x = b\n    {writes}\n    return x, a\n")
         assert 1 in reached(tree, "f")[3], writes

@@ -184,12 +184,6 @@ def put(tree: ast.AST, path: Path, new: ast.AST) -> ast.AST:
     return fresh
 
 
-def at(tree: ast.AST, path: Path) -> ast.AST:
-    for name, k in path:
-        tree = getattr(tree, name) if k < 0 else getattr(tree, name)[k]
-    return tree
-
-
 def compiled(program: Program, hypotheses: tuple[Hypothesis, ...]) -> dict[int, CodeType | None] | None:
     """The code of the statements that several hypotheses change together, or None if two of them change the
     same place.

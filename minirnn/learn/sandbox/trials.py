@@ -40,7 +40,7 @@ class Trials:
 
     def __init__(self, source: str, path: str, function: str) -> None:
         self.path, self.function = path, function
-        self.tree = counting(source)
+        self.tree = ast.fix_missing_locations(Counting().visit(ast.parse(source)))
         self.kinds: dict[str, Kinds] = {}
         self.changes: list[Change] = []
 
@@ -76,8 +76,8 @@ class Trials:
         one_line = getattr(node, "lineno", 0) == getattr(node, "end_lineno", 0)
         return int(getattr(node, "end_col_offset", 0)) if one_line else 0
 
-    def run(self, chosen: Sequence[int | str], call: Callable[[Callable[..., Any]], Any], note: Any = None) -> Any:
-        """The results of the answer with the chosen changes, or of another text of it; None if it fails."""
+    def run(self, chosen: Sequence[int], call: Callable[[Callable[..., Any]], Any], note: Any = None) -> Any:
+        """The results of the answer with the chosen changes; None if it fails."""
         undo: list[Any] = []
         rounds = 0
 
@@ -93,15 +93,11 @@ class Trials:
 
         printed = sys.stdout, sys.stderr
         try:
-            tree = self.tree
             for number in chosen:
-                if isinstance(number, str):
-                    tree = counting(number)
-                    continue
                 undo = [*put(self.changes[number].puts), *undo]
                 for _, new in self.changes[number].puts:
                     fixed(new)
-            tree = tree if note is None else Noting().visit(copy.deepcopy(tree))
+            tree = self.tree if note is None else Noting().visit(copy.deepcopy(self.tree))
             namespace: dict[str, Any] = {"__name__": "exercise", "__file__": self.path, TICK: tick, NOTE: note}
             sys.stdout = sys.stderr = io.StringIO()
             with errstate(all="ignore"), catch_warnings():
@@ -115,12 +111,6 @@ class Trials:
             sys.stdout, sys.stderr = printed
             for place in undo:
                 put([place])
-
-
-def counting(source: str) -> ast.Module:
-    """The tree of a file whose loops count their iterations."""
-    tree: ast.Module = ast.fix_missing_locations(Counting().visit(ast.parse(source)))
-    return tree
 
 
 def kind_of(value: Any) -> tuple[str, tuple[int, ...]] | None:
