@@ -1,4 +1,4 @@
-"""The page "Fifteen cells": the files of `docs/examples/cells/`, their formulas, and their gradients over time."""
+"""The page of the gallery: the cells in `docs/examples/cells/`, their formulas, and their gradients over time."""
 
 from __future__ import annotations
 
@@ -18,17 +18,18 @@ from minirnn.viz.colors import BLUE, GRAY
 FOLDER = Path(__file__).parent / "examples" / "cells"
 TIMES = Path(__file__).parent / "data" / "cpu" / "own_cells.json"
 T, B, I, H = 100, 4, 8, 32
+# The cells in the order of the page.
 ORDER = ["lstm", "peephole_lstm", "coupled_lstm", "ln_lstm", "gru", "gru_block", "mgu", "ugrnn"]
 ORDER += ["ligru", "mingru", "indrnn", "sru", "slstm", "cornn", "lem"]
 KEYED = ["linear_attention", "retnet", "deltanet", "mlstm", "s6"]
 
 
-def cells() -> dict[str, tuple[str, str, Cell]]:
+def cells(folder: Path, names: list[str]) -> dict[str, tuple[str, str, Cell]]:
     """Name -> what the file says of the cell, the file's code, the cell."""
     found = {}
-    for name in ORDER:
-        path = FOLDER / f"{name}.py"
-        text = path.read_text(encoding="utf-8")
+    for name in names:
+        path = folder / f"{name}.py"
+        text = path.read_text(encoding="utf-8").replace("  # noqa: F821", "")
         made = runpy.run_path(str(path))
         found[name] = made["__doc__"].strip(), text.split('"""', 2)[2].strip(), made[name]
     return found
@@ -50,9 +51,10 @@ def reach(cell: Cell, seed: int = 0) -> np.ndarray:
 def picture(found: dict[str, tuple[str, str, Cell]]) -> Figure:
     """What reaches each earlier step, of every cell, relative to the last step; the others in gray."""
     lines = {name: reach(cell) for name, (_, _, cell) in found.items()}
-    figure = Figure(figsize=(8, 9), layout="constrained")
-    axes = figure.subplots(5, 3, sharex=True, sharey=True).ravel()
-    for ax, name in zip(axes, lines, strict=False):
+    rows = -(-len(lines) // 3)
+    figure = Figure(figsize=(8, 1.8 * rows), layout="constrained")
+    axes = figure.subplots(rows, 3, sharex=True, sharey=True, squeeze=False).ravel()
+    for ax, name in zip(axes[: len(lines)], lines, strict=True):
         for other, norms in lines.items():
             one = other == name
             ax.semilogy(norms / norms[-1], color=BLUE if one else GRAY, lw=2 if one else 0.6, zorder=2 + one)
@@ -61,8 +63,10 @@ def picture(found: dict[str, tuple[str, str, Cell]]) -> Figure:
         ax.grid(alpha=0.25)
     for ax in axes[len(lines) :]:
         ax.set_axis_off()
-    figure.supxlabel("time step t of 100; the loss is at the last one")
-    figure.supylabel("norm of dL/dx_t, relative to the last step")
+    for ax in axes[len(lines) - 3 : len(lines)]:
+        ax.tick_params(labelbottom=True)
+    figure.supxlabel("time step t of 100; the loss is at the last one", fontsize=10)
+    figure.supylabel("norm of dL/dx_t, relative to the last step", fontsize=10)
     return figure
 
 
@@ -101,20 +105,15 @@ def drawing(name: str, picture: CellDrawing) -> str:
     )
 
 
-def with_keys() -> str:
+def with_keys(found: dict[str, tuple[str, str, Cell]]) -> str:
     """The cells with keys, in Markdown."""
     parts = []
-    for name in KEYED:
-        path = FOLDER / "with_keys" / f"{name}.py"
-        text = path.read_text(encoding="utf-8").replace("  # noqa: F821", "")
-        made = runpy.run_path(str(path))
-        forward, backward = formulas(made[name])
-        step = made[name].step
-        shapes = ", ".join(f"`{n}` {shape_text(step.axes[n])}" for n in step.user_states)
-        code = text.split('"""', 2)[2].strip()
+    for name, (says, code, cell) in found.items():
+        forward, backward = formulas(cell)
+        shapes = ", ".join(f"`{n}` {shape_text(cell.step.axes[n])}" for n in cell.step.user_states)
         parts.append(
-            f"### {name}\n\n{made['__doc__'].strip()}\n\n```python\n{code}\n```\n\n"
-            f"**Forward**\n\n{forward}\n\n**Backward**\n\n{backward}\n\nStates: {shapes}.\n"
+            f"### {name}\n\n{says}\n\n```python\n{code}\n```\n\n"
+            f"**Forward**\n\n{forward}\n\n**Backward**\n\n{backward}\n\n{speed(name)}States: {shapes}.\n"
         )
     return "\n".join(parts)
 
@@ -137,12 +136,13 @@ def page(found: dict[str, tuple[str, str, Cell]], drawn: dict[str, CellDrawing])
 
 
 def write(folder: Path) -> None:
-    """Write ``cells.txt``, ``cells_with_keys.txt``, ``cells.png`` and drawings of cells for each theme."""
-    found = cells()
+    """Write ``cells.txt``, ``cells_with_keys.txt``, a figure for each, and drawings of cells for each theme."""
+    found, keyed = cells(FOLDER, ORDER), cells(FOLDER / "with_keys", KEYED)
     drawn = {name: cell_graph(cell) for name, (_, _, cell) in found.items()}
     (folder / "cells.txt").write_text(page(found, drawn), encoding="utf-8")
-    (folder / "cells_with_keys.txt").write_text(with_keys(), encoding="utf-8")
+    (folder / "cells_with_keys.txt").write_text(with_keys(keyed), encoding="utf-8")
     for name, (_, _, cell) in found.items():
         save(drawn[name], folder / f"cell_{name}_light.png", dpi=160)
         save(cell_graph(cell, dark=True), folder / f"cell_{name}_dark.png", dpi=160)
     picture(found).savefig(folder / "cells.png", dpi=150)
+    picture(keyed).savefig(folder / "cells_with_keys.png", dpi=150)

@@ -29,7 +29,7 @@ from tests.devices.cuda.machine_code.compiled import nvcc_version
 from tests.devices.cuda.machine_code.kernels import MachineCode, machine_code
 from tests.devices.cuda.machine_code.loops import counted
 from tests.devices.cuda.machine_code.sass import INSTALL, find_nvdisasm
-from tests.devices.cuda.machine_code.variants import IN_ONE_LAUNCH, RUNGS, VARIANTS
+from tests.devices.cuda.machine_code.variants import RUNGS, VARIANTS, cells_of
 
 ROOT = Path(__file__).parents[1]
 STORED = ROOT / "docs" / "data" / "cuda" / "machine_code.json"
@@ -71,7 +71,7 @@ def jobs(only: Iterable[str], archs: Iterable[str]) -> Iterator[tuple[str, str, 
     """The file, cell, options and architecture of each compilation. Files of a rung are compiled for four cells."""
     for name, variants in VARIANTS.items():
         if any(fnmatch(name, pattern) for pattern in only):
-            for cell in CELLS if name in RUNGS else ("",):
+            for cell in CELLS if name in RUNGS else cells_of(name):
                 for options in variants:
                     for arch in archs:
                         yield name, cell, options, arch
@@ -79,7 +79,7 @@ def jobs(only: Iterable[str], archs: Iterable[str]) -> Iterator[tuple[str, str, 
 
 def records(name: str, cell: str, options: tuple[str, ...], arch: str) -> list[Record]:
     """A record for each kernel: its resources, and the instructions of the kernel and its loops."""
-    made = machine_code(name, options, arch, plan=IN_ONE_LAUNCH.get(cell))
+    made = machine_code(name, options, arch, plan=cells_of(name)[cell])
     return [
         {
             "file": name,

@@ -2,20 +2,32 @@
 # Runs a command on the stand-in GPU: the real PyCUDA, over the simulator (tests/stand_in_gpu/README.md). No GPU is needed.
 #   scripts/with_stand_in_gpu.sh .venv/bin/python -m minirnn doctor
 #   scripts/with_stand_in_gpu.sh .venv/bin/python -m pytest -m "cuda" --devices cuda
-# The command is a Python, or something that runs the Python named by PYTHON (default: python3). The first call builds
-# PyCUDA into a cache folder ($MINIRNN_STAND_IN_CACHE), which takes a minute or two and needs pip, gcc, g++ and CUDA's headers:
-# those of nvcc's toolkit, or a wheel's. `--setup` builds and runs nothing else. Linux only.
-# Exit status 69: the stand-in cannot be had here, for the reason that is printed.
+# The command is a Python, a Python script such as .venv/bin/minirnn, or something that runs the Python named by PYTHON
+# (default: python3). The first call builds PyCUDA into a cache folder ($MINIRNN_STAND_IN_CACHE), which takes some minutes and
+# needs pip, gcc, g++ and the headers of Python and of CUDA: those of nvcc's toolkit, or a wheel's. `--setup` builds and runs
+# nothing else. Linux only. Exit status 69: the stand-in cannot be had here, for the reason that is printed.
 set -euo pipefail
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 [ $# -gt 0 ] || { sed -n '2,8s/^# \{0,1\}//p' "${BASH_SOURCE[0]}" >&2; exit 2; }
+if script=$(command -v -- "$1") && { IFS= read -r first <"$script"; } 2>/dev/null && [[ $first == '#!'*/python* ]]; then
+    set -- "${first#??}" "$script" "${@:2}" # in the Python that the script itself names
+fi
 case $(basename -- "$1") in python*) PYTHON=$(command -v -- "$1") ;; *) PYTHON=$(command -v "${PYTHON:-python3}") ;; esac
 export PYTHON
 
 unavailable() { echo "with_stand_in_gpu: $*" >&2; exit 69; }
 [ "$(uname -s)" = Linux ] || unavailable "the stand-in GPU is for Linux"
+# What a build would only find out after minutes.
+"$PYTHON" -c 'import sys; sys.path.insert(0, sys.argv[1]); import minirnn' "$root" 2>/dev/null || {
+    echo "with_stand_in_gpu: $PYTHON cannot import minirnn" >&2
+    echo "  expected the Python of its environment, as in: scripts/with_stand_in_gpu.sh .venv/bin/python -m minirnn doctor" >&2
+    exit 2
+}
 for tool in gcc g++ nm; do command -v $tool >/dev/null || unavailable "$tool is not installed"; done
+"$PYTHON" -m pip --version >/dev/null 2>&1 || unavailable "$PYTHON has no pip"
+header=$("$PYTHON" -c 'import sysconfig; print(sysconfig.get_path("include"))')/Python.h
+[ -f "$header" ] || unavailable "the headers of Python are not installed: there is no $header"
 
 tag=$("$PYTHON" -c 'import sys, sysconfig; print(sys.implementation.cache_tag, sysconfig.get_platform(), sep="-")')
 cache=${MINIRNN_STAND_IN_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/minirnn/stand-in-gpu}/$tag

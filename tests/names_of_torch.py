@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
@@ -140,13 +141,17 @@ CASES: dict[str, tuple[str, dict[str, Any]]] = {
 
 
 def line(name: str) -> str:
-    """The expression of a line. "of a matrix: t" and "x, and its mean" are `t` and ``(x).mean()``."""
+    """The expression of a line. "of a matrix: t" and "x, and its mean" are `t` and ``(x).mean()``. For a name that has
+    no line because minirnn has it, it is a call.
+    """
     place = "nn.functional" if CASES[name][0].startswith("F.") else ""
     text, here = answer(name.partition(" ")[0], place)
     assert here, name
     head, colon, rest = text.partition(": ")
     text = rest if colon and head.startswith(("of ", "for ")) else text
     base, mean, _ = text.partition(", and its mean")
+    if re.fullmatch(r"mr\.[\w.]+", base):  # the name is here by now
+        base += f"({', '.join(CASES[name][1])})"
     return f"({base}).mean()" if mean else base
 
 

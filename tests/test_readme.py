@@ -18,7 +18,6 @@ import pytest
 
 import minirnn as mr
 from minirnn.commands.cli import build_parser
-from minirnn.learn.course import load
 from minirnn.ops.lstm_block.cells import plan_of
 from tests.test_house import FLOORS
 
@@ -133,7 +132,7 @@ def test_the_file_that_the_front_page_names_for_block_lstm_is_one_that_runs() ->
 def test_the_changelog_has_at_most_25_lines_per_version_and_names_what_there_is() -> None:
     text = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
     assert max(len(version.splitlines()) for version in text.split("\n## ")) <= 25
-    assert len(load().entries) == 45 and "A course of 45 exercises" in text
+    assert "A course of 45 exercises" in text  # in 1.0.0
     for name in re.findall(r"`mr\.(\w+)`", text):
         assert hasattr(mr, name), name
 

@@ -12,7 +12,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from minirnn.arguments.user_error import UserError
 from minirnn.commands import verify
+from minirnn.devices.base import DeviceUnavailable
 from minirnn.proof.cases import all_comparisons
 from minirnn.proof.proof import described
 from minirnn.proof.table import Comparison
@@ -48,4 +50,7 @@ def main(arguments: Sequence[str], golden: Path = GOLDEN) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    try:
+        sys.exit(main(sys.argv[1:]))
+    except (UserError, DeviceUnavailable) as error:
+        sys.exit(f"tests.verified: {error}")

@@ -229,9 +229,9 @@ print("share of the norm that reaches step 0:", *(f"{share:.1e}" for share in re
 # The gradient of the *weights* does not vanish. It is a sum over all steps, and the last steps always contribute.
 # Only the contribution of the early steps vanishes. The network then learns from the recent past, and the loss curve
 # does not show it. An explosion has a simple remedy: scale a gradient down whose norm is above a limit
-# (``mr.nn.utils.clip_grad_norm_``). Vanishing gradients have no such remedy, because a factor that enlarges the
-# contribution of the early steps also enlarges that of the late steps. What helps is another *path* for the gradient,
-# which does not multiply by a matrix at every step. The LSTM has such a path.
+# (``mr.nn.utils.clip_grad_norm_``). Vanishing gradients have no remedy that is so simple, because a factor that
+# enlarges the contribution of the early steps also enlarges that of the late steps. What helps is another *path* for
+# the gradient, which does not multiply by a matrix at every step. The LSTM has such a path.
 #
 # Summary
 # -------

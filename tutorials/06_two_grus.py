@@ -175,9 +175,10 @@ mr.viz.show(fig)
 # In both, the first term is the straight path. The other terms are detours through a matrix, or through two: the path
 # through r in :eq:`before-paths` multiplies by :math:`R_h` and :math:`R_r`. The LSTM can add to its memory without
 # forgetting. Here u decides about both: where u is near 1, :math:`a_t` is near 0, so the detours close while the
-# straight path opens. Near zero states r is 1/2, and a step multiplies a gradient by about :math:`u + (1 - u) \rho/2`,
-# where :math:`\rho` is the spectral radius of :math:`R_h`. Unlike in the LSTM, no bias makes this larger than 1 if
-# :math:`\rho` is below 2.
+# straight path opens. Near zero states a step multiplies a gradient by about :math:`u + (1 - u) r \rho`, where
+# :math:`\rho` is the spectral radius of :math:`R_h`. With the reset bias 0, r is 1/2. Unlike in the LSTM, no bias of u
+# makes this larger than 1 if :math:`r \rho` is below 1. But a large reset bias brings r near 1, so it can if
+# :math:`\rho` is above 1.
 #
 # When do both agree?
 # -------------------

@@ -160,8 +160,8 @@ for bias, shares in lost.items():
 #    r_{\star} &= \sqrt{\frac{n}{n + 1}}
 #    \end{aligned}
 #
-# In the gradient of r, let
-# :math:`\bar g_d` be the mean of the terms of :eq:`double-sum` with the distance d. The same two means give
+# In the gradient of r, let :math:`\bar g_d` be the mean of the terms of :eq:`double-sum` with the distance d. From the
+# means of :math:`h_t^2` and :math:`h_t x_{t-n}`,
 #
 # .. math::
 #    :label: unit-terms

@@ -188,7 +188,8 @@ print(f"cosine of the gradient and the gradient clipped by value, at the median:
 #    \end{aligned}
 #
 # The square is zero at :math:`K = \sqrt{T/a}`, and there :math:`M_K = 2 \sqrt{aT}`. The price is one more forward pass.
-# If a backward pass costs two forward passes, training costs 4 instead of 3. Here is the memory that Python allocates:
+# If a backward pass costs two forward passes, training costs four forward passes instead of three. Here is the memory
+# that Python allocates:
 
 first = mr.tensor(rng.normal(size=(64, 64)))
 R = mr.tensor(np.linalg.qr(rng.normal(size=(64, 64)))[0], requires_grad=True)
@@ -256,4 +257,5 @@ print("memory for T = 256, by K:", dict(zip(segments, np.round(by_segment).astyp
 #
 # Then write it yourself: :doc:`exercises </exercises>` ``ex29`` (recomputation) and ``ex30`` (double backward).
 #
-# This is the end of the core. Next: :doc:`14_one_node_or_many` begins the track on libraries.
+# Next: :doc:`14_one_node_or_many` begins the track on libraries. The core goes on in
+# :doc:`22_products_of_random_jacobians` and :doc:`23_linear_recurrences`.

@@ -203,7 +203,7 @@ mr.viz.show(ax.figure)
 # Give the cell a separate input gate (``z_i``), and look at how ``dz_k`` changes. Then remove the output gate. What
 # does the cell now save for its backward pass? ``patient.saved()`` lists it. (:doc:`Answer </on_paper>`)
 #
-# :doc:`/own_cell` describes the whole language, and :doc:`/cells` shows fifteen cells from the literature.
+# :doc:`/own_cell` describes the whole language, and :doc:`/cells` shows cells from the literature.
 #
 # Then write it yourself: :doc:`exercises </exercises>` ``ex43`` (your own cell, backward), ``ex44`` (what a step saves)
 # and ``ex45`` (a long memory).

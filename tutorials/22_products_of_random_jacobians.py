@@ -92,14 +92,14 @@ mr.viz.show(ax.figure)
 # Write the Jacobian as :math:`f I + G`, with a random G of radius g. Over n steps there are :math:`C_{n,k}`, n over
 # k, paths with k detours. If every step had a *new* G, only the squares of their contributions would add. A recurrent
 # network uses the *same* G, so their amplitudes add. The root mean squares
-# :math:`\bar w_n` (new) and :math:`w_n` (same, for large H) of what is left of a gradient of norm 1 are
+# :math:`\bar v_n` (new) and :math:`\bar w_n` (same, for large H) of what is left of a gradient of norm 1 are
 #
 # .. math::
 #    :label: random-same
 #
 #    \begin{aligned}
-#    \bar w_n^2 &= (f^2 + g^2)^{n} \\
-#    w_n^2 &= \sum_{k=0}^{n} C_{n,k}^2 f^{2 (n-k)} g^{2 k}
+#    \bar v_n^2 &= (f^2 + g^2)^{n} \\
+#    \bar w_n^2 &= \sum_{k=0}^{n} C_{n,k}^2 f^{2 (n-k)} g^{2 k}
 #    \end{aligned}
 #
 # The rate of the first is :math:`\sqrt{f^2+g^2}`, and that of the second :math:`f + g`. Here are both for the bias 1:
@@ -144,8 +144,8 @@ print(f"share of (f + g)^40: {same_formula[40] / (f + g) ** 40:.2f}")
 # The rate is its exponential. A rate above 1 is called *chaos*: a small change of a state grows.
 #
 # For large H the pre-activations are normally distributed with variance q, and the rate is :math:`\rho` times the root
-# mean square of the slopes. The next figure compares this with H = 128, for inputs of standard deviation s. Without
-# inputs and below the edge the state tends to zero, so a dot is the radius of one random matrix.
+# mean square of the slopes. The next figure compares this with H = 128, for inputs of standard deviation s. Below the
+# edge and without inputs the state tends to zero and the slopes to 1. Such a dot is the radius of one random matrix.
 
 nodes, weights = np.polynomial.hermite_e.hermegauss(101)
 weights /= weights.sum()
@@ -217,10 +217,11 @@ for name, R in starts.items():  # rho: H times the variance of the entries, squa
     print(f"{name:34}", "  ".join(f"{value:5.2f}" for value in table[name]))
 
 # %%
-# A GRU with the update bias b has the rate :math:`u + (1 - u) \rho/2` at zero states, with :math:`u = \sigma(b)`. This
-# mean of 1 and :math:`\rho/2` never reaches 1 if :math:`\rho < 2`. An LSTM can cross 1, because its gates i and f are
-# independent. *Chrono initialization* (Tallec and Ollivier 2018) ties them again. For lags up to T the forget bias is
-# the logarithm of a number that is uniform between 1 and T - 1, and the input bias is its negative, so i = 1 - f:
+# A GRU with the update bias b and no other bias has the rate :math:`u + (1 - u) \rho/2` at zero states, with
+# :math:`u = \sigma(b)`. This mean of 1 and :math:`\rho/2` never reaches 1 if :math:`\rho < 2`. An LSTM can cross 1,
+# because its gates i and f are independent. *Chrono initialization* (Tallec and Ollivier 2018) ties them again. For
+# lags up to T the forget bias is the logarithm of a number that is uniform between 1 and T - 1, and the input bias is
+# its negative, so i = 1 - f:
 
 both = {b: float(sigmoid(b) + sigmoid(-b) / np.sqrt(12)) for b in (0.0, 2.0, 5.0)}
 for b, rate in both.items():
@@ -233,7 +234,8 @@ for b, rate in both.items():
 #   :eq:`products-critical`.
 # - With the same matrix at every step amplitudes add; with new matrices only squares, :eq:`random-same`.
 # - With tanh the Lyapunov exponent decides, not the radius. Inputs suppress chaos.
-# - Chrono initialization needs its input bias to stay below the rate 1. An untrained GRU is always below it.
+# - Chrono initialization needs its input bias to stay below the rate 1. No update bias takes a GRU above it if
+#   :math:`\rho < 2` and the reset bias is 0.
 #
 # Further reading
 # ---------------

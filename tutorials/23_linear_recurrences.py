@@ -89,7 +89,7 @@ print(f"largest difference of the gradients from the tape's: {worst:.0e}")
 # ------------------------------
 # **minGRU** (Feng et al. 2024) is a GRU whose gate and candidate see the input only. Its authors also leave out the
 # tanh, which changes nothing here. In minirnn's language of cells, names with ``x_`` see the input only. The layer's
-# states are those of a scan with a = 1 - z and b = z n:
+# states are those of a scan with a = 1 - z and b = z n (``minirnn explain FILE.py:mingru`` finds a for any such cell):
 
 
 @mr.cell(states=("h",))
@@ -122,8 +122,9 @@ print(f"convolution and recurrence differ by {np.abs(by_loop - by_convolution).m
 # A matrix as state
 # -----------------
 # *Linear attention* (Katharopoulos et al. 2020) leaves out the softmax. Then the sum over the past is a state S of keys
-# times values. The mLSTM (Beck et al. 2024) multiplies this state by a forget gate. *DeltaNet* (Yang et al. 2024) first
-# removes what is stored under the key. That is one step of gradient descent on the error of reading (:math:`\hat S`):
+# times values. The mLSTM (Beck et al. 2024) multiplies this state by a forget gate. *DeltaNet* (Schlag et al. 2021)
+# first removes what is stored under the key. That is one step of gradient descent on the error of reading
+# (:math:`\hat S`):
 #
 # .. math::
 #    :label: linear-memory
@@ -134,8 +135,10 @@ print(f"convolution and recurrence differ by {np.abs(by_loop - by_convolution).m
 #    \hat S_t &= (\mathbf{I} - \beta_t k_t^{\top} k_t) \hat S_{t-1} + \beta_t k_t^{\top} v_t
 #    \end{aligned}
 #
-# All three are linear in S. For keys of norm 1 and :math:`\beta` from 0 to 2, DeltaNet's factor has the norm 1, so no
-# gradient with respect to the state explodes. Write one key twice, with two values, and read it:
+# All three are linear in S. For keys of norm 1, DeltaNet's factor has the eigenvalue :math:`1 - \beta` along the key
+# and 1 elsewhere. With :math:`\beta` from 0 to 2 its norm is 1, so no gradient with respect to the state explodes.
+# Above 1 the eigenvalue is negative, and the state can alternate, as counting odd and even needs (Grazzi et al. 2025).
+# Write one key twice, with two values, and read it:
 
 key = np.linalg.qr(rng.normal(size=(8, 1)))[0][:, 0]  # norm 1
 first, second = rng.normal(size=(2, 4))
@@ -168,7 +171,8 @@ for name, row in costs(4096).items():
     print(f"{name:18}", row[0], *(f"{value:10.0f}" for value in row[1:]))
 
 # %%
-# Products with W are left out, because all need them. On one processor a scan does not pay, because it multiplies more.
+# Products with W are left out, because all need them. On one processor a scan does not pay, because it multiplies about
+# log T times as much. The scan of Blelloch (1990) multiplies only a few times as much, in twice as many rounds.
 #
 # A nonlinear recurrence as one system
 # ------------------------------------
@@ -241,8 +245,8 @@ print("largest error, bias 1, rho 1:", *(f"{error:.0e}" for error in errors))
 #
 # Further reading
 # ---------------
-# Orvieto et al. (2023) choose the eigenvalues of linear networks. Yang et al. (2024) compute DeltaNet in parallel. Lim
-# et al. (2023) and Danieli et al. (2025) use Newton's method.
+# Orvieto et al. (2023) choose the eigenvalues of linear networks. Yang et al. (2024) compute DeltaNet in parallel;
+# :doc:`questions </questions>` says how. Lim et al. (2023) and Danieli et al. (2025) use Newton's method.
 #
 # Try it
 # ------

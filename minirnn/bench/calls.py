@@ -57,10 +57,10 @@ def own_calls(device: Device, cell: Cell, size: Size, dtype: str, composed: bool
 
     x, dy, h0 = draw(T, B, I), draw(T, B, H).detach(), draw(1, B, H)
     c0 = draw(1, plan.states - 1, B, H) if plan.states > 1 else None
-    of_x, of_h, products = factors(cell)
+    of_x, of_h, _ = factors(cell)
     W = draw(of_x * H, I, scale=H**-0.5) if of_x else None
     R = draw(of_h * H, H, scale=H**-0.5) if of_h else None
-    U = tuple(draw(H, H, scale=H**-0.5) for _ in range(products))
+    U = tuple(draw(H, H, scale=H**-0.5) for _ in plan.matrix_names)
     vectors, b = tuple(draw(H, scale=0.5) for _ in range(plan.vectors)), draw(len(plan.gate_names) * H)
     masks = [mr.tensor(rng.integers(0, 2, (1, T, B, H)).astype(dtype), device=device).array for _ in plan.mask_names]
     weights = Weights(W, R, None, b, None, U, vectors)

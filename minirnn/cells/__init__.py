@@ -2,6 +2,6 @@
 
 `trace` runs a Python function of one step on symbols (`expr`). `derive` applies the `rules` backward to its values.
 `compare` checks a backward pass by hand, and `by_hand` puts it in the place of the derived one. `linear` writes it as
-sums of factor times gradient. `plan` splits both passes into stages for the devices. `text` writes expressions, and
-`formulas` the lines of a cell.
+sums of factor times gradient. `slopes` tells whether a step is linear in its states. `plan` splits both passes into
+stages for the devices. `text` writes expressions, and `formulas` the lines of a cell.
 """

@@ -366,7 +366,7 @@ def apply(name: str, *args: Any, **options: Any) -> Any:
     (v,) = given
     if v.op in NUMBERS:
         raise CellError(f"{name}: got a number\n  expected a value of the step")
-    return graph.cut(name, v, len(graph.cuts) if name == "product" else None)  # each product has its own matrix
+    return graph.cut(name, v, options.get("matrix", len(graph.cuts)) if name == "product" else None)
 
 
 def is_infinite(e: Expr) -> bool:

@@ -101,11 +101,15 @@ class Writer:
             inner = [line.value for line in self.backward() if line.name == dh]  # the part that does not go through R
             lines.append(Formula(dh, " + ".join([*inner, right])))
             lines.append(Formula(names("dR", True), self.times(self.transposed(side["zh"]), names(h, False))))
+        matrices: dict[str, str] = {}  # the sum over the products with each
         for m, dm, _ in self.arriving:
             if m.op == "product":
                 minus = dm.op == "neg" and dm not in self.names
-                left = "-" * minus + self.transposed(self.factor(dm.args[0] if minus else dm))
-                lines.append(Formula(names(f"dU{self.number(m)}", True), self.times(left, self.factor(m.args[0]))))
+                left = self.transposed(self.factor(dm.args[0] if minus else dm))
+                name, text = names(f"d{self.plain(m)}", True), self.times(left, self.factor(m.args[0]))
+                before = f"{matrices[name]} {'-' if minus else '+'} " if name in matrices else "-" * minus
+                matrices[name] = before + text
+        lines += [Formula(name, text) for name, text in matrices.items()]
         return [*lines, Formula(names("db", True), self.summed(side["zxksh"]))]
 
     # ---- how things are written
@@ -126,9 +130,9 @@ class Writer:
         """Whether the user did not name the result of a product. It is then written where it is read."""
         return bool(re.fullmatch(r"m\d+", self.d.names[m])) and m not in self.d.saved
 
-    def number(self, m: Expr) -> int:
-        """The number k of the matrix Uk of `product`, which is product_k of a layer."""
-        return 1 + [c for c in self.step.cuts if c.op == "product"].index(m)
+    def plain(self, m: Expr) -> str:
+        """The name of the matrix of a product."""
+        return list(self.step.matrices.values())[self.step.matrix_of[m]]
 
     def product(self, m: Expr) -> str:
         v = self.factor(m.args[0])
@@ -166,7 +170,7 @@ class Writer:
         return self.times(self.factor(dm), self.matrix(m))
 
     def matrix(self, m: Expr) -> str:
-        return self.name(f"U{self.number(m)}", False)
+        return self.name(self.plain(m), False)
 
     def factor(self, e: Expr) -> str:
         text = write(e, self.names, self.style, self.literal)
@@ -197,7 +201,7 @@ class Writer:
         if gradient and not n.rstrip("_").endswith("_grad"):
             return rf"\delta {self.name(n[1:], False)}" if n[1:] and not n[1:].isdigit() else rf"\delta_{{{n[1:]}}}"
         function, _, operand = n.partition("_")
-        if function in ("sigmoid", "tanh", "exp") and operand[:1].isalpha():  # without another name, such as tanh_c
+        if function in ("sigmoid", "tanh", "exp", "erf") and operand[:1].isalpha():  # it has no other name
             return RULES[function].latex.format(self.name(operand, False))
         stem, _, index = n.partition("_")
         if found := re.fullmatch(r"([A-Za-z]+)(\d+)", stem):

@@ -113,6 +113,8 @@ class Plan:
     cuts : tuple of Cut
     products, means : int
         The number of cuts that are products, and of those that are means.
+    matrices, matrix_names : int, tuple of str
+        The number of matrices of products, and their names in formulas. Several products may have the same matrix.
     carried : int
         The number of gradients that one stage stores for a later one.
     reads_before, reads_after : int
@@ -150,12 +152,12 @@ class Plan:
         self.reads_x, self.reads_h = self.of_both + self.of_x > 0, self.of_both + self.of_h > 0
         self.carry = self.crossing(d)
         self.carried = len(self.carry)
-        matrices = [m for m in step.cuts if m.op == "product"]
         self.cuts = tuple(
-            Cut(m.op, matrices.index(m) if m in matrices else -1, m.args[0].stage, d.stage(dm))
+            Cut(m.op, step.matrix_of.get(m, -1), m.args[0].stage, d.stage(dm))
             for m, (dm, _) in zip(step.cuts, d.cuts, strict=True)
         )
-        self.products, self.means = len(matrices), len(step.cuts) - len(matrices)
+        self.products, self.matrices = len(step.matrix_of), len(step.matrices)
+        self.means, self.matrix_names = len(step.cuts) - self.products, tuple(step.matrices.values())
         self.reads_before = sum(1 << k for k in d.reads(list(step.states.values())))
         self.reads_after = sum(1 << k for k in d.reads(step.after))
         if d.projected:

@@ -63,6 +63,10 @@ def _sigmoid(x: float) -> float:
     return 0.5 * math.tanh(0.5 * x) + 0.5
 
 
+def _sign(x: float) -> float:
+    return float(x > 0) - float(x < 0)
+
+
 def _where(condition: bool, a: float, b: float) -> float:
     return a if condition else b
 
@@ -92,11 +96,16 @@ RULES: dict[str, Rule] = {
     "log": function("log", math.log, lambda d, y, x: (d / x,), r"\log({0})"),
     "sqrt": function("sqrt", math.sqrt, lambda d, y, x: (0.5 * (d / y),), r"\sqrt{{{0}}}"),
     "abs": function(
-        "abs", abs, lambda d, y, x: (d * choose(x > 0, 1, choose(x < 0, -1, 0)),), r"|{0}|",
+        "abs", abs, lambda d, y, x: (d * apply("sign", x),), r"|{0}|",
         "absolute({0}, {out})", cheap=True,
     ),
     "sin": function("sin", math.sin, lambda d, y, x: (d * apply("cos", x),), r"\sin({0})"),
     "cos": function("cos", math.cos, lambda d, y, x: (-(d * apply("sin", x)),), r"\cos({0})"),
+    "floor": function("floor", math.floor, lambda d, y, x: (None,), r"\left\lfloor {0} \right\rfloor", cheap=True),
+    "sign": function("sign", _sign, lambda d, y, x: (None,), r"\mathrm{{sign}}({0})", cheap=True),
+    "erf": function(
+        "erf", math.erf, lambda d, y, x: (2 / math.sqrt(math.pi) * d * apply("exp", -(x * x)),), r"\mathrm{{erf}}({0})",
+    ),
     # functions of several values
     "maximum": Rule(
         max, lambda d, y, a, b: (choose(a >= b, d, 0), choose(a >= b, 0, d)),

@@ -53,6 +53,11 @@ class Step:
         Inputs, states and local variables. A state before the step is ``c_prev``.
     cuts : list of Expr
         Products and functions of all units, in the order in which they were made.
+    matrix_of : dict of Expr to int
+        The number of the matrix of each product.
+    matrices : dict of str to str
+        The names of the matrices in formulas (``U1``) by those of the layer's parameters (``product_1``), in the order
+        of their numbers. Both are the name that `product` was given, if it was.
     read : bool
         Whether a step reads the last state. If the output of a cell is not a state, no step reads it.
     """
@@ -86,6 +91,7 @@ class Step:
         self.cuts = self.graph.cuts
         self.nodes = needed([*self.after, *self.cuts, *[y for group in self.graph.norms for y in group]])
         self.name_cuts()
+        self.name_matrices()
         self.check_used()
 
     def traced(
@@ -161,6 +167,9 @@ class Step:
         self.masks = {n: self.input(n) for n in positional if n.startswith("mask_")}
         self.masked = {n: self.rate(n, positional[n]) for n in self.masks}
         learned = {n: annotated(p.annotation) for n, p in keywords.items() if p.default is p.empty}
+        for n in learned if self.keys is not None else ():
+            if learned[n] is None and (said := keywords[n].annotation) is not inspect.Parameter.empty:
+                self.fail(f"{n} is annotated as {said!r}", 'expected its shape: "H", "N", "H, N" or "1"')
         self.vectors = {n: self.input(n, axes) for n, axes in learned.items()}
         for n, axes in learned.items():
             if self.keys is None and axes not in (None, "u"):
@@ -295,6 +304,16 @@ class Step:
                 for e, name in ((mean, "mean"), (std, "std"), (y, f"norm_{self.names[v]}")):
                     if e not in self.names:
                         self.names[e] = self.unused(name)
+
+    def name_matrices(self) -> None:
+        products = [m for m in self.cuts if m.op == "product"]
+        given = list(dict.fromkeys(m.value for m in products))  # a name, or a number that no other product has
+        self.matrix_of = {m: given.index(m.value) for m in products}
+        self.matrices: dict[str, str] = {}
+        for k, name in enumerate(given):
+            if isinstance(name, str) and (name in {*self.names.values(), *self.constants} or name[:8] == "product_"):
+                self.fail(f"a matrix is called {name!r}", "expected a name that nothing else has")
+            self.matrices |= {name: name} if isinstance(name, str) else {f"product_{k + 1}": self.unused(f"U{k + 1}")}
 
     def unused(self, name: str) -> str:
         """`name`, or the first of name2, name3, .. that is not used."""

@@ -1,7 +1,7 @@
 """The functions of the language of cells, and what to write in a cell for those that it does not have."""
 
 FUNCTIONS: tuple[str, ...] = ("sigmoid", "tanh", "relu", "softplus", "exp", "log", "sqrt", "abs", "sin", "cos")
-FUNCTIONS += ("maximum", "minimum", "clip", "where", "straight_through", "product", "dot")
+FUNCTIONS += ("floor", "sign", "erf", "maximum", "minimum", "clip", "where", "straight_through", "product", "dot")
 FUNCTIONS += ("unit_mean", "unit_sum", "unit_max", "unit_norm", "unit_softmax")
 LANGUAGE = f"functions of a cell: {', '.join(FUNCTIONS)}"
 INSTEAD = {
@@ -11,10 +11,7 @@ INSTEAD = {
     "norm": "write unit_norm(v), for zero mean and unit variance over units, or sqrt(unit_sum(v * v))",
     "softmax": "write unit_softmax(v), the softmax over units",
     "detach": "write straight_through(v, 0.0), which has no gradient",
-    "sign": "write where(v > 0, 1, where(v < 0, -1, 0))",
-    "erf": "write tanh(1.2 * v), which differs from erf(v) by less than 0.02",
-    "floor": "write a mask of the step, mask_NAME, for what depends on the time",
-    "%": "write a mask of the step, mask_NAME, for what depends on the time",
+    "%": "write v - n * floor(v / n)",
     "dtype": f"{LANGUAGE}; the softmax over units is unit_softmax(v)",
 }
 """What to write for things that the language does not have."""

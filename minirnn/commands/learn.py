@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from minirnn.arguments.user_error import UserError, user_mistakes
 from minirnn.commands.arguments import path
+from minirnn.machine.computer import this_program
 
 if TYPE_CHECKING:
     from minirnn.learn.course import Tree
@@ -34,7 +35,7 @@ def run(args: argparse.Namespace) -> int:
             raise UserError("the name of the new folder is missing\n  expected: minirnn learn init DIR")
         with user_mistakes():
             new_tree(args.folder, load(args.course or HERE), args.missing)
-        print(f"{args.folder} is ready. Go on with: cd {args.folder} && minirnn learn")
+        print(f"{args.folder} is ready. Go on with: cd {args.folder} && {this_program(args.folder)} learn")
         return 0
     from minirnn.learn.watch import watch
 

@@ -50,13 +50,13 @@ def run(args: argparse.Namespace) -> int:
 def answer(args: argparse.Namespace, comparisons: Sequence[Comparison], devices: Mapping[str, str]) -> int:
     """Make those of the comparisons that the user asked for. `devices` describes each device."""
     ops = chosen_ops(args.op, {one.cell.variant for one in comparisons if one.cell.op in OF_MANY})
-    kept: list[Result] = []
+    about, kept = {"minirnn": mr.__version__, "quick": args.quick, "devices": devices}, list[Result]()
     if args.out:
         try_file("--out", args.out)
         if args.op and Path(args.out).exists():
-            head, kept = table.read(Path(args.out))
+            about, kept = table.read(Path(args.out))  # what it says of its devices and versions stays
             kept = [one for one in kept if not (is_of(one.cell, ops) and one.cell.device in devices)]
-            devices = {**head["devices"], **devices}
+            devices = {**about["devices"], **devices}
     baseline = table.read(Path(args.against))[1] if args.against else []
 
     listed = [one for one in comparisons if is_of(one.cell, ops)]
@@ -65,7 +65,7 @@ def answer(args: argparse.Namespace, comparisons: Sequence[Comparison], devices:
         proof = proof_of(tqdm(chosen, unit=" checks", disable=None, leave=False), devices)
     print(re.sub(rf"(?<!\b0 ){FAILED}", styled(FAILED, "red"), str(proof)))
     if args.out:
-        merged([*kept, *proof.results], devices).write(Path(args.out), {"minirnn": mr.__version__, "quick": args.quick})
+        merged([*kept, *proof.results], {**devices, **about["devices"]}).write(Path(args.out), about)
     baseline = [one for one in baseline if is_of(one.cell, ops)]
     worse, notes = compare(baseline, table.count_cases(listed), proof.results, devices)
     if args.against:

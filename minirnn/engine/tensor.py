@@ -343,9 +343,13 @@ def as_tensor(data: Any, device: Device | None = None, dtype: Any = None) -> Ten
     ):
         return data
     if isinstance(data, (list, tuple)) and _holds_gradients(data):
+        if isinstance(data, tuple):  # of a layer
+            likely = "the output without the states is meant: output, states = layer(x)"
+        else:
+            likely = "mr.stack(list) is meant, which passes gradients on"
         raise TypeError(
-            "operand: got a list of Tensors that require gradients\n"
-            "  expected a Tensor\n  likely mr.stack(list) is meant, which passes gradients on"
+            f"operand: got a {type(data).__name__} of Tensors that require gradients\n"
+            f"  expected a Tensor\n  likely {likely}"
         )
     return tensor(data, device=device, dtype=dtype)
 

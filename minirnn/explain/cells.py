@@ -12,15 +12,15 @@ from minirnn import devices
 from minirnn.cells.axes import shape_text
 from minirnn.cells.cell import Formulas
 from minirnn.cells.expr import BACK, Expr
-from minirnn.cells.plan import Load, Plan, Stage
+from minirnn.cells.plan import Cut, Load, Plan, Stage
+from minirnn.cells.slopes import slopes
 from minirnn.cells.text import write
 from minirnn.devices.cells.header import header
 from minirnn.devices.cells.keyed import keyed_header
 from minirnn.devices.cpu.sequence.step import text_of
 from minirnn.devices.cpu.sequence.write_backward import back_of
 from minirnn.devices.cpu.sequence.write_forward import loop_of
-from minirnn.devices.cuda.launch.sequence.choice import H200
-from minirnn.devices.cuda.launch.sequence.layout import layout_of
+from minirnn.devices.cuda.launch.sequence.choice import H200, UNITWISE, choose
 from minirnn.devices.cuda.launch.sequence.sizes import Sizes
 from minirnn.explain.sources import place
 from minirnn.nn.own.layer import can_project
@@ -50,6 +50,7 @@ def cell_lines(cell: Formulas, where: str, source: bool = False, device: str | N
         yield "its output can be projected: proj_size"
     yield heading("what a step keeps for its backward pass")
     yield saved_line(cell)
+    yield from state_lines(cell)
     yield heading("the plan: stages, between which units are mixed")
     yield from stages(plan, "forward", plan.forward)
     yield from stages(plan, "backward", plan.backward)
@@ -72,6 +73,7 @@ def keyed_lines(cell: Formulas, where: str, source: bool, device: str | None) ->
     kept = [(n, shape_text(e.axes), "") for n, e in zip(cell.saved(), plan.saved, strict=True)]
     states = [(n, shape_text(e.axes), "a state") for n, e in zip(plan.state_names, plan.states, strict=True)]
     yield from table([*kept, *states])
+    yield from state_lines(cell)
     yield heading("what computes it")
     made = {one: keyed_made_of(one) for one in names(device)}
     yield from table(list(made.items()))
@@ -114,6 +116,18 @@ def page_lines(cell: Formulas, where: str = "") -> Iterator[str]:
     yield cell.backward_formulas(products=True)
 
 
+def state_lines(cell: Formulas) -> Iterator[str]:
+    """Whether a scan could compute all steps, and why."""
+    yield heading("is it linear in its states, unit by unit?")
+    found, names = slopes(cell.step), cell.step.names
+    if isinstance(found, str):
+        yield f"no: {found}"
+        return
+    each = [f"d{n}/d{m}_prev = {write(e, names, top=True)}" for n, of_n in found.items() for m, e in of_n.items()]
+    why = ", ".join(each) or "no new state reads an old one"
+    yield f"yes: {why}; a scan could compute all steps at once (chapter 23)"
+
+
 def devices_lines(plan: Plan, device: str | None = None) -> Iterator[str]:
     """What computes a sequence on each device, or on this one."""
     yield heading("what computes it")
@@ -143,14 +157,14 @@ def names(device: str | None) -> list[str]:
 
 def parameters(cell: Formulas) -> Iterator[tuple[str, ...]]:
     """Name, shape and meaning of the parameters of a layer."""
-    step, plan = cell.step, cell.plan()
+    step = cell.step
     for name, kinds, width in (("weight_ih", "zx", "I"), ("weight_hh", "zh", "H"), ("bias", "zxh", "")):
         gates = [n for n in step.gate_order if n[0] in kinds]
         if gates:
             rows = f"{len(gates)} H" if len(gates) > 1 else "H"
             yield name, f"({rows}, {width})" if width else f"({rows},)", ", ".join(gates)
-    for k in range(plan.products):
-        yield f"product_{k + 1}", "(H, H)", f"U{k + 1}"
+    for n, text in step.matrices.items():
+        yield n, "(H, H)", text
     for n in step.vectors:
         yield n, "(H,)", "vector"
     for n, value in step.constants.items():
@@ -169,8 +183,8 @@ def saved_line(cell: Formulas) -> str:
         return "nothing"
     also = f"; of them {', '.join(read)}, which {'is a state' if len(read) == 1 else 'are states'}" if read else ""
     count = "1 number" if len(values) == 1 else f"{len(values)} numbers"
-    factors = [cell.derivation.names[m.args[0]] for m in cell.step.cuts if m.op == "product"]
-    more = [f"{n} for dU{k + 1}" for k, n in enumerate(factors) if n not in values]
+    factors = [(cell.derivation.names[m.args[0]], plan.matrix_names[k]) for m, k in cell.step.matrix_of.items()]
+    more = [f"{n} for d{matrix}" for n, matrix in factors if n not in values]
     again = f"; {', '.join(more)} is saved or computed again, depending on the device" if more else ""
     return f"{', '.join(values)}: {count} for each unit{also}{again}"
 
@@ -191,15 +205,15 @@ def stages(plan: Plan, way: str, found: tuple[Stage, ...]) -> Iterator[str]:
         yield LONG.fill(f"  leaves    {left}")
         for j, cut in enumerate(plan.cuts):
             if k == (cut.forward if way == "forward" else cut.backward):
-                yield f"  then      {between(cut.kind, cut.matrix, j, way)}"
+                yield f"  then      {between(plan, cut, j, way)}"
 
 
-def between(kind: str, matrix: int, k: int, way: str) -> str:
+def between(plan: Plan, cut: Cut, k: int, way: str) -> str:
     """The computation between two stages, for all units of a sample."""
     result, of = ("products", "multiplied") if way == "forward" else ("d_multiplied", "d_products")
-    if kind == "product":
-        return f"{result}[{k}] = {of}[{k}] @ U{matrix + 1}" + "^T" * (way == "forward")
-    return f"{result}[{k}] = the {(kind if way == 'forward' else BACK[kind])[5:]} over units of {of}[{k}]"
+    if cut.kind == "product":
+        return f"{result}[{k}] = {of}[{k}] @ {plan.matrix_names[cut.matrix]}" + "^T" * (way == "forward")
+    return f"{result}[{k}] = the {(cut.kind if way == 'forward' else BACK[cut.kind])[5:]} over units of {of}[{k}]"
 
 
 def by_array(loads: tuple[Load, ...]) -> Iterator[tuple[str, str]]:
@@ -219,11 +233,13 @@ def made_of(plan: Plan, name: str) -> str:
         return f"{NUMPY}: a sequence in two functions, with buffers that are allocated once"
     if getattr(device, "driver", None) is None:
         return f"{HEADER}: compiled into the loop over the steps"
+    found = choose(Sizes(plan, T=2, B=1, H=32, P=32, D=1, itemsize=4), H200, backward=True)
+    if found.rung == UNITWISE:
+        return f"{HEADER}: in a kernel, one launch for all steps, forward and backward: {found.reason}"
     n, m = len(plan.forward), len(plan.backward)
-    found = layout_of(Sizes(plan, T=2, B=1, H=32, P=32, D=1, itemsize=4), H200, backward=True)
     fits = (
-        "not one for all steps: " + found
-        if isinstance(found, str)
+        "not one for all steps: " + found.reason.removeprefix("not persistent: ")
+        if found.layout is None
         else "one launch for all steps of a layer that fits (persistent)"
     )
     return f"{HEADER}: in a kernel, {n} {'launch' if n == 1 else 'launches'} per step forward, {m} backward; {fits}"

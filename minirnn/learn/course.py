@@ -188,9 +188,12 @@ def entry_of(
 
         exercise = own_exercise(folder, where, row)
     elif id not in EXERCISES:
+        own = f"one of your own has a reference: minirnn course new-exercise {id} {folder}"
+        if folder == HERE:
+            own = "MODULES in minirnn/learn/catalog/__init__.py says which module has the exercise of a number"
         raise CourseError(
-            f"{where} has id {id!r}: an exercise that minirnn does not have\n  there are: {', '.join(EXERCISES)}\n"
-            f"  one of your own has a reference: minirnn course new-exercise {id} {folder}"
+            f"{where} has id {id!r}: an exercise that minirnn does not have\n"
+            f"  there are: {', '.join(EXERCISES)}\n  {own}"
         )
     given = row.get("detail", table.get("detail"))
     detail = field(where, {"detail": given or DETAILS[0]}, "detail", str)

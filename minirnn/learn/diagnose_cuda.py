@@ -74,6 +74,8 @@ def storing(case: KernelCase, name: str, letters: str) -> str:
     want, got, primed = case.expected[name], case.got[name], case.primed.get(name)
     if not isinstance(got, np.ndarray) or got.shape != want.shape:
         return ""
+    if (np.abs(got) > 1e37).any():  # what check mode puts into a local variable that nobody set
+        return "it is huge: a variable is read before it is set, as in float sum; sum += .."
     if not np.isnan(got).any():
         if want.ndim == 2 and equal(want.T.ravel().reshape(want.shape), got, SINGLE):
             return "it is stored column by column: the index must count rows times the length of a row"

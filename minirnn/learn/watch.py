@@ -17,6 +17,7 @@ from minirnn.learn import text
 from minirnn.learn.check import check
 from minirnn.learn.course import CourseError, Entry, Tree, digest
 from minirnn.learn.sandbox.system_locks import FORKS, NOTE
+from minirnn.machine.computer import python, this_program
 
 KEYS = "save the file to check it again   h hint   n next   p previous   q quit"
 
@@ -34,8 +35,8 @@ def watch(tree: Tree, out: Any = None) -> None:
         from watchfiles import watch as changes
     except ImportError:
         raise CourseError(
-            "minirnn learn needs the package watchfiles\n"
-            "  pip install 'minirnn[learn]', or check by hand: minirnn check ex01"
+            "the package watchfiles is missing\n"
+            f"  {python()} -m pip install 'minirnn[learn]', or check by hand: {this_program()} check ex01"
         ) from None
 
     entries = list(tree.course.entries.values())

@@ -69,18 +69,20 @@ def python() -> str:
     return shlex.quote(short(sys.executable))
 
 
-def this_program() -> str:
-    """The command that starts `minirnn` from the current folder."""
+def this_program(folder: str | Path = os.curdir) -> str:
+    """The command that starts `minirnn` from a folder."""
     script = Path(sys.argv[0])
     if script.name != "minirnn":
-        return f"{python()} -m minirnn"
-    return "minirnn" if shutil.which("minirnn") == str(script) else shlex.quote(short(str(script)))
+        return f"{shlex.quote(short(sys.executable, folder))} -m minirnn"
+    on_path = shutil.which("minirnn")
+    same = on_path is not None and Path(on_path).absolute() == script.absolute()
+    return "minirnn" if same else shlex.quote(short(str(script.absolute()), folder))
 
 
-def short(path: str) -> str:
-    """`path` as a user in the current folder would type it."""
+def short(path: str, folder: str | Path = os.curdir) -> str:
+    """`path` as a user in a folder, the current one by default, would type it."""
     try:
-        inside = os.path.relpath(path)
+        inside = os.path.relpath(path, folder)
     except ValueError:  # another drive
         return path
     if inside.startswith(os.pardir):

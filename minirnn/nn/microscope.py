@@ -104,7 +104,9 @@ class Opened:
         return self.P if state == self.output else self.H
 
     def zeros(self, B: int) -> tuple[Tensor, ...]:
-        """The state before the first step: (L*D, B, width) each."""
+        """The state before the first step: (L*D, B, width) each. Zeros, unless the layer begins with others."""
+        if self.own:
+            return tuple(self.layer.first_state(n, B).detach() for n in self.states)
         like = next(self.layer.parameters())
         shapes = [(self.L * self.D, B, self.width(n)) for n in self.states]
         return tuple(tensor(np.zeros(shape, like.dtype), device=like.device) for shape in shapes)
@@ -167,5 +169,5 @@ def opened(layer: Any, name: str = "opened") -> Opened:
             f"{name}: got a {type(layer).__name__}\n  expected an nn.LSTM, nn.GRU, nn.RNN or a layer of a custom cell"
         )
     if isinstance(layer, KeyedCellLayer):
-        raise TypeError(f"{name}: {layer.name} has keys\n  expected a layer whose states are (B, H)")
+        raise TypeError(f"{name}: {layer.name} has keys\n  expected a cell without keys, whose states are (B, H)")
     return Opened(layer)

@@ -91,6 +91,7 @@ def _asked_for(names: Sequence[str] | None) -> dict[str, str | None]:
     if names is None:
         found = registry.available().items()
         return {name: absent for name, absent in found if absent is None or name in BUILT_IN}
+    names = [names] if isinstance(names, str) else names
     for name in names:
         registry.get(name)
     return dict.fromkeys(names)
@@ -184,7 +185,7 @@ def _case_of_cell(cell: Formulas, seed: int) -> Case:
     shapes: dict[str, tuple[int, ...]] = {"W": ((plan.of_both + plan.of_x) * H, I)} if plan.reads_x else {}
     shapes |= {"R": ((plan.of_both + plan.of_h) * H, H)} if plan.reads_h else {}
     shapes |= {"b": (len(plan.gate_names) * H,)}
-    shapes |= {f"U{k + 1}": (H, H) for k in range(plan.products)}
+    shapes |= {f"matrix {n}": (H, H) for n in plan.matrix_names}
     shapes |= {f"vector {n}": (H,) for n in plan.vector_names}
     for d in range(D):
         values |= {n + "_reverse" * d: rng.normal(size=s) * 0.5 for n, s in shapes.items()}
@@ -234,7 +235,7 @@ def _case_of_layer(layer: Any, seed: int) -> Case:
     passed_straight = any(e.op == "straight_through" for e in layer.cell.step.nodes)
     passed_straight |= any(isinstance(n.op, StraightThrough) for n in nodes)
     return Case(
-        type(layer).__name__,
+        layer.name if type(layer).__module__.startswith("minirnn.") else type(layer).__name__,
         f"{layer.name}, lengths {', '.join(map(str, LENGTHS))}",
         f"T{T} B{B} I{layer.input_size} H{layer.hidden_size}",
         run,

@@ -28,9 +28,9 @@ class Proof:
         return text(self.results, self.devices)
 
     def write(self, path: Path, about: Mapping[str, Any]) -> None:
-        """Write the table to a file, with more entries `about` this run."""
+        """Write the table to a file, with more entries `about` this run, also instead of the versions of now."""
         versions = {"numpy": np.__version__, "torch": installed_version("torch")}
-        write(path, {**about, **versions, "devices": self.devices}, self.results)
+        write(path, {**about, **versions, **about, "devices": self.devices}, self.results)
 
 
 def proof_of(comparisons: Iterable[Comparison], devices: Mapping[str, str]) -> Proof:

@@ -30,7 +30,7 @@ FILES = {
 MEASURED = 256
 NATIVE_SHARE = {"lstm": 0.7, "gru": 0.6, "rnn": 0.8}
 """The time of a step on `native` as a share of that on `cpu`, default sizes, on a machine with two cores: the medians
-in docs/data/cpu/train.json, rounded to tenths. A custom cell gets the line about the lstm."""
+in docs/data/cpu/train.json, rounded to tenths."""
 
 
 def introduction(training: Training) -> str:
@@ -73,11 +73,9 @@ def native_tip(options: Options) -> str | None:
         used = compiler.find("native")
     except DeviceUnavailable:
         return None
-    cell = options.cell if options.cell in NATIVE_SHARE else "lstm"
-    return (
-        f"tip: --device native is faster (for {cell} with {MEASURED} units {NATIVE_SHARE[cell]}x the time per step, "
-        f"measured on two cores). {used.name} compiles it once."
-    )
+    share = NATIVE_SHARE.get(options.cell)
+    told = f" (with {MEASURED} units {share}x the time per step, measured on two cores)" if share else ""
+    return f"tip: --device native is faster{told}. {used.name} compiles it once."
 
 
 def sampling(folder: Path, cell: str) -> str:

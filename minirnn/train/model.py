@@ -77,7 +77,7 @@ class CharModel(nn.Module):
     @property
     def opened(self) -> Opened:
         """The recurrent layers, step by step."""
-        return opened(self.recurrent)
+        return opened(self.recurrent, "train")
 
     def _open_forget_gates(self) -> None:
         """Start with most of the cell state kept, so that gradients reach far back (Jozefowicz et al. 2015)."""

@@ -38,8 +38,6 @@ PIECES, PIECE, SKIPPED = 32, 600, 120
 """The text in which units are examined: number of pieces, characters per piece, and how many of these are not used."""
 LISTENED = 1 << 24
 """The largest number of states that are kept for that; large models get fewer pieces."""
-BLOCK_NAMES = {"lstm": {"n": "ci"}, "gru": {"z": "u", "n": "c"}}
-"""The names of LSTMBlockCell and GRUBlockCell for the gates of the CudnnRNN ops."""
 
 
 def draw_all(folder: Path, training: Training) -> str:
@@ -160,10 +158,9 @@ def gates(training: Training) -> viz.Picture:
     top = seen.steps[-one.D][-SHOWN:]  # the last layer, reading forward
     own = one.own
     shown = one.limits if own else one.gates or one.states
-    names = BLOCK_NAMES.get(training.options.cell, {})
-    values = {names.get(n, n): np.stack([{**of.states, **of.gates}[n].numpy()[0] for of in top]) for n in shown}
+    values = {n: np.stack([{**of.states, **of.gates}[n].numpy()[0] for of in top]) for n in shown}
     text = [visible(character) for character in training.vocabulary.decode(ids[-SHOWN:])]
-    kinds = {names.get(n, n): one.limits[n] for n in shown}
+    kinds = {n: one.limits[n] for n in shown}
     picture = viz.gate_map(
         values,
         text=text,

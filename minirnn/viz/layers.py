@@ -162,8 +162,7 @@ def own_paths(one: Opened, p: int, xs: Sequence[Tensor]) -> dict[str, np.ndarray
     inputs = [*cell.gates.values(), *cell.states.values(), *cell.masks.values()]
     given = {e: leaf([found[e] for found in inside], H) for e in [*inputs, *cell.cuts]}
     given |= {e: tensor(double(v), device="cpu") for e, v in zip(cell.vectors.values(), vectors, strict=True)}
-    matrices = iter(U)
-    of_units = {m: double(next(matrices)) for m in cell.cuts if m.op == "product"}
+    of_units = {m: double(U[k]) for m, k in cell.matrix_of.items()}
 
     def mixing(m: Expr) -> np.ndarray:
         """(H, H), or (T, H, H): the derivative of a product, or of a function of all units, by its operand."""

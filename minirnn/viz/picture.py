@@ -42,6 +42,12 @@ class Picture:
         first = np.asarray(self.ax, dtype=object).flat[0]
         return first.figure.figure  # the second .figure leads from a subfigure to its figure
 
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            more = "; write minirnn.viz.save(picture, path)" if name in ("save", "savefig") else ""
+            raise AttributeError(f"a {type(self).__name__} has no {name}{more}")
+
     def __repr__(self) -> str:
         shapes = ", ".join(f"{name} {array.shape}" for name, array in self.data.items())
         return f"Picture({shapes})"

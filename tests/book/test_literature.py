@@ -54,7 +54,7 @@ def test_every_citation_means_one_entry() -> None:
         for match in cited(path)
         if LIBRARY.find(match["names"], match["year"]) is None
     }
-    assert not unknown
+    assert not unknown, f"docs/literature.bib has no entry for {', '.join(sorted(unknown))}"
 
 
 def test_every_entry_is_cited_or_on_the_reading_path() -> None:

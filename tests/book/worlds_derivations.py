@@ -344,4 +344,5 @@ def random_paths(rng: np.random.Generator) -> tuple[World, Indices]:
         return float(np.mean([np.linalg.norm(v @ power) ** 2 for power in powers]))
 
     world = {"f": f, "g": g, r"\rho": rho, r"b^\star": -math.log(1 / (1 - rho / 4) - 1)}
-    return world | {r"\bar v": new, r"\bar w": tied}, [{"n": n} for n in range(1, 4)]
+    roots = {r"\bar v": lambda n: math.sqrt(new(n)), r"\bar w": lambda n: math.sqrt(tied(n))}
+    return world | roots, [{"n": n} for n in range(1, 4)]

@@ -34,7 +34,7 @@ def random(rng: np.random.Generator) -> tuple[World, Indices]:
     step = np.block([[np.eye(3) / (1 + np.exp(-b)), R / 2], [np.eye(3) / (2 + 2 * np.exp(-b)), R / 4]])
     world = {
         **{r"\rho": rho, "b": b, "f": f, "g": g, "L": float(np.linalg.eigvals(step).real.max())},
-        **{r"b^\star": low, "w": same, r"\bar w": new, "C": lambda n, k: float(math.comb(n, k))},
+        **{r"b^\star": low, r"\bar w": same, r"\bar v": new, "C": lambda n, k: float(math.comb(n, k))},
     }
     return world, [{"n": n} for n in range(1, 6)]
 

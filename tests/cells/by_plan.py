@@ -5,6 +5,7 @@ This is the simplest device. It shows that a plan has everything that a device n
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,8 @@ FUNCTIONS = {
     "tanh": np.tanh,
     "relu": lambda x: np.maximum(x, 0),
     "softplus": lambda x: np.logaddexp(x, 0),
-    **{n: getattr(np, n) for n in ("exp", "log", "sqrt", "abs", "sin", "cos", "maximum", "minimum", "where")},
+    **{n: getattr(np, n) for n in ("exp", "log", "sqrt", "abs", "sin", "cos", "floor", "sign", "maximum")},
+    **{"minimum": np.minimum, "where": np.where, "erf": np.vectorize(math.erf, otypes=[float])},
     "clip": lambda x, low, high, straight_through=False: np.clip(x, low, high),
     "straight_through": lambda value, x: value,
 }

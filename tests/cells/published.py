@@ -148,5 +148,5 @@ def lmu(x_u: Any, h_u: Any, x_h: Any, h_h: Any, m: Any, h: Any, *, em: Any, B: A
 def ode_rnn(x_a: Any, h: Any, *, dt: float = 0.5) -> Any:
     """Rubanova et al. 2019, with two steps of Euler's method."""
     for _ in range(2):
-        h = h + dt * (tanh(x_a + product(h)) - h)
+        h = h + dt * (tanh(x_a + product(h, "U")) - h)
     return h

@@ -147,6 +147,23 @@ def test_what_comes_back_through_a_product_has_no_line_or_any_name() -> None:
         assert own.verify(["cpu"])
 
 
+def test_products_that_share_a_matrix() -> None:
+    def mixed(z_a: Any, h: Any) -> Any:
+        m = tanh(product(h, "V") + z_a)
+        n = product(m) - 0.3 * product(m * h, "V")
+        return tanh(n) + 0.1 * h
+
+    def by_hand(dh: Any, dv3: Any, dm: Any, dh_prev_m1: Any, h_prev: Any, m: Any, tanh_n: Any) -> None:
+        dn = dh * (1 - tanh_n * tanh_n)  # noqa: F841
+        dz_a = (1 - m * m) * (h_prev * dv3 + dm)  # noqa: F841
+        dh_prev = 0.1 * dh + m * dv3 + dh_prev_m1  # noqa: F841
+
+    own = cell(states="h")(mixed)
+    own.backward(by_hand)
+    assert "dm = dn @ U2\ndv3 = (-0.3 * dn) @ V\ndz_a = (1 - m**2) * (h_prev * dv3 + dm)" in own.backward_formulas()
+    assert own.verify(["cpu"])
+
+
 def test_a_gradient_that_the_next_product_needs_has_a_line() -> None:
     @cell(states="h")
     def nested(x_a: Any, h: Any) -> Any:

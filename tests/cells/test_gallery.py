@@ -2,7 +2,7 @@
 
 These steps are not made from the cells. Gates of a cell have a bias each; biases that the source lacks are 0 here.
 
-Tests `docs/examples/cells/`.
+Tests `docs/examples/cells/`, `docs/cell_gallery.py`.
 """
 
 from __future__ import annotations
@@ -14,8 +14,9 @@ import numpy as np
 import pytest
 
 import minirnn as mr
+from docs import cell_gallery
 from minirnn import cell, exp, maximum, sigmoid, softplus, tanh
-from tests.cells.with_torch import CELLS, gallery
+from tests.cells.with_torch import CELLS, WITH_KEYS, gallery
 
 T, B, I, H = 12, 4, 3, 5
 Array = np.ndarray[Any, Any]
@@ -167,11 +168,6 @@ def ln_lstm(w: Weights, x: Array, c: Array, h: Array) -> tuple[Array, ...]:
     return c, s(o) * np.tanh(ln(c, w.vectors["g_c"]) + w.vectors["b_c"])
 
 
-AUTHORS: dict[str, Callable[..., tuple[Array, ...]]] = {
-    f.__name__: f
-    for f in (lstm, peephole_lstm, coupled_lstm, gru, gru_block, mgu, ugrnn, ligru, indrnn, sru, slstm, cornn, lem,
-              mingru, ln_lstm)
-}  # fmt: skip
 WITHOUT_BIAS = {"sru": ("x_n", "x_s"), "ln_lstm": ("h_i", "h_f", "h_n", "h_o")}
 
 
@@ -198,7 +194,24 @@ def compare(own: Any, authors: Callable[..., tuple[Array, ...]], rng: np.random.
 
 @pytest.mark.parametrize("name", CELLS)
 def test_a_cell_is_that_of_its_authors(rng: np.random.Generator, name: str) -> None:
-    compare(gallery(name), AUTHORS[name], rng)
+    authors = globals().get(name)
+    assert authors, f"write {name} above: one step of its authors' code in NumPy, as docs/contributing.md says"
+    compare(gallery(name), authors, rng)
+
+
+def test_the_page_has_every_cell_of_the_folder() -> None:
+    for table, listed, files in (("ORDER", cell_gallery.ORDER, CELLS), ("KEYED", cell_gallery.KEYED, WITH_KEYS)):
+        lacking, gone = sorted(set(files) - set(listed)), sorted(set(listed) - set(files))
+        assert not lacking, f"add {lacking} to {table} in docs/cell_gallery.py, at their places on the page"
+        assert not gone, f"{table} in docs/cell_gallery.py has {gone}, which have no file in docs/examples/cells/"
+
+
+@pytest.mark.parametrize("number", [1, 4, 16])
+def test_the_figure_has_a_diagram_for_each_cell(number: int) -> None:
+    one = cell_gallery.cells(cell_gallery.FOLDER, ["mgu"])["mgu"]
+    names = [f"cell {k}" for k in range(number)]
+    figure = cell_gallery.picture(dict.fromkeys(names, one))
+    assert [ax.get_title() for ax in figure.axes if ax.axison] == names
 
 
 def test_another_divisor_or_forget_gate_is_noticed(rng: np.random.Generator) -> None:

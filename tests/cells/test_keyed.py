@@ -66,6 +66,7 @@ def authors(np: Any, name: str, v: Any, s: Any, learned: Any) -> tuple[Any, dict
         n = f * s["n"] + i * v["k_k"]
         below = np.maximum(np.abs(inner(v["k_q"], n)), np.exp(-m))
         return read(C, v["k_q"]) / below / (1 + np.exp(-v["x_o"])), {"C": C, "n": n, "m": m}
+    assert name == "s6", f"write the step of {name} above, from its authors' code, as docs/contributing.md says"
     A, delta = -np.exp(learned["A_log"]), np.log1p(np.exp(v["x_dt"]))
     deltaA = np.exp(np.einsum("bd,dn->bdn", delta, A))
     deltaB_u = np.einsum("bd,bn,bd->bdn", delta, v["k_B"], v["x_x"])
@@ -269,6 +270,11 @@ def test_what_is_refused() -> None:
     refused("no operand has keys", lambda x_v, k_k, S: (S + x_v * k_k, dot(x_v, x_v)))
     refused(r"the output y has the shape \(H, N\)", lambda x_v, k_k, S: (S + x_v * k_k, S * k_k))
     refused("in a cell with keys, @cell", lambda x_v, k_k, S: (S + x_v * k_k, S * k_k), keys=None)
+
+    def unknown_shape(x_v, k_k, S, *, u: "n"):  # noqa: F821
+        return S + x_v * k_k, dot(S, k_k) * u
+
+    refused("u is annotated as 'n'\n  expected its shape", unknown_shape)
     refused("the cell has no keys", lambda x_v, h: dot(h, x_v), keys=None, states="h", output=None)
     with pytest.raises(CellError, match="keys is 0"):
         mr.cell("S", keys=0)

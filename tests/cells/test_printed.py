@@ -13,9 +13,10 @@ import numpy as np
 import pytest
 
 import minirnn as mr
-from minirnn import cell, exp, maximum, sigmoid, tanh, where
+from minirnn import cell, exp, maximum, product, sigmoid, tanh, where
 from minirnn.cells.text import write
 from minirnn.cells.trace import Step
+from minirnn.nn.own.file import definition
 from tests.cells import published
 from tests.cells.with_torch import gallery
 
@@ -176,7 +177,7 @@ lipschitz
     dh_prev = dh
 exprnn
     d1 = dh * where(z > 0, 1, -1) * (abs(z) + b > 0)
-    dx_a = d1 * where(z > 0, 1, where(z < 0, -1, 0))
+    dx_a = d1 * sign(z)
     dh_a = dx_a
     db = sum of d1
 gru_d
@@ -202,10 +203,10 @@ lmu
     dh_h = dx_h
 ode_rnn
     dm2 = dt * dh * (1 - t2**2)
-    dv2 = dm2 @ U2 + dh * (1 - dt)
+    dv2 = dm2 @ U + dh * (1 - dt)
     dm1 = dt * dv2 * (1 - t1**2)
     dx_a = dm1 + dm2
-    dh_prev = dm1 @ U1 + dv2 * (1 - dt)
+    dh_prev = dm1 @ U + dv2 * (1 - dt)
 """
 PASSES = dict(re.findall(r"^(\w+)\n((?:    .+\n)+)", PRINTED, re.MULTILINE))
 
@@ -223,6 +224,22 @@ def test_every_name_of_the_function_is_in_the_printed_step(name: str) -> None:
     code = own.function.__code__
     for variable in set(code.co_varnames) - {"m_before", "new_re", "q2", "_"}:  # other names of a state
         assert re.search(rf"\b{variable}\b", printed), variable
+
+
+def test_products_with_one_matrix_have_one_gradient() -> None:
+    @cell(states="h")
+    def mixed(z_a: Any, h: Any) -> Any:
+        m = tanh(product(h, "W_m") + z_a)
+        n = product(m) - 0.3 * product(m * h, "W_m")
+        return tanh(n) + 0.1 * h
+
+    assert list(mixed.step.matrices.items()) == [("W_m", "W_m"), ("product_2", "U2")]
+    assert "n = m @ U2^T - 0.3 * v3 @ W_m^T" in mixed.forward_formulas()
+    lines = mixed.backward_formulas(products=True).splitlines()
+    assert "dv3 = (-0.3 * dn) @ W_m" in lines
+    assert "dW_m = dz_a^T @ h_prev - (0.3 * dn)^T @ v3" in lines and "dU2 = dn^T @ m" in lines
+    assert r"\delta W_{m} &= \delta z_{a}^\top\, h_{t-1} - \left(0.3 \, \delta n\right)^\top" in mixed.latex(True)
+    assert definition(mixed)[1:4:2] == ["m1 = product(h_prev, W_m)", "m2 = product(m)"]
 
 
 @cell(states=("p", "h"))

@@ -29,6 +29,9 @@ ONE = [
     "mr.abs({})",
     "mr.sin({})",
     "mr.cos({})",
+    "mr.floor({})",
+    "mr.sign({})",
+    "mr.erf({})",
     "-{}",
 ]
 ONE += [
@@ -98,7 +101,7 @@ def test_a_random_cell_is_what_the_tape_makes_of_it(rng: np.random.Generator, se
     for _ in range(D):
         shapes += [((plan.of_both + plan.of_x) * H, I)] if plan.reads_x else []
         shapes += [((plan.of_both + plan.of_h) * H, H)] if plan.reads_h else []
-        shapes += [(len(plan.gate_names) * H,), *[(H, H)] * plan.products, *[(H,)] * plan.vectors]
+        shapes += [(len(plan.gate_names) * H,), *[(H, H)] * plan.matrices, *[(H,)] * plan.vectors]
     inputs = [mr.tensor(rng.normal(size=s) * 0.5, requires_grad=True) for s in shapes]
     masks = [rng.uniform(size=(D, T, B, H)) for _ in plan.mask_names]
     cotangents = [mr.tensor(rng.normal(size=s)) for s in ((T, B, D * H), (D, B, H), (D, plan.states - 1, B, H))]
@@ -118,7 +121,7 @@ def test_the_plan_of_a_random_cell_can_be_carried_out(rng: np.random.Generator, 
     rng = np.random.default_rng([seed, int(rng.integers(2**32))])
     own = random_cell(rng)
     plan, step = own.plan(), own.step
-    U = rng.normal(size=(plan.products, H, H)) * 0.5
+    U = rng.normal(size=(plan.matrices, H, H)) * 0.5
     d_after = rng.normal(size=(plan.states, B, H))
     values = [rng.normal(size=(len(n), B, H)) for n in (plan.gate_names, plan.state_names)]
     vectors, masks = rng.normal(size=(plan.vectors, H)), rng.uniform(size=(plan.masks, B, H))
@@ -145,7 +148,7 @@ def test_every_name_in_a_printed_backward_pass_is_known(rng: np.random.Generator
     own = random_cell(rng)
     d, step = own.derivation, own.step
     known = {n for e, n in d.names.items() if not e.varies} | {d.names[e] for e in d.incoming} | {*step.constants}
-    known |= {*FUNCTIONS, "unit_mean", "straight_through", "T", "x"} | {f"U{k + 1}" for k in range(own.plan().products)}
+    known |= {*FUNCTIONS, "unit_mean", "straight_through", "T", "x"} | {f"U{k + 1}" for k in range(own.plan().matrices)}
     for line in own.backward_formulas().splitlines():
         name, _, value = line.partition(" = ")
         read = set(re.findall(r"[A-Za-z]\w*", value.removeprefix("sum of ")))

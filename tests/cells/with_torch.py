@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import importlib.util
 import types
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -26,8 +26,11 @@ def gallery(name: str) -> Any:
     return getattr(module, name)
 
 
-def torch_functions(products: Sequence[Any]) -> dict[str, Callable[..., Any]]:
-    """torch's functions under the names of a cell's language; `products` has the matrices (H, H)."""
+def torch_functions(matrices: Mapping[str, Any]) -> dict[str, Callable[..., Any]]:
+    """torch's functions under the names of a cell's language; `matrices` has those of products (H, H), by name.
+
+    Matrices without a name of the user are used in the order of calls.
+    """
     import torch
 
     def tensors(function: Any) -> Any:
@@ -55,10 +58,11 @@ def torch_functions(products: Sequence[Any]) -> dict[str, Callable[..., Any]]:
         found = torch.nn.functional.layer_norm(every, every.shape[-1:], eps=eps).split(values[0].shape[-1], -1)
         return found if len(found) > 1 else found[0]
 
-    left = iter(products)
-    names = ("sigmoid", "tanh", "relu", "exp", "log", "sqrt", "abs", "sin", "cos", "where")
+    left = iter([a for n, a in matrices.items() if n.startswith("product_")])
+    names = ("sigmoid", "tanh", "relu", "exp", "log", "sqrt", "abs", "sin", "cos", "floor", "sign", "erf")
     return {
         **{name: getattr(torch, name) for name in names},
+        "where": torch.where,
         "softplus": torch.nn.functional.softplus,
         "maximum": tensors(torch.maximum),
         "minimum": tensors(torch.minimum),
@@ -69,14 +73,14 @@ def torch_functions(products: Sequence[Any]) -> dict[str, Callable[..., Any]]:
         "unit_max": lambda v: v.amax(-1, keepdim=True),
         "unit_softmax": lambda v: torch.softmax(v, -1),
         "unit_norm": norm,
-        "product": lambda v: v @ next(left).T,
+        "product": lambda v, matrix=None: v @ (next(left) if matrix is None else matrices[matrix]).T,
     }
 
 
-def torch_step(cell: Any, products: Sequence[Any], *args: Any, **kwargs: Any) -> tuple[Any, ...]:
+def torch_step(cell: Any, matrices: Mapping[str, Any], *args: Any, **kwargs: Any) -> tuple[Any, ...]:
     """The cell's function on torch's Tensors."""
     f = cell.function
-    known = torch_functions(products)
+    known = torch_functions(matrices)
     cells = f.__closure__ or ()
     scope = dict(zip(f.__code__.co_freevars, [c.cell_contents for c in cells], strict=True))
     scope = {n: types.CellType(known.get(n, v)) for n, v in scope.items()}
@@ -100,8 +104,7 @@ def shapes_of(cell: Any, I: int, H: int, P: int) -> dict[str, tuple[int, ...]]:
     shapes["bias"] = (len(gates) * H,)
     if P != H:
         shapes["weight_hr"] = (P, H)
-    count = sum(m.op == "product" for m in cell.step.cuts)
-    shapes |= {f"product_{k + 1}": (H, H) for k in range(count)}
+    shapes |= dict.fromkeys(cell.step.matrices, (H, H))
     return shapes | dict.fromkeys(cell.step.vectors, (H,))
 
 
@@ -128,9 +131,9 @@ def torch_direction(
             for n, part in zip(of_h, (states[output] @ w["weight_hh"].T).split(H, 1), strict=True):
                 values[n] = values[n] + part
         values = {n: v.expand(B, H) for n, v in values.items()} | states | {n: m[t] for n, m in masks.items()}
-        products = [w[n] for n in sorted(w) if n.startswith("product_")]
+        matrices = {n: w[n] for n in step.matrices}
         vectors = {n: w[n] for n in step.vectors}
-        found = torch_step(cell, products, *[values[n] for n in step.positional], **vectors)
+        found = torch_step(cell, matrices, *[values[n] for n in step.positional], **vectors)
         new = dict(zip(names, found, strict=True))
         if "weight_hr" in w:
             new[output] = new[output] @ w["weight_hr"].T

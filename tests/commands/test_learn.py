@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import stat
+import sys
 import zipfile
 from pathlib import Path
 
@@ -22,7 +23,7 @@ def folder(tmp_path, monkeypatch, capsys):
     """A course folder, and the current one."""
     monkeypatch.chdir(tmp_path)
     assert cli.main(["learn", "init", "learn"]) == 0
-    assert capsys.readouterr().out == "learn is ready. Go on with: cd learn && minirnn learn\n"
+    assert capsys.readouterr().out == f"learn is ready. Go on with: cd learn && {sys.executable} -m minirnn learn\n"
     monkeypatch.chdir(tmp_path / "learn")
     return tmp_path / "learn"
 

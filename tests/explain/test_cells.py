@@ -70,6 +70,18 @@ def test_a_cell_with_keys(name: str, capsys: pytest.CaptureFixture[str]) -> None
     assert found["the header, for C++ and CUDA"] == keyed_header(cell.keyed_plan()).text.rstrip()
 
 
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("mingru", "yes: dh/dh_prev = 1 - z; a scan could compute all steps at once (chapter 23)"),
+        ("with_keys/retnet", "yes: dS/dS_prev = gamma; a scan could compute all steps at once (chapter 23)"),
+        ("lstm", "no: z_i reads h of all units"),
+    ],
+)
+def test_a_cell_that_is_linear_in_its_states_says_so(name: str, said: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert explained(capsys, str(GALLERY / f"{name}.py"))["is it linear in its states, unit by unit?"] == said
+
+
 def test_the_plan_has_every_statement_and_what_comes_between_stages(capsys: pytest.CaptureFixture[str]) -> None:
     text = explained(capsys, str(GALLERY / "gru_block.py"))["the plan: stages, between which units are mixed"]
     lines = [line.strip() for line in text.splitlines()]
@@ -113,14 +125,20 @@ def test_the_source_is_that_of_the_devices(capsys: pytest.CaptureFixture[str]) -
         assert there["what computes it"].startswith(launches)
 
 
-@pytest.mark.parametrize(("name", "fits"), [("lstm", True), ("indrnn", False), ("sru", False), ("mgu", False)])
-def test_one_launch_is_promised_where_a_layer_may_have_it(name: str, fits: bool) -> None:
+@pytest.mark.parametrize(
+    ("name", "rung"), [("lstm", "persistent"), ("indrnn", "unitwise"), ("sru", "unitwise"), ("mgu", "steps")]
+)
+def test_one_launch_is_promised_where_a_layer_may_have_it(name: str, rung: str) -> None:
     """A GPU takes one launch for this layer of the cell, or its reason why not is what the page says."""
     plan = cell_in(str(GALLERY / f"{name}.py")).plan()
     choice = choose(Sizes(plan, T=50, B=1, H=64, P=64, D=1, itemsize=4), H200, backward=True)
-    assert (choice.rung == "persistent") == fits
-    said = choice.reason.removeprefix("not persistent: ")
-    assert made_of(plan, "cuda-sim").endswith("(persistent)" if fits else f"not one for all steps: {said}")
+    assert choice.rung == rung
+    ends = {
+        "persistent": "one launch for all steps of a layer that fits (persistent)",
+        "unitwise": f"in a kernel, one launch for all steps, forward and backward: {choice.reason}",
+        "steps": f"not one for all steps: {choice.reason.removeprefix('not persistent: ')}",
+    }
+    assert made_of(plan, "cuda-sim").endswith(ends[rung])
 
 
 @pytest.mark.parametrize(

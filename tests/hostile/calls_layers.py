@@ -24,6 +24,7 @@ Q, K, V = tensor(4, 3), tensor(5, 3), tensor(5, 2)
 ROWS = rows(
     globals(),
     r"""
+nn.Linear(C, 2)(nn.LSTM(C, C)(LOGITS)) -> got a tuple & output, states = layer(x)
 # classes
 F.cross_entropy(X, IDS, None, "sum") -> likely reduction='sum'
 F.cross_entropy(X, IDS, reduction="avg") -> 'avg' & 'mean'

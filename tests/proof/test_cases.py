@@ -26,6 +26,7 @@ def test_no_cell_of_the_stored_table_has_disappeared_and_none_is_missing_in_it()
     gone = [f"{cell}: {n} cases, now {listed.get(cell, 0)}" for cell, n in then.items() if listed.get(cell, 0) < n]
     new = [f"{cell}: {n} cases, not {then.get(cell, 0)}" for cell, n in listed.items() if then.get(cell, 0) < n]
     again = f"python -m tests.verified --device cpu cuda-sim native --out {BASELINE.relative_to(ROOT)}"
+    again += ", with --op NAME for a new op"
     assert not gone, "\n".join(["cells or cases disappeared:", *gone])
     assert not new, "\n".join([f"cells that the stored table does not have; run {again}", *new])
 
@@ -70,7 +71,7 @@ def test_the_stored_table_has_every_function_of_nn() -> None:
     _, baseline = table.read(BASELINE)
     functions = {r.cell.variant.split(" of ")[0] for r in baseline if r.cell.op == "functional"}
     missing = set(nn.functional.__all__) - functions - {"dropout", "one_hot"}  # random, and without a gradient
-    assert not missing
+    assert not missing, "new tables: docs/contributing.md, Adding an op"
 
 
 def test_networks_are_proven_in_all_combinations_of_their_attributes() -> None:
@@ -105,7 +106,8 @@ def test_the_table_of_the_stand_in_says_what_it_is_and_passed(monkeypatch: pytes
     monkeypatch.setattr(verified, "described", lambda devices: {"cuda": verified.STAND_IN})
     listed = every_comparison({"cuda": None})
     again = (
-        "scripts/with_stand_in_gpu.sh python -m tests.verified --device cuda --out docs/data/verify/cuda_stand-in.json"
+        "scripts/with_stand_in_gpu.sh .venv/bin/python -m tests.verified --device cuda --out "
+        "docs/data/verify/cuda_stand-in.json, with --op NAME for a new op"
     )
     assert {r.cell: r.cases for r in results} == table.count_cases(listed), again
     for r in results:

@@ -59,8 +59,9 @@ def test_every_variant_of_every_file_is_understood(name: str, arch: str) -> None
 
 def test_kernels_of_one_launch_read_nothing_as_a_constant() -> None:
     """No fence reaches the cache of `ld.global.nc`, so such a load could return what a block wrote steps ago."""
-    for name in ("sequence/barrier.cu", "sequence/persistent.cu", "sequence/persistent_grad.cu"):
-        source = text(name, cells_of(name)["lstm"])
+    for file in ("barrier", "persistent", "persistent_grad", "unitwise"):
+        name = f"sequence/{file}.cu"
+        source = text(name, next(iter(cells_of(name).values())))
         assert "ld.global.nc" not in build.ptx_of(source, name, VARIANTS[name][0], "sm_90"), name
         if "barrier" in name:
             planted = source.replace(f'#include "{name}"', (KERNELS / name).read_text(encoding="utf-8"))

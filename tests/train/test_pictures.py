@@ -36,7 +36,7 @@ def test_the_pictures_show_what_was_measured(train: Train, monkeypatch: pytest.M
     assert (flow.data["norms"][:3] != flow.data["norms"][3:]).all()
 
     gates = pictures["gates.png"]
-    assert set(gates.data) == {"i", "f", "o", "ci", "unit"}
+    assert set(gates.data) == {"i", "f", "o", "n", "unit"}
     assert gates.data["i"].shape == (7, 60)
     shown = "".join(label.get_text() for label in gates.ax[-1].get_xticklabels())
     assert "the\u00b7" in shown
@@ -51,8 +51,8 @@ def test_the_pictures_show_what_was_measured(train: Train, monkeypatch: pytest.M
     assert ("tells" in label) == (bits >= 0.2 * of)
 
 
-@pytest.mark.parametrize(("cell", "names"), slow_unless(2, [("gru", {"r", "u", "c", "unit"}), ("rnn", {"h", "unit"})]))
-def test_deep_models_have_gates_of_the_block_ops_and_a_row_for_each_layer_and_direction(
+@pytest.mark.parametrize(("cell", "names"), slow_unless(2, [("gru", {"r", "z", "n", "unit"}), ("rnn", {"h", "unit"})]))
+def test_deep_models_have_gates_of_the_layer_and_a_row_for_each_layer_and_direction(
     cell: str, names: set[str], train: Train, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     drawn: dict[str, viz.Picture] = {}

@@ -151,3 +151,13 @@ def test_a_number_a_step_is_a_series_and_a_ragged_list_is_none():
         gradient_shares([[1.0], [1.0, 2.0]])
     with pytest.raises(ValueError, match=r"shares has shape \(\)"):
         gradient_shares(3.0)
+
+
+def test_a_picture_says_how_it_is_saved_and_that_it_lacks_other_names():
+    picture = DRAWINGS["gate_map"]()
+    for name in ("save", "savefig"):
+        with pytest.raises(
+            AttributeError, match=rf"a Picture has no {name}; write minirnn\.viz\.save\(picture, path\)"
+        ):
+            getattr(picture, name)
+    assert not hasattr(picture, "colour")

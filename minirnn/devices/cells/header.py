@@ -58,7 +58,7 @@ def counts(plan: Plan) -> Iterator[str]:
     """The constants of the struct: how many states, gates and so on there are."""
     numbers = {
         "OF_BOTH": plan.of_both, "OF_X": plan.of_x, "OF_H": plan.of_h, "STATES": plan.states, "SAVED": plan.saved,
-        "VECTORS": plan.vectors, "PRODUCTS": len(plan.cuts), "MATRICES": plan.products, "MASKS": plan.masks,
+        "VECTORS": plan.vectors, "PRODUCTS": len(plan.cuts), "MATRICES": plan.matrices, "MASKS": plan.masks,
         "CARRIED": plan.carried, "STAGES": len(plan.forward), "D_STAGES": len(plan.backward),
         "READS_BEFORE": plan.reads_before, "READS_AFTER": plan.reads_after,
     }  # fmt: skip

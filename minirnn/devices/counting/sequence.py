@@ -17,7 +17,7 @@ Shape = tuple[int, ...]
 NOTHING = ("number", "constant", "input", "gradient", "copy", "straight_through", *CUTS)
 COSTS: dict[str, Cost] = {
     **dict.fromkeys(NOTHING, (0, 0)),
-    **dict.fromkeys(("tanh", "exp", "log", "sqrt", "sin", "cos"), (0, 1)),
+    **dict.fromkeys(("tanh", "exp", "log", "sqrt", "sin", "cos", "erf"), (0, 1)),
     "sigmoid": (3, 1),  # -z, 1 + e, 1 / .
     "softplus": (3, 2),  # max(x, 0) + log1p(exp(-|x|))
     "clip": (2, 0),
@@ -59,9 +59,14 @@ def width_of(plan: Plan, weights: Weights) -> int:
     return int(W[0] // (plan.of_both + plan.of_x) if R is None else R[0] // (plan.of_both + plan.of_h))
 
 
+def of_products(plan: Plan, weights: Weights) -> int:
+    """The sizes of the matrices of all products inside a step."""
+    return sum(prod(weights.U[cut.matrix]) for cut in plan.cuts if cut.kind == "product")
+
+
 def cell_step(gates: Shape, states: Any, weights: Weights, *, plan: Plan, **_: Any) -> Cost:
     (B, H), (flops, functions) = states[-1], of_stages(plan.forward)
-    products = 2 * sum(map(prod, weights.U))
+    products = 2 * of_products(plan, weights)
     return B * (products + H * (flops + plan.means)), B * H * functions
 
 
@@ -69,7 +74,7 @@ def cell_step_grad(
     states: Any, after: Any, values: Any, d_after: Any, weights: Weights, *, plan: Plan, **_: Any
 ) -> Cost:
     (B, H), (flops, functions) = d_after[-1], of_stages(plan.backward)
-    products = 2 * sum(map(prod, weights.U))
+    products = 2 * of_products(plan, weights)
     return B * (products + H * (flops + plan.means + plan.vectors)), B * H * functions
 
 
@@ -81,7 +86,7 @@ def cell_sequence(
     total = units = 0
     for own in weights:
         H = width_of(plan, own)
-        products = sum(prod(w) for w in (*own[:3], *own.U) if w)
+        products = sum(prod(w) for w in own[:3] if w) + of_products(plan, own)
         total += rows * (2 * products + H * (gates + flops + plan.means) + (0 if zoneout is None else 4 * h0[-1]))
         units += H
     return total, rows * units * functions
@@ -95,7 +100,7 @@ def cell_sequence_grad(
     gates, total, units = plan.of_both + plan.of_x + plan.of_h, 0, 0
     for own in weights:
         H = width_of(plan, own)
-        products = 2 * sum(prod(w) for w in (own.R, own.Wp, *own.U) if w)
+        products = 2 * (sum(prod(w) for w in (own.R, own.Wp) if w) + of_products(plan, own))
         products += prod(own.W) * (1 + need_dx) if own.W else 0
         # dh of the output and of the next step, and the sums over all steps: of biases and of vectors
         total += rows * (2 * products + H * (1 + flops + plan.means + gates + len(own.vectors)))

@@ -55,8 +55,8 @@ def sigmoid(a: Any) -> Any:
 
 def erf(a: Any) -> Any:
     """``erf(x) = tanh(z(x))``, with z of `atanh_erf`."""
-    if a.ndim == 0:
-        return a.dtype.type(math.erf(a))
+    if np.ndim(a) == 0:
+        return getattr(a, "dtype", np.dtype(float)).type(math.erf(a))
     return in_blocks(lambda x: np.tanh(atanh_erf(x)), a)
 
 

@@ -13,6 +13,7 @@ import numpy as np
 
 from minirnn.cells.expr import NUMBERS, Expr, opens
 from minirnn.cells.keyed import KeyedPlan
+from minirnn.devices.cpu.elementwise import erf
 
 
 def sum_over(axis: int) -> Callable[[np.ndarray], np.ndarray]:
@@ -23,7 +24,8 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     **{"add": np.add, "sub": np.subtract, "mul": np.multiply, "div": np.divide, "neg": np.negative},
     **{"tanh": np.tanh, "sigmoid": lambda x: 0.5 * np.tanh(0.5 * x) + 0.5, "relu": lambda x: np.maximum(x, 0)},
     **{"softplus": lambda x: np.logaddexp(x, 0), "exp": np.exp, "log": np.log, "sqrt": np.sqrt, "abs": np.abs},
-    **{"sin": np.sin, "cos": np.cos, "maximum": np.maximum, "minimum": np.minimum, "where": np.where},
+    **{"floor": np.floor, "sign": np.sign, "erf": erf, "sin": np.sin, "cos": np.cos},
+    **{"maximum": np.maximum, "minimum": np.minimum, "where": np.where},
     **{"clip": lambda x, low, high: np.minimum(np.maximum(x, low), high), "gt": np.greater, "lt": np.less},
     **{"ge": np.greater_equal, "le": np.less_equal, "straight_through": lambda value, x: value, "copy": lambda x: x},
     **{"sum_u": sum_over(-2), "sum_k": sum_over(-1)},

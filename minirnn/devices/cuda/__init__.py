@@ -5,7 +5,8 @@ Where things are::
     ../cells/                     one step of a cell and its gradient, as a header that is made of the cell's plan
     kernels/sequence/             every_cell.cu, cell.cuh: the CUDA code around a cell, one thread per few neighboring
                                   units of a row (units.cuh); plain.cu: a few steps, written out; steps.cu: one step per
-                                  launch, reductions.cu: between its stages; barrier.cu: whole sequences in one launch,
+                                  launch, reductions.cu: between its stages; unitwise.cu: all steps of a cell whose
+                                  units do not read each other; barrier.cu: whole sequences in one launch,
                                   readable; persistent.cu, persistent_grad.cu: the same, for speed
     kernels/grid_barrier.cuh, grid.cuh, tile_gather.cuh, warp_product.cuh
                                   used by these: a barrier of all blocks, messages between blocks, products by warps

@@ -44,6 +44,11 @@ class Compiler:
         programs = [word for word in self.command if not word.startswith("-")]
         return " ".join([os.path.basename(programs[-1]), *numbers[-1:]])
 
+    @property
+    def major(self) -> int:
+        """The first number of the version."""
+        return int(self.name.rpartition(" ")[2].partition(".")[0])
+
     def run(self, *arguments: str) -> str:
         """Run the compiler and return its output. Raises `CompileError` with its error message."""
         try:

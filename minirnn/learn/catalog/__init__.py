@@ -21,8 +21,11 @@ class Catalog(Mapping[str, Exercise]):
 
     def __getitem__(self, id: str) -> Exercise:
         module = import_module(f"minirnn.learn.catalog.{self.modules[id]}")
-        found: Exercise = next(exercise for exercise in module.EXERCISES if exercise.id == id)
-        return found
+        for exercise in module.EXERCISES:
+            if exercise.id == id:
+                found: Exercise = exercise
+                return found
+        raise ValueError(f"{id} is in MODULES of {__name__}\n  and EXERCISES of {module.__name__} lacks it")
 
     def __contains__(self, id: object) -> bool:
         return id in self.modules

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from inspect import signature
 from typing import Any
 
 from minirnn.arguments import check
-from minirnn.arguments.messages import shown
+from minirnn.arguments.messages import meant, shown
 from minirnn.cells.cell import Formulas
 from minirnn.cells.expr import CellError
 from minirnn.nn.own.keyed import KeyedCellLayer
@@ -26,6 +27,13 @@ class Cell(Formulas):
         constants = {n: kwargs.pop(n) for n in self.step.constants if n in kwargs}
         own = self.with_constants(**constants) if constants else self
         kind = CellLayer if self.step.keys is None else KeyedCellLayer
+        known = [n for n in signature(CellLayer).parameters if n != "cell"]
+        for n in sorted(kwargs.keys() - {*known}):
+            likely = meant(n, (*known, *self.step.constants))
+            raise TypeError(
+                f"{self.__name__}.layer: no option or constant is called {n!r}\n"
+                f"  expected {', '.join(known[3:])}, or a constant of the cell{likely}"
+            )
         return kind(own, input_size, hidden_size, *args, **kwargs)
 
     def verify(self, devices: Sequence[str] | None = None, seed: int = 0) -> Proof:
@@ -73,8 +81,8 @@ def cell(
     -----
     The names of the function's parameters define their roles (:mod:`minirnn.cells.trace`): gates ``z_NAME`` of
     ``x W + h R + b``, ``x_NAME`` of x alone, ``h_NAME`` of h alone; states; masks ``mask_NAME``; after a ``*`` learned
-    vectors (H,), and constants if they have a default. Use `product` for further products, which have their own
-    matrices.
+    vectors (H,), and constants if they have a default. Use `product` for further products, each with its
+    own matrix or with one that its name shares: ``product(v, "U")``.
     """
     if callable(states):
         raise CellError("cell: got a function\n  expected @cell(states=('h',)) above it: the names of its states")

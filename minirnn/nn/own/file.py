@@ -150,7 +150,7 @@ def formula(step: Step, e: Expr) -> str:
     cuts: dict[Expr, str] = {}
     for m in step.cuts:
         v = write(m.args[0], step.names, inline=cuts)
-        cuts[m] = f"{m.op}({v})"
+        cuts[m] = f"{m.op}({v}, {m.value})" if isinstance(m.value, str) and m.op == "product" else f"{m.op}({v})"
     return cuts[e] if e in cuts else write(e, step.names, top=True)
 
 

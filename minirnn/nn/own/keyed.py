@@ -15,7 +15,6 @@ from minirnn.engine.tensor import Tensor, as_tensor, tensor
 from minirnn.nn.functional import linear
 from minirnn.nn.own.layer import CellLayer, states_type
 from minirnn.nn.states import check_place
-from minirnn.ops.fused import zeros
 from minirnn.ops.primitives import concat, reshape, squeeze, stack, transpose, where
 from minirnn.ops.sequence.keyed import KeyedLayer
 from minirnn.ops.sequence.layer import keep_for
@@ -60,14 +59,17 @@ class KeyedCellLayer(CellLayer):
         plan, H, step = self.plan, self.hidden_size, self.cell.step
         rows = plan.starts(plan.gates, H)[-1]
         shapes = {"weight_ih": (rows, self.input_size if p < self.D else self.D * H), "bias": (rows,)}
+        shapes |= {f"initial_{n}": self._place(n)[2] for n in self.learned}
         return self._with_learned(shapes, {n: plan.shape(e, H) for n, e in step.vectors.items()})
 
-    def _place(self, n: str) -> tuple[str, int, tuple[int, ...]]:
+    def _place(self, n: str, p: int = 0) -> tuple[str, int, tuple[int, ...]]:
         plan, H, order = self.plan, self.hidden_size, self.cell.step.gate_order
         if n in order:
             k = order.index(n)
             return "bias", plan.starts(plan.gates, H)[k], (plan.width(plan.gates[k], H),)
-        return n, 0, plan.shape(self.cell.step.vectors[n], H)
+        if n in self.states_given:
+            return f"initial_{n}", 0, plan.shape(self.cell.step.states[n], H)
+        return n, 0, self._shapes(p)[n]
 
     def weights(self, k: int) -> Weights:
         """The weights of pseudo-layer k = l*D + d."""
@@ -143,7 +145,7 @@ class KeyedCellLayer(CellLayer):
         for n, e in zip(plan.state_names, plan.states, strict=True):
             count, own = self.num_layers * self.D, plan.shape(e, self.hidden_size)
             if by_name[n] is None:
-                found.append(zeros((count, x.shape[1], *own), x))
+                found.append(self.first_state(n, x.shape[1]))
                 continue
             state = by_name[n] if isinstance(by_name[n], Tensor) else as_tensor(by_name[n], device=x.device)
             check_place(self.name, n, state, x.dtype, x.device)

@@ -22,6 +22,7 @@ from minirnn.nn.parameter import Parameter
 from minirnn.nn.regularization import new_seeds, probability
 from minirnn.nn.stack import Stack
 from minirnn.ops.cudnn_rnn.dropout import dropped
+from minirnn.ops.fused import zeros
 from minirnn.ops.primitives import broadcast_to, chunk, concat, expand_dims, squeeze, stack, transpose
 from minirnn.ops.sequence.stack import run_layers
 from minirnn.proof.own import prove_layer
@@ -52,8 +53,12 @@ class CellLayer(Stack):
         default is the value in the cell's function. A mask with neither must be passed in every call.
     variational : bool
         Whether masks and dropout are drawn once for all steps instead of for each step.
-    initial : mapping of str to number or array (H,), optional
-        Initial values of a gate's bias (``{"z_f": 1}``) or a vector. All others are drawn from -1/sqrt(H) .. 1/sqrt(H).
+    initial : mapping of str to number, array or function, optional
+        Initial values of a gate's bias (``{"z_f": 1}``), of another parameter by its name (``{"U": np.eye(5)}``, or
+        ``{"weight_hh": mr.nn.init.orthogonal_}``), or of a state before the first step, if a call has none. States
+        begin at 0 otherwise; all other values are drawn from -1/sqrt(H) .. 1/sqrt(H).
+    learned : sequence of str, optional
+        States whose value before the first step is a parameter, ``initial_NAME``.
     device, dtype
         Device and dtype (default float32) of the parameters.
 
@@ -66,9 +71,12 @@ class CellLayer(Stack):
     bias : Parameter, (G*H,)
         The biases of all gates.
     product_1, product_2, .. : Parameter, (H, H)
-        The matrices of the calls of `product`.
+        The matrices of the calls of `product`; a matrix with a name, ``product(v, "U")``, has this name.
     weight_hr : Parameter, (P, H)
         With `proj_size`.
+
+    initial_h, .. : Parameter, (H,)
+        For each state in `learned`.
 
     Each vector of the cell is a parameter (H,) under its own name. With several layers or two directions
     ``_l0``, ``_l0_reverse``, ``_l1`` .. is appended to all names.
@@ -92,6 +100,7 @@ class CellLayer(Stack):
         masks: Mapping[str, float] | None = None,
         variational: bool = False,
         initial: Mapping[str, Any] | None = None,
+        learned: Sequence[str] = (),
     ) -> None:
         name, step = cell.__name__, cell.step
         sizes = input_size, hidden_size, num_layers
@@ -112,6 +121,10 @@ class CellLayer(Stack):
         """Names of the states that a call takes and returns."""
         self._single = self.num_layers * self.D == 1
         make = Factory(device, dtype)
+        self.learned = (learned,) if isinstance(learned, str) else tuple(learned)
+        if unknown := [n for n in self.learned if n not in self.states_given]:
+            known = ", ".join(self.states_given)
+            raise ValueError(f"{name}: learned has {shown(unknown[0])}\n  expected some of its states: {known}")
         self.initial = self._checked(initial or {})
         self._draw([self._shapes(p) for p in range(self.num_layers * self.D)], make)
         self._set_initial()
@@ -131,9 +144,11 @@ class CellLayer(Stack):
         shapes: dict[str, tuple[int, ...]] = {"weight_ih": (n_x * H, width)} if n_x else {}
         shapes |= {"weight_hh": (n_h * H, self.P)} if n_h else {}
         shapes |= {"bias": (len(step.gates) * H,)}
-        shapes |= {f"product_{k + 1}": (H, H) for k in range(self.plan.products)}
+        named = {n: (H, H) for n, text in step.matrices.items() if n == text}
+        shapes |= {n: (H, H) for n in step.matrices if n not in named}
         shapes |= {"weight_hr": (self.P, H)} if self.proj_size else {}
-        return self._with_learned(shapes, dict.fromkeys(step.vectors, (H,)))
+        shapes |= {f"initial_{n}": self._place(n)[2] for n in self.learned}
+        return self._with_learned(shapes, {**named, **dict.fromkeys(step.vectors, (H,))})
 
     def _with_learned(
         self, shapes: dict[str, tuple[int, ...]], learned: Mapping[str, tuple[int, ...]]
@@ -141,45 +156,68 @@ class CellLayer(Stack):
         """`shapes` and those of the cell's own parameters."""
         for n in learned:
             if hasattr(type(self), n) or n in vars(self) or n in shapes:
-                raise ValueError(f"{self.name}: a vector is called {n!r}, a layer's own name\n  expected another name")
+                kind = "vector" if n in self.cell.step.vectors else "matrix"
+                raise ValueError(f"{self.name}: a {kind} is called {n!r}, a layer's own name\n  expected another name")
         return shapes | dict(learned)
 
-    def _place(self, n: str) -> tuple[str, int, tuple[int, ...]]:
-        """Where the initial value of a gate or vector goes: the parameter, the first element, and the shape."""
+    def _place(self, n: str, p: int = 0) -> tuple[str, int, tuple[int, ...]]:
+        """Where an initial value goes in pseudo-layer p: the parameter, the first element, and the shape."""
         order, H = self.cell.step.gate_order, self.hidden_size
-        return ("bias", order.index(n) * H, (H,)) if n in order else (n, 0, (H,))
+        if n in self.states_given:
+            return f"initial_{n}", 0, (self.P if n == self.cell.step.output else H,)
+        return ("bias", order.index(n) * H, (H,)) if n in order else (n, 0, self._shapes(p)[n])
 
-    def _checked(self, initial: Mapping[str, Any]) -> dict[str, np.ndarray]:
-        """Initial values of gates and vectors."""
-        step, found = self.cell.step, {}
+    def _checked(self, initial: Mapping[str, Any]) -> dict[str, Any]:
+        """Initial values of gates, parameters and states: arrays, or functions that set a parameter."""
+        found: dict[str, Any] = {}
+        known = [*self.cell.step.gate_order, *self._shapes(0), *self.states_given]
         for n, value in initial.items():
-            if n not in step.gates and n not in step.vectors:
-                known = ", ".join([*step.gate_order, *step.vectors])
+            if n not in known:
                 raise ValueError(
-                    f"{self.name}: initial has {n!r}\n  expected a gate or a vector: {known}\n"
-                    "  pass a state to the call, layer(x, states); set a matrix by layer.NAME.assign(..)"
+                    f"{self.name}: initial has {n!r}\n  expected a gate, a parameter or a state: {', '.join(known)}"
                 )
-            _, _, shape = self._place(n)
+            name, _, shape = self._place(n)
+            if callable(value) and name == n:
+                found[n] = value
+                continue
             try:
-                found[n] = np.broadcast_to(np.asarray(value, np.float64), shape).copy()
+                found[n] = np.asarray(value, np.float64).copy()
+                for p in range(self.num_layers * self.D):
+                    np.broadcast_to(found[n], self._place(n, p)[2])
             except (TypeError, ValueError):
                 letters = "(H,) = " if shape == (self.hidden_size,) else ""
+                more = ", or a function such as mr.nn.init.orthogonal_" if name == n else ""
                 raise ValueError(
-                    f"{self.name}: the initial value of {n} is {shown(value)}\n  expected a number or {letters}{shape}"
+                    f"{self.name}: the initial value of {n} is {shown(value)}\n"
+                    f"  expected a number or {letters}{shape}{more}"
                 ) from None
         return found
 
     def _set_initial(self) -> None:
-        for n, values in self.initial.items():
-            name, start, shape = self._place(n)
-            for names in self._names:
+        for n, value in {**dict.fromkeys(self.learned, 0.0), **self.initial}.items():
+            for k, names in enumerate(self._names):
+                name, start, shape = self._place(n, k)
+                if name not in names:  # a state that is not learned
+                    continue
                 p: Parameter = getattr(self, names[name])
+                if callable(value):
+                    value(p)
+                    continue
                 new = p.numpy().copy()
-                if shape == new.shape:
-                    new[...] = values
-                else:
-                    new[start : start + len(values)] = values
+                part = new if shape == new.shape else new[start : start + shape[0]]
+                part[...] = value
                 p.assign(new)
+
+    def first_state(self, n: str, B: int) -> Tensor:
+        """The state called n before the first step, (L*D, B, ..), if a call has none."""
+        like: Parameter = getattr(self, self._names[0]["bias"])
+        shape = (self.num_layers * self.D, B, *self._place(n)[2])
+        if n in self.learned:
+            rows = stack([getattr(self, names[f"initial_{n}"]) for names in self._names])
+            return broadcast_to(expand_dims(rows, 1), shape)
+        if n not in self.initial:
+            return zeros(shape, like)
+        return tensor(np.broadcast_to(self.initial[n], shape), device=like.device, dtype=like.dtype)
 
     def weights(self, k: int) -> Weights:
         """The weights of pseudo-layer k = l*D + d, gates in the order of the plan."""
@@ -191,7 +229,7 @@ class CellLayer(Stack):
             own.get("weight_hr"),
             self._sorted(own["bias"], "zxh"),
             None,
-            tuple(own[f"product_{k + 1}"] for k in range(self.plan.products)),
+            tuple(own[n] for n in step.matrices),
             tuple(own[n] for n in step.vectors),
         )
 
@@ -285,7 +323,9 @@ class CellLayer(Stack):
                     f"{self.name}: got {len(parts)} states\n  expected {len(names)}: {', '.join(names)}, in this order"
                 )
             found |= dict(zip(names, parts, strict=True))
-        return self._before(found, step.output, batched, x)
+        before = zip(found, self._before(found, step.output, batched, x), strict=True)
+        first = {*self.initial, *self.learned}
+        return [self.first_state(n, x.shape[1]) if found[n] is None and n in first else s for n, s in before]
 
     def _returned(self, after: Sequence[Tensor], batched: bool) -> Any:
         by_name = dict(zip(self.cell.step.order, after, strict=True))

@@ -17,9 +17,9 @@ primitive computes the value. `reads` lists the values that the derivative needs
 output, "others" if each input's gradient needs only the other inputs.
 
 `unary` and `binary` create the function that users call. An activation is a function of `nn.functional` as well. An op
-with more arguments has its own function, which checks the arguments and calls the node, ``Softmax(axis)(x)``.
-`@op(Softmax)` declares this, and makes the function a method of Tensor. `minirnn explain` and the type stubs of the
-methods (``scripts/method_stubs.py``) read these declarations.
+with more arguments, or with two and a `forward`, has its own function, which checks the arguments and calls the node,
+``Softmax(axis)(x)``. `@op(Softmax)` declares this, and makes the function a method of Tensor. `minirnn explain` and the
+type stubs of the methods (``scripts/method_stubs.py``) read these declarations.
 
 A derivative also calls nodes instead of functions, because its arguments need no checks.
 """
@@ -235,11 +235,13 @@ def unary(
 def binary(
     kind: type[Primitive], doc: str, method: str | None = None, operator: str | None = None
 ) -> Callable[[Any, Any], Tensor]:
-    """The function of an op of two operands, which broadcast. It is named after its node.
+    """The function of an op of two operands, which broadcast. It is named after its node. One primitive computes it.
 
     A node may also have a method `of_first`, which computes only the gradient of the first operand. It is used for
     arrays if the second operand is a constant.
     """
+    if kind.forward is not Primitive.forward:
+        raise TypeError(f"binary: {kind.__name__} has a forward\n  expected one primitive, or @op and a function")
     name, node = kind.__name__.lower(), kind()
     label = name  # `called` replaces it
     alone = kind()

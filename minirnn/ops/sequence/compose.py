@@ -25,10 +25,13 @@ from minirnn.ops.primitives import (
     clip,
     concat,
     cos,
+    erf,
     exp,
+    floor,
     log,
     relu,
     sigmoid,
+    sign,
     sin,
     sqrt,
     stack,
@@ -53,7 +56,8 @@ def smaller(a: Any, b: Any) -> Tensor:
 FUNCTIONS: dict[str, Callable[..., Any]] = {
     **{op: RULES[op].value for op in ("add", "sub", "mul", "div", "neg", *COMPARISONS)},
     **{"sigmoid": sigmoid, "tanh": tanh, "relu": relu, "softplus": log_one_plus_exp, "exp": exp, "log": log},
-    **{"sqrt": sqrt, "abs": absolute, "sin": sin, "cos": cos, "maximum": larger, "minimum": smaller, "clip": clip},
+    **{"floor": floor, "sign": sign, "erf": erf, "sqrt": sqrt, "abs": absolute},
+    **{"sin": sin, "cos": cos, "maximum": larger, "minimum": smaller, "clip": clip},
     **{"where": where, "straight_through": straight_through, "copy": lambda x: x, "unit_mean": unit_mean},
     **{"sum_u": lambda x: sum(x, -2, True), "sum_k": lambda x: sum(x, -1, True)},  # of (.., H, N)
     **{"unit_sum": unit_sum, "unit_max": unit_max, "unit_var": lambda v: unit_mean((v - unit_mean(v)) ** 2)},
@@ -75,12 +79,11 @@ def evaluate(
     """All values of a step, computed from its inputs. `constants` are numbers in place of the step's own."""
     found = dict(values)
     named = {**step.constants, **(constants or {})}
-    products = [m for m in step.cuts if m.op == "product"]
     for e in step.nodes:
         if e in found:
             continue
         if e.op == "product":
-            v, matrix = found[e.args[0]], U[products.index(e)]
+            v, matrix = found[e.args[0]], U[step.matrix_of[e]]
             found[e] = broadcast_to(v, (*v.shape[:-1], matrix.shape[1])) @ matrix.T  # a mean is (B, 1)
         else:
             found[e] = computed(e, [found[a] for a in e.args], named, next(iter(values.values())))
@@ -93,8 +96,8 @@ def gradients(d: Derivation, values: Mapping[Expr, Any], U: Sequence[Tensor] = (
     `values` are the values that these lines read, and the gradients of the states after the step.
     """
     found = dict(values)
-    cuts = zip(d.step.cuts, d.cuts, strict=True)
-    through = dict(zip([dv for m, (_, dv) in cuts if m.op == "product"], U, strict=True))
+    cuts = dict(zip(d.step.cuts, d.cuts, strict=True))
+    through = {cuts[m][1]: U[k] for m, k in d.step.matrix_of.items()}
     of = {dv: dm for dm, dv in d.cuts}
 
     def value(e: Expr) -> Any:

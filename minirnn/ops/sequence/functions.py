@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import reduce
 from typing import Any
 
+from minirnn.arguments.messages import shown
 from minirnn.cells import units
 from minirnn.cells.expr import CellError, Expr, apply
 from minirnn.engine.operands import float_tensor, pair, same_device
@@ -13,15 +14,18 @@ from minirnn.ops.primitives import add, amax, mean, softmax, sqrt
 from minirnn.ops.primitives.declare import Primitive
 
 
-def product(v: Any) -> Expr:
+def product(v: Any, matrix: str | None = None) -> Expr:
     """``v @ U.T`` with a learned matrix U (H, H), for one more recurrent product in the middle of a step.
 
     GRUBlockCell's candidate is ``tanh(x_c + product(r * h))``. Each call in a cell's function has its own matrix
-    ``product_1``, ``product_2``, .. in the layer. The product needs all units of `v`, so the step is split there into
-    two stages. Raises CellError if it is called outside a cell's function, where no layer has the matrix.
+    ``product_1``, ``product_2``, .. in the layer, unless `matrix` names one: ``product(v, "U")``. Calls with the same
+    name share a matrix. The product needs all units of `v`, so the step is split there into two stages. Raises
+    CellError if it is called outside a cell's function, where no layer has the matrix.
     """
+    if not (matrix is None or isinstance(matrix, str) and matrix.isidentifier()):
+        raise CellError(f"product: the matrix is {shown(matrix)}\n  expected a name such as 'U', or None")
     if isinstance(v, Expr):
-        return apply("product", v)
+        return apply("product", v) if matrix is None else apply("product", v, matrix=matrix)
     raise CellError(
         f"product: got a {type(v).__name__}\n  expected a value of a cell's step; for a Tensor write v @ U.T"
     )

@@ -224,7 +224,7 @@ def places(weights: Sequence[Weights], first: int) -> list[Callable[[Sequence[An
 
 def template(plan: Plan) -> Weights:
     """Which weights a direction of this cell has, with a bias of all gates: True for each."""
-    there = (True,) * plan.products, (True,) * plan.vectors
+    there = (True,) * plan.matrices, (True,) * plan.vectors
     return Weights(plan.reads_x or None, plan.reads_h or None, plan.projected or None, True, None, *there)
 
 

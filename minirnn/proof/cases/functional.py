@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from minirnn.nn import functional as F
+from minirnn.ops.primitives.declare import ACTIVATIONS
 from minirnn.proof.case import Case
 from minirnn.proof.cases.operands import (
     INDEX,
@@ -27,6 +28,7 @@ from minirnn.proof.cases.operands import (
     with_scale_and_shift,
 )
 from minirnn.proof.cases.primitives import SIZES, Row, case
+from minirnn.proof.cases.primitives import VALUES as PRIMITIVES
 
 
 def cases() -> Iterator[Case]:
@@ -66,7 +68,8 @@ VALUES: dict[str, Row] = {
     ),
     "nll_loss": (lambda a: F.nll_loss(a, classes(a), weights(a), ignore_index=1), one(), "all"),
     "ctc_loss": (ctc_loss, one(), "all"),
-    **alike(one(), 0, "sigmoid", "tanh", "silu", "gelu", "logsigmoid", "glu"),
+    **{name: PRIMITIVES[name] for name in ACTIVATIONS},
+    **alike(one(), 0, "silu", "gelu", "logsigmoid", "glu"),
     **alike(one(away_from_zero), 0, "relu", "relu6", "elu"),
     **alike(one(away_from_zero), 0, "leaky_relu", negative_slope=0.2),
     **alike(one(away_from_zero), 0, "hardtanh", min_val=-0.2, max_val=0.2),

@@ -161,7 +161,7 @@ def backward(cell: Formulas) -> Graph:
             m, dm = cuts[atom]
             way = BACK.get(m.op)
             text = RULES[way].latex.format(r"\;\cdot\;") if way else words.math.matrix(m)
-            said = f"the {way[5:]} over units" if way else f"U{words.math.number(m)}"
+            said = f"the {way[5:]} over units" if way else words.math.plain(m)
             at[atom] = g.add(text, FACTOR, f"@ {said}", [at[dm]])
             if atom not in words.math.inline:
                 at[atom] = g.add(words.math.names[atom], VALUE, d.names[atom], [at[atom]])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from math import pi
 from typing import Any
 
 import numpy as np
@@ -11,10 +12,14 @@ import pytest
 import minirnn as mr
 from minirnn import (
     cell,
+    erf,
     exp,
+    floor,
     product,
     relu,
     sigmoid,
+    sign,
+    sin,
     sqrt,
     tanh,
     unit_max,
@@ -34,7 +39,8 @@ LENGTHS = np.array([6, 3, 5, 1])
 @cell(states=("h",))
 def many_gates(z_a, z_b, z_c, z_d, z_e, x_f, x_g, h_i, h_j, h, *, w):
     r = sigmoid(z_a + w * h) * tanh(z_b) + 0.1 * sigmoid(z_c) * tanh(z_d)
-    return 0.5 * r * tanh(x_f * h_i + z_e) + 0.2 * relu(x_g) * tanh(h_j)
+    jumps = z_d * z_d * sign(z_d) + sin(3 * x_g) ** 2 * floor(3 / pi * x_g)  # by which gradients do not jump
+    return 0.5 * r * tanh(x_f * h_i + z_e) + 0.2 * relu(x_g) * erf(h_j) + 0.1 * jumps
 
 
 @cell(states=("s", "h"))
@@ -83,7 +89,15 @@ def multiplicative(x_m, h_m, x_f, x_n, c, h):
 
 @cell(states=("h",))
 def residual(z_a, h, *, dt=0.3):
-    return h + dt * (product(h) - 0.1 * h + tanh(z_a))
+    """Two of its products share a matrix."""
+    u = tanh(product(h, "R2") + tanh(z_a))
+    return h + dt * (product(u) - 0.1 * h + u - product(u * h, "R2"))
+
+
+@cell(states=("p", "q", "h"))
+def alone(x_a, x_b, p, q, h, mask_h, *, w, dt=0.3):
+    new_p = p - dt * (tanh(w * h + x_a) + 0.5 * q)
+    return new_p, q + dt * new_p * p, mask_h * h + (1 - mask_h) * sigmoid(x_b) * new_p
 
 
 MADE_UP = {"many_gates": many_gates, "three_stages": three_stages, "layer_norm": layer_norm, "gates_of_h": gates_of_h}
@@ -92,6 +106,7 @@ MADE_UP |= {
     "multiplicative": multiplicative,
     "residual": residual,
     "over_units": over_units,
+    "alone": alone,
 }
 ALL = [*CELLS, *MADE_UP]
 
@@ -134,7 +149,7 @@ class OwnLayer:
             at = [there.index(n) for n in self.plan.gate_names if n[0] in kinds]
             return np.concatenate([named[name][k * H : (k + 1) * H] for k in at])
 
-        U = tuple(named[f"product_{k + 1}"] for k in range(self.plan.products))
+        U = tuple(named[n] for n in self.cell.step.matrices)
         vectors = tuple(named[n] for n in self.plan.vector_names)
         W, R, b = rows("weight_ih", "zx"), rows("weight_hh", "zh"), rows("bias", "zxh")
         return Weights(W, R, named.get("weight_hr"), b, None, U, vectors)

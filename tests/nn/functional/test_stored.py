@@ -8,6 +8,7 @@ from __future__ import annotations
 import pytest
 
 from minirnn.nn import functional
+from minirnn.ops.primitives.declare import ACTIVATIONS
 from tests.each import each
 from tests.nn.functional.stored import FOLDER, case, cases, check_derivatives, replay
 
@@ -43,4 +44,5 @@ def test_derivatives_to_second_order_agree_with_differences(function: str, case:
 
 
 def test_every_function_has_stored_values() -> None:
-    assert {name for name, _ in STORED} | {"dropout"} == set(functional.__all__)  # dropout is random
+    """Others are dropout, which is random, and activations, which are ops: `tests/ops/table.py` has their values."""
+    assert {name for name, _ in STORED} | {"dropout", *ACTIVATIONS} == set(functional.__all__)

@@ -231,6 +231,15 @@ def test_weight_dropout_reaches_the_matrices_of_products() -> None:
     assert not np.array_equal(gradients[0].numpy()[:40] == 0, gradients[1].numpy() == 0)
 
 
+def test_products_with_the_same_name_have_one_parameter() -> None:
+    layer = residual.layer(I, 40, 2, weight_dropout=0.25)
+    own = ["weight_ih", "weight_hh", "bias", "product_2", "R2"]
+    assert list(layer.state_dict()) == [f"{n}_l{l}" for l in range(2) for n in own]
+    (g,) = mr.grad(layer(mr.randn(T, B, I))[0].sum(), [layer.R2_l1])
+    assert abs((g.numpy() == 0).mean() - 0.25) < 0.06  # one mask for both products
+    assert residual.layer(I, H).verify(["cpu"])
+
+
 @cell(states=("h",))
 def solver(z_a, h, *, dt=0.2):
     for _ in range(3):
@@ -252,7 +261,7 @@ def test_a_layer_has_its_own_constants(rng: np.random.Generator) -> None:
     assert (one.cell.step.constants["dt"], two.cell.step.constants["dt"]) == (0.2, 0.1)
     x = rng.normal(size=(1, B, I))
     np.testing.assert_allclose(one(x)[0].numpy(), 4 * two(x)[0].numpy(), rtol=1e-12)  # h = dt v, v = dt tanh(z_a)
-    with pytest.raises(TypeError, match="unexpected keyword argument 'dx'"):
+    with pytest.raises(TypeError, match="cornn.layer: no option or constant is called 'dx'"):
         gallery("cornn").layer(I, H, dx=0.2)
 
 
@@ -332,6 +341,56 @@ def test_initial_values_of_biases_and_vectors() -> None:
     assert np.all(layer.bias_l1.numpy()[2 * H : 3 * H] == 1)
 
 
+def test_initial_values_of_matrices() -> None:
+    initial = {"R2": np.eye(H), "weight_hh": mr.nn.init.orthogonal_, "weight_ih": 0.5, "product_2": 0.1 * np.ones(H)}
+    layer = residual.layer(I, H, 2, initial=initial, dtype="float64")
+    for _ in range(2):
+        R = layer.weight_hh_l1.numpy()
+        np.testing.assert_allclose(R @ R.T, np.eye(H), atol=1e-14)
+        assert np.array_equal(layer.R2_l0.numpy(), np.eye(H)) and np.all(layer.product_2_l1.numpy() == 0.1)
+        assert layer.weight_ih_l1.shape == (H, H) and np.all(layer.weight_ih_l1.numpy() == 0.5)
+        layer.reset_parameters()
+
+
+@pytest.mark.parametrize("place", ["cpu", "native", "cuda-sim"])
+def test_states_before_the_first_step_may_be_given_or_learned(rng: np.random.Generator, place: str) -> None:
+    """They are the states that a call takes, and their gradient is the sum of those."""
+    c0, options = rng.normal(size=H), {"num_layers": 2, "proj_size": 3, "dtype": "float64", "device": place}
+    layer = gallery("lstm").layer(I, H, initial={"c": c0, "h": 0.3}, learned=["h"], **options)
+    assert [p.shape for n, p in layer.named_parameters() if n.startswith("initial_")] == [(3,), (3,)]
+    layer.initial_h_l1.assign(rng.normal(size=3))
+    x = mr.tensor(rng.normal(size=(T, B, I)), device=place)
+    given = np.repeat(np.stack([p.numpy() for p in (layer.initial_h_l0, layer.initial_h_l1)])[:, None], B, 1)
+    h = mr.tensor(given, device=place, requires_grad=True)
+    c = mr.tensor(np.broadcast_to(c0, (2, B, H)), device=place)
+    y, wanted = layer(x, lengths=LENGTHS)[0], layer(x, (c, h), lengths=LENGTHS)[0]
+    assert np.array_equal(y.numpy(), wanted.numpy())
+    assert np.array_equal(y.numpy()[:, 1], layer(x, (None, h), lengths=LENGTHS)[0].numpy()[:, 1])
+    found = mr.grad((y**2).sum(), [layer.initial_h_l0, layer.initial_h_l1])
+    (dh,) = mr.grad((wanted**2).sum(), [h])
+    np.testing.assert_allclose(np.stack([g.numpy() for g in found]), dh.numpy().sum(1), rtol=1e-13, atol=1e-14)
+    np.testing.assert_allclose(layer(x[:, 0])[0].numpy(), layer(x)[0].numpy()[:, 0], rtol=1e-13)
+    layer.reset_parameters()
+    assert np.all(layer.initial_h_l1.numpy() == 0.3)
+
+
+@pytest.mark.parametrize("name", ["mgu", "deltanet"])
+def test_a_layer_with_learned_states_verifies(name: str) -> None:
+    own = gallery(name)
+    layer = own.layer(I, H, bidirectional=True, learned=own.step.user_states, initial={own.step.user_states[0]: 0.2})
+    assert layer.verify(["cpu"])
+    one = own.layer(I, H, initial={own.step.user_states[0]: 0.2})
+    _, after = one(mr.zeros((1, 2, I)), mr.full_like(one(mr.zeros((1, 2, I)))[1], 0.2))
+    np.testing.assert_array_equal(one(mr.zeros((1, 2, I)))[1].numpy(), after.numpy())
+
+
+def test_figures_begin_with_the_states_of_the_layer() -> None:
+    layer = gallery("mgu").layer(I, H, initial={"h": 0.7})
+    x = mr.randn(1, I)
+    found = mr.viz.layer_values(layer, x.numpy()[:, None])
+    np.testing.assert_allclose(found.states["h"][-1].ravel(), layer(x)[0].numpy().ravel(), rtol=1e-6)
+
+
 @pytest.mark.parametrize(
     ("call", "words"),
     [
@@ -339,9 +398,16 @@ def test_initial_values_of_biases_and_vectors() -> None:
         (lambda: gallery("lstm").layer(3, 5, proj_size=5), "proj_size < hidden_size"),
         (lambda: gallery("sru").layer(3, 5, weight_dropout=0.1), "the cell has no recurrent matrix"),
         (lambda: gallery("lstm").layer(3, 5, input_dropout=2), "expected 0 .. 1"),
-        (lambda: gallery("lstm").layer(3, 5, initial={"z_q": 1}), "expected a gate or a vector"),
-        (lambda: gallery("lstm").layer(3, 5, initial={"weight_hh": 1}), r"set a matrix by layer\.NAME\.assign"),
-        (lambda: gallery("lstm").layer(3, 5, initial={"c": 1}), r"pass a state to the call, layer\(x, states\)"),
+        (
+            lambda: gallery("lstm").layer(3, 5, initial={"z_q": 1}),
+            "expected a gate, a parameter or a state: z_i, .*, weight_hh, bias, c, h",
+        ),
+        (lambda: gallery("lstm").layer(3, 5, initial={"weight_hh": [1, 2]}), r"\(20, 5\), or a function such as"),
+        (
+            lambda: gallery("lstm").layer(3, 5, initial={"c": mr.nn.init.zeros_}),
+            r"expected a number or \(H,\) = \(5,\)$",
+        ),
+        (lambda: gallery("lstm").layer(3, 5, learned="z_i"), "learned has 'z_i'\n  expected some of its states: c, h"),
         (lambda: gallery("lstm").layer(3, 5, initial={"z_f": [1, 2]}), r"expected a number or \(H,\)"),
         (lambda: gallery("lstm").layer(3, 5, masks={"mask_h": 1}), "has no mask 'mask_h'"),
         (lambda: zoned.layer(3, 5, masks={"mask_h": 2}), "expected 0 .. 1"),
@@ -371,6 +437,9 @@ def test_a_vector_cannot_be_called_as_something_else_of_a_layer(taken: str, laye
     exec(f"def made(z_a, h, *, {taken}):\n    return mr.tanh(z_a + mr.product({taken} * h))", scope)
     with pytest.raises(ValueError, match=f"a vector is called '{taken}', a layer's own name"):
         cell(states=("h",))(scope["made"]).layer(3, 5, layers)
+    if taken != "product_1":
+        with pytest.raises(ValueError, match=f"a matrix is called '{taken}', a layer's own name"):
+            cell(states=("h",))(lambda z_a, h: tanh(z_a + mr.product(h, taken))).layer(3, 5, layers)
 
 
 def test_states_with_names_are_read_by_their_names() -> None:

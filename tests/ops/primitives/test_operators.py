@@ -15,7 +15,8 @@ import pytest
 import minirnn as mr
 from minirnn import ops
 from minirnn.cells.expr import CellError, Graph
-from minirnn.ops.primitives.declare import ACTIVATIONS, Primitive, unary
+from minirnn.ops.primitives.declare import ACTIVATIONS, Primitive, binary, unary
+from minirnn.proof.cases.functional import VALUES as FUNCTIONAL
 from minirnn.proof.cases.primitives import UNARY, VALUES
 
 OPERATORS = {
@@ -86,11 +87,20 @@ def test_an_op_of_ones_own_is_declared_as_those_of_minirnn_are(device: str) -> N
         softsign(Graph().node("input", (), "z"))
 
 
+def test_an_op_of_two_operands_and_several_primitives_is_not_made_by_binary() -> None:
+    class Hypot(Primitive, uses="multiply add sqrt"):
+        def forward(self, device: Any, a: Any, b: Any) -> Any:
+            return device.sqrt(device.add(device.multiply(a, a), device.multiply(b, b)))
+
+    with pytest.raises(TypeError, match="binary: Hypot has a forward\n  expected one primitive, or @op and a function"):
+        binary(Hypot, "")
+
+
 def test_an_activation_is_a_function_of_nn_and_is_proven_by_its_declaration_alone() -> None:
     assert {"sigmoid", "tanh"} <= ACTIVATIONS.keys()
     for name, function in ACTIVATIONS.items():
         assert getattr(mr, name) is getattr(mr.nn.functional, name) is function and name in mr.nn.functional.__all__
-        assert name in VALUES and name in UNARY.values()
+        assert name in VALUES and name in UNARY.values() and name in FUNCTIONAL
 
 
 def test_a_traceback_names_the_op() -> None:

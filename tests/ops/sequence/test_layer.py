@@ -47,7 +47,7 @@ def test_weights_of_two_directions_come_back_by_name_and_the_kernel_gives_the_co
     weights = [
         Weights(
             draw(rows_of_W * H, I) if rows_of_W else None, draw(rows_of_R * H, H) if rows_of_R else None, None,
-            draw(gates * H), None, [draw(H, H) for _ in range(plan.products)], [draw(H) for _ in range(plan.vectors)],
+            draw(gates * H), None, [draw(H, H) for _ in range(plan.matrices)], [draw(H) for _ in range(plan.vectors)],
         )
         for _ in range(2)
     ]  # fmt: skip

@@ -71,7 +71,7 @@ def test_the_paths_of_the_picture_add_up_to_the_gradient(name: str, rng: np.rand
     H, B = 5, 3
     draw = lambda *shape: rng.normal(size=shape)  # noqa: E731
     gates, before = draw(len(plan.gate_names), B, H), draw(plan.states, B, H)
-    vectors, U = draw(plan.vectors, H), draw(plan.products, H, H)
+    vectors, U = draw(plan.vectors, H), draw(plan.matrices, H, H)
     d_after = draw(plan.states, B, H)
     made = by_plan.step(plan, gates, before, vectors, [], U)
     right = by_plan.gradient(plan, made, d_after, U)

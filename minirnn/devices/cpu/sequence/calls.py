@@ -14,6 +14,7 @@ from minirnn.cells.plan import Plan
 from minirnn.cells.rules import RULES
 from minirnn.cells.text import number_text, write
 from minirnn.cells.words import FUNCTIONS
+from minirnn.devices.cpu import elementwise
 
 NAMES: tuple[str, ...] = ("add", "subtract", "multiply", "divide", "negative", "absolute", "logaddexp", "copyto")
 NAMES += ("greater", "less", "greater_equal", "less_equal")
@@ -31,6 +32,10 @@ def sigmoid(x: Any, out: Any) -> None:
 
 
 HALVES = {np.dtype(t): np.array(0.5, t) for t in ("f4", "f8")}  # a 0-d array is cheaper in a call than a Python number
+
+
+def erf(x: Any, out: Any) -> None:
+    out[...] = elementwise.erf(x)
 
 
 def unit_sum(v: Any, out: Any) -> None:
@@ -66,7 +71,7 @@ WORD = r"[A-Za-z_]\w*"
 IN_PLACE = ("add", "sub", "mul", "div", "neg", "tanh", "exp")
 """Operations whose call may read an operand in the place of its result."""
 
-SCOPE |= {"sigmoid": sigmoid, "unit_mean": unit_mean, "unit_sum": unit_sum, "unit_var": unit_var}
+SCOPE |= {"sigmoid": sigmoid, "erf": erf, "unit_mean": unit_mean, "unit_sum": unit_sum, "unit_var": unit_var}
 SCOPE |= {"unit_max": unit_max, "unit_ties": unit_ties, "unit_exp_sum": unit_exp_sum}
 
 

@@ -12,6 +12,7 @@ from minirnn.cells.expr import BACK, CUTS, Expr
 from minirnn.cells.plan import Plan, Stage
 from minirnn.cells.text import write
 from minirnn.devices.base import Weights
+from minirnn.devices.cpu.elementwise import erf
 from minirnn.devices.cpu.primitives import without_false_alarms
 
 Array = np.ndarray
@@ -23,9 +24,10 @@ def sigmoid(z: Array) -> Array:
 
 
 SCOPE: dict[str, Any] = {
-    **{name: getattr(np, name) for name in ("tanh", "exp", "log", "sqrt", "abs", "sin", "cos", "where")},
-    **{"maximum": np.maximum, "minimum": np.minimum, "sigmoid": sigmoid, "relu": lambda x: np.maximum(x, 0)},
-    **{"softplus": lambda x: np.logaddexp(x, 0), "straight_through": lambda value, x: value},
+    **{name: getattr(np, name) for name in ("tanh", "exp", "log", "sqrt", "abs", "sin", "cos", "floor", "sign")},
+    **{"maximum": np.maximum, "minimum": np.minimum, "where": np.where, "erf": erf, "sigmoid": sigmoid},
+    **{"relu": lambda x: np.maximum(x, 0), "softplus": lambda x: np.logaddexp(x, 0)},
+    **{"straight_through": lambda value, x: value},
     **{"clip": lambda x, low, high, straight_through=False: np.minimum(np.maximum(x, low), high)},
     **{"unit_mean": lambda v: v.mean(-1, keepdims=True), "unit_sum": lambda v: v.sum(-1, keepdims=True)},
     **{"unit_max": lambda v: v.max(-1, keepdims=True), "unit_var": lambda v: v.var(-1, keepdims=True)},
@@ -107,7 +109,7 @@ def text_of(plan: Plan, backward: bool) -> str:
     step, names = d.step, dict(plan.names)
     before = [names[e] for e in step.states.values()]
     given = [names[e] for e in (*step.masks.values(), *step.vectors.values())]
-    given += [f"U{k + 1}" for k in range(plan.products)] + list(plan.constant_names)
+    given += [*plan.matrix_names, *plan.constant_names]
     stages: Sequence[Stage] = plan.backward if backward else plan.forward
     if backward:
         values = [names[e] for e in plan.saved_values]
@@ -141,13 +143,13 @@ def statements(
             if load.value in cuts and load.value not in done:
                 k, source = cuts[load.value]
                 done.add(load.value)
-                matrix = f"U{plan.cuts[k].matrix + 1}"
                 operand = write(source, names)
                 kind = plan.cuts[k].kind
                 if kind != "product":
                     yield f"{names[load.value]} = {BACK[kind] if backward else kind}({operand})"
                 else:
                     operand = operand if re.fullmatch(r"\w+", operand) else f"({operand})"
+                    matrix = plan.matrix_names[plan.cuts[k].matrix]
                     yield f"{names[load.value]} = {operand} @ {matrix}" + ("" if backward else ".T")
         for one in stage.statements:
             if one.value not in done and one.value.op not in CUTS:

@@ -147,7 +147,7 @@ class Writer:
         new |= {"dh": "dy_next", "dh_t": "dy"} if plan.projected else {"dm": "through_Wp"}
         new[h] = names[d.incoming[last]]
         new |= {f"p{k}": names.get(dv, "nothing") for k, (_, dv) in enumerate(d.cuts)}
-        new |= {f"U{k}": f"U{k + 1}" for k in range(plan.products)}
+        new |= {f"U{k}": n for k, n in enumerate(plan.matrix_names)}
         owners = {e: f"d{names[owner]}" for owner, e in d.ends.items()}
         for k, row in enumerate(self.rows):
             e = row.target
@@ -319,7 +319,7 @@ class Writer:
         plan = self.plan
         inner = [f"g{k}" for k in range(plan.states - 1)]
         body = unpacked(
-            ([f"p{k}" for k in range(len(plan.cuts))], "products"), ([f"U{k}" for k in range(plan.products)], "U_T"),
+            ([f"p{k}" for k in range(len(plan.cuts))], "products"), ([f"U{k}" for k in range(plan.matrices)], "U_T"),
             (inner, "carried"),
         )  # fmt: skip
         arrays = ["dy_t", *["dh_t"] * plan.projected, *self.views, *["dc_t"] * each, *["zoneout"] * zoned]

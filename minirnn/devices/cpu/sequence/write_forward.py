@@ -149,7 +149,7 @@ def finish(name: str, plan: Plan, calls: Calls, slots: Slots, views: dict[str, t
     parameters = ["steps", "dot", "Rb", "Wp", "U", "vectors", "HALF", "scratch", "bools", "products", "numbers"]
     body = unpacked(
         (temporaries, "scratch"), (masks, "bools"), (products, "products"), (list(calls.numbers.values()), "numbers"),
-        ([f"U{k}" for k in range(plan.products)], "U"), ([f"v{k}" for k in range(plan.vectors)], "vectors"),
+        ([f"U{k}" for k in range(plan.matrices)], "U"), ([f"v{k}" for k in range(plan.vectors)], "vectors"),
     )  # fmt: skip
     body += [f"for {', '.join(views)}, in steps:", *[f"    {line}" for line in calls.lines]]
     names = readable(plan, slots) | scratch_names(calls)
@@ -167,7 +167,7 @@ def readable(plan: Plan, slots: Slots) -> dict[str, str]:
     new |= {f"a{k}": names[e] for k, e in enumerate(step.after)}
     new |= {"h": names[step.states[step.order[-1]]], "h_new": names[step.after[-1]], "h1": "h_prev_and_1"}
     new |= {"R_rows": "gates_of_h", "both": "gates_of_both", "x_both": "W_x", "Rb": "R_and_b"}
-    new |= {f"p{k}": names[m] for k, m in enumerate(step.cuts)} | {f"U{k}": f"U{k + 1}" for k in range(plan.products)}
+    new |= {f"p{k}": names[m] for k, m in enumerate(step.cuts)} | {f"U{k}": n for k, n in enumerate(plan.matrix_names)}
     new |= {f"v{k}": n for k, n in enumerate(plan.vector_names)} | {f"z{k}": n for k, n in enumerate(plan.mask_names)}
     gates = list(step.gates.values())
     new |= {f"x{k}": names[e] for k, e in enumerate(gates[plan.of_both : plan.of_both + plan.of_x])}

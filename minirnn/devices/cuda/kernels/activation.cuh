@@ -14,6 +14,8 @@ CELL_FN acc clip(acc x, acc low, acc high) { return x < low ? low : x > high ? h
 // Custom cells call the following functions.
 CELL_FN acc softplus(acc x) { return relu(x) + log1p(exp(-abs(x))); }  // log(1 + e^x), without overflow of e^x
 
+CELL_FN acc sign(acc x) { return x > 0 ? acc(1) : x < 0 ? acc(-1) : x; }  // 0 and NaN stay
+
 CELL_FN acc maximum(acc a, acc b) { return larger(a, b); }
 
 CELL_FN acc minimum(acc a, acc b) { return smaller(a, b); }

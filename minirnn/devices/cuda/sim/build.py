@@ -63,6 +63,8 @@ def flags_of(compiler: Compiler, options: SimOptions) -> tuple[list[str], list[s
     if sys.platform != "darwin":
         for_compiler.append("-fstack-clash-protection")  # large locals must not skip a stack's guard page
     if options.check:
+        if compiler.is_clang or compiler.major >= 12:
+            for_compiler.append("-ftrivial-auto-var-init=pattern")  # a local that nobody set is about -1e38
         if compiler.is_clang:
             # Clang omits a read that the same thread overwrites at once, but in `x += 1` this read is part of the race.
             for_compiler += ["-fsanitize=thread", "-mllvm", "-tsan-distinguish-volatile"]

@@ -106,6 +106,11 @@ INLINE V abs(V x) {
     return x < 0 ? -x : x;
 }
 
+template <class V>
+INLINE V sign(V x) {
+    return x > 0 ? V{} + 1 : x < 0 ? V{} - 1 : x;  // 0 and NaN stay
+}
+
 // One of two operands may be a number. NaN wins.
 template <class V>
 INLINE V maximum(V a, V b) {
@@ -148,6 +153,8 @@ OF_EACH(log_of_1_plus, log1p)
 OF_EACH(sqrt, sqrt)
 OF_EACH(sin, sin)
 OF_EACH(cos, cos)
+OF_EACH(floor, floor)
+OF_EACH(erf, erf)
 
 // log(1 + e^x), without overflow of e^x
 template <class V>

@@ -67,10 +67,13 @@ class SumsOverSteps {
         if (of_h) recurrent(da, of_h, {g.dR.p + both * g.dR.row, g.dR.row, g.dR.column}, me);
         if (d.Wp.p) gemm<real>({d.P, d.H, steps, {dh_all, 1, d.P}, {m, d.H, 1}, g.dWp, d.H, false}, own, me);
         for (int p = 0; p < PRODUCTS; p++) {
-            if (Cell::matrix_of(p) < 0) continue;
+            const int matrix = Cell::matrix_of(p);
+            if (matrix < 0) continue;
+            bool shared = false;  // with an earlier product
+            for (int q = 0; q < p; q++) shared |= Cell::matrix_of(q) == matrix;
             const Rows<real> multiplied = d.values[MULTIPLIED<Cell> + p];
             const Matrix<const real> d_products{da + S + p * H, 1, ld}, by{multiplied.p, multiplied.ld, 1};
-            gemm<real>({H, H, steps, d_products, by, g.dU[Cell::matrix_of(p)], H, false}, own, me);
+            gemm<real>({H, H, steps, d_products, by, g.dU[matrix], H, shared}, own, me);
         }
         if (g.dx.p && d.W.p) {
             gemm<real>({steps, d.I, of_W, {da_x, ld, 1}, d.W, g.dx.p, g.dx.ld, g.add_dx}, own, me);

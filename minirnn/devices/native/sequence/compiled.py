@@ -81,7 +81,7 @@ class LayerKernels:
         self.saved_rows = SavedRows.of([*saved, *[bool(read >> k & 1) for k in range(inner)], *operands])
         self.rows_by_name = SavedRows.of([*saved, *[True] * inner, *operands])
         self.names = [*plan.value_names, *plan.state_names[:-1]]
-        self.Layer, self.Gradients = structs_of_layer(plan.saved + inner, len(plan.cuts), plan.products, plan.masks)
+        self.Layer, self.Gradients = structs_of_layer(plan.saved + inner, len(plan.cuts), plan.matrices, plan.masks)
         loaded = load(plan, dtype, self.passes)
         self.forward, self.backward = loaded.own_forward, loaded.own_backward
         self.forward.argtypes = [ctypes.c_char_p, ctypes.c_int, ctypes.c_int]
@@ -94,7 +94,7 @@ class StepKernels:
     passes: ClassVar = ("step",)
 
     def __init__(self, plan: Plan, dtype: np.dtype) -> None:
-        self.OneStep = structs_of_step(plan.states, plan.saved, plan.products, plan.masks)
+        self.OneStep = structs_of_step(plan.states, plan.saved, plan.matrices, plan.masks)
         self.step = load(plan, dtype, self.passes).own_step
         self.step.argtypes = [ctypes.c_char_p, *[ctypes.c_int] * 3]
 

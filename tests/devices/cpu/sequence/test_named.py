@@ -149,7 +149,7 @@ class Case:
         self.c0: Any = None if n == 0 else draw(D, B, H) if n == 1 else draw(D, n, B, H)
         self.weights = [
             Weights(draw(I, (plan.of_both + plan.of_x) * H).T, draw((plan.of_both + plan.of_h) * H, H), None,
-                    draw(G * H), None, tuple(draw(plan.products, H, H)), tuple(draw(plan.vectors, H)))
+                    draw(G * H), None, tuple(draw(plan.matrices, H, H)), tuple(draw(plan.vectors, H)))
             for _ in range(D)
         ]  # fmt: skip
         self.options: dict[str, Any] = {

@@ -29,7 +29,7 @@ def inputs_of(own: Any, rng: np.random.Generator, T: int, B: int, I: int, H: int
     for _ in range(D):
         shapes += [((plan.of_both + plan.of_x) * H, I)] if plan.reads_x else []
         shapes += [((plan.of_both + plan.of_h) * H, H)] if plan.reads_h else []
-        shapes += [(len(plan.gate_names) * H,), *[(H, H)] * plan.products, *[(H,)] * plan.vectors]
+        shapes += [(len(plan.gate_names) * H,), *[(H, H)] * plan.matrices, *[(H,)] * plan.vectors]
     # Recurrent sums of size 1 for any H: larger ones make a chaotic network, which amplifies each rounding.
     scales = [0.5 / max(1, s[1] ** 0.5 / 2) if len(s) == 2 else 0.5 for s in shapes]
     values = [rng.normal(size=s) * k for s, k in zip(shapes, scales, strict=True)]

@@ -54,7 +54,7 @@ class Case:
         (self.gates,) = some(1, B, len(plan.gate_names) * H)
         self.states, self.d_after = some(plan.states, B, H), some(plan.states, B, H)
         self.masks = [rng.uniform(size=(B, H)).astype(dtype) for _ in range(plan.masks)]
-        self.U, self.vectors = [a / a.dtype.type(H**0.5) for a in some(plan.products, H, H)], some(plan.vectors, H)
+        self.U, self.vectors = [a / a.dtype.type(H**0.5) for a in some(plan.matrices, H, H)], some(plan.vectors, H)
 
     def run(self, place: str, layout: Any = lambda a: a) -> list[np.ndarray]:
         """The states, and the gradients of gates, states and vectors."""

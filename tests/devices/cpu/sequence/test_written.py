@@ -36,7 +36,7 @@ def texts(plan: Any) -> tuple[str, str, str]:
 def test_every_name_is_one_of_the_page_or_says_what_is_made_of_them(name: str) -> None:
     plan = PAGES[name]
     page = {*plan.names.values(), *(f"d{n}" for n in (*plan.gate_names, *plan.vector_names)), *SCOPE}
-    page |= {f"U{k + 1}" for k in range(plan.products)}
+    page |= {f"U{k + 1}" for k in range(plan.matrices)}
     for text in texts(plan):
         words = {w for w in re.findall(r"[A-Za-z_]\w*", text.split("(", 1)[1]) if not w.startswith("_")}
         for word in words - page - OURS - PYTHON:

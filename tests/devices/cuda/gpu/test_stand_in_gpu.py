@@ -8,8 +8,11 @@ from __future__ import annotations
 
 import ctypes
 import os
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -20,6 +23,7 @@ from minirnn.devices.cuda.sim.options import SimOptions
 from tests.stand_in_gpu import answers, machine, nvcc, streams
 from tests.stand_in_gpu.queues import Queues
 
+ROOT = Path(__file__).parents[4]
 SOURCE = """
 extern "C" __global__ void twice(float* y, const float* x, int n) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -376,3 +380,16 @@ def test_nvcc_says_what_is_wrong_with_a_kernel(
     monkeypatch.setattr("minirnn.devices.cuda.sim.driver.SimDriver", None)  # nvcc is not called again
     assert nvcc.main(["-arch", "sm_90", str(tmp_path / "kernel.cu")]) == 0
     assert (tmp_path / "kernel.cubin").exists()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the stand-in GPU is for Linux")
+def test_a_python_without_minirnns_packages_is_refused_before_anything_is_built(tmp_path: Path) -> None:
+    (tmp_path / "python").write_text("#!/bin/sh\nexit 1\n")
+    (tmp_path / "python").chmod(0o755)
+    command = [ROOT / "scripts" / "with_stand_in_gpu.sh", tmp_path / "python", "-m", "minirnn", "doctor"]
+    cache = tmp_path / "cache"
+    run = subprocess.run(
+        command, capture_output=True, text=True, env=os.environ | {"MINIRNN_STAND_IN_CACHE": str(cache)}
+    )
+    assert run.returncode == 2 and not cache.exists()
+    assert f"{tmp_path}/python cannot import minirnn" in run.stderr and ".venv/bin/python" in run.stderr

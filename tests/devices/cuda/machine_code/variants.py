@@ -54,6 +54,7 @@ VARIANTS: dict[str, list[tuple[str, ...]]] = {
     "sequence/reductions.cu": every("float32", "float64"),
     "sequence/every_cell.cu": of_units("float32", "float64"),
     "sequence/steps.cu": of_units("float32", "float64"),
+    "sequence/unitwise.cu": of_units("float32", "float64"),
     "sequence/keyed.cu": every("float32", "float64"),
     "sequence/barrier.cu": [
         specialized("float32", THREADS=256),
@@ -96,12 +97,16 @@ ALL_CELLS: dict[str, Plan] = {
 }
 RUNGS = ("sequence/steps.cu", "sequence/barrier.cu", "sequence/persistent.cu", "sequence/persistent_grad.cu")
 """The files that are compiled with a cell."""
+UNITWISE = ("indrnn", "mingru", "sru")
+"""The cells of the gallery whose units do not read each other."""
 
 
 def cells_of(name: str) -> dict[str, AnyPlan | None]:
     """The cells for which a file is compiled, by name; a single None if it needs none."""
     if name == "sequence/keyed.cu":
         return {cell: gallery(cell).keyed_plan() for cell in WITH_KEYS}
+    if name == "sequence/unitwise.cu":
+        return {cell: gallery(cell).plan() for cell in UNITWISE}
     if name not in RUNGS:
         return {"": None}
     return {**(ALL_CELLS if name == RUNGS[0] else IN_ONE_LAUNCH)}

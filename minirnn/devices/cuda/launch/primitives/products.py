@@ -64,7 +64,7 @@ def matmul(device: Launcher, a: CudaArray, b: CudaArray) -> CudaArray:
         if a.shape[-1] == 0:
             c = device.full(c.shape, 0, c.dtype)
         elif a.dtype.kind == "f":
-            _multiply(device, a, b, c)
+            products(device, a, b, c)
         else:
             _multiply_by_tiles(device, device.contiguous(a), device.contiguous(b), c)
     return c.seen_as(*_without(c, row, column))
@@ -93,7 +93,10 @@ def matrices(device: Launcher, a: CudaArray, b: CudaArray, c: CudaArray) -> tupl
     return left, right, to
 
 
-def _multiply(device: Launcher, a: CudaArray, b: CudaArray, c: CudaArray) -> None:
+def products(device: Launcher, a: CudaArray, b: CudaArray, c: CudaArray) -> None:
+    """``c = a @ b`` for stacks of as many matrices, in one launch; `c` has C order."""
+    if not c.size:
+        return
     batch = prod(c.shape[:-2])
     operands = []
     for x in (a, b):

@@ -3,6 +3,9 @@
 ``steps``       a product and a launch for each step, any cell and size (`steps.py`); a GPU records the loop as a graph
 ``barrier``     one launch for all steps, a barrier between two: written for readability; only on request
 ``persistent``  one launch for all steps: weights on the chip, messages between blocks
+
+A cell whose units do not read each other needs no rung of the ladder: it is ``unitwise``, one launch for all steps in
+which no thread waits for another.
 """
 
 from __future__ import annotations
@@ -18,6 +21,8 @@ from minirnn.devices.cuda.launch.sequence.sizes import Sizes
 RUNGS = ("steps", "barrier", "persistent")
 """The rungs from the lowest to the highest."""
 VARIABLE = "MINIRNN_CUDNN_RNN"
+UNITWISE = "unitwise"
+"""What computes cells whose units do not read each other, unless a rung is asked for."""
 AUTO = "auto"
 """The value of ``MINIRNN_CUDNN_RNN`` that leaves the choice to minirnn, as does an empty one."""
 START = {"steps": 3.5, "persistent": 0.9}
@@ -42,7 +47,7 @@ H200 = Limits(
 
 @dataclass(frozen=True)
 class Choice:
-    """A rung, the reason for it, and its layout (`layout.py`); ``steps`` needs none."""
+    """A rung, the reason for it, and its layout (`layout.py`), which ``steps`` and ``unitwise`` do not need."""
 
     rung: str
     reason: str
@@ -65,8 +70,8 @@ def step_time(rung: str, sizes: Sizes, limits: Limits, precision: str) -> float:
 def choose(
     sizes: Sizes, limits: Limits, backward: bool = False, wanted: str | None = None, precision: str = "ieee"
 ) -> Choice:
-    """The rung for one layer: ``persistent`` for several steps if the device holds all weights and a step takes less
-    time (`step_time`).
+    """The rung for one layer: ``unitwise`` if its units do not read each other; otherwise ``persistent`` for several
+    steps if the device holds all weights and a step takes less time (`step_time`).
 
     This rule was not measured: no GPU has timed the rungs yet.
 
@@ -90,6 +95,8 @@ def choose(
     """
     if wanted is not None and check_rung(wanted) == "steps":
         return Choice("steps", "asked for")
+    if wanted is None and not sizes.coupled:
+        return Choice(UNITWISE, "no unit of the cell reads another one, so a thread takes its units through all steps")
     if wanted is None and limits.simulated:
         return Choice("steps", "the simulator runs one thread after another: the rung with the fewest is the fastest")
     if wanted is None and sizes.T == 1:

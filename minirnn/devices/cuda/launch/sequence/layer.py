@@ -14,7 +14,8 @@ from minirnn.cells.plan import Plan
 from minirnn.devices.base import Weights, check_saved
 from minirnn.devices.cuda.array import CudaArray
 from minirnn.devices.cuda.launch.sequence import one_launch, steps
-from minirnn.devices.cuda.launch.sequence.arrays import layer_of
+from minirnn.devices.cuda.launch.sequence.arrays import Layer, layer_of
+from minirnn.devices.cuda.launch.sequence.choice import UNITWISE
 from minirnn.devices.cuda.launch.sequence.sums import weight_gradients
 from minirnn.devices.cuda.launcher import Launcher
 
@@ -53,7 +54,7 @@ def forward(device: Launcher, numbers: Any, arrays: Any) -> tuple[CudaArray, Cud
     values, multiplied = layer.values(saved), layer.multiplied(saved)
     ready = one_launch.ready(layer, backward=False)
     h_n = None if ready is None else one_launch.forward(ready, x, h0, c_n, values, y)
-    device.rungs[f"{'steps' if ready is None or h_n is None else ready.rung} forward"] += 1
+    alone = count(layer, ready if h_n is not None else None, False)
     if h_n is None:
         h_n = device.contiguous(h0, always=True)
         share = None if zoneout is None else device.contiguous(zoneout)
@@ -61,7 +62,7 @@ def forward(device: Launcher, numbers: Any, arrays: Any) -> tuple[CudaArray, Cud
             c_d, values_d, multiplied_d, share_d = (
                 None if a is None else a[d] for a in (c_n, values, multiplied, share)
             )
-            steps.forward(layer, d, x, h_n[d], c_d, values_d, multiplied_d, y, share_d)
+            steps.forward(layer, d, x, h_n[d], c_d, values_d, multiplied_d, y, share_d, alone)
     end = None if c0 is None or c_n is None else device.reshape(c_n, c0.shape)
     return y, h_n, end, layer.by_name(values) if named and values is not None else saved
 
@@ -115,17 +116,27 @@ def backward(device: Launcher, numbers: Any, arrays: Any) -> tuple[Any, CudaArra
     each, share = (None if a is None else device.contiguous(a) for a in (dc_each, zoneout))
     ready = one_launch.ready(layer, backward=True)
     found = None if ready is None else one_launch.backward(ready, values, y, dy, dh0, dc0, each)
-    device.rungs[f"{'steps' if ready is None or found is None else ready.rung} backward"] += 1
+    alone = count(layer, None if found is None else ready, True)
     if found is None:
         found = []
         for d in range(layer.sizes.D):
             values_d, dc_d, each_d, share_d = (None if a is None else a[d] for a in (values, dc0, each, share))
-            found.append(steps.backward(layer, d, values_d, y, dy, dh0[d], dc_d, each_d, share_d))
+            found.append(steps.backward(layer, d, values_d, y, dy, dh0[d], dc_d, each_d, share_d, alone))
     dweights = []
     for d, of_steps in enumerate(found):
         multiplied_d = None if multiplied is None else multiplied[d]
         dweights.append(weight_gradients(layer, d, x, h0[d], y, of_steps, multiplied_d, weights[d], dx, first))
     return dx, dh0, None if dc0 is None or dc_n is None else device.reshape(dc0, dc_n.shape), dweights
+
+
+def count(layer: Layer, done: one_launch.Ready | None, backward: bool) -> bool:
+    """Count the rung of a pass: of the kernel that is done, or else the lowest one. Returns whether one launch runs all
+    steps of a direction, because its units do not read each other.
+    """
+    alone = one_launch.chosen(layer, backward).rung == UNITWISE
+    rung = done.rung if done is not None else UNITWISE if alone else "steps"
+    layer.device.rungs[f"{rung} {'backward' if backward else 'forward'}"] += 1
+    return alone
 
 
 def lengths_of(device: Launcher, lengths: Any, x: CudaArray) -> tuple[CudaArray | None, np.ndarray | None]:

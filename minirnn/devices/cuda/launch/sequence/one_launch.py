@@ -21,7 +21,7 @@ from minirnn.devices.cuda.array import CudaArray
 from minirnn.devices.cuda.driver import Kernel, RefusedLaunch
 from minirnn.devices.cuda.launch.copies import copy
 from minirnn.devices.cuda.launch.sequence.arrays import Layer, stacked
-from minirnn.devices.cuda.launch.sequence.choice import choose
+from minirnn.devices.cuda.launch.sequence.choice import Choice, choose
 from minirnn.devices.cuda.launch.sequence.layout import BackwardLayout, BarrierLayout, Layout
 from minirnn.devices.cuda.launch.sequence.sums import StepGradients, input_part
 from minirnn.devices.cuda.uncompiled import NOT_STARTED
@@ -87,11 +87,18 @@ class Ready:
         return self.layer.device.empty((self.layer.sizes.D, 2), np.uint32)
 
 
-def ready(layer: Layer, backward: bool) -> Ready | None:
-    """The kernel for the chosen rung; None if that is `steps`, if it does not compile, or if its blocks do not fit."""
+def chosen(layer: Layer, backward: bool) -> Choice:
+    """The rung for one pass of a layer."""
     device = layer.device
-    chosen = choose(layer.sizes, device.driver.limits, backward, device.cudnn_rnn_rung, precision.chosen.precision)
-    layout, rung = chosen.layout, chosen.rung
+    return choose(layer.sizes, device.driver.limits, backward, device.cudnn_rnn_rung, precision.chosen.precision)
+
+
+def ready(layer: Layer, backward: bool) -> Ready | None:
+    """The kernel for the chosen rung; None if that has no layout, if it does not compile, or if its blocks do not
+    fit.
+    """
+    device, choice = layer.device, chosen(layer, backward)
+    layout, rung = choice.layout, choice.rung
     if layout is None:
         return None
     suffix = "_grad" if backward else ""

@@ -30,6 +30,11 @@ class Sizes:
         return self.plan.of_both + self.plan.of_h
 
     @property
+    def coupled(self) -> bool:
+        """Whether units read each other: through R, inside the step, or through a projection."""
+        return bool(self.G or self.plan.cuts or self.plan.projected or self.P != self.H)
+
+    @property
     def columns(self) -> int:
         """The gradients of the pre-activations of a unit: one per gate, those of gates of only h first."""
         return len(self.plan.gate_names)

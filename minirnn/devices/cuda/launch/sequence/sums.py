@@ -97,9 +97,12 @@ def weight_gradients(
             if T > 1:
                 product(device, device.transpose(da2[later, source], (1, 0)), outputs[earlier], dR[target], beta=1.0)
     dU = [device.empty(u.shape, u.dtype) for u in given.U]
+    begun: set[int] = set()  # matrices with the part of one product, to which those of others are added
     for k, cut in enumerate(plan.cuts):
         if cut.kind == "product" and found.products is not None and multiplied is not None:
-            product(device, device.transpose(flat(found.products[k]), (1, 0)), flat(multiplied[k]), dU[cut.matrix])
+            da_k, more = device.transpose(flat(found.products[k]), (1, 0)), float(cut.matrix in begun)
+            product(device, da_k, flat(multiplied[k]), dU[cut.matrix], beta=more)
+            begun.add(cut.matrix)
     totals = None if found.vectors is None else device.sum(found.vectors, (0, 2), False)
 
     W = layer.weights[d].W

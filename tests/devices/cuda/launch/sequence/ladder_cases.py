@@ -189,7 +189,7 @@ def case_of(
     weights = []
     for Wp in projections:
         own = Weights(draw(of_W * H, I), draw(of_R * H, P) * smaller, Wp, draw(of_W * H), draw(of_R * H))
-        U, vectors = ([draw(*shape) for _ in range(n)] for shape, n in (((H, H), plan.products), ((H,), plan.vectors)))
+        U, vectors = ([draw(*shape) for _ in range(n)] for shape, n in (((H, H), plan.matrices), ((H,), plan.vectors)))
         weights.append(own._replace(U=tuple(U), vectors=tuple(vectors)))
     lengths = rng.permutation(np.arange(B) % T + 1) if ragged else None
     states = [draw(D, B, P), draw(D, inner, B, H) if inner else None]

@@ -100,7 +100,7 @@ def test_single_steps(name: str, rng: np.random.Generator) -> None:
         draw(B, len(plan.gate_names) * H),
         *([draw(B, H) for _ in range(plan.states)] for _ in "ab"),
     )
-    U, vectors = [draw(H, H) for _ in range(plan.products)], [draw(H) for _ in range(plan.vectors)]
+    U, vectors = [draw(H, H) for _ in range(plan.matrices)], [draw(H) for _ in range(plan.vectors)]
     masks, constants = [rng.uniform(size=(B, H)) for _ in range(plan.masks)], CONSTANTS[: len(plan.constants)]
     results = []
     for device in (device_on("steps"), CPU):

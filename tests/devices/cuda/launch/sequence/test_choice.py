@@ -27,6 +27,9 @@ from minirnn.devices.cuda.launch.sequence.sizes import Sizes
 from minirnn.ops.cudnn_rnn.cells import CELLS, ZONED, lstm_zoned_c, plan_of
 from minirnn.ops.gru_block.cells import gru_block
 from minirnn.ops.lstm_block.cells import lstm_block_peephole
+from tests.cells.with_torch import CELLS as CELLS_OF_GALLERY
+from tests.cells.with_torch import gallery
+from tests.devices.cuda.machine_code.variants import UNITWISE
 
 A100 = replace(H200, compute_capability=(8, 0), multiprocessors=108, shared_bytes_per_block=163 << 10)
 T4 = replace(H200, compute_capability=(7, 5), multiprocessors=40, shared_bytes_per_block=64 << 10)
@@ -146,6 +149,19 @@ def test_a_cell_that_no_kernel_of_one_launch_can_hold_takes_the_lowest_rung_and_
                 assert found.rung == "steps" and found.reason.startswith(f"{rung} was asked for, but ")
                 assert reason in found.reason and found.layout is None
     assert choose(Sizes(five_gates.plan(), 9, 4, 32, 32, 1, 4), H200, wanted="barrier").rung == "barrier"
+
+
+@pytest.mark.parametrize("limits", [H200, PASCAL, SIMULATED], ids=lambda limits: limits.name)
+def test_units_that_do_not_read_each_other_take_one_launch_on_every_gpu(limits: Limits) -> None:
+    for name in CELLS_OF_GALLERY:
+        plan = gallery(name).plan()
+        assert Sizes(plan, 9, 4, 32, 32, 1, 4).coupled == (name not in UNITWISE)
+        for backward, T in ((False, 1), (False, 90), (True, 90)):
+            found = choose(Sizes(plan, T, 4, 32, 32, 1, 4), limits, backward)
+            assert (found.rung == "unitwise") == (name in UNITWISE) and (found.layout is None or found.rung in RUNGS)
+        assert choose(Sizes(plan, 9, 4, 32, 32, 1, 4), limits, wanted="steps").rung == "steps"
+    projected = gallery("sru").plan(True)
+    assert choose(Sizes(projected, 9, 4, 32, 8, 1, 4), limits).rung == "steps"
 
 
 def test_masks_and_vectors_are_no_reason_for_the_lowest_rung() -> None:

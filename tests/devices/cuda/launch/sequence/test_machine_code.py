@@ -13,7 +13,7 @@ from tests.devices.cuda.machine_code.compiled import nvcc_version
 from tests.devices.cuda.machine_code.kernels import machine_code
 from tests.devices.cuda.machine_code.loops import Loop
 from tests.devices.cuda.machine_code.sass import INSTALL, find_nvdisasm
-from tests.devices.cuda.machine_code.variants import RUNGS, VARIANTS
+from tests.devices.cuda.machine_code.variants import RUNGS, VARIANTS, cells_of
 
 pytestmark = pytest.mark.skipif(
     not nvcc_version() or find_nvdisasm() is None, reason=f"needs nvcc on the PATH and nvdisasm ({INSTALL})"
@@ -82,7 +82,7 @@ SEVERAL = [
 def test_a_thread_that_takes_several_units_stores_all_of_them_at_once(
     file: str, options: tuple[str, ...], arch: str
 ) -> None:
-    for plan in (plan_of("lstm"), lstm_block(True, True)) if file in RUNGS else (None,):
+    for plan in (plan_of("lstm"), lstm_block(True, True)) if file in RUNGS else cells_of(file).values():
         for kernel, code in machine_code(file, options, arch, plan=plan).items():
             sizes = {i.size for i in code.function.instructions if i.name == "STG"}
             assert kernel == "without_padding" or sizes == {16}, f"{kernel} stores {sizes} bytes at a time"

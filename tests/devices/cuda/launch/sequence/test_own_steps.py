@@ -14,15 +14,18 @@ import numpy as np
 import pytest
 
 import minirnn as mr
+from minirnn.devices.counting import Counting
 from minirnn.devices.cuda.device import Cuda
+from minirnn.devices.cuda.driver import LaunchError
 from minirnn.devices.cuda.launch import threads
 from minirnn.devices.cuda.launch.sequence import steps
 from minirnn.devices.cuda.launch.sources import text
 from minirnn.devices.cuda.sim.driver import SimDriver
 from tests.devices.cells.own_layers import ALL, OwnLayer, T, assert_close, cell_of, tolerance_float32
 from tests.devices.cuda.checked import checked
+from tests.devices.cuda.launch.sequence.ladder_cases import CHECKS, with_fault
 from tests.devices.cuda.machine_code.compiled import ARCHITECTURES, compiled, nvcc_version
-from tests.devices.cuda.machine_code.variants import of_units
+from tests.devices.cuda.machine_code.variants import UNITWISE, of_units
 
 __all__ = ["checked"]  # a fixture
 
@@ -106,12 +109,72 @@ def test_a_step_of_an_lstm_with_three_norms_is_six_launches(
     assert len(products) + launches.count("unit_reductions") == 2 * T * 3
 
 
+def test_products_of_a_stage_are_one_launch(rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The two products of one operand, in both passes; next to them each step has the product with R."""
+    launches, device = [], Cuda(SimDriver())
+    for name in ("product", "products"):
+        real = getattr(steps, name)
+        monkeypatch.setattr(steps, name, lambda *a, name=name, real=real, **k: launches.append(name) or real(*a, **k))
+    layer = OwnLayer(rng, "multiplicative", H=6, D=2, ragged=True)
+    assert_close(layer.run(device), layer.run(CPU), 1e-13)
+    assert launches.count("product") == launches.count("products") == 2 * 2 * T
+
+
 def test_several_units_a_thread_give_the_bits_of_one(rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch) -> None:
     layer, device = OwnLayer(rng, "lem", H=12), Cuda(SimDriver())
     several = layer.run(device, "float32")
     monkeypatch.setattr(threads, "PER_THREAD", dict.fromkeys(threads.PER_THREAD, 1))
     for n, a in layer.run(device, "float32").items():
         assert np.array_equal(a, several[n]), n
+
+
+@pytest.mark.parametrize("name", [*UNITWISE, "alone"])
+def test_units_that_do_not_read_each_other_take_one_launch_for_all_steps(name: str) -> None:
+    """Of two layers with two directions each, whose values and gradients are those of cpu."""
+    launches = set()
+    for length, dtype, tolerance in ((3, "float32", 1e-5), (11, "float64", 1e-13)):
+        inner = Cuda(SimDriver())
+        found = {}
+        for device in (CPU, Counting(inner)):
+            rng = np.random.default_rng(4)
+            numbers = [
+                rng.normal(size=(length, 3, 5)),
+                rng.uniform(size=(4, length, 3, 5)),
+                rng.normal(size=(length, 3, 10)),
+            ]
+            x, mask, dy = (mr.tensor(a.astype(dtype), i == 0, device) for i, a in enumerate(numbers))
+            mr.manual_seed(1)
+            layer = cell_of(name).layer(5, 5, num_layers=2, bidirectional=True, dtype=dtype, device=device)
+            masks = {"masks": {"mask_h": mask}} if name == "alone" else {}
+            y = layer(x, lengths=[length, 1, length - 1], **masks)[0]
+            (y * dy).sum().backward()
+            found[device.name] = {"y": y.numpy(), "dx": x.grad.numpy()}
+            found[device.name] |= {n: p.grad.numpy() for n, p in layer.named_parameters()}
+        assert_close(found["counting"], found["cpu"], tolerance)
+        assert inner.rungs == {"unitwise forward": 2, "unitwise backward": 2}
+        counts = device.counts[""]
+        launches.add(tuple(counts[kernel]["launches"] for kernel in ("cell_sequence", "cell_sequence_grad")))
+    assert len(launches) == 1  # of 3 steps and of 11
+
+
+def test_one_launch_gives_the_bits_of_a_launch_for_each_step(checked: Cuda, rng: np.random.Generator) -> None:
+    layer, step_by_step = OwnLayer(rng, "alone", H=12, D=2, ragged=True), Cuda(SimDriver())
+    step_by_step.cudnn_rnn_rung = "steps"
+    expected = layer.run(step_by_step, "float32")
+    assert step_by_step.rungs == {"steps forward": 1, "steps backward": 1}
+    checked.rungs.clear()
+    for n, a in layer.run(checked, "float32").items():
+        assert np.array_equal(a, expected[n]), n
+    assert checked.rungs == {"unitwise forward": 1, "unitwise backward": 1}
+
+
+def test_a_thread_that_reads_a_unit_of_another_is_reported(
+    rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    own = "before[j] = load(c_ + j * block + k);"
+    with_fault(monkeypatch, (own, own.replace("+ k", "+ (k ? k - 1 : k)")))
+    with pytest.raises(LaunchError, match="race"):
+        OwnLayer(rng, "alone", H=5).run(Cuda(SimDriver(CHECKS[0])))
 
 
 @pytest.mark.slow
