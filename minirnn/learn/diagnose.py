@@ -167,13 +167,11 @@ def without(sentence: str, right: str) -> str:
     )
 
 
-def told(
-    changes: Sequence[tuple[str, list[str], str]],
-    others: Sequence[str],
-    target: str,
-    last: str = "",
-    digits: str = "1e-9",
-) -> Diagnosis:
+Told = tuple[str, list[str], str]
+"""A change as a sentence, as lines, and as a sentence without the whole right-hand side."""
+
+
+def told(changes: Sequence[Told], others: Sequence[str], target: str, digits: str) -> Diagnosis:
     """The diagnosis for one or more changes: sentences, and the lines with marks."""
     changes = list({change[0]: change for change in changes}.values())
     count = {1: "One change", 2: "Two changes"}.get(len(changes), f"{len(changes)} changes")
@@ -185,7 +183,6 @@ def told(
         lines += [f"    {line}" for line in text] + [""]
     if others := [o for o in others if o not in [c[0] for c in changes]]:
         lines += ["Other changes that give the same numbers: " + "; ".join(others[:3]), ""]
-    lines += [last] if last else []
     sentence, short = "; ".join(c[0] for c in changes), "; ".join(c[2] for c in changes)
     return Diagnosis(sentence, tuple(lines if lines[-1] else lines[:-1]), target, short=short)
 
@@ -211,9 +208,9 @@ def from_the_tree(
     except (OSError, TypeError, SyntaxError, AssertionError):  # a reference without source
         search, ones = None, []
     if search is not None and ones:
-        found = told(
-            [explained(search.program, ones[0])], [h.sentence() for h in ones[1:]], ones[0].target, digits=digits
-        ).replaced(wrong=wrong_side(search.program, ones[0]))
+        others = [hypothesis.sentence() for hypothesis in ones[1:]]
+        found = told([explained(search.program, ones[0])], others, ones[0].target, digits)
+        found = found.replaced(wrong=wrong_side(search.program, ones[0]))
         return with_values(found, search.program, search.code(ones[0]), cases[0].inputs)
     if below < MOST_FAR:
         return None
@@ -234,7 +231,7 @@ def from_the_tree(
     pair = search.twos(PAIRS)
     if pair is None:
         return None
-    found = told([explained(search.program, h) for h in pair], (), pair[0].target, digits=digits)
+    found = told([explained(search.program, h) for h in pair], (), pair[0].target, digits)
     return with_values(found, search.program, search.code(*pair), cases[0].inputs)
 
 
@@ -258,7 +255,7 @@ def told_by_output(search: Search | None, parts: Sequence[tuple[Cause, list[str]
             full, lines, short = explained(search.program, cause.hypothesis)
             changes.append((cause.sentence(names, full), lines, cause.sentence(names, short)))
             target = target or ("" if cause.alone else cause.hypothesis.target)
-    return told(changes, (), target, digits=digits)
+    return told(changes, (), target, digits)
 
 
 def tolerance_of(exercise: Exercise, cases: Sequence[Case]) -> float:
@@ -276,7 +273,7 @@ def rearranged(reasons: Mapping[str, str]) -> Diagnosis:
     return Diagnosis("; ".join(sentences), ("All numbers are there, but:", "", *(f"    {s}" for s in sentences)))
 
 
-def explained(program: Program, hypothesis: Hypothesis) -> tuple[str, list[str], str]:
+def explained(program: Program, hypothesis: Hypothesis) -> Told:
     """A hypothesis as a sentence, and the marked line of the formula, unless it concerns many lines."""
     sentence = hypothesis.sentence()
     if not hypothesis.target and len(hypothesis.edits) > 1:

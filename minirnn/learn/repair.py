@@ -212,11 +212,7 @@ class Repair:
 
     def others(self) -> tuple[Change, ...]:
         """Several changes, or one that is far-fetched."""
-        self.allow("two")
-        if found := self.two():
-            return found
-        self.allow("far")
-        return self.far_one()
+        return self.two() or self.far_one()
 
     def part(self) -> tuple[tuple[Change, ...], frozenset[str]]:
         """Changes that each make more outputs right and none wrong, with the outputs that they correct."""
@@ -276,6 +272,7 @@ class Repair:
 
     def far_one(self) -> tuple[Change, ...]:
         """A term or factor that is missing on one of the most suspicious lines."""
+        self.allow("far")
         suspects = self.suspects()
         alone = [line for line in suspects if line in self.alone]
         lines = list(dict.fromkeys(suspects[:1] + alone[:2] + self.alone[:2]))[:3]
@@ -285,6 +282,7 @@ class Repair:
 
     def two(self) -> tuple[Change, ...]:
         """Two changes, the first of which makes some outputs right, or a line that was wrong."""
+        self.allow("two")
         base = self.results([()])[0] or frozenset()
         for first in self.progress(base):
             after = self.suspects([first.number])

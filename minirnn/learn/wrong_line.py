@@ -57,8 +57,7 @@ def in_own_names(repair: Repair, text: str, found: Diagnosis) -> Diagnosis:
         return [] if word in names else [name for name in names if name not in found.inputs] or names
 
     known = {*(reply.lines or words_of(text)), *program.parameters, *repair.exercise.outputs}
-    instead: dict[str, str] = {}
-    means: dict[str, str] = {}
+    instead, means = dict[str, str](), dict[str, str]()
     loops = set(re.findall(r"^\s*for (\w+) in", text, re.MULTILINE))
     if len(loops) == 1 and "t" in code and "t" not in loops and "t" in {name for s in steps for name in s.loops}:
         instead["t"] = loops.pop()
