@@ -13,12 +13,12 @@ from minirnn.commands.arguments import path
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     action = (
-        "map: print the exercises and what each depends on; init: copy minirnn's course to DIR; "
-        "new-exercise: add your own exercise NAME to the course in DIR; "
-        "verify: check that solutions pass and mistakes are told apart; "
+        "map: print the exercises and what each depends on; init: copy minirnn's course to DIR; new-exercise: add your "
+        "own exercise NAME to the course in DIR; verify: check that solutions pass and mistakes are told apart; "
         "export: write a grader for a platform to --out"
     )
-    add("action", choices=("map", "init", "new-exercise", "verify", "export"), help=action)
+    actions = ("map", "init", "new-exercise", "verify", "export")
+    add("action", metavar=" | ".join(actions), choices=actions, help=action)
     add("name", metavar="NAME", nargs="?", help="with new-exercise: the id of the exercise, such as softsign")
     folder = "folder of the course (default: minirnn's own; for map the course folder you are in, if you are in one)"
     add("folder", metavar="DIR", nargs="?", type=path, help=folder)

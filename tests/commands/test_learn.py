@@ -294,3 +294,9 @@ def test_an_export_replaces_nothing_by_half(tmp_path, short, run, monkeypatch):
     status, text = run("course", "export", short, "--out", target)
     assert status == 2 and "No space left" in text
     assert target.read_text() == "before" and {p.name for p in tmp_path.iterdir()} == {"rnn-2027", "a.zip"}
+
+
+def test_the_actions_are_listed_if_none_is_given(capsys):
+    with pytest.raises(SystemExit):
+        cli.main(["course"])
+    assert "required: map | init | new-exercise | verify | export" in capsys.readouterr().err
