@@ -42,11 +42,11 @@ class Kinks(Composed):
         apart = np.abs(np.asarray(distance, np.float64))
         self.nearest = min(self.nearest, float(apart.min(initial=np.inf, where=apart > 0)))
 
-    def max(self, a: Any, axis: Any, keepdims: bool) -> Any:
+    def max(self, a: Any, axis: Any, keepdims: bool) -> Any:  # type: ignore[override]
         self.near(a - super().max(a, axis, True))
         return super().max(a, axis, keepdims)
 
-    def clip(self, a: Any, low: Any, high: Any) -> Any:
+    def clip(self, a: Any, low: Any, high: Any) -> Any:  # type: ignore[override]
         for bound in (low, high):
             self.near(np.inf if bound is None else a - bound)
         return super().clip(a, low, high)
