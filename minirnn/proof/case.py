@@ -42,14 +42,19 @@ class Kinks(Composed):
         apart = np.abs(np.asarray(distance, np.float64))
         self.nearest = min(self.nearest, float(apart.min(initial=np.inf, where=apart > 0)))
 
-    def max(self, a: Any, axis: Any, keepdims: bool) -> Any:  # type: ignore[override]
-        self.near(a - super().max(a, axis, True))
-        return super().max(a, axis, keepdims)
 
-    def clip(self, a: Any, low: Any, high: Any) -> Any:  # type: ignore[override]
-        for bound in (low, high):
-            self.near(np.inf if bound is None else a - bound)
-        return super().clip(a, low, high)
+def _to_bounds(a: Any, low: Any, high: Any) -> Any:
+    bounds = (-np.inf if low is None else low, np.inf if high is None else high)
+    return np.minimum(*[np.abs(a - bound) for bound in bounds])
+
+
+DISTANCES: dict[str, Callable[..., Any]] = {
+    **dict.fromkeys(("relu", "absolute", "sign"), lambda a: a),
+    **dict.fromkeys(("less", "less_equal", "greater", "greater_equal", "maximum", "minimum"), np.subtract),
+    **{"floor": lambda a: a - np.rint(a), "clip": _to_bounds},
+    "max": lambda a, axis, keepdims: a - np.max(a, axis=axis, keepdims=True),
+}
+"""How far the operands of a primitive are from its kinks."""
 
 
 def _recording(name: str, distance: Callable[..., Any]) -> Callable[..., Any]:
@@ -60,11 +65,8 @@ def _recording(name: str, distance: Callable[..., Any]) -> Callable[..., Any]:
     return primitive
 
 
-for _name in ("relu", "absolute", "sign"):
-    setattr(Kinks, _name, _recording(_name, lambda a: a))
-for _name in ("less", "less_equal", "greater", "greater_equal", "maximum", "minimum"):
-    setattr(Kinks, _name, _recording(_name, np.subtract))
-setattr(Kinks, "floor", _recording("floor", lambda a: a - np.rint(a)))  # noqa: B010
+for _name, _distance in DISTANCES.items():
+    setattr(Kinks, _name, _recording(_name, _distance))
 
 
 @dataclass(frozen=True, eq=False)
