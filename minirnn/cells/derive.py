@@ -13,7 +13,7 @@ from functools import reduce
 from typing import NamedTuple
 
 from minirnn.cells.axes import through
-from minirnn.cells.expr import BACK, CUTS, LEAVES, NUMBERS, Expr, add, choose, is_number, needed
+from minirnn.cells.expr import BACK, CUTS, LEAVES, NUMBERS, Expr, add, is_number, needed
 from minirnn.cells.rules import RULES, is_cheap
 from minirnn.cells.terms import term_of, times, total
 from minirnn.cells.trace import Step
@@ -154,7 +154,7 @@ class Derivation:
                 ranks[dv] = len(ranks) - FAR // 2
                 dv = number * dv if outside else dv
                 if e.op == "unit_max":
-                    dv = choose(v >= e, dv / graph.node("unit_ties", (v,)), 0)
+                    dv = dv * graph.shares[e]
                 arriving.setdefault(v, []).append(dv)
             elif e.op == "unit_softmax":
                 v, _, total_of = e.args

@@ -44,6 +44,8 @@ class Graph:
         self.cuts: list[Expr] = []
         self.norms: list[tuple[Expr, ...]] = []
         """Values that were normalized together."""
+        self.shares: dict[Expr, Expr] = {}
+        """The share that each unit has in the gradient of the largest, which a step saves."""
         self.names: dict[Expr, str] = {}
         """The values that the user named."""
         self.whole: set[Expr] = set()

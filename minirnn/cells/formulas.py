@@ -166,7 +166,8 @@ class Writer:
             return f"-{self.through(m, dm.args[0], dv)}"
         if m.op != "product":
             text = write(dm, self.names, self.style, self.literal)
-            return RULES[BACK[m.op]].latex.format(text) if self.tex else f"{BACK[m.op]}({text})"
+            said = RULES[BACK[m.op]].latex.format(text)
+            return f"{BACK[m.op]}({text})" if not self.tex else rf"\left({said}\right)" if "\\sum" in said else said
         return self.times(self.factor(dm), self.matrix(m))
 
     def matrix(self, m: Expr) -> str:

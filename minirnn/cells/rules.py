@@ -147,6 +147,11 @@ RULES: dict[str, Rule] = {
     "unit_ties": Rule(lambda v: v, None, "unit_ties({0})", r"\mathrm{{ties}}({0})", "", ""),
     "unit_exp_sum": Rule(lambda v: v, None, "unit_exp_sum({0})", r"\sum_u e^{{{0} - \max_u {0}}}", "", ""),
     # functions of such results, whose derivatives `Derivation.sweep` has
+    "unit_share": Rule(  # of each unit in the gradient of the largest; rounded values may not say which it was
+        lambda v, largest, ties: (v >= largest) / ties, None, "where({0} >= {1}, 1 / {2}, 0)",
+        r"\frac{{[{0} \ge {1}]}}{{{2}}}", "({0} >= {1} ? real(1) / {2} : V{{}})",
+        "greater_equal({0}, {1}, {out}); divide({out}, {2}, {out})",
+    ),
     "unit_norm": Rule(
         lambda v, mean, std: (v - mean) / std, None, "(({0} - {1}) / {2})", r"\mathrm{{norm}}({0})",
         "(({0} - {1}) / {2})", "subtract({0}, {1}, {out}); divide({out}, {2}, {out})",

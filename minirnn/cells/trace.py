@@ -89,7 +89,8 @@ class Step:
         if keys is not None:
             self.find_axes(inspect.signature(function).parameters, constants)
         self.cuts = self.graph.cuts
-        self.nodes = needed([*self.after, *self.cuts, *[y for group in self.graph.norms for y in group]])
+        more = [*self.graph.shares.values(), *[y for group in self.graph.norms for y in group]]
+        self.nodes = needed([*self.after, *self.cuts, *more])
         self.name_cuts()
         self.name_matrices()
         self.check_used()
@@ -146,7 +147,7 @@ class Step:
                 self.fail(
                     f"got a parameter {n!r}",
                     "expected a state, or a gate: x_.. of x alone, h_.. of h alone, z_.. of both\n"
-                    "  a mask is mask_..; learned vectors (H,) and constants come after a *"
+                    "  another input is a part of x, or a mask_..; learned vectors (H,) and constants come after a *"
                     if self.keys is None and n[:2] not in ("k_", "s_")
                     else "expected a state, or a gate of x in a cell with keys, @cell(.., keys=16):\n"
                     "  x_.. for units (H,), k_.. for keys (N,), s_.. for one number per sample",
@@ -296,8 +297,8 @@ class Step:
             if m not in self.names:
                 self.names[m] = self.unused(f"m{k + 1}")
         for e in self.nodes:
-            if e.op == "unit_softmax" and e not in self.names:
-                self.names[e] = self.unused(f"softmax_{self.names[e.args[0]]}")
+            if e.op in ("unit_softmax", "unit_share") and e not in self.names:
+                self.names[e] = self.unused(f"{e.op[5:]}_{self.names[e.args[0]]}")
         for group in self.graph.norms:
             for y in group:
                 v, mean, std = y.args

@@ -50,5 +50,7 @@ def softmax(v: Any) -> Expr:
 
 def largest(v: Any) -> Expr:
     (v,) = values_of_step("unit_max", [v])
-    v.graph.cut("unit_ties", v)  # they share the gradient
-    return v.graph.cut("unit_max", v)
+    graph: Any = v.graph
+    largest, ties = graph.cut("unit_max", v), graph.cut("unit_ties", v)
+    graph.shares[largest] = graph.node("unit_share", (v, largest, ties))
+    return largest

@@ -13,15 +13,16 @@ from minirnn.commands.arguments import path
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     action = (
-        "map: print the exercises and what each depends on; init: copy minirnn's course to DIR; "
-        "new-exercise: add your own exercise NAME to the course in DIR; "
-        "verify: check that solutions pass and mistakes are told apart; "
+        "map: print the exercises and what each depends on; init: copy minirnn's course to DIR; new-exercise: add your "
+        "own exercise NAME to the course in DIR; verify: check that solutions pass and mistakes are told apart; "
         "export: write a grader for a platform to --out"
     )
-    add("action", choices=("map", "init", "new-exercise", "verify", "export"), help=action)
+    actions = ("map", "init", "new-exercise", "verify", "export")
+    add("action", metavar=" | ".join(actions), choices=actions, help=action)
     add("name", metavar="NAME", nargs="?", help="with new-exercise: the id of the exercise, such as softsign")
     folder = "folder of the course (default: minirnn's own; for map the course folder you are in, if you are in one)"
     add("folder", metavar="DIR", nargs="?", type=path, help=folder)
+    add("--only", action="append", default=[], metavar="EX", help="verify this exercise only; may be repeated")
     add("--cuda", action="store_true", help="with new-exercise: a CUDA kernel instead of a Python function")
     add("--to", choices=("gradescope", "classroom50"), default="gradescope", help="platform (default gradescope)")
     add("--out", type=path, metavar="FILE", help="zip file to write")
@@ -50,18 +51,21 @@ def run(args: argparse.Namespace) -> int:
         return 0
     with user_mistakes():
         course = load(args.folder or HERE)
+        only = list(dict.fromkeys(course.entry(id).id for id in args.only))
     if args.action == "verify":
+        from minirnn.learn.cleaned import several
         from minirnn.learn.verify import verify
 
         complaints, seconds = 0, dict[str, float]()
         width = max(len(id) for id in course.entries)
-        for id, found in verify(course, seconds):
-            print(f"{id:{width}}  {seconds[id]:5.2f} s  {'ok' if not found else found[0]}", flush=True)
+        for id, found in verify(course, seconds, only):
+            print(f"{id:{width}}  {seconds.setdefault(id, 0.0):5.2f} s  {'ok' if not found else found[0]}", flush=True)
             for further in found[1:]:
                 print(f"{'':{width}}           {further}")
             complaints += len(found)
-        found_all = f"{complaints} complaints" if complaints else "all good"
-        print(f"{len(course.entries)} exercises, {course.points} points: {found_all}")
+        found_all = several(complaints, "complaint") if complaints else "all good"
+        points = sum(e.points + e.hidden for e in course.entries.values() if e.id in seconds)
+        print(f"{several(len(seconds), 'exercise')}, {several(points, 'point')}: {found_all}")
         return 1 if complaints else 0
     from minirnn.learn.export import export
 

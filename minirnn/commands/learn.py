@@ -57,7 +57,7 @@ def milestone(tree: Tree, year: str) -> int:
 
     names = {str(one.year): one for one in MILESTONES}
     if year not in names:
-        raise UserError(f"minirnn learn milestone: got {year}\n  expected a year: {', '.join(names)}")
+        raise UserError(f"milestone: got {year}\n  expected a year: {', '.join(names)}")
     one = names[year]
     with user_mistakes():
         found, path = reach(tree, one)

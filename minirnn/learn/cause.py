@@ -68,17 +68,17 @@ def cause(
             change.group.startswith("?") or change.rank and " is used where " in change.group for change in near
         )
         likelier = searched(exercise, cases, 1 + max(change.rank for change in near) // 2) if doubtful else None
-        return told(text, near) if likelier is None else in_own_names(exercise, child, text, likelier)
+        return told(text, near) if likelier is None else in_own_names(repair, text, likelier)
     found = known or by_numbers()
     facts = warned(text, cases)  # first, because where numbers are NaN, many mistakes give them
     if facts is not None and not (found and found.known and "above 709" not in facts.sentence):
         return facts
     if found is not None and found.exact and "changes to the formula" not in found.lines[0]:
-        return found if found.known else in_own_names(exercise, child, text, found)
+        return found if found.known else in_own_names(repair, text, found)
     if facts := unused(exercise, child, cases):
         return facts
     if found is not None and found.exact:  # several changes to the formula
-        return in_own_names(exercise, child, text, found)
+        return in_own_names(repair, text, found)
     return told(text, repair.others()) or told_in_part(exercise, text, repair) or found
 
 

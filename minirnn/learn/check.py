@@ -25,7 +25,6 @@ from minirnn.learn.judge import Failed, Part, compare, rows, worst
 from minirnn.learn.known_mistakes import KnownMistakes
 from minirnn.learn.sandbox.parent import Child
 from minirnn.learn.sandbox.system_locks import FORKS
-from minirnn.learn.wrong_line import place_of
 
 KNOWN = KnownMistakes()
 COMMENTS = r"//[^\n]*|/\*.*?\*/"
@@ -132,6 +131,8 @@ def attempt(course: Course, entry: Entry, file: Path, hidden: bool, device: str)
             child.close()
             if child.imported:
                 result.remarks.append("imports minirnn, whose tape can compute any gradient")
+            if child.tried:
+                result.remarks.append(child.tried)
             if any(part.note for part in result.parts):
                 result.remarks.append("computes in float32, so it is judged to fewer digits")
             result.prints, result.hidden_prints = (child.prints, "") if shown is None else (shown, child.prints)
@@ -279,11 +280,8 @@ def explain(entry: Entry, child: Child, result: Result, text: str, detail: str) 
         result.diagnosis, result.exact = found.sentence if detail == "full" else found.brief, found.exact
         cause = found.lines if detail == "full" else [found.brief]
         lines = [*(f"  {line}" for line in cause), *([""] if lines else []), *lines]
-        place = found.place
-        if not place and found.target and exercise.kind == "python":
-            place = place_of(found.target, found.values.get(found.target), child, found.inputs)
-        lines += ["", f"  {entry.file}{place}"]
-        result.place = place.removeprefix(", ")
+        lines += ["", f"  {entry.file}{found.place}"]
+        result.place = found.place.removeprefix(", ")
         line = re.match(r"line (\d+)", result.place)
         result.comments = [(int(line[1]), result.diagnosis)] if line else list(found.comments)
     if not result.exact and not complaints and exercise.kind == "python":

@@ -30,6 +30,11 @@ def printable(name: str, most: int = 120) -> str:
     return clean if len(clean) <= most else f"{clean[: most // 2 - 2]}...{clean[-most // 2 + 2 :]}"
 
 
+def several(number: int, noun: str) -> str:
+    """``1 point`` or ``2 points``."""
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
 def cleaned_all(value: Any) -> Any:
     """A message from another process, or a JSON value, with all texts and names in it cleaned."""
     if isinstance(value, str):

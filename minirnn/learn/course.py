@@ -17,8 +17,8 @@ from typing import Any
 
 from minirnn.io.atomic import atomic_write, naming
 from minirnn.learn.catalog import EXERCISES
+from minirnn.learn.course_file import OF_A_COURSE, OF_AN_EXERCISE, count, field, only, read_toml, seed
 from minirnn.learn.course_file import CourseError as CourseError
-from minirnn.learn.course_file import count, field, seed
 from minirnn.learn.exercise import Exercise
 from minirnn.learn.sandbox.parent import Limits
 
@@ -149,24 +149,26 @@ def load(folder: Path | str = HERE) -> Course:
         the entry and says what was expected.
     """
     path = Path(folder) / "course.toml"
-    try:
-        table = tomllib.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise CourseError(f"{path}: no such file\n  a course is a folder with a course.toml") from None
-    except OSError as error:
-        raise CourseError(f"{path}: {error.strerror}") from error
-    except (ValueError, RecursionError) as error:  # not TOML, not UTF-8, or nested too deeply
-        raise CourseError(f"{path}: {error}") from error
+    table = read_toml(path)
+    only(path, table, OF_A_COURSE)
     entries: dict[str, Entry] = {}
     chapters: dict[str, int] = {}
+    wrong: list[str] = []
     for k, row in enumerate(field(path, table, "exercise", list)):
         where = f"{path}, exercise number {k + 1}"
         if not isinstance(row, dict):
             raise CourseError(f"{where} is {row!r}\n  expected a table: [[exercise]]")
-        entry = entry_of(Path(folder), where, row, table, entries)
+        try:
+            only(where, row, OF_AN_EXERCISE)
+            entry = entry_of(Path(folder), where, row, table, entries)
+        except CourseError as error:
+            wrong.append(str(error))
+            continue
         chapters[entry.chapter] = chapters.get(entry.chapter, 0) + 1
         number = f"{list(chapters).index(entry.chapter) + 1}.{chapters[entry.chapter]}"
         entries[entry.id] = replace(entry, number=number)
+    if wrong:
+        raise CourseError("\n".join(wrong))
     if not entries:
         raise CourseError(f"{path} has no exercise\n  expected at least one [[exercise]]")
     return Course(
@@ -299,9 +301,10 @@ def new_tree(root: Path, course: Course, missing: bool = False) -> Tree:
         target = file_below(root / "exercises", entry.exercise.path)
         if not target.exists():
             write(target, course.stub(entry))
-    readme = course.folder / "README.md"
+    readme = next(f for f in (course.folder / "README.md", HERE / "README.md") if f.is_file())
+    example = "ex05" if "ex05" in course.entries else next(iter(course.entries))
     if not (root / "README.md").exists():
-        shutil.copyfile(readme if readme.is_file() else HERE / "README.md", root / "README.md")
+        write(root / "README.md", readme.read_text(encoding="utf-8").replace("ex05", example))
     if not (root / "pytest.ini").exists():  # so that the settings of a surrounding project do not apply
         write(root / "pytest.ini", PYTEST_INI)
     (root / STATE).parent.mkdir(exist_ok=True)

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
+
+from minirnn.arguments.messages import meant
 
 
 class CourseError(ValueError):
@@ -11,6 +15,22 @@ class CourseError(ValueError):
 
 
 MISSING: Any = object()
+OF_A_COURSE = "name title version hidden_seed seconds megabytes detail exercise"
+OF_AN_EXERCISE = (
+    "id title chapter points hidden hints needs tutorial seconds megabytes detail secret reference function file"
+)
+
+
+def read_toml(path: Path) -> dict[str, Any]:
+    """A course.toml. Raises CourseError if it is missing or is not TOML."""
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise CourseError(f"{path}: no such file\n  a course is a folder with a course.toml") from None
+    except OSError as error:
+        raise CourseError(f"{path}: {error.strerror}") from error
+    except (ValueError, RecursionError) as error:  # not TOML, not UTF-8, or nested too deeply
+        raise CourseError(f"{path}: {error}") from error
 
 
 def field(where: object, table: Mapping[str, Any], name: str, kind: type, default: Any = MISSING) -> Any:
@@ -23,9 +43,18 @@ def field(where: object, table: Mapping[str, Any], name: str, kind: type, defaul
     return value
 
 
-def seed(where: object, table: Mapping[str, Any]) -> str:
-    """The hidden seed of a course.toml: any whole number or text, as a text. Without one it is ``0``."""
+def only(where: object, table: Mapping[str, Any], names: str) -> None:
+    """Raises CourseError if a table in course.toml has a key that is not one of `names`."""
+    for key in table:
+        if key not in names.split():
+            raise CourseError(f"{where}: there is no setting {key!r}{meant(key, names.split())}")
+
+
+def seed(where: Path, table: Mapping[str, Any]) -> str:
+    """The hidden seed of a course.toml: any whole number or text, as a text. In students' folders there is none."""
     value = table.get("hidden_seed", 0)
+    if "hidden_seed" not in table and where.absolute().parts[-3:-1] != (".minirnn", "course"):
+        raise CourseError(f"{where}: hidden_seed is missing\n  expected a text that only you know")
     if isinstance(value, bool) or not isinstance(value, int | str) or value == "":
         raise CourseError(f"{where}: hidden_seed is {value!r}\n  expected a text, or a whole number")
     return str(value)

@@ -9,7 +9,8 @@ A cause is named only if it gives all the numbers of all the cases exactly. Othe
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import re
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +18,7 @@ import numpy as np
 
 from minirnn.learn import judge
 from minirnn.learn.exercise import Exercise, Inputs
-from minirnn.learn.hypotheses.edits import Hypothesis, marked
+from minirnn.learn.hypotheses.edits import Hypothesis, marked, put
 from minirnn.learn.hypotheses.program import Program
 from minirnn.learn.hypotheses.search import Maker, Search
 from minirnn.learn.judge import alike, equal, is_single
@@ -40,9 +41,10 @@ class Diagnosis:
     """What is wrong: a sentence, the text to show, the variable to look for; `exact` if it explains every number.
 
     `brief` is the sentence without the whole right-hand side of a line, for students who should find that themselves.
-    `values` are the arrays of the formula with this mistake, for `inputs`. `place` is the line, if it is known;
-    `final` that nothing could be said better, `known` that the sentence is one of the catalog's. `comments` are lines
-    of the student's file, each with what is wrong there.
+    `values` is what each variable of the formula holds with this mistake, for `inputs`, and `wrong` the right-hand side
+    of the line with the mistake. `place` is the line of the student's file, if it is known; `final` that nothing could
+    be said better, `known` that the sentence is one of the catalog's. `comments` are lines of the student's file, each
+    with what is wrong there.
     """
 
     sentence: str
@@ -50,13 +52,13 @@ class Diagnosis:
     target: str = ""
     exact: bool = True
     short: str = ""
-    values: Mapping[str, Any] = field(default_factory=dict)
+    values: Mapping[str, Sequence[Any]] = field(default_factory=dict)
     inputs: Inputs = field(default_factory=dict)
     place: str = ""
     final: bool = False
-    far: int = 2
     known: bool = False
     comments: tuple[tuple[int, str], ...] = ()
+    wrong: str = ""
 
     @property
     def brief(self) -> str:
@@ -145,15 +147,12 @@ def matches(outputs: Mapping[str, Any], case: Case) -> bool:
 # ---- in words
 
 
-def with_values(found: Diagnosis, program: Program, changed: Mapping[int, Any], inputs: Inputs) -> Diagnosis:
-    """A diagnosis with the arrays of the formula, as they are with its mistake."""
-    try:
-        with np.errstate(all="ignore"):
-            values = program.variables(inputs, changed)
-        arrays = {name: value for name, value in values.items() if isinstance(value, np.ndarray)}
-        return replace(found, values=arrays, inputs=inputs)
-    except Exception:  # it ran before, but a formula may raise anything
-        return found
+def with_values(
+    found: Diagnosis, program: Program, changed: Mapping[int, Any] | None, inputs: Inputs, but: Container[str] = ()
+) -> Diagnosis:
+    """A diagnosis with the values of the formula, as they are with its mistake, except for some variables."""
+    values = {name: some for name, some in program.values(inputs, changed or {}).items() if name not in but}
+    return found.replaced(values=values, inputs=inputs)
 
 
 def without(sentence: str, right: str) -> str:
@@ -168,14 +167,13 @@ def without(sentence: str, right: str) -> str:
     )
 
 
-def told(
-    changes: Sequence[tuple[str, list[str], str]],
-    others: Sequence[str],
-    target: str,
-    last: str = "",
-    digits: str = "1e-9",
-) -> Diagnosis:
+Told = tuple[str, list[str], str]
+"""A change as a sentence, as lines, and as a sentence without the whole right-hand side."""
+
+
+def told(changes: Sequence[Told], others: Sequence[str], target: str, digits: str) -> Diagnosis:
     """The diagnosis for one or more changes: sentences, and the lines with marks."""
+    changes = list({change[0]: change for change in changes}.values())
     count = {1: "One change", 2: "Two changes"}.get(len(changes), f"{len(changes)} changes")
     lines = [
         f"{count} to the formula {'gives' if len(changes) == 1 else 'give'} exactly your numbers (to {digits}):",
@@ -185,15 +183,8 @@ def told(
         lines += [f"    {line}" for line in text] + [""]
     if others := [o for o in others if o not in [c[0] for c in changes]]:
         lines += ["Other changes that give the same numbers: " + "; ".join(others[:3]), ""]
-    lines += [last] if last else []
     sentence, short = "; ".join(c[0] for c in changes), "; ".join(c[2] for c in changes)
-    return Diagnosis(sentence, tuple(trimmed(lines)), target, short=short)
-
-
-def trimmed(lines: list[str]) -> list[str]:
-    while lines and not lines[-1]:
-        lines = lines[:-1]
-    return lines
+    return Diagnosis(sentence, tuple(lines if lines[-1] else lines[:-1]), target, short=short)
 
 
 # ---- the hypotheses about the formula's tree, and outputs that are rearranged
@@ -217,10 +208,10 @@ def from_the_tree(
     except (OSError, TypeError, SyntaxError, AssertionError):  # a reference without source
         search, ones = None, []
     if search is not None and ones:
-        found = told(
-            [explained(search.program, ones[0])], [h.sentence() for h in ones[1:]], ones[0].target, digits=digits
-        )
-        return with_values(found, search.program, search.code(ones[0]) or {}, cases[0].inputs)
+        others = [hypothesis.sentence() for hypothesis in ones[1:]]
+        found = told([explained(search.program, ones[0])], others, ones[0].target, digits)
+        found = found.replaced(wrong=wrong_side(search.program, ones[0]))
+        return with_values(found, search.program, search.code(ones[0]), cases[0].inputs)
     if below < MOST_FAR:
         return None
     wrong = [n for n in cases[0].expected if any(n in case.wrong for case in cases)]
@@ -231,14 +222,17 @@ def from_the_tree(
 
     if parts := causes(exercise, cases, search, reasons):
         found = told_by_output(search, parts, digits)
-        return found if search is None else with_values(found, search.program, {}, cases[0].inputs)
+        if search is None:
+            return found
+        changed = {cause.hypothesis.target for cause, _ in parts if cause.hypothesis is not None and not cause.alone}
+        return with_values(found, search.program, {}, cases[0].inputs, changed)
     if search is None:
         return None
     pair = search.twos(PAIRS)
     if pair is None:
         return None
-    found = told(list(unique([explained(search.program, h) for h in pair])), (), pair[0].target, digits=digits)
-    return with_values(found, search.program, search.code(*pair) or {}, cases[0].inputs)
+    found = told([explained(search.program, h) for h in pair], (), pair[0].target, digits)
+    return with_values(found, search.program, search.code(*pair), cases[0].inputs)
 
 
 def fixed(inputs: Inputs) -> Inputs:
@@ -261,15 +255,7 @@ def told_by_output(search: Search | None, parts: Sequence[tuple[Cause, list[str]
             full, lines, short = explained(search.program, cause.hypothesis)
             changes.append((cause.sentence(names, full), lines, cause.sentence(names, short)))
             target = target or ("" if cause.alone else cause.hypothesis.target)
-    return told(list(unique(changes)), (), target, digits=digits)
-
-
-def unique(changes: Sequence[tuple[str, list[str], str]]) -> Iterator[tuple[str, list[str], str]]:
-    seen: set[str] = set()
-    for change in changes:
-        if change[0] not in seen:
-            seen.add(change[0])
-            yield change
+    return told(changes, (), target, digits)
 
 
 def tolerance_of(exercise: Exercise, cases: Sequence[Case]) -> float:
@@ -287,7 +273,7 @@ def rearranged(reasons: Mapping[str, str]) -> Diagnosis:
     return Diagnosis("; ".join(sentences), ("All numbers are there, but:", "", *(f"    {s}" for s in sentences)))
 
 
-def explained(program: Program, hypothesis: Hypothesis) -> tuple[str, list[str], str]:
+def explained(program: Program, hypothesis: Hypothesis) -> Told:
     """A hypothesis as a sentence, and the marked line of the formula, unless it concerns many lines."""
     sentence = hypothesis.sentence()
     if not hypothesis.target and len(hypothesis.edits) > 1:
@@ -300,6 +286,19 @@ def explained(program: Program, hypothesis: Hypothesis) -> tuple[str, list[str],
     if hypothesis.mark and hypothesis.mark not in hypothesis.says and not hypothesis.mark.startswith("this "):
         lines.append(" " * start + hypothesis.mark)
     return sentence, lines, without(sentence, right)
+
+
+NEUTRAL = r" [+-] 0\.0 \* [\w.]+(\[.*?\])?|[\w.]+(\[.*?\])? \*\* 0 \* |\b1\.0 \* "
+"""Terms and factors in place of those that a hypothesis leaves out."""
+
+
+def wrong_side(program: Program, hypothesis: Hypothesis) -> str:
+    """The right-hand side of the line that a hypothesis changes, with the mistake; empty if it changes more."""
+    edit = hypothesis.edits[0]
+    if len(hypothesis.edits) > 1 or edit.placed is None:
+        return ""
+    value = getattr(put(program.every[edit.number].tree, edit.path, edit.placed), "value", None)
+    return re.sub(NEUTRAL, "", ast.unparse(value)) if value is not None else ""
 
 
 # ---- causes that are not exact

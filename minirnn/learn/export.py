@@ -11,6 +11,7 @@ from pathlib import Path
 
 from minirnn.io.atomic import atomic_write
 from minirnn.learn.course import HERE, Course, CourseError, write
+from minirnn.learn.reports import make_folder
 from minirnn.learn.sandbox.parent import ROOT
 from minirnn.machine.computer import installed_version
 
@@ -167,8 +168,7 @@ def copy_course(folder: Path) -> None:
 
 def export(course: Course, platform: str, out: Path) -> None:
     """Write the zip file for "gradescope" or "classroom50": this minirnn, the course, and a script to start it."""
-    if not out.absolute().parent.is_dir():
-        raise CourseError(f"{out}: the folder {out.parent} does not exist")
+    make_folder(out)
     files = {path.relative_to(ROOT).as_posix(): path.read_bytes() for path in below(ROOT / "minirnn")}
     files |= {
         f"course/{path.relative_to(course.folder).as_posix()}": path.read_bytes() for path in below(course.folder)

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from minirnn.learn.cleaned import several
 from minirnn.learn.exercise import Exercise
 
 TOLERANCE = {"python": 1e-9, "cuda": 1e-5, "tester": 0.0}
@@ -68,7 +69,8 @@ def outputs_of(exercise: Exercise, value: Mapping[str, Any]) -> dict[str, Any]:
         if len(exercise.outputs) == 1 and is_listed_array(values):
             values = [np.array(values)]
     if len(values) != len(exercise.outputs):
-        raise Failed(f"{exercise.function} returned {len(values)} values\n  expected {len(exercise.outputs)}: {wanted}")
+        number = several(len(values), "value")
+        raise Failed(f"{exercise.function} returned {number}\n  expected {len(exercise.outputs)}: {wanted}")
     return dict(zip(exercise.outputs, values, strict=True))
 
 

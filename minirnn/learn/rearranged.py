@@ -70,6 +70,7 @@ def rearrangements(exercise: Exercise, name: str, pairs: Pairs) -> Iterator[str]
     for text, change in SIMPLE_MISTAKES.items():
         if always(lambda w, c, f=change: f(w)):
             yield f"it {text}"
+    yield from same(block_reasons(exercise, name, *pair) for pair in pairs)
     if want.ndim and always(lambda w, c: w[::-1]):
         first = (axes(exercise.outputs[name]) or [""])[0]
         if first == "T":
@@ -81,7 +82,6 @@ def rearrangements(exercise: Exercise, name: str, pairs: Pairs) -> Iterator[str]
     for other in pairs[0][2].expected:
         if other != name and always(lambda w, c, n=other: c.expected[n]):
             yield f"{other} is returned in its place"
-    yield from same(block_reasons(exercise, name, *pair) for pair in pairs)
     for axis in range(1, want.ndim):
         if always(lambda w, c, a=axis: np.flip(w, a)):
             yield f"its axis number {axis} is reversed"

@@ -7,7 +7,7 @@ all outputs right in every case, including one that no student sees.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -136,6 +136,11 @@ class Repair:
     def everything(self) -> frozenset[str]:
         return frozenset(self.exercise.outputs)
 
+    @cached_property
+    def wrong(self) -> frozenset[str]:
+        self.left += 1
+        return self.everything - (self.results([()])[0] or frozenset())
+
     # ---- the changes
 
     def listed(self, first: int, far: Sequence[int] = ()) -> list[Change]:
@@ -154,8 +159,7 @@ class Repair:
     @cached_property
     def near(self) -> list[Change]:
         listed = self.listed(0)
-        self.left += 1
-        wrong = self.everything - (self.results([()])[0] or frozenset())
+        wrong = self.wrong
         order = {line: k for k, line in enumerate(self.suspects())}
         self.alone = [line for line, some in self.reach.items() if some and some <= wrong]
         self.alone.sort(key=lambda line: (order.get(line, len(order)), -line))
@@ -187,11 +191,18 @@ class Repair:
 
     def near_one(self) -> tuple[Change, ...]:
         """The least far-fetched change that repairs the answer."""
-        return self.within("near", self.near_ones)
+        self.allow("near")
+        if self.serves and (found := self.first([t for t in self.together() if "one too" in t[0].group])):
+            return found
+        for _, some in itertools.groupby(self.near, key=lambda c: c.rank):
+            if found := self.first([(change,) for change in some]):
+                return found
+        return ()
 
     def alike(self) -> tuple[Change, ...]:
         """The same mistake in several places."""
-        found = self.within("alike", lambda: self.first(self.together()))
+        self.allow("alike")
+        found = self.first(self.together())
         self.allow("alike")
         for change in found:  # one that changes nothing may be among them
             rest = tuple(c for c in found if c is not change)
@@ -201,7 +212,7 @@ class Repair:
 
     def others(self) -> tuple[Change, ...]:
         """Several changes, or one that is far-fetched."""
-        return self.within("two", self.two) or self.within("far", self.far_one)
+        return self.two() or self.far_one()
 
     def part(self) -> tuple[tuple[Change, ...], frozenset[str]]:
         """Changes that each make more outputs right and none wrong, with the outputs that they correct."""
@@ -233,19 +244,6 @@ class Repair:
         """Set the number of trials that a search may use."""
         self.left = int(TRIALS[search] * (SERVED if self.serves else 1))
 
-    def within(self, search: str, find: Callable[[], tuple[Change, ...]]) -> tuple[Change, ...]:
-        self.allow(search)
-        return find()
-
-    def near_ones(self) -> tuple[Change, ...]:
-        if self.serves and (found := self.first([t for t in self.together() if "one too" in t[0].group])):
-            return found
-        for _, some in itertools.groupby(self.near, key=lambda c: c.rank):
-            changes = list(some)
-            if found := self.first([(c,) for c in changes]):
-                return found
-        return ()
-
     def first(self, trials: Sequence[tuple[Change, ...]]) -> tuple[Change, ...]:
         """The first of some trials that repairs everything. Partial effects of the others are recorded."""
         size = 1 if self.serves else CHUNK
@@ -274,14 +272,17 @@ class Repair:
 
     def far_one(self) -> tuple[Change, ...]:
         """A term or factor that is missing on one of the most suspicious lines."""
-        suspects = [line for line in self.suspects() if line in self.alone] or self.suspects()
-        lines = list(dict.fromkeys(suspects[:2] + self.alone[:2]))[:3]
+        self.allow("far")
+        suspects = self.suspects()
+        alone = [line for line in suspects if line in self.alone]
+        lines = list(dict.fromkeys(suspects[:1] + alone[:2] + self.alone[:2]))[:3]
         if not lines or self.dead:
             return ()
         return self.first([(c,) for c in sorted(self.listed(self.count, lines), key=lambda c: c.rank)])
 
     def two(self) -> tuple[Change, ...]:
         """Two changes, the first of which makes some outputs right, or a line that was wrong."""
+        self.allow("two")
         base = self.results([()])[0] or frozenset()
         for first in self.progress(base):
             after = self.suspects([first.number])

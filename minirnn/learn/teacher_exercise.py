@@ -22,6 +22,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from minirnn.learn.cleaned import several
 from minirnn.learn.course_file import CourseError, field
 from minirnn.learn.exercise import PUBLIC, CudaExercise, Exercise, Sizes, Stage, Wrong
 from minirnn.learn.held_back import read_numbers
@@ -73,15 +74,16 @@ def module_of(path: Path, id: str) -> ModuleType:
     except FileNotFoundError:
         raise CourseError(f"{path}: no such file\n  expected the reference of {id}") from None
     except Exception as error:  # any exception in a teacher's file is reported with its line
-        raise CourseError(f"{path}{line_of(error, path)}: {type(error).__name__}: {error}") from error
+        raise CourseError(failure(error, path)) from error
     finally:
         sys.dont_write_bytecode = written
     return module
 
 
-def line_of(error: BaseException, path: Path) -> str:
-    lines = [f.lineno for f in traceback.extract_tb(error.__traceback__) if Path(f.filename) == path]
-    return f", line {lines[-1]}" if lines else ""
+def failure(error: Exception, path: Path) -> str:
+    """A reference's exception, with its line."""
+    lines = [f.lineno for f in traceback.extract_tb(error.__traceback__) if Path(f.filename) == path.absolute()]
+    return f"{path}{f', line {lines[-1]}' if lines else ''}: {type(error).__name__}: {error}"
 
 
 def made_of(module: ModuleType, id: str, path: str, function: str) -> Exercise:
@@ -134,14 +136,14 @@ def try_out(exercise: Exercise, path: Path) -> None:
         if not isinstance(inputs, dict):
             raise CourseError(f"{path}: inputs returned {type(inputs).__name__}\n  expected a dict: argument -> value")
         value = exercise.reference(**inputs)
-        several = isinstance(value, tuple) or (len(exercise.outputs) > 1 and isinstance(value, list))
-        number = len(value) if several else 1
+        many = isinstance(value, tuple) or (len(exercise.outputs) > 1 and isinstance(value, list))
+        number = len(value) if many else 1
         if number != len(exercise.outputs):
             raise CourseError(
-                f"{path}: {exercise.function} returned {number} values\n"
+                f"{path}: {exercise.function} returned {several(number, 'value')}\n"
                 f"  expected {len(exercise.outputs)}: {', '.join(exercise.outputs)} (OUTPUTS)"
             )
     except CourseError:
         raise
     except Exception as error:
-        raise CourseError(f"{path}{line_of(error, path)}: {type(error).__name__}: {error}") from error
+        raise CourseError(failure(error, path)) from error

@@ -29,7 +29,7 @@ def report(result: Result) -> str:
             f"  Open {entry.file} and begin." if not result.message.startswith("there") else f"  {result.message}",
         ]
     elif result.passed:
-        number = len(entry.exercise.hidden_sizes) if entry.hidden else 0
+        number = len(entry.exercise.hidden_sizes) if entry.hidden and not result.hidden_message else 0
         checks = "one hidden check runs" if number == 1 else f"{number} hidden checks run"
         lines += ["", "  all right" + (f"; {checks} when it is graded" if number else "")]
         lines += [f"  {part.note}" for part in result.parts if part.note]

@@ -4,26 +4,36 @@ from __future__ import annotations
 
 import itertools
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from minirnn.learn.check import Result, check
+from minirnn.learn.cleaned import several
 from minirnn.learn.course import Course, Entry
 from minirnn.learn.diagnose import Case, all_zero, diagnose
 from minirnn.learn.exercise import PUBLIC_CASES, Exercise
 from minirnn.learn.hypotheses.program import Program
 from minirnn.learn.judge import equal
 from minirnn.learn.mutants import mutants
+from minirnn.learn.teacher_exercise import REFERENCES, failure
 
 
-def verify(course: Course, seconds: dict[str, float] | None = None) -> Iterator[tuple[str, list[str]]]:
-    """The id of each exercise, with complaints about it. `seconds` gets the duration of each check."""
+def verify(
+    course: Course, seconds: dict[str, float] | None = None, only: Collection[str] = ()
+) -> Iterator[tuple[str, list[str]]]:
+    """The id of each exercise, or of those in `only`, with complaints. `seconds` gets the duration of each check."""
     with tempfile.TemporaryDirectory(prefix="minirnn-verify-") as work:
-        for entry in course.entries.values():
-            yield entry.id, complaints(course, entry, Path(work), seconds)
+        for entry in [course.entry(id) for id in only] or course.entries.values():
+            try:
+                found = complaints(course, entry, Path(work), seconds)
+            except Exception as error:
+                if not entry.own:
+                    raise
+                found = [failure(error, course.folder / REFERENCES / entry.own)]  # in a mistake or a hidden case
+            yield entry.id, found
 
 
 def complaints(course: Course, entry: Entry, work: Path, seconds: dict[str, float] | None = None) -> list[str]:
@@ -36,11 +46,12 @@ def files(course: Course, entry: Entry, work: Path, seconds: dict[str, float] | 
     """Complaints about the stub and the solution, each judged as an answer."""
     stub = judged(course, entry, work, course.stub(entry))
     if stub.status != "not started" or stub.score:
-        yield f"the stub counts as {stub.status} and earns {stub.score} points: {stub.message}"
+        yield f"the stub counts as {stub.status} and earns {stub.score} of {entry.points} points: {stub.message}"
     cuda = entry.exercise.kind == "cuda"  # a CUDA kernel that does nothing runs but is wrong
     stub = judged(course, entry, work, course.stub(entry) + ("struct Begun {};\n" if cuda else "# begun\n"))
     if stub.status != ("failed" if cuda else "not started") or stub.score:
-        yield f"the stub counts as {stub.status} and earns {stub.score} points once it is begun: {stub.message}"
+        earns = f"earns {stub.score} of {entry.points} points"
+        yield f"the stub counts as {stub.status} and {earns} once it is begun: {stub.message}"
     text = course.solution(entry)
     solution = judged(course, entry, work, text, hidden=True)
     if seconds is not None:  # a CUDA kernel is compiled by now
@@ -79,12 +90,13 @@ def worth(course: Course, entry: Entry) -> Iterator[str]:
     """Complaints about hints, points and required exercises."""
     before = list(course.entries)[: list(course.entries).index(entry.id)]
     for need in entry.needs:
-        if need in course.entries and need not in before:
-            yield f"it needs {need}, which comes later"
+        if need not in before:
+            yield f"it needs {need}, which {'comes later' if need in course.entries else 'the course does not have'}"
     if len(entry.hints) != 3:
-        yield f"{len(entry.hints)} hints, expected 3"
+        yield f"{several(len(entry.hints), 'hint')}, expected 3"
     if entry.points < len(entry.exercise.judged):
-        yield f"{entry.points} points for {len(entry.exercise.judged)} outputs: some outputs are worth nothing"
+        number = len(entry.exercise.judged)
+        yield f"{several(entry.points, 'point')} for {number} outputs: some outputs are worth nothing"
 
 
 def hidden(exercise: Exercise) -> Iterator[str]:

@@ -103,6 +103,11 @@ class Stack(Module):
         like: Parameter = getattr(self, next(iter(self._names[0].values())))
         name, I = self.name, self.input_size
         letters = "(B, T, I)" if batch_first else "(T, B, I)"
+        if isinstance(input, (tuple, list)) and any(isinstance(part, Tensor) and part.ndim > 1 for part in input):
+            raise TypeError(
+                f"{name}: input is a {type(input).__name__} of {len(input)}\n  expected one Tensor {letters}\n"
+                "  several inputs are one: mr.concat([x, gap], -1); steps are one: mr.stack(steps)"
+            )
         x = input if isinstance(input, Tensor) else as_tensor(input, device=like.device)
         if x.device is not like.device or x.dtype != like.dtype:
             check_place(name, "input", x, like.dtype, like.device)

@@ -29,6 +29,46 @@ class Composed(Primitives, Device):
 COMPOSED = Composed()
 
 
+class Kinks(Composed):
+    """The same, and it records how near values come to kinks and jumps, where rounding can switch a gradient.
+
+    These are 0 of relu, |x| and sign, equal operands of a comparison, bounds, whole numbers of floor, and a second
+    largest value. Values that are exactly there, such as padding, do not count.
+    """
+
+    nearest = np.inf
+
+    def near(self, distance: Any) -> None:
+        apart = np.abs(np.asarray(distance, np.float64))
+        self.nearest = min(self.nearest, float(apart.min(initial=np.inf, where=apart > 0)))
+
+
+def _to_bounds(a: Any, low: Any, high: Any) -> Any:
+    bounds = (-np.inf if low is None else low, np.inf if high is None else high)
+    return np.minimum(*[np.abs(a - bound) for bound in bounds])
+
+
+DISTANCES: dict[str, Callable[..., Any]] = {
+    **dict.fromkeys(("relu", "absolute", "sign"), lambda a: a),
+    **dict.fromkeys(("less", "less_equal", "greater", "greater_equal", "maximum", "minimum"), np.subtract),
+    **{"floor": lambda a: a - np.rint(a), "clip": _to_bounds},
+    "max": lambda a, axis, keepdims: a - np.max(a, axis=axis, keepdims=True),
+}
+"""How far the operands of a primitive are from its kinks."""
+
+
+def _recording(name: str, distance: Callable[..., Any]) -> Callable[..., Any]:
+    def primitive(self: Kinks, *args: Any) -> Any:
+        self.near(distance(*args))
+        return getattr(Composed, name)(*args)
+
+    return primitive
+
+
+for _name, _distance in DISTANCES.items():
+    setattr(Kinks, _name, _recording(_name, _distance))
+
+
 @dataclass(frozen=True, eq=False)
 class Case:
     """A function of float arrays with random inputs.

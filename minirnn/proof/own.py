@@ -16,11 +16,12 @@ from minirnn.devices.registry import BUILT_IN
 from minirnn.engine.backward import grad
 from minirnn.engine.creation import ones_like
 from minirnn.engine.order import in_order
+from minirnn.engine.tape import no_grad
 from minirnn.engine.tensor import Tensor, tensor
 from minirnn.gradcheck.function import name_of, outputs, promote
 from minirnn.ops.sequence.functions import StraightThrough
 from minirnn.ops.sequence.layer import RecurrentLayer, template
-from minirnn.proof.case import COMPOSED, Arrays, Case
+from minirnn.proof.case import COMPOSED, Arrays, Case, Kinks
 from minirnn.proof.proof import Proof, described, proof_of
 from minirnn.proof.table import FAILED
 from minirnn.proof.tolerance import ACTIVATION, Count
@@ -177,18 +178,42 @@ ALONG = {"max_entries": 12, "directions": 2}
 """Inputs with more entries are compared with central differences along two random directions."""
 
 
+FAR, DRAWS = 2.0**-6, 32
+"""How near to a kink float16 may round a value of size 1 in a few steps, and how many inputs are drawn."""
+
+
+def _away_from_kinks(draw: Callable[[], Arrays], run: Callable[..., Any]) -> Arrays:
+    """The first of some draws whose values are all `FAR` from kinks and jumps, else the one that is farthest."""
+    best, farthest = draw(), 0.0
+    values = best
+    for _ in range(DRAWS):
+        device = Kinks()
+        with no_grad():
+            run(*[tensor(a, device=device) for a in values.values()])
+        if device.nearest > farthest:
+            best, farthest = values, device.nearest
+        if farthest >= FAR:
+            break
+        values = draw()
+    return best
+
+
 def _case_of_cell(cell: Formulas, seed: int) -> Case:
     plan, rng = cell.plan(), np.random.default_rng(seed)
-    values: Arrays = {"x": rng.normal(size=(T, B, I)), "h0": rng.normal(size=(D, B, H))}
-    if plan.states > 1:
-        values["c0"] = rng.normal(size=(D, plan.states - 1, B, H))
     shapes: dict[str, tuple[int, ...]] = {"W": ((plan.of_both + plan.of_x) * H, I)} if plan.reads_x else {}
     shapes |= {"R": ((plan.of_both + plan.of_h) * H, H)} if plan.reads_h else {}
     shapes |= {"b": (len(plan.gate_names) * H,)}
     shapes |= {f"matrix {n}": (H, H) for n in plan.matrix_names}
     shapes |= {f"vector {n}": (H,) for n in plan.vector_names}
-    for d in range(D):
-        values |= {n + "_reverse" * d: rng.normal(size=s) * 0.5 for n, s in shapes.items()}
+
+    def draw() -> Arrays:
+        found: Arrays = {"x": rng.normal(size=(T, B, I)), "h0": rng.normal(size=(D, B, H))}
+        if plan.states > 1:
+            found["c0"] = rng.normal(size=(D, plan.states - 1, B, H))
+        for d in range(D):
+            found |= {n + "_reverse" * d: rng.normal(size=s) * 0.5 for n, s in shapes.items()}
+        return found
+
     weights = [template(plan)] * D
     masks = [rng.integers(0, 2, (D, T, B, H)).astype(float) for _ in plan.mask_names]
 
@@ -197,6 +222,7 @@ def _case_of_cell(cell: Formulas, seed: int) -> Case:
         given = [tensor(m, device=like.device, dtype=like.dtype).array for m in masks]
         return list(RecurrentLayer(plan, weights, LENGTHS, given)(*inputs))
 
+    values = _away_from_kinks(draw, run)
     xs = [tensor(a, True, COMPOSED) for a in values.values()]
     passed_straight = any(e.op == "straight_through" for e in cell.step.nodes)  # which is not a derivative
     return Case(
@@ -216,17 +242,19 @@ def _case_of_cell(cell: Formulas, seed: int) -> Case:
 
 def _case_of_layer(layer: Any, seed: int) -> Case:
     size = (B, T, layer.input_size) if layer.batch_first else (T, B, layer.input_size)
-    values: Arrays = {"x": np.random.default_rng(seed).normal(size=size)}
-    values |= {n: p.numpy().astype(np.float64) for n, p in layer.named_parameters()}
+    parameters = {n: p.numpy().astype(np.float64) for n, p in layer.named_parameters()}
+    rng = np.random.default_rng(seed)
 
-    def run(x: Tensor, *parameters: Tensor) -> list[Tensor]:
+    def run(x: Tensor, *given: Tensor) -> list[Tensor]:
         own = copy.deepcopy(layer).eval()
-        for n, p in zip([n for n in values if n != "x"], parameters, strict=True):
+        for n, p in zip([n for n in values if n != "x"], given, strict=True):
             path, _, last = n.rpartition(".")
             vars(own.get_submodule(path))[last] = p
         y, states = own(x, lengths=LENGTHS)
         return [y, *(states if isinstance(states, tuple) else [states])]
 
+    values: Arrays = parameters  # whose names `run` reads
+    values = _away_from_kinks(lambda: {"x": rng.normal(size=size), **parameters}, run)
     xs = {n: tensor(a, True, COMPOSED) for n, a in values.items()}
     nodes = in_order(run(*xs.values()), None, 0).nodes
     reached = {p for n in nodes for p in n.parents}

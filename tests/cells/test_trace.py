@@ -263,7 +263,7 @@ def test_numbers_are_folded_and_terms_that_vanish_are_left_out() -> None:
 
 
 COUNTS = {"neg": 1, "clip": 3, "where": 3}
-UNITS = (*CUTS, *SUMS, "dot", "unit_norm", "unit_softmax")
+UNITS = (*CUTS, *SUMS, "dot", "unit_norm", "unit_softmax", "unit_share")
 ONE = [name for name in FUNCTIONS if name not in (*COUNTS, *UNITS, "maximum", "minimum", "straight_through")]
 
 

@@ -129,7 +129,8 @@ WRONG = [
     (["course", "init"], "the name of the new folder is missing"),
     (["course", "init", "exercises"], "exercises is there already"),
     (["course", "verify", "exercises"], "exercises/course.toml: no such file"),
-    (["course", "export", "--out", "none/a.zip"], "the folder none does not exist"),
+    (["course", "export", "--out", "README.md/a.zip"], "README.md/a.zip: its folder cannot be made: File exists"),
+    (["course", "verify", "--only", "ex99"], "no exercise 'ex99'"),
     (["course", "map", "nowhere"], "nowhere/course.toml: no such file"),
     (["course", "verify", "a", "b"], "a and b; expected one folder"),
     (["course", "new-exercise"], "the name of the exercise is missing"),
@@ -202,6 +203,7 @@ def short(tmp_path):
 
 def test_a_course_of_ones_own_is_copied_out_verified_and_graded(tmp_path, short, run, monkeypatch):
     assert run("course", "verify", short)[1].endswith("2 exercises, 8 points: all good\n")
+    assert run("course", "verify", short, "--only", "1")[1].endswith("1 exercise, 4 points: all good\n")
     monkeypatch.chdir(tmp_path)
     assert run("learn", "init", "learn", "--course", short)[0] == 0
     assert len(list(Path("learn/exercises").rglob("ex*.*"))) == 2
@@ -292,3 +294,9 @@ def test_an_export_replaces_nothing_by_half(tmp_path, short, run, monkeypatch):
     status, text = run("course", "export", short, "--out", target)
     assert status == 2 and "No space left" in text
     assert target.read_text() == "before" and {p.name for p in tmp_path.iterdir()} == {"rnn-2027", "a.zip"}
+
+
+def test_the_actions_are_listed_if_none_is_given(capsys):
+    with pytest.raises(SystemExit):
+        cli.main(["course"])
+    assert "required: map | init | new-exercise | verify | export" in capsys.readouterr().err

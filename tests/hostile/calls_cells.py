@@ -51,7 +51,7 @@ simple.layer(3, 4, num_layers=0)         -> num_layers is 0
 simple.layer(3, 4, dropout=2)            -> dropout is 2 & 0 .. 1
 simple.layer(3, 4, bidirectional=1)      -> bidirectional is 1
 simple.layer(3, 4, proj_size=2)          -> proj_size is 2 & reads h itself
-simple.layer(3, 4, initial={"z_b": 1})   -> initial has 'z_b' & z_a, weight_ih
+simple.layer(3, 4, initial={"z_b": 1})   -> initial has 'z_b' & z_a
 simple.layer(3, 4, initial={"u": [1, 2]}) -> the initial value of u & (H,)
 simple.layer(3, 4, masks={"m": 1})       -> no mask 'm' & none
 LAYER(X[0])                              -> input has shape (3,) & (T, B, I)

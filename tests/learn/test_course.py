@@ -46,6 +46,10 @@ def folder(tmp_path: Path) -> Path:
         ("tutorial = 1", "tutorial = -1", "tutorial is -1\n  expected a number from 0"),
         ('chapter = "The tape"', "chapter = 1", "chapter is 1\n  expected str"),
         ("[[exercise]]", "[[exercise", "course.toml: "),
+        ("points = 3", "point = 3", "number 1: there is no setting 'point'\n  likely 'points' is meant"),
+        ("points = 3", "colour = 3", "number 1: there is no setting 'colour'"),
+        ("hidden_seed =", "hidden_sed =", "toml: there is no setting 'hidden_sed'\n  likely 'hidden_seed' is meant"),
+        ("hidden_seed = 20261", "", "hidden_seed is missing\n  expected a text that only you know"),
     ],
 )
 def test_a_wrong_entry_of_a_course_is_named(folder, old, new, said):
@@ -56,6 +60,13 @@ def test_a_wrong_entry_of_a_course_is_named(folder, old, new, said):
     with pytest.raises(CourseError) as caught:
         load(folder)
     assert said in str(caught.value) and str(path) in str(caught.value)
+
+
+def test_all_exercises_with_a_wrong_entry_are_named_at_once(folder):
+    path = folder / "course.toml"
+    path.write_text(path.read_text().replace("points =", "point =", 2))
+    with pytest.raises(CourseError, match=r"(?s)number 1: there is no setting.*number 2: there is no setting"):
+        load(folder)
 
 
 @pytest.mark.parametrize(
@@ -148,6 +159,15 @@ def test_a_seed_that_cannot_be_taken_out_is_not_handed_out(folder, tmp_path, lin
     with pytest.raises(CourseError, match="on one line|hidden_seed is"):
         hand_out(load(folder), tmp_path / "out")
     assert not (tmp_path / "out").exists()
+
+
+def test_the_readme_of_a_folder_has_an_example_that_its_course_has(folder, tmp_path):
+    path = folder / "course.toml"
+    head, first, *_ = path.read_text().split("[[exercise]]")
+    path.write_text(f"{head}[[exercise]]{first}")
+    for course, there in ((load(folder), "ex01"), (COURSE, "ex05")):
+        text = (new_tree(tmp_path / there, course).root / "README.md").read_text()
+        assert f"minirnn check {there}" in text and text.count("ex0") == text.count(there)
 
 
 def test_solutions_hidden_seeds_and_points_do_not_go_to_students(tmp_path):

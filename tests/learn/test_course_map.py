@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 from minirnn.learn.course import load, new_tree
 from minirnn.learn.course_map import map_text
@@ -20,6 +21,13 @@ def test_every_exercise_stands_in_the_map_once_under_its_chapter_with_what_it_ne
     (line,) = [line for line in lines if "ex09  " in line]
     assert line == "    ex09  LSTM through time                  tutorial 5; after ex06 ex07"
     assert all(len(line) <= 100 for line in lines)
+
+
+def test_what_the_course_leaves_out_is_needed_by_no_exercise():
+    course = replace(COURSE, entries={id: entry for id, entry in COURSE.entries.items() if id != "ex06"})
+    assert "LSTM through time                  tutorial 5; after ex07\n" in map_text(course)
+    one = replace(course, entries={"ex22": replace(COURSE.entries["ex22"], points=1, hidden=0)})
+    assert ": 1 exercise, 1 point\n" in map_text(one) and "after" not in map_text(one)
 
 
 def test_a_chapter_has_the_same_number_in_the_map_in_reports_and_in_the_names_of_folders():

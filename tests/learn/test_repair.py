@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 from minirnn.learn.catalog import EXERCISES
+from minirnn.learn.hypotheses.edits import Site
 from minirnn.learn.hypotheses.program import Program
 from minirnn.learn.intermediates import Intermediates
 from minirnn.learn.mutants import mutants
@@ -53,6 +54,12 @@ def test_one_change_is_told_with_its_line_in_the_students_names(tmp_path, change
         text = text.replace(old, new)
     result = checked(tmp_path, "ex16", text)
     assert result.exact and says in result.message and f", line {line}" in result.message
+
+
+def test_a_generator_in_a_message_has_the_brackets_that_people_write(tmp_path):
+    text = solution("ex15", ("np.sqrt(sum(np.sum(g * g) for g in gradients))", "sum(np.sum(g * g) for g in gradients)"))
+    said = "the square root of sum(np.sum(g * g) for g in gradients) is missing"
+    assert said in checked(tmp_path, "ex15", text).message
 
 
 def test_two_mistakes_are_told_together(tmp_path):
@@ -141,6 +148,11 @@ def test_lines_reach_the_outputs_that_use_them():
     assert reached(pure, "f") == {2: [0], 3: [2], 4: [0, 1, 2]}
     tree = ast.parse("def f(a, b):\n    x = a\n    return (b,\n            x.sum(0))\n")
     assert reached(tree, "f") == {2: [1], 3: [0, 1], 4: [0, 1]}
+    loop = "def f(x, h):\n    a, b = 0, 0\n    c = h\n    for t in range(3):\n        a += x[t]\n        b += c\n"
+    loop += "        c = x[t] * c\n    return a, b\n"
+    assert reached(ast.parse(loop), "f") == {2: [0, 1], 3: [1], 4: [0, 1], 5: [0], 6: [1], 7: [1], 8: [0, 1]}
+    shared = "def f(a, b):\n    for row in a:\n        row += b\n    part = b[0]\n    part[:] = 1\n    return a, b\n"
+    assert reached(ast.parse(shared), "f") == {2: [0], 3: [0], 4: [0, 1], 5: [0, 1], 6: [0, 1]}
     for writes in ("np.copyto(a, b)", "np.add.at(a, 0, b)", "np.exp(b, out=a)", "a.sort()"):
         tree = ast.parse(f"def f(a, b):\n    x = b\n    {writes}\n    return x, a\n")
         assert 1 in reached(tree, "f")[3], writes
@@ -160,6 +172,11 @@ def test_mutants_are_of_every_kind_and_make_room_for_numbers_stay():
     found = list(mutants(Program(exercise.reference, tuple(exercise.outputs)), exercise.case([0])))
     assert {m.kind for m in found} == {"missing", "doubled", "sign", "factor", "square", "complement", "step"}
     assert not any("np.zeros" in m.sentence() for m in found)
+
+
+def test_no_number_of_a_search_leaves_a_warning():
+    with np.errstate(all="raise"):
+        assert np.isnan(Site(None, None, None, (), dict(np=np)).evaluate("np.arctanh(np.float64(2))"))
 
 
 KERNEL = """extern "C" __global__ void f(int B, int H, const float *x, float *y) {

@@ -127,11 +127,13 @@ def test_junit_can_be_parsed_whatever_was_printed():
         "name": "alice", "tests": "4", "failures": "2", "errors": "0", "skipped": "1", "time": "12.600",
     }  # fmt: skip
     cases = suite.findall("testcase")
-    assert cases[0].attrib["name"] == "ex01 Product (3/3)" and len(cases[0]) == 0
+    assert cases[0].attrib["name"] == "ex01 Product", "a name that stays the same when the points change"
+    assert [child.tag for child in cases[0]] == ["system-out"] and cases[0][0].text == "3 of 3 points\nall right"
     failure, skipped = cases[2].find("failure"), cases[3].find("skipped")
     assert failure is not None and failure.attrib["message"] == "a term is missing & <more>"
-    assert failure.text == "dx  0.5 x\ufffd[0m\ufffd"
+    assert failure.text == "1 of 4 points\ndx  0.5 x\ufffd[0m\ufffd"
     assert skipped is not None and skipped.attrib["message"] == NOT_STARTED
+    assert skipped.text == "0 of 2 points\nnot started"
 
 
 @pytest.mark.parametrize(
@@ -141,8 +143,8 @@ def test_junit_can_be_parsed_whatever_was_printed():
         ("xml:grades.xml", "'xml:grades.xml' is not a report"),
         ("csv:", "'csv:' is not a report"),
         (":grades", "is not a report"),
-        ("csv:nowhere/at/all.csv", "the folder nowhere/at does not exist"),
-        ("feedback:nowhere/at/{id}.md", "the folder nowhere does not exist"),
+        ("csv:/dev/null/at/all.csv", "/dev/null/at/all.csv: its folder cannot be made: Not a directory"),
+        ("feedback:/dev/null/at/{id}.md", "its folder cannot be made"),
         ("gradescope:results.json", "this format holds one submission, not 2\n  use csv or junit"),
     ],
 )
@@ -153,11 +155,11 @@ def test_a_report_that_cannot_be_written_is_refused_at_once(wanted, said):
 
 
 def test_a_report_is_replaced_as_a_whole(tmp_path):
-    target = tmp_path / "grades.csv"
+    target = tmp_path / "two" / "folders" / "grades.csv"
     reports = Reports([f"csv:{target}"], 2)
     reports.write([OTHER])
     reports.write([OTHER, SHEET])
-    assert len(target.read_text().splitlines()) == 3 and list(tmp_path.iterdir()) == [target]
+    assert len(target.read_text().splitlines()) == 3 and list(target.parent.iterdir()) == [target]
 
 
 # ---- additions to the platforms' own fields
@@ -188,6 +190,16 @@ def test_gradescope_shows_the_teachers_part_to_nobody_else():
     lines = report["output"].splitlines()
     assert lines[0] == f"graded by {STAMP.line()}" and lines[2:] == ["-2 handed in 1 day late", "ignored: ex03 (1).py"]
     assert "ex02 could not be judged and should be graded again" in lines[1] and report["score"] == 2.0
+
+
+def test_the_name_of_a_student_is_in_titles_and_the_table():
+    named = replace(SHEET, name="Alice A.", email="a@x")
+    assert FORMATS["csv"].render([named, OTHER]).splitlines() == [
+        "id,name,email,ex01,ex02,ex03,total,max,finished", "'=cmd|' /C calc'!A0,,,3,0,0,3,5,no",
+        "alice,Alice A.,a@x,3,1,0,4,11,yes",
+    ]  # fmt: skip
+    assert "<title>minirnn: Alice A. (alice)</title>" in FORMATS["html"].render([named])
+    assert FORMATS["feedback"].render([named]).startswith("# minirnn: Alice A. (alice)\n")
 
 
 def test_csv_tells_the_teacher_all():
@@ -222,6 +234,13 @@ def test_the_page_has_each_comment_below_its_line_and_no_markup_of_a_student():
     assert plain == ["|1|import os|", f"|2|{evil} < 1|", f"||Line 2:| {evil}|", "||Line 2:| more|", "|3|last|"]
     assert re.search(r'1.2</td><td><a href="#at-ex02">.*1 / 4</td><td class="n">2</td>', text)
     assert all(secret not in text for secret in SECRET) and not re.search(r"(src|href)=[^#]*[:/]|url\(", text)
+
+
+@pytest.mark.parametrize("decided", [False, True])
+def test_the_page_has_what_the_teacher_says_about_an_exercise_that_was_not_begun(decided):
+    row = replace(ROWS[3], output="not started\n\n  Your teacher says: see me", decided=decided)
+    text = FORMATS["html"].render([Sheet("ann", "c", [row])])
+    assert ("see me" in text) == ('href="#at-ex03"' in text) == decided and "not started</span>" in text
 
 
 def test_the_page_is_whole_html():

@@ -110,12 +110,13 @@ def test_without_a_course_nothing_is_begun(tmp_path):
         ("references/bend.py", [("MISTAKES = {", "MISTAKES = 1, {")], "expected dict"),
     ],
 )  # fmt: skip
-def test_what_makes_no_sense_is_told_with_the_place(folder, file, pairs, said):
+def test_what_makes_no_sense_is_told_with_the_place(folder, file, pairs, said, monkeypatch):
     change(folder / file, *pairs)
-    with pytest.raises(CourseError) as caught:
-        load(folder)
-    assert said in str(caught.value)
-    assert str(folder) in str(caught.value)
+    monkeypatch.chdir(folder.parent)
+    for place in (folder, Path(folder.name)):
+        with pytest.raises(CourseError) as caught:
+            load(place)
+        assert said in str(caught.value) and str(place) in str(caught.value)
 
 
 def test_verify_complains_about_mistakes_that_nobody_can_see(folder):
@@ -123,13 +124,26 @@ def test_verify_complains_about_mistakes_that_nobody_can_see(folder):
     assert any(c.startswith("not noticed: dw: w[k] is used") for c in dict(verify(load(folder)))["bend"])
 
 
+@pytest.mark.parametrize(
+    ("old", "new"), [(".mean(0)", ".mean(none)"), ("    x, w = ", "    s.B == 4 and none\n    x, w = ")]
+)
+def test_verify_tells_the_line_of_a_reference_that_fails_later_and_goes_on(folder, old, new):
+    """In one of its mistakes, or in a hidden case."""
+    new_exercise(folder, "bent")
+    change(folder / "references" / "bend.py", (old, new))
+    found = dict(verify(load(folder), only=["bend", "bent"]))
+    assert re.search(r"bend.py, line \d+: NameError: name 'none' is not defined", found["bend"][0])
+    assert found["bent"] == []
+
+
 def test_verify_complains_about_solutions_stubs_hints_points_and_needs(folder):
     (folder / "solutions" / "own" / "bend.py").write_text((folder / "exercises" / "own" / "bend.py").read_text())
-    change(folder / "course.toml", (HINTS, 'hints = ["a"]\nneeds = ["bend"]\n'), ("points = 2", "points = 1"))
+    change(folder / "course.toml", (HINTS, 'hints = ["a"]\nneeds = ["bend", "ex06"]\n'), ("points = 2", "points = 1"))
     found = dict(verify(load(folder)))
-    assert found["ex05"] == ["it needs bend, which comes later", "1 hints, expected 3"]
+    needs = ["it needs bend, which comes later", "it needs ex06, which the course does not have"]
+    assert found["ex05"] == [*needs, "1 hint, expected 3"]
     assert any("the solution fails" in c for c in found["bend"])
-    assert "1 points for 2 outputs: some outputs are worth nothing" in found["bend"]
+    assert "1 point for 2 outputs: some outputs are worth nothing" in found["bend"]
 
 
 def test_the_inputs_of_an_own_exercise_are_its_own_and_the_same_in_every_run(folder):

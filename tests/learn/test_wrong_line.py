@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 from minirnn.learn.sandbox.child import first_lines
+from minirnn.learn.sandbox.parent import Child
 from minirnn.learn.sandbox.replies import reply_of
-from minirnn.learn.wrong_line import line_of, same_value
-from tests.learn.answers import body, checked
+from tests.learn.answers import COURSE, body, checked
 
 OTHER_NAMES = """
 slope = 1 - h * h
@@ -52,9 +52,18 @@ def test_the_whole_formula_is_in_the_names_of_the_file(tmp_path):
     assert "dh_next" not in result.message
 
 
-def test_a_transposed_variable_is_the_same_one():
-    value = np.arange(6.0).reshape(2, 3)
-    assert same_value({"a": value + 1, "b": value.T}, value) == ["b"]
+@pytest.mark.parametrize("hidden", [False, True])
+def test_nothing_of_the_formula_enters_the_process_of_an_answer(tmp_path, monkeypatch, hidden):
+    sent, call = [], Child.call
+    monkeypatch.setattr(Child, "call", lambda self, message, *more: sent.append(message) or call(self, message, *more))
+    result = checked(tmp_path, "ex06", body("ex06", LOOP.replace("(1 - h[t] ** 2)", "(1 - h[t])")), hidden=hidden)
+    assert not result.passed and len(sent) > 5
+    exercise = COURSE.entry("ex06").exercise
+    for message in sent:
+        assert {*message} <= {"arguments", "callbacks", "given", "order", "locals", "trials", "far", "noted"}
+        assert [*message["arguments"]] == message["order"] == [*exercise.case([0])] and not message["given"]
+        assert all(type(number) is int for trial in message.get("trials", ()) for number in trial)
+        assert all(type(value) is np.ndarray for value in message["arguments"].values())
 
 
 def test_the_line_of_an_assignment_is_found_in_tuples_and_elements():
@@ -77,6 +86,4 @@ def test_many_variables_cost_the_judge_nothing(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("line", [True, -1, 10**9, "3", None, [3]])
 def test_a_forged_line_is_none(line):
-    lines = {"da": line, "d\na": 3, "db": 3}
-    found = [line_of(reply_of({"lines": lines}, 9), name) for name in lines]
-    assert found == [None, None, 3]
+    assert reply_of({"lines": {"da": line, "db": 3}}, 9).lines == {"db": 3}

@@ -8,10 +8,11 @@ import numpy as np
 import pytest
 
 import minirnn as mr
-from minirnn import cell, clip, product, sigmoid, sqrt, tanh, unit_mean
+from minirnn import cell, clip, floor, product, sigmoid, sqrt, tanh, unit_max, unit_mean, where
 from minirnn.devices.cpu.device import CPU
 from minirnn.nn.own.layer import CellLayer
 from minirnn.proof import prove
+from minirnn.proof.case import Kinks
 from minirnn.proof.table import ABSENT, FAILED, PASSED
 from tests.cells.with_torch import gallery
 from tests.slow import slow_unless
@@ -302,3 +303,40 @@ def test_a_wrong_derivative_in_the_matrices_of_a_class_is_noticed() -> None:
 def test_a_device_that_does_not_exist_is_refused() -> None:
     with pytest.raises(ValueError, match="unknown device|no device|expected"):
         gallery("gru").verify(["gpu"])
+
+
+@cell(states=("h",))
+def largest(z_a, x_b, h):
+    v = tanh(z_a + product(h))
+    return 0.5 * h + tanh(v * unit_max(v + x_b)) + 0.2 * unit_max(x_b * h)
+
+
+@cell(states=("h",))
+def jumping(z_a, x_b, h):
+    return tanh(floor(3 * z_a) * x_b) + 0.2 * where(h > 0.1, 1.0, 0.0)
+
+
+@pytest.mark.parametrize("own", [largest, jumping], ids=lambda own: own.__name__)
+def test_rounding_to_float16_does_not_change_which_unit_is_the_largest(own: Any) -> None:
+    """Nor the side of a jump: the inputs of a proof are far from it."""
+    for seed in (0, 18):
+        proof = own.verify(["cpu"], seed)
+        assert proof, str(proof)
+
+
+@pytest.mark.parametrize(
+    ("function", "nearest"),
+    [
+        (lambda x: mr.relu(x), 0.25),
+        (lambda x: mr.abs(x - 0.5), 0.5),
+        (lambda x: mr.where(x > 1.3, x, -x), 0.175),
+        (lambda x: mr.clip(x, -2, 1.4), 0.1),
+        (lambda x: mr.floor(x), 0.125),
+        (lambda x: mr.unit_max(x), 0.375),
+        (lambda x: tanh(x), np.inf),
+    ],
+)
+def test_the_distance_from_a_kink(function: Any, nearest: float) -> None:
+    device = Kinks()
+    function(mr.tensor([0.0, -0.25, 1.5, 1.125], dtype="float64", device=device))
+    assert device.nearest == pytest.approx(nearest)

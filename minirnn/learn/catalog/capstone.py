@@ -50,7 +50,7 @@ def rows_assigned(axis: int) -> Any:
 
     def wrong(**inputs: Any) -> Any:
         program = Program(capstone.loss_and_gradients, ("loss", "dW", "dR", "db", "dU", "dc", "flow"))
-        found = program.variables(inputs, {})
+        found = {name: some[-1] for name, some in program.values(inputs, {}).items()}
         dW, ids = np.zeros_like(inputs["W"]), inputs["ids"][:-1]
         for n in range(ids.shape[axis]) if axis >= 0 else [slice(None)]:
             place = (n,) if axis <= 0 else (slice(None), n)

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 from typing import Protocol
 
-from minirnn.learn.cleaned import printable
+from minirnn.learn.cleaned import printable, several
 from minirnn.learn.grading.archive import Archive, Unreadable
 from minirnn.learn.grading.folder import SKIPPED, Folder
 from minirnn.learn.grading.handed import MOST_NAMES, MOST_NOTES, MOST_TOGETHER, Handed
@@ -112,13 +112,14 @@ def opened(path: str, flags: int) -> int:
 
 
 def folders_of_a_class(path: Path, wanted: Sequence[Wanted]) -> list[str]:
-    """The folders in a zip file that contain the same exercises, one folder for each student, each with a final ``/``.
+    """The folders with the same exercises in a zip file or folder, one for each student, each with a final ``/``.
 
-    The result is empty if the zip file is the submission of one student, or cannot be read.
+    The result is empty if `path` is the submission of one student, or cannot be read.
     """
     try:
-        with open(path, "rb", opener=opened) as file:
-            names = [n for n, _ in Archive(file).names() if SKIPPED.isdisjoint(PurePosixPath(n).parts)]
+        with Folder(path) if path.is_dir() else open(path, "rb", opener=opened) as file:
+            source: Source = file if isinstance(file, Folder) else Archive(file)
+            names = [n for n, _ in source.names() if SKIPPED.isdisjoint(PurePosixPath(n).parts)]
     except (Unreadable, OSError):
         return []
     endings = {PurePosixPath(entry.file).name: (entry.file, entry.path) for entry in wanted}
@@ -163,7 +164,7 @@ def collected(source: Source, entries: Sequence[Wanted], notebooks: bool) -> Han
             file = meant(path.name, wanted)
             if path.suffix.lower() == ".ipynb" or file is not None:
                 strange.append(name)
-            if file is not None and path.suffix == PurePosixPath(file).suffix and printable(name) == name:
+            if file is not None and path.suffix.lower() == PurePosixPath(file).suffix and printable(name) == name:
                 nearly[file].append(name)
     files: dict[str, bytes] = {}
     reasons: dict[str, str] = {}
@@ -212,7 +213,7 @@ def nothing_found(count: int, archives: Sequence[str], reasons: Sequence[str]) -
         more = ", ..." if len(archives) > 3 else ""
         names = ", ".join(map(printable, sorted(archives)[:3])) + more
         return f"no file of an exercise was found; it contains {names}: archives inside a submission are not opened"
-    other = f"it has {count} other file{'s' if count > 1 else ''}" if count else "it is empty"
+    other = f"it has {several(count, 'other file')}" if count else "it is empty"
     return f"no file of an exercise was found: {other}"
 
 
@@ -252,6 +253,8 @@ def meant(name: str, wanted: Iterable[str]) -> str | None:
         for known, file in stems.items():
             if known.startswith(f"ex{int(number[1]):02d}_"):
                 return file
+    if whole := [known for known in stems if len(known) > 3 and known in stem]:  # such as my_softplus
+        return stems[max(whole, key=len)]
     close = difflib.get_close_matches(stem, list(stems), 1, 0.85)
     return stems[close[0]] if close else None
 
@@ -274,7 +277,7 @@ def ignored(
         file = meant(PurePosixPath(name).name, by_file)
         shown = printable(name)
         if name.lower().endswith(".ipynb"):
-            notes.append(f"ignored: {shown} is a notebook" + (f"; did you mean {file}?" if file else ""))
+            notes.append(f"ignored: {shown} is a notebook, which minirnn grade --notebooks reads")
         else:
             notes.append(f"ignored: {shown}, did you mean {file}?")
         if file and by_file[file].id not in files:

@@ -161,14 +161,16 @@ def check_header(path: Path, found: Mapping[str, Any], wanted: Mapping[str, Any]
     """Raises CourseError if a journal was made with another course or other settings."""
     for key, value in wanted.items():
         if found.get(key) != value:
+            other = "other" if key.endswith("s") else "another"
             raise CourseError(
-                f"{path} was graded with another {key}: {short_text(found.get(key))}\n  expected {short_text(value)}\n"
+                f"{path} was graded with {other} {key}: {short_text(found.get(key))}\n"
+                f"  expected {short_text(value)}\n"
                 f"  grade again with --regrade {path} to see what changes, or continue with the earlier settings"
             )
 
 
 def short_text(value: object) -> str:
-    text = ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+    text = ", ".join(map(str, value)) or "all" if isinstance(value, list) else str(value)
     return text[:60] or "nothing"
 
 

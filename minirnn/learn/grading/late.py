@@ -8,6 +8,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from minirnn.learn.cleaned import several
 from minirnn.learn.course import CourseError
 from minirnn.learn.grading.students import Student, time_of
 from minirnn.learn.reports.sheet import Change
@@ -47,7 +48,7 @@ class Late:
         if late <= self.grace:
             return None
         days = math.ceil(late / DAY)
-        said = f"{days} day{'s' if days > 1 else ''} late"
+        said = f"{several(days, 'day')} late"
         if self.cut_off is not None and late > self.cut_off:
             return Change(f"handed in {said}, after the cut-off", -earned)
         off = days * self.off * earned / 100 if self.percent else days * self.off
@@ -85,12 +86,13 @@ def check_times(late: Late, students: Sequence[Student]) -> None:
     """Raises CourseError if it is not known when a student handed in, or until when it was due."""
     handed = [s for s in students if s.submission is not None]
     for what, missing in (
-        ("was submitted", [s.id for s in handed if s.submitted is None]),
-        ("was due", [s.id for s in handed if s.due is None and late.due is None]),
+        ("was submitted", [s for s in handed if s.submitted is None]),
+        ("was due", [s for s in handed if s.due is None and late.due is None]),
     ):
         if missing:
+            names = [s.id if s.listed else f"{s.id} (not on the roster)" for s in missing[:5]]
             more = f" and {len(missing) - 5} more" if len(missing) > 5 else ""
             raise CourseError(
-                f"--late: it is not known when the work of {', '.join(missing[:5])}{more} {what}\n"
+                f"--late: it is not known when the work of {', '.join(names)}{more} {what}\n"
                 "  expected a roster with the columns submitted and due; --due sets the latter for all"
             )

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from minirnn.learn.cleaned import several
 from minirnn.learn.course import Course, CourseError, Entry
 from minirnn.learn.grading.late import Late
 from minirnn.learn.grading.students import Student, known, read_table
@@ -54,6 +55,7 @@ class Decisions:
         if not student.listed:
             remarks.append("not on the roster")
         sheet = replace(sheet, rows=rows, notes=tuple(notes), remarks=tuple(remarks))
+        sheet = replace(sheet, name=student.name, email=student.email)
         change = self.late.change(student, sheet.score) if self.late else None
         if change is not None:
             sheet = replace(sheet, changes=(*sheet.changes, change))
@@ -81,12 +83,13 @@ def changed(rows: list[Row], one: Override) -> list[Row]:
         if left is not None:
             score = min(left, row.most)
             left -= score
-            row = replace(row, score=score, passed=score == row.most, busy=False)
+            begun = "" if row.not_started else row.message
+            row = replace(row, score=score, passed=score == row.most, busy=False, message=begun)
         found.append(row)
-    said = "" if one.points is None else f"\n\n  Your teacher gives {one.points} points."
+    said = "" if one.points is None else f"\n\n  Your teacher gives {several(one.points, 'point')}."
     said += f"\n\n  Your teacher says: {one.comment}" if one.comment else ""
     private = "\n".join(text for text in (found[0].private, one.private) if text)
-    return [replace(found[0], output=f"{found[0].output}{said}", private=private), *found[1:]]
+    return [replace(found[0], output=f"{found[0].output}{said}", private=private, decided=bool(said)), *found[1:]]
 
 
 def read_overrides(path: Path, course: Course, students: Sequence[Student]) -> dict[str, list[Override]]:

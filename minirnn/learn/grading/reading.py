@@ -62,13 +62,13 @@ def wanted_of(course: Course) -> list[Wanted]:
 def handed_in(student: Student, course: Course, notebooks: bool = False) -> Handed:
     """What a student handed in. It has a `problem` if it cannot be read, or if a link leads to it."""
     if student.link:
-        return Handed(problem=f"{printable(student.link)} is a link, which could lead to answers of others")
+        return Handed(problem=f"{printable(Path(student.link).name)} is a link, which could lead to answers of others")
     assert student.submission is not None
     return collect(student.submission, course, notebooks, student.inside)
 
 
 def folders_of_a_class(path: Path, course: Course) -> list[str]:
-    """The folders of students in a zip file (see `collecting.folders_of_a_class`)."""
+    """The folders of students in a zip file or a folder (see `collecting.folders_of_a_class`)."""
     return asked("folders", path.absolute(), wanted_of(course)) or []
 
 

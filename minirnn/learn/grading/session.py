@@ -103,6 +103,8 @@ class Session:
         args = self.args
         if any(student.inside for student in self.students):
             print(f"{args.submissions[0]} has a folder for each student, {len(self.students)} in all", file=sys.stderr)
+        elif len(args.submissions) == 1 and folders_of_a_class(path := args.submissions[0], self.course):
+            print(f"{path} looks like a class, but is graded as one student: give {path / '*'}", file=sys.stderr)
         plan = Assignment(
             self.course, self.to_grade, self.only, self.again, self.old, args.notebooks, self.executor, self.ahead
         )
@@ -118,7 +120,11 @@ class Session:
                     print(told(self.decisions.applied(sheet, by_id[sheet.student])), flush=True)
                 bar.update()
 
-            grade_all(plan, self.journal, publisher, after)
+            try:
+                grade_all(plan, self.journal, publisher, after)
+            except KeyboardInterrupt:
+                publisher.now()
+                raise
         self._absent()
         found = self._differences(publisher)
         reports = publisher, found, self.course, self.students, args.notebooks, self.only

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from minirnn.learn.cleaned import several
 from minirnn.learn.reports.csv import line
 from minirnn.learn.reports.feedback import plain
 from minirnn.learn.reports.sheet import Sheet
@@ -58,9 +59,9 @@ class Counted:
 
 
 def statistics(sheets: Iterable[Sheet]) -> tuple[int, list[Item]]:
-    """How many submissions could be graded, and the exercises in numbers. One sheet at a time is in memory.
+    """How many students there are, and the exercises in numbers. One sheet at a time is in memory.
 
-    Busy rows and those not graded yet count for nothing.
+    Submissions that could not be graded, busy rows and those not graded yet count for nothing.
     """
     students, found = 0, dict[str, Counted]()
     for sheet in sheets:
@@ -106,23 +107,14 @@ def as_csv(items: Iterable[Item]) -> Iterator[str]:
     for item in items:
         cells = [cell for cause in item.diagnoses for cell in cause]
         cells += [""] * (2 * DIAGNOSES - len(cells))
-        yield line(
-            [
-                item.id,
-                item.name,
-                item.most,
-                item.began,
-                item.full,
-                *map(number, (item.mean, item.discrimination)),
-                *cells,
-            ]
-        )
+        numbers = item.most, item.began, item.full, number(item.mean), number(item.discrimination)
+        yield line([item.id, item.name, *numbers, *cells])
 
 
 def as_markdown(students: int, items: Iterable[Item]) -> Iterator[str]:
     """The statistics for readers: a table, and below it the most frequent mistakes."""
     items = list(items)
-    yield f"{students} submissions\n\n"
+    yield f"{several(students, 'student')}\n\n"
     yield "| exercise | points | began | full | mean | discrimination |\n|---|---:|---:|---:|---:|---:|\n"
     for item in items:
         mean = "" if math.isnan(item.mean) else f"{100 * item.mean:.0f} %"

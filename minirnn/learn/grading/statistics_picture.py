@@ -7,6 +7,7 @@ import textwrap
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from minirnn.learn.cleaned import several
 from minirnn.learn.grading.statistics import Item
 from minirnn.viz.colors import BLUE, GRAY, ORANGE, RED
 from minirnn.viz.picture import new_figure
@@ -31,7 +32,7 @@ def draw(students: int, items: Sequence[Item]) -> Figure:
     left.plot(
         [m for _, m in means], [k for k, _ in means], "|", color=ORANGE, markersize=11, mew=2.5, label="mean of those"
     )
-    left.set(xlim=(0, 1), xlabel="part of the class, of the points", title=f"{students} submissions")
+    left.set(xlim=(0, 1), xlabel="part of the class, of the points", title=several(students, "student"))
     left.set_yticks(places, [textwrap.shorten(item.name, 38, placeholder="...") for item in items])
     left.xaxis.set_major_formatter(lambda value, _: f"{100 * value:.0f} %")
     left.set_ylim(max(3, len(items)) - 0.4, -0.6)

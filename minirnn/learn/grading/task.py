@@ -97,7 +97,7 @@ def rows_of(entry: Entry, result: Result | None, problem: str = "", hints: int =
     if entry.hidden:
         earned, output = (0, without) if result is None else (result.hidden, result.hidden_message)
         yield Row(
-            entry.id, f"{name}: hidden checks", f"{entry.number}h", earned, entry.hidden, earned == entry.hidden,
+            entry.id, f"{name}: hidden checks", entry.number, earned, entry.hidden, earned == entry.hidden,
             output, message if message == NOT_STARTED else "", 0.0, entry.file, hidden=True, busy=busy, private=private,
         )  # fmt: skip
 

@@ -13,7 +13,7 @@ from minirnn.learn.grading.regrade import Difference
 from minirnn.learn.grading.statistics_picture import draw
 from minirnn.learn.grading.students import Student
 from minirnn.learn.grading.task import failure_in_words
-from minirnn.learn.reports import OTHERS, check_folder
+from minirnn.learn.reports import OTHERS, make_folder
 from minirnn.learn.reports.sheet import Sheet
 
 ENDINGS = {"statistics": (".csv", ".md", ".png", ".svg"), "similarity": (".csv",), "diff": (".csv",)}
@@ -47,7 +47,7 @@ class ClassReports:
                 raise CourseError(f"{text} shows what --regrade changes\n  expected --regrade OLD as well")
             if kind == "similarity":
                 similarity.needs_rapidfuzz()
-            check_folder(text, path)
+            make_folder(path)
             self.targets.append((kind, Path(path)))
 
     def write(

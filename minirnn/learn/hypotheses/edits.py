@@ -107,7 +107,8 @@ class Site:
         """The array or number that an expression evaluates to at this place, or None if it is neither."""
         if code not in self.known:
             try:
-                value = eval(code, self.env)
+                with np.errstate(all="ignore"):
+                    value = eval(code, self.env)
             except Exception:  # a name that is not defined yet, or an index out of range: no value
                 value = None
             self.known[code] = value if isinstance(value, np.ndarray | np.generic | int | float) else None
@@ -181,12 +182,6 @@ def put(tree: ast.AST, path: Path, new: ast.AST) -> ast.AST:
     else:
         setattr(fresh, name, [*child[:k], put(child[k], rest, new), *child[k + 1 :]])
     return fresh
-
-
-def at(tree: ast.AST, path: Path) -> ast.AST:
-    for name, k in path:
-        tree = getattr(tree, name) if k < 0 else getattr(tree, name)[k]
-    return tree
 
 
 def compiled(program: Program, hypotheses: tuple[Hypothesis, ...]) -> dict[int, CodeType | None] | None:

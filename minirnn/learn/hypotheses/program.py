@@ -171,11 +171,24 @@ class Program:
             _run((step,), env, {}, None)
         return states
 
-    def variables(self, inputs: Mapping[str, Any], changed: Mapping[int, CodeType | None]) -> dict[str, Any]:
-        """All variables at the end of the changed program."""
+    def values(self, inputs: Mapping[str, Any], changed: Mapping[int, CodeType | None]) -> dict[str, list[Any]]:
+        """The values of each variable of the changed program in the order in which they are assigned. An array that is
+        written into has only its last one.
+        """
         env = {**self.function.__globals__, **inputs, GIVEN: inputs}
-        _run_all(self.steps, env, changed)
-        return env
+        found = {name: [value] for name, value in inputs.items()}
+        last: list[Step] = []
+
+        def see(step: Step) -> None:
+            for before in last:
+                for name in set() if before.body else _made(before):
+                    found.setdefault(name, []).append(env.get(name))
+            last[:] = [step]
+
+        with np.errstate(all="ignore"):
+            _run_all(self.steps, env, changed, see)
+        written = set().union(*(_written(step) for step in self.every.values()))
+        return found | {name: [env.get(name)] for name in written}
 
     def named(self, value: Any) -> dict[str, Any]:
         return dict(zip(self.outputs, value if len(self.outputs) > 1 else (value,), strict=True))

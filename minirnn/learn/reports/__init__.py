@@ -39,8 +39,8 @@ class Reports:
     Parameters
     ----------
     wanted : sequence of str
-        Reports as ``FORMAT:FILE``. If FILE contains ``{id}``, each student gets a separate file, and the folder of
-        these files is made if it does not exist.
+        Reports as ``FORMAT:FILE``. If FILE contains ``{id}``, each student gets a separate file. A missing folder is
+        made.
     submissions : int
         The number of submissions.
     stamp : Stamp or None
@@ -50,7 +50,7 @@ class Reports:
     ------
     CourseError
         If a format is unknown, cannot hold that many submissions or lacks what its platform provides, or if the
-        folder of a file does not exist.
+        folder of a file cannot be made.
     """
 
     def __init__(self, wanted: Sequence[str], submissions: int = 1, stamp: Stamp | None = None) -> None:
@@ -70,14 +70,13 @@ class Reports:
                 )
             if hasattr(module, "prepare"):
                 module.prepare()
-            check_folder(text, str(Path(path).parent) if "{id}" in Path(path).name else path)
+            make_folder(path)
             self.targets.append((module, Path(path)))
 
     def write(self, sheets: Iterable[Sheet]) -> None:
         """Write all files. Each file reads the sheets once, so that they need not all be in memory."""
         for module, path in self.targets:
             if "{id}" in path.name:
-                path.parent.mkdir(exist_ok=True)
                 for sheet in sheets:
                     write_text(own_file(path, sheet), module, [sheet], self.stamp)
             else:
@@ -104,10 +103,12 @@ def pieces_of(module: Any, sheets: Iterable[Sheet], stamp: Stamp | None) -> Iter
     return module.pieces(sheets, stamp) if module.MANY else [module.render(list(sheets), stamp)]
 
 
-def check_folder(text: str, path: str) -> None:
-    """Raises CourseError if the folder of a report does not exist."""
-    if not Path(path).absolute().parent.is_dir():
-        raise CourseError(f"{text}: the folder {Path(path).parent} does not exist")
+def make_folder(path: str | Path) -> None:
+    """Make the folder of a file that will be written. Raises CourseError if that is not possible."""
+    try:
+        Path(path).parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise CourseError(f"{path}: its folder cannot be made: {error.strerror}") from None
 
 
 def file_name(student: str) -> str:

@@ -28,18 +28,20 @@ def render(sheets: Iterable[Sheet], stamp: Stamp | None = None) -> str:
 def pieces(sheets: Iterable[Sheet], stamp: Stamp | None = None) -> Iterator[str]:
     """The table, line by line; students are in the order of their ids."""
     ids: dict[str, None] = {}
-    lines: dict[str, tuple[dict[str, int], list[object]]] = {}
+    lines: dict[str, tuple[dict[str, str], dict[str, int], list[object]]] = {}
     for sheet in sheets:
         scores: dict[str, int] = {}
         for row in sheet.rows:
             scores[row.id] = scores.get(row.id, 0) + row.score
         ids.update(dict.fromkeys(scores))
         rest: list[object] = [sheet.score, sheet.most, "yes" if sheet.finished and not sheet.busy else "no"]
-        lines[sheet.student] = scores, [*rest, *(about(sheet, stamp) if stamp else [])]
-    yield line(["id", *ids, "total", "max", "finished", *(ABOUT if stamp else [])])
+        who = {"name": sheet.name, "email": sheet.email}
+        lines[sheet.student] = who, scores, [*rest, *(about(sheet, stamp) if stamp else [])]
+    named = [k for k in ("name", "email") if any(who[k] for who, _, _ in lines.values())]
+    yield line(["id", *named, *ids, "total", "max", "finished", *(ABOUT if stamp else [])])
     for student in sorted(lines):
-        scores, rest = lines[student]
-        yield line([student, *(scores.get(id, 0) for id in ids), *rest])
+        who, scores, rest = lines[student]
+        yield line([student, *(who[k] for k in named), *(scores.get(id, 0) for id in ids), *rest])
 
 
 def about(sheet: Sheet, stamp: Stamp) -> list[object]:

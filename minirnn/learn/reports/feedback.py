@@ -13,7 +13,7 @@ MANY = False
 
 def render(sheets: Sequence[Sheet], stamp: Stamp | None = None) -> str:
     (sheet,) = sheets
-    lines = [f"# {sheet.course}: {plain(sheet.student)}", "", f"**{sheet.score} of {sheet.most} points**", ""]
+    lines = [f"# {sheet.course}: {plain(sheet.who)}", "", f"**{sheet.score} of {sheet.most} points**", ""]
     if sheet.changes:
         lines += [f"{sheet.earned} points for the answers, and:", ""]
         lines += [f"- {change.points:+d}: {plain(change.reason)}" for change in sheet.changes] + [""]

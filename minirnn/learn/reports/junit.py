@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from xml.etree import ElementTree
 
-from minirnn.learn.cleaned import cleaned
+from minirnn.learn.cleaned import cleaned, several
 from minirnn.learn.reports.sheet import Sheet
 from minirnn.learn.reports.stamp import Stamp
 
@@ -37,18 +37,16 @@ def suite_of(sheet: Sheet, stamp: Stamp | None) -> ElementTree.Element:
         for name, value in about:
             ElementTree.SubElement(properties, "property", name=name, value=cleaned(value))
     for row in sheet.rows:
-        name = f"{row.name} ({row.score}/{row.most})"
         case = ElementTree.SubElement(
-            suite, "testcase", classname=row.file or row.id, name=name, time=f"{row.seconds:.3f}"
+            suite, "testcase", classname=row.file or row.id, name=row.name, time=f"{row.seconds:.3f}"
         )
+        tag, message = "failure", row.message or "not right"
         if row.busy:
-            error = ElementTree.SubElement(case, "error", message="not judged: grade again")
-            error.text = cleaned(row.output)
-        elif row.not_started:
-            ElementTree.SubElement(case, "skipped", message=row.message)
-        elif not row.passed:
-            failure = ElementTree.SubElement(case, "failure", message=cleaned(row.message or "not right"))
-            failure.text = cleaned(row.output)
+            tag, message = "error", "not judged: grade again"
+        elif row.not_started or row.passed:
+            tag = "skipped" if row.not_started else "system-out"
+        element = ElementTree.SubElement(case, tag, {} if tag == "system-out" else {"message": cleaned(message)})
+        element.text = cleaned(f"{row.score} of {several(row.most, 'point')}\n{row.output}")
     return suite
 
 

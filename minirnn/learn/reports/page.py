@@ -40,8 +40,8 @@ def render(sheets: Sequence[Sheet], stamp: Stamp | None = None) -> str:
 
 
 def parts(sheet: Sheet, stamp: Stamp | None) -> Iterator[str]:
-    """The page in pieces: the sum, all exercises in a table, then each exercise that was begun."""
-    title = escape(f"{sheet.course}: {sheet.student}")
+    """The page in pieces: the sum, all exercises in a table, then each that was begun or that the teacher comments."""
+    title = escape(f"{sheet.course}: {sheet.who}")
     yield f"{HEAD}<title>{title}</title></head><body>"
     yield f"<h1>{title}</h1>\n<p><strong>{sheet.score} of {sheet.most} points</strong></p>"
     if sheet.changes:
@@ -55,7 +55,7 @@ def parts(sheet: Sheet, stamp: Stamp | None) -> Iterator[str]:
     yield from (overview(rows) for rows in exercises)
     yield "</table>"
     for rows in exercises:
-        yield from () if rows[0].not_started else exercise(rows)
+        yield from () if rows[0].not_started and not rows[0].decided else exercise(rows)
     if not sheet.finished:
         yield "<p>The grader did not finish.</p>"
     if stamp:
@@ -70,9 +70,9 @@ def overview(rows: Sequence[Row]) -> str:
     """A line of the table of all exercises."""
     first, score = rows[0], sum(row.score for row in rows)
     name = escape(first.name)
-    linked = f'<a href="#{place(first)}">{name}</a>'
+    linked = name if first.not_started and not first.decided else f'<a href="#{place(first)}">{name}</a>'
     if first.not_started:
-        linked = f'{name} <span class="dim">not started</span>'
+        linked += ' <span class="dim">not started</span>'
     points = f"{score} / {sum(row.most for row in rows)}"
     return (
         f'<tr><td class="dim">{escape(first.number)}</td><td>{linked}</td><td class="n">{points}</td>'

@@ -39,6 +39,8 @@ class Row:
         What is said about lines of `answer`.
     hints : int
         How many hints the student used, as the course folder that was handed in says.
+    decided : bool
+        Whether the teacher has given points or a comment.
     """
 
     id: str
@@ -58,6 +60,7 @@ class Row:
     answer: str = ""
     comments: tuple[tuple[int, str], ...] = ()
     hints: int = 0
+    decided: bool = False
 
     @property
     def not_started(self) -> bool:
@@ -88,6 +91,8 @@ class Sheet:
         The changes of the rows' points.
     digest : str
         A hash of the files that were graded.
+    name, email : str
+        More about the student, from the roster.
     """
 
     student: str
@@ -100,6 +105,13 @@ class Sheet:
     problem: str = ""
     changes: tuple[Change, ...] = ()
     digest: str = ""
+    name: str = ""
+    email: str = ""
+
+    @property
+    def who(self) -> str:
+        """The student for a title: the name, if there is one, and the id."""
+        return f"{self.name} ({self.student})" if self.name else self.student
 
     @property
     def earned(self) -> int:

@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from .patterns import unparsed as text
+
 Place = tuple[ast.AST, str, int]
 """The parent node, its field, and the index in a list or -1."""
 TICK = "_minirnn_tick"
@@ -49,10 +51,6 @@ class Scope:
         numbers = [n for n in self.names if not self.kinds or self.kinds.get(n) is not None]
         return numbers + [f"{n}[{t}]" for n in numbers for t in self.steps
                           if len((self.kinds.get(n) or ("", ()))[1]) >= 2]  # fmt: skip
-
-
-def text(node: ast.AST) -> str:
-    return ast.unparse(node)
 
 
 def expression(code: str) -> ast.expr:

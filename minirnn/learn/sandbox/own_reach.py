@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 
 from .own_change import TICK
 
 INTO = {"copyto", "put", "place", "putmask", "fill_diagonal", "put_along_axis"}
 """NumPy functions that write into their arguments."""
+PURE = {"sum", "mean", "max", "min", "dot", "copy", "astype"}
+"""Methods of arrays that neither change them nor return a part of them."""
+SHARING = ast.Name | ast.Subscript | ast.Attribute | ast.IfExp
+"""Values that are, or are parts of, the variables in them."""
 
 
 def may_change(call: ast.Call) -> bool:
@@ -16,7 +21,31 @@ def may_change(call: ast.Call) -> bool:
     if not isinstance(function, ast.Attribute):
         return False
     plain = isinstance(function.value, ast.Name) and function.value.id in ("np", "numpy", "math")
-    return not plain or function.attr in INTO or any(keyword.arg in ("out", None) for keyword in call.keywords)
+    if not plain:
+        return function.attr not in PURE
+    return function.attr in INTO or any(keyword.arg in ("out", None) for keyword in call.keywords)
+
+
+def flows(node: ast.AST, written: set[str]) -> Iterator[tuple[set[str], set[str]]]:
+    """The names that a statement or call may change, and those that they depend on."""
+    if isinstance(node, ast.Assign | ast.AugAssign | ast.For):
+        value = node.iter if isinstance(node, ast.For) else node.value
+        for target in node.targets if isinstance(node, ast.Assign) else [node.target]:
+            index = {n for s in ast.walk(target) if isinstance(s, ast.Subscript) for n in names_in(s.slice)}
+            names = names_in(target) - index
+            bound = isinstance(target, ast.Name) and isinstance(node, ast.Assign) and isinstance(value, SHARING)
+            one_array = names & written and (bound or isinstance(node, ast.For))
+            shared = names | names_in(value) if one_array else set()
+            yield names | shared, names_in(value) | index | shared
+    if isinstance(node, ast.For | ast.If | ast.While):  # the statements in it say what they depend on
+        stored = {n.id for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+        yield stored, names_in(node.iter if isinstance(node, ast.For) else node.test)
+    if isinstance(node, ast.Call) and may_change(node):
+        yield names_in(node), names_in(node)
+
+
+def names_in(node: ast.AST) -> set[str]:
+    return {n.id for n in ast.walk(node) if isinstance(n, ast.Name) and n.id != TICK}
 
 
 def reached(tree: ast.Module, function: str) -> dict[int, list[int]]:
@@ -30,17 +59,12 @@ def reached(tree: ast.Module, function: str) -> dict[int, list[int]]:
         return {}
     graph: dict[str, set[str]] = {}
     made: dict[int, set[str]] = {}
+    written: set[str] = set()
     for node in ast.walk(own[-1]):
-        names: set[str] = set()
-        if isinstance(node, ast.Assign | ast.AugAssign | ast.For):
-            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-            names = {n.id for t in targets for n in ast.walk(t) if isinstance(n, ast.Name) and n.id != TICK}
-        if isinstance(node, ast.For | ast.If | ast.While):
-            names |= {n.id for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
-        if isinstance(node, ast.Call) and may_change(node):
-            names |= {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}
-        if names:
-            used = {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}
+        if isinstance(node, ast.Subscript | ast.AugAssign) and not isinstance(getattr(node, "ctx", None), ast.Load):
+            written |= names_in(node.value if isinstance(node, ast.Subscript) else node.target)
+    for node in ast.walk(own[-1]):
+        for names, used in flows(node, written):
             for name_ in used:
                 graph.setdefault(name_, set()).update(names)
             made.setdefault(node.lineno, set()).update(names)  # type: ignore[attr-defined]

@@ -6,7 +6,8 @@ import ast
 import copy
 from collections.abc import Iterator
 
-from .own_change import Change, Place, Scope, expression, text
+from .own_change import Change, Place, Scope, expression
+from .patterns import unparsed as text
 from .readings import rewritten
 from .rewrites import OWN
 

@@ -9,9 +9,10 @@ import ast
 import itertools
 from collections.abc import Iterator, Sequence
 
-from .own_change import TICK, Change, Kinds, Place, Scope, expression, is_call, text
+from .own_change import TICK, Change, Kinds, Place, Scope, expression, is_call
 from .own_statements import of_statement, of_stored
 from .patterns import is_range
+from .patterns import unparsed as text
 from .readings import readings
 from .rewrites import OWN
 

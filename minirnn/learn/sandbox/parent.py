@@ -79,6 +79,8 @@ class Child:
         The number of lines of the answer.
     imported : bool
         Whether the answer has imported minirnn.
+    tried : str
+        What the answer did that no exercise may do; empty if it did nothing of the kind.
     ways : frozenset of str
         The locks to use, from `WAYS`. Tests omit some.
     """
@@ -93,7 +95,7 @@ class Child:
         self.function, self.together = function, limits.together if together is None else together
         self.folder = Path(tempfile.mkdtemp(prefix="minirnn-"))
         self.file, scratch = self.folder / "answer", self.folder / "work"
-        self.output, self.imported = bytearray(), False
+        self.output, self.imported, self.tried = bytearray(), False, ""
         scratch.mkdir()
         shutil.copyfile(file, self.file)
         self.lines = len(re.findall(rb"\r\n?|\n", self.file.read_bytes())) + 1
@@ -220,9 +222,8 @@ class Child:
                 self.clock = self._clock(max(0.0, left))
                 continue
             if "violation" in reply:
-                what = text_of(reply["violation"], 300)
-                line = line_of(reply.get("line"), self.lines)
-                return Reply(fatal=f"the answer {what}, which no exercise may do", line=line)
+                self.tried = f"{text_of(reply['violation'], 300)}, which no exercise may do"
+                return Reply(fatal=f"the answer {self.tried}", line=line_of(reply.get("line"), self.lines))
             if "callback" in reply:
                 name, arguments = text_of(reply["callback"]), reply.get("arguments")
                 function = (callbacks or {}).get(name)
@@ -238,6 +239,8 @@ class Child:
                 continue
             found = reply_of(reply, self.lines)
             self.imported = self.imported or found.imported
+            if found.error and found.error["type"] == "PermissionError":
+                self.tried = f"was refused by a lock: {found.error['text'][:300]}"
             return found
 
     def _send(self, message: dict[str, Any]) -> None:

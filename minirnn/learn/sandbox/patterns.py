@@ -8,11 +8,23 @@ from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from typing import Any
 
-text = lru_cache(maxsize=50_000)(ast.unparse)
 PLAIN = ("range", "len", "reversed", "list", "tuple", "_minirnn_tick", *(f"np.{f}" for f in (
     "zeros", "zeros_like", "ones", "ones_like", "empty", "empty_like", "array", "asarray")))  # fmt: skip
 """Functions that compute nothing, so nobody omits them."""
 MODULES = ("np", "numpy", "math", "linalg")
+
+
+def unparsed(node: ast.AST) -> str:
+    """The text of a node. ``sum(x for x in y)`` has no second brackets, which Python gives it."""
+    text = ast.unparse(node)
+    for one in ast.walk(node) if " for " in text else ():
+        if isinstance(one, ast.Call) and len(one.args) == 1 and isinstance(one.args[0], ast.GeneratorExp):
+            inner = ast.unparse(one.args[0])
+            text = text.replace(f"({inner})", inner)
+    return text
+
+
+text = lru_cache(maxsize=50_000)(unparsed)
 
 
 @lru_cache(maxsize=4000)

@@ -256,7 +256,7 @@ class CellLayer(Stack):
             H. Zeros by default. A named tuple, such as the state of ``nn.LSTM``, or a dict is read by its names.
         lengths : (B,) integers, 1 .. T, optional
             In any order. Past its end, a sequence keeps its states and its output is 0. Values there are not read.
-        masks : mapping of str to (T, B, H), optional
+        masks : mapping of str to (T, B, H) or (T, B, 1), optional
             Masks to use instead of random ones; (L*D, T, B, H) with several layers or two directions.
 
         Returns
@@ -369,9 +369,12 @@ class CellLayer(Stack):
                 m = given[n] if isinstance(given[n], Tensor) else as_tensor(given[n], device=x.device)
                 letters = "L*D, " * (count > 1) + "T, B, H"
                 expected = (count, T, B, H) if count > 1 else (T, B, H)
+                if m.shape == (*expected[:-1], 1):  # the same for all units
+                    m = broadcast_to(m, expected)
                 check.shape(self.name, n, m.shape, letters, expected, f"input, time-major {x.shape}")
                 if m.requires_grad:
-                    raise ValueError(f"{self.name}: the mask {n!r} requires a gradient\n  expected {n}.detach()")
+                    instead = f"{n}.detach(); for a gradient, concatenate it to x, and let a gate x_NAME read it"
+                    raise ValueError(f"{self.name}: the mask {n!r} requires a gradient\n  expected {instead}")
                 m = m.detach().astype(x.dtype)
                 found.append(m if count > 1 else expand_dims(m, 0))
             elif self.training:

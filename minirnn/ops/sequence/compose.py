@@ -62,6 +62,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     **{"sum_u": lambda x: sum(x, -2, True), "sum_k": lambda x: sum(x, -1, True)},  # of (.., H, N)
     **{"unit_sum": unit_sum, "unit_max": unit_max, "unit_var": lambda v: unit_mean((v - unit_mean(v)) ** 2)},
     **{"unit_ties": lambda v: unit_sum(where(v >= unit_max(v), full_like(1, v, v), 0.0))},
+    "unit_share": lambda v, largest, ties: where(v >= largest, 1 / ties, 0.0),
     **{"unit_exp_sum": lambda v: unit_sum(exp(v - unit_max(v))), "unit_norm": lambda v, mean, std: (v - mean) / std},
     **{"unit_softmax": lambda v, largest, total: exp(v - largest) / total},
 }

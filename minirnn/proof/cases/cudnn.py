@@ -18,7 +18,7 @@ from minirnn import ops
 from minirnn.engine.tape import no_grad
 from minirnn.engine.tensor import tensor
 from minirnn.ops.cudnn_rnn.params import Network
-from minirnn.proof.case import Arrays, Case, Composed
+from minirnn.proof.case import Arrays, Case, Kinks
 from minirnn.proof.tolerance import ACTIVATION, Count
 
 T, B, I, H, P = 4, 3, 5, 6, 4
@@ -276,19 +276,9 @@ def draw_region(net: Network, name: str, shape: tuple[int, ...], rng: np.random.
     return (rng.standard_normal(shape) * scale).ravel()
 
 
-class Kink(Composed):
-    """A device that records the smallest absolute operand of relu."""
-
-    nearest = np.inf
-
-    def relu(self, a: Any) -> Any:
-        self.nearest = min(self.nearest, float(np.abs(a).min(initial=np.inf)))
-        return super().relu(a)
-
-
 def distance_of_kink(net: Network, lengths: np.ndarray | None, inputs: Arrays, masks: dict[str, Any]) -> float:
     """The smallest absolute pre-activation, with and without dropout, for any lengths."""
-    device = Kink()
+    device = Kinks()
     for dropping in (False, True)[: net.L]:
         with no_grad():
             tensors = [tensor(a, device=device) for a in inputs.values()]

@@ -64,7 +64,7 @@ def over_units(z_a, x_b, h_c, h, *, g, eps=0.01):
     p = unit_softmax(g * z_a)
     a, b, _ = unit_norm(x_b, h_c, z_a)
     e = exp(h - unit_max(h))
-    return tanh(a + unit_sum(p * h) - unit_max(x_b)) + 0.3 * unit_norm(b * e / unit_sum(e), eps=eps)
+    return tanh(a + unit_sum(p * h) - unit_max(x_b * h)) + 0.3 * unit_norm(b * e / unit_sum(e), eps=eps)
 
 
 @cell(states=("h",))

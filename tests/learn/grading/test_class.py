@@ -145,7 +145,7 @@ def test_the_right_answer_alone_says_nothing():
         ("statistics:s.txt", "expected statistics:FILE that ends in .csv, .md, .png, .svg"),
         ("similarity:", "expected similarity:FILE"),
         ("diff:d.csv", "shows what --regrade changes\n  expected --regrade OLD as well"),
-        ("statistics:none/s.csv", "the folder none does not exist"),
+        ("statistics:/dev/null/s.csv", "/dev/null/s.csv: its folder cannot be made"),
     ],
 )
 def test_a_file_that_cannot_be_written_is_refused_at_once(wanted, said):
@@ -166,4 +166,4 @@ def test_all_forms_are_written(tmp_path, course):
     names = [tmp_path / f"s.{ending}" for ending in ("csv", "md", "png", "svg")]
     reports = ClassReports([f"statistics:{name}" for name in names], False)
     reports.write(SHEETS, [], course, [])
-    assert [name.read_bytes()[:4] for name in names] == [b"id,n", b"5 su", b"\x89PNG", b"<?xm"]
+    assert [name.read_bytes()[:4] for name in names] == [b"id,n", b"5 st", b"\x89PNG", b"<?xm"]

@@ -360,7 +360,8 @@ def test_all_files_together_have_a_limit(course, monkeypatch):
 
 NEARLY = [
     "ex01_mul_add (1).py", "ex01_mul_add(2).py", "EX01_mul_add.py", "ex01.py", "ex1.py", "ex01 (1).py", "ex_01.py",
-    "ex01_mul_ad.py", "ex01_mul_add - Copy.py", "ex01_mul_add_final.py",
+    "ex01_mul_ad.py", "ex01_mul_add - Copy.py", "ex01_mul_add_final.py", "EX01.PY", "EX01_MUL_ADD.PY",
+    "my_ex01_mul_add.py",
 ]  # fmt: skip
 
 
@@ -409,7 +410,8 @@ def notebook(*cells: str, kind: str = "code") -> bytes:
 
 def test_notebooks_are_ignored_and_said_so_unless_they_are_asked_for(course):
     handed = collect(zip_of(("ex01.ipynb", notebook("x = 1"))), course)
-    assert handed.notes == ("ignored: ex01.ipynb is a notebook; did you mean ex01_mul_add.py?",) and not handed.files
+    assert handed.notes == ("ignored: ex01.ipynb is a notebook, which minirnn grade --notebooks reads",)
+    assert not handed.files and "there is ex01.ipynb: was it meant?" in handed.reasons["ex01"]
 
 
 def test_answers_are_found_in_the_cells_of_a_notebook(course):

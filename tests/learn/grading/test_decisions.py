@@ -6,6 +6,7 @@ Tests `minirnn/learn/grading/overrides.py` and `minirnn/learn/grading/regrade.py
 from __future__ import annotations
 
 import datetime
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -15,7 +16,7 @@ from minirnn.learn.grading.late import read_policy
 from minirnn.learn.grading.overrides import Decisions, read_overrides
 from minirnn.learn.grading.regrade import Difference, as_csv, differences, in_words, merged
 from minirnn.learn.grading.students import Student
-from minirnn.learn.reports.sheet import Row, Sheet
+from minirnn.learn.reports.sheet import NOT_STARTED, Row, Sheet
 
 ANN = Student("ann", Path("ann"))
 ROWS = [
@@ -43,6 +44,16 @@ def test_a_comment_alone_changes_no_points(tmp_path, course):
     sheet = decided(tmp_path, course, 'ann,ex05,,"Nice, but see me",\nann,,,On the whole good,copied?')
     assert sheet.score == 6 and sheet.rows[2].output.endswith("Your teacher says: Nice, but see me")
     assert sheet.notes == ("On the whole good",) and sheet.remarks == ("copied?",)
+
+
+@pytest.mark.parametrize(("text", "begun"), [("ann,ex05,,Where is it?", False), ("ann,ex05,2,On paper", True)])
+def test_an_exercise_that_was_not_begun_is_decided_too(tmp_path, course, text, begun):
+    row = replace(ROWS[2], score=0, passed=False, output="nothing", message=NOT_STARTED)
+    (tmp_path / "o.csv").write_text(f"id,exercise,points,comment\n{text}\n")
+    decisions = Decisions(read_overrides(tmp_path / "o.csv", course, [ANN]))
+    sheet = decisions.applied(replace(SHEET, rows=[ROWS[0], row]), replace(ANN, name="Ann A."))
+    assert [(r.decided, r.not_started) for r in sheet.rows] == [(False, False), (True, not begun)]
+    assert sheet.rows[1].output.endswith(text.rpartition(",")[2]) and sheet.who == "Ann A. (ann)"
 
 
 def test_points_for_all_count_whatever_else_is_said(tmp_path, course):

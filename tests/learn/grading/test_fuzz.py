@@ -24,6 +24,7 @@ from minirnn.devices.cuda.driver import CompileError
 from minirnn.learn.calls import function_case
 from minirnn.learn.cleaned import cleaned, printable
 from minirnn.learn.cuda_kernels import kernel_loaded, kernel_parts
+from minirnn.learn.diagnose import Diagnosis
 from minirnn.learn.exercise import PUBLIC
 from minirnn.learn.grading.archive import Unreadable
 from minirnn.learn.grading.collecting import Wanted, collect, meant
@@ -37,7 +38,7 @@ from minirnn.learn.sandbox import kernel_text, protocol
 from minirnn.learn.sandbox.parent import Child, Limits
 from minirnn.learn.sandbox.replies import reply_of
 from minirnn.learn.testers import verdict
-from minirnn.learn.wrong_line import place_of
+from minirnn.learn.wrong_line import in_own_names
 from tests.examples import CHARACTERS
 from tests.learn.answers import COURSE
 
@@ -240,7 +241,10 @@ def judge_all(messages):
         except Failed as failure:
             assert failure.line is None or 1 <= failure.line <= child.lines
             assert str(failure)
-    said = place_of("x", np.ones((2, 3)), child, inputs)
+    five = COURSE.entry("ex05").exercise
+    values = {"da": [np.arange(6.0).reshape(2, 3)] * 2}
+    found = Diagnosis("da: x", ("da = dh", "     ^^ x"), "da", values=values, inputs=five.case([0]), wrong="dh")
+    said = in_own_names(Repair(five, child), "da = dh\n" * child.lines, found).place
     assert not said or int(re.search("line (\\d+)", said)[1]) <= child.lines
 
 

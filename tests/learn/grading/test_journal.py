@@ -106,10 +106,10 @@ def test_another_course_or_other_settings_are_refused(tmp_path):
     write(tmp_path / "j", SHEET)
     before = (tmp_path / "j").read_bytes()
     for header, said in (
-        ({**HEADER, "course": "5"}, "course: 1234"),
-        ({**HEADER, "exercises": []}, "exercises: ex01, ex02"),
+        ({**HEADER, "course": "5"}, "another course: 1234\n  expected 5"),
+        ({**HEADER, "exercises": []}, "other exercises: ex01, ex02\n  expected all"),
     ):
-        with pytest.raises(CourseError, match=f"was graded with another {said}\n  expected"):
+        with pytest.raises(CourseError, match=f"was graded with {said}"):
             Journal(tmp_path / "j", header, resume=True)
     assert (tmp_path / "j").read_bytes() == before
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -66,5 +67,7 @@ def test_unknown_times_are_told_before_grading():
     check_times(read_policy("1", DUE.isoformat()), [known, Student("cid", None)])
     with pytest.raises(CourseError, match="it is not known when the work of bob was submitted"):
         check_times(read_policy("1", DUE.isoformat()), [known, unknown])
+    with pytest.raises(CourseError, match=r"work of bob \(not on the roster\) was submitted"):
+        check_times(read_policy("1", DUE.isoformat()), [known, replace(unknown, listed=False)])
     with pytest.raises(CourseError, match="work of ann was due"):
         check_times(read_policy("1"), [known])

@@ -77,6 +77,30 @@ def test_a_hostile_answer_costs_its_own_exercise_only(tmp_path, course, code, sa
     assert said in grades.results["ex05"].message
 
 
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("    __import__('os').kill(1, 9)\n", "ex05 sends a signal to a process, which no exercise may do"),
+        (
+            "    if len(x) not in (2, 3):\n        open('/tmp/a', 'w')\n",
+            "ex05 writes to the file /tmp/a, which no exercise may do",
+        ),
+        ("    open('/etc/passwd')\n", "ex05 was refused by a lock: [Errno 13] Permission denied: '/etc/passwd'"),
+    ],
+)
+def test_what_no_exercise_may_do_is_told_to_the_teacher(tmp_path, course, line, said):
+    begin = "def rnn_cell_backward(x, h_prev, W, R, h, dh):\n"
+    submission = hand_in(tmp_path / "eve", course, ex05=solution("ex05", (begin, begin + line)))
+    assert grading.grade(course, "eve", collect(submission, course), ["ex05"]).sheet().remarks == (said,)
+
+
+def test_a_graded_answer_is_not_told_of_hidden_checks_to_come(tmp_path, course):
+    handed = collect(hand_in(tmp_path / "ann", course), course)
+    first, second = grading.grade(course, "ann", handed, ["ex05"]).sheet().rows
+    assert first.output.endswith("all right") and second.output == "3 of 3 hidden checks are right"
+    assert first.number == second.number == "2.1"
+
+
 def test_a_wrong_gradient_costs_its_points_and_the_hidden_ones(tmp_path, course):
     wrong = solution("ex05", ("da @ W.T", "2 * da @ W.T"))
     assert scores(grade(course, hand_in(tmp_path / "bob", course, ex05=wrong)))["ex05"] == ("failed", 4, 0)

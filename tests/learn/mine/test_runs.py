@@ -53,7 +53,7 @@ def test_a_milestone_whose_exercises_are_open_says_which(tmp_path, monkeypatch, 
     monkeypatch.chdir(tree.root)
     for given, said in (
         (["1997"], "not passed yet: ex09, ex15"),
-        (["2"], "expected a year: 1990, 1997, 2013, 2016"),
+        (["2"], "minirnn learn: milestone: got 2; expected a year: 1990, 1997, 2013, 2016"),
         ([], "got no year"),
     ):
         assert main(["learn", "milestone", *given]) == 2

@@ -315,6 +315,9 @@ def test_masks_are_drawn_while_training_and_are_their_rate_otherwise() -> None:
     for n, rate in (("mask_c", 0.3), ("mask_h", 0.1)):
         assert set(np.unique(drawn[n])) == {0, 1}
         assert abs(drawn[n].mean() - rate) < 0.05
+    times = mr.randn(T, B, 1, dtype="float64")  # the same number for all units
+    one, whole = ({"mask_c": m, "mask_h": 0.1 * ones} for m in (times, times * ones))
+    assert np.array_equal(layer(x, masks=one)[0].numpy(), layer(x, masks=whole)[0].numpy())
     same = zoned.layer(I, 40, masks={"mask_c": 0.3}, variational=True)
     (mask, _) = same._masks({}, mr.randn(T, B, I))
     assert np.array_equal(mask.numpy()[0, 0], mask.numpy()[0, -1])
@@ -413,6 +416,10 @@ def test_figures_begin_with_the_states_of_the_layer() -> None:
         (lambda: zoned.layer(3, 5, masks={"mask_h": 2}), "expected 0 .. 1"),
         (lambda: zoned.layer(3, 5)(mr.randn(2, 4, 3)), "the mask 'mask_c' has no rate"),
         (lambda: zoned.layer(3, 5)(mr.randn(2, 4, 3), masks={"c": 1}), "has no mask 'c'"),
+        (
+            lambda: zoned.layer(3, 5)((mr.randn(2, 4, 3), mr.randn(2, 4, 1))),
+            r"input is a tuple of 2\n  expected one Tensor \(T, B, I\)\n  several inputs are one: mr.concat",
+        ),
         (lambda: zoned.layer(3, 5)(mr.randn(2, 4, 3), masks={"mask_c": np.ones((2, 4))}), "expected .*T, B, H"),
         (
             lambda: zoned.layer(3, 5)(mr.randn(2, 4, 3), masks={"mask_c": mr.randn(2, 4, 5, requires_grad=True)}),

@@ -157,7 +157,8 @@ class Calls:
         kind = "m" if e.op in COMPARISONS else "t"
         target = out
         if target is None:  # in the place of an operand that is no longer needed, if the call allows it
-            allowed = e.args[2:] if e.op == "where" else e.args[:1] if e.op in ("unit_norm", "unit_softmax") else e.args
+            several = e.op in ("unit_norm", "unit_softmax", "unit_share")  # statements
+            allowed = e.args[2:] if e.op == "where" else e.args[:1] if several else e.args
             mine = [self.at[a] for a in allowed if self.at.get(a) in self.free[kind]]
             if mine:
                 self.free[kind].remove(mine[0])

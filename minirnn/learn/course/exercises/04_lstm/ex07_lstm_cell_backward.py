@@ -9,7 +9,7 @@
     x (B, I)    cs_prev, h_prev, i, cs, f, o, ci, co (B, H)    w (I+H, 4H)    b (4H,)
 
 The first rows of w belong to x, the others to h_prev; its columns are i, ci, f, o. The slope of
-s = sigmoid(z) is s * (1 - s). ci is the candidate, which torch calls g and cuDNN n (docs, "Notation").
+s = sigmoid(z) is s * (1 - s). ci is the candidate: c with a tilde in tutorial 5, g in torch, n in cuDNN.
 """
 
 import numpy as np  # noqa: F401

@@ -7,7 +7,8 @@
 
     x (B, I)    h_prev, r, u, c (B, H)    w_ru (I+H, 2H)    w_c (I+H, H)    b_ru (2H,)    b_c (H,)
 
-h_prev is used in four places. Its gradient is the sum of what comes back from each.
+c is the candidate, h with a tilde in tutorial 6. h_prev is used in four places. Its gradient is the sum of what comes
+back from each.
 """
 
 import numpy as np  # noqa: F401

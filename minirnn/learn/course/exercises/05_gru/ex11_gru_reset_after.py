@@ -8,6 +8,8 @@ n = tanh(A_n + r * q)
 h = (1 - z) * n + z * h_prev
 
 x (B, I)    h_prev, r, z, n, q (B, H)    W (3H, I)    R (3H, H)    bW, bR (3H,)
+
+z and n are cuDNN's names of the update gate u and the candidate c of ex10.
 """
 
 import numpy as np  # noqa: F401
