@@ -12,6 +12,7 @@
 
 #include "backward.h"
 #include "forward.h"
+#include "keyed.h"
 #include "made_cells.h"  // the headers of the cells, each in a namespace
 #include "step.h"
 
@@ -122,6 +123,39 @@ double one_step(Index B, Index H, int threads) {
     return sum;
 }
 
+// A layer of a cell with keys, forward and backward; the sum of y and of the gradients of gates.
+template <class real, template <class, class> class Made>
+double with_keys(Index T, Index B, Index H, bool ragged, int threads) {
+    using Cell = Made<Vector<real>, real>;
+    Arrays<real> array;
+    std::vector<Index> lengths(B);
+    for (Index b = 0; b < B; b++) lengths[b] = std::max<Index>(1, T - b);
+    KeyedLayer<real, Cell> d = {};
+    d.T = T, d.B = B, d.H = H, d.slots = T;
+    d.lengths = ragged ? lengths.data() : nullptr;
+    Index width = 0;
+    for (int i = 0; i < Cell::GATES; i++) width += Cell::gate_width(i, H);
+    d.gates = array(T * B * width), d.d_gates = array(T * B * width);
+    for (int i = 0; i < Cell::STATES; i++) {
+        const Index n = Cell::state_width(i, H);
+        d.first[i] = array(B * n), d.states[i] = array(T * B * n), d.last[i] = array(B * n);
+        d.d_last[i] = array(B * n), d.carry[i] = array(2 * B * n), d.d_first[i] = array(B * n);
+    }
+    for (int i = 0; i < Cell::LEARNED; i++) {
+        const Index n = i < Cell::D_LEARNED ? Cell::learned_width(i, H) : H * Cell::N;  // those after it are matrices
+        d.learned[i] = array(n);
+        if (i < Cell::D_LEARNED) d.d_learned[i] = array(B * n);
+    }
+    for (int i = 0; i < Cell::SAVED; i++) d.saved[i] = array(T * B * Cell::saved_width(i, H));
+    d.y = array(T * B * H), d.dy = array(T * B * H), d.keys = array(B * Cell::VECTORS * Cell::N);
+    demand(keyed(d, keyed_forward<Cell, real>, threads, false) == DONE, "forward, with keys");
+    demand(keyed(d, keyed_backward<Cell, real>, threads, false) == DONE, "backward, with keys");
+    double sum = 0;
+    for (Index k = 0; k < T * B * H; k++) sum += d.y[k];
+    for (Index k = 0; k < T * B * width; k++) sum += d.d_gates[k];
+    return sum;
+}
+
 template <class real>
 double multiplied(Index M, Index N, Index K, int threads) {
     Arrays<real> array;
@@ -158,6 +192,13 @@ double everything(int threads) {
             sum += a_cell<real, gru::OwnCell>(s, true, threads);
             sum += a_cell<real, rnn_tanh::OwnCell>(s, true, threads);
             sum += a_cell<real, lstm_block_peephole::OwnCell>(s, false, threads);
+        }
+        for (bool ragged : {false, true}) {
+            sum += with_keys<real, deltanet::OwnCell>(s[0], s[1], s[3], ragged, threads);
+            if constexpr (sizeof(real) == 4) {
+                sum += with_keys<real, mlstm::OwnCell>(s[0], s[1], s[3], ragged, threads);
+                sum += with_keys<real, s6::OwnCell>(s[0], s[1], s[3], ragged, threads);
+            }
         }
         const Index P = std::max<Index>(1, s[3] / 2);
         using Projected = lstm_zoned_c::OwnCell<Vector<real>, real>;

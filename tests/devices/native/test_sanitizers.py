@@ -17,12 +17,15 @@ from pathlib import Path
 
 import pytest
 
+from minirnn import cell
 from minirnn.devices.cells.header import header
+from minirnn.devices.cells.keyed import keyed_header
 from minirnn.devices.host_cpp import compiler
 from minirnn.devices.host_cpp.compiler import CompileError
 from minirnn.devices.native import library
 from minirnn.ops.cudnn_rnn import cells
 from minirnn.ops.lstm_block.cells import lstm_block_peephole
+from tests.cells.with_torch import gallery
 from tests.devices.cells.own_layers import three_stages
 
 DRIVER = Path(__file__).with_name("driver.cpp")
@@ -30,6 +33,7 @@ PLANS = [
     cells.lstm.plan(), cells.gru.plan(), cells.rnn_tanh.plan(), lstm_block_peephole.plan(), three_stages.plan(),
     cells.lstm_zoned_c.plan(True),
 ]  # fmt: skip
+KEYS = {"deltanet": 5, "mlstm": 16, "s6": 9}
 # AVX-512's masked loads are not checked, so on x86 the kernels are compiled for narrower vectors.
 MACHINE = ["-march=x86-64-v3"] if platform.machine() in ("x86_64", "AMD64") else []
 SANITIZERS = {
@@ -58,7 +62,11 @@ def objects(sources: list[Path], folder: Path, flags: list[str]) -> list[str]:
         pytest.skip("this processor has no AVX2")
     used = compiler.find("native")
     common = [*library.FLAGS, "-O1", "-g1", *MACHINE, *flags, *library.INCLUDE, "-I", str(folder)]
-    made = [f"namespace {p.name} {{\n{header(p).replace('#pragma once', '')}\n}}\n" for p in PLANS]
+    texts = {p.name: header(p).replace("#pragma once", "") for p in PLANS}
+    for n, keys in KEYS.items():
+        step = gallery(n).step
+        texts[n] = keyed_header(cell(step.user_states, output=step.output, keys=keys)(step.function).keyed_plan()).text
+    made = [f"namespace {n} {{\n{text}\n}}\n" for n, text in texts.items()]
     (folder / "made_cells.h").write_text("\n".join(made))
     to = [str(folder / f"{source.stem}.o") for source in sources]
     with ThreadPoolExecutor(os.cpu_count()) as pool:
