@@ -60,15 +60,15 @@ class Loop(torch.nn.Module):
         self.index = 0
         f = cell.function
         home = types.ModuleType(f"torch_{cell.__name__}")  # torch.compile looks up the names of the function there
-        known = torch_functions([]) | {"product": self.product, "dot": lambda a, b: a @ b.mT}
+        known = torch_functions({}) | {"product": self.product, "dot": lambda a, b: a @ b.mT}
         vars(home).update({**f.__globals__, **known, "__name__": home.__name__})
         sys.modules[home.__name__] = home
         self.step = types.FunctionType(f.__code__, vars(home), f.__name__, f.__defaults__, f.__closure__)
         self.step.__kwdefaults__ = {**(f.__kwdefaults__ or {}), **cell.step.constants}
 
-    def product(self, v: Any) -> Any:
-        self.index += 1
-        return v @ self.weights[f"product_{self.index}"].T
+    def product(self, v: Any, matrix: str | None = None) -> Any:
+        self.index += matrix is None
+        return v @ self.weights[matrix or f"product_{self.index}"].T
 
     def shape(self, name: str) -> tuple[int, ...]:
         """The axes of a gate, state or learned value, without B."""
