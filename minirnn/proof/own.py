@@ -69,19 +69,21 @@ def prove(
 
 def prove_cell(cell: Formulas, devices: Sequence[str] | None = None, seed: int = 0) -> Proof:
     """Prove a cell by a layer in both directions, with sequences of different lengths and random numbers."""
-    return _proof_of_layers(_case_of_cell(cell, seed), devices)
+    return _proof_of_layers(_case_of_cell(cell, seed), cell, devices)
 
 
 def prove_layer(layer: Any, devices: Sequence[str] | None = None, seed: int = 0) -> Proof:
     """Prove a layer of a cell in evaluation, with its parameters and the matrices that its `weights` makes of them."""
-    return _proof_of_layers(_case_of_layer(layer, seed), devices)
+    return _proof_of_layers(_case_of_layer(layer, seed), layer.cell, devices)
 
 
-def _proof_of_layers(case: Case, devices: Sequence[str] | None) -> Proof:
-    found = _asked_for(devices)
+def _proof_of_layers(case: Case, cell: Formulas, devices: Sequence[str] | None) -> Proof:
+    found, plan = _asked_for(devices), cell.plan() if cell.step.keys is None else cell.keyed_plan()
     for name, absent in found.items():
         if absent is None and _composes(case, name):
             found[name] = "it has no kernel for this cell, and composes it"
+        elif name == "native" and None in plan.made.values():
+            found[name] = "the C++ of this cell does not compile, so the code of cpu runs"
     return _proof([case], found)
 
 

@@ -10,6 +10,8 @@ from minirnn import dot, exp, sigmoid, where
 from minirnn.cells.expr import CellError
 from minirnn.cells.words import FUNCTIONS
 from minirnn.devices.cpu.keyed import FUNCTIONS as NUMPY
+from minirnn.devices.cpu.sequence.step import SCOPE
+from minirnn.ops.sequence import compose
 from tests.cells.with_torch import WITH_KEYS, gallery
 
 T, B, I, H, N = 5, 3, 4, 6, 3
@@ -304,6 +306,8 @@ def test_what_works_for_vectors_of_units_alone_is_refused() -> None:
 def test_numpy_has_every_function_of_the_language() -> None:
     of_units = {"product", "dot", *[name for name in FUNCTIONS if name.startswith("unit_")]}
     assert set(FUNCTIONS) - of_units <= NUMPY.keys()
+    assert set(FUNCTIONS) - {"product", "dot"} <= SCOPE.keys() | {n for n in FUNCTIONS if n.startswith("unit_")}
+    assert set(FUNCTIONS) - {"product", "dot"} <= compose.FUNCTIONS.keys()
 
 
 def test_names_that_the_generated_code_has_are_free() -> None:

@@ -340,3 +340,17 @@ def test_the_distance_from_a_kink(function: Any, nearest: float) -> None:
     device = Kinks()
     function(mr.tensor([0.0, -0.25, 1.5, 1.125], dtype="float64", device=device))
     assert device.nearest == pytest.approx(nearest)
+
+
+def test_native_code_that_does_not_compile_is_not_proven_by_that_of_cpu(monkeypatch: pytest.MonkeyPatch) -> None:
+    if mr.devices.available()["native"] is not None:
+        pytest.skip("there is no C++ compiler")
+    monkeypatch.setenv("MINIRNN_NATIVE_FLAGS", "-march=nonsense")
+
+    @cell(states="h")
+    def alone(z_a: Any, h: Any) -> Any:
+        return 0.37 * tanh(z_a)
+
+    proof = alone.verify("native")
+    assert {r.status for r in proof.results} == {ABSENT}
+    assert "does not compile" in str(proof)
