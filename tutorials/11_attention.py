@@ -99,7 +99,7 @@ def task(n, B):
 # Training
 # --------
 # All sequences of a batch have the same length, from 2 to 16. In training the decoder always gets the *right* previous
-# symbol. With this *teacher forcing* all steps can be computed at once, and a mistake does not affect the next step.
+# symbol. With this *teacher forcing* one call computes all steps, and a mistake does not affect the next step.
 
 
 def trained(attention, steps=450):

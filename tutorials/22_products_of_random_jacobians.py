@@ -89,7 +89,7 @@ mr.viz.show(ax.figure)
 #
 # Amplitudes or squares
 # ---------------------
-# Write the Jacobian as :math:`f I + G`, with a random G of radius g. Over n steps there are :math:`C_{n,k}`, n over
+# Write the Jacobian as :math:`f I + G`, with a random G of radius g. Over n steps there are :math:`C_{n,k}`, n choose
 # k, paths with k detours. If every step had a *new* G, only the squares of their contributions would add. A recurrent
 # network uses the *same* G, so their amplitudes add. The root mean squares
 # :math:`\bar v_n` (new) and :math:`\bar w_n` (same, for large H) of what is left of a gradient of norm 1 are
