@@ -233,3 +233,13 @@ def test_another_divisor_or_forget_gate_is_noticed(rng: np.random.Generator) -> 
     for wrong in (variant(lambda n: maximum(n, 1), lambda a: -softplus(-a)), variant(lambda n: n, lambda a: a)):
         with pytest.raises(AssertionError, match="Mismatched elements"):
             compare(wrong, slstm, rng)
+
+
+def test_the_figure_of_every_cell_starts_its_gains_at_1() -> None:
+    """An initial value of a vector, in a layer with one set of parameters and in one with several."""
+    norms = cell_gallery.reach(gallery("ln_lstm"))
+    assert np.isfinite(norms).all() and norms[-1] > norms[0] > 0
+    (gain, *_) = gallery("ln_lstm").step.vectors
+    for layers, name in ((1, gain), (2, f"{gain}_l1")):
+        layer = gallery("ln_lstm").layer(I, H, layers, initial={gain: 0.5})
+        assert (getattr(layer, name).numpy() == 0.5).all()

@@ -155,7 +155,7 @@ class CellLayer(Stack):
     ) -> dict[str, tuple[int, ...]]:
         """`shapes` and those of the cell's own parameters."""
         for n in learned:
-            if hasattr(type(self), n) or n in vars(self) or n in shapes:
+            if hasattr(type(self), n) or n in shapes or not isinstance(vars(self).get(n), Parameter | None):
                 kind = "vector" if n in self.cell.step.vectors else "matrix"
                 raise ValueError(f"{self.name}: a {kind} is called {n!r}, a layer's own name\n  expected another name")
         return shapes | dict(learned)
