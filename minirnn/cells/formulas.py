@@ -217,6 +217,12 @@ class Writer:
         return f"{stem}_{{{index}}}" if index else stem
 
 
+def both_passes(derivation: Derivation) -> str:
+    """The lines of a step and of its backward pass."""
+    lines = Writer(derivation)
+    return f"{as_text(lines.forward())}\n\n{as_text(lines.backward())}"
+
+
 def as_text(found: list[Formula]) -> str:
     return "\n".join(f"{name} = {value}" for name, value in found)
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from minirnn.cells.derive import Derivation
 from minirnn.cells.expr import NUMBERS, Expr, needed
-from minirnn.cells.formulas import Writer, as_text
+from minirnn.cells.formulas import both_passes
 from minirnn.cells.text import write
 
 Shape = tuple[int, ...]
@@ -100,9 +100,8 @@ class KeyedPlan:
 
     @cached_property
     def formulas(self) -> str:
-        """The step and its backward pass as text, for a comment above the code of a device."""
-        w = Writer(self.derivation)
-        return f"{as_text(w.forward())}\n\n{as_text(w.backward())}"
+        """`both_passes`, for a comment above the code of a device."""
+        return both_passes(self.derivation)
 
     @cached_property
     def fingerprint(self) -> str:

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 from minirnn.cells.derive import Derivation
 from minirnn.cells.expr import CUTS, LEAVES, Expr, needed
-from minirnn.cells.formulas import Writer, as_text
+from minirnn.cells.formulas import both_passes
 from minirnn.cells.text import write
 from minirnn.cells.trace import Step
 from minirnn.cells.words import FUNCTIONS
@@ -264,9 +264,8 @@ class Plan:
 
     @cached_property
     def formulas(self) -> str:
-        """The step and its backward pass as text, for a comment above the code of a device."""
-        w = Writer(self.derivation)
-        return f"{as_text(w.forward())}\n\n{as_text(w.backward())}"
+        """`both_passes`, for a comment above the code of a device."""
+        return both_passes(self.derivation)
 
     @cached_property
     def fingerprint(self) -> str:
