@@ -1,7 +1,4 @@
-"""Module: finding, naming, saving, loading, switching and moving. What is inside is in test_module_members.
-
-Tests `minirnn/nn/module.py` and `minirnn/nn/to_arguments.py`.
-"""
+"""Module: finding, naming, saving, loading, switching and moving. What is inside is in test_module_members."""
 
 from __future__ import annotations
 
