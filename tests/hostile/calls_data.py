@@ -40,8 +40,8 @@ data.train_validation_split([1, 2, 3], 1.0) -> fraction is 1.0
 data.train_validation_split([1, 2, 3], NAN) -> fraction is nan
 data.train_validation_split([1, 2, 3], 0.1) -> 3 ids & at least 2
 data.train_validation_split(["abc"]) -> <U3 & whole numbers
-data.CharBatches(np.arange(50), 0, B) -> T is 0 & at least 1
-data.CharBatches(np.arange(50), T, 2.0) -> B is 2.0 & whole number
+data.CharBatches(np.arange(50), 0, B) -> T is 0 & 1 or more
+data.CharBatches(np.arange(50), T, 2.0) -> B is 2.0 & integer
 data.CharBatches(np.arange(10), T, B) -> 10 characters & B T + 1 = 15 & T=7, B=2
 data.CharBatches("abcdefgh", T, B) -> whole numbers
 BATCHES.batch(3) -> raises IndexError: k is 3 & 0 .. 2
@@ -51,9 +51,9 @@ BATCHES.restore([]) -> [] & ints named
 BATCHES.restore({**NEXT, "T": 9}) -> saved with T = 9 & T = 7
 BATCHES.restore({**NEXT, "batch": 77}) -> batch 77
 data.adding_problem(0, T, B) -> rng is 0 & default_rng(seed)
-data.adding_problem(RNG, 1, B) -> T is 1 & at least 2 & half
+data.adding_problem(RNG, 1, B) -> T is 1 & 2 or more & half
 data.adding_problem(RNG, T, 0) -> B is 0
-data.copy_memory(RNG, 0, B) -> T is 0 & at least
+data.copy_memory(RNG, 0, B) -> T is 0 & 21 or more
 data.copy_memory(RNG, T, B, length=0) -> length is 0
 data.copy_memory(RNG, T, B, symbols=0) -> symbols is 0
 data.read_text(MISSING) -> missing.safetensors & no such file
