@@ -6,7 +6,6 @@ Tests `minirnn/cells/plan.py` and `minirnn/cells/derive.py`.
 from __future__ import annotations
 
 from math import inf
-from typing import Any
 
 import numpy as np
 import pytest
@@ -42,25 +41,14 @@ def delayed(z_a, old, h):
     return h, tanh(z_a + 0.3 * old)
 
 
-def cells() -> dict[str, Any]:
-    made_up = {"normalized": normalized, "zoned": zoned, "delayed": delayed}
-    return {name: gallery(name) for name in CELLS} | made_up | {"multiplicative": multiplicative, "residual": residual}
-
-
-ALL = cells()
+MADE_UP = {"normalized": normalized, "zoned": zoned, "delayed": delayed}
+ALL = {n: gallery(n) for n in CELLS} | MADE_UP | {"multiplicative": multiplicative, "residual": residual}
 
 
 def test_counts_are_those_of_the_form() -> None:
     plan = ALL["gru_block"].plan()
-    assert (plan.of_both, plan.of_x, plan.of_h, plan.states, plan.saved, plan.vectors, plan.products) == (
-        2,
-        1,
-        0,
-        1,
-        3,
-        0,
-        1,
-    )
+    counts = plan.of_both, plan.of_x, plan.of_h, plan.states, plan.saved, plan.vectors, plan.products
+    assert counts == (2, 1, 0, 1, 3, 0, 1)
     assert (plan.reads_before, plan.reads_after, plan.carries) == (0b1, 0, True)
     assert [len(stages) for stages in (plan.forward, plan.backward)] == [2, 2]
     assert (plan.cuts[0].forward, plan.cuts[0].backward) == (0, 0)

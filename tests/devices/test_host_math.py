@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from minirnn.devices import host_math
-from minirnn.devices.base import OPTIONAL, PRIMITIVES, Device
+from minirnn.devices.base import PRIMITIVES, Device
 from minirnn.devices.cpu.primitives import Primitives
 from tests.compare import assert_same
 
@@ -16,10 +16,6 @@ class Bare(Required, Device):  # type: ignore[misc, valid-type]
     """NumPy with only the required primitives."""
 
     name = "bare"
-
-
-def test_every_optional_primitive_has_a_function_here() -> None:
-    assert [name for name in OPTIONAL if not callable(getattr(host_math, name, None))] == []
 
 
 def test_a_device_without_optional_primitives_computes_them_in_host_memory() -> None:

@@ -174,7 +174,7 @@ def test_many_threads_get_one_device() -> None:
     assert len({id(d) for d in found}) == 1
 
 
-# ---- plug-ins
+# ---- plug-ins; `tests/devices/test_own_device.py` installs one
 
 
 class Entry:
@@ -184,23 +184,9 @@ class Entry:
         self.name, self.load = name, load
 
 
-def plug_in(monkeypatch: pytest.MonkeyPatch, *entries: Entry) -> list[str]:
-    groups: list[str] = []
-
-    def entry_points(*, group: str) -> list[Entry]:
-        groups.append(group)
-        return list(entries)
-
-    monkeypatch.setattr(importlib.metadata, "entry_points", entry_points)
+def plug_in(monkeypatch: pytest.MonkeyPatch, *entries: Entry) -> None:
+    monkeypatch.setattr(importlib.metadata, "entry_points", lambda group: list(entries))
     monkeypatch.setattr(registry, "_entry_points_read", False)
-    return groups
-
-
-def test_an_installed_package_brings_a_device(monkeypatch: pytest.MonkeyPatch) -> None:
-    groups = plug_in(monkeypatch, Entry("plugged", lambda: lambda: make("plugged")), Entry("more", lambda: None))
-    assert devices.get("plugged") == "plugged"
-    assert devices.get("plugged") is devices.get("plugged")
-    assert groups == ["minirnn.devices"]
 
 
 def test_a_plug_in_does_not_replace_a_device_that_exists(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -226,13 +212,6 @@ def test_a_device_that_lacks_primitives_is_refused_by_their_names() -> None:
     have = {name: staticmethod(lambda *a: None) for name in PRIMITIVES if name not in ("tanh", "scatter_add")}
     with pytest.raises(TypeError, match="Half does not implement tanh, scatter_add\n  expected: every name in"):
         type("Half", (Device,), {"name": "half", **have})
-
-
-def test_only_primitives_are_required() -> None:
-    have = {name: staticmethod(getattr(CPU, name)) for name in PRIMITIVES}
-    device = type("Small", (Device,), {"name": "small", **have})()
-    t = mr.tensor([1.0, 2.0], requires_grad=True, device=device)
-    assert mr.grad((t * t).sum(), t).tolist() == [2, 4]
 
 
 def test_a_kernel_that_is_declared_must_be_there_and_be_known() -> None:
