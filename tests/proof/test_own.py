@@ -283,7 +283,6 @@ def test_a_layer_is_proved_with_the_matrices_of_its_class() -> None:
 def test_a_wrong_derivative_in_the_matrices_of_a_class_is_noticed() -> None:
     proof = Wrong(twice, 2, 3).verify(["cpu"])
     assert {r.cell.way for r in proof.results if r.status == FAILED} == {"differences"}
-    assert twice.layer(2, 3).verify(["cpu"])
 
 
 @cell(states=("h",))
@@ -300,9 +299,8 @@ def jumping(z_a, x_b, h):
 @pytest.mark.parametrize("own", [largest, jumping], ids=lambda own: own.__name__)
 def test_rounding_to_float16_does_not_change_which_unit_is_the_largest(own: Any) -> None:
     """Nor the side of a jump: the inputs of a proof are far from it."""
-    for seed in (0, 18):
-        proof = own.verify(["cpu"], seed)
-        assert proof, str(proof)
+    proof = own.verify(["cpu"], 18)  # where a draw is near a jump
+    assert proof, str(proof)
 
 
 @pytest.mark.parametrize(
