@@ -18,8 +18,7 @@ from minirnn.learn.calls import message_of, value_of
 from minirnn.learn.cleaned import cleaned
 from minirnn.learn.diagnose import Diagnosis, at_once, searched
 from minirnn.learn.exercise import Exercise, Inputs
-from minirnn.learn.judge import Failed, outputs_of
-from minirnn.learn.rearranged import Case
+from minirnn.learn.judge import Case, Failed, outputs_of
 from minirnn.learn.repair import Change, Repair
 from minirnn.learn.sandbox.parent import Child
 from minirnn.learn.wrong_line import in_own_names

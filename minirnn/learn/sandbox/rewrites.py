@@ -90,6 +90,7 @@ TABLE = [
       "a matrix product is taken, but each number of {A} must be multiplied by its own of {B}, "
       "and these products summed over the batch", "10"),
     R("A @ B.T", "B.T @ A", "the sides are exchanged: {A} must come first", "1-"),
+    R("A ** N", "A", "the power {N} is missing: {A} ** {N}", "1-"),
     R("A ** B", "A ** 2", "the power 2 is used where {B} belongs", "13"),
     R("A ** B", "A * B",
       "{A} is multiplied by {B}, but {B} is a power", "00", "a product with {B} is used where its power belongs"),
