@@ -77,13 +77,13 @@ def _logical(op: str, a: Any, b: Any, of_bools: str) -> Tensor:
     return _bits(op, _truth(a), _truth(b), of_bools, None)
 
 
-@op("multiply")
+@op("multiply", "not_equal")
 def logical_and(a: Any, b: Any) -> Tensor:
     """Whether both differ from 0, elementwise, broadcasting; bool, no gradient. NaN counts as true."""
     return _logical("logical_and", a, b, "multiply")
 
 
-@op("maximum")
+@op("maximum", "not_equal")
 def logical_or(a: Any, b: Any) -> Tensor:
     """Whether one of two differs from 0, elementwise, broadcasting; bool, no gradient."""
     return _logical("logical_or", a, b, "maximum")
