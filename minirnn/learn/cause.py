@@ -58,7 +58,7 @@ def cause(
         return known
     if facts := unsteady(exercise, child, cases):
         return facts
-    repair = Repair(exercise, child)
+    repair = Repair(exercise, child, next((k for k, case in enumerate(cases) if case.wrong), 0))
     near = repair.near_one() or repair.alike()
     if near and known is not None and known.known:  # it says why, and the change might be right by accident
         return told(text, [replace(change, says=known.sentence) for change in near])

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 import textwrap
 
-from minirnn.learn.check import Result
 from minirnn.learn.course import Entry
+from minirnn.learn.result import Result
 
 WIDTH = 78
 

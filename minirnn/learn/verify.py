@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from minirnn.learn.catalog import EXERCISES
-from minirnn.learn.check import Result, check
+from minirnn.learn.check import check
 from minirnn.learn.cleaned import several
 from minirnn.learn.course import HERE, Course, Entry
 from minirnn.learn.diagnose import all_zero, diagnose
@@ -19,6 +19,7 @@ from minirnn.learn.exercise import PUBLIC_CASES, Exercise
 from minirnn.learn.hypotheses.program import Program
 from minirnn.learn.judge import Case, equal
 from minirnn.learn.mutants import mutants
+from minirnn.learn.result import Result
 from minirnn.learn.teacher_exercise import REFERENCES, failure
 
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from minirnn.learn.calls import function_case
 from minirnn.learn.cause import cause, mended
@@ -16,10 +15,8 @@ from minirnn.learn.diagnose import Diagnosis, searched, wrong_numbers
 from minirnn.learn.exercise import PUBLIC, CudaExercise, Exercise
 from minirnn.learn.judge import Case, Failed, compare, rows
 from minirnn.learn.known_mistakes import KnownMistakes
+from minirnn.learn.result import Result
 from minirnn.learn.sandbox.parent import Child
-
-if TYPE_CHECKING:
-    from minirnn.learn.check import Result
 
 KNOWN = KnownMistakes()
 
