@@ -19,6 +19,9 @@ import numpy as np
 
 from minirnn.learn.sandbox.patterns import unparsed
 
+GIVEN = "_given"
+"""The name under which a changed statement finds the original arguments."""
+
 Path = tuple[tuple[str, int], ...]
 """The path from a statement to a node in it: field names, each with its list index, or -1 if the field is not
 a list.
@@ -137,7 +140,7 @@ class Program:
 
     def run(self, inputs: Mapping[str, Any], changed: Mapping[int, CodeType | None] | None = None) -> dict[str, Any]:
         """The outputs by name. `changed` maps statements to other code, or to None to omit them."""
-        env = {**self.function.__globals__, **inputs}
+        env = {**self.function.__globals__, **inputs, GIVEN: inputs}
         return self.named(_run_all(self.steps, env, changed or {}))
 
     def from_snapshot(self, inputs: Mapping[str, Any], changed: Mapping[int, CodeType | None]) -> dict[str, Any]:
@@ -157,7 +160,7 @@ class Program:
 
     def _snapshots(self, inputs: Mapping[str, Any]) -> list[tuple[dict[str, Any], list[str]]]:
         """Before each statement outside a loop: all variables, and the arrays that later statements write to."""
-        around = self.function.__globals__
+        around = {**self.function.__globals__, GIVEN: inputs}
         env: dict[str, Any] = {**around, **inputs}
         states = []
         for k, step in enumerate(self.steps):
@@ -174,7 +177,7 @@ class Program:
         """The values of each variable of the changed program in the order in which they are assigned. An array that is
         written into has only its last one.
         """
-        env = {**self.function.__globals__, **inputs}
+        env = {**self.function.__globals__, **inputs, GIVEN: inputs}
         found = {name: [value] for name, value in inputs.items()}
         last: list[Step] = []
 
@@ -194,13 +197,13 @@ class Program:
 
     def watched(self, inputs: Mapping[str, Any], see: Callable[[Step, dict[str, Any]], None]) -> None:
         """Run the program and show each statement with the variables before it."""
-        env: dict[str, Any] = {**self.function.__globals__, **inputs}
+        env: dict[str, Any] = {**self.function.__globals__, **inputs, GIVEN: inputs}
         _run_all(self.steps, env, {}, lambda step: see(step, env))
 
     def environments(self, inputs: Mapping[str, Any]) -> dict[int, dict[str, Any]]:
         """For each statement, the variables when it is first reached."""
         steps = self.steps  # raises if the function has no source
-        env, seen = {**self.function.__globals__, **inputs}, {}  # type: dict[str, Any], dict[int, dict[str, Any]]
+        env, seen = {**self.function.__globals__, **inputs, GIVEN: inputs}, {}  # type: dict[str, Any], dict[int, dict[str, Any]]
         _run_all(steps, env, {}, lambda step: seen.setdefault(step.number, dict(env)))
         return seen
 

@@ -126,7 +126,12 @@ class Search:
             if self.below < 4:
                 yield [h for h in found if not h.kind.startswith("?")]
                 return
-            found += [h for site in self.sites for make in (rewritten.of_statements, *self.more) for h in make(site)]
+            found += [
+                h
+                for site in self.sites
+                for make in (rewritten.of_statements, terms.of_old_values, *self.more)
+                for h in make(site)
+            ]
             yield [*found, *alike(found, self.program)]
             yield self.few
             yield [*names.across_lines(self.sites), *names.everywhere(self.sites)] if self.sites else []

@@ -6,7 +6,10 @@ import ast
 import itertools
 from collections.abc import Iterator, Sequence
 
-from minirnn.learn.hypotheses.edits import Edit, Hypothesis, Site
+import numpy as np
+
+from minirnn.learn.hypotheses.edits import Edit, Hypothesis, Site, expression
+from minirnn.learn.hypotheses.program import GIVEN
 from minirnn.learn.hypotheses.trees import PRODUCT, Part, atoms, chains, factors, formed, summands
 from minirnn.learn.sandbox.patterns import text as text_of
 
@@ -84,3 +87,17 @@ def of_late_terms(all_sites: Sequence[Site]) -> Iterator[Hypothesis]:
                 targets = ", ".join(dict.fromkeys(site.step.target or "what is returned" for site, _ in some))
                 says = f"{targets}: {name} is used without its term {term}, as if that were added too late"
                 yield Hypothesis(edits, "", says, 2)
+
+
+def of_old_values(site: Site) -> Iterator[Hypothesis]:
+    """An argument that gets a new value, but is used with its old one."""
+    if isinstance(site.step.tree, ast.Return):
+        return
+    made = [s.number for s in site.program.every.values() for n in s.target.split(", ") if n in site.program.parameters]
+    for atom in atoms(site.value, site.path):
+        name = atom.text
+        new = [n for n in made if n < site.step.number and site.program.every[n].target == name]
+        if isinstance(atom.node, ast.Name) and new and isinstance(site.evaluate(name), np.ndarray):
+            says = f"the old {name} is used where the new one belongs"
+            old = expression(f"{GIVEN}[{name!r}]")
+            yield site.change(atom.path, old, says, 1, "old values are used where the new ones belong")
