@@ -296,6 +296,7 @@ mr.use_precision("highest") -> 'highest' & 'ieee' or 'tf32' & likely 'ieee'
 mr.use_precision(mr.float32) -> float32 & 'ieee' or 'tf32'
 mr.devices.register("cpu", print) -> 'cpu' & exists
 mr.devices.register("", print) -> '' & string
+mr.devices.register(3, print) -> register: got name 3 & expected a string and a callable
 mr.manual_seed("7") -> '7' & integer
 """,
 )
