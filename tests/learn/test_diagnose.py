@@ -18,10 +18,10 @@ import numpy as np
 import pytest
 
 from minirnn.learn.catalog import EXERCISES
-from minirnn.learn.diagnose import Case, all_zero, diagnose
+from minirnn.learn.diagnose import all_zero, diagnose
 from minirnn.learn.exercise import PUBLIC_CASES
 from minirnn.learn.hypotheses.program import Program
-from minirnn.learn.judge import compare
+from minirnn.learn.judge import Case, compare
 from minirnn.learn.mutants import mutants
 from minirnn.learn.rearranged import lengths, reason
 from tests.slow import slow_unless

@@ -41,13 +41,6 @@ def test_a_given_table_is_copied_and_frozen_if_asked(freeze: bool, rng: np.rando
     assert nn.Embedding.from_pretrained(table).weight.requires_grad is False
 
 
-def test_a_table_on_a_device_stays_there(device: str) -> None:
-    table = mr.tensor(np.ones((2, 3), np.float16), device=device)
-    module = nn.Embedding(2, 3, _weight=table)
-    assert module.weight.device == device
-    assert module.weight.dtype == np.float16
-
-
 def test_reset_draws_anew_and_keeps_padding_at_zero() -> None:
     module = nn.Embedding(5, 3, padding_idx=2)
     before = module.weight.numpy().copy()

@@ -1,4 +1,7 @@
-"""Module: finding, naming, saving, loading, switching and moving. What is inside is in test_members."""
+"""Module: finding, naming, saving, loading, switching and moving. What is inside is in test_module_members.
+
+Tests `minirnn/nn/module.py` and `minirnn/nn/to_arguments.py`.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,6 @@ import pytest
 
 import minirnn as mr
 from minirnn import nn
-from tests.each import each
 
 
 class Inner(nn.Module):
@@ -253,6 +255,13 @@ def test_a_dtype_is_given_in_many_ways(call: Any, dtype: Any) -> None:
     assert module.count.dtype == np.int64
 
 
+def test_only_what_changes_is_made_anew() -> None:
+    module = Mean()
+    mean, array = module.mean, module.layer.weight.array
+    assert module.to("cpu").mean is mean and module.to(np.float32).mean is mean and module.layer.weight.array is array
+    assert module.double().mean is not mean and module.count is module.to("cpu").count
+
+
 def test_type_moves_the_buffers_of_integers_too() -> None:
     assert {t.dtype for t in Mean().type(np.float16).buffers()} == {np.dtype(np.float16)}
 
@@ -273,28 +282,10 @@ def test_zero_grad_keeps_zeros_on_request() -> None:
     assert module.bias.grad is None
 
 
-EVERY = {
-    "Linear": lambda: nn.Linear(3, 4),
-    "Linear without bias": lambda: nn.Linear(3, 4, bias=False),
-    "Embedding": lambda: nn.Embedding(5, 3),
-    "Dropout": lambda: nn.Dropout(0.3),
-    "RNN": lambda: nn.RNN(3, 4, nonlinearity="relu", num_layers=2),
-    "GRU": lambda: nn.GRU(3, 4, bidirectional=True),
-    "LSTM": lambda: nn.LSTM(3, 4, proj_size=2),
-    "RNNCell": lambda: nn.RNNCell(3, 4),
-    "LSTMBlockCell": lambda: nn.LSTMBlockCell(4, 3, use_peephole=True),
-    "LSTMBlockFusedCell": lambda: nn.LSTMBlockFusedCell(4, 3),
-    "GRUBlockCell": lambda: nn.GRUBlockCell(4, 3),
-    "MSELoss": lambda: nn.MSELoss(reduction="sum"),
-    "Outer": Outer,
-    "Mean": Mean,
-}
-
-
-@each("name", EVERY)
-@each("way", ["deepcopy", "pickle", "copy"])
-def test_every_module_can_be_copied_and_pickled(name: str, way: str, device: str) -> None:
-    module = EVERY[name]().to(device).eval()
+@pytest.mark.parametrize("kind", [Outer, Mean])
+@pytest.mark.parametrize("way", ["deepcopy", "pickle", "copy"])
+def test_modules_in_modules_can_be_copied_and_pickled(kind: Any, way: str, device: str) -> None:
+    module = kind().to(device).eval()
     twin = {"deepcopy": copy.deepcopy, "pickle": lambda m: pickle.loads(pickle.dumps(m)), "copy": copy.copy}[way](
         module
     )

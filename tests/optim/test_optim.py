@@ -75,27 +75,6 @@ def test_positional_arguments_have_torchs_order(name: str) -> None:
     assert sorted(ours) == sorted(theirs)
 
 
-def test_a_step_down_a_bowl_is_a_step_down() -> None:
-    for name in NAMES:
-        p = nn.Parameter(np.array([3.0, -2.0]))
-        optimizer = getattr(optim, name)([p], lr=0.01)
-        before = (value(p) ** 2).sum()
-        for _ in range(3):
-            p.grad = mr.tensor(2 * value(p))
-            optimizer.step()
-        assert (value(p) ** 2).sum() < before
-
-
-def test_what_is_written_into_a_group_holds_from_the_next_step_on(rng: np.random.Generator) -> None:
-    p, q = nn.Parameter([1.0]), nn.Parameter([1.0])
-    sgd = optim.SGD([{"params": p, "lr": 0.5}, {"params": [q]}], lr=0.25)
-    sgd.param_groups[1]["lr"] = 0.125
-    p.grad, q.grad = mr.tensor([1.0]), mr.tensor([1.0])
-    sgd.step()
-    np.testing.assert_array_equal(p, [0.5])
-    np.testing.assert_array_equal(q, [0.875])
-
-
 def test_settings_are_attributes_of_the_first_group_and_write_all() -> None:
     p, q = nn.Parameter([1.0]), nn.Parameter([1.0])
     adam = optim.Adam([{"params": p, "lr": 0.5}, {"params": [q]}], betas=(0.8, 0.95))

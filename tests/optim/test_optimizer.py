@@ -4,8 +4,6 @@ that fail.
 
 from __future__ import annotations
 
-import copy
-import pickle
 from typing import Any
 
 import numpy as np
@@ -66,30 +64,6 @@ def test_a_parameter_is_called_by_its_name_or_its_place() -> None:
     p, q = nn.Parameter([1.0]), nn.Parameter([1.0])
     assert optim.SGD([p, q])._label(q) == "parameter 1"
     assert optim.SGD([{"params": [("a", p)]}, {"params": [("b", q)]}])._label(q) == "parameter b"
-
-
-def test_a_group_with_one_parameter_of_another_group_is_refused() -> None:
-    p, q = nn.Parameter([1.0]), nn.Parameter([1.0])
-    sgd = optim.SGD([p])
-    with pytest.raises(ValueError, match="in two groups"):
-        sgd.add_param_group({"params": [q, p]})
-    assert sgd.parameters == [p]
-    sgd.add_param_group({"params": [q]})
-    assert sgd.parameters == [p, q]
-
-
-def test_only_a_gradient_makes_a_memory() -> None:
-    p, q = nn.Parameter([1.0]), nn.Parameter([1.0])
-    adam = optim.Adam([p, q])
-    p.grad = mr.tensor([1.0])
-    adam.step()
-    assert list(adam.state) == [p]
-    for twin in (copy.deepcopy(adam), pickle.loads(pickle.dumps(adam))):
-        assert list(twin.state) == [twin.parameters[0]]
-        kept = twin.state[twin.parameters[0]]
-        assert kept["step"] == 1 and isinstance(kept["exp_avg"], mr.Tensor)
-        assert not np.shares_memory(kept["exp_avg"].array, adam.state[p]["exp_avg"].array)
-        assert twin.steps_done == 1
 
 
 def test_zeros_take_the_place_of_a_gradient_only_where_there_was_one() -> None:

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from minirnn.learn.hypotheses.program import Path, Program, Step, code_of
+from minirnn.learn.sandbox.patterns import unparsed
 
 
 @dataclass(frozen=True, eq=False)
@@ -152,12 +153,6 @@ def expression(code: str) -> ast.expr:
     return ast.parse(code, mode="eval").body
 
 
-@lru_cache(maxsize=50_000)
-def text_of(node: ast.AST) -> str:
-    """The tree of a source text. It is shared, so it must not be changed."""
-    return ast.unparse(node)
-
-
 def nodes(node: ast.AST, path: Path = ()) -> Iterator[tuple[ast.AST, Path]]:
     """A node and all nodes below it, with their paths."""
     yield node, path
@@ -221,9 +216,9 @@ def placed(tree: ast.AST) -> ast.AST:
 
 def marked(tree: ast.stmt, path: Path) -> tuple[str, int, int]:
     """The text of a statement (for a loop, its first line), with the position and width of the node at `path`."""
-    text = ast.unparse(tree).splitlines()[0]
+    text = unparsed(tree).splitlines()[0]
     try:
-        other = ast.unparse(ast.fix_missing_locations(put(tree, path, ast.Name("\x01", ast.Load()))))
+        other = unparsed(ast.fix_missing_locations(put(tree, path, ast.Name("\x01", ast.Load()))))
     except Exception:  # a place where no name is allowed
         return text, 0, len(text)
     before, found, after = other.splitlines()[0].partition("\x01")

@@ -7,8 +7,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from minirnn.learn.hypotheses.edits import Hypothesis, Site, nodes, text_of
+from minirnn.learn.hypotheses.edits import Hypothesis, Site, nodes
 from minirnn.learn.hypotheses.trees import Part, atoms, formed
+from minirnn.learn.sandbox.patterns import text as text_of
 
 POWERS = (8, 16, 32, 64, 128, 256, 4, 2)
 """Sizes of tiles and blocks, the usual ones first."""

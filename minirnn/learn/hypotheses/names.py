@@ -7,10 +7,11 @@ import itertools
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from minirnn.learn.hypotheses.edits import Edit, Hypothesis, Site, expression, nodes, text_of
+from minirnn.learn.hypotheses.edits import Edit, Hypothesis, Site, expression, nodes
 from minirnn.learn.hypotheses.rewritten import kind_of
 from minirnn.learn.hypotheses.trees import Part, atoms, factors, formed
 from minirnn.learn.sandbox.patterns import matches, pattern
+from minirnn.learn.sandbox.patterns import text as text_of
 
 # ---- a whole line, and everywhere
 

@@ -9,9 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from minirnn.learn.hypotheses.edits import Edit, Hypothesis, Site, expression, nodes, text_of
+from minirnn.learn.hypotheses.edits import Edit, Hypothesis, Site, expression, nodes
 from minirnn.learn.hypotheses.program import Path
 from minirnn.learn.sandbox.patterns import MODULES, is_range
+from minirnn.learn.sandbox.patterns import text as text_of
 from minirnn.learn.sandbox.readings import readings, rewritten
 from minirnn.learn.sandbox.rewrites import FORWARD
 

@@ -8,9 +8,10 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from minirnn.learn.hypotheses.edits import Edit, Hypothesis, Site, expression, text_of
+from minirnn.learn.hypotheses.edits import Edit, Hypothesis, Site, expression
 from minirnn.learn.hypotheses.program import GIVEN
 from minirnn.learn.hypotheses.trees import PRODUCT, Part, atoms, chains, factors, formed, summands
+from minirnn.learn.sandbox.patterns import text as text_of
 
 MOST_USERS = 5
 """Variables with more uses are skipped, because there would be too many groups of uses."""

@@ -1,16 +1,18 @@
 """The library of a cell: when it is compiled, what it is called in, and what happens if it cannot be compiled.
 
-Tests `minirnn/devices/native/sequence/compiled.py` and `minirnn/devices/cells/header.py`.
+Tests `minirnn/devices/native/sequence/compiled.py`, `minirnn/devices/cells/header.py` and the headers next to it.
 """
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
 import pytest
 
 import minirnn as mr
+from minirnn.devices import cells
 from minirnn.devices.base import Weights
 from minirnn.devices.cells.header import LINE, header, wrapped
 from minirnn.devices.host_cpp.compiler import CompileError
@@ -18,7 +20,7 @@ from minirnn.devices.native import library
 from minirnn.devices.native.sequence.compiled import LayerKernels, StepKernels, kernels, made
 from minirnn.ops.gru_block.cells import gru_block
 from minirnn.ops.lstm_block.cells import lstm_block
-from tests.devices.cells.own_layers import OwnLayer, assert_close
+from tests.devices.cells.own_layers import ALL, OwnLayer, assert_close, cell_of
 
 
 def test_the_first_compilation_is_announced_and_then_kept(
@@ -114,3 +116,12 @@ def test_a_header_is_named_after_nothing_that_means_something_in_cpp() -> None:
     assert not any(
         line.lstrip().startswith(("const V V =", "const V s =", "const V double =")) for line in text.split("\n")
     )
+
+
+def test_every_header_states_the_whole_form() -> None:
+    form = (cells.FOLDER / "form.h").read_text()
+    numbers = re.findall(r"^//   ([A-Z][A-Z_, ]+?)  ", form, re.MULTILINE)
+    stated = {name for line in numbers for name in line.split(", ")}
+    assert {"OF_BOTH", "STATES", "CARRIES", "PRODUCTS"} <= stated
+    for name in ALL:
+        assert stated <= set(re.findall(r"\b[A-Z_]{4,}\b", header(cell_of(name).plan()))), name

@@ -1,4 +1,4 @@
-"""Custom cells with one stage also run in one launch: with the checks of the simulator, and against torch.
+"""Custom cells with one stage also run in one launch: with the checks of the simulator, and against the device cpu.
 
 Tests `minirnn/devices/cuda/launch/sequence/one_launch.py`.
 """
@@ -8,6 +8,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import minirnn as mr
 from minirnn import cell, tanh
 from minirnn.devices.cuda.launch.sequence.layout import MOST_GATES
 from minirnn.devices.cuda.launch.sources import text
@@ -19,7 +20,7 @@ from tests.devices.cuda.launch.sequence.ladder_cases import CHECKS, device_on, t
 from tests.devices.cuda.machine_code.compiled import ARCHITECTURES, compiled, nvcc_version
 from tests.devices.cuda.machine_code.variants import VARIANTS, as_planned
 
-pytest.importorskip("torch")
+CPU = mr.devices.get("cpu")
 IN_ONE_LAUNCH = ("coupled_lstm", "gru", "gates_of_h", "ligru", "lstm", "peephole_lstm", "slstm", "ugrnn", "masked")
 STEP_BY_STEP = ("gru_block", "indrnn", "many_gates")
 """A product inside, no gate that reads h, more gates than a warp has room for."""
@@ -39,13 +40,13 @@ names = pytest.mark.parametrize(
 
 @names
 @pytest.mark.parametrize("options", [CHECKS[0], pytest.param(CHECKS[2], marks=pytest.mark.slow)], ids=["", "seed2"])
-def test_one_launch_computes_what_torch_computes(
+def test_one_launch_computes_what_the_cpu_computes(
     rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch, name: str, options: object
 ) -> None:
     tiny_layouts(monkeypatch)
     for layer in (OwnLayer(rng, name, H=9, D=2, ragged=True), OwnLayer(rng, name, H=12)):
         device = device_on("persistent", options)  # type: ignore[arg-type]
-        assert_close(layer.run(device), layer.expected(), 1e-13)
+        assert_close(layer.run(device), layer.run(CPU), 1e-13)
         assert device.rungs == {"persistent forward": 1, "persistent backward": 1}
 
 
@@ -63,7 +64,7 @@ def test_a_recorded_launch_gives_the_same_bits(rng: np.random.Generator, monkeyp
 @pytest.mark.parametrize("name", STEP_BY_STEP)
 def test_other_cells_run_step_by_step(rng: np.random.Generator, name: str) -> None:
     layer, device = OwnLayer(rng, name, H=5), device_on("persistent")
-    assert_close(layer.run(device), layer.expected(), 1e-13)
+    assert_close(layer.run(device), layer.run(CPU), 1e-13)
     assert device.rungs == {"steps forward": 1, "steps backward": 1}
 
 
