@@ -284,10 +284,7 @@ def explained(program: Program, hypothesis: Hypothesis) -> Told:
     step = program.every[hypothesis.number]
     text, start, width = marked(step.tree, hypothesis.path)
     right = text_of(step.value[0]) if step.value is not None else ""
-    says = hypothesis.mark if hypothesis.mark.startswith("this ") else hypothesis.says
-    lines = [text, " " * start + "^" * width + f" {says}"]
-    if hypothesis.mark and hypothesis.mark not in hypothesis.says and not hypothesis.mark.startswith("this "):
-        lines.append(" " * start + hypothesis.mark)
+    lines = [text, " " * start + "^" * width + f" {hypothesis.says}"]
     return sentence, lines, without(sentence, right)
 
 

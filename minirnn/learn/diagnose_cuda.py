@@ -60,10 +60,19 @@ def diagnose_kernel(exercise: Exercise, results: Sequence[Case]) -> Diagnosis | 
 
 
 def in_c(found: Diagnosis) -> Diagnosis:
-    """A diagnosis without the lines of the formula, which are Python, and with C's names of functions."""
-    sentence, short = (re.sub(r"\bnp\.(exp|log|sqrt|tanh)\b", r"\1f", text) for text in (found.sentence, found.short))
+    """A diagnosis without the lines of the formula, which are Python, and with words that fit a kernel."""
+
+    def words(text: str) -> str:
+        text = re.sub(r"\bnp\.(exp|log|sqrt|tanh)\b", r"\1f", text)
+        for line, axis in (("column", 0), ("row", 1)):
+            for what, name in (("sum", "sum"), ("largest number", "max")):
+                total = rf"(\w+|\([^()]*\))\.{name}\((?:axis=)?{axis}(?:, keepdims=True)?\)"
+                text = re.sub(total, rf"the {what} of each {line} of \1", text)
+        return re.sub(r"\bthe (term|factor) the\b", "the", text)
+
+    sentence = words(found.sentence)
     lines = (found.lines[0], "", *(f"    {text}" for text in sentence.split("; ")))
-    return found.replaced(sentence=sentence, short=short, lines=lines)
+    return found.replaced(sentence=sentence, short=words(found.short), lines=lines)
 
 
 def said(sentences: Sequence[str], exact: bool = True) -> Diagnosis:

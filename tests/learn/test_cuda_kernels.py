@@ -24,6 +24,8 @@ def test_nothing_of_the_formula_is_shown_as_python(tmp_path):
     result = checked(tmp_path, "ex17", wrong)
     assert "du: " in result.message and "dc: " in result.message and result.exact
     assert "return" not in result.message and "np." not in result.message
+    result = checked(tmp_path, "ex38", solution("ex38", (") / sum;", ");")))
+    assert "y: the division by the sum of each row of p is missing" in result.message
 
 
 @pytest.mark.slow

@@ -40,8 +40,6 @@ class Hypothesis:
         What changes in the formula.
     says : str
         What is wrong, in words, about the line of `target`.
-    mark : str
-        The correct expression, in a few words.
     rank : int
         How far-fetched it is. Of those that give the same numbers, the one with the lowest rank is shown.
     shown : path or None
@@ -53,7 +51,6 @@ class Hypothesis:
     edits: tuple[Edit, ...]
     target: str
     says: str
-    mark: str
     rank: int = 0
     shown: Path | None = None
     kind: str = ""
@@ -93,16 +90,14 @@ class Site:
         inside = path[len(self.path) :]
         return outputs[inside[0][1]] if inside and inside[0][0] == "elts" else ""
 
-    def change(self, path: Path, new: ast.AST, says: str, mark: str, rank: int = 0, kind: str = "") -> Hypothesis:
+    def change(self, path: Path, new: ast.AST, says: str, rank: int = 0, kind: str = "") -> Hypothesis:
         """This statement with one node replaced."""
-        return self.changes({path: new}, says, mark, rank, kind)
+        return self.changes({path: new}, says, rank, kind)
 
-    def changes(
-        self, places: Mapping[Path, ast.AST], says: str, mark: str, rank: int = 0, kind: str = ""
-    ) -> Hypothesis:
+    def changes(self, places: Mapping[Path, ast.AST], says: str, rank: int = 0, kind: str = "") -> Hypothesis:
         """This statement with several nodes replaced."""
         edits = tuple(Edit(self.step.number, path, new) for path, new in places.items())
-        return Hypothesis(edits, self.target(edits[0].path), says, mark, rank, kind=kind)
+        return Hypothesis(edits, self.target(edits[0].path), says, rank, kind=kind)
 
     def evaluate(self, code: str) -> Any:
         """The array or number that an expression evaluates to at this place, or None if it is neither."""
@@ -140,7 +135,7 @@ def alike(hypotheses: Sequence[Hypothesis], program: Program) -> Iterator[Hypoth
             seen.add((kind, tuple(lines)))
             where = ", ".join(dict.fromkeys(h.target for h in lines.values() if h.target))
             yield Hypothesis(
-                tuple(e for h in lines.values() for e in h.edits), "", f"{where}: {kind}" if where else kind, "", 1
+                tuple(e for h in lines.values() for e in h.edits), "", f"{where}: {kind}" if where else kind, 1
             )
 
 
