@@ -20,7 +20,6 @@ from typing import IO, Any
 import numpy as np
 
 from minirnn import devices
-from minirnn.arguments.host_array import values_of
 from minirnn.engine.tensor import Tensor, tensor
 from minirnn.engine.values import Values
 from minirnn.io import checkpoint
@@ -38,14 +37,6 @@ _DAMAGE: tuple[type[Exception], ...] = (
     *(RecursionError, SyntaxError, struct.error, tokenize.TokenError, zipfile.BadZipFile, zlib.error),
 )
 """What zipfile and NumPy raise for damaged files, depending on where the damage is."""
-
-
-def as_array(function: str, name: str, value: Any) -> np.ndarray:
-    """`value` as a NumPy array. Raises ValueError, naming it, for a ragged list."""
-    try:
-        return values_of(value)
-    except ValueError:
-        raise ValueError(f"{function}: {name!r} is a ragged list\n  expected an array") from None
 
 
 def read_arrays(path: str | os.PathLike[str]) -> tuple[dict[str, np.ndarray], dict[str, str]]:

@@ -156,17 +156,23 @@ def first_line(error: BaseException) -> str:
     return "".join(c if c.isprintable() else repr(c)[1:-1] for c in lines[0][:200]) if lines else type(error).__name__
 
 
+def as_array(function: str, name: str, value: Any) -> np.ndarray:
+    """`value` as a NumPy array. Raises ValueError, naming it, for a ragged list."""
+    try:
+        return values_of(value)
+    except ValueError:
+        raise ValueError(f"{function}: array {name!r} is a ragged list\n  expected an array") from None
+
+
 def storable(function: str, name: str, array: Any) -> np.ndarray:
     """The values of an array as safetensors stores them. Raises TypeError or ValueError for what it cannot store."""
     if not isinstance(name, str) or name == "__metadata__":
         raise TypeError(f"{function}: an array is named {name!r}\n  expected a string other than '__metadata__'")
     try:
         name.encode()
-        values = values_of(array)
     except UnicodeEncodeError as error:
         raise ValueError(f"{function}: an array is named {name!r} ({error.reason})\n  expected text") from None
-    except ValueError:
-        raise ValueError(f"{function}: array {name!r} is a ragged list\n  expected an array") from None
+    values = as_array(function, name, array)
     if values.dtype.name not in _DTYPES:
         raise TypeError(
             f"{function}: array {name!r} has dtype {values.dtype}\n  expected one of {', '.join(_DTYPES)}\n"

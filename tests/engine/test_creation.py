@@ -182,7 +182,7 @@ def test_each_of_the_numbers_of_arange_may_be_the_float_that_makes_float32() -> 
 def test_0_is_a_size_and_less_is_not() -> None:
     assert mr.eye(0, 3).shape == (0, 3)
     assert mr.eye(3, 0).shape == (3, 0)
-    assert mr.randperm(1).tolist() == [0]
+    assert mr.randperm(1).tolist() == [0] and mr.linspace(5, 9, 1, dtype=mr.int64).tolist() == [5]
     for call in (lambda: mr.eye(-1), lambda: mr.eye(2, -1), lambda: mr.linspace(0, 1, -1), lambda: mr.zeros(2, -1)):
         with pytest.raises(ValueError, match="0 or more"):
             call()

@@ -32,6 +32,7 @@ def test_inputs_are_leaves_or_results_and_outputs_may_be_constants() -> None:
     for outputs, inputs, expected in (
         (y * y + a, [y, a], [12, 37]),
         (square + c, [a, c, square], [39, 13, 1]),  # inputs that depend on each other
+        (square + c, [c, square], [13, 1]),
         ([y, y * 3.0], [y, a], [4, 12]),  # one that is an output
         ([a * a, constant], [a], [4]),
         ([constant, a * a], [a], [4]),

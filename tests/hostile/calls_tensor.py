@@ -265,6 +265,7 @@ mr.grad(Y, array(2)) -> inputs is a ndarray & Tensor
 mr.grad(Y, tensor(2, requires_grad=False)) -> input 0 & (2,) & requires_grad=True
 mr.grad(X * 2, X) -> (2, 3) & likely a sum()
 mr.grad([], X) -> 0 outputs
+mr.grad([Y, 3.0], X) -> grad: output 1 is a float
 mr.grad([Y], X, [1.0, 2.0]) -> 2 gradients for 1 output
 mr.grad(X * 2, X, array(3, 2)) -> (3, 2) & (2, 3)
 mr.grad(X * 2, X, "one") -> tensor

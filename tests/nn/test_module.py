@@ -1,7 +1,4 @@
-"""Module: finding, naming, saving, loading, switching and moving. What is inside is in test_module_members.
-
-Tests `minirnn/nn/module.py` and `minirnn/nn/to_arguments.py`.
-"""
+"""Module: finding, naming, saving, loading, switching and moving. What is inside is in test_module_members."""
 
 from __future__ import annotations
 
@@ -43,10 +40,6 @@ NAMES = [
 ]
 
 
-def values_of(module: nn.Module) -> dict[str, np.ndarray]:
-    return {name: p.numpy().copy() for name, p in module.named_parameters()}
-
-
 def test_parameters_are_found_by_attribute_also_in_lists_tuples_and_dicts() -> None:
     assert [name for name, _ in Outer().named_parameters()] == NAMES
 
@@ -79,31 +72,19 @@ def test_calling_a_module_calls_forward_and_a_missing_one_is_named() -> None:
         Outer()(1)
 
 
-def test_state_dict_returns_copies() -> None:
-    module = Outer()
-    state = module.state_dict()
-    state["first"][:] = 7
-    assert not module.first.numpy().any()
-
-
 @pytest.mark.parametrize("as_tensors", [False, True])
-def test_a_state_dict_comes_back(as_tensors: bool) -> None:
+def test_a_state_dict_is_a_copy_that_comes_back_and_keeps_dtypes_and_identities(as_tensors: bool) -> None:
     source, target = Outer(), Outer()
     state: dict[str, Any] = source.state_dict()
     assert not np.array_equal(state["pair.0.weight"], target.pair[0].weight)
-    if as_tensors:
-        state = {name: mr.tensor(value) for name, value in state.items()}
-    assert target.load_state_dict(state) == ([], [])
-    for name, value in values_of(source).items():
-        np.testing.assert_array_equal(values_of(target)[name], value)
-
-
-def test_loading_keeps_the_dtype_and_the_identity_of_parameters() -> None:
-    module = Outer()
-    before = list(module.parameters())
-    module.load_state_dict({name: value.astype(np.float16) for name, value in module.state_dict().items()})
-    assert all(p is q for p, q in zip(module.parameters(), before, strict=True))
-    assert [p.dtype for p in before] == [np.dtype(t) for t in ("f8", "f8", "f4", "f4", "f4", "f8", "f8")]
+    before = [(p, p.dtype) for p in target.parameters()]
+    given = {name: mr.tensor(value, dtype=np.float64) if as_tensors else value for name, value in state.items()}
+    assert target.load_state_dict(given) == ([], [])
+    for name, value in source.named_parameters():
+        np.testing.assert_array_equal(dict(target.named_parameters())[name], value)
+    assert all(p is q and p.dtype == dtype for p, (q, dtype) in zip(target.parameters(), before, strict=True))
+    state["first"][:] = 7
+    assert not source.first.numpy().any() and not target.first.numpy().any()
 
 
 def changed(**changes: Any) -> dict[str, Any]:

@@ -136,7 +136,7 @@ def test_derivatives_are_those_of_differences(row: Op, rng: np.random.Generator)
         floats = [k for k, a in enumerate(arrays) if a.dtype.kind == "f"]
         if (
             not floats
-            or not any(a.size for a in arrays)
+            or not 0 < max(a.size for a in arrays) <= 200  # larger ones are for the threads of a GPU
             or call.asked()
             or not any(e.size for e in expected(row, call, arrays))
         ):

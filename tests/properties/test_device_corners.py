@@ -128,9 +128,6 @@ def test_an_instruction_of_no_library_has_no_line() -> None:
     assert report.place_of(0, Path("lstm_block@cell-1234.so")) == report.Place("lstm_block/cell.cu", 0)
 
 
-# ---- the tools around
-
-
 # ---- the tools
 
 

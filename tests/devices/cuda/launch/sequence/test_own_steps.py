@@ -3,7 +3,8 @@
 `tests/nn/own/test_layer.py` compares cpu with torch.
 
 Tests `minirnn/devices/cuda/launch/sequence/layer.py`, `minirnn/devices/cuda/launch/sequence/steps.py`,
-`minirnn/devices/cuda/launch/sequence/sums.py` and `minirnn/devices/cuda/launch/sequence/arrays.py`.
+`minirnn/devices/cuda/launch/sequence/sums.py`, `minirnn/devices/cuda/launch/sequence/arrays.py` and
+`minirnn/devices/cuda/launch/sequence/one_launch.py`.
 """
 
 from __future__ import annotations
@@ -14,18 +15,22 @@ import numpy as np
 import pytest
 
 import minirnn as mr
+from minirnn import cell, tanh
 from minirnn.devices.counting import Counting
 from minirnn.devices.cuda.device import Cuda
 from minirnn.devices.cuda.driver import LaunchError
 from minirnn.devices.cuda.launch import threads
 from minirnn.devices.cuda.launch.sequence import steps
+from minirnn.devices.cuda.launch.sequence.layout import MOST_GATES
 from minirnn.devices.cuda.launch.sources import text
 from minirnn.devices.cuda.sim.driver import SimDriver
+from tests.cells.with_torch import CELLS
+from tests.devices.cells import own_layers
 from tests.devices.cells.own_layers import ALL, OwnLayer, T, assert_close, cell_of, tolerance_float32
 from tests.devices.cuda.checked import checked
-from tests.devices.cuda.launch.sequence.ladder_cases import CHECKS, with_fault
+from tests.devices.cuda.launch.sequence.ladder_cases import CHECKS, device_on, tiny_layouts, with_fault
 from tests.devices.cuda.machine_code.compiled import ARCHITECTURES, compiled, nvcc_version
-from tests.devices.cuda.machine_code.variants import UNITWISE, of_units
+from tests.devices.cuda.machine_code.variants import UNITWISE, VARIANTS, as_planned, of_units
 
 __all__ = ["checked"]  # a fixture
 
@@ -175,6 +180,54 @@ def test_a_thread_that_reads_a_unit_of_another_is_reported(
     with_fault(monkeypatch, (own, own.replace("+ k", "+ (k ? k - 1 : k)")))
     with pytest.raises(LaunchError, match="race"):
         OwnLayer(rng, "alone", H=5).run(Cuda(SimDriver(CHECKS[0])))
+
+
+# ---- one launch, whose blocks wait for each other
+
+IN_ONE_LAUNCH = ("coupled_lstm", "gru", "gates_of_h", "ligru", "lstm", "peephole_lstm", "slstm", "ugrnn", "masked")
+
+
+@cell(states=("m", "h"))
+def masked(z_a, x_b, m, h, mask_h, *, w):
+    m = tanh(w * m + z_a)
+    return m, mask_h * h + (1 - mask_h) * m * x_b
+
+
+own_layers.MADE_UP["masked"] = masked
+
+
+@pytest.mark.parametrize("name", [pytest.param(n, marks=[pytest.mark.slow] * (n != "masked")) for n in IN_ONE_LAUNCH])
+def test_a_layer_in_one_launch_is_that_of_cpu(
+    rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    tiny_layouts(monkeypatch)
+    for layer in (OwnLayer(rng, name, H=9, D=2, ragged=True), OwnLayer(rng, name, H=12)):
+        device = device_on("persistent")
+        assert_close(layer.run(device), layer.run(CPU), 1e-13)
+        assert device.rungs == {"persistent forward": 1, "persistent backward": 1}
+
+
+@pytest.mark.parametrize("name", CELLS)
+def test_no_cell_of_the_gallery_is_forgotten(name: str) -> None:
+    """Those with one stage, and with up to four gates that read h, run in one launch; so each is compiled below."""
+    plan = cell_of(name).plan()
+    alone = len(plan.forward) == len(plan.backward) == 1 and not plan.cuts
+    assert (name in IN_ONE_LAUNCH) == (alone and plan.reads_x and 0 < plan.of_both + plan.of_h <= MOST_GATES)
+
+
+# ---- what nvcc makes of them
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not nvcc_version(), reason="no nvcc on the PATH")
+@pytest.mark.parametrize("arch", ARCHITECTURES)
+@pytest.mark.parametrize("name", IN_ONE_LAUNCH)
+def test_no_register_of_one_launch_spills(name: str, arch: str) -> None:
+    plan = cell_of(name).plan()
+    for file in ("persistent", "persistent_grad"):
+        options = as_planned(f"sequence/{file}.cu", VARIANTS[f"sequence/{file}.cu"][0], arch)
+        (needs,) = compiled(f"{name}.cu", options, arch, text(f"sequence/{file}.cu", plan)).resources.values()
+        assert needs.spill_stores == needs.spill_loads == 0, file
 
 
 @pytest.mark.slow
