@@ -287,10 +287,9 @@ def mul(a: Any, b: Any) -> Expr:
     if a.__class__ is b.__class__ is Expr and a.varies and b.op in COMPARISONS:
         return gated(a, b, True)
     a, b = both(a, b)
-    if is_number(a, 0) or is_number(b, 0):
-        return a.graph.number(0)
-    if is_number(a, 1) or is_number(b, 1):
-        return b if is_number(a, 1) else a
+    for one, other in ((a, b), (b, a)):
+        if one.op == "number" and one.value in (0, 1, -1):
+            return a.graph.number(0) if one.value == 0 else other if one.value == 1 else neg(other)
     if a.op == b.op == "number":
         return a.graph.number(a.value * b.value)
     minus = [opens(e, "neg") for e in (a, b)]

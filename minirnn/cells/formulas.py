@@ -28,6 +28,7 @@ GREEK = {
     "tau",
 }
 GREEK |= {"phi", "chi", "psi", "omega", "kappa", "zeta"}
+GREEK |= {"Gamma", "Delta", "Theta", "Lambda", "Xi", "Pi", "Sigma", "Phi", "Psi", "Omega"}
 
 
 class Formula(NamedTuple):
@@ -43,7 +44,7 @@ class Writer:
     def __init__(self, d: Derivation, style: Style = "text") -> None:
         self.d, self.step, self.tex = d, d.step, style == "latex"
         self.style: Style = style
-        self.names = {e: self.name(n, e.varies) for e, n in d.names.items()}
+        self.names = {e: self.function(e, n) or self.name(n, e.varies) for e, n in d.names.items()}
         read = needed(d.formulas())
         uses = Counter(a for e in read for a in e.args)
         self.only_added = set(uses) - {a for e in read if e.op not in ("add", "sub") for a in e.args}
@@ -195,6 +196,12 @@ class Writer:
     def beside(self, parts: list[str]) -> str:
         bar = r" \mid " if self.tex else " | "
         return f"[{bar.join(parts)}]"
+
+    def function(self, e: Expr, n: str) -> str:
+        """The LaTeX of a function of a value whose name is that of both: ``softplus_x``."""
+        function, _, operand = n.partition("_")
+        own = self.tex and function == e.op and len(e.args) == 1 and e not in self.step.graph.names
+        return RULES[function].latex.format(self.name(operand, False)) if own else ""
 
     def name(self, n: str, gradient: bool) -> str:
         if not self.tex:

@@ -12,6 +12,8 @@ from minirnn.cells.matrices import Matrices
 from minirnn.cells.rules import CALL, POWER, PRODUCT, RULES, SUM
 
 Style = Literal["text", "latex", "cpp"]
+SIGNED = ("neg", "mul", "div", *SUMS)
+"""Operations whose result changes its sign with that of an operand."""
 OPPOSITE = {"gt": "le", "lt": "ge", "ge": "lt", "le": "gt"}
 
 
@@ -69,6 +71,12 @@ def write(
         form = {"text": rule.text, "latex": rule.latex, "cpp": rule.cpp}[style]
         if e in e.graph.gated and style != "cpp":
             return gated(e)
+        if style != "cpp" and e.op in SIGNED:
+            minus, value = without_minus(e, top)
+            if minus:
+                return f"-{place(value, PRODUCT)}", SUM
+            if value is not e:
+                return spell(value)
         if e.op == "sum_k" and style == "text" and opens(e.args[0], "mul"):
             return f"dot({', '.join(spell(a)[0] for a in e.args[0].args)})", CALL
         if style == "latex" and e.graph.keys is not None and e.op in ("mul", *SUMS):
@@ -82,6 +90,10 @@ def write(
         if e.op == "div" and style != "cpp":
             return quotient(e)
         left, right = e.args
+        if style != "cpp" and rule.binds == SUM:
+            minus, value = without_minus(right)
+            if minus:
+                return spell(e.graph.node("sub" if e.op == "add" else "add", (left, value)), True)
         # a - (b + c) and a / (b * c): the second operand must bind more tightly
         first, second = place(left, rule.binds), place(right, rule.binds + (e.op in ("sub", "div")))
         if e.op == "add" and inline and left in inline and first.startswith("-"):
@@ -89,6 +101,21 @@ def write(
         if e.op == "add" and second.startswith("-"):
             return f"{first} - {second[1:]}", SUM
         return form.format(first, second), rule.binds
+
+    def without_minus(e: Expr, top: bool = False, inside: bool = False) -> tuple[bool, Expr]:
+        """Whether a product is written with a minus, and the product without it: -(-a * b) is a * b."""
+        if e.op == "number" and e.value < 0:
+            return True, e.graph.number(-e.value)
+        if e.op in ("add", "sub") and inside and e not in names:  # -a - b is -(a + b)
+            (m, a), (n, b) = (without_minus(v) for v in e.args)
+            return (True, e.graph.node("add", (a, b))) if m and n == (e.op == "add") else (False, e)
+        if (inline and e in inline) or (e in names and not top) or e.op not in SIGNED:
+            return False, e
+        signs, values = zip(*[without_minus(a, inside=e.op in ("mul", "div")) for a in e.args], strict=True)
+        minus = sum(signs) % 2 > 0
+        if e.op == "neg":
+            return not minus, values[0]
+        return minus, e.graph.node(e.op, values) if any(signs) else e
 
     def product(e: Expr) -> tuple[str, int]:
         """Factors, with squares as squares."""

@@ -71,7 +71,8 @@ def in_c(found: Diagnosis) -> Diagnosis:
         return re.sub(r"\bthe (term|factor) the\b", "the", text)
 
     sentence = words(found.sentence)
-    lines = (found.lines[0], "", *(f"    {text}" for text in sentence.split("; ")))
+    others = [words(line) for line in found.lines[1:] if line.startswith("Other changes")]
+    lines = (found.lines[0], "", *(f"    {text}" for text in sentence.split("; ")), *("" for _ in others), *others)
     return found.replaced(sentence=sentence, short=words(found.short), lines=lines)
 
 

@@ -4,7 +4,23 @@ from __future__ import annotations
 
 from typing import Any
 
-from minirnn import abs, cell, cos, exp, maximum, product, relu, sigmoid, sin, sqrt, tanh, unit_mean, where
+from minirnn import (
+    abs,
+    cell,
+    cos,
+    dot,
+    exp,
+    maximum,
+    product,
+    relu,
+    sigmoid,
+    sin,
+    softplus,
+    sqrt,
+    tanh,
+    unit_mean,
+    where,
+)
 
 
 @cell(states="h")
@@ -150,3 +166,32 @@ def ode_rnn(x_a: Any, h: Any, *, dt: float = 0.5) -> Any:
     for _ in range(2):
         h = h + dt * (tanh(x_a + product(h, "U")) - h)
     return h
+
+
+@cell(states="h")
+def rg_lru(x_r: Any, x_i: Any, x_x: Any, h: Any, *, Lambda: Any, c: float = 8.0) -> Any:
+    """De et al. 2024, the recurrence of Griffin."""
+    r = sigmoid(x_r)
+    i = sigmoid(x_i)
+    a = exp(-c * softplus(Lambda) * r)
+    h = a * h + sqrt(1 - a**2) * (i * x_x)
+    return h
+
+
+@cell(states="S", output="y", keys=4)
+def gla(x_v: Any, k_k: Any, k_q: Any, k_a: Any, S: Any) -> Any:
+    """Gated linear attention: Yang et al. 2024. The root of the gate is ``sigmoid(k_a) ** (1 / 16)``."""
+    a = exp(-softplus(-k_a) / 16)
+    S = a * S + x_v * k_k
+    y = dot(S, k_q)
+    return S, y
+
+
+@cell(states="S", output="y", keys=4)
+def longhorn(x_x: Any, x_b: Any, k_k: Any, k_q: Any, S: Any) -> Any:
+    """Liu et al. 2024."""
+    beta = sigmoid(x_b)
+    eps = beta / (1 + beta * dot(k_k, k_k))
+    S = (1 - eps * k_k**2) * S + eps * x_x * k_k
+    y = dot(S, k_q)
+    return S, y

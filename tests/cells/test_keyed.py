@@ -197,6 +197,19 @@ def test_a_broadcast_under_a_sum_counts_every_key() -> None:
     assert summed.verify(["cpu"])
 
 
+def test_a_number_made_of_constants_does_not_widen_float32() -> None:
+    @mr.cell(states="S", output="y", keys=N)
+    def hgrn2(x_i, k_f, k_o, S, *, gamma=0.25):
+        """Qin et al. 2024."""
+        f = gamma + (1 - gamma) * sigmoid(k_f)
+        S = S * f + x_i * (1 - f)
+        y = dot(S, k_o)
+        return S, y
+
+    proof = hgrn2.verify(["cpu"])
+    assert proof, str(proof)
+
+
 def test_both_directions_and_layers_equal_single_runs() -> None:
     layer = deltanet.layer(I, H, num_layers=2, bidirectional=True, dtype="float64")
     x = mr.tensor(np.random.default_rng(1).normal(size=(T, B, I)))

@@ -16,9 +16,10 @@ import minirnn as mr
 from minirnn import cell, exp, maximum, product, sigmoid, tanh, where
 from minirnn.cells.text import write
 from minirnn.cells.trace import Step
+from minirnn.nn.own.decorator import Cell
 from minirnn.nn.own.file import definition
 from tests.cells import published
-from tests.cells.with_torch import gallery
+from tests.cells.with_torch import CELLS, WITH_KEYS, gallery
 
 PRINTED = """
 lstm
@@ -95,6 +96,20 @@ lem
     dz_1 = dt * dc * (n - c_prev) * sigmoid_z_1 * (1 - sigmoid_z_1)
     dz_c = dc * d1 * (1 - n**2)
     dc_prev = dc * (1 - d1)
+slstm
+    d1 = dh / n
+    dc = c_grad + d1 * o
+    dn = n_grad - d1 * h
+    da_i = (dc * z + dn) * i
+    da_f = (dc * c_prev + dn * n_prev) * f
+    dm = m_grad - da_i - da_f
+    dz_i = dm * where(n_prev > 0, where(kept >= z_i, 0, 1), 1) + da_i
+    dm_prev = dm * (n_prev > 0) * (kept >= z_i) + da_f
+    dz_f = dm_prev * sigmoid(-z_f)
+    dz_z = dc * i * (1 - z**2)
+    dz_o = d1 * c * o * (1 - o)
+    dc_prev = dc * f
+    dn_prev = dn * f
 mingru
     dx_z = dh * (n - h_prev) * z * (1 - z)
     dx_n = dh * z * where(x_n >= 0, 1, sigmoid_x_n * (1 - sigmoid_x_n))
@@ -171,6 +186,48 @@ rwkv4
     dp_prev = dq * (p_prev >= u + x_k) + da_e1 + ddecay
     dw = sum of -ddecay * exp_w
     du = sum of d4
+mlstm
+    d1 = dh / maximum(abs(t2), t3)
+    d2 = d1 * sigmoid_x_o
+    dC = C_grad + d2 * k_q
+    d3 = dot(dC, k_k)
+    dx_v = d3 * i
+    dn = n_grad - sum_u(d1 * h) * sign(t2) * (abs(t2) >= t3) * k_q
+    dk_k = dn * i + i * sum_u(dC * x_v)
+    dk_q = -sum_u(d1 * h) * sign(t2) * (abs(t2) >= t3) * n + sum_u(d2 * C)
+    da_i = (dot(dn, k_k) + sum_u(d3 * x_v)) * i
+    da_f = (dot(dn, n_prev) + sum_u(dot(dC, C_prev))) * f
+    dm = m_grad - da_i - da_f + sum_u(d1 * h) * t3 * (abs(t2) < t3)
+    ds_i = dm * (kept < s_i) + da_i
+    dm_prev = dm * (kept >= s_i) + da_f
+    ds_f = dm_prev * sigmoid(-s_f)
+    dx_o = d1 * t1 * sigmoid_x_o * (1 - sigmoid_x_o)
+    dC_prev = dC * f
+    dn_prev = dn * f
+gla
+    dS = S_grad + dy * k_q
+    dx_v = dot(dS, k_k)
+    dk_k = sum_u(dS * x_v)
+    dk_q = sum_u(dy * S)
+    dk_a = sum_u(dS * S_prev) * a / 16 * sigmoid(-k_a)
+    dS_prev = dS * a
+longhorn
+    dS = S_grad + dy * k_q
+    d1 = dot(dS, k_k)
+    dx_x = d1 * eps
+    d2 = dS * S_prev
+    d3 = (d1 * x_x - dot(d2 * k_k, k_k)) / (1 + beta * t1)
+    dx_b = d3 * (1 - eps * t1) * beta * (1 - beta)
+    dk_k = -2 * (sum_u(d2 * eps) + sum_u(d3 * eps * beta)) * k_k + sum_u(dS * eps * x_x)
+    dk_q = sum_u(dy * S)
+    dS_prev = dS * (1 - eps * k_k**2)
+rg_lru
+    d1 = dh * x_x
+    dx_r = -c * (dh * h_prev - d1 * i / t1 * a) * a * softplus_Lambda * r * (1 - r)
+    dx_i = d1 * t1 * i * (1 - i)
+    dx_x = dh * t1 * i
+    dh_prev = dh * a
+    dLambda = sum of -c * (dh * h_prev - d1 * i / t1 * a) * a * r * sigmoid(Lambda)
 lipschitz
     dh_a = eps * dh
     dz_w = dh_a * (1 - tanh_z_w**2)
@@ -224,6 +281,21 @@ def test_every_name_of_the_function_is_in_the_printed_step(name: str) -> None:
     code = own.function.__code__
     for variable in set(code.co_varnames) - {"m_before", "new_re", "q2", "_"}:  # other names of a state
         assert re.search(rf"\b{variable}\b", printed), variable
+
+
+def test_no_printed_formula_has_two_signs_in_a_row() -> None:
+    """Of all cells, forward and backward: a - (-b), -(-a * b), a * (-b), 1 - (1 - a), -1 * a."""
+    of_files = [cell for cell in vars(published).values() if isinstance(cell, Cell)]
+    for own in (*map(gallery, (*CELLS, *WITH_KEYS)), *of_files):
+        text = f"{own.forward_formulas()}\n{own.backward_formulas(products=True)}"
+        plain = own.latex(products=True).replace(r"\left", "").replace(r"\right", "").replace(r"\odot", "*")
+        for line in (*text.splitlines(), *plain.splitlines()):
+            assert not re.search(r"[-+*] ?-|[-*] ?\(-|1 - \(1 -|-1 [*]", line), line
+
+
+def test_functions_without_a_name_are_functions_in_latex() -> None:
+    latex = published.rg_lru.latex()
+    assert r"a &= e^{-c \, \log(1 + e^{\Lambda}) \odot r}" in latex and "softplus" not in latex
 
 
 def test_products_with_one_matrix_have_one_gradient() -> None:

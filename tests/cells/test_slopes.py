@@ -48,6 +48,7 @@ OWN = {f.__name__: f for f in (leaky, jumps, spikes, forgets, only_the_output_be
 PUBLISHED = {n: one for n, one in vars(published).items() if hasattr(one, "step")}
 ALL = {**{n: gallery(n) for n in (*CELLS, *WITH_KEYS)}, **PUBLISHED, **OWN}
 LINEAR = {"mingru", "minlstm", "lru", "linear_attention", "retnet", "s6", "leaky", "forgets", "only_the_output_bends"}
+LINEAR |= {"rg_lru", "gla", "longhorn"}
 
 
 def text_of(name: str) -> dict[str, str] | str:

@@ -8,7 +8,6 @@ Tests `minirnn/devices/cpu/primitives.py`, `minirnn/devices/cuda/device.py` and
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -47,26 +46,14 @@ def numbers(rng: np.random.Generator, shape: Any, dtype: Any, low: float = -2, h
     return rng.uniform(low, high, shape).astype(dtype)
 
 
-BINARY: dict[str, Callable[..., Any]] = {
-    "add": np.add,
-    "subtract": np.subtract,
-    "multiply": np.multiply,
-    "divide": np.divide,
-    "maximum": np.maximum,
-    "minimum": np.minimum,
-    "equal": np.equal,
-    "not_equal": np.not_equal,
-    "less": np.less,
-    "less_equal": np.less_equal,
-    "greater": np.greater,
-    "greater_equal": np.greater_equal,
-}
+BINARY = ["add", "subtract", "multiply", "divide", "maximum", "minimum"]
+BINARY += ["equal", "not_equal", "less", "less_equal", "greater", "greater_equal"]
 
 
 @each("name", BINARY)
 def test_operands_may_be_views_numbers_and_of_two_dtypes(on: Device, rng: np.random.Generator, name: str) -> None:
     a, b = numbers(rng, (4, 3), np.float32), numbers(rng, (3, 4), np.float32, 0.5, 2)
-    operation, expected = getattr(on, name), BINARY[name]
+    operation, expected = getattr(on, name), getattr(np, name)
     there, other = on.asarray(a), on.asarray(b)
     assert_same(on.to_numpy(operation(on.transpose(there, (1, 0)), other)), expected(a.T, b))
     assert_same(on.to_numpy(operation(there, on.transpose(other, (1, 0)))), expected(a, b.T))

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from minirnn.cells.expr import NUMBERS, Expr, opens
+from minirnn.cells.expr import NUMBERS, Expr, is_number_of, opens
 from minirnn.cells.keyed import KeyedPlan
 from minirnn.devices.cpu.sequence.step import SCOPE
 
@@ -41,6 +41,8 @@ class Values(dict[Expr, Any]):
             found = factors[1].swapaxes(-1, -2) @ factors[0]
         else:
             found = FUNCTIONS[e.op](*[self[a] for a in e.args])
+            if is_number_of(e):  # a NumPy scalar would turn float32 into float64
+                found = float(found)
         self[e] = found
         return found
 

@@ -74,7 +74,7 @@ TABLE = [
     R("A", "A / B", "the division by {B} does not belong here", "-0"),
     R("B", "A / B", "{A} / does not belong here", "-1"),
     R("A * B", "A * B * B", "the factor {B} is multiplied twice", "2-"),
-    R("1 / B", "B", "{B} is used where 1 / {B} belongs", "00"),
+    R("1 / B", "B", "{B} is used where 1 / {B} belongs", "0-"),
     R("A / B", "A * B", "{B} multiplies, but should divide"),
     R("A * B", "A / B", "{B} divides, but should multiply", "20"),
     R("A + B", "A * B", "{A} is multiplied by {B}, but {B} must be added", "20"),

@@ -3,10 +3,10 @@
     class Softsign(Primitive, uses="absolute add divide", reads="x"):
         \"""y = x / (1 + |x|)       dx = dy / (1 + |x|) ** 2\"""
 
-        def forward(self, device, x):
+        def forward(self, device: Any, x: Array) -> Array:
             return device.divide(x, device.add(1, device.absolute(x)))
 
-        def backward(self, dy, y, x):
+        def backward(self, dy: Any, y: Any, x: Any) -> tuple[Any]:
             return (dy / (1 + abs(x)) ** 2,)
 
 

@@ -99,14 +99,8 @@ def alone(x_a, x_b, p, q, h, mask_h, *, w, dt=0.3):
     return new_p, q + dt * new_p * p, mask_h * h + (1 - mask_h) * sigmoid(x_b) * new_p
 
 
-MADE_UP = {"many_gates": many_gates, "three_stages": three_stages, "layer_norm": layer_norm, "gates_of_h": gates_of_h}
-MADE_UP |= {
-    "two_inner_states": two_inner_states,
-    "multiplicative": multiplicative,
-    "residual": residual,
-    "over_units": over_units,
-    "alone": alone,
-}
+NINE = many_gates, three_stages, layer_norm, gates_of_h, two_inner_states, multiplicative, residual, over_units, alone
+MADE_UP = {own.__name__: own for own in NINE}
 ALL = [*CELLS, *MADE_UP]
 
 

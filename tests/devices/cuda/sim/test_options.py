@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from minirnn.devices.cuda.sim import options
+from minirnn.devices.cuda.sim import build, options
+from minirnn.devices.cuda.sim.compiler import Compiler
 from minirnn.devices.cuda.sim.options import SimOptions
 
 
@@ -86,3 +87,11 @@ mr.devices.get("cuda-sim")
         [sys.executable, "-c", code], env=os.environ | {"MINIRNN_SIM": "fast"}, capture_output=True, text=True
     )
     assert done.stderr.rstrip().splitlines()[-2].startswith("ValueError: MINIRNN_SIM: there is no option 'fast'")
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"), [("", "-O2"), ("check", "-O1"), ("check,opt=-O3", "-O3"), ("opt=-O0", "-O0")]
+)
+def test_how_much_the_compiler_optimizes(text: str, expected: str) -> None:
+    _, flags = build.flags_of(Compiler(("g++",), "g++ 12.2.0"), options.parse(text))
+    assert [flag for flag in flags if flag.startswith("-O")] == [expected]

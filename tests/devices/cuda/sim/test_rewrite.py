@@ -161,6 +161,11 @@ def test_shared_memory_outside_a_kernel_is_refused_with_its_line(text: str, plac
     assert str(error.value).startswith(f"{place}__shared__ outside a kernel\n  expected inside the kernel")
 
 
+def test_a_text_without_line_markers_is_the_users() -> None:
+    with pytest.raises(CompileError, match="^line 2: inline PTX is not simulated"):
+        rewrite('int a;\nvoid f() { asm(""); }')
+
+
 def test_a_declarator_without_a_name() -> None:
     with pytest.raises(CompileError, match="which name this declares"):
         declared_name("(*)")

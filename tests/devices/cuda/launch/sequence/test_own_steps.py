@@ -9,6 +9,7 @@ Tests `minirnn/devices/cuda/launch/sequence/layer.py`, `minirnn/devices/cuda/lau
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 import numpy as np
@@ -86,43 +87,28 @@ def test_a_recording_gives_the_same_bits(rng: np.random.Generator, name: str) ->
     assert device.recordings.counts["replayed"] > 0
 
 
-def test_a_mean_over_units_is_not_a_product(rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The only product of a step is that with R; all means after a stage are one launch."""
-    products, launches, device = [], [], Cuda(SimDriver())
-    real_product, real_kernel = steps.product, device.kernel_of
-    monkeypatch.setattr(steps, "product", lambda *a, **k: products.append(a) or real_product(*a, **k))
-    monkeypatch.setattr(device, "kernel_of", lambda *a: launches.append(a[1]) or real_kernel(*a))
-    layer = OwnLayer(rng, "layer_norm", H=9)
+@pytest.mark.parametrize(
+    ("name", "more", "of_a_step"),
+    [  # next to the launch of each stage: the product with R, one for all products, and one for all functions of units
+        ("layer_norm", {"H": 9}, (1, 0, 2)),
+        ("ln_lstm", {"H": 5}, (1, 0, 2)),
+        ("multiplicative", {"H": 6, "D": 2, "ragged": True}, (1, 1, 0)),
+    ],
+)
+def test_what_comes_between_two_stages_is_one_launch_in_both_passes(
+    name: str, more: dict[str, int], of_a_step: tuple[int, ...], rng: np.random.Generator,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    launches, device = Counter[str](), Cuda(SimDriver())
+    for kind in ("product", "products"):
+        real = getattr(steps, kind)
+        monkeypatch.setattr(steps, kind, lambda *a, k=kind, real=real, **b: launches.update([k]) or real(*a, **b))
+    real_kernel = device.kernel_of
+    monkeypatch.setattr(device, "kernel_of", lambda *a: launches.update([a[1]]) or real_kernel(*a))
+    layer = OwnLayer(rng, name, **more)  # type: ignore[arg-type]
     assert_close(layer.run(device), layer.run(CPU), 1e-13)
-    passes = 2 * T
-    assert len(products) == passes
-    assert launches.count("unit_reductions") == 2 * passes  # two means, one after the other, in both passes
-
-
-def test_a_step_of_an_lstm_with_three_norms_is_six_launches(
-    rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Three stages of the cell, two launches between them, and the product with R; the same backward."""
-    products, launches, device = [], [], Cuda(SimDriver())
-    real_product, real_kernel = steps.product, device.kernel_of
-    monkeypatch.setattr(steps, "product", lambda *a, **k: products.append(a) or real_product(*a, **k))
-    monkeypatch.setattr(device, "kernel_of", lambda *a: launches.append(a[1]) or real_kernel(*a))
-    layer = OwnLayer(rng, "ln_lstm", H=5)
-    plan = layer.plan
-    assert_close(layer.run(device), layer.run(mr.devices.get("cpu")), 1e-13)
-    assert (len(plan.forward), len(plan.backward)) == (3, 3)
-    assert len(products) + launches.count("unit_reductions") == 2 * T * 3
-
-
-def test_products_of_a_stage_are_one_launch(rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The two products of one operand, in both passes; next to them each step has the product with R."""
-    launches, device = [], Cuda(SimDriver())
-    for name in ("product", "products"):
-        real = getattr(steps, name)
-        monkeypatch.setattr(steps, name, lambda *a, name=name, real=real, **k: launches.append(name) or real(*a, **k))
-    layer = OwnLayer(rng, "multiplicative", H=6, D=2, ragged=True)
-    assert_close(layer.run(device), layer.run(CPU), 1e-13)
-    assert launches.count("product") == launches.count("products") == 2 * 2 * T
+    found = [launches[kind] for kind in ("product", "products", "unit_reductions")]
+    assert found == [2 * T * layer.D * n for n in of_a_step]
 
 
 def test_several_units_a_thread_give_the_bits_of_one(rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch) -> None:
