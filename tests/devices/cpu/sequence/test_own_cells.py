@@ -14,11 +14,12 @@ import numpy as np
 import pytest
 
 import minirnn as mr
-from minirnn import cell, sigmoid, tanh, where
+from minirnn import cell, exp, sigmoid, tanh, where
 from minirnn.devices.cpu.sequence.calls import Calls
 from minirnn.devices.cpu.sequence.forward import loop_of
 from minirnn.devices.cpu.sequence.write_backward import back_of
 from minirnn.ops.sequence.layer import RecurrentLayer, template
+from tests.cells import published
 from tests.cells.with_torch import CELLS, gallery
 
 
@@ -48,15 +49,27 @@ def awkward(x_n, h_n, z_u, z_v, a, h, *, w, k=2.0):
     return a, h
 
 
-SIZES = [(1, 1, 1, 1), (3, 1, 2, 5), (40, 3, 4, 64), (2, 70, 3, 64), (5, 2, 300, 4)]
+@cell(states=("a", "h"))
+def early(x_n, x_s, z_u, a, h, *, w, k=2.0):
+    """Values that no state reaches: one is saved, two are compared in the loop, one is a new state."""
+    n = tanh(x_n * w)
+    p = where(x_s > 0.1, n, k * x_s)
+    u = sigmoid(z_u + a)
+    h = where(x_s > n, u * h, -h) + (1 - n) * p
+    a = exp(-p * p)
+    return a, h
+
+
+OWN = {"awkward": awkward, "early": early, "minlstm": published.minlstm, "rwkv4": published.rwkv4}
+SIZES = [(1, 1, 1, 1), (3, 1, 2, 5), (40, 3, 4, 64), (2, 70, 3, 64), (5, 2, 300, 4), (130, 1, 2, 70)]
 
 
 @pytest.mark.parametrize("sizes", SIZES, ids=str)
-@pytest.mark.parametrize("name", ["lstm", "gru", "gru_block", "slstm", "sru", "awkward"])
+@pytest.mark.parametrize("name", ["lstm", "gru", "gru_block", "slstm", "sru", "mingru", *OWN])
 def test_kernels_equal_the_composition_at_all_sizes(
     rng: np.random.Generator, name: str, sizes: tuple[int, ...]
 ) -> None:
-    own: Any = awkward if name == "awkward" else gallery(name)
+    own: Any = OWN.get(name) or gallery(name)
     T, B = sizes[:2]
     inputs = inputs_of(own, rng, *sizes, 2)
     lengths = rng.integers(1, T + 1, B)
@@ -100,6 +113,36 @@ def test_the_loops_of_the_lstm_are_as_short_as_those_by_hand() -> None:
     inside = forward.split("in steps:")[1].replace(";", "\n").strip().splitlines()
     assert len(inside) <= 10  # the product, x, one tanh and two calls for all gates, c, tanh, h
     assert len(back.split("in steps:")[1].strip().splitlines()) - 1 <= 6
+
+
+def test_what_no_state_reaches_is_computed_before_the_loop() -> None:
+    """minGRU is left with ``h = a * h + b`` in the loop, which is two calls."""
+    loop = loop_of(gallery("mingru").plan())
+    before, inside = (loop.run.__doc__ or "").split("in steps:")
+    assert len(inside.strip().splitlines()) == 2 and "sigmoid" in before
+    assert len(loop.ahead.slots) == 5  # a, b, and three values that the gradient reads
+    for name in ("lstm", "gru", "indrnn"):
+        assert not loop_of(gallery(name).plan()).ahead.slots
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "float16"])
+@pytest.mark.parametrize("name", ["mingru", "early"])
+def test_a_layer_is_its_steps_one_after_the_other(rng: np.random.Generator, name: str, dtype: str) -> None:
+    """Also in evaluation, which keeps nothing for a gradient: the same bits."""
+    own: Any = OWN.get(name) or gallery(name)
+    layer = own.layer(3, 70, dtype=dtype)
+    tolerance = {"float16": 4e-3, "float32": 2e-6, "float64": 1e-14}[dtype]
+    for T, B in ((130, 1), (9, 3)):
+        x = mr.tensor(rng.normal(size=(T, B, 3)), dtype=dtype)
+        first = [mr.tensor(rng.normal(size=(B, 70)), dtype=dtype) for _ in own.step.user_states]
+        states: Any = first if len(first) > 1 else first[0]
+        y, _ = layer(x, states)
+        with mr.no_grad():
+            again, _ = layer(x, states)
+        np.testing.assert_array_equal(y.numpy(), again.numpy())
+        for t in range(T):
+            y_t, states = layer.step(x[t], states)
+            np.testing.assert_allclose(y.numpy()[t], y_t.numpy(), atol=tolerance)
 
 
 @pytest.mark.parametrize("name", CELLS)
