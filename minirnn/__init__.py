@@ -6,7 +6,7 @@ from minirnn.machine import startup  # noqa: F401  before all others, since Ctrl
 # isort: split
 from typing import TYPE_CHECKING
 
-from minirnn import devices, nn, ops, optim
+from minirnn import devices, ops
 from minirnn.devices import use_device, use_precision
 from minirnn.engine import creation as _creation
 from minirnn.engine import dtypes as _dtypes
@@ -28,7 +28,7 @@ from minirnn.ops.at_the_top import *
 __version__ = "2.0.0"  # the build reads this line
 
 if TYPE_CHECKING:
-    from minirnn import autograd, data, io, viz
+    from minirnn import autograd, data, io, nn, optim, viz
     from minirnn.autograd import checkpoint, checkpoint_sequential, hessian, hvp, jacobian, jvp, vjp, vmap
     from minirnn.gradcheck import gradcheck
     from minirnn.io.arrays import load, save
@@ -49,10 +49,8 @@ else:
     __getattr__, __dir__ = imported_later(
         __name__,
         {
-            **{
-                room: f"minirnn.{room}"
-                for room in ("autograd", "cuda", "cudnn_rnn", "data", "gradcheck", "io", "random", "utils")
-            },
+            **{room: f"minirnn.{room}" for room in ("autograd", "cuda", "cudnn_rnn", "data", "gradcheck", "io")},
+            **{room: f"minirnn.{room}" for room in ("nn", "optim", "random", "utils")},
             **dict.fromkeys(("float", "int"), "minirnn.engine.dtypes"),
             **dict.fromkeys(("checkpoint", "checkpoint_sequential", "vmap"), "minirnn.autograd"),
             **dict.fromkeys(("hessian", "hvp", "jacobian", "jvp", "vjp"), "minirnn.autograd"),

@@ -119,48 +119,26 @@ def test_links_and_paths_lead_somewhere(page: Path) -> None:
         assert (ROOT / path).exists(), path
 
 
+ONE_PROGRAM = ("own_cell.md", "own_op.md")
+RUN = ("adjoints.md", "cuda.md", "first_steps.md", "functions.md", "look_inside.md", "practice.md", "questions.md")
+
+
 @pytest.mark.parametrize(
-    "page",
-    slow_unless(
-        3, ["adjoints.md", "cuda.md", "first_steps.md", "functions.md", "look_inside.md", "practice.md", "questions.md"]
-    ),
+    "page", slow_unless(["adjoints.md", "functions.md", "own_cell.md", "questions.md"], RUN + ONE_PROGRAM)
 )
-def test_the_python_of_a_page_runs_and_prints_what_it_says(page: str) -> None:
-    reason = mr.devices.available()["cuda-sim"]
-    if reason is not None:
-        pytest.skip(reason)
+def test_the_python_of_a_page_runs_and_prints_what_it_says(page: str, tmp_path: Path) -> None:
+    for device in {"own_cell.md": [], "own_op.md": ["cuda-sim", "native"]}.get(page, ["cuda-sim"]):
+        if reason := mr.devices.available()[device]:
+            pytest.skip(reason)
     text = (ROOT / "docs" / page).read_text(encoding="utf-8")
     blocks = re.findall(r"^```python\n(.*?)^```$", text, flags=re.DOTALL | re.MULTILINE)
     assert blocks
-    for code in blocks:
-        done = subprocess.run([sys.executable, "-W", "error", "-c", code], capture_output=True, text=True)
+    for code in ["\n".join(blocks)] if page in ONE_PROGRAM else blocks:
+        command = [sys.executable, "-W", "error", "-c", code]
+        done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path)
         assert done.returncode == 0, done.stderr
         promised = [line.removeprefix("# ") for line in code.splitlines() if line.startswith("# ")]
         assert done.stdout.splitlines() == promised
-
-
-@pytest.mark.slow
-def test_the_page_on_own_ops_is_one_program_that_prints_what_it_says(tmp_path: Path) -> None:
-    for device in ("cuda-sim", "native"):
-        reason = mr.devices.available()[device]
-        if reason is not None:
-            pytest.skip(reason)
-    text = (ROOT / "docs" / "own_op.md").read_text(encoding="utf-8")
-    code = "\n".join(re.findall(r"^```python\n(.*?)^```$", text, flags=re.DOTALL | re.MULTILINE))
-    command = [sys.executable, "-W", "error", "-c", code]
-    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path)
-    assert done.returncode == 0, done.stderr
-    promised = [line.removeprefix("# ") for line in code.splitlines() if line.startswith("# ")]
-    assert done.stdout.splitlines() == promised
-
-
-def test_the_page_on_own_cells_is_one_program_that_prints_what_it_says() -> None:
-    text = (ROOT / "docs" / "own_cell.md").read_text(encoding="utf-8")
-    code = "\n".join(re.findall(r"^```python\n(.*?)^```$", text, flags=re.DOTALL | re.MULTILINE))
-    done = subprocess.run([sys.executable, "-W", "error", "-c", code], capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    promised = [line.removeprefix("# ") for line in code.splitlines() if line.startswith("# ")]
-    assert done.stdout.splitlines() == promised
 
 
 COMMANDS = re.compile(r"\bminirnn ((?:explain|bench|train|sample)\b[^`#\n]*)")

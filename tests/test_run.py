@@ -11,10 +11,8 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from hypothesis import settings
 
 from minirnn import devices
-from tests.examples import FEWEST, FULL, QUICK, examples
 from tests.run import (
     SHOWN,
     SLOW,
@@ -120,14 +118,6 @@ def test_the_last_screen_says_how_many_slow_tests_a_worker_left_out() -> None:
     screen = SimpleNamespace(stats={}, section=lambda title, sep: said.append(title), write_line=said.append)
     pytest_terminal_summary(screen, printing)
     assert said == ["not run: 3", f"     3  {SLOW}"]
-
-
-def test_a_test_makes_the_share_of_its_examples_that_the_profile_says() -> None:
-    chosen = settings.default.max_examples
-    assert examples(200).max_examples == 200 * chosen // FULL
-    assert examples(3).max_examples == 3 and examples(FEWEST + 1).max_examples >= FEWEST
-    assert examples(200).derandomize and examples(200).deadline is None
-    assert settings.get_profile("quick").max_examples == QUICK and settings.get_profile("full").max_examples == FULL
 
 
 CLOCKS = {"monotonic", "perf_counter", "process_time", "time", "thread_time"}

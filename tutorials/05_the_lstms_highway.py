@@ -208,12 +208,13 @@ mr.viz.show(ax.figure)
 # Above :math:`b^\star` the gradient of a network with small states *grows* on its way back, and so do the states on
 # their way forward. With the bias 3 its norm is 2.7 times as large after 100 steps. This ends when the cell states
 # are so large that the slopes of the output's tanh shrink the detours: after 500 steps the factor is below 1.01. The
-# bias 2 is only just above :math:`b^\star`. There the inputs are enough to make the factor 0.99. A larger bias
-# therefore does not protect a gradient better. It makes the network slower to forget.
+# bias 2 is only just above :math:`b^\star`. There the states soon make the factor 0.99. From a bias of about 3 on, a
+# larger one therefore does not protect a gradient better. It makes the network slower to forget.
 #
 # For lags of up to n steps, Tallec and Ollivier (2018) draw a number between 1 and n - 1 for each unit and begin with
-# its logarithm as :math:`b_f` *and* with :math:`b_i = -b_f` (*chrono initialization*). Then i is 1 - f, the detour is
-# :math:`(1 - f) \rho / 2`, and the factor is below 1 for every bias if :math:`\rho` is below 2.
+# its logarithm as :math:`b_f` *and* with :math:`b_i = -b_f` (*chrono initialization*). Then i is 1 - f instead of
+# 1/2, and o is 1/2. The detour is :math:`(1 - f) \rho / 2`, and the factor is below 1 for every bias if
+# :math:`\rho` is below 2.
 #
 # Move the bias of an LSTM of 12 units whose matrices have the radius 1, so that :math:`b^\star` is log 3, about 1.1.
 # Its inputs are not small and close the slopes, so the gradient grows only at a bias of about 4:

@@ -181,7 +181,7 @@ for place, color in colors.items():
     cosines[place] = ((drawn * signal).sum(axis=2) / norms / np.linalg.norm(signal, axis=1)).mean(axis=0)
     left.semilogy(lengths[place], color=color, label=place)
     right.plot(cosines[place], color=color)
-    print(f"{place:<12} at step 0: length {lengths[place][0]:10.3g}, cosine {cosines[place][0]:5.2f}")
+    print(f"{place:<12} at step 0: norm {lengths[place][0]:10.3g}, cosine {cosines[place][0]:5.2f}")
 left.set_title("Norm of dL/dc_t over all units and rows")
 right.set_title("Cosine with the gradient without masks")
 right.axhline(0, color="0.6", linewidth=0.8)

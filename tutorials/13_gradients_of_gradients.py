@@ -78,8 +78,8 @@ print(f"largest difference from mr.hvp: {np.abs(product - same.numpy()).max():.1
 # %%
 #
 # ``mr.hvp`` computes this product for any function (:doc:`/functions`). For the second derivative of ``block_lstm``
-# minirnn goes back through the same function, *composed* of primitive ops. It takes 10 to 20 times as long as the
-# first (:doc:`/ops/README`).
+# minirnn goes back through the same function, *composed* of primitive ops. These are many small ops, so it takes
+# not three but 10 to 20 times as long as the first (:doc:`/ops/README`).
 #
 # The largest curvature
 # ---------------------
@@ -246,8 +246,8 @@ print("memory for T = 256, by K:", dict(zip(segments, np.round(by_segment).astyp
 #
 # Further reading
 # ---------------
-# Pearlmutter (1994) is the source of :eq:`hessian-product`. Cohen et al. (2021) find that training with a constant
-# rate leads to a curvature of about 2 / rate, the *edge of stability*. Griewank and Walther (2000) place checkpoints
+# Pearlmutter (1994) is the source of :eq:`hessian-product`. Cohen et al. (2021) find that descent with a constant rate
+# leads to a curvature of about 2 / rate, the *edge of stability*. Griewank and Walther (2000) place checkpoints
 # optimally. Chen et al. (2016) use segments as long as the square root of the depth.
 #
 # Try it

@@ -291,7 +291,7 @@ for B in (1, 8, 64):
 intensity = {name: F / M for name, (F, M, _) in work.items()}
 print("operations per byte:", {name: float(round(a, 1)) for name, a in intensity.items()})
 nanoseconds = {name: 1e9 * max(F / r, M / w) / T for name, (F, M, _) in work.items()}
-print("at least so many ns per step:", {name: round(ns) for name, ns in nanoseconds.items()})
+print("ns per step under the roof:", {name: round(ns) for name, ns in nanoseconds.items()})
 shared = 132 * 128 * 1.8e9  # bytes per second: multiprocessors, bytes per clock cycle of each, clock cycles per second
 print(f"shared memory allows {shared / 2:.0e} operations per second, {shared / 2 / r:.2f} of the flat part")
 
@@ -310,13 +310,16 @@ mr.viz.show(roof)
 
 # %%
 # With a launch per step and a single sequence, memory is the limit, because there is only half an operation for each
-# byte. A persistent kernel with one sequence is below the flat part of the roof, but it cannot reach this part. It
-# reads R from shared memory at every step, again half an operation for each byte, and all multiprocessors together read
-# about 30 trillion bytes per second there. This allows less than a quarter of the flat part. And the roof itself would
-# mean 31 ns per step, while a barrier between blocks takes several trips through memory. With one sequence the
-# *latency* of a step is therefore the limit. More sequences share each barrier and each read of R. For 64 sequences
-# keeping R on the chip no longer helps, because arithmetic is the bound for both ways. A small R stays in the cache
-# between launches. The bytes then come from the cache, whose roof is higher.
+# byte. For a persistent kernel with one sequence the roof is flat, but such a kernel does not come near it. It reads R
+# from shared memory at every step, again half an operation for each byte, and all multiprocessors together read about
+# 30 trillion bytes per second there. This allows less than a quarter of the flat part. And the roof itself would mean
+# 31 ns per step, while a barrier between blocks takes several times as long (:doc:`/cudnn_ladder`). With one sequence
+# the *latency* of a step is therefore the limit. More sequences share each barrier and each read of R. For 64 sequences
+# keeping R on the chip no longer helps, because arithmetic is the bound for both ways.
+#
+# These numbers assume that all bytes come from memory. In this example R has 4 MiB and fits into the H200's L2 cache of
+# 50 MB. With a launch per step it may then come from the cache, whose roof is higher, and one sequence need not take
+# 877 ns per step. A persistent kernel can also keep c in registers, so that it need not read it.
 #
 # The speedup on a GPU must be measured. :doc:`/cudnn_ladder` has the details of each rung.
 #

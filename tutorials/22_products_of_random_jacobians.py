@@ -145,7 +145,7 @@ print(f"share of (f + g)^40: {same_formula[40] / (f + g) ** 40:.2f}")
 #
 # For large H the pre-activations are normally distributed with variance q, and the rate is :math:`\rho` times the root
 # mean square of the slopes. The next figure compares this with H = 128, for inputs of standard deviation s. Below the
-# edge and without inputs the state tends to zero and the slopes to 1. Such a dot is the radius of one random matrix.
+# edge and without inputs the state tends to zero and the slopes to 1, so the rate is the radius of the drawn matrix.
 
 nodes, weights = np.polynomial.hermite_e.hermegauss(101)
 weights /= weights.sum()
@@ -186,7 +186,8 @@ print("edge of chaos at the radius:", {s: f"{edge:.1f}" for s, edge in edges.ite
 
 # %%
 # Without inputs the edge is at the radius 1 (Sompolinsky, Crisanti and Sommers 1988). Inputs move the units to flatter
-# parts of tanh, so they move the edge to larger radii. Above it the rate is far smaller than the radius.
+# parts of tanh, so they move the edge to larger radii. Above it the rate grows more slowly than the radius: without
+# inputs it is 1.4 at the radius 3.
 #
 # The radius can be completely wrong. Rotate a strictly triangular matrix. All its eigenvalues are zero, and without
 # tanh the gradient of 64 units is zero after 64 steps. Slopes destroy this cancellation:

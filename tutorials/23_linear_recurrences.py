@@ -137,7 +137,8 @@ print(f"convolution and recurrence differ by {np.abs(by_loop - by_convolution).m
 #
 # All three are linear in S. For keys of norm 1, DeltaNet's factor has the eigenvalue :math:`1 - \beta` along the key
 # and 1 elsewhere. With :math:`\beta` from 0 to 2 its norm is 1, so no gradient with respect to the state explodes.
-# Above 1 the eigenvalue is negative, and the state can alternate, as counting odd and even needs (Grazzi et al. 2025).
+# Above 1 the eigenvalue is negative. The state can then alternate, which a network needs to tell odd counts from even
+# ones (Grazzi et al. 2025).
 # Write one key twice, with two values, and read it:
 
 key = np.linalg.qr(rng.normal(size=(8, 1)))[0][:, 0]  # norm 1
@@ -162,7 +163,7 @@ def costs(T, H=64):
         "LSTM": ("n", T, 4 * T * H**2, 2 * H),
         "diagonal, scan": ("n", log, 2 * T * log * H, H),
         "linear attention": ("n", log, 2 * T * H**2, H**2),
-        "softmax attention": ("1", 1, T**2 * H, 2 * T * H),
+        "softmax attention": ("1", log, T**2 * H, 2 * T * H),
     }
 
 
@@ -172,7 +173,10 @@ for name, row in costs(4096).items():
 
 # %%
 # Products with W are left out, because all need them. On one processor a scan does not pay, because it multiplies about
-# log T times as much. The scan of Blelloch (1990) multiplies only a few times as much, in twice as many rounds.
+# log T times as much. The scan of Blelloch (1990) multiplies only a few times as much, in twice as many rounds. On a
+# GPU, moving numbers takes longer than multiplying them. There each block scans a piece of the sequence and publishes
+# what its piece does. It then looks back over the pieces before it, until it finds one whose whole past is known
+# already (*decoupled look-back*, Merrill and Garland 2016). So every number is read once and written once.
 #
 # A nonlinear recurrence as one system
 # ------------------------------------
@@ -245,8 +249,9 @@ print("largest error, bias 1, rho 1:", *(f"{error:.0e}" for error in errors))
 #
 # Further reading
 # ---------------
-# Orvieto et al. (2023) choose the eigenvalues of linear networks. Yang et al. (2024) compute DeltaNet in parallel;
-# :doc:`questions </questions>` says how. Lim et al. (2023) and Danieli et al. (2025) use Newton's method.
+# Orvieto et al. (2023) choose the eigenvalues of linear networks. Yang et al. (2024) compute DeltaNet in parallel. Lim
+# et al. (2023) and Danieli et al. (2025) use Newton's method. :doc:`Derivations </derivations>` has DeltaNet's chunks,
+# the gradients of S6 and the matrix of S4.
 #
 # Try it
 # ------

@@ -234,15 +234,12 @@ class _Node(Op):
         left = iter(values)
         return [next(left) if is_tensor else None for is_tensor in self.results]
 
-    def _arguments(self, inputs: Sequence[Tensor]) -> list[Any]:
-        args = list(self.others)
-        for k, t in zip(self.places, inputs, strict=True):
-            args[k] = t
-        return args
-
     def _through_forward(self, dys: Sequence[Tensor | None], inputs: Sequence[Tensor]) -> list[Tensor | None]:
         def compose(*xs: Tensor) -> list[Tensor]:
-            output = self.function.forward(*self._arguments(xs))
+            args = list(self.others)
+            for k, t in zip(self.places, xs, strict=True):
+                args[k] = t
+            output = self.function.forward(*args)
             ys = [t for t in (output if isinstance(output, tuple) else (output,)) if isinstance(t, Tensor)]
             if not any(t.requires_grad for t in ys):
                 raise NotImplementedError(

@@ -124,7 +124,13 @@ class Checkpoint(Op):
         start = next_seq()
         with enable_grad(), nullcontext() if self.stream is None else random.replayed(self.stream):
             made = _recorded(self.function(), start)
-        self._check_same(made)
+        forms = [form(t) for t in made]
+        if forms != self.forms:
+            raise RuntimeError(
+                f"checkpoint: when run again, the function returned {shown(forms)}\n"
+                f"  expected what it returned in the forward pass: {shown(self.forms)}\n"
+                "  likely it has a state, or its settings were changed before the backward pass"
+            )
         pairs = [(t, g) for t, g in zip(made, dy, strict=True) if g is not None]
         found = run_backward([t for t, _ in pairs], [g for _, g in pairs], None, again, again, border=start)
         if not {t for t in found if t.seq < start} <= set(xs):
@@ -133,15 +139,6 @@ class Checkpoint(Op):
                 "  expected the same computation: a function of its arguments and of what it holds, without a state"
             )
         return [g if g is None or again else leaf(x.device, g) for x, g in ((x, found.get(x)) for x in xs)]
-
-    def _check_same(self, made: Sequence[Tensor]) -> None:
-        forms = [form(t) for t in made]
-        if forms != self.forms:
-            raise RuntimeError(
-                f"checkpoint: when run again, the function returned {shown(forms)}\n"
-                f"  expected what it returned in the forward pass: {shown(self.forms)}\n"
-                "  likely it has a state, or its settings were changed before the backward pass"
-            )
 
 
 def form(t: Tensor) -> str:
@@ -209,11 +206,7 @@ def checkpoint_sequential(
                 f"checkpoint_sequential: function {k} is a {type(function).__name__}\n  expected a callable"
             )
     check.integer("checkpoint_sequential", "segments", segments, 1, len(chain), f"1 .. {len(chain)} functions")
-    return _in_segments(chain, segments, input, preserve_rng_state)
-
-
-def _in_segments(chain: Sequence[Callable[[Any], Any]], segments: int, value: Any, preserve_rng_state: bool) -> Any:
-    size = len(chain) // segments
+    size, value = len(chain) // segments, input
     for k in range(segments - 1):
         part = chain[k * size : (k + 1) * size]
         value = checkpoint(in_turn, part, value, preserve_rng_state=preserve_rng_state)

@@ -21,14 +21,25 @@ Size = tuple[int, int, int, int]
 GATES = {"lstm": 4, "gru": 3}
 
 
+def drawing(device: Device, dtype: str) -> Callable[..., mr.Tensor]:
+    """A function that draws a parameter of a shape; its numbers are of size `scale`."""
+    rng = np.random.default_rng(0)
+    return lambda *shape, scale=1.0: mr.tensor((scale * rng.standard_normal(shape)).astype(dtype), True, device)
+
+
+def passes(output: Callable[[bool], Any], wanted: Sequence[Any], dy: mr.Tensor) -> dict[str, Call]:
+    """The passes of a layer; ``output(training)`` is its forward pass, and `dy` the gradient that arrives."""
+
+    def forward() -> Any:
+        with mr.no_grad():  # nothing is saved
+            return output(False)
+
+    return {"forward": forward, "forward+backward": lambda: mr.grad([output(True)], wanted, [dy])}
+
+
 def our_calls(device: Device, op: str, size: Size, dtype: str) -> dict[str, Call]:
     """The passes of `block_lstm`, or of `cudnn_rnn` in a mode: one layer, one direction, gradients into all inputs."""
-    T, B, I, H = size
-    rng = np.random.default_rng(0)
-
-    def draw(*shape: int, scale: float = 1.0) -> mr.Tensor:
-        return mr.tensor((scale * rng.standard_normal(shape)).astype(dtype), True, device)
-
+    (T, B, I, H), draw = size, drawing(device, dtype)
     x, dy = draw(T, B, I), draw(T, B, H).detach()
     if op == "block_lstm":
         peepholes = [draw(H) for _ in range(3)]
@@ -38,23 +49,13 @@ def our_calls(device: Device, op: str, size: Size, dtype: str) -> dict[str, Call
         length = ops.cudnn_rnn_params_size(1, H, I, rnn_mode=op)
         inputs = [x, draw(1, B, H), draw(1, B, H), draw(length, scale=0.6 * H**-0.5)]
         output = lambda training: ops.cudnn_rnn(*inputs, rnn_mode=op, is_training=training).output  # noqa: E731
-    wanted = [t for k, t in enumerate(inputs) if op != "gru" or k != 2]
-
-    def forward() -> Any:
-        with mr.no_grad():  # nothing is saved
-            return output(False)
-
-    return {"forward": forward, "forward+backward": lambda: mr.grad([output(True)], wanted, [dy])}
+    return passes(output, [t for k, t in enumerate(inputs) if op != "gru" or k != 2], dy)
 
 
 def own_calls(device: Device, cell: Cell, size: Size, dtype: str, composed: bool = False) -> dict[str, Call]:
     """The same passes of a layer of a custom cell, by the device's kernel or `composed` of operations of the tape."""
-    T, B, I, H = size
-    rng, plan = np.random.default_rng(0), cell.plan()
-
-    def draw(*shape: int, scale: float = 1.0) -> mr.Tensor:
-        return mr.tensor((scale * rng.standard_normal(shape)).astype(dtype), True, device)
-
+    (T, B, I, H), draw, plan = size, drawing(device, dtype), cell.plan()
+    rng = np.random.default_rng(0)
     x, dy, h0 = draw(T, B, I), draw(T, B, H).detach(), draw(1, B, H)
     c0 = draw(1, plan.states - 1, B, H) if plan.states > 1 else None
     of_x, of_h, _ = factors(cell)
@@ -65,18 +66,13 @@ def own_calls(device: Device, cell: Cell, size: Size, dtype: str, composed: bool
     masks = [mr.tensor(rng.integers(0, 2, (1, T, B, H)).astype(dtype), device=device).array for _ in plan.mask_names]
     weights = Weights(W, R, None, b, None, U, vectors)
 
-    def output() -> Any:
+    def output(training: bool) -> Any:
         if composed:
             return compose_layer(plan, x, h0, c0, [weights], None, masks)[0]
         states = [h0] if c0 is None else [h0, c0]
         return RecurrentLayer(plan, [weights], None, masks)(x, *states, *flat([weights]))[0]
 
-    def forward() -> Any:
-        with mr.no_grad():
-            return output()
-
-    wanted = [t for t in (x, h0, c0, W, R, b, *U, *vectors) if t is not None]
-    return {"forward": forward, "forward+backward": lambda: mr.grad([output()], wanted, [dy])}
+    return passes(output, [t for t in (x, h0, c0, W, R, b, *U, *vectors) if t is not None], dy)
 
 
 def factors(op: str | Cell) -> tuple[int, int, int]:

@@ -1,7 +1,5 @@
 """Tasks that need memory, characters of real text, and batches of any dataset, to train networks on."""
 
-from minirnn.data.adding import adding_problem
-from minirnn.data.copying import copy_memory
 from minirnn.data.dataset import (
     BatchSampler,
     Dataset,
@@ -12,7 +10,7 @@ from minirnn.data.dataset import (
     random_split,
 )
 from minirnn.data.loader import DataLoader, default_collate, pad_collate
-from minirnn.data.task import Task
+from minirnn.data.tasks import Task, adding_problem, copy_memory
 from minirnn.data.text import CharBatches, python_source_text, read_text, train_validation_split
 from minirnn.data.vocabulary import CharVocabulary, unigram_entropy
 from minirnn.lookup.later import imported_later

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from minirnn.arguments import check
-from minirnn.data.task import check_count
+from minirnn.arguments.messages import shown
 from minirnn.data.vocabulary import check_ids
 from minirnn.io.checkpoint import read_bytes
 
@@ -195,12 +195,12 @@ class CharBatches:
 
     def __init__(self, ids: Any, T: int, B: int) -> None:
         self._ids = check_ids("CharBatches", ids)
-        self.T = check_count("CharBatches", "T", T, 1)
-        self.B = check_count("CharBatches", "B", B, 1)
+        self.T = check.integer("CharBatches", "T", T, 1)
+        self.B = check.integer("CharBatches", "B", B, 1)
         if self._ids.size < self.T * self.B + 1:
             raise ValueError(
                 f"CharBatches: {self._ids.size} characters\n"
-                f"  expected at least B T + 1 = {self.T * self.B + 1}, for one batch of T={self.T}, B={self.B}\n"
+                f"  expected at least B T + 1 = {shown(T * B + 1)}, for one batch of T={shown(T)}, B={shown(B)}\n"
                 "  use a longer text, shorter sequences or fewer rows"
             )
         stream = (self._ids.size - 1) // self.B  # characters per row; the last one of the text is only a target

@@ -18,35 +18,20 @@ class Operators:
 
     device: Any
 
-    def __add__(self, other: Any) -> Any:
-        return self.device.add(self, other)
-
-    def __radd__(self, other: Any) -> Any:
-        return self.device.add(other, self)
-
-    def __sub__(self, other: Any) -> Any:
-        return self.device.subtract(self, other)
-
-    def __rsub__(self, other: Any) -> Any:
-        return self.device.subtract(other, self)
-
-    def __mul__(self, other: Any) -> Any:
-        return self.device.multiply(self, other)
-
-    def __rmul__(self, other: Any) -> Any:
-        return self.device.multiply(other, self)
-
-    def __truediv__(self, other: Any) -> Any:
-        return self.device.divide(self, other)
-
-    def __rtruediv__(self, other: Any) -> Any:
-        return self.device.divide(other, self)
-
-    def __pow__(self, other: Any) -> Any:
-        return self.device.power(self, other)
-
-    def __rpow__(self, other: Any) -> Any:
-        return self.device.power(other, self)
-
     def __neg__(self) -> Any:
         return self.device.negative(self)
+
+
+def _operator(primitive: str, reflected: bool) -> Any:
+    def method(self: Operators, other: Any) -> Any:
+        operands = (other, self) if reflected else (self, other)
+        return getattr(self.device, primitive)(*operands)
+
+    return method
+
+
+PRIMITIVES = {"add": "add", "sub": "subtract", "mul": "multiply", "truediv": "divide", "pow": "power"}
+"""Python's name of an operator, and the primitive."""
+for _name, _primitive in PRIMITIVES.items():
+    setattr(Operators, f"__{_name}__", _operator(_primitive, False))
+    setattr(Operators, f"__r{_name}__", _operator(_primitive, True))

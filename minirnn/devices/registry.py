@@ -7,6 +7,7 @@ import os
 import sys
 import threading
 from collections.abc import Callable
+from functools import partial
 from types import TracebackType
 from typing import Any
 
@@ -16,24 +17,12 @@ from minirnn.devices.base import Device
 Factory = Callable[[], Device]
 
 
-def _cpu() -> Device:
-    return importlib.import_module("minirnn.devices.cpu.device").CPU()
+def _new(module: str, kind: str) -> Any:
+    return getattr(importlib.import_module(f"minirnn.devices.{module}"), kind)()
 
 
-def _native() -> Device:
-    return importlib.import_module("minirnn.devices.native.device").Native()
-
-
-def _cuda() -> Device:
-    driver = importlib.import_module("minirnn.devices.cuda.gpu.driver").PyCudaDriver()
-    return _on(driver)
-
-
-def _cuda_sim() -> Device:
-    return _on(importlib.import_module("minirnn.devices.cuda.sim.driver").SimDriver())
-
-
-def _on(driver: Any) -> Device:
+def _cuda(module: str, kind: str) -> Device:
+    driver = _new(module, kind)
     if os.environ.get("MINIRNN_DEBUG", "0") not in ("", "0"):
         driver = importlib.import_module("minirnn.devices.cuda.debug").DebugDriver(driver)
     return importlib.import_module("minirnn.devices.cuda.device").Cuda(driver)
@@ -45,7 +34,12 @@ OTHER_WORDS = {
     **dict.fromkeys(("numpy", "host"), "cpu"),
 }
 """Other names for devices, for error messages."""
-_factories: dict[str, Factory] = {"cpu": _cpu, "native": _native, "cuda-sim": _cuda_sim, "cuda": _cuda}
+_factories: dict[str, Factory] = {
+    "cpu": partial(_new, "cpu.device", "CPU"),
+    "native": partial(_new, "native.device", "Native"),
+    "cuda-sim": partial(_cuda, "cuda.sim.driver", "SimDriver"),
+    "cuda": partial(_cuda, "cuda.gpu.driver", "PyCudaDriver"),
+}
 BUILT_IN = tuple(_factories)
 _made: dict[str, Device] = {}
 _lock = threading.RLock()

@@ -202,7 +202,10 @@ def send(t: Tensor, op: Any, dy: Any, arrived: Gradients, wanted: Wanted, create
     else:
         gs = op.backward(dy, t.array, *[p.array for p in parents])
     if len(gs) != n:
-        raise _wrong_count(op, gs, parents)
+        raise TypeError(
+            f"backward of {op.name} returned {len(gs)} gradients for {n} inputs\n"
+            "  expected one for each, with None where there is no gradient"
+        )
     fit = op.broadcasts
     for p, g in zip(parents, gs):  # noqa: B905  (strict=True takes 0.1 us more)
         if g is None or not p._requires_grad or (wanted is not None and p not in wanted):
@@ -245,23 +248,11 @@ def _finish(roots: Tensors, nodes: Tensors) -> None:
     A node stays if it saves nothing and depends on no node that does, because another pass may still use it.
     """
     for n in reversed(nodes):
-        if n.op.saves or n.parents[0].op is FREED or _lost(n):  # type: ignore[union-attr]
+        if n.op.saves or any(p.op is FREED for p in n.parents):  # type: ignore[union-attr]
             n.op = FREED
             n.parents = ()
     for r in roots:
         r.device.end_of_backward()
-
-
-def _lost(n: Tensor) -> bool:
-    """Whether a parent of a node was freed."""
-    return any(p.op is FREED for p in n.parents)
-
-
-def _wrong_count(op: Any, gs: Sequence[Any], parents: Tensors) -> TypeError:
-    return TypeError(
-        f"backward of {op.name} returned {len(gs)} gradients for {len(parents)} inputs\n"
-        "  expected one for each, with None where there is no gradient"
-    )
 
 
 def _fitted(g: Any, p: Tensor, create_graph: bool) -> Any:

@@ -4,17 +4,11 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Any
 from weakref import ref
 
 Callback = Callable[[dict[Any, Any]], None]
 """A function of a dict from each leaf to its gradient."""
-
-
-class HasGrad(Protocol):
-    """The part of a Tensor's interface that the hooks of this module need."""
-
-    grad: Any
 
 
 class RemovableHandle:
@@ -54,7 +48,7 @@ class Retain:
 
     retains = True
 
-    def __init__(self, t: HasGrad) -> None:
+    def __init__(self, t: Any) -> None:
         self.ref = ref(t)  # a strong reference would make a cycle of the Tensor and its hook
 
     def __call__(self, gradient: Any) -> None:

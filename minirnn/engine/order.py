@@ -92,7 +92,10 @@ def _walk(roots: Tensors, oldest: int) -> tuple[list[Tensor], dict[Tensor, tuple
     for n in nodes:  # the list grows while it is read
         op: Any = n.op
         if op is FREED:
-            raise _freed()
+            raise RuntimeError(
+                "backward: this part of the tape was freed by an earlier backward pass\n"
+                "  expected one backward per forward; pass retain_graph=True to the earlier one to keep it"
+            )
         if n.seq < last_write and (change := settled(n)) is not None:
             changed[n] = change
         for p in n.parents:
@@ -106,13 +109,6 @@ def _walk(roots: Tensors, oldest: int) -> tuple[list[Tensor], dict[Tensor, tuple
                 nodes.append(p)
     nodes.sort(key=_seq, reverse=True)
     return nodes, changed, hooked
-
-
-def _freed() -> RuntimeError:
-    return RuntimeError(
-        "backward: this part of the tape was freed by an earlier backward pass\n"
-        "  expected one backward per forward; pass retain_graph=True to the earlier one to keep it"
-    )
 
 
 def _check_unchanged(nodes: Tensors, changed: dict[Tensor, tuple[Tensor, str]]) -> None:

@@ -16,13 +16,6 @@ def tensors_of(what: str, given: Any) -> tuple[Tensor, ...]:
     return tuple(tensor_list("grad", what, given, "a Tensor or a sequence of Tensors", one=True))
 
 
-def _is_list_for(y: Tensor, grads: Any) -> bool:
-    """Whether `grads` is a list with one gradient for `y`; otherwise it is the gradient itself, perhaps as a list."""
-    if not isinstance(grads, (list, tuple)) or len(grads) != 1:
-        return False
-    return grads[0] is None or np.shape(grads[0]) == y.shape
-
-
 def one_name_of(grad: Any, gradient: Any) -> Any:
     """The gradient given to `Tensor.backward`, either as `grad` or under torch's name `gradient`."""
     if grad is not None:
@@ -38,19 +31,14 @@ def seeds_of(name: str, outputs: Sequence[Tensor], grads: Sequence[Any]) -> list
         if y.requires_grad:
             break
     else:
-        raise _not_recorded(name, outputs)
+        if not outputs:
+            raise ValueError(f"{name}: got 0 outputs\n  expected at least one Tensor")
+        raise ValueError(
+            f"{name}: the output was not recorded (shape {', '.join(str(y.shape) for y in outputs)})\n"
+            "  expected a Tensor computed from one with requires_grad=True, outside no_grad()"
+        )
     given = zip(outputs, grads, strict=True)
     return [_one(name, k, y) if g is None else _cotangent(name, k, y, g) for k, (y, g) in enumerate(given)]
-
-
-def _not_recorded(name: str, outputs: Sequence[Tensor]) -> ValueError:
-    if not outputs:
-        return ValueError(f"{name}: got 0 outputs\n  expected at least one Tensor")
-    shapes = ", ".join(str(y.shape) for y in outputs)
-    return ValueError(
-        f"{name}: the output was not recorded (shape {shapes})\n"
-        "  expected a Tensor computed from one with requires_grad=True, outside no_grad()"
-    )
 
 
 def _one(name: str, k: int, y: Tensor) -> Tensor:
@@ -85,6 +73,9 @@ def gradients_of(outputs: Any, ys: Sequence[Tensor], grad_outputs: Any) -> Seque
     """One gradient, or None, for each output that `grad` was given."""
     if grad_outputs is None:
         return [None] * len(ys)
-    if isinstance(outputs, Tensor) and not _is_list_for(outputs, grad_outputs):
+    if not isinstance(grad_outputs, (list, tuple)):
         return [grad_outputs]
-    return list(grad_outputs) if isinstance(grad_outputs, (list, tuple)) else [grad_outputs]
+    if isinstance(outputs, Tensor):
+        one = len(grad_outputs) == 1 and (grad_outputs[0] is None or np.shape(grad_outputs[0]) == outputs.shape)
+        return grad_outputs if one else [grad_outputs]  # a list with the gradient, or the gradient itself as a list
+    return grad_outputs

@@ -22,7 +22,6 @@ from minirnn.arguments.host_array import host_array
 from minirnn.devices.base import FLOATS, Array, Device
 from minirnn.engine import html
 from minirnn.engine.hooks import RemovableHandle, Retain
-from minirnn.engine.size import Size
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -34,6 +33,18 @@ else:
 
 next_seq: Callable[[], int] = count(1).__next__
 """Returns the next `seq`, which orders all tapes. It is a single call, so two threads cannot get the same number."""
+
+
+class Size(int):
+    """The number of elements, which can also be called as in torch: ``t.size()`` and ``t.size(0)``."""
+
+    axes: tuple[int, ...]
+
+    def __call__(self, dim: int | None = None) -> Any:
+        """The shape, or the size along the axis `dim`. Raises IndexError if there is no such axis."""
+        if dim is not None and not -len(self.axes) <= dim < len(self.axes):
+            raise IndexError(f"size: axis {dim} of a Tensor of shape {self.axes}\n  expected one of its axes")
+        return self.axes if dim is None else self.axes[dim]
 
 
 class Tensor(Methods):

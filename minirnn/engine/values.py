@@ -6,8 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from minirnn.engine.size import Size
-from minirnn.engine.tensor import Tensor, tensor
+from minirnn.engine.tensor import Size, Tensor, tensor
 
 
 class Values(np.ndarray):

@@ -20,12 +20,11 @@ from typing import IO, Any
 import numpy as np
 
 from minirnn import devices
-from minirnn.arguments.host_array import values_of
 from minirnn.engine.tensor import Tensor, tensor
 from minirnn.engine.values import Values
 from minirnn.io import checkpoint
 from minirnn.io.atomic import atomic_write
-from minirnn.io.checkpoint import first_line, own_entries, verify
+from minirnn.io.checkpoint import encoded, first_line, own_entries, storable, verify
 
 _DTYPES = {"BOOL": "?", "F16": "<f2", "F32": "<f4", "F64": "<f8"}
 _DTYPES |= {f"{sign}{8 * n}": f"<{sign.lower()}{n}" for sign in "IU" for n in (1, 2, 4, 8)}
@@ -38,16 +37,6 @@ _DAMAGE: tuple[type[Exception], ...] = (
     *(RecursionError, SyntaxError, struct.error, tokenize.TokenError, zipfile.BadZipFile, zlib.error),
 )
 """What zipfile and NumPy raise for damaged files, depending on where the damage is."""
-
-_WRITTEN = {np.dtype(text).str.lstrip("|") for text in _DTYPES.values()}
-
-
-def as_array(function: str, name: str, value: Any) -> np.ndarray:
-    """`value` as a NumPy array. Raises ValueError, naming it, for a ragged list."""
-    try:
-        return values_of(value)
-    except ValueError:
-        raise ValueError(f"{function}: {name!r} is a ragged list\n  expected an array") from None
 
 
 def read_arrays(path: str | os.PathLike[str]) -> tuple[dict[str, np.ndarray], dict[str, str]]:
@@ -134,8 +123,6 @@ def write_arrays(path: str | os.PathLike[str], arrays: Mapping[str, np.ndarray],
 
     Raises ValueError if `path` can't be written or is named like another kind of file.
     """
-    from safetensors.numpy import save as to_safetensors
-
     if os.fspath(path).lower().endswith((".npz", ".npy", ".h5", ".hdf5", ".onnx", ".pt", ".pth", ".keras")):
         raise ValueError(
             f"{os.fspath(path)!r}: the file is written in the safetensors format\n  expected a name *.safetensors"
@@ -143,14 +130,9 @@ def write_arrays(path: str | os.PathLike[str], arrays: Mapping[str, np.ndarray],
     for key, text in metadata.items():
         if not isinstance(key, str) or not isinstance(text, str):
             raise TypeError(f"write_arrays: metadata has {key!r}: {text!r}\n  expected strings, both")
-    plain = {}
-    for key, array in arrays.items():
-        plain[key] = np.ascontiguousarray(as_array("write_arrays", key, array))
-        if plain[key].dtype.newbyteorder("<").str.lstrip("|") not in _WRITTEN:
-            raise TypeError(f"write_arrays: {key!r} has dtype {plain[key].dtype}\n  expected floats, integers or bool")
-    data = to_safetensors(plain, metadata={**metadata, **own_entries(metadata, plain)})
+    plain = {key: storable("write_arrays", key, array) for key, array in arrays.items()}
     with atomic_write(path, "wb") as file:
-        file.write(data)
+        file.write(encoded(plain, {**metadata, **own_entries(metadata, plain)}))
 
 
 # ---- dicts, lists and tuples of arrays, numbers and strings in one file: `mr.save` and `mr.load`

@@ -105,23 +105,19 @@ def check_target(target: Path) -> int | None:
     return stat.S_IMODE(found)
 
 
-def remove_leftovers(folder: Path) -> list[Path]:
-    """Remove temporary files of killed processes from `folder`, and return what was removed."""
-    removed = []
+def remove_leftovers(folder: Path) -> None:
+    """Remove temporary files of killed processes from `folder`."""
     for leftover in folder.glob(f"{PREFIX}*{SUFFIX}"):
         with contextlib.suppress(OSError):  # locked or already gone: another process is writing it, or also cleaning up
             if fcntl is None:
                 leftover.unlink()
-                removed.append(leftover)
                 continue
             descriptor = os.open(leftover, os.O_RDWR)
             try:
                 _lock(descriptor, wait=False)
                 leftover.unlink()
-                removed.append(leftover)
             finally:
                 os.close(descriptor)
-    return removed
 
 
 def _create_temporary(target: Path) -> tuple[int, Path]:

@@ -53,8 +53,6 @@ def save(path: str | os.PathLike[str] | IO[bytes], arrays: Mapping[str, Any], me
         None, bool, int, float, str, lists and str-keyed dicts of these. They are restored exactly: floats to the last
         bit (also NaN and infinities), and ints of any size.
     """
-    from safetensors.numpy import save as to_safetensors
-
     if not isinstance(metadata, dict):
         raise TypeError(f"checkpoint: metadata is {type(metadata).__name__}\n  expected a dict")
     if not isinstance(arrays, Mapping):
@@ -66,8 +64,8 @@ def save(path: str | os.PathLike[str] | IO[bytes], arrays: Mapping[str, Any], me
         raise ValueError(
             "checkpoint: metadata is nested too deeply\n  expected no list or dict inside itself"
         ) from None
-    plain = {name: _storable(name, array) for name, array in arrays.items()}
-    data = _in_order(to_safetensors(plain, metadata=own_entries(metadata, plain)))
+    plain = {name: storable("checkpoint", name, array) for name, array in arrays.items()}
+    data = encoded(plain, own_entries(metadata, plain))
     size = _header_size(data)
     if size > _LARGEST_HEADER:
         raise ValueError(
@@ -79,18 +77,20 @@ def save(path: str | os.PathLike[str] | IO[bytes], arrays: Mapping[str, Any], me
         file.write(data)
 
 
-def _in_order(data: bytes) -> bytes:
-    """The same file with the entries of its header sorted, because safetensors writes them in any order.
-
-    Equal contents then give equal bytes. A header is its length in 8 bytes and a JSON text, padded to a multiple of 8.
+def encoded(arrays: dict[str, np.ndarray], metadata: dict[str, str]) -> bytes:
+    """A safetensors file. Its metadata is sorted, because safetensors writes it in any order: equal contents give equal
+    bytes. The header is its length in 8 bytes and a JSON text, padded to a multiple of 8.
     """
+    from safetensors.numpy import save as to_safetensors
+
+    data = to_safetensors(arrays, metadata=metadata)
     size = _header_size(data)
     header = json.loads(data[8 : 8 + size])
     own = header.pop("__metadata__")
     text = json.dumps({"__metadata__": dict(sorted(own.items())), **header}, separators=(",", ":"), ensure_ascii=False)
-    encoded = text.encode()
-    encoded += b" " * (-len(encoded) % 8)
-    return len(encoded).to_bytes(8, "little") + encoded + data[8 + size :]
+    written = text.encode()
+    written += b" " * (-len(written) % 8)
+    return len(written).to_bytes(8, "little") + written + data[8 + size :]
 
 
 def load(path: str | os.PathLike[str] | IO[bytes]) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
@@ -156,19 +156,26 @@ def first_line(error: BaseException) -> str:
     return "".join(c if c.isprintable() else repr(c)[1:-1] for c in lines[0][:200]) if lines else type(error).__name__
 
 
-def _storable(name: str, array: Any) -> np.ndarray:
+def as_array(function: str, name: str, value: Any) -> np.ndarray:
+    """`value` as a NumPy array. Raises ValueError, naming it, for a ragged list."""
+    try:
+        return values_of(value)
+    except ValueError:
+        raise ValueError(f"{function}: array {name!r} is a ragged list\n  expected an array") from None
+
+
+def storable(function: str, name: str, array: Any) -> np.ndarray:
+    """The values of an array as safetensors stores them. Raises TypeError or ValueError for what it cannot store."""
     if not isinstance(name, str) or name == "__metadata__":
-        raise TypeError(f"checkpoint: an array is named {name!r}\n  expected a string other than '__metadata__'")
+        raise TypeError(f"{function}: an array is named {name!r}\n  expected a string other than '__metadata__'")
     try:
         name.encode()
-        values = values_of(array)
     except UnicodeEncodeError as error:
-        raise ValueError(f"checkpoint: an array is named {name!r} ({error.reason})\n  expected text") from None
-    except ValueError:
-        raise ValueError(f"checkpoint: array {name!r} is a ragged list\n  expected an array") from None
+        raise ValueError(f"{function}: an array is named {name!r} ({error.reason})\n  expected text") from None
+    values = as_array(function, name, array)
     if values.dtype.name not in _DTYPES:
         raise TypeError(
-            f"checkpoint: array {name!r} has dtype {values.dtype}\n  expected one of {', '.join(_DTYPES)}\n"
+            f"{function}: array {name!r} has dtype {values.dtype}\n  expected one of {', '.join(_DTYPES)}\n"
             "  text, settings and lists belong in the metadata"
         )
     # safetensors copies memory in its physical order and ignores strides, so a transposed view would be stored

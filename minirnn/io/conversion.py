@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from minirnn.io.arrays import as_array
+from minirnn.io.checkpoint import as_array
 from minirnn.io.layouts.base import Layout
 from minirnn.io.layouts.groups import natural
 from minirnn.io.layouts.hub import NetworkWeights

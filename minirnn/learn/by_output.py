@@ -14,8 +14,7 @@ import numpy as np
 from minirnn.learn.exercise import Exercise
 from minirnn.learn.hypotheses.edits import Hypothesis
 from minirnn.learn.hypotheses.search import Search
-from minirnn.learn.judge import SINGLE, alike
-from minirnn.learn.rearranged import Case
+from minirnn.learn.judge import SINGLE, Case, alike
 
 
 @dataclass(frozen=True)

@@ -9,9 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from minirnn.learn.diagnose import Case
 from minirnn.learn.exercise import Exercise, Inputs
-from minirnn.learn.judge import SINGLE, Failed, brought, equal, outputs_of
+from minirnn.learn.judge import SINGLE, Case, Failed, brought, equal, outputs_of
 from minirnn.learn.sandbox import given
 from minirnn.learn.sandbox.parent import Child
 from minirnn.learn.sandbox.replies import Reply

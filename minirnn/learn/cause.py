@@ -18,8 +18,7 @@ from minirnn.learn.calls import message_of, value_of
 from minirnn.learn.cleaned import cleaned
 from minirnn.learn.diagnose import Diagnosis, at_once, searched
 from minirnn.learn.exercise import Exercise, Inputs
-from minirnn.learn.judge import Failed, outputs_of
-from minirnn.learn.rearranged import Case
+from minirnn.learn.judge import Case, Failed, outputs_of
 from minirnn.learn.repair import Change, Repair
 from minirnn.learn.sandbox.parent import Child
 from minirnn.learn.wrong_line import in_own_names
@@ -59,7 +58,7 @@ def cause(
         return known
     if facts := unsteady(exercise, child, cases):
         return facts
-    repair = Repair(exercise, child)
+    repair = Repair(exercise, child, next((k for k, case in enumerate(cases) if case.wrong), 0))
     near = repair.near_one() or repair.alike()
     if near and known is not None and known.known:  # it says why, and the change might be right by accident
         return told(text, [replace(change, says=known.sentence) for change in near])

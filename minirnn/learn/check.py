@@ -10,82 +10,21 @@ import random
 import re
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
-from functools import cached_property
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
 from minirnn.learn.calls import DIFFERENCES, function_case, message_of, takes_differences
-from minirnn.learn.cause import cause, mended
 from minirnn.learn.course import Course, Entry
-from minirnn.learn.diagnose import Case, Diagnosis, searched, wrong_numbers
-from minirnn.learn.exercise import PUBLIC, PUBLIC_CASES, CudaExercise, Exercise, Sizes, Stage
-from minirnn.learn.judge import Failed, Part, compare, rows, worst
-from minirnn.learn.known_mistakes import KnownMistakes
+from minirnn.learn.exercise import PUBLIC, PUBLIC_CASES, CudaExercise, Exercise, Sizes
+from minirnn.learn.judge import Case, Failed, Part, compare, worst
+from minirnn.learn.result import Result
 from minirnn.learn.sandbox.parent import Child
 from minirnn.learn.sandbox.system_locks import FORKS
 
-KNOWN = KnownMistakes()
 COMMENTS = r"//[^\n]*|/\*.*?\*/"
 """Comments of a kernel. In Python, a stub has no text that could be right."""
-
-
-@dataclass
-class Result:
-    """The result of checking an answer.
-
-    Attributes
-    ----------
-    status : str
-        "passed", "failed" or "not started".
-    parts : list of Part
-        Right or wrong, output by output; empty if the answer could not be run.
-    score, hidden : int
-        Points earned, at most `Entry.points` and `Entry.hidden`; those for hidden cases are earned only when graded.
-    message : str
-        What to tell the student, several lines.
-    diagnosis : str
-        The cause on one line; empty if none is known.
-    prints, hidden_prints : str
-        What the answer printed; in hidden cases only the teacher may see it.
-    seconds : float
-        The time of the cases that students see; that of the hidden ones would reveal something about them.
-    text : str
-        The student's file.
-    comments : list of (int, str)
-        What is wrong in lines of the file, as far as it may be told.
-    place : str
-        The line of the mistake, such as ``line 8 (where you assign dzc)``; empty if none is known.
-    busy : bool
-        Whether the machine was too busy to judge, twice: nothing is known about the answer then.
-    remarks : list of str
-        What only the teacher may see, such as that the answer imports minirnn.
-    """
-
-    entry: Entry
-    status: str
-    parts: list[Part] = field(default_factory=list)
-    score: int = 0
-    hidden: int = 0
-    hidden_message: str = ""
-    message: str = ""
-    diagnosis: str = ""
-    place: str = ""
-    text: str = ""
-    comments: list[tuple[int, str]] = field(default_factory=list)
-    prints: str = ""
-    hidden_prints: str = ""
-    busy: bool = False
-    seconds: float = 0.0
-    cases: list[Case] = field(default_factory=list)
-    exact: bool = False
-    device: str = "cuda-sim"
-    remarks: list[str] = field(default_factory=list)
-
-    @property
-    def passed(self) -> bool:
-        return self.status == "passed"
 
 
 def check(course: Course, entry: Entry, file: Path, *, hidden: bool = False, device: str = "cuda-sim") -> Result:
@@ -159,7 +98,6 @@ def run(entry: Entry, child: Child, result: Result, text: str, detail: str, chan
     exercise = entry.exercise
     if isinstance(exercise, CudaExercise):
         from minirnn.learn.cuda_kernels import kernel_loaded
-        from minirnn.learn.kernel_repair import kernel_repair
 
         kernel_loaded(child)
     simulated = result.device == "cuda-sim"
@@ -168,17 +106,15 @@ def run(entry: Entry, child: Child, result: Result, text: str, detail: str, chan
     except Failed as failure:
         if failure.line is None or failure.busy or detail == "yes-no":
             raise
-        if isinstance(exercise, CudaExercise):
-            order = "volatile" in str(failure) and "__threadfence" in str(failure)  # that no change of an index mends
-            found = kernel_repair(exercise, child, text) if simulated and not order else None
-        else:
-            found = mended(exercise, child, text) if exercise.kind == "python" and not failure.ended else None
-        result.comments = list(found.comments) if found is not None else []
-        raise with_repair(failure, found, detail) from None
+        from minirnn.learn.wrong_answer import with_repair
+
+        raise with_repair(exercise, child, result, text, detail, failure) from None
     result.score = sum(points for points, part in zip(shares(entry), result.parts, strict=False) if part.ok)
     if all(part.ok for part in result.parts):
         result.status = "passed"
     else:
+        from minirnn.learn.wrong_answer import explain
+
         explain(entry, child, result, text, detail)
 
 
@@ -258,109 +194,6 @@ def same_text(a: str, b: str, comments: str = "") -> bool:
     """Whether two texts differ in spaces only, or in `comments` (a regular expression)."""
     a, b = (re.sub(comments, " ", text, flags=re.DOTALL) if comments else text for text in (a, b))
     return a.split() == b.split()
-
-
-# ---- messages about failures
-
-
-def explain(entry: Entry, child: Child, result: Result, text: str, detail: str) -> None:
-    """Find the cause and compose the message, with as much detail as the course allows."""
-    exercise, wrong = entry.exercise, [p for p in result.parts if not p.ok]
-    complaints = list(dict.fromkeys(f"  {p.complaint}" for p in wrong if p.complaint))
-    if detail == "yes-no":
-        result.message = "wrong"
-        return
-    lines = complaints
-    result.diagnosis = complaints[0].strip() if complaints else ""
-    stages = Stages(exercise, child)
-    found = diagnosis_of(exercise, result, stages, child, text)
-    if found is not None and (found.exact or exercise.kind == "cuda"):  # the cause of a NaN is known
-        lines = complaints = [c for c in complaints if "was it never written" not in c]
-    if found is not None and (found.exact or not complaints):
-        result.diagnosis, result.exact = found.sentence if detail == "full" else found.brief, found.exact
-        cause = found.lines if detail == "full" else [found.brief]
-        lines = [*(f"  {line}" for line in cause), *([""] if lines else []), *lines]
-        lines += ["", f"  {entry.file}{found.place}"]
-        result.place = found.place.removeprefix(", ")
-        line = re.match(r"line (\d+)", result.place)
-        result.comments = [(int(line[1]), result.diagnosis)] if line else list(found.comments)
-    if not result.exact and not complaints and exercise.kind == "python":
-        places, stage = where_wrong(exercise, result.cases), stages.first_wrong()
-        lines += [line for text in (places, stage) if text for line in ("", f"  {text}")]
-        result.diagnosis = result.diagnosis or stage or places
-        lines = lines or ["  No change to your file and no known mistake explains these numbers."]
-    result.message = "\n".join([*rows(result.parts), "", *lines]).rstrip()
-
-
-def with_repair(failure: Failed, found: Diagnosis | None, detail: str) -> Failed:
-    """The message about a failure, with its cause if that is known."""
-    if found is None:
-        return failure
-    lines = found.lines if detail == "full" else [found.brief]
-    return Failed("\n".join([str(failure), "", *(f"  {line}" for line in lines)]), failure.line)
-
-
-def diagnosis_of(exercise: Exercise, result: Result, stages: Stages, child: Child, text: str) -> Diagnosis | None:
-    """The cause of wrong numbers, if the answer returned any."""
-    if not result.cases or exercise.kind == "tester" or not any(case.wrong for case in result.cases):
-        return None
-    if isinstance(exercise, CudaExercise):
-        from minirnn.learn.diagnose_cuda import diagnose_kernel
-        from minirnn.learn.kernel_repair import kernel_repair
-
-        found = KNOWN.diagnosis(exercise, result.cases, lambda: (diagnose_kernel(exercise, result.cases), True))
-        if result.device == "cuda-sim":
-            return kernel_repair(exercise, child, text, types=found is not None and found.exact) or found
-        return found
-
-    def by_numbers() -> Diagnosis | None:
-        if any("is right" in part.complaint for part in result.parts):  # the diagnosis says this better
-            return None
-        find = lambda: (searched(exercise, result.cases), True)  # noqa: E731
-        return KNOWN.diagnosis(exercise, result.cases, find)
-
-    return cause(exercise, child, text, result.cases, by_numbers)
-
-
-def where_wrong(exercise: Exercise, cases: Sequence[Case]) -> str:
-    """Which numbers of each wrong output are wrong, if it is not all of them in every case."""
-    said = []
-    for name in (n for n in exercise.outputs if any(n in case.wrong for case in cases)):
-        places = [wrong_numbers(exercise, case, name) for case in cases]
-        if all(places) and len(set(places)) == 1:
-            said.append(f"{name} is wrong in {places[0]} only")
-    return "; ".join(said)
-
-
-@dataclass
-class Stages:
-    """The results of an answer in the simpler cases of its exercise, computed when they are first needed."""
-
-    exercise: Exercise
-    child: Child
-
-    @cached_property
-    def tried(self) -> list[tuple[Stage, Case | Failed]]:
-        found: list[tuple[Stage, Case | Failed]] = []
-        for stage in self.exercise.stages:
-            try:
-                case = function_case(self.exercise, self.child, self.exercise.case([2], PUBLIC, stage))
-            except Failed as failure:
-                return [*found, (stage, failure)]
-            found.append((stage, case))
-        return found
-
-    def first_wrong(self) -> str:
-        """A sentence that names the first simpler case that goes wrong."""
-        passed = ""
-        for stage, case in self.tried:
-            if isinstance(case, Failed):
-                return f"{stage.name} it fails: {case}"
-            if any(not part.ok for part in compare(self.exercise, case.expected, case.got)):
-                before = f"Right {passed}; wrong" if passed else "Wrong already"
-                return f"{before} {stage.name}: look at {stage.look}."
-            passed = stage.name
-        return ""
 
 
 # ---- grading only

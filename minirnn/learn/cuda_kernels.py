@@ -12,8 +12,7 @@ import numpy as np
 from minirnn.learn.calls import value_of
 from minirnn.learn.diagnose_cuda import KernelCase
 from minirnn.learn.exercise import CudaExercise, Sizes
-from minirnn.learn.judge import Failed, Part, compare, outputs_of, worst
-from minirnn.learn.rearranged import Case
+from minirnn.learn.judge import Case, Failed, Part, compare, outputs_of, worst
 from minirnn.learn.sandbox.parent import ORDERS, Child
 
 

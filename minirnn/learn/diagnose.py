@@ -3,12 +3,11 @@
 The cheapest explanation is tried first: outputs in another order, a mistake of the catalog, one of the rewrites of the
 formula's tree, an output that is rearranged or scaled, one change per output, two changes.
 A cause is named only if it gives all the numbers of all the cases exactly. Otherwise the text says where it goes wrong
-(`check.first_wrong_stage`) and, marked as a guess, names a term that explains most of the difference.
+(`wrong_answer.first_wrong`) and, marked as a guess, names a term that explains most of the difference.
 """
 
 from __future__ import annotations
 
-import ast
 import re
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -20,15 +19,15 @@ from minirnn.learn import judge
 from minirnn.learn.exercise import Exercise, Inputs
 from minirnn.learn.hypotheses.edits import Hypothesis, marked, put
 from minirnn.learn.hypotheses.program import Program
-from minirnn.learn.hypotheses.search import Maker, Search
-from minirnn.learn.judge import alike, equal, is_single
-from minirnn.learn.rearranged import SIMPLE_MISTAKES, Case, other_order, reason
+from minirnn.learn.judge import Case, alike, equal, is_single
+from minirnn.learn.rearranged import other_order, reason
+from minirnn.learn.sandbox.patterns import text as text_of
 from minirnn.learn.wrong_numbers import GATES, pieces, sizes_of, where
 
 if TYPE_CHECKING:
     from minirnn.learn.by_output import Cause
+    from minirnn.learn.hypotheses.search import Maker, Search
 
-__all__ = ["GATES", "SIMPLE_MISTAKES", "Case", "Diagnosis", "all_zero", "diagnose", "wrong_numbers"]
 MOST_FAR = 9
 SINGLE, PAIRS = 5000, 300
 """The number of evaluations of the formula for all single hypotheses, and for pairs. They
@@ -38,7 +37,7 @@ are the same on every machine.
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """What is wrong: a sentence, the text to show, the variable to look for; `exact` if it explains every number.
+    """What is wrong: a sentence, the text to show, the variables to look for; `exact` if it explains every number.
 
     `brief` is the sentence without the whole right-hand side of a line, for students who should find that themselves.
     `values` is what each variable of the formula holds with this mistake, for `inputs`, and `wrong` the right-hand side
@@ -49,7 +48,7 @@ class Diagnosis:
 
     sentence: str
     lines: tuple[str, ...]
-    target: str = ""
+    targets: tuple[str, ...] = ()
     exact: bool = True
     short: str = ""
     values: Mapping[str, Sequence[Any]] = field(default_factory=dict)
@@ -79,7 +78,8 @@ def at_once(exercise: Exercise, cases: Sequence[Case]) -> Diagnosis | None:
     if not any(case.wrong for case in cases):
         return None
     if all_zero(case.got for case in cases):
-        return Diagnosis(EVERYTHING_ZERO, (EVERYTHING_ZERO,))  # the line can still be found
+        what = "gradient" if all(name.startswith(("d", "gradient")) for name in exercise.outputs) else "number"
+        return Diagnosis(EVERYTHING_ZERO % what, (EVERYTHING_ZERO % what,))  # the line can still be found
     if order := other_order(cases):
         return Diagnosis(order, ("All numbers are there, but:", "", f"    {order}"), final=True)
     return known_mistake(exercise, cases)
@@ -109,7 +109,7 @@ def size(outputs: Mapping[str, Any]) -> int:
     return sum(v.size for v in outputs.values() if isinstance(v, np.ndarray))
 
 
-EVERYTHING_ZERO = "every gradient is zero: does what is returned depend on what comes in?"
+EVERYTHING_ZERO = "every %s is zero: does what is returned depend on what comes in?"
 
 
 def all_zero(outputs: Iterable[Mapping[str, Any]]) -> bool:
@@ -171,7 +171,7 @@ Told = tuple[str, list[str], str]
 """A change as a sentence, as lines, and as a sentence without the whole right-hand side."""
 
 
-def told(changes: Sequence[Told], others: Sequence[str], target: str, digits: str) -> Diagnosis:
+def told(changes: Sequence[Told], others: Sequence[str], targets: Iterable[str], digits: str) -> Diagnosis:
     """The diagnosis for one or more changes: sentences, and the lines with marks."""
     changes = list({change[0]: change for change in changes}.values())
     count = {1: "One change", 2: "Two changes"}.get(len(changes), f"{len(changes)} changes")
@@ -184,7 +184,8 @@ def told(changes: Sequence[Told], others: Sequence[str], target: str, digits: st
     if others := [o for o in others if o not in [c[0] for c in changes]]:
         lines += ["Other changes that give the same numbers: " + "; ".join(others[:3]), ""]
     sentence, short = "; ".join(c[0] for c in changes), "; ".join(c[2] for c in changes)
-    return Diagnosis(sentence, tuple(lines if lines[-1] else lines[:-1]), target, short=short)
+    targets = tuple(dict.fromkeys(filter(None, targets)))
+    return Diagnosis(sentence, tuple(lines if lines[-1] else lines[:-1]), targets, short=short)
 
 
 # ---- the hypotheses about the formula's tree, and outputs that are rearranged
@@ -194,6 +195,8 @@ def from_the_tree(
     exercise: Exercise, cases: Sequence[Case], more: tuple[Maker, ...] = (), below: int = MOST_FAR
 ) -> Diagnosis | None:
     """One hypothesis (`more` makes further ones), a cause for each output, or several hypotheses together."""
+    from minirnn.learn.hypotheses.search import Search
+
     if any(says_nothing(case) or any(map(judge.is_odd, case.got.values())) for case in cases):
         return None  # no formula gives what is not a number
     tolerance = tolerance_of(exercise, cases)
@@ -209,7 +212,7 @@ def from_the_tree(
         search, ones = None, []
     if search is not None and ones:
         others = [hypothesis.sentence() for hypothesis in ones[1:]]
-        found = told([explained(search.program, ones[0])], others, ones[0].target, digits)
+        found = told([explained(search.program, ones[0])], others, [ones[0].target], digits)
         found = found.replaced(wrong=wrong_side(search.program, ones[0]))
         return with_values(found, search.program, search.code(ones[0]), cases[0].inputs)
     if below < MOST_FAR:
@@ -231,7 +234,7 @@ def from_the_tree(
     pair = search.twos(PAIRS)
     if pair is None:
         return None
-    found = told([explained(search.program, h) for h in pair], (), pair[0].target, digits)
+    found = told([explained(search.program, h) for h in pair], (), [h.target for h in pair], digits)
     return with_values(found, search.program, search.code(*pair), cases[0].inputs)
 
 
@@ -246,7 +249,7 @@ def fixed(inputs: Inputs) -> Inputs:
 
 def told_by_output(search: Search | None, parts: Sequence[tuple[Cause, list[str]]], digits: str) -> Diagnosis:
     """The text about causes of one or more outputs each."""
-    changes, target = [], ""
+    changes, targets = [], []
     for cause, names in parts:
         if cause.hypothesis is None or search is None:
             text = cause.sentence(names)
@@ -254,8 +257,8 @@ def told_by_output(search: Search | None, parts: Sequence[tuple[Cause, list[str]
         else:
             full, lines, short = explained(search.program, cause.hypothesis)
             changes.append((cause.sentence(names, full), lines, cause.sentence(names, short)))
-            target = target or ("" if cause.alone else cause.hypothesis.target)
-    return told(changes, (), target, digits)
+            targets += [] if cause.alone else [cause.hypothesis.target]
+    return told(changes, (), targets, digits)
 
 
 def tolerance_of(exercise: Exercise, cases: Sequence[Case]) -> float:
@@ -280,11 +283,8 @@ def explained(program: Program, hypothesis: Hypothesis) -> Told:
         return sentence, [sentence], sentence
     step = program.every[hypothesis.number]
     text, start, width = marked(step.tree, hypothesis.path)
-    right = ast.unparse(step.value[0]) if step.value is not None else ""
-    says = hypothesis.mark if hypothesis.mark.startswith("this ") else hypothesis.says
-    lines = [text, " " * start + "^" * width + f" {says}"]
-    if hypothesis.mark and hypothesis.mark not in hypothesis.says and not hypothesis.mark.startswith("this "):
-        lines.append(" " * start + hypothesis.mark)
+    right = text_of(step.value[0]) if step.value is not None else ""
+    lines = [text, " " * start + "^" * width + f" {hypothesis.says}"]
     return sentence, lines, without(sentence, right)
 
 
@@ -298,7 +298,7 @@ def wrong_side(program: Program, hypothesis: Hypothesis) -> str:
     if len(hypothesis.edits) > 1 or edit.placed is None:
         return ""
     value = getattr(put(program.every[edit.number].tree, edit.path, edit.placed), "value", None)
-    return re.sub(NEUTRAL, "", ast.unparse(value)) if value is not None else ""
+    return re.sub(NEUTRAL, "", text_of(value)) if value is not None else ""
 
 
 # ---- causes that are not exact

@@ -12,8 +12,8 @@ import numpy as np
 from minirnn.learn.diagnose import Diagnosis, from_the_tree
 from minirnn.learn.exercise import Exercise
 from minirnn.learn.hypotheses import kernels
-from minirnn.learn.judge import SINGLE, equal
-from minirnn.learn.rearranged import Case, other_order
+from minirnn.learn.judge import SINGLE, Case, equal
+from minirnn.learn.rearranged import other_order
 from minirnn.learn.wrong_numbers import axes, where
 
 MORE = (kernels.of_indices, kernels.of_tiles, kernels.of_partial_sums, kernels.of_partial_maxima)
@@ -52,11 +52,28 @@ def diagnose_kernel(exercise: Exercise, results: Sequence[Case]) -> Diagnosis | 
         return said([f"{', '.join(names)}: {text}" for text, names in together.items()])
     found = from_the_tree(exercise, cases, MORE)
     if found is not None:
-        return found
+        return in_c(found)
     places = [
         f"{name}: {text}" for name in exercise.outputs if (text := wrong_place(cases[0], name, exercise.outputs[name]))
     ]
     return said(places, exact=False) if places else None
+
+
+def in_c(found: Diagnosis) -> Diagnosis:
+    """A diagnosis without the lines of the formula, which are Python, and with words that fit a kernel."""
+
+    def words(text: str) -> str:
+        text = re.sub(r"\bnp\.(exp|log|sqrt|tanh)\b", r"\1f", text)
+        for line, axis in (("column", 0), ("row", 1)):
+            for what, name in (("sum", "sum"), ("largest number", "max")):
+                total = rf"(\w+|\([^()]*\))\.{name}\((?:axis=)?{axis}(?:, keepdims=True)?\)"
+                text = re.sub(total, rf"the {what} of each {line} of \1", text)
+        return re.sub(r"\bthe (term|factor) the\b", "the", text)
+
+    sentence = words(found.sentence)
+    others = [words(line) for line in found.lines[1:] if line.startswith("Other changes")]
+    lines = (found.lines[0], "", *(f"    {text}" for text in sentence.split("; ")), *("" for _ in others), *others)
+    return found.replaced(sentence=sentence, short=words(found.short), lines=lines)
 
 
 def said(sentences: Sequence[str], exact: bool = True) -> Diagnosis:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from minirnn.learn.cleaned import several
-from minirnn.learn.exercise import Exercise
+from minirnn.learn.exercise import Exercise, Inputs
 
 TOLERANCE = {"python": 1e-9, "cuda": 1e-5, "tester": 0.0}
 """The largest relative error of an output by kind of exercise. Answers in Python add a few hundred numbers in float64,
@@ -30,6 +30,20 @@ class Part:
     error: float
     complaint: str = ""
     note: str = ""
+
+
+@dataclass(frozen=True)
+class Case:
+    """A case: its inputs, the expected and the returned outputs by name, and NumPy's warnings."""
+
+    inputs: Inputs
+    expected: Mapping[str, Any]
+    got: Mapping[str, Any]
+    warned: Sequence[tuple[int, str]] = ()
+
+    @property
+    def wrong(self) -> frozenset[str]:
+        return frozenset(name for name, want in self.expected.items() if not equal(want, self.got[name]))
 
 
 class Failed(Exception):

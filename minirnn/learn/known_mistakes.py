@@ -11,8 +11,9 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 
-from minirnn.learn.diagnose import Case, Diagnosis
+from minirnn.learn.diagnose import Diagnosis
 from minirnn.learn.exercise import Exercise
+from minirnn.learn.judge import Case
 from minirnn.learn.sandbox import protocol
 
 MOST = 1000
@@ -27,21 +28,17 @@ class KnownMistakes:
         self._lock = threading.Lock()
 
     def diagnosis(
-        self, exercise: Exercise, cases: Sequence[Case], find: Callable[[], tuple[Diagnosis | None, bool]]
+        self, exercise: Exercise, cases: Sequence[Case], find: Callable[[], Diagnosis | None]
     ) -> Diagnosis | None:
-        """The diagnosis of these cases. ``find()`` computes it if they are new.
-
-        It also returns whether the diagnosis depends only on the cases. Otherwise it is not kept.
-        """
+        """The diagnosis of these cases. ``find()`` computes it if they are new."""
         key = id(exercise), fingerprint(cases)  # the exercise is also kept, so that its id() is not reused
         with self._lock:
             if key in self._found:
                 self._found.move_to_end(key)
                 return self._found[key][1]
-        found, of_these_alone = find()
+        found = find()
         with self._lock:
-            if of_these_alone:
-                self._found[key] = exercise, found
+            self._found[key] = exercise, found
             while len(self._found) > MOST:
                 self._found.popitem(last=False)
         return found

@@ -10,9 +10,8 @@ import numpy as np
 
 from minirnn.learn.calls import function_case, message_of, value_of
 from minirnn.learn.catalog.capstone import BOUND, MOST_UNITS, V, texts
-from minirnn.learn.diagnose import Case
 from minirnn.learn.exercise import HIDDEN, PUBLIC, Exercise, Sizes
-from minirnn.learn.judge import Failed, Part, compare, worst
+from minirnn.learn.judge import Case, Failed, Part, compare, worst
 from minirnn.learn.sandbox.parent import Child
 
 TRAINED_ON = (PUBLIC, HIDDEN[0])

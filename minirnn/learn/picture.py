@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from minirnn.learn.check import Result
 from minirnn.learn.course import CourseError
-from minirnn.learn.diagnose import GATES
 from minirnn.learn.exercise import PUBLIC_CASES
 from minirnn.learn.judge import TOLERANCE, part
 from minirnn.learn.models import STEPS
+from minirnn.learn.result import Result
+from minirnn.learn.wrong_numbers import GATES
 from minirnn.viz import gradient_flow
 from minirnn.viz.colors import BLUE, ORANGE
 from minirnn.viz.picture import Picture, new_figure

@@ -260,9 +260,8 @@ def compare_gradients(got: Any, expected: Mapping[str, Any], tolerance: float = 
     AssertionError
         If one is missing, has another shape, is not finite, or is off by more.
     """
-    from minirnn.learn.diagnose import SIMPLE_MISTAKES
     from minirnn.learn.judge import equal, part, rows
-    from minirnn.learn.rearranged import REVERSED
+    from minirnn.learn.rearranged import REVERSED, SIMPLE_MISTAKES
 
     __tracebackhide__ = True
     if not isinstance(got, Mapping):

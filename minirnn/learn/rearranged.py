@@ -4,30 +4,15 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Any
 
 import numpy as np
 
-from minirnn.learn.exercise import Exercise, Inputs
-from minirnn.learn.judge import equal
+from minirnn.learn.exercise import Exercise
+from minirnn.learn.judge import Case, equal
 from minirnn.learn.wrong_numbers import GATES, axes, pieces, sizes_of
-
-
-@dataclass(frozen=True)
-class Case:
-    """A case: its inputs, the expected and the returned outputs by name, and NumPy's warnings."""
-
-    inputs: Inputs
-    expected: Mapping[str, Any]
-    got: Mapping[str, Any]
-    warned: Sequence[tuple[int, str]] = ()
-
-    @property
-    def wrong(self) -> frozenset[str]:
-        return frozenset(name for name, want in self.expected.items() if not equal(want, self.got[name]))
 
 
 def other_order(cases: Sequence[Case]) -> str:

@@ -53,6 +53,8 @@ class Repair:
 
     Attributes
     ----------
+    start : int
+        The number of the first case that is wrong. Changes are tried on it.
     left : int
         The remaining trials of this search.
     reach : dict
@@ -63,6 +65,7 @@ class Repair:
 
     exercise: Exercise
     child: Child
+    start: int = 0
     left: int = 0
     dead: bool = False
     count: int = 0
@@ -75,6 +78,7 @@ class Repair:
     @cached_property
     def cases(self) -> list[tuple[Sequence[int], Sizes]]:
         shown: list[tuple[Sequence[int], Sizes]] = [([k], sizes) for k, sizes in PUBLIC_CASES]
+        shown = [*shown[self.start :], *shown[: self.start]]
         try:
             for case in CONFIRM:
                 self.exercise.expected(self.exercise.case(*case))

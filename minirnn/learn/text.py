@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 import textwrap
 
-from minirnn.learn.check import Result
 from minirnn.learn.course import Entry
+from minirnn.learn.result import Result
 
 WIDTH = 78
 
@@ -64,7 +65,7 @@ def own_hint(result: Result) -> str:
         return ""
     if result.passed:
         return "all is right as it is now"
-    place = result.place.partition(" (where")[0]  # the text after it names the variable
+    place = re.sub(r" \(where .*?\)", "", result.place)  # that names the variable
     return ": ".join(filter(None, [place, result.diagnosis]))
 
 

@@ -10,14 +10,16 @@ from typing import Any
 
 import numpy as np
 
-from minirnn.learn.check import Result, check
+from minirnn.learn.catalog import EXERCISES
+from minirnn.learn.check import check
 from minirnn.learn.cleaned import several
-from minirnn.learn.course import Course, Entry
-from minirnn.learn.diagnose import Case, all_zero, diagnose
+from minirnn.learn.course import HERE, Course, Entry
+from minirnn.learn.diagnose import all_zero, diagnose
 from minirnn.learn.exercise import PUBLIC_CASES, Exercise
 from minirnn.learn.hypotheses.program import Program
-from minirnn.learn.judge import equal
+from minirnn.learn.judge import Case, equal
 from minirnn.learn.mutants import mutants
+from minirnn.learn.result import Result
 from minirnn.learn.teacher_exercise import REFERENCES, failure
 
 
@@ -34,6 +36,18 @@ def verify(
                     raise
                 found = [failure(error, course.folder / REFERENCES / entry.own)]  # in a mistake or a hidden case
             yield entry.id, found
+    for path in [] if only else without_entry(course):
+        yield path.stem, [f"{path} is in no [[exercise]] of course.toml"]
+
+
+def without_entry(course: Course) -> Iterator[Path]:
+    """The files of exercises that students do not get, because course.toml does not list them."""
+    known = [EXERCISES[id].path for id in EXERCISES if course.folder != HERE.absolute()]
+    known += [entry.exercise.path for entry in course.entries.values()]
+    for kind, used in (("exercises", known), (REFERENCES, [entry.own for entry in course.entries.values()])):
+        for path in sorted((course.folder / kind).rglob("*.*")):
+            if path.suffix in (".py", ".cu") and str(path.relative_to(course.folder / kind).as_posix()) not in used:
+                yield path.relative_to(course.folder)
 
 
 def complaints(course: Course, entry: Entry, work: Path, seconds: dict[str, float] | None = None) -> list[str]:

@@ -17,6 +17,7 @@ from minirnn.learn.diagnose import Diagnosis
 from minirnn.learn.hypotheses.program import Program, Step
 from minirnn.learn.judge import equal
 from minirnn.learn.repair import Repair
+from minirnn.learn.sandbox.patterns import text as text_of
 
 WORDS = ("a", "again", "first", "have", "inside", "limit", "mean", "one", "out", "read", "sign", "step", "there", "two")
 """Variables of formulas that are also words of sentences."""
@@ -40,7 +41,7 @@ def in_own_names(repair: Repair, text: str, found: Diagnosis) -> Diagnosis:
     reply = repair.child.call(message, served)
     noted = repair.child.call({**message, "trials": [[]], "noted": True}, served).noted
     own = {name: value for name, value in reply.locals.items() if name.isidentifier()}
-    reaches = repair.wrong.union(*(program.reach[step.number] for step in steps if step.target == found.target))
+    reaches = repair.wrong.union(*(program.reach[step.number] for step in steps if step.target in found.targets))
 
     def fits(line: int | None) -> bool:
         """Whether a line can be the wrong one: it changes no other outputs than that of the formula."""
@@ -61,29 +62,32 @@ def in_own_names(repair: Repair, text: str, found: Diagnosis) -> Diagnosis:
     loops = set(re.findall(r"^\s*for (\w+) in", text, re.MULTILINE))
     if len(loops) == 1 and "t" in code and "t" not in loops and "t" in {name for s in steps for name in s.loops}:
         instead["t"] = loops.pop()
-    for word in (todo := sorted(said, key=lambda word: word != found.target)):
+    for word in (todo := sorted(said, key=lambda word: word not in found.targets)):
         names = same(word) if word not in WORDS else []
         free = len(names) == 1 and names[0] not in (*said, *instead.values())
-        if free and (word != found.target or fits(reply.lines.get(names[0]))):
+        if free and (word not in found.targets or fits(reply.lines.get(names[0]))):
             instead[word] = names[0]
         elif word not in {*known, *instead, *means, *loops} and len(means) < MOST:
             value = meaning(word, steps, shown)
             means |= {word: value} if value else {}
             todo += words_of(value.removesuffix(BEFORE))
     own_name = naming(instead)
-    target, more, place = own_name(found.target), [], ""
-    if target in reply.lines:
-        lines = assigning(target, rows) or [reply.lines[target]]
-        made = [ast.unparse(step.tree) for step in steps if step.target == found.target]
-        end = found.values.get(found.target, [None])[-1]
-        line = next((k for k, value in noted if k in lines and equal(end, value)), lines[-1])
-        line = lines[0] if made[1:] and made[0] in shown else line  # before the loop
-        place = f", line {line} (where you assign {target})"
-    for name in same(found.target, turned=True) if not place else ():
-        if name in reply.lines:
-            place = f", line {reply.lines[name]} (your {name} is {target} in the formula)"
-    if not place and found.wrong:
-        wrong = own_name(found.wrong)
+    more, places = list[str](), list[str]()
+    for word in found.targets:
+        target = own_name(word)
+        if target in reply.lines:
+            lines = assigning(target, rows) or [reply.lines[target]]
+            made = [text_of(step.tree) for step in steps if step.target == word]
+            end = found.values.get(word, [None])[-1]
+            line = next((k for k, value in noted if k in lines and equal(end, value)), lines[-1])
+            line = lines[0] if made[1:] and made[0] in shown else line  # before the loop
+            places.append(f"line {line} (where you assign {target})")
+        else:
+            names = [name for name in same(word, turned=True) if name in reply.lines]
+            places += [f"line {reply.lines[name]} (your {name} is {target} in the formula)" for name in names[-1:]]
+    place = f", {' and '.join(places)}" if places else ""
+    if not place and found.wrong and found.targets:
+        wrong, target = own_name(found.wrong), own_name(found.targets[0])
         used = re.compile(rf"(?<![\w.]){re.escape(wrong)}(?!\w)")
         lines = [k for k, row in enumerate(rows, 1) if used.search(row) and (fits(k) or "return " in row)]
         if len(lines) == 1:
@@ -114,12 +118,12 @@ def naming(names: Mapping[str, str]) -> Callable[[str], str]:
 def meaning(word: str, steps: Sequence[Step], shown: Sequence[str]) -> str:
     """The value of a word, "of the iteration before" if a shown line comes before it in a loop; empty if unknown."""
     made = [s for s in steps if word in s.target.split(", ")]
-    if not made or len(made) > 2 or ast.unparse(made[-1].tree) in shown:
+    if not made or len(made) > 2 or text_of(made[-1].tree) in shown:
         return ""
     last = made[-1]
-    value = ast.unparse(last.tree.value) if last.target == word and isinstance(last.tree, ast.Assign) else ""
+    value = text_of(last.tree.value) if last.target == word and isinstance(last.tree, ast.Assign) else ""
     if len(made) == 2:  # of several values, the first explains nothing
-        before = [s for s in steps if s.loops == last.loops and ast.unparse(s.tree) in shown and s.number < last.number]
+        before = [s for s in steps if s.loops == last.loops and text_of(s.tree) in shown and s.number < last.number]
         value = f"{value}{BEFORE}" if last.loops and not made[0].loops and before and value else ""
     return value if len(value) <= 80 else ""
 

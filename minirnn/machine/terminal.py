@@ -40,7 +40,7 @@ def say(line: str) -> None:
 
 @contextmanager
 def while_working(line: str) -> Iterator[None]:
-    """``with shown("..."):`` shows a line on stderr during the block if stderr is a terminal."""
+    """``with while_working("..."):`` shows a line on stderr during the block if stderr is a terminal."""
     seen = sys.stderr.isatty() and not is_quiet()
     if seen:
         sys.stderr.write(f"\r{line}")

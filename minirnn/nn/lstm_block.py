@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 
 from minirnn.arguments import check
-from minirnn.arguments.host_array import integers
 from minirnn.arguments.names import own_init
 from minirnn.devices.base import Device
 from minirnn.engine.tensor import Tensor
@@ -16,6 +15,7 @@ from minirnn.nn.initial import Factory, redraw_glorot, size
 from minirnn.nn.module import Module
 from minirnn.nn.parameter import Parameter
 from minirnn.nn.states import LSTMState
+from minirnn.ops.cudnn_rnn.check import lengths_of
 from minirnn.ops.lstm_block.cell import LSTMBlockCellOutput, lstm_block_cell
 from minirnn.ops.lstm_block.sequence import BlockLSTMOutput, block_lstm
 from minirnn.ops.primitives import concat, expand_dims, where
@@ -168,7 +168,7 @@ class LSTMBlockFusedCell(_LSTMBlock):
             y = self.gates(x, (c0, h0))
             return y.h, LSTMState(y.cs[-1], y.h[-1]) if T else LSTMState(c0, h0)
 
-        lengths = check_lengths(name, sequence_length, T, B)
+        lengths = lengths_of(name, sequence_length, T, B, "sequence_length", 0)
         L = int(lengths.max(initial=0))
         counts = (np.arange(T)[:, None] < lengths)[:, :, None]  # (T, B, 1)
         # Padding is replaced, not multiplied by zero: 0 * NaN is NaN, forward and in the gradient of w.
@@ -184,15 +184,3 @@ class LSTMBlockFusedCell(_LSTMBlock):
         c, h = self.initial_state(initial_state, x.shape[1], x)
         L = x.shape[0] if seq_len_max is None else seq_len_max
         return block_lstm(L, x, c, h, self.w, self.wci, self.wcf, self.wco, self.b, **self.attributes)
-
-
-def check_lengths(name: str, lengths: Any, T: int, B: int) -> np.ndarray:
-    """`lengths` as int64 (B,). Raises TypeError if they are not integers, ValueError if one is not in 0 .. T."""
-    array = integers(f"{name}: sequence_length", lengths)
-    if array.shape != (B,):
-        raise ValueError(f"{name}: sequence_length has shape {array.shape}\n  expected (B,) = ({B},), from inputs")
-    if B and not 0 <= int(array.min()) <= int(array.max()) <= T:
-        raise ValueError(
-            f"{name}: sequence_length runs from {array.min()} to {array.max()}\n  expected 0 .. T = {T}, from inputs"
-        )
-    return array.astype(np.int64)

@@ -8,13 +8,15 @@ from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
+from minirnn import devices
 from minirnn.arguments import check
+from minirnn.arguments.host_array import float_dtype, is_dtype
+from minirnn.arguments.messages import shown
 from minirnn.devices.base import Device
 from minirnn.engine import html
 from minirnn.engine.hooks import RemovableHandle
-from minirnn.engine.tensor import Tensor, leaf
+from minirnn.engine.tensor import Tensor, leaf, tensor
 from minirnn.engine.values import Values
-from minirnn.nn import to_arguments
 from minirnn.nn.hooks import Hook, Hooks, call_with_hooks
 from minirnn.nn.loading import check_names, check_values
 from minirnn.nn.module_members import Members
@@ -210,7 +212,7 @@ class Module(Members):
         is given twice, or a dtype is not floating, and ValueError or DeviceUnavailable if there is no such device, or
         it cannot work here.
         """
-        place, kind = to_arguments.destination(args, device, dtype)
+        place, kind = destination(args, device, dtype)
         return self._move(place, kind, lambda buffer: kind if buffer.dtype.kind == "f" else None)
 
     def _move(self, place: Device | None, kind: Any, kind_of_buffer: Callable[[Tensor], Any]) -> Self:
@@ -222,7 +224,7 @@ class Module(Members):
                 buffer = vars(module)[name]
                 if buffer is not None:
                     if buffer not in known:
-                        known[buffer] = to_arguments.moved(buffer, place, kind_of_buffer(buffer))
+                        known[buffer] = moved(buffer, place, kind_of_buffer(buffer))
                     setattr(module, name, known[buffer])
         return self
 
@@ -248,7 +250,7 @@ class Module(Members):
 
     def type(self, dst_type: Any) -> Self:
         """Convert all parameters and *all* buffers, including integer ones, to a floating dtype; returns itself."""
-        _, kind = to_arguments.destination((), None, dst_type)
+        _, kind = destination((), None, dst_type)
         return self._move(None, kind, lambda buffer: kind)
 
     # ---- printing
@@ -273,3 +275,38 @@ class Module(Members):
         rows = [(name, p._repr_html_()) for name, p in self.named_parameters()]
         total = sum(p.size for _, p in self.named_parameters())
         return html.block(repr(self)) + html.table([*rows, ("total", f"{total:,} numbers")])
+
+
+def destination(args: tuple[Any, ...], device: Any, dtype: Any) -> tuple[Device | None, np.dtype[Any] | None]:
+    """The device and the floating dtype that the arguments of `Module.to` name. None means no change.
+
+    Raises TypeError if nothing is given, the same thing is given twice, or a dtype is not floating, and ValueError or
+    DeviceUnavailable if there is no such device, or it cannot work here.
+    """
+    for value in args:
+        a_dtype = is_dtype(value)
+        if (a_dtype and dtype is not None) or (not a_dtype and device is not None):
+            raise TypeError(
+                f"Module.to: got {shown(value)} and another {'dtype' if a_dtype else 'device'}\n  expected one"
+            )
+        if isinstance(value, Tensor):
+            if dtype is not None:
+                raise TypeError("Module.to: got a Tensor and a dtype\n  expected one of them: a Tensor has its dtype")
+            device, dtype = value.device, value.dtype
+        elif a_dtype:
+            dtype = value
+        else:
+            device = value
+    if device is None and dtype is None:
+        raise TypeError(
+            "Module.to: got nothing\n  expected a device such as 'cpu', a dtype such as np.float64, or both"
+        )
+    kind = None if dtype is None else float_dtype("Module.to", dtype)
+    return None if device is None else devices.get(device), kind
+
+
+def moved(buffer: Tensor, device: Device | None, dtype: Any) -> Tensor:
+    """A buffer on another device and in another dtype; the same buffer if nothing changes."""
+    device = buffer.device if device is None else device
+    dtype = buffer.dtype if dtype is None else np.dtype(dtype)
+    return buffer if device is buffer.device and dtype == buffer.dtype else tensor(buffer, device=device, dtype=dtype)

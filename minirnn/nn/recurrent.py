@@ -256,13 +256,11 @@ class LSTM(_Recurrent):
         regularization = input_dropout, variational, weight_dropout, zoneout
         rest = num_layers, bias, batch_first, dropout, bidirectional, proj_size, device, dtype
         super().__init__("lstm", input_size, hidden_size, *rest, regularization=regularization)
-        self._set_initial()
 
     def _set_initial(self) -> None:
         opened = open_forget_gate("LSTM", self.forget_bias, self.bias)
         for p in range(self.net.L * self.net.D):
-            biases = self.weights(p)[3:5]
-            opened(*biases)
+            opened(*self.weights(p)[3:5])
 
     def forward(self, input: Any, hx: Any = None, lengths: Any = None) -> tuple[Tensor, LSTMHidden]:
         """Run over whole sequences.

@@ -60,10 +60,7 @@ DOCS = """input_dropout : float
 
 def probability(name: str, what: str, value: Any, meaning: str = "the probability of a zero") -> float:
     """`value` as a float. Raises TypeError if it is not a number, ValueError outside 0 .. 1."""
-    p = check.number(name, what, value)
-    if not 0 <= p <= 1:
-        raise ValueError(f"{name}: {what} is {value}\n  expected 0 .. 1, {meaning}")
-    return p
+    return check.number(name, what, value, 0, 1, f", {meaning}")
 
 
 def probabilities_of_zoneout(name: str, rnn_mode: str, zoneout: Any) -> Probabilities:

@@ -20,7 +20,7 @@ from minirnn.nn.states import check_place, exchanged
 from minirnn.ops.cudnn_rnn.check import steps_of
 from minirnn.ops.cudnn_rnn.dropout import dropout_masks
 from minirnn.ops.fused import zeros
-from minirnn.ops.primitives import expand_dims, transpose
+from minirnn.ops.primitives import expand_dims, reshape, transpose
 
 DEFAULTS = {"num_layers": 1, "bias": True, "batch_first": False, "dropout": 0.0, "bidirectional": False, "proj_size": 0}
 DEFAULTS |= {"input_dropout": 0.0, "variational": False, "weight_dropout": 0.0, "zoneout": 0.0}
@@ -72,13 +72,14 @@ class Stack(Module):
     # ---- parameters
 
     def _draw(self, shapes: Sequence[Mapping[str, Sequence[int]]], make: Factory) -> None:
-        """Make the parameters of each pseudo-layer p = l*D + d."""
+        """Make the parameters of each pseudo-layer p = l*D + d, and give them their first values."""
         self._names: list[dict[str, str]] = []
         for p, own in enumerate(shapes):
             suffix = "" if self._single else f"_l{p // self.D}" + "_reverse" * (p % self.D)
             self._names.append({n: n + suffix for n in own})
             for n, shape in own.items():
                 setattr(self, n + suffix, make.uniform(shape, 1 / math.sqrt(self.hidden_size)))
+        self._set_initial()
 
     def _set_initial(self) -> None:
         """Set the parameters that are not drawn."""
@@ -138,7 +139,7 @@ class Stack(Module):
             if what == output and self.proj_size:
                 width, letter = self.P, "P"
             if value is not None:
-                found.append(self._state(what, value, (count, x.shape[1], width), letter, batched, x))
+                found.append(self._state(what, value, letter, (count, x.shape[1], width), batched, x))
                 continue
             if width not in none:  # otherwise states share the same zeros
                 none[width] = zeros((count, x.shape[1], width), x)
@@ -146,17 +147,16 @@ class Stack(Module):
         return found
 
     def _state(
-        self, what: str, value: Any, full: tuple[int, int, int], letter: str, batched: bool, x: Tensor
+        self, what: str, value: Any, own: Sequence[str], full: tuple[int, ...], batched: bool, x: Tensor
     ) -> Tensor:
-        """The user's initial state with all axes, after checks."""
+        """The user's initial state with all axes, L*D, B and its `own`, after checks."""
         state = value if isinstance(value, Tensor) else as_tensor(value, device=x.device)
         check_place(self.name, what, state, x.dtype, x.device)
-        axes = zip(("L*D", "B", letter), full, (not self._single, batched, True), strict=True)
+        axes = zip(("L*D", "B", *own), full, (not self._single, batched, *[True] * len(own)), strict=True)
         letters, expected = zip(*[(axis, size) for axis, size, there in axes if there], strict=True)
         note = "states are (L*D, B, H) also with batch_first" if self.batch_first and not self._single else ""
         check.shape(self.name, what, state.shape, ", ".join(letters), expected, f"input, time-major {x.shape}", note)
-        state = state if batched else expand_dims(state, -2)
-        return expand_dims(state, 0) if self._single else state
+        return state if state.shape == full else reshape(state, full)
 
     def _dropped(self, x: Tensor) -> tuple[Tensor, list[Weights], Sequence[Tensor] | None]:
         """x and all weights, and in training with the masks of this call, and the masks between layers."""

@@ -224,22 +224,8 @@ def _case_of_cell(cell: Formulas, seed: int) -> Case:
         given = [tensor(m, device=like.device, dtype=like.dtype).array for m in masks]
         return list(RecurrentLayer(plan, weights, LENGTHS, given)(*inputs))
 
-    values = _away_from_kinks(draw, run)
-    xs = [tensor(a, True, COMPOSED) for a in values.values()]
-    passed_straight = any(e.op == "straight_through" for e in cell.step.nodes)  # which is not a derivative
-    return Case(
-        cell.__name__,
-        f"two directions, lengths {', '.join(map(str, LENGTHS))}",
-        f"T{T} B{B} I{I} H{H}",
-        run,
-        lambda _: values,
-        ["y", "h_n", *["c_n"][: plan.states - 1]],
-        *_counts(xs, run(*xs)),
-        step=0.0,
-        second_order=True,
-        to_second_order=None if passed_straight else ALONG,
-        recorded=True,
-    )
+    outputs = ["y", "h_n", *["c_n"][: plan.states - 1]]
+    return _case(cell, cell.__name__, "two directions", (I, H), run, _away_from_kinks(draw, run), outputs)
 
 
 def _case_of_layer(layer: Any, seed: int) -> Case:
@@ -261,20 +247,30 @@ def _case_of_layer(layer: Any, seed: int) -> Case:
     nodes = in_order(run(*xs.values()), None, 0).nodes
     reached = {p for n in nodes for p in n.parents}
     values = {n: a for n, a in values.items() if xs[n] in reached}  # `weights` of a subclass may leave some out
-    xs = {n: xs[n] for n in values}
-    passed_straight = any(e.op == "straight_through" for e in layer.cell.step.nodes)
-    passed_straight |= any(isinstance(n.op, StraightThrough) for n in nodes)
+    name = layer.name if type(layer).__module__.startswith("minirnn.") else type(layer).__name__
+    outputs = ["y", *[f"{n}_n" for n in layer.states_given]]
+    straight = any(isinstance(n.op, StraightThrough) for n in nodes)
+    return _case(layer.cell, name, layer.name, (layer.input_size, layer.hidden_size), run, values, outputs, straight)
+
+
+def _case(
+    cell: Formulas, name: str, variant: str, sizes: tuple[int, int], run: Callable[..., Any], values: Arrays,
+    outputs: Sequence[str], straight: bool = False,
+) -> Case:  # fmt: skip
+    """The case of a layer. A gradient that is passed `straight` through is not a derivative."""
+    straight |= any(e.op == "straight_through" for e in cell.step.nodes)
+    xs = [tensor(a, True, COMPOSED) for a in values.values()]
     return Case(
-        layer.name if type(layer).__module__.startswith("minirnn.") else type(layer).__name__,
-        f"{layer.name}, lengths {', '.join(map(str, LENGTHS))}",
-        f"T{T} B{B} I{layer.input_size} H{layer.hidden_size}",
+        name,
+        f"{variant}, lengths {', '.join(map(str, LENGTHS))}",
+        f"T{T} B{B} I{sizes[0]} H{sizes[1]}",
         run,
         lambda _: values,
-        ["y", *[f"{n}_n" for n in layer.states_given]],
-        *_counts([*xs.values()], run(*xs.values())),
+        outputs,
+        *_counts(xs, run(*xs)),
         step=0.0,
         second_order=True,
-        to_second_order=None if passed_straight else ALONG,
+        to_second_order=None if straight else ALONG,
         recorded=True,
     )
 

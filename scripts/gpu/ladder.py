@@ -10,7 +10,7 @@ import argparse
 import json
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import product
 from pathlib import Path
@@ -153,19 +153,24 @@ def row_of(size: Size, rung: str, way: str, counts: Counter[str]) -> dict[str, A
 
 
 @contextmanager
-def counting(device: Cuda) -> Iterator[Counter[str]]:
+def counting(device: Any) -> Iterator[Counter[str]]:
     """Inside the block, count what the device's kernels and products do."""
     counts: Counter[str] = Counter()
     driver: Any = device.driver
-    gemm, before = driver.gemm, driver.launches
+    gemm, kernel_of, before = driver.gemm, device.kernel_of, driver.launches
 
-    def launch(kernel: Any, args: tuple[Any, ...], sizes: dict[str, Any]) -> None:
-        trace = kernel.traced(*args, **sizes, capacity=MOST_ACCESSES)
-        stats = driver.stats
-        assert stats.accesses <= MOST_ACCESSES
-        counts["kernel bytes"] += 32 * trace.sectors_in_all()
-        counts["sent"] += stats.bytes_sent
-        counts["block barriers"] += stats.barriers
+    def traced(*which: Any, **chosen: Any) -> Any:
+        kernel: Any = kernel_of(*which, **chosen)
+
+        def launch(*args: Any, **sizes: Any) -> None:
+            trace, stats = kernel.traced(*args, **sizes, capacity=MOST_ACCESSES), driver.stats
+            assert stats.accesses <= MOST_ACCESSES
+            counts["kernel bytes"] += 32 * trace.sectors_in_all()
+            counts["sent"] += stats.bytes_sent
+            counts["block barriers"] += stats.barriers
+
+        launch.name, launch.max_resident_blocks = kernel.name, kernel.max_resident_blocks  # type: ignore[attr-defined]
+        return launch
 
     def multiply(a: Matrix, b: Matrix, c: Matrix, beta: float = 0.0, batch: int = 1) -> None:
         gemm(a, b, c, beta, batch)
@@ -173,35 +178,12 @@ def counting(device: Cuda) -> Iterator[Counter[str]]:
         elements = sum(m.rows * m.cols for m in (a, b, c, *([c] if beta else [])))
         counts["product bytes"] += elements * batch * c.dtype.itemsize
 
-    driver.gemm = multiply
+    driver.gemm, device.kernel_of = multiply, traced
     try:
-        with launching(device, launch):
-            yield counts
+        yield counts
     finally:
-        del driver.gemm
+        del driver.gemm, device.kernel_of
         counts["launches"] = driver.launches - before
-
-
-@contextmanager
-def launching(device: Any, launch: Callable[[Any, tuple[Any, ...], dict[str, Any]], None]) -> Iterator[None]:
-    """Inside the block, ``launch(kernel, args, sizes)`` is called instead of every kernel of the device."""
-    kernel_of = device.kernel_of
-
-    def caught(*which: Any, **chosen: Any) -> Any:
-        kernel = kernel_of(*which, **chosen)
-
-        def call(*args: Any, **sizes: Any) -> None:
-            launch(kernel, args, sizes)
-
-        call.name = kernel.name  # type: ignore[attr-defined]
-        call.max_resident_blocks = kernel.max_resident_blocks  # type: ignore[attr-defined]
-        return call
-
-    device.kernel_of = caught
-    try:
-        yield
-    finally:
-        del device.kernel_of
 
 
 def main(words: list[str] | None = None) -> int:

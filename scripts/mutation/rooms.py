@@ -52,7 +52,8 @@ ROOMS = {
         ("devices/*.py", "devices/cells/**/*.py", "devices/counting/**/*.py", "devices/native/**/*.py"),
         (
             *("tests/devices/test_", "tests/devices/native/", "tests/devices/cpu/sequence/"),
-            *("tests/devices/counting", "tests/devices/host_cpp/"),
+            *("tests/devices/counting", "tests/devices/host_cpp/", "tests/cells/test_keyed.py"),
+            "tests/hostile/test_wrong_calls.py",
         ),
     ),
     "cpu": Room(("devices/cpu/**/*.py",), ("tests/devices/cpu/", "tests/ops/")),

@@ -32,22 +32,6 @@ def exp(lib: Any) -> Any:
     return Exp.apply
 
 
-def scaled(lib: Any) -> Any:
-    """An argument that is not a Tensor."""
-
-    class Scaled(lib.autograd.Function):
-        @staticmethod
-        def forward(ctx: Any, x: Any, factor: float) -> Any:
-            ctx.factor = factor
-            return x * factor
-
-        @staticmethod
-        def backward(ctx: Any, dy: Any) -> Any:
-            return dy * ctx.factor, None
-
-    return lambda x: Scaled.apply(x, 2.5)
-
-
 def linear(lib: Any) -> Any:
     """Three inputs, and a gradient for those that need one."""
 
@@ -128,11 +112,10 @@ def shared_row(lib: Any) -> Any:
 
 CASES: list[tuple[Callable[[Any], Any], list[tuple[int, ...]]]] = [
     (exp, [(2, 3)]),
-    (scaled, [(4,)]),
     (linear, [(5, 3), (2, 3), (2,)]),
     (cube, [(3, 2)]),
-    (clipped, [(3, 4)]),
     (shared_row, [(4,), (3, 4)]),
+    (clipped, [(3, 4)]),
 ]
 
 
@@ -201,23 +184,23 @@ def test_a_mask_carries_no_gradient_and_other_arguments_are_passed_on() -> None:
     b = Both.apply(x)[3]
     b.sum().backward()
     assert seen[1][0].tolist() == [0, 0] and seen[1][2] is None and seen[1][1].item() == 0
+    twice = Twice.apply(x)
+    twice[1].sum().backward()
+    assert x.grad.tolist() == [12 + 3 + 3, 36 + 3 + 3]
 
 
-def test_without_materialized_gradients_none_arrives() -> None:
-    class Pair(mr.autograd.Function):
-        @staticmethod
-        def forward(ctx: Any, x: mr.Tensor) -> Any:
-            ctx.set_materialize_grads(False)
-            return x * 2, x * 3
+class Twice(mr.autograd.Function):
+    """Its backward gets None for a result that no gradient reached."""
 
-        @staticmethod
-        def backward(ctx: Any, a: Any, b: Any) -> Any:
-            assert a is None
-            return b * 3
+    @staticmethod
+    def forward(ctx: Any, x: mr.Tensor) -> Any:
+        ctx.set_materialize_grads(False)
+        return x * 2, x * 3
 
-    x = mr.tensor([1.0, 3.0], requires_grad=True)
-    Pair.apply(x)[1].sum().backward()
-    assert x.grad.tolist() == [3, 3]
+    @staticmethod
+    def backward(ctx: Any, a: Any, b: Any) -> Any:
+        assert a is None
+        return b * 3
 
 
 def test_a_named_tuple_stays_one_and_an_argument_that_is_returned_is_another_tensor() -> None:
@@ -265,11 +248,6 @@ def test_once_differentiable_gives_gradients_and_refuses_second_ones(rng: np.ran
     np.testing.assert_allclose(g.numpy(), np.cos(x.numpy()))
     with pytest.raises(RuntimeError, match="Sine: its backward is marked once_differentiable"):
         g.sum().backward()
-
-
-def test_gradcheck_notices_a_wrong_second_derivative_without_the_mark(rng: np.random.Generator) -> None:
-    with pytest.raises(AssertionError, match="order 2"):
-        mr.gradcheck(through_numpy(lambda backward: backward), [rng.standard_normal(3)], order=2)
 
 
 def test_without_a_backward_the_gradient_is_that_of_the_composition(rng: np.random.Generator) -> None:
@@ -371,14 +349,6 @@ def test_a_saved_value_that_was_assigned_to_is_noticed() -> None:
     y = linear(mr)(mr.ones((5, 3), requires_grad=True), w, mr.ones(2))
     w.assign(np.zeros((2, 3)))
     with pytest.raises(RuntimeError, match=r"Linear: a saved Tensor \(shape \(2, 3\)\) was changed by assign"):
-        y.sum().backward()
-
-
-def test_a_pass_frees_what_was_saved() -> None:
-    x = mr.ones(3, requires_grad=True)
-    y = exp(mr)(x)
-    y.sum().backward()
-    with pytest.raises(RuntimeError, match="freed"):
         y.sum().backward()
 
 

@@ -34,13 +34,6 @@ def test_01_a_nudge_agrees_and_a_second_loss_adds_up(chapter: SimpleNamespace) -
 # ---- 2. Trust, but difference
 
 
-def test_02_the_errors_of_differences(chapter: SimpleNamespace) -> None:
-    assert 95 < chapter.ten_times < 105
-    errors = {label: found.min() for label, found in chapter.errors.items()}
-    assert 1e-6 < errors["float32"] < 1e-5 and errors["float64"] < 1e-10
-    assert chapter.error(chapter.combined(1e-3, np.float64)) < 1e-11
-
-
 def test_02_gradcheck_finds_both_mistakes(chapter: SimpleNamespace) -> None:
     assert chapter.found_wrong and chapter.found_swapped
     y = np.tanh(np.linspace(-3, 3, 100))
@@ -89,20 +82,6 @@ def test_04_the_skewed_matrix_stretches_first_and_shrinks_later(chapter: SimpleN
     skewed = chapter.norms["not normal"]
     assert skewed.max() > 2 and skewed[-1] < 0.1
     assert np.allclose(skewed[20] / skewed[19], 0.7, atol=0.05)  # with the same slope
-
-
-def test_04_the_bound_allows_four_explosions_and_one_happens(chapter: SimpleNamespace) -> None:
-    norm = float(np.linalg.norm(chapter.R, 2))  # of the radius 1
-    assert 1.65 < norm < 1.75 and 0.7 * norm > 1
-    kept = {radius: lengths[0] for radius, lengths in chapter.with_tanh.items()}
-    assert kept[0.7] < 1e-7 and kept[1.0] < 1e-2 and 0.1 < kept[1.3] < 1 and kept[2.0] > 10
-    slopes = list(chapter.slopes.values())
-    assert slopes == sorted(slopes, reverse=True)
-
-
-def test_04_what_arrives_at_the_first_step(chapter: SimpleNamespace) -> None:
-    a, b, c, d = chapter.reached
-    assert a < 1e-6 and b < 0.01 < c < 1 < d
 
 
 # ---- 6. Two GRUs with one name
@@ -174,11 +153,6 @@ def test_09_an_output_depends_on_its_sequence_up_to_its_end(chapter: SimpleNames
 # ---- 10. A model from beginning to end
 
 
-def test_10_training_begins_at_guessing_and_beats_frequencies(chapter: SimpleNamespace) -> None:
-    assert abs(chapter.checked[0][1] - np.log(chapter.V)) < 0.2
-    assert chapter.checked[-1][1] < 0.75 * chapter.unigram
-
-
 def test_10_temperature_varies_what_is_written(chapter: SimpleNamespace) -> None:
     different = [len(set(chapter.write(temperature))) for temperature in (0.3, 0.8, 1.5)]
     assert different[0] < different[1] < different[2]
@@ -234,13 +208,6 @@ def test_13_the_product_is_a_difference_of_gradients(chapter: SimpleNamespace) -
     assert chapter.error < 1e-6
     product = chapter.hessian_times(chapter.sharpest)
     assert np.linalg.norm(product - chapter.curvature * chapter.sharpest) < 0.01 * chapter.curvature
-
-
-def test_13_a_rate_below_two_over_k_falls_and_a_large_one_jumps_first(chapter: SimpleNamespace) -> None:
-    curves = chapter.curves
-    assert all((np.diff(curves[factor]) < 0).all() for factor in (0.5, 1.8))
-    assert max(curves[20.0]) > curves[20.0][0] + 0.2 and curves[20.0][-1] < curves[1.8][-1]
-    assert chapter.there < chapter.curvature / 3
 
 
 def test_13_clipping_by_value_turns_the_gradient(chapter: SimpleNamespace) -> None:

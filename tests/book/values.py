@@ -1,6 +1,6 @@
 """Values that sentences of the book are bound to and that no chapter computes.
 
-Everything is NumPy, without minirnn, but `sliders_keep`, `hessian_cost` and `second_alone`. Those of
+Everything is NumPy, without minirnn, but `sliders_keep`, `hessian_cost`, `second_alone` and `largest_layer`. Those of
 `docs/on_paper.md` are in `answers.py`.
 """
 
@@ -18,6 +18,11 @@ import numpy as np
 import minirnn as mr
 from docs.playground_weights import draws
 from minirnn.devices.counting import Counting
+from minirnn.devices.cuda.driver import Limits
+from minirnn.devices.cuda.launch.sequence.choice import H200
+from minirnn.devices.cuda.launch.sequence.layout import layout_of
+from minirnn.devices.cuda.launch.sequence.sizes import Sizes
+from minirnn.ops.cudnn_rnn.cells import plan_of
 from tests.site.playground_reference import numbers
 
 RATES = json.loads((Path(__file__).parents[2] / "docs" / "data" / "lstm_rates.json").read_text(encoding="utf-8"))[
@@ -212,3 +217,14 @@ def second_alone() -> float:
     x, target, without = mr.data.adding_problem(np.random.default_rng(0), 30, 20_000)
     second = (x[15:, :, 0] * x[15:, :, 1]).sum(axis=0)
     return float(np.mean((second + 0.5 - target[:, 0]) ** 2) / without)
+
+
+@cache
+def largest_layer(cell: str, barrier: bool, chip: Limits = H200) -> int:
+    """The most units for which both passes of a layer with one sequence have a layout on a GPU."""
+
+    def fits(H: int) -> bool:
+        sizes = Sizes(plan_of(cell), T=2, B=1, H=H, P=H, D=1, itemsize=4)
+        return not any(isinstance(layout_of(sizes, chip, backward, barrier), str) for backward in (False, True))
+
+    return next(filter(fits, range(4096, 0, -1)))

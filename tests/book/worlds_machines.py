@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,8 +12,10 @@ import numpy as np
 import minirnn as mr
 from minirnn import parallel
 from minirnn.devices.counting import Counting
+from minirnn.devices.cuda.launch.sequence.choice import H200
 from tests.book.symbols import Indices, at, grads_of, losses, node
 from tests.book.tex import World
+from tests.book.values import largest_layer
 
 
 def counted(op: Callable[..., Any], *shapes: tuple[int, ...]) -> tuple[float, float]:
@@ -142,6 +145,22 @@ def rounded(rng: np.random.Generator) -> tuple[World, Indices]:
     return world | {"x": lambda k: float(x[k - 1, 0])}, [{"n": n}, {"n": n}]
 
 
+def tiles(rng: np.random.Generator) -> tuple[World, Indices]:
+    """A tile of a product, without what it writes."""
+    m, n, K = (int(size) for size in rng.integers(2, 50, 3))
+    F, M = counted(lambda a, b: a @ b, (m, K), (K, n))
+    return {"F": F, "M": M - 4 * m * n, "m": float(m), "n": float(n)}, [{}, {}]
+
+
+def chips(rng: np.random.Generator) -> tuple[World, Indices]:
+    """A random GPU, and the largest layer for which minirnn finds a layout on it."""
+    cell, G = [("lstm", 4), ("gru", 3), ("rnn_tanh", 1)][int(rng.integers(3))]
+    N, S = int(rng.integers(20, 140)), int(rng.integers(48, 228)) << 10
+    chip, barrier = replace(H200, multiprocessors=N, shared_bytes_per_block=S), bool(rng.integers(2))
+    world = {"H": float(largest_layer(cell, barrier, chip)), "G": float(G), "N": float(N), "S": float(S)}
+    return world | {"W": 0.0 if barrier else 131_072.0}, [{}, {}]
+
+
 WORLDS: dict[str, Callable[[np.random.Generator], tuple[World, Indices]]] = {
     "14_one_node_or_many": fused,
     "15_whose_gates": reordered,
@@ -150,4 +169,6 @@ WORLDS: dict[str, Callable[[np.random.Generator], tuple[World, Indices]]] = {
     "18_a_kernel_without_a_gpu": threads,
     "19_one_launch_for_all_steps": one_layer,
     "21_addition_is_not_associative": rounded,
+    "cuda": tiles,
+    "cudnn_ladder": chips,
 }

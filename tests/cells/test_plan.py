@@ -1,4 +1,4 @@
-"""A plan has everything that a device needs: run line by line, it computes the same as torch.
+"""What a plan says: counts, names, constants. `tests/devices/cpu/sequence/test_step.py` runs the plans.
 
 Tests `minirnn/cells/plan.py` and `minirnn/cells/derive.py`.
 """
@@ -6,24 +6,19 @@ Tests `minirnn/cells/plan.py` and `minirnn/cells/derive.py`.
 from __future__ import annotations
 
 from math import inf
-from typing import Any
 
 import numpy as np
 import pytest
 
 from minirnn import cell, clip, sigmoid, softplus, sqrt, tanh, unit_mean, where
 from minirnn.cells.expr import Expr
-from minirnn.cells.plan import Plan
 from minirnn.devices.cells.header import header
 from minirnn.devices.cpu.sequence.step import function_of, text_of
 from minirnn.ops.cudnn_rnn.cells import lstm, rnn_tanh
 from minirnn.ops.gru_block.cells import gru_block
 from minirnn.ops.lstm_block.cells import lstm_block, lstm_block_peephole
-from tests.cells import by_plan
-from tests.cells.with_torch import CELLS, gallery, torch_step
+from tests.cells.with_torch import CELLS, gallery
 from tests.devices.cells.own_layers import multiplicative, residual
-
-B, H = 3, 5
 
 
 @cell(states=("h",))
@@ -46,77 +41,14 @@ def delayed(z_a, old, h):
     return h, tanh(z_a + 0.3 * old)
 
 
-def cells() -> dict[str, Any]:
-    made_up = {"normalized": normalized, "zoned": zoned, "delayed": delayed}
-    return {name: gallery(name) for name in CELLS} | made_up | {"multiplicative": multiplicative, "residual": residual}
-
-
-ALL = cells()
-
-
-def gradients_of_torch(own: Any, values: dict[str, Any], U: Any, d_after: Any) -> dict[str, Any]:
-    torch = pytest.importorskip("torch")
-    step = own.step
-    ts = {n: torch.tensor(a, requires_grad=not n.startswith("mask_")) for n, a in values.items()}
-    Us = [torch.tensor(u, requires_grad=True) for u in U]
-    matrices, vectors = dict(zip(step.matrices, Us, strict=True)), {n: ts[n] for n in step.vectors}
-    found = torch_step(own, matrices, *[ts[n] for n in step.positional], **vectors)
-    names = (*step.user_states, *(() if step.read else (step.output,)))
-    new = dict(zip(names, found, strict=True))
-    sum((new[n] * torch.tensor(d)).sum() for n, d in zip(step.order, d_after, strict=True)).backward()
-    grads = {f"d{n}": np.zeros_like(values[n]) if t.grad is None else t.grad.numpy() for n, t in ts.items()}
-    return {**{n: t.detach().numpy() for n, t in new.items()}, **grads, "dU": [u.grad.numpy() for u in Us]}
-
-
-@pytest.mark.parametrize("projected", [False, True], ids=["plain", "projected"])
-@pytest.mark.parametrize("name", ALL)
-def test_a_plan_computes_what_torch_computes(rng: np.random.Generator, name: str, projected: bool) -> None:
-    own = ALL[name]
-    plan: Plan = own.plan(projected)
-    if projected and plan.carries:
-        pytest.skip("the step reads h itself, which a projection makes narrower")
-    step = own.step
-    values = {n: rng.normal(size=(B, H)) for n in (*step.gates, *step.states)}
-    values |= {n: rng.normal(size=H) for n in step.vectors} | {n: rng.uniform(size=(B, H)) for n in step.masks}
-    U = rng.normal(size=(plan.matrices, H, H))
-    d_after = rng.normal(size=(plan.states, B, H))
-
-    made = by_plan.step(
-        plan, [values[n] for n in plan.gate_names], [values[n] for n in plan.state_names],
-        [values[n] for n in plan.vector_names], [values[n] for n in plan.mask_names], U,
-    )  # fmt: skip
-    assert len(made.get("saved", ())) == plan.saved
-    back = by_plan.gradient(plan, made, d_after, U)
-    found = {n: made["after"][k] for k, n in enumerate(plan.state_names)}
-    found |= {f"d{n}": back["d_gates"][k] for k, n in enumerate(plan.gate_names)}
-    found |= {f"d{n}": back["d_before"][k] for k, n in enumerate(plan.state_names)}
-    found |= {f"d{n}": np.sum(back["d_vectors"][k], axis=0) for k, n in enumerate(plan.vector_names)}
-    right = gradients_of_torch(own, {n: v for n, v in values.items() if step.read or n != step.output}, U, d_after)
-    for n, a in found.items():
-        if n == f"d{step.output}" and not step.read:
-            assert np.all(a == 0)
-            continue
-        np.testing.assert_allclose(a, right[n], rtol=1e-13, atol=1e-13 * np.abs(right[n]).max(), err_msg=n)
-    dU = np.zeros_like(U)
-    for k, cut in enumerate(plan.cuts):
-        if cut.kind == "product":
-            dU[cut.matrix] += back["d_products"][k].T @ made["multiplied"][k]
-    np.testing.assert_allclose(dU, np.reshape(right["dU"], dU.shape), rtol=1e-12, atol=1e-12)
-    if projected:
-        np.testing.assert_allclose(back["after"][plan.states - 1], made["after"][plan.states - 1], rtol=1e-13)
+MADE_UP = {"normalized": normalized, "zoned": zoned, "delayed": delayed}
+ALL = {n: gallery(n) for n in CELLS} | MADE_UP | {"multiplicative": multiplicative, "residual": residual}
 
 
 def test_counts_are_those_of_the_form() -> None:
     plan = ALL["gru_block"].plan()
-    assert (plan.of_both, plan.of_x, plan.of_h, plan.states, plan.saved, plan.vectors, plan.products) == (
-        2,
-        1,
-        0,
-        1,
-        3,
-        0,
-        1,
-    )
+    counts = plan.of_both, plan.of_x, plan.of_h, plan.states, plan.saved, plan.vectors, plan.products
+    assert counts == (2, 1, 0, 1, 3, 0, 1)
     assert (plan.reads_before, plan.reads_after, plan.carries) == (0b1, 0, True)
     assert [len(stages) for stages in (plan.forward, plan.backward)] == [2, 2]
     assert (plan.cuts[0].forward, plan.cuts[0].backward) == (0, 0)

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 
-import numpy as np
 import pytest
 
 from docs.columns import statements
@@ -90,14 +89,3 @@ def test_the_loop_over_a_sequence_has_a_call_for_every_line_of_the_lstm() -> Non
     [_, loop] = PARTS["lstm_grad"].columns["NumPy"]
     lines = [loop.cut.text[s.start : s.end] for s in loop.statements() if "dc" in s.names]
     assert lines[-1] == "add(dc, c_grad, dc)" and re.fullmatch(r"multiply\(dz_o_dc, dh, dz_o_dc\)", lines[-2])
-
-
-def test_the_printed_numpy_of_a_step_computes_the_formulas(rng: np.random.Generator) -> None:
-    """The text is executed here by its own, with NumPy's names."""
-    scope = {"sigmoid": lambda x: 1 / (1 + np.exp(-x)), "tanh": np.tanh}
-    exec(PARTS["lstm"].columns["NumPy"][0].cut.text, scope)
-    z, c, h = rng.normal(size=(4, 2, 3)), rng.normal(size=(2, 3)), rng.normal(size=(2, 3))
-    i, f, n, o = (scope[g](a) for g, a in zip(("sigmoid", "sigmoid", "tanh", "sigmoid"), z, strict=True))
-    found = scope["lstm"](*z, c, h)
-    np.testing.assert_allclose(found[0], f * c + i * n)
-    np.testing.assert_allclose(found[1], o * np.tanh(f * c + i * n))

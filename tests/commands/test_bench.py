@@ -46,26 +46,3 @@ def test_an_own_cell_is_compared_with_its_composition_its_products_and_an_op(
         assert row.split()[:3] == ["peephole_lstm", "3,2,4,5", "f+b" if "+" in result["pass"] else "f"]
         assert row.split()[3:7] == [f"{ms:.3f}" for ms in numbers]
         assert row.split()[7:] == [f"{numbers[0] / ms:.2f}" for ms in numbers[1:]]
-
-
-@pytest.mark.parametrize(
-    ("arguments", "text"),
-    [
-        (["--cell", "nowhere.py:mgu"], "there is no file"),
-        (["--cell", f"{GALLERY}/mgu.py:mgv"], "likely 'mgu' is meant"),
-        (["--cell", f"{GALLERY}/with_keys/retnet.py"], "the cell has keys"),
-        (["--cell", "lstm"], "--cell lstm: a custom cell is FILE.py:name; --mode measures"),
-        (["--device", "tpu"], "no device is called 'tpu'"),
-        (["--size", "3,2,4"], "--size 3,2,4"),
-        (["--size", "3,2,4,0"], "sizes of 1 or more"),
-        (["--samples", "0"], "--samples is 0"),
-        (["--threads", "-1"], "--threads is -1"),
-        (["--json", "no/such/folder/x.json"], "no such folder"),
-    ],
-)
-def test_mistakes_are_one_line_and_status_2(
-    arguments: list[str], text: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["bench", *arguments]) == 2
-    error = capsys.readouterr().err
-    assert text in error and error.count("\n") == 1

@@ -61,22 +61,6 @@ def test_a_run_of_one_op_writes_into_the_table_that_is_there(tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        (["--op", "gru"], "--op gru; expected one of lstm_block_cell, "),
-        (["--device", "gpu"], "no device is called 'gpu'; known: "),
-        (["--out", "nowhere/table.json"], "--out nowhere/table.json: no such folder"),
-        (["--out", "."], "--out .: this is a folder; expected a file"),
-        (["--against", "nowhere.json"], "nowhere.json: No such file or directory"),
-    ],
-)
-def test_mistakes_are_told_on_one_line(arguments: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["verify", *arguments]) == 2
-    (line,) = capsys.readouterr().err.splitlines()
-    assert line.startswith(f"minirnn verify: {said}")
-
-
-@pytest.mark.parametrize(
     "text", ["", "[]", "{}", '{"schema": 2}', '{"schema": 1, "columns": [], "reasons": [], "cells": [[1]]}']
 )
 def test_a_file_that_is_not_a_table_is_rejected(text: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

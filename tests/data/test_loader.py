@@ -142,17 +142,6 @@ def test_batches_of_text_come_in_the_order_of_the_text() -> None:
         np.testing.assert_array_equal(y.numpy(), y_k)
 
 
-def test_batches_equal_torchs_loader() -> None:
-    torch = pytest.importorskip("torch")
-    theirs = torch.utils.data.TensorDataset(*map(torch.tensor, DATA.tensors))
-    for options in ({"batch_size": 3}, {"batch_size": 3, "drop_last": True}, {"batch_size": 2, "sampler": [4, 0, 6]}):
-        ours = DataLoader(DATA, **options)  # type: ignore[arg-type]
-        others = torch.utils.data.DataLoader(theirs, **options)
-        assert len(ours) == len(others)
-        for a, b in zip(ours, others, strict=True):
-            assert [t.numpy().tolist() for t in a] == [t.tolist() for t in b]
-
-
 # ---- errors
 
 

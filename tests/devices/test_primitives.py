@@ -1,4 +1,6 @@
-"""What base.py says of the primitives of a device that no op asks for. `tests/ops/test_table.py` compares the ops.
+"""Ops of any size on a device, and what base.py says of its primitives that no op asks for.
+
+`tests/ops/test_table.py` compares the ops in every dtype and layout.
 
 Tests `minirnn/devices/cpu/primitives.py`, `minirnn/devices/cuda/device.py` and
 `minirnn/devices/cuda/launch/primitives/`.
@@ -6,16 +8,23 @@ Tests `minirnn/devices/cpu/primitives.py`, `minirnn/devices/cuda/device.py` and
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from minirnn import devices
-from minirnn.devices.base import OPTIONAL, PRIMITIVES, Device
+from minirnn.devices.base import Device
 from tests.compare import assert_close, assert_same
 from tests.each import each
+from tests.examples import examples
+from tests.ops.row import Call, Op
+from tests.ops.table import ROWS
+from tests.ops.test_table import compare, drawn, gradients, run
+from tests.ops.test_table import on as placed
 
 FLOATS = [np.float16, np.float32, np.float64]
 INTEGERS = [np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint32, np.uint64]
@@ -37,26 +46,14 @@ def numbers(rng: np.random.Generator, shape: Any, dtype: Any, low: float = -2, h
     return rng.uniform(low, high, shape).astype(dtype)
 
 
-BINARY: dict[str, Callable[..., Any]] = {
-    "add": np.add,
-    "subtract": np.subtract,
-    "multiply": np.multiply,
-    "divide": np.divide,
-    "maximum": np.maximum,
-    "minimum": np.minimum,
-    "equal": np.equal,
-    "not_equal": np.not_equal,
-    "less": np.less,
-    "less_equal": np.less_equal,
-    "greater": np.greater,
-    "greater_equal": np.greater_equal,
-}
+BINARY = ["add", "subtract", "multiply", "divide", "maximum", "minimum"]
+BINARY += ["equal", "not_equal", "less", "less_equal", "greater", "greater_equal"]
 
 
 @each("name", BINARY)
 def test_operands_may_be_views_numbers_and_of_two_dtypes(on: Device, rng: np.random.Generator, name: str) -> None:
     a, b = numbers(rng, (4, 3), np.float32), numbers(rng, (3, 4), np.float32, 0.5, 2)
-    operation, expected = getattr(on, name), BINARY[name]
+    operation, expected = getattr(on, name), getattr(np, name)
     there, other = on.asarray(a), on.asarray(b)
     assert_same(on.to_numpy(operation(on.transpose(there, (1, 0)), other)), expected(a.T, b))
     assert_same(on.to_numpy(operation(there, on.transpose(other, (1, 0)))), expected(a, b.T))
@@ -165,17 +162,31 @@ def test_an_index_out_of_bounds_is_an_index_error(on: Device, index: Any) -> Non
         on.getitem(on.asarray(np.zeros((2, 4))), index)
 
 
-@each(
-    ("a", "shape"),
-    [((2, 3), (3,)), ((2, 3), (1, 3)), ((2, 3), ()), ((4, 2, 3), (2, 1)), ((2, 3), (2, 3)), ((1, 3), (3,)), ((), ())],
-    ids=str,
-)
-def test_sum_to_shape_is_the_adjoint_of_broadcasting(on: Device, rng: np.random.Generator, a: Any, shape: Any) -> None:
-    g, x = rng.standard_normal(a), rng.standard_normal(shape)
-    summed = on.to_numpy(on.sum_to_shape(on.asarray(np.asarray(g)), shape))
-    assert np.sum(summed * x) == pytest.approx(np.sum(g * np.broadcast_to(x, a)))
-    assert summed.shape == shape
+SMALL = st.integers(1, 5)
+DRAWN = st.tuples(SMALL, SMALL, st.sampled_from([1, 2, 3, 4, 33, 70]))
+"""Sizes of axes. More than a warp of a GPU has threads, and more than a row of its threads."""
 
 
-def test_every_primitive_is_there(on: Device) -> None:
-    assert [name for name in (*PRIMITIVES, *OPTIONAL) if not callable(getattr(on, name, None))] == []
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@examples(200)
+@given(row=st.sampled_from(ROWS), number=st.integers(0, 99), drawn_sizes=DRAWN, data=st.data())
+def test_an_op_of_any_size_is_that_of_cpu(device: str, row: Op, number: int, drawn_sizes: Any, data: Any) -> None:
+    """Each size of a call of the table is replaced by another one, wherever it occurs."""
+    if device == "cpu":
+        return
+    call = row.calls[number % len(row.calls)]
+    new = dict(zip(sorted({n for one in call.ins() for n in one.shape} - {0, 1}), drawn_sizes, strict=False))
+    args, kwargs = call.filled(lambda a: replace(a, shape=tuple(new.get(n, n) for n in a.shape)))
+    resized, rng = Call(*args, **kwargs), np.random.default_rng(data.draw(st.integers(0, 2**16)))
+    dtype = data.draw(st.sampled_from(["float64", "float32"] if "f" in row.dtypes else ["int64"]))
+    arrays = drawn(resized, rng, dtype)
+    try:
+        want = run(row, resized, placed("cpu", arrays))
+    except (ValueError, IndexError, TypeError):  # an index, or a shape among the arguments, does not fit
+        return
+    there, here = placed(device, arrays), placed("cpu", arrays)
+    got = run(row, resized, there)
+    compare(row, got, [y.numpy() for y in want], f"{row}({resized}) of {dtype} on {device}")
+    for g, e in zip(gradients(got, there), gradients(run(row, resized, here), here), strict=True):
+        if g is not None and dtype == "float64":
+            assert_close(g, e, 1e-10, "float64", what=f"{row}({resized}): gradient on {device}")

@@ -66,14 +66,6 @@ def test_no_mark_hides_another(which):
         assert apart.min() > 5 / 72 * picture.figure.dpi  # 5 points: the size of a mark
 
 
-@pytest.mark.slow
-def test_the_picture_says_that_a_simulator_counted_and_what_r_is():
-    picture = ladder_counts(REPORT)
-    assert picture.figure.get_suptitle().startswith("Counted by the simulator with the layouts of an H200\n")
-    assert "not times" in picture.figure.get_suptitle()
-    assert "R: the recurrent weights" in picture.figure.legends[0].get_title().get_text()
-
-
 def test_the_sketch_has_a_panel_for_each_rung_and_no_text_leaves_its_box():
     picture = between_steps()
     titles = [ax.get_title(loc="left").partition(": ")[0] for ax in picture.ax]

@@ -36,13 +36,7 @@ def test_only_leaves_that_require_gradients_get_a_grad() -> None:
     y = a * b
     (y * constant).backward()
     assert (a.grad.item(), b.grad.item()) == (15, 10)
-    assert y.grad is None and constant.grad is None
-
-
-def test_a_gradient_carries_no_tape() -> None:
-    (a,) = leaves(2.0)
-    (a * a).backward()
-    assert a.grad.is_leaf and not a.grad.requires_grad
+    assert y.grad is None and constant.grad is None and a.grad.is_leaf and not a.grad.requires_grad
 
 
 def test_backward_takes_the_gradient_of_the_result() -> None:
@@ -68,53 +62,19 @@ def test_a_leaf_may_be_the_result() -> None:
     assert mr.grad(a, a).item() == 1
 
 
-def test_a_seed_is_needed_unless_the_result_is_a_scalar() -> None:
-    (a,) = leaves([1.0, 2.0])
-    with pytest.raises(
-        ValueError, match=r"backward: output 0 has shape \(2,\) and no gradient was given.*\n.*\n.*sum\(\)"
-    ):
-        (a * a).backward()
-
-
-@pytest.mark.parametrize(
-    "seed", [[1.0], 1.0, np.ones((2, 1)), mr.tensor([1.0, 2.0])], ids=["short", "scalar", "matrix", "float32 Tensor"]
-)
-def test_a_seed_must_fit_the_result(seed: Any) -> None:
-    (a,) = leaves([1.0, 2.0])
-    with pytest.raises(
-        ValueError, match=r"backward: the gradient of output 0 has shape .*\n.*the output: \(2,\), float64"
-    ):
-        (a * a).backward(seed)
-
-
-def test_what_was_not_recorded_has_no_backward() -> None:
-    a = mr.tensor([1.0, 2.0])
-    for y in (a, a * 2, mr.tensor(1.0)):
-        with pytest.raises(
-            ValueError, match=r"backward: the output was not recorded \(shape .*\)\n  expected a Tensor c"
-        ):
-            y.backward()
-
-
 def test_a_second_backward_needs_retain_graph() -> None:
     (a,) = leaves(3.0)
     y = a * a
     y.backward(retain_graph=True)
     y.backward()
     assert a.grad.item() == 12
-    for again in (y, y * 2):
-        with pytest.raises(RuntimeError, match="this part of the tape was freed .*\n.*retain_graph=True"):
-            again.backward()
-    assert a.grad.item() == 12
-
-
-def test_parts_that_two_results_share_are_freed_with_the_first() -> None:
-    (a,) = leaves(3.0)
     shared = a * a
     first, second = shared + 1.0, shared * 2.0
     first.backward()
-    with pytest.raises(RuntimeError, match="freed"):
-        second.backward()
+    for again in (y, y * 2, second):
+        with pytest.raises(RuntimeError, match="this part of the tape was freed .*\n.*retain_graph=True"):
+            again.backward()
+    assert a.grad.item() == 12 + 6
 
 
 def test_a_freed_tensor_keeps_its_values_and_says_so() -> None:
@@ -225,25 +185,6 @@ def test_a_gradient_has_the_dtype_of_its_input_also_where_dtypes_meet(shape: Any
     assert [g.shape for g in found] == [shape] * 3
     for g, value in zip(found, (15, 10, 6), strict=True):
         assert_same(g.numpy(), np.full(shape, value, g.dtype))
-
-
-@pytest.mark.parametrize("create_graph", [False, True])
-@pytest.mark.parametrize(
-    ("small", "large"),
-    [((), (2, 3)), ((1,), (2,)), ((3,), (2, 3)), ((1, 3), (2, 3)), ((2, 1), (4, 2, 3)), ((1,), (0,))],
-)
-def test_what_was_broadcast_is_summed_back(small: Any, large: Any, create_graph: bool) -> None:
-    rng = np.random.default_rng(0)
-    x, y = rng.integers(-4, 5, small).astype(np.float32), rng.integers(-4, 5, large).astype(np.float64)
-    a, b = mr.tensor(x, requires_grad=True), mr.tensor(y, requires_grad=True)
-    da, db = mr.grad((a * b).sum(), [a, b], create_graph=create_graph)
-    expected = np.zeros(small, np.float32)
-    for place in np.ndindex(*large):
-        inner = place[len(large) - len(small) :]
-        expected[tuple(0 if n == 1 else k for k, n in zip(inner, small, strict=True))] += y[place]
-    assert (da.dtype, db.dtype) == (np.float32, np.float64)
-    assert_same(da.numpy(), expected)
-    assert_same(db.numpy(), np.broadcast_to(x.astype(np.float64), large))
 
 
 @pytest.mark.parametrize("n", [1, 15, 16, 17, 40])

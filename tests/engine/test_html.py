@@ -49,7 +49,7 @@ def test_signs_are_colors_and_what_is_not_finite_is_gray() -> None:
     text = html.heat_map(np.array([[1.0, -1.0, 0.0, np.nan]]))
     for color in ("rgb(255,0,0)", "rgb(0,0,255)", "rgb(255,255,255)", "#999"):
         assert text.count(color) == 1
-    assert "1 not finite" in html.summary(np.array([1.0, np.inf]))
+    assert html.summary(np.array([1.0, np.inf])) == "min 1, mean 1, max 1, 1 not finite"
 
 
 @pytest.mark.parametrize("shape", [(1000, 2000), (3, 4, 500, 7), (100_000,)])
@@ -65,18 +65,6 @@ def test_large_arrays_stay_small_and_say_what_is_shown(shape: tuple[int, ...]) -
 def test_what_has_no_picture_has_its_facts(values: np.ndarray) -> None:
     seen = Cells(html.of_array("Tensor", np.asarray(values)))
     assert seen.titles == [] and str(np.asarray(values).dtype) in seen.text
-
-
-def test_outputs_of_an_op_show_a_row_each() -> None:
-    B, I, H = 2, 3, 4
-    zero = np.zeros((B, H))
-    y = mr.ops.gru_block_cell(
-        np.ones((B, I)), zero, np.ones((I + H, 2 * H)), np.ones((I + H, H)), np.ones(2 * H), np.ones(H)
-    )
-    seen = Cells(y._repr_html_())
-    assert seen.text.startswith("GRUBlockCellOutput") and seen.text.count("Tensor(2, 4)") == 4
-    y = mr.ops.block_lstm(2, np.ones((2, B, I)), zero, zero, np.ones((I + H, 4 * H)), *np.ones((3, H)), np.ones(4 * H))
-    assert Cells(y._repr_html_()).text.count("Tensor(2, 2, 4)") == 7
 
 
 def test_a_module_shows_its_parameters() -> None:

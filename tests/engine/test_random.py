@@ -36,16 +36,6 @@ def test_the_numbers_are_those_of_philox_with_this_seed() -> None:
     assert draw() == np.random.Generator(np.random.Philox(5)).standard_normal(4).tolist()
 
 
-def test_other_generators_do_not_disturb_the_stream() -> None:
-    mr.manual_seed(7)
-    expected = draw()
-    mr.manual_seed(7)
-    np.random.default_rng(0).standard_normal(3)
-    np.random.seed(1)
-    np.random.standard_normal(3)
-    assert draw() == expected
-
-
 def test_each_thread_has_a_stream_that_starts_from_seed_zero() -> None:
     mr.manual_seed(0)
     expected = draw()
@@ -64,12 +54,6 @@ def test_each_thread_has_a_stream_that_starts_from_seed_zero() -> None:
     after = draw()
     mr.manual_seed(7)
     assert draw() == after
-
-
-@pytest.mark.parametrize("seed", [1.0, "1", None, True])
-def test_a_seed_that_is_no_integer_is_refused(seed: Any) -> None:
-    with pytest.raises(TypeError, match="manual_seed: seed is .*\n  expected an integer"):
-        mr.manual_seed(seed)
 
 
 def test_a_negative_seed_is_refused_and_the_stream_goes_on() -> None:

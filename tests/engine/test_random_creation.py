@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 import minirnn as mr
-from minirnn.devices.cpu.device import CPU
 from tests.compare import assert_same
 from tests.each import each
 
@@ -38,35 +37,6 @@ def test_a_seed_gives_the_same_numbers_everywhere_and_each_time(device: str, nam
     assert first.numpy().std() > 0.1
 
 
-@pytest.mark.parametrize("name", DRAWS)
-def test_a_separate_stream_does_not_change_the_common_one(name: str) -> None:
-    mr.manual_seed(20)
-    expected = mr.rand(5)
-    mr.manual_seed(20)
-    a = DRAWS[name](generator=np.random.default_rng(1))
-    assert_same(mr.rand(5), expected.numpy())
-    assert_same(DRAWS[name](generator=np.random.default_rng(1)), a.numpy())
-
-
-@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
-def test_rand_is_even_between_0_and_1(dtype: str) -> None:
-    mr.manual_seed(3)
-    a = mr.rand(200, 100, dtype=dtype).numpy()
-    assert a.dtype == dtype and a.min() >= 0 and a.max() < 1
-    counts, _ = np.histogram(a, 10, (0, 1))
-    assert np.abs(counts - 2000).max() < 5 * np.sqrt(1800)
-    assert np.unique(a).size > (1000 if dtype == "float16" else 19000)
-    assert dtype != "float16" or (a.min() == 0 and a.max() == 1 - 2**-11)
-
-
-@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
-def test_randn_is_normal(dtype: str) -> None:
-    mr.manual_seed(3)
-    a = mr.randn(200, 100, dtype=dtype).numpy().astype(np.float64)
-    assert abs(a.mean()) < 5 / np.sqrt(a.size) and abs(a.std() - 1) < 5 / np.sqrt(2 * a.size)
-    assert abs((a**3).mean()) < 0.1 and abs((np.abs(a) < 1).mean() - 0.6827) < 0.02
-
-
 def test_randint_reaches_all_integers_between_its_bounds() -> None:
     mr.manual_seed(3)
     assert set(mr.randint(-2, 3, (1000,)).tolist()) == {-2, -1, 0, 1, 2}
@@ -82,17 +52,12 @@ def test_randint_reaches_all_integers_between_its_bounds() -> None:
     assert set(mr.randint_like(mr.zeros(1000, dtype=mr.int8), 2).tolist()) == {0, 1}
 
 
-def test_randperm_has_every_integer_once() -> None:
-    mr.manual_seed(3)
-    t = mr.randperm(50)
-    assert t.dtype == np.int64 and sorted(t.tolist()) == list(range(50)) != t.tolist()
-    assert mr.randperm(0).shape == (0,)
-
-
 def test_random_like_takes_shape_dtype_and_device(device: str) -> None:
     x = mr.zeros(2, 0, 3, dtype=mr.float64, device=device)
     for t in (mr.rand_like(x), mr.randn_like(x), mr.randint_like(x, 5)):
         assert (t.shape, t.dtype) == ((2, 0, 3), np.float64) and t.device == device
+    for make in (mr.rand_like, mr.randn_like, lambda t, **k: mr.randint_like(t, 4, **k)):
+        assert make(x, device="cpu").device == "cpu"
     assert mr.randn_like(mr.arange(3), dtype=mr.float32).dtype == np.float32
 
 
@@ -132,25 +97,4 @@ def test_the_numbers_are_those_of_numpys_stream() -> None:
     assert_same(mr.randn(5, dtype=mr.float16, generator=draw()).numpy(), half)
     assert_same(mr.randint(2, 9, (5,), generator=draw()).numpy(), draw().integers(2, 9, 5))
     assert_same(mr.randperm(5, generator=draw()).numpy(), draw().permutation(5))
-
-
-class SecondDevice(CPU):
-    """The cpu under another name."""
-
-    name = "second"
-
-
-def test_like_another_tensor_is_on_its_device_unless_another_is_given() -> None:
-    place = SecondDevice()
-    x = mr.zeros(2, 3, device=place)
-    for make in (
-        mr.rand_like,
-        mr.randn_like,
-        lambda t, **k: mr.randint_like(t, 4, **k),
-        mr.zeros_like,
-        mr.ones_like,
-        mr.empty_like,
-        lambda t, **k: mr.full_like(t, 4, **k),
-    ):
-        assert make(x).device is place
-        assert make(x, device="cpu").device.name == "cpu"
+    assert mr.randperm(0).shape == (0,)

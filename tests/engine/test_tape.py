@@ -10,7 +10,6 @@ import pytest
 
 import minirnn as mr
 from minirnn.engine.tape import Op, record
-from minirnn.engine.tensor import leaf
 from tests.compare import assert_close
 from tests.each import each
 from tests.engine.small_ops import NEEDS_INPUT, NEEDS_NONE, leaves
@@ -23,11 +22,6 @@ def test_a_graph_may_be_walked_by_reading_parents() -> None:
     assert y.parents[0].parents == (a, b)
     assert a.is_leaf and a.parents == () and a.op is None
     assert y.seq > y.parents[0].seq > b.seq > a.seq
-
-
-def test_a_leaf_made_from_an_array_is_outside_the_tape() -> None:
-    t = leaf(mr.devices.get("cpu"), np.ones(2))
-    assert t.is_leaf and not t.requires_grad and t.grad is None
 
 
 def test_detach_cuts_the_tape_and_shares_the_values() -> None:
@@ -51,22 +45,12 @@ def test_no_grad_and_enable_grad_nest() -> None:
             assert (a * a).requires_grad
         assert not (a * a).requires_grad
     assert (a * a).requires_grad
-
-
-def test_no_grad_ends_with_an_exception() -> None:
-    (a,) = leaves(3.0)
-    with pytest.raises(KeyError), mr.no_grad():
-        raise KeyError
-    assert (a * a).requires_grad
-
-
-def test_one_no_grad_object_may_be_entered_again() -> None:
-    (a,) = leaves(3.0)
     off = mr.no_grad()
-    with off:
+    with pytest.raises(KeyError), off:
         with off:
             pass
         assert not (a * a).requires_grad
+        raise KeyError
     assert (a * a).requires_grad
 
 
@@ -115,36 +99,6 @@ def test_switches_belong_to_their_thread() -> None:
     assert seen == [True]
 
 
-def test_threads_with_their_own_tapes_get_the_results_of_one() -> None:
-    rng = np.random.default_rng(0)
-    w = mr.tensor(rng.standard_normal((4, 4)) / 2, requires_grad=True)
-    inputs = [rng.standard_normal((3, 4)) for _ in range(6)]
-
-    def work(x: np.ndarray) -> list[float]:
-        y = mr.tensor(x)
-        for k in range(30):
-            y = (y @ w).tanh()
-            with mr.no_grad() if k % 2 else mr.enable_grad():
-                y.sum()
-        first = mr.grad(y.sum(), w, create_graph=True)
-        return [*first.numpy().ravel(), *mr.grad((first * first).sum(), w).numpy().ravel()]
-
-    expected = [work(x) for x in inputs]
-    results: dict[int, list[float]] = {}
-    start = threading.Barrier(len(inputs))
-
-    def run(k: int) -> None:
-        start.wait()
-        results[k] = work(inputs[k])
-
-    threads = [threading.Thread(target=run, args=(k,)) for k in range(len(inputs))]
-    for t in threads:
-        t.start()
-    for t in threads:
-        t.join()
-    assert [results[k] for k in range(len(inputs))] == expected
-
-
 @pytest.mark.parametrize("name", NEEDS_INPUT)
 def test_a_needed_value_that_changed_is_an_error_and_not_a_wrong_gradient(name: str) -> None:
     a, w = leaves([[0.5, 0.8], [0.3, 0.7]], [[0.4, 0.3], [0.2, 0.9]])
@@ -183,9 +137,3 @@ def test_a_change_between_first_and_second_derivative_is_noticed() -> None:
     w.assign(5.0)
     with pytest.raises(RuntimeError, match="changed by assign"):
         mr.grad(d, a)
-
-
-def test_what_is_computed_after_a_change_is_fine() -> None:
-    a, w = leaves(2.0, 3.0)
-    w.assign(5.0)
-    assert mr.grad(a * w, a).item() == 5

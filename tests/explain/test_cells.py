@@ -37,18 +37,18 @@ def test_the_sections_are_the_formulas_the_parameters_and_the_devices(
     found = explained(capsys, f"{path}:{name}")
     assert found[f"{name}: one step ({path}:{name})"].endswith(cell.forward_formulas())
     assert found["its backward pass"] == cell.backward_formulas(products=True)
-    layer = cell.layer(3, 5)
-    rows = [line.split("  ") for line in found["what a layer learns: I inputs, H units"].splitlines()]
-    said = {row[0]: eval(re.sub(r"(\d) H", r"\1*H", shape), {"I": 3, "H": 5}) for row in rows if (shape := row_of(row))}
-    assert said == {n: p.shape for n, p in layer.named_parameters()}
+    said = learned(found["what a layer learns: I inputs, H units"])
+    assert said == {n: p.shape for n, p in cell.layer(3, 5).named_parameters()}
     devices = found["what computes it"].splitlines()
     assert [line.split()[0] for line in devices] == list(mr.devices.available())
     lines = [line for title, text in found.items() if title != "what computes it" for line in text.splitlines()]
     assert max(map(len, lines)) < 200
 
 
-def row_of(row: list[str]) -> str:
-    return next((word.strip() for word in row[1:] if word.strip().startswith("(")), "")
+def learned(table: str) -> dict[str, tuple[int, ...]]:
+    """The shapes in a table of parameters, for I = 3, H = 5 and N = 16."""
+    rows = re.findall(r"^(\w+).*?  (\(.*?\))(?:  |$)", table, re.MULTILINE)
+    return {n: eval(re.sub(r"(\d) ([HN])", r"\1*\2", shape), {"I": 3, "H": 5, "N": 16}) for n, shape in rows}
 
 
 @pytest.mark.parametrize("name", WITH_KEYS)
@@ -57,11 +57,8 @@ def test_a_cell_with_keys(name: str, capsys: pytest.CaptureFixture[str]) -> None
     cell = cell_in(path)
     found = explained(capsys, f"{path}:{name}", "--source")
     assert found["its backward pass"] == cell.backward_formulas(products=True)
-    layer = cell.layer(3, 5)
-    rows = [line.split("  ") for line in found["what a layer learns: I inputs, H units, N = 16 keys"].splitlines()]
-    sizes = {"I": 3, "H": 5, "N": 16}
-    said = {row[0]: eval(re.sub(r"(\d) ([HN])", r"\1*\2", shape), sizes) for row in rows if (shape := row_of(row))}
-    assert said == {n: p.shape for n, p in layer.named_parameters()}
+    said = learned(found["what a layer learns: I inputs, H units, N = 16 keys"])
+    assert said == {n: p.shape for n, p in cell.layer(3, 5).named_parameters()}
     kept = [line.split()[0] for line in found["what a step keeps for its backward pass"].splitlines()]
     assert kept == [*cell.saved(), *cell.step.user_states]
     lines = dict(line.split(maxsplit=1) for line in found["what computes it"].splitlines())

@@ -10,6 +10,8 @@ import pytest
 import minirnn as mr
 from minirnn import ops
 from minirnn.commands.cli import main
+from minirnn.explain.network import Call, rung_lines
+from minirnn.ops.cudnn_rnn.params import Network
 
 
 @pytest.mark.parametrize("mode", ["lstm", "gru", "rnn_tanh"])
@@ -41,27 +43,21 @@ def test_the_memory_table_is_what_the_op_returns(
         assert set(np.unique(kept.round(12))) == {0.0, round(1 / (1 - dropout), 12)}
 
 
-def test_the_rung_of_a_layer_is_named_with_its_reason(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    sizes = ["-T", "256", "-B", "1", "-I", "256", "-H", "256", "-L", "1"]
-    assert main(["explain", "cudnn_rnn_v3", "--device", "cpu", *sizes]) == 0
-    out = capsys.readouterr().out
+def test_the_rung_of_a_layer_is_named_with_its_reason() -> None:
+    def said(T: int, B: int, H: int, P: int = 0) -> str:
+        net = Network("lstm", 1, H, H, num_proj=P)
+        return "\n".join(rung_lines("cpu", Call(net, T, B, dropout=False, zoneout=False), "float32"))
+
+    out = said(256, 1, 256)
     assert "cpu has no rungs" in out
     assert "  forward   persistent  its weights fit on the chip, its blocks on the device" in out
     assert "  backward  persistent  its weights fit on the chip, its blocks on the device" in out
     assert "  forward   64 blocks of 4 warps, 2 units each" in out
     assert "  backward  128 blocks of 2 warps of 8 units, 16 columns of units by 8 slices of terms" in out
-    assert main(["explain", "cudnn_rnn_v3", "--device", "cpu", *sizes, "-P", "100"]) == 0
-    out = capsys.readouterr().out
+    out = said(256, 1, 256, P=100)
     assert "  forward   steps       not persistent: with a projection a step has two products" in out
     assert "  backward  no: with a projection a step has two products" in out
-    sizes = ["-T", "2", "-B", "8", "-I", "16", "-H", "2048", "-L", "1"]
-    assert main(["explain", "cudnn_rnn_v3", "--device", "cpu", *sizes]) == 0
-    out = capsys.readouterr().out
-    assert "  forward   steps       not persistent: its weights do not fit on the chip" in out
-    assert main(["explain", "gru_block_cell"]) == 0
-    assert "rung" not in capsys.readouterr().out
+    assert "  forward   steps       not persistent: its weights do not fit on the chip" in said(2, 8, 2048)
 
 
 def test_the_rung_of_the_simulator_can_be_asked_for(

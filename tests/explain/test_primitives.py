@@ -21,24 +21,6 @@ def test_every_primitive_is_explained(op: str) -> None:
     assert "== where it is computed\n" in lines
 
 
-@pytest.mark.parametrize(
-    ("op", "node", "asked"),
-    [
-        ("tanh", "Tanh", "tanh"),
-        ("matmul", "Matmul", "matmul"),
-        ("softmax", "Softmax", "softmax"),
-        ("sum", "Sum", "sum"),
-        ("where", "Where", "where"),
-        ("concat", "Concat", "concatenate"),
-        ("put_add", "PutAdd", "scatter_add"),
-    ],
-)
-def test_the_node_and_the_primitive_of_the_device_are_those_of_the_op(op: str, node: str, asked: str) -> None:
-    nodes, found, _ = DECLARED[getattr(ops, op)]
-    assert [kind.__name__ for kind in nodes] == [node]
-    assert found == (asked,)
-
-
 def test_what_is_composed_says_of_what() -> None:
     assert DECLARED[ops.mm].calls == ("matmul",)
     assert "composed of where" in "\n".join(primitive_lines("masked_fill"))

@@ -171,40 +171,22 @@ def make_case(kind, seed, lengths=None, training=True, **chosen):
 
 def cases():
     both = {"num_layers": 2, "bidirectional": True}
+    every = {"zoneout": 0.3, "weight_dropout": 0.3, "dropout": 0.4}
+    awd = {"variational": True, "weight_dropout": 0.5, "dropout": 0.3, "input_dropout": 0.4, "num_layers": 3}
+    all_of_lstm = {"variational": True, "weight_dropout": 0.3, "dropout": 0.3, "input_dropout": 0.2, "zoneout": 0.2}
     yield "rnn_tanh_zoneout", make_case("RNN", 1, zoneout=0.4)
-    yield (
-        "rnn_relu_all",
-        make_case("RNN", 2, LENGTHS, nonlinearity="relu", zoneout=0.3, weight_dropout=0.3, dropout=0.4, **both),
-    )
+    yield "rnn_relu_all", make_case("RNN", 2, LENGTHS, nonlinearity="relu", **every, **both)
     yield "gru_zoneout_bi", make_case("GRU", 3, LENGTHS, zoneout=0.5, **both)
     yield "gru_variational", make_case("GRU", 4, variational=True, dropout=0.4, input_dropout=0.3, **both)
     yield "gru_weight_dropout", make_case("GRU", 5, LENGTHS, weight_dropout=0.5, bidirectional=True)
     yield "gru_evaluation", make_case("GRU", 6, LENGTHS, training=False, zoneout=0.3, weight_dropout=0.5, **both)
     yield "lstm_zoneout", make_case("LSTM", 7, zoneout=(0.3, 0.6))
     yield "lstm_zoneout_h", make_case("LSTM", 8, LENGTHS, zoneout=(0.5, 0.0), bidirectional=True)
-    yield "lstm_zoneout_proj", make_case("LSTM", 9, LENGTHS, zoneout=(0.4, 0.2), proj_size=2, **both)
-    yield (
-        "lstm_evaluation_proj",
-        make_case("LSTM", 10, LENGTHS, training=False, zoneout=(0.4, 0.2), proj_size=2, **both),
-    )
-    yield (
-        "lstm_awd",
-        make_case("LSTM", 11, variational=True, weight_dropout=0.5, dropout=0.3, input_dropout=0.4, num_layers=3),
-    )
-    yield (
-        "lstm_all",
-        make_case(
-            "LSTM",
-            12,
-            LENGTHS,
-            variational=True,
-            weight_dropout=0.3,
-            dropout=0.3,
-            input_dropout=0.2,
-            zoneout=0.2,
-            **both,
-        ),
-    )
+    proj = {"zoneout": (0.4, 0.2), "proj_size": 2}
+    yield "lstm_zoneout_proj", make_case("LSTM", 9, LENGTHS, **proj, **both)
+    yield "lstm_evaluation_proj", make_case("LSTM", 10, LENGTHS, training=False, **proj, **both)
+    yield "lstm_awd", make_case("LSTM", 11, **awd)
+    yield "lstm_all", make_case("LSTM", 12, LENGTHS, **all_of_lstm, **both)
     yield "lstm_dropout_of_each_step", make_case("LSTM", 13, dropout=0.3, input_dropout=0.2, **both)
 
 

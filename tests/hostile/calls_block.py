@@ -65,6 +65,9 @@ ops.block_lstm_v2(**SEQUENCE, forget_bias=1.0) -> forget_bias
 with ops.block_lstm(**SEQUENCE_V1):
     x=tensor(B, I) -> x & (2, 3) & (T, B, I) & likely a missing time or batch axis
     seq_len_max=T + 1 -> seq_len_max is 8 & 0 .. 7 & T
+    seq_len_max=-1 -> seq_len_max is -1 & 0 .. 7
+    seq_len_max=np.array([1, 2]) -> seq_len_max has shape (2,)
+    seq_len_max: an integer
     w=tensor(4 * H, I + H) -> w & (20, 8) & (I+H, 4H) = (8, 20) & likely transposed
     cs_prev=tensor(T, B, H) -> cs_prev & (7, 2, 5) & (B, H)
     h_prev=tensor(H, B) -> h_prev & (5, 2) & (B, H) & likely transposed

@@ -184,6 +184,10 @@ with ops.cudnn_rnn_canonical_to_params_v2(num_layers=L, num_units=H, input_size=
     biases=[*BIASES[:-1], None] -> biases[15] is None
     num_params_weights=1 -> num_params_weights is 1
     biases=[tensor(H, device=ELSEWHERE), *BIASES[1:]] -> different devices
+    biases=[*BIASES[:3], tensor(H, dtype=np.float16), *BIASES[4:]] -> biases[3] has dtype float16 & float32
+ops.cudnn_rnn_canonical_to_params(2, 5, 5, [tensor(5, 5)] * 16, [tensor(5)] * 16, input_mode="skip_input") ->
+    layer 0 has no input matrices
+ops.cudnn_rnn_params_to_canonical(L, H, I, tensor(SIZE), num_proj=2) -> num_proj
 """,
 )
 LSTM = cudnn_rnn.CudnnLSTM(L, H, I)

@@ -123,7 +123,7 @@ lstm_fused_cell(X, np.zeros((2, B, H, 1))) -> state is a ndarray & the pair (c, 
 lstm_fused_cell(X, (tensor(B, 4), None)) -> c has shape (2, 4) & (B, H) = (2, 5)
 lstm_fused_cell(X, (None, tensor(3, H))) -> h has shape (3, 5) & (B, H) = (2, 5)
 lstm_fused_cell(X, None, [1, 2, 3]) -> sequence_length has shape (3,) & (B,) = (2,)
-lstm_fused_cell(X, None, [-1, 2]) -> sequence_length runs from -1 to 2
+lstm_fused_cell(X, None, [-1, 2]) -> sequence_length[0] is -1 & 0 .. 7 (T)
 rnn_cell(STEP, tensor(3, H)) -> hx & (3, 5) & (B, H) = (2, 5)
 rnn_cell(tensor(B, I, dtype=np.float64)) -> float64 & float32 & one dtype
 gru_cell(tensor(B, H)) -> (2, 5) & (B, I) = (2, 3) & exchanged
@@ -135,7 +135,7 @@ lstm_block_cell(X) -> (7, 2, 3) & (B, I)
 lstm_block_cell(STEP, STATE) -> state is a Tensor & (c, h)
 lstm_block_cell(STEP, (tensor(B, 4), STATE)) -> c & (2, 4) & (B, H)
 lstm_block_cell(tensor(B, I, dtype=np.float64)) -> float64
-lstm_fused_cell(X, None, [0, 8]) -> sequence_length & 0 to 8 & 0 .. T = 7
+lstm_fused_cell(X, None, [0, 8]) -> sequence_length[1] is 8 & 0 .. 7 (T)
 lstm_fused_cell(X, None, [7.0, 1.0]) -> sequence_length & float64 & integers
 gru_block_cell(X) -> (7, 2, 3) & (B, I)
 gru_block_cell(STEP, (STATE, STATE)) -> state & tuple & (B, H)

@@ -1,4 +1,4 @@
-"""Wrong calls of tensors, the tape, gradcheck, devices and the random stream."""
+"""Wrong calls of tensors and what makes them, of a loss, the tape, gradcheck, devices and the random stream."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import minirnn as mr
 from tests.hostile.table import rows
 from tests.hostile.wrong_call import array, tensor
 
-X = tensor(2, 3)
-INTS = tensor(2, 3, dtype=np.int64)
+X, W = tensor(2, 3), tensor(4, 5)
+INTS, BOOLS = tensor(2, 3, dtype=np.int64), tensor(2, 3, dtype=np.bool_)
 Y = (X * 2).sum()
 
 
@@ -38,16 +38,65 @@ def index(t: mr.Tensor, i: Any) -> Any:
     return t[i]
 
 
+def formatted(t: Any, spec: str) -> str:
+    return format(t, spec)
+
+
 def write(t: mr.Tensor, i: Any, v: Any) -> None:
     t[i] = v
 
 
 LEAF = mr.ones(2, requires_grad=True)
 FREED, CHANGED = freed(), changed_after_use()
+SIZED = ("zeros", "ones", "empty", "rand", "randn")
+LIKE = ("zeros_like", "ones_like", "empty_like", "rand_like", "randn_like")
 
 MAKING = rows(
     globals(),
     r"""
+mr.full((2,), "a") -> full & 'a' & number
+mr.full(2.5, (2, 3)) -> full & 2.5 & integers
+mr.full((2,), 300, dtype=np.int8) -> full & 300 & int8
+mr.full((2,), float("nan"), dtype=np.int64) -> full & nan & int64
+mr.full((2,), 10**5000, dtype=np.float32) -> full & bits & a float can hold
+mr.full_like(X, "a") -> full & 'a' & number
+mr.arange("a") -> arange & 'a' & number
+mr.arange(1, 3, 0) -> arange & step 0 & not 0
+mr.arange(5, 1) -> arange & start 5, end 1 & leads
+mr.arange(float("inf")) -> arange & inf & finite
+mr.arange(10**30) -> arange & 2**60
+mr.arange(0.0, 1e300, 1e-300) -> arange & 2**60
+mr.linspace(0, 1, 2.5) -> linspace & steps is 2.5 & integer
+mr.linspace("a", 1, 3) -> linspace & 'a' & number
+mr.linspace(0, float("inf"), 3) -> linspace & inf & finite
+mr.eye(2.0) -> eye & n is 2.0 & integer
+mr.eye(2, -1) -> eye & m is -1 & 0 or more
+mr.randint(3) -> randint & no size & randint(high, size)
+mr.randint(3, 3, (2,)) -> randint & low is 3, high is 3 & low < high
+mr.randint(3.5, (2,)) -> randint & high is 3.5 & integer
+mr.randint(300, (2,), dtype=np.uint8) -> randint & 0 .. 299 & uint8
+mr.randint(-129, 127, (2,), dtype=np.int8) -> randint & -129 .. 126 & int8
+mr.randint(2, (2,), dtype=bool) -> randint & bool
+mr.randint(2, (2,), requires_grad=True) -> int64 & float32
+mr.randint_like(INTS, 0) -> randint & low is 0, high is 0
+mr.randperm(2.5) -> randperm & n is 2.5 & integer
+mr.randperm(3, requires_grad=True) -> int64 & float32
+for NAME in SIZED:
+    mr.NAME() -> NAME & no size & NAME(2, 3)
+    mr.NAME(2, size=(3,)) -> NAME & two sizes
+    mr.NAME(True) -> NAME & True & integers
+    mr.NAME(2, -3) -> NAME & (2, -3) & 0 or more
+    mr.NAME(10**5000) -> NAME & 2**60
+    mr.NAME(2, device="nowhere") -> 'nowhere' & known
+    mr.NAME(2, dtype="float31") -> NAME & float31
+    mr.NAME(2, dtype=np.int64, requires_grad=True) -> int64 & float32
+for NAME in LIKE:
+    mr.NAME("one") -> tensor & <U3
+    mr.NAME(X, device="nowhere") -> 'nowhere' & known
+for NAME in rand_like/rand randn_like/randn:
+    mr.NAME(INTS) -> WORD & int64 & float16
+for NAME in rand randn:
+    mr.NAME(2, generator=3) -> NAME & 3 & Generator
 mr.tensor([[1.0, 2.0], [3.0]]) -> tensor & ragged
 mr.tensor([1, 2], requires_grad=True) -> int64 & float16
 mr.tensor([1.0], device="tpu") -> 'tpu' & known: & cpu
@@ -59,6 +108,26 @@ mr.Tensor("a") -> tensor: cannot
 METHODS = rows(
     globals(),
     r"""
+BOOLS.__pos__() -> positive & bool & numbers
+X.view_as(W) -> reshape & (4, 5) & 6
+X.reshape_as(W) -> reshape & (4, 5) & 6
+X.type_as(np.float64) -> type_as & Tensor
+X.new_full((2,), "a") -> full & 'a' & number
+X.new_tensor([[1.0], [2.0, 3.0]]) -> tensor & ragged
+X.__contains__("a") -> a str & a number or a Tensor
+formatted(X, ".3f") -> '.3f' & (2, 3) & one element
+X.__round__(2) -> (2, 3) & one element
+iter(tensor()) -> iteration & () & one axis
+ops.cross_entropy(X, [0.0, 1.0]) -> cross_entropy & float64 & integers
+ops.cross_entropy(X, [0, 3]) -> cross_entropy & 0 to 3 & 0 .. 2
+ops.cross_entropy(X, [0, -1]) -> cross_entropy & -1 & 0 .. 2
+ops.cross_entropy(X, [0]) -> cross_entropy & (1,) & (2,)
+ops.cross_entropy([0, 1], X) -> cross_entropy & int64
+ops.cross_entropy(tensor(2, 3, 4), np.zeros((2, 4), int)) -> cross_entropy & (2, 4) & (2, 3) & likely
+ops.cross_entropy(X, [[0], [1, 2]]) -> cross_entropy & ragged
+ops.cross_entropy(tensor(), 0) -> cross_entropy & ()
+for NAME in new_zeros/zeros new_ones/ones new_empty/empty:
+    X.NAME(2.0, 3) -> WORD & 2.0 & integers
 X.item() -> (2, 3) & one element
 bool(X) -> (2, 3) & one element
 float(X) -> (2, 3) & one element
@@ -79,6 +148,8 @@ mr.set_default_dtype(mr.int64) -> set_default_dtype & int64 & float32
 mr.set_default_device("tpu") -> 'tpu' & known:
 np.asarray(LEAF) -> np.asarray & (2,) & t.detach()
 np.array([LEAF, LEAF]) -> np.asarray & mr.stack(list)
+mr.sum([LEAF, LEAF * 2]) -> operand & likely mr.stack(list) is meant
+X.__add__([LEAF]) -> operand & likely mr.stack(list) is meant
 mr.allclose(X, "a") -> <U1
 X.allclose("a") -> <U1
 mr.isclose(X, "a") -> <U1
@@ -194,6 +265,7 @@ mr.grad(Y, array(2)) -> inputs is a ndarray & Tensor
 mr.grad(Y, tensor(2, requires_grad=False)) -> input 0 & (2,) & requires_grad=True
 mr.grad(X * 2, X) -> (2, 3) & likely a sum()
 mr.grad([], X) -> 0 outputs
+mr.grad([Y, 3.0], X) -> grad: output 1 is a float
 mr.grad([Y], X, [1.0, 2.0]) -> 2 gradients for 1 output
 mr.grad(X * 2, X, array(3, 2)) -> (3, 2) & (2, 3)
 mr.grad(X * 2, X, "one") -> tensor
@@ -225,6 +297,7 @@ mr.use_precision("highest") -> 'highest' & 'ieee' or 'tf32' & likely 'ieee'
 mr.use_precision(mr.float32) -> float32 & 'ieee' or 'tf32'
 mr.devices.register("cpu", print) -> 'cpu' & exists
 mr.devices.register("", print) -> '' & string
+mr.devices.register(3, print) -> register: got name 3 & expected a string and a callable
 mr.manual_seed("7") -> '7' & integer
 """,
 )

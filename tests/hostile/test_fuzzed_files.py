@@ -281,19 +281,3 @@ def test_a_damaged_course_is_refused(tmp_path: Path, rng: np.random.Generator) -
         except course.CourseError:
             refused += 1
     assert TIMES // 2 < refused < TIMES
-
-
-def test_a_damaged_record_of_what_a_student_did_is_refused(tmp_path: Path, rng: np.random.Generator) -> None:
-    chosen = course.load()
-    tree = course.new_tree(tmp_path / "tree", chosen)
-    path = tree.root / course.STATE
-    good = path.read_bytes()
-    refused = 0
-    for k in range(TIMES):
-        changed = json.dumps(damage.mutated(rng, json.loads(good))).encode()
-        put(path, changed if k % 2 else damage.BYTES[k // 2 % 3](rng, good))
-        try:
-            course.find_tree(tree.root, chosen)
-        except course.CourseError:
-            refused += 1
-    assert TIMES // 2 < refused < TIMES

@@ -100,28 +100,6 @@ def test_threads_on_the_simulator_compute_the_same_bits_as_one_after_the_other()
     assert [a == b for a, b in zip(alone, together, strict=True)] == [True] * len(jobs)
 
 
-def test_switches_of_one_thread_are_not_those_of_another() -> None:
-    here = threading.Event(), threading.Event()
-
-    def switched() -> tuple[Any, ...]:
-        mr.manual_seed(5)
-        with mr.no_grad(), mr.use_device("cpu-composed"):
-            here[0].set()
-            assert here[1].wait(60)
-            return mode.enabled, mr.devices.get().name, mr.random.generator().random()
-
-    def plain() -> tuple[Any, ...]:
-        mr.manual_seed(6)
-        assert here[0].wait(60)
-        found = mode.enabled, mr.devices.get().name, mr.random.generator().random()
-        here[1].set()
-        return found
-
-    found = in_threads([switched, plain])
-    expected = [np.random.Generator(np.random.Philox(seed)).random() for seed in (5, 6)]
-    assert found == [(False, "cpu-composed", expected[0]), (True, "cpu", expected[1])]
-
-
 def test_a_backward_pass_may_run_in_another_thread_than_its_forward_pass() -> None:
     x = mr.tensor(np.ones(3), requires_grad=True)
     y = (x * x).sum()

@@ -97,7 +97,7 @@ def moved(value: Any, device: str) -> Any:
 
 
 ON_ANY_DEVICE = {"tensor": "METHODS", "cudnn": "FORWARD BUFFERS"}
-ON_ANY_DEVICE |= dict.fromkeys(("ops", "methods", "block"), "ROWS")
+ON_ANY_DEVICE |= dict.fromkeys(("ops", "block"), "ROWS")
 
 
 @pytest.mark.parametrize(("name", "lists"), ON_ANY_DEVICE.items())

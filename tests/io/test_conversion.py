@@ -180,14 +180,6 @@ def test_an_unknown_dtype_in_a_file_is_named(tmp_path: Path) -> None:
         read_arrays(tmp_path / "w.safetensors")
 
 
-@pytest.mark.parametrize("name", ["w.npz", "w.h5", "w.PT", "w.onnx"])
-def test_a_file_named_like_another_kind_is_not_written(rng: np.random.Generator, tmp_path: Path, name: str) -> None:
-    result = in_layout(rng, LSTM, "keras")
-    with pytest.raises(ValueError, match="expected a name \\*.safetensors"):
-        write_arrays(tmp_path / name, result.arrays, result.metadata)
-    assert not list(tmp_path.iterdir())
-
-
 def test_nothing_is_written_when_the_conversion_is_refused(rng: np.random.Generator, tmp_path: Path) -> None:
     np.savez(tmp_path / "in.npz", **start(rng, LSTM)[1])
     (tmp_path / "out.safetensors").write_bytes(b"older")

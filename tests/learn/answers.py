@@ -7,8 +7,9 @@ import textwrap
 from dataclasses import replace
 from pathlib import Path
 
-from minirnn.learn.check import Result, check
+from minirnn.learn.check import check
 from minirnn.learn.course import Course, Entry, load
+from minirnn.learn.result import Result
 from minirnn.learn.sandbox.parent import Limits
 
 COURSE = load()

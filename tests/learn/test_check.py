@@ -43,6 +43,11 @@ def test_where_to_look_is_said_once_and_fits_what_fails(tmp_path):
     assert "wrong for several samples: look at what mixes or sums samples: dw, db." in result.message
 
 
+def test_zeros_are_told_as_what_they_are(tmp_path):
+    result = checked(tmp_path, "ex44", body("ex44", "return np.zeros(len(there)), 0.0"))
+    assert "every number is zero: does what is returned depend on what comes in?" in result.message
+
+
 # ---- answers that cannot be judged: (id, text or function body, line or None, message)
 
 EX05 = "da = dh * (1 - h * h)\nreturn da @ W.T, da @ R.T, x.T @ da, h_prev.T @ da, da.sum(0)"

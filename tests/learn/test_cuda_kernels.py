@@ -17,6 +17,18 @@ def test_reports_of_the_simulator_are_shown(tmp_path):
 
 
 @pytest.mark.slow
+def test_nothing_of_the_formula_is_shown_as_python(tmp_path):
+    wrong = solution(
+        "ex17", ("dh[k] * (h_prev[k] - c[k])", "-dh[k] * (h_prev[k] - c[k])"), ("(1 - u[k])", "(1 + u[k])")
+    )
+    result = checked(tmp_path, "ex17", wrong)
+    assert "du: " in result.message and "dc: " in result.message and result.exact
+    assert "return" not in result.message and "np." not in result.message
+    result = checked(tmp_path, "ex38", solution("ex38", (") / sum;", ");")))
+    assert "y: the division by the sum of each row of p is missing" in result.message
+
+
+@pytest.mark.slow
 def test_numbers_never_written_are_noticed(tmp_path):
     result = checked(tmp_path, "ex17", solution("ex17", ("du[k] = dh[k] * (h_prev[k] - c[k]);", "")))
     assert "du: it is never written" in result.message

@@ -18,10 +18,10 @@ import numpy as np
 import pytest
 
 from minirnn.learn.catalog import EXERCISES
-from minirnn.learn.diagnose import Case, all_zero, diagnose
+from minirnn.learn.diagnose import all_zero, diagnose
 from minirnn.learn.exercise import PUBLIC_CASES
 from minirnn.learn.hypotheses.program import Program
-from minirnn.learn.judge import compare
+from minirnn.learn.judge import Case, compare
 from minirnn.learn.mutants import mutants
 from minirnn.learn.rearranged import lengths, reason
 from tests.slow import slow_unless
@@ -117,6 +117,13 @@ def test_the_changed_term_is_marked_under_the_line():
     )
 
 
+def test_a_sum_in_a_line_of_the_formula_has_one_pair_of_brackets():
+    exercise = EXERCISES["ex15"]
+    right = exercise.expected
+    found = diagnose(exercise, cases_of(exercise, lambda a: {**right(a), "norm": right(a)["norm"] ** 2}))
+    assert "np.sqrt(sum(np.sum(g * g) for g in gradients))" in "\n".join(found.lines)
+
+
 # ---- outputs in another order or scale
 
 REARRANGED = {
@@ -190,7 +197,7 @@ def test_numbers_that_no_change_explains_are_called_a_guess_or_nothing(id, scale
 
 
 def test_no_formula_is_sought_for_what_is_no_number(monkeypatch):
-    monkeypatch.setattr("minirnn.learn.diagnose.Search", lambda *arguments: pytest.fail("it is sought"))
+    monkeypatch.setattr("minirnn.learn.hypotheses.search.Search", lambda *arguments: pytest.fail("it is sought"))
     exercise = EXERCISES["ex05"]
     right = cases_of(exercise, exercise.expected)
     assert diagnose(exercise, [Case(c.inputs, c.expected, {**c.got, "dx": {"odd": "str"}}) for c in right]) is None

@@ -6,17 +6,16 @@ from dataclasses import replace
 
 import numpy as np
 
-from minirnn.learn import check as checking
-from minirnn.learn import known_mistakes
+from minirnn.learn import known_mistakes, wrong_answer
 from minirnn.learn.known_mistakes import KnownMistakes, fingerprint
 from tests.learn.answers import COURSE, checked, solution
 
 
 def test_the_same_mistake_is_diagnosed_once_and_told_to_each(tmp_path, monkeypatch):
     calls = []
-    searched = checking.searched
-    monkeypatch.setattr(checking, "KNOWN", KnownMistakes())
-    monkeypatch.setattr(checking, "searched", lambda *a: calls.append(a[0].id) or searched(*a))
+    searched = wrong_answer.searched
+    monkeypatch.setattr(wrong_answer, "KNOWN", KnownMistakes())
+    monkeypatch.setattr(wrong_answer, "searched", lambda *a: calls.append(a[0].id) or searched(*a))
     mistake = ("da = dh * (1 - h * h)", "da = dh")  # the text alone does not explain it
     results = [checked(tmp_path, "ex05", solution("ex05", mistake) + f"\n# student {k}\n") for k in range(3)]
     assert calls == ["ex05"]
@@ -44,19 +43,14 @@ def test_what_differs_has_another_fingerprint(tmp_path):
 def test_an_exercise_of_another_course_is_another():
     exercise = COURSE.entry("ex05").exercise
     known = KnownMistakes()
-    assert known.diagnosis(exercise, [], lambda: (None, True)) is None
-    assert known.diagnosis(replace(exercise), [], lambda: ("found anew", True)) == "found anew"
-    assert known.diagnosis(exercise, [], lambda: ("never asked", True)) is None
-
-
-def test_what_was_found_by_more_than_these_cases_is_not_kept():
-    exercise, known = COURSE.entry("ex05").exercise, KnownMistakes()
-    assert [known.diagnosis(exercise, [], lambda k=k: (k, k == 1)) for k in range(3)] == [0, 1, 1]
+    assert known.diagnosis(exercise, [], lambda: None) is None
+    assert known.diagnosis(replace(exercise), [], lambda: "found anew") == "found anew"
+    assert known.diagnosis(exercise, [], lambda: "never asked") is None
 
 
 def test_only_so_many_are_kept(monkeypatch):
     monkeypatch.setattr(known_mistakes, "MOST", 2)
     known, exercises, asked = KnownMistakes(), [replace(COURSE.entry("ex05").exercise) for _ in range(3)], []
     for k in (0, 1, 0, 2, 0, 1):  # 1 has been unused for longest when 2 comes
-        known.diagnosis(exercises[k], [], lambda k=k: (asked.append(k), True))
+        known.diagnosis(exercises[k], [], lambda k=k: asked.append(k))
     assert asked == [0, 1, 2, 1]

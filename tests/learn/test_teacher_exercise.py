@@ -136,7 +136,8 @@ def test_verify_tells_the_line_of_a_reference_that_fails_later_and_goes_on(folde
     assert found["bent"] == []
 
 
-def test_verify_complains_about_solutions_stubs_hints_points_and_needs(folder):
+def test_verify_complains_about_solutions_stubs_hints_points_needs_and_what_is_half_made(folder):
+    (folder / "exercises" / "own" / "half.py").write_text("")
     (folder / "solutions" / "own" / "bend.py").write_text((folder / "exercises" / "own" / "bend.py").read_text())
     change(folder / "course.toml", (HINTS, 'hints = ["a"]\nneeds = ["bend", "ex06"]\n'), ("points = 2", "points = 1"))
     found = dict(verify(load(folder)))
@@ -144,6 +145,7 @@ def test_verify_complains_about_solutions_stubs_hints_points_and_needs(folder):
     assert found["ex05"] == [*needs, "1 hint, expected 3"]
     assert any("the solution fails" in c for c in found["bend"])
     assert "1 point for 2 outputs: some outputs are worth nothing" in found["bend"]
+    assert found["half"] == ["exercises/own/half.py is in no [[exercise]] of course.toml"]
 
 
 def test_the_inputs_of_an_own_exercise_are_its_own_and_the_same_in_every_run(folder):

@@ -13,7 +13,7 @@ import pytest
 from minirnn.learn.sandbox.child import first_lines
 from minirnn.learn.sandbox.parent import Child
 from minirnn.learn.sandbox.replies import reply_of
-from tests.learn.answers import COURSE, body, checked
+from tests.learn.answers import COURSE, body, checked, solution
 
 OTHER_NAMES = """
 slope = 1 - h * h
@@ -50,6 +50,14 @@ def test_the_whole_formula_is_in_the_names_of_the_file(tmp_path):
     assert result.diagnosis == "g: the term carry is missing"
     assert "g = dh[t] + carry\n                  ^^^^^ the term carry is missing" in result.message
     assert "dh_next" not in result.message
+
+
+def test_the_lines_of_two_mistakes_are_both_named(tmp_path):
+    wrong = ("dzo = dh * co * o * (1 - o)", "dzo = dh * o * (1 - o)"), ("* i * (1 - ci * ci)", "* i * ci * ci")
+    result = checked(tmp_path, "ex07", solution("ex07", *wrong))
+    lines = [k for k, row in enumerate(result.text.splitlines(), 1) if row.strip().startswith(("dzo =", "dzc ="))]
+    assert len(lines) == 2 and all(f"line {line}" in result.message for line in lines), result.message
+    assert [line for line, _ in result.comments] == lines
 
 
 @pytest.mark.parametrize("hidden", [False, True])

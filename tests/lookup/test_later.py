@@ -11,7 +11,7 @@ import pytest
 
 import minirnn as mr
 
-LATER = ("viz", "data", "io", "autograd", "gradcheck", "ops.cudnn_rnn.objects", "optim.lr_scheduler")
+LATER = ("viz", "data", "io", "autograd", "gradcheck", "nn", "optim", "ops.cudnn_rnn", "ops.lstm_block", "cells.cell")
 
 
 def run(code: str) -> None:
@@ -28,7 +28,15 @@ FIRST = [
     "mr.viz.loss_curve",
     "mr.data.copy_memory",
     "mr.io.find_layout",
+    "mr.nn.LSTM(2, 3)",
+    "mr.optim.Adam",
     "mr.optim.lr_scheduler.StepLR",
+    "mr.ops.lstm_block_cell, mr.ops.block_lstm, mr.ops.cross_entropy, mr.ops.gru_block_cell_grad",
+    "mr.ops.cudnn_rnn.params, mr.ops.cudnn_rnn_v3, mr.ops.cudnn_rnn_params_size",
+    "from minirnn.ops import *; cudnn_rnn, tanh, block_lstm_grad_v2",
+    "assert callable(mr.ops.cudnn_rnn)",
+    "from minirnn.io import *; convert, atomic_write",
+    "mr.io.finder, mr.io.layouts",
     "mr.cudnn_rnn.CudnnLSTM",
     "mr.autograd.mapping",
     "mr.checkpoint(mr.tanh, mr.ones(2))",
@@ -40,6 +48,7 @@ FIRST = [
     "import minirnn.viz as v, minirnn; assert minirnn.viz is v",
     "assert mr.vmap is mr.vmap and 'vmap' in vars(mr)",
     "assert set(mr.__all__) <= set(dir(mr)); assert 'lr_scheduler' in dir(mr.optim)",
+    "assert all(getattr(mr.ops, name) for name in mr.ops.__all__)",
 ]
 """First statements of a program."""
 EACH_IN_A_FORK = f"""
@@ -67,7 +76,7 @@ def test_help_lists_them() -> None:
     assert "hessian(" in pydoc.plain(pydoc.render_doc(mr))
 
 
-@pytest.mark.parametrize("place", [mr, mr.optim])
+@pytest.mark.parametrize("place", [mr, mr.ops, mr.optim])
 def test_a_name_that_is_not_there_is_an_attribute_error(place: object) -> None:
     name = place.__name__  # type: ignore[attr-defined]
     with pytest.raises(AttributeError, match=f"^module '{name}' has no attribute 'lstm_cel'$") as error:

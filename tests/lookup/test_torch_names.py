@@ -26,11 +26,6 @@ from minirnn.ops.at_the_top import ONLY_BELOW
 torch_names = pytest.importorskip("scripts.torch_names", reason="the scripts are in the repository alone")
 
 
-def test_the_size_is_a_number_and_torchs_function() -> None:
-    t = mr.zeros(2, 3)
-    assert t.size == 6 and t.size() == (2, 3) and t.size(-1) == 3
-
-
 def room(place: str) -> Any:
     """The module or object that has torch's names of that place."""
     return mr.zeros(2, 2) if place == "Tensor" else operator.attrgetter(place)(mr) if place != "minirnn" else mr
@@ -116,34 +111,6 @@ def test_draws_follow_their_weights(rng: np.random.Generator) -> None:
     assert sorted(once.tolist()) == [1, 2]
 
 
-def test_elements_are_chosen_and_repeated_as_in_torch(rng: np.random.Generator) -> None:
-    torch = pytest.importorskip("torch")
-    a, mask = rng.normal(size=(3, 4)), rng.random(4) < 0.6
-    for function in (
-        lambda lib, x: lib.masked_select(x, lib.tensor(mask)),
-        lambda lib, x: lib.repeat_interleave(x, 2),
-        lambda lib, x: lib.repeat_interleave(x, lib.tensor([1, 0, 2]), dim=0),
-        lambda lib, x: lib.add(x, x * x, alpha=3) - lib.sub(x, 2 * x, alpha=0.5),
-        lambda lib, x: lib.clamp(x, lib.tensor(0.5, dtype=lib.float64), lib.tensor(-0.5, dtype=lib.float64)) + x,
-        lambda lib, x: x.take_along_dim(lib.tensor([[0, 2]]), 1),
-    ):
-        x, y = torch.tensor(a, requires_grad=True), mr.tensor(a, requires_grad=True)
-        theirs, ours = function(torch, x), function(mr, y)
-        g = rng.normal(size=tuple(theirs.shape))
-        theirs.backward(torch.tensor(g))
-        ours.backward(g)
-        np.testing.assert_allclose(ours.detach().numpy(), theirs.detach().numpy())
-        np.testing.assert_allclose(y.grad.numpy(), x.grad.numpy())
-
-
-def test_a_state_dict_is_saved_and_loaded(tmp_path: Path) -> None:
-    net = mr.nn.Linear(2, 3)
-    mr.save(net.state_dict(), tmp_path / "net.safetensors")
-    other = mr.nn.Linear(2, 3)
-    other.load_state_dict(mr.load(tmp_path / "net.safetensors"))
-    assert mr.equal(net.weight, other.weight) and not mr.equal(net.weight, other.weight + 1)
-
-
 def test_a_constructor_with_a_dtype_in_its_name_is_a_type_too() -> None:
     assert mr.tensor([1, 2]).type(mr.FloatTensor).dtype == np.float32
     assert mr.tensor([1.0]).type(mr.LongTensor).dtype == np.int64
@@ -204,25 +171,6 @@ def test_modules_have_torchs_records(rng: np.random.Generator) -> None:
             assert ours._all_weights == theirs._all_weights
             shapes = [[[tuple(w.shape) for w in part] for part in net.all_weights] for net in (ours, theirs)]
             assert shapes[0] == shapes[1]
-
-
-def test_numpys_functions_record_or_refuse(rng: np.random.Generator) -> None:
-    p = mr.tensor(rng.normal(size=3), requires_grad=True)
-    loss = np.dot(p, p) + np.stack([p, p]).sum() + np.linalg.norm(p)
-    (g,) = mr.grad(loss, [p])
-    v = p.numpy()
-    np.testing.assert_allclose(g.numpy(), 2 * v + 2 + v / np.sqrt((v * v).sum()))
-    with pytest.raises(TypeError, match="median: got a Tensor that requires gradients"):
-        np.median(p)
-    assert isinstance(np.sum(p.detach()), np.floating) and np.array_equal(p, p)
-
-
-def test_lists_of_tensors_with_gradients_are_refused() -> None:
-    a = mr.tensor(2.0, requires_grad=True)
-    calls: list[Any] = [lambda: mr.sum([a, a * 2]), lambda: mr.tensor([1.0]) + [a], lambda: F.mse_loss([a], [0.0])]
-    for call in calls:
-        with pytest.raises(TypeError, match=r"mr.stack\(list\)"):
-            call()
 
 
 def test_a_generator_records_nothing_inside_and_what_its_caller_does() -> None:
@@ -331,45 +279,6 @@ def test_pieces_are_views(recorded: bool, cut: str, rows: int) -> None:
     first.zero_()
     with pytest.raises(RuntimeError, match="changed after the view was made"):
         other.zero_()
-
-
-def test_numpy_takes_no_values_of_what_is_recorded() -> None:
-    p = mr.ones(2, requires_grad=True)
-    calls: list[Any] = [lambda: np.asarray(p), lambda: np.array([p, p]), lambda: np.mean([p, p])]
-    for call in calls:
-        with pytest.raises(TypeError, match=r"requires gradients, which NumPy would lose\n.*t.numpy\(\).*mr.stack"):
-            call()
-    with mr.no_grad():
-        assert np.asarray(p).tolist() == [1, 1]
-    assert np.asarray(p.detach()).tolist() == np.asarray(p.numpy()).tolist() == [1, 1]
-
-
-def test_integers_are_added_and_multiplied_in_int64(rng: np.random.Generator) -> None:
-    torch = pytest.importorskip("torch")
-    for dtype in (np.uint8, np.int8, np.int32, np.bool_):
-        x = rng.integers(0, 2, (2, 3)).astype(dtype)
-        for name, args in (("sum", ()), ("prod", ()), ("prod", (1,)), ("cumsum", (0,)), ("cumprod", (0,))):
-            ours, theirs = getattr(mr.tensor(x), name)(*args), getattr(torch.tensor(x), name)(*args)
-            assert ours.dtype == np.int64 and ours.tolist() == theirs.tolist(), (name, dtype)
-
-
-def test_no_axes_are_all_of_torchs_dim_and_none_of_numpys_axis() -> None:
-    a = np.arange(6.0).reshape(2, 3)
-    for name in ("sum", "mean", "amax", "amin", "prod", "count_nonzero"):
-        reduced = getattr(mr.tensor(a), name)
-        assert reduced(dim=()).shape == () and reduced(()).shape == reduced(axis=()).shape == (2, 3), name
-
-
-def test_reductions_over_no_axes_and_gradients_into_a_zero_target(rng: np.random.Generator) -> None:
-    torch = pytest.importorskip("torch")
-    a = rng.normal(size=(2, 3))
-    assert mr.tensor(a).amax(dim=()).item() == torch.tensor(a).amax(dim=()).item() == a.max()
-    logs, target = np.log([[0.2, 0.3, 0.5]]), np.array([[0.0, 0.4, 0.6]])
-    for reduction in ("sum", "batchmean"):
-        y, t = mr.tensor(target, requires_grad=True), torch.tensor(target, requires_grad=True)
-        F.kl_div(mr.tensor(logs), y, reduction=reduction).backward()
-        torch.nn.functional.kl_div(torch.tensor(logs), t, reduction=reduction).backward()
-        np.testing.assert_allclose(y.grad.numpy()[0, 1:], t.grad.numpy()[0, 1:])
 
 
 def test_a_schedule_that_ends_at_nothing_can_be_loaded() -> None:

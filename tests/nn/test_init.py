@@ -120,30 +120,19 @@ def test_orthogonal_matrices_have_both_signs() -> None:
     assert signs == {-1.0, 1.0}
 
 
-def test_eye_is_that_of_torch_and_constants_are_constant(stored: Any) -> None:
+def test_eye_is_that_of_torch_and_constants_are_constant_in_floats_and_integers(stored: Any) -> None:
     np.testing.assert_array_equal(init.eye_(leaf(3, 5)), stored["eye"])
-    assert (init.constant_(leaf(2, 3), -1.5).numpy() == -1.5).all()
-    assert (init.ones_(leaf(2, 3)).numpy() == 1).all()
-    assert not init.zeros_(init.ones_(leaf(2, 3))).numpy().any()
+    for shape in ((3,), (2, 2, 2)):
+        with pytest.raises(ValueError, match="expected two axes"):
+            init.eye_(leaf(*shape))
+    for t in (leaf(2, 2), mr.tensor([[5, 6], [7, 8]])):
+        assert init.constant_(t, 3.0).tolist() == [[3, 3], [3, 3]]
+        assert init.ones_(t).tolist() == [[1, 1], [1, 1]]
+        assert init.zeros_(t).tolist() == [[0, 0], [0, 0]]
+        assert init.eye_(t).tolist() == [[1, 0], [0, 1]]
     assert np.isnan(init.constant_(leaf(2), math.nan).numpy()).all()
-    assert init.ones_(mr.tensor([5, 6])).tolist() == [1, 1]
-    assert init.normal_(leaf(2), 3.0, 0.0).tolist() == [3, 3]
-
-
-def test_uniform_and_normal_have_their_moments() -> None:
-    mr.manual_seed(5)
-    n = 200_000
-    for values, mean, deviation in (
-        (init.uniform_(leaf(n), -1.0, 3.0).numpy(), 1.0, 4 / math.sqrt(12)),
-        (init.uniform_(leaf(n)).numpy(), 0.5, 1 / math.sqrt(12)),
-        (init.normal_(leaf(n), 2.0, 3.0).numpy(), 2.0, 3.0),
-        (init.normal_(leaf(n)).numpy(), 0.0, 1.0),
-    ):
-        assert abs(values.mean() - mean) < 5 * deviation / math.sqrt(n)  # five standard errors
-        assert abs(values.std() / deviation - 1) < 5 / math.sqrt(n)
-    uniform = init.uniform_(leaf(n), -1.0, 3.0).numpy()
-    assert -1 <= uniform.min() < -0.99 and 2.99 < uniform.max() <= 3
-    assert abs((np.abs(init.normal_(leaf(n)).numpy()) > 1.96).mean() - 0.05) < 0.003
+    assert init.constant_(leaf(2), math.inf).tolist() == [math.inf] * 2
+    assert init.normal_(leaf(2), 3.0, 0.0).tolist() == init.uniform_(leaf(2), 3.0, 3.0).tolist() == [3, 3]
 
 
 DRAWING: Any = (
@@ -198,18 +187,3 @@ def test_what_is_drawn_is_scaled_and_shifted() -> None:
     assert probe.low == -1
     assert init.normal_(leaf(2), 2.0, 3.0, generator=probe).tolist() == [8, 8]
     assert init.kaiming_normal_(leaf(3, 1), generator=probe).tolist() == [[2 * math.sqrt(2)]] * 3  # a fan of one
-
-
-def test_numbers_at_the_edge_are_taken() -> None:
-    assert init.uniform_(leaf(2), 3.0, 3.0).tolist() == [3, 3]
-    assert init.constant_(leaf(2), math.inf).tolist() == [math.inf] * 2
-
-
-def test_constants_are_written_into_integers_too() -> None:
-    whole = mr.tensor([[5, 6], [7, 8]])
-    assert init.constant_(whole, 3.0).tolist() == [[3, 3], [3, 3]]
-    assert init.eye_(whole).tolist() == [[1, 0], [0, 1]]
-    assert init.zeros_(whole).tolist() == [[0, 0], [0, 0]]
-    for shape in ((3,), (2, 2, 2)):
-        with pytest.raises(ValueError, match="expected two axes"):
-            init.eye_(leaf(*shape))

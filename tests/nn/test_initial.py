@@ -11,11 +11,13 @@ from tests.each import each
 
 LAYERS = {
     "Linear": lambda **kw: nn.Linear(3, 5, **kw),
+    "Linear without bias": lambda **kw: nn.Linear(3, 5, bias=False, **kw),
     "Embedding": lambda **kw: nn.Embedding(7, 3, **kw),
     "RNNCell": lambda **kw: nn.RNNCell(3, 5, **kw),
     "GRUCell": lambda **kw: nn.GRUCell(3, 5, **kw),
     "LSTMCell": lambda **kw: nn.LSTMCell(3, 5, **kw),
     "LSTM": lambda **kw: nn.LSTM(3, 5, 2, bidirectional=True, proj_size=2, **kw),
+    "GRU without bias": lambda **kw: nn.GRU(3, 5, bidirectional=True, bias=False, **kw),
     "LSTMBlockCell": lambda **kw: nn.LSTMBlockCell(5, 3, use_peephole=True, **kw),
     "LSTMBlockFusedCell": lambda **kw: nn.LSTMBlockFusedCell(5, 3, use_peephole=True, **kw),
     "GRUBlockCell": lambda **kw: nn.GRUBlockCell(5, 3, **kw),
@@ -23,20 +25,27 @@ LAYERS = {
 
 
 @each("name", LAYERS)
-def test_one_seed_gives_the_same_initial_values_in_every_dtype(name: str, device: str) -> None:
+def test_one_seed_gives_the_same_values_in_every_dtype_and_again_after_a_reset(name: str, device: str) -> None:
     states = []
     for dtype in (np.float32, np.float64):
         mr.manual_seed(11)
         module = LAYERS[name](device=device, dtype=dtype)
-        assert all(p.dtype == dtype and p.device == device for p in module.parameters())
-        states.append(module.state_dict())
-    mr.manual_seed(12)
+        first, after, objects = module.state_dict(), mr.random.generator().random(), list(module.parameters())
+        assert all(p.dtype == dtype and p.device == device for p in objects)
+        for p in objects:
+            p.assign(np.full(p.shape, 9.0))
+        mr.manual_seed(11)
+        module.reset_parameters()
+        assert mr.random.generator().random() == after
+        assert all(p is q for p, q in zip(module.parameters(), objects, strict=True))
+        for key, value in module.state_dict().items():
+            np.testing.assert_array_equal(value, first[key], err_msg=key)
+        states.append(first)
     other = LAYERS[name]().state_dict()
     for key, value in states[1].items():
         np.testing.assert_array_equal(states[0][key], value.astype(np.float32))
         constant = np.ptp(value) == 0
         assert constant or not np.array_equal(other[key], states[0][key]), key
-    assert all(p.dtype == np.float32 for p in LAYERS[name]().parameters())
 
 
 def test_initial_values_lie_within_the_documented_bounds_and_fill_them() -> None:
@@ -57,31 +66,6 @@ def test_initial_values_lie_within_the_documented_bounds_and_fill_them() -> None
     assert (gru.b_ru.numpy() == 1).all()
     assert (gru.b_c.numpy() == 0).all()
     assert (lstm.b.numpy() == 0).all()
-
-
-RESET = {
-    **LAYERS,
-    "Linear without bias": lambda **kw: nn.Linear(3, 5, bias=False, **kw),
-    "RNN": lambda **kw: nn.RNN(3, 5, num_layers=2, **kw),
-    "GRU": lambda **kw: nn.GRU(3, 5, bidirectional=True, bias=False, **kw),
-    "LSTM": lambda **kw: nn.LSTM(3, 5, num_layers=2, bidirectional=True, proj_size=2, **kw),
-}
-
-
-@each("name", RESET)
-def test_reset_parameters_draws_what_the_constructor_draws(name: str, device: str) -> None:
-    mr.manual_seed(21)
-    module = RESET[name](device=device, dtype=np.float32)
-    first, after = module.state_dict(), mr.random.generator().random()
-    objects = list(module.parameters())
-    for p in objects:
-        p.assign(np.full(p.shape, 9.0))
-    mr.manual_seed(21)
-    module.reset_parameters()
-    assert mr.random.generator().random() == after
-    assert all(p is q for p, q in zip(module.parameters(), objects, strict=True))
-    for key, value in module.state_dict().items():
-        np.testing.assert_array_equal(value, first[key], err_msg=key)
 
 
 def test_sizes_that_no_memory_holds_are_refused() -> None:

@@ -93,14 +93,3 @@ def test_a_prefix_is_named_if_the_rest_of_all_names_fits() -> None:
     assert "missing weight; unexpected kernel" in message(inner, far)
     assert "unexpected" not in message(inner, {"bias": np.zeros(3)})
     assert "missing" not in message(inner, inner.state_dict() | {"more": np.zeros(1)})
-
-
-def test_without_strict_what_fits_is_loaded_and_the_rest_told() -> None:
-    layer = nn.Linear(2, 3)
-    result = layer.load_state_dict({"bias": np.full(3, 7.0), "more": np.zeros(1)}, strict=False)
-    assert result == (["weight"], ["more"])
-    assert layer.bias is not None and layer.bias.tolist() == [7, 7, 7]
-    with pytest.raises(TypeError, match="got a tuple\n.*\n  likely all that io.checkpoint.load returned"):
-        layer.load_state_dict((layer.state_dict(), {}))  # type: ignore[arg-type]
-    with pytest.raises(TypeError, match="got a list\n  expected a dict of name -> array, as of state_dict\\(\\)$"):
-        layer.load_state_dict([])  # type: ignore[arg-type]

@@ -138,21 +138,6 @@ def test_named_modules_leaves_out_what_is_in_the_memo_and_a_parent_that_a_child_
     assert "(...)" in repr(net)
 
 
-def test_children_come_once() -> None:
-    net = Net()
-    net.again = net.layers[0]
-    assert list(net.children()) == [net.layers[0], net.layers[1]["last"]]
-
-
-def test_only_own_parameters_without_recurse() -> None:
-    net = Net()
-    net.rows = [nn.Parameter([2.0])]
-    assert [name for name, _ in net.named_parameters("n", recurse=False)] == ["n.scale", "n.rows.0"]
-    assert [name for name, _ in net.named_buffers(recurse=False)] == ["mean", "count"]
-    assert [b.tolist() for b in net.buffers()] == [[1, 2], [3]]
-    assert len(list(net.parameters(recurse=False))) == 2
-
-
 def test_what_is_registered_can_be_registered_again() -> None:
     net = Net()
     net.register_parameter("scale", nn.Parameter([9.0]))

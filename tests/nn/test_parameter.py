@@ -34,16 +34,6 @@ def test_a_parameter_is_a_leaf_that_requires_a_gradient(device: str, rng: np.ran
     np.testing.assert_array_equal(p, values)
 
 
-def test_gradients_reach_a_parameter_as_they_reach_a_tensor(device: str, rng: np.random.Generator) -> None:
-    a, b = rng.normal(size=(3, 5)), rng.normal(size=(5, 2))
-    p, t = nn.Parameter(a, device=device), mr.tensor(a, requires_grad=True, device=device)
-    other = mr.tensor(b, device=device)
-    for x in (p, t):
-        ((2.0 - x * x) @ other).tanh().sum().backward()
-    assert p.grad is not None
-    np.testing.assert_array_equal(p.grad, t.grad)
-
-
 def test_values_are_copied(rng: np.random.Generator) -> None:
     values = rng.normal(size=5)
     before = values.copy()
@@ -55,13 +45,6 @@ def test_values_are_copied(rng: np.random.Generator) -> None:
 def test_whole_numbers_are_no_parameter() -> None:
     with pytest.raises(TypeError, match=r"Parameter: got dtype int64\n  expected float16"):
         nn.Parameter([1, 2])
-
-
-def test_a_frozen_parameter_gets_no_gradient(rng: np.random.Generator) -> None:
-    frozen, free = nn.Parameter(rng.normal(size=5), requires_grad=False), nn.Parameter(rng.normal(size=5))
-    (frozen * free).sum().backward()
-    assert frozen.grad is None
-    np.testing.assert_array_equal(free.grad, frozen)
 
 
 def test_moving_keeps_identity_values_and_gradient(second: SecondDevice, rng: np.random.Generator) -> None:

@@ -19,18 +19,6 @@ GOLDEN = Path(__file__).parents[1] / "golden" / "recurrent"
 T, B, I, H = 6, 3, 4, 5
 LENGTHS = [2, 6, 4]  # unsorted, one of them T
 
-KINDS = [
-    pytest.param("RNN", {}, id="rnn"),
-    pytest.param("RNN", {"nonlinearity": "relu", "num_layers": 2}, id="rnn-relu-2"),
-    pytest.param("GRU", {}, id="gru"),
-    pytest.param("GRU", {"num_layers": 2, "bidirectional": True}, id="gru-bi-2"),
-    pytest.param("GRU", {"bias": False, "num_layers": 2}, id="gru-no-bias"),
-    pytest.param("LSTM", {}, id="lstm"),
-    pytest.param("LSTM", {"num_layers": 3, "bidirectional": True}, id="lstm-bi-3"),
-    pytest.param("LSTM", {"proj_size": 2, "num_layers": 2}, id="lstm-proj"),
-    pytest.param("LSTM", {"proj_size": 2, "bidirectional": True, "bias": False}, id="lstm-proj-bi-no-bias"),
-]
-
 STORED: dict[str, tuple[Any, dict[str, Any]]] = {
     "rnn": (nn.RNN, {}),
     "rnn_relu_2": (nn.RNN, {"nonlinearity": "relu", "num_layers": 2}),
@@ -80,11 +68,11 @@ def test_values_and_gradients_are_those_that_torch_gave(name: str, way: str, bat
         assert_close(found[key], turned(a) if key in ("y", "gradient of x") else a, what=key)
 
 
-@pytest.mark.parametrize(("kind", "options"), KINDS)
-def test_initial_values_are_drawn_in_torchs_order_from_the_documented_range(kind: str, options: dict[str, Any]) -> None:
-    wide = 40
+@pytest.mark.parametrize("name", STORED)
+def test_initial_values_are_drawn_in_torchs_order_from_the_documented_range(name: str) -> None:
+    (kind, options), wide = STORED[name], 40
     mr.manual_seed(2)
-    module = getattr(nn, kind)(I, wide, dtype="f8", **options)
+    module = kind(I, wide, dtype="f8", **options)
     mr.manual_seed(2)
     bound = 1 / np.sqrt(wide)
     parts = ["weight_ih", "weight_hh"] + ["bias_ih", "bias_hh"] * options.get("bias", True)
@@ -95,19 +83,6 @@ def test_initial_values_are_drawn_in_torchs_order_from_the_documented_range(kind
     for name, parameter in module.named_parameters():
         drawn = mr.random.generator().uniform(-bound, bound, parameter.shape)
         np.testing.assert_array_equal(parameter.numpy(), drawn, err_msg=name)
-
-
-def test_a_safetensors_file_of_torch_loads_unchanged(tmp_path: Path) -> None:
-    torch = pytest.importorskip("torch")
-    from safetensors.numpy import load_file, save_file
-
-    theirs = torch.nn.GRU(I, H, 2)
-    path = tmp_path / "weights.safetensors"
-    save_file({n: p.detach().numpy() for n, p in theirs.state_dict().items()}, path)
-    ours = nn.GRU(I, H, 2)
-    ours.load_state_dict(load_file(path))
-    for name, p in ours.named_parameters():
-        np.testing.assert_array_equal(p.numpy(), theirs.state_dict()[name].numpy())
 
 
 @pytest.mark.parametrize("kind", ["RNN", "GRU", "LSTM"])
@@ -180,3 +155,36 @@ def test_nothing_is_kept_without_gradients(rng: np.random.Generator, monkeypatch
 def test_dropout_with_one_layer_warns() -> None:
     with pytest.warns(UserWarning, match="dropout=0.5 does nothing with num_layers=1"):
         nn.GRU(I, H, dropout=0.5)
+
+
+@pytest.mark.parametrize("kind", ["RNN", "GRU", "LSTM"])
+@pytest.mark.parametrize("lengths", [None, [], np.zeros(0, np.int64)])
+def test_a_batch_may_be_empty_but_not_a_sequence(kind: str, lengths: Any) -> None:
+    module = getattr(nn, kind)(I, H, 2, bidirectional=True, batch_first=True, dropout=0.5)
+    x = mr.tensor(np.zeros((0, T, I), "f4"), True)
+    output, state = module(x, lengths=lengths)
+    parts = [output, *(state if kind == "LSTM" else [state])]
+    assert [t.shape for t in parts] == [(0, T, 2 * H)] + [(4, 0, H)] * (len(parts) - 1)
+    for g in mr.grad([t.sum() for t in parts], [x, *module.parameters()]):
+        assert not g.numpy().any()
+    assert module(x, state)[0].shape == output.shape
+    with pytest.raises(ValueError, match=f"{kind}: T is 0"):
+        module(np.zeros((2, 0, I), "f4"))
+
+
+def test_the_hooks_of_a_layer_run_before_the_layers_below_are_computed(rng: np.random.Generator) -> None:
+    layer = nn.LSTM(I, H, 2)
+    order: list[str] = []
+    for name, p in layer.named_parameters():
+        p.register_hook(lambda g, name=name: order.append(name))
+    kernel = layer.weight_ih_l0.device.cell_sequence_grad
+
+    def seen(*args: Any, **kwargs: Any) -> Any:
+        order.append("a layer")
+        return kernel(*args, **kwargs)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(type(layer.weight_ih_l0.device), "cell_sequence_grad", staticmethod(seen))
+        layer(mr.tensor(rng.standard_normal((T, B, I)).astype(np.float32)))[0].sum().backward()
+    layers = [name if name == "a layer" else name[-2:] for name in order]
+    assert layers == [what for k in ("l1", "l0") for what in ("a layer", k, k, k, k)]

@@ -48,6 +48,8 @@ def test_a_named_state_is_read_by_its_names_whatever_their_order(
     rows = named(**{name: part[0] for name, part in parts.items()})
     block = nn.LSTMBlockCell(H, I, dtype="f8", device=device)
     fused = nn.LSTMBlockFusedCell(H, I, dtype="f8", device=device)
+    lstm_cell = nn.LSTMCell(I, H, dtype="f8", device=device)
+    close(lstm_cell(x[0], rows), lstm_cell(x[0], (h[0], c[0])))
     for module, data in ((block, x[0]), (fused, x)):
         expected, state = module(data, (c[0], h[0]))  # TensorFlow's order
         found, last = module(data, rows)

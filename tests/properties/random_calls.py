@@ -15,7 +15,7 @@ from minirnn.ops.cudnn_rnn.params import Network
 from tests.ops.block_cases import GRU_INPUTS, LSTM_INPUTS, gru_inputs, lstm_inputs
 from tests.ops.cudnn_rnn.cudnn_cases import attributes_of
 
-BATCH_AXES = {"x": 0, "cs_prev": 0, "h_prev": 0, "input": 1, "input_h": 1, "input_c": 1, "sequence_lengths": 0}
+BATCH_AXES = {"cs_prev": 0, "h_prev": 0, "input": 1, "input_h": 1, "input_c": 1, "sequence_lengths": 0}
 
 
 @dataclass(frozen=True)
@@ -27,8 +27,6 @@ class Call:
     values: tuple[np.ndarray, ...]
     function: Callable[..., list[mr.Tensor]]
     out_axis: int
-    time_axis: int | None
-    """Axis of time of the first input and of the first output; None for cells."""
 
     def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
         printer.text(self.text)  # the text that Hypothesis prints for a failing example
@@ -41,9 +39,7 @@ class Call:
         return self.with_values([function(v) if v.dtype.kind == "f" else v for v in self.values])
 
     def batch_axis(self, name: str) -> int | None:
-        if name == "x" and self.time_axis is not None:
-            return 1
-        return BATCH_AXES.get(name)
+        return self.out_axis if name == "x" else BATCH_AXES.get(name)
 
     def take(self, samples: Any) -> Call:
         """With these samples of the batch alone, in this order."""
@@ -88,14 +84,13 @@ def _lstm(op: str, T: int, B: int, I: int, H: int, seed: int, peephole: bool, cl
         tuple(values.values()),
         lambda *a: list(function(*steps, *a, **attributes)),
         0 if cell else 1,
-        None if cell else 0,
     )
 
 
 def _gru(B: int, I: int, H: int, seed: int) -> Call:
     values = gru_inputs(np.random.default_rng(seed), B, I, H)
     text = f"gru_block_cell({B=}, {I=}, {H=}, {seed=})"
-    return Call(text, GRU_INPUTS, tuple(values.values()), lambda *a: list(ops.gru_block_cell(*a)), 0, None)
+    return Call(text, GRU_INPUTS, tuple(values.values()), lambda *a: list(ops.gru_block_cell(*a)), 0)
 
 
 def network_call(net: Network, T: int, B: int, seed: int, ragged: bool, dropout: float = 0.0) -> Call:
@@ -113,7 +108,7 @@ def network_call(net: Network, T: int, B: int, seed: int, ragged: bool, dropout:
 
     names = ("input", "input_h", *(["input_c"] if lstm else []), "params", "sequence_lengths")
     text = f"network_call({net!r}, {T=}, {B=}, {seed=}, {ragged=}, {dropout=})"
-    return Call(text, names, tuple(values), function, 1, 0)
+    return Call(text, names, tuple(values), function, 1)
 
 
 SEEDS = st.integers(0, 2**16)

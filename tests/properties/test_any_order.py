@@ -108,22 +108,6 @@ def test_third_derivatives_are_differences_of_second_ones(case: Case, rng: np.ra
         assert_close(g, e, *DIFFERENCES, what=f"input {k}")
 
 
-def test_backward_with_create_graph_leaves_gradients_that_can_be_differentiated(
-    rng: np.random.Generator, device: str
-) -> None:
-    case = SEQUENCES[1]
-    values, weights, directions = draws(case, rng)
-    inputs = [mr.tensor(v, True, device) for v in values]
-    scalar = loss(case.ours(*inputs), [mr.tensor(w, device=device) for w in weights])
-    scalar.backward(create_graph=True)
-    product = dot([t.grad for t in inputs], [mr.tensor(d, device=device) for d in directions[0]])
-    found = mr.grad(product, inputs)
-    for t in inputs:
-        t.grad = None  # y.grad was computed from y, and y holds it: without this, they would keep each other alive
-    for g, e in zip(found, derivatives(case.ours, device, values, weights, directions, 2), strict=True):
-        np.testing.assert_array_equal(g.numpy(), e)
-
-
 # ---- which kernels ran
 
 
@@ -177,38 +161,6 @@ def test_an_ordinary_backward_pass_takes_no_more_calls_for_a_longer_sequence(
         mr.grad([y.sum() for y in outputs], inputs)
         calls.append(counting.total().calls)
     assert calls[0] == calls[1]
-
-
-# ---- training with second derivatives
-
-
-def losses_with_penalty(case: Case, rng: np.random.Generator, device: str, steps: int) -> list[float]:
-    """Fit random targets with a penalty on the gradient with respect to the first input; all others are trained."""
-    values = case.draw(rng)
-    shapes = [y.shape for y in case.ours(*[mr.tensor(v) for v in values])]
-    targets = [mr.tensor(rng.uniform(-0.5, 0.5, s), device=device) for s in shapes]
-    trained = [mr.nn.Parameter(v, device=device) for v in values[1:]]
-    optimizer = mr.optim.Adam(trained, lr=0.03)
-    losses = []
-    for _ in range(steps):
-        x = mr.tensor(values[0], True, device)
-        outputs = case.ours(x, *trained)
-        error = sum(((y - t) ** 2).mean() for y, t in zip(outputs, targets, strict=True))
-        penalty = (mr.grad(error, x, create_graph=True) ** 2).sum()
-        total = error + penalty
-        optimizer.zero_grad()
-        total.backward()
-        optimizer.step()
-        losses.append(total.item())
-    return losses
-
-
-@pytest.mark.slow_elsewhere
-@pytest.mark.parametrize("case", [CELLS[1], CELLS[2], SEQUENCES[0], NETWORKS[3], NETWORKS[6]], ids=str)
-def test_training_with_a_gradient_penalty_lowers_the_loss(case: Case, rng: np.random.Generator, device: str) -> None:
-    losses = losses_with_penalty(case, rng, device, 6)
-    assert all(np.isfinite(losses))
-    assert losses[-1] < 0.9 * losses[0]
 
 
 def test_the_example_of_the_documentation_runs() -> None:

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import replace
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -39,43 +37,11 @@ def test_an_array_on_a_device_says_what_it_is_and_iterates(simulated: Any) -> No
         len(simulated.asarray(np.float32(1)))
 
 
-def test_memory_of_another_gpu_library_is_copied(simulated: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A view through the simulator: its memory, described as another library would describe it."""
-    values = np.arange(6, dtype="f4").reshape(2, 3)
-    a = simulated.asarray(values)
-    monkeypatch.setattr(simulated.driver, "limits", replace(simulated.driver.limits, simulated=False))
-    described = a.__cuda_array_interface__
-    assert described["shape"] == (2, 3) and described["strides"] is None
-    taken = simulated.asarray(SimpleNamespace(__cuda_array_interface__=described))
-    turned = simulated.transpose(a, (1, 0)).__cuda_array_interface__
-    assert turned["strides"] == (4, 12)
-    other = simulated.asarray(SimpleNamespace(__cuda_array_interface__=turned))
-    wrong = SimpleNamespace(__cuda_array_interface__={**described, "typestr": "<c8"})
-    with pytest.raises(TypeError, match="complex64"):
-        simulated.asarray(wrong)
-    monkeypatch.undo()
-    np.testing.assert_array_equal(simulated.to_numpy(taken), values)
-    np.testing.assert_array_equal(simulated.to_numpy(other), values.T)
-
-
 def test_an_array_of_the_device_itself_is_copied_too(simulated: Any) -> None:
     a = simulated.asarray(np.arange(3.0))
     b = simulated.asarray(a)
     assert b.ptr != a.ptr
     np.testing.assert_array_equal(simulated.to_numpy(b), np.arange(3.0))
-
-
-def test_booleans_to_a_power_are_small_integers(simulated: Any) -> None:
-    a = np.array([True, False])
-    b = simulated.power(simulated.asarray(a), simulated.asarray(a))
-    np.testing.assert_array_equal(simulated.to_numpy(b), a**a)
-    assert b.dtype == (a**a).dtype
-
-
-def test_functions_of_integers_are_float64(simulated: Any) -> None:
-    got = simulated.tanh(simulated.asarray(np.arange(3)))
-    assert got.dtype == np.float64
-    np.testing.assert_allclose(simulated.to_numpy(got), np.tanh(np.arange(3)), rtol=1e-15)
 
 
 def test_an_array_of_another_device_of_the_kind_is_copied(simulated: Any) -> None:
@@ -110,14 +76,6 @@ def test_shapes_that_do_not_fit_are_refused_by_the_device_too(simulated: Any) ->
             call()
     with pytest.raises(TypeError, match="booleans"):
         simulated.subtract(simulated.asarray(np.array([True])), simulated.asarray(np.array([False])))
-
-
-def test_a_product_reads_matrices_with_gaps_in_rows_and_columns(rng: np.random.Generator, simulated: Any) -> None:
-    wide = rng.standard_normal((3, 4, 5))
-    a = simulated.transpose(simulated.asarray(wide), (2, 1, 0))  # its matrices have no row or column without gaps
-    b = rng.standard_normal((3, 2))
-    got = simulated.matmul(a, simulated.asarray(b))
-    np.testing.assert_allclose(simulated.to_numpy(got), wide.transpose(2, 1, 0) @ b, rtol=0, atol=1e-14)
 
 
 def test_a_product_that_would_read_outside_an_array_is_refused(simulated: Any) -> None:
@@ -168,9 +126,6 @@ def test_a_runtime_that_cannot_be_loaded_makes_the_device_unavailable(tmp_path: 
 @pytest.mark.skipif(sys.platform == "win32", reason="the simulator does not run there")
 def test_an_instruction_of_no_library_has_no_line() -> None:
     assert report.place_of(0, Path("lstm_block@cell-1234.so")) == report.Place("lstm_block/cell.cu", 0)
-
-
-# ---- the tools around
 
 
 # ---- the tools

@@ -1,55 +1,16 @@
-"""Second derivatives through whole models: modules of nn, by every parameter, against torch."""
+"""A second derivative through a whole model. `tests/peers` compares those of each module with torch."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import numpy as np
-import pytest
 
 import minirnn as mr
 from tests.compare import assert_close
 from tests.ops.derivatives import DIFFERENCES, dot
 
 T, B, I, H = 4, 2, 3, 4
-
-MODULES = {
-    "LSTM": {"num_layers": 2, "bidirectional": True},
-    "LSTM-projected": {"proj_size": 2},
-    "GRU": {"num_layers": 2, "bias": False},
-    "RNN": {"bidirectional": True},
-}
-
-
-def loss(outputs: Any) -> Any:
-    return (outputs * outputs * outputs).sum()
-
-
-@pytest.mark.slow_elsewhere
-@pytest.mark.parametrize("name", MODULES)
-def test_products_with_the_hessian_of_all_parameters_are_torchs(
-    name: str, rng: np.random.Generator, device: str
-) -> None:
-    torch = pytest.importorskip("torch")
-    torch.manual_seed(0)
-    kind, options = name.partition("-")[0], MODULES[name]
-    theirs = getattr(torch.nn, kind)(I, H, dtype=torch.float64, **options)
-    ours = getattr(mr.nn, kind)(I, H, device=device, dtype=np.float64, **options)
-    ours.load_state_dict({key: t.detach().numpy() for key, t in theirs.state_dict().items()})
-    x = rng.standard_normal((T, B, I))
-    direction = {key: rng.standard_normal(t.shape) for key, t in ours.state_dict().items()}
-
-    named = dict(ours.named_parameters())
-    gs = mr.grad(loss(ours(mr.tensor(x, device=device))[0]), list(named.values()), create_graph=True)
-    product = dot(gs, [mr.tensor(direction[key], device=device) for key in named])
-    second = mr.grad(product, list(named.values()))
-
-    parameters = dict(theirs.named_parameters())
-    hs = torch.autograd.grad(loss(theirs(torch.tensor(x))[0]), list(parameters.values()), create_graph=True)
-    product = dot(hs, [torch.tensor(direction[key]) for key in parameters])
-    expected = dict(zip(parameters, torch.autograd.grad(product, list(parameters.values())), strict=True))
-    for key, g in zip(named, second, strict=True):
-        assert_close(g.numpy(), expected[key].numpy(), 1e-8, "float64 through a second derivative", what=key)
 
 
 def test_a_second_derivative_through_a_language_model_is_a_difference_of_gradients(rng: np.random.Generator) -> None:

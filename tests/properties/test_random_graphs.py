@@ -28,7 +28,7 @@ def draw(program: Program, seed: int) -> tuple[list[np.ndarray], list[np.ndarray
 def ours(program: Program, device: str, values: Any, direction: Any) -> tuple[np.ndarray, list[Any], list[Any]]:
     """Value, gradient, and the gradient of <gradient, direction>."""
     inputs = [mr.tensor(v, True, device) for v in values]
-    y = program.run(inputs, "ours")
+    y = program.run(inputs, mr)
     gs = mr.grad(y, inputs, create_graph=True)
     product = dot(gs, [mr.tensor(d, device=device) for d in direction])
     second = mr.grad(product, inputs) if product.requires_grad else [mr.tensor(np.zeros(v.shape)) for v in values]
@@ -43,7 +43,7 @@ def test_values_and_derivatives_are_torchs(program: Program, seed: int, device: 
     values, direction = draw(program, seed)
     y, first, second = ours(program, device, values, direction)
     inputs = [torch.tensor(v, requires_grad=True) for v in values]
-    u = program.run(inputs, "theirs")
+    u = program.run(inputs, torch)
     gs = torch.autograd.grad(u, inputs, create_graph=True, materialize_grads=True)
     product = dot(gs, [torch.tensor(d) for d in direction])
     assert_close(y, u.detach().numpy(), 1e-10, "float64, magnified by up to 8 ops in a row", what="value")
@@ -64,10 +64,10 @@ def test_first_and_second_derivatives_are_differences(program: Program, seed: in
 
     def gradient(at: Any) -> list[np.ndarray]:
         inputs = [mr.tensor(v, True, device) for v in at]
-        return [g.numpy() for g in mr.grad(program.run(inputs, "ours"), inputs)]
+        return [g.numpy() for g in mr.grad(program.run(inputs, mr), inputs)]
 
     def value(at: Any) -> list[np.ndarray]:
-        return [program.run([mr.tensor(v, device=device) for v in at], "ours").numpy()]
+        return [program.run([mr.tensor(v, device=device) for v in at], mr).numpy()]
 
     slope = np.array(sum(float((g * d).sum()) for g, d in zip(first, direction, strict=True)))
     scale = max(1.0, *(float(np.abs(g).max()) for g in second if g.size), 1.0)  # roughly that of the next derivatives
@@ -86,4 +86,4 @@ def test_random_graphs_reach_every_primitive(name: str) -> None:
         settings=hypothesis.settings(max_examples=2000),
     )
     inputs = [mr.tensor(np.full(s, 0.3), True) for s in shapes]
-    assert primitive.ours(*inputs, 1).requires_grad
+    assert primitive.call(mr, *inputs, 1).requires_grad

@@ -88,7 +88,7 @@ def test_where_minirnn_is_nothing_is_installed() -> None:
 
 @pytest.mark.skipif(not NOTEBOOKS, reason="the site is not built")
 # A sample: the site was built by running all of them, and tests/test_tutorials.py runs each as a script.
-@pytest.mark.parametrize("path", slow_unless(4, NOTEBOOKS), ids=lambda p: p.stem)
+@pytest.mark.parametrize("path", slow_unless(12, NOTEBOOKS), ids=lambda p: p.stem)
 def test_a_notebook_begins_with_the_installation_runs_and_shows_pictures(path: Path, tmp_path: Path) -> None:
     nbclient = pytest.importorskip("nbclient", reason=SITE)
     nbformat = pytest.importorskip("nbformat", reason=SITE)

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from minirnn.devices import DeviceUnavailable
 from minirnn.devices.host_cpp import compiler
 from minirnn.devices.host_cpp.compiler import Compiler
 from minirnn.train.messages import NATIVE_SHARE, native_tip
@@ -26,45 +25,26 @@ def a_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(compiler, "find", lambda device: Compiler(("g++",), "g++ (GCC) 99.1"))
 
 
-def said(train: Train, capsys: pytest.CaptureFixture[str], *options: str) -> list[str]:
-    assert train("--steps", "2", *options) == 0
-    return capsys.readouterr().out.splitlines()
-
-
-@pytest.mark.parametrize("cell", CELLS)
 def test_a_run_on_cpu_ends_with_what_native_would_gain(
-    cell: str, train: Train, no_pictures: None, a_compiler: None, capsys: pytest.CaptureFixture[str]
+    train: Train, no_pictures: None, a_compiler: None, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    lines = said(train, capsys, "--cell", cell)
-    assert lines[-1] == LINE.format(share=NATIVE_SHARE[cell])
-    assert sum("native" in line for line in lines) == 1
+    assert train("--steps", "2") == 0
+    said = capsys.readouterr().out
+    assert said.endswith(f"\n{native_tip(Options())}\n") and said.count("--device native") == 1
+    assert train("--steps", "2", "--quiet", out="quiet") == 0
+    assert "native" not in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("options", [("--quiet",), ("--zoneout", "0.1"), ("--shards", "3")], ids=" ".join)
-def test_nothing_is_said_where_it_would_not_help(
-    options: tuple[str, ...], train: Train, no_pictures: None, a_compiler: None, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert not any("native" in line for line in said(train, capsys, *options))
+def test_what_was_measured_of_a_built_in_cell_is_said_and_nothing_of_another(a_compiler: None) -> None:
+    for cell in CELLS:
+        assert native_tip(Options(cell=cell)) == LINE.format(share=NATIVE_SHARE[cell])
+    assert native_tip(Options(cell="mgu.py:mgu")) == "tip: --device native is faster. g++ 99.1 compiles it once."
 
 
-def test_nothing_measured_is_said_of_another_cell(a_compiler: None) -> None:
-    said = native_tip(Options(cell="mgu.py:mgu"))
-    assert said == "tip: --device native is faster. g++ 99.1 compiles it once."
-
-
-def test_nothing_is_said_on_another_device(a_compiler: None) -> None:
+def test_nothing_is_said_where_it_would_not_help(a_compiler: None) -> None:
+    assert native_tip(Options(zoneout=0.1)) is native_tip(Options(shards=3)) is None
     for device in ("native", "cuda", "cuda-sim"):
         assert native_tip(Options(device=device)) is None
-
-
-def test_nothing_is_said_without_a_compiler(
-    train: Train, no_pictures: None, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    def none(device: str) -> Compiler:
-        raise DeviceUnavailable(f"{device} needs a C++ compiler")
-
-    monkeypatch.setattr(compiler, "find", none)
-    assert not any("native" in line for line in said(train, capsys))
 
 
 def test_a_process_whose_compiler_does_not_work_says_nothing(text: Path, tmp_path: Path) -> None:

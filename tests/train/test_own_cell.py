@@ -23,7 +23,7 @@ from minirnn.train.training import Training
 from minirnn.train.units import name_of, states_of
 from tests.cells.with_torch import GALLERY
 from tests.slow import slow_unless
-from tests.train.runs import TINY, Train, complaint, interrupt_at, outcome
+from tests.train.runs import Train, complaint, interrupt_at, outcome
 
 DROPPED = "--layers 2 --dropout 0.3 --weight-dropout 0.2 --input-dropout 0.1"
 SOURCE = """\
@@ -145,18 +145,16 @@ def test_the_equations_of_a_built_in_cell_learn_what_it_learns(
         ("SLOW = 0.5", "SLOW = nothing", "cells.py, line 3: NameError: name 'nothing' is not defined"),
     ],
 )
-@pytest.mark.parametrize("command", ["train", "sample"])
 def test_a_cell_that_was_changed_is_refused_with_the_line(
-    command: str, old: str, new: str, words: str, train: Train, no_pictures: None, file: Path,
-    capsys: pytest.CaptureFixture[str],
-) -> None:  # fmt: skip
+    old: str, new: str, words: str, train: Train, no_pictures: None, file: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert train("--cell", "cells.py:patient", "--steps", "1") == 0
     capsys.readouterr()
     assert SOURCE.count(old) == 1
     file.write_text(SOURCE.replace(old, new))
-    again = ["--resume", "--out", "out"] if command == "train" else ["--checkpoint", "out"]
-    assert cli.main([command, *again, "--cell", "cells.py:patient"]) == 2
-    assert words in complaint(capsys, command)
+    for command in ("train --resume --out out", "sample --checkpoint out"):
+        assert cli.main([*command.split(), "--cell", "cells.py:patient"]) == 2
+        assert words in complaint(capsys, command.split()[0])
 
 
 def test_what_is_around_a_cell_may_change_and_its_file_may_move(
@@ -175,20 +173,21 @@ def test_what_is_around_a_cell_may_change_and_its_file_may_move(
     assert train("--resume", "--steps", "3", "--cell", "moved.py:patient") == 0
 
 
-@pytest.mark.parametrize("command", ["train --resume --out out", "sample --checkpoint out"])
 def test_a_file_that_the_user_did_not_name_never_runs(
-    command: str, train: Train, no_pictures: None, file: Path, text: Path, tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-) -> None:  # fmt: skip
+    train: Train, no_pictures: None, file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     own = ["--cell", "cells.py:patient", "--steps", "1"]
     assert train(*own) == 0
     file.write_text(f"{SOURCE}\nfrom pathlib import Path\nPath('it ran').touch()\n")  # the same cell, and more
     capsys.readouterr()
-    assert cli.main(command.split()) == 2
     words = f"has a custom cell, which was '{file}:patient'; a file runs only if you name it: add --cell FILE.py:name"
-    assert words in complaint(capsys, command.split()[0])
+    commands = "train --resume --out out", "sample --checkpoint out"
+    for command in commands:
+        assert cli.main(command.split()) == 2
+        assert words in complaint(capsys, command.split()[0])
     assert not (tmp_path / "it ran").exists()
-    assert cli.main([*command.split(), "--cell", "cells.py:patient"]) == 0
+    for command in commands:
+        assert cli.main([*command.split(), "--cell", "cells.py:patient"]) == 0
     assert (tmp_path / "it ran").exists()
 
 
@@ -229,11 +228,9 @@ def test_a_run_of_a_built_in_cell_takes_no_file(
         ("missing.py:a", "missing.py, line 1: ModuleNotFoundError: No module named 'not_there'"),
     ],
 )  # fmt: skip
-@pytest.mark.parametrize("command", ["train"])
 def test_mistakes_are_one_line_and_leave_nothing(
-    command: str, cell: str, words: str, file: Path, text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:  # fmt: skip
+    cell: str, words: str, train: Train, file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     bad = {
         "none": "x = 1\n",
         "syntax": "x = 1\ndef f(:\n",
@@ -246,13 +243,12 @@ def test_mistakes_are_one_line_and_leave_nothing(
     for name, source in bad.items():
         (tmp_path / f"{name}.py").write_text(source)
     (tmp_path / "binary.py").write_bytes(b"\xff\xfe\x00")
-    monkeypatch.chdir(tmp_path)
     try:
-        status = cli.main([command, *TINY, "--text", str(text), "--cell", cell, "--out", "out"])
+        status = train("--cell", cell)
     except SystemExit as stop:
         status = int(stop.code or 0)
     assert status == 2
-    assert words in complaint(capsys, command)
+    assert words in complaint(capsys)
     assert not (tmp_path / "out").exists()
 
 

@@ -10,11 +10,9 @@ import signal
 import subprocess
 import sys
 import time
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
 from minirnn import parallel
@@ -169,27 +167,3 @@ def ranks_of(pid: int) -> list[int]:
         if b"minirnn" in command and parent != pid:
             found.append(parent)
     return sorted(set(found))
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("size", [2, 3, 4])
-def test_a_rank_may_be_killed_at_any_moment(tmp_path: Path, size: int, rng: np.random.Generator) -> None:
-    """Also while it starts, saves or ends: the run goes on from its last checkpoint, or begins again without one."""
-    whole, folder, steps = tmp_path / "whole", tmp_path / "run", ["--steps", "120"]
-    began = time.monotonic()
-    assert train(2, whole, *OPTIONS, *steps).returncode == 0
-    command = [mpiexec(), "-n", str(size), sys.executable, "-m", "minirnn", "train", "--out", str(folder), *OPTIONS]
-    process = subprocess.Popen([*command, *steps], env=environment(), stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
-    try:
-        with suppress(subprocess.TimeoutExpired):
-            process.wait(rng.uniform(0, time.monotonic() - began))
-        for victim in ranks_of(process.pid)[-1:]:
-            with suppress(ProcessLookupError):  # it has ended
-                os.kill(victim, signal.SIGKILL)
-        process.communicate(timeout=LIMIT)
-    finally:
-        process.kill()
-    more = ["--resume", "--quiet"] if (folder / "checkpoint.safetensors").exists() else OPTIONS
-    done = train(2, folder, *more, *steps)
-    assert done.returncode == 0, done.stderr
-    assert written(folder) == written(whole)

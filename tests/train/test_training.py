@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 import pytest
 
@@ -78,9 +76,3 @@ def test_the_validation_loss_is_the_mean_over_the_validation_text_read_in_one_go
     assert training.validation_loss() == pytest.approx(expected.mean(), abs=1e-5)
     monkeypatch.setattr(train_run, "VALIDATION_BATCHES", 2)
     assert training.validation_loss() == pytest.approx(expected[: 2 * T].mean(), abs=1e-5)
-
-
-def test_an_untrained_model_guesses_evenly() -> None:
-    training = Training(Options(hidden=5, batch=2, length=7), TEXT)
-    training.start()
-    assert abs(training.lines[0]["validation_loss"] - math.log(len(training.vocabulary))) < 0.5

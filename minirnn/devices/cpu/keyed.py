@@ -13,7 +13,7 @@ import numpy as np
 
 from minirnn.cells.expr import NUMBERS, Expr, is_number_of, opens
 from minirnn.cells.keyed import KeyedPlan
-from minirnn.devices.cpu.elementwise import erf
+from minirnn.devices.cpu.sequence.step import SCOPE
 
 
 def sum_over(axis: int) -> Callable[[np.ndarray], np.ndarray]:
@@ -21,13 +21,9 @@ def sum_over(axis: int) -> Callable[[np.ndarray], np.ndarray]:
 
 
 FUNCTIONS: dict[str, Callable[..., Any]] = {
+    **SCOPE,
     **{"add": np.add, "sub": np.subtract, "mul": np.multiply, "div": np.divide, "neg": np.negative},
-    **{"tanh": np.tanh, "sigmoid": lambda x: 0.5 * np.tanh(0.5 * x) + 0.5, "relu": lambda x: np.maximum(x, 0)},
-    **{"softplus": lambda x: np.logaddexp(x, 0), "exp": np.exp, "log": np.log, "sqrt": np.sqrt, "abs": np.abs},
-    **{"floor": np.floor, "sign": np.sign, "erf": erf, "sin": np.sin, "cos": np.cos},
-    **{"maximum": np.maximum, "minimum": np.minimum, "where": np.where},
-    **{"clip": lambda x, low, high: np.minimum(np.maximum(x, low), high), "gt": np.greater, "lt": np.less},
-    **{"ge": np.greater_equal, "le": np.less_equal, "straight_through": lambda value, x: value, "copy": lambda x: x},
+    **{"gt": np.greater, "lt": np.less, "ge": np.greater_equal, "le": np.less_equal, "copy": lambda x: x},
     **{"sum_u": sum_over(-2), "sum_k": sum_over(-1)},
 }
 """The function for each kind of node."""

@@ -12,6 +12,7 @@ from typing import Any, TypeVar, cast
 import numpy as np
 
 from minirnn.devices import host_math
+from minirnn.devices.base import OPTIONAL
 from minirnn.devices.cpu import elementwise, workspace
 
 LARGE = workspace.MIN_BLOCK // 4
@@ -74,28 +75,10 @@ class Primitives:
     sigmoid = staticmethod(elementwise.sigmoid)
     relu = staticmethod(elementwise.relu)
     normal_cdf = staticmethod(elementwise.normal_cdf)
-    erf = staticmethod(host_math.erf)
     clip = staticmethod(np.clip)
     transpose = staticmethod(np.transpose)
     broadcast_to = staticmethod(np.broadcast_to)
     getitem = staticmethod(operator.getitem)
-
-    sin = staticmethod(host_math.sin)
-    cos = staticmethod(host_math.cos)
-    tan = staticmethod(host_math.tan)
-    log1p = staticmethod(host_math.log1p)
-    expm1 = staticmethod(host_math.expm1)
-    floor = staticmethod(host_math.floor)
-    ceil = staticmethod(host_math.ceil)
-    round = staticmethod(host_math.round)
-    min = staticmethod(host_math.min)
-    argmin = staticmethod(host_math.argmin)
-    prod = staticmethod(host_math.prod)
-    cumsum = staticmethod(host_math.cumsum)
-    cumprod = staticmethod(host_math.cumprod)
-    recurrence = staticmethod(host_math.recurrence)
-    argsort = staticmethod(host_math.argsort)
-    put = staticmethod(host_math.put)
 
     @staticmethod
     def asarray(host: Any) -> Any:
@@ -179,6 +162,10 @@ class Primitives:
         else:
             out[index] = values
         return out
+
+
+for _name in OPTIONAL:
+    setattr(Primitives, _name, staticmethod(getattr(host_math, _name)))
 
 
 def _added_at(out: np.ndarray, index: tuple[np.ndarray, ...], values: Any) -> np.ndarray:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -9,13 +10,6 @@ import numpy as np
 from minirnn.devices.base import Device
 from minirnn.devices.cuda.array import CudaArray, c_strides
 from minirnn.devices.cuda.launch.sources import C_TYPES
-
-
-class _Borrowed:
-    """Memory that another library owns, used while it is copied."""
-
-    def __init__(self, ptr: int, owner: Any) -> None:
-        self.ptr, self.nbytes, self.owner = ptr, 0, owner
 
 
 def taken_over(device: Device, other: Any) -> CudaArray:
@@ -36,7 +30,8 @@ def taken_over(device: Device, other: Any) -> CudaArray:
             f"{device}: got a {type(other).__name__} in the memory of GPU {gpu}\n  expected one in that of GPU 0\n"
             "  copy it there, or to the host; CUDA_VISIBLE_DEVICES chooses which GPU is number 0"
         )
-    borrowed = CudaArray(device, _Borrowed(described["data"][0], other), shape, dtype, strides)
+    buffer: Any = SimpleNamespace(ptr=described["data"][0], nbytes=0)  # which `other` owns
+    borrowed = CudaArray(device, buffer, shape, dtype, strides)
     # It may be unfinished. From version 3 on it names the stream, or None if it is finished.
     if described.get("version", 0) < 3:
         device.driver.wait_for(None)

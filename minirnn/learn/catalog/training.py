@@ -68,6 +68,7 @@ ADAM_MISTAKES = mistakes(
     training.adam_step,
     ("m and v are used without bias correction",
      " / (1 - beta1**step)", "", " / (1 - beta2**step)", ""),
+    ("m and v are divided by 1 - beta, but it must be 1 - beta**step", "**step", ""),
     ("eps is added inside the square root, but it belongs outside", "np.sqrt(v_hat) + eps", "np.sqrt(v_hat + eps)"),
     ("eps is added before the division by 1 - beta2 ** step, so it is divided as well, but it must be added last",
      "np.sqrt(v_hat) + eps", "(np.sqrt(v) + eps) / np.sqrt(1 - beta2**step)"),

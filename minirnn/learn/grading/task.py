@@ -12,13 +12,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from minirnn.learn import text
-from minirnn.learn.check import Result, check, shares
+from minirnn.learn.check import check, shares
 from minirnn.learn.cleaned import cleaned, printable
 from minirnn.learn.course import Course, Entry
 from minirnn.learn.grading.courses import PackedCourse, course_of
 from minirnn.learn.grading.handed import Handed
 from minirnn.learn.grading.reading import collect
 from minirnn.learn.reports.sheet import NOT_STARTED, Row, Sheet
+from minirnn.learn.result import Result
 
 NOT_YET = "not graded: the grader stopped before this exercise"
 

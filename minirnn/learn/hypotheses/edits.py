@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from minirnn.learn.hypotheses.program import Path, Program, Step, code_of
+from minirnn.learn.sandbox.patterns import unparsed
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,8 +40,6 @@ class Hypothesis:
         What changes in the formula.
     says : str
         What is wrong, in words, about the line of `target`.
-    mark : str
-        The correct expression, in a few words.
     rank : int
         How far-fetched it is. Of those that give the same numbers, the one with the lowest rank is shown.
     shown : path or None
@@ -52,7 +51,6 @@ class Hypothesis:
     edits: tuple[Edit, ...]
     target: str
     says: str
-    mark: str
     rank: int = 0
     shown: Path | None = None
     kind: str = ""
@@ -92,16 +90,14 @@ class Site:
         inside = path[len(self.path) :]
         return outputs[inside[0][1]] if inside and inside[0][0] == "elts" else ""
 
-    def change(self, path: Path, new: ast.AST, says: str, mark: str, rank: int = 0, kind: str = "") -> Hypothesis:
+    def change(self, path: Path, new: ast.AST, says: str, rank: int = 0, kind: str = "") -> Hypothesis:
         """This statement with one node replaced."""
-        return self.changes({path: new}, says, mark, rank, kind)
+        return self.changes({path: new}, says, rank, kind)
 
-    def changes(
-        self, places: Mapping[Path, ast.AST], says: str, mark: str, rank: int = 0, kind: str = ""
-    ) -> Hypothesis:
+    def changes(self, places: Mapping[Path, ast.AST], says: str, rank: int = 0, kind: str = "") -> Hypothesis:
         """This statement with several nodes replaced."""
         edits = tuple(Edit(self.step.number, path, new) for path, new in places.items())
-        return Hypothesis(edits, self.target(edits[0].path), says, mark, rank, kind=kind)
+        return Hypothesis(edits, self.target(edits[0].path), says, rank, kind=kind)
 
     def evaluate(self, code: str) -> Any:
         """The array or number that an expression evaluates to at this place, or None if it is neither."""
@@ -139,7 +135,7 @@ def alike(hypotheses: Sequence[Hypothesis], program: Program) -> Iterator[Hypoth
             seen.add((kind, tuple(lines)))
             where = ", ".join(dict.fromkeys(h.target for h in lines.values() if h.target))
             yield Hypothesis(
-                tuple(e for h in lines.values() for e in h.edits), "", f"{where}: {kind}" if where else kind, "", 1
+                tuple(e for h in lines.values() for e in h.edits), "", f"{where}: {kind}" if where else kind, 1
             )
 
 
@@ -150,12 +146,6 @@ def alike(hypotheses: Sequence[Hypothesis], program: Program) -> Iterator[Hypoth
 def expression(code: str) -> ast.expr:
     """The tree of an expression. It is shared, so it must not be changed."""
     return ast.parse(code, mode="eval").body
-
-
-@lru_cache(maxsize=50_000)
-def text_of(node: ast.AST) -> str:
-    """The tree of a source text. It is shared, so it must not be changed."""
-    return ast.unparse(node)
 
 
 def nodes(node: ast.AST, path: Path = ()) -> Iterator[tuple[ast.AST, Path]]:
@@ -221,9 +211,9 @@ def placed(tree: ast.AST) -> ast.AST:
 
 def marked(tree: ast.stmt, path: Path) -> tuple[str, int, int]:
     """The text of a statement (for a loop, its first line), with the position and width of the node at `path`."""
-    text = ast.unparse(tree).splitlines()[0]
+    text = unparsed(tree).splitlines()[0]
     try:
-        other = ast.unparse(ast.fix_missing_locations(put(tree, path, ast.Name("\x01", ast.Load()))))
+        other = unparsed(ast.fix_missing_locations(put(tree, path, ast.Name("\x01", ast.Load()))))
     except Exception:  # a place where no name is allowed
         return text, 0, len(text)
     before, found, after = other.splitlines()[0].partition("\x01")

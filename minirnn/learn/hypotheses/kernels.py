@@ -7,8 +7,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from minirnn.learn.hypotheses.edits import Hypothesis, Site, nodes, text_of
+from minirnn.learn.hypotheses.edits import Hypothesis, Site, nodes
 from minirnn.learn.hypotheses.trees import Part, atoms, formed
+from minirnn.learn.sandbox.patterns import text as text_of
 
 POWERS = (8, 16, 32, 64, 128, 256, 4, 2)
 """Sizes of tiles and blocks, the usual ones first."""
@@ -38,7 +39,7 @@ def of_indices(site: Site) -> Iterator[Hypothesis]:
         if value.ndim == 2:
             forms |= of_rows(site, name, value.shape[1])
         for code, says in forms.items():
-            yield site.changes({p.path: formed(code, a=p.node) for p in uses}, says, says, 1, says)
+            yield site.changes({p.path: formed(code, a=p.node) for p in uses}, says, 1, says)
 
 
 def of_rows(site: Site, name: str, length: int) -> dict[str, str]:
@@ -82,7 +83,7 @@ def of_tiles(site: Site) -> Iterator[Hypothesis]:
                  f"the tiles of {text_of(node.left)} are read transposed"),
             ):  # fmt: skip
                 if n > 2 or "tile" not in says:
-                    yield site.change(path, formed(code, a=node.left, b=node.right), says, says, 1)
+                    yield site.change(path, formed(code, a=node.left, b=node.right), says, 1)
 
 
 def padded(name: str, n: int, rows: bool = True, columns: bool = True) -> str:
@@ -116,7 +117,7 @@ def of_partial_sums(site: Site) -> Iterator[Hypothesis]:
                 turned = "np.expand_dims(s, 1)" if axis else "np.expand_dims(s, 0)"
                 if "%" in code and "np.stack" in code:  # a number for each element
                     turned, keeps = ("s", True) if axis else ("s.T", True)
-                yield site.change(path, formed(turned, s=summed) if keeps else summed, says, says, 1)
+                yield site.change(path, formed(turned, s=summed) if keeps else summed, says, 1)
 
 
 def partial_sums(length: int, line: str) -> dict[str, str]:
@@ -159,4 +160,4 @@ def of_partial_maxima(site: Site) -> Iterator[Hypothesis]:
             for n in (n for n in POWERS if n < value.shape[1]):
                 code = f"np.stack([a[:, k % {n} :: {n}].max(1) for k in range(a.shape[1])], 1)"
                 says = f"each of {n} threads subtracts the largest of its own numbers, not of all"
-                yield site.change(path, formed(code, a=func.value), says, says, 1)
+                yield site.change(path, formed(code, a=func.value), says, 1)

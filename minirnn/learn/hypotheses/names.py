@@ -7,10 +7,11 @@ import itertools
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from minirnn.learn.hypotheses.edits import Edit, Hypothesis, Site, expression, nodes, text_of
+from minirnn.learn.hypotheses.edits import Edit, Hypothesis, Site, expression, nodes
 from minirnn.learn.hypotheses.rewritten import kind_of
 from minirnn.learn.hypotheses.trees import Part, atoms, factors, formed
 from minirnn.learn.sandbox.patterns import matches, pattern
+from minirnn.learn.sandbox.patterns import text as text_of
 
 # ---- a whole line, and everywhere
 
@@ -32,10 +33,10 @@ def everywhere(all_sites: Sequence[Site]) -> Iterator[Hypothesis]:
         if kinds[a] == kinds[b]:
             if len(places[a]) > 1:
                 says = f"{b} is used where {a} belongs, on every line"
-                yield Hypothesis(swap((a, expression(b))), "", says, f"not {b}", 3)
+                yield Hypothesis(swap((a, expression(b))), "", says, 3)
             if a < b:
                 edits = swap((a, expression(b)), (b, expression(a)))
-                yield Hypothesis(edits, "", f"{a} and {b} are exchanged on every line", f"{a} and {b} exchanged", 3)
+                yield Hypothesis(edits, "", f"{a} and {b} are exchanged on every line", 3)
     for gate in given:
         yield from complement(all_sites, gate, places[gate])
 
@@ -54,7 +55,7 @@ def across_lines(all_sites: Sequence[Site]) -> Iterator[Hypothesis]:
             edits = [Edit(one.step.number, p.path, expression(b)) for p in names_of_one[a]]
             edits += [Edit(two.step.number, p.path, expression(a)) for p in names_of_two[b]]
             says = f"{a} and {b} are exchanged: {one.step.target} uses {b}, and {two.step.target} uses {a}"
-            yield Hypothesis(tuple(edits), f"{one.step.target}, {two.step.target}", says, f"{a}, not {b}", 2)
+            yield Hypothesis(tuple(edits), f"{one.step.target}, {two.step.target}", says, 2)
 
 
 def complement(all_sites: Sequence[Site], gate: str, uses: list[tuple[Site, Part]]) -> Iterator[Hypothesis]:
@@ -66,7 +67,7 @@ def complement(all_sites: Sequence[Site], gate: str, uses: list[tuple[Site, Part
     turned = formed("1 - g", g=expression(gate))
     edits = tuple(Edit(s.step.number, p.path, turned) for s, p in uses)
     both = f"{gate} and 1 - {gate} are exchanged"
-    yield Hypothesis(edits, "", f"{both} on every line", f"{gate} and its complement are exchanged", 1)
+    yield Hypothesis(edits, "", f"{both} on every line", 1)
     slopes = "N * (1 - N)", "C * N * (1 - N)"
     signs = tuple(
         Edit(s.step.number, first.path, ast.UnaryOp(ast.USub(), first.node))
@@ -78,10 +79,7 @@ def complement(all_sites: Sequence[Site], gate: str, uses: list[tuple[Site, Part
     plain = tuple(e for e in edits if not any(e.number == f.number and e.path[: len(f.path)] == f.path for f in signs))
     if signs:
         says = f"this is the other convention of {gate}: {both}, and the sign of its gradient with them"
-        yield Hypothesis(plain + signs, "", says, f"{gate} and its complement are exchanged", 0)
-        only = tuple(e for e in plain if e.number not in {f.number for f in signs})
-        if only:
-            yield Hypothesis(only, "", f"{both}, except in the slope", f"{gate} and its complement are exchanged", 1)
+        yield Hypothesis(plain + signs, "", says)
 
 
 def paths_of_complements(site: Site, gate: str) -> list[Any]:

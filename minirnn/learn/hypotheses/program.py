@@ -17,6 +17,8 @@ from typing import Any
 
 import numpy as np
 
+from minirnn.learn.sandbox.patterns import unparsed
+
 GIVEN = "_given"
 """The name under which a changed statement finds the original arguments."""
 
@@ -222,7 +224,7 @@ def base_name(node: ast.expr) -> str:
         return ", ".join(base_name(e) for e in node.elts)
     while isinstance(node, ast.Subscript | ast.Attribute):
         node = node.value
-    return ast.unparse(node)
+    return unparsed(node)
 
 
 def _steps(statements: Sequence[ast.stmt], numbers: Iterator[int], loops: tuple[str, ...]) -> Iterator[Step]:

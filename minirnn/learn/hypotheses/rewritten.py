@@ -9,9 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from minirnn.learn.hypotheses.edits import Edit, Hypothesis, Site, expression, nodes, text_of
+from minirnn.learn.hypotheses.edits import Edit, Hypothesis, Site, expression, nodes
 from minirnn.learn.hypotheses.program import Path
 from minirnn.learn.sandbox.patterns import MODULES, is_range
+from minirnn.learn.sandbox.patterns import text as text_of
 from minirnn.learn.sandbox.readings import readings, rewritten
 from minirnn.learn.sandbox.rewrites import FORWARD
 
@@ -43,9 +44,9 @@ def of_rewrites(site: Site, ranks: range = range(4)) -> Iterator[Hypothesis]:
             kind = one.kind if " " in one.kind or one.kind.startswith("?") else ""
             place, new = neutral(node, one.new, path) or (path, as_large(site, one.new, node, shape))
             says = one.says if is_gate(site, node) else one.says.partition(": the gate and 1 minus it")[0]
-            edit = site.change(place, new, says, "", one.rank, kind)
+            edit = site.change(place, new, says, one.rank, kind)
             mark = next((way for n, way in nodes(node, path) if n is one.mark), path)
-            yield Hypothesis(edit.edits, edit.target, edit.says, "", edit.rank, mark, edit.kind)
+            yield Hypothesis(edit.edits, edit.target, edit.says, edit.rank, mark, edit.kind)
 
 
 def is_gate(site: Site, node: ast.expr) -> bool:
@@ -67,7 +68,7 @@ def of_statements(site: Site) -> Iterator[Hypothesis]:
             ):  # in place, it would change other values
                 new = ast.Assign(tree.targets, ast.BinOp(expression(name), new.op, new.value))
             kind = one.kind if " " in one.kind else ""
-            yield Hypothesis((Edit(site.step.number, (), new),), name, one.says, "", one.rank, (), kind)
+            yield Hypothesis((Edit(site.step.number, (), new),), name, one.says, one.rank, (), kind)
 
 
 def neutral(old: ast.expr, new: ast.expr, path: Path) -> tuple[Path, ast.expr] | None:

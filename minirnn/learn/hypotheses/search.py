@@ -20,12 +20,6 @@ from minirnn.learn.hypotheses.edits import Hypothesis, Site, alike, compiled, si
 from minirnn.learn.hypotheses.program import Program
 
 Maker = Callable[[Site], Iterator[Hypothesis]]
-NEAR: tuple[Maker, ...] = (
-    rewritten.of_statements, terms.of_old_values,
-)  # fmt: skip
-FEW: tuple[Maker, ...] = (terms.of_inner_terms,)
-"""Groups of hypotheses: frequent mistakes, and those of which any formula has only a few, which are tried at once."""
-
 MOST_PAIRS = 20_000
 """The number of pairs of changes that are compared by their separate effects."""
 
@@ -102,7 +96,7 @@ class Search:
         if self.below < 4:
             return []
         with np.errstate(all="ignore"):
-            found = [h for site in self.sites for make in FEW for h in make(site)]
+            found = [h for site in self.sites for h in terms.of_inner_terms(site)]
             return [*found, *alike(found, self.program), *terms.of_late_terms(self.sites)]
 
     def groups(self) -> Iterator[list[Hypothesis]]:
@@ -132,7 +126,12 @@ class Search:
             if self.below < 4:
                 yield [h for h in found if not h.kind.startswith("?")]
                 return
-            found += [h for site in self.sites for make in (*NEAR, *self.more) for h in make(site)]
+            found += [
+                h
+                for site in self.sites
+                for make in (rewritten.of_statements, terms.of_old_values, *self.more)
+                for h in make(site)
+            ]
             yield [*found, *alike(found, self.program)]
             yield self.few
             yield [*names.across_lines(self.sites), *names.everywhere(self.sites)] if self.sites else []

@@ -8,9 +8,10 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from minirnn.learn.hypotheses.edits import Edit, Hypothesis, Site, expression, text_of
+from minirnn.learn.hypotheses.edits import Edit, Hypothesis, Site, expression
 from minirnn.learn.hypotheses.program import GIVEN
 from minirnn.learn.hypotheses.trees import PRODUCT, Part, atoms, chains, factors, formed, summands
+from minirnn.learn.sandbox.patterns import text as text_of
 
 MOST_USERS = 5
 """Variables with more uses are skipped, because there would be too many groups of uses."""
@@ -29,8 +30,7 @@ def of_inner_terms(site: Site) -> Iterator[Hypothesis]:
             terms = sum_behind(site, part.node)
             for term in terms:
                 rest = formed(f"part - ({term})", part=part.node)
-                says = f"the part {term} of {part.text} is missing here"
-                yield site.change(part.path, rest, says, says, 2)
+                yield site.change(part.path, rest, f"the part {term} of {part.text} is missing here", 2)
                 for kept in without_each(product, part):
                     left = " * ".join(f"({p.text})" for p in kept)
                     lost = " * ".join(bracketed(p.node) for p in product if p is not part and p not in kept)
@@ -38,7 +38,7 @@ def of_inner_terms(site: Site) -> Iterator[Hypothesis]:
                     others = " * ".join(f"({p.text})" for p in product if p is not part)
                     new = formed(f"({text_of(rest)}) * {others} + {whole}")
                     says = f"only a part of {part.text} is multiplied by {lost}: {term} is not"
-                    yield site.change(path, new, says, f"{lost} must also multiply {term}", 2)
+                    yield site.change(path, new, says, 2)
 
 
 def without_each(product: list[Part], part: Part) -> list[list[Part]]:
@@ -86,7 +86,7 @@ def of_late_terms(all_sites: Sequence[Site]) -> Iterator[Hypothesis]:
                 )  # fmt: skip
                 targets = ", ".join(dict.fromkeys(site.step.target or "what is returned" for site, _ in some))
                 says = f"{targets}: {name} is used without its term {term}, as if that were added too late"
-                yield Hypothesis(edits, "", says, f"{name} with {term}", 2)
+                yield Hypothesis(edits, "", says, 2)
 
 
 def of_old_values(site: Site) -> Iterator[Hypothesis]:
@@ -100,4 +100,4 @@ def of_old_values(site: Site) -> Iterator[Hypothesis]:
         if isinstance(atom.node, ast.Name) and new and isinstance(site.evaluate(name), np.ndarray):
             says = f"the old {name} is used where the new one belongs"
             old = expression(f"{GIVEN}[{name!r}]")
-            yield site.change(atom.path, old, says, "the new one", 1, "old values are used where the new ones belong")
+            yield site.change(atom.path, old, says, 1, "old values are used where the new ones belong")

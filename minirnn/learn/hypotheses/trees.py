@@ -6,9 +6,10 @@ import ast
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from minirnn.learn.hypotheses.edits import expression, nodes, text_of
+from minirnn.learn.hypotheses.edits import expression, nodes
 from minirnn.learn.hypotheses.program import Path
 from minirnn.learn.sandbox.patterns import filled
+from minirnn.learn.sandbox.patterns import text as text_of
 
 
 class Part(NamedTuple):

@@ -64,9 +64,8 @@ def changes(source: str, function: str) -> list[KernelChange]:
     known = names(source, tokens, source.index(function), body)
     fixed = [m.span() for m in DECLARED.finditer(source)] + list(loop_heads(source))
     inside = [t for t in tokens if body[0] < t.start < body[1] and not any(a <= t.start < b for a, b in fixed)]
-    found = itertools.chain(of_names(source, inside, known), of_indices(source, inside, known),
-                            of_operators(source, inside, known), of_conditions(source, inside, known),
-                            of_assignments(source, inside))  # fmt: skip
+    makers = (of_barriers, of_names, of_indices, of_operators, of_conditions, of_assignments)
+    found = itertools.chain(*(make(source, inside, known) for make in makers))
     unique = {(c.start, c.end, c.new): c for c in found if not any(a <= c.start < b for a, b in fixed)}
     return sorted(unique.values(), key=lambda c: c.rank)[:MOST]
 
@@ -272,10 +271,6 @@ def of_operators(source: str, tokens: list[Token], known: Names) -> Iterator[Ker
         if len(parts) == 2:
             says = f"f{m[1]}f is used where a sum belongs"
             yield KernelChange(begin + m.start(), close + 1, f"(({parts[0]}) + ({parts[1]}))", says, 0)
-    for m in re.finditer(r"\b(tanhf|expf|sqrtf|fabsf|logf)\(", source[begin:end]):
-        close = for_head_end(source, begin + m.end())
-        yield KernelChange(begin + m.start(), close + 1, f"({source[begin + m.end() : close]})",
-                           f"{m[1]} does not belong here", 2)  # fmt: skip
 
 
 def of_conditions(source: str, tokens: list[Token], known: Names) -> Iterator[KernelChange]:
@@ -329,7 +324,7 @@ def split(inner: str) -> list[str]:
     return parts
 
 
-def of_assignments(source: str, tokens: list[Token]) -> Iterator[KernelChange]:
+def of_assignments(source: str, tokens: list[Token], known: Names) -> Iterator[KernelChange]:
     """``+=`` in place of ``=`` and the reverse."""
     begin, end = (tokens[0].start, tokens[-1].end) if tokens else (0, 0)
     for m in re.finditer(
@@ -342,6 +337,16 @@ def of_assignments(source: str, tokens: list[Token]) -> Iterator[KernelChange]:
             yield KernelChange(start, stop, f"({m[1]} + ({m[3]}))", "= is used where += belongs", 1)
         else:
             yield KernelChange(start, stop, f"(({m[3]}) - {m[1]})", "+= is used where = belongs", 1)
+
+
+def of_barriers(source: str, tokens: list[Token], known: Names) -> Iterator[KernelChange]:
+    """A barrier after a line that writes or reads shared memory."""
+    begin, end = (tokens[0].start, tokens[-1].end) if tokens else (0, 0)
+    shared = "|".join(re.findall(r"__shared__\s+\w+\s+(\w+)", source)) or "(?!)"
+    for m in re.finditer(rf"(?<=[;{{}}])\s*([^;{{}}]*\b({shared})\s*\[[^;{{}}]*;)(?!\s*else)", source[begin:end]):
+        if balanced(m[1]):
+            stop, says = begin + m.end(), "a __syncthreads() is missing after this line"
+            yield KernelChange(stop, stop, "__syncthreads();", says, mark=(begin + m.start(1), stop))
 
 
 def together(source: str, function: str, kind: str) -> tuple[str, list[list[Any]]]:
@@ -383,7 +388,10 @@ def compiled_together(source: str, function: str, some: list[KernelChange]) -> t
         for (start, end), choices in sorted(spans.items()):
             choice = source[start:end]
             for number, new in choices:
-                choice = f"({CHOICE} == {number + 1} ? {new} : ({choice}))"
+                if start == end:  # a statement
+                    choice += f"if ({CHOICE} == {number + 1}) {new}"
+                else:
+                    choice = f"({CHOICE} == {number + 1} ? {new} : ({choice}))"
             text += source[at:start] + choice
             at = end
         parameters = source[begin:close].replace(function, f"{function}_minirnn{k}", 1)

@@ -18,7 +18,7 @@ def unparsed(node: ast.AST) -> str:
     """The text of a node. ``sum(x for x in y)`` has no second brackets, which Python gives it."""
     text = ast.unparse(node)
     for one in ast.walk(node) if " for " in text else ():
-        if isinstance(one, ast.Call) and len(one.args) == 1 and isinstance(one.args[0], ast.GeneratorExp):
+        if isinstance(one, ast.Call) and [*map(type, one.args), *one.keywords] == [ast.GeneratorExp]:
             inner = ast.unparse(one.args[0])
             text = text.replace(f"({inner})", inner)
     return text

@@ -74,6 +74,7 @@ TABLE = [
     R("A", "A / B", "the division by {B} does not belong here", "-0"),
     R("B", "A / B", "{A} / does not belong here", "-1"),
     R("A * B", "A * B * B", "the factor {B} is multiplied twice", "2-"),
+    R("1 / B", "B", "{B} is used where 1 / {B} belongs", "0-"),
     R("A / B", "A * B", "{B} multiplies, but should divide"),
     R("A * B", "A / B", "{B} divides, but should multiply", "20"),
     R("A + B", "A * B", "{A} is multiplied by {B}, but {B} must be added", "20"),
@@ -90,6 +91,7 @@ TABLE = [
       "a matrix product is taken, but each number of {A} must be multiplied by its own of {B}, "
       "and these products summed over the batch", "10"),
     R("A @ B.T", "B.T @ A", "the sides are exchanged: {A} must come first", "1-"),
+    R("A ** N", "A", "the power {N} is missing: {A} ** {N}", "1-"),
     R("A ** B", "A ** 2", "the power 2 is used where {B} belongs", "13"),
     R("A ** B", "A * B",
       "{A} is multiplied by {B}, but {B} is a power", "00", "a product with {B} is used where its power belongs"),

@@ -9,10 +9,13 @@ from minirnn.nn.functional.activations import (
     glu,
     hardtanh,
     leaky_relu,
+    log_softmax,
     logsigmoid,
     relu,
     relu6,
     silu,
+    softmax,
+    softmin,
     softplus,
 )
 from minirnn.nn.functional.attention import scaled_dot_product_attention
@@ -23,7 +26,6 @@ from minirnn.nn.functional.layers import dropout, embedding, linear, one_hot
 from minirnn.nn.functional.normalization import cosine_similarity, layer_norm, normalize, rms_norm
 from minirnn.nn.functional.padding import pad
 from minirnn.nn.functional.regression import huber_loss, kl_div, l1_loss, mse_loss, smooth_l1_loss
-from minirnn.nn.functional.softmaxes import log_softmax, softmax, softmin
 from minirnn.ops import sigmoid, tanh
 from minirnn.ops.primitives.declare import ACTIVATIONS as _ACTIVATIONS
 

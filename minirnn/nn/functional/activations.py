@@ -1,4 +1,4 @@
-"""Activations: elementwise functions and `glu`, with torch's names, defaults and derivatives at kinks.
+"""Activations: elementwise functions, `glu` and softmaxes, with torch's names, defaults and derivatives at kinks.
 
 Those that are a single op, such as `tanh`, are declared in `minirnn.ops.primitives` as activations.
 """
@@ -6,6 +6,7 @@ Those that are a single op, such as `tanh`, are declared in `minirnn.ops.primiti
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ import numpy as np
 from minirnn.arguments import check
 from minirnn.cells.expr import Expr, apply
 from minirnn.engine.tensor import Tensor
-from minirnn.nn.functional.arguments import returned, source, widened
+from minirnn.nn.functional.arguments import one_dim, returned, source, widened
 from minirnn.ops import primitives
 from minirnn.ops.primitives import clip, exp, where
 from minirnn.ops.primitives.declare import Primitive
@@ -172,3 +173,36 @@ def glu(input: Any, dim: int = -1) -> Tensor:
         raise ValueError(f"glu: axis {dim} of shape {x.shape} has size {n}\n  expected an even size, two halves")
     a, b = primitives.split(x, [n // 2, n // 2], dim)
     return (a * primitives.sigmoid(b)).astype(dtype)
+
+
+def softmax(input: Any, dim: int | None = None, *, dtype: Any = None, axis: int | None = None) -> Tensor:
+    """``exp(x) / sum(exp(x))`` along `dim`, without overflow: ``torch.nn.functional.softmax``.
+
+    Parameters
+    ----------
+    input : array_like of a floating dtype
+    dim : int
+        The axis. `axis` is minirnn's name for it. If it is missing, torch guesses it and warns. Here that is an error.
+    dtype : dtype, optional
+        The dtype to convert `input` to beforehand.
+    """
+    return _along("softmax", primitives.softmax, input, dim, axis, dtype)
+
+
+def log_softmax(input: Any, dim: int | None = None, *, dtype: Any = None, axis: int | None = None) -> Tensor:
+    """``log(softmax(x))`` along `dim`, without overflow or underflow: ``torch.nn.functional.log_softmax``.
+
+    The arguments and errors are those of `softmax`.
+    """
+    return _along("log_softmax", primitives.log_softmax, input, dim, axis, dtype)
+
+
+def softmin(input: Any, dim: int | None = None, *, dtype: Any = None, axis: int | None = None) -> Tensor:
+    """``softmax(-x)`` along `dim`: ``torch.nn.functional.softmin``. The arguments and errors are those of `softmax`."""
+    return _along("softmin", lambda x, k: primitives.softmax(-x, k), input, dim, axis, dtype)
+
+
+def _along(op: str, function: Callable[[Tensor, int], Tensor], input: Any, dim: Any, axis: Any, dtype: Any) -> Tensor:
+    k = one_dim(op, dim, axis)
+    x, made_of = widened(op, input if dtype is None else primitives.astype(input, dtype))
+    return function(x, k).astype(made_of)

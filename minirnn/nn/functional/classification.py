@@ -12,7 +12,7 @@ from minirnn.engine import operands
 from minirnn.engine.operands import same_device
 from minirnn.engine.tensor import Tensor, as_tensor
 from minirnn.nn.functional.arguments import ANY_INTEGER, constant_like, no_legacy, widened
-from minirnn.nn.functional.reductions import mean_of, reduced
+from minirnn.nn.functional.reductions import reduced
 from minirnn.ops.losses import CrossEntropy
 from minirnn.ops.primitives import log_softmax, where
 
@@ -68,19 +68,18 @@ def cross_entropy(
     if _kind(target) == "f":
         losses = _of_probabilities(op, x, axis, target, w, ignore_index, smoothing)
         rows = x.size // x.shape[axis] if x.size else 0
-        return (mean_of(losses.sum(), rows) if reduction == "mean" else reduced(losses, reduction)).astype(dtype)
+        return reduced(losses, reduction, rows).astype(dtype)
     y = _indices(op, x, axis, target, ignore_index)
     if axis == x.ndim - 1 and w is None and not smoothing and y.size and not (y == ignore_index).any():
         (losses,) = CrossEntropy(target=y)(x)  # one node
-        return (mean_of(losses.sum(), y.size) if reduction == "mean" else reduced(losses, reduction)).astype(dtype)
+        return reduced(losses, reduction).astype(dtype)
     logp = log_softmax(x, axis)
     losses, counts = _picked(logp, axis, y, w, ignore_index)
-    divisor = float(counts.sum())
     if smoothing:
         C = x.shape[axis]
         spread = -(logp if w is None else logp * _along(w, logp, axis)).sum(axis)
         losses = losses * (1 - smoothing) + where(y != ignore_index, spread, 0.0) * (smoothing / C)
-    return (mean_of(losses.sum(), divisor) if reduction == "mean" else reduced(losses, reduction)).astype(dtype)
+    return reduced(losses, reduction, float(counts.sum())).astype(dtype)
 
 
 def nll_loss(
@@ -105,8 +104,7 @@ def nll_loss(
     axis = _class_axis(op, x)
     w = _class_weights(op, weight, x, axis)
     losses, counts = _picked(x, axis, _indices(op, x, axis, target, ignore_index), w, ignore_index)
-    divisor = float(counts.sum())
-    return (mean_of(losses.sum(), divisor) if reduction == "mean" else reduced(losses, reduction)).astype(dtype)
+    return reduced(losses, reduction, float(counts.sum())).astype(dtype)
 
 
 def _kind(target: Any) -> str:

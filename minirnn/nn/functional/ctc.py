@@ -12,7 +12,7 @@ from minirnn.arguments.host_array import integers
 from minirnn.engine.tape import Op, record
 from minirnn.engine.tensor import Tensor, as_tensor
 from minirnn.nn.functional.arguments import widened
-from minirnn.nn.functional.reductions import mean_of, reduced
+from minirnn.nn.functional.reductions import reduced
 from minirnn.ops.primitives import add, clip, concat, exp, unbind, where
 from minirnn.ops.primitives.declare import Primitive
 
@@ -122,8 +122,7 @@ def ctc_loss(
             infinite = where(impossible, float("inf"), losses.detach())
             losses = record(NeverHappens(impossible), x.device, infinite.array, (losses,))
     if reduction == "mean":
-        per_label = losses / as_tensor(np.maximum(sizes, 1), device=x.device, dtype=x.dtype)
-        return mean_of(per_label.sum(), B).astype(dtype)
+        losses = losses / as_tensor(np.maximum(sizes, 1), device=x.device, dtype=x.dtype)
     return reduced(losses.reshape(()) if single else losses, reduction).astype(dtype)
 
 

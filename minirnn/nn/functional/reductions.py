@@ -5,13 +5,15 @@ from __future__ import annotations
 from minirnn.engine.tensor import Tensor
 
 
-def mean_of(total: Tensor, divisor: float) -> Tensor:
-    """``total / divisor``, or NaN without a gradient if the divisor is 0, for example for an empty batch."""
-    return total / divisor if divisor != 0 else total * 0.0 + float("nan")
+def reduced(losses: Tensor, reduction: str, count: float | None = None) -> Tensor:
+    """The mean of all elements, their sum, or the losses unchanged.
 
-
-def reduced(losses: Tensor, reduction: str) -> Tensor:
-    """The mean of all elements, their sum, or the losses unchanged. The mean of no elements is NaN, as in torch."""
+    The mean divides by `count`, by default the number of elements. If that is 0, the result is NaN without a gradient,
+    as in torch.
+    """
     if reduction == "none":
         return losses
-    return losses.sum() if reduction == "sum" else mean_of(losses.sum(), losses.size)
+    total, divisor = losses.sum(), losses.size if count is None else count
+    if reduction == "sum":
+        return total
+    return total / divisor if divisor != 0 else total * 0.0 + float("nan")

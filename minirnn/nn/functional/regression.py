@@ -8,7 +8,7 @@ from minirnn.arguments import check
 from minirnn.arguments.messages import shown
 from minirnn.engine.tensor import Tensor
 from minirnn.nn.functional.arguments import above_0, constant_like, no_legacy, two_alike
-from minirnn.nn.functional.reductions import mean_of, reduced
+from minirnn.nn.functional.reductions import reduced
 from minirnn.ops.primitives import absolute, clip, exp, log, where
 from minirnn.ops.primitives.declare import Primitive
 
@@ -149,7 +149,7 @@ def kl_div(
         log_y = where(y >= 0, log(where(y > 0, y, 1.0)), float("nan"))
         losses = y * (log_y - x)
     if reduction == "batchmean":
-        return (mean_of(losses.sum(), x.shape[0]) if x.ndim else losses).astype(dtype)
+        return reduced(losses, "mean", x.shape[0] if x.ndim else 1).astype(dtype)
     return reduced(losses, reduction).astype(dtype)
 
 

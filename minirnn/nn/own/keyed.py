@@ -7,15 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from minirnn.arguments import check
 from minirnn.arguments.messages import shown
 from minirnn.cells.keyed import KeyedPlan
 from minirnn.devices.base import Weights
-from minirnn.engine.tensor import Tensor, as_tensor, tensor
+from minirnn.engine.tensor import Tensor, tensor
 from minirnn.nn.functional import linear
-from minirnn.nn.own.layer import CellLayer, states_type
-from minirnn.nn.states import check_place
-from minirnn.ops.primitives import concat, reshape, squeeze, stack, transpose, where
+from minirnn.nn.own.layer import CellLayer
+from minirnn.ops.primitives import concat, stack, where
 from minirnn.ops.sequence.keyed import KeyedLayer
 from minirnn.ops.sequence.layer import keep_for
 
@@ -87,7 +85,7 @@ class KeyedCellLayer(CellLayer):
         input : (T, B, I), or (B, T, I) with batch_first, or (T, I)
         states : Tensor, or a tuple of one for each state of the cell, optional
             Before the first step, (B, H, N), (B, H), (B, N) or (B,), as the cell's formulas have it; with a first axis
-            L*D for several layers or two directions. Zeros by default.
+            L*D for several layers or two directions. Zeros by default. Named states are read by their names.
         lengths : (B,) integers, 1 .. T, optional
             In any order. Past its end, a sequence keeps its states and its output is 0. Values there are not read.
         masks : None
@@ -113,8 +111,8 @@ class KeyedCellLayer(CellLayer):
             ends += [after for _, after in found]
             if between is not None and l < self.num_layers - 1:
                 y = y * between[l]
-        y = squeeze(y, 1) if not batched else transpose(y, (1, 0, 2)) if self.batch_first else y
-        return y, self._returned([stack(s) for s in zip(*ends, strict=True)], batched)
+        after = dict(zip(self.plan.state_names, [stack(s) for s in zip(*ends, strict=True)], strict=True))
+        return self._returned(y, after, batched)
 
     def _direction(
         self, x: Tensor, states: Sequence[Tensor], weights: Weights, lengths: np.ndarray | None, reverse: bool
@@ -132,33 +130,12 @@ class KeyedCellLayer(CellLayer):
 
     def _keyed_states(self, given: Any, batched: bool, x: Tensor) -> list[Tensor]:
         """The states before the first step in the order of the plan, (L*D, B, ..) each."""
-        plan, names = self.plan, self.states_given
-        parts: list[Any] = [None] * len(names)
-        if given is not None:
-            parts = list(given) if isinstance(given, (tuple, list)) else [given]
-        if len(parts) != len(names):
-            raise ValueError(
-                f"{self.name}: got {len(parts)} states\n  expected {len(names)}: {', '.join(names)}, in this order"
-            )
-        by_name = dict(zip(names, parts, strict=True))
-        found = []
-        for n, e in zip(plan.state_names, plan.states, strict=True):
-            count, own = self.num_layers * self.D, plan.shape(e, self.hidden_size)
+        count, H, by_name, found = self.num_layers * self.D, self.hidden_size, self._by_name(given), []
+        for n, e in zip(self.plan.state_names, self.plan.states, strict=True):
             if by_name[n] is None:
                 found.append(self.first_state(n, x.shape[1]))
                 continue
-            state = by_name[n] if isinstance(by_name[n], Tensor) else as_tensor(by_name[n], device=x.device)
-            check_place(self.name, n, state, x.dtype, x.device)
-            letters = ["L*D"] * (not self._single) + ["B"] * batched
-            letters += [letter for axis, letter in (("u", "H"), ("k", "N")) if axis in e.axes]
-            expected = (*(() if self._single else (count,)), *((x.shape[1],) if batched else ()), *own)
-            check.shape(self.name, n, state.shape, ", ".join(letters), expected, f"input, time-major {x.shape}", "")
-            found.append(reshape(state, (count, x.shape[1], *own)))
+            own = [letter for axis, letter in (("u", "H"), ("k", "N")) if axis in e.axes]
+            full = count, x.shape[1], *self.plan.shape(e, H)
+            found.append(self._state(n, by_name[n], own, full, batched, x))
         return found
-
-    def _returned(self, after: Sequence[Tensor], batched: bool) -> Any:
-        # `CellLayer` takes the axis B from the end; here it is the second one
-        plan = dict(zip(self.plan.state_names, after, strict=True))
-        found = [plan[n] if batched else squeeze(plan[n], 1) for n in self.states_given]
-        found = [squeeze(s, 0) if self._single else s for s in found]
-        return found[0] if len(found) == 1 else states_type(self.name, tuple(self.states_given))(*found)

@@ -116,7 +116,9 @@ class CellLayer(Stack):
                 f"{name}: proj_size is {proj_size}, and the step reads {step.output} itself\n"
                 f"  expected proj_size=0: only a cell that reads {step.output} through R can be projected"
             )
-        self.rates = self._rates(masks or {})
+        masks, meaning = masks or {}, "the probability that the mask is 1"
+        self._check_names(masks)
+        self.rates = step.masked | {n: probability(name, n, rate, meaning) for n, rate in masks.items()}
         self.states_given = list(step.user_states)
         """Names of the states that a call takes and returns."""
         self._single = self.num_layers * self.D == 1
@@ -127,7 +129,6 @@ class CellLayer(Stack):
             raise ValueError(f"{name}: learned has {shown(unknown[0])}\n  expected some of its states: {known}")
         self.initial = self._checked(initial or {})
         self._draw([self._shapes(p) for p in range(self.num_layers * self.D)], make)
-        self._set_initial()
 
     @property
     def plan(self) -> Plan:
@@ -282,8 +283,7 @@ class CellLayer(Stack):
         (y, h_n, *c_n), _ = run_layers(cells, x, [h0, *c0], weights, lengths=steps, masks=between)
         if len(inner) > 1:
             c_n = [c_n[0][:, j] for j in range(len(inner))]
-        y = squeeze(y, 1) if not batched else transpose(y, (1, 0, 2)) if self.batch_first else y
-        return y, self._returned([*c_n, h_n], batched)
+        return self._returned(y, dict(zip(self.cell.step.order, [*c_n, h_n], strict=True)), batched)
 
     def step(self, input: Any, states: Any = None) -> tuple[Tensor, Any]:
         """Compute one step, ``y, states = layer.step(x, states)``, with x (B, I) or (I,) and states as in a call.
@@ -306,45 +306,47 @@ class CellLayer(Stack):
 
     def _states(self, given: Any, batched: bool, x: Tensor) -> list[Tensor]:
         """The states before the first step in the order of the plan, (L*D, B, width) each."""
-        step, names = self.cell.step, self.states_given
-        found = dict.fromkeys(step.order)
-        by_name = given._asdict() if hasattr(given, "_asdict") else given if isinstance(given, Mapping) else None
-        if by_name is not None and list(by_name) != list(states_type(self.name, tuple(names))._fields):
+        found = dict.fromkeys(self.cell.step.order) | self._by_name(given)
+        before = zip(found, self._before(found, self.cell.step.output, batched, x), strict=True)
+        first = {*self.initial, *self.learned}
+        return [self.first_state(n, x.shape[1]) if found[n] is None and n in first else s for n, s in before]
+
+    def _by_name(self, given: Any) -> dict[str, Any]:
+        """The states that a call was given, or None, by their names."""
+        names = self.states_given
+        if given is None:
+            return dict.fromkeys(names)
+        by_name = given if isinstance(given, Mapping) else None
+        if hasattr(given, "_asdict") and given._fields != states_type(self.name, tuple(names))._fields:
+            by_name = given._asdict()
+        if by_name is not None:
             if by_name.keys() != {*names}:
                 raise TypeError(
                     f"{self.name}: states is a {type(given).__name__} with the names {', '.join(map(str, by_name))}\n"
                     f"  expected {', '.join(names)}, which are read by name, or a plain tuple in this order"
                 )
             given = [by_name[n] for n in names]
-        if given is not None:
-            parts = list(given) if isinstance(given, (tuple, list)) else [given]
-            if len(parts) != len(names):
-                raise ValueError(
-                    f"{self.name}: got {len(parts)} states\n  expected {len(names)}: {', '.join(names)}, in this order"
-                )
-            found |= dict(zip(names, parts, strict=True))
-        before = zip(found, self._before(found, step.output, batched, x), strict=True)
-        first = {*self.initial, *self.learned}
-        return [self.first_state(n, x.shape[1]) if found[n] is None and n in first else s for n, s in before]
+        parts = list(given) if isinstance(given, (tuple, list)) else [given]
+        if len(parts) != len(names):
+            raise ValueError(
+                f"{self.name}: got {len(parts)} states\n  expected {len(names)}: {', '.join(names)}, in this order"
+            )
+        return dict(zip(names, parts, strict=True))
 
-    def _returned(self, after: Sequence[Tensor], batched: bool) -> Any:
-        by_name = dict(zip(self.cell.step.order, after, strict=True))
-        found = []
-        for n in self.states_given:
-            state = by_name[n] if batched else squeeze(by_name[n], 1)
-            found.append(state if self.num_layers * self.D > 1 else squeeze(state, 0))
-        return found[0] if len(found) == 1 else states_type(self.name, tuple(self.states_given))(*found)
+    def _returned(self, y: Tensor, after: Mapping[str, Tensor], batched: bool) -> tuple[Tensor, Any]:
+        """The output and the states of a call, in the layout of its input."""
+        y = squeeze(y, 1) if not batched else transpose(y, (1, 0, 2)) if self.batch_first else y
+        found = [after[n] if batched else squeeze(after[n], 1) for n in self.states_given]
+        found = [squeeze(s, 0) if self._single else s for s in found]
+        return y, found[0] if len(found) == 1 else states_type(self.name, tuple(self.states_given))(*found)
 
     # ---- masks
 
-    def _rates(self, given: Mapping[str, Any]) -> dict[str, float | None]:
-        rates = dict(self.cell.step.masked)
-        for n, rate in given.items():
-            if n not in rates:
-                known = ", ".join(rates) or "none"
-                raise ValueError(f"{self.name}: it has no mask {n!r}\n  expected one of its masks: {known}")
-            rates[n] = probability(self.name, n, rate, "the probability that the mask is 1")
-        return rates
+    def _check_names(self, given: Mapping[str, Any]) -> None:
+        """Raise ValueError if the cell does not have one of these masks."""
+        if unknown := sorted(given.keys() - self.cell.step.masked):
+            known = ", ".join(self.cell.step.masked) or "none"
+            raise ValueError(f"{self.name}: it has no mask {unknown[0]!r}\n  expected one of its masks: {known}")
 
     def mean_mask(self, name: str) -> float:
         """The value of a mask in evaluation. Raises ValueError if it has no rate."""
@@ -359,10 +361,7 @@ class CellLayer(Stack):
     def _masks(self, given: Mapping[str, Any], x: Tensor) -> list[Tensor]:
         """The masks of the cell, (L*D, T, B, H) each."""
         (T, B, _), count, H = x.shape, self.num_layers * self.D, self.hidden_size
-        unknown = sorted(set(given) - set(self.rates))
-        if unknown:
-            known = ", ".join(self.rates) or "none"
-            raise ValueError(f"{self.name}: it has no mask {unknown[0]!r}\n  expected one of its masks: {known}")
+        self._check_names(given)
         found = []
         for j, n in enumerate(self.rates):
             if n in given:

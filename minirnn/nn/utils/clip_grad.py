@@ -47,10 +47,12 @@ def clip_grad_norm_(
         The norm before clipping.
     """
     op = "clip_grad_norm_"
-    max_norm = _at_least_zero(op, "max_norm", max_norm)
+    max_norm = check.number(op, "max_norm", max_norm, 0, finite=False)
     owners = _with_gradients(op, parameters)
     gradients = [p.grad for p in owners if p.grad is not None]
-    return _as_number(_clip(op, owners, gradients, max_norm, norm_type, error_if_nonfinite), gradients)
+    norm = _total_norm(op, gradients, norm_type, error_if_nonfinite)
+    _scale(owners, max_norm, norm)
+    return _as_number(norm, gradients)
 
 
 def get_total_norm(
@@ -67,31 +69,23 @@ def clip_grads_with_norm_(parameters: Any, max_norm: float, total_norm: Any, for
     `total_norm` is a number, or a Tensor or array of one number, such as the result of `get_total_norm`.
     """
     op = "clip_grads_with_norm_"
-    max_norm = _at_least_zero(op, "max_norm", max_norm)
+    max_norm = check.number(op, "max_norm", max_norm, 0, finite=False)
     if isinstance(total_norm, (Tensor, np.ndarray)):
         if total_norm.size != 1:
             raise ValueError(f"{op}: total_norm has shape {total_norm.shape}\n  expected one number")
         total_norm = total_norm.item()
-    if not (isinstance(total_norm, (float, np.floating)) and math.isnan(total_norm)):
-        total_norm = _at_least_zero(op, "total_norm", total_norm)
-    _scale(_with_gradients(op, parameters), max_norm, float(total_norm))
+    norm = check.number(op, "total_norm", total_norm, 0, finite=False, nan=True)
+    _scale(_with_gradients(op, parameters), max_norm, norm)
 
 
 def clip_grad_value_(parameters: Any, clip_value: float, foreach: bool | None = None) -> None:
     """Clip every element of every gradient to -clip_value .. clip_value; NaN stays NaN."""
     op = "clip_grad_value_"
-    limit = _at_least_zero(op, "clip_value", clip_value)
+    limit = check.number(op, "clip_value", clip_value, 0, finite=False)
     with no_grad():
         for p in _with_gradients(op, parameters):
             assert p.grad is not None
             p.grad = clip(p.grad.detach(), -limit, limit)
-
-
-def _at_least_zero(op: str, name: str, value: Any) -> float:
-    value = check.number(op, name, value, finite=False)
-    if value < 0:
-        raise ValueError(f"{op}: {name} is {value}\n  expected 0 or more")
-    return value
 
 
 def _with_gradients(op: str, parameters: Any) -> list[Tensor]:
@@ -113,15 +107,6 @@ def _total_norm(op: str, tensors: list[Tensor], norm_type: Any, error_if_nonfini
             "  likely a loss that overflowed; error_if_nonfinite=False ignores it"
         )
     return total
-
-
-def _clip(
-    op: str, owners: list[Tensor], gradients: list[Tensor], max_norm: float, norm_type: Any, error_if_nonfinite: Any
-) -> float:
-    """Scale the gradients of `owners`. Returns their norm before."""
-    norm = _total_norm(op, gradients, norm_type, error_if_nonfinite)
-    _scale(owners, max_norm, norm)
-    return norm
 
 
 def _as_number(norm: float, tensors: list[Tensor]) -> Tensor:

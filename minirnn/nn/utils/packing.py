@@ -13,6 +13,7 @@ from minirnn.arguments import check
 from minirnn.arguments.host_array import integers
 from minirnn.arguments.messages import shown
 from minirnn.engine.tensor import Tensor, as_tensor, tensor
+from minirnn.ops.cudnn_rnn.check import lengths_of
 from minirnn.ops.primitives import concat
 from minirnn.ops.primitives.methods import CASTS
 
@@ -107,9 +108,8 @@ def pack_padded_sequence(
             f"{name}: input has shape {x.shape}\n  expected {'(B, T, ..)' if batch_first else '(T, B, ..)'}"
         )
     B, T = x.shape[:2] if batch_first else x.shape[1::-1]
-    ends = integers(f"{name}: lengths", lengths)
-    if ends.shape != (B,) or B == 0 or ends.min() < 1 or ends.max() > T:
-        raise ValueError(f"{name}: lengths is {shown(ends.tolist())}\n  expected {B} (B) numbers, each in 1 .. {T} (T)")
+    check.positive(name, "B", B, "input")
+    ends = lengths_of(name, lengths, T, B, "lengths")
     if enforce_sorted and (np.diff(ends) > 0).any():
         raise ValueError(
             f"{name}: lengths is {shown(ends.tolist())}\n  expected the longest first\n"

@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 
 from minirnn.arguments import check
-from minirnn.arguments.host_array import integers
 from minirnn.arguments.messages import shown
 from minirnn.engine import operands
 from minirnn.engine.tensor import Tensor, as_tensor
 from minirnn.lookup.later import imported_later
 from minirnn.nn.utils.packing import PackedSequence, pack_padded_sequence, pad_packed_sequence
+from minirnn.ops.cudnn_rnn.check import lengths_of
 from minirnn.ops.primitives import concat, stack
 
 __getattr__, __dir__ = imported_later(__name__, {})  # for torch's other names, an error with the name here
@@ -89,18 +89,12 @@ def unpad_sequence(padded_sequences: Any, lengths: Any, batch_first: bool = Fals
     name = "unpad_sequence"
     t = as_tensor(padded_sequences)
     batch_first = check.flag(name, "batch_first", batch_first)
-    letters = "(B, T, ..)" if batch_first else "(T, B, ..)"
     if t.ndim < 2:
+        letters = "(B, T, ..)" if batch_first else "(T, B, ..)"
         raise ValueError(f"{name}: padded_sequences has shape {t.shape}\n  expected {letters}")
     B, T = t.shape[:2] if batch_first else t.shape[1::-1]
-    ends = integers(f"{name}: lengths", lengths)
-    if ends.shape != (B,):
-        cause = "\n  likely batch_first is wrong" if ends.shape == (T,) else ""
-        raise ValueError(f"{name}: lengths has shape {ends.shape}\n  expected (B,) = ({B},), from {letters}{cause}")
-    for b, end in enumerate(ends.tolist()):
-        if not 0 <= end <= T:
-            raise ValueError(f"{name}: lengths[{b}] is {end}\n  expected 0 .. {T} (T)")
-    return [t[b, :end] if batch_first else t[:end, b] for b, end in enumerate(ends.tolist())]
+    ends = lengths_of(name, lengths, T, B, "lengths", 0).tolist()
+    return [t[b, :end] if batch_first else t[:end, b] for b, end in enumerate(ends)]
 
 
 def pack_sequence(sequences: Any, enforce_sorted: bool = True) -> PackedSequence:

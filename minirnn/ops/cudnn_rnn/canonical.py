@@ -15,7 +15,6 @@ CudnnRNNCanonicalToParams, V1 and V2.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import prod
 from typing import Any, NamedTuple
 
 from minirnn.arguments import check
@@ -184,7 +183,8 @@ def _check_counts(op: str, net: Network, **counts: int | None) -> None:
     for name, given in counts.items():
         expected = net.biases if name == "num_params_biases" else net.weights
         more = " + L*D (projection)" if net.num_proj and expected is net.weights else ""
-        count(op, name, given, len(expected), f"2*G*L*D{more}")
+        if given is not None and check.integer(op, name, given, 1) != len(expected):
+            raise ValueError(f"{op}: {name} is {given}\n  expected 2*G*L*D{more} = {len(expected)}")
 
 
 def _cut(op: str, net: Network, params: Any) -> CanonicalOutput:
@@ -200,39 +200,24 @@ def _join(op: str, net: Network, weights: Any, biases: Any) -> Tensor:
     named: dict[str, Any] = {}
     regions: list[Region] = []
     for name, value, expected in (("weights", weights, net.weights), ("biases", biases, net.biases)):
-        pieces = pieces_of(op, name, value)
-        if len(pieces) != len(expected):
+        if isinstance(value, (Tensor, str)) or not isinstance(value, Sequence):
+            raise TypeError(
+                f"{op}: {name} is a {type(value).__name__}\n  expected a list of arrays, in canonical order"
+            )
+        if len(value) != len(expected):
             raise ValueError(
-                f"{op}: {name} has {len(pieces)} pieces\n  expected {len(expected)}: one for each gate of"
+                f"{op}: {name} has {len(value)} pieces\n  expected {len(expected)}: one for each gate of"
                 f" {net.L} layers and {net.D} direction{'s' if net.D > 1 else ''}, input and recurrent side"
                 + (", and the projections" if net.num_proj and name == "weights" else "")
             )
-        named |= {f"{name}[{k}]": t for k, t in enumerate(pieces)}
+        named |= {f"{name}[{k}]": t for k, t in enumerate(value)}
         regions += expected
     tensors = operands.tensors(op, **named)
     for name, t, region in zip(named, tensors, regions, strict=True):
-        check_piece(op, name, t, region.name, region.shape)
+        if t.size != region.size:  # a piece may be flat
+            hint = "\n  skip_input: layer 0 has no input matrices" if 0 in region.shape else ""
+            raise ValueError(
+                f"{op}: {name} has shape {t.shape}, {t.size} elements\n  expected {region.size}: {region.name},"
+                f" {region.shape}, or as many elements in another shape{hint}"
+            )
     return concat([t.reshape(-1) for t in tensors])  # regions follow each other without gaps, in this order
-
-
-def count(op: str, name: str, given: Any, expected: int, formula: str) -> None:
-    """Check an optional attribute that is a count. Raises ValueError unless it is None or right."""
-    if given is not None and check.integer(op, name, given, 1) != expected:
-        raise ValueError(f"{op}: {name} is {given}\n  expected {formula} = {expected}")
-
-
-def pieces_of(op: str, name: str, value: Any) -> list[Any]:
-    """A list of arrays. A single array raises TypeError, because its first axis is not a list of pieces."""
-    if isinstance(value, Tensor) or not isinstance(value, Sequence) or isinstance(value, str):
-        raise TypeError(f"{op}: {name} is a {type(value).__name__}\n  expected a list of arrays, in canonical order")
-    return list(value)
-
-
-def check_piece(op: str, name: str, t: Tensor, what: str, shape: tuple[int, ...]) -> None:
-    """Raise ValueError unless `t` has as many elements as the piece `what` of `shape`; its own shape may be flat."""
-    if t.size != prod(shape):
-        hint = "\n  skip_input: layer 0 has no input matrices" if 0 in shape else ""
-        raise ValueError(
-            f"{op}: {name} has shape {t.shape}, {t.size} elements\n"
-            f"  expected {prod(shape)}: {what}, {shape}, or as many elements in another shape{hint}"
-        )

@@ -223,6 +223,12 @@ def steps_of(op: str, lengths: Any, T: int, B: int, name: str = "sequence_length
     """The argument `name` as int64 (B,), each 1 .. T, or None if all are T."""
     if lengths is None:
         return None
+    found = lengths_of(op, lengths, T, B, name)
+    return None if (found == T).all() else found
+
+
+def lengths_of(op: str, lengths: Any, T: int, B: int, name: str, least: int = 1) -> np.ndarray:
+    """The argument `name` as int64 (B,), each `least` .. T."""
     found = integers(f"{op}: {name}", lengths)
     if found.shape != (B,):
         cause = ""
@@ -232,12 +238,12 @@ def steps_of(op: str, lengths: Any, T: int, B: int, name: str = "sequence_length
             cause = "\n  likely a mask: its sum over time gives the lengths"
         raise ValueError(f"{op}: {name} has shape {found.shape}\n  expected (B,) = ({B},){cause}")
     for b, length in enumerate(found.tolist()):
-        if not 1 <= length <= T:
+        if not least <= length <= T:
             raise ValueError(
-                f"{op}: {name}[{b}] is {length}\n  expected 1 .. {T} (T)"
+                f"{op}: {name}[{b}] is {length}\n  expected {least} .. {T} (T)"
                 + ("\n  an empty sequence has no last step; leave it out of the batch" if length == 0 else "")
             )
-    return None if (found == T).all() else found.astype(np.int64)
+    return found.astype(np.int64)
 
 
 def masks_between_layers(op: str, masks: Any, net: Network, time_major: bool, x: Tensor) -> list[Tensor]:

@@ -120,10 +120,8 @@ def cudnn_rnn(
         ``reserve_space``, 1-D: what `cudnn_rnn_backprop` needs, linear in T (its parts: `network`), or (0,).
         Gradients flow into input, input_h, input_c and params from output, output_h and output_c.
     """
-    inputs, attributes = (
-        (input, input_h, input_c, params),
-        Attributes(rnn_mode, input_mode, direction, dropout, seed, seed2),
-    )
+    inputs = input, input_h, input_c, params
+    attributes = Attributes(rnn_mode, input_mode, direction, dropout, seed, seed2)
     return CudnnRNNOutput(
         *forward_call("cudnn_rnn", inputs, None, attributes, is_training, dropout_masks, zoneout_masks)
     )
@@ -150,10 +148,8 @@ def cudnn_rnn_v2(
 
     cuDNN stores its choice of algorithm there. Here it is zeros, and `cudnn_rnn_backprop_v2` ignores it.
     """
-    inputs, attributes = (
-        (input, input_h, input_c, params),
-        Attributes(rnn_mode, input_mode, direction, dropout, seed, seed2),
-    )
+    inputs = input, input_h, input_c, params
+    attributes = Attributes(rnn_mode, input_mode, direction, dropout, seed, seed2)
     found = forward_call("cudnn_rnn_v2", inputs, None, attributes, is_training, dropout_masks, zoneout_masks)
     return CudnnRNNV2Output(*found, _host_reserved(is_training, found[0]))
 

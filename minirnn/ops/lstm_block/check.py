@@ -30,18 +30,6 @@ class LSTMBlockInputs(NamedTuple):
     b: Any  # (4H,)
 
 
-class LSTMBlockValues(NamedTuple):
-    """The results of a step, (B, H) each, from which its gradient is computed; for a sequence (T, B, H) each."""
-
-    i: Any
-    cs: Any
-    f: Any
-    o: Any
-    ci: Any
-    co: Any
-    h: Any
-
-
 @operands.remembered
 def attributes(op: str, forget_bias: Any, cell_clip: Any, use_peephole: Any, dtype: np.dtype[Any]) -> dict[str, Any]:
     """The attributes for the kernels, as numbers of the dtype of the arrays, as in TensorFlow.

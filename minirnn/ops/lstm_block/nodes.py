@@ -117,13 +117,9 @@ class BlockLSTMGrad(FusedOp):
 
 
 def weights_of(device: Device, x: Array, w: Array, b: Array, vectors: tuple[Array, ...]) -> Weights:
-    W, R = (device.transpose(device.getitem(w, (rows,)), (1, 0)) for rows in rows_of(x.shape[2]))
+    I = x.shape[2]
+    W, R = (device.transpose(device.getitem(w, (rows,)), (1, 0)) for rows in (slice(0, I), slice(I, None)))
     return Weights(W, R, None, b, None, (), vectors)
-
-
-def rows_of(I: int) -> tuple[slice, slice]:
-    """The rows of w for x and for h_prev."""
-    return slice(0, I), slice(I, None)
 
 
 def with_axis(device: Device, a: Array) -> Array:

@@ -31,7 +31,7 @@ from typing import Any, NamedTuple
 from minirnn.arguments import check
 from minirnn.engine import html
 from minirnn.engine.tensor import Tensor
-from minirnn.ops.lstm_block.check import LSTMBlockInputs, LSTMBlockValues, attributes, check_sequence
+from minirnn.ops.lstm_block.check import LSTMBlockInputs, attributes, check_sequence
 from minirnn.ops.lstm_block.nodes import BlockLSTM, BlockLSTMGrad
 from minirnn.ops.primitives import chunk, concat
 
@@ -191,7 +191,7 @@ def block_lstm_grad(
         input; x_grad is 0 past seq_len_max, the peephole gradients are 0 without peepholes. All can be differentiated
         again.
     """
-    inputs, saved = LSTMBlockInputs(x, cs_prev, h_prev, w, wci, wcf, wco, b), LSTMBlockValues(i, cs, f, o, ci, co, h)
+    inputs, saved = LSTMBlockInputs(x, cs_prev, h_prev, w, wci, wcf, wco, b), BlockLSTMOutput(i, cs, f, o, ci, co, h)
     return _sequence_grad("block_lstm_grad", "icfo", seq_len_max, inputs, saved, cs_grad, h_grad, use_peephole)
 
 
@@ -219,7 +219,7 @@ def block_lstm_grad_v2(
     name: str | None = None,
 ) -> BlockLSTMGradOutput:
     """`block_lstm_grad` for `block_lstm_v2`: gates in the order i, f, ci, o. Otherwise the same."""
-    inputs, saved = LSTMBlockInputs(x, cs_prev, h_prev, w, wci, wcf, wco, b), LSTMBlockValues(i, cs, f, o, ci, co, h)
+    inputs, saved = LSTMBlockInputs(x, cs_prev, h_prev, w, wci, wcf, wco, b), BlockLSTMOutput(i, cs, f, o, ci, co, h)
     return _sequence_grad("block_lstm_grad_v2", "ifco", seq_len_max, inputs, saved, cs_grad, h_grad, use_peephole)
 
 
@@ -228,7 +228,7 @@ def _sequence_grad(
     gate_order: str,
     seq_len_max: Any,
     inputs: LSTMBlockInputs,
-    saved: LSTMBlockValues,
+    saved: BlockLSTMOutput,
     cs_grad: Any,
     h_grad: Any,
     use_peephole: Any,

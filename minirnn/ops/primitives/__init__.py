@@ -11,7 +11,6 @@ from minirnn.ops.primitives.arithmetic import *
 from minirnn.ops.primitives.bounds import *
 from minirnn.ops.primitives.conversions import *
 from minirnn.ops.primitives.declare import DECLARED as _DECLARED
-from minirnn.ops.primitives.division import *
 from minirnn.ops.primitives.einstein import *
 from minirnn.ops.primitives.elementwise import *
 from minirnn.ops.primitives.extremes import *
@@ -31,7 +30,6 @@ from minirnn.ops.primitives.shapes import *
 from minirnn.ops.primitives.softmaxes import *
 from minirnn.ops.primitives.sorting import *
 from minirnn.ops.primitives.statistics import *
-from minirnn.ops.primitives.triangles import *
 from minirnn.ops.primitives.truths import *
 from minirnn.ops.primitives.views import *
 

@@ -1,9 +1,11 @@
-"""Arithmetic: + - * / ** with NumPy's broadcasting and dtype rules, and comparisons."""
+"""Arithmetic: + - * / ** // % with NumPy's broadcasting and dtype rules, and comparisons."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
+
+import numpy as np
 
 from minirnn.engine.operands import is_number, narrowed, numeric, pair, python_number, same_device, shape_error
 from minirnn.engine.tape import record
@@ -13,6 +15,7 @@ from minirnn.ops.primitives.elementwise import choose, log
 
 __all__ = ["add", "subtract", "multiply", "divide", "negative", "power", "sub", "mul", "div", "neg", "pow", "square"]
 __all__ += ["equal", "not_equal", "less", "less_equal", "greater", "greater_equal", "eq", "ne", "lt", "le", "gt", "ge"]
+__all__ += ["floor_divide", "remainder"]
 
 
 class Add(Arithmetic, uses="add", reads="", broadcasts=True):
@@ -154,3 +157,59 @@ greater, greater_equal = _comparison("greater", ">"), _comparison("greater_equal
 eq, ne = synonym(equal, "eq"), synonym(not_equal, "ne")
 lt, le = synonym(less, "lt"), synonym(less_equal, "le")
 gt, ge = synonym(greater, "gt"), synonym(greater_equal, "ge")
+
+# ---- division with a remainder, and shifts: devices have no primitives for these, so NumPy computes them on the host
+
+
+class FloorDivide(Primitive, reads="", broadcasts=True):
+    """y = floor(a / b)     da = 0,  db = 0"""
+
+    def backward(self, dy: Tensor, y: Tensor, a: Tensor, b: Tensor) -> tuple[Tensor, Tensor]:
+        zero = leaf(y.device, y.device.full(y.shape, 0, y.dtype))
+        return zero, zero
+
+
+class Remainder(Primitive, reads="x", broadcasts=True):
+    """y = a - q * b, q = floor(a / b)      da = dy,  db = -dy * q"""
+
+    def backward(self, dy: Tensor, y: Tensor, a: Tensor, b: Tensor) -> tuple[Tensor, Tensor | None]:
+        return dy, -dy * floor_divide(a, b) if b.requires_grad else None
+
+
+def on_host(op: str, a: Tensor, b: Tensor, function: Any) -> Any:
+    """An array of the device with what a function of NumPy returns for two operands."""
+    device = same_device(op, a, b)
+    try:
+        with np.errstate(all="ignore"):  # a division by 0 gives inf or NaN, as in torch
+            return device.asarray(function(*narrowed(device.to_numpy(a.array), device.to_numpy(b.array))))
+    except (ValueError, TypeError) as error:
+        raise shape_error(op, a, b, error) from None
+
+
+def _divided(op: str, kind: type[Primitive], a: Any, b: Any, function: Any) -> Tensor:
+    a, b = pair(a, b)
+    if a.dtype.kind == b.dtype.kind == "b":
+        raise TypeError(f"{op}: operands have dtype bool\n  expected numbers; use x.astype('float32')")
+    if "f" not in (a.dtype.kind, b.dtype.kind) and b.size and not b.numpy().all():
+        raise ValueError(f"{op}: integers are divided by 0\n  expected a divisor without zeros; floats give inf or NaN")
+    return record(kind(), a.device, on_host(op, a, b, function), (a, b))
+
+
+@op(FloorDivide, "to_numpy", "asarray", operator="//")
+def floor_divide(a: Any, b: Any) -> Tensor:
+    """``a // b``: the quotient rounded down, broadcasting. It is piecewise constant, so the gradient is 0.
+
+    Raises ValueError if integers are divided by 0, the shapes do not broadcast, or the devices differ, and TypeError
+    for two bools.
+    """
+    return _divided("floor_divide", FloorDivide, a, b, np.floor_divide)
+
+
+@op(Remainder, "to_numpy", "asarray", operator="%")
+def remainder(a: Any, b: Any) -> Tensor:
+    """``a % b``: the remainder ``a - a // b * b``, with the sign of `b`, broadcasting.
+
+    The gradient with respect to `a` is 1, with respect to `b` it is ``-(a // b)``. The errors are those of
+    `floor_divide`.
+    """
+    return _divided("remainder", Remainder, a, b, np.remainder)

@@ -9,9 +9,9 @@ import numpy as np
 from minirnn.arguments.messages import shown
 from minirnn.arguments.names import accepts
 from minirnn.engine.operands import pair
-from minirnn.engine.tensor import Tensor, as_tensor, tensor
+from minirnn.engine.tensor import Tensor, as_tensor, leaf, tensor
 from minirnn.ops.primitives.arithmetic import add as plus
-from minirnn.ops.primitives.arithmetic import divide, mul, multiply, subtract
+from minirnn.ops.primitives.arithmetic import divide, mul, multiply, on_host, subtract
 from minirnn.ops.primitives.declare import method
 from minirnn.ops.primitives.elementwise import absolute, where
 from minirnn.ops.primitives.products import mm
@@ -93,7 +93,7 @@ def _shift(name: str, a: Any, b: Any, function: Any) -> Tensor:
     for t in (a, b):
         if t.dtype.kind not in "iu":
             raise TypeError(f"{name}: got dtype {t.dtype}\n  expected integers; a * 2 ** b for others")
-    return tensor(function(a.numpy(), b.numpy()), device=a.device)
+    return leaf(a.device, on_host(name, a, b, function))
 
 
 @method

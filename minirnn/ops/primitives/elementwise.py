@@ -11,11 +11,12 @@ import numpy as np
 from minirnn import devices
 from minirnn.arguments.host_array import dtype_of
 from minirnn.cells.expr import Expr, apply
-from minirnn.engine.operands import any_tensor, made_float, narrowed, numeric, pair, same_device, shape_error
+from minirnn.engine.operands import any_tensor, made_float, narrowed, pair, same_device, shape_error
 from minirnn.engine.tensor import Tensor, as_tensor, leaf
 from minirnn.ops.primitives.declare import Arithmetic, Primitive, binary, op, synonym, unary
+from minirnn.ops.primitives.rounding import sign
 
-__all__ = ["exp", "log", "sqrt", "tanh", "sigmoid", "relu", "absolute", "sign", "maximum", "minimum"]
+__all__ = ["exp", "log", "sqrt", "tanh", "sigmoid", "relu", "absolute", "maximum", "minimum"]
 __all__ += ["sin", "cos", "tan", "erf", "log1p", "expm1", "reciprocal", "rsqrt"]
 __all__ += ["where", "astype", "identity", "abs", "clone"]
 
@@ -177,16 +178,6 @@ class Rsqrt(Arithmetic, uses="divide sqrt", reads="y"):
 
 
 rsqrt = unary(Rsqrt, "``1 / sqrt(x)``.", takes=made_float)
-
-
-class Sign(Primitive, uses="sign", reads=""):
-    """y = -1, 0 or 1       dx = 0"""
-
-    def backward(self, dy: Tensor, y: Tensor, x: Tensor) -> tuple[Tensor]:
-        return (leaf(x.device, x.device.full(x.shape, 0, x.dtype)),)
-
-
-sign = unary(Sign, "-1, 0 or 1; the gradient is 0.", takes=numeric)
 
 
 # ---- of two Tensors

@@ -14,6 +14,7 @@ from minirnn.arguments.host_array import integers
 from minirnn.arguments.messages import shown
 from minirnn.engine.operands import same_device
 from minirnn.engine.tensor import Tensor, as_tensor
+from minirnn.ops.primitives.arithmetic import add
 from minirnn.ops.primitives.declare import op
 from minirnn.ops.primitives.elementwise import identity, where
 from minirnn.ops.primitives.indexing import GetItem, PutAdd
@@ -75,7 +76,7 @@ def take_along_axis(x: Any, indices: Any, axis: int) -> Tensor:
     return gather(x, axis, indices)
 
 
-@op(gather)
+@op(gather, "broadcast_to")
 def take_along_dim(x: Any, indices: Any, dim: int | None = None) -> Tensor:
     """`gather` in which `indices` and `x` broadcast along axes other than `dim`. Without `dim` both are flattened.
 
@@ -112,7 +113,7 @@ def _source(op: str, x: Tensor, index: np.ndarray, src: Any) -> Tensor:
     return src if src.shape == index.shape else src[tuple(slice(0, n) for n in index.shape)]
 
 
-@op(PutAdd)
+@op(PutAdd, add, "getitem")
 def scatter_add(x: Any, dim: int, index: Any, src: Any) -> Tensor:
     """`x` with ``src[i, j, k]`` added at ``[index[i, j, k], j, k]`` (for ``dim=0``). Repeated indices add up.
 
@@ -134,7 +135,7 @@ def scatter_add(x: Any, dim: int, index: Any, src: Any) -> Tensor:
     return x + PutAdd(x.shape, grid)(src) if host.size else x + 0
 
 
-@op(PutAdd, where, torch={"value": "src"})
+@op(PutAdd, where, "getitem", torch={"value": "src"})
 def scatter(x: Any, dim: int, index: Any, src: Any, *, reduce: str | None = None) -> Tensor:
     """`x` with ``src[i, j, k]`` written at ``[index[i, j, k], j, k]`` (for ``dim=0``): a new Tensor.
 

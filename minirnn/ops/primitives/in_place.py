@@ -22,13 +22,11 @@ from minirnn.engine.writing import turn, version, write
 from minirnn.ops.primitives import (  # noqa: F401
     bounds,
     combined,
-    division,
     gathering,
     logic,
     methods,
     rounding,
     scans,
-    triangles,
     views,
 )
 from minirnn.ops.primitives.declare import OPERATORS, method

@@ -1,4 +1,4 @@
-"""Masks: & | ^ ~, logical_and and similar functions, masked_fill. Only masked_fill has a gradient.
+"""Masks: & | ^ ~, logical_and and similar functions, masked_fill, tril, triu. Only the last three have gradients.
 
 Devices have no primitives for bits. For bools, other primitives are enough: "and" is a product, "or" a maximum, "not" a
 comparison with False. Recurrent networks hardly need the bits of integers, so these are computed on the host.
@@ -10,14 +10,15 @@ from typing import Any
 
 import numpy as np
 
-from minirnn.engine.operands import narrowed, pair, same_device, shape_error
+from minirnn.arguments import check
+from minirnn.engine.operands import pair, same_device, shape_error
 from minirnn.engine.tensor import Tensor, as_tensor, leaf
-from minirnn.ops.primitives.arithmetic import equal
+from minirnn.ops.primitives.arithmetic import equal, on_host
 from minirnn.ops.primitives.declare import op
 from minirnn.ops.primitives.elementwise import where
 
 __all__ = ["bitwise_and", "bitwise_or", "bitwise_xor", "bitwise_not"]
-__all__ += ["logical_and", "logical_or", "logical_xor", "logical_not", "masked_fill"]
+__all__ += ["logical_and", "logical_or", "logical_xor", "logical_not", "masked_fill", "tril", "triu"]
 
 
 def _bits(op: str, a: Any, b: Any, of_bools: str, of_integers: Any) -> Tensor:
@@ -28,13 +29,12 @@ def _bits(op: str, a: Any, b: Any, of_bools: str, of_integers: Any) -> Tensor:
         raise TypeError(
             f"{op}: operands have dtypes {a.dtype} and {b.dtype}\n  expected bools or integers, such as masks x > 0"
         )
+    if kinds != {"b"}:
+        return leaf(device, on_host(op, a, b, of_integers))
     try:
-        if kinds == {"b"}:
-            return leaf(device, getattr(device, of_bools)(a.array, b.array))
-        y = of_integers(*narrowed(device.to_numpy(a.array), device.to_numpy(b.array)))
+        return leaf(device, getattr(device, of_bools)(a.array, b.array))
     except (ValueError, TypeError) as error:
         raise shape_error(op, a, b, error) from None
-    return leaf(device, device.asarray(y))
 
 
 @op("multiply", operator="&")
@@ -77,13 +77,13 @@ def _logical(op: str, a: Any, b: Any, of_bools: str) -> Tensor:
     return _bits(op, _truth(a), _truth(b), of_bools, None)
 
 
-@op("multiply")
+@op("multiply", "not_equal")
 def logical_and(a: Any, b: Any) -> Tensor:
     """Whether both differ from 0, elementwise, broadcasting; bool, no gradient. NaN counts as true."""
     return _logical("logical_and", a, b, "multiply")
 
 
-@op("maximum")
+@op("maximum", "not_equal")
 def logical_or(a: Any, b: Any) -> Tensor:
     """Whether one of two differs from 0, elementwise, broadcasting; bool, no gradient."""
     return _logical("logical_or", a, b, "maximum")
@@ -125,3 +125,30 @@ def masked_fill(x: Any, mask: Any, value: Any) -> Tensor:
             f"masked_fill: mask has shape {mask.shape}, x {x.shape}\n  expected shapes that broadcast"
         ) from None
     return where(mask, filling.astype(x.dtype), x)
+
+
+# ---- triangles of matrices: attention masks later positions with them
+
+
+def _triangle(op: str, x: Any, diagonal: int, lower: bool) -> Tensor:
+    x = as_tensor(x)
+    if x.ndim < 2:
+        raise ValueError(
+            f"{op}: the Tensor has shape {x.shape}\n  expected a matrix, or a batch of them: two axes or more"
+        )
+    rows, columns = x.shape[-2:]
+    k = min(max(check.integer(op, "diagonal", diagonal), -rows - 1), columns)  # beyond these nothing changes
+    inside = np.tri(rows, columns, k, dtype=np.bool_) if lower else ~np.tri(rows, columns, k - 1, dtype=np.bool_)
+    return where(leaf(x.device, x.device.asarray(inside)), x, leaf(x.device, x.device.full((), 0, x.dtype)))
+
+
+@op(where)
+def tril(x: Any, diagonal: int = 0) -> Tensor:
+    """`x` with zeros above a diagonal of its last two axes: the main one, or the one `diagonal` places to the right."""
+    return _triangle("tril", x, diagonal, lower=True)
+
+
+@op(where)
+def triu(x: Any, diagonal: int = 0) -> Tensor:
+    """`x` with zeros below a diagonal of its last two axes. The arguments and errors are those of `tril`."""
+    return _triangle("triu", x, diagonal, lower=False)

@@ -25,7 +25,7 @@ from minirnn.ops.primitives.rounding import Flat
 Axes = int | tuple[int, ...] | None
 
 
-@op(absolute, power, total, amax, amin)
+@op(absolute, power, sqrt, where, total, amax, amin, "equal", "multiply")
 def norm(
     x: Any,
     p: float | str | None = "fro",

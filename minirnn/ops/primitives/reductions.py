@@ -82,7 +82,7 @@ def sum(
     return Sum(axes, x.shape, check.kept("sum", keepdims, keepdim))(x).astype(result)
 
 
-@op(sum)
+@op(sum, "divide")
 def mean(
     x: Any,
     axis: Axes = None,

@@ -1,4 +1,4 @@
-"""Piecewise constant functions: floor, ceil, round, trunc. Their gradient is 0, as in torch."""
+"""Piecewise constant functions: sign, floor, ceil, round, trunc. Their gradient is 0, as in torch."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from minirnn.engine.operands import numeric
 from minirnn.engine.tensor import Tensor, leaf
 from minirnn.ops.primitives.declare import Primitive, op, unary
 
-__all__ = ["floor", "ceil", "trunc", "round"]
+__all__ = ["sign", "floor", "ceil", "trunc", "round"]
 
 
 class Flat(Primitive, reads=""):
@@ -19,6 +19,10 @@ class Flat(Primitive, reads=""):
 
     def backward(self, dy: Tensor, y: Tensor, x: Tensor) -> tuple[Tensor]:
         return (leaf(x.device, x.device.full(x.shape, 0, x.dtype)),)
+
+
+class Sign(Flat, uses="sign"):
+    """y = -1, 0 or 1       dx = 0"""
 
 
 class Floor(Flat, uses="floor"):
@@ -36,6 +40,7 @@ class Trunc(Flat, uses="where less ceil floor"):
         return device.where(device.less(x, 0), device.ceil(x), device.floor(x))
 
 
+sign = unary(Sign, "-1, 0 or 1; the gradient is 0.", takes=numeric)
 floor = unary(Floor, "The largest whole number not above `x`, in the dtype of `x`; the gradient is 0.", takes=numeric)
 ceil = unary(Ceil, "The smallest whole number not below `x`, in the dtype of `x`; the gradient is 0.", takes=numeric)
 trunc = unary(Trunc, "`x` without its digits behind the point; the gradient is 0.", takes=numeric)

@@ -147,7 +147,7 @@ def prod(
     return Reshape(with_ones)(y) if check.kept("prod", keepdims, keepdim) else y
 
 
-@op("not_equal", subtract)
+@op("not_equal", "getitem", subtract)
 def diff(
     x: Any, n: int = 1, axis: int = check.LAST, prepend: Any = None, append: Any = None, *, dim: int | None = None
 ) -> Tensor:

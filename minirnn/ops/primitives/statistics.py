@@ -11,7 +11,7 @@ from minirnn.arguments import check
 from minirnn.arguments.messages import shown
 from minirnn.engine.operands import float_tensor, is_number, made_float
 from minirnn.engine.tensor import Tensor
-from minirnn.ops.primitives.arithmetic import multiply
+from minirnn.ops.primitives.arithmetic import multiply, subtract
 from minirnn.ops.primitives.declare import op
 from minirnn.ops.primitives.elementwise import choose, exp, sqrt
 from minirnn.ops.primitives.reductions import Reduction
@@ -88,7 +88,7 @@ def squarable(x: Tensor, axes: tuple[int, ...] | None = None) -> Tensor:
     return x.astype(np.float64)
 
 
-@op(total, multiply)
+@op(total, multiply, subtract)
 def var(
     x: Any,
     axis: Axes = None,
@@ -108,7 +108,7 @@ def var(
     return _moments("var", x, axis, unbiased, keepdims, correction, dim, keepdim)[0]
 
 
-@op(var, sqrt)
+@op(var, sqrt, "equal", "where")
 def std(
     x: Any,
     axis: Axes = None,
@@ -126,7 +126,7 @@ def std(
     return choose(zero, 0.0, sqrt(choose(zero, 1.0, spread))).astype(x.dtype)
 
 
-@op(total, multiply)
+@op(total, multiply, subtract)
 def var_mean(
     x: Any,
     axis: Axes = None,

@@ -85,8 +85,7 @@ class OneCycleLR(_Cycling):
             self.total_steps *= check.integer(op, "steps_per_epoch", steps_per_epoch, 1)
         else:
             raise ValueError(f"{op}: total_steps is None\n  expected total_steps, or both epochs and steps_per_epoch")
-        share = check.number(op, "pct_start", pct_start)
-        within(op, "pct_start", pct_start, 0 <= share <= 1, "0 .. 1")
+        share = check.number(op, "pct_start", pct_start, 0, 1)
         self._anneal_func_type = check.choice(op, "anneal_strategy", anneal_strategy, ("cos", "linear"))
         ends = [share * self.total_steps - 1, 2 * share * self.total_steps - 2, self.total_steps - 1]
         self._ends = ends if check.flag(op, "three_phase", three_phase) else [ends[0], ends[2]]

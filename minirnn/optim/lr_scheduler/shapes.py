@@ -102,8 +102,7 @@ class ConstantLR(LRScheduler):
     """``base * factor`` for the first `total_iters` epochs, then `base`; `factor` is 0 .. 1."""
 
     def __init__(self, optimizer: Optimizer, factor: float = 1 / 3, total_iters: int = 5, last_epoch: int = -1) -> None:
-        self.factor = check.number("ConstantLR", "factor", factor)
-        within("ConstantLR", "factor", factor, 0 <= factor <= 1, "0 .. 1")
+        self.factor = check.number("ConstantLR", "factor", factor, 0, 1)
         self.total_iters = check.integer("ConstantLR", "total_iters", total_iters, 0)
         super().__init__(optimizer, last_epoch)
 
@@ -127,8 +126,7 @@ class LinearLR(LRScheduler):
     ) -> None:
         self.start_factor = check.number("LinearLR", "start_factor", start_factor)
         within("LinearLR", "start_factor", start_factor, 0 < start_factor <= 1, "above 0, at most 1")
-        self.end_factor = check.number("LinearLR", "end_factor", end_factor)
-        within("LinearLR", "end_factor", end_factor, 0 <= end_factor <= 1, "0 .. 1")
+        self.end_factor = check.number("LinearLR", "end_factor", end_factor, 0, 1)
         self.total_iters = check.integer("LinearLR", "total_iters", total_iters, 1)
         super().__init__(optimizer, last_epoch)
 
@@ -215,9 +213,7 @@ class CosineAnnealingWarmRestarts(LRScheduler):
         if epoch is None:
             super().step()
             return
-        if (epoch := check.number("CosineAnnealingWarmRestarts", "epoch", epoch)) < 0:
-            raise ValueError(f"CosineAnnealingWarmRestarts: epoch is {epoch}\n  expected 0 or more")
-        self._go_to(epoch)
+        self._go_to(check.number("CosineAnnealingWarmRestarts", "epoch", epoch, 0))
 
 
 def along_cosine(start: float, end: float, way: float) -> float:

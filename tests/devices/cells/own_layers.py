@@ -1,4 +1,4 @@
-"""Layers of custom cells with random weights, and torch's results for them, for the tests of devices."""
+"""Layers of custom cells with random weights, for the tests of devices. `tests/nn/own/test_layer.py` has torch's."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from math import pi
 from typing import Any
 
 import numpy as np
-import pytest
 
 import minirnn as mr
 from minirnn import (
@@ -30,7 +29,7 @@ from minirnn import (
 )
 from minirnn.cells.plan import Plan
 from minirnn.devices.base import Weights
-from tests.cells.with_torch import CELLS, gallery, shapes_of, torch_direction
+from tests.cells.with_torch import CELLS, gallery, shapes_of
 
 T, B, I = 7, 4, 3
 LENGTHS = np.array([6, 3, 5, 1])
@@ -100,14 +99,8 @@ def alone(x_a, x_b, p, q, h, mask_h, *, w, dt=0.3):
     return new_p, q + dt * new_p * p, mask_h * h + (1 - mask_h) * sigmoid(x_b) * new_p
 
 
-MADE_UP = {"many_gates": many_gates, "three_stages": three_stages, "layer_norm": layer_norm, "gates_of_h": gates_of_h}
-MADE_UP |= {
-    "two_inner_states": two_inner_states,
-    "multiplicative": multiplicative,
-    "residual": residual,
-    "over_units": over_units,
-    "alone": alone,
-}
+NINE = many_gates, three_stages, layer_norm, gates_of_h, two_inner_states, multiplicative, residual, over_units, alone
+MADE_UP = {own.__name__: own for own in NINE}
 ALL = [*CELLS, *MADE_UP]
 
 
@@ -181,40 +174,6 @@ class OwnLayer:
             found |= {f"dU{k}.{j}": a for j, a in enumerate(dU)} | {f"dv{k}.{j}": a for j, a in enumerate(dvectors)}
         return found
 
-    def expected(self) -> dict[str, np.ndarray]:
-        """The results of torch in float64."""
-        torch = pytest.importorskip("torch")
-        leaf = lambda a: torch.tensor(a, requires_grad=True)  # noqa: E731
-        step, P = self.cell.step, self.P
-        x = leaf(np.nan_to_num(self.x))
-        named = [{n: leaf(a) for n, a in own.items()} for own in self.named]
-        first = [{n: leaf(self.c0[k, j]) for j, n in enumerate(step.order[:-1])} for k in range(self.D)]  # type: ignore[index]
-        loss, ys, lasts = torch.zeros(()), [], []
-        for k in range(self.D):
-            if step.read:
-                first[k][step.output] = leaf(self.h0[k])
-            masks = {n: torch.tensor(self.masks[j][k]) for j, n in enumerate(step.masks)}
-            y, last = torch_direction(self.cell, named[k], x, dict(first[k]), self.lengths, k == 1, masks)
-            loss = loss + (y * torch.tensor(self.dy[:, :, k * P : (k + 1) * P])).sum()
-            for n, a in last.items():
-                j = step.order.index(n)
-                d = self.dh[k] if n == step.output else self.dc[k, j]  # type: ignore[index]
-                loss = loss + (a * torch.tensor(d)).sum()
-            ys.append(y)
-            lasts.append(last)
-        loss.backward()
-        grad = lambda t: np.zeros(t.shape) if t.grad is None else t.grad.numpy()  # noqa: E731
-        found = {"y": torch.cat(ys, 2).detach().numpy(), "dx": grad(x)}
-        inner = step.order[:-1]
-        if inner:
-            found["c_n"] = np.array([[last[n].detach().numpy() for n in inner] for last in lasts])
-            found["dc0"] = np.array([[grad(own[n]) for n in inner] for own in first])
-        if step.read:
-            found["h_n"] = np.array([last[step.output].detach().numpy() for last in lasts])
-            found["dh0"] = np.array([grad(own[step.output]) for own in first])
-        grads = [self.weights({n: grad(t) for n, t in own.items()}) for own in named]
-        return found | {n: a for n, a in self.by_name(grads).items() if a is not None}
-
 
 def tolerance_float32(layer: OwnLayer, expected: Mapping[str, np.ndarray]) -> float:
     """Twice the error of NumPy's float32, at least 3e-6: a norm of nearly equal units amplifies rounding anywhere."""
@@ -223,7 +182,7 @@ def tolerance_float32(layer: OwnLayer, expected: Mapping[str, np.ndarray]) -> fl
 
 
 def assert_close(found: Mapping[str, np.ndarray], expected: Mapping[str, np.ndarray], of_largest: float) -> None:
-    """Check that every array of torch exists, and that no error exceeds this fraction of the largest element."""
+    """Check that every expected array exists, and that no error exceeds this fraction of the largest element."""
     for name, right in expected.items():
         np.testing.assert_allclose(
             found[name], right, rtol=0, atol=of_largest * max(np.abs(right).max(), 1e-30), err_msg=name

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,7 @@ from minirnn.devices.counting.operations import (
 )
 from minirnn.ops.cudnn_rnn.cells import layer_of
 from minirnn.ops.gru_block.cells import gru_block
+from minirnn.proof.case import Composed
 
 T, B, I, H = 4, 3, 2, 5
 
@@ -32,68 +34,33 @@ def counting(device: str) -> Counting:
     return Counting(device)
 
 
-def lstm_inputs(rng: np.random.Generator, sequence: bool) -> list[np.ndarray]:
-    x = (T, B, I) if sequence else (B, I)
-    return [rng.normal(size=s) for s in (x, (B, H), (B, H), (I + H, 4 * H), (H,), (H,), (H,), (4 * H,))]
+def cudnn_gru(x: Any, h: Any, params: Any) -> Any:
+    c, options = mr.tensor(np.zeros(0), device=x.device), {"rnn_mode": "gru", "direction": "bidirectional"}
+    return mr.ops.cudnn_rnn_v3(x, h, c, params, np.array([4, 1, 2]), is_training=True, **options)[:2]
 
 
-def lstm_cell(ts: list[Any]) -> Any:
-    return mr.ops.lstm_block_cell(*ts, use_peephole=True)
-
-
-def block_lstm(ts: list[Any]) -> Any:
-    return mr.ops.block_lstm(3, *ts)
-
-
-def gru_cell(ts: list[Any]) -> Any:
-    return mr.ops.gru_block_cell(*ts)
-
-
-def cudnn_gru(ts: list[Any]) -> Any:
-    return mr.ops.cudnn_rnn_v3(*ts, np.array([4, 1, 2]), rnn_mode="gru", direction="bidirectional", is_training=True)[
-        :2
-    ]
-
-
-CASES: dict[str, tuple[Callable[..., Any], Callable[[np.random.Generator], list[np.ndarray]]]] = {
-    "lstm_block_cell": (lstm_cell, lambda rng: lstm_inputs(rng, False)),
-    "block_lstm": (block_lstm, lambda rng: lstm_inputs(rng, True)),
-    "gru_block_cell": (
-        gru_cell,
-        lambda rng: [rng.normal(size=s) for s in ((B, I), (B, H), (I + H, 2 * H), (I + H, H), (2 * H,), (H,))],
-    ),
-    "cudnn_rnn": (
-        lambda ts: cudnn_gru([ts[0], ts[1], mr.tensor(np.zeros(0), device=ts[0].device), ts[2]]),
-        lambda rng: [
-            rng.normal(size=s)
-            for s in (
-                (T, B, I),
-                (2, B, H),
-                (
-                    mr.ops.cudnn_rnn_params_size(
-                        1, H, I, rnn_mode="gru", input_mode="linear_input", direction="bidirectional"
-                    ),
-                ),
-            )
-        ],
-    ),
+PARAMS = mr.ops.cudnn_rnn_params_size(1, H, I, rnn_mode="gru", input_mode="linear_input", direction="bidirectional")
+LSTM = [(B, I), (B, H), (B, H), (I + H, 4 * H), (H,), (H,), (H,), (4 * H,)]
+CASES: dict[str, tuple[Callable[..., Any], list[tuple[int, ...]]]] = {
+    "lstm_block_cell": (partial(mr.ops.lstm_block_cell, use_peephole=True), LSTM),
+    "block_lstm": (partial(mr.ops.block_lstm, 3, cell_clip=0.0), [(T, B, I), *LSTM[1:]]),
+    "gru_block_cell": (mr.ops.gru_block_cell, [(B, I), (B, H), (I + H, 2 * H), (I + H, H), (2 * H,), (H,)]),
+    "cudnn_rnn": (cudnn_gru, [(T, B, I), (2, B, H), (PARAMS,)]),
 }
+"""An op and the shapes of its inputs."""
+
+
+def inputs(case: str, device: Any, rng: np.random.Generator) -> list[mr.Tensor]:
+    return [mr.tensor(rng.normal(size=s), requires_grad=True, device=device) for s in CASES[case][1]]
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_it_computes_what_the_inner_device_computes_bit_for_bit(
-    counting: Counting, rng: np.random.Generator, case: str
-) -> None:
-    op, make = CASES[case]
-    host = make(rng)
-    weights: list[np.ndarray] = []
-
+def test_it_computes_what_the_inner_device_computes_bit_for_bit(counting: Counting, case: str) -> None:
     def run(on: Any) -> list[np.ndarray]:
-        ts = [mr.tensor(a, requires_grad=True, device=on) for a in host]
-        outputs = [y for y in op(ts) if y.size]
-        if not weights:
-            weights.extend(rng.normal(size=y.shape) for y in outputs)
-        sum((y * w).sum() for y, w in zip(outputs, weights, strict=True)).backward()
+        rng = np.random.default_rng(0)
+        ts = inputs(case, on, rng)
+        outputs = [y for y in CASES[case][0](*ts) if y.size]
+        sum((y * rng.normal(size=y.shape)).sum() for y in outputs).backward()
         return [y.numpy() for y in outputs] + [t.grad.numpy() for t in ts]
 
     for ours, theirs in zip(run(counting), run(counting.inner), strict=True):
@@ -116,45 +83,28 @@ def test_a_linear_layer_costs_twice_as_much_backward(counting: Counting, rng: np
     assert counting.total("forward").flops == 2 * B * I * H + B * H
 
 
-def test_an_lstm_step_by_composition_is_counted_as_its_formula_reads(rng: np.random.Generator) -> None:
-    class Composed(devices.get("cpu").__class__):  # type: ignore[misc]
-        name = "composed"
-        kernels = frozenset()
-
-    counting = Counting(Composed())
-    ts = [mr.tensor(a, device=counting) for a in lstm_inputs(rng, False)]
-    counting.reset()
-    mr.ops.lstm_block_cell(*ts, cell_clip=0.0, use_peephole=False)
-    counts = counting.counts[""]
-    assert counts["matmul"]["flops"] == 2 * B * (I + H) * 4 * H
-    assert counts["add"]["flops"] == B * 4 * H + B * H + B * H  # b, forget_bias, i*ci + f*cs_prev
-    assert counts["multiply"]["flops"] == 3 * B * H  # i*ci, f*cs_prev, o*co
-    assert counts["tanh"]["functions"] == 2 * B * H and counts["sigmoid"]["functions"] == 3 * B * H
-    assert counting.fallbacks["cell_step"] == 1
-    composed, fused = counting.total(), Counting("cpu")
-    mr.ops.lstm_block_cell(*[mr.tensor(t, device=fused) for t in ts], cell_clip=0.0)
-    assert (composed.flops, composed.functions) == (fused.total().flops, fused.total().functions)
-
-
-def test_a_gru_step_by_composition_costs_what_the_fused_kernel_is_said_to_cost(rng: np.random.Generator) -> None:
-    class Composed(devices.get("cpu").__class__):  # type: ignore[misc]
-        name = "composed"
-        kernels = frozenset()
-
-    counting = Counting(Composed())
-    ts = [mr.tensor(a, device=counting) for a in CASES["gru_block_cell"][1](rng)]
-    counting.reset()
-    mr.ops.gru_block_cell(*ts)
-    fused = Counting("cpu")
-    mr.ops.gru_block_cell(*[mr.tensor(t, device=fused) for t in ts])
-    composed, total = counting.total(), fused.total()
-    assert (total.flops, total.functions) == (composed.flops, composed.functions)
+@pytest.mark.parametrize("case", ["lstm_block_cell", "gru_block_cell"])
+def test_a_step_by_composition_costs_what_the_fused_kernel_is_said_to_cost(rng: np.random.Generator, case: str) -> None:
+    op = partial(mr.ops.lstm_block_cell, cell_clip=0.0) if case == "lstm_block_cell" else mr.ops.gru_block_cell
+    composed, fused = Counting(Composed()), Counting("cpu")
+    for counting in (composed, fused):
+        ts = inputs(case, counting, rng)
+        counting.reset()
+        op(*ts)
+    assert composed.fallbacks["cell_step"] == 1 and not fused.fallbacks
+    assert (composed.total().flops, composed.total().functions) == (fused.total().flops, fused.total().functions)
+    if case == "lstm_block_cell":  # as its formula reads
+        counts = composed.counts[""]
+        assert counts["matmul"]["flops"] == 2 * B * (I + H) * 4 * H
+        assert counts["add"]["flops"] == B * 4 * H + B * H + B * H  # b, forget_bias, i*ci + f*cs_prev
+        assert counts["multiply"]["flops"] == 3 * B * H  # i*ci, f*cs_prev, o*co
+        assert counts["tanh"]["functions"] == 2 * B * H and counts["sigmoid"]["functions"] == 3 * B * H
 
 
 def test_a_fused_sequence_counts_the_steps_it_takes(counting: Counting, rng: np.random.Generator) -> None:
-    ts = [mr.tensor(a, requires_grad=True, device=counting) for a in lstm_inputs(rng, True)]
+    ts = inputs("block_lstm", counting, rng)
     counting.reset()
-    y = mr.ops.block_lstm(3, *ts, cell_clip=0.0)
+    y = CASES["block_lstm"][0](*ts)
     count = counting.counts[""]["cell_sequence"]
     assert count["calls"] == 1
     gates = 2 * 4  # the sum of the parts of x, of h and of the bias
@@ -204,9 +154,7 @@ def test_zoneout_costs_the_lines_of_its_page(mode: str, P: int | None) -> None:
 
 def test_lengths_shorten_what_a_network_costs(rng: np.random.Generator) -> None:
     counting = Counting("cpu")
-    op, make = CASES["cudnn_rnn"]
-    ts = [mr.tensor(a, requires_grad=True, device=counting) for a in make(rng)]
-    y, _ = op(ts)
+    y, _ = cudnn_gru(*inputs("cudnn_rnn", counting, rng))
     rows = 4 + 1 + 2
     gates, lines = 2 * 2 + 1 + 1, 2 * 3 + 2 + 3  # two sigmoids, the argument of n, h
     assert counting.counts[""]["cell_sequence"]["flops"] == 2 * rows * (2 * 3 * H * (I + H) + (gates + lines) * H)
@@ -219,8 +167,7 @@ def test_lengths_shorten_what_a_network_costs(rng: np.random.Generator) -> None:
 def test_launches_are_the_drivers_own(counting: Counting, rng: np.random.Generator) -> None:
     driver = getattr(counting.inner, "driver", None)
     before = driver.launches if driver else 0
-    ts = [mr.tensor(a, requires_grad=True, device=counting) for a in lstm_inputs(rng, False)]
-    lstm_cell(ts).h.sum().backward()
+    CASES["lstm_block_cell"][0](*inputs("lstm_block_cell", counting, rng)).h.sum().backward()
     total = counting.total()
     computing = sum(c["calls"] for name, c in counting.counts[""].items() if name not in VIEWS and name != "getitem")
     assert total.launches == (driver.launches - before if driver else computing)
@@ -260,28 +207,6 @@ def test_it_can_be_the_default_device_and_be_registered() -> None:
         assert mr.tensor([1.0, 2.0]).device is device
         assert (mr.tensor([1.0, 2.0]) * 3).tolist() == [3.0, 6.0]
     assert device.counts[""]["multiply"]["calls"] == 1
-
-
-def test_an_own_lstm_costs_what_the_built_in_one_does() -> None:
-    @mr.cell(states=("c", "h"))
-    def lstm(z_i, z_f, z_n, z_o, c, h):
-        i, f, n, o = mr.sigmoid(z_i), mr.sigmoid(z_f), mr.tanh(z_n), mr.sigmoid(z_o)
-        c = f * c + i * n
-        return c, o * mr.tanh(c)
-
-    T, B, I, H = 3, 2, 5, 4
-    counting, costs = Counting("cpu"), []
-    for layer in (mr.nn.LSTM(I, H, device=counting), lstm.layer(I, H, device=counting)):
-        counting.reset()
-        x = mr.tensor(np.ones((T, B, I), np.float32), requires_grad=True, device=counting)
-        layer(x)[0].sum().backward()
-        costs.append({n.split("_")[-1]: c for n, c in counting.counts[""].items() if "sequence" in n})
-    built_in, own = costs
-    assert own["sequence"]["functions"] == built_in["sequence"]["functions"] == 5 * T * B * H
-    assert own["sequence"]["flops"] == built_in["sequence"]["flops"]
-    # Backward it saves tanh(c), which the built-in one computes again.
-    assert own["grad"]["functions"] == 0 and built_in["grad"]["functions"] == T * B * H
-    assert own["grad"]["flops"] == built_in["grad"]["flops"]
 
 
 def test_every_primitive_and_kernel_has_a_cost() -> None:

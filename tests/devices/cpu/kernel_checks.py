@@ -2,24 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-# Rounding of one dtype through a few steps, as a part of max(1, largest value).
-TOLERANCE = {"float16": 2e-2, "float32": 2e-5, "float64": 1e-12}
-
-
-def assert_close(name: str, got: Any, want: np.ndarray, tolerance: float | None = None) -> None:
-    """`got` has the dtype, shape and, within tolerance * max(1, max|want|), the values of `want`."""
-    assert isinstance(got, np.ndarray), f"{name} is a {type(got)}"
-    assert got.dtype == want.dtype, f"{name} is {got.dtype}, expected {want.dtype}"
-    assert_within(name, got, want, TOLERANCE[want.dtype.name] if tolerance is None else tolerance)
-
 
 def assert_within(name: str, got: Any, want: Any, tolerance: float) -> None:
-    """`assert_close` for any dtypes, and for None: rounding grows with the largest term of a sum, not each result."""
+    """The same shape, and values within tolerance * max(1, max|want|): rounding grows with the largest term."""
     if want is None:
         assert got is None, f"{name} should be None"
         return
@@ -34,13 +24,6 @@ def assert_within(name: str, got: Any, want: Any, tolerance: float) -> None:
         raise AssertionError(
             f"{name}{list(at)} = {a[at]!r}, expected {b[at]!r}  (limit {limit:.1e}, {len(wrong)} of {b.size})"
         )
-
-
-def assert_all_close(names: Sequence[str], got: Sequence[Any], want: Any, tolerance: float | None = None) -> None:
-    """Compare outputs in order; `want` is a sequence, or a mapping by name."""
-    assert len(got) == len(names)
-    for k, name in enumerate(names):
-        assert_close(name, got[k], want[name] if isinstance(want, Mapping) else want[k], tolerance)
 
 
 def spaced(a: np.ndarray) -> np.ndarray:

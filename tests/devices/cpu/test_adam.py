@@ -28,7 +28,7 @@ def test_it_is_the_formula(
     draw = lambda: np.asarray(rng.standard_normal(shape), dtype)  # noqa: E731
     p, m, v = draw(), None, None
     for step in range(1, 4):
-        g = draw()
+        g = np.asarray(draw(), order="F")
         before = [None if a is None else a.copy() for a in (p, g, m, v)]
         got = adam(p, g, m, v, step=step, **SETTINGS)
         for a, b in zip(got, formula(p, g, m, v, step=step, **SETTINGS), strict=True):
@@ -37,11 +37,3 @@ def test_it_is_the_formula(
         for a, b in zip((p, g, m, v), before, strict=True):
             assert (a is None and b is None) or np.array_equal(a, b)  # type: ignore[arg-type]
         p, m, v = got
-
-
-def test_a_gradient_may_lie_in_any_order(rng: np.random.Generator) -> None:
-    p, g = rng.standard_normal((5, 3)), rng.standard_normal((3, 5)).T
-    for a, b in zip(
-        adam(p, g, None, None, step=1, **SETTINGS), formula(p, g, None, None, step=1, **SETTINGS), strict=True
-    ):
-        np.testing.assert_array_equal(a, b)

@@ -79,14 +79,3 @@ def test_a_kernel_without_false_alarms_has_its_own_settings_and_otherwise_those_
         assert kernel(1.0, b=2.0) == (3.0, {**before, "invalid": "ignore"})
         assert np.geterr() == before
     assert (kernel.__name__, kernel.__doc__) == ("kernel", "What it computes.")
-
-
-def test_an_interrupted_kernel_leaves_the_settings_of_numpy_as_they_were() -> None:
-    @without_false_alarms
-    def kernel() -> None:
-        raise KeyboardInterrupt
-
-    before = np.geterr()
-    with pytest.raises(KeyboardInterrupt):
-        kernel()
-    assert np.geterr() == before

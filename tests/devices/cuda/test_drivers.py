@@ -17,7 +17,8 @@ import minirnn as mr
 from minirnn.devices.cuda.driver import CompileError, Driver, LaunchError, Matrix, OutOfDeviceMemory
 from minirnn.devices.cuda.sim.driver import SimDriver
 from minirnn.devices.cuda.sim.options import SimOptions
-from tests.devices.cuda.gpu.test_driver import PAIR, put, take
+from tests.devices.cuda.gpu.test_driver import PAIR
+from tests.devices.cuda.sim.run import put, take
 
 SOURCE = """struct Pair { int count; long long offset; bool flag; };
 
@@ -41,11 +42,11 @@ def test_memory_is_copied_both_ways_and_inside(driver: Driver, rng: np.random.Ge
     for count in (7, 1 << 17, 300_000):  # up to 1 MiB a GPU is given a copy
         host = rng.standard_normal(count)
         before = host.copy()
-        a, b = put(driver, host), driver.alloc(8 * count)  # type: ignore[arg-type]
+        a, b = put(driver, host), driver.alloc(8 * count)
         host[:] = 0
         driver.memset(b.ptr, 0x40, 8 * count)
         driver.d2d(b.ptr + 16, a.ptr + 8, 8 * (count - 2))
-        got = take(driver, b.ptr, count, "f8")  # type: ignore[arg-type]
+        got = take(driver, b.ptr, count, "f8")
         np.testing.assert_array_equal(got[2:], before[1:-1])
         np.testing.assert_array_equal(got[:2].view("u1"), 0x40)
 
@@ -90,7 +91,7 @@ def test_arguments_arrive_as_the_kernel_declares_them(driver: Driver) -> None:
     kernel, y, before = module.function("look"), driver.alloc(4 * 64), driver.launches
     pair = np.array((7, 20, True), PAIR)[()]
     kernel(pair, np.int32(-3), np.float64(0.5), np.bool_(True), None, y, grid=(2,), block=(32,), shared=128)
-    np.testing.assert_array_equal(take(driver, y.ptr, 64, "f4"), np.arange(64) + 1026.5)  # type: ignore[arg-type]
+    np.testing.assert_array_equal(take(driver, y.ptr, 64, "f4"), np.arange(64) + 1026.5)
     assert driver.launches == before + 1
     assert driver.module(SOURCE, "look.cu", ["-DSCALE=1000"]) is module
 
@@ -99,7 +100,7 @@ def test_recorded_work_runs_as_one_launch_whenever_it_is_asked_to(driver: Driver
     source = 'extern "C" __global__ void raise(float *x) { x[threadIdx.x] += 1.0f; }'
     kernel = driver.module(source, "raise.cu").function("raise")
     ones = np.ones((2, 2), np.float32)
-    one, x, y = (put(driver, a) for a in (ones, 0 * ones, 0 * ones))  # type: ignore[arg-type]
+    one, x, y = (put(driver, a) for a in (ones, 0 * ones, 0 * ones))
     square = [Matrix(buffer.ptr, 2, 2, 2, np.dtype(np.float32)) for buffer in (one, x, y)]
 
     def work() -> None:
@@ -109,11 +110,11 @@ def test_recorded_work_runs_as_one_launch_whenever_it_is_asked_to(driver: Driver
     work()
     before = driver.launches
     recording = driver.record(work)
-    np.testing.assert_array_equal(take(driver, x.ptr, (2, 2), "f4"), 1)  # type: ignore[arg-type]
+    np.testing.assert_array_equal(take(driver, x.ptr, (2, 2), "f4"), 1)
     for k in (2, 3):
         recording()
-        np.testing.assert_array_equal(take(driver, x.ptr, (2, 2), "f4"), k)  # type: ignore[arg-type]
-        np.testing.assert_array_equal(take(driver, y.ptr, (2, 2), "f4"), 2 * k)  # type: ignore[arg-type]
+        np.testing.assert_array_equal(take(driver, x.ptr, (2, 2), "f4"), k)
+        np.testing.assert_array_equal(take(driver, y.ptr, (2, 2), "f4"), 2 * k)
     assert driver.launches == before + 2
     recording.close()
     driver.synchronize()
@@ -154,8 +155,8 @@ def test_memory_goes_back_also_in_other_threads(driver: Driver) -> None:
         try:
             kept.clear()
             gc.collect()
-            x = put(driver, np.ones(5))  # type: ignore[arg-type]
-            np.testing.assert_array_equal(take(driver, x.ptr, 5, "f8"), 1)  # type: ignore[arg-type]
+            x = put(driver, np.ones(5))
+            np.testing.assert_array_equal(take(driver, x.ptr, 5, "f8"), 1)
         except BaseException as error:
             failed.append(error)
 
@@ -196,7 +197,7 @@ def test_products_are_those_of_numpy_and_touch_nothing_else(
             if beta == 0:
                 parts[2][1][...] = np.nan  # must not be read
             va, vb, vc = (p[1].astype("f8") for p in parts)
-            buffers = [put(driver, memory) for memory, _, _ in parts]  # type: ignore[arg-type]
+            buffers = [put(driver, memory) for memory, _, _ in parts]
             a, b, c = (Matrix(ptr=x.ptr, **p[2]) for x, p in zip(buffers, parts, strict=True))
             driver.gemm(a, b, c, beta, batch)
             memory, view, _ = parts[2]

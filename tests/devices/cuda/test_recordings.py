@@ -71,33 +71,6 @@ def test_projection_and_half_precision(rng: np.random.Generator) -> None:
     assert device.recordings.counts["replayed"] > 0
 
 
-def test_block_lstm_with_other_attributes_is_another_loop(rng: np.random.Generator) -> None:
-    plain, device = Cuda(SimDriver(SimOptions())), recording_device()
-    T, B, I, H = 5, 2, 3, 4
-    shapes = ((T, B, I), (B, H), (B, H), (I + H, 4 * H), (H,), (H,), (H,), (4 * H,))
-    ways: list[dict[str, Any]] = [
-        {},
-        {"forget_bias": 0.0},
-        {"cell_clip": 0.2},
-        {"cell_clip": 0.1},
-        {"use_peephole": True},
-        {"seq_len_max": 3},
-    ]
-    for attributes in ways * 4:
-        attributes = dict(attributes)
-        last = attributes.pop("seq_len_max", T)
-        arrays = [(0.5 * rng.standard_normal(shape)).astype("f4") for shape in shapes]
-        dy, found = rng.standard_normal((T, B, H)).astype("f4"), []
-        for on in (plain, device):
-            leaves = [mr.tensor(a, requires_grad=True, device=on) for a in arrays]
-            h = mr.ops.block_lstm(last, *leaves, **attributes).h
-            wanted = leaves if attributes.get("use_peephole") else [*leaves[:4], leaves[7]]
-            found.append([h.numpy(), *(g.numpy() for g in mr.grad([h], wanted, [mr.tensor(dy, device=on)]))])
-        for got, expected in zip(*found, strict=True):
-            np.testing.assert_array_equal(got, expected, err_msg=str(attributes))
-    assert device.recordings.counts["replayed"] > 10
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["LSTM", "GRU", "RNN"])
 def test_a_training_loop_comes_to_be_nothing_but_recordings(kind: str, rng: np.random.Generator) -> None:

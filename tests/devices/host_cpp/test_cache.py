@@ -55,11 +55,3 @@ def test_a_folder_that_cannot_be_written_is_replaced_by_a_temporary_one(
     assert found.is_dir() and tmp_path not in found.parents
     monkeypatch.setenv("MINIRNN_CACHE", str(tmp_path / "cache"))
     assert cache.folder("native") == tmp_path / "cache" / "native"
-
-
-def test_a_compiler_says_what_it_complains_about(tmp_path: Path) -> None:
-    used = compiler.find("native")
-    bad = tmp_path / "bad.cpp"
-    bad.write_text("int f( {")
-    with pytest.raises(compiler.CompileError, match="bad.cpp:1"):
-        used.run("-c", str(bad), "-o", str(tmp_path / "bad.o"))

@@ -1,4 +1,4 @@
-"""The device in difficult environments: a bad compiler, a damaged cache, forks, threads, Ctrl-C.
+"""The device in difficult environments: a bad compiler, forks amid threads, Ctrl-C.
 
 Tests `minirnn/devices/native/library.py`, `minirnn/devices/native/device.py`, `minirnn/devices/native/arguments.py` and
 `minirnn/devices/native/kernels/team.cpp`.
@@ -11,7 +11,6 @@ import platform
 import re
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -63,34 +62,6 @@ def test_a_bad_compiler_makes_the_device_unavailable(tmp_path: Path, text: str, 
     said = say(UNAVAILABLE.format(name="native"), CXX=bad, MINIRNN_CACHE=str(tmp_path / "cache"))
     assert all(words in said for words in says), said
     assert text == RUBBISH or list((tmp_path / "cache" / "native").iterdir()) == []
-
-
-DAMAGES: dict[str, Callable[[bytes], bytes]] = {
-    "cut short": lambda whole: whole[: len(whole) // 2],
-    "empty": lambda whole: b"",
-    "other bytes": lambda whole: whole[: len(whole) // 2] + b"\0" * 4096 + whole[len(whole) // 2 + 4096 :],
-    "rubbish": lambda whole: b"rubbish" * 1000,
-}
-
-
-@pytest.mark.parametrize("damage", DAMAGES)
-def test_no_damage_of_the_cache_is_loaded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, damage: str) -> None:
-    """The same with kernels that do nothing, which are compiled at once."""
-    kernels = tmp_path / "kernels"
-    kernels.mkdir()
-    functions = [f"int product_{kind}(void) {{ return 7; }}" for kind in ("float", "double")]
-    text = "\n".join(functions) + "\nint native_about(int) { return 5; }"
-    (kernels / "nothing.cpp").write_text(
-        f'#pragma GCC visibility push(default)\nextern "C" {{\n{text}\n}}\nchar filler[20000] = {{1}};\n'
-    )
-    monkeypatch.setattr(library, "KERNELS", kernels)
-    monkeypatch.setenv("MINIRNN_CACHE", str(tmp_path))
-    made = library.library(compiler.find("native"))
-    whole = made.read_bytes()
-    made.write_bytes(DAMAGES[damage](whole))
-    loaded = library.load.__wrapped__()  # without its memory
-    assert loaded.native_about(0) == 5
-    assert library.library(compiler.find("native")).read_bytes() == whole
 
 
 def test_a_processor_with_fewer_features_gets_its_own_library(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -149,26 +120,6 @@ def test_the_structs_are_those_of_the_headers() -> None:
                     names += [one + suffix for suffix in more]
         assert [n.replace("C_row", "C_ld") for n in names] == struct.fields, file
         assert struct.layout.size == 8 * len(struct.fields)
-
-
-def test_forked_children_compute_the_same_bits() -> None:
-    said = say("""
-before = digest()  # the threads are there now
-children = []
-for _ in range(3):
-    ours, theirs = os.pipe()
-    if os.fork() == 0:
-        try:
-            os.write(theirs, str(digest() == before).encode())
-        finally:
-            os._exit(0)
-    os.close(theirs)
-    children.append(ours)
-print(digest() == before, *[os.read(ours, 100).decode() for ours in children])
-for _ in children:
-    os.wait()
-""")
-    assert said == "True True True True\n"
 
 
 @pytest.mark.slow

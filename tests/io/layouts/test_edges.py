@@ -194,17 +194,6 @@ def test_tensorflows_gru_cell_has_biases() -> None:
 # ---- names
 
 
-def test_what_is_unknown_is_told_with_six_names() -> None:
-    def message(n: int) -> str:
-        with pytest.raises(ValueError, match="look like no known layout") as caught:
-            guess({f"a{k}": np.zeros(1) for k in range(n)})
-        return str(caught.value).partition("\n")[0]
-
-    assert message(0) == "convert: the arrays (none) look like no known layout"
-    assert message(6) == "convert: the arrays a0, a1, a2, a3, a4, a5 look like no known layout"
-    assert message(7) == "convert: the arrays a0, a1, a2, a3, a4, a5, ... look like no known layout"
-
-
 def test_every_layout_is_called_by_its_name_or_with_its_gate_order(rng: np.random.Generator) -> None:
     _, arrays, _ = start(rng, GRU)
     for name in ("keras", "keras/zrh"):

@@ -51,25 +51,6 @@ def test_a_passport_is_believed_before_the_names(rng: np.random.Generator) -> No
         convert(here.arrays, "torch.nn", source="keras", metadata=here.metadata)
 
 
-@pytest.mark.parametrize("arrays", [{"a": np.zeros(3)}, {"kernel": np.zeros((3, 5)), "bias": np.zeros(5)}])
-def test_unknown_arrays_list_the_layouts_and_the_finder(arrays: dict[str, np.ndarray]) -> None:
-    with pytest.raises(ValueError, match=r"look like no known layout[\s\S]*torch\.nn, keras[\s\S]*--find"):
-        convert(arrays, "keras")
-
-
-def test_a_layout_that_does_not_exist_is_refused_with_the_known_ones(rng: np.random.Generator) -> None:
-    _, arrays, _ = start(rng, LSTM)
-    with pytest.raises(
-        ValueError, match=r"no layout is called 'pytorch'[\s\S]*torch\.nn, keras[\s\S]*'torch.nn' is meant"
-    ):
-        convert(arrays, "pytorch")
-    with pytest.raises(ValueError, match=r"keras has no gate order 'icfo'\n  expected keras/ifco, keras/zrh"):
-        convert(arrays, "keras/icfo")
-    with pytest.raises(TypeError, match="a layout is called None"):
-        convert(arrays, None)  # type: ignore[arg-type]
-    assert convert(arrays, "keras/ifco").target == "keras/ifco"
-
-
 # ---- names of other programs
 
 
@@ -150,13 +131,6 @@ def test_a_gru_that_resets_before_is_refused_where_only_the_other_exists(rng: np
             r"reset_before\n.*reset_after\n  in general no weights make them equal",
             metadata=here.metadata,
         )
-
-
-def test_a_gru_that_resets_after_is_refused_by_tensorflows_cell(rng: np.random.Generator) -> None:
-    for source in ("torch.nn", "keras", "cudnn.params", "tf.canonical", "onnx"):
-        here = in_layout(rng, GRU, source)
-        match = r"reset_after\n.*reset_before\n  in general no weights make them equal"
-        refused(here.arrays, "tf.gru_block_cell", match, metadata=here.metadata)
 
 
 def test_another_kind_of_network_is_refused(rng: np.random.Generator) -> None:

@@ -35,6 +35,7 @@ def test_beyond_the_threshold_softplus_is_the_line(device: str) -> None:
     assert y.tolist()[0] == 0.5
     assert y.tolist()[1] > 0.5
     assert mr.grad(y, x, np.ones(2)).tolist()[0] == 1
+    np.testing.assert_allclose(F.softplus(np.float32([0.5]), beta=2.0), np.log1p(np.e) / 2, rtol=1e-6)
 
 
 KINKS: list[Any] = [

@@ -50,15 +50,6 @@ def test_gradients_are_clipped_by_their_norm_as_in_torch(
     assert ps[1].grad.dtype == np.float32 and ps[2].grad is None
 
 
-def test_the_two_halves_do_the_same() -> None:
-    one, two = owners(), owners()
-    norm = utils.clip_grad_norm_(one, 0.7)
-    total = utils.get_total_norm([p.grad for p in two if p.grad is not None])
-    utils.clip_grads_with_norm_(two, 0.7, total)
-    assert norm.item() == total.item()
-    np.testing.assert_array_equal(one[0].grad, two[0].grad)
-
-
 def test_values_are_clipped_as_in_torch(stored: Any, device: str) -> None:
     p = nn.Parameter(np.zeros((3, 2)), device=device)
     p.grad = mr.tensor(wave(3, 2), device=device)
@@ -169,11 +160,5 @@ def test_the_limit_may_be_zero_or_infinite_but_not_negative() -> None:
 def test_empty_gradients_and_several_norms() -> None:
     assert utils.get_total_norm([]).item() == utils.get_total_norm([mr.tensor(np.zeros(0))]).item() == 0
     assert utils.get_total_norm([mr.tensor(np.zeros((2, 0))), mr.tensor([-3.0])], "inf").item() == 3
-    with pytest.raises(ValueError, match=r"total_norm has shape \(2,\)"):
-        utils.clip_grads_with_norm_(with_gradient(1.0), 1.0, mr.tensor([1.0, 2.0]))
-    with pytest.raises(ValueError, match="total_norm is -1.0"):
-        utils.clip_grads_with_norm_(with_gradient(1.0), 1.0, -1.0)
-    with pytest.raises(TypeError, match="norm_type is 'two'"):
-        utils.get_total_norm([], "two")
     assert math.isnan(utils.get_total_norm([mr.tensor([math.nan])]).item())  # without a warning
     assert utils.get_total_norm([mr.tensor([3.0])], error_if_nonfinite=True).item() == 3

@@ -1,4 +1,4 @@
-"""The CudnnRNN ops beyond stored values: lengths, dropout, memory, threads.
+"""The CudnnRNN ops beyond stored values: lengths, dropout, memory.
 
 The claims about every fused op are in `tests/ops/test_fused.py`, torch's values in `tests/ops/test_verified.py`, wrong
 calls in `tests/hostile/calls_cudnn.py`.
@@ -6,7 +6,6 @@ calls in `tests/hostile/calls_cudnn.py`.
 
 from __future__ import annotations
 
-import threading
 from typing import Any
 
 import numpy as np
@@ -141,27 +140,6 @@ def test_forward_passes_before_backward_passes_do_not_disturb_each_other(
     for ys, copies in zip(outputs, kept, strict=True):
         for t, copy in zip(ys, copies, strict=True):
             np.testing.assert_array_equal(t.numpy(), copy)
-
-
-def test_threads_do_not_disturb_each_other(rng: np.random.Generator, device: str) -> None:
-    net = Network("lstm", 2, 9, 7, "bidirectional")
-    calls = [random_call(rng, net, 6, 5, device, "f4") for _ in range(4)]
-    work = lambda inputs: [g.numpy() for g in mr.grad(run(net, inputs, None)[0].sum(), inputs)]  # noqa: E731
-    alone = [work(inputs) for inputs in calls]
-    found: dict[int, list[Any]] = {}
-
-    def worker(k: int) -> None:
-        found[k] = [work(calls[k]) for _ in range(5)]
-
-    threads = [threading.Thread(target=worker, args=(k,)) for k in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    for k, expected in enumerate(alone):
-        for gs in found[k]:
-            for g, e in zip(gs, expected, strict=True):
-                np.testing.assert_array_equal(g, e)
 
 
 @networks

@@ -111,21 +111,3 @@ def test_a_failed_restore_changes_nothing(rng: np.random.Generator) -> None:
         with pytest.raises(ValueError, match="expected"):
             saveable.restore(wrong)
     np.testing.assert_array_equal(params.numpy(), values)
-
-
-@pytest.mark.parametrize(
-    ("call", "kind", "text"),
-    [
-        (lambda: CudnnLSTM(1, H, I, direction="both"), ValueError, "CudnnLSTM: direction is 'both'"),
-        (lambda: CudnnLSTM(1, H, I, "skip_input"), ValueError, "expected I = H"),
-        (lambda: CudnnLSTM(0, H, I), ValueError, "num_layers is 0"),
-        (lambda: CudnnGRU(1, H, I, dropout=-0.1), ValueError, "dropout is -0.1"),
-        (lambda: CudnnGRU(1, H, I)(np.ones((T, B, H), "f4"), np.ones((1, B, H), "f4"), []), ValueError, "input_data"),
-        (lambda: CudnnGRU(1, H, I)(np.ones((T, B, I), "f4"), np.ones((2, B, H), "f4"), []), ValueError, "input_h"),
-        (lambda: RNNParamsSaveable(1, 2, 3), TypeError, "expected"),
-        (lambda: RNNParamsSaveable(len, len, []), ValueError, "a list of one Tensor"),
-    ],
-)
-def test_wrong_arguments_are_explained(call: Any, kind: type[Exception], text: str) -> None:
-    with pytest.raises(kind, match=text):
-        call()

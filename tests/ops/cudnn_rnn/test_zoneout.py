@@ -15,7 +15,6 @@ import pytest
 import minirnn as mr
 from minirnn import ops
 from minirnn.cells.plan import Plan
-from minirnn.devices.counting import Counting
 from minirnn.devices.cpu.device import CPU
 from minirnn.ops.cudnn_rnn.params import Network
 from minirnn.ops.cudnn_rnn.zoneout import drawn_zoneout, expected_zoneout
@@ -127,22 +126,6 @@ def test_a_device_that_does_not_run_the_plan_composes_and_counts_it(rng: np.rand
     y = ops.cudnn_rnn_v3(*inputs, LENGTHS, zoneout_masks=masks, **attributes_of(net))
     ops.cudnn_rnn_backprop_v3(*inputs, LENGTHS, *y[:3], *y[:3], *y[3:], zoneout_masks=masks, **attributes_of(net))
     assert device.fallbacks == {"cell_sequence": 2 * net.L}  # the Backprop op composes the layers again
-
-
-@pytest.mark.parametrize("net", [NETWORKS[2], NETWORKS[3]], ids=name_of)
-def test_counting_knows_what_zoneout_costs(net: Network, rng: np.random.Generator) -> None:
-    counts = []
-    for masks in (None, random_masks(net, "masks", rng)):
-        counting = Counting("cpu")
-        inputs = [mr.tensor(t.numpy(), True, counting) for t in random_call(rng, net, T, B, "cpu")]
-        y = run(net, inputs, masks)
-        mr.grad(y, used(net, inputs), [mr.tensor(np.ones(t.shape), device=counting) for t in y])
-        assert not counting.fallbacks
-        counts.append([counting.counts[""][k]["flops"] for k in ("cell_sequence", "cell_sequence_grad")])
-    # Each element of each state: two products, a difference and a sum. Backward,
-    # c_new = f * c' + i * n is computed again.
-    expected = [4 * net.P + 4 * net.H, 4 * net.P + 7 * net.H] if net.rnn_mode == "lstm" else [4 * net.P] * 2
-    assert np.subtract(counts[1], counts[0]).tolist() == [LENGTHS.sum() * net.D * net.L * n for n in expected]
 
 
 def test_masks_are_drawn_by_their_own_bits_and_share_no_stream() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -99,26 +98,6 @@ def test_saved_outputs_reach_the_gradient_without_a_copy(rng: np.random.Generato
     for a in outputs:
         assert np.shares_memory(in_columns(a), a)
         assert not np.shares_memory(in_columns(a.copy("C")), a)
-
-
-def test_results_survive_later_calls_and_threads_do_not_disturb_each_other() -> None:
-    """At a size whose buffers come from the pool."""
-
-    def train_step(seed: int) -> list[np.ndarray]:
-        values = lstm_inputs(np.random.default_rng(seed), (8, 48), 5, 96, "f4")
-        inputs = [mr.tensor(v / 4, True) for v in values.values()]
-        y = ops.block_lstm(7, *inputs, cell_clip=3.0, use_peephole=True)
-        return [t.numpy() for t in (*y, *mr.grad([t.sum() for t in y], inputs))]
-
-    alone = [train_step(seed) for seed in range(3)]
-    copies = [[a.copy() for a in results] for results in alone]
-    with ThreadPoolExecutor(3) as threads:
-        together = list(threads.map(train_step, [0, 1, 2] * 3))
-    for k, (results, kept) in enumerate(zip(alone, copies, strict=True)):
-        for a, b, *others in zip(results, kept, *together[k::3], strict=True):
-            np.testing.assert_array_equal(a, b)
-            for c in others:
-                np.testing.assert_allclose(c, b, rtol=1e-5, atol=1e-5 * max(1, np.abs(b).max()))
 
 
 # ---- the edges of the numbers

@@ -30,26 +30,10 @@ def test_squares_at_zero_have_second_derivative_two() -> None:
     assert_same(mr.grad(da.sum(), a), np.float32([2, 2]))
 
 
-def test_a_numpy_exponent_keeps_the_dtype_of_the_base() -> None:
-    a = mr.tensor([2.0, 3.0], requires_grad=True)
-    y = a ** np.float64(2.0)
-    assert y.dtype == np.float32
-    assert_same(mr.grad(y.sum(), a), np.float32([4, 6]))
-
-
 def test_the_same_tensor_on_both_sides_gets_both_gradients() -> None:
     a = mr.tensor(3.0, requires_grad=True)
     for f, expected in ((lambda: a * a, 6.0), (lambda: a + a, 2.0), (lambda: a - a, 0.0), (lambda: a / a, 0.0)):
         assert mr.grad(f(), a).item() == expected
-
-
-def test_an_integer_to_a_negative_power_is_an_error_on_every_device(device: str) -> None:
-    two = mr.tensor([2, 3], device=device)
-    with pytest.raises(ValueError, match=r"power: dtype int64 to the power -2\n  expected floats"):
-        two ** mr.tensor([1, -2], device=device)
-    assert_same(two ** mr.tensor([0, 3], device=device), np.array([1, 27]))
-    assert_same(two ** mr.tensor(np.array([], np.int64).reshape(0, 1), device=device), np.zeros((0, 2), np.int64))
-    assert_same(two ** mr.tensor([-1.0, 2.0], device=device), np.float32([0.5, 9.0]))
 
 
 def test_integers_divide_to_floats_of_the_default_dtype(device: str) -> None:
@@ -78,14 +62,10 @@ def test_an_infinite_cotangent_stays_with_the_larger_operand() -> None:
 
 def test_a_straight_through_clip_passes_every_gradient() -> None:
     x = mr.tensor([-2.0, 0.1, 5.0], requires_grad=True)
+    assert ops.clip(x) is x
     y = x.clip(-1.0, 1.0, straight_through=True)
     assert y.tolist() == [-1, pytest.approx(0.1), 1]
     assert mr.grad(y, x, np.float32([2, 3, 4])).tolist() == [2, 3, 4]
-
-
-def test_clip_without_bounds_is_the_tensor_itself() -> None:
-    x = mr.tensor([1.0])
-    assert ops.clip(x) is x
 
 
 def test_where_does_not_see_a_condition_that_changes_later() -> None:
@@ -108,14 +88,6 @@ def test_a_gradient_comes_back_through_astype_in_the_old_dtype() -> None:
 def test_astype_refuses_dtypes_that_tensors_do_not_have(dtype: str) -> None:
     with pytest.raises(TypeError, match=r"astype: got .*\n  expected float16/32/64, an integer type or bool"):
         mr.tensor([1.0]).astype(dtype)
-
-
-def test_tensors_are_indices_too() -> None:
-    t = mr.tensor([[1.0, 2.0], [3.0, 4.0]])
-    assert t[mr.tensor([1, 0])].tolist() == [[3, 4], [1, 2]]
-    assert t[mr.tensor(1), mr.tensor([0, 0])].tolist() == [3, 3]
-    assert t[t > 1.5].tolist() == [2, 3, 4]
-    assert t[np.int64(1), np.uint8(0)].item() == 3
 
 
 def test_an_index_array_is_copied() -> None:

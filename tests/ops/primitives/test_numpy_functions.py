@@ -156,6 +156,7 @@ def test_no_function_loses_a_gradient_without_a_word() -> None:
             with pytest.raises(TypeError, match=r"np\.\w+: out is a Tensor\n  expected an array; t.copy_"):
                 call()
     assert float(x[0]) == 1.0 and float(x.sum()) == 6.0
+    assert type(np.sqrt(x.detach())) is np.ndarray and np.exp(mr.tensor(0.0)) == 1
     with mr.no_grad():
         a[0] = x[1]
     assert a[0] == 2.0

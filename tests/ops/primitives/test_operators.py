@@ -6,7 +6,6 @@ Tests `minirnn/ops/primitives/declare.py` and the stubs of `scripts/method_stubs
 from __future__ import annotations
 
 import inspect
-import operator
 from typing import Any
 
 import numpy as np
@@ -19,15 +18,6 @@ from minirnn.ops.primitives.declare import ACTIVATIONS, Primitive, binary, unary
 from minirnn.proof.cases.functional import VALUES as FUNCTIONAL
 from minirnn.proof.cases.primitives import UNARY, VALUES
 
-OPERATORS = {
-    "add": operator.add,
-    "subtract": operator.sub,
-    "multiply": operator.mul,
-    "divide": operator.truediv,
-    "power": operator.pow,
-    "matmul": operator.matmul,
-}
-
 
 def test_every_op_of_the_primitives_is_public() -> None:
     from minirnn.ops import primitives
@@ -36,26 +26,10 @@ def test_every_op_of_the_primitives_is_public() -> None:
     assert all(callable(getattr(ops, name)) for name in primitives.__all__)
 
 
-def test_a_tensor_is_iterated_along_its_first_axis() -> None:
-    t = mr.tensor([[1.0, 2.0], [3.0, 4.0]], requires_grad=True)
-    first, second = t
-    assert (first.tolist(), second.tolist()) == ([1, 2], [3, 4])
-    assert mr.grad(second.sum(), t).tolist() == [[0, 0], [1, 1]]
-    with pytest.raises(TypeError, match=r"iteration over a Tensor of shape \(\)"):
-        list(mr.tensor(1.0))
-
-
 def test_tensors_are_keys_by_identity() -> None:
     a, b = mr.tensor([1.0, 2.0]), mr.tensor([1.0, 2.0])
     assert {a: 1, b: 2}[b] == 2
     assert len({a, b, a}) == 2
-
-
-@pytest.mark.parametrize("other", ["text", None, object()])
-def test_operators_refuse_what_is_no_number(other: Any) -> None:
-    for f in OPERATORS.values():
-        with pytest.raises(TypeError):
-            f(mr.tensor([1.0]), other)
 
 
 def test_the_stubs_of_the_methods_are_those_that_the_script_writes() -> None:

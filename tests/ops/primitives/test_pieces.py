@@ -5,31 +5,14 @@ Tests `minirnn/ops/primitives/pieces.py` and, for the sums of cotangents, `minir
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 import minirnn as mr
 from minirnn import ops
 from minirnn.devices.counting import Counting
 from minirnn.engine.outputs import Cotangents
-from tests.compare import assert_agrees_with_torch, assert_same
-from tests.examples import examples
-
-
-def test_the_pieces_are_those_of_an_index(device: str, rng: np.random.Generator) -> None:
-    a = rng.standard_normal((4, 2, 3)).astype(np.float32)
-    for t in (mr.tensor(a, device=device), mr.tensor(a, device=device, requires_grad=True)):
-        for pieces in (list(t), t.unbind()):
-            assert [p.requires_grad for p in pieces] == [t.requires_grad] * 4
-            for k, piece in enumerate(pieces):
-                assert_same(piece, a[k])
-    for dtype in ("int64", "bool", "float16"):
-        for k, piece in enumerate(mr.tensor(a.astype(dtype), device=device)):
-            assert_same(piece, a.astype(dtype)[k])
+from tests.compare import assert_same
 
 
 def test_what_was_not_walked_over_gets_zeros(device: str) -> None:
@@ -66,37 +49,10 @@ def test_nothing_is_recorded_where_nothing_is_asked_for() -> None:
     assert not any(p.requires_grad for p in pieces)
 
 
-@pytest.mark.parametrize("shape", [(0,), (0, 3), (3, 0), (1, 0, 2)], ids=str)
-def test_empty_axes(device: str, rng: np.random.Generator, shape: Any) -> None:
-    for axis in range(len(shape)):
-        x = rng.standard_normal(shape)
-        unbound = mr.tensor(x, requires_grad=True, device=device).unbind(axis)
-        assert len(unbound) == shape[axis]
-        assert len(list(mr.tensor(x, device=device))) == shape[0]
-        for n in (1, 2, 3):
-            assert_agrees_with_torch(
-                lambda t, n=n, k=axis: t.chunk(n, k), lambda t, n=n, k=axis: t.chunk(n, k), [x], rng, device
-            )
-            assert_agrees_with_torch(
-                lambda t, n=n, k=axis: t.split(n, k), lambda t, n=n, k=axis: t.split(n, k), [x], rng, device
-            )
-        if shape[axis]:
-            assert_agrees_with_torch(lambda t, k=axis: t.unbind(k), lambda t, k=axis: t.unbind(k), [x], rng, device)
-    assert [p.shape for p in mr.tensor(np.ones((0, 3))).split(0)] == [(0, 3)]
-
-
-@examples(60)
-@given(n=st.integers(0, 9), size=st.integers(1, 11))
-def test_pieces_have_the_sizes_that_torch_gives_them(n: int, size: int) -> None:
-    a = np.arange(n)
-    expected = [a[k : k + size] for k in range(0, n, size)] or [a]
-    got = mr.tensor(a).split(size)
-    assert len(got) == len(expected)
-    for g, e in zip(got, expected, strict=True):
-        assert_same(g, e)
-    chunks = mr.tensor(a).chunk(size)
-    largest = -(-n // size)
-    assert [len(c) for c in chunks] == ([min(largest, n - k) for k in range(0, n, largest)] if n else [0] * size)
+def test_an_empty_axis_is_cut_into_empty_pieces() -> None:
+    x = mr.zeros(0, 3)
+    assert [p.shape for p in x.chunk(2)] == [(0, 3)] * 2 and [p.shape for p in x.split(2)] == [(0, 3)]
+    assert list(x) == [] and x.unbind() == () and [len(p) for p in mr.arange(7).chunk(5)] == [2, 2, 2, 1]
 
 
 def test_the_work_of_a_walk_grows_with_its_length_and_not_with_its_square() -> None:

@@ -25,17 +25,21 @@ from tests.parallel.executors import tasks
 ROOT = Path(__file__).parents[3]
 
 
+class KilledWorker(Exception):
+    """The error of Dask for a task that has lost several workers."""
+
+
 class Loses(Executor):
     """An executor whose first `times` submissions of every task lose their worker."""
 
-    def __init__(self, times: int) -> None:
-        self.times, self.begun = times, Counter[Any]()
+    def __init__(self, times: int, error: type[Exception] = BrokenExecutor) -> None:
+        self.times, self.error, self.begun = times, error, Counter[Any]()
 
     def submit(self, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
         future: Future[Any] = Future()
         self.begun[args] += 1
         if self.begun[args] <= self.times:
-            future.set_exception(BrokenExecutor("killed"))
+            future.set_exception(self.error("killed"))
         else:
             future.set_result(function(*args))
         return future
@@ -76,8 +80,9 @@ def test_a_task_whose_worker_was_lost_is_begun_again_and_told_once() -> None:
     assert set(executor.begun.values()) == {3}
 
 
-def test_a_task_that_loses_every_worker_is_told_as_lost() -> None:
-    executor = Loses(99)
+@pytest.mark.parametrize("error", [BrokenExecutor, KilledWorker])
+def test_a_task_that_loses_every_worker_is_told_as_lost(error: type[Exception]) -> None:
+    executor = Loses(99, error)
     (found,) = outcomes(executor, tasks.square, [7], tries=4)
     assert (found.number, found.task, found.result) == (0, 7, None)
     assert isinstance(found.error, WorkerLost) and "4 workers" in str(found.error) and "killed" in str(found.error)

@@ -13,9 +13,10 @@ import pytest
 import minirnn as mr
 from minirnn.cells.linear import Linear
 from minirnn.cells.plan import Plan
+from minirnn.devices.base import Weights
+from minirnn.devices.cpu.sequence.step import SCOPE
 from minirnn.viz.cell.drawing import NAMED, placed
 from minirnn.viz.cell.graph import FACTOR, NEW, STATE, Graph, backward, forward
-from tests.cells import by_plan
 from tests.cells.with_torch import CELLS, gallery
 
 ALL = [*CELLS, *NAMED]
@@ -63,8 +64,8 @@ def test_forward_has_the_lines_of_the_cell(name: str) -> None:
 
 @pytest.mark.parametrize("name", ALL)
 def test_the_paths_of_the_picture_add_up_to_the_gradient(name: str, rng: np.random.Generator) -> None:
-    """Every box is computed from the texts of the picture alone and compared with the plan, which is tested against
-    torch.
+    """Every box is computed from the texts of the picture alone and compared with the device cpu, which is tested
+    against torch.
     """
     cell = cell_of(name)
     plan: Plan = cell.plan()
@@ -73,10 +74,11 @@ def test_the_paths_of_the_picture_add_up_to_the_gradient(name: str, rng: np.rand
     gates, before = draw(len(plan.gate_names), B, H), draw(plan.states, B, H)
     vectors, U = draw(plan.vectors, H), draw(plan.matrices, H, H)
     d_after = draw(plan.states, B, H)
-    made = by_plan.step(plan, gates, before, vectors, [], U)
-    right = by_plan.gradient(plan, made, d_after, U)
+    cpu, weights = mr.devices.get("cpu"), Weights(None, None, U=U, vectors=vectors)
+    after, saved = cpu.cell_step(np.concatenate(gates, 1), before, weights, plan=plan)
+    d_gates, d_before, d_vectors = cpu.cell_step_grad(before, after, saved, d_after, weights, plan=plan)
     step, d = cell.step, cell.derivation
-    values: dict[str, Any] = {**by_plan.FUNCTIONS, "unit_mean": mean, "unit_var": variance, **step.constants}
+    values: dict[str, Any] = {**SCOPE, "unit_mean": mean, "unit_var": variance, **step.constants}
     values |= dict(zip(step.gates, gates, strict=True)) | dict(zip(step.vectors, vectors, strict=True))
     values |= {f"{n}_prev": v for n, v in zip(step.order, before, strict=True)}
     for line in cell.forward_formulas().splitlines():
@@ -97,15 +99,12 @@ def test_the_paths_of_the_picture_add_up_to_the_gradient(name: str, rng: np.rand
         else:
             found[k] = arrived * eval(text.removeprefix("sum of "), {}, values)
     by_name = {t: found[k] for k, t in enumerate(g.texts) if g.kinds[k] != FACTOR}
-    for array, names in (
-        ("d_gates", step.gates),
-        ("d_vectors", step.vectors),
-        ("d_before", [f"{n}_prev" for n in step.order]),
-    ):
-        for k, n in enumerate(names):
-            expected = right[array].get(k, 0)
-            if f"d{n}" in by_name or np.any(expected):
-                assert np.allclose(np.broadcast_to(by_name[f"d{n}"], (B, H)), expected, rtol=1e-10, atol=1e-12), n
+    right = dict(zip(step.gates, np.split(d_gates, len(gates), 1), strict=True))
+    right |= dict(zip([*step.vectors, *(f"{n}_prev" for n in step.order)], [*d_vectors, *d_before], strict=True))
+    for n, expected in right.items():
+        if f"d{n}" in by_name or np.any(expected):
+            box = np.broadcast_to(by_name[f"d{n}"], (B, H))
+            assert np.allclose(box.sum(0) if n in step.vectors else box, expected, rtol=1e-10, atol=1e-12), n
 
 
 @pytest.mark.parametrize("name", ALL)

@@ -75,7 +75,7 @@ class Writer:
         self.rank |= {e: len(self.rank) + k for k, e in enumerate(self.arriving)}
         self.gates = self.order_of_gates()
         self.rows = self.order_of_rows()
-        self.first = next(k for k, row in enumerate(self.rows) if row.target is self.gate_row(self.gates[0]).target)
+        self.first = next(k for k, row in enumerate(self.rows) if row.target is self.gate_rows[self.gates[0]].target)
 
     # ---- rows
 
@@ -86,16 +86,11 @@ class Writer:
         rows = [Row(e, atom, f) for atom, f in self.targets[e].form.items() if not is_number(f, 1)]
         return rows or [Row(e, None, None)]
 
-    def gate_row(self, k: int) -> Row:
-        """The first row of a gate, which will hold its gradient. Gates with equal gradients still have separate
-        rows.
-        """
-        return self.gate_rows[k]
-
     def order_of_gates(self) -> list[int]:
         """The gates in the order of rows: of only h, of both, of only x; within these by their gradients."""
         plan, taken = self.plan, set()
         self.gate_rows: dict[int, Row] = {}
+        """The first row of each gate, which will hold its gradient. Gates with equal gradients have separate rows."""
         for k, e in enumerate(self.d.gates):
             if e in taken or not e.varies:
                 self.gate_rows[k] = Row(self.d.step.graph.node("gradient", (), ("row", k)), None, None)

@@ -44,7 +44,7 @@ class Compiler:
 
     def __init__(self, arch: str, nvcc: str, load: Callable[[bytes], Any], refused: type[Exception]) -> None:
         self._arch, self._nvcc, self._load, self._refused = arch, nvcc, load, refused
-        self._announce = Announcement(arch, nvcc)
+        self._what, self._count = f"CUDA kernels for {arch} with nvcc {nvcc}".rstrip(), 0
 
     def load(self, source: str, name: str, options: Sequence[str]) -> tuple[bytes, Any]:
         """Machine code, and the module loaded from it. Raises `CompileError`, which names the file and line of `name`.
@@ -63,28 +63,19 @@ class Compiler:
         key = cache.fingerprint(text, flags, sorted(headers_of(source).items()), self._arch, self._nvcc)
 
         def make(path: Path) -> None:
-            with self._announce.compiling(name):
+            with self._compiling(name):
                 path.write_bytes(cubin_of(text, name, flags, self._arch))
 
         return cache.built(cache.folder("cuda"), key, make, ".cubin").read_bytes()
 
-
-class Announcement:
-    """Prints a line to stderr when the first kernel is compiled, because this takes seconds.
-
-    On a terminal a second, temporary line shows the current file and the number of files.
-    """
-
-    def __init__(self, arch: str, nvcc: str) -> None:
-        self._what = f"CUDA kernels for {arch} with nvcc {nvcc}".rstrip()
-        self.count = 0
-
-    def compiling(self, name: str) -> AbstractContextManager[None]:
-        """``with announcement.compiling("adam.cu"):`` around the work."""
-        self.count += 1
-        if self.count == 1:
+    def _compiling(self, name: str) -> AbstractContextManager[None]:
+        """Print a line to stderr at the first file, because compiling takes seconds. On a terminal, a temporary line
+        shows the current file.
+        """
+        self._count += 1
+        if self._count == 1:
             terminal.say(f"minirnn: compiling {self._what}, once each")
-        return terminal.while_working(f"  number {self.count}: {name}")
+        return terminal.while_working(f"  number {self._count}: {name}")
 
 
 def cubin_of(text: str, name: str, flags: Sequence[str], arch: str) -> bytes:

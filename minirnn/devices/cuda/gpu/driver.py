@@ -18,9 +18,8 @@ import numpy as np
 
 from minirnn.devices.base import DeviceUnavailable
 from minirnn.devices.cuda.arguments import Packer
-from minirnn.devices.cuda.driver import LaunchError, Matrix, RefusedLaunch, Work
+from minirnn.devices.cuda.driver import LaunchError, Limits, Matrix, RefusedLaunch, Work
 from minirnn.devices.cuda.gpu import libcuda
-from minirnn.devices.cuda.gpu.about import limits_of
 from minirnn.devices.cuda.gpu.compiler import Compiler
 from minirnn.devices.cuda.gpu.context import LATE, Current, Here
 from minirnn.devices.cuda.gpu.cublas import Cublas, prepared
@@ -35,6 +34,8 @@ COPIED = 1 << 20
 """Up to this many bytes are copied on the host first, so that `h2d` need not wait; for larger arrays the copy costs
 more.
 """
+DEVICE_ORDINAL = 9  # CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL
+COOPERATIVE_LAUNCH = 95  # a CUdevice_attribute for which PyCUDA has no name
 NON_BLOCKING = 1  # CU_STREAM_NON_BLOCKING: work of other libraries on the default stream does not affect a recording
 
 
@@ -74,7 +75,7 @@ class PyCudaDriver:
         self.stream_handle = int(self._stream.handle)
         self.launches = 0
         self.memory = Memory(self.name, drv, self._current)
-        self.alloc = self.memory.alloc
+        self.alloc, self.free_held = self.memory.alloc, self.memory.free_held
         self._modules: dict[tuple[str, str, tuple[str, ...]], _Module] = {}
         self._here = Here(self._stream)
         self.prepares = True
@@ -86,10 +87,6 @@ class PyCudaDriver:
         atexit.register(self.close)
 
     # Memory
-
-    def free_held(self) -> None:
-        """Return memory that no array uses to the GPU, for other programs and libraries."""
-        self.memory.free_held()
 
     @property
     def held_bytes(self) -> int:
@@ -208,8 +205,10 @@ class PyCudaDriver:
 
     def gpu_of(self, ptr: int) -> int:
         """The number of the GPU in whose memory this address is."""
+        found, attribute = ctypes.c_int(), ctypes.c_int(DEVICE_ORDINAL)
         with self._current:
-            return libcuda.gpu_of(ptr)
+            libcuda.call("cuPointerGetAttribute", ctypes.byref(found), attribute, ctypes.c_ulonglong(ptr))
+        return found.value
 
     def wait_for(self, stream: int | None) -> None:
         """Wait for the GPU work of another library: on one stream, or with None on any."""
@@ -251,10 +250,6 @@ class _Module:
             except self._driver._drv.Error as error:
                 raise LaunchError(f'{self._name} has no extern "C" kernel called {name}: {error}') from error
         return self._kernels.setdefault(name, _Kernel(self._driver, self, function, name))
-
-    def blocks_per_multiprocessor(self, kernel: str, threads: int, shared: int) -> int:
-        with self._driver._current:
-            return self.twin().blocks_per_multiprocessor(kernel, threads, shared)
 
     def twin(self) -> LoadedTwice:
         """This module loaded again, for functions that PyCUDA lacks. The context must be current."""
@@ -318,7 +313,26 @@ class _Kernel:
 
     def max_resident_blocks(self, block: Sequence[int], shared: int = 0) -> int:
         threads = int(np.prod([int(n) for n in block]))
-        return self._module.blocks_per_multiprocessor(self.name, threads, shared) * self.driver.limits.multiprocessors
+        with self.driver._current:
+            blocks = self._module.twin().blocks_per_multiprocessor(self.name, threads, shared)
+        return blocks * self.driver.limits.multiprocessors
+
+
+def limits_of(drv: Any, device: Any) -> Limits:
+    """The limits that a PyCUDA device reports."""
+    ask, names = device.get_attribute, drv.device_attribute
+    return Limits(
+        name=device.name(),
+        compute_capability=tuple(device.compute_capability()),
+        multiprocessors=ask(names.MULTIPROCESSOR_COUNT),
+        threads_per_block=ask(names.MAX_THREADS_PER_BLOCK),
+        shared_bytes_per_block=ask(names.MAX_SHARED_MEMORY_PER_BLOCK_OPTIN),
+        memory_bytes=device.total_memory(),
+        simulated=False,
+        warp=ask(names.WARP_SIZE),
+        cooperative=bool(ask(names(COOPERATIVE_LAUNCH))),
+        l2_bytes=ask(names.L2_CACHE_SIZE),
+    )
 
 
 def _import_pycuda() -> tuple[Any, str]:

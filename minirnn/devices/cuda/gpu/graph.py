@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable
-from contextlib import AbstractContextManager, suppress
-from typing import Protocol
+from contextlib import suppress
+from typing import Any
 
 from minirnn.devices.cuda.driver import LaunchError
 from minirnn.devices.cuda.gpu.libcuda import call
@@ -23,7 +23,7 @@ class Graph:
     Raises `LaunchError` if the CUDA driver refuses.
     """
 
-    def __init__(self, driver: Owner, stream: int, work: Callable[[], None]) -> None:
+    def __init__(self, driver: Any, stream: int, work: Callable[[], None]) -> None:
         self._driver = driver
         captured, self._exec = ctypes.c_void_p(), ctypes.c_void_p()
         call("cuStreamBeginCapture_v2", ctypes.c_void_p(stream), ctypes.c_int(RELAXED))
@@ -53,16 +53,6 @@ class Graph:
             with self._driver.working:
                 call("cuGraphExecDestroy", self._exec)
             self._exec = ctypes.c_void_p()
-
-
-class Owner(Protocol):
-    """The part of the driver that a graph uses."""
-
-    working: AbstractContextManager[None]
-    launches: int
-    stream_handle: int
-
-    def synchronize(self) -> None: ...
 
 
 def _destroy(captured: ctypes.c_void_p) -> None:

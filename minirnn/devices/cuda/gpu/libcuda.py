@@ -14,20 +14,10 @@ MPS or in a green context.
 """
 
 
-DEVICE_ORDINAL = 9  # CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL
-
-
 @cache
 def library() -> ctypes.CDLL:
     """The library that comes with NVIDIA's driver."""
     return ctypes.CDLL("nvcuda.dll" if sys.platform == "win32" else "libcuda.so.1")
-
-
-def gpu_of(ptr: int) -> int:
-    """The number of the GPU in whose memory this address is."""
-    ordinal = ctypes.c_int()
-    call("cuPointerGetAttribute", ctypes.byref(ordinal), ctypes.c_int(DEVICE_ORDINAL), ctypes.c_ulonglong(ptr))
-    return ordinal.value
 
 
 def call(name: str, *args: object) -> None:

@@ -57,7 +57,7 @@ class Memory:
         return Buffer(self, int(block), block, nbytes, size)
 
     def free_held(self) -> None:
-        """Return memory that no array uses to the GPU."""
+        """Return memory that no array uses to the GPU, for other programs and libraries."""
         with self.lock, self.current:
             self.current.context.synchronize()  # unfinished work may need them
             for size, _, block in self.free.take_all():

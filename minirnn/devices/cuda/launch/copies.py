@@ -1,4 +1,4 @@
-"""Copying, casting and filling arrays, and converting them to C order for launches."""
+"""Copying, casting and filling arrays."""
 
 from __future__ import annotations
 
@@ -59,8 +59,3 @@ def fill(device: Launcher, to: CudaArray, value: Any) -> None:
     number = accumulator(to.dtype).type(value)
     run = device.kernel_of("primitives/arithmetic.cu", "fill", to.dtype)
     run(to, number, np.int64(to.size), grid=blocks(to.size), block=BLOCK)
-
-
-def in_c_order(device: Launcher, *arrays: CudaArray) -> tuple[CudaArray, ...]:
-    """The arrays in C order. Arrays in another order are copied."""
-    return tuple(device.contiguous(a) for a in arrays)

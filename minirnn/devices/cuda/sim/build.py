@@ -73,8 +73,6 @@ def flags_of(compiler: Compiler, options: SimOptions) -> tuple[list[str], list[s
             # Without "scalar replacement" a struct is copied as a whole: 16 bytes are one access, as on a GPU, and not
             # four.
             for_compiler += ["-fsanitize=thread", "--param=tsan-distinguish-volatile=1", "-fno-tree-sra"]
-    if options.spin_probe:
-        for_compiler.append("-fsanitize-coverage=trace-pc")
     return for_preprocessor, for_compiler
 
 

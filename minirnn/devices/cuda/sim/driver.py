@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 
 from minirnn.devices.cuda.driver import LaunchError, Limits, Matrix, Work
-from minirnn.devices.cuda.sim import build, compiler, library, options
+from minirnn.devices.cuda.sim import build, compiler, library
 from minirnn.devices.cuda.sim.launch import SimModule
 from minirnn.devices.cuda.sim.memory import Memory, SimBuffer
-from minirnn.devices.cuda.sim.options import SimOptions
+from minirnn.devices.cuda.sim.options import SimOptions, from_environment
 from minirnn.devices.precision import chosen, to_tf32
 
 
@@ -40,7 +40,7 @@ class SimDriver:
     seconds: Callable[[Callable[[], None]], float] | None = None  # times of the simulator say nothing about a GPU
 
     def __init__(self, options: SimOptions | None = None) -> None:
-        self.options = options_of(options)
+        self.options = options or from_environment()
         self.compiler = compiler.find()
         self.library = library.load(build.runtime_library(self.compiler))
         self.memory = Memory(self.library, self.options.memory_mb << 20, self.options.check)
@@ -199,10 +199,6 @@ def _whole(what: str, host: np.ndarray) -> np.ndarray:
     if not (host.flags.c_contiguous or host.flags.f_contiguous):
         raise ValueError(f"{what}: the host array is not contiguous\n  expected np.ascontiguousarray(host), or a copy")
     return host
-
-
-def options_of(given: SimOptions | None) -> SimOptions:
-    return options.from_environment() if given is None else given
 
 
 def _seen_by_numpy(m: Matrix, batch: int) -> Any:

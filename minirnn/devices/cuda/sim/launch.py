@@ -10,17 +10,14 @@ import tempfile
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
 from minirnn.devices.cuda.arguments import LETTERS, moved
-from minirnn.devices.cuda.driver import CudaError, LaunchError, Limits, Work
+from minirnn.devices.cuda.driver import CudaError, LaunchError, Work
 from minirnn.devices.cuda.sim import library
 from minirnn.devices.cuda.sim.build import KERNELS
-from minirnn.devices.cuda.sim.library import Stats
-from minirnn.devices.cuda.sim.memory import Memory
-from minirnn.devices.cuda.sim.options import SimOptions
 from minirnn.devices.cuda.sim.report import Place, SimError, place_of
 from minirnn.devices.cuda.sim.trace import Trace
 
@@ -32,26 +29,10 @@ THREADS_PER_SM, SHARED_PER_SM = 2048, 227 << 10
 _loaded: set[Path] = set()  # libraries with variables that a module of this process uses
 
 
-class Simulation(Protocol):
-    """The part of the `SimDriver` that modules and kernels use."""
-
-    library: ctypes.CDLL
-    memory: Memory
-    options: SimOptions
-    limits: Limits
-    launches: int
-    noting: Any
-    run_options: int
-    stats: Stats
-    stats_at: int
-
-    def new_run_options(self, trace_capacity: int = 0) -> int: ...
-
-
 class SimModule:
-    """A compiled .cu file, loaded."""
+    """A compiled .cu file, loaded by a `SimDriver`."""
 
-    def __init__(self, driver: Simulation, path: Path, name: str, source: str) -> None:
+    def __init__(self, driver: Any, path: Path, name: str, source: str) -> None:
         self.driver, self.path, self.name = driver, path, name
         self.sources = {name: source.splitlines()}
         self.library = ctypes.CDLL(str(path))

@@ -39,9 +39,6 @@ class SimOptions:
         Stack of each simulated thread, in KiB.
     watchdog_ms : int
         Processor time without progress after which a launch fails, in milliseconds.
-    spin_probe : bool
-        Let threads yield in loops that wait for a plain volatile read; about twice as slow without barriers. Check
-        mode detects such loops anyway.
     opt : str
         The optimization level: "-O0" .. "-O3". By default "-O2", and "-O1" in check mode, where most time is spent
         on checking accesses, so that faster compilation (two thirds of the time) is worth more.
@@ -55,7 +52,6 @@ class SimOptions:
     memory_mb: int = 4096
     stack_kb: int = 64
     watchdog_ms: int = 10_000
-    spin_probe: bool = False
     opt: str = ""
 
     def __post_init__(self) -> None:

@@ -13,7 +13,9 @@ import numpy as np
 import pytest
 
 import minirnn as mr
+from minirnn.devices.base import Weights
 from minirnn.devices.cpu.sequence import visit
+from minirnn.devices.cpu.sequence.layer import cell_sequence, cell_sequence_grad
 from tests.devices.cpu.kernel_checks import assert_within
 from tests.devices.cpu.sequence.layer_cases import (
     LENGTHS,
@@ -27,13 +29,13 @@ from tests.devices.cpu.sequence.layer_cases import (
     both_directions,
     fast,
     in_float64,
+    named,
     plain,
     random_layer,
     scaled,
     variants,
     zoned_layer,
 )
-from tests.each import each
 
 TOLERANCE = {"float32": 2e-6, "float64": 2e-14}  # of the largest value, as in the verification table
 SIZES = [  # T, B, I, H: the last vector of a row is half empty
@@ -141,29 +143,47 @@ def test_relu_passes_no_gradient_at_zero():
         assert not got[name].any(), name
 
 
-# ---- zoneout
+@variants
+@both_directions
+def test_inputs_are_not_changed_and_may_be_read_only_and_strided(rnn_mode, options, D):
+    n = random_layer(rnn_mode, D=D, lengths=LENGTHS, seed=15, **options)
+
+    def locked(a: np.ndarray | None, *, strided: bool = True) -> np.ndarray | None:
+        if a is None:
+            return None
+        if strided and a.ndim == 3:
+            a = np.ascontiguousarray(a.swapaxes(0, 1)).swapaxes(0, 1)
+        a = a.view()
+        a.flags.writeable = False
+        return a
+
+    frozen = n._replace(
+        x=locked(n.x), h0=locked(n.h0), c0=locked(n.c0), lengths=locked(n.lengths), dy=locked(n.dy),
+        dh_n=locked(n.dh_n), dc_n=locked(n.dc_n), weights=[Weights(*map(locked, parts[:5])) for parts in n.weights],
+    )  # fmt: skip
+    assert_same(fast(frozen), fast(n), 1e-14)
 
 
 @variants
 @both_directions
-@each("lengths", [None, LENGTHS, (7, 2, 7)])
-def test_nothing_kept_is_the_layer_without_zoneout_and_all_kept_the_first_state(rnn_mode, options, D, lengths):
-    n = random_layer(rnn_mode, D=D, lengths=lengths, seed=8, **options)
-    none = n._replace(zoneout=(0.0, None if n.c0 is None else 0.0))
-    assert_same(fast(none), fast(n), 1e-13)
-    got = fast(n._replace(zoneout=(1.0, None if n.c0 is None else 1.0)))
-    assert got["h_n"].tobytes() == n.h0.tobytes()
-    assert n.c0 is None or got["c_n"].tobytes() == n.c0.tobytes()
-    for name, a in got.items():
-        assert a is None or name in ("y", "h_n", "c_n", "dh0", "dc0") or not a.any(), name
+def test_backward_twice_from_what_was_saved_gives_the_same(rnn_mode, options, D):
+    n = random_layer(rnn_mode, D=D, lengths=LENGTHS, seed=16, **options)
+    attrs = n.attributes
+    y, _, _, saved = cell_sequence(n.x, n.h0, n.c0, n.weights, training=True, **attrs)
+    if saved is not None:
+        saved.flags.writeable = False
+    y.flags.writeable = False
+    results = []
+    for _ in range(2):
+        back = cell_sequence_grad(n.x, n.h0, n.c0, n.weights, saved, y, n.dy, n.dh_n, n.dc_n, **attrs)
+        results.append(named(None, None, None, *back))
+    assert_identical(*results)
 
 
-def test_the_lstm_shows_c_before_it_is_zoned() -> None:
-    n = zoned_layer("lstm", "masks", 11, T=1)
-    (W, R, _, bW, bR, *_), (zh, zc) = n.weights[0], n.zoneout or ()
-    a = n.x[0] @ W.T + bW + n.h0[0] @ R.T + bR
-    i, f, candidate, o = (a[:, k * H : (k + 1) * H] for k in range(4))
-    s = [1 / (1 + np.exp(-v)) for v in (i, f, o)]
-    c_new, got = s[1] * n.c0[0] + s[0] * np.tanh(candidate), fast(n)
-    np.testing.assert_allclose(got["c_n"][0], np.where(zc[0, 0] == 1, n.c0[0], c_new), rtol=1e-13)
-    np.testing.assert_allclose(got["y"][0], np.where(zh[0, 0] == 1, n.h0[0], s[2] * np.tanh(c_new)), rtol=1e-13)
+@variants
+def test_without_need_dx_everything_else_is_the_same(rnn_mode, options):
+    n = random_layer(rnn_mode, D=2, lengths=LENGTHS, seed=17, **options)
+    got, want = fast(n, need_dx=False), fast(n)
+    assert got.pop("dx") is None
+    del want["dx"]
+    assert_identical(got, want)

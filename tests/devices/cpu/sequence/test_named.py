@@ -6,17 +6,13 @@ Tests `minirnn/devices/cpu/sequence/named.py`, `minirnn/devices/cpu/sequence/lay
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pytest
 
 import minirnn as mr
-from minirnn.cells.plan import Plan
 from minirnn.devices.base import Weights, WrongSize
 from minirnn.devices.cpu.sequence import visit
 from minirnn.ops.lstm_block.cells import plan_of
-from tests.devices.cells.own_layers import cell_of
 from tests.devices.cpu.kernel_checks import LAYOUTS, assert_within
 from tests.devices.cpu.sequence.layer_cases import (
     LENGTHS,
@@ -129,104 +125,38 @@ def test_a_cell_without_values_has_none_by_name(place):
         assert values == {}
 
 
-# ---- any cell and chosen values: native against cpu, which is compared with finite differences above
-
-TOLERANCE = {"float32": 2e-6, "float64": 1e-13}
-UNEQUAL = np.array([4, 1, 6, 3, 6])
-
-
-class Case:
-    """A layer of a cell and chosen values, as both devices get them."""
-
-    def __init__(self, rng: np.random.Generator, plan: Plan, D: int, lengths: Any, dtype: str, H: int = 7) -> None:
-        (T, B, I), G = (6, 5, 3), len(plan.gate_names)
-
-        def draw(*shape: int) -> np.ndarray:
-            return (0.5 * rng.normal(size=shape)).astype(dtype)
-
-        n = plan.states - 1
-        self.x, self.h0 = draw(T, B, I), draw(D, B, H)
-        self.c0: Any = None if n == 0 else draw(D, B, H) if n == 1 else draw(D, n, B, H)
-        self.weights = [
-            Weights(draw(I, (plan.of_both + plan.of_x) * H).T, draw((plan.of_both + plan.of_h) * H, H), None,
-                    draw(G * H), None, tuple(draw(plan.matrices, H, H)), tuple(draw(plan.vectors, H)))
-            for _ in range(D)
-        ]  # fmt: skip
-        self.options: dict[str, Any] = {
-            "plan": plan,
-            "lengths": lengths,
-            "constants": (0.4, 0.3)[: len(plan.constants)],
-        }
-        self.names = [*plan.value_names, *plan.state_names[:-1]]
-        self.values = {name: draw(D, T, B, H) for name in self.names}
-        self.y, self.dy, self.dh_n, self.dc_each = draw(T, B, D * H), draw(T, B, D * H), draw(D, B, H), draw(D, T, B, H)
-        self.dc_n = None if self.c0 is None else draw(*self.c0.shape)
-        if lengths is not None:
-            padding = np.arange(T)[:, None] >= lengths
-            self.dy[padding] = self.y[padding] = self.dc_each[:, padding] = 0
-            for k, name in enumerate(plan.state_names[:-1]):  # a reverse direction comes from the padding
-                self.values[name][1:, padding] = self.c0.reshape(D, n, B, H)[1:, k, np.nonzero(padding)[1]]
-
-    def forward(self, name: str) -> Any:
-        given = self.x, self.h0, self.c0, self.weights
-        return mr.devices.get(name).cell_sequence(*given, training=True, named=True, **self.options)
-
-    def gradients(self, name: str, values: Any, **options: Any) -> list[np.ndarray]:
-        given = self.x, self.h0, self.c0, self.weights, values, self.y, self.dy, self.dh_n, self.dc_n
-        *found, dweights = mr.devices.get(name).cell_sequence_grad(*given, need_dx=True, **self.options, **options)
-        parts = [[w.W, w.R, w.bW, *w.U, *w.vectors] for w in dweights]
-        return [a for a in [*found, *[p for own in parts for p in own]] if a is not None]
+@places
+@both_directions
+@each("lengths", [None, LENGTHS])
+def test_values_are_those_of_cpu_and_native_holds_states_in_the_padding(place, D, lengths):
+    n = random_layer("lstm", D=D, lengths=lengths, seed=24)
+    found, right = run(n, place)[3], run(n)[3]
+    assert found.keys() == right.keys()
+    for b, end in enumerate([T] * len(n.h0[0]) if lengths is None else lengths):
+        assert_same(*({k: a[:, :end, b] for k, a in v.items()} for v in (found, right)), 1e-13)
+        if place == "native":
+            held = found["c"][:, end:, b]
+            assert (held[0] == found["c"][0, end - 1, b]).all() and (held[1:] == n.c0[1:, None, b]).all()
 
 
-def assert_near(found: Any, expected: Any, tolerance: float) -> None:
-    assert len(found) == len(expected)
-    for a, b in zip(found, expected, strict=True):
-        assert a.dtype == b.dtype and a.shape == b.shape
-        assert np.abs(a - b).max() <= tolerance * max(1, np.abs(b).max())
+@places
+@each("name", ["clip and peepholes", "plain"])
+def test_a_gradient_from_chosen_values_and_of_c_after_each_step_is_that_of_cpu(rng, place, name):
+    """In any layout; the test above compares cpu with finite differences."""
+    plan, (T, B, I, H, D) = plan_of(*[name != "plain"] * 2), (6, 5, 3, 7, 2)
+    draw = lambda *shape: 0.5 * rng.normal(size=shape)  # noqa: E731
+    weights = [Weights(draw(4 * H, I), draw(4 * H, H), None, draw(4 * H), None, (), tuple(draw(plan.vectors, H)))] * D
+    arrays = draw(T, B, I), draw(D, B, H), draw(D, B, H), weights
+    values = {n: draw(D, T, B, H) for n in (*plan.value_names, *plan.state_names[:-1])}
+    given = draw(T, B, D * H), draw(T, B, D * H), draw(D, B, H), draw(D, B, H)
+    options = {"plan": plan, "constants": (0.4, 0.3)[: len(plan.constants)], "dc_each": draw(D, T, B, H)}
 
+    def gradient(place, layout):
+        moved = {n: layout(a) for n, a in values.items()}
+        *found, dweights = mr.devices.get(place).cell_sequence_grad(*arrays, moved, *given, lengths=None, **options)
+        return [*found, *[a for own in dweights for a in (own.W, own.R, own.bW, *own.vectors)]]
 
-CELLS = ["clip and peepholes", "plain", "two_inner_states"]
-
-
-def plan(name: str) -> Plan:
-    block = {"clip and peepholes": (True, True), "plain": (False, False)}
-    return plan_of(*block[name]) if name in block else cell_of(name).plan()
-
-
-def cases(rng: np.random.Generator, name: str, dtype: str) -> list[Case]:
-    sizes = [(1, None), (2, None), (1, UNEQUAL), (2, UNEQUAL)]
-    return [Case(rng, plan(name), D, lengths, dtype) for D, lengths in sizes]
-
-
-@pytest.mark.parametrize("name", CELLS)
-@pytest.mark.parametrize("dtype", ["float64", pytest.param("float32", marks=pytest.mark.slow)])
-def test_values_are_those_of_cpu(rng: np.random.Generator, name: str, dtype: str) -> None:
-    for case in cases(rng, name, dtype):
-        y, h_n, c_n, values = case.forward("native")
-        *others, right = case.forward("cpu")
-        assert_near([y, h_n, c_n], others, TOLERANCE[dtype])
-        assert values.keys() == right.keys() == set(case.names)
-        T, lengths = len(y), case.options["lengths"]
-        valid = np.ones(y.shape[:2], bool) if lengths is None else np.arange(T)[:, None] < lengths
-        assert_near([values[n][:, valid] for n in right], [right[n][:, valid] for n in right], TOLERANCE[dtype])
-
-
-def test_states_in_the_padding_are_held(rng: np.random.Generator) -> None:
-    case = Case(rng, plan("plain"), 2, UNEQUAL, "float64")
-    _, _, c_n, values = case.forward("native")
-    for b, n in enumerate(UNEQUAL):
-        np.testing.assert_array_equal(values["cs"][0, n:, b], np.broadcast_to(c_n[0, b], values["cs"][0, n:, b].shape))
-        np.testing.assert_array_equal(values["cs"][0, n - 1, b], c_n[0, b])
-        np.testing.assert_array_equal(values["cs"][1, 0, b], c_n[1, b])
-        assert (values["cs"][1, n:, b] == case.c0[1, b]).all()
-
-
-@pytest.mark.parametrize("name", CELLS)
-@pytest.mark.parametrize("dtype", ["float64", pytest.param("float32", marks=pytest.mark.slow)])
-def test_gradients_from_chosen_values_are_those_of_cpu(rng: np.random.Generator, name: str, dtype: str) -> None:
-    for case in cases(rng, name, dtype):
-        for options in ({}, {"dc_each": case.dc_each}):
-            expected = case.gradients("cpu", case.values, **options)
-            for layout in LAYOUTS.values():
-                moved = {n: layout(a) for n, a in case.values.items()}
-                assert_near(case.gradients("native", moved, **options), expected, TOLERANCE[dtype])
+    right = gradient("cpu", lambda a: a)
+    for layout in LAYOUTS.values():
+        for found, wanted in zip(gradient(place, layout), right, strict=True):
+            assert_within(name, found, wanted, 1e-13)

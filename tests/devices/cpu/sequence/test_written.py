@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 import minirnn as mr
-from minirnn.devices.cpu.sequence.calls import SCOPE
+from minirnn.devices.cpu.sequence.calls import SCOPE, Calls
 from minirnn.devices.cpu.sequence.write_backward import back_of
 from minirnn.devices.cpu.sequence.write_forward import loop_of
 from minirnn.ops.cudnn_rnn.cells import CELLS, ZONED, lstm_zoned_c
@@ -86,3 +86,12 @@ def test_names_of_a_user_hide_nothing() -> None:
     """The composition on the tape and finite differences agree with the generated functions."""
     proof = hostile.verify(devices=["cpu"])
     assert proof, str(proof)
+
+
+def test_a_temporary_array_is_used_again() -> None:
+    step = hostile.step
+    at = {e: f"s{k}" for k, e in enumerate([*step.gates.values(), *step.states.values(), *step.vectors.values()])}
+    calls = Calls(step.after, at | dict.fromkeys(step.masks.values(), "z0"))
+    for e in step.after:
+        calls.into(e)
+    assert 2 <= calls.count["t"] < sum(e.op != "input" for e in step.nodes) / 2

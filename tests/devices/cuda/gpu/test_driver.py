@@ -14,8 +14,9 @@ import numpy as np
 import pytest
 
 import minirnn as mr
-from minirnn.devices.cuda.driver import LaunchError, Matrix, OutOfDeviceMemory
+from minirnn.devices.cuda.driver import LaunchError, Matrix
 from minirnn.devices.cuda.gpu.driver import PyCudaDriver
+from tests.devices.cuda.sim.run import put, take
 
 pytestmark = [
     pytest.mark.cuda,
@@ -42,18 +43,6 @@ def driver() -> Iterator[Any]:
     made = PyCudaDriver()
     yield made
     made.close()
-
-
-def put(driver: Any, array: np.ndarray) -> Any:
-    buffer = driver.alloc(array.nbytes)
-    driver.h2d(buffer.ptr, array)
-    return buffer
-
-
-def take(driver: Any, ptr: int, shape: Any, dtype: Any) -> np.ndarray:
-    host = np.empty(shape, dtype)
-    driver.d2h(host, ptr)
-    return host
 
 
 # ---- memory
@@ -104,16 +93,6 @@ def test_held_memory_is_given_back(driver: Any) -> None:
     del kept
     driver.free_held()
     assert driver.held_bytes == 0
-
-
-def test_running_out_of_memory_tells_asked_held_and_free_and_the_driver_goes_on(driver: Any) -> None:
-    kept, too_much = driver.alloc(512 * 1024), driver.limits.memory_bytes + (1 << 20)
-    with pytest.raises(OutOfDeviceMemory) as caught:
-        driver.alloc(too_much)
-    error = caught.value
-    assert (error.asked, error.held) == (too_much, kept.nbytes) and 0 < error.free < too_much
-    assert isinstance(error, MemoryError)
-    np.testing.assert_array_equal(take(driver, put(driver, np.ones(8)).ptr, 8, "f8"), np.ones(8))
 
 
 def test_the_event_of_a_copy_ends_where_a_context_is_current(driver: Any, monkeypatch: pytest.MonkeyPatch) -> None:

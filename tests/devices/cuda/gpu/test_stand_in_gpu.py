@@ -318,24 +318,6 @@ def test_a_forked_child_cannot_use_the_gpu(api: Api) -> None:
 # ---- captures
 
 
-def test_a_graph_does_its_work_each_time_it_is_launched(api: Api) -> None:
-    mine, function = stream(api), kernel(api)
-    x = filled(api, np.ones(N, np.float32))
-    assert api.cuStreamBeginCapture_v2(mine, 2) == 0
-    twice(api, function, mine, x, x)
-    graph = ctypes.c_uint64()
-    assert api.cuStreamEndCapture(mine, graph) == 0
-    np.testing.assert_array_equal(values_at(api, x), np.ones(N))  # captured, not done
-    executable = api.made("cuGraphInstantiateWithFlags", graph.value, 0)
-    assert api.cuGraphDestroy(graph.value) == 0
-    for _ in range(3):
-        assert api.cuGraphLaunch(executable, mine) == 0
-    assert api.cuStreamSynchronize(mine) == 0
-    np.testing.assert_array_equal(values_at(api, x), np.full(N, 8))
-    assert api.cuGraphDestroy(executable) == machine.INVALID_HANDLE  # that is not a graph
-    assert api.cuGraphExecDestroy(executable) == 0
-
-
 def test_waiting_breaks_a_capture(api: Api) -> None:
     mine, graph = stream(api), ctypes.c_uint64()
     api.cuStreamBeginCapture_v2(mine, 2)

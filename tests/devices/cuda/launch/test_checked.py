@@ -19,7 +19,6 @@ from tests.devices.cuda.checked import BLOCK_OPS, assert_equal_on_both, block_op
 __all__ = ["checked"]  # a fixture
 
 WAYS = [("f2", False), ("f4", True), ("f8", False)]
-LAST = ("block_lstm_v2, peepholes", "gru_block_cell")
 
 
 # Rows of whole vectors: threads take several units each; `odd`: from addresses where they cannot.
@@ -29,18 +28,6 @@ def test_rows_of_whole_vectors(checked: Cuda, rng: np.random.Generator, case: st
     tolerance = {"f2": 0.03, "f4": 1e-4, "f8": 1e-12}[dtype]
     for I in (5, 8) if case.startswith("gru") else (5,):
         assert_equal_on_both(checked, block_op(*BLOCK_OPS[case], dtype, rng, H=12, I=I, odd=odd), tolerance)
-
-
-@pytest.mark.parametrize("case", LAST)
-def test_several_units_a_thread_give_the_bits_of_one(
-    checked: Cuda, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch, case: str
-) -> None:
-    work = block_op(*BLOCK_OPS[case], "f4", rng, H=12, I=4)
-    several = work(checked)
-    assert any("-DPER_THREAD=4" in constants for *_, constants, _ in checked._compiled)
-    monkeypatch.setattr(threads, "PER_THREAD", dict.fromkeys(threads.PER_THREAD, 1))
-    for a, b in zip(several, work(checked), strict=True):
-        assert a.tobytes() == b.tobytes()
 
 
 def test_a_thread_takes_several_units_where_rows_and_addresses_permit(checked: Cuda) -> None:

@@ -1,4 +1,4 @@
-"""Helpers of the simulator's tests: copying arrays to and from a driver, and running a kernel."""
+"""Copying arrays to and from any driver."""
 
 from __future__ import annotations
 
@@ -6,11 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from minirnn.devices.cuda.sim.driver import SimDriver
-from minirnn.devices.cuda.sim.memory import SimBuffer
 
-
-def put(driver: SimDriver, array: Any) -> SimBuffer:
+def put(driver: Any, array: Any) -> Any:
     """A copy of `array` in device memory."""
     host = np.ascontiguousarray(array)
     buffer = driver.alloc(host.nbytes)
@@ -18,7 +15,7 @@ def put(driver: SimDriver, array: Any) -> SimBuffer:
     return buffer
 
 
-def take(driver: SimDriver, ptr: Any, shape: Any, dtype: Any) -> np.ndarray:
+def take(driver: Any, ptr: Any, shape: Any, dtype: Any) -> np.ndarray:
     """The contents at an address, or of a buffer."""
     host = np.empty(shape, dtype)
     driver.d2h(host, getattr(ptr, "ptr", ptr))

@@ -24,7 +24,7 @@ from minirnn.devices.cuda.sim.options import SimOptions
         ("check=0,check", SimOptions(check=True)),
         ("seed=3", SimOptions(seed=3)),
         (" check , seed=3,, preempt=16,", SimOptions(check=True, seed=3, preempt=16)),
-        ("opt=-O1,spin_probe", SimOptions(opt="-O1", spin_probe=True)),
+        ("opt=-O1", SimOptions(opt="-O1")),
         (
             "resident=2,shared_limit=1024,memory_mb=7,stack_kb=32,watchdog_ms=99",
             SimOptions(resident=2, shared_limit=1024, memory_mb=7, stack_kb=32, watchdog_ms=99),

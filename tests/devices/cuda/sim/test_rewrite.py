@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from minirnn.devices.cuda.driver import CompileError
-from minirnn.devices.cuda.sim.rewrite import declarators, declared_name, rewrite
+from minirnn.devices.cuda.sim.rewrite import declared_name, rewrite
 
 
 def body(text: str) -> str:
@@ -54,6 +54,8 @@ def test_a_template_is_a_function_as_any_other() -> None:
         ("__constant__ float a[4][5], b = 3, *c;", ["a", "b", "c"]),
         ("__device__ __constant__ float a[2] = {1, 2};", ["a"]),
         ("static __device__ float a[2][3] = {{1, 2, 3}, {4, 5, 6}}, b;", ["a", "b"]),
+        ("__device__ Pair<int, float> a, b[N];", ["a", "b"]),
+        ("__device__ int a[1 << 4], b[64 >> 2], c = d[3], e = max(1, 2);", ["a", "b", "c", "e"]),
         ("namespace n { __device__ int a; }", ["a"]),
         ('extern "C" { __device__ int a; }', ["a"]),
         ("__device__ int f(int x) { return x; }", []),
@@ -159,43 +161,9 @@ def test_shared_memory_outside_a_kernel_is_refused_with_its_line(text: str, plac
     assert str(error.value).startswith(f"{place}__shared__ outside a kernel\n  expected inside the kernel")
 
 
-def test_dynamic_shared_memory_that_is_not_an_array_is_rejected() -> None:
-    with pytest.raises(
-        CompileError,
-        match=r"line 1: extern __shared__ float s\n  expected an array of unknown size: extern __shared__ float s\[\];",
-    ):
-        rewrite("__global__ void k() { extern __shared__ float s; }")
-
-
-@pytest.mark.parametrize(
-    "text, parts",
-    [
-        ("int a", ["int a"]),
-        ("float a[4][5], *b", ["float a[4][5]", " *b"]),
-        ("Pair<int, float> a, b[f(1, 2)]", ["Pair<int, float> a", " b[f(1, 2)]"]),
-        ("int a[2] = {1, 2}, b = max(1, 2)", ["int a[2] = {1, 2}", " b = max(1, 2)"]),
-        ("int a[1 << 4], b[64 >> 2], c", ["int a[1 << 4]", " b[64 >> 2]", " c"]),
-    ],
-)
-def test_declarators_are_cut_at_the_commas_outside_brackets(text: str, parts: list[str]) -> None:
-    assert declarators(text) == parts
-
-
-@pytest.mark.parametrize(
-    "declarator, name",
-    [
-        ("int a", "a"),
-        (" *b ", "b"),
-        ("float a[4][5]", "a"),
-        ("Tile<float, 4> tile[N + 1]", "tile"),
-        ("int a[2] = {x, y}", "a"),
-        ("int a = b[3]", "a"),
-        ("int a[1 << 4]", "a"),
-        ("int a{3}", "a"),
-    ],
-)
-def test_the_name_a_declarator_declares(declarator: str, name: str) -> None:
-    assert declared_name(declarator) == name
+def test_a_text_without_line_markers_is_the_users() -> None:
+    with pytest.raises(CompileError, match="^line 2: inline PTX is not simulated"):
+        rewrite('int a;\nvoid f() { asm(""); }')
 
 
 def test_a_declarator_without_a_name() -> None:

@@ -9,7 +9,6 @@ from minirnn.devices.cuda.driver import CudaError
 from minirnn.devices.cuda.sim.driver import SimDriver
 from minirnn.devices.cuda.sim.launch import SimKernel
 from minirnn.devices.cuda.sim.options import SimOptions
-from minirnn.devices.cuda.sim.report import Place
 from minirnn.devices.cuda.sim.trace import Trace
 from tests.devices.cuda.sim.run import put
 
@@ -130,15 +129,6 @@ def test_shared_memory_has_no_allocation_and_atomics_are_marked(driver: SimDrive
     adds = kernel_of(driver, "total").traced(x, grid=(1,), block=(32,)).accesses
     assert set(adds["atomic"]) == {1}
     assert set(adds["write"]) == {1}
-
-
-def test_places_are_the_lines_of_the_file(driver: SimDriver) -> None:
-    seen = trace(driver, "neighbors")
-    assert set(seen.places().values()) == {
-        Place("traced.cu", line_of("neighbors", "LOAD")),
-        Place("traced.cu", line_of("neighbors", "STORE")),
-    }
-    assert seen.sectors(1) == []
 
 
 def test_a_trace_keeps_no_more_than_it_has_room_for(driver: SimDriver) -> None:

@@ -1,24 +1,26 @@
 """The library of a cell: when it is compiled, what it is called in, and what happens if it cannot be compiled.
 
-Tests `minirnn/devices/native/sequence/compiled.py` and `minirnn/devices/cells/header.py`.
+Tests `minirnn/devices/native/sequence/compiled.py`, `minirnn/devices/cells/header.py` and the headers next to it.
 """
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
 import pytest
 
 import minirnn as mr
-from minirnn.devices.base import Weights
+from minirnn.devices import cells
 from minirnn.devices.cells.header import LINE, header, wrapped
 from minirnn.devices.host_cpp.compiler import CompileError
 from minirnn.devices.native import library
 from minirnn.devices.native.sequence.compiled import LayerKernels, StepKernels, kernels, made
 from minirnn.ops.gru_block.cells import gru_block
 from minirnn.ops.lstm_block.cells import lstm_block
-from tests.devices.cells.own_layers import OwnLayer, assert_close
+from tests.devices.cells.own_layers import ALL, OwnLayer, assert_close, cell_of
+from tests.devices.cpu.sequence.test_step import Case
 
 
 def test_the_first_compilation_is_announced_and_then_kept(
@@ -57,18 +59,12 @@ def test_a_step_that_cannot_be_compiled_is_that_of_cpu(
 
     monkeypatch.setattr(library, "of_one_cell", fails)
     made.cache_clear()
-    plan, (B, H) = gru_block.with_constants().plan(), (3, 5)
-    plan.made.clear()
-    gates, h, dh, U = rng.normal(size=(B, 3 * H)), *rng.normal(size=(2, B, H)), rng.normal(size=(H, H))
-    weights, results = Weights(None, None, U=(U,)), []
-    for name in ("native", "cpu"):
-        device = mr.devices.get(name)
-        after, values = device.cell_step(gates, [h], weights, plan=plan)
-        d_gates, d_states, d_vectors = device.cell_step_grad([h], after, values, [dh], weights, plan=plan)
-        results.append([*after, *values.values(), d_gates, *d_states, *d_vectors])
-    plan.made.clear()
+    case = Case(rng, gru_block.with_constants().plan(), 3, 5)
+    case.plan.made.clear()
+    found = case.run("native")
+    case.plan.made.clear()
     made.cache_clear()
-    for a, b in zip(*results, strict=True):
+    for a, b in zip(found, case.run("cpu"), strict=True):
         np.testing.assert_array_equal(a, b)
     assert capsys.readouterr().err == (
         "minirnn: the cell gru_block runs with the code of the device cpu: x.cpp:1: error: no room\n"
@@ -114,3 +110,12 @@ def test_a_header_is_named_after_nothing_that_means_something_in_cpp() -> None:
     assert not any(
         line.lstrip().startswith(("const V V =", "const V s =", "const V double =")) for line in text.split("\n")
     )
+
+
+def test_every_header_states_the_whole_form() -> None:
+    form = (cells.FOLDER / "form.h").read_text()
+    numbers = re.findall(r"^//   ([A-Z][A-Z_, ]+?)  ", form, re.MULTILINE)
+    stated = {name for line in numbers for name in line.split(", ")}
+    assert {"OF_BOTH", "STATES", "CARRIES", "PRODUCTS"} <= stated
+    for name in ALL:
+        assert stated <= set(re.findall(r"\b[A-Z_]{4,}\b", header(cell_of(name).plan()))), name

@@ -14,7 +14,7 @@ import pytest
 import minirnn as mr
 from minirnn.devices.base import Weights
 from minirnn.devices.native import threads
-from tests.devices.cpu.sequence.layer_cases import MODES, Layer, fast, random_layer, scaled
+from tests.devices.cpu.sequence.layer_cases import MODES, Layer, assert_identical, fast, random_layer, scaled
 from tests.each import each
 
 
@@ -22,62 +22,54 @@ def native_layer(layer: Layer) -> dict[str, Any]:
     return fast(layer, "native")
 
 
-@pytest.mark.parametrize("number", ["2", "3", "7"])
-@pytest.mark.parametrize("rnn_mode", MODES)
-def test_any_number_of_threads_gives_the_same_bits(rnn_mode: str, number: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    lengths = [4, 9, 9, 1, 7, 2, 9, 9, 5, 6, 8, 3, 9, 9, 9, 9, 9]
-    layer = random_layer(rnn_mode, T=9, B=17, I=90, H=130, D=2, lengths=lengths, dtype="float32")
+LENGTHS = [4, 9, 9, 1, 7, 2, 9, 9, 5, 6, 8, 3, 9, 9, 9, 9, 9]
+SHARED: list[tuple[str, dict[str, Any]]] = [
+    *((mode, {"T": 9, "B": 17, "I": 90, "D": 2, "lengths": LENGTHS}) for mode in MODES),
+    # 4 tiles of samples: 2 or 4 threads have whole tiles each, and 3 threads divide the units
+    *((mode, {"T": 5, "B": 24, "I": 90, "D": D}) for mode in MODES for D in (1, 2)),
+    # 7 tiles, which leave 3 threads unequal shares, and 8
+    *(("lstm", {"T": 6, "B": B, "I": 64, "projection": 70}) for B in (40, 48)),
+]
+
+
+@pytest.mark.parametrize("number", ["2", "3", "4", "7"])
+@each(("rnn_mode", "sizes"), SHARED)
+def test_any_number_of_threads_gives_the_same_bits(
+    rnn_mode: str, sizes: dict[str, Any], number: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    layer = scaled(random_layer(rnn_mode, H=130, dtype="float32", **sizes))
     monkeypatch.setenv("MINIRNN_NUM_THREADS", "1")
     alone = native_layer(layer)
     monkeypatch.setenv("MINIRNN_NUM_THREADS", number)
     assert threads.count() == int(number)
-    for name, value in native_layer(layer).items():
-        np.testing.assert_array_equal(value, alone[name], err_msg=name)
+    assert_identical(native_layer(layer), alone)
 
 
-@pytest.mark.parametrize("number", ["2", "3", "4"])
-@pytest.mark.parametrize("rnn_mode", MODES)
-def test_threads_that_share_by_samples_give_the_bits_of_one(
-    rnn_mode: str, number: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """24 samples are 4 tiles: 2 or 4 threads have whole tiles of samples each, and 3 threads divide the units."""
-    for D in (1, 2):
-        layer = scaled(random_layer(rnn_mode, T=5, B=24, I=90, H=130, D=D, dtype="float32"))
-        monkeypatch.setenv("MINIRNN_NUM_THREADS", "1")
-        alone = native_layer(layer)
-        monkeypatch.setenv("MINIRNN_NUM_THREADS", number)
-        for name, value in native_layer(layer).items():
-            np.testing.assert_array_equal(value, alone[name], err_msg=name)
+def spread(a: Any) -> Any:
+    """The same numbers with a gap after each, and the first two axes exchanged in memory."""
+    b = np.zeros((a.shape[1], a.shape[0], *a.shape[2:], 2))
+    b[..., 0] = a.swapaxes(0, 1)
+    return b[..., 0].swapaxes(0, 1)
 
 
-@pytest.mark.parametrize("B", [40, 48])  # 7 tiles of samples, which leave 3 threads unequal shares, and 8
-def test_a_projection_in_several_threads_gives_the_same_bits(B: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    layer = random_layer("lstm", T=6, B=B, I=64, H=130, D=1, projection=70, dtype="float32")
-    monkeypatch.setenv("MINIRNN_NUM_THREADS", "1")
-    alone = native_layer(layer)
-    for number in ("3", "4"):
-        monkeypatch.setenv("MINIRNN_NUM_THREADS", number)
-        for name, value in native_layer(layer).items():
-            np.testing.assert_array_equal(value, alone[name], err_msg=name)
+def odd(a: Any) -> Any:
+    """An array whose axes of one element have strides that NumPy never uses."""
+    strides = [s if n > 1 else 1000 for s, n in zip(a.strides, a.shape, strict=True)]
+    return np.lib.stride_tricks.as_strided(a, a.shape, strides)
 
 
-@pytest.mark.parametrize("rnn_mode", MODES)
-def test_arrays_that_are_views_give_what_their_copies_give(rnn_mode: str) -> None:
-    layer = random_layer(rnn_mode, T=4, B=3, I=5, H=6, D=2)
+STRANGE = [((4, 3, 5, 6), spread, np.asfortranarray)]
+STRANGE += [(size, odd, odd) for size in ((2, 1, 1, 1), (1, 2, 1, 1), (3, 1, 2, 1), (2, 3, 1, 1))]
 
-    def spread(a: Any) -> Any:
-        """The same numbers with a gap after each, and the first two axes exchanged in memory."""
-        if a is None:
-            return None
-        b = np.zeros((a.shape[1], a.shape[0], *a.shape[2:], 2))
-        b[..., 0] = a.swapaxes(0, 1)
-        return b[..., 0].swapaxes(0, 1)
 
-    arrays = {name: spread(getattr(layer, name)) for name in ("x", "h0", "c0", "dy", "dh_n", "dc_n")}
-    turned = [own._replace(W=np.asfortranarray(own.W), R=np.asfortranarray(own.R)) for own in layer.weights]
-    expected = native_layer(layer)
-    for name, value in native_layer(layer._replace(**arrays, weights=turned)).items():
-        np.testing.assert_array_equal(value, expected[name], err_msg=name)
+@each(("size", "of_array", "of_weight"), STRANGE)
+@each("rnn_mode", MODES)
+def test_the_layout_in_memory_does_not_matter(rnn_mode: str, size: Any, of_array: Any, of_weight: Any) -> None:
+    layer = random_layer(rnn_mode, **dict(zip("TBIH", size, strict=True)), D=2)
+    given = {name: getattr(layer, name) for name in ("x", "h0", "c0", "dy", "dh_n", "dc_n")}
+    moved = {name: None if a is None else of_array(a) for name, a in given.items()}
+    weights = [Weights(*[None if w is None else of_weight(w) for w in own[:5]]) for own in layer.weights]
+    assert_identical(native_layer(layer._replace(**moved, weights=weights)), native_layer(layer))
 
 
 def test_the_gradient_of_a_weight_has_the_order_in_memory_of_the_weight() -> None:
@@ -86,26 +78,6 @@ def test_the_gradient_of_a_weight_has_the_order_in_memory_of_the_weight() -> Non
     for W, R in ((own.W, own.R.T.copy().T), (own.W.T.copy().T, own.R)):
         found = native_layer(layer._replace(weights=[own._replace(W=W, R=R)]))
         assert (found["dW[0]"].strides, found["dR[0]"].strides) == (W.strides, R.strides)
-
-
-@each("size", [(2, 1, 1, 1), (1, 2, 1, 1), (3, 1, 2, 1), (2, 3, 1, 1)])
-@each("rnn_mode", MODES)
-def test_axes_of_one_element_may_have_any_stride(rnn_mode: str, size: tuple[int, ...]) -> None:
-    T, B, I, H = size
-
-    def odd(a: Any) -> Any:
-        """An array with strides that NumPy never uses."""
-        if a is None:
-            return None
-        strides = [s if n > 1 else 1000 for s, n in zip(a.strides, a.shape, strict=True)]
-        return np.lib.stride_tricks.as_strided(a, a.shape, strides)
-
-    layer = random_layer(rnn_mode, T=T, B=B, I=I, H=H)
-    arrays = {name: odd(getattr(layer, name)) for name in ("x", "h0", "c0", "dy", "dh_n", "dc_n")}
-    moved = layer._replace(**arrays, weights=[Weights(*map(odd, own[:5])) for own in layer.weights])
-    expected = native_layer(layer)
-    for name, value in native_layer(moved).items():
-        np.testing.assert_array_equal(value, expected[name], err_msg=name)
 
 
 def test_saturated_gates_are_exact() -> None:

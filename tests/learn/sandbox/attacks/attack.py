@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from minirnn.learn import check as checking
-from minirnn.learn.check import Result
+from minirnn.learn.result import Result
 from minirnn.learn.sandbox import templates
 from minirnn.learn.sandbox.parent import WAYS, Child
 from minirnn.learn.sandbox.system_locks import locks

@@ -121,19 +121,10 @@ class Layout(Blocks):
     batch: int
     groups: int
 
-    def describe(self, D: int) -> str:
-        """A readable line."""
-        raise NotImplementedError
-
     @property
     def constants(self) -> dict[str, int]:
         """The compile-time constants of the kernel."""
         return {"CHUNKS": self.in_registers, "ROWS": self.rows, "THREADS": LANES * WARPS, "PIECE": self.piece}
-
-    @property
-    def numbers(self) -> tuple[int, ...]:
-        """The kernel's arguments after T, B and H."""
-        raise NotImplementedError
 
     def rank(self) -> tuple[float, ...]:
         """The smallest one is chosen: chunks outside registers, multiplications of a block per row, messages."""
@@ -162,9 +153,11 @@ class ForwardLayout(Layout):
 
     @property
     def numbers(self) -> tuple[int, ...]:
+        """The kernel's arguments after T, B and H."""
         return self.chunks, self.parts, self.batch
 
     def describe(self, D: int) -> str:
+        """A readable line."""
         split = f", {self.parts} warps to the same" if self.parts > 1 else ""
         return f"{self.blocks * D} blocks of {self.warps} warps, {UNITS} units each{split}; {self.weights_and_rows()}"
 
@@ -196,9 +189,11 @@ class BackwardLayout(Layout):
 
     @property
     def numbers(self) -> tuple[int, ...]:
+        """The kernel's arguments after T, B and H."""
         return self.chunks, self.slices, self.slice, self.batch
 
     def describe(self, D: int) -> str:
+        """A readable line."""
         return (
             f"{self.blocks * D} blocks of {self.warps} warps of {self.outputs} units, {self.columns} columns of units"
             f" by {self.slices} slices of terms{' per direction' if D > 1 else ''}; {self.weights_and_rows()}"

@@ -22,7 +22,7 @@ from minirnn.devices.cuda.driver import Kernel, RefusedLaunch
 from minirnn.devices.cuda.launch.copies import copy
 from minirnn.devices.cuda.launch.sequence.arrays import Layer, stacked
 from minirnn.devices.cuda.launch.sequence.choice import Choice, choose
-from minirnn.devices.cuda.launch.sequence.layout import BackwardLayout, BarrierLayout, Layout
+from minirnn.devices.cuda.launch.sequence.layout import BackwardLayout, BarrierLayout, ForwardLayout
 from minirnn.devices.cuda.launch.sequence.sums import StepGradients, input_part
 from minirnn.devices.cuda.uncompiled import NOT_STARTED
 
@@ -43,7 +43,7 @@ class Ready:
 
     layer: Layer
     rung: str
-    layout: Layout | BarrierLayout
+    layout: ForwardLayout | BackwardLayout | BarrierLayout
     kernel: Kernel
     key: Hashable
     """What identifies the kernel among those that were refused."""

@@ -8,7 +8,6 @@
 using namespace sim;
 
 static const uint32_t ATOMICS_IN_A_ROW = 256;  // then it may be a spin loop, so others get a turn
-static const uint32_t JUMPS_IN_A_ROW = 20000;
 
 static bool printed;
 
@@ -31,11 +30,6 @@ CUSIM_API void cusim_atomic(const void *p, unsigned bytes, int how, void *pc) {
 }
 
 CUSIM_API void cusim_read_only(const void *p, unsigned bytes, void *pc) { check_access(p, bytes, READ | CONSTANT, pc); }
-
-// Called once in each basic block with -fsanitize-coverage=trace-pc, so an unmarked spin loop yields in a fast build.
-CUSIM_API void __sanitizer_cov_trace_pc() {
-    if (in_kernel() && ++thread->spin > JUMPS_IN_A_ROW) give_way();
-}
 
 CUSIM_API void cusim_trap(const char *what, const char *file, int line) {
     fail("%s at %s:%d, %s", what, file, line, name_of(thread, block).text);

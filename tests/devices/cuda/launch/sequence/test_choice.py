@@ -24,9 +24,8 @@ from minirnn.devices.cuda.launch.sequence.layout import (
     layout_of,
 )
 from minirnn.devices.cuda.launch.sequence.sizes import Sizes
-from minirnn.ops.cudnn_rnn.cells import CELLS, ZONED, lstm_zoned_c, plan_of
+from minirnn.ops.cudnn_rnn.cells import CELLS, lstm_zoned_c, plan_of
 from minirnn.ops.gru_block.cells import gru_block
-from minirnn.ops.lstm_block.cells import lstm_block_peephole
 from tests.cells.with_torch import CELLS as CELLS_OF_GALLERY
 from tests.cells.with_torch import gallery
 from tests.devices.cuda.machine_code.variants import UNITWISE
@@ -164,13 +163,6 @@ def test_units_that_do_not_read_each_other_take_one_launch_on_every_gpu(limits: 
     assert choose(Sizes(projected, 9, 4, 32, 8, 1, 4), limits).rung == "steps"
 
 
-def test_masks_and_vectors_are_no_reason_for_the_lowest_rung() -> None:
-    for one in (*ZONED.values(), lstm_block_peephole):
-        for rung in RUNGS[1:]:
-            for backward in (False, True):
-                assert choose(Sizes(one.plan(), 9, 4, 32, 32, 1, 4), H200, backward, rung).rung == rung
-
-
 def test_the_variable_names_a_rung(monkeypatch: pytest.MonkeyPatch) -> None:
     for text in RUNGS:
         monkeypatch.setenv("MINIRNN_CUDNN_RNN", text)
@@ -235,12 +227,6 @@ def test_backward_layouts_cover_the_whole_table_and_fit() -> None:
 def registers(s: Sizes, kept: int, rows_of_weights: int, rows: int) -> int:
     """The least that a thread needs: weights and sums. (`test_nvcc.py` checks the total.)"""
     return 4 * kept * rows_of_weights + rows * rows_of_weights * s.itemsize // 4
-
-
-def test_a_layout_does_not_depend_on_what_does_not_matter() -> None:
-    assert layout_of(sizes("lstm", 5, 4, 512), H200, False) == layout_of(sizes("lstm", 900, 4, 512), H200, False)
-    large = replace(H200, memory_bytes=1, name="other", threads_per_block=1024)
-    assert choose(sizes("lstm", 5, 4, 512), H200) == choose(sizes("lstm", 5, 4, 512), large)
 
 
 def test_groups_of_the_batch_divide_what_is_gathered() -> None:

@@ -3,29 +3,35 @@
 `tests/nn/own/test_layer.py` compares cpu with torch.
 
 Tests `minirnn/devices/cuda/launch/sequence/layer.py`, `minirnn/devices/cuda/launch/sequence/steps.py`,
-`minirnn/devices/cuda/launch/sequence/sums.py` and `minirnn/devices/cuda/launch/sequence/arrays.py`.
+`minirnn/devices/cuda/launch/sequence/sums.py`, `minirnn/devices/cuda/launch/sequence/arrays.py` and
+`minirnn/devices/cuda/launch/sequence/one_launch.py`.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 import numpy as np
 import pytest
 
 import minirnn as mr
+from minirnn import cell, tanh
 from minirnn.devices.counting import Counting
 from minirnn.devices.cuda.device import Cuda
 from minirnn.devices.cuda.driver import LaunchError
 from minirnn.devices.cuda.launch import threads
 from minirnn.devices.cuda.launch.sequence import steps
+from minirnn.devices.cuda.launch.sequence.layout import MOST_GATES
 from minirnn.devices.cuda.launch.sources import text
 from minirnn.devices.cuda.sim.driver import SimDriver
+from tests.cells.with_torch import CELLS
+from tests.devices.cells import own_layers
 from tests.devices.cells.own_layers import ALL, OwnLayer, T, assert_close, cell_of, tolerance_float32
 from tests.devices.cuda.checked import checked
-from tests.devices.cuda.launch.sequence.ladder_cases import CHECKS, with_fault
+from tests.devices.cuda.launch.sequence.ladder_cases import CHECKS, device_on, tiny_layouts, with_fault
 from tests.devices.cuda.machine_code.compiled import ARCHITECTURES, compiled, nvcc_version
-from tests.devices.cuda.machine_code.variants import UNITWISE, of_units
+from tests.devices.cuda.machine_code.variants import UNITWISE, VARIANTS, as_planned, of_units
 
 __all__ = ["checked"]  # a fixture
 
@@ -81,43 +87,28 @@ def test_a_recording_gives_the_same_bits(rng: np.random.Generator, name: str) ->
     assert device.recordings.counts["replayed"] > 0
 
 
-def test_a_mean_over_units_is_not_a_product(rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The only product of a step is that with R; all means after a stage are one launch."""
-    products, launches, device = [], [], Cuda(SimDriver())
-    real_product, real_kernel = steps.product, device.kernel_of
-    monkeypatch.setattr(steps, "product", lambda *a, **k: products.append(a) or real_product(*a, **k))
-    monkeypatch.setattr(device, "kernel_of", lambda *a: launches.append(a[1]) or real_kernel(*a))
-    layer = OwnLayer(rng, "layer_norm", H=9)
+@pytest.mark.parametrize(
+    ("name", "more", "of_a_step"),
+    [  # next to the launch of each stage: the product with R, one for all products, and one for all functions of units
+        ("layer_norm", {"H": 9}, (1, 0, 2)),
+        ("ln_lstm", {"H": 5}, (1, 0, 2)),
+        ("multiplicative", {"H": 6, "D": 2, "ragged": True}, (1, 1, 0)),
+    ],
+)
+def test_what_comes_between_two_stages_is_one_launch_in_both_passes(
+    name: str, more: dict[str, int], of_a_step: tuple[int, ...], rng: np.random.Generator,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    launches, device = Counter[str](), Cuda(SimDriver())
+    for kind in ("product", "products"):
+        real = getattr(steps, kind)
+        monkeypatch.setattr(steps, kind, lambda *a, k=kind, real=real, **b: launches.update([k]) or real(*a, **b))
+    real_kernel = device.kernel_of
+    monkeypatch.setattr(device, "kernel_of", lambda *a: launches.update([a[1]]) or real_kernel(*a))
+    layer = OwnLayer(rng, name, **more)  # type: ignore[arg-type]
     assert_close(layer.run(device), layer.run(CPU), 1e-13)
-    passes = 2 * T
-    assert len(products) == passes
-    assert launches.count("unit_reductions") == 2 * passes  # two means, one after the other, in both passes
-
-
-def test_a_step_of_an_lstm_with_three_norms_is_six_launches(
-    rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Three stages of the cell, two launches between them, and the product with R; the same backward."""
-    products, launches, device = [], [], Cuda(SimDriver())
-    real_product, real_kernel = steps.product, device.kernel_of
-    monkeypatch.setattr(steps, "product", lambda *a, **k: products.append(a) or real_product(*a, **k))
-    monkeypatch.setattr(device, "kernel_of", lambda *a: launches.append(a[1]) or real_kernel(*a))
-    layer = OwnLayer(rng, "ln_lstm", H=5)
-    plan = layer.plan
-    assert_close(layer.run(device), layer.run(mr.devices.get("cpu")), 1e-13)
-    assert (len(plan.forward), len(plan.backward)) == (3, 3)
-    assert len(products) + launches.count("unit_reductions") == 2 * T * 3
-
-
-def test_products_of_a_stage_are_one_launch(rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The two products of one operand, in both passes; next to them each step has the product with R."""
-    launches, device = [], Cuda(SimDriver())
-    for name in ("product", "products"):
-        real = getattr(steps, name)
-        monkeypatch.setattr(steps, name, lambda *a, name=name, real=real, **k: launches.append(name) or real(*a, **k))
-    layer = OwnLayer(rng, "multiplicative", H=6, D=2, ragged=True)
-    assert_close(layer.run(device), layer.run(CPU), 1e-13)
-    assert launches.count("product") == launches.count("products") == 2 * 2 * T
+    found = [launches[kind] for kind in ("product", "products", "unit_reductions")]
+    assert found == [2 * T * layer.D * n for n in of_a_step]
 
 
 def test_several_units_a_thread_give_the_bits_of_one(rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -175,6 +166,54 @@ def test_a_thread_that_reads_a_unit_of_another_is_reported(
     with_fault(monkeypatch, (own, own.replace("+ k", "+ (k ? k - 1 : k)")))
     with pytest.raises(LaunchError, match="race"):
         OwnLayer(rng, "alone", H=5).run(Cuda(SimDriver(CHECKS[0])))
+
+
+# ---- one launch, whose blocks wait for each other
+
+IN_ONE_LAUNCH = ("coupled_lstm", "gru", "gates_of_h", "ligru", "lstm", "peephole_lstm", "slstm", "ugrnn", "masked")
+
+
+@cell(states=("m", "h"))
+def masked(z_a, x_b, m, h, mask_h, *, w):
+    m = tanh(w * m + z_a)
+    return m, mask_h * h + (1 - mask_h) * m * x_b
+
+
+own_layers.MADE_UP["masked"] = masked
+
+
+@pytest.mark.parametrize("name", [pytest.param(n, marks=[pytest.mark.slow] * (n != "masked")) for n in IN_ONE_LAUNCH])
+def test_a_layer_in_one_launch_is_that_of_cpu(
+    rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    tiny_layouts(monkeypatch)
+    for layer in (OwnLayer(rng, name, H=9, D=2, ragged=True), OwnLayer(rng, name, H=12)):
+        device = device_on("persistent")
+        assert_close(layer.run(device), layer.run(CPU), 1e-13)
+        assert device.rungs == {"persistent forward": 1, "persistent backward": 1}
+
+
+@pytest.mark.parametrize("name", CELLS)
+def test_no_cell_of_the_gallery_is_forgotten(name: str) -> None:
+    """Those with one stage, and with up to four gates that read h, run in one launch; so each is compiled below."""
+    plan = cell_of(name).plan()
+    alone = len(plan.forward) == len(plan.backward) == 1 and not plan.cuts
+    assert (name in IN_ONE_LAUNCH) == (alone and plan.reads_x and 0 < plan.of_both + plan.of_h <= MOST_GATES)
+
+
+# ---- what nvcc makes of them
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not nvcc_version(), reason="no nvcc on the PATH")
+@pytest.mark.parametrize("arch", ARCHITECTURES)
+@pytest.mark.parametrize("name", IN_ONE_LAUNCH)
+def test_no_register_of_one_launch_spills(name: str, arch: str) -> None:
+    plan = cell_of(name).plan()
+    for file in ("persistent", "persistent_grad"):
+        options = as_planned(f"sequence/{file}.cu", VARIANTS[f"sequence/{file}.cu"][0], arch)
+        (needs,) = compiled(f"{name}.cu", options, arch, text(f"sequence/{file}.cu", plan)).resources.values()
+        assert needs.spill_stores == needs.spill_loads == 0, file
 
 
 @pytest.mark.slow

@@ -1,7 +1,8 @@
 """The persistent rung of CudnnRNN in the simulator: its layouts against the CPU, and kernels with a planted fault.
 
 Tests `minirnn/devices/cuda/launch/sequence/layout.py` and `minirnn/devices/cuda/kernels/sequence/`. What it
-shares with the other rung of one launch: `tests/devices/cuda/launch/sequence/test_one_launch.py`.
+shares with the other rung of one launch: `tests/devices/cuda/launch/sequence/test_one_launch.py`. Many more faults:
+`tests/ptx_machine/mistakes.py`.
 """
 
 from __future__ import annotations
@@ -130,46 +131,6 @@ def test_a_nan_of_all_bits_is_sent_as_another_one(
         case.run(device)
 
 
-# ---- controls: kernels with a fault that the tests above would reject
-
-WAIT = "!watch.lost && !complete()"
-TILE_BARRIER = "if (__syncthreads_or(watch.lost)) return;"
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("options", CHECKS, ids=lambda o: f"seed{o.seed}")
-def test_control_without_waiting_the_results_are_wrong(
-    options: SimOptions, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    tiny_layouts(monkeypatch)
-    with_fault(monkeypatch, (WAIT, "false"))
-    case = random_case(rng, "lstm", T=4, B=3, I=3, H=8)
-    device, expected = device_on("persistent", options), case.run(mr.devices.get("cpu"))
-    assert planted(device, case) == []
-    try:
-        found = case.run(device)
-    except LaunchError as error:  # an old word, which the simulator delivers once, was mistaken for a new one
-        assert "message without a fence" in str(error)
-        return
-    for name in ("y", "dx"):
-        with pytest.raises(AssertionError):
-            np.testing.assert_allclose(found[name], expected[name], rtol=1e-3, atol=1e-3)
-
-
-@pytest.mark.parametrize("backward", slow_unless([False], [False, True]))
-def test_control_without_the_barrier_between_gathering_and_multiplying_check_mode_objects(
-    backward: bool, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    tiny_layouts(monkeypatch)
-    follows = "if (first + ROWS < end_row) begin(" if backward else "s.before[I] = has_cell ? state"
-    after = f"\n            {follows}"
-    with_fault(monkeypatch, (TILE_BARRIER + after, after))
-    case, device = random_case(rng, "lstm", T=4, B=3, I=3, H=8), device_on("persistent", CHECKS[0])
-    assert planted(device, case) == []
-    with pytest.raises(LaunchError, match="race|divergent"):
-        case.run(device)
-
-
 @pytest.mark.parametrize("fault", [False, True])
 def test_a_tile_of_the_batch_is_gathered_while_other_warps_multiply_the_last_one(
     fault: bool, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
@@ -185,41 +146,3 @@ def test_a_tile_of_the_batch_is_gathered_while_other_warps_multiply_the_last_one
     assert planted(device, case) == []
     with pytest.raises(LaunchError, match="race"):
         case.run(device)
-
-
-@pytest.mark.slow
-def test_control_of_one_phase_only_old_shares_are_taken_for_new_ones(
-    rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    tiny_layouts(monkeypatch, slices=4)
-    with_fault(monkeypatch, ("const u32 phase = (step - 1) / SLOTS & 1;", "const u32 phase = 0;"))
-    case = random_case(rng, "lstm", T=9, B=2, I=3, H=16, D=1, dtype="f4", ragged=False)
-    checked = device_on("persistent")
-    assert planted(checked, case) == []
-    with pytest.raises(LaunchError, match="message without a fence"):
-        case.run(checked)
-    found, expected = (
-        case.run(device)["dx"] for device in (device_on("persistent", SimOptions()), mr.devices.get("cpu"))
-    )
-    assert not np.allclose(found, expected, rtol=1e-3, atol=1e-3)
-
-
-@pytest.mark.slow
-def test_control_with_one_slot_a_starved_block_misses_its_share(
-    rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    tiny_layouts(monkeypatch, slices=8)
-    with_fault(monkeypatch, ("#define SLOTS 2", "#define SLOTS 1"))
-    # a single tile, because a second one hides it
-    case = random_case(rng, "lstm", T=12, B=1, I=3, H=32, D=1, ragged=False)
-    outcomes = []
-    for seed in range(4):
-        device = device_on("persistent", SimOptions(seed=seed))
-        assert planted(device, case) == []
-        try:
-            case.run(device)
-            outcomes.append("passed")
-        except LaunchError as error:
-            assert "gave up waiting" in str(error)
-            outcomes.append("gave up")
-    assert "gave up" in outcomes, outcomes

@@ -56,35 +56,27 @@ def of_several_units(device: Cuda) -> set[str]:
     return {kernel for _, kernel, _, constants, _ in device._compiled if any("PER" in c for c in constants)}
 
 
+WIDE = [(12, 7, "cell_step"), (7, 4, "projected_step"), (12, 17, "cell_step"), (33, 8, "projected_step")]
+
+
 # No whole vectors; with a projection one of H and P may have them, but the rows of y lie D*P apart.
 @pytest.mark.parametrize(
-    "mode, H, P, zoneout",
+    "mode, H, P, zoneout, wide",
     [
-        *((mode, 10, 0, False) for mode in MODES),
-        *((mode, H, 0, True) for mode, H in zip(MODES, (1, 7, 15, 33), strict=True)),
-        ("lstm", 7, 5, False),
-        ("lstm", 15, 1, True),
+        *((mode, 10, 0, False, set()) for mode in MODES),
+        *((mode, H, 0, True, set()) for mode, H in zip(MODES, (1, 7, 15, 33), strict=True)),
+        ("lstm", 7, 5, False, set()),
+        ("lstm", 15, 1, True, set()),
+        *(("lstm", H, P, zoneout, {wide}) for H, P, wide in WIDE for zoneout in (False, True)),
     ],
 )
-def test_rows_that_are_no_whole_vectors_are_taken_one_by_one(
-    rng: np.random.Generator, mode: str, H: int, P: int, zoneout: bool
+def test_each_launch_takes_as_many_units_as_its_rows_permit(
+    rng: np.random.Generator, mode: str, H: int, P: int, zoneout: bool, wide: set[str]
 ) -> None:
     case = random_case(rng, mode, T=3, B=5, I=3, H=H, dtype="f4", P=P, zoneout=zoneout)
     device = device_on("steps")
     assert_close(case.run(device), case.run(devices.get("cpu")), TOLERANCES["f4"])
-    assert not of_several_units(device)
-
-
-@pytest.mark.parametrize("zoneout", [False, True])
-@pytest.mark.parametrize(
-    "H, P, wide", [(12, 7, "cell_step"), (7, 4, "projected_step"), (12, 17, "cell_step"), (33, 8, "projected_step")]
-)
-def test_of_a_projected_layer_each_launch_takes_what_its_rows_permit(
-    rng: np.random.Generator, H: int, P: int, wide: str, zoneout: bool
-) -> None:
-    case, device = random_case(rng, "lstm", 3, 5, 3, H, 2, "f4", P=P, zoneout=zoneout), device_on("steps")
-    assert_close(case.run(device), case.run(devices.get("cpu")), TOLERANCES["f4"])
-    assert {kernel.replace("_grad", "").removesuffix("_0") for kernel in of_several_units(device)} == {wide}
+    assert {kernel.replace("_grad", "").removesuffix("_0") for kernel in of_several_units(device)} == wide
 
 
 def test_a_projected_layer_with_zoneout_has_the_launches_of_one_without(rng: np.random.Generator) -> None:
