@@ -181,7 +181,10 @@ def saved_line(cell: Formulas) -> str:
     values = [*cell.saved(), *read]
     if not values:
         return "nothing"
-    also = f"; of them {', '.join(read)}, which {'is a state' if len(read) == 1 else 'are states'}" if read else ""
+    states = [n for n in read if n in cell.step.user_states or n.removesuffix("_prev") in cell.step.user_states]
+    said = [f"{', '.join(states)}, which {'is a state' if len(states) == 1 else 'are states'}"] if states else []
+    said += [f"{n}, the output" for n in read if n not in states]
+    also = f"; of them {', and '.join(said)}" if said else ""
     count = "1 number" if len(values) == 1 else f"{len(values)} numbers"
     factors = [(cell.derivation.names[m.args[0]], plan.matrix_names[k]) for m, k in cell.step.matrix_of.items()]
     more = [f"{n} for d{matrix}" for n, matrix in factors if n not in values]
@@ -230,7 +233,8 @@ def made_of(plan: Plan, name: str) -> str:
     if "cell_sequence" not in device.kernels or not device.runs_plan(plan):
         return TAPE
     if name == "cpu":
-        return f"{NUMPY}: a sequence in two functions, with buffers that are allocated once"
+        ahead = "; what no state reaches is computed for many steps at once" if loop_of(plan).ahead.slots else ""
+        return f"{NUMPY}: a sequence in two functions, with buffers that are allocated once{ahead}"
     if getattr(device, "driver", None) is None:
         return f"{HEADER}: compiled into the loop over the steps"
     found = choose(Sizes(plan, T=2, B=1, H=32, P=32, D=1, itemsize=4), H200, backward=True)

@@ -79,6 +79,17 @@ def test_a_cell_that_is_linear_in_its_states_says_so(name: str, said: str, capsy
     assert explained(capsys, str(GALLERY / f"{name}.py"))["is it linear in its states, unit by unit?"] == said
 
 
+def test_an_output_that_is_no_state_is_not_called_one(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "cells.py").write_text(
+        "from minirnn import cell, exp\n\n\n@cell(states=('c',), output='y')\n"
+        "def one(x_a, c):\n    c = c * x_a\n    y = exp(c)\n    return c, y\n"
+    )
+    kept = explained(capsys, f"{tmp_path}/cells.py:one")["what a step keeps for its backward pass"]
+    assert kept.startswith(
+        "x_a, c_prev, y: 3 numbers for each unit; of them c_prev, which is a state, and y, the output"
+    )
+
+
 def test_the_plan_has_every_statement_and_what_comes_between_stages(capsys: pytest.CaptureFixture[str]) -> None:
     text = explained(capsys, str(GALLERY / "gru_block.py"))["the plan: stages, between which units are mixed"]
     lines = [line.strip() for line in text.splitlines()]

@@ -27,7 +27,9 @@ MERGED = 1 << 19
 """Elements of R and W up to which x shares the product of a step with h, [R | b | W] @ [h; 1; x]."""
 
 UNPACKED = 10**6  # multiply-adds up to which OpenBLAS (AVX-512) reads both factors where they are
-OF_A_PIECE = ("x", "masks", "h1", "h", "h_new", "part")
+CACHED_NUMBERS = 1 << 13
+"""Elements of a value in the steps that are computed at once before the loop: a few values fit the L1 cache."""
+OF_A_PIECE = ("x", "masks", "ahead", "h1", "h", "h_new", "part")
 """Memory that has the steps of a piece only."""
 TURNED = 64, 1 << 14  # columns copied at once when a matrix of this size is transposed: more would share cache lines
 SMALL = 1 << 13  # multiply-adds up to which a call costs more than its product
@@ -100,6 +102,8 @@ class Steps(NamedTuple):
     before: list[Array]
     after: list[Array]
     """The inner states before the first step and after the last one."""
+    ahead: list[list[list[Array]]]
+    """What `ahead` reads and sets, and its scratch, for a few steps at a time."""
 
 
 class Forward:
@@ -111,14 +115,19 @@ class Forward:
         self.nH, self.xH, self.hH = (n * H for n in (plan.of_both, plan.of_x, plan.of_h))
         merged = plan.reads_x and not skip and plan.reads_h and B > 1 and plan.of_x == plan.of_h == 0
         self.merged = merged = merged and self.nH * (P + width) <= MERGED
-        loop = loop_of(plan, merged, zoned)
-        self.loop, self.slots = loop.run, loop.slots
+        loop = loop_of(plan, merged, zoned, wide=4 * H * B > CACHED_NUMBERS)
+        self.loop, self.slots, self.ahead = loop.run, loop.slots, loop.ahead
         n = steps_at_once(T, B, H, 0 if merged else width)
         self.states = workspace.empty((n + 1, P + 1 + merged * width, B), dtype)  # [h; 1] of a piece, perhaps x
         self.states[0], self.states[:, P] = 0, 1
         self.a_x = workspace.empty((0 if merged else n, self.nH + self.xH, B), dtype)
         self.no_bias = np.zeros(self.nH + self.xH + self.hH, dtype)
         self.left_weights()
+        self.few = few = min(n, max(1, CACHED_NUMBERS // (H * B)))
+        self.scratch_ahead = [
+            [np.empty((few, H, B), kind) for _ in range(count)]
+            for kind, count in ((dtype, loop.ahead.temporaries), (bool, loop.ahead.masks))
+        ]
         columns = self.columns(loop.views)
         upward = int(not visit.reverse)
         self.pieces = []
@@ -127,17 +136,19 @@ class Forward:
             views = []
             for what, whole in columns:
                 of_piece = whole[:k] if what in OF_A_PIECE else whole[piece.steps]
-                views.append(piece.order(of_piece) if what in ("x", "masks") else of_piece)
+                views.append(piece.order(of_piece) if what in ("x", "masks", "ahead") else of_piece)
             x = self.states[:k, P + 1 :] if merged else self.a_x[:k]
             at = piece.first + 1 - upward, piece.last + upward
             before, after = ([a[j] for a in self.inner] for j in at)
             h_in, h_out = self.states[:k, :P], self.states[1 : k + 1, :P]
-            self.pieces.append(Steps(piece, list(zip(*views, strict=True)), x, h_in, h_out, before, after))
+            ahead = self.steps_ahead(piece)
+            self.pieces.append(Steps(piece, list(zip(*views, strict=True)), x, h_in, h_out, before, after, ahead))
         temporaries = [np.empty((H, B), dtype) for _ in range(loop.temporaries)]
         bools = [np.empty((H, B), bool) for _ in range(loop.masks)]
         products = [np.empty((H if c.kind == "product" else 1, B), dtype) for c in plan.cuts]
         self.scratch = HALVES[dtype], temporaries, bools, products
         self.numbers = Numbers(loop.numbers, dtype)
+        self.numbers_ahead = Numbers(loop.ahead.numbers, dtype)
 
     def left_weights(self) -> None:
         """Memory for [R | b] or [R | b | W] in the order of the slots, and for W apart from it."""
@@ -189,6 +200,10 @@ class Forward:
         own = room.saved is None or not self.slots.stored  # every step works in the same place
         saved = workspace.empty((1, self.slots.count, H, B), dtype) if own else room.saved[:T]
         flat = saved.reshape(len(saved), self.slots.count * H, B)
+        self.made = [
+            (workspace.empty((n, H, B), dtype), False) if own or k is None else (saved[:, k], True)
+            for k in self.ahead.slots
+        ]
         found: list[tuple[str, list[Any]]] = []
         for _, (what, *place) in views:
             if what == "slots":
@@ -202,11 +217,28 @@ class Forward:
                 whole = list(self.masks[place[0]])
             elif what == "x":
                 whole = list(self.a_x[:, place[0] * H : place[1] * H])
+            elif what == "ahead":
+                made, kept = self.made[place[0]]
+                what, whole = "slots" if kept else what, list(made)
             else:
                 states = {"h1": self.states[:-1], "h": self.states[:-1, :P], "h_new": self.states[1:, :P]}
                 whole = list(states[what]) if what in states else [np.empty((P, B), dtype)] * T
             found.append((what, whole))
         return found
+
+    def steps_ahead(self, piece: Piece) -> list[list[list[Array]]]:
+        """What `ahead` reads and sets and its scratch, for a few steps of a piece at a time."""
+        H, k, n = self.sizes.H, piece.hi - piece.lo, self.few
+        if not self.made:
+            return []
+        arrays = [
+            self.a_x[:k, j * H : j * H + H] if what == "x" else self.masks[j][:k] for what, j in self.ahead.sources
+        ]
+        arrays += [a[piece.lo : piece.hi] if kept else a[:k] for a, kept in self.made]
+        ends = [(lo, min(lo + n, k)) for lo in range(0, k, n)]
+        return [
+            [[a[lo:hi] for a in arrays], *[[a[: hi - lo] for a in s] for s in self.scratch_ahead]] for lo, hi in ends
+        ]
 
     def lay_out(self, w: Weights) -> Array | None:
         """Copy the weights to their places; the bias of gates of x alone."""
@@ -262,10 +294,11 @@ class Forward:
                 b += factor * value_of(number, named)
         vectors = [v[:, None] for v in w.vectors] if w.vectors else ()
         numbers = self.numbers.set(self.plan, constants) if self.numbers.formulas else self.numbers.arrays
+        numbers_ahead = self.numbers_ahead.set(self.plan, constants)
         arguments = self.dot, self.left, w.Wp, w.U, vectors, *self.scratch, numbers
         last = self.pieces[-1]
         for one in self.pieces:
-            piece, steps, x_to, h_in, h_out, before, after = one
+            piece, steps, x_to, h_in, h_out, before, after, ahead = one
             part = x[piece.lo : piece.hi]
             for to, z in zip(self.masks, masks, strict=False):
                 turn(z[piece.lo : piece.hi], to[: len(part)])
@@ -280,6 +313,8 @@ class Forward:
             if b_x is not None:
                 of_x = x_to[:, self.nH :]
                 np.add(of_x, b_x, of_x)
+            for arrays, temporaries, bools in ahead:
+                self.ahead.run(arrays, temporaries, bools, vectors, numbers_ahead)
             joining, leaving = piece.joining, piece.leaving
             h_in[0][:, joining] = h0.T[:, joining]
             for k, a in enumerate(before):

@@ -6,16 +6,30 @@ import re
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from minirnn.cells.expr import CUTS, Expr
+from minirnn.cells.expr import COMPARISONS, CUTS, Expr
 from minirnn.cells.plan import Plan
-from minirnn.devices.cpu.sequence.calls import Calls, compiled, scratch_names, unpacked
+from minirnn.devices.cpu.sequence.calls import WORD, Calls, compiled, scratch_names, unpacked
 from minirnn.devices.cpu.sequence.slots import SMOOTH, Run, Slots
 
 
-class Loop(NamedTuple):
-    """The steps of a piece as a function, and its arguments."""
+class Ahead(NamedTuple):
+    """The values that no state reaches, as a function that computes them for many steps, and its arguments."""
 
     run: Callable[..., None]
+    sources: list[tuple[str, int]]
+    """The gates and masks that it reads."""
+    slots: list[int | None]
+    """The slot of each value that it sets, or None for one that is not saved."""
+    temporaries: int
+    masks: int
+    numbers: list[float | Expr]
+
+
+class Loop(NamedTuple):
+    """The steps of a piece as a function, and its arguments. `ahead` comes before it."""
+
+    run: Callable[..., None]
+    ahead: Ahead
     slots: Slots
     views: list[tuple[str, tuple[Any, ...]]]
     """Maps the names of the arrays of a step to their code."""
@@ -24,30 +38,32 @@ class Loop(NamedTuple):
     numbers: list[float | Expr]
 
 
-def loop_of(plan: Plan, merged: bool = False, zoned: bool = False) -> Loop:
+def loop_of(plan: Plan, merged: bool = False, zoned: bool = False, wide: bool = False) -> Loop:
     """The loop over steps, written and compiled once. `merged`: the product of a step includes x.
 
-    `zoned`: the projected h keeps a share of the old one.
+    `zoned`: the projected h keeps a share of the old one. `wide`: one step is work enough for each call, so nothing
+    comes before the loop.
     """
-    name = f"numpy forward {merged} {zoned}"
+    name = f"numpy forward {merged} {zoned} {wide}"
     if name not in plan.made:
-        plan.made[name] = written(plan, merged, zoned)
+        plan.made[name] = written(plan, merged, zoned, wide)
     found: Loop = plan.made[name]
     return found
 
 
-def written(plan: Plan, merged: bool, zoned: bool) -> Loop:
+def written(plan: Plan, merged: bool, zoned: bool, wide: bool) -> Loop:
     slots, step = Slots(plan), plan.derivation.step
     gates = list(step.gates.values())
     views: dict[str, tuple[Any, ...]] = {}
 
     def view(name: str, *what: Any) -> str:
-        views[name] = what
+        views.setdefault(name, what)
         return name
 
     at: dict[Expr, str] = {}
+    early: set[Expr] = set() if wide else independent(plan)
     for e, slot in slots.of.items():
-        if e in gates:
+        if e in gates and e not in early:
             at[e] = at[slots.shifted.get(e, e)] = view(f"s{slot}", "slots", slot, slot + 1)
     for k, e in enumerate(gates[plan.of_both : plan.of_both + plan.of_x]):
         at[e] = view(f"x{k}", "x", plan.of_both + k, plan.of_both + k + 1)
@@ -57,6 +73,11 @@ def written(plan: Plan, merged: bool, zoned: bool) -> Loop:
     for k, e in enumerate(step.masks.values()):
         at[e] = view(f"z{k}", "masks", k)
 
+    front = read_by_loop(plan, slots, early)
+    outputs = {e: f"s{slots.of[e]}" if e in slots.of else f"_early{k}" for k, e in enumerate(front)}
+    ahead = written_ahead(plan, slots, outputs)
+    for k, (e, name) in enumerate(outputs.items()):
+        at[e] = view(name, "ahead", k)
     calls = Calls([*step.after, *slots.stored], at)
     if plan.reads_h:
         block = view("R_rows", "slots", 0, slots.rows_of_R)
@@ -96,7 +117,8 @@ def written(plan: Plan, merged: bool, zoned: bool) -> Loop:
             return view("h_new", "h_new") if k == plan.states - 1 else view(f"a{k}", "after", k)
         return None
 
-    for e in sorted(step.nodes, key=lambda e: (slots.levels[e], e.op not in SMOOTH, e.index)):
+    late = [e for e in step.nodes if e not in early]
+    for e in sorted(late, key=lambda e: (slots.levels[e], e.op not in SMOOTH, e.index)):
         if e in guests:
             if guests[e].lo not in started:
                 started.add(guests[e].lo)
@@ -121,7 +143,57 @@ def written(plan: Plan, merged: bool, zoned: bool) -> Loop:
                 calls.say(f"add({target}, {part}, {target})")
         elif calls.at[e] != target:
             calls.say(f"copyto({target}, {calls.at[e]})")
-    return finish("forward", plan, calls, slots, views)
+    return finish(plan, calls, slots, views, ahead)
+
+
+def independent(plan: Plan) -> set[Expr]:
+    """The values that gates of x or masks reach, but neither a state nor a function of all units."""
+    step = plan.derivation.step
+    found = {*list(step.gates.values())[plan.of_both : plan.of_both + plan.of_x], *step.masks.values()}
+    late = {*step.gates.values(), *step.states.values()} - found | {e for e in step.nodes if e.op in CUTS}
+    for e in step.nodes:
+        if any(a in late for a in e.args):
+            late.add(e)
+        elif e not in late and any(a in found for a in e.args):
+            found.add(e)
+    return found
+
+
+def read_by_loop(plan: Plan, slots: Slots, early: set[Expr]) -> list[Expr]:
+    """Those of the `early` values that the loop reads or a step saves. The loop makes comparisons itself."""
+    step = plan.derivation.step
+    found = {e for e in slots.stored if e in early}
+    waiting = [a for e in step.nodes if e not in early for a in e.args] + step.after
+    for e in waiting:
+        if e in early and e.op in COMPARISONS:
+            waiting += e.args
+        elif e in early and e.args:
+            found.add(e)
+    return sorted(found, key=lambda e: e.index)
+
+
+def written_ahead(plan: Plan, slots: Slots, outputs: dict[Expr, str]) -> Ahead:
+    """The function that sets `outputs`, values with their names in the text."""
+    step = plan.derivation.step
+    of_x = list(enumerate(step.gates.values()))[plan.of_both : plan.of_both + plan.of_x]
+    sources = {f"x{k}": ("x", k) for k, _ in of_x} | {f"z{k}": ("masks", k) for k in range(plan.masks)}
+    at = {e: f"x{k}" for k, e in of_x} | {e: f"z{k}" for k, e in enumerate(step.masks.values())}
+    at |= {e: f"v{k}" for k, e in enumerate(step.vectors.values())}
+    calls = Calls(list(outputs), at)
+    for e, name in outputs.items():
+        calls.into(e, name)
+    read = set(re.findall(WORD, "\n".join(calls.lines)))
+    sources = {name: what for name, what in sources.items() if name in read}
+    body = unpacked(
+        ([*sources, *outputs.values()], "values"), ([f"t{k}" for k in range(calls.count["t"])], "scratch"),
+        ([f"m{k}" for k in range(calls.count["m"])], "bools"), ([f"v{k}" for k in range(plan.vectors)], "vectors"),
+        (list(calls.numbers.values()), "numbers"),
+    )  # fmt: skip
+    names = {name: plan.names.get(e, name) for e, name in (*at.items(), *outputs.items())} | scratch_names(calls)
+    parameters = ["values", "scratch", "bools", "vectors", "numbers"]
+    run = compiled(f"{plan.name}_ahead", parameters, [*body, *calls.lines], names)
+    places = [slots.of.get(e) for e in outputs]
+    return Ahead(run, list(sources.values()), places, calls.count["t"], calls.count["m"], list(calls.numbers))
 
 
 def between(plan: Plan, calls: Calls, m: Expr) -> None:
@@ -139,7 +211,7 @@ def between(plan: Plan, calls: Calls, m: Expr) -> None:
     calls.at[m] = f"p{k}"
 
 
-def finish(name: str, plan: Plan, calls: Calls, slots: Slots, views: dict[str, tuple[Any, ...]]) -> Loop:
+def finish(plan: Plan, calls: Calls, slots: Slots, views: dict[str, tuple[Any, ...]], ahead: Ahead) -> Loop:
     """The loop around the calls of a step."""
     read = set(re.findall(r"\w+", "\n".join(calls.lines)))
     views = {n: what for n, what in views.items() if n in read}
@@ -153,8 +225,11 @@ def finish(name: str, plan: Plan, calls: Calls, slots: Slots, views: dict[str, t
     )  # fmt: skip
     body += [f"for {', '.join(views)}, in steps:", *[f"    {line}" for line in calls.lines]]
     names = readable(plan, slots) | scratch_names(calls)
-    run = compiled(f"{plan.name}_{name}", parameters, body, names)
-    return Loop(run, slots, list(views.items()), len(temporaries), len(masks), list(calls.numbers))
+    names |= {place: plan.names.get(e, place) for e, place in calls.at.items() if place[:2] == "_e"}
+    run = compiled(f"{plan.name}_forward", parameters, body, names)
+    if ahead.slots:
+        run.__doc__ = f"{ahead.run.__doc__}\n{run.__doc__}"
+    return Loop(run, ahead, slots, list(views.items()), len(temporaries), len(masks), list(calls.numbers))
 
 
 def readable(plan: Plan, slots: Slots) -> dict[str, str]:

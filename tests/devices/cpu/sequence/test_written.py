@@ -38,7 +38,7 @@ def test_every_name_is_one_of_the_page_or_says_what_is_made_of_them(name: str) -
     page = {*plan.names.values(), *(f"d{n}" for n in (*plan.gate_names, *plan.vector_names)), *SCOPE}
     page |= {f"U{k + 1}" for k in range(plan.matrices)}
     for text in texts(plan):
-        words = {w for w in re.findall(r"[A-Za-z_]\w*", text.split("(", 1)[1]) if not w.startswith("_")}
+        words = {w for w in re.findall(r"[A-Za-z_]\w*", re.sub(r"def \w+", "", text)) if not w.startswith("_")}
         for word in words - page - OURS - PYTHON:
             parts = re.split(r"_by_|_to_", word)
             if len(parts) == 1:  # neighboring rows
