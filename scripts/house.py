@@ -43,8 +43,8 @@ GOALS = {
     "nn.LSTM forward + backward, calls / files": ("169 / 24", "<= 145 / 18"),
     "lstm_block_cell with backward, calls / files": ("127 / 20", "<= 120 / 15"),
     "cudnn_rnn_v3 forward, files": ("22", "<= 14"),
-    "homes of the arithmetic c = f*c' + i*n": ("9", "1"),
-    "circles of imports": ("0", "0"),
+    "places with the arithmetic c = f*c' + i*n": ("9", "1"),
+    "import cycles": ("0", "0"),
 }
 
 
@@ -84,7 +84,7 @@ def as_markdown(figures: list[str], packages: list[Path]) -> str:
         rows.append(f"| {name.replace('*', '×')} | {before} | {goal} | {now} |")
     if len(packages) == 2:
         before, after = ({r: n for r, n in lines_by_room(p).items() if not re.search(r"/|\.py", r)} for p in packages)
-        rows += ["", "| lines of the room | 1.0.0 | now |", "|---|---|---|"]
+        rows += ["", "| lines of each room | 1.0.0 | now |", "|---|---|---|"]
         rows += [
             f"| `{room}` | {before.get(room, '')} | {after.get(room, '')} |"
             for room in sorted({*before, *after} - {"."})

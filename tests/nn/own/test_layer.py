@@ -252,6 +252,9 @@ def test_masks_are_drawn_while_training_and_are_their_rate_otherwise() -> None:
     layer.eval()
     expected, _ = layer(x, masks={"mask_c": 0.3 * ones, "mask_h": 0.1 * ones})
     np.testing.assert_allclose(layer(x)[0].numpy(), expected.numpy(), atol=1e-14)
+    both = zoned.layer(I, 40, masks={"mask_c": 0.3}, bidirectional=True, dtype="float64").eval()
+    given = {"mask_c": np.full((2, T, B, 40), 0.3), "mask_h": np.full((2, T, B, 40), 0.1)}
+    np.testing.assert_allclose(both(x)[0].numpy(), both(x, masks=given)[0].numpy(), atol=1e-14)
     layer.train()
     drawn = {n: m.numpy() for n, m in zip(layer.rates, layer._masks({}, x), strict=True)}
     for n, rate in (("mask_c", 0.3), ("mask_h", 0.1)):
