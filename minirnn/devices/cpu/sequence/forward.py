@@ -115,7 +115,7 @@ class Forward:
         self.nH, self.xH, self.hH = (n * H for n in (plan.of_both, plan.of_x, plan.of_h))
         merged = plan.reads_x and not skip and plan.reads_h and B > 1 and plan.of_x == plan.of_h == 0
         self.merged = merged = merged and self.nH * (P + width) <= MERGED
-        loop = loop_of(plan, merged, zoned, wide=4 * H * B > CACHED_NUMBERS)
+        loop = loop_of(plan, merged, zoned, wide=16 * H * B > CACHED_NUMBERS)
         self.loop, self.slots, self.ahead = loop.run, loop.slots, loop.ahead
         n = steps_at_once(T, B, H, 0 if merged else width)
         self.states = workspace.empty((n + 1, P + 1 + merged * width, B), dtype)  # [h; 1] of a piece, perhaps x
