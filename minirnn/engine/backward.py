@@ -248,7 +248,7 @@ def _finish(roots: Tensors, nodes: Tensors) -> None:
     A node stays if it saves nothing and depends on no node that does, because another pass may still use it.
     """
     for n in reversed(nodes):
-        if n.op.saves or any(p.op is FREED for p in n.parents):  # type: ignore[union-attr]
+        if n.op.saves or n.parents[0].op is FREED or any(p.op is FREED for p in n.parents):  # type: ignore[union-attr]
             n.op = FREED
             n.parents = ()
     for r in roots:

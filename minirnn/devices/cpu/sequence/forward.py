@@ -294,7 +294,9 @@ class Forward:
                 b += factor * value_of(number, named)
         vectors = [v[:, None] for v in w.vectors] if w.vectors else ()
         numbers = self.numbers.set(self.plan, constants) if self.numbers.formulas else self.numbers.arrays
-        numbers_ahead = self.numbers_ahead.set(self.plan, constants)
+        numbers_ahead = self.numbers_ahead.arrays
+        if self.numbers_ahead.formulas:
+            self.numbers_ahead.set(self.plan, constants)
         arguments = self.dot, self.left, w.Wp, w.U, vectors, *self.scratch, numbers
         last = self.pieces[-1]
         for one in self.pieces:
