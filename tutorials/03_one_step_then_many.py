@@ -201,7 +201,7 @@ mr.viz.show(gradient_flow(norms, layers=["h"], quantity="norm of dL/dh_t\nover b
 #    \frac{\partial h_k}{\partial h_{k-1}} = \operatorname{diag}(1 - h_k \odot h_k) R^{\top}
 #
 # The gradient of a loss at step s reaches the state at step t through a product of :math:`s - t` matrices. If such
-# products shrink, a network cannot learn from distant events.
+# products shrink, hardly any gradient tells a network of distant events.
 #
 # What it costs
 # -------------

@@ -9,7 +9,7 @@ matrices can shrink in some directions and grow in others.
 
 | **You need** chapter 3, and from linear algebra: eigenvalues, singular values, the norm of a matrix.
 | **You will be able to** bound how much of a gradient is left after n steps, say when the bound is loose, and see in a
-  figure whether a network can learn from the distant past.
+  figure how much of a gradient comes from the distant past.
 | **Time**: 20 minutes.
 """
 
@@ -65,9 +65,9 @@ ax.legend(frameon=False)
 mr.viz.show(ax.figure)
 
 # %%
-# The blue gradient vanishes and the orange one explodes. Over many steps the lines become straight on this logarithmic
-# scale and parallel to the dashed ones. But they are not *on* the dashed lines. At the end they are above them by a
-# factor that is the same for all radii.
+# The blue gradient vanishes and the orange one explodes. Over many steps the lines become nearly straight on this
+# logarithmic scale and parallel to the dashed ones. But they are not *on* the dashed lines. At the end they are above
+# them by a factor that is the same for all radii.
 #
 # Eigenvalues and singular values
 # -------------------------------
@@ -148,11 +148,12 @@ print("after 40 steps, as shares of the largest:", ", ".join(f"{shares[k]:.0e}" 
 #    \lVert \frac{\partial h_T}{\partial h_t} \rVert \le \lVert R \rVert^{T-t} \prod_{k=t+1}^{T} \gamma_k
 #    \le \lVert R \rVert^{T-t}
 #
-# This proves two statements, and only these two. If :math:`\lVert R \rVert < 1`, gradients vanish exponentially. If
-# gradients explode, then :math:`\lVert R \rVert > 1`. The converse statements are not true, because the bound is loose.
-# Each step turns the gradient away from the direction that the next step stretches most (:eq:`loose-swap`), and most
-# units have a smaller slope than the largest one (:eq:`loose-slopes`). In the next figure :math:`\lVert R \rVert` is
-# 1.7 times the radius, so :eq:`bound` allows an explosion in all four networks. It happens in one.
+# Without knowledge of the slopes, this proves two statements. If :math:`\lVert R \rVert < 1`, gradients vanish
+# exponentially. If gradients explode, then :math:`\lVert R \rVert > 1`. The converse statements are not true, because
+# the bound is loose. Each step turns the gradient away from the direction that the next step stretches most
+# (:eq:`loose-swap`), and most units have a smaller slope than the largest one (:eq:`loose-slopes`). In the next figure
+# :math:`\lVert R \rVert` is 1.7 times the radius, so :eq:`bound` allows an explosion in all four networks.
+# It happens in one.
 
 
 def states_of(radius):

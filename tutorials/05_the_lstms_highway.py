@@ -112,6 +112,10 @@ mr.viz.show(cell_graph("lstm"))
 #    S_t &= \operatorname{diag}(o_t \odot (1 - \tanh^2(c_t)))
 #    \end{aligned}
 #
+# Early networks had no detours in the gradient. Hochreiter and Schmidhuber (1997) cut every gradient that leaves a
+# memory cell through a gate or the candidate, and there was no forget gate, so the straight path passed all of the
+# gradient on. Graves and Schmidhuber (2005) use the full gradient, which is that of this chapter.
+#
 # ``cell_paths`` computes each of the four from values that the op saves for its backward pass. The op calls the
 # candidate ``ci``.
 

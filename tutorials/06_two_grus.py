@@ -201,7 +201,7 @@ with_diagonal = np.abs(diagonal - reset_after(h, w_ru, w_diagonal, b_ru)).max()
 print(f"with a diagonal matrix they differ by {with_diagonal:.0e}")
 
 # %%
-# Training does not lead to either of these cases. In general the weights of one GRU cannot be *converted* to the
+# Training does not in general lead to these cases. In general the weights of one GRU cannot be *converted* to the
 # other, and minirnn raises an error:
 
 gru = mr.nn.GRU(I, H)
@@ -234,7 +234,7 @@ print("u = 1 keeps the old state:", np.array_equal(kept.h.numpy(), h))
 # Further reading
 # ---------------
 # Cho et al. (2014) introduce the cell. Chung et al. (2014) compare it with the LSTM. Appleyard, Kocisky and Blunsom
-# (2016) show why cuDNN moves the gate after the product.
+# (2016) join the products of all gates, which needs the gate after the product.
 #
 # Try it
 # ------

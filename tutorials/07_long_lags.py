@@ -4,8 +4,8 @@ r"""
 
 *Which networks learn from the distant past, and could we have known before training?*
 
-This chapter trains the networks of chapters 4 and 5 on two tasks that need the distant past. It compares the
-prediction with the outcome, and they do not always agree.
+This chapter trains the networks of chapters 4 and 5 on two tasks that need the distant past. Before training, it
+predicts from the reach of the gradient which networks will learn. The outcome does not always agree.
 
 | **You need** chapters 4 to 6.
 | **You will be able to** measure the reach of a gradient, set up a task with a known lag, and say what a small reach at

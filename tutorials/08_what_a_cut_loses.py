@@ -64,7 +64,7 @@ data does not bring them back.
 # This is a *bias*. It does not average out over many batches, because there is no reason why the mean of the missing
 # terms should be zero. Windows that begin at random positions do not help, because they lose each pair with the
 # probability :math:`d/K`. By the bound of chapter 4, the missing terms are small if the network forgets quickly. The
-# bias is largest for a network that remembers.
+# bias is large where gradients reach far back.
 #
 # In the figure, the left plot shows the pairs. The right plot shows the bias for three LSTMs with different forget
 # biases, which remember for different times (chapter 5). It compares the gradient for 256 characters in one piece with

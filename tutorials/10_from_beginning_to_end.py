@@ -52,8 +52,8 @@ class CharModel(mr.nn.Module):
 # :math:`1/(3H)`. Each entry of :math:`\delta z R^\top` is a sum of H terms, so a step back multiplies the squared norm
 # of a gradient by 1/3 on average (:eq:`norms-random`), and the norm by about 0.58. Over 62 steps this factor is
 # :math:`10^{-15}`, even without the slopes of tanh. An orthogonal R preserves the norm (:eq:`orthogonal`). In an LSTM
-# the factor of a step is about :math:`\sigma(b) + \rho/4` (chapter 5). A *forget bias* of 1 moves :math:`\sigma(b)`
-# from 0.5 to 0.73, and an orthogonal matrix for each gate moves :math:`\rho` from 0.58 to 1.
+# the factor of a step near zero states is about :math:`\sigma(b) + \rho/4` (chapter 5). A *forget bias* of 1 moves
+# :math:`\sigma(b)` from 0.5 to 0.73, and an orthogonal matrix for each gate moves :math:`\rho` from 0.58 to 1.
 #
 # In the figure the loss depends only on the last of 64 steps. The lines show the gradient norm at each earlier state.
 

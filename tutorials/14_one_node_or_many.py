@@ -150,7 +150,7 @@ print(f"cs is held at {y.cs.item()}, and the gradient of x is {x.grad.item():.4f
 # Further reading
 # ---------------
 # Appleyard, Kocisky and Blunsom (2016) fuse an LSTM step on a GPU and measure what each fusion gains. Bengio et al.
-# (2013) is the source of the straight-through estimator.
+# (2013) compare the straight-through estimator with others.
 #
 # Try it
 # ------

@@ -84,8 +84,8 @@ proof = patient.verify(["cpu"])
 print(proof)
 
 # %%
-# You can also derive the lines by hand and have minirnn check them. Here is a typical mistake. The cell also writes
-# with the gate k, but ``dz_n`` lacks the factor ``1 - k``.
+# You can also derive the lines by hand and have minirnn check them. Here is a typical mistake. The gate k
+# also decides how much is written, so ``dz_n`` needs the factor ``1 - k``, which is missing below.
 
 try:
 

@@ -187,7 +187,7 @@ mr.viz.show(picture)
 
 # %%
 # With a node for each layer, the first message starts while the backward pass is still computing the lower layers, so
-# all sums are there earlier.
+# all sums are complete earlier.
 #
 # How large a message?
 # --------------------

@@ -189,8 +189,8 @@ print("edge of chaos at the radius:", {s: f"{edge:.1f}" for s, edge in edges.ite
 # parts of tanh, so they move the edge to larger radii. Above it the rate grows more slowly than the radius: without
 # inputs it is 1.4 at the radius 3.
 #
-# The radius can be completely wrong. Rotate a strictly triangular matrix. All its eigenvalues are zero, and without
-# tanh the gradient of 64 units is zero after 64 steps. Slopes destroy this cancellation:
+# The radius can be completely misleading. Rotate a strictly triangular matrix. All its eigenvalues are zero, and
+# without tanh the gradient of 64 units is zero after 64 steps. Slopes destroy this cancellation:
 
 Q, N = np.linalg.qr(rng.normal(size=(64, 64)))[0], np.triu(rng.normal(size=(64, 64)), 1) / 8
 zero_radius = {a: tanh_rate(a * Q @ N @ Q.T, 0.1) for a in (1.0, 2.0, 3.0, 4.0)}

@@ -137,8 +137,11 @@ print(f"convolution and recurrence differ by {np.abs(by_loop - by_convolution).m
 #
 # All three are linear in S. For keys of norm 1, DeltaNet's factor has the eigenvalue :math:`1 - \beta` along the key
 # and 1 elsewhere. With :math:`\beta` from 0 to 2 its norm is 1, so no gradient with respect to the state explodes.
-# Above 1 the eigenvalue is negative. The state can then alternate, which a network needs to tell odd counts from even
-# ones (Grazzi et al. 2025).
+# Above 1 the eigenvalue is negative. The state can then alternate, which a network with real factors needs to tell odd
+# counts from even ones (Grazzi et al. 2025). Gated DeltaNet also multiplies :math:`\hat S_{t-1}` by a number
+# :math:`\alpha_t` between 0 and 1, so that the norm of its factor is :math:`\alpha_t` (Yang, Kautz and Hatamizadeh
+# 2025).
+#
 # Write one key twice, with two values, and read it:
 
 key = np.linalg.qr(rng.normal(size=(8, 1)))[0][:, 0]  # norm 1
@@ -153,8 +156,8 @@ for name, got in read.items():
 # %%
 # What it costs
 # -------------
-# Let a layer have H units or keys of size H. Over n steps the path of a gradient has n factors in every recurrence, and
-# one in attention. In return attention keeps all keys and values:
+# Let a layer have H units or keys of size H. In a recurrence, a gradient that goes back n steps is multiplied by n
+# factors; in attention, by one. The price of attention is that it keeps all keys and values:
 
 
 def costs(T, H=64):
@@ -238,7 +241,8 @@ print("largest error, bias 1, rho 1:", *(f"{error:.0e}" for error in errors))
 #
 # On a GPU, a few times :math:`\log_2 T` rounds replace T rounds. The price is arithmetic: joining two steps
 # multiplies two Jacobians of size 2H, so a step costs about :math:`(2H)^3` instead of :math:`4 H^2`, 2 H times as much.
-# ParaRNN therefore makes R diagonal, and each unit has a Jacobian of size 2. We have not measured this on a GPU.
+# ParaRNN therefore makes R diagonal, and each unit has a Jacobian of size 2. Keeping only the diagonals of the
+# Jacobians is called quasi-DEER (Gonzalez et al. 2024). We have not measured any of them on a GPU.
 #
 # Summary
 # -------
