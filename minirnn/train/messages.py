@@ -28,7 +28,7 @@ FILES = {
     CHECKPOINT: "everything needed to continue",
 }
 MEASURED = 256
-NATIVE_SHARE = {"lstm": 0.7, "gru": 0.6, "rnn": 0.8}
+NATIVE_SHARE = {"lstm": 0.7, "gru": 0.8, "rnn": 0.8}
 """The time of a step on `native` as a share of that on `cpu`, default sizes, on a machine with two cores: the medians
 in docs/data/cpu/train.json, rounded to tenths."""
 

@@ -50,9 +50,7 @@ def clip_grad_norm_(
     max_norm = check.number(op, "max_norm", max_norm, 0, finite=False)
     owners = _with_gradients(op, parameters)
     gradients = [p.grad for p in owners if p.grad is not None]
-    norm = _total_norm(op, gradients, norm_type, error_if_nonfinite)
-    _scale(owners, max_norm, norm)
-    return _as_number(norm, gradients)
+    return _as_number(_clip(op, owners, gradients, max_norm, norm_type, error_if_nonfinite), gradients)
 
 
 def get_total_norm(
@@ -107,6 +105,15 @@ def _total_norm(op: str, tensors: list[Tensor], norm_type: Any, error_if_nonfini
             "  likely a loss that overflowed; error_if_nonfinite=False ignores it"
         )
     return total
+
+
+def _clip(
+    op: str, owners: list[Tensor], gradients: list[Tensor], max_norm: float, norm_type: Any, error_if_nonfinite: Any
+) -> float:
+    """Scale the gradients of `owners`. Returns their norm before. A student's answer may take this function's place."""
+    norm = _total_norm(op, gradients, norm_type, error_if_nonfinite)
+    _scale(owners, max_norm, norm)
+    return norm
 
 
 def _as_number(norm: float, tensors: list[Tensor]) -> Tensor:
