@@ -28,13 +28,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Make a folder, or watch."""
-    from minirnn.learn.course import HERE, find_tree, load, new_tree
+    from minirnn.learn.course import COURSE, HERE, find_tree, load, new_tree
 
     if args.action == "init":
         if args.folder is None:
             raise UserError("the name of the new folder is missing\n  expected: minirnn learn init DIR")
         with user_mistakes():
-            new_tree(args.folder, load(args.course or HERE), args.missing)
+            own = args.folder / COURSE if args.missing and (args.folder / COURSE).is_dir() else HERE
+            new_tree(args.folder, load(args.course or own), args.missing)
         print(f"{args.folder} is ready. Go on with: cd {args.folder} && {this_program(args.folder)} learn")
         return 0
     from minirnn.learn.watch import watch

@@ -8,7 +8,7 @@ import inspect
 import json
 import re
 import shutil
-import tomllib
+import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -17,7 +17,7 @@ from typing import Any
 
 from minirnn.io.atomic import atomic_write, naming
 from minirnn.learn.catalog import EXERCISES
-from minirnn.learn.course_file import OF_A_COURSE, OF_AN_EXERCISE, count, field, only, read_toml, seed
+from minirnn.learn.course_file import OF_A_COURSE, OF_AN_EXERCISE, count, field, only, read_toml, seed, without_seed
 from minirnn.learn.course_file import CourseError as CourseError
 from minirnn.learn.exercise import Exercise
 from minirnn.learn.sandbox.parent import Limits
@@ -291,12 +291,17 @@ def new_tree(root: Path, course: Course, missing: bool = False) -> Tree:
     Raises
     ------
     CourseError
-        If something is there already; nothing is overwritten.
+        If something is there already, or belongs to another course; nothing is written then.
     """
     if not missing and root.exists() and (not root.is_dir() or any(root.iterdir())):
         raise CourseError(
             f"{root} is there already and not empty\n  expected a new folder; --missing adds what is not there yet"
         )
+    tree = Tree(root, course, {"course": course.name, "version": course.version, "passed": {}, "hints": {}})
+    if there := (root / STATE).exists():
+        tree = find_tree(root, course)
+    if course.folder.resolve() not in (HERE.resolve(), (root / COURSE).resolve()):
+        hand_out(course, root / COURSE)
     for entry in course.entries.values():
         target = file_below(root / "exercises", entry.exercise.path)
         if not target.exists():
@@ -307,13 +312,9 @@ def new_tree(root: Path, course: Course, missing: bool = False) -> Tree:
         write(root / "README.md", readme.read_text(encoding="utf-8").replace("ex05", example))
     if not (root / "pytest.ini").exists():  # so that the settings of a surrounding project do not apply
         write(root / "pytest.ini", PYTEST_INI)
-    (root / STATE).parent.mkdir(exist_ok=True)
-    if course.folder.resolve() not in (HERE.resolve(), (root / COURSE).resolve()):
-        hand_out(course, root / COURSE)
-    if (root / STATE).exists():
-        return find_tree(root, course)
-    tree = Tree(root, course, {"course": course.name, "version": course.version, "passed": {}, "hints": {}})
-    tree.save()
+    if not there:
+        (root / STATE).parent.mkdir(exist_ok=True)
+        tree.save()
     return tree
 
 
@@ -322,16 +323,6 @@ def write(path: Path, text: str) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     with naming(path):
         path.write_text(text, encoding="utf-8", newline="\n")
-
-
-def without_seed(text: str, allowed: bool = True) -> dict[str, Any] | None:
-    """The contents of a course.toml without the hidden seed; None if it cannot be read or its seed is not `allowed`."""
-    try:
-        table = tomllib.loads(text)
-    except ValueError:
-        return None
-    there = table.pop("hidden_seed", None) is not None
-    return None if there and not allowed else table
 
 
 def hand_out(course: Course, target: Path) -> None:
@@ -345,16 +336,19 @@ def hand_out(course: Course, target: Path) -> None:
         raise CourseError(
             f"{course.folder / 'course.toml'}: hidden_seed cannot be taken out\n  expected it on one line"
         )
-    shutil.rmtree(target, ignore_errors=True)
-    write(target / "course.toml", public)
-    if (course.folder / "exercises").is_dir():
-        shutil.copytree(course.folder / "exercises", target / "exercises")
-    for entry in course.entries.values():
-        if entry.secret:
-            write_numbers(entry.exercise, target / NUMBERS / f"{entry.id}.numbers")
-        elif entry.own:
-            (target / REFERENCES).mkdir(exist_ok=True)
-            shutil.copyfile(course.folder / REFERENCES / entry.own, target / REFERENCES / entry.own)
+    with tempfile.TemporaryDirectory() as work:  # what is there stays until all of it is made
+        made = Path(work) / "course"
+        write(made / "course.toml", public)
+        if (course.folder / "exercises").is_dir():
+            shutil.copytree(course.folder / "exercises", made / "exercises")
+        for entry in course.entries.values():
+            if entry.secret:
+                write_numbers(entry.exercise, made / NUMBERS / f"{entry.id}.numbers")
+            elif entry.own:
+                (made / REFERENCES).mkdir(exist_ok=True)
+                shutil.copyfile(course.folder / REFERENCES / entry.own, made / REFERENCES / entry.own)
+        shutil.rmtree(target, ignore_errors=True)
+        shutil.copytree(made, target)
 
 
 def read_state(root: Path) -> dict[str, Any]:
@@ -389,8 +383,13 @@ def find_tree(start: Path, course: Course | None = None) -> Tree:
             f"{root / STATE}: cannot be read ({error})\n  delete it and run: minirnn learn init . --missing"
         ) from error
     if known != (course.name, course.version):
+        own = "" if course.folder == HERE.absolute() else f" --course {course.folder}"
+        advice = f"make a new folder with: minirnn learn init DIR{own}, and copy your exercises into it"
+        if known[0] != course.name:
+            advice = f"get a new folder of {known[0]!r}, then: minirnn learn init {root} --missing --course"
+            advice += f" NEWFOLDER/{COURSE}"
         raise CourseError(
-            f"{root} holds the course {known[0]!r}, version {known[1]}; this minirnn has {course.name!r}, version"
-            f" {course.version}\n  make a new folder with: minirnn learn init DIR, and copy your exercises into it"
+            f"{root} holds the course {known[0]!r}, version {known[1]}; {course.folder if own else 'this minirnn'} has"
+            f" {course.name!r}, version {course.version}\n  {advice}"
         )
     return Tree(root, course, state)

@@ -60,6 +60,16 @@ def seed(where: Path, table: Mapping[str, Any]) -> str:
     return str(value)
 
 
+def without_seed(text: str, allowed: bool = True) -> dict[str, Any] | None:
+    """The contents of a course.toml without the hidden seed; None if it cannot be read or its seed is not `allowed`."""
+    try:
+        table = tomllib.loads(text)
+    except ValueError:
+        return None
+    there = table.pop("hidden_seed", None) is not None
+    return None if there and not allowed else table
+
+
 def count(where: object, table: Mapping[str, Any], name: str, default: Any, least: int = 0) -> int:
     """A whole number of a table in course.toml, not below `least`."""
     value = field(where, table, name, int, default)

@@ -235,13 +235,35 @@ def test_a_damaged_state_is_told_with_the_way_out(tmp_path, state):
     assert find_tree(tree.root).file(FIRST).read_text() == "my work\n"
 
 
-@pytest.mark.parametrize(("field", "value"), [("version", 99), ("course", "another")])
-def test_a_folder_of_another_course_or_version_is_refused(tmp_path, field, value):
+@pytest.mark.parametrize(
+    ("field", "value", "said"),
+    [
+        ("version", 99, "make a new folder with: minirnn learn init DIR, and copy your exercises into it"),
+        ("course", "another", "--missing --course NEWFOLDER/.minirnn/course"),
+    ],
+)
+def test_a_folder_of_another_course_or_version_is_refused_before_anything_is_written(tmp_path, field, value, said):
     tree = new_tree(tmp_path / "learn", COURSE)
     path = tree.root / STATE
     path.write_text(json.dumps({**json.loads(path.read_text()), field: value}))
-    with pytest.raises(CourseError, match=f"{value}.*this minirnn has 'minirnn', version 1\n  make a new folder"):
-        find_tree(tree.root)
+    tree.file(FIRST).unlink()
+    for attempt in (lambda: find_tree(tree.root), lambda: new_tree(tree.root, COURSE, missing=True)):
+        with pytest.raises(CourseError) as caught:
+            attempt()
+        first, advice = str(caught.value).split("\n")
+        assert f"{value}" in first and first.endswith("has 'minirnn', version 1") and said in advice
+    assert not tree.file(FIRST).exists()
+
+
+def test_a_course_that_cannot_be_handed_out_leaves_the_folder_as_it_was(folder, tmp_path):
+    tree = new_tree(tmp_path / "learn", load(folder))
+    tree.file(FIRST).unlink()
+    before = {path: path.read_bytes() for path in tree.root.rglob("*") if path.is_file()}
+    path = folder / "course.toml"
+    path.write_text(path.read_text().replace("hidden_seed = 20261", '"hidden_seed" = 20261'))
+    with pytest.raises(CourseError, match="on one line"):
+        new_tree(tree.root, load(folder), missing=True)
+    assert {path: path.read_bytes() for path in tree.root.rglob("*") if path.is_file()} == before
 
 
 def test_outside_of_a_folder_the_way_to_make_one_is_told(tmp_path):

@@ -12,8 +12,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from minirnn.commands import cli
 from minirnn.learn.check import check
-from minirnn.learn.course import COURSE, CourseError, find_tree, load, new_tree
+from minirnn.learn.course import COURSE, HERE, CourseError, find_tree, load, new_tree
 from minirnn.learn.exercise import PUBLIC
 from minirnn.learn.grading.reading import collect
 from minirnn.learn.grading.task import grade
@@ -235,6 +236,28 @@ def test_missing_brings_a_folder_up_to_date_with_its_course(folder, tmp_path):
     tree = new_tree(tree.root, load(folder), missing=True)
     assert tree.file(tree.course.entry("bend")).read_text() == "# mine\n"
     assert list(find_tree(tree.root).course.entries) == ["ex05", "bend", "more"]
+
+
+@pytest.mark.parametrize("secret", [False, True])
+def test_a_new_exercise_reaches_a_students_folder_from_the_course_in_a_new_one(folder, tmp_path, capsys, secret):
+    def init(name: str, *rest: str) -> tuple[int, str]:
+        status = cli.main(["learn", "init", str(tmp_path / name), *rest])
+        return status, capsys.readouterr().err
+
+    assert init("old", "--course", str(folder)) == (0, "")
+    bend, more = (tmp_path / "old" / "exercises" / "own" / f"{name}.py" for name in ("bend", "more"))
+    bend.write_text("# mine\n")
+    new_exercise(folder, "more")
+    if secret:
+        change(folder / "course.toml", ('id = "more"', 'id = "more"\nsecret = true'))
+    assert init("new", "--course", str(folder)) == (0, "")
+    before = sorted(tmp_path.rglob("*"))
+    assert init("old", "--missing") == (0, "")  # with the course that the folder holds
+    assert init("old", "--course", str(HERE), "--missing")[0] == 2
+    assert sorted(tmp_path.rglob("*")) == before
+    assert init("old", "--course", str(tmp_path / "new" / COURSE), "--missing") == (0, "")
+    assert bend.read_text() == "# mine\n" and 'NotImplementedError("more")' in more.read_text()
+    assert list(find_tree(tmp_path / "old").course.entries) == ["ex05", "bend", "more"]
 
 
 def test_the_page_for_teachers_shows_what_works(tmp_path):
