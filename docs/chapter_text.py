@@ -47,6 +47,7 @@ def flat(text: str) -> str:
     """Text with references and code in Markdown."""
     text = re.sub(r"^\.\. sliders::.*\n(?:[ \t]+.*\n?)+", "", text, flags=re.M)  # which need the site
     text = re.sub(r":eq:`([^`]+)`", lambda found: f"({numbers()[found[1]]})", text)
+    text = re.sub(r":doc:`Answer </([^`>]+)>`", lambda found: f"Answer: *{title(found[1])}*", text)
     text = re.sub(r":doc:`([^`<]+) <[^>]+>`", r"\1", text)
     text = re.sub(r":doc:`(\d\d)_[^`]+`", lambda found: f"chapter {int(found[1])}", text)
     text = re.sub(r":doc:`(?:\.\./|/)?([^`]+)`", lambda found: f"*{title(found[1])}*", text)

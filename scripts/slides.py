@@ -3,7 +3,7 @@ r"""Makes slides of a chapter: its question, its equations with their numbers, i
 
     python scripts/slides.py slides                                # all chapters of the core
     python scripts/slides.py slides 05_the_lstms_highway           # one chapter
-    python scripts/slides.py slides --from slides/my_lecture.md    # after you have edited a deck
+    python scripts/slides.py --from slides/my_lecture.md           # after you have edited a deck
 
 A deck is Markdown, which you may edit, and a page made of it, which a browser shows and prints, one slide per sheet.
 Slides are divided by ``---``, formulas are TeX, and the text of the chapter is in ``<!-- -->``, for the
@@ -21,6 +21,7 @@ import io
 import re
 import shutil
 import sys
+import tempfile
 import textwrap
 from collections.abc import Iterator
 from pathlib import Path
@@ -45,8 +46,9 @@ body { margin: 0; background: #fff; color: #1a1a1a; }
 section { min-height: 100vh; padding: 5vmin 8vmin; display: flex; flex-direction: column; justify-content: center;
   scroll-snap-align: start; border-bottom: 1px solid #ccc; position: relative; overflow: hidden; }
 h1 { font-size: 1.9em; line-height: 1.15; margin: 0 0 .5em; } h2 { font-size: 1.35em; margin: 0 0 .6em; }
-p, ul { margin: .3em 0; max-width: 62em; } em { color: #00527a; } code { font-size: .9em; }
+p, ul, ol { margin: .3em 0; max-width: 62em; } em { color: #00527a; } code { font-size: .9em; }
 img { width: 100%; height: 66vh; object-fit: contain; }
+td, th { padding: 0 1em; text-align: left; }
 .formula { margin: .4em 0; flex-shrink: 0; }
 .number { position: absolute; right: 3vmin; bottom: 2vmin; color: #595959; font-size: .7em; }
 .notes { position: absolute; left: 8vmin; right: 14vmin; bottom: 1.5vmin; font-size: .6em; }
@@ -244,6 +246,17 @@ def inline(text: str) -> str:
     return re.sub(r"\0(\d+)\0", lambda m: kept[int(m[1])], text)
 
 
+def table(block: str) -> str:
+    """A table as HTML; its first row is the head."""
+    rows = [re.split(r"(?<!\\)\|", line.strip().strip("|")) for line in block.splitlines()]
+    rows = [row for row in rows if not all(re.fullmatch(r" *:?-+:? *", cell) for cell in row)]
+    shown = ""
+    for kind, row in zip(["th"] + ["td"] * len(rows), rows, strict=False):
+        words = (inline(cell.strip().replace("\\|", "|")) for cell in row)
+        shown += "<tr>" + "".join(f"<{kind}>{text}</{kind}>" for text in words) + "</tr>"
+    return f"<table>{shown}</table>"
+
+
 def slide(markdown: str, number: int, of: int) -> str:
     """One slide as HTML."""
     notes = re.findall(r"<!--\n?(.*?)\n?-->", markdown, flags=re.S)
@@ -252,14 +265,17 @@ def slide(markdown: str, number: int, of: int) -> str:
     for block in blocks:
         if formula := FORMULA.fullmatch(block):
             lines.append(f'<div class="formula">\\[{html.escape(formula[1], quote=False)}\\]</div>')
-        elif heading := re.fullmatch(r"(#{1,2}) (.+)", block):
+        elif heading := re.fullmatch(r"(#{1,3}) (.+)", block):
             level = len(heading[1])
             lines.append(f"<h{level}>{inline(heading[2])}</h{level}>")
         elif picture := re.fullmatch(r"!\[(.*)\]\((.+)\)", block, flags=re.S):
             lines.append(f'<img src="{html.escape(picture[2])}" alt="{html.escape(picture[1])}">')
-        elif block.startswith("- "):
-            items = re.split(r"\n(?=- )", block)
-            lines.append("<ul>" + "".join(f"<li>{inline(item[2:])}</li>" for item in items) + "</ul>")
+        elif bullet := re.match(r"(-|\d+\.) ", block):
+            kind = "ul" if bullet[1] == "-" else "ol"
+            items = [item.split(" ", 1)[1] for item in re.split(r"\n(?=- |\d+\. )", block)]
+            lines.append(f"<{kind}>" + "".join(f"<li>{inline(item)}</li>" for item in items) + f"</{kind}>")
+        elif block.startswith("|"):
+            lines.append(table(block))
         elif block:
             lines.append(f"<p>{inline(block)}</p>")
     said = html.escape("\n\n".join(notes), quote=False)
@@ -283,32 +299,56 @@ def mathjax() -> Path:
     return Path(spec.origin).parent / "static" / "mathjax" / "tex-svg-full.js"
 
 
-def write(path: Path, folder: Path) -> Path:
-    """Run a chapter, and write its figures and its deck."""
+def write(path: Path, folder: Path, again: bool = False) -> Path | None:
+    """Run a chapter, and write its figures and its deck. Returns None if a deck that was edited is kept."""
     source = folder / f"{path.stem}.md"
-    source.write_text(compose(path, run(path, folder)), encoding="utf-8")
+    print(f"{path.stem}: its code runs", flush=True)
+    with tempfile.TemporaryDirectory() as made:
+        deck = compose(path, run(path, Path(made)))
+        if source.exists() and not again and source.read_text(encoding="utf-8") != deck:
+            print(f"{source} was edited, so it is kept\n  its page: --from {source}; to replace it: --again")
+            return None
+        shutil.copytree(made, folder, dirs_exist_ok=True)
+    source.write_text(deck, encoding="utf-8")
     return source
 
 
 def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("folder", type=Path, help="where the decks go")
+    parser.add_argument("folder", type=Path, nargs="?", help="where the decks go (with --from, that of the deck)")
     parser.add_argument("chapters", nargs="*", help="such as 05_the_lstms_highway (default: the core)")
     parser.add_argument("--from", dest="source", type=Path, metavar="FILE.md", help="make the page of a deck again")
+    parser.add_argument("--again", action="store_true", help="also replace decks that were edited")
     args: Any = parser.parse_args(arguments)
     known = {path.stem: path for path in sorted(TUTORIALS.glob("[0-9][0-9]_*.py"))}
     wrong = [name for name in args.chapters if name not in known]
     if wrong:
         parser.error(f"no chapter is called {wrong[0]}; expected one of {', '.join(known)}")
+    if args.source and args.chapters:
+        parser.error("--from builds the page of one deck, and runs no chapter")
+    if args.source and args.source.suffix != ".md":
+        parser.error(f"--from is {args.source}; expected a deck, whose name ends in .md")
+    folder = args.folder or (args.source.parent if args.source else parser.error("the folder is missing"))
     script = mathjax()
-    args.folder.mkdir(parents=True, exist_ok=True)
-    shutil.copy(script, args.folder / "mathjax.js")
+    try:
+        if args.source:
+            args.source.read_text(encoding="utf-8")
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        parser.error(f"{error.filename}: {error.strerror}")
+    except ValueError as error:
+        parser.error(f"{args.source}: {error}")
+    shutil.copy(script, folder / "mathjax.js")
     chosen = args.chapters or [name for name in known if int(name[:2]) <= CORE]
-    for source in [args.source] if args.source else (write(known[name], args.folder) for name in chosen):
-        made = args.folder / f"{source.stem}.html"
+    kept = 0
+    for source in [args.source] if args.source else (write(known[name], folder, args.again) for name in chosen):
+        if source is None:
+            kept += 1
+            continue
+        made = folder / f"{source.stem}.html"
         made.write_text(page(source.read_text(encoding="utf-8")), encoding="utf-8")
         print(made)
-    return 0
+    return 1 if kept else 0
 
 
 if __name__ == "__main__":

@@ -132,10 +132,73 @@ def test_an_edited_deck_becomes_a_page(tmp_path: Path, capsys: pytest.CaptureFix
     assert (tmp_path / "out" / "mathjax.js").read_text() == "drawn" and "mine.html" in capsys.readouterr().out
 
 
-def test_an_unknown_chapter_is_refused_with_the_names(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_lists_with_numbers_and_tables_of_a_deck_are_shown() -> None:
+    page = SLIDES.page("# T\n\n1. one\n2. `two`\n\n| a | b |\n|---|--:|\n| **c** | x \\| y |\n\n### Small\n\n3.5 units")
+    assert "<ol><li>one</li><li><code>two</code></li></ol>" in page
+    head, row = "<tr><th>a</th><th>b</th></tr>", "<tr><td><strong>c</strong></td><td>x | y</td></tr>"
+    assert f"<table>{head}{row}</table>" in page
+    assert "<h3>Small</h3>" in page and "<p>3.5 units</p>" in page
+
+
+def test_a_page_without_a_folder_is_built_next_to_its_deck(tmp_path: Path) -> None:
+    (tmp_path / "mine.md").write_text("# Mine\n", encoding="utf-8")
+    assert SLIDES.main(["--from", str(tmp_path / "mine.md")]) == 0
+    assert "<title>Mine</title>" in (tmp_path / "mine.html").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["slides", "05_lstm"], "no chapter is called 05_lstm; expected one of 01_the_tape, "),
+        ([], "the folder is missing"),
+        (["--from", "none.md"], "none.md: No such file or directory"),
+        (["--from", "bytes.md"], "bytes.md: 'utf-8' codec can't decode"),
+        (["--from", "page.html"], "page.html; expected a deck, whose name ends in .md"),
+        (["slides", "01_the_tape", "--from", "mine.md"], "--from builds the page of one deck, and runs no chapter"),
+        (["bytes.md", "01_the_tape"], "bytes.md: File exists"),
+    ],
+)
+def test_a_wrong_call_is_refused_with_a_reason(
+    arguments: list[str], said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "bytes.md").write_bytes(b"\xff\xfe")
+    (tmp_path / "page.html").write_text("mine")
+    before = sorted(tmp_path.iterdir())
     with pytest.raises(SystemExit):
-        SLIDES.main([str(tmp_path), "05_lstm"])
-    assert "no chapter is called 05_lstm; expected one of 01_the_tape, " in capsys.readouterr().err
+        SLIDES.main(arguments)
+    assert said in capsys.readouterr().err
+    assert sorted(tmp_path.iterdir()) == before and (tmp_path / "page.html").read_text() == "mine"
+
+
+def test_an_edited_deck_is_kept_until_it_may_be_replaced(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("01_small", "02_more"):
+        (tmp_path / f"{name}.py").write_text(SMALL, encoding="utf-8")
+    monkeypatch.setattr(SLIDES, "TUTORIALS", tmp_path)
+    out = tmp_path / "out"
+    deck, page, figure = out / "01_small.md", out / "01_small.html", out / "01_small" / "1.svg"
+    assert SLIDES.main([str(out), "01_small"]) == 0
+    assert capsys.readouterr().out == f"01_small: its code runs\n{page}\n"
+    made = deck.read_text(encoding="utf-8")
+    assert SLIDES.main([str(out), "01_small"]) == 0  # nobody has edited it
+    deck.write_text(made + "edited", encoding="utf-8")
+    page.write_text("mine")
+    figure.write_text("redrawn")
+    capsys.readouterr()
+    assert SLIDES.main([str(out)]) == 1
+    said = capsys.readouterr().out
+    assert f"{deck} was edited, so it is kept\n  its page: --from {deck}; to replace it: --again\n" in said
+    assert deck.read_text(encoding="utf-8") == made + "edited"
+    assert page.read_text() == "mine" and figure.read_text() == "redrawn" and (out / "02_more.html").exists()
+    assert SLIDES.main([str(out), "01_small", "--again"]) == 0
+    assert deck.read_text(encoding="utf-8") == made and "<svg" in figure.read_text(encoding="utf-8")
+
+
+def test_an_answer_is_named_with_its_page() -> None:
+    deck = SLIDES.compose(TUTORIALS["03_one_step_then_many"])
+    assert "(Answer: *Exercises on paper, and answers*)" in deck and "(Answer)" not in deck
 
 
 @pytest.mark.slow
