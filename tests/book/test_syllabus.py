@@ -6,6 +6,7 @@ Tests `docs/syllabus.md` and `docs/exam.md`.
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -108,3 +109,14 @@ def test_numbers_of_the_exam_are_right() -> None:
     )
     c = 0.8 * 2 + 0.4 * 0.5
     assert f"c_t = {c:.4g}." in EXAM
+
+
+def test_the_lab_of_unit_5_shows_that_an_open_gate_keeps_the_gradient(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (code,) = re.findall(r"```python\n(.*?)```", PAGE, flags=re.S)
+    exec(code, {})
+    shares = [float(a) / float(b) for a, b in re.findall(r": (\S+) at .+?, (\S+) at", capsys.readouterr().out)]
+    assert len(shares) == 2 and shares[0] < 1e-6 and shares[1] > 0.5
+    assert {path.name for path in tmp_path.iterdir()} == {"forget_bias_0.png", "forget_bias_3.png"}
