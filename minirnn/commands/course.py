@@ -22,7 +22,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("name", metavar="NAME", nargs="?", help="with new-exercise: the id of the exercise, such as softsign")
     folder = "folder of the course (default: minirnn's own; for map the course folder you are in, if you are in one)"
     add("folder", metavar="DIR", nargs="?", type=path, help=folder)
-    add("--only", action="append", default=[], metavar="EX", help="verify this exercise only; may be repeated")
+    add(
+        "--only",
+        action="append",
+        default=[],
+        metavar="EX",
+        help="with verify or init: only this exercise; may be repeated",
+    )
     add("--cuda", action="store_true", help="with new-exercise: a CUDA kernel instead of a Python function")
     add("--to", choices=("gradescope", "classroom50"), default="gradescope", help="platform (default gradescope)")
     add("--out", type=path, metavar="FILE", help="zip file to write")
@@ -37,6 +43,8 @@ def run(args: argparse.Namespace) -> int:
     if args.folder is not None:
         raise UserError(f"minirnn course {args.action}: {args.name} and {args.folder}; expected one folder")
     args.folder = None if args.name is None else Path(args.name)
+    if args.only and args.action in ("map", "export"):
+        raise UserError(f"minirnn course {args.action}: --only is for init and verify")
     if args.action == "map":
         return show_map(args)
     if args.action == "init":
@@ -45,7 +53,7 @@ def run(args: argparse.Namespace) -> int:
         if args.folder is None:
             raise UserError("the name of the new folder is missing\n  expected: minirnn course init DIR")
         with user_mistakes():
-            copy_course(args.folder)
+            copy_course(args.folder, args.only)
         says = f"{args.folder}/course.toml says what each exercise is worth"
         print(f"{says}; minirnn course verify {args.folder} checks it")
         return 0

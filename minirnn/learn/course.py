@@ -183,7 +183,7 @@ def entry_of(
     """The exercise that a row of course.toml describes: one of minirnn's or, with a `reference`, a teacher's own."""
     id = field(where, row, "id", str)
     if id in before:
-        raise CourseError(f"{where} has id {id!r}, which is already used\n  there are: {', '.join(EXERCISES)}")
+        raise CourseError(f"{where} has id {id!r}, which is already used\n  expected each exercise once")
     exercise = None
     if "reference" in row:
         from minirnn.learn.teacher_exercise import own_exercise

@@ -15,6 +15,10 @@ class CourseError(ValueError):
 
 
 MISSING: Any = object()
+KINDS = {int: "a whole number", str: "a text", list: "a list", bool: "true or false", dict: "a dict"}
+"""The kinds of values, in words."""
+MOST = {"tutorial": 23}
+"""The largest number of a setting: there are 23 tutorials."""
 OF_A_COURSE = "name title version hidden_seed seconds megabytes detail exercise"
 OF_AN_EXERCISE = (
     "id title chapter points hidden hints needs tutorial seconds megabytes detail secret reference function file"
@@ -39,7 +43,7 @@ def field(where: object, table: Mapping[str, Any], name: str, kind: type, defaul
     if value is MISSING:
         raise CourseError(f"{where}: {name} is missing")
     if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
-        raise CourseError(f"{where}: {name} is {value!r}\n  expected {kind.__name__}")
+        raise CourseError(f"{where}: {name} is {value!r}\n  expected {KINDS[kind]}")
     return value
 
 
@@ -56,7 +60,7 @@ def seed(where: Path, table: Mapping[str, Any]) -> str:
     if "hidden_seed" not in table and where.absolute().parts[-3:-1] != (".minirnn", "course"):
         raise CourseError(f"{where}: hidden_seed is missing\n  expected a text that only you know")
     if isinstance(value, bool) or not isinstance(value, int | str) or value == "":
-        raise CourseError(f"{where}: hidden_seed is {value!r}\n  expected a text, or a whole number")
+        raise CourseError(f"{where}: hidden_seed is {value!r}\n  expected a text that is not empty, or a whole number")
     return str(value)
 
 
@@ -71,8 +75,9 @@ def without_seed(text: str, allowed: bool = True) -> dict[str, Any] | None:
 
 
 def count(where: object, table: Mapping[str, Any], name: str, default: Any, least: int = 0) -> int:
-    """A whole number of a table in course.toml, not below `least`."""
+    """A whole number of a table in course.toml, not below `least` or above what is in `MOST`."""
     value = field(where, table, name, int, default)
-    if not least <= value <= 10**9:
-        raise CourseError(f"{where}: {name} is {value}\n  expected a number from {least}")
+    if not least <= value <= MOST.get(name, 10**9):
+        limit = f" to {MOST[name]}" if name in MOST else ""
+        raise CourseError(f"{where}: {name} is {value}\n  expected a number from {least}{limit}")
     return int(value)

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 import secrets
 import shutil
 import zipfile
+from collections.abc import Collection
 from pathlib import Path
 
 from minirnn.io.atomic import atomic_write
-from minirnn.learn.course import HERE, Course, CourseError, write
+from minirnn.learn.course import HERE, Course, CourseError, load, write
 from minirnn.learn.reports import make_folder
 from minirnn.learn.sandbox.parent import ROOT
 from minirnn.machine.computer import installed_version
@@ -146,14 +148,19 @@ jobs:
 """
 
 
-def copy_course(folder: Path) -> None:
+def copy_course(folder: Path, only: Collection[str] = ()) -> None:
     """Copy minirnn's course to `folder`, to be changed. It is named after the folder, and has a new hidden seed.
+
+    With `only` it has these exercises and, with the capstone, those that the capstone needs.
 
     Raises
     ------
     CourseError
-        If the folder is there already.
+        If the folder is there already, or minirnn does not have an exercise.
     """
+    course = load()
+    kept = {course.entry(id).id for id in only} or set(course.entries)
+    kept.update(course.entries["ex41"].needs if "ex41" in kept else ())
     if folder.exists():
         raise CourseError(f"{folder} is there already\n  expected a new folder: nothing is overwritten")
     shutil.copytree(HERE, folder)
@@ -163,7 +170,14 @@ def copy_course(folder: Path) -> None:
     for key, value in own.items():
         before = next(line for line in text.splitlines() if line.startswith(f"{key} = "))
         text = text.replace(before, f"{key} = {json.dumps(value)}", 1)
-    write(file, text)
+    for entry in course.entries.values():
+        if entry.id not in kept:
+            text = re.sub(rf'\[\[exercise\]\]\nid = "{entry.id}"\n.*?(?=\n# ----|\n\[\[|\Z)\n?', "", text, flags=re.S)
+            for kind in ("exercises", "solutions"):
+                (folder / kind / entry.exercise.path).unlink(missing_ok=True)
+        left = [need for need in entry.needs if need in kept]
+        text = text.replace(f"needs = {json.dumps(entry.needs)}\n", f"needs = {json.dumps(left)}\n")
+    write(file, re.sub(r"(?:# ---- .*\s+)+(?=# ----|\Z)", "", text))
 
 
 def export(course: Course, platform: str, out: Path) -> None:

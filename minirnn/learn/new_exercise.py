@@ -103,6 +103,9 @@ CUDA_SOLUTION = """extern "C" __global__ void {function}(int N, float w, const f
 }}
 """
 
+EXAMPLES = ("    y = tanh(w * x)\n\n    x, y (B, H)    w (H,)\n", "//     y[k] = w * x[k]          x, y (N,)\n")
+"""What the stubs say about their examples."""
+
 ENTRY = """
 [[exercise]]
 id = "{id}"

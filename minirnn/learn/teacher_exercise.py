@@ -23,7 +23,7 @@ from types import ModuleType
 from typing import Any
 
 from minirnn.learn.cleaned import several
-from minirnn.learn.course_file import CourseError, field
+from minirnn.learn.course_file import KINDS, CourseError, field
 from minirnn.learn.exercise import PUBLIC, CudaExercise, Exercise, Sizes, Stage, Wrong
 from minirnn.learn.held_back import read_numbers
 
@@ -125,7 +125,7 @@ def needed(module: ModuleType, name: str, kind: Any, what: str) -> Any:
 def optional(module: ModuleType, name: str, kind: type, default: Any) -> Any:
     value = getattr(module, name, default)
     if not isinstance(value, kind):
-        raise CourseError(f"{module.__file__}: {name} is {value!r}\n  expected {kind.__name__}")
+        raise CourseError(f"{module.__file__}: {name} is {value!r}\n  expected {KINDS[kind]}")
     return value
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 import tempfile
 from collections.abc import Collection, Iterator
 from pathlib import Path
@@ -19,6 +20,7 @@ from minirnn.learn.exercise import PUBLIC_CASES, Exercise
 from minirnn.learn.hypotheses.program import Program
 from minirnn.learn.judge import Case, equal
 from minirnn.learn.mutants import mutants
+from minirnn.learn.new_exercise import ENTRY, EXAMPLES
 from minirnn.learn.result import Result
 from minirnn.learn.teacher_exercise import REFERENCES, failure
 
@@ -52,7 +54,7 @@ def without_entry(course: Course) -> Iterator[Path]:
 
 def complaints(course: Course, entry: Entry, work: Path, seconds: dict[str, float] | None = None) -> list[str]:
     """All complaints about an exercise; `work` is a folder for its answers."""
-    found = [*files(course, entry, work, seconds), *worth(course, entry)]
+    found = [*files(course, entry, work, seconds), *worth(course, entry), *half_made(course, entry)]
     return [*found, *mistakes(entry.exercise), *hidden(entry.exercise), *slips(course, entry, work)]
 
 
@@ -60,20 +62,47 @@ def files(course: Course, entry: Entry, work: Path, seconds: dict[str, float] | 
     """Complaints about the stub and the solution, each judged as an answer."""
     stub = judged(course, entry, work, course.stub(entry))
     if stub.status != "not started" or stub.score:
-        yield f"the stub counts as {stub.status} and earns {stub.score} of {entry.points} points: {stub.message}"
+        yield f"the stub counts as {stub.status} and earns {stub.score} of {entry.points} points{after(stub)}"
     cuda = entry.exercise.kind == "cuda"  # a CUDA kernel that does nothing runs but is wrong
     stub = judged(course, entry, work, course.stub(entry) + ("struct Begun {};\n" if cuda else "# begun\n"))
     if stub.status != ("failed" if cuda else "not started") or stub.score:
         earns = f"earns {stub.score} of {entry.points} points"
-        yield f"the stub counts as {stub.status} and {earns} once it is begun: {stub.message}"
-    text = course.solution(entry)
+        yield f"the stub counts as {stub.status} and {earns} once it is begun{after(stub)}"
+    text, file = course.solution(entry), f"solutions/{entry.exercise.path}"
+    if entry.own and not (course.folder / file).is_file():
+        yield f"{file}: no such file; the reference is tried as the solution"
+        file = f"{REFERENCES}/{entry.own}"
     solution = judged(course, entry, work, text, hidden=True)
     if seconds is not None:  # a CUDA kernel is compiled by now
         seconds[entry.id] = judged(course, entry, work, text).seconds
     if not solution.passed or solution.hidden != entry.hidden:
-        yield f"the solution fails: {solution.message or solution.hidden_message}"
+        said = solution.message or solution.hidden_message
+        yield f"the solution fails: {said.replace(entry.file, file)}"
     if solution.score + solution.hidden != entry.points + entry.hidden:
         yield f"the solution earns {solution.score + solution.hidden} of {entry.points + entry.hidden} points"
+
+
+def after(result: Result) -> str:
+    """What a check says, after a colon."""
+    return f": {result.message}" if result.message else ""
+
+
+def half_made(course: Course, entry: Entry) -> Iterator[str]:
+    """Complaints about a teacher's own exercise that still has texts of its template, or results of another shape."""
+    if not entry.own:
+        return
+    for hint in entry.hints:
+        if f'"{hint}"' in ENTRY:
+            yield f"a hint is still the template's: {hint}"
+    if any(example in course.stub(entry) for example in EXAMPLES):
+        yield f"{entry.file} still describes the template's example"
+    sizes = PUBLIC_CASES[0][1]
+    expected = entry.exercise.expected(entry.exercise.case([0], sizes))
+    for name, axes in entry.exercise.outputs.items():
+        shape = tuple(getattr(sizes, axis) for axis in re.findall(r"[TBIH]", axes))
+        if re.fullmatch(r"\([TBIH, ]*\)", axes) and np.shape(expected[name]) != shape:
+            got = f"has the shape {np.shape(expected[name])}"
+            yield f"{name} {got}, but OUTPUTS says {axes}, which is {shape} for {sizes}"
 
 
 def judged(course: Course, entry: Entry, work: Path, text: str, hidden: bool = False) -> Result:

@@ -11,6 +11,7 @@ import pytest
 
 from minirnn.learn.catalog import EXERCISES
 from minirnn.learn.course import HERE, STATE, CourseError, find_tree, hand_out, load, new_tree
+from minirnn.learn.course_file import MOST
 
 COURSE = load()
 FIRST = COURSE.entry("ex01")
@@ -27,24 +28,33 @@ def folder(tmp_path: Path) -> Path:
     [
         ('id = "ex01"', "", "exercise number 1: id is missing"),
         ('id = "ex01"', 'id = "ex99"', "'ex99': an exercise that minirnn does not have\n  there are: ex01, ex02"),
-        ('id = "ex02"', 'id = "ex01"', "exercise number 2 has id 'ex01', which is already used"),
-        ("points = 3", 'points = "3"', "points is '3'\n  expected int"),
-        ("points = 3", "points = true", "points is True\n  expected int"),
+        (
+            'id = "ex02"',
+            'id = "ex01"',
+            "exercise number 2 has id 'ex01', which is already used\n  expected each exercise once",
+        ),
+        ("points = 3", 'points = "3"', "points is '3'\n  expected a whole number"),
+        ("points = 3", "points = true", "points is True\n  expected a whole number"),
         ("points = 3", "points = -1", "points is -1\n  expected a number from 0"),
-        ("points = 3", "points = 1.5", "points is 1.5\n  expected int"),
-        ("hidden_seed = 20261", "hidden_seed = 1.5", "hidden_seed is 1.5\n  expected a text, or a whole number"),
+        ("points = 3", "points = 1.5", "points is 1.5\n  expected a whole number"),
+        (
+            "hidden_seed = 20261",
+            "hidden_seed = 1.5",
+            "hidden_seed is 1.5\n  expected a text that is not empty, or a whole number",
+        ),
         ("hidden_seed = 20261", "hidden_seed = true", "hidden_seed is True\n  expected a text"),
-        ("hidden_seed = 20261", 'hidden_seed = ""', "hidden_seed is ''\n  expected a text"),
+        ("hidden_seed = 20261", 'hidden_seed = ""', "hidden_seed is ''\n  expected a text that is not empty"),
         ("hidden_seed", 'detail = "all"\nhidden_seed', "detail is 'all'\n  expected one of full, place, yes-no"),
-        ("hidden = 1", "hidden = []", "hidden is []\n  expected int"),
+        ("hidden = 1", "hidden = []", "hidden is []\n  expected a whole number"),
         ("seconds = 20 ", "seconds = 0 ", "seconds is 0\n  expected a number from 1"),
         ("megabytes = 2048", "megabytes = 1", "megabytes is 1\n  expected a number from 64"),
-        ('name = "minirnn"', "name = 7", "name is 7\n  expected str"),
-        ('title = "Product and sum"', "title = 1", "title is 1\n  expected str"),
+        ('name = "minirnn"', "name = 7", "name is 7\n  expected a text"),
+        ('title = "Product and sum"', "title = 1", "title is 1\n  expected a text"),
         ("hints = [", "hints = [ 1,", "hints must be strings"),
         ('needs = ["ex01"]', "needs = [1]", "needs must be ids of exercises"),
         ("tutorial = 1", "tutorial = -1", "tutorial is -1\n  expected a number from 0"),
-        ('chapter = "The tape"', "chapter = 1", "chapter is 1\n  expected str"),
+        ("tutorial = 1", "tutorial = 99", "tutorial is 99\n  expected a number from 0 to 23"),
+        ('chapter = "The tape"', "chapter = 1", "chapter is 1\n  expected a text"),
         ("[[exercise]]", "[[exercise", "course.toml: "),
         ("points = 3", "point = 3", "number 1: there is no setting 'point'\n  likely 'points' is meant"),
         ("points = 3", "colour = 3", "number 1: there is no setting 'colour'"),
@@ -72,7 +82,7 @@ def test_all_exercises_with_a_wrong_entry_are_named_at_once(folder):
 @pytest.mark.parametrize(
     ("data", "said"),
     [
-        (b"exercise = 1\n", "exercise is 1\n  expected list"),
+        (b"exercise = 1\n", "exercise is 1\n  expected a list"),
         (b"exercise = [1]\n", "exercise number 1 is 1\n  expected a table"),
         (b"exercise = []\n", "has no exercise"),
         (b"", "exercise is missing"),
@@ -116,6 +126,11 @@ def test_an_exercise_is_found_by_short_names(name):
 def test_an_exercise_that_is_not_there_is_told_with_those_that_are(name):
     with pytest.raises(CourseError, match="no exercise .*\n  there are: ex01, ex02"):
         COURSE.entry(name)
+
+
+def test_the_last_tutorial_is_the_number_that_a_course_may_name():
+    tutorials = (Path(__file__).parents[2] / "tutorials").glob("[0-9][0-9]_*.py")
+    assert max(int(path.name[:2]) for path in tutorials) == MOST["tutorial"]
 
 
 def test_every_exercise_stands_in_the_course_once_with_its_stub_and_three_hints():

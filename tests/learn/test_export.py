@@ -11,7 +11,7 @@ import zipfile
 
 import pytest
 
-from minirnn.learn.course import load
+from minirnn.learn.course import CourseError, load
 from minirnn.learn.export import copy_course, export
 from tests.learn.answers import solution
 from tests.slow import slow_unless
@@ -177,3 +177,24 @@ def test_gradescope_starts_isolated_from_its_own_folder(course, tmp_path):
     assert done.returncode == 0, done.stderr
     done = subprocess.run([sys.executable, str(grader / "run.py"), "--version"], capture_output=True, text=True)
     assert done.returncode != 0 and "not isolated" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("only", "kept"),
+    [(["ex01", "5"], ["ex01", "ex05"]), (["ex41"], ["ex09", "ex15", "ex16", "ex24", "ex25", "ex35", "ex41"])],
+)
+def test_a_copy_has_only_the_exercises_that_are_named_and_those_of_the_capstone(tmp_path, only, kept):
+    copy_course(tmp_path / "small", only)
+    course = load(tmp_path / "small")
+    assert sorted(course.entries) == kept
+    assert all(set(entry.needs) <= set(kept) for entry in course.entries.values())
+    files = [path.name for path in (tmp_path / "small" / "exercises").rglob("ex*.*")]
+    assert sorted(name[:4] for name in files) == kept
+    text = (tmp_path / "small" / "course.toml").read_text()
+    assert text.count("# ----") == len(course.chapters) and text.count("[[exercise]]") == len(kept)
+
+
+def test_a_copy_with_an_exercise_that_is_not_there_writes_nothing(tmp_path):
+    with pytest.raises(CourseError, match="no exercise 'ex99'"):
+        copy_course(tmp_path / "small", ["ex99"])
+    assert not list(tmp_path.iterdir())
