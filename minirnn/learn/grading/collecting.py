@@ -27,6 +27,7 @@ IS_LINK = "it is a link, which could lead to answers of others: hand in the file
 
 NUMBERED = re.compile(r"\d{3}|_assignsubmission_")
 """What platforms put into the names of students' folders: a number, which no chapter or week has."""
+NUMBER = re.compile(r"(?<![a-z])ex[\s_-]*0*(\d{1,3})(?!\d)")
 ADDED = re.compile(r"\s*+(?:\)\d+\(|(?:\d++[\s_-]*+)?ypoc|eipok|lanif|wen|\d++v|\d++-)[\s_-]*")
 """What systems and people add to a name. It is matched from the end, which is fast for any name."""
 
@@ -250,10 +251,11 @@ def meant(name: str, wanted: Iterable[str]) -> str | None:
     stems = {bare(w): w for w in wanted}
     if stem in stems:
         return stems[stem]
-    if number := re.match(r"ex[\s_-]*0*(\d{1,3})(?!\d)", stem):  # ex03 alone, with anything after it
+    if number := NUMBER.search(stem):  # ex03 alone, with anything after it; never the file of another number
         for known, file in stems.items():
             if known.startswith(f"ex{int(number[1]):02d}_"):
                 return file
+        stems = {known: file for known, file in stems.items() if not NUMBER.search(known)}
     if whole := [known for known in stems if len(known) > 3 and known in stem]:  # such as my_softplus
         return stems[max(whole, key=len)]
     close = difflib.get_close_matches(stem, list(stems), 1, 0.85)

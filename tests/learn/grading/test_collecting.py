@@ -475,6 +475,16 @@ def test_other_names_are_not_spoken_of(course, name):
     assert meant(name, {"ex01_mul_add.py"}) is None
 
 
+def test_the_file_of_another_exercise_is_never_taken_for_one(course):
+    """This course has ex05_rnn_cell_backward and not ex10."""
+    other = ("ex10_gru_cell_backward.py", "my_ex10_rnn_cell_backward.py", "ex-10 rnn_cell_backward (1).py")
+    for more in ([], [(EX05, b"y = 1\n")]):
+        handed = collect(zip_of(*[(name, b"x = 1\n") for name in other], (EX01, b""), *more), course)
+        assert set(handed.files) == {"ex01", *(["ex05"] if more else [])}
+        assert handed.notes == () and handed.reasons == {}
+    assert meant("ex10_softsign.py", {"softsign.py", "ex05_softsign_backward.py"}) == "softsign.py"
+
+
 def test_a_second_file_of_the_same_name_is_told(course):
     handed = collect(zip_of((f"old/{EX01}", b"x = 2\n"), (EX01, b"x = 1\n")), course)
     assert handed.files["ex01"] == b"x = 1\n" and handed.notes == (f"{EX01} is graded; 1 more with that name ignored",)
