@@ -47,7 +47,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default="",
         help="points or percent deducted per day late, such as 2 or 10%%; see --due",
     )
-    add("--due", metavar="TIME", default="", help="deadline, such as 2027-02-01T23:59+01:00")
+    add("--due", metavar="TIME", default="", help="deadline, such as 2027-02-01T23:59+01:00, or 2027-02-01 for its end")
     add("--grace", metavar="SPAN", default="", help="grace period, such as 15m")
     add("--cut-off", metavar="SPAN", default="", help="no points after this delay, such as 7d")
     add(

@@ -199,7 +199,7 @@ def read_roster(path: Path) -> list[Student]:
         where = f"{path}, line {line}"
         students[known(row["id"])] = Student(
             unicodedata.normalize("NFC", row["id"]), submission, row.get("name", ""), row.get("email", ""),
-            time_of(where, row.get("submitted", "")), time_of(where, row.get("due", "")),
+            time_of(where, row.get("submitted", "")), time_of(where, row.get("due", ""), datetime.time(23, 59, 59)),
         )  # fmt: skip
     return list(students.values())
 
@@ -240,8 +240,9 @@ def read_table(
     return rows
 
 
-def time_of(where: str, text: str) -> datetime.datetime | None:
-    """A time such as ``2027-02-01T23:59+01:00``; without a zone it is local time.
+def time_of(where: str, text: str, of_a_day: datetime.time = datetime.time()) -> datetime.datetime | None:
+    """A time such as ``2027-02-01T23:59+01:00``; without an offset it is in this machine's zone. A date alone means the
+    time `of_a_day`.
 
     Raises
     ------
@@ -251,6 +252,12 @@ def time_of(where: str, text: str) -> datetime.datetime | None:
     if not text:
         return None
     try:
-        return datetime.datetime.fromisoformat(text).astimezone()
+        time = datetime.datetime.fromisoformat(text)
+        if len(text) <= len("2027-02-01"):
+            time = datetime.datetime.combine(time, of_a_day)
+        return time.astimezone()
     except (ValueError, OverflowError, OSError):
-        raise CourseError(f"{where}: {text!r} is not a time\n  expected, for example, 2027-02-01T23:59+01:00") from None
+        raise CourseError(
+            f"{where}: {text!r} is not a time\n"
+            "  expected, for example, 2027-02-01T23:59+01:00; without an offset it is in this machine's zone"
+        ) from None
