@@ -21,16 +21,16 @@ points there were; 1 when something could not be graded."""
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.epilog = FORMATS
     add = parser.add_argument
-    add("submissions", metavar="SUBMISSION", nargs="+", type=path, help="folder or zip file of a student")
+    add("submissions", metavar="SUBMISSION", nargs="+", type=path, help="folder or zip file of a student or a class")
     add("--course", type=path, metavar="DIR", help="your own course (default: minirnn's)")
     add("--out", action="append", default=[], metavar="FORMAT:FILE", help="write the grades to FILE; may be repeated")
     add("--jobs", type=int, default=1, metavar="N", help="submissions graded at the same time (default 1)")
-    add("--executor", metavar="WHERE", default="",
-        help=f"{EXECUTOR}; instead of --jobs")  # fmt: skip
+    add("--executor", metavar="WHERE", default="", help=f"{EXECUTOR}; instead of --jobs")
     who = parser.add_argument_group("who")
     add = who.add_argument
     add("--id", metavar="PATH", default="", help="where the student's name is in a path, such as 'hw1/{id}_*.zip'")
     add("--roster", type=path, metavar="CSV", help="the students: id, and name, email, submission, submitted, due")
+    add("--one", action="store_true", help="SUBMISSION is one student's, even if it looks like a class")
     add("--student", action="append", default=[], metavar="ID", help="grade this student only; may be repeated")
     what = parser.add_argument_group("what")
     add = what.add_argument
@@ -47,7 +47,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default="",
         help="points or percent deducted per day late, such as 2 or 10%%; see --due",
     )
-    add("--due", metavar="TIME", default="", help="deadline, such as 2027-02-01T23:59+01:00")
+    add("--due", metavar="TIME", default="", help="deadline, such as 2027-02-01T23:59+01:00, or 2027-02-01 for its end")
     add("--grace", metavar="SPAN", default="", help="grace period, such as 15m")
     add("--cut-off", metavar="SPAN", default="", help="no points after this delay, such as 7d")
     add(

@@ -66,7 +66,7 @@ results=/autograder/results/results.json said=$(mktemp)
 trap 'rm -f "$said"' EXIT
 rm -f "$results"
 /autograder/venv/bin/python -I run.py grade /autograder/submission --course /autograder/source/course \\
-    --trusted --out gradescope:"$results" 2> "$said"
+    --trusted --one --out gradescope:"$results" 2> "$said"
 status=$?
 cat "$said" >&2
 [ -s "$results" ] && exit 0
@@ -108,7 +108,7 @@ with tempfile.TemporaryDirectory() as work:
         if target.is_symlink():
             target.unlink()  # a link in the checkout leads where its author wants
         outs += ["--out", f"{{kind}}:{{target}}"]
-    grade = ["grade", str(checkout), "--trusted", "--course", str(here / "course"), *outs]
+    grade = ["grade", str(checkout), "--trusted", "--one", "--course", str(here / "course"), *outs]
     sys.exit(subprocess.call([python, "-I", str(here / "run.py"), *grade], cwd=work, env=clean))
 '''
 

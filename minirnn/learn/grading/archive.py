@@ -59,8 +59,8 @@ class Archive:
         for name, member in self.members.items():
             yield name, member.file_size
 
-    def read(self, name: str) -> bytes:
-        """The bytes of a file.
+    def read(self, name: str, most: int = MOST_FILE) -> bytes:
+        """The bytes of a file, `most` of them.
 
         Raises
         ------
@@ -75,22 +75,22 @@ class Archive:
             raise Unreadable("is encrypted: the zip file must have no password")
         if member.compress_type not in METHODS:
             raise Unreadable(f"is packed by method {member.compress_type}: make an ordinary zip file")
-        if member.file_size > MOST_FILE:
-            raise Unreadable(too_large(member.file_size))
+        if member.file_size > most:
+            raise Unreadable(too_large(member.file_size, most))
         try:
             with self.zip.open(member) as file:
-                data = file.read(MOST_FILE + 1)
-                if len(data) <= MOST_FILE and file.read(1):  # the checksum is verified at the end
-                    raise Unreadable(too_large(MOST_FILE + 1))
+                data = file.read(most + 1)
+                if len(data) <= most and file.read(1):  # the checksum is verified at the end
+                    raise Unreadable(too_large(most + 1, most))
         except DAMAGED as error:
             raise Unreadable(f"is damaged in the zip file ({error or type(error).__name__})") from None
-        if len(data) > MOST_FILE:
-            raise Unreadable(too_large(len(data)))
+        if len(data) > most:
+            raise Unreadable(too_large(len(data), most))
         return data
 
 
-def too_large(size: int) -> str:
-    return f"has {size / 1e6:.1f} MB: more than {MOST_FILE >> 20} MB is left out"
+def too_large(size: int, most: int) -> str:
+    return f"has {size / 1e6:.1f} MB: more than {most >> 20} MB is left out"
 
 
 def directory_size(file: IO[bytes]) -> int:

@@ -11,31 +11,25 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
-from typing import Protocol
 
 from minirnn.learn.cleaned import printable, several
 from minirnn.learn.grading.archive import Archive, Unreadable
-from minirnn.learn.grading.folder import SKIPPED, Folder
+from minirnn.learn.grading.folder import DEEPEST, SKIPPED, Folder
 from minirnn.learn.grading.handed import MOST_NAMES, MOST_NOTES, MOST_TOGETHER, Handed
+from minirnn.learn.grading.nested import ARCHIVES, NOISE, Below, Opened, Source, unpacked
 from minirnn.learn.grading.notebook import answer_in, code_cells
 
 STATE = ".minirnn/state.json"
 MOST_STRANGE = 300
 """Names of other files that are compared with those of the exercises."""
 ENDINGS = {".py", ".cu", ".ipynb", ".txt", ".cuh", ".cpp", ".pyc", ""}
-ARCHIVES = {".zip", ".tar", ".gz", ".tgz", ".7z", ".rar"}
 IS_LINK = "it is a link, which could lead to answers of others: hand in the files themselves"
 
+NUMBERED = re.compile(r"\d{3}|_assignsubmission_")
+"""What platforms put into the names of students' folders: a number, which no chapter or week has."""
+NUMBER = re.compile(r"(?<![a-z])ex[\s_-]*0*(\d{1,3})(?!\d)")
 ADDED = re.compile(r"\s*+(?:\)\d+\(|(?:\d++[\s_-]*+)?ypoc|eipok|lanif|wen|\d++v|\d++-)[\s_-]*")
 """What systems and people add to a name. It is matched from the end, which is fast for any name."""
-
-
-class Source(Protocol):
-    """A folder or an archive: names with sizes, and the bytes of one."""
-
-    def names(self) -> Iterable[tuple[str, int]]: ...
-
-    def read(self, name: str) -> bytes: ...
 
 
 @dataclass(frozen=True)
@@ -46,20 +40,6 @@ class Wanted:
     file: str
     path: str
     function: str
-
-
-@dataclass(frozen=True)
-class Below:
-    """The part of a source that is below a folder."""
-
-    source: Source
-    folder: str
-
-    def names(self) -> Iterable[tuple[str, int]]:
-        return ((n.removeprefix(self.folder), size) for n, size in self.source.names() if n.startswith(self.folder))
-
-    def read(self, name: str) -> bytes:
-        return self.source.read(self.folder + name)
 
 
 def collect(submission: Path | bytes, wanted: Sequence[Wanted], notebooks: bool = False, inside: str = "") -> Handed:
@@ -74,7 +54,7 @@ def collect(submission: Path | bytes, wanted: Sequence[Wanted], notebooks: bool 
     notebooks : bool
         Whether an exercise without a file of its own is looked for in the cells of notebooks.
     inside : str
-        The folder in a zip file that is the submission, such as ``ann/``; empty for the whole.
+        The folder or zip file in a zip file that is the submission, ``ann/`` or ``ann.zip``; empty for the whole.
 
     Returns
     -------
@@ -94,8 +74,10 @@ def collect(submission: Path | bytes, wanted: Sequence[Wanted], notebooks: bool 
         if not submission.is_file():
             raise Unreadable("it is neither a folder nor a file")
         with open(submission, "rb", opener=opened) as file:
-            archive = Archive(file)
-            return collected(Below(archive, inside) if inside else archive, wanted, notebooks)
+            source: Source = Archive(file)
+            if inside:
+                source = Below(source, inside) if inside.endswith("/") else unpacked(source, inside)
+            return collected(source, wanted, notebooks)
     except Unreadable as error:
         return Handed(problem=str(error))
     except OSError as error:
@@ -111,49 +93,67 @@ def opened(path: str, flags: int) -> int:
     return descriptor
 
 
-def folders_of_a_class(path: Path, wanted: Sequence[Wanted]) -> list[str]:
-    """The folders with the same exercises in a zip file or folder, one for each student, each with a final ``/``.
+def parts_of_a_class(path: Path, wanted: Sequence[Wanted]) -> list[str] | str:
+    """The submissions in a folder or zip file of a class: folders, each with a final ``/``, or archives.
 
-    The result is empty if `path` is the submission of one student, or cannot be read.
+    The result is empty if `path` is the submission of one student, or cannot be read. It is a text if `path` may be
+    either: the pattern of the submissions below it.
     """
     try:
         with Folder(path) if path.is_dir() else open(path, "rb", opener=opened) as file:
             source: Source = file if isinstance(file, Folder) else Archive(file)
-            names = [n for n, _ in source.names() if SKIPPED.isdisjoint(PurePosixPath(n).parts)]
+            names = [n for n, _ in source.names() if not any(map(is_noise, PurePosixPath(n).parts))]
     except (Unreadable, OSError):
         return []
     endings = {PurePosixPath(entry.file).name: (entry.file, entry.path) for entry in wanted}
-    roots, times = set(), Counter[str]()
+    roots, times, works = set(), Counter[str](), []
     for name in names:
         last = PurePosixPath(name).name
         if last in endings:
             roots.add(name.removesuffix(next((e for e in endings[last] if f"/{name}".endswith(f"/{e}")), last)))
             times[last] += 1
-    if len(roots) < 2 or max(times.values()) < 2:
-        return []
-    common = os.path.commonprefix([*roots])
-    common = common[: common.rfind("/") + 1]
-    if common in roots:  # there are files next to the folders, which are then copies
-        return []
-    below = (n.removeprefix(common).partition("/") for n in names if n.startswith(common))
-    folders = {folder for folder, slash, _ in below if slash and not folder.startswith((".", "__MACOSX"))}
-    return [f"{common}{folder}/" for folder in sorted(folders)]
+            works.append(name)
+        elif PurePosixPath(name).suffix.lower() in ARCHIVES:
+            works.append(name)
+    top = ""
+    for _ in range(DEEPEST):  # down to where there is more than one folder with something
+        below = [n.removeprefix(top).partition("/") for n in names if n.startswith(top)]
+        folders = {folder for folder, slash, _ in below if slash}
+        packed = {file for file, slash, _ in below if not slash and PurePosixPath(file).suffix.lower() in ARCHIVES}
+        alike = len(folders) > 1 and all(map(NUMBERED.search, folders))
+        places = {n.removeprefix(top).partition("/")[:2] for n in works if n.startswith(top)}
+        if alike or [slash for _, slash in places] != ["/"]:
+            break
+        top += "".join(*places)
+    own = any(top.startswith(root) for root in roots)  # files next to the folders, which are then copies
+    if not own and not packed and (alike or len(roots) > 1 and max(times.values()) > 1):
+        if path.is_dir():  # with empty ones, and links, which are not read
+            folders |= {entry.name for entry in os.scandir(path / top) if entry.is_dir() and not is_noise(entry.name)}
+        return [f"{top}{folder}/" for folder in sorted(folders)]
+    if not own and not folders and len(packed) > 1:
+        return [f"{top}{file}" for file in sorted(packed)]
+    archives = {n.removeprefix(top).partition("/")[0] for n in works if PurePosixPath(n).name not in endings}
+    unclear = alike or len(archives | ({name for name, _ in places} if archives and not own else set())) > 1
+    return f"{top}*" if unclear else []
+
+
+def is_noise(name: str) -> bool:
+    """Whether a file or folder is one of those that systems and editors make."""
+    return name.startswith(".") or name in NOISE
 
 
 def collected(source: Source, entries: Sequence[Wanted], notebooks: bool) -> Handed:
-    """The exercises that `source` has."""
+    """The exercises that `source` and the zip files in it have."""
+    source = Opened(source)
     wanted = {PurePosixPath(entry.file).name for entry in entries}
     candidates: dict[str, list[str]] = {name: [] for name in wanted}
     nearly: dict[str, list[str]] = {name: [] for name in wanted}
     sizes: dict[str, int] = {}
     strange: list[str] = []
     compared = count = 0
-    archives: list[str] = []
     for name, size in source.names():
         path = PurePosixPath(name)
         count += 1
-        if path.suffix.lower() in ARCHIVES and len(archives) < MOST_NOTES:
-            archives.append(name)
         if not SKIPPED.isdisjoint(path.parts):
             continue
         if path.name in wanted and len(candidates[path.name]) < MOST_NOTES:
@@ -174,7 +174,8 @@ def collected(source: Source, entries: Sequence[Wanted], notebooks: bool) -> Han
     for entry in entries:
         file = PurePosixPath(entry.file).name
         names = candidates[file]
-        place = place_of(entry, [name for name in names if sizes[name] >= 0] or names)
+        loose = [name for name in names if not name.startswith((*source.archives,))]
+        place = place_of(entry, [name for name in loose or names if sizes[name] >= 0] or names)
         if place is None:
             if names or len(nearly[file]) != 1 or is_other_exercise(entries, entry, [file] * 2):
                 continue
@@ -198,21 +199,22 @@ def collected(source: Source, entries: Sequence[Wanted], notebooks: bool) -> Han
         notes += from_notebooks(source, [n for n in strange if n.lower().endswith(".ipynb")], entries, files)
         strange = [n for n in strange if not n.lower().endswith(".ipynb")]
     notes += ignored(sorted(strange), entries, files, reasons)
-    problem = "" if files else nothing_found(count, archives, [*reasons.values()])
+    problem = "" if files else nothing_found(count, source.closed, [*reasons.values()])
+    if files:
+        notes += [f"ignored: {why}" for why in source.closed]
     if len(notes) > MOST_NOTES:
         notes = [*notes[:MOST_NOTES], f"and {len(notes) - MOST_NOTES} more"]
     hints = hints_in(source, min(roots, key=len), entries) if roots else {}
     return Handed(files, tuple(notes), reasons, problem, hints)
 
 
-def nothing_found(count: int, archives: Sequence[str], reasons: Sequence[str]) -> str:
+def nothing_found(count: int, closed: Sequence[str], reasons: Sequence[str]) -> str:
     """Why nothing can be graded of a submission of `count` files: none is a file of an exercise that can be read."""
     if reasons:
         return reasons[0] + (f"; and {len(reasons) - 1} more could not be read" if reasons[1:] else "")
-    if archives:
-        more = ", ..." if len(archives) > 3 else ""
-        names = ", ".join(map(printable, sorted(archives)[:3])) + more
-        return f"no file of an exercise was found; it contains {names}: archives inside a submission are not opened"
+    if closed:
+        more = f"; and {len(closed) - 1} more could not be opened" if closed[1:] else ""
+        return f"no file of an exercise was found; {closed[0]}{more}"
     other = f"it has {several(count, 'other file')}" if count else "it is empty"
     return f"no file of an exercise was found: {other}"
 
@@ -249,10 +251,11 @@ def meant(name: str, wanted: Iterable[str]) -> str | None:
     stems = {bare(w): w for w in wanted}
     if stem in stems:
         return stems[stem]
-    if number := re.match(r"ex[\s_-]*0*(\d{1,3})(?!\d)", stem):  # ex03 alone, with anything after it
+    if number := NUMBER.search(stem):  # ex03 alone, with anything after it; never the file of another number
         for known, file in stems.items():
             if known.startswith(f"ex{int(number[1]):02d}_"):
                 return file
+        stems = {known: file for known, file in stems.items() if not NUMBER.search(known)}
     if whole := [known for known in stems if len(known) > 3 and known in stem]:  # such as my_softplus
         return stems[max(whole, key=len)]
     close = difflib.get_close_matches(stem, list(stems), 1, 0.85)

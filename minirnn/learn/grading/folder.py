@@ -82,8 +82,8 @@ class Folder:
                 os.close(above)
         return here
 
-    def read(self, name: str) -> bytes:
-        """The bytes of a file.
+    def read(self, name: str, most: int = MOST_FILE) -> bytes:
+        """The bytes of a file, `most` of them.
 
         Raises
         ------
@@ -99,13 +99,13 @@ class Folder:
             with open(opened, "rb") as stream:
                 if not stat.S_ISREG(os.fstat(opened).st_mode):
                     raise Unreadable("is not a regular file")
-                data = stream.read(MOST_FILE + 1)
+                data = stream.read(most + 1)
         except OSError as error:
             if error.errno in (errno.ELOOP, errno.ENXIO):
                 raise Unreadable("is a link" if error.errno == errno.ELOOP else "is not a regular file") from None
             raise Unreadable(f"cannot be read: {error.strerror}") from None
-        if len(data) > MOST_FILE:
-            raise Unreadable(too_large(os.stat(name, dir_fd=self.root, follow_symlinks=False).st_size))
+        if len(data) > most:
+            raise Unreadable(too_large(os.stat(name, dir_fd=self.root, follow_symlinks=False).st_size, most))
         return data
 
 

@@ -7,6 +7,10 @@ from dataclasses import dataclass, field
 
 MOST_FILE = 1 << 20
 """The most bytes of a file."""
+MOST_PACKED = 64 << 20
+"""The most bytes of a zip file in a folder or another zip file."""
+MOST_OPENED = 8
+"""Zip files in a submission that are opened."""
 MOST_TOGETHER = 8 << 20
 """The most bytes of all graded files together."""
 MOST_NAMES = 200_000

@@ -67,7 +67,8 @@ def read_policy(off: str, due: str = "", grace: str = "", cut_off: str = "") -> 
     if match is None:
         raise CourseError(f"--late is {off!r}\n  expected points or percent per day, such as 2 or 10%")
     return Late(
-        time_of("--due", due), float(match[1]), match[2] == "%", duration_of("--grace", grace) or datetime.timedelta(),
+        time_of("--due", due, datetime.time(23, 59, 59)), float(match[1]), match[2] == "%",
+        duration_of("--grace", grace) or datetime.timedelta(),
         duration_of("--cut-off", cut_off),
     )  # fmt: skip
 
@@ -83,14 +84,16 @@ def duration_of(name: str, text: str) -> datetime.timedelta | None:
 
 
 def check_times(late: Late, students: Sequence[Student]) -> None:
-    """Raises CourseError if it is not known when a student handed in, or until when it was due."""
-    handed = [s for s in students if s.submission is not None]
+    """Raises CourseError if it is not known when a student handed in, or until when it was due. Of students who are not
+    on the roster it is not known, so nothing is deducted.
+    """
+    handed = [s for s in students if s.submission is not None and s.listed]
     for what, missing in (
         ("was submitted", [s for s in handed if s.submitted is None]),
         ("was due", [s for s in handed if s.due is None and late.due is None]),
     ):
         if missing:
-            names = [s.id if s.listed else f"{s.id} (not on the roster)" for s in missing[:5]]
+            names = [s.id for s in missing[:5]]
             more = f" and {len(missing) - 5} more" if len(missing) > 5 else ""
             raise CourseError(
                 f"--late: it is not known when the work of {', '.join(names)}{more} {what}\n"

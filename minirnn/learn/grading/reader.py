@@ -59,7 +59,7 @@ def answer(what: str, *arguments: Any) -> bytes:
     """The answer to a request, as JSON."""
     work: dict[str, Callable[..., Any]] = {
         "collect": collecting.collect,
-        "folders": collecting.folders_of_a_class,
+        "parts": collecting.parts_of_a_class,
         "words": tokens.words_of,
     }
     found = work[what](*arguments)

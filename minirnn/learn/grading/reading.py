@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from minirnn.learn.cleaned import printable
-from minirnn.learn.course import Course
+from minirnn.learn.course import Course, CourseError
 from minirnn.learn.grading import reader
 from minirnn.learn.grading.collecting import Wanted
 from minirnn.learn.grading.handed import Handed
@@ -67,9 +67,19 @@ def handed_in(student: Student, course: Course, notebooks: bool = False) -> Hand
     return collect(student.submission, course, notebooks, student.inside)
 
 
-def folders_of_a_class(path: Path, course: Course) -> list[str]:
-    """The folders of students in a zip file or a folder (see `collecting.folders_of_a_class`)."""
-    return asked("folders", path.absolute(), wanted_of(course)) or []
+def parts_of_a_class(path: Path, course: Course) -> list[str]:
+    """The submissions in a folder or zip file of a class (see `collecting.parts_of_a_class`).
+
+    Raises
+    ------
+    CourseError
+        If it may be either.
+    """
+    found = asked("parts", path.absolute(), wanted_of(course)) or []
+    if isinstance(found, str):
+        whole = f"minirnn grade {path / found}" if path.is_dir() else f"unpack it to DIR, and minirnn grade DIR/{found}"
+        raise CourseError(f"{path} may be a class or one student\n  for a class: {whole}\n  for one student: add --one")
+    return found
 
 
 def collect(submission: Path | bytes, course: Course, notebooks: bool = False, inside: str = "") -> Handed:

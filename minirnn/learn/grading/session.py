@@ -18,7 +18,7 @@ from minirnn.learn.grading.journal import Journal, Records
 from minirnn.learn.grading.late import Late, check_times, read_policy
 from minirnn.learn.grading.overrides import Decisions, read_overrides
 from minirnn.learn.grading.publish import Publisher
-from minirnn.learn.grading.reading import folders_of_a_class
+from minirnn.learn.grading.reading import parts_of_a_class
 from minirnn.learn.grading.regrade import Difference, differences, in_words
 from minirnn.learn.grading.run import Assignment, grade_all, header_of, take_over
 from minirnn.learn.grading.stamp import stamp_of
@@ -52,8 +52,8 @@ class Session:
         self.args, self.executor, self.ahead = args, executor, ahead
         self.course = load(args.course or HERE)
         self.only = [self.course.entry(id).id for id in dict.fromkeys(args.only)]
-        folders = lambda path: folders_of_a_class(path, self.course)  # noqa: E731
-        everybody = students_of(args.submissions, args.id, args.roster, folders)
+        parts = lambda path: [] if args.one else parts_of_a_class(path, self.course)  # noqa: E731
+        everybody = students_of(args.submissions, args.id, args.roster, parts)
         asked = chosen(everybody, args.student)
         self.path = args.journal or journal_beside(args.out)
         keeps = args.regrade is not None or (self.path is not None and self.path.is_file())
@@ -101,10 +101,9 @@ class Session:
             if not student.listed:
                 print(f"{student.id} is not on the roster ({where(student)})", file=sys.stderr)
         args = self.args
-        if any(student.inside for student in self.students):
-            print(f"{args.submissions[0]} has a folder for each student, {len(self.students)} in all", file=sys.stderr)
-        elif len(args.submissions) == 1 and folders_of_a_class(path := args.submissions[0], self.course):
-            print(f"{path} looks like a class, but is graded as one student: give {path / '*'}", file=sys.stderr)
+        number = sum(student.submission is not None for student in self.students)
+        if len(args.submissions) == 1 < number:
+            print(f"{args.submissions[0]} is a class: it has the submissions of {number} students", file=sys.stderr)
         plan = Assignment(
             self.course, self.to_grade, self.only, self.again, self.old, args.notebooks, self.executor, self.ahead
         )

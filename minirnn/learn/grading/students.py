@@ -34,7 +34,7 @@ class Student:
     submission : Path or None
         The submission; None if there is none.
     inside : str
-        The folder in the zip file `submission` that is the student's; empty for the whole.
+        The folder or zip file in the zip file `submission` that is the student's; empty for the whole.
     link : str
         The link that leads to the submission, if a student could have made it. Such a submission is not read.
     name, email : str
@@ -60,7 +60,7 @@ def students_of(
     submissions: Sequence[Path],
     template: str = "",
     roster: Path | None = None,
-    folders: Callable[[Path], list[str]] = lambda path: [],
+    parts: Callable[[Path], list[str]] = lambda path: [],
 ) -> list[Student]:
     """The students of the submissions, in the order given; then those of the roster who handed in nothing.
 
@@ -74,8 +74,9 @@ def students_of(
     roster : Path or None
         A CSV file with a column ``id`` and, if wanted, ``name``, ``email``, ``submission`` (a name of what is handed
         in, if that does not have the id), ``submitted`` and ``due`` (times).
-    folders : callable
-        The folders of students in a zip file. It is asked if there is one submission and the roster does not name it.
+    parts : callable
+        The submissions in a folder or zip file of a class. It is asked if there is one submission and the roster does
+        not name it.
 
     Raises
     ------
@@ -89,8 +90,9 @@ def students_of(
     for path in submissions:
         check_submission(path)
     places = [(path, "") for path in submissions]
-    if len(places) == 1 and known(name_of(submissions[0])) not in by_name and submissions[0].is_file():
-        places = [(submissions[0], inside) for inside in folders(submissions[0])] or places
+    if len(places) == 1 and known(name_of(path := submissions[0])) not in by_name:
+        packed = path.is_file()
+        places = [(path, part) if packed else (path / part, "") for part in parts(path)] or places
     for path, inside in places:
         shown = path / inside
         id = id_of(shown, template)
@@ -197,7 +199,7 @@ def read_roster(path: Path) -> list[Student]:
         where = f"{path}, line {line}"
         students[known(row["id"])] = Student(
             unicodedata.normalize("NFC", row["id"]), submission, row.get("name", ""), row.get("email", ""),
-            time_of(where, row.get("submitted", "")), time_of(where, row.get("due", "")),
+            time_of(where, row.get("submitted", "")), time_of(where, row.get("due", ""), datetime.time(23, 59, 59)),
         )  # fmt: skip
     return list(students.values())
 
@@ -238,8 +240,9 @@ def read_table(
     return rows
 
 
-def time_of(where: str, text: str) -> datetime.datetime | None:
-    """A time such as ``2027-02-01T23:59+01:00``; without a zone it is local time.
+def time_of(where: str, text: str, of_a_day: datetime.time = datetime.time()) -> datetime.datetime | None:
+    """A time such as ``2027-02-01T23:59+01:00``; without an offset it is in this machine's zone. A date alone means the
+    time `of_a_day`.
 
     Raises
     ------
@@ -249,6 +252,12 @@ def time_of(where: str, text: str) -> datetime.datetime | None:
     if not text:
         return None
     try:
-        return datetime.datetime.fromisoformat(text).astimezone()
+        time = datetime.datetime.fromisoformat(text)
+        if len(text) <= len("2027-02-01"):
+            time = datetime.datetime.combine(time, of_a_day)
+        return time.astimezone()
     except (ValueError, OverflowError, OSError):
-        raise CourseError(f"{where}: {text!r} is not a time\n  expected, for example, 2027-02-01T23:59+01:00") from None
+        raise CourseError(
+            f"{where}: {text!r} is not a time\n"
+            "  expected, for example, 2027-02-01T23:59+01:00; without an offset it is in this machine's zone"
+        ) from None

@@ -1,7 +1,7 @@
 """What is read from a submission, and the notes about the rest, within limits of memory and time.
 
 Tests `minirnn/learn/grading/collecting.py`, `minirnn/learn/grading/archive.py`, `minirnn/learn/grading/folder.py`,
-`minirnn/learn/grading/notebook.py` and `minirnn/learn/grading/handed.py`.
+`minirnn/learn/grading/nested.py`, `minirnn/learn/grading/notebook.py` and `minirnn/learn/grading/handed.py`.
 """
 
 from __future__ import annotations
@@ -190,14 +190,103 @@ def test_members_that_lie_on_top_of_each_other_are_read_or_refused_but_never_mor
     assert set(handed[0].files) <= {"ex01"}
 
 
-def test_a_zip_file_in_a_zip_file_stays_closed(course):
-    assert collect(zip_of(("inner.zip", zip_of((EX01, b"x = 1\n")))), course).files == {}
+def test_a_zip_file_in_a_submission_is_opened_and_a_loose_file_counts_more(course, tmp_path):
+    inner = zip_of((EX01, b"x = 1\n"), (EX05, b"y = 1\n"), (STATE, b'{"hints": {"ex05": 1}}'))
+    (tmp_path / "work").mkdir()
+    (tmp_path / "work" / "rnn-course.zip").write_bytes(inner)
+    for submission in (zip_of(("work/rnn-course.zip", inner)), tmp_path):
+        handed = collect(submission, course)
+        assert handed.files == {"ex01": b"x = 1\n", "ex05": b"y = 1\n"} and handed.notes == ()
+        assert handed.hints == {"ex05": 1}
+    (tmp_path / "work" / "ex01_mul_add.py").write_bytes(b"x = 2\n")
+    handed = collect(tmp_path, course)
+    assert handed.files == {"ex01": b"x = 2\n", "ex05": b"y = 1\n"}
+    assert handed.notes == ("work/ex01_mul_add.py is graded; 1 more with that name ignored",)
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("deep.zip", "deep.zip contains inner.zip, which is not opened"),
+        ("broken.zip", "broken.zip: it is not a zip file, or its end is missing"),
+        ("large.zip", "large.zip has 67.1 MB: more than 64 MB is left out"),
+        ("many.zip", "many.zip: the zip file's list of contents is 5 MB large, so it contains too many files"),
+        ("link.zip", "link.zip is a link"),
+        ("work.rar", "work.rar is not a zip file: make one"),
+        ("a/8.zip", "a/8.zip is one of more than 8 archives: hand in one zip file"),
+    ],
+)
+def test_an_archive_in_a_submission_has_the_limits_of_others(course, name, said):
+    inner = zip_of((EX01, b"x"))
+    data = {
+        "deep.zip": zip_of(("inner.zip", inner)), "broken.zip": b"PK", "many.zip": b"", "work.rar": b"Rar!",
+        "a/8.zip": b"", "large.zip": b"\0" * ((64 << 20) + 1), "link.zip": b"/etc/passwd",
+    }[name]  # fmt: skip
+    if name == "many.zip":
+        data = bytearray(inner)
+        struct.pack_into("<I", data, data.rindex(archive.END) + 12, 5 << 20)
+    member = special(name, stat.S_IFLNK) if name == "link.zip" else name
+    more = [(f"{k}.zip", zip_of()) for k in range(8)] if name == "a/8.zip" else []
+    handed = collect(zip_of((member, bytes(data)), *more), course)
+    assert handed.files == {} and handed.problem.startswith(f"no file of an exercise was found; {said}")
+    handed = collect(zip_of((member, bytes(data)), *more, (EX05, b"y")), course)
+    assert set(handed.files) == {"ex05"} and handed.notes[0].startswith(f"ignored: {said}")
+
+
+def test_a_folder_with_the_name_of_a_zip_file_is_read_as_what_it_is(course):
+    handed = collect(zip_of(("a.zip", zip_of((EX05, b"y"))), (f"a.zip/{EX01}", b"x")), course)
+    assert handed.files == {"ex01": b"x", "ex05": b"y"}
+
+
+MOODLE = "hw1/{}_{}_assignsubmission_file_/{}"
+
+
+@pytest.mark.parametrize(
+    ("names", "parts"),
+    [
+        ([MOODLE.format("A a", 7, "rnn.zip"), MOODLE.format("B", 8, "notes.txt")], ["A a_7_", "B_8_"]),
+        (["1234-5 - Ann/a.txt", "1234-6 - Bob/ex01_mul_add.py"], ["1234-5 - Ann/", "1234-6 - Bob/"]),
+        (["ann_1.zip", "bob_2.ZIP", "cid_3.rar", "list.csv"], ["ann_1.zip", "bob_2.ZIP", "cid_3.rar"]),
+        (["hw/ann.zip", "hw/bob.zip", "__MACOSX/hw/._ann.zip", ".DS_Store"], ["hw/ann.zip", "hw/bob.zip"]),
+        (["ann.zip"], []),
+        (["rnn.zip", EX01, EX05], []),
+        (["notes.txt", "data/a.txt"], []),
+        (["ann/rnn.zip", "bob/rnn.zip"], "*"),
+        (["hw/ann/rnn.zip", "hw/bob/ex01_mul_add.py"], "hw/*"),
+        (["ann/ex01_mul_add.py", "bob/ex01_mul_add.py", "cid.zip"], "*"),
+        (["ex01_mul_add.py", "ann.zip", "bob.zip"], "*"),
+        (["ex01_mul_add.py", "ann_123/ex01_mul_add.py", "bob_124/ex01_mul_add.py"], "*"),
+        (["ann_123/ex01_mul_add.py", "bob_124/ex01_mul_add.py", "cid_125.zip"], "*"),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("packed", [False, True])
+def test_a_class_is_told_from_one_student(course, tmp_path, names, parts, packed):
+    place = tmp_path / "all"
+    for name in names:
+        (place / name).parent.mkdir(parents=True, exist_ok=True)
+        (place / name).write_bytes(b"x = 1\n")
+    if packed:
+        place = Path(shutil.make_archive(str(place), "zip", place))
+    found = collecting.parts_of_a_class(place, wanted_of(course))
+    if names[0].startswith("hw1/"):
+        parts = [f"hw1/{part}assignsubmission_file_/" for part in parts]
+    assert found == parts
+
+
+def test_a_folder_of_a_class_that_is_empty_or_a_link_is_a_student(course, tmp_path):
+    for name in ("ann_101", "bob_102"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "work.zip").touch()
+    (tmp_path / "cid_103").mkdir()
+    (tmp_path / "eve_104").symlink_to(tmp_path / "ann_101")
+    found = collecting.parts_of_a_class(tmp_path, wanted_of(course))
+    assert found == ["ann_101/", "bob_102/", "cid_103/", "eve_104/"]
 
 
 def test_a_zip_file_with_a_folder_for_each_student_is_a_class(course, tmp_path):
     def folders(*names):
         (tmp_path / "all.zip").write_bytes(zip_of(*[(name, b"x = 1\n") for name in names]))
-        return collecting.folders_of_a_class(tmp_path / "all.zip", wanted_of(course))
+        return collecting.parts_of_a_class(tmp_path / "all.zip", wanted_of(course))
 
     ann, bob = f"hw1/ann/rnn-course/{EX01}", "hw1/bob/ex01_mul_add.py"
     noise = ("__MACOSX/hw1/ann/._ex01_mul_add.py", "hw1/list.csv", "hw1/.git/config")
@@ -209,7 +298,7 @@ def test_a_zip_file_with_a_folder_for_each_student_is_a_class(course, tmp_path):
     assert folders("week1/ex01_mul_add.py", "week2/ex05_rnn_cell_backward.py") == []
     assert folders(EX01, f"old/{EX01}") == [], "a copy is not a student"
     (tmp_path / "all.zip").write_bytes(b"PK")
-    assert collecting.folders_of_a_class(tmp_path / "all.zip", wanted_of(course)) == []
+    assert collecting.parts_of_a_class(tmp_path / "all.zip", wanted_of(course)) == []
 
 
 # ---- folders
@@ -235,18 +324,15 @@ def test_a_link_that_is_made_after_it_was_looked_for_is_not_followed(course, tmp
 
 
 def test_a_submission_without_an_exercise_says_so_and_names_archives_in_it(course, tmp_path):
-    inner = zip_of((EX01, b"x"))
     assert collect(zip_of(), course).problem == "no file of an exercise was found: it is empty"
     assert collect(zip_of(("notes.md", b"x")), course).problem == (
         "no file of an exercise was found: it has 1 other file"
     )
-    said = "no file of an exercise was found; it contains {}: archives inside a submission are not opened"
-    assert collect(zip_of(("ann.zip", inner)), course).problem == said.format("ann.zip")
-    for name in ("bob.zip", "ann.zip", "eve.tar.gz", "dan.ZIP"):
-        (tmp_path / name).write_bytes(inner)
-    assert collect(tmp_path, course).problem == said.format("ann.zip, bob.zip, dan.ZIP, ...")
-    handed = collect(zip_of((EX01, b"x"), ("ann.zip", inner)), course)
-    assert handed.notes == () and set(handed.files) == {"ex01"}
+    for name in ("bob.7z", "eve.tar.gz"):
+        (tmp_path / name).touch()
+    assert collect(tmp_path, course).problem == (
+        "no file of an exercise was found; bob.7z is not a zip file: make one; and 1 more could not be opened"
+    )
 
 
 @pytest.mark.parametrize(
@@ -387,6 +473,16 @@ def test_names_that_are_nearly_right_are_told_where_nothing_is_clear(course, nam
 def test_other_names_are_not_spoken_of(course, name):
     assert collect(zip_of((name, b"x = 1\n"), (EX01, b"")), course).notes == ()
     assert meant(name, {"ex01_mul_add.py"}) is None
+
+
+def test_the_file_of_another_exercise_is_never_taken_for_one(course):
+    """This course has ex05_rnn_cell_backward and not ex10."""
+    other = ("ex10_gru_cell_backward.py", "my_ex10_rnn_cell_backward.py", "ex-10 rnn_cell_backward (1).py")
+    for more in ([], [(EX05, b"y = 1\n")]):
+        handed = collect(zip_of(*[(name, b"x = 1\n") for name in other], (EX01, b""), *more), course)
+        assert set(handed.files) == {"ex01", *(["ex05"] if more else [])}
+        assert handed.notes == () and handed.reasons == {}
+    assert meant("ex10_softsign.py", {"softsign.py", "ex05_softsign_backward.py"}) == "softsign.py"
 
 
 def test_a_second_file_of_the_same_name_is_told(course):

@@ -10,7 +10,7 @@ import pytest
 
 from minirnn.learn.course import CourseError
 from minirnn.learn.grading.late import check_times, read_policy
-from minirnn.learn.grading.students import Student
+from minirnn.learn.grading.students import Student, read_roster
 
 DUE = datetime.datetime(2027, 2, 1, 12, tzinfo=datetime.UTC)
 
@@ -46,12 +46,28 @@ def test_a_due_time_of_ones_own_counts_more():
     assert policy.change(Student("bob", None), 0) is None
 
 
+@pytest.mark.parametrize("where", ["--due", "roster"])
+@pytest.mark.parametrize("date", ["2027-02-01", "20270201", "2027-W05-1"])
+def test_a_deadline_without_a_time_is_the_end_of_the_day_in_the_zone_of_this_machine(tmp_path, where, date):
+    (tmp_path / "r.csv").write_text(f"id,submitted,due\nann,2027-02-01,{date if where == 'roster' else ''}\n")
+    (ann,) = read_roster(tmp_path / "r.csv")
+    assert ann.submitted == datetime.datetime(2027, 2, 1).astimezone()
+    policy = read_policy("1", date if where == "--due" else "")
+    last = datetime.datetime(2027, 2, 1, 23, 59, 59).astimezone()
+    for more, points in ((0, None), (1, -1)):
+        late = replace(ann, submission=Path("ann"), submitted=last + datetime.timedelta(seconds=more))
+        change = policy.change(late, 9)
+        assert (change and change.points) == points
+    assert read_policy("1", "2027-02-01T00:00").due == ann.submitted, "a time that is written counts"
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
         (("much",), "--late is 'much'\n  expected points or percent"),
         (("-1",), "--late is '-1'"),
         (("1", "soon"), "--due: 'soon' is not a time"),
+        (("1", "soon"), "without an offset it is in this machine's zone"),
         (("1", "", "15"), "--grace is '15'\n  expected minutes, hours or days"),
         (("1", "", "", "1w"), "--cut-off is '1w'"),
     ],
@@ -67,7 +83,8 @@ def test_unknown_times_are_told_before_grading():
     check_times(read_policy("1", DUE.isoformat()), [known, Student("cid", None)])
     with pytest.raises(CourseError, match="it is not known when the work of bob was submitted"):
         check_times(read_policy("1", DUE.isoformat()), [known, unknown])
-    with pytest.raises(CourseError, match=r"work of bob \(not on the roster\) was submitted"):
-        check_times(read_policy("1", DUE.isoformat()), [known, replace(unknown, listed=False)])
+    policy = read_policy("1", DUE.isoformat())
+    check_times(policy, [known, replace(unknown, listed=False)])  # it is marked in the reports, and nothing is deducted
+    assert policy.change(replace(unknown, listed=False), 9) is None
     with pytest.raises(CourseError, match="work of ann was due"):
         check_times(read_policy("1"), [known])

@@ -157,11 +157,47 @@ def test_a_link_to_the_answers_of_others_earns_nothing(place, run):
     assert re.search("^eve: 0 of 11 points, 0 s; not graded: work is a link", text, re.MULTILINE)
 
 
-@pytest.mark.parametrize(("given", "alike"), [("subs", True), ("subs/ann", False)])
-def test_a_folder_that_looks_like_a_class_is_told(place, run, given, alike):
+def test_what_may_be_a_class_or_one_student_is_refused_with_the_command_to_write(place, run):
     hand_in(Path("subs/zoe"), load("course"))
-    text = run("--only", "ex01", subs=[given])[1]
-    assert ("subs looks like a class, but is graded as one student: give subs/*" in text) == alike
+    status, text = run("--only", "ex01", "--out", "csv:g.csv", subs=["subs"])
+    assert status == 2 and not Path("g.csv").exists()
+    assert "subs may be a class or one student" in text and "for a class: minirnn grade subs/*; for one" in text
+    assert run("--only", "ex01", "--one", subs=["subs"])[1].startswith("subs: 4 of 4 points")
+    path = zipped(Path("subs"))
+    status, text = run("--only", "ex01", subs=[path])
+    assert status == 2 and "for a class: unpack it to DIR, and minirnn grade DIR/*; for one" in text
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_the_download_of_a_platform_is_a_class_whatever_is_in_its_folders(place, run, packed):
+    """Moodle's folders: two contain a zip file, one a file, and one something else."""
+    for number, name in enumerate(("Ann A", "Bob B", "Cid C", "Dan D"), 101):
+        folder = Path("dl") / f"{name}_{number}_assignsubmission_file_"
+        if number < 103:
+            zipped(hand_in(folder / "rnn-course", load("course")))
+        elif number == 103:
+            folder.mkdir()
+            (folder / "ex01_mul_add.py").write_text(solution("ex01"))
+        else:
+            folder.mkdir()
+            (folder / "notes.txt").write_text("")
+    path = zipped(Path("dl")) if packed else Path("dl")
+    status, text = run("--id", "{id}_*_assignsubmission_file_", "--only", "ex01", "--out", "csv:g.csv", subs=[path])
+    assert totals() == {"Ann A": "4", "Bob B": "4", "Cid C": "4", "Dan D": "0"} and status == 1
+    assert f"{path} is a class: it has the submissions of 4 students" in text
+    assert "Dan D: 0 of 4 points, 0 s; not graded: no file of an exercise was found" in text
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_a_flat_download_of_zip_files_is_a_class(place, run, packed):
+    Path("dl").mkdir()
+    for name in ("ann_7_hw.zip", "zoe_8_hw.zip"):
+        shutil.copy("subs/bob.zip", Path("dl") / name)
+    Path("dl/max_9_hw.rar").write_bytes(b"Rar!\x1a" + b"x" * 99)
+    path = zipped(Path("dl")) if packed else Path("dl")
+    status, text = run("--id", "{id}_*_hw.*", "--only", "ex01", "--out", "csv:g.csv", subs=[path])
+    assert totals() == {"ann": "4", "max": "0", "zoe": "4"} and status == 1
+    assert "it is a RAR file: make an ordinary zip file" in text
 
 
 def test_one_zip_file_with_a_folder_for_each_student_is_a_class(place, run):
@@ -173,7 +209,7 @@ def test_one_zip_file_with_a_folder_for_each_student_is_a_class(place, run):
     path = zipped(Path("all"))
     status, text = run("--out", "csv:g.csv", subs=[str(path)])
     assert totals() == {"ann": "11", "max": "0", "zoe": "7"}
-    assert "has a folder for each student, 3 in all" in text
+    assert "is a class: it has the submissions of 3 students" in text
     assert status == 1 and "max: 0 of 11 points, 0 s; not graded: no file of an exercise was found" in text
 
 

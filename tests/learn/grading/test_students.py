@@ -155,11 +155,11 @@ def test_a_link_at_or_below_the_name_of_a_student_is_told(place):
 def test_the_folders_of_a_zip_file_are_students_unless_it_is_one_of_several(place):
     for name in ("all.zip", "more.zip"):
         (place / name).write_bytes(b"PK")
-    inside = lambda path: ["hw1/hw1_ann_7/", "hw1/hw1_bob_8/"]  # noqa: E731
-    found = students_of([place / "all.zip"], "hw1_{id}_*", folders=inside)
+    parts = lambda path: ["hw1/hw1_ann_7/", "hw1/hw1_bob_8/"]  # noqa: E731
+    found = students_of([place / "all.zip"], "hw1_{id}_*", parts=parts)
     assert [(s.id, s.inside, s.submission) for s in found] == [
         ("ann", "hw1/hw1_ann_7/", place / "all.zip"), ("bob", "hw1/hw1_bob_8/", place / "all.zip"),
     ]  # fmt: skip
-    assert [s.id for s in students_of([place / "all.zip", place / "more.zip"], folders=inside)] == ["all", "more"]
+    assert [s.id for s in students_of([place / "all.zip", place / "more.zip"], parts=parts)] == ["all", "more"]
     (place / "r.csv").write_text("id,submission\neve,all.zip\n")
-    assert [s.id for s in students_of([place / "all.zip"], "", place / "r.csv", inside)] == ["eve"]
+    assert [s.id for s in students_of([place / "all.zip"], "", place / "r.csv", parts)] == ["eve"]
