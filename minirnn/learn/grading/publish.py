@@ -52,15 +52,11 @@ class Publisher:
 
     def sheet(self, student: Student) -> Sheet:
         """The valid sheet of a student at this moment."""
-        if student.submission is None:
+        sheet = self.partial.get(student.id) or self.records.read(student.id) or self.unread.get(student.id)
+        if sheet is None and student.submission is None:
             sheet = nothing_from(self.course, student.id, self.only)
-        else:
-            sheet = (
-                self.partial.get(student.id)
-                or self.records.read(student.id)
-                or self.unread.get(student.id)
-                or Grades(student.id, self.course, only=self.only).sheet()
-            )
+        elif sheet is None:
+            sheet = Grades(student.id, self.course, only=self.only).sheet()
         return self.decisions.applied(sheet, student)
 
     def try_out(self, sheet: Sheet) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, replace
 
@@ -167,9 +167,9 @@ def collected(student: Student, plan: Assignment) -> Handed:
         return Handed(problem=printable(f"it cannot be read ({type(error).__name__}: {error})", 300))
 
 
-def take_over(old: Records, journal: Journal, students: Mapping[str, Student]) -> None:
+def take_over(old: Records, journal: Journal, graded: Collection[str]) -> None:
     """Copy the sheets of students who are not graded again."""
     for name in old.students:
         sheet = old.read(name)
-        if name in students and sheet is not None and journal.read(name) is None:
+        if name not in graded and sheet is not None and journal.read(name) is None:
             journal.add(sheet)

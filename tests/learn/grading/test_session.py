@@ -280,6 +280,45 @@ def test_what_is_graded_is_not_graded_again(place, run):
     assert text.startswith("cid: 11 of 11") and "ann:" not in text and totals() == {**ALL, "cid": "11"}
 
 
+@pytest.fixture
+def seen(monkeypatch):
+    """The exercises that are checked, by a stand-in that starts no process: an answer is right unless it says wrong."""
+    from minirnn.learn.grading import reading, task
+
+    def quick(course, entry, file, **kwargs):
+        seen.append(entry.id)
+        right = "wrong" not in Path(file).read_text()
+        return task.Result(entry, "passed", [], entry.points, entry.hidden) if right else task.Result(entry, "failed")
+
+    seen: list[str] = []
+    monkeypatch.setattr(reading, "FORKS", False)
+    monkeypatch.setattr(task, "check", quick)
+    return seen
+
+
+@pytest.mark.parametrize("again", [["--resume"], ["--student", "zoe"], ["--regrade", "g.csv.journal"]])
+@pytest.mark.parametrize("listed", [True, False])
+def test_grades_of_students_who_are_not_given_again_are_kept(place, run, seen, again, listed):
+    """A submission that comes late is graded alone. The deduction for another late one stays."""
+    Path("r.csv").write_text(
+        "id,name,submitted,due\nANN,A,2027-01-01,\nbob,B,2027-01-03,\ncid,C,2027-01-01,\neve,E,2027-01-01,\n"
+        "max,M,,\nzoe,Z,2027-01-01,\n"
+    )
+    more = ["--roster", "r.csv", "--late", "2", "--due", "2027-01-01T12:00"] if listed else []
+    more += ["--out", "csv:g.csv", "--out", "feedback:{id}.md", "--out", "statistics:s.md"]
+    run(*more)
+    before = table()
+    hand_in(Path("late/zoe"), load("course"))
+    status, text = run(*more, *again, subs=["late/zoe"])
+    after = table()
+    assert "zoe: 11 of 11" in text and "kept the grades of 4 students not graded this time\n" in text
+    assert ("max: handed in nothing" in text) == listed and text.count("handed in nothing") == listed
+    assert after.pop("zoe")["total"] == "11" and after == {k: v for k, v in before.items() if k != "zoe"}
+    assert ("handed in 2 days late: -4" in after["bob"]["changes"]) == listed
+    assert "3 / 3" in Path("ANN.md" if listed else "ann.md").read_text()
+    assert Path("s.md").read_text().startswith("5 students" if listed else "4 students")
+
+
 def test_going_on_with_another_course_or_other_settings_is_refused(place, run):
     run("--out", "csv:g.csv")
     before = Path("g.csv").read_bytes()
