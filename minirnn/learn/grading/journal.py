@@ -36,6 +36,8 @@ class Records:
         What was graded with.
     end : int
         Where the last whole line ends.
+    exercises : set of str
+        The exercises that a student has a grade of.
 
     Raises
     ------
@@ -47,6 +49,7 @@ class Records:
         self.path, self.end, torn = path, 0, 0
         self.header: dict[str, Any] = {}
         self.places: dict[str, int] = {}
+        self.exercises: set[str] = set()
         try:
             with open(path, "rb") as file:
                 for number, line in enumerate(file, 1):
@@ -66,10 +69,14 @@ class Records:
                     if number == 1:
                         self.header = record
                     else:
-                        self.places[sheet_of(record).student] = self.end
+                        self._found(sheet_of(record), self.end)
                     self.end += len(line)
         except OSError as error:
             raise CourseError(f"{path}: the journal cannot be read: {error.strerror}") from None
+
+    def _found(self, sheet: Sheet, place: int) -> None:
+        self.places[sheet.student] = place
+        self.exercises.update(row.id for row in sheet.rows)
 
     @property
     def students(self) -> list[str]:
@@ -129,7 +136,7 @@ class Journal(Records):
 
     def add(self, sheet: Sheet) -> None:
         """Add a sheet. Once this returns, it is on the disk."""
-        self.places[sheet.student] = self._add(asdict(sheet))
+        self._found(sheet, self._add(asdict(sheet)))
 
     def _add(self, record: Mapping[str, Any]) -> int:
         """Add a line, and return where it begins."""

@@ -86,7 +86,7 @@ class Session:
         if path is None:
             folder = self.closing.enter_context(tempfile.TemporaryDirectory(prefix="minirnn-journal-"))
             path = Path(folder) / "journal"
-        header = header_of(pack_course(self.course), self.only, self.args.notebooks, self.old)
+        header = header_of(pack_course(self.course), self.args.notebooks)
         self.journal = self.closing.enter_context(Journal(path, header, self.resume))
         if self.old is not None and self.replaced:
             self.old.path = older(path)
@@ -109,12 +109,10 @@ class Session:
             print(f"{args.submissions[0]} has a folder for each student, {len(self.students)} in all", file=sys.stderr)
         elif len(args.submissions) == 1 and folders_of_a_class(path := args.submissions[0], self.course):
             print(f"{path} looks like a class, but is graded as one student: give {path / '*'}", file=sys.stderr)
-        plan = Assignment(
-            self.course, self.to_grade, self.only, self.again, self.old, args.notebooks, self.executor, self.ahead
-        )
+        plan = Assignment(self.course, self.to_grade, self.only, self.again, args.notebooks, self.executor, self.ahead)
         graded = {student.id for student in self.to_grade if student.submission is not None}
         if self.old is not None:
-            take_over(self.old, self.journal, graded)
+            take_over(self.old, self.journal)
         publisher = Publisher(self.course, self.students, self.journal, self.reports, self.decisions, self.only)
         by_id = {student.id: student for student in self.students}
         most = sum(student.submission is not None for student in self.to_grade)
@@ -154,7 +152,8 @@ class Session:
         pairs = []
         for student in self.students:
             before = self.old.read(student.id)
-            pairs.append((before and decided.applied(before, student), publisher.sheet(student)))
+            if before is not None or student.handed_in:
+                pairs.append((before and decided.applied(before, student), publisher.sheet(student)))
         found = [one for pair in pairs for one in differences([pair])]
         lines = in_words(found)
         changed = f"{len(lines)} of {len(self.students)} students have different points than before"

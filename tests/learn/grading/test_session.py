@@ -319,11 +319,66 @@ def test_grades_of_students_who_are_not_given_again_are_kept(place, run, seen, a
     assert Path("s.md").read_text().startswith("5 students" if listed else "4 students")
 
 
-def test_going_on_with_another_course_or_other_settings_is_refused(place, run):
+def points(path="g.csv") -> dict[str, list[str]]:
+    return {id: [row.get("ex01", ""), row.get("ex05", ""), row["total"], row["max"]] for id, row in table(path).items()}
+
+
+WEEKS = {"ann": ["4", "0", "4", "11"], "dan": ["0", "7", "7", "11"]}
+
+
+def hand_in_weekly() -> None:
+    """Two weeks' work, each with the exercise of the week alone; dan comes in the second week."""
+    for name in ("1/ann", "2/ann", "2/dan"):
+        entry = load("course").entry("ex01" if name[0] == "1" else "ex05")
+        Path(name, entry.file).parent.mkdir(parents=True)
+        Path(name, entry.file).write_text("wrong" if name == "2/ann" else "right")
+
+
+@pytest.mark.parametrize("again", [["--resume"], ["--regrade", "g.csv.journal"]])
+def test_week_by_week_only_the_exercises_of_the_week_are_graded(place, run, seen, again):
+    hand_in_weekly()
+    run("--only", "ex01", "--out", "csv:g.csv", subs=["1/ann"])
+    assert points() == {"ann": ["4", "", "4", "4"]}
+    text = run("--only", "ex05", "--out", "csv:g.csv", *again, subs=["2/ann", "2/dan"])[1]
+    assert seen == ["ex01", "ex05", "ex05"] and points() == WEEKS and table()["dan"]["finished"] == "yes"
+    assert again == ["--resume"] or "ann: ex05 none -> 0\n" in text
+    Path("1/ann", load("course").entry("ex01").file).write_text("wrong")  # the first week's, handed in again
+    run("--only", "ex01", "--out", "csv:g.csv", "--resume", subs=["1/ann"])
+    assert seen[3:] == ["ex01"] and points() == {**WEEKS, "ann": ["0", "0", "0", "11"]}
+
+
+def test_grading_again_can_be_resumed_and_loses_no_other_exercise(place, run, seen, monkeypatch):
+    """It grades ex05 of changed submissions, is stopped after the first, and goes on without --regrade."""
+    from minirnn.learn.grading import run as grading
+
+    subs = ["subs/ann", "subs/cid"]
+    run("--out", "csv:g.csv", subs=subs)
+    for name in subs:
+        hand_in(Path(name), load("course"), ex01="wrong", ex05="wrong")
+    tasks_of = grading.tasks_of
+
+    def stopped(*plan):
+        yield next(tasks_of(*plan))
+        raise KeyboardInterrupt
+
+    del seen[:]
+    monkeypatch.setattr(grading, "tasks_of", stopped)
+    assert run("--only", "ex05", "--regrade", "g.csv.journal", "--out", "csv:g.csv", subs=subs)[0] == 130
+    assert points() == {"ann": ["4", "0", "4", "11"], "cid": ["4", "7", "11", "11"]}
+    monkeypatch.setattr(grading, "tasks_of", tasks_of)
+    run("--only", "ex05", "--resume", "--out", "csv:g.csv", subs=subs)
+    assert seen == ["ex05", "ex05"] and points() == dict.fromkeys(("ann", "cid"), ["4", "0", "4", "11"])
+    run("--student", "ann", "--out", "csv:g.csv", subs=subs)
+    assert points()["ann"] == ["0", "0", "0", "11"] and points()["cid"][2] == "4"
+    run("--resume", "--out", "csv:g.csv", subs=subs)
+    assert seen[4:] == ["ex01"] and points()["cid"][2] == "0"
+
+
+def test_going_on_with_another_course_or_other_settings_is_refused(place, run, seen):
     run("--out", "csv:g.csv")
     before = Path("g.csv").read_bytes()
-    status, text = run("--out", "csv:g.csv", "--resume", "--only", "ex01")
-    assert status == 2 and "was graded with other exercises: all; expected ex01" in text
+    status, text = run("--out", "csv:g.csv", "--resume", "--notebooks")
+    assert status == 2 and "was graded with other notebooks: False; expected True" in text
     with open("course/course.toml", "a") as file:
         file.write("\n# changed\n")
     status, text = run("--out", "csv:g.csv", "--resume")
