@@ -30,6 +30,8 @@ from minirnn.learn.reports import FORMATS, OTHERS, Reports
 from minirnn.learn.reports.sheet import Sheet
 
 MOST_SAID = 20
+CHANGE_REPORTS = ("roster", "overrides", "late", "due", "grace", "cut_off")
+"""Options that change the reports and not the journal."""
 
 
 class Session:
@@ -65,12 +67,13 @@ class Session:
         self.old, self.replaced = earlier(args.regrade, self.path, self.resume)
         before = [Records(self.path)] if self.path is not None and there and self.resume else []
         before += [self.old] if self.old is not None else []
+        self.reported = before[0].reported if before else {}
         everybody = with_kept(everybody, [id for records in before for id in records.students], args.roster is None)
         asked = chosen(everybody, args.student)
         self.students = everybody if before else asked
         self.again = [student.id for student in asked] if args.student else []
         self.decisions = Decisions(
-            read_overrides(args.overrides, self.course, self.students) if args.overrides else {},
+            read_overrides(args.overrides, self.course, everybody) if args.overrides else {},
             late_of(args, self.students),
         )
         self.stamp = stamp_of(self.course)
@@ -110,6 +113,12 @@ class Session:
         elif len(args.submissions) == 1 and folders_of_a_class(path := args.submissions[0], self.course):
             print(f"{path} looks like a class, but is graded as one student: give {path / '*'}", file=sys.stderr)
         plan = Assignment(self.course, self.to_grade, self.only, self.again, args.notebooks, self.executor, self.ahead)
+        options = {name: str(getattr(args, name)) for name in CHANGE_REPORTS if getattr(args, name)}
+        missing = [f"--{name.replace('_', '-')} {self.reported[name]}" for name in self.reported if name not in options]
+        if missing and args.out:
+            print(f"the last reports used {', '.join(missing)}; this run does not", file=sys.stderr)
+        if args.out:
+            self.journal.report(options)
         graded = {student.id for student in self.to_grade if student.submission is not None}
         if self.old is not None:
             take_over(self.old, self.journal)

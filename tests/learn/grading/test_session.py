@@ -208,6 +208,22 @@ def test_late_work_and_overrides_change_the_reports_and_not_the_journal(place, r
     assert Records(Path("g.csv.journal")).read("ann").score == 11
 
 
+def test_corrections_that_a_run_leaves_out_are_named(place, run, seen):
+    Path("d.csv").write_text("id,exercise,points,comment\nann,ex05,0,copied\nbob,ex05,1,\n")
+    subs = ["subs/ann", "subs/bob.zip"]
+    run("--overrides", "d.csv", "--out", "csv:g.csv", subs=subs)
+    run("--overrides", "d.csv", "--out", "csv:g.csv", "--resume", subs=["subs/cid"])  # the journal knows ann and bob
+    assert totals() == {"ann": "4", "bob": "5", "cid": "11"}
+    said = "the last reports used --overrides d.csv; this run does not\n"
+    assert said in run("--out", "csv:g.csv", "--resume", subs=subs)[1] and totals()["ann"] == "11"
+    assert said not in run("--out", "csv:g.csv", "--resume", subs=subs)[1]
+    run("--overrides", "d.csv", "--out", "csv:g.csv", "--resume", subs=subs)
+    assert said in run("--out", "csv:g.csv", "--regrade", "g.csv.journal", subs=subs)[1]
+    assert run("--overrides", "d.csv", "--out", "csv:h.csv", "--student", "ann", subs=subs)[0] == 0
+    status, text = run("--overrides", "d.csv", "--out", "csv:i.csv", subs=["subs/ann"])
+    assert status == 2 and "line 3: there is no student 'bob'" in text
+
+
 # ---- stopped runs
 
 
