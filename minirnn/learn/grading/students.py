@@ -233,7 +233,7 @@ def read_table(
             raise CourseError(f"{path} has a column {strange[0]!r}\n  expected the columns {', '.join(columns)}")
         rows = []
         for row in reader:
-            if any(cell.strip() for cell in row.get(None, [])):  # type: ignore[call-overload]
+            if any(cell.strip() for cell in row.get(None, [])):
                 raise CourseError(
                     f"{path}, line {reader.line_num} has more cells than the header\n"
                     "  expected one cell per column; put quotes around a text that contains a comma"
