@@ -205,6 +205,8 @@ def test_the_name_of_a_student_is_in_titles_and_the_table():
 def test_csv_tells_the_teacher_all():
     (row,) = csv.DictReader(io.StringIO(FORMATS["csv"].render([FULL], STAMP)))
     assert row["total"] == "2" and row["finished"] == "no" and row["changes"] == "handed in 1 day late: -2"
+    assert FORMATS["csv"].render([Sheet("eve", "c", problem="damaged")]).endswith("eve,0,0,no\n")
+    assert "\n- handed in 1 day late: -2\n" in FORMATS["feedback"].render([FULL])
     assert row["for the teacher"] == "ex02: not judged, grade again; ex01 imports minirnn; ex03: it printed the seed"
     assert all(word in row["graded by"] for word in ("5eed", "no Landlock", "c0ffee"))
 

@@ -1,7 +1,8 @@
 """The journal: a file to which every grade is added at once, so that none is lost when the grader stops.
 
 It is a header, which says what was graded with, and a line of JSON per sheet. Lines are only added. If a student has
-two, the later one counts. What a killed grader left of its last line is cut off.
+two, the later one counts. Another kind of line has the options of the reports. What a killed grader left of its last
+line is cut off.
 """
 
 from __future__ import annotations
@@ -36,6 +37,10 @@ class Records:
         What was graded with.
     end : int
         Where the last whole line ends.
+    exercises : set of str
+        The exercises that a student has a grade of.
+    reported : dict
+        The options of the latest reports that change what they say.
 
     Raises
     ------
@@ -47,6 +52,8 @@ class Records:
         self.path, self.end, torn = path, 0, 0
         self.header: dict[str, Any] = {}
         self.places: dict[str, int] = {}
+        self.exercises: set[str] = set()
+        self.reported: dict[str, str] = {}
         try:
             with open(path, "rb") as file:
                 for number, line in enumerate(file, 1):
@@ -65,11 +72,17 @@ class Records:
                         continue
                     if number == 1:
                         self.header = record
+                    elif "reported" in record:
+                        self.reported = cleaned_all(dict(record["reported"]))
                     else:
-                        self.places[sheet_of(record).student] = self.end
+                        self._found(sheet_of(record), self.end)
                     self.end += len(line)
         except OSError as error:
             raise CourseError(f"{path}: the journal cannot be read: {error.strerror}") from None
+
+    def _found(self, sheet: Sheet, place: int) -> None:
+        self.places[sheet.student] = place
+        self.exercises.update(row.id for row in sheet.rows)
 
     @property
     def students(self) -> list[str]:
@@ -129,7 +142,13 @@ class Journal(Records):
 
     def add(self, sheet: Sheet) -> None:
         """Add a sheet. Once this returns, it is on the disk."""
-        self.places[sheet.student] = self._add(asdict(sheet))
+        self._found(sheet, self._add(asdict(sheet)))
+
+    def report(self, options: dict[str, str]) -> None:
+        """Record the options that the reports are made with."""
+        if options != self.reported:
+            self.reported = options
+            self._add({"reported": options})
 
     def _add(self, record: Mapping[str, Any]) -> int:
         """Add a line, and return where it begins."""

@@ -42,7 +42,7 @@ class Late:
     def change(self, student: Student, earned: int) -> Change | None:
         """The deduction from the points that a student has earned, rounded to whole points in the student's favor."""
         due = student.due or self.due
-        if student.submission is None or student.submitted is None or due is None:
+        if not student.handed_in or student.submitted is None or due is None:
             return None
         late = student.submitted - due
         if late <= self.grace:
@@ -87,7 +87,7 @@ def check_times(late: Late, students: Sequence[Student]) -> None:
     """Raises CourseError if it is not known when a student handed in, or until when it was due. Of students who are not
     on the roster it is not known, so nothing is deducted.
     """
-    handed = [s for s in students if s.submission is not None and s.listed]
+    handed = [s for s in students if s.handed_in and s.listed]
     for what, missing in (
         ("was submitted", [s for s in handed if s.submitted is None]),
         ("was due", [s for s in handed if s.due is None and late.due is None]),

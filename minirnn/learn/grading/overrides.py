@@ -98,14 +98,18 @@ def read_overrides(path: Path, course: Course, students: Sequence[Student]) -> d
     Raises
     ------
     CourseError
-        If it cannot be read, or names a student or an exercise that is not there, or points that cannot be given.
+        If it cannot be read, or names a student or an exercise that is not there, or points that cannot be given,
+        or if two lines are about the same.
     """
     there = {known(student.id) for student in students}
     found: dict[str, list[Override]] = {}
+    lines: dict[tuple[str, str], int] = {}
     for number, row in read_table(path, ("id",), COLUMNS):
         where = f"{path}, line {number}"
         if known(row["id"]) not in there:
-            raise CourseError(f"{where}: there is no student {row['id']!r}\n  expected a student who is graded")
+            raise CourseError(
+                f"{where}: there is no student {row['id']!r}\n  expected one of this run, the roster or the journal"
+            )
         entry = course.entry(row["exercise"]) if row.get("exercise") else None
         most = points_of(entry) if entry else course.points
         text = row.get("points", "")
@@ -114,6 +118,12 @@ def read_overrides(path: Path, course: Course, students: Sequence[Student]) -> d
         one = Override(
             entry.id if entry else "", int(text) if text else None, row.get("comment", ""), row.get("private", "")
         )
+        first = lines.setdefault((known(row["id"]), one.exercise), number)
+        if first != number:
+            about = one.exercise or "the whole submission"
+            raise CourseError(
+                f"{path}, lines {first} and {number} are both about {about} of {row['id']!r}\n  expected one line"
+            )
         found.setdefault(known(row["id"]), []).append(one)
     return found
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from minirnn.learn.course import Course
 from minirnn.learn.grading.journal import Records
 from minirnn.learn.grading.overrides import Decisions
+from minirnn.learn.grading.regrade import merged
 from minirnn.learn.grading.students import Student
 from minirnn.learn.grading.task import Grades, nothing_from
 from minirnn.learn.reports import Reports
@@ -52,16 +53,17 @@ class Publisher:
 
     def sheet(self, student: Student) -> Sheet:
         """The valid sheet of a student at this moment."""
-        if student.submission is None:
-            sheet = nothing_from(self.course, student.id, self.only)
+        sheet = self.partial.get(student.id) or self.unread.get(student.id) or self.records.read(student.id)
+        graded = {*self.only, *self.records.exercises} if self.only else self.course.entries
+        ids = [id for id in self.course.entries if id in graded]
+        asked = set(self.only or ids)
+        if student.submission is None or (sheet is not None and asked <= {row.id for row in sheet.rows}):
+            blank = nothing_from(self.course, student.id, ids)
         else:
-            sheet = (
-                self.partial.get(student.id)
-                or self.records.read(student.id)
-                or self.unread.get(student.id)
-                or Grades(student.id, self.course, only=self.only).sheet()
-            )
-        return self.decisions.applied(sheet, student)
+            blank = Grades(student.id, self.course, only=ids).sheet()
+        if sheet is not None:  # what it does not have was not handed in, or is not graded yet
+            blank = replace(merged(blank, sheet), finished=sheet.finished and blank.finished)
+        return self.decisions.applied(blank, student)
 
     def try_out(self, sheet: Sheet) -> None:
         """Make all reports on one sheet and discard them, because a bad sheet must not stop the reports on others.

@@ -29,7 +29,7 @@ def merged(old: Sheet, new: Sheet) -> Sheet:
         by_id.setdefault(row.id, []).append(row)
     rows = [row for part in (by_id | fresh).values() for row in part]  # in the order of the earlier ones
     remarks = [remark for remark in old.remarks if remark.split()[0] not in fresh]
-    return replace(new, rows=rows, remarks=(*remarks, *new.remarks))
+    return replace(new, rows=rows, seconds=sum(row.seconds for row in rows), remarks=(*remarks, *new.remarks))
 
 
 def differences(pairs: Iterable[tuple[Sheet | None, Sheet | None]]) -> Iterator[Difference]:

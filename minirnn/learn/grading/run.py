@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, replace
 
@@ -16,7 +16,7 @@ from minirnn.learn.grading.publish import Publisher
 from minirnn.learn.grading.reading import handed_in
 from minirnn.learn.grading.regrade import merged
 from minirnn.learn.grading.students import Student
-from minirnn.learn.grading.task import Grades, failure_in_words, grade, grade_submission
+from minirnn.learn.grading.task import Grades, digest_of, failure_in_words, grade, grade_submission
 from minirnn.learn.reports.sheet import Sheet
 from minirnn.parallel.executors import outcomes
 
@@ -47,8 +47,6 @@ class Assignment:
         The exercises; all if it is empty.
     again : collection of str
         Students who are graded again although the journal has their sheet.
-    old : Records or None
-        An earlier run, of which the sheets of other students and exercises are taken over.
     executor : Executor or None
         Where to grade; None for this process alone.
     ahead : int
@@ -59,18 +57,14 @@ class Assignment:
     students: Sequence[Student]
     only: Sequence[str] = ()
     again: Sequence[str] = ()
-    old: Records | None = None
     notebooks: bool = False
     executor: Executor | None = None
     ahead: int = 64
 
 
-def header_of(course: PackedCourse, only: Sequence[str], notebooks: bool, old: Records | None) -> dict[str, object]:
-    """The header of a journal: what it was graded with."""
-    return {
-        "minirnn": __version__, "course": course.digest, "exercises": list(only), "notebooks": notebooks,
-        "regraded": old.path.name.rstrip("~") if old else "",
-    }  # fmt: skip
+def header_of(course: PackedCourse, notebooks: bool) -> dict[str, object]:
+    """The header of a journal: what all its grades were made with."""
+    return {"minirnn": __version__, "course": course.digest, "notebooks": notebooks}
 
 
 def grade_all(plan: Assignment, journal: Journal, publisher: Publisher, after: Callable[[Sheet], None]) -> list[str]:
@@ -103,7 +97,8 @@ def grade_all(plan: Assignment, journal: Journal, publisher: Publisher, after: C
     def fail(student: str, error: BaseException) -> None:
         publisher.partial.pop(student, None)
         sheet = Grades(student, plan.course, Handed(problem=failure_in_words(error)), plan.only).sheet()
-        publisher.unread[student] = sheet = replace(sheet, finished=False)
+        kept = journal.read(student)
+        publisher.unread[student] = sheet = replace(merged(kept, sheet) if kept else sheet, finished=False)
         failed.append(student)
         after(sheet)
 
@@ -147,16 +142,13 @@ def tasks_of(plan: Assignment, packed: PackedCourse, journal: Journal) -> Iterat
             continue
         handed = collected(student, plan)
         there = journal.read(student.id)
-        again = student.id in plan.again
-        if there is not None and there.digest == handed.digest and there.finished and not again:
-            if there.busy:  # grade again only what the machine was too busy for
-                yield Task(packed, student.id, handed, there.busy, there)
+        wanted = list(plan.only) or list(plan.course.entries)
+        graded = {} if there is None or student.id in plan.again else {r.id: r.digest for r in there.rows if not r.busy}
+        left = [id for id in wanted if graded.get(id) != digest_of(handed, id)]
+        if not left and there is not None and there.digest == handed.digest:
             continue
-        before = plan.old.read(student.id) if plan.old else None
-        if before is not None and plan.only and before.digest == handed.digest and before.finished:
-            yield Task(packed, student.id, handed, plan.only, before)
-        else:
-            yield Task(packed, student.id, handed, () if plan.old else plan.only)
+        left = left or wanted
+        yield Task(packed, student.id, handed, left, there if plan.only or left != wanted else None)
 
 
 def collected(student: Student, plan: Assignment) -> Handed:
@@ -167,9 +159,9 @@ def collected(student: Student, plan: Assignment) -> Handed:
         return Handed(problem=printable(f"it cannot be read ({type(error).__name__}: {error})", 300))
 
 
-def take_over(old: Records, journal: Journal, students: Mapping[str, Student]) -> None:
-    """Copy the sheets of students who are not graded again."""
+def take_over(old: Records, journal: Journal) -> None:
+    """Copy the sheets of an earlier run, which count until their exercises are graded again."""
     for name in old.students:
         sheet = old.read(name)
-        if name in students and sheet is not None and journal.read(name) is None:
-            journal.add(sheet)
+        if sheet is not None and journal.read(name) is None:
+            journal.add(replace(sheet, rows=[replace(row, digest="") for row in sheet.rows]))

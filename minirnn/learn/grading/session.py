@@ -6,12 +6,14 @@ import argparse
 import contextlib
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from concurrent.futures import Executor
+from dataclasses import replace
 from pathlib import Path
 
 from tqdm import tqdm
 
+from minirnn.learn.cleaned import several
 from minirnn.learn.course import HERE, CourseError, load
 from minirnn.learn.grading.courses import pack_course
 from minirnn.learn.grading.journal import Journal, Records
@@ -28,6 +30,8 @@ from minirnn.learn.reports import FORMATS, OTHERS, Reports
 from minirnn.learn.reports.sheet import Sheet
 
 MOST_SAID = 20
+CHANGE_REPORTS = ("roster", "overrides", "late", "due", "grace", "cut_off")
+"""Options that change the reports and not the journal."""
 
 
 class Session:
@@ -54,13 +58,22 @@ class Session:
         self.only = [self.course.entry(id).id for id in dict.fromkeys(args.only)]
         parts = lambda path: [] if args.one else parts_of_a_class(path, self.course)  # noqa: E731
         everybody = students_of(args.submissions, args.id, args.roster, parts)
-        asked = chosen(everybody, args.student)
         self.path = args.journal or journal_beside(args.out)
-        keeps = args.regrade is not None or (self.path is not None and self.path.is_file())
-        self.students = everybody if keeps else asked
+        if args.resume and self.path is None:
+            raise CourseError("--resume: there is no journal to continue\n  expected --journal FILE, or --out csv:FILE")
+        there = self.path is not None and self.path.is_file()
+        # One more student is graded into the existing journal. Without it the reports would lose all others.
+        self.resume = args.resume or bool(args.student and args.regrade is None and there)
+        self.old, self.replaced = earlier(args.regrade, self.path, self.resume)
+        before = [Records(self.path)] if self.path is not None and there and self.resume else []
+        before += [self.old] if self.old is not None else []
+        self.reported = before[0].reported if before else {}
+        everybody = with_kept(everybody, [id for records in before for id in records.students], args.roster is None)
+        asked = chosen(everybody, args.student)
+        self.students = everybody if before else asked
         self.again = [student.id for student in asked] if args.student else []
         self.decisions = Decisions(
-            read_overrides(args.overrides, self.course, self.students) if args.overrides else {},
+            read_overrides(args.overrides, self.course, everybody) if args.overrides else {},
             late_of(args, self.students),
         )
         self.stamp = stamp_of(self.course)
@@ -72,19 +85,13 @@ class Session:
         self.closing = contextlib.ExitStack()
 
     def __enter__(self) -> Session:
-        args = self.args
         path = self.path
-        if args.resume and path is None:
-            raise CourseError("--resume: there is no journal to continue\n  expected --journal FILE, or --out csv:FILE")
         if path is None:
             folder = self.closing.enter_context(tempfile.TemporaryDirectory(prefix="minirnn-journal-"))
             path = Path(folder) / "journal"
-        # One more student is graded into the existing journal. Without it the reports would lose all others.
-        resume = args.resume or bool(args.student and args.regrade is None and path.is_file())
-        self.old, replaced = earlier(args.regrade, path, resume)
-        header = header_of(pack_course(self.course), self.only, args.notebooks, self.old)
-        self.journal = self.closing.enter_context(Journal(path, header, resume))
-        if self.old is not None and replaced:
+        header = header_of(pack_course(self.course), self.args.notebooks)
+        self.journal = self.closing.enter_context(Journal(path, header, self.resume))
+        if self.old is not None and self.replaced:
             self.old.path = older(path)
         return self
 
@@ -98,17 +105,22 @@ class Session:
         for lack in self.stamp.lacks:
             print(f"not locked as it should be: {lack}", file=sys.stderr)
         for student in self.students:
-            if not student.listed:
+            if not student.listed and student.submission is not None:
                 print(f"{student.id} is not on the roster ({where(student)})", file=sys.stderr)
         args = self.args
         number = sum(student.submission is not None for student in self.students)
         if len(args.submissions) == 1 < number:
             print(f"{args.submissions[0]} is a class: it has the submissions of {number} students", file=sys.stderr)
-        plan = Assignment(
-            self.course, self.to_grade, self.only, self.again, self.old, args.notebooks, self.executor, self.ahead
-        )
-        if self.old is not None and args.student:
-            take_over(self.old, self.journal, {s.id: s for s in self.students if s.id not in self.again})
+        plan = Assignment(self.course, self.to_grade, self.only, self.again, args.notebooks, self.executor, self.ahead)
+        options = {name: str(getattr(args, name)) for name in CHANGE_REPORTS if getattr(args, name)}
+        missing = [f"--{name.replace('_', '-')} {self.reported[name]}" for name in self.reported if name not in options]
+        if missing and args.out:
+            print(f"the last reports used {', '.join(missing)}; this run does not", file=sys.stderr)
+        if args.out:
+            self.journal.report(options)
+        graded = {student.id for student in self.to_grade if student.submission is not None}
+        if self.old is not None:
+            take_over(self.old, self.journal)
         publisher = Publisher(self.course, self.students, self.journal, self.reports, self.decisions, self.only)
         by_id = {student.id: student for student in self.students}
         most = sum(student.submission is not None for student in self.to_grade)
@@ -124,7 +136,7 @@ class Session:
             except KeyboardInterrupt:
                 publisher.now()
                 raise
-        self._absent()
+        self._absent(graded)
         found = self._differences(publisher)
         reports = publisher, found, self.course, self.students, args.notebooks, self.only
         failed = self.class_reports.write(*reports)
@@ -132,9 +144,12 @@ class Session:
             print(said, file=sys.stderr)
         return 1 if failed or any(sheet.problem or sheet.busy for sheet in publisher) else 0
 
-    def _absent(self) -> None:
+    def _absent(self, graded: Collection[str]) -> None:
+        kept = sum(student.kept and student.id not in graded for student in self.students)
+        if kept:
+            print(f"kept the grades of {several(kept, 'student')} not graded this time")
         for student in self.students:
-            if student.submission is None:
+            if not student.handed_in:
                 print(f"{student.id}: handed in nothing")
 
     def _differences(self, publisher: Publisher) -> list[Difference]:
@@ -145,7 +160,8 @@ class Session:
         pairs = []
         for student in self.students:
             before = self.old.read(student.id)
-            pairs.append((before and decided.applied(before, student), publisher.sheet(student)))
+            if before is not None or student.handed_in:
+                pairs.append((before and decided.applied(before, student), publisher.sheet(student)))
         found = [one for pair in pairs for one in differences([pair])]
         lines = in_words(found)
         changed = f"{len(lines)} of {len(self.students)} students have different points than before"
@@ -178,6 +194,14 @@ def chosen(students: Sequence[Student], names: Sequence[str]) -> list[Student]:
     return [by_name[name] for name in dict.fromkeys(map(known, names))] or list(students)
 
 
+def with_kept(students: Sequence[Student], ids: Sequence[str], listed: bool) -> list[Student]:
+    """The students, and those of earlier runs who are not among them; all with the ids of the earlier runs."""
+    kept = {known(id): id for id in ids}
+    found = [replace(s, id=kept.get(known(s.id), s.id), kept=known(s.id) in kept) for s in students]
+    there = {known(student.id) for student in students}
+    return found + [Student(id, listed=listed, kept=True) for key, id in kept.items() if key not in there]
+
+
 def late_of(args: argparse.Namespace, students: Sequence[Student]) -> Late | None:
     if not args.late:
         return None
@@ -200,11 +224,11 @@ def older(path: Path) -> Path:
     return path.with_name(path.name + "~")
 
 
-def earlier(path: Path | None, journal: Path, resume: bool) -> tuple[Records | None, bool]:
+def earlier(path: Path | None, journal: Path | None, resume: bool) -> tuple[Records | None, bool]:
     """The journal to compare with, and whether the new one is about to take its place."""
     if path is None:
         return None, False
-    same = path.exists() and journal.exists() and path.samefile(journal)
+    same = journal is not None and path.exists() and journal.exists() and path.samefile(journal)
     if same and resume:  # it has taken it already
         path, same = older(path), False
     if not path.is_file():

@@ -111,10 +111,11 @@ def as_csv(items: Iterable[Item]) -> Iterator[str]:
         yield line([item.id, item.name, *numbers, *cells])
 
 
-def as_markdown(students: int, items: Iterable[Item]) -> Iterator[str]:
+def as_markdown(students: int, items: Iterable[Item], left_out: int = 0) -> Iterator[str]:
     """The statistics for readers: a table, and below it the most frequent mistakes."""
     items = list(items)
-    yield f"{several(students, 'student')}\n\n"
+    without = f"; left out: {several(left_out, 'submission')} without grades" if left_out else ""
+    yield f"{several(students, 'student')}{without}\n\n"
     yield "| exercise | points | began | full | mean | discrimination |\n|---|---:|---:|---:|---:|---:|\n"
     for item in items:
         mean = "" if math.isnan(item.mean) else f"{100 * item.mean:.0f} %"

@@ -43,6 +43,8 @@ class Student:
         When it was handed in, and until when this student may, from the roster.
     listed : bool
         Whether the student is on the roster, if there is one.
+    kept : bool
+        Whether an earlier run has grades of the student, which count if there is no submission this time.
     """
 
     id: str
@@ -54,6 +56,12 @@ class Student:
     listed: bool = True
     inside: str = ""
     link: str = ""
+    kept: bool = False
+
+    @property
+    def handed_in(self) -> bool:
+        """Whether there is a submission, of this run or an earlier one."""
+        return self.submission is not None or self.kept
 
 
 def students_of(
@@ -227,6 +235,11 @@ def read_table(
             raise CourseError(f"{path} has a column {strange[0]!r}\n  expected the columns {', '.join(columns)}")
         rows = []
         for row in reader:
+            if any(cell.strip() for cell in row.get(None, [])):
+                raise CourseError(
+                    f"{path}, line {reader.line_num} has more cells than the header\n"
+                    "  expected one cell per column; put quotes around a text that contains a comma"
+                )
             clean = {k: cleaned(v or "").strip() for k, v in row.items() if k and not isinstance(v, list)}
             if not any(clean.values()):
                 continue

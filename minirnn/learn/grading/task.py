@@ -6,9 +6,10 @@ sent to another process or machine.
 
 from __future__ import annotations
 
+import hashlib
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from minirnn.learn import text
@@ -58,7 +59,8 @@ class Grades:
         rows: list[Row] = []
         for entry in self.entries:
             hints = max(0, min(self.handed.hints.get(entry.id, 0), len(entry.hints)))
-            rows += rows_of(entry, self.results.get(entry.id), self.handed.problem, hints)
+            for row in rows_of(entry, self.results.get(entry.id), self.handed.problem, hints):
+                rows.append(replace(row, digest=digest_of(self.handed, entry.id)))
         finished = bool(self.handed.problem) or len(self.results) == len(self.entries)
         return Sheet(
             self.student, self.course.name, rows, self.seconds, finished, notes=self.handed.notes,
@@ -66,6 +68,12 @@ class Grades:
             problem=self.handed.problem,
             digest=self.handed.digest,
         )  # fmt: skip
+
+
+def digest_of(handed: Handed, id: str) -> str:
+    """A hash of what an exercise is graded from."""
+    given = handed.problem, handed.reasons.get(id), handed.files.get(id)
+    return hashlib.sha256(repr(given).encode()).hexdigest()[:16]
 
 
 def nothing_from(course: Course, student: str, only: Sequence[str] = ()) -> Sheet:

@@ -72,7 +72,8 @@ class ClassReports:
                     answers = answers_of(course, students, notebooks, only)
                     write(path, similarity.as_csv(similarity.pairs(course, answers)))
                 else:
-                    write_statistics(path, *statistics.statistics(sheets))
+                    left_out = sum(bool(sheet.problem) or not sheet.finished for sheet in sheets)
+                    write_statistics(path, *statistics.statistics(sheets), left_out)
             except (OSError, CourseError):
                 raise
             except Exception as error:
@@ -85,11 +86,11 @@ def write(path: Path, pieces: Iterable[str]) -> None:
         file.writelines(pieces)
 
 
-def write_statistics(path: Path, students: int, items: list[statistics.Item]) -> None:
+def write_statistics(path: Path, students: int, items: list[statistics.Item], left_out: int) -> None:
     if path.suffix == ".csv":
         write(path, statistics.as_csv(items))
     elif path.suffix == ".md":
-        write(path, statistics.as_markdown(students, items))
+        write(path, statistics.as_markdown(students, items, left_out))
     else:
         from minirnn.viz import save
 

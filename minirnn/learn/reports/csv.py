@@ -34,7 +34,11 @@ def pieces(sheets: Iterable[Sheet], stamp: Stamp | None = None) -> Iterator[str]
         for row in sheet.rows:
             scores[row.id] = scores.get(row.id, 0) + row.score
         ids.update(dict.fromkeys(scores))
-        rest: list[object] = [sheet.score, sheet.most, "yes" if sheet.finished and not sheet.busy else "no"]
+        rest: list[object] = [
+            sheet.score,
+            sheet.most,
+            "yes" if sheet.finished and not (sheet.busy or sheet.problem) else "no",
+        ]
         who = {"name": sheet.name, "email": sheet.email}
         lines[sheet.student] = who, scores, [*rest, *(about(sheet, stamp) if stamp else [])]
     named = [k for k in ("name", "email") if any(who[k] for who, _, _ in lines.values())]

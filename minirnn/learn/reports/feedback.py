@@ -16,7 +16,7 @@ def render(sheets: Sequence[Sheet], stamp: Stamp | None = None) -> str:
     lines = [f"# {sheet.course}: {plain(sheet.who)}", "", f"**{sheet.score} of {sheet.most} points**", ""]
     if sheet.changes:
         lines += [f"{sheet.earned} points for the answers, and:", ""]
-        lines += [f"- {change.points:+d}: {plain(change.reason)}" for change in sheet.changes] + [""]
+        lines += [f"- {plain(change.reason)}: {change.points:+d}" for change in sheet.changes] + [""]
     if sheet.problem:
         lines += [f"Nothing could be graded: {plain(sheet.problem)}.", ""]
     lines += [f"- {plain(note)}" for note in sheet.notes] + ([""] if sheet.notes else [])

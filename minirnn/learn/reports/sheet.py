@@ -41,6 +41,8 @@ class Row:
         How many hints the student used, as the course folder that was handed in says.
     decided : bool
         Whether the teacher has given points or a comment.
+    digest : str
+        A hash of what was graded; empty if it has to be graded again when it is given.
     """
 
     id: str
@@ -61,6 +63,7 @@ class Row:
     comments: tuple[tuple[int, str], ...] = ()
     hints: int = 0
     decided: bool = False
+    digest: str = ""
 
     @property
     def not_started(self) -> bool:

@@ -61,6 +61,7 @@ def test_the_table_can_be_read_and_holds_no_formula():
     students, items = statistics(SHEETS)
     rows = list(csv.DictReader(io.StringIO("".join(as_csv(items)))))
     assert rows[0]["mean"] == "0.50" and rows[3]["mean"] == "" and rows[2]["diagnosis 1"] == "'=1+1"
+    assert next(as_markdown(students, items, 1)) == "5 students; left out: 1 submission without grades\n\n"
     text = "".join(as_markdown(students, items))
     assert "| ex01 A | 4 | 5 | 1 | 50 % | 0." in text and "- ex01, 2 of 5: a \\| term\n" in text
 

@@ -80,6 +80,9 @@ def test_who_is_not_on_the_roster_is_told_to_the_teacher():
         ("ann,ex01,1.5,,", "points are '1.5'"),
         ("ann,,16,,", "expected a whole number, 0 .. 15"),
         (",ex01,1,,", "line 2: id is empty"),
+        ("ann,ex05,2,a, b, c", "line 2 has more cells than the header\n  expected one cell per column; put quotes"),
+        ("ann,ex01,1,,\nann,,,x,\nAnn,ex1,2,,", "lines 2 and 4 are both about ex01 of 'Ann'\n  expected one line"),
+        ("ann,,1,,\nann,,2,,", "lines 2 and 3 are both about the whole submission of 'ann'"),
     ],
 )
 def test_lines_that_make_no_sense_are_refused_before_grading(tmp_path, course, line, said):

@@ -102,6 +102,16 @@ def test_the_later_record_of_a_student_counts(tmp_path):
     assert Records(tmp_path / "j").students == ["ann", "bob"]
 
 
+def test_the_options_of_the_latest_reports_are_recorded(tmp_path):
+    with Journal(tmp_path / "j", HEADER) as journal:
+        for options in ({"late": "2"}, {"late": "2"}, {}, {"overrides": "d.csv"}):
+            journal.report(options)
+        journal.add(SHEET)
+    records = Records(tmp_path / "j")
+    assert records.reported == {"overrides": "d.csv"} and records.students == ["änn"]
+    assert (tmp_path / "j").read_bytes().count(b"\n") == 5
+
+
 def test_another_course_or_other_settings_are_refused(tmp_path):
     write(tmp_path / "j", SHEET)
     before = (tmp_path / "j").read_bytes()

@@ -244,6 +244,22 @@ def test_late_work_and_overrides_change_the_reports_and_not_the_journal(place, r
     assert Records(Path("g.csv.journal")).read("ann").score == 11
 
 
+def test_corrections_that_a_run_leaves_out_are_named(place, run, seen):
+    Path("d.csv").write_text("id,exercise,points,comment\nann,ex05,0,copied\nbob,ex05,1,\n")
+    subs = ["subs/ann", "subs/bob.zip"]
+    run("--overrides", "d.csv", "--out", "csv:g.csv", subs=subs)
+    run("--overrides", "d.csv", "--out", "csv:g.csv", "--resume", subs=["subs/cid"])  # the journal knows ann and bob
+    assert totals() == {"ann": "4", "bob": "5", "cid": "11"}
+    said = "the last reports used --overrides d.csv; this run does not\n"
+    assert said in run("--out", "csv:g.csv", "--resume", subs=subs)[1] and totals()["ann"] == "11"
+    assert said not in run("--out", "csv:g.csv", "--resume", subs=subs)[1]
+    run("--overrides", "d.csv", "--out", "csv:g.csv", "--resume", subs=subs)
+    assert said in run("--out", "csv:g.csv", "--regrade", "g.csv.journal", subs=subs)[1]
+    assert run("--overrides", "d.csv", "--out", "csv:h.csv", "--student", "ann", subs=subs)[0] == 0
+    status, text = run("--overrides", "d.csv", "--out", "csv:i.csv", subs=["subs/ann"])
+    assert status == 2 and "line 3: there is no student 'bob'" in text
+
+
 # ---- stopped runs
 
 
@@ -316,11 +332,105 @@ def test_what_is_graded_is_not_graded_again(place, run):
     assert text.startswith("cid: 11 of 11") and "ann:" not in text and totals() == {**ALL, "cid": "11"}
 
 
-def test_going_on_with_another_course_or_other_settings_is_refused(place, run):
+@pytest.fixture
+def seen(monkeypatch):
+    """The exercises that are checked, by a stand-in that starts no process: an answer is right unless it says wrong."""
+    from minirnn.learn.grading import reading, task
+
+    def quick(course, entry, file, **kwargs):
+        seen.append(entry.id)
+        right = "wrong" not in Path(file).read_text()
+        return task.Result(entry, "passed", [], entry.points, entry.hidden) if right else task.Result(entry, "failed")
+
+    seen: list[str] = []
+    monkeypatch.setattr(reading, "FORKS", False)
+    monkeypatch.setattr(task, "check", quick)
+    return seen
+
+
+@pytest.mark.parametrize("again", [["--resume"], ["--student", "zoe"], ["--regrade", "g.csv.journal"]])
+@pytest.mark.parametrize("listed", [True, False])
+def test_grades_of_students_who_are_not_given_again_are_kept(place, run, seen, again, listed):
+    """A submission that comes late is graded alone. The deduction for another late one stays."""
+    Path("r.csv").write_text(
+        "id,name,submitted,due\nANN,A,2027-01-01,\nbob,B,2027-01-03,\ncid,C,2027-01-01,\neve,E,2027-01-01,\n"
+        "max,M,,\nzoe,Z,2027-01-01,\n"
+    )
+    more = ["--roster", "r.csv", "--late", "2", "--due", "2027-01-01T12:00"] if listed else []
+    more += ["--out", "csv:g.csv", "--out", "feedback:{id}.md", "--out", "statistics:s.md"]
+    run(*more)
+    before = table()
+    hand_in(Path("late/zoe"), load("course"))
+    status, text = run(*more, *again, subs=["late/zoe"])
+    after = table()
+    assert "zoe: 11 of 11" in text and "kept the grades of 4 students not graded this time\n" in text
+    assert ("max: handed in nothing" in text) == listed and text.count("handed in nothing") == listed
+    assert after.pop("zoe")["total"] == "11" and after == {k: v for k, v in before.items() if k != "zoe"}
+    assert ("handed in 2 days late: -4" in after["bob"]["changes"]) == listed
+    assert "3 / 3" in Path("ANN.md" if listed else "ann.md").read_text()
+    assert Path("s.md").read_text().startswith("5 students" if listed else "4 students")
+
+
+def points(path="g.csv") -> dict[str, list[str]]:
+    return {id: [row.get("ex01", ""), row.get("ex05", ""), row["total"], row["max"]] for id, row in table(path).items()}
+
+
+WEEKS = {"ann": ["4", "0", "4", "11"], "dan": ["0", "7", "7", "11"]}
+
+
+def hand_in_weekly() -> None:
+    """Two weeks' work, each with the exercise of the week alone; dan comes in the second week."""
+    for name in ("1/ann", "2/ann", "2/dan"):
+        entry = load("course").entry("ex01" if name[0] == "1" else "ex05")
+        Path(name, entry.file).parent.mkdir(parents=True)
+        Path(name, entry.file).write_text("wrong" if name == "2/ann" else "right")
+
+
+@pytest.mark.parametrize("again", [["--resume"], ["--regrade", "g.csv.journal"]])
+def test_week_by_week_only_the_exercises_of_the_week_are_graded(place, run, seen, again):
+    hand_in_weekly()
+    run("--only", "ex01", "--out", "csv:g.csv", subs=["1/ann"])
+    assert points() == {"ann": ["4", "", "4", "4"]}
+    text = run("--only", "ex05", "--out", "csv:g.csv", *again, subs=["2/ann", "2/dan"])[1]
+    assert seen == ["ex01", "ex05", "ex05"] and points() == WEEKS and table()["dan"]["finished"] == "yes"
+    assert again == ["--resume"] or "ann: ex05 none -> 0\n" in text
+    Path("1/ann", load("course").entry("ex01").file).write_text("wrong")  # the first week's, handed in again
+    run("--only", "ex01", "--out", "csv:g.csv", "--resume", subs=["1/ann"])
+    assert seen[3:] == ["ex01"] and points() == {**WEEKS, "ann": ["0", "0", "0", "11"]}
+
+
+def test_grading_again_can_be_resumed_and_loses_no_other_exercise(place, run, seen, monkeypatch):
+    """It grades ex05 of changed submissions, is stopped after the first, and goes on without --regrade."""
+    from minirnn.learn.grading import run as grading
+
+    subs = ["subs/ann", "subs/cid"]
+    run("--out", "csv:g.csv", subs=subs)
+    for name in subs:
+        hand_in(Path(name), load("course"), ex01="wrong", ex05="wrong")
+    tasks_of = grading.tasks_of
+
+    def stopped(*plan):
+        yield next(tasks_of(*plan))
+        raise KeyboardInterrupt
+
+    del seen[:]
+    monkeypatch.setattr(grading, "tasks_of", stopped)
+    assert run("--only", "ex05", "--regrade", "g.csv.journal", "--out", "csv:g.csv", subs=subs)[0] == 130
+    assert points() == {"ann": ["4", "0", "4", "11"], "cid": ["4", "7", "11", "11"]}
+    monkeypatch.setattr(grading, "tasks_of", tasks_of)
+    run("--only", "ex05", "--resume", "--out", "csv:g.csv", subs=subs)
+    assert seen == ["ex05", "ex05"] and points() == dict.fromkeys(("ann", "cid"), ["4", "0", "4", "11"])
+    run("--student", "ann", "--out", "csv:g.csv", subs=subs)
+    assert points()["ann"] == ["0", "0", "0", "11"] and points()["cid"][2] == "4"
+    run("--resume", "--out", "csv:g.csv", subs=subs)
+    assert seen[4:] == ["ex01"] and points()["cid"][2] == "0"
+
+
+def test_going_on_with_another_course_or_other_settings_is_refused(place, run, seen):
     run("--out", "csv:g.csv")
     before = Path("g.csv").read_bytes()
-    status, text = run("--out", "csv:g.csv", "--resume", "--only", "ex01")
-    assert status == 2 and "was graded with other exercises: all; expected ex01" in text
+    status, text = run("--out", "csv:g.csv", "--resume", "--notebooks")
+    assert status == 2 and "was graded with other notebooks: False; expected True" in text
     with open("course/course.toml", "a") as file:
         file.write("\n# changed\n")
     status, text = run("--out", "csv:g.csv", "--resume")
