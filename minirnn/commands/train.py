@@ -56,7 +56,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--warmup", type=whole(0), metavar="N", help=f"steps in which the step size rises (default {d.warmup})")
     end = "where the schedule ends (default: the --steps of a new run)"
     add("--schedule-steps", type=whole(1), metavar="N", help=end)
-    shared = "cut batches into N equal shards, for the ranks of `mpiexec -n P minirnn train`; same bits for every P"
+    shared = "cut batches into N equal shards for `mpiexec -n P minirnn train`; the result is the same for every P"
     add("--shards", type=whole(1), metavar="N", help=shared)
     add("--out", type=path, default=Path(DEFAULT_OUT), metavar="FOLDER", help="default: %(default)s/")
     add("--resume", action="store_true", help="continue the run in the folder exactly where it stopped")

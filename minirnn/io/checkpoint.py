@@ -157,7 +157,7 @@ def first_line(error: BaseException) -> str:
 
 
 def as_array(function: str, name: str, value: Any) -> np.ndarray:
-    """`value` as a NumPy array. Raises ValueError, naming it, for a ragged list."""
+    """Convert `value` to a NumPy array. A ragged list raises a ValueError that names it."""
     try:
         return values_of(value)
     except ValueError:
