@@ -46,6 +46,15 @@ _lock = threading.RLock()
 _entry_points_read = False
 
 
+def _new_lock() -> None:
+    global _lock
+    _lock = threading.RLock()  # a forked child must not wait for a thread that only its parent has
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_new_lock)
+
+
 class _Use:
     """Marks a device as the default one of a thread. It is in thread-local memory, so it ends with the thread."""
 

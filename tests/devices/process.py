@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -29,7 +30,7 @@ assert np.allclose(mr.ops.tanh(mr.tensor([0.0, 1.0])).numpy(), np.tanh([0.0, 1.0
 
 
 def say(code: str, before: Callable[[], None] | None = None, **env: str | None) -> str:
-    """The output of a new Python that runs `code`, which must succeed and leave stderr empty.
+    """The output of a new Python that runs `code`, which must succeed. To stderr it writes only what is compiled.
 
     `code` may use the definitions above. Environment variables that are None are removed.
     """
@@ -37,7 +38,7 @@ def say(code: str, before: Callable[[], None] | None = None, **env: str | None) 
     command = [sys.executable, "-c", BEGIN + code]
     done = subprocess.run(command, env=full, capture_output=True, text=True, preexec_fn=before, timeout=280)
     assert done.returncode == 0, done.stderr
-    assert done.stderr == ""
+    assert re.sub(r"minirnn: compiling .*, once\n", "", done.stderr) == ""
     return done.stdout
 
 

@@ -7,6 +7,7 @@ threads of each BLAS. Without it, BLAS is unchanged: the results are the same, b
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,6 +17,11 @@ from typing import Any
 _lock = threading.RLock()
 _holders = 0
 _before: list[tuple[Any, int]] = []
+
+if hasattr(os, "register_at_fork"):
+    # A forked child frees what the threads of its parent had, their holds included, before its first instruction. The
+    # lock must be its own by then, so a fork waits for it.
+    os.register_at_fork(before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_lock.release)
 
 
 @cache

@@ -68,13 +68,17 @@ class Memory:
             return SimBuffer(self, ptr, nbytes)
 
     def give_back(self, ptr: int, nbytes: int) -> None:
-        """Take memory back. A buffer calls this when it is freed, at any time, in any thread."""
+        """Take memory back. A buffer calls this when it is freed, at any time, in any thread. It waits for no lock, as a
+        forked child frees what the threads of its parent had.
+        """
         full = self.free.nbytes + nbytes > POOL_BYTES or self.free.count >= POOL_BLOCKS
-        if self.check or full:
+        if self.check or full or not library.lock.acquire(blocking=False):
             self.dead.append(ptr)
         else:
-            with library.lock:
+            try:
                 self.free.put(nbytes, ptr)
+            finally:
+                library.lock.release()
 
     def complaint(self, ptr: int, nbytes: int) -> str:
         """What is wrong with an access to ``nbytes`` from the address `ptr` on; "" if one array holds them."""
