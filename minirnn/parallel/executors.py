@@ -207,7 +207,7 @@ class Processes(ThreadPoolExecutor):
     """An executor of processes. Each thread feeds its own pool of one, because one that dies breaks its whole pool."""
 
     def __init__(self, count: int) -> None:
-        super().__init__(count)
+        super().__init__(count, initializer=leave_ctrl_c)
         self.of_thread = threading.local()
         self.pools: dict[int, ProcessPoolExecutor] = {}  # by the id of the process
         self.ended = False
@@ -241,6 +241,12 @@ class Processes(ThreadPoolExecutor):
         super().shutdown(wait, cancel_futures=cancel_futures)
         for pool in list(self.pools.values()):
             pool.shutdown(wait)
+
+
+def leave_ctrl_c() -> None:
+    """Leave Ctrl-C to the main thread. The processes that this thread starts inherit that, before their first line."""
+    if hasattr(signal, "pthread_sigmask"):
+        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
 
 
 def begin() -> None:

@@ -37,15 +37,17 @@ def asked(*request: Any) -> Any:
     if not FORKS:
         return json.loads(reader.answer(*request))
     with subprocess.Popen(
-        [sys.executable, "-I", "-c", START, str(ROOT)],
+        [sys.executable, "-I", "-c", START, str(ROOT)], start_new_session=True,  # Ctrl-C is for this process alone
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=os.sep, env={**os.environ, "OPENBLAS_NUM_THREADS": "1"},
     ) as process:  # fmt: skip
         assert process.stdin is not None and process.stdout is not None
-        with contextlib.suppress(OSError):  # it has ended; there is no answer either
-            process.stdin.write(reader.asking(request))
-            process.stdin.close()
-        told = process.stdout.read(MOST_TOLD + 1)
-        process.kill()
+        try:
+            with contextlib.suppress(OSError):  # it has ended; there is no answer either
+                process.stdin.write(reader.asking(request))
+                process.stdin.close()
+            told = process.stdout.read(MOST_TOLD + 1)
+        finally:
+            process.kill()
     if not told:
         raise RuntimeError("the process that reads submissions did not start; tell the maintainers")
     try:

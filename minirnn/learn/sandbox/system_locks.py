@@ -46,7 +46,8 @@ def locks() -> Locks:
     """The locks of this system, tested in a separate process."""
     if not FORKS:
         return Locks()
-    done = subprocess.run([sys.executable, "-I", str(START), "probe"], capture_output=True, encoding="utf-8")
+    command = [sys.executable, "-I", str(START), "probe"]
+    done = subprocess.run(command, capture_output=True, encoding="utf-8", start_new_session=True)  # no Ctrl-C for it
     try:
         return Locks(**json.loads(done.stdout))
     except (ValueError, TypeError):

@@ -6,6 +6,7 @@ Tests `minirnn/learn/grading/reading.py` and `minirnn/learn/grading/reader.py`.
 from __future__ import annotations
 
 import io
+import os
 import zipfile
 
 import pytest
@@ -58,6 +59,12 @@ def test_a_process_that_takes_too_much_ends_and_tells_nothing(cost, monkeypatch,
     monkeypatch.setattr(reading, "MOST_TOLD", 50)
     assert reading.asked("collect") is None
     assert not made.exists() or not made.read_bytes()
+
+
+def test_ctrl_c_does_not_reach_the_process(monkeypatch):
+    """A terminal sends it to a whole group of processes."""
+    instead(monkeypatch, "return str(os.getpgid(0)).encode()")
+    assert reading.asked("collect") != os.getpgid(0)
 
 
 def test_a_process_that_does_not_start_is_a_fault_of_the_grader(course, monkeypatch):

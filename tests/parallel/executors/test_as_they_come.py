@@ -133,6 +133,12 @@ def test_a_killed_process_takes_only_its_own_task_along(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+def test_ctrl_c_while_a_process_starts_is_left_to_the_one_that_asked() -> None:
+    with open_executor("processes:1") as executor:
+        assert signal.SIGINT in executor.submit(signal.pthread_sigmask, signal.SIG_BLOCK, []).result()
+    assert signal.SIGINT not in signal.pthread_sigmask(signal.SIG_BLOCK, [])
+
+
 def test_a_task_that_kills_every_process_costs_no_other_task() -> None:
     with open_executor("processes:2") as executor:
         found = sorted(outcomes(executor, tasks.die, range(6), tries=2), key=lambda one: one.number)

@@ -68,8 +68,8 @@ class Memory:
             return SimBuffer(self, ptr, nbytes)
 
     def give_back(self, ptr: int, nbytes: int) -> None:
-        """Take memory back. A buffer calls this when it is freed, at any time, in any thread. It waits for no lock, as a
-        forked child frees what the threads of its parent had.
+        """Take memory back. A buffer calls this when it is freed, at any time, in any thread. It waits for no lock,
+        because a forked child frees what the threads of its parent had.
         """
         full = self.free.nbytes + nbytes > POOL_BYTES or self.free.count >= POOL_BLOCKS
         if self.check or full or not library.lock.acquire(blocking=False):
