@@ -85,10 +85,6 @@ utils.clip_grad_norm_([VECTOR], -1) -> max_norm is -1 & 0 or more
 utils.clip_grad_norm_([VECTOR], 1, "2") -> norm_type is '2'
 utils.clip_grad_value_([VECTOR], -1) -> clip_value is -1
 utils.clip_grad_value_([np.ones(2)], 1) -> array & Tensor
-utils.get_total_norm([1.0]) -> get_total_norm & tensor 0 is a float
-utils.clip_grads_with_norm_([VECTOR], 1, VECTOR) -> total_norm & (3,)
-utils.clip_grads_with_norm_([VECTOR], 1, -1) -> total_norm is -1
-utils.get_total_norm([VECTOR * NAN], error_if_nonfinite=True) -> raises RuntimeError: get_total_norm & nan & finite
 utils.parameters_to_vector([]) -> no parameters & at least one
 utils.parameters_to_vector([1.0]) -> parameter 0 is a float
 utils.vector_to_parameters(np.zeros(4), [VECTOR]) -> (4,) & (3,)

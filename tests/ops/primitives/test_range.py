@@ -53,7 +53,6 @@ def test_float32_gives_the_values_and_gradients_of_float64(name: str, scale: flo
 def test_total_norms_neither_overflow_nor_underflow(values: list[float], device: Any) -> None:
     p = mr.nn.Parameter(mr.zeros(len(values), device=device))
     right = float(np.linalg.norm(np.float64(np.float32(values))))
-    assert mr.nn.utils.get_total_norm([mr.tensor(np.float32(values), device=device)]).item() == pytest.approx(right)
     p.grad = mr.tensor(np.float32(values), device=device)
     assert mr.nn.utils.clip_grad_norm_([p], 1e30).item() == pytest.approx(right)
 
