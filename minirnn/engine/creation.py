@@ -19,8 +19,7 @@ from minirnn.arguments.names import accepts
 from minirnn.devices.base import Device
 from minirnn.engine.tensor import Tensor, as_tensor, check_can_require_grad, leaf
 
-__all__ = ["arange", "empty", "empty_like", "eye", "full", "full_like", "linspace", "ones", "ones_like", "zeros"]
-__all__ += ["zeros_like"]
+__all__ = ["arange", "empty", "eye", "full", "full_like", "linspace", "ones", "ones_like", "zeros", "zeros_like"]
 
 Place = str | Device | None
 
@@ -228,12 +227,6 @@ def zeros_like(input: Any, *, dtype: Any = None, device: Place = None, requires_
 def ones_like(input: Any, *, dtype: Any = None, device: Place = None, requires_grad: bool = False) -> Tensor:
     """Ones with the shape of `input`, and by default with its dtype and device."""
     return like_it(ones, input, dtype=dtype, device=device, requires_grad=requires_grad)
-
-
-@accepts()
-def empty_like(input: Any, *, dtype: Any = None, device: Place = None, requires_grad: bool = False) -> Tensor:
-    """`empty` with the shape of `input`, and by default with its dtype and device."""
-    return like_it(empty, input, dtype=dtype, device=device, requires_grad=requires_grad)
 
 
 @accepts()

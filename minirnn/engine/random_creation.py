@@ -17,9 +17,9 @@ from minirnn.arguments.messages import shown
 from minirnn.arguments.names import accepts
 from minirnn.engine import random
 from minirnn.engine.creation import Place, like_it, made, or_default, shape_given, shape_of
-from minirnn.engine.tensor import Tensor, as_tensor, check_can_require_grad
+from minirnn.engine.tensor import Tensor, check_can_require_grad
 
-__all__ = ["rand", "rand_like", "randint", "randint_like", "randn", "randn_like", "randperm"]
+__all__ = ["rand", "rand_like", "randint", "randn", "randn_like", "randperm"]
 
 Generator = np.random.Generator | None
 
@@ -126,19 +126,3 @@ def rand_like(input: Any, *, dtype: Any = None, device: Place = None, requires_g
 def randn_like(input: Any, *, dtype: Any = None, device: Place = None, requires_grad: bool = False) -> Tensor:
     """`randn` with the shape of `input`, and by default with its dtype and device."""
     return like_it(randn, input, dtype=dtype, device=device, requires_grad=requires_grad)
-
-
-@accepts()
-def randint_like(
-    input: Any,
-    low: int | None = None,
-    high: int | None = None,
-    *,
-    dtype: Any = None,
-    device: Place = None,
-    requires_grad: bool = False,
-) -> Tensor:
-    """`randint` with the shape of `input`, and by default with its dtype and device."""
-    t = as_tensor(input)
-    place = t.device if device is None else device
-    return randint(low, high, t.shape, dtype=or_default(dtype, t.dtype), device=place, requires_grad=requires_grad)

@@ -63,10 +63,6 @@ CALLS: dict[str, Any] = {
     "full_like": lambda m: m.full_like(m.arange(3), 2),
     "full_like, float": lambda m: m.full_like(m.zeros(2), 7),
     "new_zeros": lambda m: m.arange(3).new_zeros(2, 1),
-    "new_ones": lambda m: m.zeros(1, dtype=m.float64).new_ones((2,)),
-    "new_full": lambda m: m.zeros(1).new_full((2,), 3),
-    "new_full of an int": lambda m: m.arange(1).new_full((2,), 3.5),
-    "new_tensor": lambda m: m.zeros(1, dtype=m.float64).new_tensor([1, 2]),
     "new_zeros, dtype": lambda m: m.zeros(1).new_zeros(2, dtype=m.int64),
 }
 """Each call, for `minirnn` and for torch. The results of torch are in tests/golden/tensor."""
@@ -95,10 +91,10 @@ def test_device_dtype_and_gradients(device: str, make: Any) -> None:
 
 def test_like_keeps_the_device_and_asks_no_gradients(device: str) -> None:
     x = mr.ones(2, device=device, requires_grad=True)
-    made = (mr.zeros_like(x), mr.ones_like(x), mr.full_like(x, 2), mr.empty_like(x), mr.rand_like(x), x.new_zeros(1))
+    made = (mr.zeros_like(x), mr.ones_like(x), mr.full_like(x, 2), mr.rand_like(x), x.new_zeros(1))
     for t in made:
         assert t.device == device and not t.requires_grad
-    for make in (mr.zeros_like, mr.ones_like, mr.empty_like, lambda t, **k: mr.full_like(t, 4, **k)):
+    for make in (mr.zeros_like, mr.ones_like, lambda t, **k: mr.full_like(t, 4, **k)):
         assert make(x, device="cpu").device == "cpu"
     assert mr.zeros_like(x, requires_grad=True).requires_grad
     assert_same(mr.zeros_like(np.ones((2, 1))), np.zeros((2, 1)))

@@ -48,15 +48,13 @@ def test_randint_reaches_all_integers_between_its_bounds() -> None:
     for dtype, low, high in (("uint8", 0, 256), ("int8", -128, 128)):
         values = mr.randint(low, high, (5000,), dtype=dtype).numpy()
         assert values.dtype == dtype and (values.min(), values.max()) == (low, high - 1)
-    assert set(mr.randint_like(mr.zeros(1000), 1, 4).tolist()) == {1, 2, 3}
-    assert set(mr.randint_like(mr.zeros(1000, dtype=mr.int8), 2).tolist()) == {0, 1}
 
 
 def test_random_like_takes_shape_dtype_and_device(device: str) -> None:
     x = mr.zeros(2, 0, 3, dtype=mr.float64, device=device)
-    for t in (mr.rand_like(x), mr.randn_like(x), mr.randint_like(x, 5)):
+    for t in (mr.rand_like(x), mr.randn_like(x)):
         assert (t.shape, t.dtype) == ((2, 0, 3), np.float64) and t.device == device
-    for make in (mr.rand_like, mr.randn_like, lambda t, **k: mr.randint_like(t, 4, **k)):
+    for make in (mr.rand_like, mr.randn_like):
         assert make(x, device="cpu").device == "cpu"
     assert mr.randn_like(mr.arange(3), dtype=mr.float32).dtype == np.float32
 

@@ -6,7 +6,6 @@ losses/README.md describes the keys.
 
 import json
 import sys
-import warnings
 
 import numpy as np
 import torch
@@ -15,7 +14,7 @@ import torch.nn.functional as F
 from tests.golden.files import write_or_check
 
 torch.set_num_threads(1)
-warnings.simplefilter("ignore")  # torch warns of reduction="mean" of kl_div
+
 RNG = np.random.default_rng(20)
 CONSTANT = {"weight", "pos_weight"}  # of losses: torch has no gradients into these
 
@@ -103,25 +102,16 @@ def regression():
     for reduction in REDUCTIONS:
         said = dict(reduction=reduction)
         both, weighted = dict(input=x, target=y), dict(input=x, target=y, weight=weight)
-        for name in ("mse_loss", "l1_loss", "huber_loss"):
+        for name in ("mse_loss", "l1_loss"):
             yield name, f"plain_{reduction}", both, said
             yield name, f"weight_{reduction}", weighted, said
-        yield "huber_loss", f"delta_{reduction}", both, said | dict(delta=0.6)
         yield "smooth_l1_loss", f"plain_{reduction}", both, said
         yield "smooth_l1_loss", f"beta_{reduction}", both, said | dict(beta=0.6)
         yield "smooth_l1_loss", f"beta_0_{reduction}", both, said | dict(beta=0.0)
     edge = dict(input=np.array([-0.5, -0.0, 0.5, 0.75]), target=np.zeros(4))
     yield "smooth_l1_loss", "edge", edge, dict(beta=0.5, reduction="none")
-    yield "huber_loss", "edge", edge, dict(delta=0.5, reduction="none")
     yield "l1_loss", "edge", edge, dict(reduction="none")
     yield "mse_loss", "nothing", dict(input=normal(0, 3), target=normal(0, 3)), {}
-    x, p = np.log(distribution(3, 4)), distribution(3, 4)
-    for reduction in (*REDUCTIONS, "batchmean"):
-        yield "kl_div", f"plain_{reduction}", dict(input=x, target=p), dict(reduction=reduction)
-        logs = dict(input=x, target=np.log(p))
-        yield "kl_div", f"log_target_{reduction}", logs, dict(reduction=reduction, log_target=True)
-    zero = dict(input=x, target=np.where(p > 0.25, p, 0.0))
-    yield "kl_div", "zeros", zero, dict(reduction="sum", constant=["target"])
 
 
 def ctc():
@@ -149,10 +139,8 @@ def ctc():
 
 def activations():
     x = np.concatenate([normal(12) * 2, [0.0, -30.0, 30.0, -1.0, 1.0, 6.0, 2.0, 0.5, 1e-9, -1e-9]])
-    for name in ("relu", "relu6", "leaky_relu", "elu", "silu", "gelu", "softplus", "logsigmoid", "sigmoid", "tanh"):
+    for name in ("relu", "leaky_relu", "elu", "silu", "gelu", "softplus", "logsigmoid", "sigmoid", "tanh"):
         yield name, "default", dict(input=x), {}
-    yield "hardtanh", "default", dict(input=x), {}
-    yield "hardtanh", "bounds", dict(input=x), dict(min_val=-0.5, max_val=2.0)
     yield "leaky_relu", "slope", dict(input=x), dict(negative_slope=0.3)
     yield "elu", "alpha", dict(input=x), dict(alpha=1.7)
     yield "gelu", "tanh", dict(input=x), dict(approximate="tanh")
@@ -160,19 +148,10 @@ def activations():
     yield "softplus", "threshold", dict(input=x), dict(beta=1.5, threshold=1.0)
     x = normal(2, 3, 4)
     for dim in (0, 1, -1):
-        for name in ("softmax", "log_softmax", "softmin", "normalize"):
+        for name in ("softmax", "log_softmax"):
             yield name, f"dim{dim}", dict(input=x), dict(dim=dim)
-    yield "normalize", "default", dict(input=x), {}
-    for p in (1.0, 3.0, float("inf")):
-        yield "normalize", f"p{p}", dict(input=x), dict(p=p, dim=2)
-    yield "normalize", "eps", dict(input=x * [[1e-3], [1], [1]]), dict(dim=2, eps=0.1)
-    yield "normalize", "zeros", dict(input=x * [[0], [1], [1]]), dict(dim=2)
     yield "glu", "default", dict(input=x), {}
     yield "glu", "first", dict(input=x), dict(dim=0)
-    y = normal(2, 3, 4)
-    yield "cosine_similarity", "default", dict(x1=x, x2=y), {}
-    yield "cosine_similarity", "last", dict(x1=x, x2=y[:, :1]), dict(dim=-1)
-    yield "cosine_similarity", "eps", dict(x1=x * 1e-2, x2=y), dict(dim=2, eps=0.5, constant=["x1", "x2"])
 
 
 def layers():
@@ -187,8 +166,6 @@ def layers():
         yield "layer_norm", f"affine{end}", dict(input=x, weight=scale, bias=shift), said | dict(constant=[])
         yield "layer_norm", f"weight{end}", dict(input=x, weight=scale), said | dict(eps=0.3, constant=[])
         yield "layer_norm", f"plain{end}", dict(input=x), said
-        yield "rms_norm", f"weight{end}", dict(input=x, weight=scale), said | dict(eps=0.3, constant=[])
-        yield "rms_norm", f"plain{end}", dict(input=x * 1e-8), said
     ids = np.array([[1, 5, 1, 0], [6, 1, 2, 5]])
     table = normal(7, 3)
     yield "embedding", "plain", dict(input=ids, weight=table), dict(constant=[])
@@ -196,13 +173,6 @@ def layers():
     yield "embedding", "padding_from_the_end", dict(input=ids, weight=table), dict(constant=[], padding_idx=-2)
     yield "one_hot", "counted", dict(input=ids), {}
     yield "one_hot", "more", dict(input=ids[0]), dict(num_classes=8)
-    x = normal(2, 3, 4)
-    for mode in ("constant", "reflect", "replicate", "circular"):
-        yield "pad", mode, dict(input=x), dict(pad=[2, 1], mode=mode)
-        yield "pad", f"{mode}_less", dict(input=x), dict(pad=[-1, 2], mode=mode)
-        yield "pad", f"{mode}_two_axes", dict(input=normal(2, 2, 3, 4)), dict(pad=[1, 2, 0, 2], mode=mode)
-    yield "pad", "value", dict(input=x), dict(pad=[0, 1, 2, 0, 1, 1], value=2.5)
-    yield "pad", "integers", dict(input=ids), dict(pad=[1, 0, -1, 1], value=9)
 
 
 def attention():

@@ -100,9 +100,6 @@ rnn_utils.pad_sequence([tensor(2, 3), tensor(2, 4)]) -> sequences[1] & (2, 4) & 
 rnn_utils.pad_sequence([tensor(2), tensor(2, dtype=np.int64)]) -> sequences[1] & int64
 rnn_utils.pad_sequence([tensor(2), tensor(2, device="cpu-composed")]) -> cpu-composed & cpu
 rnn_utils.pad_sequence([tensor(2)], padding_side="up") -> 'up' & 'left'
-rnn_utils.unpad_sequence(tensor(3, 2), [4, 1]) -> lengths[0] is 4 & 0 .. 3
-rnn_utils.unpad_sequence(tensor(3, 2), [1, 1, 1]) -> (3,) & time and batch of the input are exchanged
-rnn_utils.unpad_sequence(tensor(3, 2), [1.0, 2.0]) -> float64 & integers
 rnn_utils.pack_padded_sequence(array(3, 2), [1, 3]) -> lengths & [1, 3] & longest first & enforce_sorted=False
 rnn_utils.pack_padded_sequence(array(3, 2), [4, 1]) -> lengths[0] is 4 & 1 .. 3
 rnn_utils.pack_padded_sequence(array(3, 2), [1, 1, 1]) -> lengths & (3,) & (B,) = (2,)
@@ -113,6 +110,5 @@ rnn_utils.pad_packed_sequence(rnn_utils.PackedSequence(tensor(4, 2), [1, 3])) ->
 rnn_utils.pad_packed_sequence(rnn_utils.pack_sequence([tensor(3)]), total_length=2) -> total_length & 2
 rnn_utils.pack_sequence([]) -> pack_sequence & empty list
 rnn_utils.pack_sequence([tensor(2), tensor(3)]) -> lengths & longest first
-rnn_utils.unpack_sequence(array(3, 2)) -> PackedSequence
 """,
 )

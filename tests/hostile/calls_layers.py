@@ -14,10 +14,10 @@ INTS = tensor(B, C, dtype=np.int64)
 LOGITS, SCALAR = tensor(T, B, C), tensor()
 P = np.full((B, C), 0.5, np.float32)
 LOSSES = (
-    *("mse_loss", "l1_loss", "smooth_l1_loss", "kl_div"),
+    *("mse_loss", "l1_loss", "smooth_l1_loss"),
     *("binary_cross_entropy", "binary_cross_entropy_with_logits"),
 )
-OF_FLOATS = ("relu", "relu6", "hardtanh", "leaky_relu", "elu", "sigmoid", "tanh", "silu", "gelu", "softplus")
+OF_FLOATS = ("relu", "leaky_relu", "elu", "sigmoid", "tanh", "silu", "gelu", "softplus")
 attend = F.scaled_dot_product_attention
 Q, K, V = tensor(4, 3), tensor(5, 3), tensor(5, 2)
 
@@ -61,10 +61,7 @@ nn.BCEWithLogitsLoss(pos_weight=[1]) -> pos_weight & int64
 F.mse_loss(X, P, weight=[1.0, 2.0, 3.0]) -> weight & (3,) & (2, 3)
 F.smooth_l1_loss(X, P, beta=-1) -> smooth_l1_loss & beta is -1.0 & 0 or more
 nn.SmoothL1Loss(beta="1") -> SmoothL1Loss & beta is '1'
-F.huber_loss(X, P, delta=0) -> huber_loss & delta is 0.0 & above 0
-nn.HuberLoss(delta=-1) -> HuberLoss & delta is -1.0
 nn.L1Loss(reduction="batchmean") -> L1Loss & 'batchmean'
-F.kl_div(X, P, log_target=1) -> kl_div & log_target is 1 & True or False
 
 # sequences
 F.ctc_loss(tensor(2, 2, 2, 3), [1], [2], [1]) -> log_probs & (2, 2, 2, 3)
@@ -85,8 +82,6 @@ nn.CTCLoss(-1) -> CTCLoss & blank is -1
 nn.CTCLoss(zero_infinity=1) -> CTCLoss & zero_infinity is 1
 
 # activations
-F.hardtanh(X, 2, 1) -> min_val 2.0 & max_val 1.0
-nn.Hardtanh(2, 1) -> Hardtanh & min_val 2.0
 F.leaky_relu(X, "0.1") -> negative_slope is '0.1'
 F.elu(X, float("nan")) -> alpha is nan
 F.gelu(X, "tan") -> 'tan' & 'none' & likely 'tanh'
@@ -96,19 +91,19 @@ nn.Softplus(0) -> Softplus & beta is 0
 F.glu(X) -> glu & (2, 3) & even
 for NAME in OF_FLOATS logsigmoid glu:
     F.NAME(INTS) -> NAME & int64 & float16
-for NAME in relu relu6 hardtanh leaky_relu elu silu dropout:
+for NAME in relu leaky_relu elu silu dropout:
     F.NAME(X, inplace=3) -> NAME & inplace is 3
     F.NAME([1.0], inplace=True) -> NAME & inplace=True & expected a Tensor
 for NAME in Sigmoid/sigmoid Tanh/tanh LogSigmoid/logsigmoid:
     nn.NAME()(INTS) -> WORD & int64
-for NAME in ReLU ReLU6 Hardtanh LeakyReLU ELU SiLU Dropout:
+for NAME in ReLU LeakyReLU ELU SiLU Dropout:
     nn.NAME(inplace=3) -> NAME & inplace is 3
-for NAME in softmax log_softmax softmin:
+for NAME in softmax log_softmax:
     F.NAME(X) -> NAME & dim is None & dim=-1
     F.NAME(X, 0, axis=1) -> NAME & dim=0 & axis=1
     F.NAME(X, 2) -> axis 2 & -2 .. 1
     F.NAME(INTS, 0) -> NAME & int64
-for NAME in Softmax LogSoftmax Softmin GLU:
+for NAME in Softmax LogSoftmax GLU:
     nn.NAME("last") -> NAME & dim is 'last' & integer
 
 # layers
@@ -137,24 +132,9 @@ F.layer_norm(X, 4) -> layer_norm & (2, 3) & (..., 4)
 F.layer_norm(X, ()) -> layer_norm & () & 1 or more
 F.layer_norm(X, 3, array(2)) -> weight & (2,) & (3,)
 F.layer_norm(INTS, 3) -> layer_norm & int64
-F.rms_norm(X, (2, 2)) -> rms_norm & (2, 3) & (..., 2, 2)
-F.rms_norm(X, 3, None, "small") -> eps is 'small'
 nn.LayerNorm(0) -> LayerNorm & 0 & 1 or more
 nn.LayerNorm(3, bias=1) -> LayerNorm & bias is 1
 nn.LayerNorm(4)(X) -> layer_norm & (2, 3)
-nn.RMSNorm(2.0) -> RMSNorm & 2.0 & integer
-F.normalize(X, -1) -> normalize & p is -1 & 0 or more
-F.normalize(array(3)) -> axis 1 & -1 .. 0
-F.normalize(X, out=X) -> out is given & None
-F.cosine_similarity(X, tensor(2, 2)) -> (2, 3) & (2, 2) & broadcast
-F.cosine_similarity(X, INTS) -> cosine_similarity & int64
-F.pad(X, (1, 2, 3)) -> pad & 3 numbers & at most 4
-F.pad(X, (1, 1, 1, 1, 1, 1)) -> pad & 6 numbers & (2, 3)
-F.pad(X, (1.0, 1)) -> pad is (1.0, 1) & integers
-F.pad(X, (1, 1), "mirror") -> 'mirror' & 'reflect'
-F.pad(X, (3, 0), "reflect") -> (3, 0) & at most 2
-F.pad(X, (1, 0), "reflect", 1.0) -> value is 1.0 & 'constant'
-F.pad(X, (-2, -2)) -> (-2, -2) & no more than all
 
 # attentive
 attend(Q, V, V) -> (4, 3) & (5, 2) & (..., L, E)
@@ -168,16 +148,16 @@ attend(Q, tensor(5, 3, device=ELSEWHERE), V) -> different devices
 attend(Q, K, V, scale="big") -> scale is 'big'
 
 # of two
-for NAME in LOSSES huber_loss:
+for NAME in LOSSES:
     F.NAME(X, array(C)) -> NAME & (2, 3) & (3,)
     F.NAME(INTS, np.zeros((B, C), int)) -> NAME & int64 & float16
     F.NAME(X, tensor(B, C, device=ELSEWHERE)) -> NAME & different devices
     F.NAME(X, P, reduction="median") -> NAME & 'median' & 'mean'
-for NAME in CrossEntropyLoss NLLLoss BCELoss BCEWithLogitsLoss MSELoss L1Loss SmoothL1Loss KLDivLoss:
+for NAME in CrossEntropyLoss NLLLoss BCELoss BCEWithLogitsLoss MSELoss L1Loss SmoothL1Loss:
     nn.NAME(reduction="average") -> NAME: reduction is 'average'
     nn.NAME(size_average=False) -> NAME: size_average is False & expected reduction=
     nn.NAME(reduce=True) -> NAME: reduce is True & expected reduction=
-for NAME in MSELoss L1Loss SmoothL1Loss HuberLoss KLDivLoss BCELoss:
+for NAME in MSELoss L1Loss SmoothL1Loss BCELoss:
     nn.NAME()(np.zeros((4, 1)), np.zeros(4)) -> input has shape (4, 1), target (4,)
 for NAME in LOSSES:
     F.NAME(X, P, size_average=False) -> NAME & size_average is False

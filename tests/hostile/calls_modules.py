@@ -59,9 +59,6 @@ TABLE.__setitem__(3, LAYER) -> name is 3 & a string
 nn.Flatten("a") -> Flatten & start_dim is 'a' & integer
 nn.Flatten(2)(tensor(2, 3)) -> Flatten & start_dim is 2 & -2 .. 1
 nn.Flatten(1, 0)(tensor(2, 3)) -> Flatten & end_dim 0 & come first
-nn.Unflatten(1, 3) -> Unflatten & 3 & a tuple
-nn.Unflatten(1, (-1, -1)) -> Unflatten & (-1, -1) & one -1
-nn.Unflatten(1, (2, 2))(tensor(2, 3)) -> Unflatten & (2, 3) & product
 
 # init
 init.calculate_gain("gelu") -> calculate_gain & 'gelu' & leaky_relu
@@ -88,10 +85,6 @@ utils.clip_grad_norm_([VECTOR], -1) -> max_norm is -1 & 0 or more
 utils.clip_grad_norm_([VECTOR], 1, "2") -> norm_type is '2'
 utils.clip_grad_value_([VECTOR], -1) -> clip_value is -1
 utils.clip_grad_value_([np.ones(2)], 1) -> array & Tensor
-utils.get_total_norm([1.0]) -> get_total_norm & tensor 0 is a float
-utils.clip_grads_with_norm_([VECTOR], 1, VECTOR) -> total_norm & (3,)
-utils.clip_grads_with_norm_([VECTOR], 1, -1) -> total_norm is -1
-utils.get_total_norm([VECTOR * NAN], error_if_nonfinite=True) -> raises RuntimeError: get_total_norm & nan & finite
 utils.parameters_to_vector([]) -> no parameters & at least one
 utils.parameters_to_vector([1.0]) -> parameter 0 is a float
 utils.vector_to_parameters(np.zeros(4), [VECTOR]) -> (4,) & (3,)

@@ -49,7 +49,7 @@ def write(t: mr.Tensor, i: Any, v: Any) -> None:
 LEAF = mr.ones(2, requires_grad=True)
 FREED, CHANGED = freed(), changed_after_use()
 SIZED = ("zeros", "ones", "empty", "rand", "randn")
-LIKE = ("zeros_like", "ones_like", "empty_like", "rand_like", "randn_like")
+LIKE = ("zeros_like", "ones_like", "rand_like", "randn_like")
 
 MAKING = rows(
     globals(),
@@ -78,7 +78,6 @@ mr.randint(300, (2,), dtype=np.uint8) -> randint & 0 .. 299 & uint8
 mr.randint(-129, 127, (2,), dtype=np.int8) -> randint & -129 .. 126 & int8
 mr.randint(2, (2,), dtype=bool) -> randint & bool
 mr.randint(2, (2,), requires_grad=True) -> int64 & float32
-mr.randint_like(INTS, 0) -> randint & low is 0, high is 0
 mr.randperm(2.5) -> randperm & n is 2.5 & integer
 mr.randperm(3, requires_grad=True) -> int64 & float32
 for NAME in SIZED:
@@ -112,8 +111,6 @@ BOOLS.__pos__() -> positive & bool & numbers
 X.view_as(W) -> reshape & (4, 5) & 6
 X.reshape_as(W) -> reshape & (4, 5) & 6
 X.type_as(np.float64) -> type_as & Tensor
-X.new_full((2,), "a") -> full & 'a' & number
-X.new_tensor([[1.0], [2.0, 3.0]]) -> tensor & ragged
 X.__contains__("a") -> a str & a number or a Tensor
 formatted(X, ".3f") -> '.3f' & (2, 3) & one element
 X.__round__(2) -> (2, 3) & one element
@@ -126,8 +123,7 @@ ops.cross_entropy([0, 1], X) -> cross_entropy & int64
 ops.cross_entropy(tensor(2, 3, 4), np.zeros((2, 4), int)) -> cross_entropy & (2, 4) & (2, 3) & likely
 ops.cross_entropy(X, [[0], [1, 2]]) -> cross_entropy & ragged
 ops.cross_entropy(tensor(), 0) -> cross_entropy & ()
-for NAME in new_zeros/zeros new_ones/ones new_empty/empty:
-    X.NAME(2.0, 3) -> WORD & 2.0 & integers
+X.new_zeros(2.0, 3) -> zeros & 2.0 & integers
 X.item() -> (2, 3) & one element
 bool(X) -> (2, 3) & one element
 float(X) -> (2, 3) & one element

@@ -162,7 +162,7 @@ def test_modules_have_torchs_records(rng: np.random.Generator) -> None:
         lambda lib: lib.nn.GRU(2, 3, bias=False),
         lambda lib: lib.nn.Sequential(lib.nn.Linear(2, 3, bias=False), lib.nn.LayerNorm(3)),
         lambda lib: lib.nn.LayerNorm(3, bias=False),
-        lambda lib: lib.nn.RMSNorm(3, elementwise_affine=False),
+        lambda lib: lib.nn.LayerNorm(3, elementwise_affine=False),
     ):
         theirs, ours = make(torch), make(mr)
         for record in ("_parameters", "_buffers", "_modules"):
@@ -191,10 +191,9 @@ def test_a_generator_records_nothing_inside_and_what_its_caller_does() -> None:
     assert mr.is_grad_enabled()
 
 
-@pytest.mark.parametrize("loss", [F.huber_loss, F.smooth_l1_loss])
-def test_the_curvature_of_a_perfect_fit_is_one(loss: Any) -> None:
+def test_the_curvature_of_a_perfect_fit_is_one() -> None:
     y = np.array([1.0, -2.0])
-    found = mr.hessian(lambda x: loss(x, mr.tensor(y), reduction="sum"), mr.tensor(y))
+    found = mr.hessian(lambda x: F.smooth_l1_loss(x, mr.tensor(y), reduction="sum"), mr.tensor(y))
     np.testing.assert_array_equal(found.numpy(), np.eye(2))
 
 

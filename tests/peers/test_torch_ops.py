@@ -26,7 +26,7 @@ from tests.peers.samples import leaves, outcome, with_minirnn  # noqa: E402
 
 MANY = 6  # samples of a function and dtype; and every ninth of the others, up to as many again
 LARGE = 3000  # elements
-RANDOM = {"rand_like", "randn_like", "randint", "randint_like", "randn", "empty", "empty_like", "new_empty"}
+RANDOM = {"rand_like", "randn_like", "randint", "randn", "empty"}
 RANDOM |= {"bernoulli", "multinomial", "nn.functional.dropout"}
 DTYPES = [torch.float64, torch.float32, torch.int64, torch.uint8, torch.bool, torch.float16]
 PARAMETERS = torch.overrides.get_testing_overrides()

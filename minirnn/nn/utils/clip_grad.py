@@ -53,29 +53,6 @@ def clip_grad_norm_(
     return _as_number(_clip(op, owners, gradients, max_norm, norm_type, error_if_nonfinite), gradients)
 
 
-def get_total_norm(
-    tensors: Any, norm_type: float = 2.0, error_if_nonfinite: bool = False, foreach: bool | None = None
-) -> Tensor:
-    """The norm of Tensors, such as gradients, as one vector. Arguments and errors are those of `clip_grad_norm_`."""
-    found = tensor_list("get_total_norm", "tensor", tensors, EXPECTED, one=True)
-    return _as_number(_total_norm("get_total_norm", found, norm_type, error_if_nonfinite), found)
-
-
-def clip_grads_with_norm_(parameters: Any, max_norm: float, total_norm: Any, foreach: bool | None = None) -> None:
-    """The second half of `clip_grad_norm_`: multiply by ``min(1, max_norm / (total_norm + 1e-6))``.
-
-    `total_norm` is a number, or a Tensor or array of one number, such as the result of `get_total_norm`.
-    """
-    op = "clip_grads_with_norm_"
-    max_norm = check.number(op, "max_norm", max_norm, 0, finite=False)
-    if isinstance(total_norm, (Tensor, np.ndarray)):
-        if total_norm.size != 1:
-            raise ValueError(f"{op}: total_norm has shape {total_norm.shape}\n  expected one number")
-        total_norm = total_norm.item()
-    norm = check.number(op, "total_norm", total_norm, 0, finite=False, nan=True)
-    _scale(_with_gradients(op, parameters), max_norm, norm)
-
-
 def clip_grad_value_(parameters: Any, clip_value: float, foreach: bool | None = None) -> None:
     """Clip every element of every gradient to -clip_value .. clip_value; NaN stays NaN."""
     op = "clip_grad_value_"

@@ -15,7 +15,6 @@ from minirnn.arguments.messages import shown
 from minirnn.engine.tensor import Tensor, as_tensor, tensor
 from minirnn.ops.cudnn_rnn.check import lengths_of
 from minirnn.ops.primitives import concat
-from minirnn.ops.primitives.methods import CASTS
 
 __all__ = ["PackedSequence", "pack_padded_sequence", "packed_as", "pad_packed_sequence", "unpacked"]
 
@@ -34,51 +33,11 @@ class PackedSequence(NamedTuple):
 
     def to(self, *args: Any, **kwargs: Any) -> PackedSequence:
         """With `data` as ``data.to(...)``, and the indices on its device; itself if that changes nothing."""
-        return _with_data(self, self.data.to(*args, **kwargs))
-
-    def cpu(self) -> PackedSequence:
-        """On the cpu."""
-        return _with_data(self, self.data.cpu())
-
-    def cuda(self, device: Any = None, non_blocking: bool = False) -> PackedSequence:
-        """On the GPU. The arguments are those of `Tensor.cuda`."""
-        return _with_data(self, self.data.cuda(device, non_blocking))
-
-    @property
-    def is_cuda(self) -> bool:
-        """Whether the data is on a GPU."""
-        return self.data.device.name == "cuda"
-
-    def pin_memory(self) -> PackedSequence:
-        """Itself, because no memory is pinned."""
-        return self
-
-    def is_pinned(self) -> bool:
-        """False."""
-        return False
-
-
-def _with_data(sequence: PackedSequence, data: Tensor) -> PackedSequence:
-    """The same sequences with other data, and the indices on its device."""
-    if data is sequence.data:
-        return sequence
-    moved = [None if t is None else as_tensor(t).to(data.device) for t in sequence[2:]]
-    return type(sequence)(data, sequence.batch_sizes, *moved)
-
-
-def _cast(name: str) -> Any:
-    def cast(self: PackedSequence) -> PackedSequence:
-        return _with_data(self, getattr(self.data, name)())
-
-    cast.__name__ = name
-    cast.__qualname__ = f"PackedSequence.{name}"
-    cast.__doc__ = f"With `data` as ``data.{name}()``."
-    return cast
-
-
-for _name in CASTS:
-    if _name != "bool":
-        setattr(PackedSequence, _name, _cast(_name))
+        data = self.data.to(*args, **kwargs)
+        if data is self.data:
+            return self
+        moved = [None if t is None else as_tensor(t).to(data.device) for t in self[2:]]
+        return PackedSequence(data, self.batch_sizes, *moved)
 
 
 def pack_padded_sequence(

@@ -1,4 +1,4 @@
-"""Padding and unpadding sequences of different lengths, as in torch.nn.utils.rnn.
+"""Padding and packing sequences of different lengths, as in torch.nn.utils.rnn.
 
 `RNN`, `GRU` and `LSTM` accept the padded input and its lengths in any order:
 ``output, state = lstm(x, lengths=lengths)``. Packed sequences, which torch programs use, are in `packing`.
@@ -17,13 +17,11 @@ from minirnn.engine import operands
 from minirnn.engine.tensor import Tensor, as_tensor
 from minirnn.lookup.later import imported_later
 from minirnn.nn.utils.packing import PackedSequence, pack_padded_sequence, pad_packed_sequence
-from minirnn.ops.cudnn_rnn.check import lengths_of
 from minirnn.ops.primitives import concat, stack
 
 __getattr__, __dir__ = imported_later(__name__, {})  # for torch's other names, an error with the name here
 
 __all__ = ["PackedSequence", "pack_padded_sequence", "pack_sequence", "pad_packed_sequence", "pad_sequence"]
-__all__ += ["unpack_sequence", "unpad_sequence"]
 
 
 def pad_sequence(
@@ -70,42 +68,10 @@ def pad_sequence(
     return stack(padded, 0 if batch_first else 1)
 
 
-def unpad_sequence(padded_sequences: Any, lengths: Any, batch_first: bool = False) -> list[Tensor]:
-    """The sequences of a batch from `pad_sequence`, without padding: torch.nn.utils.rnn.unpad_sequence.
-
-    Raises TypeError or ValueError if the lengths do not fit. (In torch, a length above T counts as T.)
-
-    Parameters
-    ----------
-    padded_sequences : (T, B, ..), or (B, T, ..) with batch_first
-        Padded on the right.
-    lengths : (B,) integers, 0 .. T
-    batch_first : bool
-
-    Returns
-    -------
-    list of B Tensors, (lengths[b], ..)
-    """
-    name = "unpad_sequence"
-    t = as_tensor(padded_sequences)
-    batch_first = check.flag(name, "batch_first", batch_first)
-    if t.ndim < 2:
-        letters = "(B, T, ..)" if batch_first else "(T, B, ..)"
-        raise ValueError(f"{name}: padded_sequences has shape {t.shape}\n  expected {letters}")
-    B, T = t.shape[:2] if batch_first else t.shape[1::-1]
-    ends = lengths_of(name, lengths, T, B, "lengths", 0).tolist()
-    return [t[b, :end] if batch_first else t[:end, b] for b, end in enumerate(ends)]
-
-
 def pack_sequence(sequences: Any, enforce_sorted: bool = True) -> PackedSequence:
     """`pad_sequence` and `pack_padded_sequence` in one call. Sequences, (T_b, ..) each, must have at least one step."""
     steps = _sequences("pack_sequence", sequences)
     return pack_padded_sequence(pad_sequence(steps), [len(s) for s in steps], enforce_sorted=enforce_sorted)
-
-
-def unpack_sequence(packed_sequences: PackedSequence) -> list[Tensor]:
-    """The list of sequences that `pack_sequence` packed."""
-    return unpad_sequence(*pad_packed_sequence(packed_sequences))
 
 
 def _sequences(name: str, sequences: Any) -> list[Tensor]:

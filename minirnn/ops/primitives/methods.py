@@ -12,7 +12,7 @@ import numpy as np
 
 from minirnn.arguments.names import accepts
 from minirnn.engine import creation
-from minirnn.engine.tensor import Tensor, tensor
+from minirnn.engine.tensor import Tensor
 from minirnn.ops.primitives import elementwise, shapes, views
 from minirnn.ops.primitives.conversions import to, to_device
 from minirnn.ops.primitives.declare import method
@@ -167,7 +167,7 @@ for _name, _dtype in CASTS.items():
     _cast(_name, _dtype)
 
 
-# ---- new ones of its dtype and on its device
+# ---- a new one of its dtype and on its device
 
 
 @method
@@ -175,38 +175,5 @@ def new_zeros(
     x: Tensor, *args: Any, size: Any = None, dtype: Any = None, device: Any = None, requires_grad: bool = False
 ) -> Tensor:
     """`zeros` with the dtype and device of this Tensor, unless others are given."""
-    return creation.zeros(*args, size=size, **_like(x, dtype, device), requires_grad=requires_grad)
-
-
-@method
-def new_ones(
-    x: Tensor, *args: Any, size: Any = None, dtype: Any = None, device: Any = None, requires_grad: bool = False
-) -> Tensor:
-    """`ones` with the dtype and device of this Tensor, unless others are given."""
-    return creation.ones(*args, size=size, **_like(x, dtype, device), requires_grad=requires_grad)
-
-
-@method
-def new_empty(
-    x: Tensor, *args: Any, size: Any = None, dtype: Any = None, device: Any = None, requires_grad: bool = False
-) -> Tensor:
-    """`empty` with the dtype and device of this Tensor, unless others are given."""
-    return creation.empty(*args, size=size, **_like(x, dtype, device), requires_grad=requires_grad)
-
-
-@method
-def new_full(
-    x: Tensor, size: Any, fill_value: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False
-) -> Tensor:
-    """`full` with the dtype and device of this Tensor, unless others are given."""
-    return creation.full(size, fill_value, **_like(x, dtype, device), requires_grad=requires_grad)
-
-
-@method
-def new_tensor(x: Tensor, data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
-    """`mr.tensor` with the dtype and device of this Tensor, unless others are given."""
-    return tensor(data, requires_grad, **_like(x, dtype, device))
-
-
-def _like(x: Tensor, dtype: Any, device: Any) -> dict[str, Any]:
-    return {"dtype": x.dtype if dtype is None else dtype, "device": x.device if device is None else device}
+    dtype, device = x.dtype if dtype is None else dtype, x.device if device is None else device
+    return creation.zeros(*args, size=size, dtype=dtype, device=device, requires_grad=requires_grad)

@@ -24,9 +24,6 @@ FUNCTIONS: dict[str, Any] = {
     "norm of rows": lambda x: x.norm(dim=1),
     "norm of order 3": lambda x: x.norm(3.0, dim=1),
     "layer_norm": lambda x: F.layer_norm(x, (3,), eps=0.0),
-    "rms_norm": lambda x: F.rms_norm(x, (3,), eps=0.0),
-    "normalize": lambda x: F.normalize(x, eps=0.0),
-    "cosine_similarity": lambda x: F.cosine_similarity(x, x[:, [1, 2, 0]], eps=0.0),
 }
 
 
@@ -53,7 +50,6 @@ def test_float32_gives_the_values_and_gradients_of_float64(name: str, scale: flo
 def test_total_norms_neither_overflow_nor_underflow(values: list[float], device: Any) -> None:
     p = mr.nn.Parameter(mr.zeros(len(values), device=device))
     right = float(np.linalg.norm(np.float64(np.float32(values))))
-    assert mr.nn.utils.get_total_norm([mr.tensor(np.float32(values), device=device)]).item() == pytest.approx(right)
     p.grad = mr.tensor(np.float32(values), device=device)
     assert mr.nn.utils.clip_grad_norm_([p], 1e30).item() == pytest.approx(right)
 
