@@ -12,8 +12,7 @@ from minirnn import devices, ops
 from minirnn.cells.cell import Formulas
 from minirnn.explain.cells import devices_lines, heading, page_lines, saved_line, source_lines, table
 from minirnn.explain.names import tensorflow_name
-from minirnn.explain.signatures import signature_lines
-from minirnn.explain.sources import ROOT, place
+from minirnn.explain.sources import ROOT, argument_lines, place
 from minirnn.ops.cudnn_rnn.cells import CELLS, ZONED, lstm_zoned_c
 from minirnn.ops.gru_block.cells import gru_block
 from minirnn.ops.lstm_block.cells import lstm_block, lstm_block_peephole
@@ -64,8 +63,7 @@ def formulas(op: str, source: bool = False, layer: Layer = Layer(), device: str 
     if inspect.ismodule(function):  # a callable module: see `minirnn.lookup.callable_module`
         function = function.__call__
     yield heading(f"{op}: arguments")
-    yield from signature_lines(op, function)
-    yield f"\n{inspect.getdoc(function)}"
+    yield from argument_lines(op, function)
     cells = cells_of(op, layer)
     if not cells:
         yield heading("where it is computed")

@@ -9,8 +9,7 @@ from typing import Any
 
 from minirnn import devices, ops
 from minirnn.devices.base import OPTIONAL, PRIMITIVES
-from minirnn.explain.signatures import signature_lines
-from minirnn.explain.sources import ROOT, place, text_of
+from minirnn.explain.sources import ROOT, argument_lines, place, text_of
 from minirnn.ops.primitives.declare import DECLARED
 
 COMPUTES = {**PRIMITIVES, **OPTIONAL}
@@ -36,8 +35,7 @@ def primitive_lines(op: str, source: bool = False) -> Iterator[str]:
         yield f"It has no separate node{made}.\n"
         yield from (f"    {line}" for line in text_of(function))
     yield f"\n== {op}: arguments\n"
-    yield from signature_lines(op, function)
-    yield f"\n{inspect.getdoc(function)}"
+    yield from argument_lines(op, function)
     yield "\n== where it is computed\n"
     for name in asked:
         yield f"{name}: {COMPUTES[name]}"

@@ -1,4 +1,4 @@
-"""The file and the line that define a function, and its text."""
+"""The signature of a function, the file and the line that define it, and its text."""
 
 from __future__ import annotations
 
@@ -6,13 +6,23 @@ import inspect
 import re
 import sys
 import textwrap
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import minirnn
 
 ROOT = Path(minirnn.__file__).parent
+
+
+def argument_lines(name: str, function: Callable[..., Any]) -> Iterator[str]:
+    """The arguments with their defaults, the outputs by name if there are several, and the docstring."""
+    signature = inspect.signature(function)
+    outputs = getattr(getattr(sys.modules[function.__module__], signature.return_annotation, None), "_fields", ())
+    plain = [p.replace(annotation=p.empty) for p in signature.parameters.values()]
+    text = f"{name}{inspect.Signature(plain)}" + (f" -> {', '.join(outputs)}" if outputs else "")
+    yield from textwrap.wrap(text, 118, subsequent_indent="    ")
+    yield f"\n{inspect.getdoc(function)}"
 
 
 def text_of(function: Callable[..., Any]) -> list[str]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -151,11 +150,6 @@ def compare_all(comparisons: Iterable[Comparison]) -> list[Result]:
     for one in comparisons:
         cells.setdefault(one.cell, Result(one.cell)).add(one, made(one))
     return list(cells.values())
-
-
-def count_cases(comparisons: Iterable[Comparison]) -> dict[Cell, int]:
-    """The cells that these comparisons fill, and the number of cases of each."""
-    return Counter(one.cell for one in comparisons)
 
 
 # ---- the file

@@ -17,7 +17,7 @@ from tests.each import each
 def test_every_primitive_is_explained(op: str) -> None:
     lines = "\n".join(primitive_lines(op))
     assert f"== {op}: formulas (minirnn/ops/" in lines
-    assert f"\n{op}(\n" in lines
+    assert f"\n{op}(" in lines
     assert "== where it is computed\n" in lines
 
 

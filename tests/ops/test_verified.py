@@ -14,8 +14,8 @@ from functools import cache
 import pytest
 
 from minirnn.proof import table
-from minirnn.proof.against import compare
 from minirnn.proof.table import FAILED, WAYS, Cell, Comparison
+from tests.proof.against import compare, count_cases
 from tests.proof.runs import BASELINE, needs_simulator
 from tests.verified import every_comparison
 
@@ -55,7 +55,7 @@ def assert_right(op: str, way: str, device: str, every: bool) -> None:
     results = list(table.compare_all(chosen))
     assert not [f"{r.cell}: {r.why}" for r in results if r.status == FAILED] and (chosen or every)
     before = [r for r in stored_table() if (r.cell.op, r.cell.way) == (op, way)]
-    assert compare(before, table.count_cases(known), results, {device}) == ([], [])
+    assert compare(before, count_cases(known), results, {device}) == ([], [])
 
 
 @all_or_a_few

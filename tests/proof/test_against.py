@@ -1,17 +1,15 @@
-"""A run is compared with a stored table."""
+"""A table is compared with an older one."""
 
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from minirnn.proof import table
-from minirnn.proof.against import compare
 from minirnn.proof.table import ABSENT, PASSED, Result
-from tests.proof.runs import BASELINE, GRU, run
+from tests.proof.against import compare
+from tests.proof.runs import GRU
 
 THEN = Result(GRU, 4, PASSED, 5e-8, 3e-6, "N u", "h")
 
@@ -34,16 +32,3 @@ def test_a_cell_that_disappeared_is_named_and_one_that_is_not_at_hand_noted() ->
     gone, absent = replace(GRU, variant="with a fifth gate"), replace(THEN, status=ABSENT, why="no compiler")
     found = compare([THEN, replace(THEN, cell=gone)], {GRU: 4}, [absent], {"cpu"})
     assert found == ([f"{gone}: the cell disappeared"], [f"{GRU}: no compiler"])
-
-
-def test_a_run_says_what_is_worse_and_leaves_cells_alone_that_were_not_asked_for(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    head, results = table.read(BASELINE)
-    others = [replace(GRU, variant="gone", device="cuda-sim"), replace(GRU, op="primitives")]
-    changed = [replace(r, cases=r.cases + 1) if r.cell == GRU else r for r in results]
-    table.write(tmp_path / "then.json", head, [*changed, *(replace(THEN, cell=cell) for cell in others)])
-    arguments = "--op", "gru_block_cell", "--device", "cpu", "--against", str(tmp_path / "then.json")
-    assert run(tmp_path, *arguments)[0] == 1
-    lines = [line for line in capsys.readouterr().out.splitlines() if line.startswith("WORSE")]
-    assert lines == [f"WORSE {GRU}: 3 cases, there were 4"]

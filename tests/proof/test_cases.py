@@ -14,6 +14,7 @@ from minirnn.proof import table
 from minirnn.proof.cases import cudnn, rungs
 from minirnn.proof.table import OPS, PASSED
 from tests import verified
+from tests.proof.against import count_cases
 from tests.proof.runs import BASELINE, ROOT, STAND_IN, needs_simulator
 from tests.verified import every_comparison
 
@@ -21,7 +22,7 @@ from tests.verified import every_comparison
 @pytest.mark.slow
 def test_no_cell_of_the_stored_table_has_disappeared_and_none_is_missing_in_it() -> None:
     _, baseline = table.read(BASELINE)
-    listed = table.count_cases(every_comparison(dict.fromkeys(("cpu", "cuda-sim", "native"))))
+    listed = count_cases(every_comparison(dict.fromkeys(("cpu", "cuda-sim", "native"))))
     then = {r.cell: r.cases for r in baseline}
     gone = [f"{cell}: {n} cases, now {listed.get(cell, 0)}" for cell, n in then.items() if listed.get(cell, 0) < n]
     new = [f"{cell}: {n} cases, not {then.get(cell, 0)}" for cell, n in listed.items() if then.get(cell, 0) < n]
@@ -114,7 +115,7 @@ def test_the_table_of_the_stand_in_says_what_it_is_and_passed(monkeypatch: pytes
         "scripts/with_stand_in_gpu.sh .venv/bin/python -m tests.verified --device cuda --out "
         "docs/data/verify/cuda_stand-in.json, with --op NAME for a new op"
     )
-    assert {r.cell: r.cases for r in results} == table.count_cases(listed), again
+    assert {r.cell: r.cases for r in results} == count_cases(listed), again
     for r in results:
         assert r.cell.device == "cuda (stand-in)" and r.status == PASSED and r.cell.way != "check mode", r.cell
 

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Container, Iterable, Mapping
 
-from minirnn.proof.table import ABSENT, Cell, Result
+from minirnn.proof.table import ABSENT, Cell, Comparison, Result
 from minirnn.proof.tolerance import LAMBDA, UNIT
 
 WORSE = 10.0
 FLOOR = 8.0
 """Errors below this (4 eps) never count as worse, because another library may add in another order."""
+
+
+def count_cases(comparisons: Iterable[Comparison]) -> dict[Cell, int]:
+    """The cells that these comparisons fill, and the number of cases of each."""
+    return Counter(one.cell for one in comparisons)
 
 
 def limit(then: Result) -> float:
