@@ -8,7 +8,7 @@ r"""Makes slides of a chapter: its question, its equations with their numbers, i
 A deck is Markdown, which you may edit, and a page made of it, which a browser shows and prints, one slide per sheet.
 Slides are divided by ``---``, formulas are TeX, and the text of the chapter is in ``<!-- -->``, for the
 speaker. The folder needs no network: formulas are drawn by the MathJax of the docs
-(``pip install sphinx-mathjax-offline``), which is copied into it.
+(``pip install -e ".[docs]"``), which is copied into it.
 """
 
 from __future__ import annotations
@@ -27,6 +27,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from markdown_it import MarkdownIt
+from mdit_py_plugins.dollarmath import dollarmath_plugin
+
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "docs"))
 
@@ -36,7 +39,6 @@ CORE = 13  # the number of its last chapter
 ON_A_SLIDE = 8  # lines of formulas
 TITLE = re.compile(r"^(\S.*)\n[-=]{3,}$", flags=re.M)
 MATH = re.compile(r"^\.\. math::\n((?:[ \t]+.*(?:\n|\Z)|[ \t]*\n)+)", flags=re.M)
-FORMULA = re.compile(r"\$\$\n(.*?)\n\$\$", flags=re.S)
 
 STYLE = """
 @page { size: 297mm 167mm; margin: 0; }
@@ -49,7 +51,7 @@ h1 { font-size: 1.9em; line-height: 1.15; margin: 0 0 .5em; } h2 { font-size: 1.
 p, ul, ol { margin: .3em 0; max-width: 62em; } em { color: #00527a; } code { font-size: .9em; }
 img { width: 100%; height: 66vh; object-fit: contain; }
 td, th { padding: 0 1em; text-align: left; }
-.formula { margin: .4em 0; flex-shrink: 0; }
+.math.block { margin: .4em 0; flex-shrink: 0; }
 .number { position: absolute; right: 3vmin; bottom: 2vmin; color: #595959; font-size: .7em; }
 .notes { position: absolute; left: 8vmin; right: 14vmin; bottom: 1.5vmin; font-size: .6em; }
 .notes[open] { max-height: 45vh; overflow-y: auto; background: #f4f4f4; padding: 1em; white-space: pre-line; }
@@ -230,57 +232,23 @@ def sentences(text: str) -> list[str]:
     return [line for line in re.split(r"(?<=[.?!]) (?=[A-Z:`])", " ".join(text.split())) if line]
 
 
-def inline(text: str) -> str:
-    """Code, formulas, strong and emphasized words of a line as HTML."""
-    kept: list[str] = []
-
-    def keep(shown: str) -> str:
-        kept.append(shown)
-        return f"\0{len(kept) - 1}\0"
-
-    text = re.sub(r"`([^`]+)`", lambda m: keep(f"<code>{html.escape(m[1])}</code>"), text)
-    text = re.sub(r"\$([^$]+)\$", lambda m: keep(f"\\({html.escape(m[1], quote=False)}\\)"), text)
-    text = html.escape(text, quote=False)
-    text = re.sub(r"\*\*(.+?)\*\*", r"<strong>\1</strong>", text)
-    text = re.sub(r"(?<!\w)\*(?!\s)(.+?)(?<!\s)\*(?!\w)", r"<em>\1</em>", text)
-    return re.sub(r"\0(\d+)\0", lambda m: kept[int(m[1])], text)
+def formula(tex: str, how: dict[str, bool]) -> str:
+    """A formula, between the marks that MathJax looks for."""
+    begin, end = ("\\[", "\\]") if how["display_mode"] else ("\\(", "\\)")
+    return begin + html.escape(tex.strip(), quote=False) + end
 
 
-def table(block: str) -> str:
-    """A table as HTML; its first row is the head."""
-    rows = [re.split(r"(?<!\\)\|", line.strip().strip("|")) for line in block.splitlines()]
-    rows = [row for row in rows if not all(re.fullmatch(r" *:?-+:? *", cell) for cell in row)]
-    shown = ""
-    for kind, row in zip(["th"] + ["td"] * len(rows), rows, strict=False):
-        words = (inline(cell.strip().replace("\\|", "|")) for cell in row)
-        shown += "<tr>" + "".join(f"<{kind}>{text}</{kind}>" for text in words) + "</tr>"
-    return f"<table>{shown}</table>"
+READER = MarkdownIt("commonmark", {"html": False}).enable("table").use(dollarmath_plugin, renderer=formula)
 
 
 def slide(markdown: str, number: int, of: int) -> str:
     """One slide as HTML."""
     notes = re.findall(r"<!--\n?(.*?)\n?-->", markdown, flags=re.S)
-    blocks = re.split(r"\n\s*\n", re.sub(r"<!--.*?-->", "", markdown, flags=re.S).strip())
-    lines = []
-    for block in blocks:
-        if formula := FORMULA.fullmatch(block):
-            lines.append(f'<div class="formula">\\[{html.escape(formula[1], quote=False)}\\]</div>')
-        elif heading := re.fullmatch(r"(#{1,3}) (.+)", block):
-            level = len(heading[1])
-            lines.append(f"<h{level}>{inline(heading[2])}</h{level}>")
-        elif picture := re.fullmatch(r"!\[(.*)\]\((.+)\)", block, flags=re.S):
-            lines.append(f'<img src="{html.escape(picture[2])}" alt="{html.escape(picture[1])}">')
-        elif bullet := re.match(r"(-|\d+\.) ", block):
-            kind = "ul" if bullet[1] == "-" else "ol"
-            items = [item.split(" ", 1)[1] for item in re.split(r"\n(?=- |\d+\. )", block)]
-            lines.append(f"<{kind}>" + "".join(f"<li>{inline(item)}</li>" for item in items) + f"</{kind}>")
-        elif block.startswith("|"):
-            lines.append(table(block))
-        elif block:
-            lines.append(f"<p>{inline(block)}</p>")
-    said = html.escape("\n\n".join(notes), quote=False)
-    lines += [f'<details class="notes"><summary>Notes</summary>{said}</details>'] if said else []
-    return "<section>\n" + "\n".join(lines) + f'\n<div class="number">{number} / {of}</div>\n</section>'
+    shown = READER.render(re.sub(r"<!--.*?-->", "", markdown, flags=re.S))
+    if notes:
+        said = html.escape("\n\n".join(notes), quote=False)
+        shown += f'<details class="notes"><summary>Notes</summary>{said}</details>\n'
+    return f'<section>\n{shown}<div class="number">{number} / {of}</div>\n</section>'
 
 
 def page(markdown: str) -> str:

@@ -205,10 +205,10 @@ def over_budget(budget: dict[str, dict[str, Any]], count: dict[str, int]) -> lis
 
 
 def test_every_room_says_what_it_is_for_and_keeps_its_budget() -> None:
-    texts = pytest.importorskip("scripts.figures.texts", reason="the scripts are in the repository alone")
+    house = pytest.importorskip("scripts.house", reason="the scripts are in the repository alone")
     budget = tomllib.loads((TESTS / "house.toml").read_text(encoding="utf-8"))
-    modules = {name: texts.lines(ROOT / name) for name in budget if name.endswith(".py")}
-    found = over_budget(budget, texts.lines_by_room(ROOT) | modules)
+    modules = {name: house.lines(ROOT / name) for name in budget if name.endswith(".py")}
+    found = over_budget(budget, house.lines_by_room(ROOT) | modules)
     told = "change limit in tests/house.toml, and say in the commit what the reader gets for it"
     assert not found, "\n".join([*found, told])
 

@@ -1,7 +1,6 @@
 """A mutant: the text of one file with one thing in one function changed.
 
-Every function is split into segments, which run completely or not at all. `mutation.probes` records which tests enter
-which segment, and each mutant meets the tests that enter its segment.
+It meets the tests that enter the statement of the change, which `mutation.laboratory` records.
 """
 
 from __future__ import annotations
@@ -17,21 +16,18 @@ from hashlib import sha256
 Change = tuple[ast.AST, ast.AST]
 """A node and its replacement."""
 
-NESTED = ("body", "orelse", "finalbody")
-
 
 @dataclass(frozen=True)
 class Mutant:
-    """One change. `segment` names the piece of a Python function that it is in."""
+    """One change. `lines` are those of its statement, up to the change."""
 
     path: str
     function: str
-    line: int
     old: str
     new: str
     make: Callable[[], str | None]
     """Makes the text of the file; None if it is not valid Python."""
-    segment: str
+    lines: range
     number: int = 1
     """The index of this change among the places of the function where it can be made."""
 
@@ -53,7 +49,7 @@ class Mutant:
         return sha256(f"{seed} {self.key}".encode()).hexdigest()
 
     def __str__(self) -> str:
-        return f"{self.path}:{self.line} {self.change}"
+        return f"{self.path}:{self.lines[-1]} {self.change}"
 
 
 def changed(
@@ -67,14 +63,14 @@ def changed(
     for name, function in functions(module, ""):
         if not wanted(name, function):
             continue
-        where = segments(function)
+        # inner statements come later
+        begin = {node: s.lineno for s in ast.walk(function) if isinstance(s, ast.stmt) for node in ast.walk(s)}
         seen: Counter[tuple[str, str]] = Counter()
         for old, new in changes(function):
             texts = source_of(old), source_of(new)
             seen[texts] += 1
-            line = getattr(old, "lineno", function.lineno)
             make = partial(spliced, source, old, new)
-            yield Mutant(path, name, line, *texts, make, f"{path}:{name}:{where[old]}", seen[texts])
+            yield Mutant(path, name, *texts, make, range(begin[old], old.lineno + 1), seen[texts])
 
 
 def functions(node: ast.AST, prefix: str) -> Iterator[tuple[str, ast.FunctionDef]]:
@@ -84,30 +80,6 @@ def functions(node: ast.AST, prefix: str) -> Iterator[tuple[str, ast.FunctionDef
             yield prefix + child.name, child
         elif isinstance(child, ast.ClassDef):
             yield from functions(child, f"{prefix}{child.name}.")
-
-
-def blocks(function: ast.FunctionDef) -> Iterator[tuple[list[ast.stmt], int]]:
-    """The statement lists of a function, and where segments begin in them: at the start, and after statements that may
-    leave.
-    """
-    todo: list[ast.AST] = [function]
-    while todo:
-        node = todo.pop(0)
-        for field in NESTED:
-            body = getattr(node, field, None)
-            if isinstance(body, list) and body and isinstance(body[0], ast.stmt) and not isinstance(node, ast.ClassDef):
-                starts = [k for k in range(len(body)) if k == 0 or hasattr(body[k - 1], "body")]
-                yield from ((body, k) for k in starts)
-        todo += ast.iter_child_nodes(node)
-
-
-def segments(function: ast.FunctionDef) -> dict[ast.AST, int]:
-    """The number of the segment that each node of a function is in."""
-    found: dict[ast.AST, int] = {}
-    for number, (body, start) in enumerate(blocks(function)):
-        for statement in body[start:]:  # later and inner segments overwrite their own part
-            found.update(dict.fromkeys(ast.walk(statement), number))
-    return found
 
 
 def spliced(source: str, old: ast.AST, new: ast.AST) -> str | None:

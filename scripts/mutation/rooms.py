@@ -66,6 +66,12 @@ ROOMS = {
 }
 
 
+def tests_of(root: Path, room: str) -> list[str]:
+    """The test files of a room."""
+    files = (path.relative_to(root).as_posix() for path in sorted((root / "tests").rglob("test_*.py")))
+    return [file for file in files if file.startswith(ROOMS[room].tests)]
+
+
 def mutants(root: Path, room: str, only: str = "") -> list[Mutant]:
     """All mutants of a room whose path and function contain `only`."""
     found: list[Mutant] = []

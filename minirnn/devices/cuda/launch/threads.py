@@ -1,7 +1,7 @@
 """The number of threads of a launch: one for each element, or for several neighboring units of a row.
 
 A thread with several units has wider loads and fewer instructions per unit. For sm_90 and float32, nvcc 13.0 generates
-these numbers of instructions and of loads + stores per unit (``scripts/count_machine_code.py --arch sm_90``)::
+these numbers of instructions and of loads + stores per unit::
 
     kernel                       one unit per thread     four units per thread
     cell_step of lstm            224, 14 + 10            126, 3.5 + 2.5

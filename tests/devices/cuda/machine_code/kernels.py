@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from minirnn.cells.plan import Plan
@@ -31,11 +31,6 @@ class MachineCode:
     def main_loop(self) -> Loop:
         """The largest loop: in a kernel that computes a whole sequence, the one over the steps."""
         return max(self.loops, key=lambda loop: len(loop.instructions))
-
-    def all_loops(self) -> Iterator[tuple[int, Loop]]:
-        """All loops with their depths, each before its inner loops."""
-        for loop in self.loops:
-            yield from loop.walk()
 
     def statement(self, loop: Loop) -> tuple[str, str]:
         """The file and the text of the ``for``, ``while`` or ``do`` behind a loop; empty if none is found.

@@ -1,4 +1,4 @@
-"""The loops of machine code, found by their jumps: the instructions of each iteration, and their number.
+"""The loops of machine code, found by their jumps: the instructions of each iteration.
 
 A loop is code that can be reached again. Every path into it passes its head, and a jump leads from its end back to the
 head. A jump for warps whose lanes are apart (``BRA.DIV``) is not followed: it leads to a slow copy of the same
@@ -7,9 +7,7 @@ instructions.
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from tests.devices.cuda.machine_code.sass import Function, Instruction
 
@@ -20,33 +18,20 @@ JUMPS = ("BRA", "JMP")
 
 @dataclass(frozen=True)
 class Loop:
-    """Instructions that a thread may execute in each iteration, including those of inner loops.
-
-    `jump` is the last jump back to the head, `own` what is in no inner loop, `inner` the loops directly within it.
+    """Instructions that a thread may execute in each iteration, including those of inner loops; `jump` is the last jump
+    back to the head.
     """
 
     jump: Instruction
     instructions: tuple[Instruction, ...]
-    own: tuple[Instruction, ...]
-    inner: list[Loop] = field(default_factory=list)
-
-    def walk(self, depth: int = 0) -> Iterator[tuple[int, Loop]]:
-        """This loop and all inner loops, with their depths."""
-        yield depth, self
-        for loop in self.inner:
-            yield from loop.walk(depth + 1)
 
     def count(self, *names: str) -> int:
         """The number of instructions with one of these names (``"LDS"``) or opcodes (``"LDS.128"``)."""
         return sum(i.name in names or i.opcode in names for i in self.instructions)
 
-    def bytes_of(self, *names: str) -> int:
-        """The bytes that a thread reads or writes per iteration by the instructions of these names."""
-        return sum(i.size for i in self.instructions if i.name in names)
-
 
 def loops(function: Function) -> list[Loop]:
-    """The outermost loops of a kernel, in the order of their positions; each contains its inner loops."""
+    """The outermost loops of a kernel, in the order of their positions."""
     follow = _successors(function)
     reached = _reached(follow)
     before: dict[int, list[int]] = {k: [] for k in reached}
@@ -61,54 +46,12 @@ def loops(function: Function) -> list[Loop]:
             if _is_on_every_way(head, k, dominators):
                 bodies.setdefault(head, set()).update(_body(head, k, before))
                 ends[head] = max(k, ends.get(head, 0))
-    # From the largest to the smallest: each goes into the last loop that contains it.
-    found: list[tuple[set[int], Loop]] = []
-    outermost: list[Loop] = []
-    for head in sorted(bodies, key=lambda head: (-len(bodies[head]), head)):
-        body = bodies[head]
-        within = {k for other, inside in bodies.items() if other != head and inside < body for k in inside}
-        code = [function.instructions[k] for k in sorted(body)]
-        own = [function.instructions[k] for k in sorted(body - within)]
-        loop = Loop(function.instructions[ends[head]], tuple(code), tuple(own))
-        around = [outer for nodes, outer in found if body < nodes]
-        (around[-1].inner if around else outermost).append(loop)
-        found.append((body, loop))
-    place = {id(loop): min(body) for body, loop in found}
-    for siblings in (outermost, *[loop.inner for _, loop in found]):
-        siblings.sort(key=lambda loop: place[id(loop)])
-    return outermost
-
-
-def counted(instructions: Iterable[Instruction]) -> dict[str, int]:
-    """The number of instructions of each kind that has a cost, by opcode without caching hints."""
-    kinds: Counter[str] = Counter()
-    for instruction in instructions:
-        if kind := kind_of(instruction):
-            kinds[kind] += 1
-    return dict(sorted(kinds.items()))
-
-
-COUNTED = {
-    *("FFMA", "FFMA2", "FADD", "FMUL", "DFMA", "DADD", "DMUL", "HFMA2", "HADD2", "HMUL2", "MUFU"),
-    *("HMMA", "DMMA", "IMMA", "QMMA", "OMMA", "SHFL", "CALL"),
-}
-MEMORY = {
-    *("LDS", "STS", "LDSM", "STSM", "LDG", "STG", "LD", "ST", "LDL", "STL", "STAS", "ATOMS", "ATOMG", "ATOM", "RED"),
-    *("REDAS", "LDGSTS", "UBLKCP", "UBLKRED"),
-}
-WAITS = {"MEMBAR", "FENCE", "ERRBAR", "CGAERRBAR", "CCTL", "BAR", "UCGABAR_ARV", "UCGABAR_WAIT", "SYNCS", "NANOSLEEP"}
-
-
-def kind_of(instruction: Instruction) -> str:
-    """Its kind: arithmetic by name, memory by name and bits (``LDS.128``), waits in full; else nothing."""
-    name = instruction.name
-    if name == "HFMA2" and "RZ, RZ" in instruction.operands:
-        return ""  # the compiler's way to write a constant into a register
-    if name in COUNTED:
-        return name
-    if name in MEMORY:
-        return f"{name}.{8 * instruction.size}"
-    return instruction.opcode if name in WAITS else ""
+    outermost = {head: body for head, body in bodies.items() if not any(body < other for other in bodies.values())}
+    code = function.instructions
+    return [
+        Loop(code[ends[head]], tuple(code[k] for k in sorted(body)))
+        for head, body in sorted(outermost.items(), key=lambda one: min(one[1]))
+    ]
 
 
 def _successors(function: Function) -> list[tuple[int, ...]]:

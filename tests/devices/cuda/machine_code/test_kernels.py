@@ -52,12 +52,11 @@ def test_a_loop_has_its_reads_its_barriers_and_its_statement() -> None:
     turns = loop.count("BAR") // 2
     assert turns >= 1
     assert loop.count("LDG.E.128.CONSTANT", "LDG.E.128") == loop.count("LDS.128") == loop.count("STS.128") == turns
-    assert loop.bytes_of("LDS") == 16 * turns
     assert loop.count("FFMA", "FMUL", "FADD") >= 2 * turns
     assert code.statement(loop) == ("dot.cu", "for (int k = 0; k < n; k++)")
     assert code.resources.shared == 64 * 16
     assert 0 < code.resources.registers <= 64
-    assert len(code.main_loop.instructions) == max(len(loop.instructions) for _, loop in code.all_loops())
+    assert len(code.main_loop.instructions) == max(len(loop.instructions) for loop in code.loops)
 
 
 @needs_nvcc
@@ -95,7 +94,7 @@ def test_without_nvcc_it_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 def code_of(name: str, text: str, *lines: tuple[str, int]) -> tuple[str, str]:
     jump = Instruction("BRA", "`(.L_x_1)", "P0", lines)
     code = MachineCode(name, text, Resources(8, 0, 0, 0, 0), Function("k", (), {}), [])
-    return code.statement(Loop(jump, (), ()))
+    return code.statement(Loop(jump, ()))
 
 
 def test_the_statement_is_found_on_the_line_around_it_or_around_the_call() -> None:
