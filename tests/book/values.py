@@ -289,3 +289,27 @@ def reservoir_forgets(radius: float, deviation: float, H: int = 200) -> bool:
     R = rng.normal(size=(H, H))
     R *= radius / np.abs(np.linalg.eigvals(R)).max()
     return apart(R, deviation * rng.normal(size=(2000, H)), *rng.normal(size=(2, H))) < 1e-9
+
+
+def same_without_m(T: int = 6) -> bool:
+    """Whether an sLSTM's gradients stay the same if none passes through m."""
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(3, T, 4)) * np.array([5, 1, 1])[:, None, None]
+    found = []
+    for detached in (False, True):
+        gates = mr.tensor(x, requires_grad=True)
+        c, n, m = mr.tensor(np.zeros(4)), mr.tensor(np.zeros(4)), mr.tensor(np.full(4, -1e9))
+        for t in range(T):
+            z_i, z_f, z_c = gates[0, t], gates[1, t], gates[2, t]
+            kept = m - mr.nn.functional.softplus(-z_f)
+            m = mr.maximum(kept, z_i)
+            m = m.detach() if detached else m
+            i, f = mr.exp(z_i - m), mr.exp(kept - m)
+            c, n = f * c + i * mr.tanh(z_c), f * n + i
+        found.append(mr.grad((mr.sin(c / n)).sum(), gates).numpy())
+    return np.allclose(*found, atol=1e-12) and bool(found[0].any())
+
+
+def series_of_a_step(A: float = -1.7, step: float = 1e-3) -> bool:
+    """Whether (a - 1) / A is the step plus the second term of the page, up to the third order."""
+    return bool(abs(np.expm1(A * step) / A - step - A * step**2 / 2) < abs(A * A * step**3) / 5)
