@@ -313,3 +313,20 @@ def same_without_m(T: int = 6) -> bool:
 def series_of_a_step(A: float = -1.7, step: float = 1e-3) -> bool:
     """Whether (a - 1) / A is the step plus the second term of the page, up to the third order."""
     return bool(abs(np.expm1(A * step) / A - step - A * step**2 / 2) < abs(A * A * step**3) / 5)
+
+
+def settles(b: float, w: float = 3.0) -> float:
+    """Where a unit that begins at its lower end settles."""
+    h = -1.0
+    for _ in range(20_000):
+        h = math.tanh(w * h + b)
+    return h
+
+
+def cliff(w: float) -> float:
+    """The largest b, by bisection, for which the lower stable state exists."""
+    low, high = 0.0, w
+    for _ in range(30):
+        middle = (low + high) / 2
+        low, high = (middle, high) if settles(middle, w) < 0 else (low, middle)
+    return low
